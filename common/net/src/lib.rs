@@ -1,0 +1,1 @@
+//! the only shared IO: transport, TLS, identity, reconnect

@@ -1,0 +1,1 @@
+//! the kant command line

@@ -1,0 +1,1 @@
+//! schedule(&Snapshot, now) -> Vec<Decision>: decides; pure

@@ -1,0 +1,1 @@
+//! engine and state in virtual time

@@ -1,0 +1,1 @@
+//! the kant controller: raft-replicated state, scheduler loop, API

@@ -1,0 +1,1 @@
+//! apply(&mut State, Stamped<Command>) -> Vec<Event>: remembers; pure and deterministic

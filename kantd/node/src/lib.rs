@@ -1,0 +1,1 @@
+//! reconcile(&Desired, &Observed) -> Vec<NodeAction>: what a node must do next; pure

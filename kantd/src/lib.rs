@@ -1,0 +1,1 @@
+//! the kant node daemon: discovers, launches, confines, reports

@@ -1,0 +1,1 @@
+//! real daemons on loopback, attacked
