@@ -1,1 +1,38 @@
-//! the only shared IO: transport, TLS, identity, reconnect
+//! Everything that kant's three programs say to each other goes through here.
+//!
+//! The only shared IO of kantctld, kantd and kantctl: who a daemon is ([`ClusterKey`],
+//! [`Identity`]), who calls ([`Caller`], [`User`]), where to listen ([`LocalListener`],
+//! [`TlsListener`]), how to ask ([`Client`], [`forward`]), how a node stays in touch
+//! ([`Channel`], [`Backoff`]).
+//!
+//! It never knows a message type (all is generic over serde), never decides what a user may do,
+//! and never retries what might already have been carried out.
+
+mod backoff;
+mod caller;
+mod channel;
+mod client;
+mod dial;
+mod follow;
+mod forward;
+mod identity;
+mod key;
+mod listen;
+mod pump;
+mod refusal;
+mod tcp;
+
+pub use backoff::Backoff;
+pub use caller::{Caller, CallerError, USER_HEADER, User, Via, caller_identity};
+pub use channel::{
+    Channel, ChannelError, ChannelReceiver, ChannelSender, Keepalive, accept_channel,
+    connect_channel,
+};
+pub use client::{Client, ClientError};
+pub use dial::Endpoint;
+pub use follow::Follow;
+pub use forward::forward;
+pub use identity::{Identity, IdentityError, Role};
+pub use key::{ClusterKey, KeyError};
+pub use listen::{ListenError, LocalListener, TlsListener, serve};
+pub use refusal::{ApiError, Refusal};

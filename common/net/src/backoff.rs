@@ -1,0 +1,92 @@
+//! How long to wait before dialling again: exponential, capped, with full jitter.
+//!
+//! Ten thousand nodes lose their controller in the same second; jitter keeps them from coming
+//! back in the same second. This file never sleeps and never dials.
+
+use std::time::Duration;
+
+/// The waits between attempts: each drawn evenly from zero to a ceiling that doubles up to a cap.
+///
+/// ```
+/// let mut backoff = net::Backoff::new(
+///     std::time::Duration::from_millis(100),
+///     std::time::Duration::from_secs(10),
+/// );
+/// assert!(backoff.next() <= std::time::Duration::from_millis(100));
+/// assert!(backoff.next() <= std::time::Duration::from_millis(200));
+/// ```
+#[derive(Debug, Clone)]
+pub struct Backoff {
+    first: Duration,
+    cap: Duration,
+    ceiling: Duration,
+}
+
+impl Backoff {
+    /// Waits of at most `first` to begin with, and never more than `cap`.
+    pub fn new(first: Duration, cap: Duration) -> Self {
+        Self { first, cap, ceiling: first.min(cap) }
+    }
+
+    /// How long to wait before the next attempt.
+    #[allow(clippy::should_implement_trait)] // endless, so an Option would only be in the way
+    pub fn next(&mut self) -> Duration {
+        let wait = self.ceiling.mul_f64(fastrand::f64());
+        self.ceiling = self.ceiling.saturating_mul(2).min(self.cap);
+        wait
+    }
+
+    /// An attempt succeeded: begin again with short waits.
+    pub fn reset(&mut self) {
+        self.ceiling = self.first.min(self.cap);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: Duration = Duration::from_millis(100);
+    const CAP: Duration = Duration::from_secs(2);
+
+    #[test]
+    fn waits_stay_under_a_doubling_ceiling_and_the_cap() {
+        for _ in 0..200 {
+            let mut backoff = Backoff::new(FIRST, CAP);
+            for doublings in 0..12 {
+                let ceiling = (FIRST * (1 << doublings)).min(CAP);
+                assert!(backoff.next() <= ceiling);
+            }
+        }
+    }
+
+    #[test]
+    fn waits_spread_over_the_whole_range() {
+        let waits: Vec<_> = (0..1000)
+            .map(|_| {
+                let mut backoff = Backoff::new(FIRST, CAP);
+                (0..8).map(|_| backoff.next()).last().expect("eight waits")
+            })
+            .collect();
+        assert!(waits.iter().any(|wait| *wait < CAP / 10), "no short wait in 1000");
+        assert!(waits.iter().any(|wait| *wait > CAP / 10 * 9), "no long wait in 1000");
+    }
+
+    #[test]
+    fn a_success_makes_waits_short_again() {
+        let mut backoff = Backoff::new(FIRST, CAP);
+        for _ in 0..10 {
+            backoff.next();
+        }
+        backoff.reset();
+        assert!(backoff.next() <= FIRST);
+    }
+
+    #[test]
+    fn years_of_failures_do_not_overflow() {
+        let mut backoff = Backoff::new(FIRST, Duration::MAX);
+        for _ in 0..100 {
+            backoff.next();
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! Asking a daemon: JSON over HTTP/1.1, on a connection that is kept and reused.
+//!
+//! A question is sent again by itself only where that cannot do harm: it never left, or it is a
+//! GET. Everything else that breaks midway is reported as [`ClientError::Interrupted`].
+
+use std::error::Error as StdError;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header};
+use http_body_util::{BodyExt, Limited};
+use hyper::body::Body as _;
+use hyper::client::conn::http1::SendRequest;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use thiserror::Error;
+
+use crate::dial::Endpoint;
+use crate::follow::Follow;
+use crate::refusal::{ApiError, ErrorBody};
+
+const CONNECT_LIMIT: Duration = Duration::from_secs(5);
+const ANSWER_LIMIT: Duration = Duration::from_secs(30);
+/// A list of a million jobs has its place; a runaway answer does not.
+const ANSWER_BYTES_MAX: usize = 1 << 30;
+/// More are opened when needed and closed when done.
+const IDLE_CONNECTIONS_MAX: usize = 4;
+/// How much of an answer that is not ours is worth showing.
+const FOREIGN_TEXT_CHARS: usize = 200;
+
+/// Asks one daemon. Clones share their connections.
+#[derive(Debug, Clone)]
+pub struct Client {
+    endpoint: Endpoint,
+    connect_limit: Duration,
+    answer_limit: Option<Duration>,
+    idle: Arc<Mutex<Vec<SendRequest<Body>>>>,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Error)]
+pub enum ClientError {
+    /// Nobody is there, or nobody we trust.
+    #[error("failed to connect to {endpoint}: {source}; {advice}")]
+    Unreachable {
+        /// Where we tried.
+        endpoint: String,
+        /// What to look at.
+        advice: &'static str,
+        /// What the system or the TLS library said.
+        #[source]
+        source: io::Error,
+    },
+    /// The daemon said no.
+    #[error("{error}")]
+    Refused {
+        /// The HTTP status.
+        status: u16,
+        /// Its reason.
+        error: ApiError,
+    },
+    /// No answer within the limit.
+    #[error(
+        "{endpoint} took the request and gave no answer within {limit_seconds} s; \
+         it may still carry it out"
+    )]
+    TimedOut {
+        /// Who was asked.
+        endpoint: String,
+        /// The limit.
+        limit_seconds: f32,
+    },
+    /// The connection broke before the answer was complete.
+    #[error("lost the connection to {endpoint} before its answer; it may or may not have acted")]
+    Interrupted {
+        /// Who was asked.
+        endpoint: String,
+        /// What broke.
+        #[source]
+        source: Box<dyn StdError + Send + Sync>,
+    },
+    /// An answer came that makes no sense.
+    #[error("failed to understand the answer of {endpoint}: is it of the same version?")]
+    Broken {
+        /// Who was asked.
+        endpoint: String,
+        /// What is wrong with it.
+        #[source]
+        source: Box<dyn StdError + Send + Sync>,
+    },
+    /// The question cannot be put into HTTP.
+    #[error("failed to ask for {path:?}")]
+    Unaskable {
+        /// The path asked for.
+        path: String,
+        /// What is wrong with it.
+        #[source]
+        source: Box<dyn StdError + Send + Sync>,
+    },
+}
+
+impl ClientError {
+    /// The status and reason, if the daemon said no.
+    pub fn refusal(&self) -> Option<(u16, &ApiError)> {
+        match self {
+            ClientError::Refused { status, error } => Some((*status, error)),
+            _ => None,
+        }
+    }
+
+    /// Whether nothing was asked because nobody was reached: another endpoint may be tried.
+    pub fn is_unreachable(&self) -> bool {
+        matches!(self, ClientError::Unreachable { .. })
+    }
+}
+
+impl Client {
+    /// A client that connects when first asked. Limits: 5 s to connect, 30 s to answer.
+    pub fn new(endpoint: Endpoint) -> Self {
+        Self {
+            endpoint,
+            connect_limit: CONNECT_LIMIT,
+            answer_limit: Some(ANSWER_LIMIT),
+            idle: Arc::default(),
+        }
+    }
+
+    /// How long connecting may take, TLS included.
+    pub fn with_connect_limit(mut self, limit: Duration) -> Self {
+        self.connect_limit = limit;
+        self
+    }
+
+    /// How long an answer may take, from the question to its last byte; for what streams
+    /// ([`Client::follow`], [`Client::send`]), to its head. `None` waits for ever.
+    pub fn with_answer_limit(mut self, limit: Option<Duration>) -> Self {
+        self.answer_limit = limit;
+        self
+    }
+
+    /// Who is asked.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// Asks for something. `path` may have a query.
+    pub async fn get<A: DeserializeOwned>(&self, path: &str) -> Result<A, ClientError> {
+        self.ask(Method::GET, path, Bytes::new()).await
+    }
+
+    /// Puts a question, or a wish.
+    pub async fn post<Q, A>(&self, path: &str, question: &Q) -> Result<A, ClientError>
+    where
+        Q: Serialize + ?Sized,
+        A: DeserializeOwned,
+    {
+        let body = serde_json::to_vec(question).map_err(|error| unaskable(path, error))?;
+        self.ask(Method::POST, path, body.into()).await
+    }
+
+    /// Takes something away.
+    pub async fn delete<A: DeserializeOwned>(&self, path: &str) -> Result<A, ClientError> {
+        self.ask(Method::DELETE, path, Bytes::new()).await
+    }
+
+    /// Sends raw bytes and reads raw bytes.
+    pub async fn post_bytes(
+        &self,
+        path: &str,
+        body: impl Into<Body>,
+    ) -> Result<Bytes, ClientError> {
+        let request = request(Method::POST, path, "application/octet-stream", body.into())?;
+        self.within_limit(async {
+            let (response, connection) = self.exchange(request, None).await?;
+            self.read(response, connection).await
+        })
+        .await
+    }
+
+    /// Asks for something that keeps coming: a log, a watch. Ends when the daemon ends it.
+    pub async fn follow(&self, path: &str) -> Result<Follow, ClientError> {
+        let request = request(Method::GET, path, "application/json", Body::empty())?;
+        let response = self.send(request).await?;
+        if response.status().is_success() {
+            return Ok(Follow::new(self.endpoint.to_string(), response.into_body()));
+        }
+        Err(self.refusal_in(response).await)
+    }
+
+    /// Sends a request as it is and gives the response as it comes, whatever its status. Both
+    /// bodies stream.
+    pub async fn send(&self, request: Request<Body>) -> Result<Response<Body>, ClientError> {
+        let again = repeatable(&request);
+        let (response, connection) = self.within_limit(self.exchange(request, again)).await?;
+        // Taken again only once the response has been read to its end.
+        self.keep(connection);
+        Ok(response)
+    }
+
+    async fn ask<A>(&self, method: Method, path: &str, body: Bytes) -> Result<A, ClientError>
+    where
+        A: DeserializeOwned,
+    {
+        let request = request(method, path, "application/json", Body::from(body))?;
+        let again = repeatable(&request);
+        let answer = self
+            .within_limit(async {
+                let (response, connection) = self.exchange(request, again).await?;
+                self.read(response, connection).await
+            })
+            .await?;
+        let text: &[u8] = if answer.is_empty() { b"null" } else { &answer };
+        serde_json::from_slice(text).map_err(|error| self.broken(error))
+    }
+
+    async fn within_limit<T>(
+        &self,
+        asking: impl Future<Output = Result<T, ClientError>>,
+    ) -> Result<T, ClientError> {
+        let Some(limit) = self.answer_limit else { return asking.await };
+        tokio::time::timeout(limit, asking).await.unwrap_or_else(|_| {
+            Err(ClientError::TimedOut {
+                endpoint: self.endpoint.to_string(),
+                limit_seconds: limit.as_secs_f32(),
+            })
+        })
+    }
+
+    /// One request and the head of its response, on a kept connection or a new one.
+    ///
+    /// A kept connection may have died unnoticed. Then the request goes out on a new one if it
+    /// never left, or else `again` does.
+    async fn exchange(
+        &self,
+        mut request: Request<Body>,
+        mut again: Option<Request<Body>>,
+    ) -> Result<(Response<Body>, SendRequest<Body>), ClientError> {
+        loop {
+            request.headers_mut().insert(header::HOST, HeaderValue::from_static("kant"));
+            let kept = self.take_idle();
+            let is_kept = kept.is_some();
+            let mut connection = match kept {
+                Some(connection) => connection,
+                None => self.endpoint.dial(self.connect_limit).await?,
+            };
+            let mut failure = match connection.try_send_request(request).await {
+                Ok(response) => return Ok((response.map(Body::new), connection)),
+                Err(failure) => failure,
+            };
+            let unsent = failure.take_message();
+            match unsent.or_else(|| again.take()) {
+                Some(next) if is_kept => request = next,
+                _ => return Err(self.interrupted(failure.into_error())),
+            }
+        }
+    }
+
+    /// The rest of an answer; the connection is kept once it is free again.
+    async fn read(
+        &self,
+        response: Response<Body>,
+        mut connection: SendRequest<Body>,
+    ) -> Result<Bytes, ClientError> {
+        let status = response.status();
+        let body = self.collect(response.into_body()).await?;
+        if connection.ready().await.is_ok() {
+            self.keep(connection);
+        }
+        if status.is_success() { Ok(body) } else { Err(self.refused(status, &body)) }
+    }
+
+    async fn collect(&self, body: Body) -> Result<Bytes, ClientError> {
+        match Limited::new(body, ANSWER_BYTES_MAX).collect().await {
+            Ok(collected) => Ok(collected.to_bytes()),
+            Err(error) if error.is::<http_body_util::LengthLimitError>() => Err(self.broken(error)),
+            Err(error) => Err(self.interrupted(error)),
+        }
+    }
+
+    fn take_idle(&self) -> Option<SendRequest<Body>> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.retain(|connection| !connection.is_closed());
+        let free = idle.iter().position(SendRequest::is_ready)?;
+        Some(idle.swap_remove(free))
+    }
+
+    fn keep(&self, connection: SendRequest<Body>) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.retain(|connection| !connection.is_closed());
+        if idle.len() < IDLE_CONNECTIONS_MAX {
+            idle.push(connection);
+        }
+    }
+
+    /// Reads why the daemon said no.
+    pub(crate) async fn refusal_in(&self, response: Response<Body>) -> ClientError {
+        let status = response.status();
+        match self.within_limit(self.collect(response.into_body())).await {
+            Ok(body) => self.refused(status, &body),
+            Err(error) => error,
+        }
+    }
+
+    fn refused(&self, status: StatusCode, body: &[u8]) -> ClientError {
+        let error = match serde_json::from_slice(body) {
+            Ok(ErrorBody { error }) => error,
+            Err(_) => self.foreign(status, body),
+        };
+        ClientError::Refused { status: status.as_u16(), error }
+    }
+
+    /// A refusal that no handler of kant wrote: an unknown path, a body that does not parse.
+    fn foreign(&self, status: StatusCode, body: &[u8]) -> ApiError {
+        let text = String::from_utf8_lossy(body);
+        let text: String = text.trim().chars().take(FOREIGN_TEXT_CHARS).collect();
+        let gap = if text.is_empty() { "" } else { ": " };
+        ApiError {
+            code: format!("http-{}", status.as_u16()),
+            message: format!("{} answered {status}{gap}{text}", self.endpoint),
+            hint: None,
+        }
+    }
+
+    pub(crate) fn broken(&self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> ClientError {
+        ClientError::Broken { endpoint: self.endpoint.to_string(), source: source.into() }
+    }
+
+    pub(crate) fn interrupted(
+        &self,
+        source: impl Into<Box<dyn StdError + Send + Sync>>,
+    ) -> ClientError {
+        ClientError::Interrupted { endpoint: self.endpoint.to_string(), source: source.into() }
+    }
+}
+
+/// The same request once more, if asking twice does no harm.
+fn repeatable(request: &Request<Body>) -> Option<Request<Body>> {
+    let harmless = request.method() == Method::GET && request.body().is_end_stream();
+    harmless.then(|| {
+        let mut again = Request::new(Body::empty());
+        *again.uri_mut() = request.uri().clone();
+        *again.headers_mut() = request.headers().clone();
+        again
+    })
+}
+
+fn request(
+    method: Method,
+    path: &str,
+    content_type: &'static str,
+    body: Body,
+) -> Result<Request<Body>, ClientError> {
+    let uri: Uri = path.parse().map_err(|error| unaskable(path, error))?;
+    let mut request = Request::new(body);
+    *request.method_mut() = method;
+    *request.uri_mut() = uri;
+    request.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    Ok(request)
+}
+
+fn unaskable(path: &str, source: impl Into<Box<dyn StdError + Send + Sync>>) -> ClientError {
+    ClientError::Unaskable { path: path.to_owned(), source: source.into() }
+}

@@ -1,0 +1,86 @@
+//! Passing a local user's request on to a controller, as kantd does on every node.
+//!
+//! The user is the one the kernel named on our own socket; whatever the client says about itself
+//! is dropped. Bodies stream both ways; nothing is kept and nothing is sent twice.
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::header::{self, HeaderName};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+
+use crate::caller::{USER_HEADER, User};
+use crate::client::{Client, ClientError};
+use crate::refusal::Refusal;
+
+/// Headers that are about one connection, not about the message (RFC 9110, section 7.6.1).
+const HOP_BY_HOP: [HeaderName; 7] = [
+    header::CONNECTION,
+    header::PROXY_AUTHENTICATE,
+    header::PROXY_AUTHORIZATION,
+    header::TE,
+    header::TRAILER,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+];
+
+/// Passes `request` on in the name of `user`, and the response back.
+///
+/// Where there is no response, answers with the usual error JSON: 503 if the controller cannot
+/// be reached, 504 if it does not answer in time, 502 otherwise. Long answers need a client
+/// without an answer limit.
+pub async fn forward(request: Request, client: &Client, user: &User) -> Response {
+    let request = match prepare(request, user) {
+        Ok(request) => request,
+        Err(refusal) => return refusal.into_response(),
+    };
+    match client.send(request).await {
+        Ok(mut response) => {
+            strip(response.headers_mut());
+            response
+        }
+        Err(error) => refusal(&error).into_response(),
+    }
+}
+
+fn prepare(request: Request, user: &User) -> Result<axum::http::Request<Body>, Refusal> {
+    let (mut head, body) = request.into_parts();
+    strip(&mut head.headers);
+    head.headers.remove(USER_HEADER);
+    let voucher = HeaderValue::from_str(&format!("{}:{}", user.uid, user.gid))
+        .expect("digits and a colon are a header value");
+    head.headers.insert(USER_HEADER, voucher);
+    // Only what to ask for is passed on, not whom: a client may write a whole address.
+    let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
+    head.uri = path.parse::<Uri>().map_err(|_| {
+        Refusal::new(StatusCode::BAD_REQUEST, "path-malformed", "the path cannot be passed on")
+    })?;
+    head.version = axum::http::Version::HTTP_11;
+    Ok(axum::http::Request::from_parts(head, body))
+}
+
+fn strip(headers: &mut HeaderMap) {
+    // A Connection header lists further headers that end with the connection.
+    let listed: Vec<HeaderName> = headers
+        .get_all(header::CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|names| names.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        .collect();
+    for name in HOP_BY_HOP.iter().chain(&listed) {
+        headers.remove(name);
+    }
+    headers.remove("keep-alive");
+}
+
+fn refusal(error: &ClientError) -> Refusal {
+    let (status, code) = match error {
+        ClientError::Unreachable { .. } => {
+            (StatusCode::SERVICE_UNAVAILABLE, "controller-unreachable")
+        }
+        ClientError::TimedOut { .. } => (StatusCode::GATEWAY_TIMEOUT, "controller-silent"),
+        _ => (StatusCode::BAD_GATEWAY, "controller-lost"),
+    };
+    Refusal::new(status, code, error.to_string())
+}

@@ -1,0 +1,281 @@
+//! The cluster key: one secret file, the same on every host, which makes a cluster a cluster.
+//!
+//! The certificate authority is derived from it ([`crate::Identity`]). This file makes, reads and
+//! writes the key; it never sends it anywhere and never prints it.
+
+use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+const HEADER: &str = "kant cluster key v1 (secret: mode 0600, the same file on every host)";
+/// What the first line must begin with; the rest of it is a note to the reader.
+const HEADER_START: &str = "kant cluster key v1";
+const KEY_BYTES: usize = 32;
+/// Far above any real key file: a wrong path must not fill the memory.
+const FILE_BYTES_MAX: u64 = 4096;
+
+/// The secret that all daemons of one cluster share.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ClusterKey([u8; KEY_BYTES]);
+
+/// Why a cluster key could not be made, read or written.
+#[derive(Debug, Error)]
+pub enum KeyError {
+    /// The operating system gave no randomness.
+    #[error("failed to make a cluster key: the system gave no random bytes")]
+    NoRandomness,
+    /// The file could not be opened or read.
+    #[error(
+        "failed to read cluster key {}: copy the file from a controller, \
+         or make the first one with `kantctld key`",
+        path.display()
+    )]
+    Read {
+        /// The key file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// Somebody besides the owner could read or change the file.
+    #[error(
+        "cluster key {} is open to others (mode {mode:04o}): chmod 600 it, \
+         and make a new one if others may have read it",
+        path.display()
+    )]
+    OpenToOthers {
+        /// The key file.
+        path: PathBuf,
+        /// Its permission bits.
+        mode: u32,
+    },
+    /// The file belongs to somebody else, who can read and change it.
+    #[error(
+        "cluster key {} belongs to uid {owner}: chown it to the user who runs this daemon",
+        path.display()
+    )]
+    ForeignOwner {
+        /// The key file.
+        path: PathBuf,
+        /// The uid that owns it.
+        owner: u32,
+    },
+    /// The file is not what [`ClusterKey::save`] writes.
+    #[error(
+        "failed to understand cluster key {}: expected a line `{HEADER_START}` \
+         and a line of 64 hex digits; copy the file again from a controller",
+        path.display()
+    )]
+    NotAKey {
+        /// The key file.
+        path: PathBuf,
+    },
+    /// The file could not be written.
+    #[error("failed to write cluster key {}", path.display())]
+    Write {
+        /// The key file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// There is a key already, and replacing it would cut off every host that has it.
+    #[error(
+        "cluster key {} exists already and was left as it is: move it away first \
+         if this is to be a new cluster",
+        path.display()
+    )]
+    Exists {
+        /// The key file.
+        path: PathBuf,
+    },
+}
+
+impl ClusterKey {
+    /// A new random key: a new cluster.
+    pub fn generate() -> Result<Self, KeyError> {
+        let mut bytes = [0; KEY_BYTES];
+        rustls::crypto::ring::default_provider()
+            .secure_random
+            .fill(&mut bytes)
+            .map_err(|_| KeyError::NoRandomness)?;
+        Ok(Self(bytes))
+    }
+
+    /// Reads a key file, and refuses one that anybody but its owner can touch.
+    pub fn load(path: &Path) -> Result<Self, KeyError> {
+        let read_error = |source| KeyError::Read { path: path.to_owned(), source };
+        let file = File::open(path).map_err(read_error)?;
+        // Asked of the open file, not of the path, which may name another one by now.
+        let metadata = file.metadata().map_err(read_error)?;
+        let mode = metadata.permissions().mode() & 0o7777;
+        if mode & 0o077 != 0 {
+            return Err(KeyError::OpenToOthers { path: path.to_owned(), mode });
+        }
+        let owner = metadata.uid();
+        if owner != 0 && owner != nix::unistd::geteuid().as_raw() {
+            return Err(KeyError::ForeignOwner { path: path.to_owned(), owner });
+        }
+        let mut text = String::new();
+        match file.take(FILE_BYTES_MAX).read_to_string(&mut text) {
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => text.clear(),
+            Err(error) => return Err(read_error(error)),
+        }
+        parse(&text).ok_or_else(|| KeyError::NotAKey { path: path.to_owned() })
+    }
+
+    /// Writes the key to a new file of mode 0600; a file that exists is left alone.
+    pub fn save(&self, path: &Path) -> Result<(), KeyError> {
+        let mut file =
+            OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(
+                |source| match source.kind() {
+                    io::ErrorKind::AlreadyExists => KeyError::Exists { path: path.to_owned() },
+                    _ => KeyError::Write { path: path.to_owned(), source },
+                },
+            )?;
+        file.write_all(format!("{HEADER}\n{}\n", hex(&self.0)).as_bytes())
+            .and_then(|()| file.sync_all())
+            .map_err(|source| KeyError::Write { path: path.to_owned(), source })
+    }
+
+    /// Sixteen hex digits that tell two keys apart and give nothing away: safe to print and to
+    /// compare between hosts.
+    pub fn fingerprint(&self) -> String {
+        hex(&self.derive("fingerprint")[..8])
+    }
+
+    /// A secret of its own for each purpose, none of which gives away the key or another.
+    ///
+    /// Both inputs have a fixed form and the key is uniformly random, so one hash is enough.
+    pub(crate) fn derive(&self, purpose: &'static str) -> [u8; KEY_BYTES] {
+        Sha256::new()
+            .chain_update("kant cluster key v1: ")
+            .chain_update(purpose)
+            .chain_update([0])
+            .chain_update(self.0)
+            .finalize()
+            .into()
+    }
+}
+
+impl fmt::Debug for ClusterKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ClusterKey({})", self.fingerprint())
+    }
+}
+
+fn parse(text: &str) -> Option<ClusterKey> {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.next()?.starts_with(HEADER_START).then_some(())?;
+    let digits = lines.next()?;
+    (lines.next().is_none() && digits.len() == 2 * KEY_BYTES).then_some(())?;
+    let mut bytes = [0; KEY_BYTES];
+    for (byte, pair) in bytes.iter_mut().zip(digits.as_bytes().chunks_exact(2)) {
+        let high = char::from(pair[0]).to_digit(16)?;
+        let low = char::from(pair[1]).to_digit(16)?;
+        *byte = (high << 4 | low) as u8;
+    }
+    Some(ClusterKey(bytes))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn saved() -> (tempfile::TempDir, PathBuf, ClusterKey) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("cluster.key");
+        let key = ClusterKey::generate().unwrap();
+        key.save(&path).unwrap();
+        (dir, path, key)
+    }
+
+    #[test]
+    fn a_saved_key_reads_back_the_same_and_is_private() {
+        let (_dir, path, key) = saved();
+        assert_eq!(ClusterKey::load(&path).unwrap(), key);
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_read_only_key_is_fine_and_one_open_to_others_is_refused() {
+        let (_dir, path, _) = saved();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o400)).unwrap();
+        ClusterKey::load(&path).unwrap();
+        for mode in [0o644, 0o640, 0o604, 0o620, 0o602] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            let error = ClusterKey::load(&path).unwrap_err();
+            assert!(matches!(error, KeyError::OpenToOthers { mode: m, .. } if m == mode));
+            assert!(error.to_string().contains("chmod 600"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_key_that_belongs_to_somebody_else_is_refused() {
+        if !nix::unistd::geteuid().is_root() {
+            eprintln!("skipped: needs root to give a file away");
+            return;
+        }
+        let (_dir, path, _) = saved();
+        std::os::unix::fs::chown(&path, Some(12345), None).unwrap();
+        let error = ClusterKey::load(&path).unwrap_err();
+        assert!(matches!(error, KeyError::ForeignOwner { owner: 12345, .. }), "{error}");
+    }
+
+    #[test]
+    fn saving_never_overwrites_a_key() {
+        let (_dir, path, key) = saved();
+        let error = ClusterKey::generate().unwrap().save(&path).unwrap_err();
+        assert!(matches!(error, KeyError::Exists { .. }), "{error}");
+        assert_eq!(ClusterKey::load(&path).unwrap(), key);
+    }
+
+    #[test]
+    fn a_missing_key_says_where_to_get_one() {
+        let error = ClusterKey::load(Path::new("/nonexistent/cluster.key")).unwrap_err();
+        assert!(error.to_string().contains("/nonexistent/cluster.key"), "{error}");
+        assert!(error.to_string().contains("from a controller"), "{error}");
+    }
+
+    #[test]
+    fn broken_key_files_are_refused_without_panic() {
+        let (_dir, path, _) = saved();
+        let good = fs::read(&path).unwrap();
+        let digits = "ab".repeat(32);
+        let cases: [Vec<u8>; 7] = [
+            Vec::new(),
+            b"\xff\xfe\x00".to_vec(),
+            good[..good.len() - 2].to_vec(),
+            [&good[..], b"more\n"].concat(),
+            digits.clone().into_bytes(),
+            format!("{HEADER}\n{}zz\n", &digits[2..]).into_bytes(),
+            format!("{HEADER}\n{}\u{e4}\n", &digits[2..]).into_bytes(),
+        ];
+        for case in cases {
+            fs::write(&path, &case).unwrap();
+            let error = ClusterKey::load(&path).unwrap_err();
+            assert!(matches!(error, KeyError::NotAKey { .. }), "{case:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn debug_output_and_fingerprint_do_not_show_the_secret() {
+        let (_dir, _, key) = saved();
+        let secret = hex(&key.0);
+        let shown = format!("{key:?}");
+        assert!(!shown.contains(&secret[..8]), "{shown}");
+        assert_eq!(key.fingerprint(), key.clone().fingerprint());
+        assert_ne!(key.fingerprint(), ClusterKey::generate().unwrap().fingerprint());
+    }
+}

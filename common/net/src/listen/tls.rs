@@ -1,0 +1,116 @@
+//! The TLS port: only daemons with a certificate from the cluster key get in.
+//!
+//! Handshakes run beside the accept loop, each with a time limit, so that a port scan, a slow
+//! peer or a stranger costs the others nothing. Never serves a caller without a [`Role`].
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use axum::extract::connect_info::Connected;
+use axum::serve::{IncomingStream, Listener};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+use super::{ListenError, no_address, survive};
+use crate::caller::Caller;
+use crate::identity::{Identity, Role};
+use crate::tcp;
+
+/// An honest handshake takes milliseconds; a loaded host may need a second.
+const HANDSHAKE_LIMIT: Duration = Duration::from_secs(5);
+/// Strangers can hold at most this many places, each for [`HANDSHAKE_LIMIT`].
+const HANDSHAKES_MAX: usize = 1024;
+
+/// A TCP port behind mutual TLS that knows its callers.
+pub struct TlsListener {
+    listener: TcpListener,
+    addr: SocketAddr,
+    acceptor: TlsAcceptor,
+    handshakes: JoinSet<Option<(TlsStream<TcpStream>, Caller)>>,
+}
+
+impl TlsListener {
+    /// Listens on `addr` (`host:port`), showing the certificate of `identity`.
+    pub async fn bind(addr: &str, identity: &Identity) -> Result<Self, ListenError> {
+        let failed = |source| ListenError::Address { addr: addr.to_owned(), source };
+        let listener = TcpListener::bind(addr).await.map_err(failed)?;
+        Ok(Self {
+            addr: listener.local_addr().map_err(failed)?,
+            listener,
+            acceptor: TlsAcceptor::from(identity.server_config()),
+            handshakes: JoinSet::new(),
+        })
+    }
+
+    /// The address it listens on, with the real port where 0 was asked for.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.addr
+    }
+}
+
+impl Listener for TlsListener {
+    type Io = TlsStream<TcpStream>;
+    type Addr = Caller;
+
+    async fn accept(&mut self) -> (TlsStream<TcpStream>, Caller) {
+        loop {
+            tokio::select! {
+                Some(done) = self.handshakes.join_next(), if !self.handshakes.is_empty() => {
+                    if let Ok(Some(accepted)) = done {
+                        return accepted;
+                    }
+                }
+                accepted = self.listener.accept(), if self.handshakes.len() < HANDSHAKES_MAX => {
+                    match accepted {
+                        Ok((stream, from)) => {
+                            let acceptor = self.acceptor.clone();
+                            self.handshakes.spawn(shake_hands(acceptor, stream, from));
+                        }
+                        Err(error) => survive(error).await,
+                    }
+                }
+            }
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<Caller> {
+        no_address()
+    }
+}
+
+impl Connected<IncomingStream<'_, TlsListener>> for Caller {
+    fn connect_info(stream: IncomingStream<'_, TlsListener>) -> Self {
+        stream.remote_addr().clone()
+    }
+}
+
+async fn shake_hands(
+    acceptor: TlsAcceptor,
+    stream: TcpStream,
+    from: SocketAddr,
+) -> Option<(TlsStream<TcpStream>, Caller)> {
+    if let Err(error) = tcp::tune(&stream) {
+        tracing::debug!(%from, %error, "failed to tune a connection");
+    }
+    let stream = match tokio::time::timeout(HANDSHAKE_LIMIT, acceptor.accept(stream)).await {
+        Ok(Ok(stream)) => stream,
+        Ok(Err(error)) => {
+            tracing::debug!(%from, %error, "a handshake failed");
+            return None;
+        }
+        Err(_) => {
+            tracing::debug!(%from, "a handshake took too long");
+            return None;
+        }
+    };
+    match Role::of_verified(stream.get_ref().1.peer_certificates()) {
+        Ok(role) => Some((stream, Caller::Peer(role))),
+        Err(error) => {
+            tracing::debug!(%from, %error, "a verified peer was refused");
+            None
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! The local socket: anybody on this host may connect, and the kernel says who it is.
+//!
+//! A lock file beside the socket decides which daemon it belongs to, so that two daemons started
+//! at once never take it from each other. Never reads what callers say about themselves.
+
+use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::net::UnixStream as Probe;
+use std::path::{Path, PathBuf};
+
+use axum::extract::connect_info::Connected;
+use axum::serve::{IncomingStream, Listener};
+use tokio::net::{UnixListener, UnixStream};
+
+use super::{ListenError, no_address, survive};
+use crate::caller::Caller;
+
+/// Anybody may connect; what they may do is decided by who they are.
+const SOCKET_MODE: u32 = 0o666;
+
+/// A unix socket that knows its callers. Its file goes when it is dropped.
+#[derive(Debug)]
+pub struct LocalListener {
+    listener: UnixListener,
+    path: PathBuf,
+    inode: u64,
+    /// Held for as long as we listen. The file itself stays: removing it would let a third
+    /// daemon lock a new one while a second waits on the old.
+    _lock: File,
+}
+
+impl LocalListener {
+    /// Listens at `path`, replacing a socket that nobody listens on any more.
+    ///
+    /// Must be called inside a tokio runtime.
+    pub fn bind(path: &Path) -> Result<Self, ListenError> {
+        let lock = lock(path)?;
+        remove_stale(path)?;
+        let failed = |source| ListenError::Socket { path: path.to_owned(), source };
+        let listener = UnixListener::bind(path).map_err(failed)?;
+        fs::set_permissions(path, Permissions::from_mode(SOCKET_MODE)).map_err(failed)?;
+        let inode = fs::symlink_metadata(path).map_err(failed)?.ino();
+        Ok(Self { listener, path: path.to_owned(), inode, _lock: lock })
+    }
+
+    /// Where it listens.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for LocalListener {
+    fn drop(&mut self) {
+        // Somebody may have put another socket there by hand: that one is not ours.
+        let is_ours = fs::symlink_metadata(&self.path).is_ok_and(|m| m.ino() == self.inode);
+        if is_ours && let Err(error) = fs::remove_file(&self.path) {
+            tracing::debug!(path = %self.path.display(), %error, "failed to remove the socket");
+        }
+    }
+}
+
+impl Listener for LocalListener {
+    type Io = UnixStream;
+    type Addr = Caller;
+
+    async fn accept(&mut self) -> (UnixStream, Caller) {
+        loop {
+            let stream = match self.listener.accept().await {
+                Ok((stream, _)) => stream,
+                Err(error) => {
+                    survive(error).await;
+                    continue;
+                }
+            };
+            match stream.peer_cred() {
+                Ok(who) => {
+                    let caller = Caller::Local { uid: who.uid(), gid: who.gid(), pid: who.pid() };
+                    return (stream, caller);
+                }
+                Err(error) => tracing::debug!(%error, "failed to learn who calls: hung up"),
+            }
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<Caller> {
+        no_address()
+    }
+}
+
+impl Connected<IncomingStream<'_, LocalListener>> for Caller {
+    fn connect_info(stream: IncomingStream<'_, LocalListener>) -> Self {
+        stream.remote_addr().clone()
+    }
+}
+
+fn lock(path: &Path) -> Result<File, ListenError> {
+    let mut lock_path = path.as_os_str().to_owned();
+    lock_path.push(".lock");
+    let failed = |source| ListenError::Socket { path: path.to_owned(), source };
+    let file = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .mode(0o600)
+        .open(lock_path)
+        .map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(ListenError::InUse { path: path.to_owned() }),
+        Err(TryLockError::Error(source)) => Err(failed(source)),
+    }
+}
+
+fn remove_stale(path: &Path) -> Result<(), ListenError> {
+    let failed = |source| ListenError::Socket { path: path.to_owned(), source };
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(failed(error)),
+        Ok(metadata) if !metadata.file_type().is_socket() => {
+            return Err(ListenError::InTheWay { path: path.to_owned() });
+        }
+        Ok(_) => {}
+    }
+    // Somebody may listen who does not know of the lock.
+    match Probe::connect(path) {
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+            fs::remove_file(path).map_err(failed)
+        }
+        _ => Err(ListenError::InUse { path: path.to_owned() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_socket_is_open_to_all_and_goes_with_its_listener() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("kant.sock");
+        let listener = LocalListener::bind(&path).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o666);
+        drop(listener);
+        assert!(!path.exists());
+        LocalListener::bind(&path).unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_socket_left_by_a_crash_is_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("kant.sock");
+        drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+        assert!(path.exists(), "std leaves the file behind");
+        LocalListener::bind(&path).unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_socket_somebody_listens_on_is_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("ours.sock");
+        let _first = LocalListener::bind(&path).unwrap();
+        let error = LocalListener::bind(&path).unwrap_err();
+        assert!(matches!(error, ListenError::InUse { .. }), "{error}");
+
+        let path = dir.path().join("foreign.sock");
+        let _foreign = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        let error = LocalListener::bind(&path).unwrap_err();
+        assert!(matches!(error, ListenError::InUse { .. }), "{error}");
+        assert!(path.exists());
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_no_socket_is_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("precious.txt");
+        fs::write(&path, "precious").unwrap();
+        let error = LocalListener::bind(&path).unwrap_err();
+        assert!(matches!(error, ListenError::InTheWay { .. }), "{error}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
+    }
+
+    #[tokio::test]
+    async fn a_missing_directory_is_named() {
+        let error = LocalListener::bind(Path::new("/nonexistent/kant.sock")).unwrap_err();
+        assert!(error.to_string().contains("/nonexistent/kant.sock"), "{error}");
+    }
+}

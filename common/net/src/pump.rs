@@ -1,0 +1,216 @@
+//! What keeps a channel going: one task that owns the WebSocket, reads, writes and pings.
+//!
+//! Knows frames, never messages. Each direction has a short queue, so whoever is slow slows down
+//! whoever is fast, and nothing piles up.
+
+use std::error::Error as StdError;
+use std::pin::pin;
+
+use axum::body::Bytes;
+use axum::extract::ws;
+use futures_util::{Sink, SinkExt, Stream, StreamExt};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
+use tokio_tungstenite::tungstenite;
+
+use crate::channel::{CLOSE_LIMIT, ChannelError, Keepalive};
+
+/// RFC 6455, section 5.5: a control frame carries 125 bytes, two of them the close code.
+const REASON_BYTES_MAX: usize = 123;
+
+/// What a half of the channel wants written.
+#[derive(Debug)]
+pub(crate) enum Outgoing {
+    Message(Bytes),
+    Close(String),
+}
+
+/// What was read.
+pub(crate) enum Heard {
+    Message(Bytes),
+    /// A sign of life.
+    Life,
+    Close(String),
+}
+
+/// The two WebSocket libraries' message types, as far as the pump cares.
+pub(crate) trait Frame: Sized {
+    fn message(data: Bytes) -> Self;
+    fn ping() -> Self;
+    fn close(reason: &str) -> Self;
+    fn heard(self) -> Heard;
+}
+
+/// How it ended.
+enum End {
+    /// As agreed, by us or by a peer that gave no reason.
+    Over,
+    Failed(ChannelError),
+}
+
+/// Runs until the channel is over, then says how in the last entry of `incoming`.
+pub(crate) async fn pump<S, M, E>(
+    socket: S,
+    mut outgoing: mpsc::Receiver<Outgoing>,
+    incoming: mpsc::Sender<Result<Bytes, ChannelError>>,
+    keepalive: Keepalive,
+) where
+    S: Stream<Item = Result<M, E>> + Sink<M, Error = E>,
+    M: Frame,
+    E: StdError + Send + Sync + 'static,
+{
+    let (sink, stream) = socket.split();
+    let end = {
+        let mut reading = pin!(read(stream, &incoming, keepalive));
+        let writing = pin!(write(sink, &mut outgoing, &incoming, keepalive));
+        tokio::select! {
+            end = &mut reading => end,
+            written = writing => match (written, timeout(CLOSE_LIMIT, reading).await) {
+                (Ok(()), _) => End::Over,
+                // The peer may have hung up while we wrote: its reason is the better one.
+                (Err(_), Ok(end)) => end,
+                (Err(error), Err(_)) => lost(error),
+            },
+        }
+    };
+    // From now on sending fails, even while a slow receiver reads what is left.
+    drop(outgoing);
+    if let End::Failed(error) = end {
+        // Nobody there to hear it is fine.
+        let _ = incoming.send(Err(error)).await;
+    }
+}
+
+async fn read<M, E>(
+    mut stream: impl Stream<Item = Result<M, E>> + Unpin,
+    incoming: &mpsc::Sender<Result<Bytes, ChannelError>>,
+    keepalive: Keepalive,
+) -> End
+where
+    M: Frame,
+    E: StdError + Send + Sync + 'static,
+{
+    loop {
+        let Ok(next) = timeout(keepalive.silence_limit, stream.next()).await else {
+            let limit_seconds = keepalive.silence_limit.as_secs_f32();
+            return End::Failed(ChannelError::Silent { limit_seconds });
+        };
+        match next.map(|read| read.map(Frame::heard)) {
+            Some(Ok(Heard::Message(data))) => {
+                // With the receiver gone the rest is read and dropped: the writer says good-bye.
+                let _ = incoming.send(Ok(data)).await;
+            }
+            Some(Ok(Heard::Life)) => {}
+            Some(Ok(Heard::Close(reason))) => {
+                // Reading on is what sends our half of the good-bye.
+                let _ = timeout(CLOSE_LIMIT, stream.next()).await;
+                return match reason.is_empty() {
+                    true => End::Over,
+                    false => End::Failed(ChannelError::Closed { reason }),
+                };
+            }
+            Some(Err(error)) => return lost(error),
+            None => return End::Over,
+        }
+    }
+}
+
+/// Writes what is asked for and pings in between, until asked to close or nobody asks any more.
+async fn write<M, E>(
+    mut sink: impl Sink<M, Error = E> + Unpin,
+    outgoing: &mut mpsc::Receiver<Outgoing>,
+    incoming: &mpsc::Sender<Result<Bytes, ChannelError>>,
+    keepalive: Keepalive,
+) -> Result<(), E>
+where
+    M: Frame,
+{
+    let interval = keepalive.ping_interval;
+    let mut pings = interval_at(Instant::now() + interval, interval);
+    pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            // What is queued goes out before a good-bye.
+            biased;
+            next = outgoing.recv() => match next {
+                Some(Outgoing::Message(data)) => sink.send(M::message(data)).await?,
+                Some(Outgoing::Close(reason)) => return sink.send(M::close(&reason)).await,
+                None => return sink.send(M::close("")).await,
+            },
+            () = incoming.closed() => return sink.send(M::close("")).await,
+            _ = pings.tick() => sink.send(M::ping()).await?,
+        }
+    }
+}
+
+fn lost(error: impl StdError + Send + Sync + 'static) -> End {
+    End::Failed(ChannelError::Lost { source: error.into() })
+}
+
+fn short(reason: &str) -> &str {
+    &reason[..reason.floor_char_boundary(REASON_BYTES_MAX)]
+}
+
+impl Frame for ws::Message {
+    fn message(data: Bytes) -> Self {
+        ws::Message::Binary(data)
+    }
+
+    fn ping() -> Self {
+        ws::Message::Ping(Bytes::new())
+    }
+
+    fn close(reason: &str) -> Self {
+        let reason = short(reason).into();
+        ws::Message::Close(Some(ws::CloseFrame { code: ws::close_code::NORMAL, reason }))
+    }
+
+    fn heard(self) -> Heard {
+        match self {
+            ws::Message::Binary(data) => Heard::Message(data),
+            ws::Message::Text(text) => Heard::Message(text.into()),
+            ws::Message::Ping(_) | ws::Message::Pong(_) => Heard::Life,
+            ws::Message::Close(frame) => {
+                Heard::Close(frame.map(|f| f.reason.to_string()).unwrap_or_default())
+            }
+        }
+    }
+}
+
+impl Frame for tungstenite::Message {
+    fn message(data: Bytes) -> Self {
+        tungstenite::Message::Binary(data)
+    }
+
+    fn ping() -> Self {
+        tungstenite::Message::Ping(Bytes::new())
+    }
+
+    fn close(reason: &str) -> Self {
+        use tungstenite::protocol::{CloseFrame, frame::coding::CloseCode};
+        let reason = short(reason).into();
+        tungstenite::Message::Close(Some(CloseFrame { code: CloseCode::Normal, reason }))
+    }
+
+    fn heard(self) -> Heard {
+        use tungstenite::Message::{Binary, Close, Frame, Ping, Pong, Text};
+        match self {
+            Binary(data) => Heard::Message(data),
+            Text(text) => Heard::Message(text.into()),
+            Ping(_) | Pong(_) | Frame(_) => Heard::Life,
+            Close(frame) => Heard::Close(frame.map(|f| f.reason.to_string()).unwrap_or_default()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_reason_is_cut_between_characters() {
+        assert_eq!(short("moved"), "moved");
+        let long = "\u{e4}".repeat(100);
+        assert_eq!(short(&long).len(), 122);
+    }
+}

@@ -1,0 +1,64 @@
+//! The error answer: what a server writes when it refuses, and a client reads.
+//!
+//! One shape for every "no": a code for programs, a sentence for people, a hint what to do next.
+//! This file never decides to refuse.
+
+use std::fmt;
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+
+/// Why the server said no.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApiError {
+    /// Short and stable, for programs: `job-unknown`.
+    pub code: String,
+    /// One sentence for people: what failed, on what.
+    pub message: String,
+    /// What to do next, where the server knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// A refusal with its HTTP status, ready to be returned from a handler.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The HTTP status.
+    pub status: StatusCode,
+    /// The reason.
+    pub error: ApiError,
+}
+
+/// The JSON around an [`ApiError`]: `{"error": {...}}`.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ErrorBody {
+    pub(crate) error: ApiError,
+}
+
+impl Refusal {
+    /// A refusal without a hint.
+    pub fn new(status: StatusCode, code: impl Into<String>, message: impl Into<String>) -> Self {
+        let error = ApiError { code: code.into(), message: message.into(), hint: None };
+        Self { status, error }
+    }
+
+    /// The same refusal with a hint what to do next.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.error.hint = Some(hint.into());
+        self
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        (self.status, Json(ErrorBody { error: self.error })).into_response()
+    }
+}
+
+impl fmt::Display for ApiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
