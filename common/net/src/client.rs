@@ -43,7 +43,7 @@ pub struct Client {
 #[derive(Debug, Error)]
 pub enum ClientError {
     /// Nobody is there, or nobody we trust.
-    #[error("failed to connect to {endpoint}: {source}; {advice}")]
+    #[error("failed to connect to {endpoint}: {advice}")]
     Unreachable {
         /// Where we tried.
         endpoint: String,
@@ -63,8 +63,7 @@ pub enum ClientError {
     },
     /// No answer within the limit.
     #[error(
-        "{endpoint} took the request and gave no answer within {limit_seconds} s; \
-         it may still carry it out"
+        "no answer from {endpoint} within {limit_seconds} s: it may still carry out what was asked"
     )]
     TimedOut {
         /// Who was asked.

@@ -3,6 +3,8 @@
 //! The user is the one the kernel named on our own socket; whatever the client says about itself
 //! is dropped. Bodies stream both ways; nothing is kept and nothing is sent twice.
 
+use std::error::Error;
+
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::header::{self, HeaderName};
@@ -82,5 +84,16 @@ fn refusal(error: &ClientError) -> Refusal {
         ClientError::TimedOut { .. } => (StatusCode::GATEWAY_TIMEOUT, "controller-silent"),
         _ => (StatusCode::BAD_GATEWAY, "controller-lost"),
     };
-    Refusal::new(status, code, error.to_string())
+    Refusal::new(status, code, with_causes(error))
+}
+
+/// The whole chain of causes in one line, as it must leave this process as text.
+fn with_causes(error: &ClientError) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    text
 }

@@ -31,8 +31,7 @@ pub enum KeyError {
     NoRandomness,
     /// The file could not be opened or read.
     #[error(
-        "failed to read cluster key {}: copy the file from a controller, \
-         or make the first one with `kantctld key`",
+        "failed to read cluster key {}: every host needs a copy of the first controller's",
         path.display()
     )]
     Read {
@@ -245,7 +244,7 @@ mod tests {
     fn a_missing_key_says_where_to_get_one() {
         let error = ClusterKey::load(Path::new("/nonexistent/cluster.key")).unwrap_err();
         assert!(error.to_string().contains("/nonexistent/cluster.key"), "{error}");
-        assert!(error.to_string().contains("from a controller"), "{error}");
+        assert!(error.to_string().contains("first controller's"), "{error}");
     }
 
     #[test]

@@ -1,0 +1,393 @@
+//! Users and clients: the local socket, JSON round trips, kept connections, passing on.
+
+#![allow(clippy::unwrap_used)] // a test fails by panicking
+
+mod house;
+
+use std::error::Error;
+use std::path::Path as FilePath;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{ConnectInfo, Path, Request};
+use axum::http::StatusCode;
+use axum::routing::{delete, get, post};
+use axum::{Json, Router};
+use futures_util::{StreamExt, stream};
+use house::{controller, key, node, serve_local, serve_tls, socket, soon, tls};
+use net::{Caller, Client, ClientError, Endpoint, Refusal, USER_HEADER, User, Via, forward};
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::mpsc;
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Job {
+    id: u64,
+    name: String,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Who {
+    uid: u32,
+    gid: u32,
+    via: String,
+}
+
+/// A little of everything a daemon does.
+fn jobs() -> Router {
+    async fn show(Path(id): Path<u64>) -> Result<Json<Job>, Refusal> {
+        if id == 404 {
+            return Err(Refusal::new(StatusCode::NOT_FOUND, "job-unknown", "there is no job 404")
+                .hint("`kantctl list` shows the jobs there are"));
+        }
+        Ok(Json(Job { id, name: format!("job {id}") }))
+    }
+    async fn submit(Json(job): Json<Job>) -> Json<Job> {
+        Json(Job { id: job.id + 1, ..job })
+    }
+    async fn whoami(user: User) -> Json<Who> {
+        let via = match user.via {
+            Via::Socket => "socket".to_owned(),
+            Via::Node(name) => name,
+            Via::Controller => "controller".to_owned(),
+        };
+        Json(Who { uid: user.uid, gid: user.gid, via })
+    }
+    async fn log() -> Body {
+        Body::from_stream(
+            stream::iter(["{\"id\":1,\"name\":", "\"a\"}\n\n", "{\"id\":2,\"name\":\"b\"}"])
+                .map(Ok::<_, std::io::Error>),
+        )
+    }
+    Router::new()
+        .route("/jobs/{id}", get(show))
+        .route("/jobs", post(submit))
+        .route("/jobs/{id}", delete(|| async { StatusCode::NO_CONTENT }))
+        .route("/whoami", get(whoami))
+        .route("/log", get(log))
+        .route(
+            "/reverse",
+            post(|body: Bytes| async move { body.iter().rev().copied().collect::<Vec<u8>>() }),
+        )
+        .route("/sleep", get(std::future::pending::<()>))
+}
+
+fn me() -> (u32, u32) {
+    (nix::unistd::geteuid().as_raw(), nix::unistd::getegid().as_raw())
+}
+
+#[tokio::test]
+async fn the_kernel_says_who_calls_on_the_local_socket() {
+    let (_dir, path) = socket();
+    let router = jobs().route(
+        "/pid",
+        get(|ConnectInfo(caller): ConnectInfo<Caller>| async move {
+            let Caller::Local { pid, .. } = caller else { panic!("{caller:?}") };
+            Json(pid)
+        }),
+    );
+    let server = serve_local(&path, router);
+    let client = Client::new(Endpoint::Unix(path));
+    let who: Who = soon(client.get("/whoami")).await.unwrap();
+    let (uid, gid) = me();
+    assert_eq!(who, Who { uid, gid, via: "socket".to_owned() });
+    let pid: Option<u32> = soon(client.get("/pid")).await.unwrap();
+    assert_eq!(pid, Some(std::process::id()));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_local_caller_cannot_claim_to_be_somebody() {
+    let (_dir, path) = socket();
+    let server = serve_local(&path, jobs());
+    let client = Client::new(Endpoint::Unix(path));
+    let claim = axum::http::Request::get("/whoami").header(USER_HEADER, "0:0");
+    let response = soon(client.send(claim.body(Body::empty()).unwrap())).await.unwrap();
+    assert_eq!(response.status(), StatusCode::BAD_REQUEST);
+    let body = axum::body::to_bytes(response.into_body(), 4096).await.unwrap();
+    assert!(String::from_utf8_lossy(&body).contains("user-claimed"), "{body:?}");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn json_makes_the_round_trip_over_both_transports() {
+    let key = key();
+    let (_dir, path) = socket();
+    let local = serve_local(&path, jobs());
+    let (remote, addr) = serve_tls("127.0.0.1:0", &controller(&key), jobs()).await;
+    for endpoint in [Endpoint::Unix(path), tls(addr, &node(&key, "g-1"))] {
+        let client = Client::new(endpoint);
+        let job: Job = soon(client.get("/jobs/7?verbose=1")).await.unwrap();
+        assert_eq!(job, Job { id: 7, name: "job 7".to_owned() });
+        let job: Job = soon(client.post("/jobs", &job)).await.unwrap();
+        assert_eq!(job.id, 8);
+        let () = soon(client.delete("/jobs/8")).await.unwrap();
+        let bytes = soon(client.post_bytes("/reverse", vec![1u8, 2, 3])).await.unwrap();
+        assert_eq!(bytes[..], [3, 2, 1]);
+    }
+    local.stop().await;
+    remote.stop().await;
+}
+
+#[tokio::test]
+async fn a_refusal_keeps_its_code_message_and_hint() {
+    let (_dir, path) = socket();
+    let server = serve_local(&path, jobs());
+    let client = Client::new(Endpoint::Unix(path));
+    let error = soon(client.get::<Job>("/jobs/404")).await.unwrap_err();
+    let (status, reason) = error.refusal().unwrap();
+    assert_eq!((status, reason.code.as_str()), (404, "job-unknown"));
+    assert_eq!(error.to_string(), "there is no job 404");
+    assert!(reason.hint.as_ref().unwrap().contains("kantctl list"));
+    // Refusals that no handler wrote are told apart, and say who gave them.
+    let error = soon(client.get::<Job>("/no/such/path")).await.unwrap_err();
+    assert_eq!(error.refusal().unwrap().1.code, "http-404");
+    let error = soon(client.follow("/jobs/404")).await.unwrap_err();
+    assert_eq!(error.refusal().unwrap().1.code, "job-unknown");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn what_goes_wrong_has_a_type_and_a_sentence() {
+    let (_dir, path) = socket();
+    let client = Client::new(Endpoint::Unix(path.clone()));
+    let error = soon(client.get::<Job>("/jobs/1")).await.unwrap_err();
+    assert!(error.is_unreachable(), "{error}");
+    assert!(error.to_string().contains("kant.sock"), "{error}");
+    assert!(error.to_string().contains("does kantctld or kantd run"), "{error}");
+
+    let server = serve_local(&path, jobs());
+    let error = soon(client.get::<Vec<u8>>("/jobs/1")).await.unwrap_err();
+    assert!(matches!(error, ClientError::Broken { .. }), "{error}");
+    let error = soon(client.get::<Job>("not a path")).await.unwrap_err();
+    assert!(matches!(error, ClientError::Unaskable { .. }), "{error}");
+    let hasty = client.clone().with_answer_limit(Some(Duration::from_millis(50)));
+    let error = soon(hasty.get::<()>("/sleep")).await.unwrap_err();
+    assert!(matches!(error, ClientError::TimedOut { .. }), "{error}");
+    // None of which keeps the next question from being answered.
+    soon(client.get::<Job>("/jobs/1")).await.unwrap();
+    drop(server);
+}
+
+#[tokio::test]
+async fn a_host_that_never_answers_is_given_up() {
+    let mute = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let endpoint = tls(mute.local_addr().unwrap(), &node(&key(), "g-1"));
+    let client = Client::new(endpoint).with_connect_limit(Duration::from_millis(100));
+    let error = soon(client.get::<()>("/")).await.unwrap_err();
+    assert!(error.is_unreachable(), "{error}");
+    let cause = error.source().unwrap().to_string();
+    assert!(cause.contains("no answer within 0.1 s"), "{cause}");
+}
+
+/// Counts the connections on their way to a socket.
+fn count_connections(at: &FilePath, to: &FilePath) -> Arc<AtomicUsize> {
+    let listener = UnixListener::bind(at).unwrap();
+    let to = to.to_owned();
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    tokio::spawn(async move {
+        while let Ok((mut from, _)) = listener.accept().await {
+            counted.fetch_add(1, Ordering::SeqCst);
+            let mut onward = UnixStream::connect(&to).await.unwrap();
+            tokio::spawn(
+                async move { tokio::io::copy_bidirectional(&mut from, &mut onward).await },
+            );
+        }
+    });
+    count
+}
+
+#[tokio::test]
+async fn one_connection_serves_many_questions_and_a_stream_gets_its_own() {
+    let (dir, path) = socket();
+    let server = serve_local(&path, jobs());
+    let counter = dir.path().join("counter.sock");
+    let count = count_connections(&counter, &path);
+    let client = Client::new(Endpoint::Unix(counter));
+    for id in 0..20 {
+        let _: Job = soon(client.get(&format!("/jobs/{id}"))).await.unwrap();
+        let _ = soon(client.get::<Job>("/jobs/404")).await.unwrap_err();
+    }
+    assert_eq!(count.load(Ordering::SeqCst), 1);
+    // A question that is not answered yet does not hold up the next one.
+    let waiting = tokio::spawn({
+        let client = client.clone();
+        async move { client.get::<()>("/sleep").await }
+    });
+    while count.load(Ordering::SeqCst) == 1 {
+        let _: Job = soon(client.get("/jobs/1")).await.unwrap();
+    }
+    waiting.abort();
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_restarted_server_is_found_again() {
+    let key = key();
+    let (_dir, path) = socket();
+    let (remote, addr) = serve_tls("127.0.0.1:0", &controller(&key), jobs()).await;
+    let local = serve_local(&path, jobs());
+    let clients =
+        [Client::new(Endpoint::Unix(path.clone())), Client::new(tls(addr, &node(&key, "g-1")))];
+    for client in &clients {
+        let _: Job = soon(client.get("/jobs/1")).await.unwrap();
+    }
+    remote.stop().await;
+    local.stop().await;
+    for client in &clients {
+        let error = soon(client.get::<Job>("/jobs/1")).await.unwrap_err();
+        assert!(error.is_unreachable(), "{error}");
+    }
+    let local = serve_local(&path, jobs());
+    let (remote, _) = serve_tls(&addr.to_string(), &controller(&key), jobs()).await;
+    for client in &clients {
+        let job: Job =
+            soon(client.post("/jobs", &Job { id: 1, name: String::new() })).await.unwrap();
+        assert_eq!(job.id, 2);
+    }
+    remote.stop().await;
+    local.stop().await;
+}
+
+/// Serves raw connections: each answers as many requests as its entry says, reads one more, and
+/// hangs up. Says how many requests came in all.
+fn answer_and_hang_up(path: &FilePath, answers: &'static [usize]) -> Arc<AtomicUsize> {
+    let listener = UnixListener::bind(path).unwrap();
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    tokio::spawn(async move {
+        for answers in answers {
+            let (stream, _) = listener.accept().await.unwrap();
+            let mut stream = BufReader::new(stream);
+            for answered in 0..=*answers {
+                let mut line = String::new();
+                // The requests of these tests have no body: an empty line ends them.
+                while line != "\r\n" {
+                    line.clear();
+                    stream.read_line(&mut line).await.unwrap();
+                }
+                counted.fetch_add(1, Ordering::SeqCst);
+                if answered < *answers {
+                    let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n[]";
+                    stream.write_all(answer).await.unwrap();
+                }
+            }
+        }
+    });
+    count
+}
+
+#[tokio::test]
+async fn only_a_harmless_question_is_asked_twice() {
+    let (_dir, path) = socket();
+    let count = answer_and_hang_up(&path, &[1, 2]);
+    let client = Client::new(Endpoint::Unix(path));
+    let _: [u8; 0] = soon(client.get("/")).await.unwrap();
+    // The kept connection breaks under this one; it is asked again on a new one.
+    let _: [u8; 0] = soon(client.get("/")).await.unwrap();
+    assert_eq!(count.load(Ordering::SeqCst), 3);
+
+    let (_dir, path) = socket();
+    let count = answer_and_hang_up(&path, &[1, 2]);
+    let client = Client::new(Endpoint::Unix(path));
+    let _: [u8; 0] = soon(client.get("/")).await.unwrap();
+    let error = soon(client.delete::<()>("/jobs/1")).await.unwrap_err();
+    assert!(matches!(error, ClientError::Interrupted { .. }), "{error}");
+    assert_eq!(count.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn a_followed_answer_comes_line_by_line() {
+    let (_dir, path) = socket();
+    let server = serve_local(&path, jobs());
+    let client = Client::new(Endpoint::Unix(path));
+    let mut log = soon(client.follow("/log")).await.unwrap();
+    let mut names = Vec::new();
+    while let Some(job) = soon(log.next::<Job>()).await.unwrap() {
+        names.push(job.name);
+    }
+    assert_eq!(names, ["a", "b"]);
+    server.stop().await;
+}
+
+/// What kantd does: everything that comes on the local socket goes on to the controller.
+fn passing_on(client: Client) -> Router {
+    Router::new().fallback(move |user: User, request: Request| {
+        let client = client.clone();
+        async move { forward(request, &client, &user).await }
+    })
+}
+
+#[tokio::test]
+async fn a_forwarded_user_arrives_with_a_voucher() {
+    let key = key();
+    let (_dir, path) = socket();
+    let (controller, addr) = serve_tls("127.0.0.1:0", &controller(&key), jobs()).await;
+    let kantd = serve_local(&path, passing_on(Client::new(tls(addr, &node(&key, "login-1")))));
+    let client = Client::new(Endpoint::Unix(path));
+    let who: Who = soon(client.get("/whoami")).await.unwrap();
+    let (uid, gid) = me();
+    assert_eq!(who, Who { uid, gid, via: "login-1".to_owned() });
+    // Questions, answers and refusals pass unchanged.
+    let job = Job { id: 1, name: "a".to_owned() };
+    let job: Job = soon(client.post("/jobs", &job)).await.unwrap();
+    assert_eq!(job.id, 2);
+    let error = soon(client.get::<Job>("/jobs/404")).await.unwrap_err();
+    assert_eq!(error.refusal().unwrap().1.code, "job-unknown");
+    controller.stop().await;
+    let error = soon(client.get::<Job>("/jobs/1")).await.unwrap_err();
+    let (status, reason) = error.refusal().unwrap();
+    assert_eq!((status, reason.code.as_str()), (503, "controller-unreachable"));
+    kantd.stop().await;
+}
+
+#[tokio::test]
+async fn a_claim_does_not_pass_a_forwarder() {
+    let key = key();
+    let (controller, addr) = serve_tls("127.0.0.1:0", &controller(&key), jobs()).await;
+    let client = Client::new(tls(addr, &node(&key, "g-1")));
+    let user = User { uid: 1000, gid: 100, via: Via::Socket };
+    let request = Request::get("http://elsewhere/whoami")
+        .header(USER_HEADER, "0:0")
+        .header(USER_HEADER, "0:0")
+        .header("connection", "close, x-private")
+        .header("x-private", "1")
+        .body(Body::empty())
+        .unwrap();
+    let response = soon(forward(request, &client, &user)).await;
+    let body = axum::body::to_bytes(response.into_body(), 4096).await.unwrap();
+    let who: Who = serde_json::from_slice(&body).unwrap();
+    assert_eq!(who, Who { uid: 1000, gid: 100, via: "g-1".to_owned() });
+    controller.stop().await;
+}
+
+#[tokio::test]
+async fn forwarding_streams_both_ways() {
+    let key = key();
+    let (_dir, path) = socket();
+    let echo = Router::new().route("/echo", post(|request: Request| async { request.into_body() }));
+    let (controller, addr) = serve_tls("127.0.0.1:0", &controller(&key), echo).await;
+    let kantd = serve_local(&path, passing_on(Client::new(tls(addr, &node(&key, "g-1")))));
+    let client = Client::new(Endpoint::Unix(path));
+
+    let (say, said) = mpsc::channel::<&'static str>(1);
+    let said = stream::unfold(said, |mut said| async {
+        said.recv().await.map(|text| (Ok::<_, std::io::Error>(text), said))
+    });
+    let request = Request::post("/echo").body(Body::from_stream(said)).unwrap();
+    let response = soon(client.send(request)).await.unwrap();
+    let mut echoed = response.into_body().into_data_stream();
+    // Each word comes back before the next is said: nothing waits for the end of a body.
+    for word in ["one", "two", "three"] {
+        say.send(word).await.unwrap();
+        assert_eq!(soon(echoed.next()).await.unwrap().unwrap(), word);
+    }
+    drop(say);
+    assert!(soon(echoed.next()).await.is_none());
+    kantd.stop().await;
+    controller.stop().await;
+}

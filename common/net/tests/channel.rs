@@ -1,0 +1,322 @@
+//! The node channel between two real ends over TLS.
+
+#![allow(clippy::unwrap_used)] // a test fails by panicking
+
+mod house;
+
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::ws::WebSocketUpgrade;
+use axum::http::StatusCode;
+use axum::routing::get;
+use house::{Server, controller, key, node, serve_tls, soon, tls};
+use net::{
+    Caller, Channel, ChannelError, ClientError, Endpoint, Keepalive, Refusal, Role, accept_channel,
+    connect_channel,
+};
+use serde::{Deserialize, Serialize};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+
+/// What a node says in these tests.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+enum Report {
+    Hello { version: u32 },
+    Output(String),
+}
+
+/// What a controller says in these tests.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+enum Order {
+    Welcome { name: String },
+    Echo(Report),
+}
+
+const HASTY: Keepalive = Keepalive {
+    ping_interval: Duration::from_millis(50),
+    silence_limit: Duration::from_millis(500),
+};
+
+async fn echo(role: Role, mut channel: Channel<Order, Report>) {
+    channel.send(&Order::Welcome { name: role.to_string() }).await.unwrap();
+    while let Some(Ok(report)) = channel.recv().await {
+        if report == Report::Output("close".to_owned()) {
+            return channel.close("the leader is controller-2").await;
+        }
+        channel.send(&Order::Echo(report)).await.unwrap();
+    }
+}
+
+fn daemon(keepalive: Keepalive) -> Router {
+    let channel = move |caller: Caller, upgrade: WebSocketUpgrade| async move {
+        match caller {
+            Caller::Peer(Role::Controller) | Caller::Local { .. } => {
+                Err(Refusal::new(StatusCode::FORBIDDEN, "not-a-node", "only nodes have channels"))
+            }
+            Caller::Peer(role) => {
+                Ok(accept_channel(upgrade, keepalive, move |channel| echo(role, channel)))
+            }
+        }
+    };
+    Router::new().route("/channel", get(channel)).route("/plain", get(|| async { "hello" }))
+}
+
+async fn serve(keepalive: Keepalive) -> (Server, Endpoint, Endpoint) {
+    let key = key();
+    let (server, addr) = serve_tls("127.0.0.1:0", &controller(&key), daemon(keepalive)).await;
+    (server, tls(addr, &node(&key, "g-1")), tls(addr, &controller(&key)))
+}
+
+#[tokio::test]
+async fn messages_of_all_sizes_come_back_in_order() {
+    let (server, endpoint, _) = serve(Keepalive::default()).await;
+    let mut channel: Channel<Report, Order> =
+        soon(connect_channel(&endpoint, "/channel", Keepalive::default())).await.unwrap();
+    let welcome = soon(channel.recv()).await.unwrap().unwrap();
+    assert_eq!(welcome, Order::Welcome { name: "node g-1".to_owned() });
+
+    let (sender, mut receiver) = channel.split();
+    let mut reports = vec![Report::Hello { version: 1 }];
+    for bytes in [0, 1, 4095, 4096, 70_000, 1 << 20, 5 << 20] {
+        reports.push(Report::Output("x".repeat(bytes)));
+    }
+    reports.extend((0..500).map(|version| Report::Hello { version }));
+    let sent = reports.clone();
+    let sending = tokio::spawn(async move {
+        for report in &sent {
+            sender.send(report).await.unwrap();
+        }
+        sender
+    });
+    for report in reports {
+        assert_eq!(soon(receiver.recv()).await.unwrap().unwrap(), Order::Echo(report));
+    }
+    drop(sending.await.unwrap());
+    assert!(soon(receiver.recv()).await.is_none(), "dropping the sender closes the channel");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn two_ends_that_flood_each_other_do_not_lock_up() {
+    let (server, endpoint, _) = serve(Keepalive::default()).await;
+    let channel: Channel<Report, Order> =
+        soon(connect_channel(&endpoint, "/channel", Keepalive::default())).await.unwrap();
+    let (sender, mut receiver) = channel.split();
+    // Far more than queues and socket buffers hold: each end must read while it writes.
+    let report = Report::Output("x".repeat(1 << 20));
+    let sending = tokio::spawn(async move {
+        for _ in 0..64 {
+            sender.send(&report).await.unwrap();
+        }
+    });
+    let mut echoes = 0;
+    while let Some(order) = soon(receiver.recv()).await {
+        echoes += usize::from(matches!(order.unwrap(), Order::Echo(_)));
+        if echoes == 64 {
+            break;
+        }
+    }
+    soon(sending).await.unwrap();
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn the_peers_reason_for_closing_arrives() {
+    let (server, endpoint, _) = serve(Keepalive::default()).await;
+    let mut channel: Channel<Report, Order> =
+        soon(connect_channel(&endpoint, "/channel", Keepalive::default())).await.unwrap();
+    soon(channel.recv()).await.unwrap().unwrap();
+    channel.send(&Report::Output("close".to_owned())).await.unwrap();
+    let end = soon(channel.recv()).await.unwrap().unwrap_err();
+    assert!(
+        matches!(&end, ChannelError::Closed { reason } if reason == "the leader is controller-2"),
+        "{end}"
+    );
+    assert!(soon(channel.recv()).await.is_none());
+    let error = soon(channel.send(&Report::Hello { version: 1 })).await.unwrap_err();
+    assert!(matches!(error, ChannelError::Over), "{error}");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_quiet_channel_stays_open_far_beyond_the_silence_limit() {
+    let (server, endpoint, _) = serve(HASTY).await;
+    let mut channel: Channel<Report, Order> =
+        soon(connect_channel(&endpoint, "/channel", HASTY)).await.unwrap();
+    soon(channel.recv()).await.unwrap().unwrap();
+    let quiet = tokio::time::timeout(HASTY.silence_limit * 4, channel.recv()).await;
+    assert!(quiet.is_err(), "{quiet:?}");
+    channel.send(&Report::Hello { version: 1 }).await.unwrap();
+    soon(channel.recv()).await.unwrap().unwrap();
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_peer_gone_silent_is_noticed_by_both_ends() {
+    // The client's peer completes the handshake and then neither reads nor writes.
+    let key = key();
+    let silent = Router::new().route(
+        "/channel",
+        get(|upgrade: WebSocketUpgrade| async {
+            upgrade.on_upgrade(|socket| async {
+                std::future::pending::<()>().await;
+                drop(socket);
+            })
+        }),
+    );
+    let (server, addr) = serve_tls("127.0.0.1:0", &controller(&key), silent).await;
+    let endpoint = tls(addr, &node(&key, "g-1"));
+    let mut channel: Channel<Report, Order> =
+        soon(connect_channel(&endpoint, "/channel", HASTY)).await.unwrap();
+    let end = soon(channel.recv()).await.unwrap().unwrap_err();
+    assert!(matches!(end, ChannelError::Silent { .. }), "{end}");
+    assert!(soon(channel.recv()).await.is_none());
+    server.stop().await;
+
+    // The server's peer does not answer pings for longer than the server bears.
+    let (tell, told) = oneshot::channel();
+    let tell = std::sync::Arc::new(std::sync::Mutex::new(Some(tell)));
+    let strict = Router::new().route(
+        "/channel",
+        get(move |upgrade: WebSocketUpgrade| async move {
+            accept_channel(upgrade, HASTY, move |mut channel: Channel<Order, Report>| async move {
+                let end = channel.recv().await;
+                tell.lock().unwrap().take().unwrap().send(end).unwrap();
+            })
+        }),
+    );
+    let (server, addr) = serve_tls("127.0.0.1:0", &controller(&key), strict).await;
+    let _mute = soon(mute_peer(&tls(addr, &node(&key, "g-1")))).await;
+    let end = soon(told).await.unwrap().unwrap().unwrap_err();
+    assert!(matches!(end, ChannelError::Silent { .. }), "{end}");
+    server.stop().await;
+}
+
+/// Completes a WebSocket handshake and leaves it at that.
+async fn mute_peer(endpoint: &Endpoint) -> axum::http::Response<axum::body::Body> {
+    let request = axum::http::Request::get("/channel")
+        .header("connection", "upgrade")
+        .header("upgrade", "websocket")
+        .header("sec-websocket-version", "13")
+        .header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==")
+        .body(axum::body::Body::empty())
+        .unwrap();
+    let response = net::Client::new(endpoint.clone()).send(request).await.unwrap();
+    assert_eq!(response.status(), StatusCode::SWITCHING_PROTOCOLS);
+    response
+}
+
+#[tokio::test]
+async fn a_lost_connection_ends_the_channel() {
+    let key = key();
+    let (server, addr) =
+        serve_tls("127.0.0.1:0", &controller(&key), daemon(Keepalive::default())).await;
+    let cable = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let endpoint = tls(cable.local_addr().unwrap(), &node(&key, "g-1"));
+    let plugged = tokio::spawn(async move {
+        let (mut near, _) = cable.accept().await.unwrap();
+        let mut far = TcpStream::connect(addr).await.unwrap();
+        tokio::io::copy_bidirectional(&mut near, &mut far).await
+    });
+    let mut channel: Channel<Report, Order> =
+        soon(connect_channel(&endpoint, "/channel", Keepalive::default())).await.unwrap();
+    soon(channel.recv()).await.unwrap().unwrap();
+    plugged.abort();
+    let end = soon(channel.recv()).await.unwrap().unwrap_err();
+    assert!(matches!(end, ChannelError::Lost { .. }), "{end}");
+    assert!(soon(channel.recv()).await.is_none());
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_message_of_another_version_is_reported_and_the_channel_goes_on() {
+    /// A later version: one more field, one more kind of message.
+    #[derive(Serialize, Deserialize)]
+    enum LaterReport {
+        Hello { version: u32, colour: String },
+        Sing,
+    }
+    let key = key();
+    let (tell, mut told) = tokio::sync::mpsc::channel(4);
+    let router = Router::new().route(
+        "/channel",
+        get(move |upgrade: WebSocketUpgrade| async move {
+            accept_channel(upgrade, HASTY, move |mut channel: Channel<Order, Report>| async move {
+                while let Some(report) = channel.recv().await {
+                    tell.send(report).await.unwrap();
+                }
+            })
+        }),
+    );
+    let (server, addr) = serve_tls("127.0.0.1:0", &controller(&key), router).await;
+    let endpoint = tls(addr, &node(&key, "g-1"));
+    let channel: Channel<LaterReport, Order> =
+        soon(connect_channel(&endpoint, "/channel", HASTY)).await.unwrap();
+    let hello = LaterReport::Hello { version: 7, colour: "blue".to_owned() };
+    for report in [&hello, &LaterReport::Sing, &hello] {
+        channel.send(report).await.unwrap();
+    }
+    assert_eq!(soon(told.recv()).await.unwrap().unwrap(), Report::Hello { version: 7 });
+    let error = soon(told.recv()).await.unwrap().unwrap_err();
+    assert!(matches!(error, ChannelError::Undecodable { .. }), "{error}");
+    assert_eq!(soon(told.recv()).await.unwrap().unwrap(), Report::Hello { version: 7 });
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_refused_channel_says_why() {
+    let (server, node, controller) = serve(Keepalive::default()).await;
+    let refused =
+        soon(connect_channel::<Report, Order>(&controller, "/channel", HASTY)).await.unwrap_err();
+    let (status, reason) = refused.refusal().unwrap();
+    assert_eq!((status, reason.code.as_str()), (403, "not-a-node"));
+    let error = soon(connect_channel::<Report, Order>(&node, "/plain", HASTY)).await.unwrap_err();
+    assert!(matches!(error, ClientError::Broken { .. }), "{error}");
+    let error = soon(connect_channel::<Report, Order>(&node, "/none", HASTY)).await.unwrap_err();
+    assert_eq!(error.refusal().unwrap().0, 404);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_message_beyond_the_limit_is_refused_before_it_is_sent() {
+    let (server, endpoint, _) = serve(Keepalive::default()).await;
+    let mut channel: Channel<Report, Order> =
+        soon(connect_channel(&endpoint, "/channel", Keepalive::default())).await.unwrap();
+    soon(channel.recv()).await.unwrap().unwrap();
+    let huge = Report::Output("x".repeat(65 << 20));
+    let error = soon(channel.send(&huge)).await.unwrap_err();
+    assert!(matches!(error, ChannelError::TooLarge { .. }), "{error}");
+    channel.send(&Report::Hello { version: 1 }).await.unwrap();
+    soon(channel.recv()).await.unwrap().unwrap();
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn queued_messages_arrive_before_a_good_bye() {
+    let key = key();
+    let (tell, mut told) = tokio::sync::mpsc::channel(64);
+    let router = Router::new().route(
+        "/channel",
+        get(move |upgrade: WebSocketUpgrade| async move {
+            accept_channel(upgrade, HASTY, move |mut channel: Channel<Order, Report>| async move {
+                while let Some(report) = channel.recv().await {
+                    tell.send(report).await.unwrap();
+                }
+            })
+        }),
+    );
+    let (server, addr) = serve_tls("127.0.0.1:0", &controller(&key), router).await;
+    let channel: Channel<Report, Order> =
+        soon(connect_channel(&tls(addr, &node(&key, "g-1")), "/channel", HASTY)).await.unwrap();
+    for version in 0..30 {
+        channel.send(&Report::Hello { version }).await.unwrap();
+    }
+    soon(channel.close("going down")).await;
+    for version in 0..30 {
+        assert_eq!(soon(told.recv()).await.unwrap().unwrap(), Report::Hello { version });
+    }
+    let end = soon(told.recv()).await.unwrap().unwrap_err();
+    assert!(matches!(&end, ChannelError::Closed { reason } if reason == "going down"), "{end}");
+    server.stop().await;
+}
