@@ -1,1 +1,20 @@
-//! the shared vocabulary: ids, units, specs, states, reasons, configuration and wire messages; pure
+//! The shared vocabulary of kant: ids, units, what users ask for, what nodes are, why things wait,
+//! configuration, and the messages that cross a wire.
+//!
+//! This crate never does anything: no clock, no files, no sockets, no randomness, no threads. It
+//! knows neither the scheduler (`engine`) nor the replicated state (`state`); both speak its words.
+
+pub mod blob;
+pub mod config;
+pub mod cpuset;
+pub mod gpu;
+pub mod hostlist;
+pub mod id;
+pub mod job;
+pub mod node;
+pub mod queue;
+pub mod reason;
+pub mod resource;
+pub mod time;
+pub mod unit;
+pub mod wire;

@@ -1,0 +1,14 @@
+//! /etc/kant/kantctl.toml and ~/.config/kant/kantctl.toml. Never holds a secret.
+
+use super::table::config_table;
+
+config_table! {
+    /// The command line, kantctl.
+    pub struct ClientConfig {
+        /// The local sockets to try, in order: the controller's, then the node daemon's.
+        sockets: Vec<String> = vec![
+            "/run/kant/kantctld.sock".to_owned(),
+            "/run/kantd/kantd.sock".to_owned(),
+        ],
+    }
+}

@@ -1,0 +1,72 @@
+//! Configuration: TOML text to types. Unknown keys are errors. The doc comment of a key is its
+//! documentation in etc/ and docs/operating/configuration.md.
+//! Never reads a file; it is handed text.
+
+mod client;
+mod controller;
+mod node;
+mod table;
+
+pub use client::ClientConfig;
+pub use controller::{ControllerConfig, QueueTable};
+pub use node::{CgroupMode, NodeConfig};
+pub use table::{KeyDoc, Table};
+
+use serde::de::DeserializeOwned;
+
+/// A configuration that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("failed to read configuration {file}: {message}")]
+pub struct ConfigError {
+    /// Which file, as the operator wrote it.
+    pub file: String,
+    /// What and where (the TOML reader names line and column).
+    pub message: String,
+}
+
+/// Reads a configuration.
+///
+/// # Errors
+/// [`ConfigError`] with line, column and the offending key.
+pub fn read<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, ConfigError> {
+    toml::from_str(text).map_err(|error: toml::de::Error| ConfigError {
+        file: file.to_owned(),
+        message: error.to_string().trim_end().to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_file_gives_the_defaults_and_they_are_complete() {
+        let read_controller: ControllerConfig = read("kantctld.toml", "").unwrap();
+        assert_eq!(read_controller, ControllerConfig::default());
+        assert_eq!(read::<NodeConfig>("kantd.toml", "").unwrap(), NodeConfig::default());
+        assert_eq!(read::<ClientConfig>("kantctl.toml", "").unwrap(), ClientConfig::default());
+    }
+
+    #[test]
+    fn a_typo_is_refused_with_its_line_and_key() {
+        let error = read::<NodeConfig>("kantd.toml", "name = \"a\"\nspol_dir = \"/x\"\n");
+        let message = error.unwrap_err().to_string();
+        assert!(message.contains("kantd.toml") && message.contains("spol_dir"), "{message}");
+        assert!(message.contains("line 2"), "{message}");
+    }
+
+    #[test]
+    fn malformed_toml_is_refused_with_its_line() {
+        let message = read::<ControllerConfig>("c.toml", "x = [").unwrap_err().to_string();
+        assert!(message.contains("line 1"), "{message}");
+    }
+
+    #[test]
+    fn every_key_has_a_sentence_and_a_default_that_reads_back() {
+        for table in [ControllerConfig::keys(), NodeConfig::keys(), ClientConfig::keys()] {
+            for key in table.keys {
+                assert!(key.doc.len() > 10, "{}: {}", key.name, key.doc);
+            }
+        }
+    }
+}

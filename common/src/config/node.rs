@@ -1,0 +1,50 @@
+//! /etc/kant/kantd.toml. Never checks that paths exist; kantd does when it uses them.
+
+use super::table::config_table;
+use serde::{Deserialize, Serialize};
+
+/// How jobs are confined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CgroupMode {
+    /// By cgroups v2 or v1, whichever the host uses; without the rights for it, by process
+    /// session alone, said once in the log.
+    #[default]
+    Auto,
+    /// As auto, but kantd refuses to start where cgroups cannot be used.
+    Required,
+    /// By process session alone.
+    Off,
+}
+
+config_table! {
+    /// The node daemon, kantd.
+    pub struct NodeConfig {
+        /// This node's name, unique in the cluster. Empty: the host name up to its first dot.
+        name: String = String::new(),
+        /// A name or address other nodes reach it by. Empty: the node's name.
+        address: String = String::new(),
+        /// The controllers, as host:port; the first that answers is used.
+        controllers: Vec<String> = vec!["127.0.0.1:7600".to_owned()],
+        /// The cluster's secret key, copied from the controller.
+        cluster_key: String = "/etc/kant/cluster.key".to_owned(),
+        /// Where running steps and their journals are kept. Must survive a restart of kantd.
+        spool_dir: String = "/var/lib/kantd".to_owned(),
+        /// A local socket for kantctl on this node, forwarded to the controller. Empty: none.
+        socket: String = "/run/kantd/kantd.sock".to_owned(),
+        /// The CPUs offered to jobs, like `2-63`. Empty: all.
+        cpus: String = String::new(),
+        /// Memory kept back for the system, like `4G`.
+        memory_kept_back: String = "512M".to_owned(),
+        /// How jobs are confined: auto, required or off.
+        cgroup: CgroupMode = CgroupMode::Auto,
+        /// The group under which jobs' cgroups are made.
+        cgroup_root: String = "kant".to_owned(),
+        /// The NVML library. Empty: libnvidia-ml.so.1 from where the loader finds it.
+        nvml_library: String = String::new(),
+        /// Run jobs of root where the controller allows them.
+        allow_root_jobs: bool = false,
+        /// What to log, as in RUST_LOG.
+        log: String = "info".to_owned(),
+    }
+}

@@ -1,0 +1,252 @@
+//! Ids and names as types of their own, so that a node cannot pass for a queue, nor a job for a
+//! task. Never a bare integer or string across a function border.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// A text that is no valid id or name. The message says what was wrong and what is allowed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum IdError {
+    /// Not a job id.
+    #[error("`{0}` is not a job id: write a number like 42, or 42_7 for task 7 of array 42")]
+    Job(String),
+    /// Not a name.
+    #[error(
+        "`{text}` is not a valid {what} name: use 1 to 63 letters, digits, `-`, `_` or `.`, \
+         beginning with a letter or digit"
+    )]
+    Name {
+        /// What kind of name was read: "node", "queue", ...
+        what: &'static str,
+        /// The text that was refused.
+        text: String,
+    },
+}
+
+macro_rules! number_id {
+    ($(#[$doc:meta])* $name:ident, $inner:ty) => {
+        $(#[$doc])*
+        #[derive(
+            Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize,
+            Deserialize,
+        )]
+        #[serde(transparent)]
+        pub struct $name(pub $inner);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
+}
+
+macro_rules! name_id {
+    ($(#[$doc:meta])* $name:ident, $what:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(String);
+
+        impl $name {
+            /// Checks and wraps a text.
+            ///
+            /// # Errors
+            /// [`IdError::Name`] when the text is empty, too long or holds other characters.
+            pub fn new(text: impl Into<String>) -> Result<Self, IdError> {
+                let text = text.into();
+                if is_name(&text) { Ok(Self(text)) } else { Err(IdError::Name { what: $what, text }) }
+            }
+
+            /// The name as text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = IdError;
+            fn try_from(text: String) -> Result<Self, IdError> {
+                Self::new(text)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = IdError;
+            fn from_str(text: &str) -> Result<Self, IdError> {
+                Self::new(text)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(name: $name) -> String {
+                name.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(&self.0)
+            }
+        }
+    };
+}
+
+fn is_name(text: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    (1..=63).contains(&text.len())
+        && text.chars().all(allowed)
+        && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+}
+
+number_id!(
+    /// A job, as shown to users. Given in `apply`, from 1 up, never given twice.
+    JobId, u32
+);
+number_id!(
+    /// The index of one task of an array (`3` in `42_3`). Not a rank inside a gang.
+    ArrayIndex, u32
+);
+number_id!(
+    /// How often a job was started: 1 for the first attempt; a requeue adds one.
+    Attempt, u32
+);
+number_id!(
+    /// A user, as the kernel numbers them.
+    Uid, u32
+);
+number_id!(
+    /// A group, as the kernel numbers them.
+    Gid, u32
+);
+number_id!(
+    /// The position of a GPU inside its node's inventory, from 0. Not the minor number.
+    GpuIndex, u16
+);
+number_id!(
+    /// A position in the replicated log.
+    LogIndex, u64
+);
+
+name_id!(
+    /// A node's name, unique in the cluster.
+    NodeName, "node"
+);
+name_id!(
+    /// A queue's name ("partition" at the Slurm surface).
+    QueueName, "queue"
+);
+name_id!(
+    /// An account that usage is charged to.
+    AccountName, "account"
+);
+
+/// One schedulable thing: a job, or one task of an array job. Shown as `42` or `42_7`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct JobKey {
+    /// The job.
+    pub job: JobId,
+    /// The array task; `None` for a job that is no array.
+    pub index: Option<ArrayIndex>,
+}
+
+impl JobKey {
+    /// The key of a job that is no array.
+    #[must_use]
+    pub const fn single(job: JobId) -> Self {
+        Self { job, index: None }
+    }
+}
+
+impl fmt::Display for JobKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.index {
+            None => f.pad(&self.job.to_string()),
+            Some(index) => f.pad(&format!("{}_{index}", self.job)),
+        }
+    }
+}
+
+impl FromStr for JobKey {
+    type Err = IdError;
+    fn from_str(text: &str) -> Result<Self, IdError> {
+        let bad = || IdError::Job(text.to_owned());
+        let digits = |t: &str| -> Result<u32, IdError> {
+            if t.is_empty() || !t.bytes().all(|b| b.is_ascii_digit()) {
+                return Err(bad());
+            }
+            t.parse().map_err(|_| bad())
+        };
+        match text.split_once('_') {
+            None => Ok(Self::single(JobId(digits(text)?))),
+            Some((job, index)) => {
+                Ok(Self { job: JobId(digits(job)?), index: Some(ArrayIndex(digits(index)?)) })
+            }
+        }
+    }
+}
+
+impl TryFrom<String> for JobKey {
+    type Error = IdError;
+    fn try_from(text: String) -> Result<Self, IdError> {
+        text.parse()
+    }
+}
+
+impl From<JobKey> for String {
+    fn from(key: JobKey) -> String {
+        key.to_string()
+    }
+}
+
+/// What a client sends along so that a repeated submit is answered with the same job.
+/// Chosen by the client, 1 to 64 printable characters; kept by the state for a while.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RequestKey(pub String);
+
+/// One attempt of one job or array task: what a node runs a share of, at most once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct AttemptId {
+    /// The job or array task.
+    pub key: JobKey,
+    /// Which attempt of it.
+    pub attempt: Attempt,
+}
+
+impl fmt::Display for AttemptId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.key, self.attempt)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_key_reads_what_it_prints() {
+        for text in ["1", "42", "42_0", "4294967295_7"] {
+            assert_eq!(text.parse::<JobKey>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_job_key_refuses_anything_else() {
+        for text in ["", "x", "-1", "+1", "1_", "_1", "1_2_3", "4294967296", "1 "] {
+            let error = text.parse::<JobKey>().unwrap_err().to_string();
+            assert!(error.contains("is not a job id"), "{text:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_name_refuses_paths_spaces_and_length() {
+        for text in ["", "a b", "../x", "-x", ".x", "a/b", &"x".repeat(64), "ü"] {
+            assert!(NodeName::new(text).is_err(), "{text:?}");
+        }
+        assert!(NodeName::new("g-012.rack_4").is_ok());
+    }
+}

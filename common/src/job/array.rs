@@ -1,0 +1,138 @@
+//! `--array=0-9:2,20%4`: which tasks an array has, and how many may run at once.
+//! Never expands more than [`ARRAY_TASKS_MAX`].
+
+use crate::id::ArrayIndex;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+
+/// The most tasks one array may have.
+pub const ARRAY_TASKS_MAX: usize = 100_000;
+
+/// The tasks of an array job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ArraySpec {
+    /// `(first, last, step)`, each with first <= last and step >= 1, as written.
+    ranges: Vec<(u32, u32, u32)>,
+    /// At most so many tasks run at once.
+    limit: Option<u32>,
+}
+
+/// A text that is no array.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ArrayError {
+    /// Malformed.
+    #[error("`{0}` is not an array: write indices like 0-99, 1,3,5-9:2 or 0-999%50")]
+    Shape(String),
+    /// Too large.
+    #[error("array `{0}` has more than {ARRAY_TASKS_MAX} tasks: split it")]
+    TooMany(String),
+}
+
+impl ArraySpec {
+    /// The indices, rising, each once.
+    #[must_use]
+    pub fn indices(&self) -> BTreeSet<ArrayIndex> {
+        let each = self.ranges.iter().flat_map(|(a, b, s)| (*a..=*b).step_by(*s as usize));
+        each.map(ArrayIndex).collect()
+    }
+
+    /// At most so many tasks run at once; `None`: no bound.
+    #[must_use]
+    pub const fn limit(&self) -> Option<u32> {
+        self.limit
+    }
+
+    /// The step, if the array is one stepped range (SLURM_ARRAY_TASK_STEP), else 1.
+    #[must_use]
+    pub fn step(&self) -> u32 {
+        match self.ranges.as_slice() {
+            [(_, _, step)] => *step,
+            _ => 1,
+        }
+    }
+}
+
+impl FromStr for ArraySpec {
+    type Err = ArrayError;
+    fn from_str(text: &str) -> Result<Self, ArrayError> {
+        let shape = || ArrayError::Shape(text.to_owned());
+        let number = |t: &str| -> Result<u32, ArrayError> {
+            let plain = !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit());
+            if plain { t.parse().map_err(|_| shape()) } else { Err(shape()) }
+        };
+        let (list, limit) = match text.split_once('%') {
+            Some((list, limit)) => (list, Some(number(limit)?)),
+            None => (text, None),
+        };
+        let mut ranges = Vec::new();
+        let mut count = 0_usize;
+        for part in list.split(',') {
+            let (range, step) = match part.split_once(':') {
+                Some((range, step)) => (range, number(step)?),
+                None => (part, 1),
+            };
+            let (a, b) = range.split_once('-').unwrap_or((range, range));
+            let (a, b) = (number(a)?, number(b)?);
+            if a > b || step == 0 || limit == Some(0) {
+                return Err(shape());
+            }
+            count = count.saturating_add(((b - a) / step) as usize + 1);
+            if count > ARRAY_TASKS_MAX {
+                return Err(ArrayError::TooMany(text.to_owned()));
+            }
+            ranges.push((a, b, step));
+        }
+        Ok(Self { ranges, limit })
+    }
+}
+
+impl fmt::Display for ArraySpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, (a, b, step)) in self.ranges.iter().enumerate() {
+            let comma = if i == 0 { "" } else { "," };
+            match (a == b, step) {
+                (true, _) => write!(f, "{comma}{a}")?,
+                (false, 1) => write!(f, "{comma}{a}-{b}")?,
+                (false, step) => write!(f, "{comma}{a}-{b}:{step}")?,
+            }
+        }
+        self.limit.map_or(Ok(()), |limit| write!(f, "%{limit}"))
+    }
+}
+
+impl TryFrom<String> for ArraySpec {
+    type Error = ArrayError;
+    fn try_from(text: String) -> Result<Self, ArrayError> {
+        text.parse()
+    }
+}
+
+impl From<ArraySpec> for String {
+    fn from(array: ArraySpec) -> String {
+        array.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_lists_steps_and_limits_are_read() {
+        let array: ArraySpec = "0-9:3,5,20-21%2".parse().unwrap();
+        let indices: Vec<u32> = array.indices().into_iter().map(|i| i.0).collect();
+        assert_eq!(indices, [0, 3, 5, 6, 9, 20, 21]);
+        assert_eq!(array.limit(), Some(2));
+        assert_eq!(array.to_string(), "0-9:3,5,20-21%2");
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for text in ["", "x", "-1", "3-1", "0-4%0", "0-4%", "1-2:0", "0-4294967295", "1,,2"] {
+            assert!(text.parse::<ArraySpec>().is_err(), "{text}");
+        }
+    }
+}

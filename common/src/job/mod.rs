@@ -1,0 +1,13 @@
+//! A job: what a user asks for, the states it goes through, and how it ends.
+//! Never schedules, stores or runs one.
+
+pub mod array;
+pub mod check;
+pub mod end;
+pub mod spec;
+pub mod state;
+
+pub use array::ArraySpec;
+pub use end::{EndCause, ExitStatus, StepEnd, Usage};
+pub use spec::{Ask, Launch, OpenMode, Owner, Rlimit, Spec};
+pub use state::{Change, Outcome, Phase};

@@ -1,0 +1,155 @@
+//! What a user asks for, and what the controller keeps of it. Never checks it; `check` does.
+
+use super::array::ArraySpec;
+use crate::blob::BlobHash;
+use crate::id::{AccountName, Gid, QueueName, Uid};
+use crate::resource::Request;
+use crate::time::{Span, Time};
+use serde::{Deserialize, Serialize};
+
+/// Whose job it is. Decided by the kernel of the submitting host, never by the client.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    /// The user.
+    pub uid: Uid,
+    /// The user's group at submission.
+    pub gid: Gid,
+    /// The user's name where the controller knows one, else the number as text.
+    pub name: String,
+}
+
+/// How often the script runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Launch {
+    /// Once, on the first node, as sbatch does.
+    #[default]
+    Once,
+    /// Once on every node (torchrun and the like).
+    PerNode,
+    /// Once for every task, with its rank in the environment.
+    PerTask,
+}
+
+/// What happens to an output file that exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OpenMode {
+    /// It is emptied first (a requeued attempt appends all the same, as in Slurm).
+    #[default]
+    Truncate,
+    /// Output is added to it.
+    Append,
+}
+
+/// A soft limit of the submitting shell, by its name (`nofile`, `memlock`, `core`, ...;
+/// man 2 getrlimit without RLIMIT_).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rlimit {
+    /// The limit's name, lower case.
+    pub name: String,
+    /// The soft limit; `None`: unlimited.
+    pub soft: Option<u64>,
+}
+
+/// What a user asks for: flags and script directives, merged.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Ask {
+    /// The job's name (`--job-name`); default: the script's file name.
+    pub name: String,
+    /// `None` in a submission: the default queue. The controller fills it in.
+    pub queue: Option<QueueName>,
+    /// Whom to charge.
+    pub account: Option<AccountName>,
+    /// Arguments of the script.
+    pub args: Vec<String>,
+    /// The directory it starts in; absolute.
+    pub work_dir: String,
+    /// Standard input; `None`: /dev/null. Patterns as for `stdout`.
+    pub stdin: Option<String>,
+    /// Output file, relative to `work_dir`, with `%j %A %a %x %u %N %n %t %%`;
+    /// `None`: `kant-%j.out`, for arrays `kant-%A_%a.out`.
+    pub stdout: Option<String>,
+    /// Error file; `None`: with `stdout`.
+    pub stderr: Option<String>,
+    /// What happens to existing output files.
+    pub open_mode: OpenMode,
+    /// Resources.
+    pub request: Request,
+    /// How often the script runs.
+    pub launch: Launch,
+    /// Time limit; `None` in a submission: the queue's default.
+    pub time_limit: Option<Span>,
+    /// Not before (`--begin`).
+    pub begin_at: Option<Time>,
+    /// Lowers (positive) or, for operators, raises (negative) the priority.
+    pub nice: i32,
+    /// Wait until released (`--hold`).
+    pub hold: bool,
+    /// Start again as a new attempt after a node was lost (`--requeue`, the default).
+    pub requeue: bool,
+    /// An array of tasks.
+    pub array: Option<ArraySpec>,
+    /// The umask of the submitting shell.
+    pub umask: u32,
+    /// Soft limits of the submitting shell.
+    pub rlimits: Vec<Rlimit>,
+    /// A word of the user's.
+    pub comment: Option<String>,
+    /// The host it was submitted from.
+    pub submit_host: String,
+}
+
+impl Default for Ask {
+    fn default() -> Self {
+        Self {
+            name: "job".to_owned(),
+            queue: None,
+            account: None,
+            args: Vec::new(),
+            work_dir: "/".to_owned(),
+            stdin: None,
+            stdout: None,
+            stderr: None,
+            open_mode: OpenMode::Truncate,
+            request: Request::default(),
+            launch: Launch::Once,
+            time_limit: None,
+            begin_at: None,
+            nice: 0,
+            hold: false,
+            requeue: true,
+            array: None,
+            umask: 0o022,
+            rlimits: Vec::new(),
+            comment: None,
+            submit_host: String::new(),
+        }
+    }
+}
+
+impl Ask {
+    /// The output pattern that applies.
+    #[must_use]
+    pub fn stdout_pattern(&self) -> &str {
+        match (&self.stdout, &self.array) {
+            (Some(pattern), _) => pattern,
+            (None, None) => "kant-%j.out",
+            (None, Some(_)) => "kant-%A_%a.out",
+        }
+    }
+}
+
+/// What the controller keeps of a job: the ask, whose it is, and its texts by hash.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spec {
+    /// Whose job it is.
+    pub owner: Owner,
+    /// The script.
+    pub script: BlobHash,
+    /// The environment: lines `NAME=value` each ended by a NUL byte, as in /proc/PID/environ.
+    pub environment: BlobHash,
+    /// What was asked, with the queue and time limit filled in.
+    pub ask: Ask,
+}

@@ -1,0 +1,132 @@
+//! What a node is: its inventory, and whether jobs may start there. Never looks at the machine.
+
+use crate::cpuset::CpuSet;
+use crate::gpu::{Gpu, GpuMatrix};
+use crate::id::{NodeName, Uid};
+use crate::time::Time;
+use crate::unit::{Bytes, Cpus, Gpus};
+use serde::{Deserialize, Serialize};
+
+/// The CPUs and memory of one NUMA node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Numa {
+    /// The kernel's number of it.
+    pub id: u16,
+    /// Its logical CPUs.
+    pub cpus: CpuSet,
+    /// Its memory.
+    pub memory: Bytes,
+}
+
+/// What kantd found on its machine and offers to jobs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Inventory {
+    /// Physical packages.
+    pub sockets: u32,
+    /// Hardware threads that share one core (2 with SMT).
+    pub threads_per_core: u32,
+    /// The logical CPUs offered to jobs (the machine's, less what the operator keeps back).
+    pub cpus: CpuSet,
+    /// For each core, the offered logical CPUs on it. Together they are `cpus`.
+    pub cores: Vec<CpuSet>,
+    /// NUMA nodes; at least one.
+    pub numa: Vec<Numa>,
+    /// Memory offered to jobs.
+    pub memory: Bytes,
+    /// GPUs, by index.
+    pub gpus: Vec<Gpu>,
+    /// How they are linked.
+    pub gpu_matrix: GpuMatrix,
+    /// Changes with every boot of the machine (/proc/sys/kernel/random/boot_id).
+    pub boot_id: String,
+    /// The GPU driver's version; `None` on a CPU node.
+    #[serde(default)]
+    pub gpu_driver: Option<String>,
+    /// What kantd could not set up to enforce here, in sentences ("no cgroups: not root").
+    #[serde(default)]
+    pub limits_missing: Vec<String>,
+}
+
+impl Inventory {
+    /// CPUs offered.
+    #[must_use]
+    pub fn cpu_count(&self) -> Cpus {
+        Cpus(self.cpus.len())
+    }
+
+    /// GPUs offered.
+    #[must_use]
+    pub fn gpu_count(&self) -> Gpus {
+        Gpus(u32::try_from(self.gpus.len()).unwrap_or(u32::MAX))
+    }
+}
+
+/// An operator's wish that no new job starts on a node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Drain {
+    /// Why, in the operator's words.
+    pub reason: String,
+    /// Who asked.
+    pub by: Uid,
+    /// When.
+    pub since: Time,
+}
+
+/// Whether the controller hears from a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Contact {
+    /// Its session is up.
+    Connected,
+    /// Its session ended; jobs there keep their resources until `node_lost_after` has passed.
+    Silent {
+        /// Since when.
+        since: Time,
+    },
+    /// Silent for too long, or rebooted: its jobs ended as NodeLost.
+    Lost {
+        /// Since when.
+        since: Time,
+    },
+}
+
+/// A node's state as shown to users, in Slurm's words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NodeStatus {
+    /// Nothing runs.
+    Idle,
+    /// Some of it is in use.
+    Mixed,
+    /// All CPUs or all GPUs are in use.
+    Allocated,
+    /// Drained, and jobs still run.
+    Draining,
+    /// Drained and empty.
+    Drained,
+    /// Not in contact.
+    Down,
+}
+
+impl NodeStatus {
+    /// The word shown.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Mixed => "mixed",
+            Self::Allocated => "allocated",
+            Self::Draining => "draining",
+            Self::Drained => "drained",
+            Self::Down => "down",
+        }
+    }
+}
+
+/// A node together with its name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedInventory {
+    /// The node.
+    pub name: NodeName,
+    /// What it has.
+    pub inventory: Inventory,
+}

@@ -1,0 +1,200 @@
+//! What a job asks for and what it was given. Never decides anything.
+
+use crate::cpuset::CpuSet;
+use crate::gpu::GpuKind;
+use crate::id::{GpuIndex, NodeName};
+use crate::unit::{Bytes, Cpus, Gpus, Nodes, Tasks};
+use serde::{Deserialize, Serialize};
+
+/// Memory asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MemoryRequest {
+    /// On each node (`--mem`). Zero means all of the node's memory, as in Slurm.
+    PerNode(Bytes),
+    /// For each CPU (`--mem-per-cpu`).
+    PerCpu(Bytes),
+    /// For each GPU (`--mem-per-gpu`).
+    PerGpu(Bytes),
+}
+
+/// GPUs asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GpuRequest {
+    /// On each node (`--gpus-per-node`, `--gres=gpu:N`).
+    PerNode(Gpus),
+    /// For each task (`--gpus-per-task`).
+    PerTask(Gpus),
+    /// In the whole job (`--gpus`): on as few nodes as hold them.
+    Total(Gpus),
+}
+
+/// What a job asks for. Checked by `job::check` before anything else sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    /// How many nodes (`--nodes`); `None`: as few as hold the tasks.
+    #[serde(default)]
+    pub nodes: Option<Nodes>,
+    /// Tasks in all (`--ntasks`); at least one.
+    pub tasks: Tasks,
+    /// At most so many tasks on a node (`--ntasks-per-node`).
+    #[serde(default)]
+    pub tasks_per_node: Option<Tasks>,
+    /// Logical CPUs for each task (`--cpus-per-task`); at least one.
+    pub cpus_per_task: Cpus,
+    /// Memory; `None`: the queue's default per CPU.
+    #[serde(default)]
+    pub memory: Option<MemoryRequest>,
+    /// GPUs; `None`: none.
+    #[serde(default)]
+    pub gpus: Option<GpuRequest>,
+    /// Only GPUs of this kind (`--gpus=h100:4`).
+    #[serde(default)]
+    pub gpu_kind: Option<GpuKind>,
+    /// Whole nodes: nothing else runs there meanwhile (`--exclusive`).
+    #[serde(default)]
+    pub exclusive: bool,
+    /// Only these nodes (`--nodelist`); empty: any.
+    #[serde(default)]
+    pub only_nodes: Vec<NodeName>,
+    /// Not these nodes (`--exclude`).
+    #[serde(default)]
+    pub not_nodes: Vec<NodeName>,
+}
+
+impl Default for Request {
+    /// One task, one CPU, anywhere.
+    fn default() -> Self {
+        Self {
+            nodes: None,
+            tasks: Tasks(1),
+            tasks_per_node: None,
+            cpus_per_task: Cpus(1),
+            memory: None,
+            gpus: None,
+            gpu_kind: None,
+            exclusive: false,
+            only_nodes: Vec::new(),
+            not_nodes: Vec::new(),
+        }
+    }
+}
+
+/// What a job was given on one node. The ledger holds exactly this.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Share {
+    /// The node.
+    pub node: NodeName,
+    /// How many of the job's tasks run there; ranks follow the order of shares.
+    pub tasks: Tasks,
+    /// Exactly these logical CPUs.
+    pub cpus: CpuSet,
+    /// So much memory.
+    pub memory: Bytes,
+    /// Exactly these GPUs, rising.
+    pub gpus: Vec<GpuIndex>,
+}
+
+/// What a job was given: one share a node, no node twice, at least one.
+/// The order of nodes is the order of ranks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<Share>", into = "Vec<Share>")]
+pub struct Allocation(Vec<Share>);
+
+/// Shares that make no allocation.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AllocationError {
+    /// No share at all.
+    #[error("an allocation needs at least one node")]
+    Empty,
+    /// A node twice.
+    #[error("node {0} appears twice in one allocation")]
+    NodeTwice(NodeName),
+}
+
+impl Allocation {
+    /// Checks that there is a share and no node twice.
+    ///
+    /// # Errors
+    /// [`AllocationError`] otherwise.
+    pub fn new(shares: Vec<Share>) -> Result<Self, AllocationError> {
+        if shares.is_empty() {
+            return Err(AllocationError::Empty);
+        }
+        let mut names: Vec<&NodeName> = shares.iter().map(|s| &s.node).collect();
+        names.sort();
+        if let Some(pair) = names.windows(2).find(|w| w[0] == w[1]) {
+            return Err(AllocationError::NodeTwice(pair[0].clone()));
+        }
+        Ok(Self(shares))
+    }
+
+    /// The shares, in rank order.
+    #[must_use]
+    pub fn shares(&self) -> &[Share] {
+        &self.0
+    }
+
+    /// The share on a node.
+    #[must_use]
+    pub fn on(&self, node: &NodeName) -> Option<&Share> {
+        self.0.iter().find(|s| s.node == *node)
+    }
+
+    /// Tasks in all.
+    #[must_use]
+    pub fn tasks(&self) -> Tasks {
+        self.0.iter().map(|s| s.tasks).sum()
+    }
+
+    /// CPUs in all.
+    #[must_use]
+    pub fn cpus(&self) -> Cpus {
+        self.0.iter().map(|s| Cpus(s.cpus.len())).sum()
+    }
+
+    /// GPUs in all.
+    #[must_use]
+    pub fn gpus(&self) -> Gpus {
+        Gpus(self.0.iter().map(|s| u32::try_from(s.gpus.len()).unwrap_or(u32::MAX)).sum())
+    }
+}
+
+impl TryFrom<Vec<Share>> for Allocation {
+    type Error = AllocationError;
+    fn try_from(shares: Vec<Share>) -> Result<Self, AllocationError> {
+        Self::new(shares)
+    }
+}
+
+impl From<Allocation> for Vec<Share> {
+    fn from(allocation: Allocation) -> Vec<Share> {
+        allocation.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn share(node: &str) -> Share {
+        Share {
+            node: NodeName::new(node).unwrap(),
+            tasks: Tasks(1),
+            cpus: CpuSet::first(1),
+            memory: Bytes(1),
+            gpus: vec![],
+        }
+    }
+
+    #[test]
+    fn an_allocation_is_never_empty_and_names_a_node_once() {
+        assert_eq!(Allocation::new(vec![]), Err(AllocationError::Empty));
+        assert!(matches!(
+            Allocation::new(vec![share("a"), share("b"), share("a")]),
+            Err(AllocationError::NodeTwice(n)) if n.as_str() == "a"
+        ));
+        assert!(Allocation::new(vec![share("a"), share("b")]).is_ok());
+    }
+}

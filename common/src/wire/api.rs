@@ -1,0 +1,236 @@
+//! The API of kantctld as kantctl and other programs see it: JSON over HTTP, under /v1.
+//! Every type here is data of the wire; unknown fields are skipped by readers. Never holds logic.
+//!
+//! | method and path | body -> answer |
+//! |---|---|
+//! | POST /v1/jobs | `SubmitRequest` -> `SubmitAnswer` |
+//! | GET /v1/jobs?all=&user=&queue=&node= | -> `JobList` (`all`: finished ones too) |
+//! | GET /v1/jobs/{key} | -> `JobList`: one job, or the tasks of an array; with events |
+//! | POST /v1/jobs/{key}/{cancel,hold,release,requeue} | `()` -> `Changed` |
+//! | GET /v1/jobs/{key}/wait?seconds= | -> `JobList`, once all are Done or the time is up |
+//! | GET /v1/jobs/{key}/explain | -> `Explanation` |
+//! | GET /v1/jobs/{key}/script | -> text |
+//! | GET /v1/jobs/{key}/output?stream=&offset=&wait_seconds= | -> bytes; `x-kant-ended: 1` at end |
+//! | GET /v1/nodes, /v1/nodes/{name} | -> `NodeList` |
+//! | POST /v1/nodes/{name}/{drain,resume} | `DrainRequest`, `()` -> `Changed` |
+//! | GET /v1/queues | -> `QueueList` |
+//! | GET /v1/status | -> `Status` |
+
+use crate::id::{JobId, JobKey, NodeName, QueueName, RequestKey};
+use crate::job::{Ask, ExitStatus, Outcome, Owner, Phase, Usage};
+use crate::node::{Contact, Drain, Inventory, NodeStatus};
+use crate::queue::Queue;
+use crate::reason::WaitReason;
+use crate::resource::Allocation;
+use crate::time::Time;
+use crate::unit::{Bytes, Cpus, Gpus};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Submits a job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SubmitRequest {
+    /// Makes a repeated request safe: the same key gives the same job.
+    pub request_key: RequestKey,
+    /// What is asked.
+    pub ask: Ask,
+    /// The script's text.
+    pub script: String,
+    /// The environment to run it in.
+    pub environment: BTreeMap<String, String>,
+}
+
+/// A job was accepted, durably.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubmitAnswer {
+    /// Its id.
+    pub job: JobId,
+    /// How many tasks, for an array.
+    #[serde(default)]
+    pub tasks: u32,
+}
+
+/// What a command changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Changed {
+    /// The jobs or array tasks it changed.
+    #[serde(default)]
+    pub jobs: Vec<JobKey>,
+}
+
+/// Why a job waits, twice: a word for programs and Slurm's users, a sentence for people.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReasonView {
+    /// Slurm's word.
+    pub code: String,
+    /// In full.
+    pub sentence: String,
+    /// As data.
+    pub detail: WaitReason,
+}
+
+/// One line of a job's story.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoryLine {
+    /// When.
+    pub at: Time,
+    /// What happened, in a sentence.
+    pub text: String,
+}
+
+/// A job, or one task of an array.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JobView {
+    /// The job or array task.
+    pub key: JobKey,
+    /// Whose.
+    pub owner: Owner,
+    /// What was asked, queue and time limit filled in.
+    pub ask: Ask,
+    /// Where it is.
+    pub phase: Phase,
+    /// How it ended, once Done.
+    pub outcome: Option<Outcome>,
+    /// Slurm's word for the two.
+    pub state: String,
+    /// Slurm's two letters.
+    pub state_code: String,
+    /// Held now?
+    pub held: bool,
+    /// Why it waits, while Pending.
+    pub reason: Option<ReasonView>,
+    /// Its place among all waiting jobs, from 1, while Pending.
+    pub position: Option<u32>,
+    /// Which attempt, from 1; 0 before the first start.
+    pub attempt: u32,
+    /// When it was submitted.
+    pub submitted_at: Time,
+    /// When its current attempt began to run.
+    pub started_at: Option<Time>,
+    /// When it was over.
+    pub ended_at: Option<Time>,
+    /// What it was given; kept after its end for the record.
+    pub allocation: Option<Allocation>,
+    /// CPUs, memory and GPUs of the allocation, or as asked while it waits.
+    pub cpus: Cpus,
+    /// All nodes together.
+    pub memory: Bytes,
+    /// All nodes together.
+    pub gpus: Gpus,
+    /// How its script exited, once it did.
+    pub exit: Option<ExitStatus>,
+    /// What it used, once it ended.
+    pub usage: Option<Usage>,
+    /// For people: why the launch failed, what was over the limit.
+    pub message: Option<String>,
+    /// Its story; filled in by GET /v1/jobs/{key} alone.
+    #[serde(default)]
+    pub story: Vec<StoryLine>,
+}
+
+/// Jobs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JobList {
+    /// Running ones first, then waiting ones in order, then finished ones, latest first.
+    pub jobs: Vec<JobView>,
+    /// The controller's time when it looked.
+    pub as_of: Time,
+}
+
+/// Why a job is where it is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Explanation {
+    /// The job or, of an array, its first waiting task.
+    pub job: JobView,
+    /// What decides, step by step, each a sentence.
+    pub lines: Vec<String>,
+    /// What to do, if anything.
+    pub advice: Option<String>,
+}
+
+/// A node.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NodeView {
+    /// Its name.
+    pub name: NodeName,
+    /// Slurm's word for its state.
+    pub status: NodeStatus,
+    /// Whether the controller hears from it.
+    pub contact: Contact,
+    /// Why and by whom it is drained.
+    pub drain: Option<Drain>,
+    /// What it has.
+    pub inventory: Inventory,
+    /// In use.
+    pub cpus_used: Cpus,
+    /// In use.
+    pub memory_used: Bytes,
+    /// In use.
+    pub gpus_used: Gpus,
+    /// What runs there.
+    pub jobs: Vec<JobKey>,
+    /// A name or address it is reached by.
+    pub address: String,
+    /// kantd's version.
+    pub version: String,
+}
+
+/// Nodes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NodeList {
+    /// By name.
+    pub nodes: Vec<NodeView>,
+    /// The controller's time when it looked.
+    pub as_of: Time,
+}
+
+/// Queues.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct QueueList {
+    /// By priority, highest first.
+    pub queues: Vec<Queue>,
+}
+
+/// Names a queue in a query.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct JobQuery {
+    /// Finished jobs too.
+    pub all: bool,
+    /// Only this user's (name or uid).
+    pub user: Option<String>,
+    /// Only of this queue.
+    pub queue: Option<QueueName>,
+    /// Only on this node.
+    pub node: Option<NodeName>,
+}
+
+/// Drains a node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DrainRequest {
+    /// Why; shown in `kantctl nodes`.
+    pub reason: String,
+}
+
+/// How the controller is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Status {
+    /// The cluster's name.
+    pub cluster: String,
+    /// kantctld's version.
+    pub version: String,
+    /// Is this controller the leader?
+    pub leader: bool,
+    /// The last log index applied.
+    pub applied: u64,
+    /// Jobs waiting, running, finished and still kept.
+    pub jobs_pending: u32,
+    /// Starting to Completing.
+    pub jobs_running: u32,
+    /// Kept for the record.
+    pub jobs_done: u32,
+    /// Nodes connected, of all known.
+    pub nodes_connected: u32,
+    /// Known.
+    pub nodes: u32,
+}

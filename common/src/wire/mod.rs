@@ -1,0 +1,6 @@
+//! The messages that cross a wire: between kantctl and kantctld (`api`, JSON) and between kantd
+//! and kantctld (`node`, MessagePack with named fields). Fields may be added with a default;
+//! anything else is a new protocol version. Never holds logic.
+
+pub mod api;
+pub mod node;

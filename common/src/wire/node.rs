@@ -1,0 +1,239 @@
+//! The node protocol: what kantd and kantctld say to each other over one WebSocket.
+//! Level, not edge: the controller sends what a node should run, the node says what it runs; a
+//! lost message is repeated by the next connect. Never carries a step without its attempt number.
+
+use crate::id::{ArrayIndex, AttemptId, NodeName, QueueName};
+use crate::job::{Launch, OpenMode, Owner, Rlimit, StepEnd};
+use crate::node::Inventory;
+use crate::resource::Allocation;
+use crate::time::{Span, Time};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The version of this protocol. Both sides send theirs; the controller answers in the lower one.
+pub const NODE_PROTOCOL: u32 = 1;
+
+/// The path of the WebSocket.
+pub const NODE_PATH: &str = "/v1/node-channel";
+
+/// From kantd to kantctld.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum FromNode {
+    /// First message of every connection.
+    Hello(Box<Hello>),
+    /// Steps whose phase changed since the last report on this connection.
+    Report(Vec<StepStatus>),
+    /// Answers `ToNode::ReadOutput`.
+    Output(OutputChunk),
+}
+
+/// Who a node is, what it has, and what it runs: everything, on every connect.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Hello {
+    /// [`NODE_PROTOCOL`] of the sender.
+    pub protocol: u32,
+    /// kantd's version.
+    pub version: String,
+    /// The node's name; must match its certificate.
+    pub name: NodeName,
+    /// A name or address other nodes reach it by.
+    pub address: String,
+    /// Identifies this installation of kantd (kept in its spool), so that two machines with one
+    /// name are told apart.
+    pub identity: String,
+    /// What it has.
+    pub inventory: Inventory,
+    /// Every step it holds, ended ones too, until the controller no longer wants them.
+    pub steps: Vec<StepStatus>,
+}
+
+/// Where one step is on one node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepStatus {
+    /// The attempt.
+    pub id: AttemptId,
+    /// Its phase there.
+    pub phase: StepPhase,
+}
+
+/// The phases of a step on a node, in order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepPhase {
+    /// Its supervisor makes the cgroup, checks directory and files.
+    Preparing,
+    /// Everything stands; it waits for the word to run.
+    Ready,
+    /// Its processes run (on a node without a process of its own: it is held for the job).
+    Running {
+        /// Since when, by the node's clock.
+        since: Time,
+    },
+    /// It is over and cleaned up: no process and no cgroup is left.
+    Ended(Box<StepEnd>),
+}
+
+/// From kantctld to kantd.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum ToNode {
+    /// Answers a Hello that was accepted.
+    Welcome {
+        /// [`NODE_PROTOCOL`] of the controller.
+        protocol: u32,
+        /// The cluster's name.
+        cluster: String,
+    },
+    /// Answers a Hello that was not; the connection ends after it.
+    Refused {
+        /// In full, for the node's log.
+        reason: String,
+    },
+    /// What the node should run.
+    Desired(DesiredUpdate),
+    /// Asks for a piece of a job's output.
+    ReadOutput(ReadOutput),
+}
+
+/// What a node should run: everything, or what changed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DesiredUpdate {
+    /// True: `steps` is everything, and whatever is not in it must end or be forgotten.
+    /// False: `steps` changed, `gone` left, the rest is as before.
+    pub full: bool,
+    /// Steps wanted, new or changed.
+    pub steps: Vec<DesiredStep>,
+    /// Steps no longer wanted: an ended one is forgotten, a living one is killed.
+    pub gone: Vec<AttemptId>,
+}
+
+/// One step a node should have.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DesiredStep {
+    /// The attempt.
+    pub id: AttemptId,
+    /// What should become of it.
+    pub want: Want,
+    /// How to launch it; left out when the node already said it holds the attempt.
+    pub order: Option<Box<LaunchOrder>>,
+}
+
+/// What should become of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Want {
+    /// Prepare and wait: other nodes of the gang are not ready.
+    Prepare,
+    /// Run (prepare first if need be).
+    Run,
+    /// End: SIGTERM, after `kill_grace` SIGKILL to all that is left.
+    Stop,
+}
+
+/// Facts of an array that its tasks see in their environment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArrayFacts {
+    /// How many tasks it has.
+    pub count: u32,
+    /// Its lowest index.
+    pub min: ArrayIndex,
+    /// Its highest index.
+    pub max: ArrayIndex,
+    /// Its step.
+    pub step: u32,
+}
+
+/// All a node needs to run its share of an attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaunchOrder {
+    /// The attempt.
+    pub id: AttemptId,
+    /// The cluster's name.
+    pub cluster: String,
+    /// The job's name.
+    pub job_name: String,
+    /// Whom it runs as.
+    pub owner: Owner,
+    /// Its queue.
+    pub queue: QueueName,
+    /// Whom it is charged to.
+    pub account: Option<String>,
+    /// The script's text.
+    pub script: String,
+    /// The script's arguments.
+    pub args: Vec<String>,
+    /// The environment it was submitted with.
+    pub environment: BTreeMap<String, String>,
+    /// Where it starts.
+    pub work_dir: String,
+    /// Standard input pattern; `None`: /dev/null.
+    pub stdin: Option<String>,
+    /// Output pattern.
+    pub stdout: String,
+    /// Error pattern; `None`: with stdout.
+    pub stderr: Option<String>,
+    /// What happens to existing output files. Attempts after the first always append.
+    pub open_mode: OpenMode,
+    /// The submitting shell's umask.
+    pub umask: u32,
+    /// The submitting shell's soft limits.
+    pub rlimits: Vec<Rlimit>,
+    /// How often the script runs.
+    pub launch: Launch,
+    /// Counted by the node from its first process.
+    pub time_limit: Option<Span>,
+    /// Between SIGTERM and SIGKILL.
+    pub kill_grace: Span,
+    /// The whole allocation; the node's place in it is its rank.
+    pub allocation: Allocation,
+    /// The nodes' addresses, in the allocation's order.
+    pub addresses: Vec<String>,
+    /// `--cpus-per-task`.
+    pub cpus_per_task: u32,
+    /// When it was submitted.
+    pub submitted_at: Time,
+    /// The host it was submitted from.
+    pub submit_host: String,
+    /// Set for a task of an array.
+    pub array: Option<ArrayFacts>,
+}
+
+/// Which of a job's two output files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OutputStream {
+    /// Standard output.
+    #[default]
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+/// Asks for a piece of a job's output, read on the node as the job's owner.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadOutput {
+    /// Repeated in the answer.
+    pub question: u64,
+    /// The attempt; any attempt the node still knows, running or ended.
+    pub id: AttemptId,
+    /// Whom to read as.
+    pub owner: Owner,
+    /// The absolute path, patterns filled in by the controller for the job's first node.
+    pub path: String,
+    /// From this byte on.
+    pub offset: u64,
+    /// At most so many bytes.
+    pub bytes_max: u32,
+    /// Wait so long for more if there is nothing yet.
+    pub wait: Span,
+}
+
+/// A piece of a job's output.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutputChunk {
+    /// Of the question.
+    pub question: u64,
+    /// The bytes from the asked offset on; empty if there are none.
+    pub bytes: Vec<u8>,
+    /// Why it could not be read.
+    pub error: Option<String>,
+}
