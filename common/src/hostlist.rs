@@ -121,14 +121,10 @@ pub fn fold<'a>(names: impl IntoIterator<Item = &'a NodeName>) -> String {
             groups.push((text, 0, Vec::new()));
             continue;
         };
-        let fits = |width: usize, last: u64| {
-            width == digits
-                || (last.to_string().len() == width && number_value.to_string().len() == digits)
-        };
+        // Padded to the group's width it must read as it stood, or expanding would change it.
+        let fits = |width: usize| format!("{number_value:0width$}") == number;
         match groups.last_mut() {
-            Some((p, width, ranges))
-                if *p == prefix && ranges.last().is_some_and(|(_, last)| fits(*width, *last)) =>
-            {
+            Some((p, width, ranges)) if *p == prefix && *width > 0 && fits(*width) => {
                 match ranges.last_mut() {
                     Some((_, last)) if *last + 1 == number_value => *last = number_value,
                     _ => ranges.push((number_value, number_value)),
@@ -196,7 +192,8 @@ mod tests {
     proptest! {
         #[test]
         fn folding_loses_nothing(raw in vec("[a-c]{1,2}[0-9]{0,3}", 1..30)) {
-            let list: Vec<NodeName> = raw.iter().map(|n| NodeName::new(n.clone()).unwrap()).collect();
+            let name = |n: &String| NodeName::new(n.clone()).unwrap();
+            let list: Vec<NodeName> = raw.iter().map(name).collect();
             prop_assert_eq!(expand(&fold(&list)).unwrap(), list);
         }
     }

@@ -56,7 +56,10 @@ macro_rules! name_id {
             /// [`IdError::Name`] when the text is empty, too long or holds other characters.
             pub fn new(text: impl Into<String>) -> Result<Self, IdError> {
                 let text = text.into();
-                if is_name(&text) { Ok(Self(text)) } else { Err(IdError::Name { what: $what, text }) }
+                if !is_name(&text) {
+                    return Err(IdError::Name { what: $what, text });
+                }
+                Ok(Self(text))
             }
 
             /// The name as text.

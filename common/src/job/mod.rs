@@ -4,6 +4,7 @@
 pub mod array;
 pub mod check;
 pub mod end;
+pub mod pattern;
 pub mod spec;
 pub mod state;
 

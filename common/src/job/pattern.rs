@@ -1,0 +1,170 @@
+//! File name patterns of jobs (`--output=logs/%x-%4j.out`; man sbatch, "filename pattern"): the one
+//! place that fills them in, for the node that opens a file and the controller that finds it again.
+//! Never looks at a file system.
+
+use crate::id::{JobKey, NodeName};
+
+/// The widest zero padding a pattern may ask for (`%10j`), as in Slurm.
+pub const PATTERN_WIDTH_MAX: usize = 10;
+
+/// What a pattern may tell about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PatternFacts<'a> {
+    /// The job or array task: `%j` (`42`, or `42_7`, unique either way), `%A` (42) and `%a` (7;
+    /// 0 for a job that is no array).
+    pub key: JobKey,
+    /// `%x`.
+    pub job_name: &'a str,
+    /// `%u`.
+    pub user: &'a str,
+    /// `%N`.
+    pub node: &'a NodeName,
+    /// `%n`: the node's place in the allocation, from 0.
+    pub node_rank: u32,
+    /// `%t`: the task's rank in the job, from 0.
+    pub task_rank: u32,
+}
+
+/// The pattern with its letters replaced. Numbers are padded with zeros where asked (`%4j`).
+/// A `/` in a job's or user's name becomes `_`, so that a name never leads elsewhere; what
+/// `job::check` would refuse stays as it is written.
+#[must_use]
+pub fn fill(pattern: &str, facts: &PatternFacts<'_>) -> String {
+    let mut filled = String::with_capacity(pattern.len() + 16);
+    let mut rest = pattern;
+    while let Some(percent) = rest.find('%') {
+        filled.push_str(&rest[..percent]);
+        let after = &rest[percent + 1..];
+        let digits = after.bytes().take_while(u8::is_ascii_digit).count();
+        let width = after[..digits].parse().unwrap_or(0_usize).min(PATTERN_WIDTH_MAX);
+        let letter = after[digits..].chars().next();
+        match letter.and_then(|l| value(l, width, facts)) {
+            Some(value) => {
+                filled.push_str(&value);
+                rest = &after[digits + 1..];
+            }
+            None => {
+                filled.push('%');
+                rest = after;
+            }
+        }
+    }
+    filled + rest
+}
+
+/// What one letter stands for; `None` for a letter that stands for nothing.
+fn value(letter: char, width: usize, facts: &PatternFacts<'_>) -> Option<String> {
+    let number = |n: u32| format!("{n:0width$}");
+    let job = number(facts.key.job.0);
+    Some(match letter {
+        'j' => match facts.key.index {
+            None => job,
+            Some(index) => format!("{job}_{index}"),
+        },
+        'A' => job,
+        'a' => number(facts.key.index.map_or(0, |index| index.0)),
+        'x' => facts.job_name.replace('/', "_"),
+        'u' => facts.user.replace('/', "_"),
+        'N' => facts.node.to_string(),
+        'n' => number(facts.node_rank),
+        't' => number(facts.task_rank),
+        's' => "batch".to_owned(),
+        '%' => "%".to_owned(),
+        _ => return None,
+    })
+}
+
+/// Does every task have a file of its own under this pattern?
+#[must_use]
+pub fn names_the_task(pattern: &str) -> bool {
+    let mut letters = pattern.chars();
+    while letters.any(|c| c == '%') {
+        if letters.find(|c| !c.is_ascii_digit()) == Some('t') {
+            return true;
+        }
+    }
+    false
+}
+
+/// The filled pattern as an absolute path: relative ones begin in the working directory.
+#[must_use]
+pub fn absolute(work_dir: &str, filled: &str) -> String {
+    if filled.starts_with('/') {
+        return filled.to_owned();
+    }
+    format!("{}/{filled}", work_dir.trim_end_matches('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::{ArrayIndex, JobId};
+    use proptest::prelude::*;
+
+    fn filled(pattern: &str) -> String {
+        let node = NodeName::new("g-012").unwrap();
+        let key = JobKey { job: JobId(42), index: Some(ArrayIndex(7)) };
+        let facts = PatternFacts {
+            key,
+            job_name: "../train",
+            user: "ada",
+            node: &node,
+            node_rank: 1,
+            task_rank: 9,
+        };
+        fill(pattern, &facts)
+    }
+
+    #[test]
+    fn every_letter_stands_for_its_fact() {
+        for (pattern, name) in [
+            ("kant-%A_%a.out", "kant-42_7.out"),
+            ("%j", "42_7"),
+            ("%5j-%3A-%2a", "00042_7-042-07"),
+            ("%x.%u.%N", ".._train.ada.g-012"),
+            ("%n/%4t", "1/0009"),
+            ("100%%", "100%"),
+            ("%99t", "0000000009"),
+            ("plain", "plain"),
+        ] {
+            assert_eq!(filled(pattern), name, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_pattern_stays_as_written() {
+        for pattern in ["%", "%q", "%4", "a%é", "50% of%"] {
+            assert_eq!(filled(pattern), pattern);
+        }
+    }
+
+    #[test]
+    fn a_job_that_is_no_array_has_a_plain_number() {
+        let node = NodeName::new("n").unwrap();
+        let key = JobKey::single(JobId(5));
+        let facts =
+            PatternFacts { key, job_name: "", user: "", node: &node, node_rank: 0, task_rank: 0 };
+        assert_eq!(fill("%j.%A.%a", &facts), "5.5.0");
+    }
+
+    #[test]
+    fn a_file_for_every_task_is_recognised() {
+        assert!(names_the_task("x%t") && names_the_task("%j-%3t"));
+        assert!(!names_the_task("x%%t") && !names_the_task("%j") && !names_the_task("t"));
+    }
+
+    #[test]
+    fn relative_names_begin_in_the_working_directory() {
+        assert_eq!(absolute("/home/ada", "o/x"), "/home/ada/o/x");
+        assert_eq!(absolute("/", "x"), "/x");
+        assert_eq!(absolute("/home/ada", "/tmp/x"), "/tmp/x");
+    }
+
+    proptest! {
+        #[test]
+        fn no_pattern_makes_it_stumble(pattern in "\\PC{0,40}") {
+            filled(&pattern);
+            names_the_task(&pattern);
+        }
+    }
+}
