@@ -1,0 +1,84 @@
+//! The file names inside a log directory, and which kind of file a name means.
+//! It never touches the disk.
+
+use crate::entry::Index;
+use crate::segment::SegmentId;
+
+/// Held while a controller has the directory open.
+pub(crate) const LOCK: &str = "lock";
+/// A snapshot being written; worthless after a crash.
+pub(crate) const SNAPSHOT_TMP: &str = "snapshot.tmp";
+
+pub(crate) fn segment(id: SegmentId) -> String {
+    format!("log-{:020}", id.0)
+}
+
+pub(crate) fn spare(number: u64) -> String {
+    format!("spare-{number:020}")
+}
+
+pub(crate) fn snapshot(index: Index) -> String {
+    format!("snapshot-{:020}", index.0)
+}
+
+/// What a directory holds, sorted by kind and then by number. Foreign names are left alone.
+#[derive(Debug, Default)]
+pub(crate) struct Listing {
+    pub segments: Vec<SegmentId>,
+    pub spares: Vec<u64>,
+    pub snapshots: Vec<Index>,
+    pub has_snapshot_tmp: bool,
+}
+
+impl Listing {
+    pub fn of(names: &[String]) -> Listing {
+        let mut listing = Listing::default();
+        for name in names {
+            if let Some(number) = number_after("log-", name) {
+                listing.segments.push(SegmentId(number));
+            } else if let Some(number) = number_after("spare-", name) {
+                listing.spares.push(number);
+            } else if let Some(number) = number_after("snapshot-", name) {
+                listing.snapshots.push(Index(number));
+            } else if name == SNAPSHOT_TMP {
+                listing.has_snapshot_tmp = true;
+            }
+        }
+        listing.segments.sort_unstable();
+        listing.spares.sort_unstable();
+        listing.snapshots.sort_unstable();
+        listing
+    }
+}
+
+/// Twenty digits exactly, so that a name reads back to itself and a copy `log-7~` is not ours.
+fn number_after(prefix: &str, name: &str) -> Option<u64> {
+    let digits = name.strip_prefix(prefix)?;
+    let is_ours = digits.len() == 20 && digits.bytes().all(|b| b.is_ascii_digit());
+    if is_ours { digits.parse().ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_read_back_in_order_and_foreign_ones_are_ignored() {
+        let names = [
+            segment(SegmentId(10)),
+            segment(SegmentId(9)),
+            spare(3),
+            snapshot(Index(77)),
+            SNAPSHOT_TMP.to_string(),
+            LOCK.to_string(),
+            "log-7".to_string(),
+            "log-00000000000000000001.bak".to_string(),
+            "lost+found".to_string(),
+        ];
+        let listing = Listing::of(&names);
+        assert_eq!(listing.segments, [SegmentId(9), SegmentId(10)]);
+        assert_eq!(listing.spares, [3]);
+        assert_eq!(listing.snapshots, [Index(77)]);
+        assert!(listing.has_snapshot_tmp);
+    }
+}

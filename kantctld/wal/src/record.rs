@@ -1,0 +1,274 @@
+//! One record: everything one `append` asked for, under one checksum, so that it is there whole
+//! or not at all. It knows neither files nor segments.
+//!
+//! ```text
+//!  0  u32  length of the body; 0 ends a segment
+//!  4  u32  crc32 of: the segment's salt and id, then all other bytes of this record
+//!  8  u64  sequence: this is the n-th record ever written here
+//! 16  u64  durable: the highest sequence known to be on disk when this one was written
+//! 24       body: items, one after another; then zeros up to a multiple of 8
+//! ```
+//!
+//! `durable` is what tells a torn tail from rot: a record that is bad although a later one swears
+//! it was synced can only have been damaged afterwards.
+
+use crc32fast::Hasher;
+
+use crate::codec::{Cursor, put_block};
+use crate::entry::{Entry, HardState, Index, Position, Term};
+
+/// Records start at multiples of this, so that later ones can be found past a damaged one.
+pub(crate) const ALIGN_BYTES: u64 = 8;
+/// Everything before the body.
+pub(crate) const HEAD_BYTES: u64 = 24;
+/// Above this a record is refused, far below what its u32 length could say.
+pub(crate) const BODY_BYTES_MAX: u64 = 1 << 30;
+
+/// Counts the records of a log directory over its whole life. The first is 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) struct Sequence(pub u64);
+
+impl Sequence {
+    pub fn next(self) -> Sequence {
+        Sequence(self.0.saturating_add(1))
+    }
+}
+
+/// A record's place in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    pub sequence: Sequence,
+    pub durable: Sequence,
+}
+
+/// One thing a record says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Item {
+    /// The log now ends with this entry; whatever stood at its index or above is gone.
+    Entry(Entry),
+    /// The hard state is now this.
+    HardState(HardState),
+    /// Entries up to here are covered by a snapshot and gone; later ones stay.
+    Compact(Position),
+    /// All entries are gone: the log begins anew after a snapshot from the leader.
+    Reset(Position),
+    /// Nothing, except that everything before it is durable. Written at a clean stop.
+    Mark,
+}
+
+const ENTRY: u8 = 1;
+const HARD_STATE: u8 = 2;
+const COMPACT: u8 = 3;
+const RESET: u8 = 4;
+const MARK: u8 = 5;
+
+impl Item {
+    fn encoded_bytes(&self) -> u64 {
+        1 + match self {
+            Item::Entry(entry) => 20 + entry.payload.len() as u64,
+            Item::HardState(hard) => 12 + hard.payload.len() as u64,
+            Item::Compact(_) | Item::Reset(_) => 16,
+            Item::Mark => 0,
+        }
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Item::Entry(entry) => {
+                out.push(ENTRY);
+                put_position(out, Position { index: entry.index, term: entry.term });
+                put_block(out, &entry.payload);
+            }
+            Item::HardState(hard) => {
+                out.push(HARD_STATE);
+                out.extend_from_slice(&hard.commit.0.to_le_bytes());
+                put_block(out, &hard.payload);
+            }
+            Item::Compact(position) => {
+                out.push(COMPACT);
+                put_position(out, *position);
+            }
+            Item::Reset(position) => {
+                out.push(RESET);
+                put_position(out, *position);
+            }
+            Item::Mark => out.push(MARK),
+        }
+    }
+
+    fn decode(cursor: &mut Cursor<'_>) -> Option<Item> {
+        match cursor.byte()? {
+            ENTRY => {
+                let Position { index, term } = position(cursor)?;
+                Some(Item::Entry(Entry { index, term, payload: cursor.block()?.to_vec() }))
+            }
+            HARD_STATE => {
+                let commit = Index(cursor.u64()?);
+                Some(Item::HardState(HardState { commit, payload: cursor.block()?.to_vec() }))
+            }
+            COMPACT => position(cursor).map(Item::Compact),
+            RESET => position(cursor).map(Item::Reset),
+            MARK => Some(Item::Mark),
+            _ => None,
+        }
+    }
+}
+
+fn put_position(out: &mut Vec<u8>, position: Position) {
+    out.extend_from_slice(&position.index.0.to_le_bytes());
+    out.extend_from_slice(&position.term.0.to_le_bytes());
+}
+
+fn position(cursor: &mut Cursor<'_>) -> Option<Position> {
+    Some(Position { index: Index(cursor.u64()?), term: Term(cursor.u64()?) })
+}
+
+/// How long the body of these items is.
+pub(crate) fn body_bytes(items: &[Item]) -> u64 {
+    items.iter().map(Item::encoded_bytes).sum()
+}
+
+/// How much room a record with such a body takes.
+pub(crate) fn record_bytes(body_bytes: u64) -> u64 {
+    HEAD_BYTES + body_bytes.next_multiple_of(ALIGN_BYTES)
+}
+
+/// A record as bytes. `seed` has taken in the segment's salt and id; the body is at most
+/// [`BODY_BYTES_MAX`] long, which the caller has checked.
+pub(crate) fn encode(items: &[Item], stamp: Stamp, seed: &Hasher) -> Vec<u8> {
+    let body = body_bytes(items);
+    let length = u32::try_from(body).expect("a body is checked to be at most BODY_BYTES_MAX");
+    let mut out = Vec::with_capacity(record_bytes(body) as usize);
+    out.extend_from_slice(&length.to_le_bytes());
+    out.extend_from_slice(&[0; 4]);
+    out.extend_from_slice(&stamp.sequence.0.to_le_bytes());
+    out.extend_from_slice(&stamp.durable.0.to_le_bytes());
+    for item in items {
+        item.encode(&mut out);
+    }
+    let crc = checksum(&out, seed);
+    out[4..8].copy_from_slice(&crc.to_le_bytes());
+    out.resize(record_bytes(body) as usize, 0);
+    out
+}
+
+/// Over everything but the checksum itself and the padding.
+fn checksum(record: &[u8], seed: &Hasher) -> u32 {
+    let mut hasher = seed.clone();
+    hasher.update(&record[..4]);
+    hasher.update(&record[8..]);
+    hasher.finalize()
+}
+
+/// A record found at the start of some bytes, its checksum good.
+#[derive(Debug)]
+pub(crate) struct Found<'a> {
+    pub stamp: Stamp,
+    body: &'a [u8],
+}
+
+impl Found<'_> {
+    pub fn record_bytes(&self) -> u64 {
+        record_bytes(self.body.len() as u64)
+    }
+
+    /// The items, or None when this release does not know one of them.
+    pub fn items(&self) -> Option<Vec<Item>> {
+        let mut cursor = Cursor::new(self.body);
+        let mut items = Vec::new();
+        while !cursor.is_at_end() {
+            items.push(Item::decode(&mut cursor)?);
+        }
+        Some(items)
+    }
+}
+
+/// The record's stamp as it stands there, checked or not. None without a record.
+pub(crate) fn claimed_stamp(bytes: &[u8]) -> Option<Stamp> {
+    let mut cursor = Cursor::new(bytes);
+    let length = cursor.u32()?;
+    cursor.u32()?;
+    let sequence = Sequence(cursor.u64()?);
+    let durable = Sequence(cursor.u64()?);
+    let is_sane = length > 0 && durable < sequence;
+    is_sane.then_some(Stamp { sequence, durable })
+}
+
+/// The record that starts with the first of these bytes, if there is a whole and good one.
+pub(crate) fn decode<'a>(bytes: &'a [u8], seed: &Hasher) -> Option<Found<'a>> {
+    let stamp = claimed_stamp(bytes)?;
+    let mut cursor = Cursor::new(bytes);
+    let length = cursor.u32()? as usize;
+    let crc = cursor.u32()?;
+    let record = bytes.get(..HEAD_BYTES as usize + length)?;
+    if checksum(record, seed) != crc {
+        return None;
+    }
+    Some(Found { stamp, body: &record[HEAD_BYTES as usize..] })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn items() -> Vec<Item> {
+        let position = Position { index: Index(4), term: Term(2) };
+        let payload = b"launch".to_vec();
+        vec![
+            Item::Compact(position),
+            Item::Reset(position),
+            Item::Entry(Entry { index: Index(5), term: Term(3), payload }),
+            Item::HardState(HardState { commit: Index(4), payload: b"t3v1".to_vec() }),
+            Item::Mark,
+        ]
+    }
+
+    const STAMP: Stamp = Stamp { sequence: Sequence(9), durable: Sequence(7) };
+
+    #[test]
+    fn a_record_reads_back_as_written() {
+        let seed = Hasher::new();
+        let bytes = encode(&items(), STAMP, &seed);
+        let found = decode(&bytes, &seed).unwrap();
+        assert_eq!(found.stamp, STAMP);
+        assert_eq!(found.items().unwrap(), items());
+        assert_eq!(found.record_bytes(), bytes.len() as u64);
+        assert!(found.record_bytes().is_multiple_of(ALIGN_BYTES));
+    }
+
+    #[test]
+    fn every_flipped_bit_is_noticed() {
+        let seed = Hasher::new();
+        let bytes = encode(&items(), STAMP, &seed);
+        let body_end = (HEAD_BYTES + body_bytes(&items())) as usize;
+        for bit in 0..body_end * 8 {
+            let mut rotten = bytes.clone();
+            rotten[bit / 8] ^= 1 << (bit % 8);
+            assert!(decode(&rotten, &seed).is_none(), "bit {bit} went unnoticed");
+        }
+    }
+
+    #[test]
+    fn a_record_cut_short_anywhere_is_no_record() {
+        let seed = Hasher::new();
+        let bytes = encode(&items(), STAMP, &seed);
+        let body_end = (HEAD_BYTES + body_bytes(&items())) as usize;
+        for length in 0..body_end {
+            assert!(decode(&bytes[..length], &seed).is_none());
+        }
+    }
+
+    #[test]
+    fn a_record_of_another_segment_is_no_record() {
+        let bytes = encode(&items(), STAMP, &Hasher::new());
+        let mut other = Hasher::new();
+        other.update(b"another segment");
+        assert!(decode(&bytes, &other).is_none());
+    }
+
+    #[test]
+    fn an_unknown_item_is_not_guessed_at() {
+        let mut cursor = Cursor::new(&[77, 0, 0]);
+        assert_eq!(Item::decode(&mut cursor), None);
+    }
+}

@@ -1,0 +1,281 @@
+//! What a start finds on the disk and what it believes of it. It repairs only what a crash can
+//! explain: a torn end of the last segment. Anything else that does not fit is refused, with the
+//! file and the byte.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::disk::{self, Disk, DiskFile};
+use crate::entry::{HardState, Index};
+use crate::error::{Error, Result};
+use crate::names::{self, Listing};
+use crate::options::Options;
+use crate::record::{Item, Sequence};
+use crate::segment::{self, Head, Place, Scan, SegmentId};
+use crate::segments::{self, Active, Sealed, Segments};
+use crate::snapshot::Snapshot;
+use crate::snapshots::Snapshots;
+use crate::spares::Spares;
+use crate::tail::Tail;
+
+/// What was on the disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recovered {
+    /// The last hard state; its commit index is never below the snapshot's. None in a new log.
+    pub hard_state: Option<HardState>,
+    /// The first entry in the log; one above `last_index` when there is none.
+    pub first_index: Index,
+    /// The last entry in the log.
+    pub last_index: Index,
+    /// The state to begin with; the entries follow on it.
+    pub snapshot: Option<Snapshot>,
+    /// Where a write was found half done and cut off, as after a power cut: harmless, worth a log
+    /// line.
+    pub torn: Option<Place>,
+    /// Why the newest snapshot could not be read, when the one before served instead: worth a
+    /// warning, since the disk is failing.
+    pub damaged_snapshot: Option<String>,
+}
+
+/// A log brought back to life.
+pub(crate) struct Opened<D: Disk> {
+    pub segments: Segments<D>,
+    pub snapshots: Snapshots<D>,
+    pub tail: Tail,
+    pub recovered: Recovered,
+}
+
+/// Opens a directory whose lock is held. First everything is read and judged; only when nothing
+/// stands against a start does the disk change.
+pub(crate) fn recover<D: Disk>(disk: Arc<D>, options: Options) -> Result<Opened<D>> {
+    let names = disk.list().map_err(|e| Error::fatal("list", disk.place(""), e))?;
+    let listing = Listing::of(&names);
+    check_listing(&listing, &disk.place(""))?;
+    let mut tail = Tail::default();
+    let replayed = replay(&*disk, &listing.segments, &mut tail)?;
+    tail.check_whole().map_err(|reason| incomplete(disk.place(""), reason))?;
+    let mut snapshots = Snapshots::new(disk.clone(), listing.snapshots);
+    let (snapshot, damaged_snapshot) = choose_snapshot(&mut snapshots, &tail)?;
+    let reset = match &snapshot {
+        Some(snapshot) => missing_reset(&tail, snapshot, &snapshots)?,
+        None => None,
+    };
+
+    if listing.has_snapshot_tmp {
+        let removed = disk.remove(names::SNAPSHOT_TMP);
+        removed.map_err(|e| Error::write("remove", disk.place(names::SNAPSHOT_TMP), e))?;
+    }
+    let spares = Spares::new(disk.clone(), options.segment_bytes, &listing.spares)?;
+    let torn = replayed.as_ref().and_then(|replayed| replayed.torn.clone());
+    let mut segments = match replayed {
+        Some(replayed) => resume(disk, options, spares, replayed)?,
+        None => Segments::create(disk, options, spares, &tail.opening())?,
+    };
+    if let Some(reset) = reset {
+        segments.write(std::slice::from_ref(&reset), || tail.opening())?;
+        segments.sync()?;
+        tail.apply(reset).expect("a reset follows on anything");
+    }
+    if let Some(snapshot) = &snapshot {
+        tail.raise_commit(snapshot.index);
+    }
+    segments.free(tail.base().index)?;
+    match segments.spares.prepare() {
+        // A full disk is no reason to stay down: entries still fit into what is there.
+        Err(Error::NoSpace { .. }) => {}
+        prepared => prepared?,
+    }
+    let recovered = Recovered {
+        hard_state: tail.hard_state().cloned(),
+        first_index: tail.first_index(),
+        last_index: tail.last_index(),
+        snapshot,
+        torn,
+        damaged_snapshot,
+    };
+    Ok(Opened { segments, snapshots, tail, recovered })
+}
+
+fn incomplete(file: String, reason: impl Into<String>) -> Error {
+    Error::Incomplete { file, reason: reason.into() }
+}
+
+/// Segments are begun and retired one at a time and in order: a hole was not made by us.
+fn check_listing(listing: &Listing, place: &str) -> Result<()> {
+    for pair in listing.segments.windows(2) {
+        let expected = pair[0].next();
+        if pair[1] != expected {
+            let reason = format!("{} is missing", names::segment(expected));
+            return Err(incomplete(place.to_string(), reason));
+        }
+    }
+    if listing.segments.is_empty() && !listing.snapshots.is_empty() {
+        return Err(incomplete(place.to_string(), "there are snapshots but no log segments"));
+    }
+    Ok(())
+}
+
+/// One segment as read.
+struct Read<F> {
+    head: Head,
+    file: F,
+    name: String,
+    bytes: Vec<u8>,
+    scan: Scan,
+}
+
+fn read<D: Disk>(disk: &D, id: SegmentId) -> Result<Read<D::File>> {
+    let name = disk.place(&names::segment(id));
+    let fatal = |source| Error::fatal("read", name.clone(), source);
+    let file = disk.open(&names::segment(id)).map_err(fatal)?;
+    let bytes = disk::read_all(&file).map_err(fatal)?;
+    let head = Head::decode(&bytes, id, &name)?;
+    let scan = segment::scan(&bytes, &head, &name)?;
+    Ok(Read { head, file, name, bytes, scan })
+}
+
+/// All segments as read.
+struct Replayed<F> {
+    sealed: VecDeque<Sealed>,
+    last: Read<F>,
+    /// The highest entry in the last.
+    highest: Index,
+    torn: Option<Place>,
+}
+
+/// Reads all segments and applies their records in order. None for a directory without any.
+fn replay<D: Disk>(
+    disk: &D,
+    ids: &[SegmentId],
+    tail: &mut Tail,
+) -> Result<Option<Replayed<D::File>>> {
+    let mut sealed: VecDeque<Sealed> = VecDeque::new();
+    let mut before: Option<Read<D::File>> = None;
+    let mut highest = Index(0);
+    for &id in ids {
+        let mut segment = read(disk, id)?;
+        if let Some(full) = before {
+            check_joined(&full, segment.head.first)?;
+            let Head { id, size_bytes, .. } = full.head;
+            sealed.push_back(Sealed { id, size_bytes, highest });
+            highest = Index(0);
+        }
+        for item in std::mem::take(&mut segment.scan.records).into_iter().flatten() {
+            segments::note(&item, &mut highest, &mut sealed);
+            let applied = tail.apply(item);
+            applied.map_err(|reason| incomplete(segment.name.clone(), reason))?;
+        }
+        before = Some(segment);
+    }
+    let Some(last) = before else { return Ok(None) };
+    let torn = check_end(&last)?;
+    Ok(Some(Replayed { sealed, last, highest, torn }))
+}
+
+/// Takes up writing where the last segment ends.
+fn resume<D: Disk>(
+    disk: Arc<D>,
+    options: Options,
+    spares: Spares<D>,
+    replayed: Replayed<D::File>,
+) -> Result<Segments<D>> {
+    let Replayed { sealed, last, highest, .. } = replayed;
+    settle(&last)?;
+    let Read { head, file, scan, .. } = last;
+    let written = Sequence(scan.next.0 - 1);
+    let active = Active { head, seed: head.seed(), file, end: scan.end, highest };
+    Ok(Segments { disk, options, sealed, active, spares, written, durable: written })
+}
+
+/// A segment is begun only after the one before is synced, so that one must reach up to it.
+fn check_joined<F>(full: &Read<F>, next: Sequence) -> Result<()> {
+    if full.scan.next == next {
+        return Ok(());
+    }
+    let reason = if full.scan.next < next {
+        "a record is damaged, and a later segment proves that it had been whole"
+    } else {
+        "the segment holds records that the next segment holds again"
+    };
+    Err(Place { file: full.name.clone(), offset: full.scan.end }.corrupt(reason))
+}
+
+/// The last segment may end in a torn write, but not in one that had been synced. Answers where
+/// one was torn.
+fn check_end<F>(last: &Read<F>) -> Result<Option<Place>> {
+    let place = Place { file: last.name.clone(), offset: last.scan.end };
+    if last.scan.next == last.head.first {
+        return Err(place.corrupt("the first record of the segment is damaged"));
+    }
+    if let Some(at) = segment::witness(&last.bytes, &last.head, &last.scan) {
+        let reason = format!("a record is damaged, and a later one at byte {at} proves it whole");
+        return Err(place.corrupt(reason));
+    }
+    Ok(segment::is_torn(&last.bytes, &last.scan).then_some(place))
+}
+
+/// Writes the last segment again, cut at its end, and syncs it. Needed for two reasons: what is
+/// left of torn writes must not join up with new records; and what the last process wrote without
+/// a (successful) sync may be in the page cache only, where it looks the same as on the disk.
+fn settle<F: DiskFile>(last: &Read<F>) -> Result<()> {
+    let end = last.scan.end;
+    let whole = &last.bytes[..end as usize];
+    let written = last.file.write_at(0, whole);
+    written
+        .and_then(|()| disk::fill_zeros(&last.file, end, last.head.size_bytes - end))
+        .map_err(|e| Error::write("write", last.name.clone(), e))?;
+    last.file.sync().map_err(|e| Error::fatal("sync", last.name.clone(), e))
+}
+
+/// The newest snapshot that is whole and that the log follows on, and why a newer one was not.
+fn choose_snapshot<D: Disk>(
+    snapshots: &mut Snapshots<D>,
+    tail: &Tail,
+) -> Result<(Option<Snapshot>, Option<String>)> {
+    let base = tail.base().index;
+    let mut damage: Option<Error> = None;
+    for index in snapshots.candidates() {
+        if index < base {
+            break;
+        }
+        match snapshots.load(index) {
+            Ok(snapshot) => {
+                snapshots.choose(snapshot.position());
+                return Ok((Some(snapshot), damage.map(|error| error.to_string())));
+            }
+            Err(error @ (Error::Corrupt { .. } | Error::Io { .. })) => {
+                damage.get_or_insert(error);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    match damage {
+        Some(error) => Err(error),
+        None if base == Index(0) => Ok((None, None)),
+        None => {
+            let reason = format!("the log begins after {base} and no snapshot reaches that far");
+            Err(incomplete(snapshots.place(base), reason))
+        }
+    }
+}
+
+/// What the log still lacks to follow on the snapshot. Nothing if it holds the snapshot's entry;
+/// otherwise the snapshot came from the leader, and a crash kept us from beginning the log anew.
+fn missing_reset<D: Disk>(
+    tail: &Tail,
+    snapshot: &Snapshot,
+    snapshots: &Snapshots<D>,
+) -> Result<Option<Item>> {
+    let position = snapshot.position();
+    if tail.term(position.index).ok() == Some(position.term) {
+        return Ok(None);
+    }
+    if position.index <= tail.commit().max(tail.base().index) {
+        let reason = "the log has another term committed at the snapshot's index";
+        return Err(incomplete(snapshots.place(position.index), reason));
+    }
+    Ok(Some(Item::Reset(position)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,260 @@
+//! Starts after crashes are repaired; starts after damage are refused, by file and byte.
+
+use super::*;
+use crate::disk::memory::MemDisk;
+use crate::fixture::*;
+
+const FIRST: &str = "log-00000000000000000001";
+const SECOND: &str = "log-00000000000000000002";
+
+fn offset_of(disk: &MemDisk, name: &str, text: &str) -> u64 {
+    let content = disk.content(name).unwrap();
+    let at = content.windows(text.len()).position(|window| window == text.as_bytes());
+    at.unwrap_or_else(|| panic!("{name} does not hold {text:?}")) as u64
+}
+
+fn rot(disk: &MemDisk, name: &str, text: &str) {
+    disk.rot(name, offset_of(disk, name, text), |byte| *byte ^= 0x10);
+}
+
+#[test]
+fn what_was_synced_is_back_after_a_crash_and_the_rest_is_not() {
+    let disk = MemDisk::new();
+    let mut wal = filled(&disk, 1..=3);
+    wal.append(vec![entry(4, 1)], Some(hard(4))).unwrap();
+    lose_all(&disk);
+    let (wal, recovered) = open(&disk);
+    assert_eq!(held(&wal), [(1, 1), (2, 1), (3, 1)]);
+    assert_eq!(recovered.hard_state, Some(hard(3)));
+    assert_eq!(recovered.torn, None);
+}
+
+#[test]
+fn a_batch_survives_whole_or_not_at_all() {
+    let disk = MemDisk::new();
+    let mut wal = filled(&disk, 1..=2);
+    wal.append(entries(3..=5, 1), Some(hard(5))).unwrap();
+    disk.crash(&mut |below| match below {
+        4 => 2,
+        _ => below * 3 / 4,
+    });
+    let (wal, recovered) = open(&disk);
+    assert_eq!(held(&wal), [(1, 1), (2, 1)]);
+    assert_eq!(recovered.hard_state, Some(hard(2)));
+    let torn = recovered.torn.expect("three quarters of a record are there");
+    assert!(torn.file.ends_with(FIRST), "{torn}");
+}
+
+#[test]
+fn records_after_a_torn_one_do_not_join_up_with_new_ones() {
+    let disk = MemDisk::new();
+    let mut wal = filled(&disk, 1..=2);
+    wal.append(vec![entry(3, 1)], None).unwrap();
+    wal.append(vec![entry(4, 1)], None).unwrap();
+    // The first of the two is lost, the second stays.
+    let mut answers = [0, 0, 1].into_iter();
+    disk.crash(&mut |_| answers.next().unwrap_or(0));
+    let (mut wal, _) = open(&disk);
+    assert_eq!(wal.last_index(), Index(2));
+    wal.append(vec![entry(3, 2)], None).unwrap();
+    wal.sync().unwrap();
+    lose_all(&disk);
+    assert_eq!(held(&open(&disk).0), [(1, 1), (2, 1), (3, 2)]);
+}
+
+#[test]
+fn what_a_killed_process_wrote_is_made_durable_before_it_is_believed() {
+    let disk = MemDisk::new();
+    let mut wal = filled(&disk, 1..=2);
+    wal.append(vec![entry(3, 1)], None).unwrap();
+    disk.restart();
+    let (wal, _) = open(&disk);
+    assert_eq!(wal.last_index(), Index(3));
+    lose_all(&disk);
+    assert_eq!(open(&disk).0.last_index(), Index(3));
+}
+
+#[test]
+fn what_only_the_page_cache_holds_after_a_failed_sync_is_written_again() {
+    let disk = MemDisk::new();
+    let mut wal = filled(&disk, 1..=2);
+    wal.append(vec![entry(3, 1)], None).unwrap();
+    disk.fail_sync_after(0);
+    wal.sync().unwrap_err();
+    disk.restart();
+    assert_eq!(open(&disk).0.last_index(), Index(3));
+    lose_all(&disk);
+    assert_eq!(open(&disk).0.last_index(), Index(3), "once believed, it must last");
+}
+
+#[test]
+fn damage_before_a_later_sync_is_refused_by_file_and_byte() {
+    let disk = MemDisk::new();
+    drop(filled(&disk, 1..=3));
+    rot(&disk, FIRST, "entry 2 of");
+    let error = refusal(&disk);
+    let Error::Corrupt { file, offset, .. } = &error else { panic!("{error}") };
+    assert!(file.ends_with(FIRST));
+    let record_start = offset_of(&disk, FIRST, "of term 1") + 9;
+    assert!(*offset > record_start && *offset < offset_of(&disk, FIRST, "entry 3 of"));
+    assert!(error.to_string().contains("add it again under a new id"), "{error}");
+}
+
+#[test]
+fn damage_in_an_earlier_segment_is_refused_even_at_its_end() {
+    let disk = MemDisk::new();
+    let wal = filled(&disk, 1..=20);
+    let content = disk.content(SECOND).unwrap();
+    let last_of_second = (1..=20)
+        .rev()
+        .find(|index| {
+            let text = format!("entry {index} of");
+            content.windows(text.len()).any(|window| window == text.as_bytes())
+        })
+        .unwrap();
+    drop(wal);
+    rot(&disk, SECOND, &format!("entry {last_of_second} of"));
+    let error = refusal(&disk);
+    assert!(matches!(&error, Error::Corrupt { file, .. } if file.ends_with(SECOND)), "{error}");
+}
+
+#[test]
+fn damage_in_the_very_last_record_is_refused_after_a_clean_stop() {
+    let disk = MemDisk::new();
+    filled(&disk, 1..=3).close().unwrap();
+    rot(&disk, FIRST, "entry 3 of");
+    assert!(matches!(refusal(&disk), Error::Corrupt { .. }));
+}
+
+#[test]
+fn a_refused_start_changes_nothing() {
+    let disk = MemDisk::new();
+    drop(filled(&disk, 1..=3));
+    rot(&disk, FIRST, "entry 2 of");
+    let before = disk.content(FIRST);
+    refusal(&disk);
+    refusal(&disk);
+    assert_eq!(disk.content(FIRST), before);
+}
+
+#[test]
+fn a_missing_segment_is_noticed_wherever_it_was() {
+    for missing in [FIRST, SECOND] {
+        let disk = MemDisk::new();
+        drop(filled(&disk, 1..=30));
+        disk.remove(missing).unwrap();
+        let error = refusal(&disk);
+        assert!(matches!(error, Error::Incomplete { .. }), "{error}");
+        assert!(error.to_string().contains("missing"), "{error}");
+    }
+}
+
+#[test]
+fn snapshots_without_a_log_are_refused() {
+    let disk = MemDisk::new();
+    let mut wal = filled(&disk, 1..=3);
+    wal.save_snapshot(&snapshot(3, 1)).unwrap();
+    drop(wal);
+    disk.remove(FIRST).unwrap();
+    let error = refusal(&disk).to_string();
+    assert!(error.contains("there are snapshots but no log segments"), "{error}");
+}
+
+#[test]
+fn a_log_without_the_snapshot_it_follows_on_is_refused() {
+    let disk = MemDisk::new();
+    let mut wal = filled(&disk, 1..=30);
+    wal.save_snapshot(&snapshot(20, 1)).unwrap();
+    wal.compact(Index(20)).unwrap();
+    drop(wal);
+    disk.remove(&names::snapshot(Index(20))).unwrap();
+    let error = refusal(&disk).to_string();
+    assert!(error.contains("no snapshot reaches that far"), "{error}");
+}
+
+#[test]
+fn a_damaged_newest_snapshot_is_replaced_by_the_older_if_the_log_reaches_back() {
+    let disk = MemDisk::new();
+    let mut wal = filled(&disk, 1..=30);
+    wal.save_snapshot(&snapshot(10, 1)).unwrap();
+    wal.save_snapshot(&snapshot(20, 1)).unwrap();
+    wal.compact(Index(10)).unwrap();
+    drop(wal);
+    rot(&disk, &names::snapshot(Index(20)), "state as of");
+    let (mut wal, recovered) = open(&disk);
+    assert_eq!(recovered.snapshot, Some(snapshot(10, 1)));
+    assert!(recovered.damaged_snapshot.unwrap().contains("snapshot-00000000000000000020"));
+    assert_eq!(recovered.first_index, Index(11));
+    // The next snapshot clears the damaged one away.
+    wal.save_snapshot(&snapshot(25, 1)).unwrap();
+    let left = files(&disk, "snapshot-");
+    assert_eq!(left, [names::snapshot(Index(10)), names::snapshot(Index(25))]);
+}
+
+#[test]
+fn a_damaged_newest_snapshot_is_refused_if_the_log_begins_after_the_older() {
+    let disk = MemDisk::new();
+    let mut wal = filled(&disk, 1..=30);
+    wal.save_snapshot(&snapshot(10, 1)).unwrap();
+    wal.save_snapshot(&snapshot(20, 1)).unwrap();
+    wal.compact(Index(20)).unwrap();
+    drop(wal);
+    rot(&disk, &names::snapshot(Index(20)), "state as of");
+    let error = refusal(&disk);
+    assert!(matches!(&error, Error::Corrupt { file, .. } if file.contains("snapshot")), "{error}");
+}
+
+#[test]
+fn a_snapshot_half_written_is_forgotten() {
+    let disk = MemDisk::new();
+    let mut wal = filled(&disk, 1..=3);
+    disk.fail_sync_after(0);
+    wal.save_snapshot(&snapshot(3, 1)).unwrap_err();
+    drop(wal);
+    lose_nothing(&disk);
+    let (wal, recovered) = open(&disk);
+    assert_eq!(recovered.snapshot, None);
+    assert_eq!(held(&wal).len(), 3);
+    assert!(files(&disk, "snapshot").is_empty());
+}
+
+#[test]
+fn an_install_cut_off_after_the_snapshot_is_completed() {
+    let disk = MemDisk::new();
+    let mut wal = filled(&disk, 1..=3);
+    // Two syncs make the snapshot last; the third would have begun the log anew.
+    disk.fail_sync_after(2);
+    wal.install_snapshot(&snapshot(50, 2)).unwrap_err();
+    drop(wal);
+    lose_all(&disk);
+    for _ in 0..2 {
+        let (wal, recovered) = open(&disk);
+        assert_eq!(recovered.snapshot, Some(snapshot(50, 2)));
+        assert_eq!((wal.first_index(), wal.last_index()), (Index(51), Index(50)));
+        assert_eq!(recovered.hard_state.unwrap().commit, Index(50));
+        drop(wal);
+        lose_all(&disk);
+    }
+}
+
+#[test]
+fn an_unknown_segment_format_says_what_to_do() {
+    let disk = MemDisk::new();
+    drop(filled(&disk, 1..=3));
+    disk.rot(FIRST, 8, |format| *format = 2);
+    let error = refusal(&disk);
+    assert!(matches!(error, Error::UnknownVersion { found: 2, known: 1, .. }));
+    assert!(error.to_string().contains("start the kantctld release that wrote it"), "{error}");
+}
+
+#[test]
+fn a_start_on_a_full_disk_succeeds() {
+    let disk = MemDisk::new();
+    drop(filled(&disk, 1..=3));
+    let spares = files(&disk, "spare-");
+    spares.iter().for_each(|spare| disk.remove(spare).unwrap());
+    disk.set_capacity_bytes(Some(disk.used_bytes()));
+    let (mut wal, _) = open(&disk);
+    wal.append(vec![entry(4, 1)], None).unwrap();
+    wal.sync().unwrap();
+}

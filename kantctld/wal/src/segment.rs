@@ -1,0 +1,206 @@
+//! One segment file: its head, and what a scan of its bytes finds. Pure: bytes in, records out;
+//! the files are opened and written elsewhere.
+//!
+//! ```text
+//!  0  8 B  "KANTLOG\n"
+//!  8  u32  format
+//! 12  u32  crc32 of all other bytes of the head
+//! 16  u64  id: segments count up without a hole
+//! 24  u64  salt, mixed into the checksums of the records
+//! 32  u64  sequence of the first record
+//! 40  u64  size of the file
+//! 48       records
+//! ```
+//!
+//! A segment gets its final name only after its head and first record are synced, so a file of
+//! that name with a bad head is damage, never an accident of timing. And it is begun only after
+//! the one before is synced: its first sequence says where the earlier one must end.
+
+use std::fmt;
+
+use crc32fast::Hasher;
+
+use crate::codec::Cursor;
+use crate::error::{Error, Result};
+use crate::record::{self, Item, Sequence, Stamp};
+
+const MAGIC: &[u8; 8] = b"KANTLOG\n";
+/// The format this release writes and reads.
+pub(crate) const FORMAT: u32 = 1;
+/// Where the first record begins.
+pub(crate) const HEAD_BYTES: u64 = 48;
+
+/// Numbers segments from 1; never used twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SegmentId(pub u64);
+
+impl SegmentId {
+    pub fn next(self) -> SegmentId {
+        SegmentId(self.0.saturating_add(1))
+    }
+}
+
+/// A byte in a file, for messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub file: String,
+    /// The byte in it.
+    pub offset: u64,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at byte {}", self.file, self.offset)
+    }
+}
+
+impl Place {
+    /// The refusal to go on because of damage here.
+    pub(crate) fn corrupt(self, reason: impl Into<String>) -> Error {
+        Error::Corrupt { file: self.file, offset: self.offset, reason: reason.into() }
+    }
+}
+
+/// What a segment says about itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub id: SegmentId,
+    pub salt: u64,
+    pub first: Sequence,
+    pub size_bytes: u64,
+}
+
+impl Head {
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(HEAD_BYTES as usize);
+        out.extend_from_slice(MAGIC);
+        out.extend_from_slice(&FORMAT.to_le_bytes());
+        out.extend_from_slice(&[0; 4]);
+        for number in [self.id.0, self.salt, self.first.0, self.size_bytes] {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        let crc = head_checksum(&out);
+        out[12..16].copy_from_slice(&crc.to_le_bytes());
+        out
+    }
+
+    /// Reads the head of a segment that should have this id.
+    pub fn decode(bytes: &[u8], id: SegmentId, file: &str) -> Result<Head> {
+        let bad = |offset, reason: &str| Place { file: file.to_string(), offset }.corrupt(reason);
+        let Some(head) = bytes.get(..HEAD_BYTES as usize) else {
+            return Err(bad(bytes.len() as u64, "the file ends inside its head"));
+        };
+        let Fields { format, crc, number, salt, first, size_bytes } =
+            Fields::read(head).ok_or_else(|| bad(0, "this is not a log segment"))?;
+        if format != FORMAT {
+            let file = file.to_string();
+            return Err(Error::UnknownVersion { file, found: format, known: FORMAT });
+        }
+        if head_checksum(head) != crc {
+            return Err(bad(0, "the checksum of the head is wrong"));
+        }
+        if number != id.0 {
+            return Err(bad(16, "the head belongs to another segment: was the file renamed?"));
+        }
+        if size_bytes != bytes.len() as u64 {
+            return Err(bad(bytes.len() as u64, "the file has not the length its head names"));
+        }
+        Ok(Head { id, salt, first: Sequence(first), size_bytes })
+    }
+
+    /// The start of every record's checksum: a record left from the file's earlier life as
+    /// another segment does not match it.
+    pub fn seed(&self) -> Hasher {
+        let mut seed = Hasher::new();
+        seed.update(&self.salt.to_le_bytes());
+        seed.update(&self.id.0.to_le_bytes());
+        seed
+    }
+}
+
+/// A head as it stands in the file, unchecked but for its magic.
+struct Fields {
+    format: u32,
+    crc: u32,
+    number: u64,
+    salt: u64,
+    first: u64,
+    size_bytes: u64,
+}
+
+impl Fields {
+    fn read(head: &[u8]) -> Option<Fields> {
+        let mut cursor = Cursor::new(head.strip_prefix(MAGIC)?);
+        Some(Fields {
+            format: cursor.u32()?,
+            crc: cursor.u32()?,
+            number: cursor.u64()?,
+            salt: cursor.u64()?,
+            first: cursor.u64()?,
+            size_bytes: cursor.u64()?,
+        })
+    }
+}
+
+fn head_checksum(head: &[u8]) -> u32 {
+    let mut hasher = Hasher::new();
+    hasher.update(&head[..12]);
+    hasher.update(&head[16..]);
+    hasher.finalize()
+}
+
+/// The unbroken run of good records from the start of a segment.
+#[derive(Debug)]
+pub(crate) struct Scan {
+    pub records: Vec<Vec<Item>>,
+    /// Where the run ends.
+    pub end: u64,
+    /// The sequence that would have come next.
+    pub next: Sequence,
+}
+
+/// Reads records until the first that is bad or out of sequence.
+pub(crate) fn scan(bytes: &[u8], head: &Head, file: &str) -> Result<Scan> {
+    let seed = head.seed();
+    let mut scan = Scan { records: Vec::new(), end: HEAD_BYTES, next: head.first };
+    while let Some(found) = record::decode(tail_of(bytes, scan.end), &seed) {
+        if found.stamp.sequence != scan.next {
+            break;
+        }
+        let Some(items) = found.items() else {
+            let place = Place { file: file.to_string(), offset: scan.end };
+            return Err(place.corrupt("a record holds an item this kantctld does not know"));
+        };
+        scan.records.push(items);
+        scan.end += found.record_bytes();
+        scan.next = scan.next.next();
+    }
+    Ok(scan)
+}
+
+/// Where, past the end of the scan, a good record swears that the next one had been synced. Such
+/// a witness makes the end of the run damage instead of a torn write.
+pub(crate) fn witness(bytes: &[u8], head: &Head, scan: &Scan) -> Option<u64> {
+    let seed = head.seed();
+    let past = scan.end + record::ALIGN_BYTES..bytes.len() as u64;
+    past.step_by(record::ALIGN_BYTES as usize).find(|&at| {
+        let rest = tail_of(bytes, at);
+        // The cheap look at the stamp first: it rules out nearly every offset.
+        let swears = |stamp: Stamp| stamp.durable >= scan.next;
+        record::claimed_stamp(rest).is_some_and(swears) && record::decode(rest, &seed).is_some()
+    })
+}
+
+/// Whether the bytes at the end of the scan look like the next record, begun but not finished.
+pub(crate) fn is_torn(bytes: &[u8], scan: &Scan) -> bool {
+    let claimed = record::claimed_stamp(tail_of(bytes, scan.end));
+    claimed.is_some_and(|stamp| stamp.sequence == scan.next)
+}
+
+fn tail_of(bytes: &[u8], offset: u64) -> &[u8] {
+    bytes.get(offset as usize..).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+//! Heads and scans.
+
+use super::*;
+use crate::entry::{HardState, Index};
+
+const HEAD: Head = Head { id: SegmentId(3), salt: 99, first: Sequence(10), size_bytes: 400 };
+
+/// A segment of records, each claiming that all before `durable` of them were synced.
+fn segment(durable: &[u64]) -> Vec<u8> {
+    let mut bytes = HEAD.encode();
+    for (sequence, durable) in (HEAD.first.0..).zip(durable) {
+        let stamp = Stamp { sequence: Sequence(sequence), durable: Sequence(*durable) };
+        bytes.extend(record::encode(&items(sequence), stamp, &HEAD.seed()));
+    }
+    bytes.resize(HEAD.size_bytes as usize, 0);
+    bytes
+}
+
+fn items(sequence: u64) -> Vec<Item> {
+    vec![Item::HardState(HardState { commit: Index(sequence), payload: b"vote".to_vec() })]
+}
+
+/// How much one of these records takes.
+fn step() -> u64 {
+    record::record_bytes(record::body_bytes(&items(10)))
+}
+
+#[test]
+fn a_head_reads_back_and_every_flipped_bit_is_noticed() {
+    let bytes = segment(&[9]);
+    assert_eq!(Head::decode(&bytes, SegmentId(3), "s").unwrap(), HEAD);
+    for bit in 0..HEAD_BYTES as usize * 8 {
+        let mut rotten = bytes.clone();
+        rotten[bit / 8] ^= 1 << (bit % 8);
+        Head::decode(&rotten, SegmentId(3), "s").unwrap_err();
+    }
+}
+
+#[test]
+fn a_head_of_another_id_or_length_is_refused() {
+    let mut bytes = segment(&[9]);
+    let error = Head::decode(&bytes, SegmentId(4), "s").unwrap_err().to_string();
+    assert!(error.contains("renamed"), "{error}");
+    bytes.pop();
+    let error = Head::decode(&bytes, SegmentId(3), "s").unwrap_err().to_string();
+    assert!(error.contains("length"), "{error}");
+    let error = Head::decode(&bytes[..20], SegmentId(3), "s").unwrap_err().to_string();
+    assert!(error.contains("ends inside its head"), "{error}");
+}
+
+#[test]
+fn a_scan_ends_with_the_last_good_record() {
+    let mut bytes = segment(&[9, 9, 9]);
+    let whole = scan(&bytes, &HEAD, "s").unwrap();
+    assert_eq!(whole.records, [items(10), items(11), items(12)]);
+    assert!(!is_torn(&bytes, &whole));
+    bytes[(HEAD_BYTES + 2 * step() + 30) as usize] ^= 1;
+    let cut = scan(&bytes, &HEAD, "s").unwrap();
+    assert_eq!(cut.records, [items(10), items(11)]);
+    assert_eq!(cut.next, Sequence(12));
+    assert!(is_torn(&bytes, &cut));
+}
+
+#[test]
+fn a_later_record_that_knows_nothing_of_a_sync_is_no_witness() {
+    let mut bytes = segment(&[9, 10, 10]);
+    bytes[(HEAD_BYTES + step() + 30) as usize] ^= 1;
+    let cut = scan(&bytes, &HEAD, "s").unwrap();
+    assert_eq!(cut.records.len(), 1);
+    assert_eq!(witness(&bytes, &HEAD, &cut), None);
+}
+
+#[test]
+fn a_later_record_that_swears_to_a_sync_is_a_witness() {
+    let mut bytes = segment(&[9, 10, 11]);
+    bytes[(HEAD_BYTES + step() + 30) as usize] ^= 1;
+    let cut = scan(&bytes, &HEAD, "s").unwrap();
+    assert_eq!(witness(&bytes, &HEAD, &cut), Some(HEAD_BYTES + 2 * step()));
+}
+
+#[test]
+fn a_witness_is_found_even_when_the_damaged_length_hides_it() {
+    let mut bytes = segment(&[9, 10, 11]);
+    let at = (HEAD_BYTES + step()) as usize;
+    bytes[at..at + 4].copy_from_slice(&u32::MAX.to_le_bytes());
+    let cut = scan(&bytes, &HEAD, "s").unwrap();
+    assert_eq!(witness(&bytes, &HEAD, &cut), Some(HEAD_BYTES + 2 * step()));
+}
+
+#[test]
+fn records_of_the_files_earlier_life_are_not_seen() {
+    let mut bytes = segment(&[9, 10, 11]);
+    let later = Head { id: SegmentId(4), first: Sequence(13), ..HEAD };
+    bytes[..HEAD_BYTES as usize].copy_from_slice(&later.encode());
+    let stamp = Stamp { sequence: Sequence(13), durable: Sequence(12) };
+    let first = record::encode(&items(13), stamp, &later.seed());
+    bytes[HEAD_BYTES as usize..][..first.len()].copy_from_slice(&first);
+    let found = scan(&bytes, &later, "s").unwrap();
+    assert_eq!(found.records, [items(13)]);
+    assert_eq!(witness(&bytes, &later, &found), None);
+}

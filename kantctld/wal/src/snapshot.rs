@@ -1,0 +1,164 @@
+//! One snapshot and its file format. Pure: bytes in, bytes out; the payload stays opaque.
+//!
+//! ```text
+//!  0  8 B  "KANTSNAP"
+//!  8  u32  format
+//! 12  u32  crc32 of all other bytes of the head
+//! 16  u64  index
+//! 24  u64  term
+//! 32  u64  length of the payload
+//! 40  u32  crc32 of the payload
+//! 44  u32  0
+//! 48       payload
+//! ```
+
+use crc32fast::Hasher;
+
+use crate::codec::Cursor;
+use crate::entry::{Index, Position, Term};
+use crate::error::{Error, Result};
+use crate::segment::Place;
+
+const MAGIC: &[u8; 8] = b"KANTSNAP";
+/// The format this release writes and reads.
+pub(crate) const FORMAT: u32 = 1;
+const HEAD_BYTES: usize = 48;
+
+/// The state as of one log index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The last entry applied to it.
+    pub index: Index,
+    /// That entry's term.
+    pub term: Term,
+    /// The state, opaque to this crate.
+    pub payload: Vec<u8>,
+}
+
+impl Snapshot {
+    /// Where in the log it stands.
+    pub fn position(&self) -> Position {
+        Position { index: self.index, term: self.term }
+    }
+
+    /// What stands before the payload in the file.
+    pub(crate) fn encode_head(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(HEAD_BYTES);
+        out.extend_from_slice(MAGIC);
+        out.extend_from_slice(&FORMAT.to_le_bytes());
+        out.extend_from_slice(&[0; 4]);
+        for number in [self.index.0, self.term.0, self.payload.len() as u64] {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        out.extend_from_slice(&crc32fast::hash(&self.payload).to_le_bytes());
+        out.extend_from_slice(&[0; 4]);
+        let crc = head_checksum(&out);
+        out[12..16].copy_from_slice(&crc.to_le_bytes());
+        out
+    }
+
+    /// Reads a whole file that should hold the snapshot of this index.
+    pub(crate) fn decode(mut bytes: Vec<u8>, index: Index, file: &str) -> Result<Snapshot> {
+        let bad = |offset, reason: &str| Place { file: file.to_string(), offset }.corrupt(reason);
+        let head = bytes.get(..HEAD_BYTES).and_then(Fields::read);
+        let Some(head) = head else {
+            return Err(bad(0, "this is not a snapshot"));
+        };
+        if head.format != FORMAT {
+            let file = file.to_string();
+            return Err(Error::UnknownVersion { file, found: head.format, known: FORMAT });
+        }
+        if head_checksum(&bytes[..HEAD_BYTES]) != head.crc {
+            return Err(bad(0, "the checksum of the snapshot's head is wrong"));
+        }
+        if head.index != index.0 {
+            return Err(bad(16, "the snapshot is of another index: was the file renamed?"));
+        }
+        let payload = bytes.split_off(HEAD_BYTES);
+        if payload.len() as u64 != head.payload_bytes {
+            return Err(bad(32, "the snapshot has not the length its head names"));
+        }
+        if crc32fast::hash(&payload) != head.payload_crc {
+            return Err(bad(HEAD_BYTES as u64, "the checksum of the snapshot is wrong"));
+        }
+        Ok(Snapshot { index, term: Term(head.term), payload })
+    }
+}
+
+/// A head as it stands in the file, unchecked but for its magic.
+struct Fields {
+    format: u32,
+    crc: u32,
+    index: u64,
+    term: u64,
+    payload_bytes: u64,
+    payload_crc: u32,
+}
+
+impl Fields {
+    fn read(head: &[u8]) -> Option<Fields> {
+        let mut cursor = Cursor::new(head.strip_prefix(MAGIC)?);
+        Some(Fields {
+            format: cursor.u32()?,
+            crc: cursor.u32()?,
+            index: cursor.u64()?,
+            term: cursor.u64()?,
+            payload_bytes: cursor.u64()?,
+            payload_crc: cursor.u32()?,
+        })
+    }
+}
+
+fn head_checksum(head: &[u8]) -> u32 {
+    let mut hasher = Hasher::new();
+    hasher.update(&head[..12]);
+    hasher.update(&head[16..]);
+    hasher.finalize()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn snapshot() -> Snapshot {
+        Snapshot { index: Index(70), term: Term(6), payload: b"the whole state".to_vec() }
+    }
+
+    fn bytes() -> Vec<u8> {
+        let mut bytes = snapshot().encode_head();
+        bytes.extend(snapshot().payload);
+        bytes
+    }
+
+    #[test]
+    fn a_snapshot_reads_back_as_written() {
+        assert_eq!(Snapshot::decode(bytes(), Index(70), "s").unwrap(), snapshot());
+    }
+
+    #[test]
+    fn every_flipped_bit_and_every_cut_is_noticed() {
+        for bit in 0..bytes().len() * 8 {
+            let mut rotten = bytes();
+            rotten[bit / 8] ^= 1 << (bit % 8);
+            Snapshot::decode(rotten, Index(70), "s").unwrap_err();
+        }
+        for length in 0..bytes().len() {
+            Snapshot::decode(bytes()[..length].to_vec(), Index(70), "s").unwrap_err();
+        }
+    }
+
+    #[test]
+    fn a_renamed_snapshot_is_refused() {
+        let error = Snapshot::decode(bytes(), Index(71), "s").unwrap_err().to_string();
+        assert!(error.contains("renamed"), "{error}");
+    }
+
+    #[test]
+    fn an_unknown_format_says_what_to_do() {
+        let mut newer = bytes();
+        newer[8] = 2;
+        let error = Snapshot::decode(newer, Index(70), "s").unwrap_err();
+        assert!(matches!(error, Error::UnknownVersion { found: 2, known: 1, .. }));
+        assert!(error.to_string().contains("start the kantctld release that wrote it"));
+    }
+}

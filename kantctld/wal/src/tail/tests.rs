@@ -1,0 +1,70 @@
+//! The tail takes what follows on, and notices what does not.
+
+use super::*;
+use crate::fixture::{entry, hard};
+
+fn at(index: u64, term: u64) -> Position {
+    Position { index: Index(index), term: Term(term) }
+}
+
+fn tail_of(items: Vec<Item>) -> std::result::Result<Tail, String> {
+    let mut tail = Tail::default();
+    items.into_iter().try_for_each(|item| tail.apply(item))?;
+    tail.check_whole()?;
+    Ok(tail)
+}
+
+#[test]
+fn a_later_entry_at_an_old_index_cuts_the_rest() {
+    let written = [entry(1, 1), entry(2, 1), entry(3, 1), entry(2, 2)];
+    let tail = tail_of(written.map(Item::Entry).into()).unwrap();
+    assert_eq!(tail.last_index(), Index(2));
+    assert_eq!(tail.term(Index(2)).unwrap(), Term(2));
+}
+
+#[test]
+fn a_hole_between_entries_is_noticed() {
+    let reason = tail_of([entry(1, 1), entry(3, 1)].map(Item::Entry).into()).unwrap_err();
+    assert_eq!(reason, "entry 3 follows entry 1");
+}
+
+#[test]
+fn an_entry_below_the_base_is_noticed() {
+    let reason = tail_of(vec![Item::Compact(at(5, 1)), Item::Entry(entry(5, 1))]).unwrap_err();
+    assert_eq!(reason, "entry 5 is below the start of the log");
+}
+
+#[test]
+fn a_log_may_begin_above_its_base_if_a_later_compaction_says_so() {
+    let freed = vec![
+        Item::Compact(at(5, 1)),
+        Item::Entry(entry(9, 1)),
+        Item::Entry(entry(10, 1)),
+        Item::Compact(at(8, 1)),
+    ];
+    let tail = tail_of(freed.clone()).unwrap();
+    assert_eq!((tail.first_index(), tail.last_index()), (Index(9), Index(10)));
+    let reason = tail_of(freed[..3].to_vec()).unwrap_err();
+    assert_eq!(reason, "entries 6 to 8 are missing");
+}
+
+#[test]
+fn a_log_that_ends_before_the_commit_index_is_noticed() {
+    let items = vec![Item::Entry(entry(1, 1)), Item::HardState(hard(2))];
+    let reason = tail_of(items).unwrap_err();
+    assert_eq!(reason, "the log ends at entry 1, although 2 was committed");
+}
+
+#[test]
+fn a_reset_drops_everything_and_raises_the_commit_index() {
+    let items = vec![Item::Entry(entry(1, 1)), Item::HardState(hard(1)), Item::Reset(at(50, 7))];
+    let tail = tail_of(items).unwrap();
+    assert_eq!((tail.first_index(), tail.last_index()), (Index(51), Index(50)));
+    assert_eq!(tail.commit(), Index(50));
+}
+
+#[test]
+fn a_compaction_never_moves_the_base_back() {
+    let tail = tail_of(vec![Item::Compact(at(9, 2)), Item::Compact(at(5, 1))]).unwrap();
+    assert_eq!(tail.base(), at(9, 2));
+}
