@@ -141,6 +141,7 @@ fn init_fails_without_a_good_file() {
         ("too-many-links", format!("{pair}nvlink = [[0, 1, 99999999999999]]\n")),
         ("link-to-itself", format!("{pair}nvlink = [[1, 1, 1]]\n")),
         ("down-link-of-none", pair.replacen("0.0\"", "0.0\", down_links = [0]", 1)),
+        ("address-of-a-switch", format!("{pair}switch_links = [1]\n").replace("0:2:", "0:5:")),
         ("same-address", pair.replace("0:2:", "0:1:")),
         ("not-toml", "name =\n".to_owned()),
     ] {

@@ -22,6 +22,12 @@ pub fn check(machine: &Machine) -> Result<(), String> {
     distinct("gpu", "minor number", machine.gpus.iter().map(|gpu| &gpu.minor))?;
     distinct("gpu", "PCI address", machine.gpus.iter().map(|gpu| &gpu.pci))?;
     check_links(machine)?;
+    let switches = (0..machine.switch_links.len()).map(wiring::switch_address);
+    if let Some(taken) =
+        switches.into_iter().find(|s| machine.gpus.iter().any(|g| g.pci == Some(*s)))
+    {
+        return Err(format!("a GPU at {taken}, where the stand-in puts an NVSwitch"));
+    }
     match machine.xids.iter().find(|xid| xid.gpu >= machine.gpus.len()) {
         Some(xid) => Err(format!("xid {} names gpu {}, which is not there", xid.code, xid.gpu)),
         None => Ok(()),
