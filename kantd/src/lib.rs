@@ -1,1 +1,3 @@
 //! the kant node daemon: discovers, launches, confines, reports
+
+pub mod gpu;

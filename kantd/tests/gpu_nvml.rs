@@ -1,0 +1,188 @@
+//! GPU discovery against stand-in machines: the code that runs on real nodes, another library.
+
+#![allow(clippy::unwrap_used)] // A panic is how a test reports.
+
+#[path = "../../tests/nvml-standin/find.rs"]
+mod standin;
+
+use common::gpu::GpuMatrix;
+use kantd::gpu::nvml::{discover, discover_with};
+use kantd::gpu::{GpuError, GpuInventory};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::{env, fs};
+use tempfile::TempDir;
+
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// Discovers the machine in a file, below a list of PCI devices.
+fn look(file: &Path, pci_devices: &Path) -> Result<Option<GpuInventory>, GpuError> {
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    // SAFETY: tests reach this one at a time, and nothing else in this program touches the
+    // environment beside the library's init below.
+    unsafe { env::set_var(standin::VARIABLE, file) };
+    discover_with(Some(&standin::library()), pci_devices)
+}
+
+/// Discovers one of the stand-in's machines on a kernel that knows none of its PCI devices.
+fn find(machine: &str) -> GpuInventory {
+    let nowhere = TempDir::new().unwrap();
+    look(&standin::machine(machine), nowhere.path()).unwrap().unwrap()
+}
+
+/// A machine file like one of the stand-in's, with some text replaced.
+fn changed(folder: &TempDir, machine: &str, from: &str, to: &str) -> PathBuf {
+    let text = fs::read_to_string(standin::machine(machine)).unwrap();
+    assert!(text.contains(from), "{machine} has no `{from}`");
+    let file = folder.path().join("machine.toml");
+    fs::write(&file, text.replacen(from, to, 1)).unwrap();
+    file
+}
+
+/// The matrix as `nvidia-smi topo -m` prints it, without its head.
+fn rows(matrix: &GpuMatrix) -> Vec<String> {
+    let row = |row: &Vec<_>| row.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    matrix.paths.iter().map(row).collect()
+}
+
+/// A table as written in a test: the width of gaps does not count.
+fn table(text: &str) -> Vec<String> {
+    let row = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    text.trim().lines().map(row).collect()
+}
+
+#[test]
+fn a_dgx_h100_is_described_gpu_by_gpu() {
+    let found = find("dgx-h100");
+    assert_eq!(found.driver, "550.54.15");
+    assert_eq!(found.skipped, []);
+    let minors: Vec<u32> = found.gpus.iter().map(|gpu| gpu.minor).collect();
+    assert_eq!(minors, [2, 3, 0, 1, 6, 7, 4, 5]);
+    let indices: Vec<u16> = found.gpus.iter().map(|gpu| gpu.index.0).collect();
+    assert_eq!(indices, [0, 1, 2, 3, 4, 5, 6, 7]);
+    let gpu = &found.gpus[5];
+    assert_eq!(gpu.model, "NVIDIA H100 80GB HBM3");
+    assert_eq!(gpu.kind.0, "h100");
+    assert_eq!(gpu.memory.0, 81_559 << 20);
+    assert_eq!(gpu.pci_bus_id, "0000:c3:00.0");
+    assert_eq!(gpu.numa, Some(1));
+    assert_eq!(gpu.cpus.to_string(), "56-111,168-223");
+    assert!(gpu.uuid.starts_with("GPU-"), "{}", gpu.uuid);
+    let row = |i| (0..8).map(|j| if i == j { "X" } else { "NV18" }).collect::<Vec<_>>().join(" ");
+    assert_eq!(rows(&found.matrix), (0..8).map(row).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_dgx_1v_is_the_published_hybrid_cube_mesh() {
+    let found = find("dgx-1v");
+    let expected = table(
+        "X   NV1 NV1 NV2 NV2 SYS SYS SYS
+         NV1 X   NV2 NV1 SYS NV2 SYS SYS
+         NV1 NV2 X   NV2 SYS SYS NV1 SYS
+         NV2 NV1 NV2 X   SYS SYS SYS NV1
+         NV2 SYS SYS SYS X   NV1 NV1 NV2
+         SYS NV2 SYS SYS NV1 X   NV2 NV1
+         SYS SYS NV1 SYS NV1 NV2 X   NV2
+         SYS SYS SYS NV1 NV2 NV1 NV2 X",
+    );
+    assert_eq!(rows(&found.matrix), expected);
+    assert!(found.gpus.iter().all(|gpu| gpu.kind.0 == "v100"));
+}
+
+#[test]
+fn pcie_machines_have_pcie_paths() {
+    let four = find("pcie-4");
+    let expected = table(
+        "X   PIX SYS SYS
+         PIX X   SYS SYS
+         SYS SYS X   PIX
+         SYS SYS PIX X",
+    );
+    assert_eq!(rows(&four.matrix), expected);
+    let numa: Vec<Option<u16>> = four.gpus.iter().map(|gpu| gpu.numa).collect();
+    assert_eq!(numa, [Some(0), Some(0), Some(1), Some(1)]);
+
+    let two = find("pcie-2");
+    assert_eq!(rows(&two.matrix), table("X PHB\nPHB X"));
+    assert_eq!(two.gpus[1].cpus.to_string(), "0-1");
+}
+
+#[test]
+fn a_link_that_is_down_is_not_counted() {
+    let folder = TempDir::new().unwrap();
+    let to = "pci = \"0000:61:00.0\"\ndown_links = [4]";
+    let file = changed(&folder, "dgx-h100", "pci = \"0000:61:00.0\"", to);
+    let found = look(&file, folder.path()).unwrap().unwrap();
+    let rows = rows(&found.matrix);
+    assert_eq!(rows[0], "X NV18 NV18 NV17 NV18 NV18 NV18 NV18");
+    assert_eq!(rows[3], "NV17 NV17 NV17 X NV17 NV17 NV17 NV17");
+}
+
+#[test]
+fn the_kernels_numa_node_goes_before_nvmls() {
+    let folder = TempDir::new().unwrap();
+    for (address, node) in [("0000:01:00.0", "7\n"), ("0000:02:00.0", "-1\n")] {
+        fs::create_dir(folder.path().join(address)).unwrap();
+        fs::write(folder.path().join(address).join("numa_node"), node).unwrap();
+    }
+    let found = look(&standin::machine("pcie-4"), folder.path()).unwrap().unwrap();
+    let numa: Vec<Option<u16>> = found.gpus.iter().map(|gpu| gpu.numa).collect();
+    assert_eq!(numa, [Some(7), Some(0), Some(1), Some(1)], "-1 is the kernel's \"unknown\"");
+}
+
+#[test]
+fn a_lost_gpu_is_skipped_and_the_others_stay() {
+    let folder = TempDir::new().unwrap();
+    let to = "pci = \"0000:02:00.0\"\nlost = true";
+    let file = changed(&folder, "pcie-4", "pci = \"0000:02:00.0\"", to);
+    let found = look(&file, folder.path()).unwrap().unwrap();
+    assert_eq!(found.skipped.len(), 1);
+    assert_eq!(found.skipped[0].driver_index, 1);
+    assert!(found.skipped[0].reason.contains("reboot the node"), "{}", found.skipped[0].reason);
+    let indices: Vec<u16> = found.gpus.iter().map(|gpu| gpu.index.0).collect();
+    assert_eq!(indices, [0, 1, 2]);
+    let minors: Vec<u32> = found.gpus.iter().map(|gpu| gpu.minor).collect();
+    assert_eq!(minors, [0, 2, 3]);
+    assert_eq!(rows(&found.matrix), table("X SYS SYS\nSYS X PIX\nSYS PIX X"));
+}
+
+#[test]
+fn a_gpu_in_mig_mode_is_skipped() {
+    let folder = TempDir::new().unwrap();
+    let file = changed(&folder, "dgx-h100", "minor = 2", "minor = 2\nmig = []");
+    let found = look(&file, folder.path()).unwrap().unwrap();
+    assert_eq!(found.gpus.len(), 7);
+    assert_eq!(found.skipped[0].driver_index, 0);
+    assert!(found.skipped[0].reason.contains("-i 0 -mig 0"), "{}", found.skipped[0].reason);
+}
+
+#[test]
+fn a_machine_without_the_library_is_a_cpu_node() {
+    assert_eq!(discover(Some(Path::new("/nonexistent/libnvidia-ml.so.1"))).unwrap(), None);
+    assert_eq!(discover(Some(Path::new("libnvidia-ml-nowhere.so.1"))).unwrap(), None);
+}
+
+#[test]
+fn a_file_that_is_no_library_is_an_error() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("libnvidia-ml.so.1");
+    fs::write(&file, "no library").unwrap();
+    let error = discover(Some(&file)).unwrap_err();
+    assert!(matches!(error, GpuError::Load { .. }), "{error:?}");
+    assert!(error.to_string().contains(&*file.to_string_lossy()), "{error}");
+}
+
+#[test]
+fn a_library_that_does_not_start_is_an_error_with_advice() {
+    let folder = TempDir::new().unwrap();
+    for (fault, advice) in [
+        ("version-mismatch", "reboot, or load the nvidia modules anew"),
+        ("driver-not-loaded", "load the nvidia kernel module"),
+    ] {
+        let to = format!("init_fails = \"{fault}\"\ndriver =");
+        let file = changed(&folder, "pcie-2", "driver =", &to);
+        let error = look(&file, folder.path()).unwrap_err();
+        assert!(matches!(error, GpuError::Start { .. }), "{error:?}");
+        assert!(error.to_string().contains(advice), "{error}");
+    }
+}
