@@ -1,1 +1,14 @@
-//! schedule(&Snapshot, now) -> Vec<Decision>: decides; pure
+//! `schedule(&Snapshot, now) -> Round`: which waiting jobs start now, where, on which CPUs and
+//! GPUs, and why each other one waits. [`round`] is the first file to read.
+//!
+//! This crate never reads a clock, draws a random number, does IO, or remembers anything from one
+//! round to the next: the same snapshot and time give the same round, bit for bit.
+#![warn(missing_docs)]
+
+pub mod decision;
+pub mod round;
+pub mod snapshot;
+
+pub use decision::Decision;
+pub use round::{Round, could_ever_fit, schedule};
+pub use snapshot::{NodeSnapshot, RunningJob, Snapshot, Unusable, WaitingJob};
