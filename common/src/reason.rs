@@ -72,6 +72,16 @@ pub enum WaitReason {
         /// That time.
         at: Time,
     },
+    /// Its last attempt did not get off the ground; the next is delayed.
+    BackOff {
+        /// Until then.
+        until: Time,
+    },
+    /// Its queue is no longer configured.
+    QueueGone {
+        /// That queue.
+        queue: QueueName,
+    },
     /// Its array runs as many tasks as it may.
     ArrayLimit {
         /// The bound.
@@ -122,7 +132,8 @@ impl WaitReason {
         match self {
             Self::NotConsidered => "None",
             Self::Held => "JobHeldUser",
-            Self::BeginTime { .. } => "BeginTime",
+            Self::BeginTime { .. } | Self::BackOff { .. } => "BeginTime",
+            Self::QueueGone { .. } => "PartitionDown",
             Self::ArrayLimit { .. } => "JobArrayTaskLimit",
             Self::Priority { .. } => "Priority",
             Self::Resources { .. } => "Resources",
@@ -150,6 +161,14 @@ impl fmt::Display for WaitReason {
             Self::NotConsidered => write!(f, "the scheduler has not looked at it yet"),
             Self::Held => write!(f, "held: `kantctl release` lets it go"),
             Self::BeginTime { at } => write!(f, "not before {at}, as asked with --begin"),
+            Self::BackOff { until } => {
+                write!(f, "its last attempt could not be launched; tried again at {until}")
+            }
+            Self::QueueGone { queue } => write!(
+                f,
+                "queue {queue} is no longer configured: cancel it, or add the queue to \
+                 kantctld.toml again"
+            ),
             Self::ArrayLimit { limit } => {
                 write!(f, "its array already runs {limit} tasks, as many as it allows at once")
             }

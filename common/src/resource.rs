@@ -7,7 +7,7 @@ use crate::unit::{Bytes, Cpus, Gpus, Nodes, Tasks};
 use serde::{Deserialize, Serialize};
 
 /// Memory asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryRequest {
     /// On each node (`--mem`). Zero means all of the node's memory, as in Slurm.
@@ -19,7 +19,7 @@ pub enum MemoryRequest {
 }
 
 /// GPUs asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GpuRequest {
     /// On each node (`--gpus-per-node`, `--gres=gpu:N`).
@@ -31,7 +31,7 @@ pub enum GpuRequest {
 }
 
 /// What a job asks for. Checked by `job::check` before anything else sees it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Request {
     /// How many nodes (`--nodes`); `None`: as few as hold the tasks.
     #[serde(default)]
