@@ -1,1 +1,5 @@
-//! the kant controller: raft-replicated state, scheduler loop, API
+//! kantctld, the controller: keeps the replicated state, decides rounds, speaks to clients and
+//! nodes. A shell: it never decides anything itself (that is `engine`), never changes the state but
+//! through the log (that is `state`), and never trusts a client about who they are.
+
+pub mod raft;

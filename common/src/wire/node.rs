@@ -233,6 +233,7 @@ pub struct OutputChunk {
     /// Of the question.
     pub question: u64,
     /// The bytes from the asked offset on; empty if there are none.
+    #[serde(with = "serde_bytes")]
     pub bytes: Vec<u8>,
     /// Why it could not be read.
     pub error: Option<String>,

@@ -72,8 +72,8 @@ pub enum Command {
         ask: Box<Ask>,
         /// The script's text.
         script: String,
-        /// Lines `NAME=value`, each ended by NUL.
-        environment: Vec<u8>,
+        /// `NAME=value`, each ended by NUL.
+        environment: String,
     },
     /// Ends a job, waiting or running.
     CancelJob {

@@ -1,0 +1,377 @@
+//! The thread that owns the log: batches proposals, drives the consensus library, writes, applies,
+//! answers. Never answers before the disk has synced.
+
+use super::log::logger;
+use super::storage::{LogStore, StoreError};
+use super::{Machine, storage};
+use common::id::LogIndex;
+use protobuf::Message as _;
+use raft::eraftpb::{ConfChange, Entry, EntryType};
+use raft::{Config, RawNode, StateRole};
+use std::collections::VecDeque;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
+use wal::{Disk, Options};
+
+/// Between two ticks of the library's logical clock.
+const TICK: Duration = Duration::from_millis(100);
+/// Ticks without a leader before an election.
+const ELECTION_TICKS: usize = 10;
+/// The most requests in one entry.
+const BATCH_COMMANDS_MAX: usize = 512;
+/// Between two tries when the disk is full.
+const NO_SPACE_PAUSE: Duration = Duration::from_secs(1);
+
+/// A request was not accepted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProposeError {
+    /// Somebody else leads, or nobody.
+    #[error("this controller does not lead: try again in a moment")]
+    NotLeader,
+    /// The log is closing or has failed. Whether the request was accepted is unknown; a repeated
+    /// submit with the same request key is safe.
+    #[error("the controller is stopping: try again in a moment")]
+    Stopped,
+}
+
+/// The log cannot go on; the process must end.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// The store.
+    #[error("failed to keep the log")]
+    Store(#[from] StoreError),
+    /// The consensus library.
+    #[error("failed to run consensus")]
+    Raft(#[from] raft::Error),
+    /// The machine could not read an entry.
+    #[error("failed to apply log entry {index}: {reason}")]
+    Apply {
+        /// Which.
+        index: u64,
+        /// Why.
+        reason: String,
+    },
+    /// The thread could not be started.
+    #[error("failed to start the log's thread")]
+    Thread(#[from] std::io::Error),
+}
+
+struct Proposal<M: Machine> {
+    command: M::Command,
+    answer: oneshot::Sender<Result<M::Answer, ProposeError>>,
+}
+
+enum Message<M: Machine> {
+    Propose(Proposal<M>),
+    Stop,
+}
+
+/// What others hold of the log. Cloning is cheap.
+pub struct LogHandle<M: Machine> {
+    messages: Sender<Message<M>>,
+}
+
+impl<M: Machine> Clone for LogHandle<M> {
+    fn clone(&self) -> Self {
+        Self { messages: self.messages.clone() }
+    }
+}
+
+impl<M: Machine> LogHandle<M> {
+    /// Puts a request into the log; returns once it is durable and applied.
+    ///
+    /// # Errors
+    /// [`ProposeError`].
+    pub async fn propose(&self, command: M::Command) -> Result<M::Answer, ProposeError> {
+        let (answer, answered) = oneshot::channel();
+        let message = Message::Propose(Proposal { command, answer });
+        self.messages.send(message).map_err(|_| ProposeError::Stopped)?;
+        answered.await.unwrap_or(Err(ProposeError::Stopped))
+    }
+
+    /// Asks the thread to end; what was proposed before is still answered.
+    pub fn stop(&self) {
+        // An error means that it has ended already.
+        let _ = self.messages.send(Message::Stop);
+    }
+}
+
+/// Opens the log of controller `id`, brings `machine` to where it was, and starts the thread.
+/// A snapshot is taken every `snapshot_every` entries. The join handle gives the reason it ended.
+///
+/// # Errors
+/// [`LogError`] when the log cannot be read.
+pub fn start<M: Machine, D: Disk + Send + Sync + 'static>(
+    disk: D,
+    options: Options,
+    id: u64,
+    snapshot_every: u64,
+    mut machine: M,
+) -> Result<(LogHandle<M>, JoinHandle<Result<(), LogError>>), LogError>
+where
+    LogStore<D>: Send,
+{
+    let (store, found) = storage::LogStore::open(disk, options, id)?;
+    if !found.state.is_empty() {
+        machine
+            .restore(LogIndex(found.index), &found.state)
+            .map_err(|reason| LogError::Apply { index: found.index, reason })?;
+    }
+    let config = Config {
+        id,
+        election_tick: ELECTION_TICKS,
+        heartbeat_tick: 2,
+        applied: found.index,
+        max_size_per_msg: 1 << 20,
+        max_inflight_msgs: 256,
+        max_uncommitted_size: 256 << 20,
+        max_committed_size_per_ready: 16 << 20,
+        check_quorum: true,
+        pre_vote: true,
+        ..Config::default()
+    };
+    let node = RawNode::new(&config, store, &logger())?;
+    let (messages, inbox) = channel();
+    let mut thread = Thread {
+        node,
+        machine,
+        inbox,
+        snapshot_every: snapshot_every.max(1),
+        waiting: VecDeque::new(),
+        applied: found.index,
+        term_began_at: None,
+        leading: false,
+    };
+    let spawn = std::thread::Builder::new().name("log".to_owned());
+    let handle = spawn.spawn(move || thread.run())?;
+    Ok((LogHandle { messages }, handle))
+}
+
+type Answers<M> = Vec<oneshot::Sender<Result<<M as Machine>::Answer, ProposeError>>>;
+
+struct Thread<M: Machine, D: Disk> {
+    node: RawNode<LogStore<D>>,
+    machine: M,
+    inbox: Receiver<Message<M>>,
+    snapshot_every: u64,
+    /// Who waits for which entry, by rising index, with the term it was proposed in.
+    waiting: VecDeque<(u64, u64, Answers<M>)>,
+    applied: u64,
+    /// The first index of our term as a leader: once applied, everything before is known.
+    term_began_at: Option<u64>,
+    leading: bool,
+}
+
+impl<M: Machine, D: Disk> Thread<M, D> {
+    fn run(&mut self) -> Result<(), LogError> {
+        self.campaign_if_alone()?;
+        let mut next_tick = Instant::now() + TICK;
+        loop {
+            let until_tick = next_tick.saturating_duration_since(Instant::now());
+            let (batch, stop) = self.collect(until_tick);
+            if !batch.is_empty() {
+                self.propose(batch);
+            }
+            if Instant::now() >= next_tick {
+                self.node.tick();
+                next_tick = Instant::now() + TICK;
+            }
+            while self.node.has_ready() {
+                self.process_ready()?;
+            }
+            self.note_role();
+            self.maybe_snapshot()?;
+            if stop {
+                self.refuse_waiting();
+                return Ok(());
+            }
+        }
+    }
+
+    /// A lone voter need not wait for an election time-out.
+    fn campaign_if_alone(&mut self) -> Result<(), LogError> {
+        let voters = self.node.raft.prs().conf().voters().ids().iter().collect::<Vec<u64>>();
+        if voters == [self.node.raft.id] {
+            self.node.campaign()?;
+        }
+        Ok(())
+    }
+
+    /// Waits for a message, then takes what else is there: the group that shares one fsync.
+    fn collect(&mut self, wait: Duration) -> (Vec<Proposal<M>>, bool) {
+        let mut batch = Vec::new();
+        let mut next = match self.inbox.recv_timeout(wait) {
+            Ok(message) => Some(message),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => return (batch, true),
+        };
+        while let Some(message) = next {
+            match message {
+                Message::Propose(proposal) => batch.push(proposal),
+                Message::Stop => return (batch, true),
+            }
+            next = if batch.len() < BATCH_COMMANDS_MAX { self.inbox.try_recv().ok() } else { None };
+        }
+        (batch, false)
+    }
+
+    fn propose(&mut self, batch: Vec<Proposal<M>>) {
+        let (commands, answers): (Vec<_>, Answers<M>) =
+            batch.into_iter().map(|p| (p.command, p.answer)).unzip();
+        let refuse = |answers: Answers<M>| {
+            for answer in answers {
+                // Whoever asked may have gone away.
+                let _ = answer.send(Err(ProposeError::NotLeader));
+            }
+        };
+        if self.node.raft.state != StateRole::Leader {
+            return refuse(answers);
+        }
+        let bytes = self.machine.pack(commands);
+        match self.node.propose(Vec::new(), bytes) {
+            Ok(()) => {
+                let index = self.node.raft.raft_log.last_index();
+                self.waiting.push_back((index, self.node.raft.term, answers));
+            }
+            Err(error) => {
+                tracing::warn!("failed to propose: {error}");
+                refuse(answers);
+            }
+        }
+    }
+
+    /// The order of stack and paper: persist, sync, then apply what is committed, then tell.
+    fn process_ready(&mut self) -> Result<(), LogError> {
+        let mut ready = self.node.ready();
+        self.apply(ready.take_committed_entries())?;
+        let entries = ready.take_entries();
+        if !entries.is_empty() || ready.hs().is_some() {
+            let hard = ready.hs().cloned();
+            self.append(&entries, hard.as_ref())?;
+            if ready.must_sync() {
+                self.node.mut_store().sync()?;
+            }
+        }
+        let mut light = self.node.advance(ready);
+        if let Some(commit) = light.commit_index() {
+            // Losing this loses nothing: a lone voter finds it again from its entries.
+            self.retry_when_full(|store| store.note_commit(commit))?;
+        }
+        self.apply(light.take_committed_entries())?;
+        self.node.advance_apply();
+        Ok(())
+    }
+
+    fn append(
+        &mut self,
+        entries: &[Entry],
+        hard: Option<&raft::eraftpb::HardState>,
+    ) -> Result<(), LogError> {
+        self.retry_when_full(|store| store.append(entries, hard))
+    }
+
+    /// A full disk stops the controller's writing, not the controller: it goes on once there is
+    /// room, and nothing that was asked in between is lost or acknowledged.
+    fn retry_when_full(
+        &mut self,
+        write: impl Fn(&mut LogStore<D>) -> Result<(), StoreError>,
+    ) -> Result<(), LogError> {
+        loop {
+            match write(self.node.mut_store()) {
+                Err(StoreError::Wal(error @ wal::Error::NoSpace { .. })) => {
+                    tracing::error!("{error}; every change waits until there is room");
+                    std::thread::sleep(NO_SPACE_PAUSE);
+                }
+                other => return Ok(other?),
+            }
+        }
+    }
+
+    fn apply(&mut self, entries: Vec<Entry>) -> Result<(), LogError> {
+        for entry in entries {
+            let answers = match entry.get_entry_type() {
+                EntryType::EntryNormal if entry.data.is_empty() => Vec::new(),
+                EntryType::EntryNormal => self
+                    .machine
+                    .apply(LogIndex(entry.index), &entry.data)
+                    .map_err(|reason| LogError::Apply { index: entry.index, reason })?,
+                EntryType::EntryConfChange | EntryType::EntryConfChangeV2 => {
+                    self.change_members(&entry)?;
+                    Vec::new()
+                }
+            };
+            self.applied = entry.index;
+            self.answer(&entry, answers);
+        }
+        Ok(())
+    }
+
+    fn change_members(&mut self, entry: &Entry) -> Result<(), LogError> {
+        let change = ConfChange::parse_from_bytes(&entry.data)
+            .map_err(|error| LogError::Apply { index: entry.index, reason: error.to_string() })?;
+        let conf_state = self.node.apply_conf_change(&change)?;
+        self.node.mut_store().set_conf_state(conf_state);
+        Ok(())
+    }
+
+    /// Answers those who wait for this entry. An entry of another term took the place of theirs.
+    fn answer(&mut self, entry: &Entry, results: Vec<M::Answer>) {
+        while self.waiting.front().is_some_and(|(index, ..)| *index < entry.index) {
+            let lost = self.waiting.pop_front();
+            drop(lost);
+        }
+        let mine = |(index, term, _): &(u64, u64, Answers<M>)| {
+            *index == entry.index && *term == entry.term
+        };
+        if !self.waiting.front().is_some_and(mine) {
+            return;
+        }
+        if let Some((_, _, answers)) = self.waiting.pop_front() {
+            for (answer, result) in answers.into_iter().zip(results) {
+                let _ = answer.send(Ok(result));
+            }
+        }
+    }
+
+    /// Tells the machine when we lead and know all that was decided before us.
+    fn note_role(&mut self) {
+        let leader = self.node.raft.state == StateRole::Leader;
+        if !leader {
+            self.term_began_at = None;
+        } else if self.term_began_at.is_none() {
+            self.term_began_at = Some(self.node.raft.raft_log.last_index());
+        }
+        let leading = self.term_began_at.is_some_and(|began| self.applied >= began);
+        if leading != self.leading {
+            self.leading = leading;
+            self.machine.lead(leading);
+        }
+    }
+
+    fn maybe_snapshot(&mut self) -> Result<(), LogError> {
+        if self.applied < self.node.store().snapshot_index() + self.snapshot_every {
+            return Ok(());
+        }
+        let state = self.machine.save();
+        let index = self.applied;
+        match self.node.mut_store().save_snapshot(index, &state) {
+            Ok(()) => tracing::debug!("saved a snapshot at log index {index}"),
+            Err(StoreError::Wal(error @ wal::Error::NoSpace { .. })) => {
+                tracing::error!("no snapshot, the log grows: {error}");
+                self.snapshot_every = self.snapshot_every.saturating_mul(2);
+            }
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    fn refuse_waiting(&mut self) {
+        for (_, _, answers) in self.waiting.drain(..) {
+            for answer in answers {
+                let _ = answer.send(Err(ProposeError::Stopped));
+            }
+        }
+    }
+}

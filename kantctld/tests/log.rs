@@ -1,0 +1,134 @@
+//! The log under a small machine: what was answered is there after a restart, from the log and
+//! from snapshots.
+
+use common::id::LogIndex;
+use kantctld::raft::{LogHandle, Machine, start};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use wal::{Options, RealDisk};
+
+/// Remembers words, in order.
+#[derive(Clone, Default)]
+struct Words {
+    words: Arc<Mutex<Vec<String>>>,
+    leading: Arc<Mutex<bool>>,
+    restored_at: Arc<Mutex<Option<u64>>>,
+}
+
+impl Machine for Words {
+    type Command = String;
+    type Answer = usize;
+
+    fn pack(&mut self, commands: Vec<String>) -> Vec<u8> {
+        commands.join("\n").into_bytes()
+    }
+
+    fn apply(&mut self, _index: LogIndex, entry: &[u8]) -> Result<Vec<usize>, String> {
+        let text = std::str::from_utf8(entry).map_err(|e| e.to_string())?;
+        let mut words = self.words.lock().unwrap();
+        let mut add = |word: &str| {
+            words.push(word.to_owned());
+            words.len()
+        };
+        Ok(text.split('\n').map(&mut add).collect())
+    }
+
+    fn save(&self) -> Vec<u8> {
+        self.words.lock().unwrap().join("\n").into_bytes()
+    }
+
+    fn restore(&mut self, index: LogIndex, bytes: &[u8]) -> Result<(), String> {
+        let text = String::from_utf8(bytes.to_vec()).map_err(|e| e.to_string())?;
+        *self.words.lock().unwrap() = text.split('\n').map(str::to_owned).collect();
+        *self.restored_at.lock().unwrap() = Some(index.0);
+        Ok(())
+    }
+
+    fn lead(&mut self, leading: bool) {
+        *self.leading.lock().unwrap() = leading;
+    }
+}
+
+struct Running {
+    words: Words,
+    log: LogHandle<Words>,
+    thread: std::thread::JoinHandle<Result<(), kantctld::raft::LogError>>,
+}
+
+fn run(dir: &std::path::Path, snapshot_every: u64) -> Running {
+    let words = Words::default();
+    let options = Options { segment_bytes: 1 << 16, salt: 7 };
+    let disk = RealDisk::open(dir).unwrap();
+    let (log, thread) = start(disk, options, 1, snapshot_every, words.clone()).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while !*words.leading.lock().unwrap() {
+        assert!(Instant::now() < deadline, "a lone voter must come to lead");
+        std::thread::yield_now();
+    }
+    Running { words, log, thread }
+}
+
+impl Running {
+    fn stop(self) -> Vec<String> {
+        self.log.stop();
+        self.thread.join().unwrap().unwrap();
+        Arc::try_unwrap(self.words.words)
+            .map_or_else(|w| w.lock().unwrap().clone(), |w| w.into_inner().unwrap())
+    }
+}
+
+#[tokio::test]
+async fn what_was_answered_is_there_after_a_restart() {
+    let dir = tempfile::tempdir().unwrap();
+    let running = run(dir.path(), 1_000_000);
+    for n in 0..100_usize {
+        assert_eq!(running.log.propose(format!("w{n}")).await, Ok(n + 1));
+    }
+    let before = running.stop();
+    let again = run(dir.path(), 1_000_000);
+    assert_eq!(*again.words.restored_at.lock().unwrap(), None, "no snapshot was due");
+    assert_eq!(again.log.propose("next".to_owned()).await, Ok(101));
+    let after = again.stop();
+    assert_eq!(after[..100], before[..]);
+}
+
+#[tokio::test]
+async fn snapshots_cut_the_log_and_carry_the_state() {
+    let dir = tempfile::tempdir().unwrap();
+    let running = run(dir.path(), 10);
+    for n in 0..100_usize {
+        running.log.propose(format!("w{n}")).await.unwrap();
+    }
+    let before = running.stop();
+    let again = run(dir.path(), 10);
+    let restored = again.words.restored_at.lock().unwrap().expect("from a snapshot");
+    assert!(restored > 80, "from a late one: {restored}");
+    assert_eq!(again.stop(), before);
+}
+
+#[tokio::test]
+async fn requests_made_at_once_share_entries_and_each_gets_its_own_answer() {
+    let dir = tempfile::tempdir().unwrap();
+    let running = run(dir.path(), 1_000_000);
+    let asks = (0..500).map(|n| {
+        let log = running.log.clone();
+        tokio::spawn(async move { (n, log.propose(format!("w{n}")).await.unwrap()) })
+    });
+    let mut places = Vec::new();
+    for ask in asks.collect::<Vec<_>>() {
+        places.push(ask.await.unwrap());
+    }
+    let words = running.stop();
+    for (n, place) in places {
+        assert_eq!(words[place - 1], format!("w{n}"));
+    }
+}
+
+#[tokio::test]
+async fn after_a_stop_requests_are_refused_not_lost_in_silence() {
+    let dir = tempfile::tempdir().unwrap();
+    let running = run(dir.path(), 1_000_000);
+    let log = running.log.clone();
+    running.stop();
+    assert!(log.propose("late".to_owned()).await.is_err());
+}
