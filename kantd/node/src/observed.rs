@@ -1,0 +1,100 @@
+//! What a node holds: the phase of every attempt that it launched or adopted and has not yet
+//! forgotten. An attempt counts as observed from the moment its launch begins. Never guesses.
+
+use common::id::{Attempt, AttemptId, JobKey};
+use common::wire::node::{StepPhase, StepStatus};
+use std::collections::BTreeMap;
+
+/// So many jobs are remembered after their last attempt was forgotten; the oldest go first. Enough
+/// to catch a controller that repeats itself, small enough never to be felt.
+const PAST_JOBS_MAX: usize = 65_536;
+
+/// The attempts a node holds, and where each is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Observed {
+    held: BTreeMap<AttemptId, StepPhase>,
+    /// The newest forgotten attempt of each job, so that none is launched a second time.
+    past: BTreeMap<JobKey, Attempt>,
+}
+
+impl Observed {
+    /// Holds nothing.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { held: BTreeMap::new(), past: BTreeMap::new() }
+    }
+
+    /// Notes the phase of an attempt.
+    pub fn insert(&mut self, id: AttemptId, phase: StepPhase) {
+        self.held.insert(id, phase);
+    }
+
+    /// Forgets an attempt, but not that it was here.
+    pub fn forget(&mut self, id: AttemptId) {
+        if self.held.remove(&id).is_none() {
+            return;
+        }
+        let past = self.past.entry(id.key).or_insert(id.attempt);
+        *past = id.attempt.max(*past);
+        if self.past.len() > PAST_JOBS_MAX {
+            self.past.pop_first();
+        }
+    }
+
+    /// The newest attempt of a job that was here and is forgotten.
+    #[must_use]
+    pub fn past(&self, key: JobKey) -> Option<Attempt> {
+        self.past.get(&key).copied()
+    }
+
+    /// Where an attempt is; `None` if the node does not hold it.
+    #[must_use]
+    pub fn phase(&self, id: AttemptId) -> Option<&StepPhase> {
+        self.held.get(&id)
+    }
+
+    /// Is it held, and not over?
+    #[must_use]
+    pub fn is_living(&self, id: AttemptId) -> bool {
+        self.phase(id).is_some_and(is_living)
+    }
+
+    /// Every attempt, by id.
+    pub fn iter(&self) -> impl Iterator<Item = (AttemptId, &StepPhase)> {
+        self.held.iter().map(|(id, phase)| (*id, phase))
+    }
+
+    /// The living attempts of one job, oldest first.
+    pub fn living_of(&self, key: JobKey) -> impl Iterator<Item = AttemptId> {
+        let id = |attempt| AttemptId { key, attempt: Attempt(attempt) };
+        let held = self.held.range(id(0)..=id(u32::MAX));
+        held.filter(|(_, phase)| is_living(phase)).map(|(id, _)| *id)
+    }
+
+    /// All of it, as a node's Hello says it.
+    #[must_use]
+    pub fn statuses(&self) -> Vec<StepStatus> {
+        self.iter().map(|(id, phase)| StepStatus { id, phase: phase.clone() }).collect()
+    }
+
+    /// What to report to somebody who last heard `earlier`. A forgotten attempt is no news: it was
+    /// forgotten because the controller no longer wants it.
+    #[must_use]
+    pub fn changes_since(&self, earlier: &Self) -> Vec<StepStatus> {
+        let is_news = |(id, phase): &(AttemptId, &StepPhase)| earlier.phase(*id) != Some(*phase);
+        let news = self.iter().filter(is_news);
+        news.map(|(id, phase)| StepStatus { id, phase: phase.clone() }).collect()
+    }
+}
+
+/// Not over: it holds resources of the node.
+pub(crate) const fn is_living(phase: &StepPhase) -> bool {
+    !matches!(phase, StepPhase::Ended(_))
+}
+
+impl FromIterator<StepStatus> for Observed {
+    fn from_iter<I: IntoIterator<Item = StepStatus>>(statuses: I) -> Self {
+        let held = statuses.into_iter().map(|status| (status.id, status.phase)).collect();
+        Self { held, past: BTreeMap::new() }
+    }
+}

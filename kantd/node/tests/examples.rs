@@ -1,0 +1,152 @@
+//! What a node does next, case by case.
+
+mod house;
+
+use common::id::AttemptId;
+use common::job::EndCause;
+use common::wire::node::{DesiredStep, StepPhase, StepStatus, Want};
+use house::{change, ended, id, order, running, wanted, wanted_without_order, whole};
+use node::{DeclineReason, Desired, DesiredError, NodeAction, Observed, reconcile};
+
+fn desired(steps: Vec<DesiredStep>) -> Desired {
+    let mut desired = Desired::new();
+    desired.apply(whole(steps)).unwrap();
+    desired
+}
+
+fn observed(steps: Vec<(AttemptId, StepPhase)>) -> Observed {
+    steps.into_iter().map(|(id, phase)| StepStatus { id, phase }).collect()
+}
+
+fn next(wants: Vec<DesiredStep>, holds: Vec<(AttemptId, StepPhase)>) -> Vec<NodeAction> {
+    reconcile(&desired(wants), &observed(holds))
+}
+
+#[test]
+fn a_wanted_step_is_launched_then_waits_then_goes() {
+    let a = id(1, 1);
+    let run = || vec![wanted(a, Want::Run)];
+    assert_eq!(next(run(), vec![]), [NodeAction::Launch(order(a))]);
+    assert_eq!(next(run(), vec![(a, StepPhase::Preparing)]), []);
+    assert_eq!(next(run(), vec![(a, StepPhase::Ready)]), [NodeAction::Go(a)]);
+    assert_eq!(next(run(), vec![(a, running())]), []);
+    assert_eq!(next(run(), vec![(a, ended(EndCause::Exited))]), []);
+}
+
+#[test]
+fn a_gang_member_is_prepared_and_held_until_told_to_run() {
+    let a = id(1, 1);
+    let prepare = || vec![wanted(a, Want::Prepare)];
+    assert_eq!(next(prepare(), vec![]), [NodeAction::Launch(order(a))]);
+    assert_eq!(next(prepare(), vec![(a, StepPhase::Ready)]), []);
+}
+
+#[test]
+fn a_living_step_that_is_to_stop_or_is_a_stranger_is_stopped() {
+    let a = id(1, 1);
+    for phase in [StepPhase::Preparing, StepPhase::Ready, running()] {
+        let holds = || vec![(a, phase.clone())];
+        assert_eq!(next(vec![wanted(a, Want::Stop)], holds()), [NodeAction::Stop(a)]);
+        assert_eq!(next(vec![], holds()), [NodeAction::Stop(a)]);
+    }
+}
+
+#[test]
+fn an_ended_step_is_kept_until_it_is_no_longer_wanted() {
+    let a = id(1, 1);
+    let over = || vec![(a, ended(EndCause::Exited))];
+    for want in [Want::Prepare, Want::Run, Want::Stop] {
+        assert_eq!(next(vec![wanted(a, want)], over()), []);
+    }
+    assert_eq!(next(vec![], over()), [NodeAction::Forget(a)]);
+}
+
+#[test]
+fn a_new_attempt_waits_until_the_old_one_is_over() {
+    let (old, new) = (id(1, 1), id(1, 2));
+    let wants = || vec![wanted(old, Want::Stop), wanted(new, Want::Run)];
+    assert_eq!(next(wants(), vec![(old, running())]), [NodeAction::Stop(old)]);
+    let over = vec![(old, ended(EndCause::Stopped))];
+    assert_eq!(next(wants(), over), [NodeAction::Launch(order(new))]);
+    // An old attempt that the controller forgot about blocks the new one no less.
+    let only_new = vec![wanted(new, Want::Run)];
+    assert_eq!(next(only_new, vec![(old, running())]), [NodeAction::Stop(old)]);
+}
+
+#[test]
+fn an_attempt_older_than_one_here_is_never_launched() {
+    let (old, new) = (id(1, 1), id(1, 2));
+    let superseded = NodeAction::Decline(old, DeclineReason::Superseded);
+    let both = vec![wanted(old, Want::Run), wanted(new, Want::Run)];
+    assert_eq!(next(both.clone(), vec![(new, running())]), [superseded.clone()]);
+    assert_eq!(next(both, vec![]), [superseded, NodeAction::Launch(order(new))]);
+}
+
+#[test]
+fn what_cannot_run_here_is_declined_so_that_nobody_waits_for_it() {
+    let a = id(1, 1);
+    assert_eq!(
+        next(vec![wanted(a, Want::Stop)], vec![]),
+        [NodeAction::Decline(a, DeclineReason::StoppedBeforeLaunch)]
+    );
+    let not_held = NodeAction::Decline(a, DeclineReason::NotHeld);
+    assert_eq!(next(vec![wanted_without_order(a, Want::Run)], vec![]), [not_held.clone()]);
+    // An order for another attempt is no order for this one.
+    let mixed_up = DesiredStep { id: a, want: Want::Run, order: Some(order(id(2, 1))) };
+    assert_eq!(next(vec![mixed_up], vec![]), [not_held]);
+}
+
+#[test]
+fn a_forgotten_attempt_is_never_launched_again() {
+    let mut observed = observed(vec![(id(1, 2), ended(EndCause::Exited))]);
+    observed.forget(id(1, 2));
+    let again = |attempt| desired(vec![wanted(id(1, attempt), Want::Run)]);
+    let declined = |attempt, reason| vec![NodeAction::Decline(id(1, attempt), reason)];
+    assert_eq!(reconcile(&again(1), &observed), declined(1, DeclineReason::Superseded));
+    assert_eq!(reconcile(&again(2), &observed), declined(2, DeclineReason::EndedBefore));
+    assert_eq!(reconcile(&again(3), &observed), [NodeAction::Launch(order(id(1, 3)))]);
+}
+
+#[test]
+fn without_the_controllers_word_on_this_connection_nothing_is_touched() {
+    let observed = observed(vec![(id(1, 1), running()), (id(2, 1), ended(EndCause::Exited))]);
+    let mut desired = Desired::new();
+    assert_eq!(reconcile(&desired, &observed), []);
+    let early = change(vec![wanted(id(3, 1), Want::Run)], vec![id(1, 1)]);
+    assert_eq!(desired.apply(early), Err(DesiredError::ChangeBeforeWhole));
+    assert_eq!(reconcile(&desired, &observed), []);
+    desired.apply(whole(vec![])).unwrap();
+    assert_eq!(
+        reconcile(&desired, &observed),
+        [NodeAction::Stop(id(1, 1)), NodeAction::Forget(id(2, 1))]
+    );
+    desired.suspend();
+    assert_eq!(reconcile(&desired, &observed), []);
+}
+
+#[test]
+fn a_change_leaves_the_rest_as_it_was_and_a_repeated_want_keeps_its_order() {
+    let (a, b) = (id(1, 1), id(2, 1));
+    let mut desired = desired(vec![wanted(a, Want::Prepare), wanted(b, Want::Run)]);
+    desired.apply(change(vec![wanted_without_order(a, Want::Run)], vec![])).unwrap();
+    assert_eq!(
+        reconcile(&desired, &Observed::new()),
+        [NodeAction::Launch(order(a)), NodeAction::Launch(order(b))]
+    );
+    desired.apply(change(vec![], vec![b])).unwrap();
+    assert_eq!(reconcile(&desired, &Observed::new()), [NodeAction::Launch(order(a))]);
+    desired.apply(whole(vec![wanted_without_order(a, Want::Run)])).unwrap();
+    assert_eq!(reconcile(&desired, &Observed::new()), [NodeAction::Launch(order(a))]);
+}
+
+#[test]
+fn a_report_holds_what_changed_and_nothing_else() {
+    let earlier = observed(vec![(id(1, 1), running()), (id(2, 1), running())]);
+    let mut later = earlier.clone();
+    assert_eq!(later.changes_since(&earlier), []);
+    later.insert(id(2, 1), ended(EndCause::Exited));
+    later.insert(id(3, 1), StepPhase::Preparing);
+    later.forget(id(1, 1));
+    let changed: Vec<AttemptId> = later.changes_since(&earlier).iter().map(|s| s.id).collect();
+    assert_eq!(changed, [id(2, 1), id(3, 1)]);
+}
