@@ -1,0 +1,114 @@
+//! Finding out, at kantd's start, how steps can be held together on this host: by making a group
+//! and looking, not by guessing. Never leaves anything behind but the root group.
+
+use super::mounts::{self, Mounts};
+use super::{Cgroup, CgroupError, Kind, Limits, Place, device_program, files, v1, v2};
+use common::config::CgroupMode;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
+
+/// How steps are held together here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Detected {
+    /// Where and how.
+    pub place: Place,
+    /// What cannot be enforced, one sentence each.
+    pub missing: Vec<String>,
+}
+
+/// Finds out how to hold steps together. `root` is `cgroup_root` of the configuration.
+///
+/// # Errors
+/// With [`CgroupMode::Required`], where cgroups cannot be used; and for a bad `root`.
+pub fn detect(mode: CgroupMode, root: &str) -> Result<Detected, CgroupError> {
+    files::below(root, "probe")?;
+    if mode == CgroupMode::Off {
+        return Ok(unconfined(root, "they are turned off (cgroup = \"off\")"));
+    }
+    match (probe(root), mode) {
+        (Ok(detected), _) => Ok(detected),
+        (Err(error), CgroupMode::Required) => Err(CgroupError::Required(error.to_string())),
+        (Err(error), _) => Ok(unconfined(root, &error.to_string())),
+    }
+}
+
+fn unconfined(root: &str, why: &str) -> Detected {
+    let sentence = format!(
+        "no cgroups: {why}; jobs are tracked by their process tree, and not held to their CPUs, \
+         memory and GPUs"
+    );
+    let place = Place { kind: Kind::None, root: root.to_owned() };
+    Detected { place, missing: vec![sentence] }
+}
+
+fn probe(root: &str) -> Result<Detected, CgroupError> {
+    let mounts = mounts::read()?;
+    let path = files::below(root, &format!("probe-{}", std::process::id()))?;
+    let kind = kind_of(&mounts)?;
+    let missing = match kind {
+        Kind::V2 => probe_v2(&mounts, &path),
+        _ => probe_v1(&mounts, &path),
+    }?;
+    Ok(Detected { place: Place { kind, root: root.to_owned() }, missing })
+}
+
+/// The unified hierarchy where the memory controller is in it; else v1 if anything of it is
+/// mounted (hybrid hosts have both); else what there is of v2.
+fn kind_of(mounts: &Mounts) -> Result<Kind, CgroupError> {
+    let offered = match &mounts.v2 {
+        Some(mount) => files::read(&mount.join("cgroup.controllers")).unwrap_or_default(),
+        None => String::new(),
+    };
+    if offered.split(' ').any(|word| word == "memory") {
+        return Ok(Kind::V2);
+    }
+    if v1::CONTROLLERS.iter().any(|(name, _)| mounts.v1.contains_key(*name)) {
+        return Ok(Kind::V1);
+    }
+    mounts.v2.as_ref().map(|_| Kind::V2).ok_or(CgroupError::NotMounted("v1 or v2"))
+}
+
+fn probe_v1(mounts: &Mounts, path: &Path) -> Result<Vec<String>, CgroupError> {
+    let group = v1::Group::new(mounts, path);
+    with_group(&group, || {
+        let missing = group.missing();
+        if missing.len() == v1::CONTROLLERS.len() {
+            let mount = mounts.v1.values().next().cloned().unwrap_or_default();
+            let source = std::io::Error::from_raw_os_error(libc::EACCES);
+            return Err(CgroupError::Make { path: mount.join(path), source });
+        }
+        Ok(missing.iter().map(|(name, use_)| sentence(name, use_)).collect())
+    })
+}
+
+fn probe_v2(mounts: &Mounts, path: &Path) -> Result<Vec<String>, CgroupError> {
+    let group = v2::Group::new(mounts, path)?;
+    with_group(&group, || {
+        let mut missing: Vec<String> =
+            group.missing().iter().map(|(name, use_)| sentence(name, use_)).collect();
+        let dir = mounts.v2.clone().unwrap_or_default().join(path);
+        if let Err(error) = device_program::guard(&dir, &BTreeSet::new()) {
+            missing.push(format!("jobs are not kept from other jobs' GPUs: {error}"));
+        }
+        Ok(missing)
+    })
+}
+
+fn sentence(controller: &str, use_: &str) -> String {
+    format!("jobs are not {use_}: no {controller} cgroup can be made")
+}
+
+/// Makes a group, looks, and removes it whatever was seen.
+fn with_group<T>(
+    group: &dyn Cgroup,
+    look: impl FnOnce() -> Result<T, CgroupError>,
+) -> Result<T, CgroupError> {
+    let seen = group.create(&Limits::default()).and_then(|()| group.gates()).and_then(|_| look());
+    let removed = super::remove(group, Duration::from_secs(2));
+    let seen = seen?;
+    removed.map(|()| seen)
+}
+
+#[cfg(test)]
+mod tests;

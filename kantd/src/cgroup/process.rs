@@ -1,0 +1,105 @@
+//! Processes as /proc shows them: who descends from whom, and who carries a mark in the
+//! environment. Never signals anybody.
+
+use common::id::Uid;
+use nix::unistd::Pid;
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+/// One process, identified beyond the reuse of its pid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Process {
+    /// Its pid.
+    pub pid: Pid,
+    /// Its parent.
+    pub parent: Pid,
+    /// When it began, in clock ticks since boot: with the pid, unique until the next boot.
+    pub start_ticks: u64,
+}
+
+/// Reads one process; `None` if it is gone or only waits to be reaped.
+pub fn read(pid: Pid) -> Option<Process> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    parse_stat(pid, &text)
+}
+
+/// The fields that matter of a stat line. The command name in brackets may hold anything.
+fn parse_stat(pid: Pid, text: &str) -> Option<Process> {
+    let fields: Vec<&str> = text[text.rfind(')')? + 1..].split_ascii_whitespace().collect();
+    let state = *fields.first()?;
+    if matches!(state, "Z" | "X") {
+        return None;
+    }
+    let parent = Pid::from_raw(fields.get(1)?.parse().ok()?);
+    // Field 22 of the whole line; the state is field 3.
+    let start_ticks = fields.get(19)?.parse().ok()?;
+    Some(Process { pid, parent, start_ticks })
+}
+
+/// Every living process.
+pub fn all() -> Vec<Process> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|e| e.file_name().to_str()?.parse().ok()).map(Pid::from_raw);
+    pids.filter_map(read).collect()
+}
+
+/// All that descend from a process, without itself.
+pub fn descendants(of: Pid, processes: &[Process]) -> Vec<Process> {
+    let mut family = BTreeSet::from([of]);
+    let mut found = Vec::new();
+    loop {
+        let before = found.len();
+        for process in processes {
+            if family.contains(&process.parent) && family.insert(process.pid) {
+                found.push(*process);
+            }
+        }
+        if found.len() == before {
+            return found;
+        }
+    }
+}
+
+/// All of a user whose environment at exec held this `NAME=value`.
+pub fn marked(mark: &str, owner: Uid, processes: &[Process]) -> Vec<Process> {
+    let carries = |process: &&Process| {
+        let dir = format!("/proc/{}", process.pid);
+        let is_owners = fs::metadata(&dir).is_ok_and(|m| m.uid() == owner.0);
+        is_owners
+            && fs::read(format!("{dir}/environ"))
+                .is_ok_and(|all| all.split(|b| *b == 0).any(|entry| entry == mark.as_bytes()))
+    };
+    processes.iter().filter(carries).copied().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(pid: i32, parent: i32) -> Process {
+        Process { pid: Pid::from_raw(pid), parent: Pid::from_raw(parent), start_ticks: 0 }
+    }
+
+    #[test]
+    fn a_stat_line_is_read_past_any_command_name() {
+        let rest = "S 7 1 1 0 -1 4 1 2 3 4 5 6 7 8 20 0 1 0 4711 9 9";
+        let read = parse_stat(Pid::from_raw(9), &format!("9 (a) b) R (x) {rest}")).unwrap();
+        assert_eq!((read.parent.as_raw(), read.start_ticks), (7, 4711));
+        assert_eq!(parse_stat(Pid::from_raw(9), "9 (x) Z 7 1"), None);
+        assert_eq!(parse_stat(Pid::from_raw(9), "rubbish"), None);
+    }
+
+    #[test]
+    fn descendants_are_found_in_any_order() {
+        let all = [process(30, 20), process(20, 10), process(10, 1), process(99, 1)];
+        let pids: BTreeSet<i32> =
+            descendants(Pid::from_raw(10), &all).iter().map(|p| p.pid.as_raw()).collect();
+        assert_eq!(pids, BTreeSet::from([20, 30]));
+    }
+
+    #[test]
+    fn this_process_is_seen_alive() {
+        assert!(all().contains(&read(Pid::this()).unwrap()));
+    }
+}

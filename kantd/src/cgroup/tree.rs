@@ -1,0 +1,129 @@
+//! No cgroups: the step's processes are whatever descends from its supervisor, who is a subreaper
+//! and so inherits every orphan. After the supervisor's death they are known by a mark in their
+//! environment. Limits nothing, and never touches processes of another user.
+
+use super::process::{self, Process};
+use super::{Cgroup, CgroupError, Limits};
+use common::id::Uid;
+use common::job::Usage;
+use common::time::Span;
+use common::unit::Bytes;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::signal::Signal;
+use nix::sys::time::TimeValLike;
+use nix::unistd::Pid;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+/// The variable every process of a step has in its environment; its value is the step's id.
+pub const MARK: &str = "KANT_STEP";
+
+/// The processes of one step, by descent or by mark.
+pub struct Tree {
+    mark: String,
+    owner: Uid,
+    supervisor: Option<Pid>,
+}
+
+impl Tree {
+    /// Of a step; `supervisor` while that lives.
+    pub fn new(id: &str, owner: Uid, supervisor: Option<Pid>) -> Self {
+        Self { mark: format!("{MARK}={id}"), owner, supervisor }
+    }
+
+    fn processes(&self) -> Vec<Process> {
+        let all = process::all();
+        match self.supervisor {
+            Some(supervisor) => process::descendants(supervisor, &all),
+            None => process::marked(&self.mark, self.owner, &all),
+        }
+    }
+
+    /// Signals each process through a pidfd, so that a pid given away meanwhile is not hit.
+    fn signal_each(&self, signal: Signal) {
+        for listed in self.processes() {
+            let Some(handle) = pidfd(listed.pid) else { continue };
+            if process::read(listed.pid).is_some_and(|now| now.start_ticks == listed.start_ticks) {
+                send(&handle, signal);
+            }
+        }
+    }
+}
+
+impl Cgroup for Tree {
+    fn create(&self, _limits: &Limits) -> Result<(), CgroupError> {
+        Ok(())
+    }
+
+    fn gates(&self) -> Result<Vec<OwnedFd>, CgroupError> {
+        Ok(Vec::new())
+    }
+
+    fn pids(&self) -> Result<Vec<Pid>, CgroupError> {
+        Ok(self.processes().into_iter().map(|p| p.pid).collect())
+    }
+
+    fn freeze(&self) -> Result<(), CgroupError> {
+        self.signal_each(Signal::SIGSTOP);
+        Ok(())
+    }
+
+    fn thaw(&self) -> Result<(), CgroupError> {
+        self.signal_each(Signal::SIGCONT);
+        Ok(())
+    }
+
+    fn oom_kills(&self) -> u64 {
+        0
+    }
+
+    /// Of the supervisor's children that were reaped; the peak is that of the largest one.
+    fn usage(&self) -> Usage {
+        if self.supervisor != Some(Pid::this()) {
+            return Usage::default();
+        }
+        let Ok(used) = getrusage(UsageWho::RUSAGE_CHILDREN) else { return Usage::default() };
+        let ms = used.user_time().num_milliseconds() + used.system_time().num_milliseconds();
+        let peak_kib = u64::try_from(used.max_rss()).unwrap_or(0);
+        Usage {
+            cpu: Span(u64::try_from(ms).unwrap_or(0)),
+            memory_peak: Bytes(peak_kib.saturating_mul(1024)),
+        }
+    }
+
+    fn remove(&self) -> Result<(), CgroupError> {
+        Ok(())
+    }
+
+    fn name(&self) -> String {
+        format!("the processes with {}", self.mark)
+    }
+
+    fn signal(&self, signal: Signal) -> Result<(), CgroupError> {
+        self.signal_each(signal);
+        Ok(())
+    }
+
+    /// Stops them first, so that none can fork past the kill.
+    fn kill_once(&self) -> Result<(), CgroupError> {
+        self.signal_each(Signal::SIGSTOP);
+        self.signal_each(Signal::SIGKILL);
+        Ok(())
+    }
+}
+
+fn pidfd(pid: Pid) -> Option<OwnedFd> {
+    // SAFETY: pidfd_open takes two integers and touches no memory of ours.
+    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid.as_raw(), 0) };
+    let fd = i32::try_from(fd).ok().filter(|fd| *fd >= 0)?;
+    // SAFETY: the kernel just gave us this descriptor; nobody else owns it.
+    Some(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// A process that is gone, or not ours to signal, is let be.
+fn send(handle: &OwnedFd, signal: Signal) {
+    let (fd, number) = (handle.as_raw_fd(), signal as libc::c_int);
+    // SAFETY: the descriptor is open, and a null siginfo is allowed (man 2 pidfd_send_signal).
+    unsafe {
+        libc::syscall(libc::SYS_pidfd_send_signal, fd, number, std::ptr::null::<u8>(), 0);
+    }
+}
