@@ -1,4 +1,11 @@
-//! the kant node daemon: discovers, launches, confines, reports
+//! The kant node daemon: discovers what its machine has, holds a session with the controller,
+//! launches and confines its share of jobs, and reports what became of them.
+//!
+//! The decision what to do next is made by the pure crate `node`; everything here is the shell
+//! around it. Never schedules, and never knows the cluster's state.
 
 pub mod cgroup;
+pub mod config;
 pub mod gpu;
+pub mod inventory;
+pub mod spool;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// So many jobs are remembered after their last attempt was forgotten; the oldest go first. Enough
 /// to catch a controller that repeats itself, small enough never to be felt.
-const PAST_JOBS_MAX: usize = 65_536;
+const PAST_JOBS_MAX: usize = 10_000;
 
 /// The attempts a node holds, and where each is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

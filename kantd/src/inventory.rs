@@ -1,0 +1,65 @@
+//! What this machine has and offers to jobs: CPUs, NUMA nodes, memory, GPUs.
+//!
+//! Read once at start from /sys and /proc, under a root that tests can move. Never changes
+//! anything, never watches for changes: a machine that changed is looked at by a restart.
+
+mod cpu;
+mod host;
+mod memory;
+mod numa;
+mod show;
+
+pub use cpu::Processors;
+pub use host::{Host, InventoryError};
+pub use show::show;
+
+use crate::gpu::GpuInventory;
+use common::cpuset::CpuSet;
+use common::gpu::GpuMatrix;
+use common::node::Inventory;
+use common::unit::Bytes;
+
+/// What the operator keeps from jobs.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct KeptBack {
+    /// Offer only these CPUs; `None`: all that this process may use.
+    pub only_cpus: Option<CpuSet>,
+    /// Memory that jobs do not get.
+    pub memory: Bytes,
+}
+
+/// Looks at the machine.
+///
+/// # Errors
+/// When the kernel's files cannot be read, or the operator keeps back more than there is.
+pub fn take(
+    host: &Host,
+    kept_back: &KeptBack,
+    gpus: Option<GpuInventory>,
+    mut limits_missing: Vec<String>,
+) -> Result<Inventory, InventoryError> {
+    let processors = Processors::read(host, kept_back.only_cpus.as_ref())?;
+    let machine_memory = memory::total(host)?;
+    let (gpus, gpu_matrix, gpu_driver) = match gpus {
+        None => (Vec::new(), GpuMatrix::default(), None),
+        Some(found) => {
+            limits_missing.extend(found.skipped.iter().map(|gpu| {
+                format!("GPU {} of the driver is not offered: {}", gpu.driver_index, gpu.reason)
+            }));
+            (found.gpus, found.matrix, Some(found.driver))
+        }
+    };
+    Ok(Inventory {
+        sockets: processors.sockets,
+        threads_per_core: processors.threads_per_core,
+        numa: numa::read(host, &processors.online, machine_memory)?,
+        cpus: processors.offered,
+        cores: processors.cores,
+        memory: memory::offered(machine_memory, kept_back.memory)?,
+        gpus,
+        gpu_matrix,
+        boot_id: host.read("proc/sys/kernel/random/boot_id")?.trim().to_owned(),
+        gpu_driver,
+        limits_missing,
+    })
+}

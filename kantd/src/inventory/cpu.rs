@@ -1,0 +1,96 @@
+//! Sockets, cores and threads, from /sys/devices/system/cpu (kernel documentation,
+//! admin-guide/cputopology.rst). Never decides who gets a CPU.
+
+use super::host::{Host, InventoryError};
+use common::cpuset::CpuSet;
+use std::collections::BTreeSet;
+
+/// The machine's CPUs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Processors {
+    /// Physical packages.
+    pub sockets: u32,
+    /// Hardware threads of the fullest core.
+    pub threads_per_core: u32,
+    /// Every logical CPU that runs.
+    pub online: CpuSet,
+    /// Those that jobs may have.
+    pub offered: CpuSet,
+    /// The offered ones core by core, by the lowest CPU of each.
+    pub cores: Vec<CpuSet>,
+}
+
+impl Processors {
+    /// Reads the topology. Without `only`, what this process may use is offered: a kantd inside a
+    /// container must not promise the host. With it, what the operator says, whatever kantd itself
+    /// is bound to.
+    pub(super) fn read(host: &Host, only: Option<&CpuSet>) -> Result<Self, InventoryError> {
+        let online = host.read_cpus("sys/devices/system/cpu/online")?;
+        let offered = match only {
+            None => online.intersection(&allowed(host)?),
+            Some(only) if only.is_subset(&online) => only.clone(),
+            Some(only) => {
+                let missing = only.difference(&online);
+                return Err(InventoryError::CpusMissing { missing, online });
+            }
+        };
+        let mut packages = BTreeSet::new();
+        let mut cores = BTreeSet::new();
+        for cpu in online.iter() {
+            packages.insert(package(host, cpu));
+            cores.insert(core(host, cpu)?);
+        }
+        let threads = cores.iter().map(|core: &Core| core.0.len()).max();
+        let offered_of = |core: &Core| core.0.intersection(&offered);
+        Ok(Self {
+            sockets: u32::try_from(packages.len()).unwrap_or(u32::MAX),
+            threads_per_core: threads.unwrap_or(1),
+            cores: cores.iter().map(offered_of).filter(|core| !core.is_empty()).collect(),
+            online,
+            offered,
+        })
+    }
+}
+
+/// The threads of a core; cores are ordered by their lowest CPU.
+#[derive(PartialEq, Eq)]
+struct Core(CpuSet);
+
+impl Ord for Core {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.iter().cmp(other.0.iter())
+    }
+}
+
+impl PartialOrd for Core {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// What the kernel lets this process run on (man 5 proc, /proc/pid/status).
+fn allowed(host: &Host) -> Result<CpuSet, InventoryError> {
+    let path = "proc/self/status";
+    let text = host.read(path)?;
+    let list = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    let cpus = list.and_then(|list| list.trim().parse().ok());
+    cpus.ok_or_else(|| host.malformed(path, &text, "a status with Cpus_allowed_list"))
+}
+
+/// A CPU's package. Some virtual machines say -1 or nothing: all of those are one package.
+fn package(host: &Host, cpu: u32) -> u32 {
+    let path = format!("sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id");
+    host.read_if_any(&path).and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+}
+
+/// The online threads of a CPU's core; alone where the kernel tells nothing. `core_cpus_list` is
+/// the newer name of `thread_siblings_list`.
+fn core(host: &Host, cpu: u32) -> Result<Core, InventoryError> {
+    for name in ["core_cpus_list", "thread_siblings_list"] {
+        let path = format!("sys/devices/system/cpu/cpu{cpu}/topology/{name}");
+        if host.read_if_any(&path).is_some() {
+            return host.read_cpus(&path).map(Core);
+        }
+    }
+    Ok(Core([cpu].into_iter().collect()))
+}

@@ -1,0 +1,113 @@
+//! An inventory as people read it: `kantd inventory`. Never decides what is in it.
+
+use common::gpu::{Gpu, GpuMatrix};
+use common::node::Inventory;
+use std::fmt::Write;
+
+/// The whole inventory as text, each line ended.
+#[must_use]
+pub fn show(inventory: &Inventory) -> String {
+    let mut text = String::new();
+    heading(&mut text, inventory);
+    let numa = inventory
+        .numa
+        .iter()
+        .map(|node| vec![node.id.to_string(), node.memory.to_string(), node.cpus.to_string()]);
+    table(&mut text, &["NUMA", "MEMORY", "CPUS"], numa.collect());
+    if !inventory.gpus.is_empty() {
+        let names = ["GPU", "KIND", "MEMORY", "NUMA", "PCI", "MINOR", "UUID", "MODEL"];
+        table(&mut text, &names, inventory.gpus.iter().map(gpu_row).collect());
+        links(&mut text, &inventory.gpus, &inventory.gpu_matrix);
+    }
+    if !inventory.limits_missing.is_empty() {
+        text.push_str("\nNot in force or not offered here:\n");
+        inventory.limits_missing.iter().for_each(|sentence| {
+            text.push_str(&format!("- {sentence}\n"));
+        });
+    }
+    text
+}
+
+fn heading(text: &mut String, inventory: &Inventory) {
+    let driver = match &inventory.gpu_driver {
+        None => "no driver".to_owned(),
+        Some(version) => format!("driver {version}"),
+    };
+    let lines = [
+        ("CPUs", format!("{} offered: {}", inventory.cpu_count(), inventory.cpus)),
+        (
+            "Cores",
+            format!(
+                "{} on {} {}, {} {} each",
+                inventory.cores.len(),
+                inventory.sockets,
+                plural(inventory.sockets, "socket"),
+                inventory.threads_per_core,
+                plural(inventory.threads_per_core, "thread"),
+            ),
+        ),
+        ("Memory", format!("{} offered", inventory.memory)),
+        ("GPUs", format!("{} ({driver})", inventory.gpus.len())),
+        ("Boot", inventory.boot_id.clone()),
+    ];
+    for (name, value) in lines {
+        text.push_str(&format!("{name:<7} {value}\n"));
+    }
+}
+
+fn plural(count: u32, noun: &str) -> String {
+    format!("{noun}{}", if count == 1 { "" } else { "s" })
+}
+
+fn gpu_row(gpu: &Gpu) -> Vec<String> {
+    vec![
+        gpu.index.to_string(),
+        gpu.kind.to_string(),
+        gpu.memory.to_string(),
+        gpu.numa.map_or_else(|| "-".to_owned(), |node| node.to_string()),
+        gpu.pci_bus_id.clone(),
+        gpu.minor.to_string(),
+        gpu.uuid.clone(),
+        gpu.model.clone(),
+    ]
+}
+
+/// The paths between GPUs, laid out as `nvidia-smi topo -m` does.
+fn links(text: &mut String, gpus: &[Gpu], matrix: &GpuMatrix) {
+    let names: Vec<String> = gpus.iter().map(|gpu| format!("GPU{}", gpu.index)).collect();
+    let mut columns = vec![""];
+    columns.extend(names.iter().map(String::as_str));
+    columns.extend(["CPUS", "NUMA"]);
+    let rows = gpus.iter().zip(&names).map(|(gpu, name)| {
+        let mut row = vec![name.clone()];
+        row.extend(gpus.iter().map(|other| matrix.path(gpu.index, other.index).to_string()));
+        row.push(if gpu.cpus.is_empty() { "-".to_owned() } else { gpu.cpus.to_string() });
+        row.push(gpu.numa.map_or_else(|| "-".to_owned(), |node| node.to_string()));
+        row
+    });
+    table(text, &columns, rows.collect());
+    text.push_str(LEGEND);
+}
+
+const LEGEND: &str = "
+NV# = # NVLinks, PIX = one PCIe switch, PXB = several, PHB = a host bridge,
+NODE = host bridges of one NUMA node, SYS = across NUMA nodes
+";
+
+/// An empty line, then columns as wide as their widest cell, two spaces apart.
+fn table(text: &mut String, names: &[&str], rows: Vec<Vec<String>>) {
+    let header = names.iter().map(|name| (*name).to_owned()).collect();
+    let lines: Vec<Vec<String>> = std::iter::once(header).chain(rows).collect();
+    let width = |column: usize| lines.iter().map(|line| line[column].len()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..names.len()).map(width).collect();
+    text.push('\n');
+    for line in &lines {
+        let mut row = String::new();
+        for (cell, width) in line.iter().zip(&widths) {
+            // Writing to a String cannot fail.
+            let _ = write!(row, "{cell:<width$}  ");
+        }
+        text.push_str(row.trim_end());
+        text.push('\n');
+    }
+}
