@@ -2,4 +2,12 @@
 //! nodes. A shell: it never decides anything itself (that is `engine`), never changes the state but
 //! through the log (that is `state`), and never trusts a client about who they are.
 
+pub mod api;
+pub mod core;
+pub mod hub;
+pub mod leader;
+pub mod machine;
 pub mod raft;
+pub mod run;
+pub mod session;
+pub mod settings;

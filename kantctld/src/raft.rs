@@ -39,7 +39,10 @@ pub trait Machine: Send + 'static {
     fn apply(&mut self, index: LogIndex, entry: &[u8]) -> Result<Vec<Self::Answer>, String>;
 
     /// Everything, for a snapshot.
-    fn save(&self) -> Vec<u8>;
+    ///
+    /// # Errors
+    /// A sentence, when it cannot be written down.
+    fn save(&self) -> Result<Vec<u8>, String>;
 
     /// Replaces everything by a snapshot.
     ///

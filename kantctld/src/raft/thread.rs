@@ -53,6 +53,14 @@ pub enum LogError {
         /// Why.
         reason: String,
     },
+    /// The machine could not be written down.
+    #[error("failed to save the state at log entry {index}: {reason}")]
+    Save {
+        /// The last entry in it.
+        index: u64,
+        /// Why.
+        reason: String,
+    },
     /// The thread could not be started.
     #[error("failed to start the log's thread")]
     Thread(#[from] std::io::Error),
@@ -354,8 +362,8 @@ impl<M: Machine, D: Disk> Thread<M, D> {
         if self.applied < self.node.store().snapshot_index() + self.snapshot_every {
             return Ok(());
         }
-        let state = self.machine.save();
         let index = self.applied;
+        let state = self.machine.save().map_err(|reason| LogError::Save { index, reason })?;
         match self.node.mut_store().save_snapshot(index, &state) {
             Ok(()) => tracing::debug!("saved a snapshot at log index {index}"),
             Err(StoreError::Wal(error @ wal::Error::NoSpace { .. })) => {

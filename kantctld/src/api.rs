@@ -1,0 +1,43 @@
+//! The API: who asks (the kernel or a node's certificate says so), what they may, and answers as
+//! JSON. Never writes to the state but by a command in the log; never believes a name in a body.
+
+mod error;
+mod jobs;
+mod nodes;
+mod output;
+mod submit;
+
+use crate::core::Core;
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::routing::{get, post};
+use common::wire::node::NODE_PATH;
+use std::sync::Arc;
+
+/// A script may have 4 MiB and an environment 1 MiB; as JSON with escapes that may double.
+const BODY_BYTES_MAX: usize = 16 << 20;
+
+/// All routes, for the local socket and the TLS port alike.
+pub fn router(core: Arc<Core>) -> Router {
+    Router::new()
+        .route("/v1/jobs", post(submit::submit).get(jobs::list))
+        .route("/v1/jobs/{key}", get(jobs::show))
+        .route("/v1/jobs/{key}/cancel", post(jobs::cancel))
+        .route("/v1/jobs/{key}/hold", post(jobs::hold))
+        .route("/v1/jobs/{key}/release", post(jobs::release))
+        .route("/v1/jobs/{key}/requeue", post(jobs::requeue))
+        .route("/v1/jobs/{key}/wait", get(jobs::wait))
+        .route("/v1/jobs/{key}/explain", get(jobs::explain))
+        .route("/v1/jobs/{key}/script", get(output::script))
+        .route("/v1/jobs/{key}/output", get(output::read))
+        .route("/v1/nodes", get(nodes::list))
+        .route("/v1/nodes/{name}", get(nodes::show))
+        .route("/v1/nodes/{name}/drain", post(nodes::drain))
+        .route("/v1/nodes/{name}/resume", post(nodes::resume))
+        .route("/v1/queues", get(nodes::queues))
+        .route("/v1/status", get(nodes::status))
+        .route(NODE_PATH, get(nodes::channel))
+        .fallback(error::no_such_path)
+        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+        .with_state(core)
+}

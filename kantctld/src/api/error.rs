@@ -1,0 +1,86 @@
+//! Refusals as HTTP answers: a status, a stable word, a sentence, and what to do. Never an inner
+//! detail that only a developer could use.
+
+use crate::core::CommandError;
+use crate::raft::ProposeError;
+use axum::http::{StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use common::id::IdError;
+use common::job::check::AskError;
+use common::reason::Refusal;
+
+/// Why a request was not served.
+#[derive(Debug, thiserror::Error)]
+pub enum ApiFailure {
+    /// A command came to nothing.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    /// The same, found before it was proposed.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// An id or name in the path does not read.
+    #[error(transparent)]
+    BadId(#[from] IdError),
+    /// The ask is wrong in itself.
+    #[error(transparent)]
+    BadAsk(#[from] AskError),
+    /// Its output cannot be shown.
+    #[error("{message}")]
+    Output {
+        /// 409 before it started, 502 when the node cannot be asked.
+        status: StatusCode,
+        /// A stable word.
+        code: &'static str,
+        /// In full.
+        message: String,
+    },
+}
+
+impl ApiFailure {
+    fn status_and_code(&self) -> (StatusCode, &'static str) {
+        match self {
+            Self::Command(CommandError::Refused(refusal)) | Self::Refused(refusal) => {
+                (refusal_status(refusal), refusal.code())
+            }
+            Self::Command(CommandError::NotTaken(ProposeError::NotLeader)) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "not_leader")
+            }
+            Self::Command(CommandError::NotTaken(ProposeError::Stopped)) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "stopping")
+            }
+            Self::BadId(_) => (StatusCode::BAD_REQUEST, "bad_id"),
+            Self::BadAsk(_) => (StatusCode::BAD_REQUEST, "bad_ask"),
+            Self::Output { status, code, .. } => (*status, code),
+        }
+    }
+}
+
+fn refusal_status(refusal: &Refusal) -> StatusCode {
+    match refusal {
+        Refusal::UnknownJob { .. } | Refusal::UnknownNode { .. } => StatusCode::NOT_FOUND,
+        Refusal::NotYours { .. }
+        | Refusal::OperatorsOnly { .. }
+        | Refusal::RootJob
+        | Refusal::NiceNegative => StatusCode::FORBIDDEN,
+        Refusal::WrongPhase { .. }
+        | Refusal::AlreadyDone { .. }
+        | Refusal::NodeNameTaken { .. } => StatusCode::CONFLICT,
+        Refusal::UnknownQueue { .. }
+        | Refusal::TimeLimitTooLong { .. }
+        | Refusal::NeverFits { .. }
+        | Refusal::BadAsk { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+    }
+}
+
+impl IntoResponse for ApiFailure {
+    fn into_response(self) -> Response {
+        let (status, code) = self.status_and_code();
+        net::Refusal::new(status, code, self.to_string()).into_response()
+    }
+}
+
+/// A path this release does not serve.
+pub async fn no_such_path(uri: Uri) -> Response {
+    let message = format!("this controller has no {}: is kantctl of another release?", uri.path());
+    net::Refusal::new(StatusCode::NOT_FOUND, "no_such_path", message).into_response()
+}

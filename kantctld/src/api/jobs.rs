@@ -1,0 +1,163 @@
+//! Looking at jobs and steering them. Never shows what the state does not hold; never waits for a
+//! node.
+
+use super::error::ApiFailure;
+use crate::core::Core;
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use common::id::{JobKey, Uid};
+use common::job::Phase;
+use common::reason::Refusal;
+use common::wire::api::{Changed, Explanation, JobList, JobQuery};
+use serde::Deserialize;
+use state::view;
+use state::{Actor, Command, Target};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The longest one GET .../wait holds on.
+const WAIT_LIMIT: Duration = Duration::from_secs(60);
+
+/// The name of a user, or the number as text. Asks the host's user database: may block.
+pub fn user_name(uid: u32) -> String {
+    let user = nix::unistd::User::from_uid(nix::unistd::Uid::from_raw(uid)).ok().flatten();
+    user.map_or_else(|| uid.to_string(), |user| user.name)
+}
+
+/// GET /v1/jobs
+pub async fn list(
+    State(core): State<Arc<Core>>,
+    _user: net::User,
+    Query(query): Query<JobQuery>,
+) -> Json<JobList> {
+    let waits = core.last_waits();
+    let list = view::job_list(&core.state.read(), &query, &waits);
+    Json(JobList { as_of: core.now(), ..list })
+}
+
+/// A job, or all tasks of an array, with their stories.
+///
+/// # Errors
+/// [`Refusal::UnknownJob`].
+pub fn detail(core: &Core, key: JobKey) -> Result<JobList, Refusal> {
+    let waits = core.last_waits();
+    let list = view::job_detail(&core.state.read(), key, &waits);
+    let list = list.ok_or(Refusal::UnknownJob { key })?;
+    Ok(JobList { as_of: core.now(), ..list })
+}
+
+/// GET /v1/jobs/{key}
+pub async fn show(
+    State(core): State<Arc<Core>>,
+    _user: net::User,
+    Path(key): Path<String>,
+) -> Result<Json<JobList>, ApiFailure> {
+    Ok(Json(detail(&core, key.parse()?)?))
+}
+
+/// Proposes a command on a job and gathers what it changed.
+async fn steer(
+    core: &Core,
+    user: &net::User,
+    key: &str,
+    command: impl FnOnce(Actor, Target) -> Command,
+) -> Result<Json<Changed>, ApiFailure> {
+    let target = Target { key: key.parse()? };
+    let events = core.command(command(core.actor(Uid(user.uid)), target)).await?;
+    Ok(Json(Changed { jobs: state::event::changed(&events)? }))
+}
+
+/// POST /v1/jobs/{key}/cancel
+pub async fn cancel(
+    State(core): State<Arc<Core>>,
+    user: net::User,
+    Path(key): Path<String>,
+) -> Result<Json<Changed>, ApiFailure> {
+    steer(&core, &user, &key, |actor, target| Command::CancelJob { actor, target }).await
+}
+
+/// POST /v1/jobs/{key}/hold
+pub async fn hold(
+    State(core): State<Arc<Core>>,
+    user: net::User,
+    Path(key): Path<String>,
+) -> Result<Json<Changed>, ApiFailure> {
+    steer(&core, &user, &key, |actor, target| Command::HoldJob { actor, target }).await
+}
+
+/// POST /v1/jobs/{key}/release
+pub async fn release(
+    State(core): State<Arc<Core>>,
+    user: net::User,
+    Path(key): Path<String>,
+) -> Result<Json<Changed>, ApiFailure> {
+    steer(&core, &user, &key, |actor, target| Command::ReleaseJob { actor, target }).await
+}
+
+/// POST /v1/jobs/{key}/requeue
+pub async fn requeue(
+    State(core): State<Arc<Core>>,
+    user: net::User,
+    Path(key): Path<String>,
+) -> Result<Json<Changed>, ApiFailure> {
+    steer(&core, &user, &key, |actor, target| Command::RequeueJob { actor, target }).await
+}
+
+/// How long to wait.
+#[derive(Debug, Deserialize)]
+pub struct WaitQuery {
+    /// At most so long; the server has a bound of its own.
+    #[serde(default)]
+    seconds: u64,
+}
+
+/// GET /v1/jobs/{key}/wait
+pub async fn wait(
+    State(core): State<Arc<Core>>,
+    _user: net::User,
+    Path(key): Path<String>,
+    Query(query): Query<WaitQuery>,
+) -> Result<Json<JobList>, ApiFailure> {
+    let key = key.parse()?;
+    let deadline = tokio::time::Instant::now() + WAIT_LIMIT.min(Duration::from_secs(query.seconds));
+    let mut applied = core.applied.clone();
+    loop {
+        applied.mark_unchanged();
+        if is_over(&core, key)? {
+            return Ok(Json(detail(&core, key)?));
+        }
+        match tokio::time::timeout_at(deadline, applied.changed()).await {
+            Ok(Ok(())) => {}
+            // Time is up, or the controller stops: what is known is the answer.
+            Ok(Err(_)) | Err(_) => return Ok(Json(detail(&core, key)?)),
+        }
+    }
+}
+
+/// Are all tasks of a job done? Looks at no more than it must: many may wait for one job.
+fn is_over(core: &Core, key: JobKey) -> Result<bool, Refusal> {
+    let state = core.state.read();
+    let unknown = Refusal::UnknownJob { key };
+    match key.index {
+        Some(_) => {
+            let (_, element) = state.element(key).ok_or(unknown)?;
+            Ok(element.phase == Phase::Done)
+        }
+        None => {
+            let record = state.job(key.job).ok_or(unknown)?;
+            Ok(record.elements.values().all(|element| element.phase == Phase::Done))
+        }
+    }
+}
+
+/// GET /v1/jobs/{key}/explain
+pub async fn explain(
+    State(core): State<Arc<Core>>,
+    _user: net::User,
+    Path(key): Path<String>,
+) -> Result<Json<Explanation>, ApiFailure> {
+    let key = key.parse()?;
+    let waits = core.last_waits();
+    let explanation = view::explain(&core.state.read(), key, &waits);
+    Ok(Json(explanation.ok_or(Refusal::UnknownJob { key })?))
+}

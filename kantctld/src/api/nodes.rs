@@ -1,0 +1,104 @@
+//! Looking at nodes, queues and the controller; draining; and the door for node daemons.
+//! Never opens the node channel to anything but a certificate of a node.
+
+use super::error::ApiFailure;
+use crate::core::Core;
+use crate::session;
+use axum::Json;
+use axum::extract::ws::WebSocketUpgrade;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use common::id::{NodeName, Uid};
+use common::reason::Refusal;
+use common::wire::api::{Changed, DrainRequest, NodeList, QueueList, Status};
+use net::{Caller, Keepalive, Role};
+use state::{Command, view};
+use std::sync::Arc;
+
+/// GET /v1/nodes
+pub async fn list(State(core): State<Arc<Core>>, _user: net::User) -> Json<NodeList> {
+    let list = view::node_list(&core.state.read());
+    Json(NodeList { as_of: core.now(), ..list })
+}
+
+/// GET /v1/nodes/{name}
+pub async fn show(
+    State(core): State<Arc<Core>>,
+    _user: net::User,
+    Path(name): Path<String>,
+) -> Result<Json<NodeList>, ApiFailure> {
+    let name: NodeName = name.parse()?;
+    let node = view::node_view(&core.state.read(), &name);
+    let node = node.ok_or(Refusal::UnknownNode { name })?;
+    Ok(Json(NodeList { nodes: vec![node], as_of: core.now() }))
+}
+
+/// POST /v1/nodes/{name}/drain
+pub async fn drain(
+    State(core): State<Arc<Core>>,
+    user: net::User,
+    Path(name): Path<String>,
+    Json(request): Json<DrainRequest>,
+) -> Result<Json<Changed>, ApiFailure> {
+    let (actor, name) = (core.actor(Uid(user.uid)), name.parse()?);
+    core.command(Command::DrainNode { actor, name, reason: request.reason }).await?;
+    Ok(Json(Changed { jobs: Vec::new() }))
+}
+
+/// POST /v1/nodes/{name}/resume
+pub async fn resume(
+    State(core): State<Arc<Core>>,
+    user: net::User,
+    Path(name): Path<String>,
+) -> Result<Json<Changed>, ApiFailure> {
+    let (actor, name) = (core.actor(Uid(user.uid)), name.parse()?);
+    core.command(Command::ResumeNode { actor, name }).await?;
+    Ok(Json(Changed { jobs: Vec::new() }))
+}
+
+/// GET /v1/queues
+pub async fn queues(State(core): State<Arc<Core>>, _user: net::User) -> Json<QueueList> {
+    Json(view::queue_list(&core.state.read()))
+}
+
+/// GET /v1/status
+pub async fn status(State(core): State<Arc<Core>>, _user: net::User) -> Json<Status> {
+    let counts = view::counts(&core.state.read());
+    Json(Status {
+        cluster: core.cluster(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        leader: *core.leading.borrow(),
+        applied: core.applied.borrow().0,
+        jobs_pending: counts.jobs_pending,
+        jobs_running: counts.jobs_running,
+        jobs_done: counts.jobs_done,
+        nodes_connected: counts.nodes_connected,
+        nodes: counts.nodes,
+    })
+}
+
+/// GET of the node channel: for daemons with a node's certificate, once we lead and know all that
+/// was decided before; a controller that knew less would tell nodes to end what they should run.
+pub async fn channel(
+    State(core): State<Arc<Core>>,
+    caller: Caller,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    let Caller::Peer(Role::Node(name)) = caller else {
+        let message = "the node channel is for node daemons, which prove themselves by TLS";
+        return net::Refusal::new(StatusCode::FORBIDDEN, "not_a_node", message).into_response();
+    };
+    let certified = match NodeName::new(name) {
+        Ok(name) => name,
+        Err(error) => return ApiFailure::BadId(error).into_response(),
+    };
+    if !*core.leading.borrow() {
+        let message = "this controller does not lead: try again in a moment";
+        let status = StatusCode::SERVICE_UNAVAILABLE;
+        return net::Refusal::new(status, "not_leader", message).into_response();
+    }
+    net::accept_channel(upgrade, Keepalive::default(), move |channel| {
+        session::serve(core, certified, channel)
+    })
+}

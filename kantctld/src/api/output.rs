@@ -1,0 +1,130 @@
+//! A job's script and its output, for its owner and for operators. Output stays on the nodes; it is
+//! read there as the owner and passed through. Never reads a file on this host.
+
+use super::error::ApiFailure;
+use crate::core::Core;
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderName, StatusCode};
+use axum::response::{IntoResponse, Response};
+use common::id::{AttemptId, JobKey, NodeName, Uid};
+use common::job::pattern::{PatternFacts, absolute, fill};
+use common::job::{Owner, Phase};
+use common::reason::Refusal;
+use common::time::Span;
+use common::wire::node::{OutputStream, ReadOutput};
+use serde::Deserialize;
+use state::view;
+use std::sync::Arc;
+
+/// Set on an answer after which nothing more will come.
+const ENDED: HeaderName = HeaderName::from_static("x-kant-ended");
+/// The most bytes in one answer.
+const CHUNK_BYTES_MAX: u32 = 1 << 20;
+/// The longest one question waits on the node, in seconds.
+const WAIT_SECONDS_MAX: u64 = 30;
+
+/// Which piece of output.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct OutputQuery {
+    stream: OutputStream,
+    offset: u64,
+    wait_seconds: u64,
+}
+
+/// Where a job's output is.
+struct Place {
+    node: NodeName,
+    id: AttemptId,
+    owner: Owner,
+    path: String,
+    over: bool,
+}
+
+/// GET /v1/jobs/{key}/script
+pub async fn script(
+    State(core): State<Arc<Core>>,
+    user: net::User,
+    Path(key): Path<String>,
+) -> Result<String, ApiFailure> {
+    let key: JobKey = key.parse()?;
+    check_owner(&core, key, &user)?;
+    let state = core.state.read();
+    let script = view::script(&state, key.job).ok_or(Refusal::UnknownJob { key })?;
+    Ok(script.to_owned())
+}
+
+/// GET /v1/jobs/{key}/output
+pub async fn read(
+    State(core): State<Arc<Core>>,
+    user: net::User,
+    Path(key): Path<String>,
+    Query(query): Query<OutputQuery>,
+) -> Result<Response, ApiFailure> {
+    let key: JobKey = key.parse()?;
+    check_owner(&core, key, &user)?;
+    let place = find(&core, key, query.stream)?;
+    let wait_seconds = if place.over { 0 } else { query.wait_seconds.min(WAIT_SECONDS_MAX) };
+    let question = ReadOutput {
+        question: 0,
+        id: place.id,
+        owner: place.owner,
+        path: place.path,
+        offset: query.offset,
+        bytes_max: CHUNK_BYTES_MAX,
+        wait: Span::from_seconds(wait_seconds),
+    };
+    let chunk = core.hub.read(&place.node, question).await.ok_or_else(|| ApiFailure::Output {
+        status: StatusCode::BAD_GATEWAY,
+        code: "node_silent",
+        message: format!("node {} holds the output and is not in contact", place.node),
+    })?;
+    if let Some(message) = chunk.error {
+        let (status, code) = (StatusCode::UNPROCESSABLE_ENTITY, "output_unreadable");
+        return Err(ApiFailure::Output { status, code, message });
+    }
+    let ended = if place.over && chunk.bytes.is_empty() { "1" } else { "0" };
+    Ok(([(ENDED, ended)], chunk.bytes).into_response())
+}
+
+fn check_owner(core: &Core, key: JobKey, user: &net::User) -> Result<(), Refusal> {
+    let state = core.state.read();
+    let record = state.job(key.job).ok_or(Refusal::UnknownJob { key })?;
+    let actor = core.actor(Uid(user.uid));
+    if actor.operator || record.spec.owner.uid == actor.uid {
+        return Ok(());
+    }
+    Err(Refusal::NotYours { job: key.job, owner: record.spec.owner.name.clone() })
+}
+
+fn find(core: &Core, key: JobKey, stream: OutputStream) -> Result<Place, ApiFailure> {
+    let waits = core.last_waits();
+    let job = view::job_view(&core.state.read(), key, &waits).ok_or(Refusal::UnknownJob { key })?;
+    let Some(share) = job.allocation.as_ref().and_then(|a| a.shares().first()) else {
+        let why = job.reason.map(|r| format!(": {}", r.sentence)).unwrap_or_default();
+        return Err(ApiFailure::Output {
+            status: StatusCode::CONFLICT,
+            code: "not_started",
+            message: format!("job {key} has no output yet, it is {}{why}", job.phase),
+        });
+    };
+    let pattern = match (stream, &job.ask.stderr) {
+        (OutputStream::Stderr, Some(pattern)) => pattern,
+        _ => job.ask.stdout_pattern(),
+    };
+    let facts = PatternFacts {
+        key,
+        job_name: &job.ask.name,
+        user: &job.owner.name,
+        node: &share.node,
+        node_rank: 0,
+        task_rank: 0,
+    };
+    Ok(Place {
+        node: share.node.clone(),
+        id: AttemptId { key, attempt: common::id::Attempt(job.attempt) },
+        path: absolute(&job.ask.work_dir, &fill(pattern, &facts)),
+        owner: job.owner,
+        over: job.phase == Phase::Done,
+    })
+}

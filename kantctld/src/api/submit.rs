@@ -1,0 +1,76 @@
+//! POST /v1/jobs: checks, resolves, proposes, and answers once the job is on disk. Never takes the
+//! owner from the body.
+
+use super::error::ApiFailure;
+use crate::core::Core;
+use axum::Json;
+use axum::extract::State;
+use common::id::{Gid, Uid};
+use common::job::check::{AskError, ENVIRONMENT_BYTES_MAX, check_ask, check_script};
+use common::job::{Ask, Owner};
+use common::reason::Refusal;
+use common::wire::api::{SubmitAnswer, SubmitRequest};
+use state::{Command, Event};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Accepts a job.
+pub async fn submit(
+    State(core): State<Arc<Core>>,
+    user: net::User,
+    Json(request): Json<SubmitRequest>,
+) -> Result<Json<SubmitAnswer>, ApiFailure> {
+    check_ask(&request.ask)?;
+    check_script(request.script.as_bytes())?;
+    let environment = join_environment(&request.environment)?;
+    refuse_what_never_fits(&core, &request.ask)?;
+    let owner = owner(user.uid, user.gid).await;
+    let operator = core.actor(owner.uid).operator;
+    let command = Command::SubmitJob {
+        request_key: request.request_key,
+        owner,
+        operator,
+        ask: Box::new(request.ask),
+        script: request.script,
+        environment,
+    };
+    let events = core.command(command).await?;
+    let accepted = events.iter().find_map(|event| match event {
+        Event::JobSubmitted { job, tasks, .. } => Some(SubmitAnswer { job: *job, tasks: *tasks }),
+        _ => None,
+    });
+    let answer = accepted.ok_or(Refusal::BadAsk {
+        message: "the controller did not say what became of it: see `kantctl queue`".to_owned(),
+    })?;
+    Ok(Json(answer))
+}
+
+/// `NAME=value`, each ended by NUL; a name or value that cannot be in an environment is refused.
+fn join_environment(environment: &BTreeMap<String, String>) -> Result<String, ApiFailure> {
+    let mut text = String::new();
+    for (name, value) in environment {
+        if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
+            let message =
+                format!("`{name}` cannot be passed: bad name, or a NUL byte in its value");
+            return Err(Refusal::BadAsk { message }.into());
+        }
+        text.extend([name, "=", value, "\0"]);
+    }
+    if text.len() > ENVIRONMENT_BYTES_MAX {
+        return Err(AskError::EnvironmentTooLarge(text.len()).into());
+    }
+    Ok(text)
+}
+
+/// The engine's judgement, so it is the leader's to make, not `apply`'s: engines of two releases
+/// may differ, replicas may not.
+fn refuse_what_never_fits(core: &Core, ask: &Ask) -> Result<(), ApiFailure> {
+    let refusal = state::snapshot::never_fits(&core.state.read(), ask);
+    refusal.map_or(Ok(()), |refusal| Err(refusal.into()))
+}
+
+/// Whose job it is, by the kernel's numbers; the name is for people.
+async fn owner(uid: u32, gid: u32) -> Owner {
+    let name = tokio::task::spawn_blocking(move || super::jobs::user_name(uid)).await;
+    Owner { uid: Uid(uid), gid: Gid(gid), name: name.unwrap_or_else(|_| uid.to_string()) }
+}

@@ -1,0 +1,111 @@
+//! What all parts of the controller share: the state to read, the log to write, the sessions to
+//! reach nodes by, and what the last round said. Never decides anything.
+
+use crate::hub::Hub;
+use crate::machine::{Clock, SharedState, StateMachine};
+use crate::raft::{LogHandle, ProposeError};
+use common::id::{LogIndex, Uid};
+use common::reason::Refusal;
+use common::time::Time;
+use state::view::Waits;
+use state::{Actor, Command, Event};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::{Notify, watch};
+
+/// A command came to nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// The log did not take it.
+    #[error(transparent)]
+    NotTaken(#[from] ProposeError),
+    /// The state refused it.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+}
+
+/// The controller's shared parts.
+pub struct Core {
+    /// The replicated state.
+    pub state: SharedState,
+    /// The log.
+    pub log: LogHandle<StateMachine>,
+    /// Sessions with nodes.
+    pub hub: Hub,
+    /// Wakes the scheduler.
+    pub wake: Notify,
+    /// The last applied index.
+    pub applied: watch::Receiver<LogIndex>,
+    /// Do we lead?
+    pub leading: watch::Receiver<bool>,
+    /// Who may do everything.
+    pub operators: BTreeSet<Uid>,
+    /// The wall clock.
+    pub clock: Clock,
+    /// What the last round said of waiting jobs. Not replicated: a new leader's first round says
+    /// it anew.
+    waits: Mutex<Arc<Waits>>,
+}
+
+impl Core {
+    /// Puts the parts together.
+    pub fn new(
+        state: SharedState,
+        log: LogHandle<StateMachine>,
+        applied: watch::Receiver<LogIndex>,
+        leading: watch::Receiver<bool>,
+        operators: BTreeSet<Uid>,
+        clock: Clock,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            state,
+            log,
+            hub: Hub::default(),
+            wake: Notify::new(),
+            applied,
+            leading,
+            operators,
+            clock,
+            waits: Mutex::default(),
+        })
+    }
+
+    /// Proposes a command and returns its events once they are durable and applied.
+    ///
+    /// # Errors
+    /// [`CommandError`]; a refusal is an error here, not an event.
+    pub async fn command(&self, command: Command) -> Result<Vec<Event>, CommandError> {
+        let events = self.log.propose(command).await?;
+        for event in &events {
+            if let Event::CommandRefused(refusal) = event {
+                return Err(CommandError::Refused(refusal.clone()));
+            }
+        }
+        Ok(events)
+    }
+
+    /// Who asks, and what they may do.
+    pub fn actor(&self, uid: Uid) -> Actor {
+        Actor { uid, operator: self.operators.contains(&uid) }
+    }
+
+    /// The cluster's name; empty until the first settings are applied.
+    pub fn cluster(&self) -> String {
+        self.state.read().settings().map(|s| s.cluster.clone()).unwrap_or_default()
+    }
+
+    /// The wall clock.
+    pub fn now(&self) -> Time {
+        (self.clock)()
+    }
+
+    /// What the last round said of waiting jobs.
+    pub fn last_waits(&self) -> Arc<Waits> {
+        self.waits.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Notes what a round said.
+    pub fn note_waits(&self, waits: Waits) {
+        *self.waits.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(waits);
+    }
+}

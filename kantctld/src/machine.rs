@@ -1,0 +1,113 @@
+//! The replicated state under the log: packs commands with the leader's time, applies entries,
+//! passes events on. Never decides; `state::apply` does, the same on every replica.
+
+use crate::raft::Machine;
+use common::id::LogIndex;
+use common::time::Time;
+use state::{Command, Event, Stamped, State};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use tokio::sync::{mpsc, watch};
+
+/// The format of an entry's bytes; the first byte of each. Readers refuse one they do not know.
+pub const ENTRY_FORMAT: u8 = 1;
+
+/// The wall clock, handed in so that tests can turn it.
+pub type Clock = fn() -> Time;
+
+/// The state, for readers.
+#[derive(Clone, Default)]
+pub struct SharedState(Arc<RwLock<State>>);
+
+impl SharedState {
+    /// Looks at the state. Never hold this across an await: applying waits for it.
+    pub fn read(&self) -> RwLockReadGuard<'_, State> {
+        // A poisoned lock means that apply panicked, and the log's thread ended the process.
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What the log's thread tells the rest of the controller.
+pub struct Outlets {
+    /// Events of every applied entry, in order.
+    pub events: mpsc::UnboundedSender<Vec<Event>>,
+    /// The last applied index.
+    pub applied: watch::Sender<LogIndex>,
+    /// Do we lead, and know everything decided before?
+    pub leading: watch::Sender<bool>,
+}
+
+/// [`Machine`] over [`State`].
+pub struct StateMachine {
+    state: SharedState,
+    clock: Clock,
+    last_stamp: Time,
+    outlets: Outlets,
+}
+
+impl StateMachine {
+    /// A machine with an empty state.
+    pub fn new(clock: Clock, outlets: Outlets) -> (Self, SharedState) {
+        let state = SharedState::default();
+        (Self { state: state.clone(), clock, last_stamp: Time(0), outlets }, state)
+    }
+}
+
+impl Machine for StateMachine {
+    type Command = Command;
+    type Answer = Vec<Event>;
+
+    fn pack(&mut self, commands: Vec<Command>) -> Vec<u8> {
+        // A clock that was set back must not make log time go back.
+        self.last_stamp = self.last_stamp.max((self.clock)()).max(self.state.read().now());
+        let at = self.last_stamp;
+        let batch: Vec<_> = commands.into_iter().map(|command| Stamped { at, command }).collect();
+        let mut bytes = vec![ENTRY_FORMAT];
+        rmp_serde::encode::write_named(&mut bytes, &batch)
+            .expect("commands are plain data, and writing to memory does not fail");
+        bytes
+    }
+
+    fn apply(&mut self, index: LogIndex, entry: &[u8]) -> Result<Vec<Vec<Event>>, String> {
+        let batch = unpack(entry)?;
+        let answers: Vec<Vec<Event>> = {
+            let mut state = self.state.0.write().unwrap_or_else(PoisonError::into_inner);
+            batch.iter().map(|stamped| state::apply(&mut state, stamped)).collect()
+        };
+        for events in &answers {
+            // Nobody listens while the controller stops.
+            let _ = self.outlets.events.send(events.clone());
+        }
+        self.outlets.applied.send_replace(index);
+        Ok(answers)
+    }
+
+    fn save(&self) -> Result<Vec<u8>, String> {
+        state::persist::to_bytes(&self.state.read()).map_err(|error| error.to_string())
+    }
+
+    fn restore(&mut self, index: LogIndex, bytes: &[u8]) -> Result<(), String> {
+        let restored = state::persist::from_bytes(bytes).map_err(|error| error.to_string())?;
+        *self.state.0.write().unwrap_or_else(PoisonError::into_inner) = restored;
+        self.outlets.applied.send_replace(index);
+        Ok(())
+    }
+
+    fn lead(&mut self, leading: bool) {
+        self.outlets.leading.send_replace(leading);
+    }
+}
+
+/// The commands in an entry.
+///
+/// # Errors
+/// A sentence, for bytes of another format.
+pub fn unpack(entry: &[u8]) -> Result<Vec<Stamped<Command>>, String> {
+    match entry.split_first() {
+        Some((&ENTRY_FORMAT, body)) => rmp_serde::from_slice(body).map_err(|e| e.to_string()),
+        Some((format, _)) => Err(format!(
+            "it has format {format}, and this release reads {ENTRY_FORMAT}: \
+             start the release that wrote it, or a newer one"
+        )),
+        None => Err("it is empty".to_owned()),
+    }
+}
