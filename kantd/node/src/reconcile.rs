@@ -2,8 +2,9 @@
 //!
 //! Level, not edge: the answer depends on nothing but the two, so it may be asked for at any time
 //! and as often as one likes. Never launches without an order, never launches an attempt that is
-//! held already, never lets two attempts of one job live here at once, and touches nothing before
-//! the controller has said on this connection what it wants.
+//! held already, never lets two attempts of one job live here at once, launches nothing beside a
+//! stranger (a step that lives unwanted: its CPUs and GPUs may have been given to the next), and
+//! touches nothing before the controller has said on this connection what it wants.
 
 use crate::action::{DeclineReason, NodeAction};
 use crate::desired::{Desired, Wanted};
@@ -19,10 +20,13 @@ pub fn reconcile(desired: &Desired, observed: &Observed) -> Vec<NodeAction> {
         return Vec::new();
     }
     let newest = newest_attempts(desired, observed);
+    let is_stranger = |(id, phase)| is_living(phase) && desired.wanted(id).is_none();
+    let crowded = observed.iter().any(is_stranger);
     let held = observed.iter().filter_map(|(id, phase)| settle(desired.wanted(id), id, phase));
     let absent = desired.iter().filter(|(id, _)| observed.phase(*id).is_none());
     let new = absent.filter_map(|(id, wanted)| begin(id, wanted, newest[&id.key], observed));
     let mut actions: Vec<NodeAction> = held.chain(new).collect();
+    actions.retain(|action| !(crowded && matches!(action, NodeAction::Launch(_))));
     actions.sort_by_key(place);
     actions
 }

@@ -76,6 +76,16 @@ fn a_new_attempt_waits_until_the_old_one_is_over() {
 }
 
 #[test]
+fn nothing_is_launched_beside_a_stranger_who_may_still_use_its_cpus() {
+    let (stranger, new) = (id(1, 1), id(2, 1));
+    let wants = || vec![wanted(new, Want::Run)];
+    assert_eq!(next(wants(), vec![(stranger, running())]), [NodeAction::Stop(stranger)]);
+    let over = vec![(stranger, ended(EndCause::Stopped))];
+    let launch = NodeAction::Launch(order(new));
+    assert_eq!(next(wants(), over), [NodeAction::Forget(stranger), launch]);
+}
+
+#[test]
 fn an_attempt_older_than_one_here_is_never_launched() {
     let (old, new) = (id(1, 1), id(1, 2));
     let superseded = NodeAction::Decline(old, DeclineReason::Superseded);

@@ -114,6 +114,11 @@ impl World {
                     |s: &StepStatus| s.id.key == id.key && !matches!(s.phase, StepPhase::Ended(_));
                 let rival = self.observed.statuses().into_iter().find(is_rival);
                 assert_eq!(rival, None, "launched {id} beside another attempt");
+                let is_stranger = |s: &StepStatus| {
+                    !self.wants.contains_key(&s.id) && !matches!(s.phase, StepPhase::Ended(_))
+                };
+                let stranger = self.observed.statuses().into_iter().find(is_stranger);
+                assert_eq!(stranger, None, "launched {id} beside a stranger");
                 let newer = self.launched.iter().find(|l| l.key == id.key && **l > id);
                 assert_eq!(newer, None, "launched {id} after a newer attempt");
             }
