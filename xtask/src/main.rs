@@ -1,1 +1,54 @@
-fn main() {}
+//! The project's own commands: `cargo xtask <verb>`. One verb per file; this file only names them.
+//! Never part of what is installed: nothing under kantctld, kantd or kantctl may depend on it.
+
+mod ci;
+mod generate;
+mod tidy;
+mod tree;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Builds the command line from one table. A verb is a module with `struct Args` (its doc comment
+/// is its help) and `fn run(Args) -> Result<()>`; a new one is its `mod` line and a line below.
+macro_rules! verbs {
+    ($($verb:ident => $module:ident),+ $(,)?) => {
+        #[derive(Subcommand)]
+        enum Verb {
+            $($verb($module::Args)),+
+        }
+
+        impl Verb {
+            fn run(self) -> Result<()> {
+                match self {
+                    $(Verb::$verb(args) => $module::run(args)),+
+                }
+            }
+        }
+    };
+}
+
+verbs! {
+    Ci => ci,
+    Gen => generate,
+    Tidy => tidy,
+}
+
+/// The project's own commands.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+fn main() -> ExitCode {
+    match Cli::parse().verb.run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! One step of the gate: a cargo command whose output passes through, its test results counted on
+//! the way. Never hides a line.
+
+use super::totals::Totals;
+use anyhow::{Context, Result};
+use std::fmt;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// A named cargo command.
+pub struct Step {
+    /// What the summary calls it.
+    pub name: &'static str,
+    arguments: &'static [&'static str],
+    /// For a step that needs a tool cargo does not bring: its name, and how to install it.
+    needs: Option<(&'static str, &'static str)>,
+}
+
+/// How a step ended.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Well.
+    Passed,
+    /// Badly; how the command ended.
+    Failed(String),
+    /// Not begun, because its tool is missing; what and how to install it.
+    Skipped(String),
+    /// Not begun, because an earlier step failed.
+    NotRun,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Passed => write!(f, "passed"),
+            Self::Failed(how) => write!(f, "FAILED ({how})"),
+            Self::Skipped(why) => write!(f, "skipped: {why}"),
+            Self::NotRun => write!(f, "not run"),
+        }
+    }
+}
+
+impl Step {
+    /// A step that always runs.
+    pub const fn cargo(name: &'static str, arguments: &'static [&'static str]) -> Step {
+        Step { name, arguments, needs: None }
+    }
+
+    /// A step that is skipped, and says so, where its cargo subcommand is not installed.
+    pub const fn if_installed(
+        name: &'static str,
+        arguments: &'static [&'static str],
+        tool: &'static str,
+        install: &'static str,
+    ) -> Step {
+        Step { name, arguments, needs: Some((tool, install)) }
+    }
+
+    /// The command as one would type it.
+    pub fn shown(&self) -> String {
+        format!("cargo {}", self.arguments.join(" "))
+    }
+
+    /// Runs it to its end.
+    ///
+    /// # Errors
+    /// When cargo cannot be started at all; a command that fails is an [`Outcome`].
+    pub fn run(&self, root: &Path, totals: &mut Totals) -> Result<Outcome> {
+        if let Some((tool, install)) = self.needs
+            && !has_subcommand(self.arguments[0])
+        {
+            return Ok(Outcome::Skipped(format!("{tool} is not installed (`{install}`)")));
+        }
+        let mut command = cargo();
+        command.args(self.arguments).current_dir(root).stdout(Stdio::piped());
+        if std::env::var_os("CI").is_some() {
+            // A build machine throws its target folder away; there is nothing to be incremental to.
+            command.env("CARGO_INCREMENTAL", "0");
+        }
+        let shown = self.shown();
+        let mut child = command.spawn().with_context(|| format!("failed to start `{shown}`"))?;
+        let output = child.stdout.take().context("failed to read the output: no pipe")?;
+        pass_through(BufReader::new(output), &mut std::io::stdout(), totals)?;
+        let status = child.wait().with_context(|| format!("failed to wait for `{shown}`"))?;
+        Ok(if status.success() { Outcome::Passed } else { Outcome::Failed(status.to_string()) })
+    }
+}
+
+/// The cargo that runs us.
+pub fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// Does `cargo NAME` exist?
+pub fn has_subcommand(name: &str) -> bool {
+    let asked =
+        cargo().args([name, "--version"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    asked.is_ok_and(|status| status.success())
+}
+
+/// Copies bytes as they are (a test may print anything) and counts the closing lines of tests.
+fn pass_through(mut from: impl BufRead, to: &mut impl Write, totals: &mut Totals) -> Result<()> {
+    let mut line = Vec::new();
+    while from.read_until(b'\n', &mut line).context("failed to read the output")? > 0 {
+        to.write_all(&line).context("failed to pass the output on")?;
+        totals.count(&String::from_utf8_lossy(&line));
+        line.clear();
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_passes_through_unchanged_and_is_counted() {
+        let text: &[u8] = b"a\n\xff\xfe\ntest result: ok. 2 passed; 0 failed; 0 ignored; x\nend";
+        let (mut seen, mut totals) = (Vec::new(), Totals::default());
+        pass_through(text, &mut seen, &mut totals).unwrap();
+        assert_eq!(seen, text);
+        assert_eq!(totals.to_string(), "2 passed, 0 failed");
+    }
+
+    #[test]
+    fn a_step_ends_as_its_command_does() {
+        let run = |arguments| {
+            Step::cargo("x", arguments).run(&crate::tree::root(), &mut Totals::default()).unwrap()
+        };
+        assert_eq!(run(&["--version"]), Outcome::Passed);
+        assert!(matches!(run(&["no-such-command"]), Outcome::Failed(_)));
+    }
+
+    #[test]
+    fn a_missing_tool_is_said_plainly() {
+        let step =
+            Step::if_installed("x", &["no-such-command"], "cargo-x", "cargo install cargo-x");
+        let outcome = step.run(&crate::tree::root(), &mut Totals::default()).unwrap();
+        let shown = "skipped: cargo-x is not installed (`cargo install cargo-x`)";
+        assert_eq!(outcome.to_string(), shown);
+    }
+}

@@ -1,0 +1,79 @@
+//! The map of the house: which crate may import which, and which are pure. The same map as in
+//! docs/ARCHITECTURE.md, for the rules to read. Never a second map: a rule that needs one asks it.
+
+/// A crate of the workspace.
+pub struct Room {
+    /// The crate's name.
+    pub name: &'static str,
+    /// Its folder.
+    pub folder: &'static str,
+    /// Decides or remembers, and touches nothing outside itself.
+    pub pure: bool,
+    /// The crates of the workspace it may import; `None` for a crate outside the house (tests and
+    /// tools), which may import any and which none may import.
+    pub may_import: Option<&'static [&'static str]>,
+}
+
+/// Every crate. A new one is added here first.
+pub const ROOMS: &[Room] = &[
+    room("common", "common", true, &[]),
+    room("engine", "kantctld/engine", true, &["common"]),
+    room("state", "kantctld/state", true, &["common", "engine"]),
+    room("sim", "kantctld/sim", true, &["common", "engine", "state"]),
+    room("node", "kantd/node", true, &["common"]),
+    room("net", "common/net", false, &["common"]),
+    room("wal", "kantctld/wal", false, &[]),
+    room("kantctld", "kantctld", false, &["common", "engine", "state", "sim", "net", "wal"]),
+    room("kantd", "kantd", false, &["common", "node", "net"]),
+    room("kantctl", "kantctl", false, &["common", "net"]),
+    outside("e2e", "tests/e2e"),
+    outside("nvml-standin", "tests/nvml-standin"),
+    outside("xtask", "xtask"),
+];
+
+const fn room(
+    name: &'static str,
+    folder: &'static str,
+    pure: bool,
+    may_import: &'static [&'static str],
+) -> Room {
+    Room { name, folder, pure, may_import: Some(may_import) }
+}
+
+const fn outside(name: &'static str, folder: &'static str) -> Room {
+    Room { name, folder, pure: false, may_import: None }
+}
+
+/// The crate of this name.
+pub fn room_named(name: &str) -> Option<&'static Room> {
+    ROOMS.iter().find(|room| room.name == name)
+}
+
+/// The pure crates.
+pub fn pure_rooms() -> impl Iterator<Item = &'static Room> {
+    ROOMS.iter().filter(|room| room.pure)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pure_crates_import_only_pure_crates() {
+        for room in pure_rooms() {
+            for name in room.may_import.expect("a pure crate is in the house") {
+                assert!(room_named(name).is_some_and(|other| other.pure), "{} {name}", room.name);
+            }
+        }
+    }
+
+    #[test]
+    fn arrows_never_turn_back() {
+        for (index, room) in ROOMS.iter().enumerate() {
+            for name in room.may_import.unwrap_or_default() {
+                let imported = ROOMS.iter().position(|other| other.name == *name);
+                assert!(imported.is_some_and(|other| other < index), "{} -> {name}", room.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Rust code as words and signs, each with its line. Never sees comments or the insides of
+//! literals; they are blanked before.
+
+/// A word, a number, `::`, or a single sign.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Token {
+    /// Its characters.
+    pub text: String,
+    /// Its line, from 1.
+    pub line: usize,
+    /// Where it begins, in bytes.
+    pub offset: usize,
+    /// Is it part of a test?
+    pub in_test: bool,
+}
+
+impl Token {
+    /// Is it a number?
+    pub fn is_number(&self) -> bool {
+        self.text.starts_with(|first: char| first.is_ascii_digit())
+    }
+
+    /// Is it a number with a fraction, or a float by its suffix?
+    pub fn is_float(&self) -> bool {
+        let float_suffix = self.text.ends_with("f32") || self.text.ends_with("f64");
+        let hex = self.text.starts_with("0x");
+        self.is_number() && (self.text.contains('.') || (float_suffix && !hex))
+    }
+}
+
+/// The tokens of blanked code.
+pub fn tokens(code: &str) -> Vec<Token> {
+    let bytes = code.as_bytes();
+    let mut tokens: Vec<Token> = Vec::new();
+    let (mut at, mut line) = (0, 1);
+    while at < bytes.len() {
+        let after_dot = tokens.last().is_some_and(|token| token.text == ".");
+        let length = match bytes[at] {
+            b'\n' => {
+                line += 1;
+                at += 1;
+                continue;
+            }
+            byte if byte.is_ascii_whitespace() => {
+                at += 1;
+                continue;
+            }
+            byte if byte.is_ascii_digit() && !after_dot => number(&bytes[at..]),
+            byte if is_word(byte) => word(&bytes[at..]),
+            b':' if bytes.get(at + 1) == Some(&b':') => 2,
+            _ => 1,
+        };
+        let text = code[at..at + length].to_owned();
+        tokens.push(Token { text, line, offset: at, in_test: false });
+        at += length;
+    }
+    tokens
+}
+
+/// Every byte beyond ASCII counts as part of a word, so that none is cut in two.
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii()
+}
+
+fn word(rest: &[u8]) -> usize {
+    rest.iter().position(|byte| !is_word(*byte)).unwrap_or(rest.len())
+}
+
+/// A number with its fraction: `1.5`, but `1` of `1..5` and of `1.max(2)`.
+fn number(rest: &[u8]) -> usize {
+    let whole = word(rest);
+    match (rest.get(whole), rest.get(whole + 1)) {
+        (Some(b'.'), Some(digit)) if digit.is_ascii_digit() => whole + 1 + word(&rest[whole + 1..]),
+        _ => whole,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(code: &str) -> Vec<String> {
+        tokens(code).into_iter().map(|token| token.text).collect()
+    }
+
+    #[test]
+    fn paths_and_calls_fall_into_their_parts() {
+        assert_eq!(texts("std::fs::read(a)"), ["std", "::", "fs", "::", "read", "(", "a", ")"]);
+    }
+
+    #[test]
+    fn numbers_keep_their_fraction_but_ranges_and_fields_have_none() {
+        assert_eq!(texts("1.5 0..5 x.0.1"), ["1.5", "0", ".", ".", "5", "x", ".", "0", ".", "1"]);
+        let floats = ["1.5", "2f64", "1e3f32", "0.0"];
+        assert!(floats.iter().all(|text| tokens(text)[0].is_float()), "{floats:?}");
+        let others = ["15", "0xf32", "1_000u64", "f64_of"];
+        assert!(others.iter().all(|text| !tokens(text)[0].is_float()), "{others:?}");
+    }
+
+    #[test]
+    fn lines_are_counted_from_one() {
+        let lines: Vec<usize> = tokens("a\n\nb c").iter().map(|token| token.line).collect();
+        assert_eq!(lines, [1, 3, 3]);
+    }
+}
