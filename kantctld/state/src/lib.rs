@@ -1,1 +1,30 @@
-//! apply(&mut State, Stamped<Command>) -> Vec<Event>: remembers; pure and deterministic
+//! `apply(&mut State, &Stamped<Command>) -> Vec<Event>`: remembers. Pure and deterministic: every
+//! replica that applies the same commands holds the same bytes.
+//!
+//! Never reads a clock, draws a random number, or does IO; never decides who runs where (that is
+//! `engine`) and never acts (that is the shell, which reads [`effect`] and [`desired`]).
+//! The life of a job is told in docs/decisions/0001-job-states-and-events.md.
+#![warn(missing_docs)]
+
+pub mod blobs;
+pub mod command;
+pub mod desired;
+pub mod effect;
+pub mod event;
+pub mod invariant;
+pub mod job;
+pub mod ledger;
+pub mod node;
+pub mod persist;
+pub mod snapshot;
+pub mod story;
+pub mod view;
+
+mod apply;
+mod life;
+mod remembered;
+
+pub use apply::apply;
+pub use command::{Actor, Command, RoundStart, Settings, Stamped, Target};
+pub use event::Event;
+pub use remembered::{KnownRequest, State};

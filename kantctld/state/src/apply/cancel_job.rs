@@ -1,0 +1,32 @@
+//! `CancelJob`: a waiting job is over at once; a living one is stopped; one that is being stopped
+//! to be requeued stays stopped. Its owner or an operator may. Never waits for the nodes.
+
+use super::target::{self, Did};
+use crate::command::{Actor, Target};
+use crate::event::Event;
+use crate::life::{self, Ending};
+use crate::remembered::State;
+use common::job::Phase;
+use common::reason::Refusal;
+
+pub(super) fn apply(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    actor: &Actor,
+    target: Target,
+) -> Result<(), Refusal> {
+    let keys = target::keys(state, actor, target)?;
+    target::each(keys, |key| {
+        match state.element(key).map(|(_, element)| element.phase) {
+            Some(Phase::Pending) => life::drop_waiting(state, events, key, actor.uid),
+            Some(Phase::Starting | Phase::Running | Phase::Suspended) => {
+                life::ended(state, events, key, Ending::asked(actor.uid, false));
+            }
+            Some(Phase::Completing) if life::change_end(state, events, key, actor.uid, false) => {}
+            Some(Phase::Completing | Phase::Done) | None => {
+                return target::wrong_phase(state, key, "cancel");
+            }
+        }
+        Did::Fine
+    })
+}

@@ -1,0 +1,29 @@
+//! `DrainNode`: no new jobs on a node; what runs there goes on. Operators only.
+//! Never stops a job.
+
+use super::target;
+use crate::command::Actor;
+use crate::event::Event;
+use crate::remembered::State;
+use common::id::NodeName;
+use common::node::Drain;
+use common::reason::Refusal;
+
+pub(super) fn apply(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    actor: &Actor,
+    name: &NodeName,
+    reason: &str,
+) -> Result<(), Refusal> {
+    target::operators_only(actor)?;
+    let now = state.now;
+    let unknown = || Refusal::UnknownNode { name: name.clone() };
+    let node = state.nodes.get_mut(name).ok_or_else(unknown)?;
+    // Draining again gives another reason; who is asked about the node is the last who drained it.
+    let (by, reason) = (actor.uid, reason.to_owned());
+    let since = node.drain.as_ref().map_or(now, |drain| drain.since);
+    node.drain = Some(Drain { reason: reason.clone(), by, since });
+    events.push(Event::NodeDrained { name: name.clone(), by, reason });
+    Ok(())
+}

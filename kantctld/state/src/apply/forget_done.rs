@@ -1,0 +1,39 @@
+//! `ForgetDone`: drops what is over for longer than `done_jobs_kept`: whole submissions, their
+//! texts, and request keys of that age. Accounting has them. Never forgets a job of which one task
+//! lives, nor a job whose request key is still remembered.
+
+use crate::event::Event;
+use crate::remembered::State;
+use common::id::JobId;
+use common::reason::Refusal;
+use common::time::Span;
+
+pub(super) fn apply(state: &mut State, events: &mut Vec<Event>) -> Result<(), Refusal> {
+    let Some(kept) = state.settings().map(|settings| settings.done_jobs_kept) else {
+        return Ok(());
+    };
+    let old: Vec<JobId> =
+        state.jobs.keys().copied().filter(|id| is_old(state, *id, kept)).collect();
+    for id in old {
+        let Some(record) = state.jobs.remove(&id) else { continue };
+        state.blobs.drop_use(&record.spec.script);
+        state.blobs.drop_use(&record.spec.environment);
+        events.push(Event::JobForgotten { job: id });
+    }
+    let (now, jobs) = (state.now, &state.jobs);
+    for keys in state.requests.values_mut() {
+        keys.retain(|_, request| request.at + kept > now && jobs.contains_key(&request.job));
+    }
+    state.requests.retain(|_, keys| !keys.is_empty());
+    Ok(())
+}
+
+/// Over, all of it, for so long. A job is over later than it was requested, so by then its request
+/// key is old enough too.
+fn is_old(state: &State, id: JobId, kept: Span) -> bool {
+    if !state.is_all_done(id) {
+        return false;
+    }
+    let last = state.job(id).and_then(|r| r.elements.values().filter_map(|e| e.done_at).max());
+    last.is_some_and(|last| last + kept <= state.now)
+}

@@ -1,0 +1,71 @@
+//! Commands, one file each: what each checks, and what it changes. Here they are only told apart.
+//!
+//! A command is refused before it changes anything. Never reads anything but the state and the
+//! command; never fails in any other way than by a refusal.
+
+mod cancel_job;
+mod configure;
+mod drain_node;
+mod enact_round;
+mod forget_done;
+mod hold_job;
+mod node_lost;
+mod node_silent;
+mod register_node;
+mod release_job;
+mod report_steps;
+mod requeue_job;
+mod resume_node;
+mod submit_job;
+mod target;
+
+#[cfg(test)]
+mod tests;
+
+use crate::command::{Command, Stamped};
+use crate::event::Event;
+use crate::remembered::State;
+
+/// Carries a command out, at the later of its stamp and the last one's. The same state and command
+/// give the same state and events, on every replica and at every replay.
+pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
+    state.now = state.now.max(stamped.at);
+    let mut events = Vec::new();
+    let out = &mut events;
+    let result = match &stamped.command {
+        Command::Configure(settings) => configure::apply(state, out, settings),
+        Command::SubmitJob { request_key, owner, operator, ask, script, environment } => {
+            let submission = submit_job::Submission {
+                request_key,
+                owner,
+                operator: *operator,
+                ask,
+                script,
+                environment,
+            };
+            submit_job::apply(state, out, &submission)
+        }
+        Command::CancelJob { actor, target } => cancel_job::apply(state, out, actor, *target),
+        Command::HoldJob { actor, target } => hold_job::apply(state, out, actor, *target),
+        Command::ReleaseJob { actor, target } => release_job::apply(state, out, actor, *target),
+        Command::RequeueJob { actor, target } => requeue_job::apply(state, out, actor, *target),
+        Command::EnactRound { starts } => enact_round::apply(state, out, starts),
+        Command::ReportSteps { node, steps } => report_steps::apply(state, out, node, steps),
+        Command::RegisterNode { name, identity, address, version, inventory, steps } => {
+            let hello =
+                register_node::Registration { name, identity, address, version, inventory, steps };
+            register_node::apply(state, out, &hello)
+        }
+        Command::NodeSilent { name } => node_silent::apply(state, out, name),
+        Command::NodeLost { name } => node_lost::apply(state, out, name),
+        Command::DrainNode { actor, name, reason } => {
+            drain_node::apply(state, out, actor, name, reason)
+        }
+        Command::ResumeNode { actor, name } => resume_node::apply(state, out, actor, name),
+        Command::ForgetDone => forget_done::apply(state, out),
+    };
+    if let Err(refusal) = result {
+        events.push(Event::CommandRefused(refusal));
+    }
+    events
+}

@@ -1,0 +1,93 @@
+//! `RegisterNode`: a node's Hello: who it is, what it has, and everything it runs.
+//!
+//! A share the node had spoken of and does not know any more is lost. One it never spoke of is
+//! simply still wanted, or, if it was to be stopped, never was. Another machine may take over a
+//! name that is not connected; what the old one held is lost.
+//! Never frees what the node still has.
+
+use crate::event::Event;
+use crate::job::SharePhase;
+use crate::life;
+use crate::node::NodeRecord;
+use crate::remembered::State;
+use common::id::{AttemptId, NodeName};
+use common::job::{EndCause, Phase};
+use common::node::{Contact, Inventory};
+use common::reason::Refusal;
+use common::wire::node::StepStatus;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// A `RegisterNode`, by reference.
+pub(super) struct Registration<'a> {
+    pub(super) name: &'a NodeName,
+    pub(super) identity: &'a str,
+    pub(super) address: &'a str,
+    pub(super) version: &'a str,
+    pub(super) inventory: &'a Inventory,
+    pub(super) steps: &'a [StepStatus],
+}
+
+pub(super) fn apply(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    hello: &Registration<'_>,
+) -> Result<(), Refusal> {
+    let name = hello.name;
+    let known = state.node(name);
+    let replaced = known.is_some_and(|node| node.identity != hello.identity);
+    if replaced && known.is_some_and(|node| node.contact == Contact::Connected) {
+        return Err(Refusal::NodeNameTaken { name: name.clone() });
+    }
+    let inventory = match known {
+        // The same as before is kept shared with those who look at the state.
+        Some(node) if *node.inventory == *hello.inventory => node.inventory.clone(),
+        _ => Arc::new(hello.inventory.clone()),
+    };
+    let record = NodeRecord {
+        name: name.clone(),
+        identity: hello.identity.to_owned(),
+        address: hello.address.to_owned(),
+        version: hello.version.to_owned(),
+        inventory,
+        contact: Contact::Connected,
+        drain: known.and_then(|node| node.drain.clone()),
+    };
+    state.nodes.insert(name.clone(), record);
+    events.push(Event::NodeRegistered { name: name.clone() });
+
+    if replaced {
+        lose_all(state, events, name, &format!("node {name} was replaced by another machine"));
+    }
+    for status in hello.steps {
+        life::report(state, events, name, status);
+    }
+    let held: BTreeSet<AttemptId> = hello.steps.iter().map(|status| status.id).collect();
+    let believed: Vec<AttemptId> = state.ledger.holders(name).collect();
+    for id in believed.into_iter().filter(|id| !held.contains(id)) {
+        missing(state, events, name, id);
+    }
+    Ok(())
+}
+
+/// The state believes in a share that its node does not know.
+fn missing(state: &mut State, events: &mut Vec<Event>, node: &NodeName, id: AttemptId) {
+    let Some((_, share)) = life::share(state, id, node) else { return };
+    let stopping = state.element(id.key).is_some_and(|(_, e)| e.phase == Phase::Completing);
+    let (cause, message) = match (share, stopping) {
+        (SharePhase::Unreported, false) => return,
+        (SharePhase::Unreported, true) => (EndCause::Stopped, None),
+        _ => (EndCause::Lost, Some(format!("node {node} came back without it"))),
+    };
+    let end = life::untold_end(cause, state.now, message);
+    life::share_ended(state, events, node, id, &end);
+}
+
+/// Everything a node holds is lost.
+pub(super) fn lose_all(state: &mut State, events: &mut Vec<Event>, node: &NodeName, message: &str) {
+    let believed: Vec<AttemptId> = state.ledger.holders(node).collect();
+    for id in believed {
+        let end = life::untold_end(EndCause::Lost, state.now, Some(message.to_owned()));
+        life::share_ended(state, events, node, id, &end);
+    }
+}

@@ -1,0 +1,30 @@
+//! `ReleaseJob`: lets a held job go. Its owner or an operator may. Never starts it; a round does.
+
+use super::target::{self, Did};
+use crate::command::{Actor, Target};
+use crate::event::Event;
+use crate::remembered::State;
+use common::job::Phase;
+use common::reason::Refusal;
+
+pub(super) fn apply(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    actor: &Actor,
+    target: Target,
+) -> Result<(), Refusal> {
+    let keys = target::keys(state, actor, target)?;
+    target::each(keys, |key| {
+        let Some((_, element)) = state.element(key).filter(|(_, e)| e.phase == Phase::Pending)
+        else {
+            return target::wrong_phase(state, key, "release");
+        };
+        if element.held {
+            if let Some(element) = state.element_mut(key) {
+                element.held = false;
+            }
+            state.tell(events, Event::JobReleased { key, by: actor.uid });
+        }
+        Did::Fine
+    })
+}

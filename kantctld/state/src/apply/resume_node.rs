@@ -1,0 +1,23 @@
+//! `ResumeNode`: jobs start on a drained node again. Operators only. Never speaks to the node.
+
+use super::target;
+use crate::command::Actor;
+use crate::event::Event;
+use crate::remembered::State;
+use common::id::NodeName;
+use common::reason::Refusal;
+
+pub(super) fn apply(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    actor: &Actor,
+    name: &NodeName,
+) -> Result<(), Refusal> {
+    target::operators_only(actor)?;
+    let unknown = || Refusal::UnknownNode { name: name.clone() };
+    let node = state.nodes.get_mut(name).ok_or_else(unknown)?;
+    if node.drain.take().is_some() {
+        events.push(Event::NodeResumed { name: name.clone(), by: actor.uid });
+    }
+    Ok(())
+}

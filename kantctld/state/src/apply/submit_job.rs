@@ -1,0 +1,125 @@
+//! `SubmitJob`: checks a submission, fills in queue and time limit, gives it an id.
+//! The same request key of the same user gives the same job again, whatever else it holds.
+//!
+//! Never asks whether the job fits the nodes: that is the engine's to say and the leader's to ask
+//! before it proposes, for the engine may change from version to version and `apply` may not.
+
+use crate::event::Event;
+use crate::job::{Element, Record};
+use crate::remembered::{KnownRequest, State};
+use common::id::{JobId, RequestKey, Uid};
+use common::job::check::{self, AskError, ENVIRONMENT_BYTES_MAX};
+use common::job::{Ask, Owner, Spec};
+use common::queue::Queue;
+use common::reason::Refusal;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The longest request key, in bytes.
+const REQUEST_KEY_BYTES_MAX: usize = 64;
+
+/// A `SubmitJob`, by reference.
+pub(super) struct Submission<'a> {
+    pub(super) request_key: &'a RequestKey,
+    pub(super) owner: &'a Owner,
+    pub(super) operator: bool,
+    pub(super) ask: &'a Ask,
+    pub(super) script: &'a str,
+    pub(super) environment: &'a str,
+}
+
+pub(super) fn apply(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    submission: &Submission<'_>,
+) -> Result<(), Refusal> {
+    let (uid, request_key) = (submission.owner.uid, submission.request_key);
+    if let Some(known) = state.request(uid, request_key) {
+        let job = known.job;
+        let tasks = state.job(job).map_or(1, |record| count(record.elements.len()));
+        events.push(Event::JobSubmitted { job, tasks, repeated: true });
+        return Ok(());
+    }
+    check_who(state, submission)?;
+    check_what(submission)?;
+    let ask = fill_in(state, submission.ask)?;
+    let Some(id) = state.last_job.0.checked_add(1).map(JobId) else {
+        return Err(Refusal::BadAsk { message: "there are no job ids left".to_owned() });
+    };
+
+    let elements: BTreeMap<_, _> = match &ask.array {
+        None => BTreeMap::from([(None, Element::new(ask.hold))]),
+        Some(array) => {
+            array.indices().into_iter().map(|i| (Some(i), Element::new(ask.hold))).collect()
+        }
+    };
+    let tasks = count(elements.len());
+    let script = state.blobs.keep(submission.script.as_bytes());
+    let environment = state.blobs.keep(submission.environment.as_bytes());
+    let spec = Spec { owner: submission.owner.clone(), script, environment, ask };
+    let record = Record { id, spec, submitted_at: state.now, elements };
+    state.live.extend(record.elements.keys().map(|index| record.key(*index)));
+    state.jobs.insert(id, Arc::new(record));
+    state.last_job = id;
+    let known = KnownRequest { job: id, at: state.now };
+    state.requests.entry(uid).or_default().insert(request_key.clone(), known);
+    events.push(Event::JobSubmitted { job: id, tasks, repeated: false });
+    Ok(())
+}
+
+fn count(elements: usize) -> u32 {
+    u32::try_from(elements).unwrap_or(u32::MAX)
+}
+
+fn check_who(state: &State, submission: &Submission<'_>) -> Result<(), Refusal> {
+    let root_allowed = state.settings().is_some_and(|s| s.allow_root_jobs);
+    if submission.owner.uid == Uid(0) && !root_allowed {
+        return Err(Refusal::RootJob);
+    }
+    if submission.ask.nice < 0 && !submission.operator {
+        return Err(Refusal::NiceNegative);
+    }
+    Ok(())
+}
+
+fn check_what(submission: &Submission<'_>) -> Result<(), Refusal> {
+    let key = &submission.request_key.0;
+    if key.is_empty() || key.len() > REQUEST_KEY_BYTES_MAX || key.chars().any(char::is_control) {
+        let message = format!(
+            "the request key must be 1 to {REQUEST_KEY_BYTES_MAX} printable characters: \
+             send a fresh random one with each job"
+        );
+        return Err(Refusal::BadAsk { message });
+    }
+    check::check_ask(submission.ask)?;
+    check::check_script(submission.script.as_bytes())?;
+    let environment_bytes = submission.environment.len();
+    if environment_bytes > ENVIRONMENT_BYTES_MAX {
+        return Err(AskError::EnvironmentTooLarge(environment_bytes).into());
+    }
+    Ok(())
+}
+
+/// The ask with its queue, and a time limit that the queue allows.
+fn fill_in(state: &State, ask: &Ask) -> Result<Ask, Refusal> {
+    let queue = find_queue(state, ask)?;
+    let time_limit = ask.time_limit.or(queue.time_limit_default).or(queue.time_limit_max);
+    if let (Some(limit), Some(asked)) = (queue.time_limit_max, time_limit)
+        && asked > limit
+    {
+        return Err(Refusal::TimeLimitTooLong { queue: queue.name.clone(), limit, asked });
+    }
+    Ok(Ask { queue: Some(queue.name.clone()), time_limit, ..ask.clone() })
+}
+
+fn find_queue<'a>(state: &'a State, ask: &Ask) -> Result<&'a Queue, Refusal> {
+    let Some(name) = &ask.queue else {
+        return state.queues().iter().find(|q| q.default).ok_or_else(|| Refusal::BadAsk {
+            message: "the controller has no queues yet: try again in a moment".to_owned(),
+        });
+    };
+    state.queue(name).ok_or_else(|| {
+        let known: Vec<&str> = state.queues().iter().map(|q| q.name.as_str()).collect();
+        Refusal::UnknownQueue { name: name.clone(), known: known.join(", ") }
+    })
+}

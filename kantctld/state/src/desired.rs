@@ -1,0 +1,104 @@
+//! What each node should run: a view of the state, never a thing of its own. Whoever leads can make
+//! it at any moment; nothing is lost with a message or a leader. Never says what changed; the hub
+//! compares.
+
+use crate::job::{Element, Record, Run, SharePhase};
+use crate::remembered::State;
+use common::blob::BlobHash;
+use common::id::{ArrayIndex, AttemptId, NodeName};
+use common::job::Phase;
+use common::wire::node::{ArrayFacts, DesiredStep, LaunchOrder, Want};
+use std::collections::BTreeMap;
+
+/// What a node should run, rising by attempt: exactly what holds resources there. A step the node
+/// has that is not named here must end, or be forgotten if it has ended. Without launch orders.
+#[must_use]
+pub fn desired_for(state: &State, node: &NodeName) -> Vec<DesiredStep> {
+    let step = |id: AttemptId| {
+        let (_, element) = state.element(id.key)?;
+        Some(DesiredStep { id, want: want(element)?, order: None })
+    };
+    state.ledger().holders(node).filter_map(step).collect()
+}
+
+/// The same for all nodes of a job: a gang runs together or not at all, and stops together.
+fn want(element: &Element) -> Option<Want> {
+    let run = element.run.as_ref()?;
+    match element.phase {
+        Phase::Starting if is_gang_ready(run) => Some(Want::Run),
+        Phase::Starting => Some(Want::Prepare),
+        Phase::Running | Phase::Suspended => Some(Want::Run),
+        Phase::Completing => Some(Want::Stop),
+        Phase::Pending | Phase::Done => None,
+    }
+}
+
+/// One node waits for nobody. Shares only move forward, so what was ready stays ready.
+fn is_gang_ready(run: &Run) -> bool {
+    run.shares.len() == 1 || run.shares.iter().all(|share| *share >= SharePhase::Ready)
+}
+
+/// All the nodes of an attempt need to run it; the same for each of them. `None` if there is no
+/// such attempt, or it is over.
+#[must_use]
+pub fn launch_order(state: &State, id: AttemptId) -> Option<LaunchOrder> {
+    let (record, element) = state.element(id.key)?;
+    if element.attempt != id.attempt || !element.phase.holds_resources() {
+        return None;
+    }
+    let allocation = &element.run.as_ref()?.allocation;
+    let settings = state.settings()?;
+    let ask = &record.spec.ask;
+    Some(LaunchOrder {
+        id,
+        cluster: settings.cluster.clone(),
+        job_name: ask.name.clone(),
+        owner: record.spec.owner.clone(),
+        queue: ask.queue.clone()?,
+        account: ask.account.as_ref().map(ToString::to_string),
+        script: text(state, &record.spec.script),
+        args: ask.args.clone(),
+        environment: environment(state, &record.spec.environment),
+        work_dir: ask.work_dir.clone(),
+        stdin: ask.stdin.clone(),
+        stdout: ask.stdout_pattern().to_owned(),
+        stderr: ask.stderr.clone(),
+        open_mode: ask.open_mode,
+        umask: ask.umask,
+        rlimits: ask.rlimits.clone(),
+        launch: ask.launch,
+        time_limit: ask.time_limit,
+        kill_grace: settings.kill_grace,
+        allocation: allocation.as_ref().clone(),
+        addresses: allocation.shares().iter().map(|s| address(state, &s.node)).collect(),
+        cpus_per_task: ask.request.cpus_per_task.0,
+        submitted_at: record.submitted_at,
+        submit_host: ask.submit_host.clone(),
+        array: array_facts(record),
+    })
+}
+
+fn text(state: &State, hash: &BlobHash) -> String {
+    String::from_utf8_lossy(state.blobs().get(hash).unwrap_or_default()).into_owned()
+}
+
+/// Lines `NAME=value`, each ended by NUL. What has no `=` or no name is no variable.
+fn environment(state: &State, hash: &BlobHash) -> BTreeMap<String, String> {
+    let text = text(state, hash);
+    let pairs = text.split('\0').filter_map(|line| line.split_once('='));
+    let named = pairs.filter(|(name, _)| !name.is_empty());
+    named.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+fn address(state: &State, name: &NodeName) -> String {
+    state.node(name).map_or_else(|| name.to_string(), |node| node.address.clone())
+}
+
+fn array_facts(record: &Record) -> Option<ArrayFacts> {
+    let array = record.spec.ask.array.as_ref()?;
+    let count = u32::try_from(record.elements.len()).unwrap_or(u32::MAX);
+    let index = |(index, _): (&Option<ArrayIndex>, &Element)| *index;
+    let min = record.elements.first_key_value().and_then(index)?;
+    let max = record.elements.last_key_value().and_then(index)?;
+    Some(ArrayFacts { count, min, max, step: array.step() })
+}

@@ -1,0 +1,55 @@
+//! What the leader has to do about events: which nodes to tell, whether to run a round.
+//! Never does it. A leader that misses one loses nothing: nodes are told everything on connect,
+//! and rounds run now and then anyway.
+
+use crate::event::{Event, ShareNews};
+use common::id::NodeName;
+use std::collections::BTreeSet;
+
+/// The nodes whose desired state may be another than before.
+#[must_use]
+pub fn touched_nodes(events: &[Event]) -> BTreeSet<NodeName> {
+    let mut touched = BTreeSet::new();
+    for event in events {
+        match event {
+            Event::JobStarted { nodes, .. }
+            | Event::JobReady { nodes, .. }
+            | Event::JobEnded { nodes, .. } => touched.extend(nodes.iter().cloned()),
+            Event::StepReported { node, news: ShareNews::Ended(..), .. } => {
+                touched.insert(node.clone());
+            }
+            Event::NodeRegistered { name } | Event::NodeLost { name } => {
+                touched.insert(name.clone());
+            }
+            _ => {}
+        }
+    }
+    touched
+}
+
+/// Could a round decide otherwise, or give other reasons, than before?
+#[must_use]
+pub fn wakes_scheduler(events: &[Event]) -> bool {
+    events.iter().any(|event| match event {
+        Event::JobSubmitted { repeated, .. } => !repeated,
+        Event::StepReported { news, .. } => matches!(news, ShareNews::Ended(..)),
+        Event::Configured
+        | Event::JobHeld { .. }
+        | Event::JobReleased { .. }
+        | Event::JobDone { .. }
+        | Event::JobRequeued { .. }
+        | Event::NodeRegistered { .. }
+        | Event::NodeSilent { .. }
+        | Event::NodeLost { .. }
+        | Event::NodeDrained { .. }
+        | Event::NodeResumed { .. }
+        | Event::RoundEntryRefused { .. } => true,
+        Event::JobStarted { .. }
+        | Event::JobReady { .. }
+        | Event::JobRunning { .. }
+        | Event::JobEnded { .. }
+        | Event::JobEndChanged { .. }
+        | Event::JobForgotten { .. }
+        | Event::CommandRefused(_) => false,
+    })
+}

@@ -1,0 +1,299 @@
+//! What happened: the answer of `apply` to a command, in past tense. The leader answers clients
+//! from these, tells nodes, wakes the scheduler and writes accounting; replicas that follow only
+//! count them. Never stored: what people want to read later is in the job's story.
+
+use crate::ledger::StartRefusal;
+use crate::story::StoryEvent;
+use common::hostlist;
+use common::id::{Attempt, AttemptId, JobId, JobKey, NodeName, Uid};
+use common::job::{EndCause, ExitStatus, Outcome};
+use common::reason::Refusal;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// How far a node's share of an attempt came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ShareNews {
+    /// The node prepares it.
+    Preparing,
+    /// The node waits for the word to run.
+    Ready,
+    /// Its processes run.
+    Running,
+    /// It is over there, and that node's resources are free.
+    Ended(EndCause, ExitStatus),
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Event {
+    /// New settings are in force.
+    Configured,
+    /// A job was accepted, or had been: the same request came before.
+    JobSubmitted {
+        /// The job.
+        job: JobId,
+        /// How many elements: 1, or the tasks of an array.
+        tasks: u32,
+        /// It was accepted earlier; nothing changed now.
+        repeated: bool,
+    },
+    /// A waiting job is held.
+    JobHeld {
+        /// Which.
+        key: JobKey,
+        /// Who asked.
+        by: Uid,
+    },
+    /// A held job waits freely again.
+    JobReleased {
+        /// Which.
+        key: JobKey,
+        /// Who asked.
+        by: Uid,
+    },
+    /// A job was given its allocation; its nodes are to prepare (or run) it.
+    JobStarted {
+        /// The new attempt.
+        id: AttemptId,
+        /// Its nodes, in rank order.
+        nodes: Vec<NodeName>,
+    },
+    /// A node's share of an attempt moved on.
+    StepReported {
+        /// The attempt.
+        id: AttemptId,
+        /// The node.
+        node: NodeName,
+        /// How far.
+        news: ShareNews,
+    },
+    /// Every node of a gang is ready: all may run.
+    JobReady {
+        /// The attempt.
+        id: AttemptId,
+        /// Its nodes.
+        nodes: Vec<NodeName>,
+    },
+    /// Every node runs its share.
+    JobRunning {
+        /// The attempt.
+        id: AttemptId,
+    },
+    /// An attempt's end was decided; what still lives of it is to stop.
+    JobEnded {
+        /// The attempt.
+        id: AttemptId,
+        /// How.
+        outcome: Outcome,
+        /// How the deciding share exited; `None` if no process of it did.
+        exit: Option<ExitStatus>,
+        /// Who asked for it; `None` if it ended by itself.
+        by: Option<Uid>,
+        /// It goes back to its queue afterwards.
+        requeue: bool,
+        /// The nodes that have not let go of it yet.
+        nodes: Vec<NodeName>,
+    },
+    /// Before an end was carried out, another was decided.
+    JobEndChanged {
+        /// The attempt.
+        id: AttemptId,
+        /// How now.
+        outcome: Outcome,
+        /// Who asked for it.
+        by: Option<Uid>,
+        /// It goes back to its queue afterwards.
+        requeue: bool,
+    },
+    /// A job is over and holds nothing.
+    JobDone {
+        /// Which.
+        key: JobKey,
+        /// Its last attempt; 0 if it never started.
+        attempt: Attempt,
+        /// How it ended.
+        outcome: Outcome,
+        /// Who cancelled it, if it was cancelled before it started.
+        by: Option<Uid>,
+    },
+    /// A job waits again, for another attempt.
+    JobRequeued {
+        /// Which.
+        key: JobKey,
+        /// The attempt that is behind it.
+        attempt: Attempt,
+    },
+    /// A finished job left the state, with all its elements.
+    JobForgotten {
+        /// Which.
+        job: JobId,
+    },
+    /// A node's session began.
+    NodeRegistered {
+        /// The node.
+        name: NodeName,
+    },
+    /// A node's session ended.
+    NodeSilent {
+        /// The node.
+        name: NodeName,
+    },
+    /// A node was given up; its shares ended as Lost.
+    NodeLost {
+        /// The node.
+        name: NodeName,
+    },
+    /// No new jobs start on a node.
+    NodeDrained {
+        /// The node.
+        name: NodeName,
+        /// Who asked.
+        by: Uid,
+        /// Why.
+        reason: String,
+    },
+    /// Jobs start on a node again.
+    NodeResumed {
+        /// The node.
+        name: NodeName,
+        /// Who asked.
+        by: Uid,
+    },
+    /// A start of a round was overtaken by something else. The next round decides anew.
+    RoundEntryRefused {
+        /// The attempt it would have been.
+        id: AttemptId,
+        /// By what.
+        reason: StartRefusal,
+    },
+    /// A command was refused; nothing changed.
+    CommandRefused(Refusal),
+}
+
+impl Event {
+    /// The job or array task it is about, if it is about one.
+    #[must_use]
+    pub const fn key(&self) -> Option<JobKey> {
+        match self {
+            Self::JobHeld { key, .. }
+            | Self::JobReleased { key, .. }
+            | Self::JobDone { key, .. }
+            | Self::JobRequeued { key, .. } => Some(*key),
+            Self::JobStarted { id, .. }
+            | Self::StepReported { id, .. }
+            | Self::JobReady { id, .. }
+            | Self::JobRunning { id }
+            | Self::JobEnded { id, .. }
+            | Self::JobEndChanged { id, .. }
+            | Self::RoundEntryRefused { id, .. } => Some(id.key),
+            _ => None,
+        }
+    }
+
+    /// Its line in the story of [`Event::key`]; `None` if it is too small for one.
+    #[must_use]
+    pub fn story(&self) -> Option<StoryEvent> {
+        Some(match self {
+            Self::JobHeld { by, .. } => StoryEvent::Held(*by),
+            Self::JobReleased { by, .. } => StoryEvent::Released(*by),
+            Self::JobStarted { id, nodes } => {
+                StoryEvent::Started { attempt: id.attempt, nodes: hostlist::fold(nodes) }
+            }
+            Self::JobReady { .. } => StoryEvent::Ready,
+            Self::JobRunning { .. } => StoryEvent::Running,
+            Self::JobEnded { outcome, exit, by, requeue, .. } => {
+                let (outcome, exit, by, requeue) = (*outcome, *exit, *by, *requeue);
+                StoryEvent::Ended { outcome, exit, by, requeue }
+            }
+            Self::JobEndChanged { outcome, by, requeue, .. } => {
+                StoryEvent::EndChanged { outcome: *outcome, by: *by, requeue: *requeue }
+            }
+            Self::JobDone { outcome, by, .. } => StoryEvent::Done { outcome: *outcome, by: *by },
+            Self::JobRequeued { attempt, .. } => StoryEvent::Requeued { attempt: *attempt },
+            _ => return None,
+        })
+    }
+}
+
+/// What a command came to: the jobs and array tasks it changed, each once, or why it was refused.
+/// For the answer to whoever asked.
+///
+/// # Errors
+/// The refusal among the events.
+pub fn changed(events: &[Event]) -> Result<Vec<JobKey>, Refusal> {
+    let mut keys = Vec::new();
+    for event in events {
+        if let Event::CommandRefused(refusal) = event {
+            return Err(refusal.clone());
+        }
+        keys.extend(event.key());
+    }
+    keys.sort_unstable();
+    keys.dedup();
+    Ok(keys)
+}
+
+impl fmt::Display for ShareNews {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Preparing => write!(f, "prepares it"),
+            Self::Ready => write!(f, "is ready"),
+            Self::Running => write!(f, "runs it"),
+            Self::Ended(cause, exit) => write!(f, "is done with it ({}, {exit})", word(*cause)),
+        }
+    }
+}
+
+const fn word(cause: EndCause) -> &'static str {
+    match cause {
+        EndCause::Exited => "exited",
+        EndCause::TimedOut => "timed out",
+        EndCause::Stopped => "stopped",
+        EndCause::OutOfMemory => "out of memory",
+        EndCause::LaunchFailed => "launch failed",
+        EndCause::Lost => "lost",
+    }
+}
+
+/// One line each. Events of a job begin with its key and go on as in its story.
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let (Some(key), Some(line)) = (self.key(), self.story()) {
+            return write!(f, "job {key}: {line}");
+        }
+        match self {
+            Self::Configured => write!(f, "settings changed"),
+            Self::JobSubmitted { job, tasks, repeated } => {
+                write!(f, "job {job}: submitted")?;
+                if *tasks > 1 {
+                    write!(f, ", {tasks} tasks")?;
+                }
+                if *repeated { write!(f, " (repeated request)") } else { Ok(()) }
+            }
+            Self::StepReported { id, node, news } => write!(f, "job {}: {node} {news}", id.key),
+            Self::RoundEntryRefused { id, reason } => {
+                write!(f, "job {}: start refused: {reason}", id.key)
+            }
+            Self::JobForgotten { job } => write!(f, "job {job}: forgotten"),
+            Self::NodeRegistered { name } => write!(f, "node {name}: connected"),
+            Self::NodeSilent { name } => write!(f, "node {name}: silent"),
+            Self::NodeLost { name } => write!(f, "node {name}: lost"),
+            Self::NodeDrained { name, by, reason } => {
+                write!(f, "node {name}: drained by user {by}: {reason}")
+            }
+            Self::NodeResumed { name, by } => write!(f, "node {name}: resumed by user {by}"),
+            Self::CommandRefused(refusal) => write!(f, "refused: {refusal}"),
+            // Told above, by their story.
+            Self::JobHeld { .. }
+            | Self::JobReleased { .. }
+            | Self::JobStarted { .. }
+            | Self::JobReady { .. }
+            | Self::JobRunning { .. }
+            | Self::JobEnded { .. }
+            | Self::JobEndChanged { .. }
+            | Self::JobDone { .. }
+            | Self::JobRequeued { .. } => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The judge: a stranger that looks at a state and says what is wrong with it. It adds up again,
+//! from the jobs alone, what the rest of the state should be; and over time it follows each job
+//! along the table of transitions. It shares no code with what it judges. Never mends anything.
+
+mod history;
+mod sums;
+
+pub use history::Judge;
+
+use crate::job::{Element, Record, SharePhase};
+use crate::remembered::State;
+use common::id::{Attempt, JobKey};
+use common::job::{Launch, Phase};
+use std::collections::BTreeSet;
+
+/// Everything that is wrong with a state, each in a sentence. Empty is good.
+#[must_use]
+pub fn check(state: &State) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for record in state.jobs() {
+        check_record(state, record, &mut wrong);
+    }
+    check_live(state, &mut wrong);
+    check_queues(state, &mut wrong);
+    check_requests(state, &mut wrong);
+    sums::check_ledger(state, &mut wrong);
+    sums::check_blobs(state, &mut wrong);
+    wrong
+}
+
+fn check_record(state: &State, record: &Record, wrong: &mut Vec<String>) {
+    let job = record.id;
+    if job.0 == 0 || job > state.last_job() {
+        wrong.push(format!("job {job} has an id that was never given"));
+    }
+    if record.elements.is_empty() {
+        wrong.push(format!("job {job} has no element"));
+    }
+    let is_array = record.spec.ask.array.is_some();
+    if record.elements.keys().any(|index| index.is_some() != is_array) {
+        wrong.push(format!("job {job} mixes an array with a job that is none"));
+    }
+    if record.submitted_at > state.now() {
+        wrong.push(format!("job {job} was submitted in the future"));
+    }
+    for (index, element) in &record.elements {
+        let key = JobKey { job, index: *index };
+        for fault in faults(element, record.spec.ask.launch) {
+            wrong.push(format!("job {key}, {}: {fault}", element.phase));
+        }
+        if element.done_at.is_some_and(|at| at > state.now()) {
+            wrong.push(format!("job {key} was done in the future"));
+        }
+    }
+}
+
+/// What in an element does not go with its phase.
+fn faults(element: &Element, launch: Launch) -> Vec<&'static str> {
+    let mut faults = Vec::new();
+    let mut demand = |holds: bool, fault: &'static str| {
+        if !holds {
+            faults.push(fault);
+        }
+    };
+    let is_done = element.phase == Phase::Done;
+    demand(element.outcome.is_some() == is_done, "an outcome goes with Done and nothing else");
+    demand(element.done_at.is_some() == is_done, "an end time goes with Done and nothing else");
+    let Some(run) = &element.run else {
+        demand(matches!(element.phase, Phase::Pending | Phase::Done), "it has no allocation");
+        return faults;
+    };
+    demand(element.phase != Phase::Pending, "a waiting job keeps an allocation");
+    demand(element.attempt > Attempt(0), "it has an allocation and no attempt");
+    if is_done {
+        demand(run.shares.is_empty(), "a finished job keeps shares");
+        demand(run.end.is_some(), "a finished attempt has no end");
+        return faults;
+    }
+    let nodes = run.allocation.shares().len();
+    demand(run.shares.len() == nodes, "shares and allocation differ in length");
+    let all = |test: &dyn Fn(SharePhase) -> bool| run.shares.iter().all(|share| test(*share));
+    let over = |share: SharePhase| share >= SharePhase::Succeeded;
+    let decided = element.phase == Phase::Completing;
+    demand(run.end.is_some() == decided, "an end goes with Completing and nothing else");
+    demand(!all(&over), "every share is over, and it is not");
+    match element.phase {
+        Phase::Starting => {
+            demand(!all(&|share| share >= SharePhase::Running), "all shares run, and it does not");
+        }
+        Phase::Running | Phase::Suspended => {
+            demand(all(&|share| share >= SharePhase::Running), "a share does not run");
+            demand(run.running_at.is_some(), "it runs since never");
+        }
+        _ => {}
+    }
+    if !decided && (launch != Launch::Once || nodes == 1) {
+        demand(all(&|share| share != SharePhase::Failed), "a share failed, and it goes on");
+    }
+    if !decided && launch == Launch::Once {
+        demand(!run.shares.first().is_some_and(|s| over(*s)), "its script is over, and it is not");
+    }
+    faults
+}
+
+/// The index of the living against the jobs themselves.
+fn check_live(state: &State, wrong: &mut Vec<String>) {
+    let mut alive = BTreeSet::new();
+    for record in state.jobs() {
+        for (index, element) in &record.elements {
+            if element.phase != Phase::Done {
+                alive.insert(JobKey { job: record.id, index: *index });
+            }
+        }
+    }
+    let indexed: BTreeSet<JobKey> = state.live().collect();
+    for key in alive.symmetric_difference(&indexed) {
+        wrong.push(format!("job {key} is alive in one place and not in another"));
+    }
+}
+
+fn check_queues(state: &State, wrong: &mut Vec<String>) {
+    let Some(settings) = state.settings() else { return };
+    let defaults = settings.queues.iter().filter(|queue| queue.default).count();
+    if defaults != 1 {
+        wrong.push(format!("{defaults} queues are the default"));
+    }
+    for key in state.live() {
+        let queue = state.job(key.job).and_then(|record| record.spec.ask.queue.clone());
+        if !settings.queues.iter().any(|known| Some(&known.name) == queue.as_ref()) {
+            wrong.push(format!("job {key} waits in a queue that does not exist"));
+        }
+    }
+}
+
+/// An acknowledged request leads to its job, and to that of the same user.
+fn check_requests(state: &State, wrong: &mut Vec<String>) {
+    let mut answered = BTreeSet::new();
+    for (uid, key, request) in state.requests() {
+        match state.job(request.job) {
+            None => wrong.push(format!("request {} lost its job {}", key.0, request.job)),
+            Some(record) if record.spec.owner.uid != uid => {
+                wrong.push(format!("request {} leads to somebody else's job", key.0));
+            }
+            Some(_) => {}
+        }
+        if !answered.insert(request.job) {
+            wrong.push(format!("two requests lead to job {}", request.job));
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! What must hold from one moment to the next: every change of phase is in the table and was told,
+//! ids and time only rise, attempts rise by one, and what was accepted is there until it is over.
+//! Reads events as a stranger would. Never looks into the code that made them.
+
+use crate::event::Event;
+use crate::remembered::State;
+use common::id::{Attempt, JobId, JobKey};
+use common::job::Phase;
+use common::job::state::{Change, TRANSITIONS};
+use common::time::Time;
+use std::collections::BTreeMap;
+
+/// Watches a state over time. Begin with [`Judge::new`], then show it every answer of `apply`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judge {
+    now: Time,
+    last_job: JobId,
+    seen: BTreeMap<JobKey, (Phase, Attempt)>,
+}
+
+impl Judge {
+    /// A judge that begins to watch at this state.
+    #[must_use]
+    pub fn new(state: &State) -> Self {
+        Self { now: state.now(), last_job: state.last_job(), seen: look(state) }
+    }
+
+    /// Everything that is wrong with this state, or with how it came out of the last one shown.
+    pub fn look(&mut self, state: &State, events: &[Event]) -> Vec<String> {
+        let mut wrong = super::check(state);
+        if state.now() < self.now {
+            wrong.push(format!("time went back from {} to {}", self.now, state.now()));
+        }
+        for event in events {
+            self.follow(event, state, &mut wrong);
+        }
+        let actual = look(state);
+        for (key, told) in &self.seen {
+            match actual.get(key) {
+                None => wrong.push(format!("job {key} vanished, and nobody said so")),
+                Some(is) if is != told => {
+                    wrong.push(format!("job {key} was told to be {told:?} and is {is:?}"));
+                }
+                Some(_) => {}
+            }
+        }
+        for key in actual.keys().filter(|key| !self.seen.contains_key(key)) {
+            wrong.push(format!("job {key} appeared, and nobody said so"));
+        }
+        if events.iter().any(|event| matches!(event, Event::CommandRefused(_))) && events.len() > 1
+        {
+            wrong.push("a refused command changed something".to_owned());
+        }
+        *self = Self { now: state.now(), last_job: state.last_job(), seen: actual };
+        wrong
+    }
+
+    fn follow(&mut self, event: &Event, state: &State, wrong: &mut Vec<String>) {
+        let step = match event {
+            Event::JobSubmitted { job, repeated: false, .. } => {
+                self.submitted(*job, state, wrong);
+                None
+            }
+            Event::JobForgotten { job } => {
+                self.forgotten(*job, wrong);
+                None
+            }
+            Event::JobStarted { id, .. } => {
+                let attempt = self.seen.get(&id.key).map_or(Attempt(0), |(_, attempt)| *attempt);
+                if id.attempt.0 != attempt.0 + 1 {
+                    wrong.push(format!("{id} follows attempt {attempt}"));
+                }
+                Some((id.key, Change::Start, id.attempt))
+            }
+            Event::JobRunning { id } => Some((id.key, Change::Run, id.attempt)),
+            Event::JobEnded { id, .. } => Some((id.key, Change::End, id.attempt)),
+            Event::JobRequeued { key, attempt } => Some((*key, Change::Requeue, *attempt)),
+            Event::JobDone { key, attempt, .. } => {
+                let waiting = self.seen.get(key).is_some_and(|(p, _)| *p == Phase::Pending);
+                let change = if waiting { Change::Drop } else { Change::Finish };
+                Some((*key, change, *attempt))
+            }
+            _ => None,
+        };
+        if let Some((key, change, attempt)) = step {
+            self.moved(key, change, attempt, wrong);
+        }
+    }
+
+    fn moved(&mut self, key: JobKey, by: Change, attempt: Attempt, wrong: &mut Vec<String>) {
+        let Some((phase, seen)) = self.seen.get_mut(&key) else {
+            wrong.push(format!("something happened to job {key}, which is unknown"));
+            return;
+        };
+        let row = TRANSITIONS.iter().find(|(from, change, _)| from == phase && *change == by);
+        match row {
+            Some((_, _, to)) => *phase = *to,
+            None => wrong.push(format!("job {key}: {by:?} is not allowed in {phase}")),
+        }
+        if by == Change::Start {
+            *seen = attempt;
+        } else if *seen != attempt {
+            wrong.push(format!("job {key}: {by:?} of attempt {attempt}, but it is at {seen}"));
+        }
+    }
+
+    fn submitted(&mut self, job: JobId, state: &State, wrong: &mut Vec<String>) {
+        if job <= self.last_job {
+            wrong.push(format!("job id {job} was given before"));
+        }
+        for (key, _) in look(state).range(JobKey::single(job)..) {
+            if key.job != job {
+                break;
+            }
+            self.seen.insert(*key, (Phase::Pending, Attempt(0)));
+        }
+        if state.job(job).is_none() {
+            wrong.push(format!("job {job} was accepted and is not there"));
+        }
+    }
+
+    fn forgotten(&mut self, job: JobId, wrong: &mut Vec<String>) {
+        let gone: Vec<JobKey> = self.seen.keys().copied().filter(|key| key.job == job).collect();
+        for key in gone {
+            if self.seen.remove(&key).is_some_and(|(phase, _)| phase != Phase::Done) {
+                wrong.push(format!("job {key} was forgotten before it was over"));
+            }
+        }
+    }
+}
+
+/// Where each job and array task is.
+fn look(state: &State) -> BTreeMap<JobKey, (Phase, Attempt)> {
+    let mut seen = BTreeMap::new();
+    for record in state.jobs() {
+        for (index, element) in &record.elements {
+            let key = JobKey { job: record.id, index: *index };
+            seen.insert(key, (element.phase, element.attempt));
+        }
+    }
+    seen
+}

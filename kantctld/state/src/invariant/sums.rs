@@ -1,0 +1,114 @@
+//! What must add up: the ledger against the living allocations, the texts against the jobs that
+//! name them. All sums are made anew here. Never trusts a total.
+
+use crate::job::SharePhase;
+use crate::remembered::State;
+use common::blob::BlobHash;
+use common::cpuset::CpuSet;
+use common::id::{AttemptId, GpuIndex, JobKey, NodeName};
+use common::job::Phase;
+use common::resource::Share;
+use common::unit::Bytes;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a share takes, and whether it wants the node whole.
+type Taken<'a> = BTreeMap<(&'a NodeName, AttemptId), (&'a Share, bool)>;
+
+/// Every share that some node still has, by the jobs.
+fn taken(state: &State) -> Taken<'_> {
+    let mut taken = Taken::new();
+    for record in state.jobs() {
+        let exclusive = record.spec.ask.request.exclusive;
+        for (index, element) in &record.elements {
+            let Some(run) = element.run.as_ref().filter(|_| element.phase != Phase::Done) else {
+                continue;
+            };
+            let key = JobKey { job: record.id, index: *index };
+            let id = AttemptId { key, attempt: element.attempt };
+            for (share, phase) in run.allocation.shares().iter().zip(&run.shares) {
+                if *phase < SharePhase::Succeeded {
+                    taken.insert((&share.node, id), (share, exclusive));
+                }
+            }
+        }
+    }
+    taken
+}
+
+pub(super) fn check_ledger(state: &State, wrong: &mut Vec<String>) {
+    let taken = taken(state);
+    let mut seen = BTreeSet::new();
+    for (node, holdings) in state.ledger().nodes() {
+        if state.node(node).is_none() {
+            wrong.push(format!("the ledger knows a node {node} that nobody else knows"));
+        }
+        for (id, held) in holdings.holders() {
+            seen.insert((node, id));
+            let Some((share, exclusive)) = taken.get(&(node, id)) else {
+                wrong.push(format!("{id} holds something on {node} and does not live there"));
+                continue;
+            };
+            let gpus: BTreeSet<GpuIndex> = share.gpus.iter().copied().collect();
+            let same = held.cpus == share.cpus && held.memory == share.memory && held.gpus == gpus;
+            if !same || held.exclusive != *exclusive {
+                wrong.push(format!("{id} holds something else on {node} than it was given"));
+            }
+        }
+    }
+    for (node, id) in taken.keys().filter(|place| !seen.contains(*place)) {
+        wrong.push(format!("{id} lives on {node} and holds nothing there"));
+    }
+    check_nodes(state, &taken, wrong);
+}
+
+/// On each node nothing is held twice, and the ledger's totals are the sums.
+fn check_nodes(state: &State, taken: &Taken<'_>, wrong: &mut Vec<String>) {
+    let mut nodes: BTreeMap<&NodeName, Vec<(AttemptId, &Share, bool)>> = BTreeMap::new();
+    for ((node, id), (share, exclusive)) in taken {
+        nodes.entry(node).or_default().push((*id, share, *exclusive));
+    }
+    for (node, holders) in nodes {
+        let (mut cpus, mut gpus, mut memory) = (CpuSet::new(), BTreeSet::new(), Bytes::ZERO);
+        for (id, share, exclusive) in &holders {
+            if cpus.intersects(&share.cpus) {
+                wrong.push(format!("{id} holds CPUs of {node} that are held already"));
+            }
+            cpus = cpus.union(&share.cpus);
+            for gpu in &share.gpus {
+                if !gpus.insert(*gpu) {
+                    wrong.push(format!("{id} holds GPU {gpu} of {node}, which is held already"));
+                }
+            }
+            memory += share.memory;
+            if *exclusive && holders.len() > 1 {
+                wrong.push(format!("{id} wanted {node} for itself and has company"));
+            }
+        }
+        let on = state.ledger().on(node);
+        let sums = on.map(|held| (held.cpus(), held.memory(), held.gpus()));
+        if sums != Some((&cpus, memory, &gpus)) {
+            wrong.push(format!("the totals of {node} are not the sums"));
+        }
+    }
+}
+
+pub(super) fn check_blobs(state: &State, wrong: &mut Vec<String>) {
+    let mut named: BTreeMap<BlobHash, u32> = BTreeMap::new();
+    for record in state.jobs() {
+        for hash in [record.spec.script, record.spec.environment] {
+            *named.entry(hash).or_insert(0) += 1;
+        }
+    }
+    let kept: BTreeMap<BlobHash, u32> = state.blobs().uses().map(|(h, n)| (*h, n)).collect();
+    for (hash, uses) in &named {
+        if kept.get(hash) != Some(uses) {
+            wrong.push(format!("text {hash} is named {uses} times, kept {:?}", kept.get(hash)));
+        }
+        if state.blobs().get(hash).is_none_or(|text| BlobHash::of(text) != *hash) {
+            wrong.push(format!("text {hash} is another text"));
+        }
+    }
+    for hash in kept.keys().filter(|hash| !named.contains_key(hash)) {
+        wrong.push(format!("text {hash} is kept for nobody"));
+    }
+}

@@ -1,0 +1,194 @@
+//! What the state keeps of a job: one record for each submission, with one element for the job, or
+//! one for each task of an array. A waiting element is a few dozen bytes.
+//! Never moves a job by itself: `life` does, and only along `common::job::state::TRANSITIONS`.
+
+use crate::story::StoryLine;
+use common::id::{ArrayIndex, Attempt, AttemptId, JobId, JobKey, NodeName};
+use common::job::state::Change;
+use common::job::{EndCause, ExitStatus, Outcome, Phase, Spec, Usage};
+use common::resource::Allocation;
+use common::time::Time;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// One submission.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Its id.
+    pub id: JobId,
+    /// What all its elements share.
+    pub spec: Spec,
+    /// When it was accepted.
+    pub submitted_at: Time,
+    /// The job itself under `None`, or the tasks of the array. Never empty.
+    pub elements: BTreeMap<Option<ArrayIndex>, Element>,
+}
+
+/// A job, or one task of an array.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Element {
+    /// Where it is.
+    pub phase: Phase,
+    /// May not start, by wish of its user or an operator.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub held: bool,
+    /// How often it was started.
+    pub attempt: Attempt,
+    /// The current attempt, or the last one of an element that is Done. Never of a waiting one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<Box<Run>>,
+    /// How it ended, once Done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+    /// When it became Done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub done_at: Option<Time>,
+    /// What happened to it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub story: Vec<StoryLine>,
+}
+
+/// One attempt of an element.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// What it was given. Stays whole for the record, also when nodes have let go.
+    pub allocation: Arc<Allocation>,
+    /// How far each share is, in the allocation's order. Emptied once Done.
+    pub shares: Vec<SharePhase>,
+    /// When it was given its allocation.
+    pub allocated_at: Time,
+    /// When it began to run.
+    #[serde(default)]
+    pub running_at: Option<Time>,
+    /// How it ends, once that is decided.
+    #[serde(default)]
+    pub end: Option<End>,
+    /// What its ended shares used: CPU time summed, the highest memory peak of a node.
+    #[serde(default)]
+    pub usage: Usage,
+}
+
+/// How far a node's share of an attempt is. Only ever moves down this list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum SharePhase {
+    /// The node has not said that it knows of it.
+    Unreported,
+    /// The node makes ready.
+    Preparing,
+    /// The node waits for the word to run.
+    Ready,
+    /// Its processes run, or the node holds it for a process elsewhere.
+    Running,
+    /// The node let go of it, after its processes exited by themselves with success.
+    Succeeded,
+    /// The node let go of it, after any other end.
+    Failed,
+}
+
+/// How an attempt ends.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct End {
+    /// How.
+    pub outcome: Outcome,
+    /// As a new attempt, it goes back to its queue.
+    pub requeue: bool,
+    /// When that was decided.
+    pub decided_at: Time,
+    /// Somebody asked for it (cancel, requeue); else it ended by itself.
+    pub asked: bool,
+    /// How the deciding share exited. `None` if no process of it did.
+    pub exit: Option<ExitStatus>,
+    /// For people, from the deciding node.
+    pub message: Option<String>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks for this shape
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+impl Record {
+    /// The key of one of its elements.
+    #[must_use]
+    pub const fn key(&self, index: Option<ArrayIndex>) -> JobKey {
+        JobKey { job: self.id, index }
+    }
+}
+
+impl Element {
+    /// A fresh element.
+    #[must_use]
+    pub const fn new(held: bool) -> Self {
+        Self {
+            phase: Phase::Pending,
+            held,
+            attempt: Attempt(0),
+            run: None,
+            outcome: None,
+            done_at: None,
+            story: Vec::new(),
+        }
+    }
+
+    /// Its current (or, once Done, last) attempt.
+    #[must_use]
+    pub const fn attempt_id(&self, key: JobKey) -> AttemptId {
+        AttemptId { key, attempt: self.attempt }
+    }
+
+    /// The attempt its next start will be.
+    #[must_use]
+    pub const fn next_attempt(&self) -> Attempt {
+        Attempt(self.attempt.0.saturating_add(1))
+    }
+
+    /// Moves along the table of transitions. False, and nothing changes, if it does not allow that.
+    #[must_use]
+    pub(crate) fn follow(&mut self, change: Change) -> bool {
+        match self.phase.after(change) {
+            Some(phase) => {
+                self.phase = phase;
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+impl Run {
+    /// A fresh attempt.
+    #[must_use]
+    pub(crate) fn new(allocation: Arc<Allocation>, now: Time) -> Self {
+        let shares = vec![SharePhase::Unreported; allocation.shares().len()];
+        let (running_at, end, usage) = (None, None, Usage::default());
+        Self { allocation, shares, allocated_at: now, running_at, end, usage }
+    }
+
+    /// The place of a node in the allocation: its rank.
+    #[must_use]
+    pub fn rank(&self, node: &NodeName) -> Option<usize> {
+        self.allocation.shares().iter().position(|s| s.node == *node)
+    }
+
+    /// The nodes that have not let go of it, in rank order.
+    #[must_use]
+    pub fn holding(&self) -> Vec<NodeName> {
+        let shares = self.allocation.shares().iter().zip(&self.shares);
+        shares.filter(|(_, phase)| !phase.is_over()).map(|(s, _)| s.node.clone()).collect()
+    }
+}
+
+impl SharePhase {
+    /// The node has let go of it.
+    #[must_use]
+    pub const fn is_over(self) -> bool {
+        matches!(self, Self::Succeeded | Self::Failed)
+    }
+
+    /// The share's last phase for an end.
+    #[must_use]
+    pub fn ended(cause: EndCause, exit: ExitStatus) -> Self {
+        if cause == EndCause::Exited && exit.is_success() { Self::Succeeded } else { Self::Failed }
+    }
+}

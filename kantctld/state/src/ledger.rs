@@ -1,0 +1,190 @@
+//! The ledger: which attempt holds which CPUs, memory and GPUs of which node. The only place that
+//! writes this down, and the last word on whether something is free: what does not fit is refused,
+//! whoever decided it. Never decides who should hold what.
+//!
+//! What is held stays held when a node's inventory shrinks under it; only new takings are measured
+//! against the inventory there is now.
+
+use common::cpuset::CpuSet;
+use common::id::{Attempt, AttemptId, GpuIndex, NodeName};
+use common::job::Phase;
+use common::node::Inventory;
+use common::resource::Share;
+use common::unit::Bytes;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Who holds what. Nodes where nothing is held are not named.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Ledger {
+    nodes: BTreeMap<NodeName, Holdings>,
+}
+
+/// What is held on one node.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Holdings {
+    holders: BTreeMap<AttemptId, Held>,
+    cpus: CpuSet,
+    memory: Bytes,
+    gpus: BTreeSet<GpuIndex>,
+}
+
+/// What one attempt holds on one node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    /// Exactly these CPUs.
+    pub cpus: CpuSet,
+    /// So much memory.
+    pub memory: Bytes,
+    /// Exactly these GPUs.
+    pub gpus: BTreeSet<GpuIndex>,
+    /// Nothing else may run beside it.
+    pub exclusive: bool,
+}
+
+/// Why a start of a round could not be carried out. The next round decides anew.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+pub enum StartRefusal {
+    /// No such job.
+    #[error("there is no such job")]
+    UnknownJob,
+    /// It does not wait any more.
+    #[error("it is {0}")]
+    NotPending(Phase),
+    /// The round thought of another attempt.
+    #[error("its next attempt is {next}")]
+    OtherAttempt {
+        /// Its next attempt.
+        next: Attempt,
+    },
+    /// Held meanwhile.
+    #[error("it is held")]
+    Held,
+    /// No such node.
+    #[error("there is no node {0}")]
+    UnknownNode(NodeName),
+    /// Drained or out of contact meanwhile.
+    #[error("node {0} takes no new jobs now")]
+    NodeUnusable(NodeName),
+    /// More, or other things, than the node has.
+    #[error("node {0} does not have all of that")]
+    NotThere(NodeName),
+    /// Taken by somebody else.
+    #[error("some of that is taken on node {0}")]
+    Taken(NodeName),
+    /// The node is wanted whole, or another job has it whole.
+    #[error("node {0} cannot be shared")]
+    NotShared(NodeName),
+    /// A share without a CPU or with a GPU twice.
+    #[error("the share on node {0} makes no sense")]
+    Malformed(NodeName),
+}
+
+impl Ledger {
+    /// What is held on a node; `None`: nothing.
+    #[must_use]
+    pub fn on(&self, node: &NodeName) -> Option<&Holdings> {
+        self.nodes.get(node)
+    }
+
+    /// Every node where something is held.
+    pub fn nodes(&self) -> impl Iterator<Item = (&NodeName, &Holdings)> {
+        self.nodes.iter()
+    }
+
+    /// The attempts that hold something on a node.
+    pub fn holders(&self, node: &NodeName) -> impl Iterator<Item = AttemptId> + '_ {
+        self.on(node).into_iter().flat_map(|h| h.holders.keys().copied())
+    }
+
+    /// Could this share be taken now?
+    ///
+    /// # Errors
+    /// What is in the way.
+    pub fn check(
+        &self,
+        share: &Share,
+        exclusive: bool,
+        inventory: &Inventory,
+    ) -> Result<(), StartRefusal> {
+        let node = || share.node.clone();
+        let gpus: BTreeSet<GpuIndex> = share.gpus.iter().copied().collect();
+        if share.cpus.is_empty() || share.tasks.0 == 0 || gpus.len() != share.gpus.len() {
+            return Err(StartRefusal::Malformed(node()));
+        }
+        let has_gpu = |index: &GpuIndex| inventory.gpus.iter().any(|gpu| gpu.index == *index);
+        if !share.cpus.is_subset(&inventory.cpus) || !gpus.iter().all(has_gpu) {
+            return Err(StartRefusal::NotThere(node()));
+        }
+        if share.memory > inventory.memory {
+            return Err(StartRefusal::NotThere(node()));
+        }
+        let Some(held) = self.on(&share.node) else { return Ok(()) };
+        if exclusive || held.is_exclusive() {
+            return Err(StartRefusal::NotShared(node()));
+        }
+        let fits_memory = held.memory + share.memory <= inventory.memory;
+        if held.cpus.intersects(&share.cpus) || !held.gpus.is_disjoint(&gpus) || !fits_memory {
+            return Err(StartRefusal::Taken(node()));
+        }
+        Ok(())
+    }
+
+    /// Writes a share down that was checked.
+    pub(crate) fn take(&mut self, id: AttemptId, share: &Share, exclusive: bool) {
+        let gpus = share.gpus.iter().copied().collect();
+        let held = Held { cpus: share.cpus.clone(), memory: share.memory, gpus, exclusive };
+        let holdings = self.nodes.entry(share.node.clone()).or_default();
+        holdings.holders.insert(id, held);
+        holdings.sum();
+    }
+
+    /// Frees what an attempt holds on a node.
+    pub(crate) fn free(&mut self, id: AttemptId, node: &NodeName) {
+        let Some(holdings) = self.nodes.get_mut(node) else { return };
+        holdings.holders.remove(&id);
+        if holdings.holders.is_empty() {
+            self.nodes.remove(node);
+        } else {
+            holdings.sum();
+        }
+    }
+}
+
+impl Holdings {
+    /// Who holds what.
+    pub fn holders(&self) -> impl Iterator<Item = (AttemptId, &Held)> {
+        self.holders.iter().map(|(id, held)| (*id, held))
+    }
+
+    /// All CPUs held.
+    #[must_use]
+    pub const fn cpus(&self) -> &CpuSet {
+        &self.cpus
+    }
+
+    /// All memory held.
+    #[must_use]
+    pub const fn memory(&self) -> Bytes {
+        self.memory
+    }
+
+    /// All GPUs held.
+    #[must_use]
+    pub const fn gpus(&self) -> &BTreeSet<GpuIndex> {
+        &self.gpus
+    }
+
+    /// Does an attempt have the node for itself?
+    #[must_use]
+    pub fn is_exclusive(&self) -> bool {
+        self.holders.values().any(|held| held.exclusive)
+    }
+
+    fn sum(&mut self) {
+        let none = CpuSet::new();
+        self.cpus = self.holders.values().fold(none, |sum, held| sum.union(&held.cpus));
+        self.memory = self.holders.values().map(|held| held.memory).sum();
+        self.gpus = self.holders.values().flat_map(|held| held.gpus.iter().copied()).collect();
+    }
+}

@@ -1,0 +1,53 @@
+//! What the state keeps of a node. Never what runs there; that is the ledger's.
+
+use common::id::NodeName;
+use common::node::{Contact, Drain, Inventory, NodeStatus};
+use common::unit::{Cpus, Gpus};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// A node that once registered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NodeRecord {
+    /// Its name.
+    pub name: NodeName,
+    /// Which installation of kantd it is; tells two machines with one name apart.
+    pub identity: String,
+    /// Where other nodes reach it.
+    pub address: String,
+    /// kantd's version.
+    pub version: String,
+    /// What it has, by its last Hello.
+    pub inventory: Arc<Inventory>,
+    /// Whether it is heard from.
+    pub contact: Contact,
+    /// No new jobs, by an operator's wish. Survives reconnects and replacement.
+    pub drain: Option<Drain>,
+}
+
+impl NodeRecord {
+    /// May jobs start here now?
+    #[must_use]
+    pub fn is_usable(&self) -> bool {
+        self.contact == Contact::Connected && self.drain.is_none()
+    }
+
+    /// Its state in Slurm's words, given what is in use.
+    #[must_use]
+    pub fn status(&self, cpus_used: Cpus, gpus_used: Gpus) -> NodeStatus {
+        let used = cpus_used.0 > 0 || gpus_used.0 > 0;
+        if self.contact != Contact::Connected {
+            return NodeStatus::Down;
+        }
+        if self.drain.is_some() {
+            return if used { NodeStatus::Draining } else { NodeStatus::Drained };
+        }
+        let gpus = self.inventory.gpu_count();
+        let full = cpus_used >= self.inventory.cpu_count() || (gpus.0 > 0 && gpus_used >= gpus);
+        match (used, full) {
+            (false, _) => NodeStatus::Idle,
+            (true, true) => NodeStatus::Allocated,
+            (true, false) => NodeStatus::Mixed,
+        }
+    }
+}

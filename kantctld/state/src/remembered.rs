@@ -1,0 +1,165 @@
+//! The state itself: everything the cluster remembers. Read by anybody, changed by `apply` alone.
+//! Never holds a handle, a clock, a reason to wait, or anything that follows from the rest (but
+//! for one index, which is not stored).
+
+use crate::blobs::Blobs;
+use crate::command::Settings;
+use crate::event::Event;
+use crate::job::{Element, Record};
+use crate::ledger::Ledger;
+use crate::node::NodeRecord;
+use crate::story;
+use common::id::{ArrayIndex, JobId, JobKey, NodeName, QueueName, RequestKey, Uid};
+use common::job::Phase;
+use common::queue::Queue;
+use common::time::Time;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Everything the cluster remembers. A clone is cheap: what is large is shared until it changes.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct State {
+    pub(crate) now: Time,
+    pub(crate) settings: Option<Settings>,
+    /// The last id given; 0 before the first job.
+    pub(crate) last_job: JobId,
+    pub(crate) jobs: BTreeMap<JobId, Arc<Record>>,
+    pub(crate) requests: BTreeMap<Uid, BTreeMap<RequestKey, KnownRequest>>,
+    pub(crate) nodes: BTreeMap<NodeName, NodeRecord>,
+    pub(crate) ledger: Ledger,
+    pub(crate) blobs: Blobs,
+    /// Every element that is not Done. Follows from `jobs`; see [`State::index`].
+    #[serde(skip)]
+    pub(crate) live: BTreeSet<JobKey>,
+}
+
+/// A request that was answered, so that it is answered the same when it comes again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KnownRequest {
+    /// The job it became.
+    pub job: JobId,
+    /// When.
+    pub at: Time,
+}
+
+impl State {
+    /// The time of the last command; never goes back.
+    #[must_use]
+    pub const fn now(&self) -> Time {
+        self.now
+    }
+
+    /// The settings in force; `None` before the first leader configured them.
+    #[must_use]
+    pub const fn settings(&self) -> Option<&Settings> {
+        self.settings.as_ref()
+    }
+
+    /// The last job id given; 0 before the first job.
+    #[must_use]
+    pub const fn last_job(&self) -> JobId {
+        self.last_job
+    }
+
+    /// All queues.
+    #[must_use]
+    pub fn queues(&self) -> &[Queue] {
+        self.settings.as_ref().map_or(&[], |s| &s.queues)
+    }
+
+    /// A queue by its name.
+    #[must_use]
+    pub fn queue(&self, name: &QueueName) -> Option<&Queue> {
+        self.queues().iter().find(|q| q.name == *name)
+    }
+
+    /// A submission.
+    #[must_use]
+    pub fn job(&self, id: JobId) -> Option<&Record> {
+        self.jobs.get(&id).map(Arc::as_ref)
+    }
+
+    /// A job that is no array, or a task of one.
+    #[must_use]
+    pub fn element(&self, key: JobKey) -> Option<(&Record, &Element)> {
+        let record = self.job(key.job)?;
+        Some((record, record.elements.get(&key.index)?))
+    }
+
+    /// All submissions, by id.
+    pub fn jobs(&self) -> impl Iterator<Item = &Record> {
+        self.jobs.values().map(Arc::as_ref)
+    }
+
+    /// Every job and array task that is not Done, rising.
+    pub fn live(&self) -> impl Iterator<Item = JobKey> + '_ {
+        self.live.iter().copied()
+    }
+
+    /// Is no element of this job alive?
+    #[must_use]
+    pub fn is_all_done(&self, job: JobId) -> bool {
+        let last = JobKey { job, index: Some(ArrayIndex(u32::MAX)) };
+        self.live.range(JobKey::single(job)..=last).next().is_none()
+    }
+
+    /// A node.
+    #[must_use]
+    pub fn node(&self, name: &NodeName) -> Option<&NodeRecord> {
+        self.nodes.get(name)
+    }
+
+    /// All nodes, by name.
+    pub fn nodes(&self) -> impl Iterator<Item = (&NodeName, &NodeRecord)> {
+        self.nodes.iter()
+    }
+
+    /// Who holds what.
+    #[must_use]
+    pub const fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Scripts and environments.
+    #[must_use]
+    pub const fn blobs(&self) -> &Blobs {
+        &self.blobs
+    }
+
+    /// A request that was answered before.
+    #[must_use]
+    pub fn request(&self, uid: Uid, key: &RequestKey) -> Option<&KnownRequest> {
+        self.requests.get(&uid)?.get(key)
+    }
+
+    /// All requests remembered.
+    pub fn requests(&self) -> impl Iterator<Item = (Uid, &RequestKey, &KnownRequest)> {
+        self.requests.iter().flat_map(|(uid, keys)| keys.iter().map(|(k, r)| (*uid, k, r)))
+    }
+
+    pub(crate) fn element_mut(&mut self, key: JobKey) -> Option<&mut Element> {
+        let record = Arc::make_mut(self.jobs.get_mut(&key.job)?);
+        record.elements.get_mut(&key.index)
+    }
+
+    /// Puts an event on record: in the story of its job, and in the answer.
+    pub(crate) fn tell(&mut self, events: &mut Vec<Event>, event: Event) {
+        let now = self.now;
+        if let (Some(key), Some(line)) = (event.key(), event.story())
+            && let Some(element) = self.element_mut(key)
+        {
+            story::add(&mut element.story, now, line);
+        }
+        events.push(event);
+    }
+
+    /// Makes what is not stored.
+    pub(crate) fn index(&mut self) {
+        let elements = self.jobs.values().flat_map(|record| {
+            let alive = record.elements.iter().filter(|(_, e)| e.phase != Phase::Done);
+            alive.map(|(index, _)| record.key(*index))
+        });
+        self.live = elements.collect();
+    }
+}

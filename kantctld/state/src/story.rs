@@ -1,0 +1,126 @@
+//! A job's story: what happened to it, kept with the job, shown by `kantctl show`.
+//! Small on purpose: names of many nodes are folded, and old lines give way to new ones.
+//! Never decides anything; nothing reads a story but people.
+
+use common::id::{Attempt, Uid};
+use common::job::{ExitStatus, Outcome};
+use common::time::Time;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A story keeps its latest lines only: a job requeued for ever must not fill the memory.
+pub const STORY_LINES_MAX: usize = 64;
+
+/// One line of a story.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoryLine {
+    /// When.
+    pub at: Time,
+    /// What.
+    pub what: StoryEvent,
+}
+
+/// What can stand in a story.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StoryEvent {
+    /// It was accepted. Stands in no story; shown from the record's own time.
+    Submitted,
+    /// Somebody holds it.
+    Held(Uid),
+    /// Somebody let it go.
+    Released(Uid),
+    /// It was given nodes.
+    Started {
+        /// Which attempt this is.
+        attempt: Attempt,
+        /// Its nodes, folded: `g[001-064]`.
+        nodes: String,
+    },
+    /// All nodes of its gang are ready.
+    Ready,
+    /// All its nodes run it.
+    Running,
+    /// Its end was decided.
+    Ended {
+        /// How.
+        outcome: Outcome,
+        /// How the deciding node's share exited.
+        exit: Option<ExitStatus>,
+        /// Who asked for it, if somebody did.
+        by: Option<Uid>,
+        /// Will it go back to its queue?
+        requeue: bool,
+    },
+    /// Another end was decided before the first was carried out.
+    EndChanged {
+        /// How now.
+        outcome: Outcome,
+        /// Who asked for it, if somebody did.
+        by: Option<Uid>,
+        /// Will it go back to its queue?
+        requeue: bool,
+    },
+    /// It is over.
+    Done {
+        /// How.
+        outcome: Outcome,
+        /// Who asked for it, if it was cancelled before it started.
+        by: Option<Uid>,
+    },
+    /// It waits again, for another attempt.
+    Requeued {
+        /// The attempt that is behind it.
+        attempt: Attempt,
+    },
+}
+
+fn end(
+    f: &mut fmt::Formatter<'_>,
+    outcome: Outcome,
+    by: Option<Uid>,
+    requeue: bool,
+) -> fmt::Result {
+    match (by, requeue) {
+        (Some(uid), true) => write!(f, "stopped by user {uid}, to be requeued"),
+        (Some(uid), false) => write!(f, "cancelled by user {uid}"),
+        (None, true) => write!(f, "ended as {outcome}, to be requeued"),
+        (None, false) => write!(f, "ended as {outcome}"),
+    }
+}
+
+impl fmt::Display for StoryEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Submitted => write!(f, "submitted"),
+            Self::Held(by) => write!(f, "held by user {by}"),
+            Self::Released(by) => write!(f, "released by user {by}"),
+            Self::Started { attempt, nodes } => write!(f, "attempt {attempt} started on {nodes}"),
+            Self::Ready => write!(f, "all its nodes are ready"),
+            Self::Running => write!(f, "running"),
+            Self::Ended { outcome, exit, by, requeue } => {
+                end(f, *outcome, *by, *requeue)?;
+                match exit {
+                    Some(exit) => write!(f, " (exit {exit})"),
+                    None => Ok(()),
+                }
+            }
+            Self::EndChanged { outcome, by, requeue } => {
+                write!(f, "its end was changed: ")?;
+                end(f, *outcome, *by, *requeue)
+            }
+            Self::Done { outcome, by: None } => write!(f, "done: {outcome}"),
+            Self::Done { outcome, by: Some(by) } => write!(f, "done: {outcome} by user {by}"),
+            Self::Requeued { attempt } => {
+                write!(f, "back in its queue after attempt {attempt}")
+            }
+        }
+    }
+}
+
+/// Adds a line; the oldest gives way when there are too many.
+pub(crate) fn add(story: &mut Vec<StoryLine>, at: Time, what: StoryEvent) {
+    if story.len() >= STORY_LINES_MAX {
+        story.remove(0);
+    }
+    story.push(StoryLine { at, what });
+}

@@ -1,0 +1,246 @@
+//! The state as users see it: the types of the API, filled in. Why a job waits comes from the last
+//! round and is handed in. Never decides who may see what.
+
+mod asked;
+mod explain;
+
+use crate::job::{Element, Record};
+use crate::remembered::State;
+use crate::story::StoryEvent;
+use common::id::{JobId, JobKey, NodeName};
+use common::job::state::slurm_state;
+use common::job::{Outcome, Phase};
+use common::node::Contact;
+use common::reason::WaitReason;
+use common::unit::{Bytes, Cpus, Gpus};
+use common::wire::api::{
+    JobList, JobQuery, JobView, NodeList, NodeView, QueueList, ReasonView, StoryLine,
+};
+use std::collections::BTreeMap;
+
+pub use explain::explain;
+
+/// What the last round said of a waiting job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wait {
+    /// Why it waits; `None` if the round meant to start it.
+    pub reason: Option<WaitReason>,
+    /// Its place among all waiting jobs, from 1.
+    pub position: u32,
+}
+
+/// What the last round said of each waiting job.
+pub type Waits = BTreeMap<JobKey, Wait>;
+
+/// What a round said of each waiting job.
+#[must_use]
+pub fn waits(round: &engine::Round) -> Waits {
+    let mut waits = Waits::new();
+    for (place, key) in (1..).zip(&round.order) {
+        waits.insert(*key, Wait { reason: None, position: place });
+    }
+    for (key, reason) in &round.reasons {
+        if let Some(wait) = waits.get_mut(key) {
+            wait.reason = Some(reason.clone());
+        }
+    }
+    waits
+}
+
+/// How many there are of what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Jobs and array tasks that wait.
+    pub jobs_pending: u32,
+    /// Starting to Completing.
+    pub jobs_running: u32,
+    /// Over, and kept for a while.
+    pub jobs_done: u32,
+    /// Nodes in contact.
+    pub nodes_connected: u32,
+    /// Nodes known.
+    pub nodes: u32,
+}
+
+/// Counts jobs and nodes.
+#[must_use]
+pub fn counts(state: &State) -> Counts {
+    let mut counts = Counts::default();
+    for element in state.jobs().flat_map(|record| record.elements.values()) {
+        match element.phase {
+            Phase::Pending => counts.jobs_pending += 1,
+            Phase::Done => counts.jobs_done += 1,
+            _ => counts.jobs_running += 1,
+        }
+    }
+    for (_, node) in state.nodes() {
+        counts.nodes += 1;
+        counts.nodes_connected += u32::from(node.contact == Contact::Connected);
+    }
+    counts
+}
+
+/// A job or array task, without its story.
+#[must_use]
+pub fn job_view(state: &State, key: JobKey, waits: &Waits) -> Option<JobView> {
+    let (record, element) = state.element(key)?;
+    let run = element.run.as_ref();
+    let end = run.and_then(|run| run.end.as_ref());
+    let allocation = run.map(|run| run.allocation.as_ref().clone());
+    let amounts = match &allocation {
+        Some(allocation) => asked::given(allocation),
+        None => asked::asked(state, record),
+    };
+    let (word, code) = slurm_state(element.phase, element.outcome);
+    let waiting = waits.get(&key).filter(|_| element.phase == Phase::Pending);
+    Some(JobView {
+        key,
+        owner: record.spec.owner.clone(),
+        ask: record.spec.ask.clone(),
+        phase: element.phase,
+        outcome: element.outcome,
+        state: word.to_owned(),
+        state_code: code.to_owned(),
+        held: element.held,
+        reason: (element.phase == Phase::Pending).then(|| reason(element, waiting)),
+        position: waiting.map(|wait| wait.position),
+        attempt: element.attempt.0,
+        submitted_at: record.submitted_at,
+        started_at: run.and_then(|run| run.running_at),
+        ended_at: element.done_at,
+        allocation,
+        cpus: amounts.cpus,
+        memory: amounts.memory,
+        gpus: amounts.gpus,
+        exit: end.and_then(|end| end.exit),
+        usage: run.filter(|_| element.phase == Phase::Done).map(|run| run.usage),
+        message: end.and_then(|end| end.message.clone()),
+        story: Vec::new(),
+    })
+}
+
+/// Held is known at once; everything else is the last round's word.
+fn reason(element: &Element, waiting: Option<&Wait>) -> ReasonView {
+    let told = waiting.and_then(|wait| wait.reason.clone());
+    let reason = match (element.held, told) {
+        (true, _) => WaitReason::Held,
+        (false, None | Some(WaitReason::Held)) => WaitReason::NotConsidered,
+        (false, Some(reason)) => reason,
+    };
+    ReasonView { code: reason.code().to_owned(), sentence: reason.to_string(), detail: reason }
+}
+
+/// The jobs a query asks for: running ones, then waiting ones in order, then finished ones, latest
+/// first.
+#[must_use]
+pub fn job_list(state: &State, query: &JobQuery, waits: &Waits) -> JobList {
+    let mut keys: Vec<(_, JobKey)> = Vec::new();
+    for record in state.jobs().filter(|record| matches_record(record, query)) {
+        for (index, element) in &record.elements {
+            if (query.all || element.phase != Phase::Done) && matches_node(element, query) {
+                let key = record.key(*index);
+                keys.push((rank(element, waits.get(&key)), key));
+            }
+        }
+    }
+    keys.sort_unstable();
+    let jobs = keys.into_iter().filter_map(|(_, key)| job_view(state, key, waits)).collect();
+    JobList { jobs, as_of: state.now() }
+}
+
+/// Where an element stands in a list: its group, then its place in it.
+fn rank(element: &Element, wait: Option<&Wait>) -> (u8, u64) {
+    match element.phase {
+        Phase::Pending => (1, wait.map_or(u64::MAX, |wait| u64::from(wait.position))),
+        Phase::Done => (2, u64::MAX - element.done_at.map_or(0, |at| at.0)),
+        _ => (0, 0),
+    }
+}
+
+fn matches_record(record: &Record, query: &JobQuery) -> bool {
+    let owner = &record.spec.owner;
+    let user = |user: &String| *user == owner.name || *user == owner.uid.to_string();
+    let queue = |queue| record.spec.ask.queue.as_ref() == Some(queue);
+    query.user.as_ref().is_none_or(user) && query.queue.as_ref().is_none_or(queue)
+}
+
+fn matches_node(element: &Element, query: &JobQuery) -> bool {
+    query.node.as_ref().is_none_or(|node| {
+        element.run.as_ref().is_some_and(|run| run.allocation.on(node).is_some())
+    })
+}
+
+/// A job with its story; of an array without an index, all tasks. `None`: there is no such job.
+#[must_use]
+pub fn job_detail(state: &State, key: JobKey, waits: &Waits) -> Option<JobList> {
+    let record = state.job(key.job)?;
+    let indices: Vec<_> = match record.elements.contains_key(&key.index) {
+        true => vec![key.index],
+        false if key.index.is_none() => record.elements.keys().copied().collect(),
+        false => return None,
+    };
+    let view = |index| {
+        let key = record.key(index);
+        Some(JobView {
+            story: story(record, record.elements.get(&index)?),
+            ..job_view(state, key, waits)?
+        })
+    };
+    Some(JobList { jobs: indices.into_iter().filter_map(view).collect(), as_of: state.now() })
+}
+
+fn story(record: &Record, element: &Element) -> Vec<StoryLine> {
+    let submitted = StoryLine { at: record.submitted_at, text: StoryEvent::Submitted.to_string() };
+    let lines = element.story.iter().map(|l| StoryLine { at: l.at, text: l.what.to_string() });
+    std::iter::once(submitted).chain(lines).collect()
+}
+
+/// A job's script. `None`: there is no such job.
+#[must_use]
+pub fn script(state: &State, job: JobId) -> Option<&str> {
+    let text = state.blobs().get(&state.job(job)?.spec.script)?;
+    std::str::from_utf8(text).ok()
+}
+
+/// A node. `None`: there is none of that name.
+#[must_use]
+pub fn node_view(state: &State, name: &NodeName) -> Option<NodeView> {
+    let node = state.node(name)?;
+    let held = state.ledger().on(name);
+    let cpus_used = Cpus(held.map_or(0, |held| held.cpus().len()));
+    let gpus_used = held.map_or(0, |held| held.gpus().len());
+    let gpus_used = Gpus(u32::try_from(gpus_used).unwrap_or(u32::MAX));
+    Some(NodeView {
+        name: name.clone(),
+        status: node.status(cpus_used, gpus_used),
+        contact: node.contact,
+        drain: node.drain.clone(),
+        inventory: node.inventory.as_ref().clone(),
+        cpus_used,
+        memory_used: held.map_or(Bytes::ZERO, |held| held.memory()),
+        gpus_used,
+        jobs: state.ledger().holders(name).map(|id| id.key).collect(),
+        address: node.address.clone(),
+        version: node.version.clone(),
+    })
+}
+
+/// All nodes, by name.
+#[must_use]
+pub fn node_list(state: &State) -> NodeList {
+    let nodes = state.nodes().filter_map(|(name, _)| node_view(state, name)).collect();
+    NodeList { nodes, as_of: state.now() }
+}
+
+/// All queues, by priority, highest first.
+#[must_use]
+pub fn queue_list(state: &State) -> QueueList {
+    let mut queues = state.queues().to_vec();
+    queues.sort_by(|a, b| b.priority.cmp(&a.priority).then_with(|| a.name.cmp(&b.name)));
+    QueueList { queues }
+}
+
+/// How a job ended or stands, in one word for a sentence.
+fn standing(phase: Phase, outcome: Option<Outcome>) -> String {
+    outcome.map_or_else(|| phase.to_string(), |outcome| outcome.to_string())
+}

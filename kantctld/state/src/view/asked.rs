@@ -1,0 +1,42 @@
+//! A job's amounts over all its nodes: as given, or while it waits as asked. Never rounds up to
+//! cores or counts nodes that nobody named: the engine does that when it places the job.
+
+use crate::job::Record;
+use crate::remembered::State;
+use common::resource::{Allocation, GpuRequest, MemoryRequest};
+use common::unit::{Bytes, Cpus, Gpus};
+
+/// Amounts over all nodes.
+pub(super) struct Amounts {
+    pub(super) cpus: Cpus,
+    pub(super) memory: Bytes,
+    pub(super) gpus: Gpus,
+}
+
+pub(super) fn given(allocation: &Allocation) -> Amounts {
+    let memory = allocation.shares().iter().map(|share| share.memory).sum();
+    Amounts { cpus: allocation.cpus(), memory, gpus: allocation.gpus() }
+}
+
+pub(super) fn asked(state: &State, record: &Record) -> Amounts {
+    let ask = &record.spec.ask;
+    let request = &ask.request;
+    let nodes = request.nodes.map_or(1, |nodes| nodes.0);
+    let cpus = request.cpus_per_task.times(request.tasks.0);
+    let gpus = match request.gpus {
+        None => Gpus::ZERO,
+        Some(GpuRequest::PerNode(gpus)) => gpus.times(nodes),
+        Some(GpuRequest::PerTask(gpus)) => gpus.times(request.tasks.0),
+        Some(GpuRequest::Total(gpus)) => gpus,
+    };
+    let memory = match request.memory {
+        Some(MemoryRequest::PerNode(memory)) => memory.times(nodes),
+        Some(MemoryRequest::PerCpu(memory)) => memory.times(cpus.0),
+        Some(MemoryRequest::PerGpu(memory)) => memory.times(gpus.0),
+        None => {
+            let queue = ask.queue.as_ref().and_then(|name| state.queue(name));
+            queue.map_or(Bytes::ZERO, |queue| queue.memory_per_cpu.times(cpus.0))
+        }
+    };
+    Amounts { cpus, memory, gpus }
+}
