@@ -1,1 +1,21 @@
-//! real daemons on loopback, attacked
+//! Real daemons on loopback: a cluster in a directory of its own, started, killed and looked at
+//! through kantctl as its users would. For tests, the demo and the benchmark.
+//!
+//! It never reaches into the daemons' code, never leaves a process behind (what it started it ends,
+//! by pid), and never listens beyond loopback.
+
+mod binaries;
+mod cluster;
+mod daemon;
+mod kantctl;
+mod machine;
+mod person;
+mod wait;
+
+pub use binaries::Binaries;
+pub use cluster::{Cluster, ClusterOptions};
+pub use daemon::Daemon;
+pub use kantctl::{Answer, Kantctl};
+pub use machine::Machine;
+pub use person::Person;
+pub use wait::{DEADLINE, wait_for};

@@ -1,0 +1,65 @@
+//! Finds the programs under test, building them first. Never takes an installed one.
+
+use anyhow::{Context as _, ensure};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The built programs.
+#[derive(Debug, Clone)]
+pub struct Binaries {
+    /// The controller.
+    pub kantctld: PathBuf,
+    /// The node daemon.
+    pub kantd: PathBuf,
+    /// The command line.
+    pub kantctl: PathBuf,
+    /// The stand-in for NVML.
+    pub nvml: PathBuf,
+}
+
+impl Binaries {
+    /// Builds what changed, in the profile this program was built in.
+    ///
+    /// # Errors
+    /// When cargo fails, with its last words on standard error.
+    pub fn build() -> anyhow::Result<Self> {
+        let target = target_dir()?;
+        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        cargo.args(["build", "--quiet", "-p", "kantctld", "-p", "kantd", "-p", "kantctl"]);
+        cargo.args(["-p", "nvml-standin"]);
+        if target.ends_with("release") {
+            cargo.arg("--release");
+        }
+        if let Some(dir) = target.parent() {
+            cargo.arg("--target-dir").arg(dir);
+        }
+        cargo.current_dir(workspace()).stdin(Stdio::null()).stdout(Stdio::null());
+        let status = cargo.status().context("failed to run cargo")?;
+        ensure!(status.success(), "failed to build the daemons: cargo ended with {status}");
+        let program = |name: &str| -> anyhow::Result<PathBuf> {
+            let path = target.join(name);
+            ensure!(path.exists(), "cargo built no {}", path.display());
+            Ok(path)
+        };
+        Ok(Self {
+            kantctld: program("kantctld")?,
+            kantd: program("kantd")?,
+            kantctl: program("kantctl")?,
+            nvml: program("libnvml_standin.so")?,
+        })
+    }
+}
+
+/// The root of this repository.
+#[must_use]
+pub fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// `target/<profile>`: where this program lies, or above its `deps`.
+fn target_dir() -> anyhow::Result<PathBuf> {
+    let program = std::env::current_exe().context("failed to find this program")?;
+    let dir = program.parent().context("this program lies nowhere")?;
+    let deps = dir.ends_with("deps") || dir.ends_with("examples");
+    Ok(if deps { dir.parent().unwrap_or(dir) } else { dir }.to_owned())
+}

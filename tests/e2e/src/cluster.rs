@@ -1,0 +1,359 @@
+//! A cluster in a directory: one controller, some node daemons, all on loopback. Never touches
+//! /etc, /run or /var.
+
+use crate::binaries::{Binaries, workspace};
+use crate::daemon::Daemon;
+use crate::kantctl::Kantctl;
+use crate::machine::Machine;
+use crate::person::Person;
+use crate::wait::wait_for;
+use anyhow::{Context as _, bail};
+use common::config::{CgroupMode, ControllerConfig, NodeConfig};
+use common::node::Contact;
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// How a cluster is to be.
+#[derive(Debug, Clone, Default)]
+pub struct ClusterOptions {
+    /// The nodes, by name.
+    pub nodes: Vec<(&'static str, Machine)>,
+    /// Changes to the controller's configuration.
+    pub controller: Option<fn(&mut ControllerConfig)>,
+    /// Run nodes without cgroups.
+    pub without_cgroups: bool,
+}
+
+/// A cluster that runs.
+pub struct Cluster {
+    dir: PathBuf,
+    /// Removes the directory; none for one that is to stay.
+    _temporary: Option<tempfile::TempDir>,
+    binaries: Binaries,
+    controller: Option<Daemon>,
+    nodes: BTreeMap<String, Option<Daemon>>,
+    machines: BTreeMap<String, Machine>,
+    cgroup_base: String,
+}
+
+impl Cluster {
+    /// Starts a cluster in a temporary directory and waits until its nodes are in contact.
+    ///
+    /// # Errors
+    /// When a daemon does not come up, with its log.
+    pub fn start(options: ClusterOptions) -> anyhow::Result<Self> {
+        let temporary = tempfile::Builder::new().prefix("kant-").tempdir()?;
+        let mut cluster = Self::start_in(temporary.path(), options)?;
+        cluster._temporary = Some(temporary);
+        Ok(cluster)
+    }
+
+    /// Starts a cluster in an empty directory that stays.
+    ///
+    /// # Errors
+    /// As [`Cluster::start`].
+    pub fn start_in(dir: &Path, options: ClusterOptions) -> anyhow::Result<Self> {
+        let binaries = Binaries::build()?;
+        // Others must be able to walk in: jobs run as people who own nothing here but their home.
+        fs::set_permissions(dir, fs::Permissions::from_mode(0o755))?;
+        fs::copy(&binaries.kantctl, dir.join("kantctl"))?;
+        let cgroup_base = format!("kant-test-{}", std::process::id());
+        let mut cluster = Self {
+            dir: dir.to_owned(),
+            _temporary: None,
+            binaries,
+            controller: None,
+            nodes: BTreeMap::new(),
+            machines: BTreeMap::new(),
+            cgroup_base,
+        };
+        cluster.write_controller_config(options.controller)?;
+        cluster.start_controller()?;
+        for (name, machine) in options.nodes {
+            let mode = match options.without_cgroups {
+                true => CgroupMode::Off,
+                false => CgroupMode::Auto,
+            };
+            cluster.add_node(name, machine, mode)?;
+        }
+        cluster.wait_for_nodes()?;
+        Ok(cluster)
+    }
+
+    /// The cluster's directory.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The programs.
+    #[must_use]
+    pub fn binaries(&self) -> &Binaries {
+        &self.binaries
+    }
+
+    /// The group under which a node's jobs have theirs.
+    #[must_use]
+    pub fn cgroup_root(&self, node: &str) -> String {
+        format!("{}-{}-{node}", self.cgroup_base, self.tag())
+    }
+
+    fn tag(&self) -> String {
+        self.dir.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.dir.join(name).display().to_string()
+    }
+
+    fn write_controller_config(
+        &self,
+        change: Option<fn(&mut ControllerConfig)>,
+    ) -> anyhow::Result<()> {
+        // Taken and let go again: the daemon binds it a moment later.
+        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let mut config = ControllerConfig {
+            cluster: "test".to_owned(),
+            state_dir: self.path("state"),
+            socket: self.path("kantctld.sock"),
+            listen: format!("127.0.0.1:{port}"),
+            cluster_key: self.path("cluster.key"),
+            kill_grace_seconds: 1,
+            log: "debug".to_owned(),
+            ..ControllerConfig::default()
+        };
+        if let Some(change) = change {
+            change(&mut config);
+        }
+        fs::write(self.path("kantctld.toml"), toml::to_string(&config)?)?;
+        Ok(())
+    }
+
+    fn controller_config(&self) -> anyhow::Result<ControllerConfig> {
+        let file = self.path("kantctld.toml");
+        Ok(common::config::read(&file, &fs::read_to_string(&file)?)?)
+    }
+
+    /// Starts the controller and waits until it answers.
+    ///
+    /// # Errors
+    /// When it ends instead, with its log.
+    pub fn start_controller(&mut self) -> anyhow::Result<()> {
+        let mut command = Command::new(&self.binaries.kantctld);
+        command.arg("--config").arg(self.path("kantctld.toml"));
+        command.env_remove("RUST_LOG");
+        let mut daemon = Daemon::start(command, Path::new(&self.path("kantctld.log")))?;
+        let kantctl = self.kantctl(Person::me())?;
+        wait_for("the controller", || {
+            if let Some(status) = daemon.ended()? {
+                bail!("kantctld ended with {status}:\n{}", daemon.log());
+            }
+            Ok((kantctl.run(&["status"])?.code == 0).then_some(()))
+        })?;
+        self.controller = Some(daemon);
+        Ok(())
+    }
+
+    /// The controller's process.
+    ///
+    /// # Errors
+    /// When it does not run.
+    pub fn controller(&mut self) -> anyhow::Result<&mut Daemon> {
+        self.controller.as_mut().context("the controller does not run")
+    }
+
+    /// kill -9.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn kill_controller(&mut self) -> anyhow::Result<()> {
+        self.controller.take().map_or(Ok(()), Daemon::kill)
+    }
+
+    /// Writes a node's configuration and starts it.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn add_node(
+        &mut self,
+        name: &str,
+        machine: Machine,
+        cgroup: CgroupMode,
+    ) -> anyhow::Result<()> {
+        let nvml = match machine.gpus {
+            Some(_) => self.binaries.nvml.display().to_string(),
+            // A CPU node, even on a host that has GPUs.
+            None => self.path("no-nvml-here.so"),
+        };
+        let config = NodeConfig {
+            name: name.to_owned(),
+            address: "127.0.0.1".to_owned(),
+            controllers: vec![self.controller_config()?.listen],
+            cluster_key: self.path("cluster.key"),
+            spool_dir: self.path(&format!("spool-{name}")),
+            socket: self.path(&format!("kantd-{name}.sock")),
+            cpus: machine.cpus.clone().unwrap_or_default(),
+            cgroup,
+            cgroup_root: self.cgroup_root(name),
+            nvml_library: nvml,
+            log: "debug".to_owned(),
+            ..NodeConfig::default()
+        };
+        fs::write(self.path(&format!("kantd-{name}.toml")), toml::to_string(&config)?)?;
+        if let Some(gpus) = machine.gpus {
+            self.write_machine(name, gpus)?;
+        }
+        self.machines.insert(name.to_owned(), machine);
+        self.start_node(name)
+    }
+
+    /// A machine file of the node's own, so that GPUs of two nodes have different uuids.
+    fn write_machine(&self, node: &str, machine: &str) -> anyhow::Result<()> {
+        let source = workspace().join(format!("tests/nvml-standin/machines/{machine}.toml"));
+        let text = fs::read_to_string(&source)
+            .with_context(|| format!("failed to read {}", source.display()))?;
+        let mut table: toml::Table = toml::from_str(&text)?;
+        table.insert("name".to_owned(), toml::Value::String(format!("{machine}-{node}")));
+        fs::write(self.path(&format!("machine-{node}.toml")), toml::to_string(&table)?)?;
+        Ok(())
+    }
+
+    /// Starts a node's daemon again.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn start_node(&mut self, name: &str) -> anyhow::Result<()> {
+        let mut command = Command::new(&self.binaries.kantd);
+        command.arg("--config").arg(self.path(&format!("kantd-{name}.toml")));
+        command.env_remove("RUST_LOG");
+        if self.machines.get(name).is_some_and(|machine| machine.gpus.is_some()) {
+            command.env("KANT_NVML_STANDIN", self.path(&format!("machine-{name}.toml")));
+        }
+        let log = self.path(&format!("kantd-{name}.log"));
+        let daemon = Daemon::start(command, Path::new(&log))?;
+        self.nodes.insert(name.to_owned(), Some(daemon));
+        Ok(())
+    }
+
+    /// A node's daemon.
+    ///
+    /// # Errors
+    /// When it does not run.
+    pub fn node(&mut self, name: &str) -> anyhow::Result<&mut Daemon> {
+        let daemon = self.nodes.get_mut(name).and_then(Option::as_mut);
+        daemon.with_context(|| format!("kantd of {name} does not run"))
+    }
+
+    /// kill -9 of a node's daemon; its jobs go on.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn kill_node(&mut self, name: &str) -> anyhow::Result<()> {
+        self.nodes.get_mut(name).and_then(Option::take).map_or(Ok(()), Daemon::kill)
+    }
+
+    /// Waits until the controller hears from every node whose daemon runs.
+    ///
+    /// # Errors
+    /// When one does not come, with its log.
+    pub fn wait_for_nodes(&mut self) -> anyhow::Result<()> {
+        let kantctl = self.kantctl(Person::me())?;
+        let nodes = &mut self.nodes;
+        wait_for("the nodes", || {
+            for (name, daemon) in nodes.iter_mut() {
+                let Some(daemon) = daemon else { continue };
+                if let Some(status) = daemon.ended()? {
+                    bail!("kantd of {name} ended with {status}:\n{}", daemon.log());
+                }
+            }
+            let list = kantctl.nodes()?;
+            let connected = |name: &String| {
+                list.nodes
+                    .iter()
+                    .any(|n| n.name.as_str() == name && n.contact == Contact::Connected)
+            };
+            let running = nodes.iter().filter(|(_, daemon)| daemon.is_some());
+            Ok(running.map(|(name, _)| name).all(connected).then_some(()))
+        })
+    }
+
+    /// kantctl on the controller's socket for a person, who gets a home directory here.
+    ///
+    /// # Errors
+    /// When the directory cannot be made.
+    pub fn kantctl(&self, person: Person) -> anyhow::Result<Kantctl> {
+        let dir = self.dir.join(format!("home-{}", person.uid));
+        fs::create_dir_all(&dir)?;
+        person.own(&dir)?;
+        Ok(Kantctl {
+            program: self.dir.join("kantctl"),
+            socket: self.dir.join("kantctld.sock"),
+            person,
+            dir,
+        })
+    }
+
+    /// A node's local socket.
+    #[must_use]
+    pub fn node_socket(&self, node: &str) -> PathBuf {
+        self.dir.join(format!("kantd-{node}.sock"))
+    }
+
+    /// Lets everything run on when this value goes.
+    pub fn keep(&mut self) {
+        self.controller.iter_mut().for_each(Daemon::keep);
+        self.nodes.values_mut().flatten().for_each(Daemon::keep);
+    }
+
+    /// The processes of the daemons.
+    #[must_use]
+    pub fn pids(&self) -> Vec<u32> {
+        let nodes = self.nodes.values().flatten();
+        self.controller.iter().chain(nodes).map(Daemon::pid).collect()
+    }
+
+    /// Ends what still runs: jobs first, so that no supervisor stays behind, then the daemons.
+    fn wind_down(&mut self) -> anyhow::Result<()> {
+        if self.controller.is_none() || self.nodes.values().any(Option::is_none) {
+            return Ok(());
+        }
+        let kantctl = self.kantctl(Person::me())?;
+        let list: common::wire::api::JobList = kantctl.json(&["queue"])?;
+        for job in &list.jobs {
+            // It may have ended meanwhile.
+            let _ = kantctl.run(&["cancel", &job.key.to_string()]);
+        }
+        wait_for("the end of all jobs", || {
+            let list: common::wire::api::JobList = kantctl.json(&["queue"])?;
+            Ok(list.jobs.is_empty().then_some(()))
+        })
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        let kept = self._temporary.is_none();
+        if !kept && let Err(error) = self.wind_down() {
+            eprintln!("failed to wind the test cluster down: {error:#}");
+        }
+        if std::thread::panicking() {
+            for (name, daemon) in &self.nodes {
+                if let Some(daemon) = daemon {
+                    eprintln!("--- kantd {name} ---\n{}", tail(&daemon.log()));
+                }
+            }
+            if let Some(daemon) = &self.controller {
+                eprintln!("--- kantctld ---\n{}", tail(&daemon.log()));
+            }
+        }
+    }
+}
+
+fn tail(log: &str) -> String {
+    let lines: Vec<&str> = log.lines().collect();
+    lines[lines.len().saturating_sub(60)..].join("\n")
+}

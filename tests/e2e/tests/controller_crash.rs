@@ -1,0 +1,118 @@
+//! kill -9 of the controller at random moments: no acknowledged job is lost, each runs exactly
+//! once, running jobs do not notice.
+
+use anyhow::Context as _;
+use common::job::Outcome;
+use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+const ROUNDS: u32 = 20;
+const JOBS: usize = 500;
+const CLIENTS: usize = 2;
+
+/// Each job adds a line to a file of its own; a job that ran twice would have two.
+const SCRIPT: &str = "#!/bin/sh\necho ran >> ran/$SLURM_JOB_ID\n";
+
+#[test]
+fn kill_minus_nine_loses_no_acknowledged_job_and_runs_none_twice() -> anyhow::Result<()> {
+    let nodes = vec![("n1", Machine::cpu()), ("n2", Machine::cpu())];
+    let mut cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let ran = kantctl.dir().join("ran");
+    std::fs::create_dir(&ran)?;
+    Person::plain().own(&ran)?;
+
+    let long = kantctl.submit(&["-o", "long.out"], &long_script())?;
+    e2e::wait_for("the long job to run", || Ok(kantctl.job(&long)?.started_at.map(|_| ())))?;
+
+    let seed = fastrand::u64(..);
+    eprintln!("seed {seed}");
+    let random = Mutex::new(fastrand::Rng::with_seed(seed));
+    let acknowledged = Mutex::new(Vec::new());
+    let failed = Mutex::new(Vec::new());
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| -> anyhow::Result<()> {
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|_| scope.spawn(|| submit_many(&kantctl, JOBS / CLIENTS, &acknowledged, &failed)))
+            .collect();
+        let watcher = scope.spawn(|| {
+            clients.into_iter().for_each(|client| drop(client.join()));
+            done.store(true, Ordering::SeqCst);
+        });
+        for round in 0..ROUNDS {
+            if done.load(Ordering::SeqCst) {
+                eprintln!("all submitted after {round} kills; the rest hit running jobs");
+            }
+            // Not a wait for anything: the random moment of the blow.
+            let pause = random.lock().map_or(200, |mut r| r.u64(50..900));
+            std::thread::sleep(Duration::from_millis(pause));
+            cluster.kill_controller()?;
+            cluster.start_controller()?;
+        }
+        watcher.join().ok().context("a client panicked")
+    })?;
+
+    let acknowledged = acknowledged.into_inner().unwrap_or_default();
+    let failed = failed.into_inner().unwrap_or_default();
+    assert!(failed.is_empty(), "submits gave up: {failed:?}");
+    assert_eq!(acknowledged.len(), JOBS);
+    check_all_ran_once(&kantctl, &acknowledged)?;
+    std::fs::write(kantctl.dir().join("stop"), "")?;
+    let job = kantctl.finished(&long)?;
+    assert_eq!((job.outcome, job.attempt), (Some(Outcome::Completed), 1));
+    assert_eq!(std::fs::read_to_string(kantctl.dir().join("long.out"))?, "begin\nend\n");
+    Ok(())
+}
+
+/// Runs until a file appears; a second start would write a second `begin`.
+fn long_script() -> String {
+    "#!/bin/sh\necho begin\nwhile [ ! -e stop ]; do sleep 0.1; done\necho end\n".to_owned()
+}
+
+fn submit_many(
+    kantctl: &Kantctl,
+    count: usize,
+    acknowledged: &Mutex<Vec<String>>,
+    failed: &Mutex<Vec<String>>,
+) {
+    for _ in 0..count {
+        let mut command = kantctl.command();
+        command.args(["submit", "--parsable", "-o", "/dev/null", "--mem=16M", "-"]);
+        let (into, text) = match run_with_input(command, SCRIPT) {
+            Ok(id) => (acknowledged, id),
+            Err(error) => (failed, format!("{error:#}")),
+        };
+        if let Ok(mut list) = into.lock() {
+            list.push(text);
+        }
+    }
+}
+
+fn run_with_input(mut command: std::process::Command, input: &str) -> anyhow::Result<String> {
+    use std::io::Write as _;
+    use std::process::Stdio;
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn()?;
+    child.stdin.take().context("no stdin")?.write_all(input.as_bytes())?;
+    let output = child.wait_with_output()?;
+    anyhow::ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+}
+
+fn check_all_ran_once(kantctl: &Kantctl, acknowledged: &[String]) -> anyhow::Result<()> {
+    let mut seen: BTreeMap<&String, u32> = BTreeMap::new();
+    for id in acknowledged {
+        *seen.entry(id).or_default() += 1;
+    }
+    assert!(seen.values().all(|n| *n == 1), "an id was given twice: {seen:?}");
+    for id in acknowledged {
+        let job = kantctl.finished(id)?;
+        assert_eq!(job.outcome, Some(Outcome::Completed), "job {id}: {:?}", job.story);
+        let text = std::fs::read_to_string(kantctl.dir().join("ran").join(id))?;
+        assert_eq!(text, "ran\n", "job {id} ran exactly once");
+    }
+    Ok(())
+}

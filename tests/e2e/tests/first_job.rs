@@ -1,0 +1,154 @@
+//! A job runs: from `kantctl submit` to its exit code, as the person who submitted it.
+
+use common::job::{Outcome, Phase};
+use e2e::{Cluster, ClusterOptions, Machine, Person};
+
+fn one_node() -> ClusterOptions {
+    ClusterOptions { nodes: vec![("n1", Machine::cpu())], ..ClusterOptions::default() }
+}
+
+#[test]
+fn a_script_runs_and_its_exit_code_comes_back() -> anyhow::Result<()> {
+    let cluster = Cluster::start(one_node())?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let good =
+        kantctl.submit(&["--output=good.out"], "#!/bin/sh\necho hello from $SLURM_JOB_ID\n")?;
+    let bad = kantctl.submit(&["--output=bad.out"], "#!/bin/sh\nexit 7\n")?;
+    let job = kantctl.finished(&good)?;
+    assert_eq!((job.phase, job.outcome), (Phase::Done, Some(Outcome::Completed)));
+    let output = std::fs::read_to_string(kantctl.dir().join("good.out"))?;
+    assert_eq!(output, format!("hello from {good}\n"));
+    let job = kantctl.finished(&bad)?;
+    assert_eq!(job.outcome, Some(Outcome::Failed));
+    assert_eq!(job.exit.map(|exit| exit.code), Some(7));
+    assert_eq!(kantctl.run(&["wait", &bad])?.code, 7, "wait ends with the job's code");
+    Ok(())
+}
+
+#[test]
+fn a_jobs_story_tells_its_whole_life() -> anyhow::Result<()> {
+    let cluster = Cluster::start(one_node())?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let id = kantctl.submit(&[], "#!/bin/sh\ntrue\n")?;
+    kantctl.finished(&id)?;
+    let story: Vec<String> = kantctl.job(&id)?.story.into_iter().map(|l| l.text).collect();
+    let text = story.join("\n");
+    for word in ["submitted", "start", "run", "n1"] {
+        assert!(text.to_lowercase().contains(word), "no `{word}` in:\n{text}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_job_runs_as_its_owner_with_their_groups_files_and_directory() -> anyhow::Result<()> {
+    let Some(_) = Person::other() else {
+        eprintln!("skipped: only root can submit as somebody else");
+        return Ok(());
+    };
+    let cluster = Cluster::start(one_node())?;
+    let person = Person::plain();
+    let kantctl = cluster.kantctl(person)?;
+    let script = "#!/bin/sh\nid -u; id -g; id -G; pwd; umask; touch made\n";
+    let id = kantctl.submit(&["--output=who.out"], script)?;
+    assert_eq!(kantctl.finished(&id)?.outcome, Some(Outcome::Completed));
+    let output = std::fs::read_to_string(kantctl.dir().join("who.out"))?;
+    let lines: Vec<&str> = output.lines().collect();
+    let uid = person.uid.to_string();
+    assert_eq!(lines[..3], [uid.as_str(); 3], "uid, gid and groups");
+    assert_eq!(lines[3], kantctl.dir().to_str().unwrap_or_default());
+    use std::os::unix::fs::MetadataExt as _;
+    for file in ["who.out", "made"] {
+        let meta = std::fs::metadata(kantctl.dir().join(file))?;
+        assert_eq!((meta.uid(), meta.gid()), (person.uid, person.uid), "{file}");
+    }
+    Ok(())
+}
+
+#[test]
+fn nobody_cancels_or_reads_anothers_job_and_operators_may() -> anyhow::Result<()> {
+    let Some(other) = Person::other() else {
+        eprintln!("skipped: only root can submit as somebody else");
+        return Ok(());
+    };
+    let cluster = Cluster::start(one_node())?;
+    let (mine, theirs) = (cluster.kantctl(Person::plain())?, cluster.kantctl(other)?);
+    let id = mine.submit(&[], "#!/bin/sh\nsleep 600\n")?;
+    for verb in ["cancel", "hold", "requeue", "logs"] {
+        let answer = theirs.run(&[verb, &id])?;
+        assert_eq!(answer.code, 1, "{verb}: {answer:?}");
+        assert!(answer.stderr.contains("belongs to"), "{verb}: {}", answer.stderr);
+    }
+    let drain = mine.run(&["drain", "n1", "--reason", "mine"])?;
+    assert!(drain.code == 1 && drain.stderr.contains("no operator"), "{drain:?}");
+    cluster.kantctl(Person::me())?.ok(&["cancel", &id])?;
+    assert_eq!(mine.finished(&id)?.outcome, Some(Outcome::Cancelled));
+    Ok(())
+}
+
+#[test]
+fn jobs_of_root_are_refused_by_default() -> anyhow::Result<()> {
+    if Person::other().is_none() {
+        eprintln!("skipped: not root, so no job of root can be submitted");
+        return Ok(());
+    }
+    let cluster = Cluster::start(one_node())?;
+    let kantctl = cluster.kantctl(Person::me())?;
+    let answer = kantctl.run(&["submit", "--wrap", "id"])?;
+    assert_eq!(answer.code, 1);
+    assert!(answer.stderr.contains("jobs of root are refused"), "{}", answer.stderr);
+    Ok(())
+}
+
+#[test]
+fn kantctl_on_a_node_reaches_the_controller_as_the_same_person() -> anyhow::Result<()> {
+    let cluster = Cluster::start(one_node())?;
+    let person = Person::plain();
+    let kantctl = cluster.kantctl(person)?.on(&cluster.node_socket("n1"));
+    let id = kantctl.submit(&[], "#!/bin/sh\ntrue\n")?;
+    let job = kantctl.finished(&id)?;
+    assert_eq!(job.owner.uid.0, person.uid, "the node vouched for who we are");
+    Ok(())
+}
+
+#[test]
+fn logs_follow_a_job_to_its_end() -> anyhow::Result<()> {
+    let cluster = Cluster::start(one_node())?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let script = "#!/bin/sh\nfor i in 1 2 3; do echo line $i; sleep 0.2; done\necho oops >&2\n";
+    let id = kantctl.submit(&["--error=err.out"], script)?;
+    assert_eq!(kantctl.ok(&["logs", "-f", &id])?, "line 1\nline 2\nline 3\n");
+    assert_eq!(kantctl.ok(&["logs", "--stderr", &id])?, "oops\n");
+    Ok(())
+}
+
+#[test]
+fn hold_release_requeue_and_array_tasks_do_what_they_say() -> anyhow::Result<()> {
+    let cluster = Cluster::start(one_node())?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let held = kantctl.submit(&["--hold"], "#!/bin/sh\ntrue\n")?;
+    let job = kantctl.job(&held)?;
+    assert_eq!(job.phase, Phase::Pending);
+    assert!(kantctl.ok(&["explain", &held])?.contains("release"), "explain says what to do");
+    kantctl.ok(&["release", &held])?;
+    assert_eq!(kantctl.finished(&held)?.outcome, Some(Outcome::Completed));
+
+    let script = "#!/bin/sh\necho $SLURM_RESTART_COUNT >> counts\n";
+    let again = kantctl.submit(&[], script)?;
+    kantctl.finished(&again)?;
+    kantctl.ok(&["requeue", &again])?;
+    e2e::wait_for("the second attempt", || {
+        let job = kantctl.job(&again)?;
+        Ok((job.attempt == 2 && job.outcome.is_some()).then_some(()))
+    })?;
+    assert_eq!(std::fs::read_to_string(kantctl.dir().join("counts"))?, "0\n1\n");
+
+    let script = "#!/bin/sh\necho $SLURM_ARRAY_TASK_ID > task-$SLURM_ARRAY_TASK_ID\n";
+    let array = kantctl.submit(&["--array=2-4"], script)?;
+    kantctl.ok(&["wait", &array])?;
+    for task in 2..=4 {
+        let text = std::fs::read_to_string(kantctl.dir().join(format!("task-{task}")))?;
+        assert_eq!(text.trim(), task.to_string());
+        assert!(kantctl.dir().join(format!("kant-{array}_{task}.out")).exists());
+    }
+    Ok(())
+}

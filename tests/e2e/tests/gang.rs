@@ -1,0 +1,59 @@
+//! A job over two nodes starts on both or on none, and every task knows its rank and peers.
+
+use common::job::Outcome;
+use e2e::{Cluster, ClusterOptions, Machine, Person};
+
+fn two_nodes() -> ClusterOptions {
+    ClusterOptions {
+        nodes: vec![("g1", Machine::with_gpus("pcie-2")), ("g2", Machine::with_gpus("pcie-2"))],
+        ..ClusterOptions::default()
+    }
+}
+
+#[test]
+fn tasks_of_a_gang_run_on_both_nodes_with_rank_and_peers() -> anyhow::Result<()> {
+    let cluster = Cluster::start(two_nodes())?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let script = "#!/bin/sh\n\
+        echo \"$RANK $WORLD_SIZE $SLURM_PROCID $SLURMD_NODENAME $SLURM_JOB_NODELIST $MASTER_ADDR\" \
+        > rank-$RANK\n";
+    let flags = ["-N", "2", "--launch", "per-task", "--gpus-per-node=2", "--mem=16M"];
+    let id = kantctl.submit(&flags, script)?;
+    let job = kantctl.finished(&id)?;
+    assert_eq!(job.outcome, Some(Outcome::Completed), "{job:?}");
+    for rank in 0..2 {
+        let text = std::fs::read_to_string(kantctl.dir().join(format!("rank-{rank}")))?;
+        let node = format!("g{}", rank + 1);
+        assert_eq!(text.trim(), format!("{rank} 2 {rank} {node} g[1-2] 127.0.0.1"));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_failing_task_ends_the_whole_gang_with_its_code() -> anyhow::Result<()> {
+    let cluster = Cluster::start(two_nodes())?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let script = "#!/bin/sh\n[ $RANK = 1 ] && exit 5\nsleep 600\n";
+    let flags = ["-N", "2", "--launch", "per-task", "--mem=16M", "-o", "/dev/null"];
+    let id = kantctl.submit(&flags, script)?;
+    let job = kantctl.finished(&id)?;
+    assert_eq!(job.outcome, Some(Outcome::Failed), "{job:?}");
+    assert_eq!(job.exit.map(|exit| exit.code), Some(5));
+    Ok(())
+}
+
+#[test]
+fn a_gang_waits_until_both_nodes_have_room_and_says_so() -> anyhow::Result<()> {
+    let cluster = Cluster::start(two_nodes())?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let first = kantctl.submit(&["--gpus=2", "--mem=16M"], "#!/bin/sh\nsleep 600\n")?;
+    e2e::wait_for("the first job to run", || Ok(kantctl.job(&first)?.started_at.map(|_| ())))?;
+    let flags = ["-N", "2", "--gpus-per-node=2", "--mem=16M"];
+    let gang = kantctl.submit(&flags, "#!/bin/sh\ntrue\n")?;
+    let reason = e2e::wait_for("a reason", || Ok(kantctl.job(&gang)?.reason))?;
+    assert_eq!(reason.code, "Resources", "{}", reason.sentence);
+    assert!(reason.sentence.contains("2 GPUs"), "{}", reason.sentence);
+    kantctl.ok(&["cancel", &first])?;
+    assert_eq!(kantctl.finished(&gang)?.outcome, Some(Outcome::Completed));
+    Ok(())
+}
