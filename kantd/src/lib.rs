@@ -5,7 +5,16 @@
 //! around it. Never schedules, and never knows the cluster's state.
 
 pub mod cgroup;
+pub mod clock;
 pub mod config;
 pub mod gpu;
 pub mod inventory;
+pub mod local;
+pub mod logging;
+pub mod notify;
+pub mod output;
+pub mod parts;
+pub mod runner;
+pub mod session;
 pub mod spool;
+pub mod survey;

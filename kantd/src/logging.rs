@@ -1,0 +1,48 @@
+//! kantd's log: to stderr, filtered as the operator says. Never writes a file; systemd keeps it.
+
+use std::error::Error;
+use std::io::IsTerminal;
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::ParseError;
+
+/// A log filter that is none.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to use log filter `{filter}`: write a level like info, or parts like kantd=debug")]
+pub struct LogError {
+    filter: String,
+    #[source]
+    source: ParseError,
+}
+
+/// Begins to log. `RUST_LOG`, where set, goes before `filter`.
+///
+/// # Errors
+/// When the filter cannot be understood.
+pub fn init(filter: &str) -> Result<(), LogError> {
+    let filter = std::env::var("RUST_LOG").unwrap_or_else(|_| filter.to_owned());
+    let parsed = EnvFilter::try_new(&filter);
+    let filter = parsed.map_err(|source| LogError { filter, source })?;
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_target(false);
+    // The journal stamps the time itself.
+    match std::env::var_os("JOURNAL_STREAM") {
+        Some(_) => log.without_time().init(),
+        None => log.init(),
+    }
+    Ok(())
+}
+
+/// An error and its causes in one line.
+#[must_use]
+pub fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    text
+}

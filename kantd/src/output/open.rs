@@ -1,0 +1,97 @@
+//! Opens a file with another user's rights: the calling thread takes the user's groups and file
+//! system ids (man 2 setfsuid) and must end afterwards. Never changes the process's identity.
+
+use super::OutputError;
+use common::job::Owner;
+use nix::errno::Errno;
+use nix::sys::statfs::{PROC_SUPER_MAGIC, fstatfs};
+use nix::unistd::{Gid, Uid, User, geteuid, getgrouplist};
+use std::ffi::CString;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// Why a file could not be opened.
+#[derive(Debug)]
+pub(super) enum OpenError {
+    /// Nothing is there.
+    Missing(io::Error),
+    /// It is no regular file.
+    NotRegular,
+    /// The owner cannot be impersonated.
+    NotAllowed(common::id::Uid),
+    /// Anything else.
+    Other(io::Error),
+}
+
+impl OpenError {
+    pub(super) fn into_output_error(self, path: PathBuf) -> OutputError {
+        match self {
+            Self::NotRegular => OutputError::NotRegular(path),
+            Self::NotAllowed(uid) => OutputError::NotAllowed(uid),
+            Self::Missing(source) | Self::Other(source) => OutputError::Read { path, source },
+        }
+    }
+}
+
+impl From<io::Error> for OpenError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::NotFound => Self::Missing(error),
+            _ => Self::Other(error),
+        }
+    }
+}
+
+/// Opens `path` for reading as `owner`. The calling thread must end afterwards.
+pub(super) fn open_as(owner: &Owner, path: &Path) -> Result<File, OpenError> {
+    if geteuid().is_root() {
+        take_rights_of(owner)?;
+    } else if geteuid().as_raw() != owner.uid.0 {
+        return Err(OpenError::NotAllowed(owner.uid));
+    }
+    // Neither a pipe without a writer nor a terminal may catch this thread.
+    let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    // Files of /proc look regular, and some show this daemon to whoever reads them inside it.
+    let is_of_proc = fstatfs(&file).map_err(io::Error::from)?.filesystem_type() == PROC_SUPER_MAGIC;
+    if is_of_proc || !file.metadata()?.is_file() {
+        return Err(OpenError::NotRegular);
+    }
+    Ok(file)
+}
+
+fn take_rights_of(owner: &Owner) -> io::Result<()> {
+    let groups: Vec<libc::gid_t> = groups_of(owner)?.into_iter().map(Gid::as_raw).collect();
+    // The raw calls act on this thread alone; libc's setgroups would act on all of them.
+    // SAFETY: the pointer and the length are those of a live vector.
+    let result = unsafe { libc::syscall(libc::SYS_setgroups, groups.len(), groups.as_ptr()) };
+    Errno::result(result)?;
+    // Leaving uid 0 also drops the capabilities that ignore permissions (man 7 capabilities).
+    let ids = [(libc::SYS_setfsgid, owner.gid.0), (libc::SYS_setfsuid, owner.uid.0)];
+    for (call, id) in ids {
+        // SAFETY: both calls take one number and touch no memory.
+        let now = unsafe {
+            libc::syscall(call, id);
+            // They report no error: an id that does not exist leaves things alone and tells.
+            libc::syscall(call, u32::MAX)
+        };
+        if now != libc::c_long::from(id) {
+            return Err(io::Error::from(Errno::EPERM));
+        }
+    }
+    Ok(())
+}
+
+/// The owner's groups as this node knows them; a user unknown here has one.
+fn groups_of(owner: &Owner) -> io::Result<Vec<Gid>> {
+    let gid = Gid::from_raw(owner.gid.0);
+    match User::from_uid(Uid::from_raw(owner.uid.0))? {
+        None => Ok(vec![gid]),
+        Some(user) => {
+            let name = CString::new(user.name).map_err(io::Error::from)?;
+            Ok(getgrouplist(&name, gid)?)
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! One look at the machine as the operator configured it: what it has, how jobs can be confined,
+//! and what cannot be enforced. Changes nothing but for a probe cgroup, made and removed.
+
+use crate::cgroup::{self, CgroupError, Place};
+use crate::config::Settings;
+use crate::gpu::{self, GpuInventory};
+use crate::inventory::{self, Host, InventoryError, KeptBack};
+use crate::logging::with_causes;
+use common::node::Inventory;
+
+/// What was found.
+#[derive(Debug, Clone)]
+pub struct Survey {
+    /// What the node offers, and what it cannot enforce.
+    pub inventory: Inventory,
+    /// How steps are confined.
+    pub cgroup: Place,
+}
+
+/// Why the machine cannot be used as configured.
+#[derive(Debug, thiserror::Error)]
+pub enum SurveyError {
+    /// cgroups are required and cannot be had.
+    #[error(transparent)]
+    Cgroup(#[from] CgroupError),
+    /// Its CPUs or memory cannot be read, or are not what the operator believes.
+    #[error(transparent)]
+    Inventory(#[from] InventoryError),
+}
+
+/// Looks at this machine. Takes up to some seconds where the GPU driver has to start first: never
+/// call it on an async thread.
+///
+/// # Errors
+/// [`SurveyError`].
+pub fn survey(settings: &Settings) -> Result<Survey, SurveyError> {
+    let confinement = cgroup::detect(settings.cgroup, &settings.cgroup_root)?;
+    let mut missing = confinement.missing;
+    if !nix::unistd::geteuid().is_root() {
+        missing.push("jobs of other users: kantd does not run as root".to_owned());
+    }
+    let gpus = gpus(settings, &mut missing);
+    let kept_back = KeptBack {
+        only_cpus: settings.only_cpus.clone(),
+        memory: settings.memory_kept_back,
+    };
+    let inventory = inventory::take(&Host::here(), &kept_back, gpus, missing)?;
+    Ok(Survey { inventory, cgroup: confinement.place })
+}
+
+/// A library that is there and broken costs the node its GPUs, not its CPUs.
+fn gpus(settings: &Settings, missing: &mut Vec<String>) -> Option<GpuInventory> {
+    match gpu::nvml::discover(settings.nvml_library.as_deref()) {
+        Ok(found) => found,
+        Err(error) => {
+            missing.push(format!("GPUs: {}", with_causes(&error)));
+            None
+        }
+    }
+}
