@@ -53,7 +53,7 @@ pub(crate) fn read_all(file: &impl DiskFile) -> io::Result<Vec<u8>> {
 
 /// Writes `count` zero bytes from `offset`, so that later writes there change no metadata.
 pub(crate) fn fill_zeros(file: &impl DiskFile, offset: u64, count: u64) -> io::Result<()> {
-    const CHUNK: [u8; 64 << 10] = [0; 64 << 10];
+    static CHUNK: [u8; 64 << 10] = [0; 64 << 10];
     let end = offset + count;
     let mut at = offset;
     while at < end {

@@ -61,6 +61,9 @@ pub(crate) fn recover<D: Disk>(disk: Arc<D>, options: Options) -> Result<Opened<
         None => None,
     };
 
+    // A killed process may have left names that only the cache knows. What is written from here
+    // on builds on them, so they must last first.
+    disk.sync_dir().map_err(|e| Error::fatal("sync", disk.place(""), e))?;
     if listing.has_snapshot_tmp {
         let removed = disk.remove(names::SNAPSHOT_TMP);
         removed.map_err(|e| Error::write("remove", disk.place(names::SNAPSHOT_TMP), e))?;
@@ -270,7 +273,7 @@ fn missing_reset<D: Disk>(
     if tail.term(position.index).ok() == Some(position.term) {
         return Ok(None);
     }
-    if position.index <= tail.commit().max(tail.base().index) {
+    if position.index <= tail.committed() {
         let reason = "the log has another term committed at the snapshot's index";
         return Err(incomplete(snapshots.place(position.index), reason));
     }

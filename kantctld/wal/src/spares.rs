@@ -1,5 +1,5 @@
 //! Files ready to become segments: zero-filled ahead, or retired segments given a second life.
-//! Their content never matters until one is taken, and none is read at a start.
+//! Their content never matters until one is taken, and none is believed at a start.
 
 use std::sync::Arc;
 
@@ -26,13 +26,14 @@ pub(crate) struct Spare<F> {
 }
 
 impl<D: Disk> Spares<D> {
-    /// Takes over the spares of an earlier run; those of another size are removed.
+    /// Takes over the spares of an earlier run; those of another size are removed. The others are
+    /// filled anew: if the earlier run ended with a failed sync, only the cache may know them.
     pub fn new(disk: Arc<D>, size_bytes: u64, numbers: &[u64]) -> Result<Self> {
         let next_number = numbers.last().map_or(1, |last| last.saturating_add(1));
         let mut spares = Spares { disk, size_bytes, ready: Vec::new(), next_number };
         for &number in numbers {
             let name = names::spare(number);
-            if spares.ready.len() < READY_MAX && spares.length_of(&name)? == size_bytes {
+            if spares.ready.len() < READY_MAX && spares.refill(&name)? {
                 spares.ready.push(name);
             } else {
                 spares.remove(&name)?;
@@ -41,9 +42,18 @@ impl<D: Disk> Spares<D> {
         Ok(spares)
     }
 
-    fn length_of(&self, name: &str) -> Result<u64> {
-        let length = self.disk.open(name).and_then(|file| file.len_bytes());
-        length.map_err(|source| Error::fatal("read", self.disk.place(name), source))
+    /// Whether the file could be made good again.
+    fn refill(&self, name: &str) -> Result<bool> {
+        let place = || self.disk.place(name);
+        let file = self.disk.open(name).map_err(|e| Error::fatal("open", place(), e))?;
+        let length = file.len_bytes().map_err(|e| Error::fatal("read", place(), e))?;
+        if length != self.size_bytes {
+            return Ok(false);
+        }
+        match self.fill(name, &file, length) {
+            Err(Error::NoSpace { .. }) => Ok(false),
+            filled => filled.map(|()| true),
+        }
     }
 
     fn remove(&self, name: &str) -> Result<()> {
@@ -87,21 +97,21 @@ impl<D: Disk> Spares<D> {
     fn make(&mut self, size_bytes: u64) -> Result<Spare<D::File>> {
         let name = names::spare(self.next_number);
         self.next_number += 1;
-        let made = self.fill(&name, size_bytes);
-        if let Err(Error::NoSpace { .. }) = made {
+        let created = self.disk.create(&name);
+        let file = created.map_err(|e| Error::write("create", self.disk.place(&name), e))?;
+        let filled = self.fill(&name, &file, size_bytes);
+        if let Err(Error::NoSpace { .. }) = filled {
             // Give back what little it took; the error that matters is the one returned.
             let _ = self.disk.remove(&name);
         }
-        made.map(|file| Spare { name, file })
+        filled.map(|()| Spare { name, file })
     }
 
-    fn fill(&self, name: &str, size_bytes: u64) -> Result<D::File> {
+    fn fill(&self, name: &str, file: &D::File, size_bytes: u64) -> Result<()> {
         let place = || self.disk.place(name);
-        let file = self.disk.create(name).map_err(|e| Error::write("create", place(), e))?;
-        disk::fill_zeros(&file, 0, size_bytes)
+        disk::fill_zeros(file, 0, size_bytes)
             .map_err(|e| Error::write("fill with zeros", place(), e))?;
-        file.sync().map_err(|e| Error::fatal("sync", place(), e))?;
-        Ok(file)
+        file.sync().map_err(|e| Error::fatal("sync", place(), e))
     }
 
     /// Retires a segment: into the stock, or off the disk. Synced at once, so that a later head

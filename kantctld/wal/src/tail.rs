@@ -14,7 +14,10 @@ pub(crate) struct Tail {
     base: Position,
     /// Consecutive. Begin right after the base, except in the middle of a recovery.
     entries: VecDeque<Entry>,
+    /// Its commit index is kept equal to `committed`.
     hard_state: Option<HardState>,
+    /// The highest index known committed, be it from a hard state or because it is in a snapshot.
+    committed: Index,
 }
 
 impl Tail {
@@ -26,9 +29,9 @@ impl Tail {
         self.hard_state.as_ref()
     }
 
-    /// The highest index known committed: what no write may touch any more.
-    pub fn commit(&self) -> Index {
-        self.hard_state.as_ref().map_or(Index(0), |hard| hard.commit)
+    /// The highest index known committed: up to here no write may touch anything any more.
+    pub fn committed(&self) -> Index {
+        self.committed
     }
 
     pub fn first_index(&self) -> Index {
@@ -45,10 +48,11 @@ impl Tail {
         base.chain(self.hard_state.clone().map(Item::HardState)).collect()
     }
 
-    /// Raises the commit index, as a snapshot does: what it holds was committed.
+    /// Takes note that everything up to here is committed, as what is in a snapshot always is.
     pub fn raise_commit(&mut self, index: Index) {
+        self.committed = self.committed.max(index);
         if let Some(hard) = &mut self.hard_state {
-            hard.commit = hard.commit.max(index);
+            hard.commit = self.committed;
         }
     }
 
@@ -90,17 +94,16 @@ impl Tail {
     /// and the commit index itself neither falling nor beyond the end.
     pub fn check(&self, entries: &[Entry], hard_state: Option<&HardState>) -> Result<()> {
         let refuse = |reason: String| Err(Error::refused("append to the log", reason));
+        let committed = self.committed;
         let mut last = self.last_index();
         if let Some(head) = entries.first() {
             let first = head.index;
             if first > last.next() {
                 return refuse(format!("entry {first} would leave a gap after {last}"));
             }
-            let settled = self.commit().max(self.base.index);
-            if first <= settled {
-                return refuse(format!(
-                    "entry {first} is committed, up to {settled} nothing moves"
-                ));
+            if first <= committed {
+                let reason = format!("entry {first} is committed, as all are up to {committed}");
+                return refuse(reason);
             }
             let in_order = entries.windows(2).all(|pair| pair[1].index == pair[0].index.next());
             if !in_order {
@@ -112,8 +115,8 @@ impl Tail {
             Some(hard) if hard.commit > last => {
                 refuse(format!("commit index {} is beyond the end, {last}", hard.commit))
             }
-            Some(hard) if hard.commit < self.commit() => {
-                refuse(format!("commit index {} is below {}", hard.commit, self.commit()))
+            Some(hard) if hard.commit < committed => {
+                refuse(format!("commit index {} is below {committed}", hard.commit))
             }
             _ => Ok(()),
         }
@@ -124,7 +127,11 @@ impl Tail {
     pub fn apply(&mut self, item: Item) -> std::result::Result<(), String> {
         match item {
             Item::Entry(entry) => return self.push(entry),
-            Item::HardState(hard) => self.hard_state = Some(hard),
+            Item::HardState(hard) => {
+                let commit = hard.commit;
+                self.hard_state = Some(hard);
+                self.raise_commit(commit);
+            }
             Item::Compact(to) => self.compact(to),
             Item::Reset(to) => {
                 self.entries.clear();
@@ -163,12 +170,13 @@ impl Tail {
             self.entries.pop_front();
         }
         self.base = to;
+        self.raise_commit(to.index);
     }
 
     /// After a recovery: nothing may be missing between the base and the first entry, nor between
     /// the last entry and the commit index.
     pub fn check_whole(&self) -> std::result::Result<(), String> {
-        let (first, commit, last) = (self.first_index(), self.commit(), self.last_index());
+        let (first, commit, last) = (self.first_index(), self.committed, self.last_index());
         match self.entries.front() {
             Some(entry) if entry.index != first => {
                 Err(format!("entries {first} to {} are missing", entry.index.0 - 1))

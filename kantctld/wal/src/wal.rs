@@ -75,8 +75,8 @@ impl<D: Disk> Wal<D> {
         self.guarded(|wal| wal.segments.sync())
     }
 
-    /// Saves the state as of an applied index, durably. The log stays as it is; see
-    /// [`compact`](Wal::compact).
+    /// Saves the state as of an applied, hence committed, index, durably. The log stays as it is;
+    /// see [`compact`](Wal::compact).
     ///
     /// # Errors
     /// [`Error::NoSpace`] leaves everything as it was. [`Error::Refused`] when the log does not
@@ -90,7 +90,9 @@ impl<D: Disk> Wal<D> {
                 return Err(Error::refused("save a snapshot", reason));
             }
             wal.check_newer(index)?;
-            wal.snapshots.save(snapshot)
+            wal.snapshots.save(snapshot)?;
+            wal.tail.raise_commit(index);
+            Ok(())
         })
     }
 
@@ -99,14 +101,15 @@ impl<D: Disk> Wal<D> {
     /// [`append`](Wal::append).
     ///
     /// # Errors
-    /// [`Error::Refused`] when it lies below what is committed here. [`Error::NoSpace`] may leave
+    /// [`Error::Refused`] unless it lies above what is committed here. [`Error::NoSpace`] may leave
     /// the snapshot behind but not the new beginning: the next call, or the next start, adds that.
     pub fn install_snapshot(&mut self, snapshot: &Snapshot) -> Result<()> {
         self.guarded(|wal| {
             let position = snapshot.position();
-            let settled = wal.tail.commit().max(wal.tail.base().index);
-            if position.index < settled {
-                let reason = format!("index {} is below the committed {settled}", position.index);
+            let committed = wal.tail.committed();
+            if position.index <= committed {
+                let index = position.index;
+                let reason = format!("index {index} is not above the committed {committed}");
                 return Err(Error::refused("install a snapshot", reason));
             }
             if wal.snapshots.newest() != Some(position) {

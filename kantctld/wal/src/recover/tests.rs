@@ -88,6 +88,42 @@ fn what_only_the_page_cache_holds_after_a_failed_sync_is_written_again() {
 }
 
 #[test]
+fn names_that_only_the_cache_knows_are_synced_before_the_log_builds_on_them() {
+    let disk = MemDisk::new();
+    let mut wal = filled(&disk, 1..=2);
+    // The snapshot's content is synced, its name is not.
+    disk.fail_sync_after(1);
+    wal.install_snapshot(&snapshot(9, 2)).unwrap_err();
+    disk.restart();
+    drop(open(&disk));
+    lose_all(&disk);
+    assert_eq!(open(&disk).1.snapshot, Some(snapshot(9, 2)));
+}
+
+#[test]
+fn a_spare_that_only_the_cache_knows_is_filled_anew() {
+    let disk = MemDisk::new();
+    let mut wal = filled(&disk, 1..=2);
+    while files(&disk, "log-").len() < 2 {
+        let next = wal.last_index().next();
+        wal.append(vec![entry(next.0, 1)], None).unwrap();
+    }
+    wal.sync().unwrap();
+    disk.fail_sync_after(0);
+    wal.prepare().unwrap_err();
+    disk.restart();
+    let (mut wal, _) = open(&disk);
+    while files(&disk, "log-").len() < 3 {
+        let next = wal.last_index().next();
+        wal.append(vec![entry(next.0, 1)], None).unwrap();
+    }
+    wal.sync().unwrap();
+    let last = wal.last_index();
+    lose_all(&disk);
+    assert_eq!(open(&disk).0.last_index(), last);
+}
+
+#[test]
 fn damage_before_a_later_sync_is_refused_by_file_and_byte() {
     let disk = MemDisk::new();
     drop(filled(&disk, 1..=3));

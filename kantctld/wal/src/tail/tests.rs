@@ -60,7 +60,7 @@ fn a_reset_drops_everything_and_raises_the_commit_index() {
     let items = vec![Item::Entry(entry(1, 1)), Item::HardState(hard(1)), Item::Reset(at(50, 7))];
     let tail = tail_of(items).unwrap();
     assert_eq!((tail.first_index(), tail.last_index()), (Index(51), Index(50)));
-    assert_eq!(tail.commit(), Index(50));
+    assert_eq!(tail.committed(), Index(50));
 }
 
 #[test]
