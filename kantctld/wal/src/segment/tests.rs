@@ -88,14 +88,31 @@ fn a_witness_is_found_even_when_the_damaged_length_hides_it() {
 }
 
 #[test]
+fn a_record_out_of_sequence_ends_the_run() {
+    let mut bytes = segment(&[9, 9]);
+    let stamp = Stamp { sequence: Sequence(11), durable: Sequence(9) };
+    let again = record::encode(&items(11), stamp, &HEAD.seed());
+    bytes[(HEAD_BYTES + 2 * step()) as usize..][..again.len()].copy_from_slice(&again);
+    assert_eq!(scan(&bytes, &HEAD, "s").unwrap().records, [items(10), items(11)]);
+}
+
+#[test]
 fn records_of_the_files_earlier_life_are_not_seen() {
+    // The later life begins so that an old record stands exactly where, and has exactly the
+    // sequence that, its second record would have.
     let mut bytes = segment(&[9, 10, 11]);
-    let later = Head { id: SegmentId(4), first: Sequence(13), ..HEAD };
+    let later = Head { id: SegmentId(4), ..HEAD };
     bytes[..HEAD_BYTES as usize].copy_from_slice(&later.encode());
-    let stamp = Stamp { sequence: Sequence(13), durable: Sequence(12) };
-    let first = record::encode(&items(13), stamp, &later.seed());
+    let stamp = Stamp { sequence: Sequence(10), durable: Sequence(9) };
+    let first = record::encode(&items(10), stamp, &later.seed());
     bytes[HEAD_BYTES as usize..][..first.len()].copy_from_slice(&first);
     let found = scan(&bytes, &later, "s").unwrap();
-    assert_eq!(found.records, [items(13)]);
+    assert_eq!(found.records, [items(10)]);
     assert_eq!(witness(&bytes, &later, &found), None);
+}
+
+#[test]
+fn a_forger_must_know_the_salt() {
+    let head = Head { salt: HEAD.salt + 1, ..HEAD };
+    assert!(scan(&segment(&[9, 10]), &head, "s").unwrap().records.is_empty());
 }

@@ -232,6 +232,40 @@ fn an_installed_snapshot_begins_the_log_anew() {
 }
 
 #[test]
+fn an_installed_snapshot_frees_even_a_dead_suffix_that_reached_higher() {
+    let disk = MemDisk::new();
+    let (mut wal, _) = open(&disk);
+    for index in 1..=30 {
+        wal.append(vec![entry(index, 1)], None).unwrap();
+    }
+    wal.sync().unwrap();
+    // Once at once, once by the start that completes an install.
+    wal.install_snapshot(&snapshot(10, 2)).unwrap();
+    assert_eq!(files(&disk, "log-").len(), 1);
+    for index in 11..=40 {
+        wal.append(vec![entry(index, 2)], None).unwrap();
+    }
+    wal.sync().unwrap();
+    disk.fail_sync_after(2);
+    wal.install_snapshot(&snapshot(20, 3)).unwrap_err();
+    disk.restart();
+    let (wal, _) = open(&disk);
+    assert_eq!(files(&disk, "log-").len(), 1);
+    assert_eq!((wal.first_index(), wal.last_index()), (Index(21), Index(20)));
+}
+
+#[test]
+fn what_is_in_a_snapshot_is_not_replaced_any_more() {
+    let disk = MemDisk::new();
+    let (mut wal, _) = open(&disk);
+    wal.append(entries(1..=5, 1), None).unwrap();
+    wal.save_snapshot(&snapshot(3, 1)).unwrap();
+    let error = wal.append(vec![entry(3, 2)], None).unwrap_err();
+    assert!(error.to_string().contains("committed"), "{error}");
+    wal.append(vec![entry(4, 2)], None).unwrap();
+}
+
+#[test]
 fn a_snapshot_of_what_is_committed_here_is_not_installed() {
     let disk = MemDisk::new();
     let mut wal = filled(&disk, 1..=5);
