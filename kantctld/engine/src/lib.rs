@@ -5,9 +5,25 @@
 //! round to the next: the same snapshot and time give the same round, bit for bit.
 #![warn(missing_docs)]
 
+mod admit;
+mod backfill;
+pub mod check;
+mod cluster;
 pub mod decision;
+mod fit;
+mod free;
+pub mod measure;
+mod order;
+mod outlook;
+mod place;
 pub mod round;
+mod score;
+mod shape;
 pub mod snapshot;
+#[cfg(test)]
+mod testing;
+mod trial;
+mod wait;
 
 pub use decision::Decision;
 pub use round::{Round, could_ever_fit, schedule};

@@ -1,0 +1,65 @@
+//! An array runs at most as many tasks at once as it was told.
+//!
+//! Source: man sbatch, `--array=...%N`.
+//! Reads: how many tasks of the array run, and the array's bound. Never: other arrays.
+//! Knobs: `%N` of an array.
+//!
+//! Example, two nodes that nobody uses. Tasks 1_0, 1_1 and 1_2 of `--array=0-2%2` wait: 1_0 and 1_1
+//! start, 1_2 waits until one of them is over.
+
+use crate::snapshot::{Snapshot, WaitingJob};
+use common::id::JobId;
+use common::reason::WaitReason;
+use std::collections::BTreeMap;
+
+/// How many tasks of each array run, those started in this round included.
+#[derive(Debug, Clone)]
+pub(crate) struct Arrays {
+    running: BTreeMap<JobId, u32>,
+}
+
+impl Arrays {
+    pub fn of(snapshot: &Snapshot) -> Self {
+        Self { running: snapshot.array_running.clone() }
+    }
+
+    pub fn check(&self, job: &WaitingJob) -> Result<(), WaitReason> {
+        let running = self.running.get(&job.key.job).copied().unwrap_or(0);
+        match job.array_limit {
+            Some(limit) if running >= limit => Err(WaitReason::ArrayLimit { limit }),
+            _ => Ok(()),
+        }
+    }
+
+    /// A job starts.
+    pub fn count(&mut self, job: &WaitingJob) {
+        if job.array_limit.is_some() {
+            *self.running.entry(job.key.job).or_default() += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{cpu_node, request, snapshot, waiting};
+    use common::time::Time;
+
+    #[test]
+    fn the_example() {
+        let mut snapshot = snapshot(vec![cpu_node("a", 4), cpu_node("b", 4)]);
+        snapshot.waiting = (0..3).map(|_| waiting(1, request(1, 1), 10)).collect();
+        for (index, job) in snapshot.waiting.iter_mut().enumerate() {
+            job.key = format!("1_{index}").parse().unwrap();
+            job.array_limit = Some(2);
+        }
+        let round = crate::schedule(&snapshot, Time(9_000));
+        assert_eq!(round.decisions.len(), 2);
+        let waits = ("1_2".parse().unwrap(), WaitReason::ArrayLimit { limit: 2 });
+        assert_eq!(round.reasons, [waits.clone()]);
+
+        snapshot.array_running.insert(JobId(1), 2);
+        assert_eq!(crate::schedule(&snapshot, Time(9_000)).reasons.last(), Some(&waits));
+        assert!(crate::schedule(&snapshot, Time(9_000)).decisions.is_empty());
+    }
+}

@@ -1,0 +1,127 @@
+//! What a job needs on one node, in numbers. Never looks at what is free.
+//!
+//! Memory for each CPU counts the CPUs asked for, not those added by rounding up to whole cores,
+//! so that the same job needs the same memory on any node.
+
+use common::node::Inventory;
+use common::queue::Queue;
+use common::resource::{GpuRequest, MemoryRequest, Request};
+use common::unit::{Bytes, Cpus, Gpus, Nodes, Tasks};
+
+/// A request with the queue's defaults filled in.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Demand<'a> {
+    pub request: &'a Request,
+    memory: MemoryDemand,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum MemoryDemand {
+    WholeNode,
+    PerNode(Bytes),
+    PerCpu(Bytes),
+    PerGpu(Bytes),
+}
+
+/// What one node of a gang carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Part {
+    pub tasks: Tasks,
+    pub gpus: Gpus,
+}
+
+/// What a part needs on a certain node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Amounts {
+    /// Before rounding up to whole cores.
+    pub cpus: Cpus,
+    pub memory: Bytes,
+    pub gpus: Gpus,
+}
+
+impl<'a> Demand<'a> {
+    pub fn new(request: &'a Request, queue: &Queue) -> Self {
+        let memory = match request.memory {
+            Some(MemoryRequest::PerNode(Bytes::ZERO)) => MemoryDemand::WholeNode,
+            Some(MemoryRequest::PerNode(bytes)) => MemoryDemand::PerNode(bytes),
+            Some(MemoryRequest::PerCpu(bytes)) => MemoryDemand::PerCpu(bytes),
+            Some(MemoryRequest::PerGpu(bytes)) => MemoryDemand::PerGpu(bytes),
+            None if request.exclusive => MemoryDemand::WholeNode,
+            None => MemoryDemand::PerCpu(queue.memory_per_cpu),
+        };
+        Self { request, memory }
+    }
+
+    /// Does it need all of a node's memory?
+    pub const fn wants_all_memory(&self) -> bool {
+        matches!(self.memory, MemoryDemand::WholeNode)
+    }
+
+    /// The GPUs to share out over its nodes, for a job that gives their number in all.
+    pub const fn gpus_total(&self) -> Option<Gpus> {
+        match self.request.gpus {
+            Some(GpuRequest::Total(gpus)) => Some(gpus),
+            _ => None,
+        }
+    }
+
+    /// So many tasks on one node, for a job whose GPUs follow from that.
+    pub const fn part(&self, tasks: Tasks) -> Part {
+        let gpus = match self.request.gpus {
+            Some(GpuRequest::PerNode(gpus)) => gpus,
+            Some(GpuRequest::PerTask(gpus)) => gpus.times(tasks.0),
+            Some(GpuRequest::Total(gpus)) => gpus,
+            None => Gpus::ZERO,
+        };
+        Part { tasks, gpus }
+    }
+
+    /// Tasks (and GPUs in all) over so many nodes as evenly as may be, larger parts first.
+    /// At most three different parts; each is no larger in anything than the one before it.
+    pub fn even_parts(&self, nodes: Nodes) -> Vec<Part> {
+        (0..nodes.0).map(|rank| self.even_part(nodes, rank)).collect()
+    }
+
+    /// The part of one node out of so many; node 0 carries the largest.
+    pub fn even_part(&self, nodes: Nodes, rank: u32) -> Part {
+        let nodes = nodes.0.max(1);
+        let spread = |count: u32| count / nodes + u32::from(rank < count % nodes);
+        let tasks = Tasks(spread(self.request.tasks.0));
+        match self.gpus_total() {
+            Some(Gpus(gpus)) => Part { tasks, gpus: Gpus(spread(gpus)) },
+            None => self.part(tasks),
+        }
+    }
+
+    /// What a part needs on this node.
+    pub fn amounts(&self, part: Part, inventory: &Inventory) -> Amounts {
+        self.amounts_of(part, inventory.memory)
+    }
+
+    /// What a part needs on a node with this much memory.
+    pub fn amounts_of(&self, part: Part, all_memory: Bytes) -> Amounts {
+        let cpus = self.request.cpus_per_task.times(part.tasks.0);
+        let memory = match self.memory {
+            MemoryDemand::WholeNode => all_memory,
+            MemoryDemand::PerNode(bytes) => bytes,
+            MemoryDemand::PerCpu(bytes) => bytes.times(cpus.0),
+            MemoryDemand::PerGpu(bytes) => bytes.times(part.gpus.0),
+        };
+        Amounts { cpus, memory, gpus: part.gpus }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{queue, request};
+
+    #[test]
+    fn tasks_and_gpus_are_spread_evenly_larger_parts_first() {
+        let mut request = request(7, 1);
+        request.gpus = Some(GpuRequest::Total(Gpus(20)));
+        let parts = Demand::new(&request, &queue("q")).even_parts(Nodes(3));
+        let part = |tasks, gpus| Part { tasks: Tasks(tasks), gpus: Gpus(gpus) };
+        assert_eq!(parts, [part(3, 7), part(2, 7), part(2, 6)]);
+    }
+}

@@ -1,0 +1,173 @@
+//! Small nodes, jobs and clusters for the tests of this crate. Never compiled into the program.
+
+use crate::snapshot::{NodeSnapshot, RunningJob, Snapshot, WaitingJob};
+use common::cpuset::CpuSet;
+use common::gpu::{Gpu, GpuKind, GpuMatrix, GpuPath};
+use common::id::{Attempt, GpuIndex, JobId, JobKey, NodeName, QueueName, Uid};
+use common::node::{Inventory, Numa};
+use common::queue::Queue;
+use common::resource::{Allocation, GpuRequest, Request, Share};
+use common::time::{Span, Time};
+use common::unit::{Bytes, Cpus, Gpus, Tasks};
+use std::sync::Arc;
+
+pub(crate) fn name(text: &str) -> NodeName {
+    NodeName::new(text).unwrap()
+}
+
+pub(crate) fn key(job: u32) -> JobKey {
+    JobKey::single(JobId(job))
+}
+
+/// A node of 64 GiB with these cores, NUMA nodes and NUMA node of each GPU; GPUs linked as said.
+fn node(
+    text: &str,
+    cores: Vec<CpuSet>,
+    numa: &[&str],
+    gpu_numa: &[u16],
+    path: impl Fn(usize, usize) -> GpuPath,
+) -> NodeSnapshot {
+    let cpus = cores.iter().fold(CpuSet::new(), |all, core| all.union(core));
+    let threads = cores.iter().map(CpuSet::len).max().unwrap_or(1);
+    let numa: Vec<Numa> = (0..)
+        .zip(numa)
+        .map(|(id, cpus)| Numa { id, cpus: cpus.parse().unwrap(), memory: Bytes(32 << 30) })
+        .collect();
+    let gpus = (0..).zip(gpu_numa).map(|(i, on)| Gpu {
+        index: GpuIndex(i),
+        uuid: format!("GPU-{text}-{i}"),
+        model: "NVIDIA H100 80GB HBM3".to_owned(),
+        kind: GpuKind("h100".to_owned()),
+        memory: Bytes(80 << 30),
+        minor: i.into(),
+        pci_bus_id: format!("0000:{i:02x}:00.0"),
+        numa: Some(*on),
+        cpus: CpuSet::new(),
+    });
+    let each = || 0..gpu_numa.len();
+    let paths = each()
+        .map(|a| each().map(|b| if a == b { GpuPath::Own } else { path(a, b) }).collect())
+        .collect();
+    let inventory = Inventory {
+        sockets: 1,
+        threads_per_core: threads,
+        cpus,
+        cores,
+        numa,
+        memory: Bytes(64 << 30),
+        gpus: gpus.collect(),
+        gpu_matrix: GpuMatrix { paths },
+        boot_id: String::new(),
+        gpu_driver: None,
+        limits_missing: Vec::new(),
+    };
+    NodeSnapshot::idle(name(text), Arc::new(inventory))
+}
+
+fn single_threads(cpus: u32) -> Vec<CpuSet> {
+    (0..cpus).map(|cpu| CpuSet::from_iter([cpu])).collect()
+}
+
+/// So many cores of one thread.
+pub(crate) fn cpu_node(text: &str, cpus: u32) -> NodeSnapshot {
+    let all = CpuSet::first(cpus).to_string();
+    node(text, single_threads(cpus), &[&all], &[], |_, _| GpuPath::Sys)
+}
+
+/// So many cores of two threads: CPU i and CPU i + cores.
+pub(crate) fn smt_node(text: &str, cores: u32) -> NodeSnapshot {
+    let all = CpuSet::first(cores * 2).to_string();
+    let cores = (0..cores).map(|cpu| CpuSet::from_iter([cpu, cpu + cores])).collect();
+    node(text, cores, &[&all], &[], |_, _| GpuPath::Sys)
+}
+
+/// 16 CPUs on two NUMA nodes, GPUs half on each, every two with 18 NVLinks.
+pub(crate) fn gpu_node(text: &str, gpus: u16) -> NodeSnapshot {
+    let numa: Vec<u16> = (0..gpus).map(|i| u16::from(i >= gpus.div_ceil(2))).collect();
+    node(text, single_threads(16), &["0-7", "8-15"], &numa, |_, _| GpuPath::NvLink(18))
+}
+
+/// 8 CPUs and 2 GPUs on two NUMA nodes, across a host bridge.
+pub(crate) fn numa_node(text: &str) -> NodeSnapshot {
+    node(text, single_threads(8), &["0-3", "4-7"], &[0, 1], |_, _| GpuPath::Sys)
+}
+
+/// GPUs on these NUMA nodes, linked as said.
+pub(crate) fn linked_node(
+    gpu_numa: &[u16],
+    path: impl Fn(usize, usize) -> GpuPath,
+) -> NodeSnapshot {
+    node("n", single_threads(16), &["0-7", "8-15"], gpu_numa, path)
+}
+
+/// With the first so many GPUs (and as many CPUs) in use.
+pub(crate) fn used(mut node: NodeSnapshot, count: u16) -> NodeSnapshot {
+    node.free_gpus.retain(|gpu| gpu.0 >= count);
+    (0..u32::from(count)).for_each(|cpu| node.free_cpus.remove(cpu));
+    node
+}
+
+/// One task with these CPUs and 1 GiB.
+pub(crate) fn share(node: &str, cpus: &str) -> Share {
+    Share {
+        node: name(node),
+        tasks: Tasks(1),
+        cpus: cpus.parse().unwrap(),
+        memory: Bytes(1 << 30),
+        gpus: Vec::new(),
+    }
+}
+
+pub(crate) fn queue(text: &str) -> Queue {
+    Queue {
+        name: QueueName::new(text).unwrap(),
+        default: true,
+        priority: 0,
+        nodes: Vec::new(),
+        time_limit_default: None,
+        time_limit_max: None,
+        memory_per_cpu: Bytes(1 << 20),
+    }
+}
+
+/// These nodes, an unlimited queue `q`, and no jobs.
+pub(crate) fn snapshot(nodes: Vec<NodeSnapshot>) -> Snapshot {
+    Snapshot { nodes, queues: vec![queue("q")], ..Snapshot::default() }
+}
+
+pub(crate) fn request(tasks: u32, cpus_per_task: u32) -> Request {
+    Request { tasks: Tasks(tasks), cpus_per_task: Cpus(cpus_per_task), ..Request::default() }
+}
+
+/// One task, one CPU, so many GPUs on one node.
+pub(crate) fn gpu_request(gpus: u32) -> Request {
+    Request { gpus: Some(GpuRequest::PerNode(Gpus(gpus))), ..Request::default() }
+}
+
+/// A job of queue `q`, submitted at second `job`, limited to so many minutes.
+pub(crate) fn waiting(job: u32, request: Request, minutes: u64) -> WaitingJob {
+    WaitingJob {
+        key: key(job),
+        attempt: Attempt(1),
+        owner: Uid(1000),
+        queue: QueueName::new("q").unwrap(),
+        request: Arc::new(request),
+        time_limit: Some(Span::from_minutes(minutes)),
+        nice: 0,
+        submitted_at: Time(u64::from(job) * 1000),
+        begin_at: None,
+        not_before: None,
+        held: false,
+        array_limit: None,
+    }
+}
+
+/// Lets a running job hold this share of the snapshot's node until a time.
+pub(crate) fn run(snapshot: &mut Snapshot, job: u32, share: Share, ends_by: Option<Time>) {
+    let node = snapshot.nodes.iter_mut().find(|node| node.name == share.node).unwrap();
+    node.free_cpus = node.free_cpus.difference(&share.cpus);
+    node.free_memory -= share.memory;
+    node.free_gpus.retain(|gpu| !share.gpus.contains(gpu));
+    let allocation = Arc::new(Allocation::new(vec![share]).unwrap());
+    snapshot.running.push(RunningJob { key: key(job), allocation, ends_by });
+}
