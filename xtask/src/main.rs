@@ -1,7 +1,9 @@
 //! The project's own commands: `cargo xtask <verb>`. One verb per file; this file only names them.
 //! Never part of what is installed: nothing under kantctld, kantd or kantctl may depend on it.
 
+mod bench;
 mod ci;
+mod demo;
 mod generate;
 mod tidy;
 mod tree;
@@ -30,7 +32,9 @@ macro_rules! verbs {
 }
 
 verbs! {
+    Bench => bench,
     Ci => ci,
+    Demo => demo,
     Gen => generate,
     Tidy => tidy,
 }

@@ -4,6 +4,18 @@ use anyhow::{Context as _, ensure};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+/// How to build.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Build {
+    /// In the profile of this program, saying nothing: for tests.
+    #[default]
+    Quiet,
+    /// The same, with cargo's progress on standard error: for people.
+    Loud,
+    /// Optimised: for measurements.
+    Release,
+}
+
 /// The built programs.
 #[derive(Debug, Clone)]
 pub struct Binaries {
@@ -18,15 +30,21 @@ pub struct Binaries {
 }
 
 impl Binaries {
-    /// Builds what changed, in the profile this program was built in.
+    /// Builds what changed.
     ///
     /// # Errors
     /// When cargo fails, with its last words on standard error.
-    pub fn build() -> anyhow::Result<Self> {
-        let target = target_dir()?;
+    pub fn build(how: Build) -> anyhow::Result<Self> {
+        let mut target = target_dir()?;
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo.args(["build", "--quiet", "-p", "kantctld", "-p", "kantd", "-p", "kantctl"]);
+        cargo.args(["build", "-p", "kantctld", "-p", "kantd", "-p", "kantctl"]);
         cargo.args(["-p", "nvml-standin"]);
+        if how == Build::Quiet {
+            cargo.arg("--quiet");
+        }
+        if how == Build::Release {
+            target.set_file_name("release");
+        }
         if target.ends_with("release") {
             cargo.arg("--release");
         }

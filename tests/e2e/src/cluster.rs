@@ -1,10 +1,10 @@
 //! A cluster in a directory: one controller, some node daemons, all on loopback. Never touches
 //! /etc, /run or /var.
 
-use crate::binaries::{Binaries, workspace};
+use crate::binaries::{Binaries, Build, workspace};
 use crate::daemon::Daemon;
 use crate::kantctl::Kantctl;
-use crate::machine::Machine;
+use crate::machine::{Gpus, Machine};
 use crate::person::Person;
 use crate::wait::wait_for;
 use anyhow::{Context as _, bail};
@@ -24,6 +24,8 @@ pub struct ClusterOptions {
     pub nodes: Vec<(&'static str, Machine)>,
     /// Changes to the controller's configuration.
     pub controller: Option<fn(&mut ControllerConfig)>,
+    /// How to build the daemons first.
+    pub build: Build,
     /// Run nodes without cgroups.
     pub without_cgroups: bool,
 }
@@ -57,7 +59,7 @@ impl Cluster {
     /// # Errors
     /// As [`Cluster::start`].
     pub fn start_in(dir: &Path, options: ClusterOptions) -> anyhow::Result<Self> {
-        let binaries = Binaries::build()?;
+        let binaries = Binaries::build(options.build)?;
         // Others must be able to walk in: jobs run as people who own nothing here but their home.
         fs::set_permissions(dir, fs::Permissions::from_mode(0o755))?;
         fs::copy(&binaries.kantctl, dir.join("kantctl"))?;
@@ -185,9 +187,10 @@ impl Cluster {
         cgroup: CgroupMode,
     ) -> anyhow::Result<()> {
         let nvml = match machine.gpus {
-            Some(_) => self.binaries.nvml.display().to_string(),
+            Gpus::StandIn(_) => self.binaries.nvml.display().to_string(),
+            Gpus::Real => String::new(),
             // A CPU node, even on a host that has GPUs.
-            None => self.path("no-nvml-here.so"),
+            Gpus::None => self.path("no-nvml-here.so"),
         };
         let config = NodeConfig {
             name: name.to_owned(),
@@ -204,7 +207,7 @@ impl Cluster {
             ..NodeConfig::default()
         };
         fs::write(self.path(&format!("kantd-{name}.toml")), toml::to_string(&config)?)?;
-        if let Some(gpus) = machine.gpus {
+        if let Gpus::StandIn(gpus) = machine.gpus {
             self.write_machine(name, gpus)?;
         }
         self.machines.insert(name.to_owned(), machine);
@@ -230,7 +233,7 @@ impl Cluster {
         let mut command = Command::new(&self.binaries.kantd);
         command.arg("--config").arg(self.path(&format!("kantd-{name}.toml")));
         command.env_remove("RUST_LOG");
-        if self.machines.get(name).is_some_and(|machine| machine.gpus.is_some()) {
+        if self.machines.get(name).is_some_and(|m| matches!(m.gpus, Gpus::StandIn(_))) {
             command.env("KANT_NVML_STANDIN", self.path(&format!("machine-{name}.toml")));
         }
         let log = self.path(&format!("kantd-{name}.log"));
@@ -316,21 +319,19 @@ impl Cluster {
         self.controller.iter().chain(nodes).map(Daemon::pid).collect()
     }
 
-    /// Ends what still runs: jobs first, so that no supervisor stays behind, then the daemons.
-    fn wind_down(&mut self) -> anyhow::Result<()> {
-        if self.controller.is_none() || self.nodes.values().any(Option::is_none) {
-            return Ok(());
+    /// Ends what still runs: jobs first, so that no supervisor stays behind, then the daemons and
+    /// their groups.
+    ///
+    /// # Errors
+    /// When a job does not end.
+    pub fn wind_down(&mut self) -> anyhow::Result<()> {
+        if self.controller.is_some() && self.nodes.values().all(Option::is_some) {
+            self.kantctl(Person::me())?.cancel_everything()?;
         }
-        let kantctl = self.kantctl(Person::me())?;
-        let list: common::wire::api::JobList = kantctl.json(&["queue"])?;
-        for job in &list.jobs {
-            // It may have ended meanwhile.
-            let _ = kantctl.run(&["cancel", &job.key.to_string()]);
+        for daemon in self.nodes.values_mut().filter_map(Option::take) {
+            daemon.stop()?;
         }
-        wait_for("the end of all jobs", || {
-            let list: common::wire::api::JobList = kantctl.json(&["queue"])?;
-            Ok(list.jobs.is_empty().then_some(()))
-        })
+        self.controller.take().map_or(Ok(()), |daemon| daemon.stop().map(|_| ()))
     }
 }
 

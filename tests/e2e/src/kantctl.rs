@@ -28,6 +28,29 @@ pub struct Answer {
 }
 
 impl Kantctl {
+    /// A given kantctl on a given socket, run as ourselves in `dir`.
+    #[must_use]
+    pub fn at(program: &Path, socket: &Path, dir: &Path) -> Self {
+        let own = Path::to_owned;
+        Self { program: own(program), socket: own(socket), person: Person::me(), dir: own(dir) }
+    }
+
+    /// Cancels every job and waits until none is left; for operators.
+    ///
+    /// # Errors
+    /// When the controller does not answer, or a job does not end.
+    pub fn cancel_everything(&self) -> anyhow::Result<()> {
+        let list: JobList = self.json(&["queue"])?;
+        for job in &list.jobs {
+            // It may have ended meanwhile.
+            let _ = self.run(&["cancel", &job.key.to_string()])?;
+        }
+        crate::wait_for("the end of all jobs", || {
+            let list: JobList = self.json(&["queue"])?;
+            Ok(list.jobs.is_empty().then_some(()))
+        })
+    }
+
     /// The directory it runs in, which the person owns.
     #[must_use]
     pub fn dir(&self) -> &Path {

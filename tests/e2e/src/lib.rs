@@ -12,10 +12,10 @@ mod machine;
 mod person;
 mod wait;
 
-pub use binaries::Binaries;
+pub use binaries::{Binaries, Build, workspace};
 pub use cluster::{Cluster, ClusterOptions};
 pub use daemon::Daemon;
 pub use kantctl::{Answer, Kantctl};
-pub use machine::Machine;
-pub use person::Person;
+pub use machine::{Gpus, Machine};
+pub use person::{Person, is_root};
 pub use wait::{DEADLINE, wait_for};

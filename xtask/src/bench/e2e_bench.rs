@@ -1,0 +1,123 @@
+//! One controller and one node on loopback, optimised builds, everything durable. Measures what a
+//! user feels. Never leaves the cluster behind.
+
+use super::figures::Figures;
+use anyhow::Context as _;
+use e2e::{Build, Cluster, ClusterOptions, Kantctl, Machine, Person};
+use std::fs::File;
+use std::io::Write as _;
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime};
+
+const SUBMITS: usize = 200;
+const TRIVIAL_JOBS: usize = 200;
+const STARTS: usize = 15;
+const FSYNCS: usize = 200;
+
+/// Measures everything `rounds` times.
+///
+/// # Errors
+/// When a daemon cannot be built or does not answer.
+pub fn measure(rounds: u32) -> anyhow::Result<Figures> {
+    let bar = indicatif::ProgressBar::new(u64::from(rounds) * 6);
+    let style = indicatif::ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}")?;
+    bar.set_style(style);
+    let mut figures = Figures::default();
+    for _ in 0..rounds {
+        let nodes = vec![("n1", Machine::cpu())];
+        let options = ClusterOptions { nodes, build: Build::Release, ..Default::default() };
+        let mut cluster = Cluster::start(options)?;
+        let kantctl = cluster.kantctl(Person::plain())?;
+        let mut step = |name: &'static str| {
+            bar.set_message(name);
+            bar.inc(1);
+        };
+        step("fsync");
+        figures.add("fdatasync of 512 B on this disk", "ms", fsyncs(cluster.dir())?);
+        step("memory");
+        figures.add("kantctld RSS, idle", "MiB", [rss_mib(cluster.controller()?.pid())?]);
+        figures.add("kantd RSS, idle", "MiB", [rss_mib(cluster.node("n1")?.pid())?]);
+        step("start latency");
+        figures.add("submit to first command, idle", "ms", start_latencies(&kantctl)?);
+        step("one client");
+        figures.add("submissions/s, CLI, 1 client", "1/s", [submit_rate(&kantctl, 1)?]);
+        step("eight clients");
+        figures.add("submissions/s, CLI, 8 clients", "1/s", [submit_rate(&kantctl, 8)?]);
+        step("trivial jobs");
+        figures.add("200 trivial jobs to completion", "jobs/s", [job_rate(&kantctl)?]);
+        cluster.wind_down()?;
+    }
+    bar.finish_and_clear();
+    Ok(figures)
+}
+
+fn milliseconds(span: Duration) -> f64 {
+    span.as_secs_f64() * 1000.0
+}
+
+fn fsyncs(dir: &Path) -> anyhow::Result<Vec<f64>> {
+    let path = dir.join("fsync-probe");
+    let mut file = File::create(&path)?;
+    let mut samples = Vec::with_capacity(FSYNCS);
+    for _ in 0..FSYNCS {
+        let begin = Instant::now();
+        file.write_all(&[7; 512])?;
+        file.sync_data()?;
+        samples.push(milliseconds(begin.elapsed()));
+    }
+    std::fs::remove_file(&path)?;
+    Ok(samples)
+}
+
+fn rss_mib(pid: u32) -> anyhow::Result<f64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).context("no VmRSS")?;
+    let kib: f64 = line.split_whitespace().nth(1).context("no VmRSS")?.parse()?;
+    Ok(kib / 1024.0)
+}
+
+/// From before kantctl is started to the clock the job's first command reads.
+fn start_latencies(kantctl: &Kantctl) -> anyhow::Result<Vec<f64>> {
+    let script = "#!/bin/sh\ndate +%s%N > began\n";
+    let began = kantctl.dir().join("began");
+    let mut samples = Vec::new();
+    for _ in 0..STARTS {
+        let before = SystemTime::now();
+        let id = kantctl.submit(&["-o", "/dev/null", "--mem=16M"], script)?;
+        kantctl.ok(&["wait", &id])?;
+        let nanoseconds: u64 = std::fs::read_to_string(&began)?.trim().parse()?;
+        let first = SystemTime::UNIX_EPOCH + Duration::from_nanos(nanoseconds);
+        samples.push(milliseconds(first.duration_since(before)?));
+    }
+    Ok(samples)
+}
+
+/// Held jobs, so that only the accepting is measured; cancelled afterwards.
+fn submit_rate(kantctl: &Kantctl, clients: usize) -> anyhow::Result<f64> {
+    let begin = Instant::now();
+    std::thread::scope(|scope| {
+        let each = || {
+            for _ in 0..SUBMITS / clients {
+                kantctl.ok(&["submit", "--hold", "--wrap", "true"])?;
+            }
+            anyhow::Ok(())
+        };
+        let threads: Vec<_> = (0..clients).map(|_| scope.spawn(each)).collect();
+        threads.into_iter().try_for_each(|t| t.join().ok().context("a client panicked")?)
+    })?;
+    #[allow(clippy::cast_precision_loss)]
+    let rate = (SUBMITS / clients * clients) as f64 / begin.elapsed().as_secs_f64();
+    kantctl.cancel_everything()?;
+    Ok(rate)
+}
+
+/// One array, so that submitting is one request; from before it to the end of the last task.
+fn job_rate(kantctl: &Kantctl) -> anyhow::Result<f64> {
+    let array = format!("--array=1-{TRIVIAL_JOBS}");
+    let begin = Instant::now();
+    let id = kantctl.submit(&[&array, "-o", "/dev/null", "--mem=16M"], "#!/bin/sh\ntrue\n")?;
+    kantctl.ok(&["wait", &id])?;
+    #[allow(clippy::cast_precision_loss)]
+    let rate = TRIVIAL_JOBS as f64 / begin.elapsed().as_secs_f64();
+    Ok(rate)
+}

@@ -1,0 +1,83 @@
+//! Measured figures with their unit and spread, and the machine they were made on. Never rounds
+//! before showing.
+
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// One measured thing.
+struct Figure {
+    what: String,
+    unit: &'static str,
+    samples: Vec<f64>,
+}
+
+impl Figure {
+    /// Minimum, median, maximum.
+    fn spread(&self) -> (f64, f64, f64) {
+        let mut sorted = self.samples.clone();
+        sorted.sort_by(f64::total_cmp);
+        let at = |i: usize| sorted.get(i).copied().unwrap_or(f64::NAN);
+        (at(0), at(sorted.len() / 2), at(sorted.len().saturating_sub(1)))
+    }
+}
+
+/// All figures of one run.
+#[derive(Default)]
+pub struct Figures(Vec<Figure>);
+
+impl Figures {
+    /// Adds samples of one thing; samples of a thing already there join it.
+    pub fn add(&mut self, what: &str, unit: &'static str, samples: impl IntoIterator<Item = f64>) {
+        if let Some(known) = self.0.iter_mut().find(|f| f.what == what) {
+            return known.samples.extend(samples);
+        }
+        let samples = samples.into_iter().collect();
+        self.0.push(Figure { what: what.to_owned(), unit, samples });
+    }
+
+    /// For programs.
+    pub fn to_json(&self) -> Value {
+        let figures: Vec<Value> = self
+            .0
+            .iter()
+            .map(|figure| {
+                let (min, median, max) = figure.spread();
+                json!({
+                    "what": figure.what, "unit": figure.unit, "samples": figure.samples.len(),
+                    "median": median, "min": min, "max": max,
+                })
+            })
+            .collect();
+        json!({ "machine": machine(), "figures": figures })
+    }
+
+    /// For people, and for docs: a Markdown table.
+    pub fn to_table(&self) -> String {
+        let mut text = format!("{}\n\n", machine());
+        text.push_str(
+            "| what | median | min | max | unit | samples |\n|---|---|---|---|---|---|\n",
+        );
+        for figure in &self.0 {
+            let (min, median, max) = figure.spread();
+            // Writing into a string cannot fail.
+            let _ = writeln!(
+                text,
+                "| {} | {median:.1} | {min:.1} | {max:.1} | {} | {} |",
+                figure.what,
+                figure.unit,
+                figure.samples.len()
+            );
+        }
+        text
+    }
+}
+
+/// Cores, load and kernel, so that a figure is never read without them.
+fn machine() -> String {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let load = read("/proc/loadavg");
+    let load = load.split_whitespace().next().unwrap_or("?").to_owned();
+    let kernel = read("/proc/sys/kernel/osrelease");
+    format!("{cores} cores, load {load}, Linux {}", kernel.trim())
+}

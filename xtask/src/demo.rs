@@ -1,0 +1,152 @@
+//! `cargo xtask demo`: a controller and two node daemons on this machine, a real training script
+//! submitted, its output followed, its story printed; the cluster is left up for trying.
+//! Never touches /etc, /run or /var; never ends a process it did not start.
+
+mod record;
+
+use anyhow::{Context as _, bail};
+use e2e::{Answer, Build, Cluster, ClusterOptions, Kantctl, Machine, Person};
+use record::Record;
+use std::path::Path;
+use std::process::Command;
+
+/// Run kant on this machine: start a cluster, submit a training job, show it run
+#[derive(clap::Args)]
+pub struct Args {
+    /// End the cluster when the job is over, with the job's exit code
+    #[arg(long)]
+    once: bool,
+    /// End the cluster that an earlier demo left up
+    #[arg(long, conflicts_with = "once")]
+    stop: bool,
+}
+
+/// The script that is submitted.
+const EXAMPLE: &str = "train.sh";
+
+/// Runs the demo.
+///
+/// # Errors
+/// When something cannot be built or started, with what to do.
+pub fn run(args: Args) -> anyhow::Result<()> {
+    if args.stop {
+        return stop();
+    }
+    if let Some(record) = Record::load()? {
+        bail!("a demo cluster is up in {}: `cargo xtask demo --stop` ends it", record.dir);
+    }
+    require_python()?;
+    step("building (a minute or two the first time)");
+    let dir = tempfile::Builder::new().prefix("kant-demo-").tempdir()?;
+    let mut cluster = Cluster::start_in(dir.path(), options()?)?;
+    let person = person();
+    let kantctl = cluster.kantctl(person)?;
+    step("one controller and two nodes are up");
+    print!("{}", kantctl.ok(&["nodes"])?);
+    let code = train(&kantctl)?;
+    if args.once {
+        cluster.wind_down()?;
+        drop(cluster);
+        drop(dir);
+        std::process::exit(code);
+    }
+    leave_up(&mut cluster, dir, person)
+}
+
+fn step(text: &str) {
+    eprintln!("\n=== {text}");
+}
+
+/// Submits the training script, follows its output, prints its story; returns its exit code.
+fn train(kantctl: &Kantctl) -> anyhow::Result<i32> {
+    let example = e2e::workspace().join("etc/examples").join(EXAMPLE);
+    let script = kantctl.dir().join(EXAMPLE);
+    std::fs::copy(&example, &script)
+        .with_context(|| format!("failed to copy {}", example.display()))?;
+    step(&format!("kantctl submit {EXAMPLE}"));
+    let id = kantctl.ok(&["submit", "--parsable", EXAMPLE])?.trim().to_owned();
+    println!("Submitted job {id}");
+    step(&format!("kantctl logs -f {id}"));
+    let followed = kantctl.command().args(["logs", "-f", &id]).status()?;
+    if !followed.success() {
+        eprintln!("(its output could not be followed to the end)");
+    }
+    let Answer { code, .. } = kantctl.run(&["wait", &id])?;
+    step(&format!("kantctl show job {id}"));
+    print!("{}", kantctl.ok(&["show", "job", &id])?);
+    Ok(code)
+}
+
+/// Two nodes; with this host's GPUs where NVML finds some, else with two stand-in GPUs each.
+fn options() -> anyhow::Result<ClusterOptions> {
+    let binaries = e2e::Binaries::build(Build::Loud)?;
+    let output = Command::new(&binaries.kantd).args(["inventory", "--json"]).output()?;
+    let inventory: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    let real = inventory["gpus"].as_array().is_some_and(|gpus| !gpus.is_empty());
+    let nodes = match real {
+        // One GPU must not be offered twice: the second node is a CPU node.
+        true => vec![("node-1", Machine::real()), ("node-2", Machine::cpu())],
+        false => {
+            vec![("node-1", Machine::with_gpus("pcie-2")), ("node-2", Machine::with_gpus("pcie-2"))]
+        }
+    };
+    if !real {
+        step("no GPUs here: the nodes get stand-in ones, so that all but the computing is real");
+    }
+    Ok(ClusterOptions { nodes, ..ClusterOptions::default() })
+}
+
+/// Who submits: never root, whose jobs are refused by default.
+fn person() -> Person {
+    const NOBODY: u32 = 65_534;
+    if !e2e::is_root() {
+        return Person::me();
+    }
+    let behind_sudo = std::env::var("SUDO_UID").ok().and_then(|uid| uid.parse().ok());
+    Person { uid: behind_sudo.filter(|uid| *uid != 0).unwrap_or(NOBODY) }
+}
+
+/// The training script is Python, standard library only.
+fn require_python() -> anyhow::Result<()> {
+    let found = |dir: &&str| Path::new(dir).join("python3").exists();
+    if ["/usr/local/bin", "/usr/bin", "/bin"].iter().any(found) {
+        return Ok(());
+    }
+    if e2e::is_root() && Path::new("/usr/bin/apt-get").exists() {
+        step("installing python3, which the training script is written in");
+        let apt = |arguments: &[&str]| Command::new("apt-get").args(arguments).status();
+        apt(&["update", "-q"])?;
+        if apt(&["install", "-q", "-y", "python3-minimal"])?.success() {
+            return Ok(());
+        }
+    }
+    bail!("the training script needs Python: install the package python3 and run this again")
+}
+
+fn leave_up(cluster: &mut Cluster, dir: tempfile::TempDir, person: Person) -> anyhow::Result<()> {
+    let dir = dir.keep();
+    Record { dir: dir.display().to_string(), pids: cluster.pids() }.save()?;
+    cluster.keep();
+    step("the cluster is up; try it");
+    let become_somebody = match person == Person::me() {
+        true => String::new(),
+        false => format!("setpriv --reuid={0} --regid={0} --clear-groups ", person.uid),
+    };
+    println!("  export KANT_SOCKET={}/kantctld.sock PATH={}:$PATH", dir.display(), dir.display());
+    println!("  cd {}/home-{}", dir.display(), person.uid);
+    println!("  kantctl nodes");
+    println!("  {become_somebody}kantctl submit --gpus=1 --wrap 'env | grep CUDA'");
+    println!("  kantctl queue --all");
+    println!("and, in the end: cargo xtask demo --stop");
+    Ok(())
+}
+
+fn stop() -> anyhow::Result<()> {
+    let Some(record) = Record::load()? else {
+        println!("no demo cluster is up");
+        return Ok(());
+    };
+    record.end()?;
+    println!("the demo cluster is down");
+    Ok(())
+}
