@@ -79,9 +79,11 @@ impl OutputReader {
         let number = question.question;
         match self.read(question).await {
             Ok(bytes) => OutputChunk { question: number, bytes, error: None },
-            Err(error) => {
-                OutputChunk { question: number, bytes: Vec::new(), error: Some(with_causes(&error)) }
-            }
+            Err(error) => OutputChunk {
+                question: number,
+                bytes: Vec::new(),
+                error: Some(with_causes(&error)),
+            },
         }
     }
 

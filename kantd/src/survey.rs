@@ -40,10 +40,8 @@ pub fn survey(settings: &Settings) -> Result<Survey, SurveyError> {
         missing.push("jobs of other users: kantd does not run as root".to_owned());
     }
     let gpus = gpus(settings, &mut missing);
-    let kept_back = KeptBack {
-        only_cpus: settings.only_cpus.clone(),
-        memory: settings.memory_kept_back,
-    };
+    let kept_back =
+        KeptBack { only_cpus: settings.only_cpus.clone(), memory: settings.memory_kept_back };
     let inventory = inventory::take(&Host::here(), &kept_back, gpus, missing)?;
     Ok(Survey { inventory, cgroup: confinement.place })
 }

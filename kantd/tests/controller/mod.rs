@@ -1,0 +1,297 @@
+//! What the tests share: a stand-in controller that hands every node channel to the test, and
+//! stand-in steps that do as they are told.
+//!
+//! Not a test itself; each test file takes it in with `mod controller`.
+#![allow(dead_code, clippy::unwrap_used)] // each test file uses its part, and fails by panicking
+
+use axum::Router;
+use axum::extract::ws::WebSocketUpgrade;
+use axum::routing::get;
+use common::cpuset::CpuSet;
+use common::gpu::GpuMatrix;
+use common::id::{Attempt, AttemptId, Gid, JobId, JobKey, NodeName, QueueName, Uid};
+use common::job::{EndCause, ExitStatus, Launch, OpenMode, Owner, StepEnd, Usage};
+use common::node::{Inventory, Numa};
+use common::resource::{Allocation, Share};
+use common::time::{Span, Time};
+use common::unit::{Bytes, Tasks};
+use common::wire::node::{
+    DesiredStep, DesiredUpdate, FromNode, Hello, LaunchOrder, NODE_PATH, StepPhase, StepStatus,
+    ToNode, Want,
+};
+use kantd::runner::Executor;
+use kantd::session::{About, Pace};
+use net::{
+    Channel, ClusterKey, Endpoint, Identity, Keepalive, Role, TlsListener, User, accept_channel,
+    serve,
+};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot};
+
+/// No test waits longer than this for anything.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Fails the test if `future` takes longer than [`PATIENCE`].
+pub async fn soon<F: Future>(future: F) -> F::Output {
+    tokio::time::timeout(PATIENCE, future).await.expect("took too long")
+}
+
+/// The controller's end of a node channel.
+pub type NodeChannel = Channel<ToNode, FromNode>;
+
+/// A controller on loopback: node channels come out at `nodes`, users' requests are answered with
+/// who asked for what.
+pub struct Controller {
+    pub addr: SocketAddr,
+    pub nodes: mpsc::UnboundedReceiver<NodeChannel>,
+    stop: oneshot::Sender<()>,
+    task: tokio::task::JoinHandle<std::io::Result<()>>,
+}
+
+impl Controller {
+    pub async fn start(key: &ClusterKey) -> Self {
+        Self::start_at(key, "127.0.0.1:0").await
+    }
+
+    pub async fn start_at(key: &ClusterKey, addr: &str) -> Self {
+        let (found, nodes) = mpsc::unbounded_channel();
+        let channel = move |upgrade: WebSocketUpgrade| async move {
+            accept_channel(upgrade, hasty().keepalive, |channel: NodeChannel| async move {
+                let _ = found.send(channel);
+            })
+        };
+        let who = |user: User, request: axum::extract::Request| async move {
+            format!(
+                "{} {} {}:{} {:?}",
+                request.method(),
+                request.uri(),
+                user.uid,
+                user.gid,
+                user.via
+            )
+        };
+        let router = Router::new().route(NODE_PATH, get(channel)).fallback(who);
+        let identity = Identity::new(key, Role::Controller).unwrap();
+        let listener = TlsListener::bind(addr, &identity).await.unwrap();
+        let addr = listener.local_addr();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let task = tokio::spawn(serve(listener, router, async {
+            let _ = stopped.await;
+        }));
+        Self { addr, nodes, stop, task }
+    }
+
+    /// The next node that calls, and what it says of itself.
+    pub async fn greet(&mut self) -> (NodeChannel, Hello) {
+        let mut channel = soon(self.nodes.recv()).await.expect("the controller stands");
+        match soon(channel.recv()).await {
+            Some(Ok(FromNode::Hello(hello))) => (channel, *hello),
+            other => panic!("expected a hello, got {other:?}"),
+        }
+    }
+
+    /// As [`Controller::greet`], and welcomes it.
+    pub async fn welcome(&mut self) -> (NodeChannel, Hello) {
+        let (channel, hello) = self.greet().await;
+        let welcome = ToNode::Welcome { protocol: 1, cluster: "test".to_owned() };
+        channel.send(&welcome).await.unwrap();
+        (channel, hello)
+    }
+
+    pub async fn stop(self) {
+        drop(self.stop);
+        drop(self.nodes);
+        soon(self.task).await.unwrap().unwrap();
+    }
+}
+
+/// Says everything that is wanted.
+pub async fn say_all(channel: &NodeChannel, steps: Vec<DesiredStep>) {
+    let update = DesiredUpdate { full: true, steps, gone: vec![] };
+    channel.send(&ToNode::Desired(update)).await.unwrap();
+}
+
+/// Reads reports until an attempt is in a phase of this kind.
+pub async fn until(
+    channel: &mut NodeChannel,
+    id: AttemptId,
+    is_it: impl Fn(&StepPhase) -> bool,
+) -> StepPhase {
+    loop {
+        match soon(channel.recv()).await {
+            Some(Ok(FromNode::Report(news))) => {
+                if let Some(found) = news.into_iter().find(|s| s.id == id && is_it(&s.phase)) {
+                    return found.phase;
+                }
+            }
+            other => panic!("expected a report about {id}, got {other:?}"),
+        }
+    }
+}
+
+/// A session in a hurry.
+pub fn hasty() -> Pace {
+    Pace {
+        redial_first: Duration::from_millis(20),
+        redial_cap: Duration::from_millis(100),
+        refused_wait: Duration::from_millis(200),
+        welcome_limit: Duration::from_secs(10),
+        keepalive: Keepalive {
+            ping_interval: Duration::from_millis(500),
+            silence_limit: Duration::from_secs(10),
+        },
+    }
+}
+
+pub fn tls(addr: SocketAddr, key: &ClusterKey, node: &str) -> Endpoint {
+    let identity = Identity::new(key, Role::Node(node.to_owned())).unwrap();
+    Endpoint::Tls { addr: addr.to_string(), identity }
+}
+
+/// A node of two CPUs named `name`.
+pub fn about(name: &str) -> About {
+    let inventory = Inventory {
+        sockets: 1,
+        threads_per_core: 1,
+        cpus: CpuSet::first(2),
+        cores: vec!["0".parse().unwrap(), "1".parse().unwrap()],
+        numa: vec![Numa { id: 0, cpus: CpuSet::first(2), memory: Bytes(1 << 30) }],
+        memory: Bytes(1 << 30),
+        gpus: vec![],
+        gpu_matrix: GpuMatrix::default(),
+        boot_id: "boot-1".to_owned(),
+        gpu_driver: None,
+        limits_missing: vec![],
+    };
+    About {
+        name: NodeName::new(name).unwrap(),
+        address: name.to_owned(),
+        identity: format!("identity of {name}"),
+        inventory: Arc::new(inventory),
+    }
+}
+
+pub fn id(job: u32, attempt: u32) -> AttemptId {
+    AttemptId { key: JobKey::single(JobId(job)), attempt: Attempt(attempt) }
+}
+
+/// An order to run `script` on node `node`, for the user who runs this test.
+pub fn order(id: AttemptId, node: &str, script: &str, work_dir: &str) -> Box<LaunchOrder> {
+    let share = Share {
+        node: NodeName::new(node).unwrap(),
+        tasks: Tasks(1),
+        cpus: CpuSet::first(1),
+        memory: Bytes(64 << 20),
+        gpus: vec![],
+    };
+    Box::new(LaunchOrder {
+        id,
+        cluster: "test".to_owned(),
+        job_name: "job".to_owned(),
+        owner: Owner {
+            uid: Uid(nix::unistd::geteuid().as_raw()),
+            gid: Gid(nix::unistd::getegid().as_raw()),
+            name: "tester".to_owned(),
+        },
+        queue: QueueName::new("default").unwrap(),
+        account: None,
+        script: script.to_owned(),
+        args: vec![],
+        environment: BTreeMap::new(),
+        work_dir: work_dir.to_owned(),
+        stdin: None,
+        stdout: "out".to_owned(),
+        stderr: None,
+        open_mode: OpenMode::Truncate,
+        umask: 0o022,
+        rlimits: vec![],
+        launch: Launch::Once,
+        time_limit: None,
+        kill_grace: Span::from_seconds(5),
+        allocation: Allocation::new(vec![share]).unwrap(),
+        addresses: vec!["127.0.0.1".to_owned()],
+        cpus_per_task: 1,
+        submitted_at: Time(0),
+        submit_host: node.to_owned(),
+        array: None,
+    })
+}
+
+/// Wanted, with an order for node `node` that the stand-in steps do not look into.
+pub fn wanted(id: AttemptId, want: Want, node: &str) -> DesiredStep {
+    DesiredStep { id, want, order: Some(order(id, node, "#!/bin/sh\n", "/")) }
+}
+
+/// Steps that do at once as they are told, and remember what that was.
+#[derive(Clone)]
+pub struct FakeSteps {
+    changes: mpsc::UnboundedSender<StepStatus>,
+    pub told: Arc<Mutex<Vec<String>>>,
+}
+
+impl FakeSteps {
+    pub fn new() -> (Self, mpsc::UnboundedReceiver<StepStatus>) {
+        let (changes, receiver) = mpsc::unbounded_channel();
+        (Self { changes, told: Arc::default() }, receiver)
+    }
+
+    pub fn set(&self, id: AttemptId, phase: StepPhase) {
+        // The runner may be gone at the end of a test.
+        let _ = self.changes.send(StepStatus { id, phase });
+    }
+
+    fn note(&self, what: &str, id: AttemptId) {
+        self.told.lock().unwrap().push(format!("{what} {id}"));
+    }
+
+    /// What they were told, once it is so much.
+    pub async fn until_told(&self, count: usize) -> Vec<String> {
+        let enough = async {
+            while self.told().len() < count {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        soon(enough).await;
+        self.told()
+    }
+
+    pub fn told(&self) -> Vec<String> {
+        self.told.lock().unwrap().clone()
+    }
+}
+
+impl Executor for FakeSteps {
+    fn launch(&self, order: LaunchOrder) {
+        self.note("launch", order.id);
+        self.set(order.id, StepPhase::Ready);
+    }
+    fn go(&self, id: AttemptId) {
+        self.note("go", id);
+        self.set(id, running());
+    }
+    fn stop(&self, id: AttemptId) {
+        self.note("stop", id);
+        self.set(id, ended(EndCause::Stopped));
+    }
+    fn forget(&self, id: AttemptId) {
+        self.note("forget", id);
+    }
+}
+
+pub fn running() -> StepPhase {
+    StepPhase::Running { since: Time(1) }
+}
+
+pub fn ended(cause: EndCause) -> StepPhase {
+    StepPhase::Ended(Box::new(StepEnd {
+        cause,
+        exit: ExitStatus::default(),
+        started_at: None,
+        ended_at: Time(2),
+        usage: Usage::default(),
+        message: None,
+    }))
+}

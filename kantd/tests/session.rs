@@ -1,0 +1,212 @@
+//! A node's session, runner and local socket against a stand-in controller over real TLS.
+
+#![allow(clippy::unwrap_used)] // a test fails by panicking
+
+mod controller;
+
+use common::id::{Gid, Uid};
+use common::job::{EndCause, Owner};
+use common::time::Span;
+use common::wire::node::{
+    DesiredStep, FromNode, NODE_PROTOCOL, ReadOutput, StepPhase, StepStatus, ToNode, Want,
+};
+use controller::{
+    Controller, FakeSteps, about, ended, hasty, id, running, say_all, soon, tls, until, wanted,
+};
+use kantd::parts::Parts;
+use net::{Client, ClusterKey, Endpoint, LocalListener};
+use std::path::Path;
+use tokio::task::JoinSet;
+
+/// A node `g-1` with stand-in steps, of which it holds `held` from the start.
+fn node(
+    key: &ClusterKey,
+    controllers: &[std::net::SocketAddr],
+    held: Vec<StepStatus>,
+    socket: Option<&Path>,
+) -> (FakeSteps, JoinSet<()>) {
+    let (steps, changes) = FakeSteps::new();
+    let parts = Parts {
+        controllers: controllers.iter().map(|addr| tls(*addr, key, "g-1")).collect(),
+        about: about("g-1"),
+        allow_root: true,
+        pace: hasty(),
+    };
+    let listener = socket.map(|path| LocalListener::bind(path).unwrap());
+    (steps.clone(), parts.start(steps, held, changes, listener))
+}
+
+fn holding(steps: &[(common::id::AttemptId, StepPhase)]) -> Vec<StepStatus> {
+    steps.iter().map(|(id, phase)| StepStatus { id: *id, phase: phase.clone() }).collect()
+}
+
+#[tokio::test]
+async fn a_wanted_step_goes_its_way_and_every_phase_is_reported() {
+    let key = ClusterKey::generate().unwrap();
+    let mut controller = Controller::start(&key).await;
+    let (steps, _node) = node(&key, &[controller.addr], vec![], None);
+
+    let (mut channel, hello) = controller.welcome().await;
+    assert_eq!((hello.name.as_str(), hello.protocol), ("g-1", NODE_PROTOCOL));
+    assert_eq!(hello.identity, "identity of g-1");
+    assert_eq!(hello.inventory, *about("g-1").inventory);
+    assert_eq!(hello.steps, []);
+
+    let a = id(1, 1);
+    say_all(&channel, vec![wanted(a, Want::Prepare, "g-1")]).await;
+    until(&mut channel, a, |phase| *phase == StepPhase::Ready).await;
+    say_all(&channel, vec![DesiredStep { id: a, want: Want::Run, order: None }]).await;
+    until(&mut channel, a, |phase| *phase == running()).await;
+    steps.set(a, ended(EndCause::Exited));
+    until(&mut channel, a, |phase| *phase == ended(EndCause::Exited)).await;
+    say_all(&channel, vec![]).await;
+    // A question is answered after what was said before it, so the node is done forgetting.
+    let b = id(2, 1);
+    say_all(&channel, vec![wanted(b, Want::Stop, "g-1")]).await;
+    until(&mut channel, b, |phase| matches!(phase, StepPhase::Ended(_))).await;
+    assert_eq!(steps.told(), ["launch 1.1", "go 1.1", "forget 1.1"]);
+}
+
+#[tokio::test]
+async fn a_new_connection_hears_of_everything_and_disturbs_nothing_until_the_word_is_given() {
+    let key = ClusterKey::generate().unwrap();
+    let mut controller = Controller::start(&key).await;
+    let (a, b) = (id(1, 1), id(2, 1));
+    let held = holding(&[(a, running()), (b, ended(EndCause::Exited))]);
+    let (steps, _node) = node(&key, &[controller.addr], held.clone(), None);
+
+    let (channel, hello) = controller.welcome().await;
+    assert_eq!(hello.steps, held);
+    drop(channel);
+    let (mut channel, hello) = controller.welcome().await;
+    assert_eq!(hello.steps, held, "the second hello says as much as the first");
+
+    // What happens meanwhile is reported, and a change without the whole moves nothing.
+    let update = common::wire::node::DesiredUpdate { full: false, steps: vec![], gone: vec![a, b] };
+    channel.send(&ToNode::Desired(update)).await.unwrap();
+    let c = id(3, 1);
+    steps.set(c, running());
+    until(&mut channel, c, |phase| *phase == running()).await;
+    assert_eq!(steps.told(), Vec::<String>::new());
+
+    // The whole is: `a` goes on, `b` is known to be over, `c` is nobody's, `d` comes too late.
+    let (d, run) = (id(4, 1), DesiredStep { id: a, want: Want::Run, order: None });
+    say_all(&channel, vec![run, wanted(d, Want::Stop, "g-1")]).await;
+    until(&mut channel, d, |phase| matches!(phase, StepPhase::Ended(_))).await;
+    drop(channel);
+    let (_channel, hello) = controller.welcome().await;
+    assert!(hello.steps.contains(&StepStatus { id: a, phase: running() }));
+    assert!(hello.steps.iter().all(|step| step.id != b), "forgotten");
+    assert_eq!(steps.until_told(3).await, ["stop 3.1", "forget 2.1", "forget 3.1"]);
+}
+
+#[tokio::test]
+async fn what_the_node_cannot_run_is_reported_as_over() {
+    let key = ClusterKey::generate().unwrap();
+    let mut controller = Controller::start(&key).await;
+    let (steps, _node) = node(&key, &[controller.addr], vec![], None);
+    let (mut channel, _) = controller.welcome().await;
+
+    let (stopped, lost) = (id(1, 1), id(2, 1));
+    let without_order = DesiredStep { id: lost, want: Want::Run, order: None };
+    say_all(&channel, vec![wanted(stopped, Want::Stop, "g-1"), without_order]).await;
+    let Some(Ok(FromNode::Report(news))) = soon(channel.recv()).await else {
+        panic!("expected a report");
+    };
+    let causes: Vec<_> = news
+        .iter()
+        .map(|status| match &status.phase {
+            StepPhase::Ended(end) => (status.id, end.cause, end.message.is_some()),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(causes, [(stopped, EndCause::Stopped, true), (lost, EndCause::Lost, true)]);
+    assert_eq!(steps.told(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_refused_node_keeps_its_jobs_and_asks_again() {
+    let key = ClusterKey::generate().unwrap();
+    let mut controller = Controller::start(&key).await;
+    let held = holding(&[(id(1, 1), running())]);
+    let (steps, _node) = node(&key, &[controller.addr], held.clone(), None);
+    for _ in 0..2 {
+        let (channel, hello) = controller.greet().await;
+        assert_eq!(hello.steps, held);
+        let reason = "another machine is called g-1".to_owned();
+        channel.send(&ToNode::Refused { reason }).await.unwrap();
+    }
+    let (_channel, hello) = controller.welcome().await;
+    assert_eq!(hello.steps, held);
+    assert_eq!(steps.told(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn the_next_controller_is_dialled_and_local_users_are_passed_on_to_it() {
+    let key = ClusterKey::generate().unwrap();
+    let mut away = Controller::start(&key).await;
+    let mut there = Controller::start(&key).await;
+    let dir = tempfile::tempdir().unwrap();
+    let socket = dir.path().join("kantd.sock");
+    let both = [away.addr, there.addr];
+    let (_steps, _node) = node(&key, &both, vec![], Some(&socket));
+    let (channel, _) = away.welcome().await;
+    drop(channel);
+    away.stop().await;
+    let (_channel, _) = there.welcome().await;
+
+    let local = Client::new(Endpoint::Unix(socket));
+    let answered = async {
+        loop {
+            // Between the two sessions the one that left may still be asked.
+            let ask = axum::http::Request::get("/v1/jobs?all=true").body(Default::default());
+            let answer = local.send(ask.unwrap()).await.unwrap();
+            if answer.status().is_success() {
+                let body = axum::body::to_bytes(axum::body::Body::new(answer.into_body()), 4096);
+                return String::from_utf8(body.await.unwrap().to_vec()).unwrap();
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let (uid, gid) = (nix::unistd::geteuid(), nix::unistd::getegid());
+    let expected = format!("GET /v1/jobs?all=true {uid}:{gid} Node(\"g-1\")");
+    assert_eq!(soon(answered).await, expected);
+}
+
+#[tokio::test]
+async fn questions_for_output_are_answered_on_the_channel() {
+    let key = ClusterKey::generate().unwrap();
+    let mut controller = Controller::start(&key).await;
+    let (_steps, _node) = node(&key, &[controller.addr], vec![], None);
+    let (mut channel, _) = controller.welcome().await;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("out");
+    std::fs::write(&path, "hello, world").unwrap();
+    let (uid, gid) = (nix::unistd::geteuid().as_raw(), nix::unistd::getegid().as_raw());
+    let question = |question: u64, path: &Path| {
+        ToNode::ReadOutput(ReadOutput {
+            question,
+            id: id(1, 1),
+            owner: Owner { uid: Uid(uid), gid: Gid(gid), name: "tester".to_owned() },
+            path: path.display().to_string(),
+            offset: 7,
+            bytes_max: 3,
+            wait: Span(0),
+        })
+    };
+    channel.send(&question(1, &path)).await.unwrap();
+    match soon(channel.recv()).await {
+        Some(Ok(FromNode::Output(chunk))) => {
+            assert_eq!((chunk.question, chunk.bytes, chunk.error), (1, b"wor".to_vec(), None));
+        }
+        other => panic!("{other:?}"),
+    }
+    channel.send(&question(2, &dir.path().join("none"))).await.unwrap();
+    match soon(channel.recv()).await {
+        Some(Ok(FromNode::Output(chunk))) => {
+            assert_eq!((chunk.question, chunk.bytes), (2, vec![]));
+            assert!(chunk.error.unwrap().contains("No such file"), "says why");
+        }
+        other => panic!("{other:?}"),
+    }
+}
