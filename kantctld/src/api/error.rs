@@ -3,6 +3,7 @@
 
 use crate::core::CommandError;
 use crate::raft::ProposeError;
+use axum::extract::rejection::JsonRejection;
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use common::id::IdError;
@@ -24,6 +25,9 @@ pub enum ApiFailure {
     /// The ask is wrong in itself.
     #[error(transparent)]
     BadAsk(#[from] AskError),
+    /// The body does not read.
+    #[error("failed to read the request: {0}")]
+    BadBody(#[from] JsonRejection),
     /// Its output cannot be shown.
     #[error("{message}")]
     Output {
@@ -50,6 +54,7 @@ impl ApiFailure {
             }
             Self::BadId(_) => (StatusCode::BAD_REQUEST, "bad_id"),
             Self::BadAsk(_) => (StatusCode::BAD_REQUEST, "bad_ask"),
+            Self::BadBody(rejection) => (rejection.status(), "bad_body"),
             Self::Output { status, code, .. } => (*status, code),
         }
     }

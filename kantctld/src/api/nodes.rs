@@ -5,6 +5,7 @@ use super::error::ApiFailure;
 use crate::core::Core;
 use crate::session;
 use axum::Json;
+use axum::extract::rejection::JsonRejection;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -39,8 +40,9 @@ pub async fn drain(
     State(core): State<Arc<Core>>,
     user: net::User,
     Path(name): Path<String>,
-    Json(request): Json<DrainRequest>,
+    body: Result<Json<DrainRequest>, JsonRejection>,
 ) -> Result<Json<Changed>, ApiFailure> {
+    let Json(request) = body?;
     let (actor, name) = (core.actor(Uid(user.uid)), name.parse()?);
     core.command(Command::DrainNode { actor, name, reason: request.reason }).await?;
     Ok(Json(Changed { jobs: Vec::new() }))

@@ -5,6 +5,7 @@ use super::error::ApiFailure;
 use crate::core::Core;
 use axum::Json;
 use axum::extract::State;
+use axum::extract::rejection::JsonRejection;
 use common::id::{Gid, Uid};
 use common::job::check::{AskError, ENVIRONMENT_BYTES_MAX, check_ask, check_script};
 use common::job::{Ask, Owner};
@@ -18,8 +19,9 @@ use std::sync::Arc;
 pub async fn submit(
     State(core): State<Arc<Core>>,
     user: net::User,
-    Json(request): Json<SubmitRequest>,
+    body: Result<Json<SubmitRequest>, JsonRejection>,
 ) -> Result<Json<SubmitAnswer>, ApiFailure> {
+    let Json(request) = body?;
     check_ask(&request.ask)?;
     check_script(request.script.as_bytes())?;
     let environment = join_environment(&request.environment)?;

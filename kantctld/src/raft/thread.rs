@@ -175,27 +175,34 @@ struct Thread<M: Machine, D: Disk> {
 impl<M: Machine, D: Disk> Thread<M, D> {
     fn run(&mut self) -> Result<(), LogError> {
         self.campaign_if_alone()?;
+        self.settle()?;
         let mut next_tick = Instant::now() + TICK;
         loop {
             let until_tick = next_tick.saturating_duration_since(Instant::now());
             let (batch, stop) = self.collect(until_tick);
-            if !batch.is_empty() {
-                self.propose(batch);
+            match batch.is_empty() {
+                true => self.prepare()?,
+                false => self.propose(batch),
             }
             if Instant::now() >= next_tick {
                 self.node.tick();
                 next_tick = Instant::now() + TICK;
             }
-            while self.node.has_ready() {
-                self.process_ready()?;
-            }
-            self.note_role();
-            self.maybe_snapshot()?;
+            self.settle()?;
             if stop {
                 self.refuse_waiting();
                 return Ok(());
             }
         }
+    }
+
+    /// Does all that can be done without another message.
+    fn settle(&mut self) -> Result<(), LogError> {
+        while self.node.has_ready() {
+            self.process_ready()?;
+        }
+        self.note_role();
+        self.maybe_snapshot()
     }
 
     /// A lone voter need not wait for an election time-out.
@@ -278,6 +285,15 @@ impl<M: Machine, D: Disk> Thread<M, D> {
         hard: Option<&raft::eraftpb::HardState>,
     ) -> Result<(), LogError> {
         self.retry_when_full(|store| store.append(entries, hard))
+    }
+
+    /// Nothing to do: make room for what comes, so that no append waits for it.
+    fn prepare(&mut self) -> Result<(), LogError> {
+        match self.node.mut_store().prepare() {
+            // Appends will say so, if it still is so then.
+            Err(StoreError::Wal(wal::Error::NoSpace { .. })) => Ok(()),
+            other => Ok(other?),
+        }
     }
 
     /// A full disk stops the controller's writing, not the controller: it goes on once there is
