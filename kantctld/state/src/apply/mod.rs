@@ -19,9 +19,6 @@ mod resume_node;
 mod submit_job;
 mod target;
 
-#[cfg(test)]
-mod tests;
-
 use crate::command::{Command, Stamped};
 use crate::event::Event;
 use crate::remembered::State;

@@ -1,0 +1,127 @@
+//! Cancel and requeue in every phase, and when they meet.
+
+use crate::house::{House, attempt, end, exited, running, share};
+use common::id::{ArrayIndex, Attempt, AttemptId, JobKey};
+use common::job::{Ask, EndCause, Outcome, Phase};
+use common::wire::node::Want;
+use state::Event;
+
+/// A job that runs on g1.
+fn living(house: &mut House) -> AttemptId {
+    let key = house.job();
+    let id = house.start(key, vec![share("g1", 0, 2, &[])]);
+    house.report("g1", id, running());
+    id
+}
+
+#[test]
+fn cancelling_a_waiting_job_ends_it_at_once() {
+    let mut house = House::new();
+    let key = house.job();
+    let cancel = house.cancel(key);
+    let by = Some(crate::house::USER.uid);
+    let (attempt, outcome) = (Attempt(0), Outcome::Cancelled);
+    assert_eq!(house.apply(cancel.clone()), [Event::JobDone { key, attempt, outcome, by }]);
+    let refusal = house.refused(cancel).to_string();
+    assert_eq!(refusal, "cannot cancel job 1: it is over (Cancelled)");
+}
+
+#[test]
+fn cancelling_a_running_job_stops_it_and_keeps_its_place_until_the_node_lets_go() {
+    let mut house = House::new();
+    let id = living(&mut house);
+    let cancel = house.cancel(id.key);
+    house.apply(cancel.clone());
+    assert_eq!((house.phase(id.key), house.want("g1", id)), (Phase::Completing, Some(Want::Stop)));
+    assert!(house.state.ledger().on(&crate::house::name("g1")).is_some());
+    let refusal = house.refused(cancel).to_string();
+    assert_eq!(refusal, "cannot cancel job 1: it is Completing");
+    house.report("g1", id, end(EndCause::Stopped, 143));
+    assert_eq!(house.outcome(id.key), Some(Outcome::Cancelled));
+}
+
+#[test]
+fn a_job_that_succeeded_before_the_cancel_reached_it_has_succeeded() {
+    let mut house = House::new();
+    let id = living(&mut house);
+    let cancel = house.cancel(id.key);
+    house.apply(cancel);
+    house.report("g1", id, exited(0));
+    assert_eq!(house.outcome(id.key), Some(Outcome::Completed));
+}
+
+#[test]
+fn a_job_that_failed_after_a_cancel_is_cancelled() {
+    let mut house = House::new();
+    let id = living(&mut house);
+    let cancel = house.cancel(id.key);
+    house.apply(cancel);
+    house.report("g1", id, exited(1));
+    assert_eq!(house.outcome(id.key), Some(Outcome::Cancelled));
+}
+
+#[test]
+fn cancelling_an_array_ends_all_its_tasks_that_live() {
+    let mut house = House::new();
+    let job = house.submit(Ask { array: Some("0-2".parse().unwrap()), ..Ask::default() });
+    let task = |index| JobKey { job, index: Some(ArrayIndex(index)) };
+    let id = house.start(task(0), vec![share("g1", 0, 2, &[])]);
+    let cancel = house.cancel(task(1));
+    house.apply(cancel);
+    let cancel = house.cancel(JobKey::single(job));
+    let events = house.apply(cancel.clone());
+    assert_eq!(state::event::changed(&events), Ok(vec![task(0), task(2)]));
+    house.report("g1", id, end(EndCause::Stopped, 0));
+    house.refused(cancel);
+    let unknown = house.cancel(task(3));
+    assert!(house.refused(unknown).to_string().contains("there is no job 1_3"));
+}
+
+#[test]
+fn requeueing_a_running_job_stops_it_first() {
+    let mut house = House::new();
+    let id = living(&mut house);
+    let requeue = house.requeue(id.key);
+    house.apply(requeue);
+    assert_eq!((house.phase(id.key), house.want("g1", id)), (Phase::Completing, Some(Want::Stop)));
+    house.report("g1", id, end(EndCause::Stopped, 0));
+    assert_eq!((house.phase(id.key), house.want("g1", id)), (Phase::Pending, None));
+    let again = house.start(id.key, vec![share("g2", 0, 2, &[])]);
+    assert_eq!(again, attempt(id.key, 2));
+    assert_eq!(house.report("g1", id, running()), [], "the first attempt is history");
+}
+
+#[test]
+fn a_finished_job_can_run_again_and_a_waiting_one_cannot() {
+    let mut house = House::new();
+    let id = living(&mut house);
+    house.report("g1", id, exited(2));
+    let requeue = house.requeue(id.key);
+    let again = Event::JobRequeued { key: id.key, attempt: Attempt(1) };
+    assert_eq!(house.apply(requeue.clone()), [again]);
+    assert_eq!((house.phase(id.key), house.outcome(id.key)), (Phase::Pending, None));
+    let refusal = house.refused(requeue).to_string();
+    assert_eq!(refusal, "cannot requeue job 1: it is Pending");
+}
+
+#[test]
+fn cancel_wins_over_a_requeue_that_is_under_way_and_the_other_way_round() {
+    let mut house = House::new();
+    let id = living(&mut house);
+    let (cancel, requeue) = (house.cancel(id.key), house.requeue(id.key));
+    house.apply(requeue.clone());
+    house.apply(cancel.clone());
+    house.apply(requeue);
+    house.apply(cancel);
+    house.report("g1", id, end(EndCause::Stopped, 0));
+    assert_eq!(house.outcome(id.key), Some(Outcome::Cancelled));
+}
+
+#[test]
+fn a_job_that_started_cannot_be_held() {
+    let mut house = House::new();
+    let id = living(&mut house);
+    let target = state::Target { key: id.key };
+    let hold = state::Command::HoldJob { actor: crate::house::USER, target };
+    assert_eq!(house.refused(hold).to_string(), "cannot hold job 1: it is Running");
+}

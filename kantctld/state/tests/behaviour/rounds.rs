@@ -1,0 +1,136 @@
+//! What a round decided is checked again, entry by entry.
+
+use crate::house::{House, OPERATOR, USER, attempt, exited, inventory, name, running, share};
+use common::id::JobKey;
+use common::job::{Ask, Phase};
+use common::resource::Share;
+use common::unit::Bytes;
+use state::ledger::StartRefusal;
+use state::{Command, Event, Target};
+
+/// Why the start is refused. Nothing may have changed.
+fn refusal(house: &mut House, key: JobKey, number: u32, shares: Vec<Share>) -> StartRefusal {
+    let before = house.state.clone();
+    let events = house.enact(attempt(key, number), shares);
+    assert_eq!(before, house.state);
+    match events.as_slice() {
+        [Event::RoundEntryRefused { reason, .. }] => reason.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn nothing_is_given_twice() {
+    let mut house = House::new();
+    let (first, second) = (house.job(), house.job());
+    house.start(first, vec![share("g1", 0, 4, &[0, 1])]);
+    let taken = || StartRefusal::Taken(name("g1"));
+    assert_eq!(refusal(&mut house, second, 1, vec![share("g1", 3, 2, &[])]), taken());
+    assert_eq!(refusal(&mut house, second, 1, vec![share("g1", 4, 2, &[1])]), taken());
+    let much = Share { memory: Bytes::from_mib(64 * 1024), ..share("g1", 4, 2, &[]) };
+    assert_eq!(refusal(&mut house, second, 1, vec![much]), taken());
+    house.start(second, vec![share("g1", 4, 4, &[2, 3])]);
+}
+
+#[test]
+fn a_gang_starts_whole_or_not_at_all() {
+    let mut house = House::new();
+    let (first, second) = (house.job(), house.job());
+    house.start(first, vec![share("g2", 0, 8, &[])]);
+    let shares = vec![share("g1", 0, 4, &[]), share("g2", 0, 4, &[])];
+    assert_eq!(refusal(&mut house, second, 1, shares), StartRefusal::Taken(name("g2")));
+}
+
+#[test]
+fn nothing_is_given_that_is_not_there() {
+    let mut house = House::new();
+    let key = house.job();
+    let not_there = || StartRefusal::NotThere(name("g1"));
+    assert_eq!(refusal(&mut house, key, 1, vec![share("g1", 7, 2, &[])]), not_there());
+    assert_eq!(refusal(&mut house, key, 1, vec![share("g1", 0, 2, &[4])]), not_there());
+    let much = Share { memory: Bytes(u64::MAX), ..share("g1", 0, 2, &[]) };
+    assert_eq!(refusal(&mut house, key, 1, vec![much]), not_there());
+    let unknown = StartRefusal::UnknownNode(name("g9"));
+    assert_eq!(refusal(&mut house, key, 1, vec![share("g9", 0, 2, &[])]), unknown);
+    let malformed = || StartRefusal::Malformed(name("g1"));
+    assert_eq!(refusal(&mut house, key, 1, vec![share("g1", 0, 0, &[])]), malformed());
+    assert_eq!(refusal(&mut house, key, 1, vec![share("g1", 0, 1, &[2, 2])]), malformed());
+}
+
+#[test]
+fn a_round_that_was_overtaken_is_refused() {
+    let mut house = House::new();
+    let key = house.job();
+    let place = || vec![share("g1", 0, 2, &[])];
+    let other = StartRefusal::OtherAttempt { next: common::id::Attempt(1) };
+    assert_eq!(refusal(&mut house, key, 2, place()), other);
+    house.apply(Command::HoldJob { actor: USER, target: Target { key } });
+    assert_eq!(refusal(&mut house, key, 1, place()), StartRefusal::Held);
+    house.apply(Command::ReleaseJob { actor: USER, target: Target { key } });
+
+    let drain = Command::DrainNode { actor: OPERATOR, name: name("g1"), reason: "fan".into() };
+    house.apply(drain);
+    let unusable = || StartRefusal::NodeUnusable(name("g1"));
+    assert_eq!(refusal(&mut house, key, 1, place()), unusable());
+    house.apply(Command::ResumeNode { actor: OPERATOR, name: name("g1") });
+    house.silence("g1");
+    assert_eq!(refusal(&mut house, key, 1, place()), unusable());
+    house.register("g1", &[]);
+
+    house.start(key, place());
+    let started = StartRefusal::NotPending(Phase::Starting);
+    assert_eq!(refusal(&mut house, key, 1, place()), started);
+    let gone = JobKey::single(common::id::JobId(9));
+    assert_eq!(refusal(&mut house, gone, 1, place()), StartRefusal::UnknownJob);
+}
+
+#[test]
+fn a_node_wanted_whole_has_no_company() {
+    let mut house = House::new();
+    let mut ask = Ask::default();
+    ask.request.exclusive = true;
+    let whole = JobKey::single(house.submit(ask));
+    let plain = house.job();
+    let not_shared = || StartRefusal::NotShared(name("g1"));
+    let id = house.start(plain, vec![share("g1", 0, 1, &[])]);
+    assert_eq!(refusal(&mut house, whole, 1, vec![share("g1", 1, 7, &[])]), not_shared());
+    house.report("g1", id, exited(0));
+    house.start(whole, vec![share("g1", 0, 4, &[])]);
+    let next = house.job();
+    assert_eq!(refusal(&mut house, next, 1, vec![share("g1", 4, 1, &[])]), not_shared());
+}
+
+#[test]
+fn one_bad_entry_does_not_spoil_the_others() {
+    let mut house = House::new();
+    let (first, second) = (house.job(), house.job());
+    let allocation =
+        |node: &str| common::resource::Allocation::new(vec![share(node, 0, 8, &[])]).unwrap();
+    let start = |key, node| state::RoundStart { id: attempt(key, 1), allocation: allocation(node) };
+    let starts = vec![start(first, "g1"), start(second, "g1"), start(second, "g2")];
+    let events = house.apply(Command::EnactRound { starts });
+    assert!(matches!(
+        events.as_slice(),
+        [Event::JobStarted { .. }, Event::RoundEntryRefused { .. }, Event::JobStarted { .. }]
+    ));
+}
+
+#[test]
+fn what_is_held_stays_held_when_the_node_shrinks_under_it() {
+    let mut house = House::new();
+    let key = house.job();
+    let id = house.start(key, vec![share("g1", 4, 4, &[2, 3])]);
+    house.report("g1", id, running());
+    let steps = [common::wire::node::StepStatus { id, phase: running() }];
+    let hello = house.hello("g1", inventory(6, 1, 3), &steps);
+    house.apply(hello);
+    assert_eq!(house.phase(key), Phase::Running);
+    let node = &state::snapshot::snapshot(&house.state).nodes[0];
+    assert_eq!(node.free_cpus.to_string(), "0-3");
+    assert_eq!((node.free_gpus.len(), node.free_memory), (2, Bytes::ZERO));
+    let next = house.job();
+    let not_there = StartRefusal::NotThere(name("g1"));
+    assert_eq!(refusal(&mut house, next, 1, vec![share("g1", 0, 1, &[3])]), not_there);
+    house.report("g1", id, exited(0));
+    house.start(next, vec![share("g1", 0, 6, &[0, 1, 2])]);
+}

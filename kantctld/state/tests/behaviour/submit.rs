@@ -1,0 +1,207 @@
+//! Submissions: what is accepted, filled in, repeated, refused and forgotten.
+
+use crate::house::{House, OPERATOR, USER, queue, settings};
+use common::id::{JobId, JobKey, QueueName, RequestKey, Uid};
+use common::job::Ask;
+use common::time::Span;
+use state::{Command, Event, Settings, Target};
+
+#[test]
+fn a_submission_gets_the_next_id_the_default_queue_and_no_limit() {
+    let mut house = House::new();
+    assert_eq!(house.submit(Ask::default()), JobId(1));
+    assert_eq!(house.submit(Ask::default()), JobId(2));
+    let ask = &house.state.job(JobId(2)).unwrap().spec.ask;
+    assert_eq!(ask.queue, Some(QueueName::new("main").unwrap()));
+    assert_eq!(ask.time_limit, None);
+}
+
+#[test]
+fn a_queue_gives_its_time_limit_and_refuses_a_longer_one() {
+    let mut house = House::new();
+    let queue = Some(QueueName::new("short").unwrap());
+    let job = house.submit(Ask { queue: queue.clone(), ..Ask::default() });
+    let limit = house.state.job(job).unwrap().spec.ask.time_limit;
+    assert_eq!(limit, Some(Span::from_minutes(10)));
+    let long = Some(Span::from_minutes(61));
+    let command = house.submission(Ask { queue, time_limit: long, ..Ask::default() });
+    let refusal = house.refused(command).to_string();
+    assert!(refusal.contains("at most 01:00:00 (asked: 01:01:00)"), "{refusal}");
+}
+
+#[test]
+fn a_repeated_request_gives_the_same_job_but_only_to_the_same_user() {
+    let mut house = House::new();
+    let command = house.submission(Ask { name: "first".to_owned(), ..Ask::default() });
+    house.apply(command.clone());
+    assert_eq!(
+        house.apply(command.clone()),
+        [Event::JobSubmitted { job: JobId(1), tasks: 1, repeated: true }]
+    );
+    let Command::SubmitJob { request_key, mut owner, operator, ask, script, environment } = command
+    else {
+        unreachable!()
+    };
+    owner.uid = Uid(2000);
+    let stranger = Command::SubmitJob { request_key, owner, operator, ask, script, environment };
+    assert_eq!(
+        house.apply(stranger),
+        [Event::JobSubmitted { job: JobId(2), tasks: 1, repeated: false }]
+    );
+}
+
+#[test]
+fn an_array_is_one_record_with_an_element_for_each_index() {
+    let mut house = House::new();
+    let array = Some("0-9:3,20".parse().unwrap());
+    let job = house.submit(Ask { array, ..Ask::default() });
+    let record = house.state.job(job).unwrap();
+    let indices: Vec<u32> = record.elements.keys().map(|i| i.unwrap().0).collect();
+    assert_eq!(indices, [0, 3, 6, 9, 20]);
+    assert_eq!(house.state.jobs().count(), 1);
+}
+
+type Change = fn(&mut Command);
+
+/// Submissions that are refused, and a word of each sentence.
+const REFUSED: [(&str, Change); 8] = [
+    ("jobs of root", |c| on(c, |s| s.0.uid = Uid(0))),
+    ("negative --nice", |c| on(c, |s| s.1.nice = -1)),
+    ("--ntasks is 0", |c| on(c, |s| s.1.request.tasks.0 = 0)),
+    ("there is no queue `nope`: there are main, short", |c| {
+        on(c, |s| s.1.queue = QueueName::new("nope").ok());
+    }),
+    ("does not begin with #!", |c| on(c, |s| *s.2 = "true".to_owned())),
+    ("the environment has", |c| on(c, |s| *s.3 = "x".repeat(2 << 20))),
+    ("the request key must be", |c| on(c, |s| s.4.0.clear())),
+    ("the request key must be", |c| on(c, |s| s.4.0 = "x".repeat(65))),
+];
+
+type Parts<'a> =
+    (&'a mut common::job::Owner, &'a mut Ask, &'a mut String, &'a mut String, &'a mut RequestKey);
+
+fn on(command: &mut Command, change: fn(&mut Parts<'_>)) {
+    let Command::SubmitJob { request_key, owner, ask, script, environment, .. } = command else {
+        unreachable!()
+    };
+    change(&mut (owner, ask, script, environment, request_key));
+}
+
+#[test]
+fn what_is_wrong_is_refused_with_what_to_do_and_leaves_no_trace() {
+    let mut house = House::new();
+    for (word, change) in REFUSED {
+        let mut command = house.submission(Ask::default());
+        change(&mut command);
+        let refusal = house.refused(command).to_string();
+        assert!(refusal.contains(word), "{word}: {refusal}");
+    }
+    assert_eq!(house.submit(Ask::default()), JobId(1), "a refused job used up an id");
+}
+
+#[test]
+fn a_submission_before_the_first_configuration_is_refused() {
+    let mut house = House::new();
+    let command = house.submission(Ask::default());
+    house.state = state::State::default();
+    let events = state::apply(&mut house.state, &state::Stamped { at: house.now, command });
+    let refusal = state::event::changed(&events).unwrap_err().to_string();
+    assert!(refusal.contains("no queues yet"), "{refusal}");
+}
+
+#[test]
+fn root_may_submit_where_the_operator_allows_it() {
+    let mut house = House::new();
+    house.apply(Command::Configure(Settings { allow_root_jobs: true, ..settings() }));
+    let mut command = house.submission(Ask::default());
+    on(&mut command, |s| s.0.uid = Uid(0));
+    assert!(matches!(house.apply(command).as_slice(), [Event::JobSubmitted { .. }]));
+}
+
+#[test]
+fn a_queue_stays_in_the_configuration_while_a_job_lives_in_it() {
+    let mut house = House::new();
+    let queue_name = Some(QueueName::new("short").unwrap());
+    let job = house.submit(Ask { queue: queue_name, ..Ask::default() });
+    let without = Settings { queues: vec![queue("main", true)], ..settings() };
+    let refusal = house.refused(Command::Configure(without.clone())).to_string();
+    assert!(refusal.contains("`short` still has 1 jobs"), "{refusal}");
+
+    let cancel = house.cancel(JobKey::single(job));
+    house.apply(cancel);
+    assert_eq!(house.apply(Command::Configure(without)), [Event::Configured]);
+    let requeue = house.requeue(JobKey::single(job));
+    assert!(house.refused(requeue).to_string().contains("no queue `short`"));
+}
+
+#[test]
+fn settings_need_exactly_one_default_queue_and_names_of_their_own() {
+    let mut house = House::new();
+    for queues in [
+        vec![],
+        vec![queue("a", false)],
+        vec![queue("a", true), queue("b", true)],
+        vec![queue("a", true), queue("a", false)],
+    ] {
+        house.refused(Command::Configure(Settings { queues, ..settings() }));
+    }
+    assert_eq!(house.apply(Command::Configure(settings())), [], "nothing changed");
+}
+
+#[test]
+fn what_is_over_is_forgotten_after_a_while_with_its_texts_and_its_request() {
+    let mut house = House::new();
+    let array = Some("0-1".parse().unwrap());
+    let job = house.submit(Ask { array, ..Ask::default() });
+    let waiting = house.job();
+    let cancel = house.cancel(JobKey::single(job));
+    house.apply(cancel);
+    house.wait(3599);
+    assert_eq!(house.apply(Command::ForgetDone), []);
+    house.wait(1);
+    assert_eq!(house.apply(Command::ForgetDone), [Event::JobForgotten { job }]);
+    assert_eq!(house.state.requests().count(), 0);
+    assert_eq!(house.state.blobs().uses().count(), 2, "the waiting job's texts stay");
+
+    let cancel = house.cancel(waiting);
+    house.apply(cancel);
+    house.wait(3600);
+    house.apply(Command::ForgetDone);
+    assert_eq!(house.state.blobs().uses().count(), 0);
+    assert_eq!(house.submit(Ask::default()), JobId(3), "ids are not given twice");
+}
+
+#[test]
+fn an_array_is_not_forgotten_while_one_task_lives() {
+    let mut house = House::new();
+    let array = Some("0-1".parse().unwrap());
+    let job = house.submit(Ask { array, ..Ask::default() });
+    let first = JobKey { job, index: Some(common::id::ArrayIndex(0)) };
+    let cancel = house.cancel(first);
+    house.apply(cancel);
+    house.wait(100_000);
+    assert_eq!(house.apply(Command::ForgetDone), []);
+}
+
+#[test]
+fn hold_and_release_are_the_owners_and_operators() {
+    let mut house = House::new();
+    let key = house.job();
+    let target = Target { key };
+    let stranger = crate::house::OTHER;
+    let refusal = house.refused(Command::HoldJob { actor: stranger, target }).to_string();
+    assert!(refusal.contains("belongs to ada"), "{refusal}");
+    assert_eq!(
+        house.apply(Command::HoldJob { actor: USER, target }),
+        [Event::JobHeld { key, by: USER.uid }]
+    );
+    assert_eq!(house.apply(Command::HoldJob { actor: USER, target }), [], "held already");
+    assert_eq!(
+        house.apply(Command::ReleaseJob { actor: OPERATOR, target }),
+        [Event::JobReleased { key, by: OPERATOR.uid }]
+    );
+    let gone = JobKey::single(JobId(99));
+    let target = Target { key: gone };
+    let refusal = house.refused(Command::HoldJob { actor: USER, target }).to_string();
+    assert!(refusal.contains("there is no job 99"), "{refusal}");
+}

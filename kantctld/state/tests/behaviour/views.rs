@@ -1,0 +1,154 @@
+//! What users, nodes and the engine see.
+
+use crate::house::{House, exited, name, running, share};
+use common::id::{JobKey, QueueName};
+use common::job::{Ask, Phase};
+use common::reason::{Refusal, WaitReason};
+use common::unit::{Cpus, Gpus, Tasks};
+use common::wire::api::JobQuery;
+use state::view::{Wait, Waits};
+use state::{desired, effect, snapshot, view};
+
+#[test]
+fn a_launch_order_holds_all_a_node_needs() {
+    let mut house = House::new();
+    let array = Some("2-8:3".parse().unwrap());
+    let job = house.submit(Ask { array, args: vec!["a".into()], ..Ask::default() });
+    let key = JobKey { job, index: Some(common::id::ArrayIndex(5)) };
+    let id = house.start(key, vec![share("g2", 0, 2, &[]), share("g1", 0, 2, &[])]);
+    let order = desired::launch_order(&house.state, id).unwrap();
+    assert_eq!(order.script, "#!/bin/sh\ntrue\n");
+    assert_eq!(order.environment["HOME"], "/home/ada");
+    assert_eq!(order.addresses, ["g2.example", "g1.example"], "in the order of ranks");
+    assert_eq!(order.stdout, "kant-%A_%a.out");
+    let array = order.array.unwrap();
+    assert_eq!((array.count, array.min.0, array.max.0, array.step), (3, 2, 8, 3));
+    let older = crate::house::attempt(key, 9);
+    assert_eq!(desired::launch_order(&house.state, older), None);
+}
+
+#[test]
+fn lists_show_running_jobs_then_waiting_ones_in_order_then_the_latest_finished() {
+    let mut house = House::new();
+    let keys: Vec<JobKey> = (0..5).map(|_| house.job()).collect();
+    for key in [keys[0], keys[1]] {
+        let id = house.start(key, vec![share("g1", 0, 2, &[])]);
+        house.wait(1);
+        house.report("g1", id, exited(0));
+    }
+    house.start(keys[4], vec![share("g1", 0, 2, &[])]);
+    let waits: Waits = [(keys[2], 2), (keys[3], 1)]
+        .map(|(key, position)| (key, Wait { reason: None, position }))
+        .into();
+    let list = |query: &JobQuery| -> Vec<JobKey> {
+        view::job_list(&house.state, query, &waits).jobs.iter().map(|job| job.key).collect()
+    };
+    let all = JobQuery { all: true, ..JobQuery::default() };
+    assert_eq!(list(&all), [keys[4], keys[3], keys[2], keys[1], keys[0]]);
+    assert_eq!(list(&JobQuery::default()), [keys[4], keys[3], keys[2]]);
+    let on = |node| JobQuery { node: Some(name(node)), ..all.clone() };
+    assert_eq!((list(&on("g1")).len(), list(&on("g2")).len()), (3, 0));
+    let of = |user: &str| JobQuery { user: Some(user.to_owned()), ..all.clone() };
+    assert_eq!(
+        (list(&of("ada")).len(), list(&of("1000")).len(), list(&of("bob")).len()),
+        (5, 5, 0)
+    );
+    let short = JobQuery { queue: QueueName::new("short").ok(), ..all.clone() };
+    assert_eq!(list(&short).len(), 0);
+}
+
+#[test]
+fn a_job_shows_why_it_waits_what_it_asks_for_and_its_story() {
+    let mut house = House::new();
+    let mut ask = Ask::default();
+    ask.request.tasks = Tasks(3);
+    ask.request.gpus = Some(common::resource::GpuRequest::PerTask(Gpus(2)));
+    let key = JobKey::single(house.submit(ask));
+    let reason = WaitReason::Priority { ahead: 2, next: key };
+    let waits = Waits::from([(key, Wait { reason: Some(reason.clone()), position: 3 })]);
+    let job = view::job_view(&house.state, key, &waits).unwrap();
+    assert_eq!((job.cpus, job.gpus, job.position), (Cpus(3), Gpus(6), Some(3)));
+    assert_eq!(job.memory.to_string(), "3G");
+    assert_eq!(job.reason.unwrap().detail, reason);
+    let explained = view::explain(&house.state, key, &waits).unwrap();
+    assert!(explained.lines[0].contains("number 3"), "{:?}", explained.lines);
+
+    let id = house.start(key, vec![share("g1", 0, 3, &[0])]);
+    house.report("g1", id, running());
+    house.report("g1", id, exited(1));
+    let jobs = view::job_detail(&house.state, key, &waits).unwrap().jobs;
+    let story: Vec<&str> = jobs[0].story.iter().map(|line| line.text.as_str()).collect();
+    assert_eq!(
+        story,
+        [
+            "submitted",
+            "attempt 1 started on g1",
+            "running",
+            "ended as Failed (exit 1:0)",
+            "done: Failed"
+        ]
+    );
+    assert_eq!(
+        (jobs[0].phase, jobs[0].gpus, jobs[0].reason.is_none()),
+        (Phase::Done, Gpus(1), true)
+    );
+}
+
+#[test]
+fn a_hold_shows_before_the_next_round() {
+    let mut house = House::new();
+    let key = JobKey::single(house.submit(Ask { hold: true, ..Ask::default() }));
+    let job = view::job_view(&house.state, key, &Waits::new()).unwrap();
+    assert_eq!(job.reason.unwrap().code, "JobHeldUser");
+    let target = state::Target { key };
+    house.apply(state::Command::ReleaseJob { actor: crate::house::USER, target });
+    let stale = Waits::from([(key, Wait { reason: Some(WaitReason::Held), position: 1 })]);
+    let job = view::job_view(&house.state, key, &stale).unwrap();
+    assert_eq!(job.reason.unwrap().detail, WaitReason::NotConsidered);
+}
+
+#[test]
+fn the_engine_sees_what_is_free_and_only_what_is_still_held() {
+    let mut house = House::new();
+    let array = Some("0-2%2".parse().unwrap());
+    let job = house.submit(Ask { array, ..Ask::default() });
+    let key = JobKey { job, index: Some(common::id::ArrayIndex(0)) };
+    let id = house.start(key, vec![share("g1", 0, 3, &[1]), share("g2", 0, 3, &[])]);
+    let seen = snapshot::snapshot(&house.state);
+    assert_eq!(seen.nodes[0].free_cpus.to_string(), "3-7");
+    assert_eq!(seen.nodes[0].free_gpus.len(), 3);
+    assert_eq!((seen.waiting.len(), seen.array_running[&job]), (2, 1));
+    assert_eq!(seen.waiting[0].array_limit, Some(2));
+    house.report("g1", id, exited(0));
+    let seen = snapshot::snapshot(&house.state);
+    assert_eq!(seen.nodes[0].free_cpus.to_string(), "0-7");
+    assert_eq!(seen.running[0].allocation.shares().len(), 1, "g2 still has its share");
+}
+
+#[test]
+fn what_can_never_run_is_said_before_it_is_proposed() {
+    let house = House::new();
+    let mut ask = Ask::default();
+    ask.request.cpus_per_task = Cpus(9);
+    let refusal = snapshot::never_fits(&house.state, &ask);
+    assert!(matches!(refusal, Some(Refusal::NeverFits { .. })), "{refusal:?}");
+    ask.hold = true;
+    assert_eq!(snapshot::never_fits(&house.state, &ask), None);
+    let unknown = House::empty();
+    ask.hold = false;
+    assert_eq!(snapshot::never_fits(&unknown.state, &ask), None, "no nodes, no judgement");
+}
+
+#[test]
+fn events_wake_the_scheduler_when_a_round_could_decide_otherwise() {
+    let mut house = House::new();
+    let submission = house.submission(Ask::default());
+    assert!(effect::wakes_scheduler(&house.apply(submission.clone())));
+    assert!(!effect::wakes_scheduler(&house.apply(submission)), "a repetition");
+    let key = JobKey::single(common::id::JobId(1));
+    let id = house.start(key, vec![share("g1", 0, 2, &[])]);
+    assert!(!effect::wakes_scheduler(&house.report("g1", id, running())));
+    let over = house.report("g1", id, exited(0));
+    assert!(effect::wakes_scheduler(&over));
+    assert!(effect::touched_nodes(&over).contains(&name("g1")), "it may forget the step");
+}
