@@ -1,0 +1,100 @@
+//! The command line as clap knows it: the verbs, and the options that all of them take.
+//! Never does anything; `lib.rs` runs the verb.
+
+use crate::verb::{
+    cancel, completions, drain, explain, hold, logs, man, nodes, queue, queues, release, requeue,
+    resume, show, status, submit, wait,
+};
+use clap::{Args, Parser, Subcommand};
+use common::time::Span;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  kantctl submit --wrap 'hostname; sleep 5'
+  kantctl queue
+  kantctl nodes
+  kantctl queue --json
+
+Exit codes:
+  0  done
+  1  refused, or failed
+  2  the command line does not make sense
+  3  the controller cannot be reached
+  `wait` and `submit --wait` exit with the job's code; 128+N is signal N.
+
+Files:
+  /etc/kant/kantctl.toml, ~/.config/kant/kantctl.toml";
+
+/// Submit jobs to a kant cluster, watch and steer them.
+#[derive(Parser, Debug)]
+#[command(name = "kantctl", version, after_help = EXAMPLES, max_term_width = 100)]
+#[command(disable_help_subcommand = true)]
+pub struct Cli {
+    /// What every verb takes.
+    #[command(flatten)]
+    pub global: Global,
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// What every verb takes.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Global options")]
+#[allow(missing_docs)] // each field's comment is its help
+pub struct Global {
+    /// Print the controller's answer as JSON
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// The socket of kantctld or kantd, instead of the configured ones
+    #[arg(long, global = true, value_name = "PATH", env = "KANT_SOCKET", hide_env_values = true)]
+    pub socket: Option<PathBuf>,
+    /// The configuration file, instead of the usual ones
+    #[arg(long, global = true, value_name = "FILE", env = "KANT_CONFIG", hide_env_values = true)]
+    pub config: Option<PathBuf>,
+    /// Keep asking for so long (30s, 10m) while the controller cannot be reached
+    /// [default: 30s for submit, 10m for wait and logs -f, else 0s]
+    #[arg(long, global = true, value_name = "TIME", env = "KANT_RETRY", hide_env_values = true)]
+    pub retry: Option<Span>,
+}
+
+/// What to do.
+#[derive(Subcommand, Debug)]
+pub enum Verb {
+    /// Submit a script as a job
+    Submit(Box<submit::Args>),
+    /// List jobs
+    #[command(visible_alias = "q")]
+    Queue(queue::Args),
+    /// Show everything about a job or a node
+    Show(show::Args),
+    /// Say why a job is where it is, and what to do
+    Explain(explain::Args),
+    /// Print a job's output
+    Logs(logs::Args),
+    /// Wait for jobs to end, and exit with their code
+    Wait(wait::Args),
+    /// End jobs
+    Cancel(cancel::Args),
+    /// Keep waiting jobs from starting
+    Hold(hold::Args),
+    /// Let held jobs go
+    Release(release::Args),
+    /// Start jobs again from the top
+    Requeue(requeue::Args),
+    /// List nodes
+    Nodes(nodes::Args),
+    /// Let nothing new start on nodes
+    Drain(drain::Args),
+    /// Let jobs start on nodes again
+    Resume(resume::Args),
+    /// List queues
+    Queues(queues::Args),
+    /// Say how the controller is
+    Status(status::Args),
+    /// Print a shell's completions
+    Completions(completions::Args),
+    /// Print the manual page, or write all of them
+    Man(man::Args),
+}

@@ -1,0 +1,148 @@
+//! `#KANT` and `#SBATCH` lines: options that a script brings along, read until its first command.
+//! Reads the same definition as the command line; never changes the script.
+
+use crate::failure::Failure;
+use crate::submission::complaint::explain;
+use crate::submission::options::{Options, read_words};
+use crate::submission::words::split;
+
+/// What a directive begins with, the stronger one last: a script may keep Slurm's directives and
+/// say what differs here.
+const MARKERS: [&str; 2] = ["#SBATCH", "#KANT"];
+
+/// What a script asks for.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Directives {
+    /// Merged; `#KANT` wins over `#SBATCH`, later lines over earlier ones.
+    pub options: Options,
+    /// Lines (from 1) of directives after the first command, which are not read.
+    pub too_late: Vec<usize>,
+}
+
+/// Reads a script's directives. `origin` names the script in messages.
+///
+/// # Errors
+/// [`Failure`] naming script, line and option.
+pub fn read(origin: &str, script: &str) -> Result<Directives, Failure> {
+    let head = script.lines().take_while(|line| !is_command(line)).count();
+    let mut directives = Directives::default();
+    for marker in MARKERS {
+        let mut words = Vec::new();
+        for (number, line) in numbered(script).take(head) {
+            let Some(text) = after_marker(line, marker) else { continue };
+            let refused =
+                |what| Failure::usage(anyhow::anyhow!("{origin}, line {number}: {marker}: {what}"));
+            let line_words = split(text).map_err(|error| refused(error.to_string()))?;
+            read_words(&line_words).map_err(|error| refused(explain(&error)))?;
+            words.extend(line_words);
+        }
+        // Line by line each was fine; together they may still exclude each other.
+        let layer = read_words(&words).map_err(|error| {
+            Failure::usage(anyhow::anyhow!("{origin}: {marker} lines: {}", explain(&error)))
+        })?;
+        directives.options = layer.over(directives.options);
+    }
+    directives.too_late = numbered(script)
+        .skip(head)
+        .filter(|(_, line)| MARKERS.iter().any(|marker| after_marker(line, marker).is_some()))
+        .map(|(number, _)| number)
+        .collect();
+    Ok(directives)
+}
+
+fn numbered(script: &str) -> impl Iterator<Item = (usize, &str)> {
+    script.lines().enumerate().map(|(index, line)| (index + 1, line))
+}
+
+/// Neither blank nor a comment.
+fn is_command(line: &str) -> bool {
+    let line = line.trim_start();
+    !line.is_empty() && !line.starts_with('#')
+}
+
+/// The text after the marker, which stands at the line's begin and ends with a blank.
+fn after_marker<'a>(line: &'a str, marker: &str) -> Option<&'a str> {
+    let rest = line.strip_prefix(marker)?;
+    (rest.is_empty() || rest.starts_with(char::is_whitespace)).then_some(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn options(script: &str) -> Options {
+        read("a.sh", script).unwrap().options
+    }
+
+    fn refused(script: &str) -> String {
+        read("a.sh", script).unwrap_err().to_string()
+    }
+
+    fn words(text: &str) -> Options {
+        read_words(&text.split(' ').collect::<Vec<_>>()).unwrap()
+    }
+
+    #[test]
+    fn directives_are_read_until_the_first_command() {
+        let script = "#!/bin/sh\n#SBATCH -n 2\n\n# a comment\n#SBATCH --time=10 # ten minutes\n\
+                      true\n#SBATCH -n 9\n";
+        let read = read("a.sh", script).unwrap();
+        assert_eq!(read.options, words("-n 2 --time=10"));
+        assert_eq!(read.too_late, [7]);
+    }
+
+    #[test]
+    fn a_line_that_only_looks_like_a_directive_is_a_comment() {
+        let script = "#!/bin/sh\n##SBATCH -n 2\n# SBATCH -n 2\n #SBATCH -n 2\n#SBATCHES -n 2\n";
+        assert_eq!(options(script), Options::default());
+    }
+
+    #[test]
+    fn our_lines_win_over_slurms_in_any_order() {
+        let script = "#!/bin/sh\n#KANT -p gpu --mem=1G\n#SBATCH -p cpu -n 2 --mem-per-cpu=2G\n";
+        assert_eq!(options(script), words("-p gpu --mem=1G -n 2"));
+    }
+
+    #[test]
+    fn an_unknown_option_names_file_line_option_and_the_nearest() {
+        let message = refused("#!/bin/sh\n\n#SBATCH --tiem=10\n");
+        let expected = "a.sh, line 3: #SBATCH: there is no option --tiem: did you mean --time?";
+        assert_eq!(message, expected);
+    }
+
+    #[test]
+    fn what_is_not_supported_is_not_ignored() {
+        let message = refused("#!/bin/sh\n#SBATCH --dependency=afterok:1\n");
+        assert!(message.contains("line 2") && message.contains("not supported"), "{message}");
+    }
+
+    #[test]
+    fn bad_values_open_quotes_and_contradictions_are_refused() {
+        for (line, word) in [
+            ("#KANT -n -3", "'-3'"),
+            ("#KANT --time", "--time"),
+            ("#KANT -J 'x", "not closed"),
+            ("#KANT --wrap true", "command line"),
+            ("#KANT script.sh", "no option"),
+            ("#KANT --mem=1G\n#KANT --mem-per-cpu=1G", "cannot be used with"),
+        ] {
+            let message = refused(&format!("#!/bin/sh\n{line}\n"));
+            assert!(message.contains("a.sh") && message.contains(word), "{line}: {message}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "\\PC{0,200}") {
+            let _ = read("a.sh", &text);
+        }
+
+        #[test]
+        fn any_directive_is_read_or_refused(
+            lines in proptest::collection::vec("#(SBATCH|KANT)[ \t]-{0,2}[a-zA-Z=:'\"\\\\0-9 -]{0,30}", 1..6)
+        ) {
+            let _ = read("a.sh", &lines.join("\n"));
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Why a verb failed, and the exit code that says whose turn it is. Never exits; main does.
+
+use net::ClientError;
+use std::fmt;
+
+/// Everything went well.
+pub const OK: u8 = 0;
+
+/// What failed, for the exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The controller said no, or something on this side did not work: exit code 1.
+    Refused,
+    /// The command line does not make sense: exit code 2.
+    Usage,
+    /// The controller cannot be reached: exit code 3.
+    Unreachable,
+}
+
+impl Kind {
+    /// The exit code.
+    #[must_use]
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Refused => 1,
+            Self::Usage => 2,
+            Self::Unreachable => 3,
+        }
+    }
+}
+
+/// A failure with its cause chain and, where known, what to do next.
+#[derive(Debug)]
+pub struct Failure {
+    /// For the exit code.
+    pub kind: Kind,
+    /// What failed and why.
+    pub error: anyhow::Error,
+    /// What to do next.
+    pub hint: Option<String>,
+}
+
+impl Failure {
+    /// Of this kind.
+    pub fn new(kind: Kind, error: impl Into<anyhow::Error>) -> Self {
+        Self { kind, error: error.into(), hint: None }
+    }
+
+    /// The controller, or something on this side, said no.
+    pub fn refused(error: impl Into<anyhow::Error>) -> Self {
+        Self::new(Kind::Refused, error)
+    }
+
+    /// The command line does not make sense.
+    pub fn usage(error: impl Into<anyhow::Error>) -> Self {
+        Self::new(Kind::Usage, error)
+    }
+
+    /// A refusal in these words.
+    #[must_use]
+    pub fn message(text: String) -> Self {
+        Self::refused(anyhow::Error::msg(text))
+    }
+
+    /// The same with a hint what to do next.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self::refused(error)
+    }
+}
+
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Self {
+        let (kind, hint) = match &error {
+            ClientError::Refused { status: 502..=504, error } => {
+                (Kind::Unreachable, error.hint.clone())
+            }
+            ClientError::Refused { error, .. } => (Kind::Refused, error.hint.clone()),
+            ClientError::Unreachable { .. }
+            | ClientError::TimedOut { .. }
+            | ClientError::Interrupted { .. } => (Kind::Unreachable, None),
+            ClientError::Broken { .. } | ClientError::Unaskable { .. } => (Kind::Refused, None),
+        };
+        Self { kind, error: error.into(), hint }
+    }
+}
+
+/// The whole chain of causes in one line, and the hint in a second.
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown: Vec<String> = Vec::new();
+        for cause in self.error.chain() {
+            let text = cause.to_string();
+            // A message that already tells its cause is not told twice.
+            if !shown.last().is_some_and(|last| last.contains(&text)) {
+                shown.push(text);
+            }
+        }
+        f.write_str(&shown.join(": "))?;
+        self.hint.as_ref().map_or(Ok(()), |hint| write!(f, "\nhint: {hint}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context;
+
+    #[test]
+    fn causes_are_told_once_and_the_hint_last() {
+        let error = std::io::Error::other("no space");
+        let error = Err::<(), _>(error).context("failed to write x: no space").unwrap_err();
+        let failure = Failure::from(error).hint("delete something");
+        assert_eq!(failure.to_string(), "failed to write x: no space\nhint: delete something");
+    }
+}

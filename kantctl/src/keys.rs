@@ -1,0 +1,62 @@
+//! Jobs as users name them: `42`, `42_7`, `42_[0-3],50`. Never looks whether they exist.
+
+use common::hostlist::{self, HostlistError};
+use common::id::JobKey;
+use std::str::FromStr;
+
+/// A text that names no jobs.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KeysError {
+    /// Not understood.
+    #[error("write a job's number (42), an array's task (42_7), or several (42_[0-3],50)")]
+    Shape,
+    /// Stands for too many jobs.
+    #[error("it stands for more than {} jobs", hostlist::HOSTS_MAX)]
+    TooMany,
+}
+
+/// The jobs that one word names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Keys(pub Vec<JobKey>);
+
+impl FromStr for Keys {
+    type Err = KeysError;
+    /// Lists of jobs are written as lists of nodes are.
+    fn from_str(text: &str) -> Result<Self, KeysError> {
+        let names = hostlist::expand(text).map_err(|error| match error {
+            HostlistError::TooMany(_) => KeysError::TooMany,
+            _ => KeysError::Shape,
+        })?;
+        let keys = names.iter().map(|name| name.as_str().parse());
+        keys.collect::<Result<_, _>>().map(Keys).map_err(|_| KeysError::Shape)
+    }
+}
+
+/// All the jobs that several words name, each once, in the order given.
+#[must_use]
+pub fn all(words: &[Keys]) -> Vec<JobKey> {
+    let mut seen = std::collections::BTreeSet::new();
+    words.iter().flat_map(|word| &word.0).copied().filter(|key| seen.insert(*key)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_tasks_and_ranges_are_named_in_one_word() {
+        let show = |text: &str| -> Vec<String> {
+            all(&[text.parse().unwrap()]).iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(show("42"), ["42"]);
+        assert_eq!(show("42_[0-2],7,42_1"), ["42_0", "42_1", "42_2", "7"]);
+    }
+
+    #[test]
+    fn nonsense_names_no_job() {
+        for text in ["", "x", "-1", "42_", "42_x", "42_[", "42.5", "99999999999", "1 2"] {
+            assert_eq!(text.parse::<Keys>(), Err(KeysError::Shape), "{text}");
+        }
+        assert_eq!("1_[0-999999]".parse::<Keys>(), Err(KeysError::TooMany));
+    }
+}

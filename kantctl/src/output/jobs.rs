@@ -1,0 +1,209 @@
+//! Jobs as a table and as a record. Never asks for them.
+
+use super::record::Record;
+use super::sizes;
+use super::table::{Cell, Column, Table, Tint};
+use super::time::{elapsed, limit, local};
+use common::hostlist::fold;
+use common::id::ArrayIndex;
+use common::job::{Outcome, Phase};
+use common::time::Time;
+use common::wire::api::JobView;
+use jiff::tz::TimeZone;
+
+const COLUMNS: [Column; 10] = [
+    Column::new("ID").least(12),
+    Column::new("NAME").least(10),
+    Column::new("USER").least(8),
+    Column::new("QUEUE").least(8).drops(1),
+    Column::new("STATE").short("ST"),
+    Column::new("TIME").right(),
+    Column::new("LIMIT").right().drops(0),
+    Column::new("NODES").right(),
+    Column::new("GPUS").right(),
+    Column::new("WHERE/WHY").least(20),
+];
+
+/// Jobs, one a row; waiting tasks of one array that wait for the same reason share one.
+#[must_use]
+pub fn table(jobs: &[JobView], as_of: Time) -> Table {
+    let mut table = Table::new(&COLUMNS, &["WHERE/WHY", "NAME", "USER", "QUEUE", "ID"]);
+    for alike in jobs.chunk_by(wait_alike) {
+        let Some(job) = alike.first() else { continue };
+        table.row(vec![
+            Cell::from(keys(alike)),
+            Cell::from(&job.ask.name),
+            Cell::from(&job.owner.name),
+            Cell::from(job.ask.queue.as_ref().map_or("-", |queue| queue.as_str())),
+            Cell::from(&job.state).short(&job.state_code).tint(tint(job)),
+            Cell::from(elapsed(job.started_at, job.ended_at, as_of)),
+            Cell::from(limit(job.ask.time_limit)),
+            Cell::from(nodes(job)),
+            Cell::from(job.gpus),
+            Cell::from(where_or_why(job)),
+        ]);
+    }
+    table
+}
+
+/// Do these two belong in one row?
+fn wait_alike(one: &JobView, other: &JobView) -> bool {
+    let waits = |job: &JobView| job.phase == Phase::Pending && job.key.index.is_some();
+    let why = |job: &JobView| job.reason.as_ref().map(|reason| reason.code.clone());
+    waits(one) && waits(other) && one.key.job == other.key.job && why(one) == why(other)
+}
+
+/// `42`, `42_7`, or for several tasks `42_[0-3,7]`.
+fn keys(alike: &[JobView]) -> String {
+    let indices: Vec<ArrayIndex> = alike.iter().filter_map(|job| job.key.index).collect();
+    match alike {
+        [] => String::new(),
+        [job] => job.key.to_string(),
+        [job, ..] => format!("{}_[{}]", job.key.job, ranges(&indices)),
+    }
+}
+
+/// `0-3,7`.
+fn ranges(indices: &[ArrayIndex]) -> String {
+    let follows = |a: &ArrayIndex, b: &ArrayIndex| a.0.checked_add(1) == Some(b.0);
+    let show = |run: &[ArrayIndex]| match run {
+        [] => String::new(),
+        [one] => one.to_string(),
+        [first, .., last] => format!("{first}-{last}"),
+    };
+    indices.chunk_by(follows).map(show).collect::<Vec<_>>().join(",")
+}
+
+fn nodes(job: &JobView) -> String {
+    let request = &job.ask.request;
+    match (&job.allocation, request.nodes) {
+        (Some(allocation), _) => allocation.shares().len().to_string(),
+        (None, Some(nodes)) => nodes.to_string(),
+        (None, None) if request.tasks.0 > 1 => "1+".to_owned(),
+        (None, None) => "1".to_owned(),
+    }
+}
+
+/// How a job's state is coloured.
+#[must_use]
+pub fn tint(job: &JobView) -> Tint {
+    match (job.phase, job.outcome) {
+        (Phase::Pending, _) => Tint::Waiting,
+        (Phase::Done, Some(Outcome::Completed)) => Tint::Plain,
+        (Phase::Done, _) => Tint::Bad,
+        _ => Tint::Good,
+    }
+}
+
+/// Where it runs; why it waits; how it ended.
+#[must_use]
+pub fn where_or_why(job: &JobView) -> String {
+    match job.phase {
+        Phase::Pending => why(job).unwrap_or_default(),
+        Phase::Done => ending(job),
+        _ => hosts(job),
+    }
+}
+
+/// Why it waits, in a sentence.
+#[must_use]
+pub fn why(job: &JobView) -> Option<String> {
+    job.reason.as_ref().map(|reason| reason.sentence.clone())
+}
+
+fn hosts(job: &JobView) -> String {
+    job.allocation.as_ref().map(|a| fold(a.shares().iter().map(|s| &s.node))).unwrap_or_default()
+}
+
+/// How a job ended, in words.
+#[must_use]
+pub fn ending(job: &JobView) -> String {
+    let exit = match job.exit {
+        Some(exit) => match exit.signal {
+            Some(signal) => format!("signal {signal}"),
+            None => format!("exit code {}", exit.code),
+        },
+        None => String::new(),
+    };
+    match (job.outcome, &job.message) {
+        (Some(Outcome::Completed), _) => hosts(job),
+        (_, Some(message)) => message.clone(),
+        (Some(Outcome::TimedOut), None) => "reached its time limit".to_owned(),
+        (Some(Outcome::OutOfMemory), None) => "exceeded its memory".to_owned(),
+        (Some(Outcome::NodeLost), None) => "a node was lost".to_owned(),
+        (Some(Outcome::Cancelled), None) => String::new(),
+        _ => exit,
+    }
+}
+
+/// Everything about a job.
+#[must_use]
+pub fn record(job: &JobView, as_of: Time, zone: &TimeZone) -> String {
+    let ask = &job.ask;
+    let mut record = Record::default();
+    record.fact("job", job.key);
+    record.fact("name", &ask.name);
+    let attempt =
+        if job.attempt > 1 { format!(", attempt {}", job.attempt) } else { String::new() };
+    record.fact("state", format!("{}{attempt}", job.state));
+    record.maybe("reason", why(job));
+    record.maybe("place", job.position.map(|place| format!("{place} among those that wait")));
+    record.fact(
+        "owner",
+        format!("{} (uid {}, gid {})", job.owner.name, job.owner.uid, job.owner.gid),
+    );
+    record.maybe("queue", ask.queue.as_ref());
+    record.maybe("account", ask.account.as_ref());
+    record.maybe("comment", ask.comment.as_ref());
+    if ask.nice != 0 {
+        record.fact("nice", ask.nice);
+    }
+    times(&mut record, job, as_of, zone);
+    record.fact("asked", sizes::request(&ask.request));
+    record.maybe("only on", Some(fold(&ask.request.only_nodes)).filter(|n| !n.is_empty()));
+    record.maybe("not on", Some(fold(&ask.request.not_nodes)).filter(|n| !n.is_empty()));
+    record.fact("runs", sizes::launch(ask.launch));
+    record.maybe("array", ask.array.as_ref());
+    files(&mut record, job);
+    if job.phase == Phase::Done {
+        record.maybe("ended by", Some(ending(job)).filter(|e| job.exit.is_none() && !e.is_empty()));
+        record.maybe("exit", job.exit.map(|exit| format!("{exit} (code:signal)")));
+    }
+    record.maybe("note", job.message.as_ref());
+    record.maybe(
+        "used",
+        job.usage.map(|usage| {
+            format!("{} CPU time, at most {} memory at once", usage.cpu, usage.memory_peak)
+        }),
+    );
+    let shares = job.allocation.iter().flat_map(|a| a.shares());
+    record.list("allocation", shares.map(sizes::share));
+    let story = job.story.iter().map(|line| format!("{}  {}", local(line.at, zone), line.text));
+    record.list("story", story);
+    record.text()
+}
+
+fn times(record: &mut Record, job: &JobView, as_of: Time, zone: &TimeZone) {
+    let host = match job.ask.submit_host.as_str() {
+        "" => String::new(),
+        host => format!(" on {host}"),
+    };
+    record.fact("submitted", format!("{}{host}", local(job.submitted_at, zone)));
+    record.maybe("not before", job.ask.begin_at.map(|at| local(at, zone)));
+    record.maybe("started", job.started_at.map(|at| local(at, zone)));
+    record.maybe("ended", job.ended_at.map(|at| local(at, zone)));
+    let time = elapsed(job.started_at, job.ended_at, as_of);
+    record.fact("time", format!("{time} of {}", limit(job.ask.time_limit)));
+}
+
+fn files(record: &mut Record, job: &JobView) {
+    let ask = &job.ask;
+    record.fact("directory", &ask.work_dir);
+    record.maybe("arguments", Some(ask.args.join(" ")).filter(|args| !args.is_empty()));
+    record.maybe("input", ask.stdin.as_ref());
+    record.fact("output", ask.stdout_pattern());
+    record.maybe("errors", ask.stderr.as_ref());
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,203 @@
+use super::*;
+use common::cpuset::CpuSet;
+use common::id::{GpuIndex, JobKey, NodeName, QueueName};
+use common::job::{Ask, ExitStatus, Owner, Usage};
+use common::reason::WaitReason;
+use common::resource::{Allocation, GpuRequest, Share};
+use common::time::Span;
+use common::unit::{Bytes, Cpus, Gpus, Nodes, Tasks};
+use common::wire::api::{ReasonView, StoryLine};
+
+/// The moment all samples are looked at: 2023-11-14 22:13:20 UTC.
+const NOW: Time = Time(1_700_000_000_000);
+
+fn ago(seconds: u64) -> Time {
+    NOW - Span::from_seconds(seconds)
+}
+
+fn sample(key: &str, name: &str) -> JobView {
+    let ask = Ask {
+        name: name.to_owned(),
+        queue: Some(QueueName::new("gpu").unwrap()),
+        time_limit: Some(Span::from_minutes(120)),
+        work_dir: "/home/ada".to_owned(),
+        submit_host: "login1".to_owned(),
+        ..Ask::default()
+    };
+    JobView {
+        key: key.parse().unwrap(),
+        owner: Owner {
+            uid: common::id::Uid(1000),
+            gid: common::id::Gid(1000),
+            name: "ada".to_owned(),
+        },
+        ask,
+        phase: Phase::Pending,
+        outcome: None,
+        state: "PENDING".to_owned(),
+        state_code: "PD".to_owned(),
+        held: false,
+        reason: None,
+        position: None,
+        attempt: 0,
+        submitted_at: ago(4000),
+        started_at: None,
+        ended_at: None,
+        allocation: None,
+        cpus: Cpus(1),
+        memory: Bytes::from_mib(1024),
+        gpus: Gpus(0),
+        exit: None,
+        usage: None,
+        message: None,
+        story: vec![],
+    }
+}
+
+fn running() -> JobView {
+    let share = |node: &str| Share {
+        node: NodeName::new(node).unwrap(),
+        tasks: Tasks(2),
+        cpus: CpuSet::first(4),
+        memory: Bytes::from_mib(8192),
+        gpus: vec![GpuIndex(0), GpuIndex(1)],
+    };
+    let mut job = sample("41", "llama-pretrain-large");
+    job.phase = Phase::Running;
+    (job.state, job.state_code) = ("RUNNING".to_owned(), "R".to_owned());
+    job.attempt = 2;
+    job.started_at = Some(ago(3661));
+    job.allocation = Some(Allocation::new(vec![share("g-001"), share("g-002")]).unwrap());
+    job.gpus = Gpus(4);
+    job.ask.request.nodes = Some(Nodes(2));
+    job.ask.request.tasks = Tasks(4);
+    job.ask.request.gpus = Some(GpuRequest::PerNode(Gpus(2)));
+    job.story = vec![StoryLine { at: ago(3661), text: "started on g-[001-002]".to_owned() }];
+    job
+}
+
+fn waiting(key: &str) -> JobView {
+    let mut job = sample(key, "sweep");
+    let detail = WaitReason::Priority { ahead: 3, next: "41".parse::<JobKey>().unwrap() };
+    job.reason =
+        Some(ReasonView { code: detail.code().to_owned(), sentence: detail.to_string(), detail });
+    job
+}
+
+fn failed() -> JobView {
+    let mut job = sample("40", "test");
+    job.phase = Phase::Done;
+    job.outcome = Some(Outcome::Failed);
+    (job.state, job.state_code) = ("FAILED".to_owned(), "F".to_owned());
+    (job.attempt, job.started_at, job.ended_at) = (1, Some(ago(100)), Some(ago(95)));
+    job.exit = Some(ExitStatus { code: 3, signal: None });
+    job.usage = Some(Usage { cpu: Span::from_seconds(4), memory_peak: Bytes::from_mib(300) });
+    job
+}
+
+fn samples() -> Vec<JobView> {
+    let tasks = ["42_0", "42_1", "42_2", "42_7"].map(waiting);
+    [vec![running()], tasks.to_vec(), vec![waiting("43"), failed()]].concat()
+}
+
+#[test]
+fn the_queue_is_shown_whole_without_a_terminal() {
+    let expected = "\
+ID          NAME                  USER  QUEUE  STATE        TIME     LIMIT  NODES  GPUS  WHERE/WHY
+41          llama-pretrain-large  ada   gpu    RUNNING  01:01:01  02:00:00      2     4  g-[001-002]
+42_[0-2,7]  sweep                 ada   gpu    PENDING         -  02:00:00      1     0  3 jobs before it, next is 41
+43          sweep                 ada   gpu    PENDING         -  02:00:00      1     0  3 jobs before it, next is 41
+40          test                  ada   gpu    FAILED      00:05  02:00:00      1     0  exit code 3
+";
+    assert_eq!(table(&samples(), NOW).render(None, false), expected);
+}
+
+#[test]
+fn the_queue_fits_120_columns() {
+    let expected = "\
+ID          NAME                  USER  QUEUE  STATE        TIME     LIMIT  NODES  GPUS  WHERE/WHY
+41          llama-pretrain-large  ada   gpu    RUNNING  01:01:01  02:00:00      2     4  g-[001-002]
+42_[0-2,7]  sweep                 ada   gpu    PENDING         -  02:00:00      1     0  3 jobs before it, next is 41
+43          sweep                 ada   gpu    PENDING         -  02:00:00      1     0  3 jobs before it, next is 41
+40          test                  ada   gpu    FAILED      00:05  02:00:00      1     0  exit code 3
+";
+    assert_eq!(table(&samples(), NOW).render(Some(120), false), expected);
+}
+
+#[test]
+fn the_queue_fits_80_columns() {
+    let expected = "\
+ID          NAME           USER  ST      TIME  NODES  GPUS  WHERE/WHY
+41          llama-pretra…  ada   R   01:01:01      2     4  g-[001-002]
+42_[0-2,7]  sweep          ada   PD         -      1     0  3 jobs before it, n…
+43          sweep          ada   PD         -      1     0  3 jobs before it, n…
+40          test           ada   F      00:05      1     0  exit code 3
+";
+    assert_eq!(table(&samples(), NOW).render(Some(80), false), expected);
+}
+
+#[test]
+fn no_width_breaks_the_table() {
+    for width in 0..140 {
+        let text = table(&samples(), NOW).render(Some(width), false);
+        assert_eq!(text.lines().count(), 5, "{width}");
+        let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(widest <= width.max(77), "{width}: {widest}\n{text}");
+    }
+}
+
+#[test]
+fn an_empty_queue_is_a_header() {
+    let text = table(&[], NOW).render(Some(80), false);
+    assert_eq!(text.lines().count(), 1);
+    assert!(text.starts_with("ID"), "{text}");
+}
+
+fn shown(job: &JobView) -> String {
+    anstream::adapter::strip_str(&record(job, NOW, &TimeZone::UTC)).to_string()
+}
+
+#[test]
+fn a_running_jobs_record_tells_all() {
+    let expected = "\
+job         41
+name        llama-pretrain-large
+state       RUNNING, attempt 2
+owner       ada (uid 1000, gid 1000)
+queue       gpu
+submitted   2023-11-14 21:06:40 on login1
+started     2023-11-14 21:12:19
+time        01:01:01 of 02:00:00
+asked       2 nodes, 4 tasks, 1 CPU a task, 2 GPUs a node
+runs        once, on the first node
+directory   /home/ada
+output      kant-%j.out
+allocation
+  g-001: 2 tasks, CPUs 0-3, 8G memory, GPUs 0,1
+  g-002: 2 tasks, CPUs 0-3, 8G memory, GPUs 0,1
+story
+  2023-11-14 21:12:19  started on g-[001-002]
+";
+    assert_eq!(shown(&running()), expected);
+}
+
+#[test]
+fn a_waiting_job_says_why_and_an_ended_one_how() {
+    let text = shown(&waiting("43"));
+    assert!(text.contains("\nreason      3 jobs before it, next is 41\n"), "{text}");
+    let text = shown(&failed());
+    assert!(text.contains("\nexit        3:0 (code:signal)\n"), "{text}");
+    assert!(text.contains("\nused        00:04 CPU time, at most 300M memory at once\n"), "{text}");
+}
+
+#[test]
+fn an_ending_is_told_by_what_is_known() {
+    let mut job = failed();
+    assert_eq!(ending(&job), "exit code 3");
+    job.exit = Some(ExitStatus { code: 0, signal: Some(9) });
+    assert_eq!(ending(&job), "signal 9");
+    job.outcome = Some(Outcome::OutOfMemory);
+    assert_eq!(ending(&job), "exceeded its memory");
+    job.message = Some("used 2G of 1G".to_owned());
+    assert_eq!(ending(&job), "used 2G of 1G");
+}

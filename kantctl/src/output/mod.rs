@@ -1,0 +1,13 @@
+//! What users see. stdout is data, stderr is talk: a script may read the one and lose the other.
+//! Never asks the controller anything.
+
+pub mod jobs;
+pub mod nodes;
+pub mod queues;
+pub mod record;
+pub mod screen;
+pub mod sizes;
+pub mod table;
+pub mod time;
+
+pub use screen::Screen;

@@ -1,0 +1,122 @@
+//! Nodes as a table and as a record. Never asks for them.
+
+use super::record::Record;
+use super::sizes;
+use super::table::{Cell, Column, Table, Tint};
+use super::time::local;
+use common::node::{Contact, NodeStatus};
+use common::wire::api::NodeView;
+use jiff::tz::TimeZone;
+
+const COLUMNS: [Column; 8] = [
+    Column::new("NODE"),
+    Column::new("STATE"),
+    Column::new("CPUS").right(),
+    Column::new("MEMORY").right(),
+    Column::new("GPUS").right(),
+    Column::new("KIND").least(6),
+    Column::new("JOBS").right(),
+    Column::new("REASON").least(16),
+];
+
+/// Nodes, one a row; amounts are used/all.
+#[must_use]
+pub fn table(nodes: &[NodeView], zone: &TimeZone) -> Table {
+    let mut table = Table::new(&COLUMNS, &["REASON", "KIND"]);
+    for node in nodes {
+        let has = &node.inventory;
+        let gpus = match has.gpu_count().0 {
+            0 => "-".to_owned(),
+            all => format!("{}/{all}", node.gpus_used),
+        };
+        let kinds = sizes::gpu_kinds(has);
+        table.row(vec![
+            Cell::from(&node.name),
+            Cell::from(state(node)).tint(tint(node.status)),
+            Cell::from(format!("{}/{}", node.cpus_used, has.cpu_count())),
+            Cell::from(format!("{}/{}", node.memory_used, has.memory)),
+            Cell::from(gpus),
+            Cell::from(if kinds.is_empty() { "-" } else { &kinds }),
+            Cell::from(node.jobs.len()),
+            Cell::from(reason(node, zone)),
+        ]);
+    }
+    table
+}
+
+/// Slurm's word, with its star for a node that is not heard from.
+fn state(node: &NodeView) -> String {
+    let star = if node.contact == Contact::Connected { "" } else { "*" };
+    format!("{}{star}", node.status.word())
+}
+
+const fn tint(status: NodeStatus) -> Tint {
+    match status {
+        NodeStatus::Idle | NodeStatus::Mixed | NodeStatus::Allocated => Tint::Good,
+        NodeStatus::Draining | NodeStatus::Drained => Tint::Waiting,
+        NodeStatus::Down => Tint::Bad,
+    }
+}
+
+/// Why nothing starts there.
+fn reason(node: &NodeView, zone: &TimeZone) -> String {
+    let contact = match node.contact {
+        Contact::Connected => None,
+        Contact::Silent { since } => Some(format!("silent since {}", local(since, zone))),
+        Contact::Lost { since } => Some(format!("lost since {}", local(since, zone))),
+    };
+    let drain = node.drain.as_ref().map(|drain| drain.reason.clone());
+    [drain, contact].into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+/// Everything about a node.
+#[must_use]
+pub fn record(node: &NodeView, zone: &TimeZone) -> String {
+    let has = &node.inventory;
+    let mut record = Record::default();
+    record.fact("node", &node.name);
+    record.fact("state", state(node));
+    record.maybe("reason", Some(reason(node, zone)).filter(|reason| !reason.is_empty()));
+    record.maybe(
+        "drained",
+        node.drain
+            .as_ref()
+            .map(|drain| format!("{} by uid {}", local(drain.since, zone), drain.by)),
+    );
+    record.fact("address", &node.address);
+    record.fact("kantd", &node.version);
+    record.fact("cpus", format!("{} of {} in use: {}", node.cpus_used, has.cpu_count(), has.cpus));
+    record.fact(
+        "cores",
+        format!(
+            "{}, {} a core, on {}",
+            sizes::count(u32::try_from(has.cores.len()).unwrap_or(u32::MAX), "core"),
+            sizes::count(has.threads_per_core, "thread"),
+            sizes::count(has.sockets, "socket"),
+        ),
+    );
+    record.fact("memory", format!("{} of {} in use", node.memory_used, has.memory));
+    record.fact("gpus", format!("{} of {} in use", node.gpus_used, has.gpu_count()));
+    record.maybe("driver", has.gpu_driver.as_ref());
+    let jobs: Vec<String> = node.jobs.iter().map(ToString::to_string).collect();
+    record.maybe("jobs", Some(jobs.join(" ")).filter(|jobs| !jobs.is_empty()));
+    record.list(
+        "gpus",
+        has.gpus.iter().map(|gpu| {
+            let place = gpu.numa.map(|numa| format!(", NUMA node {numa}")).unwrap_or_default();
+            let (index, kind, model) = (gpu.index, &gpu.kind, &gpu.model);
+            format!("{index}: {kind}, {model}, {} memory, {}{place}", gpu.memory, gpu.uuid)
+        }),
+    );
+    record.list(
+        "numa",
+        has.numa
+            .iter()
+            .map(|numa| format!("{}: CPUs {}, {} memory", numa.id, numa.cpus, numa.memory)),
+    );
+    record.list("not enforced here", has.limits_missing.iter().cloned());
+    record.text()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,78 @@
+use super::*;
+use common::cpuset::CpuSet;
+use common::gpu::{Gpu, GpuKind, GpuMatrix};
+use common::id::{GpuIndex, NodeName, Uid};
+use common::node::{Drain, Inventory};
+use common::time::Time;
+use common::unit::{Bytes, Cpus, Gpus};
+
+fn node(name: &str, gpus: u16) -> NodeView {
+    let gpu = |index| Gpu {
+        index: GpuIndex(index),
+        uuid: format!("GPU-{index}"),
+        model: "NVIDIA H100 80GB HBM3".to_owned(),
+        kind: GpuKind("h100".to_owned()),
+        memory: Bytes::from_mib(81_920),
+        minor: u32::from(index),
+        pci_bus_id: "0000:1b:00.0".to_owned(),
+        numa: Some(0),
+        cpus: CpuSet::first(8),
+    };
+    NodeView {
+        name: NodeName::new(name).unwrap(),
+        status: NodeStatus::Mixed,
+        contact: Contact::Connected,
+        drain: None,
+        inventory: Inventory {
+            sockets: 1,
+            threads_per_core: 2,
+            cpus: CpuSet::first(16),
+            cores: vec![CpuSet::first(2); 8],
+            numa: vec![],
+            memory: Bytes::from_mib(65_536),
+            gpus: (0..gpus).map(gpu).collect(),
+            gpu_matrix: GpuMatrix::default(),
+            boot_id: String::new(),
+            gpu_driver: None,
+            limits_missing: vec![],
+        },
+        cpus_used: Cpus(4),
+        memory_used: Bytes::from_mib(1536),
+        gpus_used: Gpus(1),
+        jobs: vec!["41".parse().unwrap()],
+        address: "g-001.local".to_owned(),
+        version: "0.1.0".to_owned(),
+    }
+}
+
+fn drained() -> NodeView {
+    let mut node = node("c-1", 0);
+    node.status = NodeStatus::Down;
+    node.contact = Contact::Silent { since: Time(1_700_000_000_000) };
+    let since = Time(1_700_000_000_000);
+    node.drain = Some(Drain { reason: "bad fan".to_owned(), by: Uid(0), since });
+    node
+}
+
+#[test]
+fn nodes_show_what_is_used_and_why_nothing_starts() {
+    let expected = "\
+NODE   STATE  CPUS    MEMORY  GPUS  KIND  JOBS  REASON
+g-001  mixed  4/16  1.5G/64G   1/2  h100     1
+c-1    down*  4/16  1.5G/64G     -  -        1  bad fan; silent since 2023-11-14 22:13:20
+";
+    let table = table(&[node("g-001", 2), drained()], &TimeZone::UTC);
+    assert_eq!(table.render(None, false), expected);
+    assert_eq!(table.render(Some(120), false), expected);
+    let narrow = table.render(Some(80), false);
+    assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
+    assert!(narrow.contains("bad fan; silent"), "{narrow}");
+}
+
+#[test]
+fn a_nodes_record_lists_its_gpus() {
+    let text = record(&node("g-001", 1), &TimeZone::UTC);
+    let text = anstream::adapter::strip_str(&text).to_string();
+    assert!(text.contains("\ncpus        4 of 16 in use: 0-15\n"), "{text}");
+    assert!(text.contains("0: h100, NVIDIA H100 80GB HBM3, 80G memory, GPU-0, NUMA node 0"));
+}

@@ -1,0 +1,114 @@
+//! Where output goes: how wide it may be, in which colours and time zone, as text or as JSON.
+//! Never panics when a reader is gone or a disk is full; it says so.
+
+use super::table::Table;
+use crate::failure::Failure;
+use anstream::{AutoStream, ColorChoice};
+use anyhow::Context;
+use jiff::tz::TimeZone;
+use serde::Serialize;
+use std::io::{IsTerminal, Write};
+
+/// Where output goes.
+#[derive(Debug, Clone)]
+pub struct Screen {
+    /// Answers as JSON, for programs.
+    pub json: bool,
+    /// Columns of the terminal; `None`: no terminal, nothing is shortened.
+    pub width: Option<usize>,
+    /// May stdout have colours?
+    pub colour: bool,
+    /// The zone times are shown in.
+    pub zone: TimeZone,
+}
+
+impl Screen {
+    /// Looks at stdout. Colours follow the terminal, NO_COLOR and CLICOLOR_FORCE.
+    #[must_use]
+    pub fn look(json: bool) -> Self {
+        let stdout = std::io::stdout();
+        let columns = || comfy_table::Table::new().width().map(usize::from);
+        Self {
+            json,
+            width: stdout.is_terminal().then(columns).flatten().filter(|width| *width > 0),
+            colour: AutoStream::choice(&stdout) != ColorChoice::Never,
+            zone: TimeZone::system(),
+        }
+    }
+
+    /// Writes text as it is.
+    ///
+    /// # Errors
+    /// [`Failure`] when stdout does not take it.
+    pub fn print(&self, text: &str) -> Result<(), Failure> {
+        let mut stdout = anstream::stdout().lock();
+        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).context(FAILED)?;
+        Ok(())
+    }
+
+    /// Writes a line.
+    ///
+    /// # Errors
+    /// [`Failure`] when stdout does not take it.
+    pub fn line(&self, text: &str) -> Result<(), Failure> {
+        self.print(&format!("{text}\n"))
+    }
+
+    /// Writes bytes as they are, colours and all: a job's output is not ours to change.
+    ///
+    /// # Errors
+    /// [`Failure`] when stdout does not take them.
+    pub fn bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
+        let mut stdout = std::io::stdout().lock();
+        stdout.write_all(bytes).and_then(|()| stdout.flush()).context(FAILED)?;
+        Ok(())
+    }
+
+    /// Writes an answer as JSON.
+    ///
+    /// # Errors
+    /// [`Failure`] when stdout does not take it.
+    pub fn answer(&self, answer: &impl Serialize) -> Result<(), Failure> {
+        let text = serde_json::to_string_pretty(answer).context("failed to write JSON")?;
+        self.line(&text)
+    }
+
+    /// Writes a table, fitted to the terminal.
+    ///
+    /// # Errors
+    /// [`Failure`] when stdout does not take it.
+    pub fn table(&self, table: &Table) -> Result<(), Failure> {
+        self.print(&table.render(self.width, self.colour))
+    }
+}
+
+const FAILED: &str = "failed to write to standard output";
+
+/// Says something on stderr.
+pub fn note(text: &str) {
+    let mut stderr = anstream::stderr().lock();
+    // Nobody is left to tell when stderr is gone.
+    let _ = writeln!(stderr, "kantctl: {text}");
+}
+
+/// Says on stderr that something may not be as meant.
+pub fn warn(text: &str) {
+    use owo_colors::OwoColorize;
+    note(&format!("{} {text}", "warning:".yellow()));
+}
+
+/// Says on stderr what failed, why, and what to do.
+pub fn complain(failure: &Failure) {
+    use owo_colors::OwoColorize;
+    let text = failure.to_string();
+    let (what, hint) = match text.rsplit_once("\nhint: ") {
+        Some((what, hint)) => (what, Some(hint)),
+        None => (text.as_str(), None),
+    };
+    let mut stderr = anstream::stderr().lock();
+    // Nobody is left to tell when stderr is gone.
+    let _ = writeln!(stderr, "{} {what}", "kantctl:".red());
+    if let Some(hint) = hint {
+        let _ = writeln!(stderr, "{} {hint}", "hint:".cyan());
+    }
+}

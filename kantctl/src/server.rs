@@ -1,0 +1,267 @@
+//! Asking the controller, on the first of its sockets that answers, and again for a while where
+//! asking twice does no harm. Never decides what an answer means.
+
+use crate::failure::{Failure, Kind};
+use axum::body::{Body, Bytes, to_bytes};
+use axum::http::{HeaderMap, Request};
+use net::{ApiError, Backoff, Client, ClientError, Endpoint};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+const BACKOFF_FIRST: Duration = Duration::from_millis(200);
+const BACKOFF_CAP: Duration = Duration::from_secs(2);
+/// The longest a long poll is asked to wait; a daemon's answer limit is above it.
+pub const POLL_SECONDS: u64 = 20;
+/// Time for an answer beyond what it was asked to wait.
+const ANSWER_LIMIT: Duration = Duration::from_secs(30 + POLL_SECONDS);
+/// More than a daemon sends in one piece of output.
+const PIECE_BYTES_MAX: usize = 64 << 20;
+
+/// The controller.
+#[derive(Debug)]
+pub struct Server {
+    clients: Vec<Client>,
+    retry: Option<Duration>,
+}
+
+/// Which failures may be followed by asking again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Again {
+    /// Only when nothing was sent.
+    IfUnsent,
+    /// Always when no answer came: asking twice does no harm.
+    IfUnanswered,
+}
+
+/// Why there is no answer.
+enum Silence {
+    /// No socket answers, each for its reason.
+    Unreached(Vec<ClientError>),
+    /// One answered, or broke off.
+    Failed(ClientError),
+}
+
+impl Server {
+    /// The controller behind these sockets, tried in order. `retry` replaces every verb's own
+    /// patience.
+    #[must_use]
+    pub fn new(sockets: &[PathBuf], retry: Option<Duration>) -> Self {
+        let client = |path: &PathBuf| {
+            Client::new(Endpoint::Unix(path.clone())).with_answer_limit(Some(ANSWER_LIMIT))
+        };
+        Self { clients: sockets.iter().map(client).collect(), retry }
+    }
+
+    /// Asks for something.
+    ///
+    /// # Errors
+    /// [`Failure`] when there is no answer, or a refusal.
+    pub async fn get<A: DeserializeOwned>(&self, path: &str) -> Result<A, Failure> {
+        self.get_for(path, Duration::ZERO).await
+    }
+
+    /// Asks for something, and again for so long while nobody answers.
+    ///
+    /// # Errors
+    /// [`Failure`] when there is no answer in all that time, or a refusal.
+    pub async fn get_for<A: DeserializeOwned>(
+        &self,
+        path: &str,
+        patience: Duration,
+    ) -> Result<A, Failure> {
+        self.ask(Again::IfUnanswered, patience, async |client| client.get(path).await).await
+    }
+
+    /// Puts a wish that must not be granted twice.
+    ///
+    /// # Errors
+    /// [`Failure`] when there is no answer, or a refusal.
+    pub async fn post<Q, A>(&self, path: &str, wish: &Q) -> Result<A, Failure>
+    where
+        Q: Serialize,
+        A: DeserializeOwned,
+    {
+        let patience = Duration::ZERO;
+        self.ask(Again::IfUnsent, patience, async |client| client.post(path, wish).await).await
+    }
+
+    /// Puts a wish that carries its own key, so that it is granted once however often it is sent.
+    ///
+    /// # Errors
+    /// [`Failure`] when there is no answer in all that time, or a refusal.
+    pub async fn post_keyed<Q, A>(
+        &self,
+        path: &str,
+        wish: &Q,
+        patience: Duration,
+    ) -> Result<A, Failure>
+    where
+        Q: Serialize,
+        A: DeserializeOwned,
+    {
+        self.ask(Again::IfUnanswered, patience, async |client| client.post(path, wish).await).await
+    }
+
+    /// Asks for bytes, with the headers they come with.
+    ///
+    /// # Errors
+    /// [`Failure`] when there is no answer in all that time, or a refusal.
+    pub async fn get_bytes_for(
+        &self,
+        path: &str,
+        patience: Duration,
+    ) -> Result<(HeaderMap, Bytes), Failure> {
+        self.ask(Again::IfUnanswered, patience, async |client| get_bytes(client, path).await).await
+    }
+
+    async fn ask<A>(
+        &self,
+        again: Again,
+        patience: Duration,
+        question: impl AsyncFn(&Client) -> Result<A, ClientError>,
+    ) -> Result<A, Failure> {
+        let patience = self.retry.unwrap_or(patience);
+        let mut backoff = Backoff::new(BACKOFF_FIRST, BACKOFF_CAP);
+        let mut failing_since: Option<Instant> = None;
+        loop {
+            let silence = match self.ask_once(&question).await {
+                Ok(answer) => {
+                    if failing_since.is_some() {
+                        anstream::eprintln!("kantctl: the controller answers again");
+                    }
+                    return Ok(answer);
+                }
+                Err(silence) => silence,
+            };
+            let first = failing_since.is_none();
+            let since = *failing_since.get_or_insert_with(Instant::now);
+            let left = patience.saturating_sub(since.elapsed());
+            if !may_ask_again(&silence, again) || left.is_zero() {
+                return Err(silence.into());
+            }
+            if first {
+                let failure = Failure::from(silence);
+                anstream::eprintln!("kantctl: {:#}", failure.error);
+                anstream::eprintln!("kantctl: trying again for {} s", patience.as_secs());
+            }
+            tokio::time::sleep(backoff.next().min(left)).await;
+        }
+    }
+
+    /// Asks the first socket that anybody listens on.
+    async fn ask_once<A>(
+        &self,
+        question: &impl AsyncFn(&Client) -> Result<A, ClientError>,
+    ) -> Result<A, Silence> {
+        let mut unreached = Vec::new();
+        for client in &self.clients {
+            match question(client).await {
+                Ok(answer) => return Ok(answer),
+                Err(error) if error.is_unreachable() => unreached.push(error),
+                Err(error) => return Err(Silence::Failed(error)),
+            }
+        }
+        Err(Silence::Unreached(unreached))
+    }
+}
+
+fn may_ask_again(silence: &Silence, again: Again) -> bool {
+    match silence {
+        Silence::Unreached(_) => true,
+        Silence::Failed(error) => {
+            let unanswered = match error {
+                ClientError::Interrupted { .. } | ClientError::TimedOut { .. } => true,
+                // A daemon in between, or a controller that leads nothing at the moment.
+                ClientError::Refused { status, .. } => matches!(status, 502..=504),
+                _ => false,
+            };
+            unanswered && again == Again::IfUnanswered
+        }
+    }
+}
+
+impl From<Silence> for Failure {
+    fn from(silence: Silence) -> Self {
+        let errors = match silence {
+            Silence::Failed(error) => return error.into(),
+            Silence::Unreached(errors) => errors,
+        };
+        let reasons: Vec<String> = errors.iter().map(reason).collect();
+        let text = format!("failed to reach the controller: {}", reasons.join("; "));
+        Failure::new(Kind::Unreachable, anyhow::Error::msg(text)).hint(
+            "is the daemon running? `systemctl status kantctld kantd`; another socket is named \
+             with --socket or KANT_SOCKET",
+        )
+    }
+}
+
+/// What is wrong with a socket.
+fn reason(error: &ClientError) -> String {
+    match error {
+        ClientError::Unreachable { endpoint, source, .. } => format!("{endpoint}: {source}"),
+        other => other.to_string(),
+    }
+}
+
+/// The error answer of a daemon.
+#[derive(Deserialize)]
+struct Refused {
+    error: ApiError,
+}
+
+async fn get_bytes(client: &Client, path: &str) -> Result<(HeaderMap, Bytes), ClientError> {
+    let request = Request::get(path)
+        .body(Body::empty())
+        .map_err(|error| ClientError::Unaskable { path: path.to_owned(), source: error.into() })?;
+    let (head, body) = client.send(request).await?.into_parts();
+    let bytes = to_bytes(body, PIECE_BYTES_MAX).await.map_err(|error| {
+        ClientError::Interrupted { endpoint: client.endpoint().to_string(), source: error.into() }
+    })?;
+    if head.status.is_success() {
+        return Ok((head.headers, bytes));
+    }
+    let status = head.status.as_u16();
+    let error =
+        serde_json::from_slice(&bytes).map(|Refused { error }| error).unwrap_or_else(|_| {
+            let message = format!("{} answered {}", client.endpoint(), head.status);
+            ApiError { code: format!("http-{status}"), message, hint: None }
+        });
+    Err(ClientError::Refused { status, error })
+}
+
+/// A text as part of a path or a query (RFC 3986: all but letters, digits and `-._~` as `%XX`).
+#[must_use]
+pub fn encoded(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    text.bytes().fold(String::new(), |mut done, byte| {
+        if plain(byte) {
+            done.push(char::from(byte));
+        } else {
+            done.push_str(&format!("%{byte:02X}"));
+        }
+        done
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_cannot_leave_its_place_in_a_path() {
+        assert_eq!(encoded("ada-1._~"), "ada-1._~");
+        assert_eq!(encoded("a b/../c?d&e=ü"), "a%20b%2F..%2Fc%3Fd%26e%3D%C3%BC");
+    }
+
+    #[tokio::test]
+    async fn an_absent_controller_is_named_by_its_sockets() {
+        let sockets = ["/nonexistent/a.sock".into(), "/nonexistent/b.sock".into()];
+        let failure = Server::new(&sockets, None).get::<()>("/v1/status").await.unwrap_err();
+        let message = failure.to_string();
+        assert_eq!(failure.kind, Kind::Unreachable);
+        assert!(message.contains("a.sock") && message.contains("b.sock"), "{message}");
+        assert!(message.contains("hint: "), "{message}");
+    }
+}

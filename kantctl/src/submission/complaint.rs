@@ -1,0 +1,173 @@
+//! One line about words that are no options of a submission: what is wrong, what comes nearest,
+//! and, for options that sbatch has and kant has not, a plain no. Nothing is ignored in silence.
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+/// Options of sbatch that this release refuses, and what to do instead.
+/// Source: man sbatch.
+const NOT_YET: &[(&str, &str)] = &[
+    ("--batch", ""),
+    ("--bb", ""),
+    ("--bbf", ""),
+    ("--cluster-constraint", ""),
+    ("--clusters", "name the cluster with --socket"),
+    ("-M", "name the cluster with --socket"),
+    ("--constraint", "name nodes with --nodelist, a GPU kind with --gpus=KIND:COUNT"),
+    ("-C", "name nodes with --nodelist, a GPU kind with --gpus=KIND:COUNT"),
+    ("--container", "start the container in the script"),
+    ("--contiguous", ""),
+    ("--core-spec", ""),
+    ("-S", ""),
+    ("--cores-per-socket", ""),
+    ("--cpu-bind", "kant binds tasks to CPUs near their GPUs by itself"),
+    ("--cpu-freq", ""),
+    ("--cpus-per-gpu", "use --cpus-per-task"),
+    ("--deadline", ""),
+    ("--delay-boot", ""),
+    ("--dependency", "submit the later job from the end of the earlier one's script"),
+    ("-d", "submit the later job from the end of the earlier one's script"),
+    ("--distribution", ""),
+    ("-m", ""),
+    ("--export-file", "use --export=NAME=VALUE,..."),
+    ("--extra-node-info", ""),
+    ("-B", ""),
+    ("--get-user-env", "begin the script with #!/bin/bash -l"),
+    ("--gid", ""),
+    ("--gpu-bind", "kant gives each task its GPUs by itself"),
+    ("--gpu-freq", ""),
+    ("--het-group", "jobs with unlike parts"),
+    ("hetjob", "jobs with unlike parts"),
+    ("packjob", "jobs with unlike parts"),
+    ("--hint", ""),
+    ("--licenses", ""),
+    ("-L", ""),
+    ("--mem-bind", "kant takes memory near the CPUs by itself"),
+    ("--mincpus", "use --cpus-per-task"),
+    ("--network", ""),
+    ("--no-kill", ""),
+    ("-k", ""),
+    ("--nodefile", "use --nodelist"),
+    ("-F", "use --nodelist"),
+    ("--ntasks-per-core", ""),
+    ("--ntasks-per-gpu", "use --ntasks with --gpus-per-task"),
+    ("--ntasks-per-socket", ""),
+    ("--overcommit", ""),
+    ("-O", ""),
+    ("--oversubscribe", ""),
+    ("-s", ""),
+    ("--power", ""),
+    ("--prefer", ""),
+    ("--priority", "use --nice"),
+    ("--profile", ""),
+    ("--propagate", "the shell's soft limits are always passed on"),
+    ("--qos", "use --queue"),
+    ("-q", "use --queue"),
+    ("--reboot", ""),
+    ("--reservation", ""),
+    ("--segment", ""),
+    ("--signal", "a job gets SIGTERM some seconds before SIGKILL at its end"),
+    ("--sockets-per-node", ""),
+    ("--spread-job", ""),
+    ("--switches", ""),
+    ("--test-only", "submit with --hold and see `kantctl explain`"),
+    ("--thread-spec", ""),
+    ("--threads-per-core", ""),
+    ("--time-min", "use --time"),
+    ("--tmp", ""),
+    ("--tres-per-task", "use --gpus-per-task"),
+    ("--uid", ""),
+    ("--use-min-nodes", ""),
+    ("--wckey", ""),
+    ("--x11", ""),
+];
+
+/// Options that only make sense where a script is named.
+const COMMAND_LINE_ONLY: &[&str] = &["--wrap", "--json", "--socket", "--retry", "--help"];
+
+/// The refusal of an option that sbatch has and kant has not; `None` for any other word.
+#[must_use]
+pub fn not_yet(option: &str) -> Option<String> {
+    let (_, instead) = NOT_YET.iter().find(|(name, _)| *name == option)?;
+    let gap = if instead.is_empty() { "" } else { ": " };
+    Some(format!("{option} is not supported in this release{gap}{instead}"))
+}
+
+/// What clap found wrong with a directive or a variable, in one line.
+#[must_use]
+pub fn explain(error: &clap::Error) -> String {
+    let context = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.clone()),
+        Some(ContextValue::Strings(texts)) => texts.first().cloned(),
+        _ => None,
+    };
+    if error.kind() != ErrorKind::UnknownArgument {
+        return first_line(error);
+    }
+    let option = context(ContextKind::InvalidArg).unwrap_or_default();
+    if let Some(refusal) = not_yet(&option) {
+        return refusal;
+    }
+    if COMMAND_LINE_ONLY.contains(&option.as_str()) {
+        return format!("{option} belongs on the command line");
+    }
+    match context(ContextKind::SuggestedArg) {
+        Some(nearest) => format!("there is no option {option}: did you mean {nearest}?"),
+        None if option.starts_with('-') => {
+            format!("there is no option {option}: see `kantctl submit --help`")
+        }
+        None => format!("`{option}` is no option: values follow theirs, as in --time=10"),
+    }
+}
+
+/// clap's message without its prefix and its usage.
+fn first_line(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let line = text.lines().next().unwrap_or_default();
+    line.strip_prefix("error: ").unwrap_or(line).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::submission::options::{definition, read_words};
+
+    fn explained(words: &[&str]) -> String {
+        explain(&read_words(words).unwrap_err())
+    }
+
+    #[test]
+    fn an_unknown_option_is_answered_with_the_nearest() {
+        let message = explained(&["--tiem=10"]);
+        assert_eq!(message, "there is no option --tiem: did you mean --time?");
+        assert!(explained(&["--zzzzqqq"]).contains("--help"));
+        assert!(explained(&["10"]).contains("`10` is no option"));
+    }
+
+    #[test]
+    fn what_sbatch_has_and_kant_has_not_is_refused_clearly() {
+        for words in
+            [&["--dependency=afterok:1"][..], &["-d", "afterok:1"], &["-dafterok:1"], &["hetjob"]]
+        {
+            let message = explained(words);
+            assert!(message.contains("not supported in this release"), "{message}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_both_supported_and_refused() {
+        for arg in definition().get_arguments() {
+            let long = arg.get_long().map(|l| format!("--{l}"));
+            let short = arg.get_short().map(|s| format!("-{s}"));
+            for name in [long, short].into_iter().flatten() {
+                assert_eq!(not_yet(&name), None);
+            }
+        }
+    }
+
+    #[test]
+    fn a_bad_value_is_explained_in_one_line() {
+        let message = explained(&["--time=soon"]);
+        assert!(message.contains("--time") && message.contains("length of time"), "{message}");
+        assert!(!message.contains('\n'));
+    }
+}

@@ -1,0 +1,163 @@
+//! The environment on both sides of a submission: options it sets for `submit`, and what of it
+//! the job gets. Never reads it; `shell` does.
+
+use super::complaint::explain;
+use super::export::Export;
+use super::options::{self, Options};
+use crate::failure::Failure;
+use std::collections::BTreeMap;
+
+/// Variables of this name and an option's (`KANTCTL_QUEUE`, `KANTCTL_NTASKS_PER_NODE`) set it.
+/// Not `KANT_`: those describe a job to itself, and a submit from inside must not take them.
+const PREFIX: &str = "KANTCTL_";
+
+/// Variables of sbatch (man sbatch, INPUT ENVIRONMENT VARIABLES) and the options they set.
+const SBATCH: &[(&str, &str)] = &[
+    ("SBATCH_ACCOUNT", "account"),
+    ("SBATCH_ARRAY_INX", "array"),
+    ("SBATCH_ERROR", "error"),
+    ("SBATCH_EXCLUSIVE", "exclusive"),
+    ("SBATCH_EXPORT", "export"),
+    ("SBATCH_GPUS", "gpus"),
+    ("SBATCH_GPUS_PER_NODE", "gpus-per-node"),
+    ("SBATCH_GPUS_PER_TASK", "gpus-per-task"),
+    ("SBATCH_GRES", "gres"),
+    ("SBATCH_INPUT", "input"),
+    ("SBATCH_JOB_NAME", "job-name"),
+    ("SBATCH_MEM_PER_CPU", "mem-per-cpu"),
+    ("SBATCH_MEM_PER_GPU", "mem-per-gpu"),
+    ("SBATCH_MEM_PER_NODE", "mem"),
+    ("SBATCH_NO_REQUEUE", "no-requeue"),
+    ("SBATCH_OPEN_MODE", "open-mode"),
+    ("SBATCH_OUTPUT", "output"),
+    ("SBATCH_PARTITION", "queue"),
+    ("SBATCH_REQUEUE", "requeue"),
+    ("SBATCH_TIMELIMIT", "time"),
+    ("SBATCH_WAIT", "wait"),
+];
+
+/// The options that the environment sets; `KANTCTL_` wins over `SBATCH_`.
+///
+/// # Errors
+/// [`Failure`] naming the variable whose value does not read.
+pub fn read_options(environment: &BTreeMap<String, String>) -> Result<Options, Failure> {
+    let own = options::definition()
+        .get_arguments()
+        .filter_map(|arg| arg.get_long())
+        .map(|long| (format!("{PREFIX}{}", long.to_uppercase().replace('-', "_")), long.to_owned()))
+        .chain([(format!("{PREFIX}PARTITION"), "queue".to_owned())])
+        .collect::<Vec<_>>();
+    let slurms = SBATCH.iter().map(|(name, long)| ((*name).to_owned(), (*long).to_owned()));
+    let own = read_layer(environment, own)?;
+    Ok(own.over(read_layer(environment, slurms)?))
+}
+
+fn read_layer(
+    environment: &BTreeMap<String, String>,
+    names: impl IntoIterator<Item = (String, String)>,
+) -> Result<Options, Failure> {
+    let mut layer = Options::default();
+    for (name, long) in names {
+        let Some(value) = environment.get(&name) else { continue };
+        let Some(word) = word(&long, value) else { continue };
+        let one = options::read_words(&[word]).map_err(|error| {
+            Failure::usage(anyhow::anyhow!("environment variable {name}: {}", explain(&error)))
+        })?;
+        layer = one.over(layer);
+    }
+    Ok(layer)
+}
+
+/// The option as a word; `None` for a flag that is switched off (`no`, `0`, `false`).
+fn word(long: &str, value: &str) -> Option<String> {
+    let definition = options::definition();
+    let argument = definition.get_arguments().find(|arg| arg.get_long() == Some(long))?;
+    let off = matches!(value, "no" | "0" | "false");
+    let optional = matches!(long, "exclusive");
+    match argument.get_action().takes_values() {
+        true if optional && off => None,
+        true if optional && matches!(value, "" | "1" | "true") => Some(format!("--{long}")),
+        true => Some(format!("--{long}={value}")),
+        false if off => None,
+        false => Some(format!("--{long}")),
+    }
+}
+
+/// What of the environment the job gets. What kant told the job that submits from inside itself
+/// is not passed on: it is another job's.
+#[must_use]
+pub fn for_job(
+    export: &Export,
+    shell: &BTreeMap<String, String>,
+    directory: &str,
+) -> BTreeMap<String, String> {
+    let inside = shell.contains_key("KANT_JOB_ID") || shell.contains_key("SLURM_JOB_ID");
+    let stale = |name: &str| {
+        let facts = ["SLURM_", "SLURMD_", "KANT_"].iter().any(|p| name.starts_with(p));
+        inside
+            && (facts || name == "CUDA_VISIBLE_DEVICES")
+            && !matches!(name, "KANT_SOCKET" | "KANT_CONFIG" | "KANT_RETRY")
+    };
+    let fresh = shell.iter().filter(|(name, _)| !stale(name));
+    let fresh = fresh.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let mut passed = export.apply(&fresh);
+    for name in ["KANT_SUBMIT_DIR", "SLURM_SUBMIT_DIR"] {
+        passed.insert(name.to_owned(), directory.to_owned());
+    }
+    passed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn variables(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        pairs.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect()
+    }
+
+    #[test]
+    fn both_families_of_variables_set_options_and_ours_wins() {
+        let read = read_options(&variables(&[
+            ("SBATCH_TIMELIMIT", "10"),
+            ("SBATCH_PARTITION", "cpu"),
+            ("KANTCTL_QUEUE", "gpu"),
+            ("SBATCH_EXCLUSIVE", ""),
+            ("SBATCH_REQUEUE", "1"),
+            ("KANTCTL_HOLD", "no"),
+            ("KANT_NTASKS", "99"),
+        ]));
+        let expected = ["--time=10", "--queue=gpu", "--exclusive", "--requeue"];
+        assert_eq!(read.unwrap(), options::read_words(&expected).unwrap());
+    }
+
+    #[test]
+    fn a_bad_value_names_its_variable() {
+        let error = read_options(&variables(&[("SBATCH_TIMELIMIT", "soon")])).unwrap_err();
+        let message = error.to_string();
+        assert!(message.contains("SBATCH_TIMELIMIT") && message.contains("soon"), "{message}");
+    }
+
+    #[test]
+    fn every_variable_of_sbatch_sets_an_option_there_is() {
+        let definition = options::definition();
+        for (name, long) in SBATCH {
+            let known = definition.get_arguments().any(|arg| arg.get_long() == Some(long));
+            assert!(known, "{name} sets --{long}");
+        }
+    }
+
+    #[test]
+    fn a_job_submitted_by_a_job_does_not_inherit_its_facts() {
+        let inside = variables(&[
+            ("KANT_JOB_ID", "7"),
+            ("SLURM_ARRAY_TASK_ID", "3"),
+            ("CUDA_VISIBLE_DEVICES", "GPU-1"),
+            ("KANT_SOCKET", "/s"),
+            ("HOME", "/h"),
+        ]);
+        let names = for_job(&Export::default(), &inside, "/d").into_keys().collect::<Vec<_>>();
+        assert_eq!(names, ["HOME", "KANT_SOCKET", "KANT_SUBMIT_DIR", "SLURM_SUBMIT_DIR"]);
+        let outside = variables(&[("CUDA_VISIBLE_DEVICES", "0"), ("SLURM_CONF", "/c")]);
+        assert_eq!(for_job(&Export::default(), &outside, "/d").len(), 4);
+    }
+}

@@ -1,0 +1,13 @@
+//! A submission: what the flags, the script's directives and the environment ask for, merged and
+//! checked. Never talks to the controller; `verb::submit` does.
+
+pub mod ask;
+pub mod begin;
+pub mod complaint;
+pub mod environment;
+pub mod export;
+pub mod options;
+pub mod script;
+pub mod shell;
+pub mod value;
+pub mod words;

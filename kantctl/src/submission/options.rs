@@ -1,0 +1,287 @@
+//! The options of a submission, defined once: the command line, `#KANT` and `#SBATCH` lines and
+//! the environment are all read with this definition, so that they cannot differ.
+//! Never looks at the machine; what is not given stays open.
+
+use super::begin::read_begin;
+use super::export::Export;
+use super::value::{Exclusive, GpuCount, Gres, Hosts, read_count, read_launch, read_nodes};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Command, FromArgMatches};
+use common::id::{AccountName, QueueName};
+use common::job::{ArraySpec, Launch, OpenMode};
+use common::time::{Span, Time};
+use common::unit::Bytes;
+use std::path::PathBuf;
+
+const WHAT: &str = "What it is";
+const SIZE: &str = "Resources";
+const WHERE: &str = "Where and when";
+const FILES: &str = "Files";
+const HOW: &str = "How it runs";
+
+/// What can be asked for on the command line, in a script's directives and in the environment.
+#[derive(Args, Debug, Clone, Default, PartialEq)]
+#[allow(missing_docs)] // each field's comment is its help
+pub struct Options {
+    /// The job's name [default: the script's file name]
+    #[arg(short = 'J', long, value_name = "NAME", help_heading = WHAT)]
+    pub job_name: Option<String>,
+    /// Whom to charge
+    #[arg(short = 'A', long, value_name = "NAME", help_heading = WHAT)]
+    pub account: Option<AccountName>,
+    /// A word of yours, shown by `kantctl show job`
+    #[arg(long, value_name = "TEXT", help_heading = WHAT)]
+    pub comment: Option<String>,
+
+    /// How many nodes [default: as few as hold the tasks]
+    #[arg(short = 'N', long, value_name = "COUNT", value_parser = read_nodes,
+          allow_negative_numbers = true, help_heading = SIZE)]
+    pub nodes: Option<u32>,
+    /// Tasks in all [default: --nodes times --ntasks-per-node, or 1]
+    #[arg(short = 'n', long, value_name = "COUNT", value_parser = read_count,
+          allow_negative_numbers = true, help_heading = SIZE)]
+    pub ntasks: Option<u32>,
+    /// At most so many tasks on a node
+    #[arg(long, value_name = "COUNT", value_parser = read_count,
+          allow_negative_numbers = true, help_heading = SIZE)]
+    pub ntasks_per_node: Option<u32>,
+    /// CPUs for each task [default: 1]
+    #[arg(short = 'c', long, value_name = "COUNT", value_parser = read_count,
+          allow_negative_numbers = true, help_heading = SIZE)]
+    pub cpus_per_task: Option<u32>,
+    /// Memory on each node, in MiB or with K, M, G, T; 0 is all of it
+    #[arg(long, value_name = "SIZE", conflicts_with_all = ["mem_per_cpu", "mem_per_gpu"],
+          allow_negative_numbers = true, help_heading = SIZE)]
+    pub mem: Option<Bytes>,
+    /// Memory for each CPU
+    #[arg(long, value_name = "SIZE", conflicts_with = "mem_per_gpu",
+          allow_negative_numbers = true, help_heading = SIZE)]
+    pub mem_per_cpu: Option<Bytes>,
+    /// Memory for each GPU
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, help_heading = SIZE)]
+    pub mem_per_gpu: Option<Bytes>,
+    /// GPUs in the whole job, of a kind if one is named (h100:8)
+    #[arg(short = 'G', long, value_name = "[KIND:]COUNT", allow_negative_numbers = true,
+          conflicts_with_all = ["gpus_per_node", "gpus_per_task", "gres"], help_heading = SIZE)]
+    pub gpus: Option<GpuCount>,
+    /// GPUs on each node
+    #[arg(long, value_name = "[KIND:]COUNT", allow_negative_numbers = true,
+          conflicts_with_all = ["gpus_per_task", "gres"], help_heading = SIZE)]
+    pub gpus_per_node: Option<GpuCount>,
+    /// GPUs for each task
+    #[arg(long, value_name = "[KIND:]COUNT", allow_negative_numbers = true,
+          conflicts_with = "gres", help_heading = SIZE)]
+    pub gpus_per_task: Option<GpuCount>,
+    /// GPUs on each node, as Slurm writes it (gpu:2, gpu:h100:2)
+    #[arg(long, value_name = "gpu[:KIND]:COUNT", help_heading = SIZE)]
+    pub gres: Option<Gres>,
+    /// Whole nodes: nothing else runs there meanwhile
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "yes",
+          value_name = "yes", hide_possible_values = true, help_heading = SIZE)]
+    pub exclusive: Option<Exclusive>,
+
+    /// The queue [default: the cluster's default queue]
+    #[arg(short = 'p', long, visible_alias = "partition", value_name = "NAME",
+          help_heading = WHERE)]
+    pub queue: Option<QueueName>,
+    /// Time limit: minutes, h:m:s, d-h, 90m, 2h [default: the queue's]
+    #[arg(short = 't', long, value_name = "TIME", allow_negative_numbers = true,
+          help_heading = WHERE)]
+    pub time: Option<Span>,
+    /// Not before: now+1hour, 16:30, tomorrow, 2030-01-31T08:00
+    #[arg(long, value_name = "WHEN", value_parser = read_begin, help_heading = WHERE)]
+    pub begin: Option<Time>,
+    /// Wait until `kantctl release`
+    #[arg(short = 'H', long, help_heading = WHERE)]
+    pub hold: bool,
+    /// Step back: lowers the priority [without a number: 100]
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true,
+          default_missing_value = "100", allow_negative_numbers = true, help_heading = WHERE)]
+    pub nice: Option<i32>,
+    /// Only these nodes, like g[001-004],login
+    #[arg(short = 'w', long, value_name = "NODES", help_heading = WHERE)]
+    pub nodelist: Option<Hosts>,
+    /// Not these nodes
+    #[arg(short = 'x', long, value_name = "NODES", help_heading = WHERE)]
+    pub exclude: Option<Hosts>,
+
+    /// Output file, with %j %A %a %x %u %N %n %t [default: kant-%j.out, arrays kant-%A_%a.out]
+    #[arg(short = 'o', long, value_name = "FILE", help_heading = FILES)]
+    pub output: Option<String>,
+    /// Error file [default: with the output]
+    #[arg(short = 'e', long, value_name = "FILE", help_heading = FILES)]
+    pub error: Option<String>,
+    /// Input file [default: /dev/null]
+    #[arg(short = 'i', long, value_name = "FILE", help_heading = FILES)]
+    pub input: Option<String>,
+    /// What happens to output files that exist [default: truncate]
+    #[arg(long, value_name = "MODE", help_heading = FILES, value_parser =
+          PossibleValuesParser::new(["append", "truncate"]).map(|word| open_mode(&word)))]
+    pub open_mode: Option<OpenMode>,
+    /// Where it starts [default: here]
+    #[arg(short = 'D', long, value_name = "DIRECTORY", help_heading = FILES)]
+    pub chdir: Option<PathBuf>,
+
+    /// An array of tasks: 0-99, 1,3,5-9:2, at most 50 at once: 0-999%50
+    #[arg(short = 'a', long, value_name = "INDICES", allow_negative_numbers = true,
+          help_heading = HOW)]
+    pub array: Option<ArraySpec>,
+    /// Run the script once, once on every node, or once for every task [default: once]
+    #[arg(long, value_name = "once|per-node|per-task", value_parser = read_launch,
+          help_heading = HOW)]
+    pub launch: Option<Launch>,
+    /// What of your environment it gets: ALL, NONE, or NAME,NAME=VALUE [default: ALL]
+    #[arg(long, value_name = "NAMES", help_heading = HOW)]
+    pub export: Option<Export>,
+    /// Start it again if a node is lost (the default)
+    #[arg(long, overrides_with = "no_requeue", help_heading = HOW)]
+    pub requeue: bool,
+    /// Never start it again
+    #[arg(long, overrides_with = "requeue", help_heading = HOW)]
+    pub no_requeue: bool,
+    /// Print only the job's id
+    #[arg(long, help_heading = HOW)]
+    pub parsable: bool,
+    /// Wait for its end, and exit with its code
+    #[arg(short = 'W', long, help_heading = HOW)]
+    pub wait: bool,
+    /// Say nothing but errors
+    #[arg(short = 'Q', long, help_heading = HOW)]
+    pub quiet: bool,
+    /// Accepted; kant sends no mail
+    #[arg(long, value_name = "TYPE", hide = true)]
+    pub mail_type: Option<String>,
+    /// Accepted; kant sends no mail
+    #[arg(long, value_name = "ADDRESS", hide = true)]
+    pub mail_user: Option<String>,
+}
+
+fn open_mode(word: &str) -> OpenMode {
+    if word == "append" { OpenMode::Append } else { OpenMode::Truncate }
+}
+
+/// The definition alone, without a script: for directives and the environment.
+#[must_use]
+pub fn definition() -> Command {
+    Options::augment_args(Command::new("submit"))
+        .no_binary_name(true)
+        .disable_help_flag(true)
+        .disable_version_flag(true)
+        .args_override_self(true)
+}
+
+/// Reads words such as `--time=10 -n 4`.
+///
+/// # Errors
+/// clap's, for a word that is no option, a value that does not read, or two that exclude each
+/// other.
+pub fn read_words<W: AsRef<str>>(words: &[W]) -> Result<Options, clap::Error> {
+    let matches = definition().try_get_matches_from(words.iter().map(AsRef::as_ref))?;
+    Options::from_arg_matches(&matches)
+}
+
+/// One setting laid over another.
+trait Layer {
+    fn over(self, below: Self) -> Self;
+}
+
+impl<T> Layer for Option<T> {
+    fn over(self, below: Self) -> Self {
+        self.or(below)
+    }
+}
+
+impl Layer for bool {
+    fn over(self, below: Self) -> Self {
+        self | below
+    }
+}
+
+macro_rules! lay {
+    ($above:ident over $below:ident: $($field:ident)*) => {
+        Options { $($field: $above.$field.over($below.$field)),* }
+    };
+}
+
+impl Options {
+    /// These options, and those of `below` where nothing is said here. Options that exclude each
+    /// other (the ways to ask for memory, for GPUs, requeue or not) go as one.
+    #[must_use]
+    pub fn over(self, mut below: Options) -> Options {
+        let above = self;
+        if above.mem.or(above.mem_per_cpu).or(above.mem_per_gpu).is_some() {
+            (below.mem, below.mem_per_cpu, below.mem_per_gpu) = (None, None, None);
+        }
+        if above.asks_gpus() {
+            (below.gpus, below.gpus_per_node) = (None, None);
+            (below.gpus_per_task, below.gres) = (None, None);
+        }
+        if above.requeue || above.no_requeue {
+            (below.requeue, below.no_requeue) = (false, false);
+        }
+        lay!(above over below:
+            job_name account comment nodes ntasks ntasks_per_node cpus_per_task mem mem_per_cpu
+            mem_per_gpu gpus gpus_per_node gpus_per_task gres exclusive queue time begin hold nice
+            nodelist exclude output error input open_mode chdir array launch export requeue
+            no_requeue parsable wait quiet mail_type mail_user)
+    }
+
+    fn asks_gpus(&self) -> bool {
+        let counts = [&self.gpus, &self.gpus_per_node, &self.gpus_per_task];
+        self.gres.is_some() || counts.into_iter().any(Option::is_some)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(words: &str) -> Options {
+        read_words(&words.split(' ').collect::<Vec<_>>()).unwrap()
+    }
+
+    #[test]
+    fn the_definition_is_sound() {
+        definition().debug_assert();
+    }
+
+    #[test]
+    fn the_upper_layer_wins_and_the_lower_fills_in() {
+        let merged = read("-n 4 --time 10").over(read("-n 2 --queue gpu --hold"));
+        assert_eq!(merged, read("-n 4 --time 10 --queue gpu --hold"));
+    }
+
+    #[test]
+    fn ways_to_ask_for_one_thing_replace_each_other_across_layers() {
+        for (above, below) in [
+            ("--mem 1G", "--mem-per-cpu 2G"),
+            ("--gpus 4", "--gres gpu:2"),
+            ("--gpus-per-task 1", "--gpus-per-node h100:2"),
+            ("--no-requeue", "--requeue"),
+        ] {
+            assert_eq!(read(above).over(read(below)), read(above), "{above} over {below}");
+        }
+    }
+
+    #[test]
+    fn ways_to_ask_for_one_thing_exclude_each_other_within_a_layer() {
+        for words in ["--mem 1G --mem-per-cpu 2G", "--gpus 4 --gres gpu:2"] {
+            let error = read_words(&words.split(' ').collect::<Vec<_>>()).unwrap_err();
+            assert_eq!(error.kind(), clap::error::ErrorKind::ArgumentConflict, "{words}");
+        }
+    }
+
+    #[test]
+    fn the_last_of_a_repeated_option_counts() {
+        assert_eq!(read("-n 1 -n 2").ntasks, Some(2));
+        assert_eq!(read("--requeue --no-requeue"), read("--no-requeue"));
+    }
+
+    #[test]
+    fn negative_and_absurd_counts_are_refused_with_the_option_named() {
+        for words in [["-n", "-3"], ["-N", "0"], ["--gpus", "-1"], ["--mem", "-5"], ["-t", "-5"]] {
+            let error = read_words(&words).unwrap_err().to_string();
+            assert!(error.contains("invalid value") && error.contains(words[1]), "{error}");
+        }
+    }
+}

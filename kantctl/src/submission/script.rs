@@ -1,0 +1,141 @@
+//! The script of a submission: from a file, standard input or `--wrap`.
+//! Never runs it, and never reads more of it than may be sent.
+
+use crate::failure::Failure;
+use anyhow::Context;
+use common::job::check::{SCRIPT_BYTES_MAX, check_script};
+use std::fs::File;
+use std::io::{self, IsTerminal, Read};
+use std::path::Path;
+
+/// A script that passed `common::job::check`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Script {
+    /// How messages call it.
+    pub origin: String,
+    /// The name of a job that is given none.
+    pub job_name: String,
+    /// Its text.
+    pub text: String,
+    /// Does it have directives? A wrapped command has none.
+    pub has_directives: bool,
+}
+
+/// Reads the script that was named; none and `-` are standard input.
+///
+/// # Errors
+/// [`Failure`] when it cannot be read, or is no script.
+pub fn read(path: Option<&str>) -> Result<Script, Failure> {
+    match path {
+        None | Some("-") => read_stdin(),
+        Some(path) => read_file(path),
+    }
+}
+
+/// A script that runs one command.
+///
+/// # Errors
+/// [`Failure`] when the command is empty or no text.
+pub fn wrap(command: &str) -> Result<Script, Failure> {
+    let text = if command.trim().is_empty() {
+        String::new()
+    } else {
+        format!("#!/bin/sh\n# From kantctl submit --wrap.\n\n{command}\n")
+    };
+    checked("the wrapped command", "wrap", text.into_bytes(), false)
+}
+
+fn read_stdin() -> Result<Script, Failure> {
+    let stdin = io::stdin();
+    if stdin.is_terminal() {
+        anstream::eprintln!("kantctl: type the script, and Ctrl-D to end it");
+    }
+    let bytes = read_some(stdin.lock()).context("failed to read the script from standard input")?;
+    checked("standard input", "stdin", bytes, true)
+}
+
+fn read_file(path: &str) -> Result<Script, Failure> {
+    let failed = || format!("failed to read the script {path}");
+    let file = File::open(path).map_err(|error| {
+        let missing = error.kind() == io::ErrorKind::NotFound;
+        let failure = Failure::refused(anyhow::Error::new(error).context(failed()));
+        if missing {
+            failure.hint("to submit a command instead of a script: --wrap \"command\"")
+        } else {
+            failure
+        }
+    })?;
+    if file.metadata().with_context(failed)?.is_dir() {
+        let text = format!("{}: it is a directory", failed());
+        return Err(Failure::message(text).hint("name the script in it"));
+    }
+    let bytes = read_some(file).with_context(failed)?;
+    let name = Path::new(path).file_name().map_or(path.into(), |n| n.to_string_lossy());
+    checked(path, &name, bytes, true)
+}
+
+/// All of it, or one byte more than is allowed.
+fn read_some(source: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    source.take(SCRIPT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn checked(
+    origin: &str,
+    job_name: &str,
+    bytes: Vec<u8>,
+    has_directives: bool,
+) -> Result<Script, Failure> {
+    let failed = || format!("failed to submit {origin}");
+    check_script(&bytes).with_context(failed)?;
+    let text = String::from_utf8(bytes).with_context(failed)?;
+    Ok(Script { origin: origin.to_owned(), job_name: job_name.to_owned(), text, has_directives })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(path: &Path) -> String {
+        read(path.to_str()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_is_no_script_is_refused_by_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let missing = refused(&dir.path().join("missing.sh"));
+        assert!(missing.contains("missing.sh") && missing.contains("--wrap"), "{missing}");
+        assert!(refused(dir.path()).contains("directory"));
+
+        let file = dir.path().join("a.sh");
+        for (content, word) in
+            [(&b""[..], "empty"), (b"\x7fELF\0", "text file"), (b"echo hi\n", "#!")]
+        {
+            std::fs::write(&file, content).unwrap();
+            let message = refused(&file);
+            assert!(message.contains("a.sh") && message.contains(word), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_script_names_its_job() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("train.sh");
+        std::fs::write(&file, "#!/bin/sh\ntrue\n").unwrap();
+        let script = read(file.to_str()).unwrap();
+        assert_eq!((script.job_name.as_str(), script.has_directives), ("train.sh", true));
+    }
+
+    #[test]
+    fn an_endless_script_is_not_read_to_its_end() {
+        assert!(refused(Path::new("/dev/zero")).contains("bytes, more than"));
+    }
+
+    #[test]
+    fn a_command_is_wrapped_into_a_script_of_the_shell() {
+        let script = wrap("echo hi").unwrap();
+        assert!(script.text.starts_with("#!/bin/sh\n") && script.text.ends_with("\necho hi\n"));
+        assert!(wrap(" ").is_err());
+    }
+}

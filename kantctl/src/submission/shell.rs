@@ -1,0 +1,96 @@
+//! What the submitting shell looks like: directory, umask, limits, host, environment.
+//! The one place that reads them; the rest of a submission is handed the result.
+
+use crate::failure::Failure;
+use anyhow::Context;
+use common::job::Rlimit;
+use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
+use nix::sys::stat::{Mode, umask};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// The surroundings of a submission.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Shell {
+    /// The current directory.
+    pub directory: PathBuf,
+    /// The umask.
+    pub umask: u32,
+    /// Soft limits.
+    pub rlimits: Vec<Rlimit>,
+    /// This host's name.
+    pub host: String,
+    /// The environment, as far as it is text.
+    pub environment: BTreeMap<String, String>,
+    /// Variables that are not UTF-8 and cannot be passed on.
+    pub unreadable: Vec<String>,
+}
+
+/// The limits that are passed on, by their names in [`Rlimit`].
+const LIMITS: &[(&str, Resource)] = &[
+    ("as", Resource::RLIMIT_AS),
+    ("core", Resource::RLIMIT_CORE),
+    ("cpu", Resource::RLIMIT_CPU),
+    ("data", Resource::RLIMIT_DATA),
+    ("fsize", Resource::RLIMIT_FSIZE),
+    ("memlock", Resource::RLIMIT_MEMLOCK),
+    ("nofile", Resource::RLIMIT_NOFILE),
+    ("nproc", Resource::RLIMIT_NPROC),
+    ("rss", Resource::RLIMIT_RSS),
+    ("stack", Resource::RLIMIT_STACK),
+];
+
+impl Shell {
+    /// Looks at this process, which inherited everything from its shell.
+    ///
+    /// # Errors
+    /// [`Failure`] when the current directory is gone or no text.
+    pub fn look() -> Result<Self, Failure> {
+        let directory = std::env::current_dir()
+            .context("failed to find the current directory: was it removed? cd to another one")?;
+        let mut shell = Self {
+            directory,
+            umask: read_umask(),
+            rlimits: LIMITS.iter().filter_map(|(name, which)| read_limit(name, *which)).collect(),
+            host: nix::unistd::gethostname()
+                .map(|name| name.to_string_lossy().into_owned())
+                .unwrap_or_default(),
+            ..Self::default()
+        };
+        for (name, value) in std::env::vars_os() {
+            match (name.into_string(), value.into_string()) {
+                (Ok(name), Ok(value)) => drop(shell.environment.insert(name, value)),
+                (Ok(name), Err(_)) => shell.unreadable.push(name),
+                (Err(name), _) => shell.unreadable.push(name.to_string_lossy().into_owned()),
+            }
+        }
+        Ok(shell)
+    }
+}
+
+/// The umask can only be read by setting it; kantctl creates no files meanwhile.
+fn read_umask() -> u32 {
+    let mask = umask(Mode::from_bits_truncate(0o077));
+    umask(mask);
+    mask.bits()
+}
+
+fn read_limit(name: &str, which: Resource) -> Option<Rlimit> {
+    let (soft, _) = getrlimit(which).ok()?;
+    Some(Rlimit { name: name.to_owned(), soft: (soft != RLIM_INFINITY).then_some(soft) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_surroundings_are_those_of_this_process() {
+        let shell = Shell::look().unwrap();
+        assert!(shell.directory.is_absolute());
+        assert!(!shell.host.is_empty());
+        assert_eq!(shell.umask, read_umask(), "looking must not change it");
+        assert!(shell.rlimits.iter().any(|l| l.name == "nofile" && l.soft != Some(0)));
+        assert!(shell.environment.contains_key("PATH"));
+    }
+}

@@ -1,0 +1,54 @@
+//! `kantctl cancel`: ends jobs, running or not.
+
+use super::filter::Filter;
+use super::steer;
+use crate::failure::{Failure, OK};
+use crate::keys::{self, Keys};
+use crate::output::Screen;
+use crate::output::screen::note;
+use crate::server::Server;
+use serde_json::Value;
+
+const EXAMPLES: &str = "\
+Examples:
+  kantctl cancel 42
+  kantctl cancel 42_[4-9] 50
+  kantctl cancel --me -t PENDING
+  kantctl cancel $(kantctl submit --parsable --wrap 'sleep 600')";
+
+/// Arguments of `cancel`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+#[allow(missing_docs)] // each field's comment is its help
+pub struct Args {
+    /// Jobs: 42, 42_7, 42_[0-3]; or say which below
+    #[arg(value_name = "JOB", required_unless_present_any = FILTERS)]
+    pub keys: Vec<Keys>,
+    #[command(flatten)]
+    pub filter: Filter,
+}
+
+const FILTERS: [&str; 6] = ["me", "user", "queue", "nodes", "states", "names"];
+
+/// Cancels jobs.
+///
+/// # Errors
+/// [`Failure`] when the controller cannot be reached.
+pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
+    let mut keys = keys::all(&args.keys);
+    if !args.filter.is_empty() {
+        let named = keys;
+        let found = args.filter.ask(server, false).await?.typed.jobs;
+        let meant = |job: common::id::JobKey| {
+            let whole = common::id::JobKey::single(job.job);
+            named.is_empty() || named.contains(&job) || named.contains(&whole)
+        };
+        keys = found.into_iter().map(|job| job.key).filter(|key| meant(*key)).collect();
+        if keys.is_empty() && !screen.json {
+            note("no such jobs");
+            return Ok(OK);
+        }
+    }
+    let path = |key: &str| format!("/v1/jobs/{key}/cancel");
+    steer::each(&keys, path, &Value::Null, "Cancelled", server, screen).await
+}

@@ -1,0 +1,40 @@
+//! `kantctl drain`: lets nothing new start on nodes; what runs there goes on.
+
+use super::steer;
+use crate::failure::Failure;
+use crate::output::Screen;
+use crate::server::Server;
+use crate::submission::value::Hosts;
+use anyhow::Context;
+use common::id::NodeName;
+use common::wire::api::DrainRequest;
+
+const EXAMPLES: &str = "\
+Examples:
+  kantctl drain g-001 --reason 'GPU 3 lost its link'
+  kantctl drain g-[001-004] -r 'new driver on Monday'";
+
+/// Arguments of `drain`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+#[allow(missing_docs)] // each field's comment is its help
+pub struct Args {
+    /// Nodes: g-001, g-[001-004]
+    #[arg(required = true, value_name = "NODE")]
+    pub nodes: Vec<Hosts>,
+    /// Why; shown by `kantctl nodes`
+    #[arg(short, long, value_name = "TEXT")]
+    pub reason: String,
+}
+
+/// Drains nodes.
+///
+/// # Errors
+/// [`Failure`] when the controller cannot be reached.
+pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
+    let nodes: Vec<&NodeName> = args.nodes.iter().flat_map(|hosts| &hosts.0).collect();
+    let wish = DrainRequest { reason: args.reason.clone() };
+    let wish = serde_json::to_value(wish).context("failed to write JSON")?;
+    let path = |name: &str| format!("/v1/nodes/{name}/drain");
+    steer::each(&nodes, path, &wish, "Drained", server, screen).await
+}

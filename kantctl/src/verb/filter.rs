@@ -1,0 +1,134 @@
+//! Which jobs a verb is about, by user, queue, node, state or name. One user, queue or node is
+//! left to the controller; the rest is sorted out here.
+
+use super::ask::Answer;
+use crate::failure::Failure;
+use crate::server::{Server, encoded};
+use crate::submission::value::Hosts;
+use common::id::QueueName;
+use common::job::Phase;
+use common::wire::api::{JobList, JobView};
+use serde_json::Value;
+
+/// Which jobs.
+#[derive(clap::Args, Debug, Clone, Default)]
+#[command(next_help_heading = "Which jobs")]
+#[allow(missing_docs)] // each field's comment is its help
+pub struct Filter {
+    /// Only my jobs
+    #[arg(long)]
+    pub me: bool,
+    /// Only of these users (names or numbers)
+    #[arg(short, long, value_name = "USER", value_delimiter = ',', conflicts_with = "me")]
+    pub user: Vec<String>,
+    /// Only of these queues
+    #[arg(
+        short = 'p',
+        short_alias = 'q',
+        long,
+        visible_alias = "partition",
+        value_name = "QUEUE",
+        value_delimiter = ','
+    )]
+    pub queue: Vec<QueueName>,
+    /// Only on these nodes, like g[001-004]
+    #[arg(short = 'w', long = "node", visible_alias = "nodelist", value_name = "NODES")]
+    pub nodes: Option<Hosts>,
+    /// Only in these states, as words or codes (PENDING, R)
+    #[arg(
+        short = 't',
+        long = "state",
+        visible_alias = "states",
+        value_name = "STATE",
+        value_delimiter = ','
+    )]
+    pub states: Vec<String>,
+    /// Only with these names
+    #[arg(short, long = "name", value_name = "NAME", value_delimiter = ',')]
+    pub names: Vec<String>,
+}
+
+impl Filter {
+    /// Does it leave anything out?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        !self.me
+            && self.user.is_empty()
+            && self.queue.is_empty()
+            && self.nodes.is_none()
+            && self.states.is_empty()
+            && self.names.is_empty()
+    }
+
+    /// The jobs it is about; `all`: finished ones too.
+    ///
+    /// # Errors
+    /// [`Failure`] when the controller does not answer, or refuses.
+    pub async fn ask(&self, server: &Server, all: bool) -> Result<Answer<JobList>, Failure> {
+        let raw: Value = server.get(&self.path(all)).await?;
+        let mut answer: Answer<JobList> = raw.try_into()?;
+        let keep: Vec<bool> = answer.typed.jobs.iter().map(|job| self.takes(job)).collect();
+        let mut kept = keep.iter();
+        answer.typed.jobs.retain(|_| kept.next() == Some(&true));
+        if let Some(jobs) = answer.raw.get_mut("jobs").and_then(Value::as_array_mut) {
+            let mut kept = keep.iter();
+            jobs.retain(|_| kept.next() == Some(&true));
+        }
+        Ok(answer)
+    }
+
+    fn path(&self, all: bool) -> String {
+        let me = self.me.then(|| nix::unistd::getuid().to_string());
+        let only = |list: Vec<String>| if list.len() == 1 { list.into_iter().next() } else { None };
+        let nodes = self.nodes.iter().flat_map(|hosts| &hosts.0).map(ToString::to_string);
+        let parts = [
+            all.then(|| "all=true".to_owned()),
+            me.or_else(|| only(self.user.clone())).map(|u| format!("user={}", encoded(&u))),
+            only(self.queue.iter().map(ToString::to_string).collect())
+                .map(|queue| format!("queue={}", encoded(&queue))),
+            only(nodes.collect()).map(|node| format!("node={}", encoded(&node))),
+        ];
+        let query: Vec<String> = parts.into_iter().flatten().collect();
+        let mark = if query.is_empty() { "" } else { "?" };
+        format!("/v1/jobs{mark}{}", query.join("&"))
+    }
+
+    fn takes(&self, job: &JobView) -> bool {
+        let one_of = |list: &[String], tests: &dyn Fn(&String) -> bool| {
+            list.is_empty() || list.iter().any(tests)
+        };
+        let uid = job.owner.uid.to_string();
+        let states = [&job.state, &job.state_code];
+        one_of(&self.user, &|user| *user == job.owner.name || *user == uid)
+            && one_of(&self.names, &|name| *name == job.ask.name)
+            && one_of(&self.states, &|state| states.iter().any(|s| s.eq_ignore_ascii_case(state)))
+            && (self.queue.is_empty()
+                || job.ask.queue.as_ref().is_some_and(|queue| self.queue.contains(queue)))
+            && self.nodes.as_ref().is_none_or(|hosts| is_on(job, hosts))
+    }
+}
+
+/// Is it on one of these nodes now, or was, if it is over?
+fn is_on(job: &JobView, hosts: &Hosts) -> bool {
+    let shares = job.allocation.iter().flat_map(|allocation| allocation.shares());
+    job.phase != Phase::Pending && shares.into_iter().any(|share| hosts.0.contains(&share.node))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_of_a_kind_is_the_controllers_to_find() {
+        let filter = Filter {
+            user: vec!["a&b".to_owned()],
+            queue: vec![QueueName::new("gpu").unwrap()],
+            nodes: Some("g1".parse().unwrap()),
+            ..Filter::default()
+        };
+        assert_eq!(filter.path(true), "/v1/jobs?all=true&user=a%26b&queue=gpu&node=g1");
+        let several = Filter { user: vec!["a".into(), "b".into()], ..Filter::default() };
+        assert_eq!(several.path(false), "/v1/jobs");
+        assert!(Filter::default().is_empty() && !several.is_empty());
+    }
+}

@@ -1,0 +1,229 @@
+//! `kantctl logs`: what a job wrote, and with `-f` what it goes on writing.
+
+use super::ask;
+use super::wait::PATIENCE;
+use crate::failure::{Failure, OK};
+use crate::keys::Keys;
+use crate::output::Screen;
+use crate::output::jobs::{ending, why};
+use crate::output::screen::note;
+use crate::server::{POLL_SECONDS, Server};
+use axum::http::HeaderMap;
+use common::id::JobKey;
+use common::job::Phase;
+use common::wire::api::JobView;
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+const EXAMPLES: &str = "\
+Examples:
+  kantctl logs 42
+  kantctl logs -f $(kantctl submit --parsable --wrap 'for i in 1 2 3; do date; sleep 1; done')
+  kantctl logs --stderr --tail 20 42_7";
+
+/// Between looks at a job that waits, and the least between two that find nothing new.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Arguments of `logs`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+#[allow(missing_docs)] // each field's comment is its help
+pub struct Args {
+    /// The job (42), or one task of an array (42_7)
+    #[arg(value_name = "JOB")]
+    pub key: Keys,
+    /// Go on until the job is over
+    #[arg(short, long)]
+    pub follow: bool,
+    /// The error file instead of the output file
+    #[arg(short = 'e', long)]
+    pub stderr: bool,
+    /// Only the last so many lines of what is there
+    #[arg(short = 'n', long, value_name = "LINES")]
+    pub tail: Option<usize>,
+}
+
+/// Prints a job's output.
+///
+/// # Errors
+/// [`Failure`] when the job has not started, or its output cannot be read.
+pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
+    let [key] = args.key.0.as_slice() else {
+        return Err(Failure::usage(anyhow::anyhow!("name one job to see its output")));
+    };
+    let job = started(*key, args.follow, server).await?;
+    let stream = if args.stderr { "stderr" } else { "stdout" };
+    let mut sink = Sink::new(args.tail, screen);
+    read_all(job.key, stream, args.follow, server, &mut sink).await?;
+    if screen.json {
+        let text = String::from_utf8_lossy(&sink.kept).into_owned();
+        screen.answer(&serde_json::json!({ "job": job.key, "stream": stream, "text": text }))?;
+    }
+    Ok(OK)
+}
+
+/// The job, once it has started. With `follow`, waits and says why.
+async fn started(key: JobKey, follow: bool, server: &Server) -> Result<JobView, Failure> {
+    let mut said = String::new();
+    loop {
+        let job = the_one(key, server).await?;
+        let waits = job.phase == Phase::Pending && job.attempt == 0;
+        if job.phase == Phase::Done && job.attempt == 0 {
+            let why = ending(&job);
+            let gap = if why.is_empty() { "" } else { ": " };
+            let text = format!("job {key} never started, it is {}{gap}{why}", job.state);
+            return Err(Failure::message(text));
+        }
+        if !waits {
+            return Ok(job);
+        }
+        let why = why(&job).unwrap_or_else(|| "no reason known yet".to_owned());
+        if !follow {
+            return Err(Failure::message(format!("job {key} has not started: {why}"))
+                .hint(format!("`kantctl logs -f {key}` waits for it")));
+        }
+        if said != why {
+            note(&format!("job {key} waits: {why}"));
+            said = why;
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+async fn the_one(key: JobKey, server: &Server) -> Result<JobView, Failure> {
+    let mut jobs = ask::jobs(server, key, PATIENCE).await?.typed.jobs;
+    let count = jobs.len();
+    match jobs.pop() {
+        Some(job) if count == 1 => Ok(job),
+        Some(last) => Err(Failure::message(format!("job {key} is an array of {count} tasks"))
+            .hint(format!("name one of them: `kantctl logs {}`", last.key))),
+        None => Err(Failure::message(format!("there is no job {key}"))),
+    }
+}
+
+/// Reads from the start to the end; with `follow`, to the job's end.
+async fn read_all(
+    key: JobKey,
+    stream: &str,
+    follow: bool,
+    server: &Server,
+    sink: &mut Sink<'_>,
+) -> Result<(), Failure> {
+    let (mut offset, mut wait_seconds, mut over) = (0_u64, 0, false);
+    loop {
+        let path = format!(
+            "/v1/jobs/{key}/output?stream={stream}&offset={offset}&wait_seconds={wait_seconds}"
+        );
+        let asked = Instant::now();
+        let (headers, bytes) = server.get_bytes_for(&path, PATIENCE).await?;
+        offset = offset.saturating_add(bytes.len() as u64);
+        sink.take(&bytes)?;
+        if !bytes.is_empty() {
+            wait_seconds = 0;
+            continue;
+        }
+        sink.caught_up()?;
+        if !follow || over || ended(&headers) {
+            return Ok(());
+        }
+        // Should the end not be told (its node is gone), one more look after the job's end is it.
+        over = the_one(key, server).await?.phase == Phase::Done;
+        let pause = LOOK.saturating_sub(asked.elapsed());
+        if wait_seconds > 0 && !over {
+            tokio::time::sleep(pause).await;
+        }
+        wait_seconds = if over { 0 } else { POLL_SECONDS };
+    }
+}
+
+fn ended(headers: &HeaderMap) -> bool {
+    headers.get("x-kant-ended").is_some_and(|value| value.as_bytes() == b"1")
+}
+
+/// Where output goes: on, or with `--tail` its last lines until all that is there was read.
+struct Sink<'a> {
+    screen: &'a Screen,
+    tail: Option<Tail>,
+    /// For JSON, everything.
+    kept: Vec<u8>,
+}
+
+impl<'a> Sink<'a> {
+    fn new(tail: Option<usize>, screen: &'a Screen) -> Self {
+        Self { screen, tail: tail.map(Tail::new), kept: Vec::new() }
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        match &mut self.tail {
+            Some(tail) => tail.take(bytes),
+            None => self.put(bytes)?,
+        }
+        Ok(())
+    }
+
+    fn caught_up(&mut self) -> Result<(), Failure> {
+        self.tail.take().map_or(Ok(()), |tail| self.put(&tail.bytes()))
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        if self.screen.json {
+            self.kept.extend_from_slice(bytes);
+            return Ok(());
+        }
+        self.screen.bytes(bytes)
+    }
+}
+
+/// The last lines of a stream.
+struct Tail {
+    lines_max: usize,
+    /// Whole lines, then what follows the last line end.
+    lines: VecDeque<Vec<u8>>,
+    rest: Vec<u8>,
+}
+
+impl Tail {
+    fn new(lines_max: usize) -> Self {
+        Self { lines_max, lines: VecDeque::new(), rest: Vec::new() }
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.rest.extend_from_slice(piece);
+            if piece.ends_with(b"\n") {
+                self.lines.push_back(std::mem::take(&mut self.rest));
+            }
+            if self.lines.len() > self.lines_max {
+                self.lines.pop_front();
+            }
+        }
+    }
+
+    fn bytes(mut self) -> Vec<u8> {
+        self.lines.push_back(self.rest);
+        if self.lines.back().is_some_and(Vec::is_empty) {
+            self.lines.pop_back();
+        }
+        let extra = self.lines.len().saturating_sub(self.lines_max);
+        self.lines.drain(extra..).flatten().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tail(lines: usize, pieces: &[&str]) -> String {
+        let mut tail = Tail::new(lines);
+        pieces.iter().for_each(|piece| tail.take(piece.as_bytes()));
+        String::from_utf8(tail.bytes()).unwrap()
+    }
+
+    #[test]
+    fn the_tail_is_the_last_lines_however_they_came() {
+        assert_eq!(tail(2, &["a\nb", "b\nc\n"]), "bb\nc\n");
+        assert_eq!(tail(2, &["a\nb\nc"]), "b\nc");
+        assert_eq!(tail(5, &["a\n"]), "a\n");
+        assert_eq!(tail(0, &["a\nb"]), "");
+    }
+}

@@ -1,0 +1,42 @@
+//! `kantctl man`: the manual, made from the same definition as the help.
+
+use crate::failure::{Failure, OK};
+use crate::output::Screen;
+use anyhow::Context;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  kantctl man | man -l -
+  kantctl man /tmp";
+
+/// Arguments of `man`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+#[allow(missing_docs)] // each field's comment is its help
+pub struct Args {
+    /// Write all pages into this directory: kantctl.1, kantctl-submit.1, ...
+    pub directory: Option<PathBuf>,
+}
+
+/// Prints the page of kantctl, or writes those of all verbs.
+///
+/// # Errors
+/// [`Failure`] when they cannot be written.
+pub fn run(args: &Args, screen: &Screen) -> Result<u8, Failure> {
+    match &args.directory {
+        Some(directory) => {
+            clap_mangen::generate_to(crate::command(), directory).with_context(|| {
+                format!("failed to write manual pages into {}", directory.display())
+            })?
+        }
+        None => {
+            let mut page = Vec::new();
+            clap_mangen::Man::new(crate::command())
+                .render(&mut page)
+                .context("failed to make the manual page")?;
+            screen.bytes(&page)?;
+        }
+    }
+    Ok(OK)
+}

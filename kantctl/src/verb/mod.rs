@@ -1,0 +1,23 @@
+//! What kantctl can do, one file a verb: its arguments, its help with examples, and what it asks
+//! and shows. `filter`, `steer` and `ask` are what several of them share.
+
+pub mod ask;
+pub mod cancel;
+pub mod completions;
+pub mod drain;
+pub mod explain;
+pub mod filter;
+pub mod hold;
+pub mod logs;
+pub mod man;
+pub mod nodes;
+pub mod queue;
+pub mod queues;
+pub mod release;
+pub mod requeue;
+pub mod resume;
+pub mod show;
+pub mod status;
+pub mod steer;
+pub mod submit;
+pub mod wait;

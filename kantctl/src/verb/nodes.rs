@@ -1,0 +1,62 @@
+//! `kantctl nodes`: the nodes there are, and what of them is in use.
+
+use super::ask::{self, Answer};
+use crate::failure::{Failure, OK};
+use crate::output::{Screen, nodes};
+use crate::server::Server;
+use crate::submission::value::Hosts;
+use common::wire::api::{NodeList, NodeView};
+use serde_json::Value;
+
+const EXAMPLES: &str = "\
+Examples:
+  kantctl nodes
+  kantctl nodes g-[001-004]
+  kantctl nodes -t down,drained
+  kantctl nodes --json";
+
+/// Arguments of `nodes`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+#[allow(missing_docs)] // each field's comment is its help
+pub struct Args {
+    /// Only these, like g-[001-004]
+    #[arg(value_name = "NODE")]
+    pub nodes: Vec<Hosts>,
+    /// Only in these states: idle, mixed, allocated, draining, drained, down
+    #[arg(short = 't', long = "state", visible_alias = "states", value_name = "STATE",
+          value_delimiter = ',',
+          value_parser = ["idle", "mixed", "allocated", "draining", "drained", "down"],
+          ignore_case = true, hide_possible_values = true)]
+    pub states: Vec<String>,
+}
+
+impl Args {
+    fn takes(&self, node: &NodeView) -> bool {
+        let named = self.nodes.iter().any(|hosts| hosts.0.contains(&node.name));
+        let word = node.status.word();
+        (self.nodes.is_empty() || named)
+            && (self.states.is_empty() || self.states.iter().any(|s| s.eq_ignore_ascii_case(word)))
+    }
+}
+
+/// Lists nodes.
+///
+/// # Errors
+/// [`Failure`] when the controller does not answer.
+pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
+    let mut answer: Answer<NodeList> = ask::get(server, "/v1/nodes").await?;
+    let keep: Vec<bool> = answer.typed.nodes.iter().map(|node| args.takes(node)).collect();
+    if screen.json {
+        if let Some(nodes) = answer.raw.get_mut("nodes").and_then(Value::as_array_mut) {
+            let mut kept = keep.iter();
+            nodes.retain(|_| kept.next() == Some(&true));
+        }
+        screen.answer(&answer.raw)?;
+    } else {
+        let mut kept = keep.iter();
+        answer.typed.nodes.retain(|_| kept.next() == Some(&true));
+        screen.table(&nodes::table(&answer.typed.nodes, &screen.zone))?;
+    }
+    Ok(OK)
+}

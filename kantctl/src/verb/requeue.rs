@@ -1,0 +1,32 @@
+//! `kantctl requeue`: starts jobs again from the top, as a new attempt.
+
+use super::steer;
+use crate::failure::Failure;
+use crate::keys::{self, Keys};
+use crate::output::Screen;
+use crate::server::Server;
+use serde_json::Value;
+
+const EXAMPLES: &str = "\
+Examples:
+  kantctl requeue 42
+  kantctl requeue 42_[4-9]";
+
+/// Arguments of `requeue`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+#[allow(missing_docs)] // each field's comment is its help
+pub struct Args {
+    /// Jobs: 42, 42_7, 42_[0-3]
+    #[arg(required = true, value_name = "JOB")]
+    pub keys: Vec<Keys>,
+}
+
+/// Requeues jobs.
+///
+/// # Errors
+/// [`Failure`] when the controller cannot be reached.
+pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
+    let path = |key: &str| format!("/v1/jobs/{key}/requeue");
+    steer::each(&keys::all(&args.keys), path, &Value::Null, "Requeued", server, screen).await
+}

@@ -1,0 +1,116 @@
+//! `kantctl show`: everything about a job or a node.
+
+use super::ask::{self, Answer};
+use crate::failure::{Failure, OK};
+use crate::keys::{self, Keys};
+use crate::output::screen::note;
+use crate::output::{Screen, jobs, nodes};
+use crate::server::Server;
+use crate::submission::value::Hosts;
+use clap::Subcommand;
+use common::wire::api::{JobList, NodeList};
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+Examples:
+  kantctl show job 42
+  kantctl show job 42_7 --json
+  kantctl show node g-001";
+
+const JOB_EXAMPLES: &str = "\
+Examples:
+  kantctl show job $(kantctl submit --parsable --wrap hostname)
+  kantctl show job 42_7";
+
+const NODE_EXAMPLES: &str = "\
+Examples:
+  kantctl show node $(hostname -s)
+  kantctl show node g-[001-004]";
+
+/// Arguments of `show`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+#[allow(missing_docs)] // the comments below are its help
+pub struct Args {
+    #[command(subcommand)]
+    pub what: What,
+}
+
+/// What to show.
+#[derive(Subcommand, Debug)]
+pub enum What {
+    /// A job's record and its story
+    #[command(after_help = JOB_EXAMPLES)]
+    Job {
+        /// Jobs: 42, 42_7, 42_[0-3]
+        #[arg(required = true, value_name = "JOB")]
+        keys: Vec<Keys>,
+    },
+    /// A node's record
+    #[command(after_help = NODE_EXAMPLES)]
+    Node {
+        /// Nodes: g-001, g-[001-004]
+        #[arg(required = true, value_name = "NODE")]
+        names: Vec<Hosts>,
+    },
+}
+
+/// Shows jobs or nodes.
+///
+/// # Errors
+/// [`Failure`] when the controller does not answer, or does not know one of them.
+pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
+    match &args.what {
+        What::Job { keys } => show_jobs(keys, server, screen).await,
+        What::Node { names } => show_nodes(names, server, screen).await,
+    }
+}
+
+async fn show_jobs(words: &[Keys], server: &Server, screen: &Screen) -> Result<u8, Failure> {
+    let mut raw = Vec::new();
+    for (place, key) in keys::all(words).into_iter().enumerate() {
+        let answer = ask::jobs(server, key, Duration::ZERO).await?;
+        if screen.json {
+            raw.push(answer.raw);
+            continue;
+        }
+        if place > 0 {
+            screen.line("")?;
+        }
+        let JobList { jobs, as_of } = answer.typed;
+        match jobs.as_slice() {
+            [job] => screen.print(&jobs::record(job, as_of, &screen.zone))?,
+            tasks => {
+                screen.table(&jobs::table(tasks, as_of))?;
+                if let Some(task) = tasks.first() {
+                    note(&format!("`kantctl show job {}` shows all of one task", task.key));
+                }
+            }
+        }
+    }
+    if screen.json {
+        screen.answer(&ask::join(raw, "jobs"))?;
+    }
+    Ok(OK)
+}
+
+async fn show_nodes(words: &[Hosts], server: &Server, screen: &Screen) -> Result<u8, Failure> {
+    let mut raw = Vec::new();
+    for (place, name) in words.iter().flat_map(|word| &word.0).enumerate() {
+        let answer: Answer<NodeList> = ask::get(server, &format!("/v1/nodes/{name}")).await?;
+        if screen.json {
+            raw.push(answer.raw);
+            continue;
+        }
+        if place > 0 {
+            screen.line("")?;
+        }
+        for node in &answer.typed.nodes {
+            screen.print(&nodes::record(node, &screen.zone))?;
+        }
+    }
+    if screen.json {
+        screen.answer(&ask::join(raw, "nodes"))?;
+    }
+    Ok(OK)
+}

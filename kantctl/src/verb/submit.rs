@@ -1,0 +1,146 @@
+//! `kantctl submit`: a script becomes a job.
+
+use super::ask::Answer;
+use super::wait;
+use crate::directive::{self, Directives};
+use crate::failure::{Failure, OK};
+use crate::output::Screen;
+use crate::output::screen::warn;
+use crate::server::Server;
+use crate::submission::options::Options;
+use crate::submission::script::{self, Script};
+use crate::submission::shell::Shell;
+use crate::submission::{ask, environment};
+use anyhow::Context;
+use common::id::{JobKey, RequestKey};
+use common::job::check::{AskError, ENVIRONMENT_BYTES_MAX, check_ask};
+use common::wire::api::{SubmitAnswer, SubmitRequest};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+Examples:
+  kantctl submit --wrap 'hostname; nproc'
+  kantctl submit --gpus 1 --mem 8G --time 30 --wrap nvidia-smi
+  kantctl submit -N 2 --gpus-per-node 8 --launch per-node --wrap 'echo $SLURM_NODEID'
+  kantctl submit --array 0-9%2 --wrap 'echo task $SLURM_ARRAY_TASK_ID'
+  printf '#!/bin/sh\\n#KANT --time 5\\ndate\\n' | kantctl submit --wait
+
+Directives:
+  Lines that begin with #KANT or #SBATCH before a script's first command hold options. What the
+  command line says wins, then the environment (KANTCTL_QUEUE sets --queue, and so on for every
+  option; SBATCH_* as for sbatch), then #KANT, then #SBATCH.
+
+The script is copied when it is submitted; $SLURM_SUBMIT_DIR is the directory it came from.";
+
+/// How long a controller may be away before a submission is given up.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Arguments of `submit`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+#[command(override_usage = "kantctl submit [OPTIONS] [SCRIPT [ARG]...]\n       \
+                            kantctl submit [OPTIONS] --wrap COMMAND")]
+#[allow(missing_docs)] // each field's comment is its help
+pub struct Args {
+    #[command(flatten)]
+    pub options: Options,
+    /// Run this command instead of a script
+    #[arg(long, value_name = "COMMAND", conflicts_with = "script", help_heading = "How it runs")]
+    pub wrap: Option<String>,
+    /// The script and its arguments; without one, or with -, standard input
+    #[arg(value_name = "SCRIPT [ARG]", trailing_var_arg = true)]
+    pub script: Vec<String>,
+}
+
+/// Submits a job.
+///
+/// # Errors
+/// [`Failure`] when the script, an option or a directive does not make sense, or the controller
+/// refuses or does not answer.
+pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
+    let shell = Shell::look()?;
+    let (script, script_args) = read_script(args)?;
+    let options = merge(args, &script, &shell)?;
+    let request = request(&options, &script, script_args, &shell)?;
+    let raw: Value = server.post_keyed("/v1/jobs", &request, PATIENCE).await?;
+    let Answer { raw, typed }: Answer<SubmitAnswer> = raw.try_into()?;
+    if screen.json {
+        screen.answer(&raw)?;
+    } else if options.parsable {
+        screen.line(&typed.job.to_string())?;
+    } else if !options.quiet {
+        screen.line(&format!("Submitted job {}", typed.job))?;
+    }
+    if !options.wait {
+        return Ok(OK);
+    }
+    let ended = wait::until_done(server, &[JobKey::single(typed.job)]).await?;
+    Ok(wait::worst(&ended))
+}
+
+fn read_script(args: &Args) -> Result<(Script, &[String]), Failure> {
+    match (&args.wrap, args.script.as_slice()) {
+        (Some(command), _) => Ok((script::wrap(command)?, &[])),
+        (None, []) => Ok((script::read(None)?, &[])),
+        (None, [path, rest @ ..]) => Ok((script::read(Some(path))?, rest)),
+    }
+}
+
+/// The command line over the environment over the script.
+fn merge(args: &Args, script: &Script, shell: &Shell) -> Result<Options, Failure> {
+    let Directives { options: directives, too_late } = if script.has_directives {
+        directive::read(&script.origin, &script.text)?
+    } else {
+        Directives::default()
+    };
+    for line in too_late {
+        warn(&format!(
+            "{}, line {line}: directives after the first command are not read",
+            script.origin
+        ));
+    }
+    let environment = environment::read_options(&shell.environment)?;
+    let options = args.options.clone().over(environment).over(directives);
+    if options.mail_type.is_some() || options.mail_user.is_some() {
+        warn("kant sends no mail: --mail-type and --mail-user have no effect");
+    }
+    Ok(options)
+}
+
+fn request(
+    options: &Options,
+    script: &Script,
+    args: &[String],
+    shell: &Shell,
+) -> Result<SubmitRequest, Failure> {
+    let ask = ask::ask(options, script, args, shell)?;
+    let failed = || format!("failed to submit {}", script.origin);
+    check_ask(&ask).with_context(failed)?;
+    let export = options.export.clone().unwrap_or_default();
+    let directory = ask::text(&shell.directory)?;
+    let environment = environment::for_job(&export, &shell.environment, &directory);
+    check_environment(&environment).with_context(failed)?;
+    if !shell.unreadable.is_empty() {
+        warn(&format!("not UTF-8, so not passed on: {}", shell.unreadable.join(", ")));
+    }
+    Ok(SubmitRequest { request_key: request_key()?, ask, script: script.text.clone(), environment })
+}
+
+/// As the controller keeps it: `NAME=value` and a NUL byte each.
+fn check_environment(environment: &BTreeMap<String, String>) -> Result<(), AskError> {
+    let bytes: usize = environment.iter().map(|(name, value)| name.len() + value.len() + 2).sum();
+    if bytes > ENVIRONMENT_BYTES_MAX { Err(AskError::EnvironmentTooLarge(bytes)) } else { Ok(()) }
+}
+
+/// A key that no other submission has.
+fn request_key() -> Result<RequestKey, Failure> {
+    let mut bytes = [0; 16];
+    File::open("/dev/urandom")
+        .and_then(|mut random| random.read_exact(&mut bytes))
+        .context("failed to read /dev/urandom for the submission's key")?;
+    Ok(RequestKey(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
+}

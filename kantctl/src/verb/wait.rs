@@ -1,0 +1,132 @@
+//! `kantctl wait`: until jobs are over; the exit code is theirs.
+
+use super::ask::{self, Answer};
+use crate::failure::Failure;
+use crate::keys::{self, Keys};
+use crate::output::Screen;
+use crate::output::jobs::{ending, where_or_why};
+use crate::output::screen::note;
+use crate::server::{POLL_SECONDS, Server};
+use common::id::JobKey;
+use common::job::{Outcome, Phase};
+use common::wire::api::{JobList, JobView};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::Value;
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+Examples:
+  kantctl wait $(kantctl submit --parsable --wrap 'sleep 5')
+  kantctl wait 42 43_[0-9]
+
+Exit codes:
+  The job's: 0 if it completed, its own code, 128+N if signal N ended it, else 1; of several
+  jobs the largest. Without an answer from the controller: 3.";
+
+/// How long a controller may be away before waiting is given up.
+pub const PATIENCE: Duration = Duration::from_secs(600);
+
+const TICK: Duration = Duration::from_millis(120);
+
+/// Arguments of `wait`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+#[allow(missing_docs)] // each field's comment is its help
+pub struct Args {
+    /// Jobs: 42, 42_7, 42_[0-3]
+    #[arg(required = true, value_name = "JOB")]
+    pub keys: Vec<Keys>,
+}
+
+/// Waits for jobs.
+///
+/// # Errors
+/// [`Failure`] when the controller does not answer, or does not know one of them.
+pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
+    let keys = keys::all(&args.keys);
+    // A job that does not exist is told at once, not after the others.
+    for key in &keys {
+        ask::jobs(server, *key, Duration::ZERO).await?;
+    }
+    let ended = until_done(server, &keys).await?;
+    if screen.json {
+        let raw: Vec<Value> = ended.iter().map(|answer| answer.raw.clone()).collect();
+        screen.answer(&ask::join(raw, "jobs"))?;
+    }
+    Ok(worst(&ended))
+}
+
+/// Waits until all of these are over, and says of each on stderr how it ended.
+///
+/// # Errors
+/// [`Failure`] when the controller does not answer for long, or forgets one of them.
+pub async fn until_done(server: &Server, keys: &[JobKey]) -> Result<Vec<Answer<JobList>>, Failure> {
+    let progress = progress();
+    let mut ended = Vec::new();
+    for key in keys {
+        let list = wait_for(server, *key, &progress).await?;
+        progress.suspend(|| list.typed.jobs.iter().for_each(|job| note(&farewell(job))));
+        ended.push(list);
+    }
+    progress.finish_and_clear();
+    Ok(ended)
+}
+
+/// A spinner, drawn on a terminal only.
+fn progress() -> ProgressBar {
+    let progress = ProgressBar::new_spinner();
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
+        progress.set_style(style);
+    }
+    if !progress.is_hidden() {
+        progress.enable_steady_tick(TICK);
+    }
+    progress
+}
+
+async fn wait_for(
+    server: &Server,
+    key: JobKey,
+    progress: &ProgressBar,
+) -> Result<Answer<JobList>, Failure> {
+    // The first answer comes at once, so that the spinner has something to say.
+    let mut seconds = if progress.is_hidden() { POLL_SECONDS } else { 0 };
+    loop {
+        let path = format!("/v1/jobs/{key}/wait?seconds={seconds}");
+        let asked = std::time::Instant::now();
+        let answer: Answer<JobList> = server.get_for::<Value>(&path, PATIENCE).await?.try_into()?;
+        let waiting = answer.typed.jobs.iter().find(|job| job.phase != Phase::Done);
+        let Some(job) = waiting else { return Ok(answer) };
+        progress.set_message(format!("{} {} {}", job.key, job.state, where_or_why(job)));
+        // A controller that is shutting down may answer early: never ask in a tight loop.
+        if seconds > 0 && asked.elapsed() < Duration::from_secs(1) {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        seconds = POLL_SECONDS;
+    }
+}
+
+fn farewell(job: &JobView) -> String {
+    let how = match job.outcome {
+        Some(Outcome::Completed) => String::new(),
+        _ => ending(job),
+    };
+    let gap = if how.is_empty() { "" } else { ": " };
+    format!("job {} is over: {}{gap}{}", job.key, job.state, how.escape_debug())
+}
+
+/// The largest exit code of all these jobs.
+#[must_use]
+pub fn worst(ended: &[Answer<JobList>]) -> u8 {
+    ended.iter().flat_map(|list| &list.typed.jobs).map(code).max().unwrap_or(0)
+}
+
+/// The exit code a job stands for.
+#[must_use]
+pub fn code(job: &JobView) -> u8 {
+    let exit = job.exit.map_or(0, |exit| exit.shell_code());
+    match job.outcome {
+        Some(Outcome::Completed) => exit,
+        _ => exit.max(1),
+    }
+}
