@@ -46,11 +46,17 @@ pub fn survey(settings: &Settings) -> Result<Survey, SurveyError> {
     Ok(Survey { inventory, cgroup: confinement.place })
 }
 
-/// A library that is there and broken costs the node its GPUs, not its CPUs.
+/// A library that is there and broken costs the node its GPUs, not its CPUs. None is no news,
+/// unless the operator named it.
 fn gpus(settings: &Settings, missing: &mut Vec<String>) -> Option<GpuInventory> {
-    match gpu::nvml::discover(settings.nvml_library.as_deref()) {
-        Ok(found) => found,
-        Err(error) => {
+    let library = settings.nvml_library.as_deref();
+    match (gpu::nvml::discover(library), library) {
+        (Ok(None), Some(library)) => {
+            missing.push(format!("GPUs: there is no library {}", library.display()));
+            None
+        }
+        (Ok(found), _) => found,
+        (Err(error), _) => {
             missing.push(format!("GPUs: {}", with_causes(&error)));
             None
         }
