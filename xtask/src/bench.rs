@@ -1,5 +1,5 @@
-//! `cargo xtask bench NAME`: measurements, printed with the machine they were made on. Never a test:
-//! nothing here passes or fails.
+//! `cargo xtask bench NAME`: measurements, printed with the machine they were made on. Never a
+//! test: nothing here passes or fails.
 
 mod e2e_bench;
 mod figures;

@@ -8,6 +8,7 @@ mod totals;
 use crate::tree;
 use anyhow::{Result, bail};
 use std::time::{Duration, Instant};
+pub use step::cargo;
 use step::{Outcome, Step};
 use totals::Totals;
 

@@ -1,14 +1,16 @@
 //! `cargo xtask gen`: writes what is made from code: the files of etc/, the operators' page of
-//! configuration keys, the diagram of job states. With --check it only says what is stale.
-//! Never touches a file that a person writes, but between two markers.
+//! configuration keys, the diagram of job states, kantctl's manual and completions. With --check it
+//! only says what is stale. Never touches a file that a person writes, but between two markers.
 
 pub mod config;
 mod job_states;
+mod manual;
 
 use crate::tree::{self, Tree};
 use anyhow::{Context, Result, bail};
+use std::path::Path;
 
-/// Regenerate etc/, the configuration page and the state diagram.
+/// Regenerate etc/, the configuration page, the state diagram, the manual and completions.
 #[derive(clap::Args)]
 pub struct Args {
     /// Write nothing; fail if a file is not as it would be written.
@@ -20,53 +22,109 @@ pub struct Args {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
     /// Its path from the root.
-    pub path: &'static str,
+    pub path: String,
     /// Its whole text.
     pub text: String,
 }
 
-/// Runs the verb.
+/// What has to change for the tree to be up to date.
+#[derive(Debug, PartialEq, Eq)]
+enum Change {
+    Write(Page),
+    Remove(String),
+}
+
+/// Runs the verb. What can be made is made, even where something else cannot.
 pub fn run(args: Args) -> Result<()> {
     let root = tree::root();
     let tree = Tree::read(&root)?;
-    let mut pages = config::pages();
+    let mut changes = stale(&tree, config::pages());
     let diagram = job_states::page(&tree);
-    pages.extend(diagram.as_ref().ok().cloned());
-    let stale = stale(&tree, pages);
-    if args.check && !stale.is_empty() {
-        let paths: Vec<&str> = stale.iter().map(|page| page.path).collect();
+    changes.extend(diagram.iter().flat_map(|page| stale(&tree, vec![page.clone()])));
+    let manual = manual::pages(&root);
+    if let Ok(pages) = &manual {
+        changes.extend(stale(&tree, pages.clone()));
+        changes.extend(left_over(&tree, manual::FOLDERS, pages));
+    }
+    if args.check && !changes.is_empty() {
+        let paths: Vec<&str> = changes.iter().map(Change::path).collect();
         bail!("stale: {}; run `cargo xtask gen` and commit the result", paths.join(", "));
     }
-    for page in &stale {
-        let path = root.join(page.path);
-        let folder = path.parent().unwrap_or(&root);
-        std::fs::create_dir_all(folder)
-            .and_then(|()| std::fs::write(&path, &page.text))
-            .with_context(|| format!("failed to write {}", page.path))?;
-        println!("gen: wrote {}", page.path);
-    }
-    if stale.is_empty() {
+    changes.iter().try_for_each(|change| change.make(&root))?;
+    diagram?;
+    manual?;
+    if changes.is_empty() {
         println!("gen: everything is up to date");
     }
-    // Last, so that a page without its markers holds up no other file.
-    diagram.map(|_| ())
+    Ok(())
+}
+
+impl Change {
+    fn path(&self) -> &str {
+        match self {
+            Change::Write(page) => &page.path,
+            Change::Remove(path) => path,
+        }
+    }
+
+    fn make(&self, root: &Path) -> Result<()> {
+        let path = root.join(self.path());
+        let (done, verb) = match self {
+            Change::Write(page) => {
+                let folder = path.parent().unwrap_or(root);
+                let made = std::fs::create_dir_all(folder);
+                (made.and_then(|()| std::fs::write(&path, &page.text)), "wrote")
+            }
+            Change::Remove(_) => (std::fs::remove_file(&path), "removed"),
+        };
+        done.with_context(|| format!("failed to change {}", self.path()))?;
+        println!("gen: {verb} {}", self.path());
+        Ok(())
+    }
 }
 
 /// The pages that are not in the tree as they should be.
-fn stale(tree: &Tree, pages: Vec<Page>) -> Vec<Page> {
-    let differs = |page: &Page| tree.file(page.path).is_none_or(|file| file.text != page.text);
-    pages.into_iter().filter(differs).collect()
+fn stale(tree: &Tree, pages: Vec<Page>) -> Vec<Change> {
+    let differs = |page: &Page| tree.file(&page.path).is_none_or(|file| file.text != page.text);
+    pages.into_iter().filter(differs).map(Change::Write).collect()
+}
+
+/// Files in generated folders that are not generated any more.
+fn left_over(tree: &Tree, folders: &[&str], pages: &[Page]) -> Vec<Change> {
+    let files = tree.files().filter(|file| folders.iter().any(|folder| file.is_in(folder)));
+    let gone = files.filter(|file| pages.iter().all(|page| page.path != file.path));
+    gone.map(|file| Change::Remove(file.path.clone())).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn page(path: &str, text: &str) -> Page {
+        Page { path: path.to_owned(), text: text.to_owned() }
+    }
+
     #[test]
     fn a_changed_and_a_missing_file_are_stale_and_an_equal_one_is_not() {
         let tree = Tree::of(&[("a", "1"), ("b", "2")]);
-        let page = |path, text: &str| Page { path, text: text.to_owned() };
         let found = stale(&tree, vec![page("a", "1"), page("b", "3"), page("c", "4")]);
-        assert_eq!(found.iter().map(|page| page.path).collect::<Vec<_>>(), ["b", "c"]);
+        assert_eq!(found.iter().map(Change::path).collect::<Vec<_>>(), ["b", "c"]);
+    }
+
+    #[test]
+    fn the_page_of_a_verb_that_is_gone_goes_too() {
+        let tree = Tree::of(&[("man/a.1", "1"), ("man/b.1", "2"), ("other/c", "3")]);
+        let found = left_over(&tree, &["man"], &[page("man/a.1", "1")]);
+        assert_eq!(found, [Change::Remove("man/b.1".to_owned())]);
+    }
+
+    #[test]
+    fn changes_are_made_on_disk() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("new/a");
+        Change::Write(page("new/a", "1")).make(root.path()).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "1");
+        Change::Remove("new/a".to_owned()).make(root.path()).unwrap();
+        assert!(!path.exists());
     }
 }

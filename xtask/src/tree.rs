@@ -17,6 +17,8 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 /// Files by their path from the root, with `/` between its parts.
 #[derive(Clone, Default)]
 pub struct Tree {
+    /// Where it was read from; empty for a made-up tree.
+    pub origin: String,
     files: BTreeMap<String, File>,
     test_modules: BTreeSet<String>,
 }
@@ -36,7 +38,7 @@ impl Tree {
                 String::from_utf8_lossy(&list.stderr).trim()
             );
         }
-        let mut tree = Tree::default();
+        let mut tree = Tree { origin: root.display().to_string(), ..Tree::default() };
         for path in list.stdout.split(|byte| *byte == 0).filter(|path| !path.is_empty()) {
             let path = String::from_utf8_lossy(path);
             if let Some(text) = read_text(&root.join(path.as_ref())) {

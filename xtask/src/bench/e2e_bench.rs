@@ -28,7 +28,7 @@ pub fn measure(rounds: u32) -> anyhow::Result<Figures> {
         let options = ClusterOptions { nodes, build: Build::Release, ..Default::default() };
         let mut cluster = Cluster::start(options)?;
         let kantctl = cluster.kantctl(Person::plain())?;
-        let mut step = |name: &'static str| {
+        let step = |name: &'static str| {
             bar.set_message(name);
             bar.inc(1);
         };

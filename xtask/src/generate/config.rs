@@ -135,9 +135,10 @@ impl Config {
 
 /// The files of etc/ and the operators' page.
 pub fn pages() -> Vec<Page> {
-    let samples = CONFIGS.iter().map(|config| Page { path: config.path, text: config.sample() });
+    let samples =
+        CONFIGS.iter().map(|config| Page { path: config.path.to_owned(), text: config.sample() });
     let sections: String = CONFIGS.iter().map(Config::section).collect();
-    let page = Page { path: PAGE, text: PAGE_HEAD.to_owned() + &sections };
+    let page = Page { path: PAGE.to_owned(), text: PAGE_HEAD.to_owned() + &sections };
     samples.chain([page]).collect()
 }
 

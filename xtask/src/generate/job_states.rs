@@ -24,7 +24,7 @@ pub fn page(tree: &Tree) -> Result<Page> {
             BEGIN.trim_end()
         )
     })?;
-    Ok(Page { path: PATH, text: format!("{before}{BEGIN}{}{END}{after}", diagram()) })
+    Ok(Page { path: PATH.to_owned(), text: format!("{before}{BEGIN}{}{END}{after}", diagram()) })
 }
 
 /// The table as a diagram; changes between the same two states share an arrow.

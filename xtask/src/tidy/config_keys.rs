@@ -46,7 +46,7 @@ mod tests {
     fn generated_files_pass() {
         let mut tree = Tree::default();
         for page in generate::config::pages() {
-            tree.put(page.path, &page.text);
+            tree.put(&page.path, &page.text);
         }
         assert_eq!(check(&tree), []);
     }
@@ -55,7 +55,7 @@ mod tests {
     fn a_lost_key_is_found_in_both_places() {
         let mut tree = Tree::default();
         for page in generate::config::pages() {
-            tree.put(page.path, &page.text.replace("spool_dir", "spool_folder"));
+            tree.put(&page.path, &page.text.replace("spool_dir", "spool_folder"));
         }
         let places: Vec<String> = check(&tree).into_iter().map(|finding| finding.path).collect();
         assert_eq!(places, ["etc/kantd.toml", PAGE]);

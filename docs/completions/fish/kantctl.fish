@@ -1,0 +1,221 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_kantctl_global_optspecs
+    string join \n json socket= config= retry= h/help V/version
+end
+
+function __fish_kantctl_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_kantctl_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_kantctl_using_subcommand
+    set -l cmd (__fish_kantctl_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c kantctl -n "__fish_kantctl_needs_command" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
+complete -c kantctl -n "__fish_kantctl_needs_command" -l config -d 'The configuration file, instead of the usual ones' -r -F
+complete -c kantctl -n "__fish_kantctl_needs_command" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_needs_command" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_needs_command" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_needs_command" -s V -l version -d 'Print version'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "queue" -d 'List jobs'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "q" -d 'List jobs'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "show" -d 'Show everything about a job or a node'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "explain" -d 'Say why a job is where it is, and what to do'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "logs" -d 'Print a job\'s output'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "wait" -d 'Wait for jobs to end, and exit with their code'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "cancel" -d 'End jobs'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "hold" -d 'Keep waiting jobs from starting'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "release" -d 'Let held jobs go'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "requeue" -d 'Start jobs again from the top'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "nodes" -d 'List nodes'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "drain" -d 'Let nothing new start on nodes'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "resume" -d 'Let jobs start on nodes again'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "queues" -d 'List queues'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "status" -d 'Say how the controller is'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "completions" -d 'Print a shell\'s completions'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "man" -d 'Print the manual page, or write all of them'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "submit" -d 'Submit a script as a job'
+complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -s u -l user -d 'Only of these users (names or numbers)' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -s p -l queue -l partition -d 'Only of these queues' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -s w -l node -l nodelist -d 'Only on these nodes, like g[001-004]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -s t -l state -l states -d 'Only in these states, as words or codes (PENDING, R)' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -s n -l name -d 'Only with these names' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -l config -d 'The configuration file, instead of the usual ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -l me -d 'Only my jobs'
+complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -s a -l all -d 'Finished jobs too, as long as the controller keeps them'
+complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand q" -s u -l user -d 'Only of these users (names or numbers)' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand q" -s p -l queue -l partition -d 'Only of these queues' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand q" -s w -l node -l nodelist -d 'Only on these nodes, like g[001-004]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand q" -s t -l state -l states -d 'Only in these states, as words or codes (PENDING, R)' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand q" -s n -l name -d 'Only with these names' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand q" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand q" -l config -d 'The configuration file, instead of the usual ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand q" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand q" -l me -d 'Only my jobs'
+complete -c kantctl -n "__fish_kantctl_using_subcommand q" -s a -l all -d 'Finished jobs too, as long as the controller keeps them'
+complete -c kantctl -n "__fish_kantctl_using_subcommand q" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand q" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node" -l config -d 'The configuration file, instead of the usual ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node" -f -a "job" -d 'A job\'s record and its story'
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node" -f -a "node" -d 'A node\'s record'
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from job" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from job" -l config -d 'The configuration file, instead of the usual ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from job" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from job" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from job" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from node" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from node" -l config -d 'The configuration file, instead of the usual ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from node" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from node" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from node" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand explain" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand explain" -l config -d 'The configuration file, instead of the usual ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand explain" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand explain" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand explain" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -s n -l tail -d 'Only the last so many lines of what is there' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -l config -d 'The configuration file, instead of the usual ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -s f -l follow -d 'Go on until the job is over'
+complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -s e -l stderr -d 'The error file instead of the output file'
+complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand wait" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand wait" -l config -d 'The configuration file, instead of the usual ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand wait" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand wait" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand wait" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -s u -l user -d 'Only of these users (names or numbers)' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -s p -l queue -l partition -d 'Only of these queues' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -s w -l node -l nodelist -d 'Only on these nodes, like g[001-004]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -s t -l state -l states -d 'Only in these states, as words or codes (PENDING, R)' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -s n -l name -d 'Only with these names' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -l config -d 'The configuration file, instead of the usual ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -l me -d 'Only my jobs'
+complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand hold" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand hold" -l config -d 'The configuration file, instead of the usual ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand hold" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand hold" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand hold" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand release" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand release" -l config -d 'The configuration file, instead of the usual ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand release" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand release" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand release" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -l config -d 'The configuration file, instead of the usual ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand nodes" -s t -l state -l states -d 'Only in these states: idle, mixed, allocated, draining, drained, down' -r -f -a "idle\t''
+mixed\t''
+allocated\t''
+draining\t''
+drained\t''
+down\t''"
+complete -c kantctl -n "__fish_kantctl_using_subcommand nodes" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand nodes" -l config -d 'The configuration file, instead of the usual ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand nodes" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand nodes" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand nodes" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand drain" -s r -l reason -d 'Why; shown by `kantctl nodes`' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand drain" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand drain" -l config -d 'The configuration file, instead of the usual ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand drain" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand drain" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand drain" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand resume" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand resume" -l config -d 'The configuration file, instead of the usual ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand resume" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand resume" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand resume" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand queues" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand queues" -l config -d 'The configuration file, instead of the usual ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand queues" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand queues" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand queues" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand status" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand status" -l config -d 'The configuration file, instead of the usual ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand status" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand status" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand status" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand completions" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand completions" -l config -d 'The configuration file, instead of the usual ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand completions" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand completions" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand completions" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand man" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand man" -l config -d 'The configuration file, instead of the usual ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand man" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand man" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand man" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s J -l job-name -d 'The job\'s name [default: the script\'s file name]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s A -l account -d 'Whom to charge' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l comment -d 'A word of yours, shown by `kantctl show job`' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s N -l nodes -d 'How many nodes [default: as few as hold the tasks]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s n -l ntasks -d 'Tasks in all [default: --nodes times --ntasks-per-node, or 1]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l ntasks-per-node -d 'At most so many tasks on a node' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s c -l cpus-per-task -d 'CPUs for each task [default: 1]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l mem -d 'Memory on each node, in MiB or with K, M, G, T; 0 is all of it' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l mem-per-cpu -d 'Memory for each CPU' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l mem-per-gpu -d 'Memory for each GPU' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s G -l gpus -d 'GPUs in the whole job, of a kind if one is named (h100:8)' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l gpus-per-node -d 'GPUs on each node' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l gpus-per-task -d 'GPUs for each task' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l gres -d 'GPUs on each node, as Slurm writes it (gpu:2, gpu:h100:2)' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l exclusive -d 'Whole nodes: nothing else runs there meanwhile' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s p -l queue -l partition -d 'The queue [default: the cluster\'s default queue]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s t -l time -d 'Time limit: minutes, h:m:s, d-h, 90m, 2h [default: the queue\'s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l begin -d 'Not before: now+1hour, 16:30, tomorrow, 2030-01-31T08:00' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l nice -d 'Step back: lowers the priority [without a number: 100]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s w -l nodelist -d 'Only these nodes, like g[001-004],login' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s x -l exclude -d 'Not these nodes' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s o -l output -d 'Output file, with %j %A %a %x %u %N %n %t [default: kant-%j.out, arrays kant-%A_%a.out]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s e -l error -d 'Error file [default: with the output]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s i -l input -d 'Input file [default: /dev/null]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l open-mode -d 'What happens to output files that exist [default: truncate]' -r -f -a "append\t''
+truncate\t''"
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s D -l chdir -d 'Where it starts [default: here]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s a -l array -d 'An array of tasks: 0-99, 1,3,5-9:2, at most 50 at once: 0-999%50' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l launch -d 'Run the script once, once on every node, or once for every task [default: once]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l export -d 'What of your environment it gets: ALL, NONE, or NAME,NAME=VALUE [default: ALL]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l mail-type -d 'Accepted; kant sends no mail' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l mail-user -d 'Accepted; kant sends no mail' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l wrap -d 'Run this command instead of a script' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l config -d 'The configuration file, instead of the usual ones' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s H -l hold -d 'Wait until `kantctl release`'
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l requeue -d 'Start it again if a node is lost (the default)'
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l no-requeue -d 'Never start it again'
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l parsable -d 'Print only the job\'s id'
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s W -l wait -d 'Wait for its end, and exit with its code'
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s Q -l quiet -d 'Say nothing but errors'
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s h -l help -d 'Print help'
