@@ -1,0 +1,28 @@
+//! One attempt of a job on this node: a supervisor of its own, `kantd step --dir DIR`, that
+//! outlives kantd (`supervisor`), and kantd's side of it (`handle`).
+//! Never talks to the controller; the session does.
+
+mod account;
+mod board;
+mod boot;
+mod control;
+mod courier;
+mod daemon;
+mod dir;
+mod environment;
+mod files;
+mod handle;
+mod journal;
+mod keeper;
+mod order;
+mod prepare;
+mod settle;
+
+mod supervisor;
+mod task;
+
+pub use handle::{StepChanges, Steps, StepsError, StepsSettings};
+pub use supervisor::run_supervisor;
+
+/// `kantd step` exits with this if the step has or had a supervisor.
+const EXIT_TAKEN: u8 = 3;

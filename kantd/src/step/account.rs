@@ -1,0 +1,105 @@
+//! Who the job's user is on this node: name, home, shell, groups; and becoming that user.
+//! Never trusts a name over a number.
+
+use common::id::{Gid, Uid};
+use common::job::Owner;
+use nix::unistd::{self, User};
+use serde::{Deserialize, Serialize};
+use std::ffi::CString;
+
+/// A user as the node's databases know them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Account {
+    /// The user.
+    pub uid: Uid,
+    /// The group it runs as.
+    pub gid: Gid,
+    /// All groups.
+    pub groups: Vec<Gid>,
+    /// The login name; the controller's where the node knows none.
+    pub name: String,
+    /// The home directory, where known.
+    pub home: Option<String>,
+    /// The login shell, where known.
+    pub shell: Option<String>,
+}
+
+impl Account {
+    /// Looks a job's owner up. May take long where users come from the network.
+    /// A uid the node does not know runs with its one group.
+    pub fn look_up(owner: &Owner) -> Self {
+        let unknown = Self {
+            uid: owner.uid,
+            gid: owner.gid,
+            groups: vec![owner.gid],
+            name: owner.name.clone(),
+            home: None,
+            shell: None,
+        };
+        let Ok(Some(user)) = User::from_uid(unistd::Uid::from_raw(owner.uid.0)) else {
+            return unknown;
+        };
+        let mut groups = groups_of(&user);
+        if !groups.contains(&owner.gid) {
+            groups.push(owner.gid);
+        }
+        Self {
+            groups,
+            home: user.dir.to_str().map(str::to_owned),
+            shell: user.shell.to_str().map(str::to_owned).filter(|shell| !shell.is_empty()),
+            name: user.name,
+            ..unknown
+        }
+    }
+
+    /// Must privileges be dropped to become this user, or are we them already?
+    pub fn is_other(&self) -> bool {
+        unistd::geteuid().is_root() || unistd::geteuid().as_raw() != self.uid.0
+    }
+
+    /// Becomes the user, for good.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn become_it(&self) -> nix::Result<()> {
+        if !self.is_other() {
+            return Ok(());
+        }
+        let groups: Vec<_> = self.groups.iter().map(|g| unistd::Gid::from_raw(g.0)).collect();
+        let (uid, gid) = (unistd::Uid::from_raw(self.uid.0), unistd::Gid::from_raw(self.gid.0));
+        unistd::setgroups(&groups)?;
+        unistd::setresgid(gid, gid, gid)?;
+        unistd::setresuid(uid, uid, uid)
+    }
+}
+
+/// The groups of a user, from the node's databases.
+fn groups_of(user: &User) -> Vec<Gid> {
+    let listed = CString::new(user.name.as_str())
+        .ok()
+        .and_then(|name| unistd::getgrouplist(&name, user.gid).ok());
+    let groups = listed.unwrap_or_else(|| vec![user.gid]);
+    groups.into_iter().map(|gid| Gid(gid.as_raw())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_uid_keeps_its_number_and_its_one_group() {
+        let owner = Owner { uid: Uid(3_999_999_999), gid: Gid(77), name: "3999999999".into() };
+        let account = Account::look_up(&owner);
+        assert_eq!((account.uid, account.groups), (owner.uid, vec![Gid(77)]));
+        assert_eq!(account.home, None);
+    }
+
+    #[test]
+    fn a_known_user_has_a_home_and_the_group_of_submission() {
+        let owner = Owner { uid: Uid(0), gid: Gid(4711), name: "toor".into() };
+        let account = Account::look_up(&owner);
+        assert_eq!(account.name, "root");
+        assert_eq!(account.home.as_deref(), Some("/root"));
+        assert!(account.groups.contains(&Gid(4711)) && account.groups.contains(&Gid(0)));
+    }
+}

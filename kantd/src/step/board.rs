@@ -1,0 +1,96 @@
+//! What kantd knows of its steps: the phase of each, and a line for whoever wants every change.
+//! Never decides anything.
+
+use common::id::AttemptId;
+use common::wire::node::{StepPhase, StepStatus};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::sync::mpsc;
+
+/// What may be asked of a step's keeper.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wish {
+    /// Run.
+    Go,
+    /// End.
+    Stop,
+    /// Be forgotten.
+    Forget,
+}
+
+#[derive(Debug)]
+struct Entry {
+    phase: StepPhase,
+    keeper: mpsc::UnboundedSender<Wish>,
+}
+
+/// All steps, by id.
+#[derive(Debug)]
+pub struct Board {
+    entries: Mutex<BTreeMap<AttemptId, Entry>>,
+    changes: mpsc::UnboundedSender<StepStatus>,
+}
+
+impl Board {
+    /// An empty one, whose changes go there.
+    pub fn new(changes: mpsc::UnboundedSender<StepStatus>) -> Self {
+        Self { entries: Mutex::default(), changes }
+    }
+
+    fn entries(&self) -> MutexGuard<'_, BTreeMap<AttemptId, Entry>> {
+        // Every change to the map is one call: a panic elsewhere leaves it whole.
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a step and returns its wishes; `None` if it is there already.
+    pub fn add(&self, id: AttemptId, phase: StepPhase) -> Option<mpsc::UnboundedReceiver<Wish>> {
+        let mut entries = self.entries();
+        if entries.contains_key(&id) {
+            return None;
+        }
+        let (keeper, wishes) = mpsc::unbounded_channel();
+        self.tell(id, phase.clone());
+        entries.insert(id, Entry { phase, keeper });
+        Some(wishes)
+    }
+
+    /// The step is in this phase now; told if that is news.
+    pub fn set(&self, id: AttemptId, phase: StepPhase) {
+        if let Some(entry) = self.entries().get_mut(&id)
+            && entry.phase != phase
+        {
+            entry.phase = phase.clone();
+            self.tell(id, phase);
+        }
+    }
+
+    /// Inside the lock, so that changes are told in the order they happen.
+    fn tell(&self, id: AttemptId, phase: StepPhase) {
+        // Nobody listens any more when kantd is on its way out.
+        let _ = self.changes.send(StepStatus { id, phase });
+    }
+
+    /// The step is gone.
+    pub fn remove(&self, id: AttemptId) {
+        self.entries().remove(&id);
+    }
+
+    /// Passes a wish on. A step that is not there has none, and only an ended one is forgotten.
+    pub fn wish(&self, id: AttemptId, wish: Wish) {
+        let entries = self.entries();
+        let Some(entry) = entries.get(&id) else { return };
+        if wish != Wish::Forget || matches!(entry.phase, StepPhase::Ended(_)) {
+            // A keeper that is gone has removed the step, or is about to.
+            let _ = entry.keeper.send(wish);
+        }
+    }
+
+    /// All of them.
+    pub fn status(&self) -> Vec<StepStatus> {
+        let entries = self.entries();
+        entries
+            .iter()
+            .map(|(id, entry)| StepStatus { id: *id, phase: entry.phase.clone() })
+            .collect()
+    }
+}

@@ -1,0 +1,121 @@
+//! A supervisor's socket: kantd's commands in, phases out, one JSON line each. Whoever connects is
+//! told the present phase, then every change.
+//! Never waits for a client; one that does not read is dropped and may connect again.
+
+use super::dir::StepDir;
+use common::wire::node::StepPhase;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+
+/// What kantd asks of a supervisor. Each may be repeated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Command {
+    /// Run, as soon as it is ready.
+    Go,
+    /// End: SIGTERM, after the grace SIGKILL.
+    Stop,
+    /// Tell the phase again.
+    Status,
+}
+
+/// The longest line a client may send: far above any command.
+const LINE_BYTES_MAX: usize = 4096;
+
+struct Client {
+    stream: UnixStream,
+    /// Of a line that has not ended yet.
+    begun: Vec<u8>,
+}
+
+/// The listening end, and who is connected.
+pub struct Control {
+    listener: UnixListener,
+    clients: Vec<Client>,
+}
+
+impl Control {
+    /// Listens in the step's directory. The umask must keep others out.
+    ///
+    /// # Errors
+    /// When the socket cannot be made.
+    pub fn listen(dir: &StepDir) -> io::Result<Self> {
+        match fs::remove_file(dir.control()) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+            _ => {}
+        }
+        let listener = through_dir(dir, |path| UnixListener::bind(path))?;
+        listener.set_nonblocking(true)?;
+        Ok(Self { listener, clients: Vec::new() })
+    }
+
+    /// Readable when there is something to [`receive`](Self::receive).
+    pub fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        std::iter::once(self.listener.as_fd()).chain(self.clients.iter().map(|c| c.stream.as_fd()))
+    }
+
+    /// Accepts who wants in, tells them the phase, and takes the commands that have arrived.
+    pub fn receive(&mut self, phase: &StepPhase) -> Vec<Command> {
+        while let Ok((stream, _)) = self.listener.accept() {
+            if stream.set_nonblocking(true).is_ok() {
+                let mut client = Client { stream, begun: Vec::new() };
+                if client.tell(phase) {
+                    self.clients.push(client);
+                }
+            }
+        }
+        let mut commands = Vec::new();
+        self.clients.retain_mut(|client| client.receive(&mut commands));
+        if commands.contains(&Command::Status) {
+            self.push(phase);
+        }
+        commands
+    }
+
+    /// Tells everybody.
+    pub fn push(&mut self, phase: &StepPhase) {
+        self.clients.retain_mut(|client| client.tell(phase));
+    }
+}
+
+impl Client {
+    /// False: it is gone, or does not read.
+    fn tell(&mut self, phase: &StepPhase) -> bool {
+        let Ok(mut line) = serde_json::to_vec(phase) else { return false };
+        line.push(b'\n');
+        self.stream.write_all(&line).is_ok()
+    }
+
+    /// False: it is gone, or talks nonsense.
+    fn receive(&mut self, commands: &mut Vec<Command>) -> bool {
+        let mut bytes = [0; 512];
+        loop {
+            match self.stream.read(&mut bytes) {
+                Ok(0) => return false,
+                Ok(count) => self.begun.extend_from_slice(&bytes[..count]),
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return e.kind() == io::ErrorKind::WouldBlock,
+            }
+            while let Some(end) = self.begun.iter().position(|b| *b == b'\n') {
+                let line: Vec<u8> = self.begun.drain(..=end).collect();
+                let Ok(command) = serde_json::from_slice(&line) else { return false };
+                commands.push(command);
+            }
+            if self.begun.len() > LINE_BYTES_MAX {
+                return false;
+            }
+        }
+    }
+}
+
+/// Reaches the socket by a path short enough for a socket address (man 7 unix: 108 bytes),
+/// however deep the spool lies.
+pub fn through_dir<T>(dir: &StepDir, with: impl FnOnce(&str) -> io::Result<T>) -> io::Result<T> {
+    let open = File::open(dir.path())?;
+    let name = dir.control();
+    let name = name.file_name().unwrap_or_default().to_string_lossy();
+    with(&format!("/proc/self/fd/{}/{name}", open.as_raw_fd()))
+}

@@ -1,0 +1,228 @@
+//! What a job's processes find in their environment: what was submitted, Slurm's variables (man
+//! sbatch, "OUTPUT ENVIRONMENT VARIABLES"), kant's own names for the important ones, the GPUs, and
+//! what launchers of training jobs look for. Never anything of the daemon's own environment.
+//!
+//! `SLURM_JOB_ID` of an array task is `42_7`: unique, as programs that name scratch directories
+//! and rendezvous after it rely on; `SLURM_ARRAY_JOB_ID` is the number alone.
+
+use super::account::Account;
+use super::order::{StepOrder, TaskPlace};
+use common::hostlist;
+use common::id::JobKey;
+use common::job::Launch;
+use common::time::Time;
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+/// The variable that marks every process of a step; its value is the attempt.
+pub(crate) use crate::cgroup::MARK;
+
+/// Where programs are looked for when the submitted environment does not say.
+const PATH_DEFAULT: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// Ports for rendezvous: 20000 to 29999, below what Linux gives to outgoing connections.
+const MASTER_PORT_MIN: u64 = 20_000;
+const MASTER_PORTS: u64 = 10_000;
+
+/// Of a job this one was submitted from: wrong here, and nothing of the submitter's own.
+const OF_ANOTHER_JOB: [&str; 6] =
+    ["SLURM_", "SLURMD_", "KANT_JOB_", "KANT_ARRAY_", "KANT_NODE", "KANT_TASK"];
+
+/// The environment of one process, started at `start`.
+#[must_use]
+pub fn build(
+    order: &StepOrder,
+    account: &Account,
+    task: TaskPlace,
+    start: Time,
+) -> BTreeMap<String, String> {
+    let mut variables = Variables(submitted(order));
+    variables.user(order, account);
+    variables.job(order, account, start);
+    variables.array(order);
+    variables.nodes(order);
+    variables.task(order, task);
+    variables.gpus(order);
+    if order.launch.launch != Launch::Once {
+        variables.launcher(order, task);
+    }
+    variables.0
+}
+
+/// The submitted environment, less what only the job it was submitted from could use.
+fn submitted(order: &StepOrder) -> BTreeMap<String, String> {
+    let is_sound = |name: &str, value: &str| {
+        !name.is_empty() && !name.contains(['=', '\0']) && !value.contains('\0')
+    };
+    let is_kept = |name: &str| !OF_ANOTHER_JOB.iter().any(|prefix| name.starts_with(prefix));
+    let all = order.launch.environment.iter();
+    all.filter(|(name, value)| is_sound(name, value) && is_kept(name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
+/// The port that processes of a job meet on, the same on all its nodes:
+/// 20000 + (101 * job + array index) mod 10000, so that neighbours differ.
+fn master_port(key: JobKey) -> u64 {
+    let index = key.index.map_or(0, |index| u64::from(index.0));
+    MASTER_PORT_MIN + (101 * u64::from(key.job.0) + index) % MASTER_PORTS
+}
+
+/// `8(x2),4`: counts for each node, as Slurm folds them.
+fn fold_counts(counts: &[u32]) -> String {
+    let runs = counts.chunk_by(|a, b| a == b).map(|run| match run {
+        [one] => one.to_string(),
+        many => format!("{}(x{})", many[0], many.len()),
+    });
+    runs.collect::<Vec<_>>().join(",")
+}
+
+fn join<T: Display>(items: impl Iterator<Item = T>) -> String {
+    items.map(|item| item.to_string()).collect::<Vec<_>>().join(",")
+}
+
+/// Variables, later ones win.
+struct Variables(BTreeMap<String, String>);
+
+impl Variables {
+    fn set(&mut self, name: &str, value: impl Display) {
+        self.0.insert(name.to_owned(), value.to_string());
+    }
+
+    /// Under several names.
+    fn set_all(&mut self, names: &[&str], value: impl Display) {
+        names.iter().for_each(|name| self.set(name, &value));
+    }
+
+    fn set_if_missing(&mut self, name: &str, value: impl Display) {
+        if !self.0.contains_key(name) {
+            self.set(name, value);
+        }
+    }
+
+    /// Who it runs as is not the submitter's to say; where home is, they may have changed.
+    fn user(&mut self, order: &StepOrder, account: &Account) {
+        self.set_all(&["USER", "LOGNAME"], &account.name);
+        self.set_if_missing("HOME", account.home.as_deref().unwrap_or("/"));
+        self.set_if_missing("SHELL", account.shell.as_deref().unwrap_or("/bin/sh"));
+        self.set_if_missing("PATH", PATH_DEFAULT);
+        let submit_dir = self.0.get("PWD").filter(|dir| dir.starts_with('/')).cloned();
+        let submit_dir = submit_dir.unwrap_or_else(|| order.launch.work_dir.clone());
+        self.set("SLURM_SUBMIT_DIR", submit_dir);
+        self.set("PWD", &order.launch.work_dir);
+        self.0.remove("OLDPWD");
+    }
+
+    fn job(&mut self, order: &StepOrder, account: &Account, start: Time) {
+        let launch = &order.launch;
+        let key = launch.id.key;
+        self.set(MARK, launch.id);
+        self.set_all(&["SLURM_JOB_ID", "SLURM_JOBID", "KANT_JOB_ID"], key);
+        self.set_all(&["SLURM_JOB_NAME", "KANT_JOB_NAME"], &launch.job_name);
+        self.set_all(&["SLURM_JOB_PARTITION", "KANT_JOB_QUEUE"], &launch.queue);
+        if let Some(account) = &launch.account {
+            self.set_all(&["SLURM_JOB_ACCOUNT", "KANT_JOB_ACCOUNT"], account);
+        }
+        self.set("SLURM_JOB_USER", &account.name);
+        self.set("SLURM_JOB_UID", account.uid);
+        self.set("SLURM_JOB_GID", account.gid);
+        self.set("SLURM_SUBMIT_HOST", &launch.submit_host);
+        self.set_all(&["SLURM_CLUSTER_NAME", "KANT_JOB_CLUSTER"], &launch.cluster);
+        self.set("KANT_JOB_ATTEMPT", launch.id.attempt);
+        // Slurm counts restarts, and says nothing of the first run.
+        if launch.id.attempt.0 > 1 {
+            self.set("SLURM_RESTART_COUNT", launch.id.attempt.0 - 1);
+        }
+        self.set("SLURM_JOB_START_TIME", start.0 / 1000);
+        if let Some(limit) = launch.time_limit {
+            self.set_all(&["SLURM_JOB_END_TIME", "KANT_JOB_END_TIME"], (start + limit).0 / 1000);
+        }
+    }
+
+    fn array(&mut self, order: &StepOrder) {
+        let key = order.launch.id.key;
+        let (Some(index), Some(array)) = (key.index, &order.launch.array) else { return };
+        self.set_all(&["SLURM_ARRAY_JOB_ID", "KANT_ARRAY_JOB_ID"], key.job);
+        self.set_all(&["SLURM_ARRAY_TASK_ID", "KANT_ARRAY_INDEX"], index);
+        self.set("SLURM_ARRAY_TASK_COUNT", array.count);
+        self.set("SLURM_ARRAY_TASK_MIN", array.min);
+        self.set("SLURM_ARRAY_TASK_MAX", array.max);
+        self.set("SLURM_ARRAY_TASK_STEP", array.step);
+    }
+
+    fn nodes(&mut self, order: &StepOrder) {
+        let shares = order.launch.allocation.shares();
+        let list = hostlist::fold(shares.iter().map(|share| &share.node));
+        self.set_all(&["SLURM_JOB_NODELIST", "SLURM_NODELIST", "KANT_NODES"], list);
+        let nodes = shares.len();
+        self.set_all(&["SLURM_JOB_NUM_NODES", "SLURM_NNODES", "KANT_NODE_COUNT"], nodes);
+        self.set_all(&["SLURMD_NODENAME", "KANT_NODE"], &order.node);
+        self.set_all(&["SLURM_NODEID", "KANT_NODE_RANK"], order.rank);
+        let each = order.tasks_per_node();
+        let tasks: u32 = each.iter().sum();
+        self.set_all(&["SLURM_NTASKS", "SLURM_NPROCS", "KANT_TASKS"], tasks);
+        self.set("SLURM_TASKS_PER_NODE", fold_counts(&each));
+        if each.windows(2).all(|pair| pair[0] == pair[1]) {
+            self.set("SLURM_NTASKS_PER_NODE", each.first().copied().unwrap_or(0));
+        }
+        let cpus: Vec<u32> = shares.iter().map(|share| share.cpus.len()).collect();
+        self.set("SLURM_JOB_CPUS_PER_NODE", fold_counts(&cpus));
+        self.set_all(&["SLURM_CPUS_ON_NODE", "KANT_NODE_CPUS"], order.share.cpus.len());
+        let per_task = order.launch.cpus_per_task;
+        self.set_all(&["SLURM_CPUS_PER_TASK", "KANT_TASK_CPUS"], per_task);
+        if order.share.memory.0 > 0 {
+            self.set("SLURM_MEM_PER_NODE", order.share.memory.0 >> 20);
+            self.set("KANT_NODE_MEMORY_BYTES", order.share.memory.0);
+        }
+    }
+
+    fn task(&mut self, order: &StepOrder, task: TaskPlace) {
+        self.set_all(&["SLURM_PROCID", "KANT_TASK_RANK"], task.rank);
+        self.set_all(&["SLURM_LOCALID", "KANT_TASK_LOCAL_RANK"], task.local);
+        let first = order.launch.addresses.first();
+        if let Some(address) = first {
+            self.set("KANT_NODE_FIRST_ADDRESS", address);
+        }
+    }
+
+    /// CUDA sees no GPU at all in an empty list; without the variable it would see every one.
+    fn gpus(&mut self, order: &StepOrder) {
+        let gpus = &order.gpus;
+        self.set("CUDA_VISIBLE_DEVICES", join(gpus.iter().map(|gpu| &gpu.uuid)));
+        self.set("GPU_DEVICE_ORDINAL", join(0..gpus.len()));
+        self.set_all(&["SLURM_GPUS_ON_NODE", "KANT_NODE_GPUS"], gpus.len());
+        if gpus.is_empty() {
+            return;
+        }
+        self.set("SLURM_JOB_GPUS", join(gpus.iter().map(|gpu| gpu.index)));
+        self.set("SLURM_GPUS", order.launch.allocation.gpus());
+    }
+
+    /// What srun gives its steps, and what torch's env:// rendezvous reads. The rendezvous port is
+    /// [`master_port`], unless one was submitted.
+    fn launcher(&mut self, order: &StepOrder, task: TaskPlace) {
+        for (step, job) in [
+            ("SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"),
+            ("SLURM_STEP_NUM_NODES", "SLURM_NNODES"),
+            ("SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"),
+            ("SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"),
+            ("SLURM_STEP_GPUS", "SLURM_JOB_GPUS"),
+            ("WORLD_SIZE", "SLURM_NTASKS"),
+            ("SLURM_LAUNCH_NODE_IPADDR", "KANT_NODE_FIRST_ADDRESS"),
+            ("MASTER_ADDR", "KANT_NODE_FIRST_ADDRESS"),
+        ] {
+            if let Some(value) = self.0.get(job).cloned() {
+                self.set(step, value);
+            }
+        }
+        self.set_all(&["SLURM_STEP_ID", "SLURM_STEPID"], 0);
+        self.set("RANK", task.rank);
+        self.set("LOCAL_RANK", task.local);
+        let here = order.tasks_per_node().get(order.rank as usize).copied().unwrap_or(1);
+        self.set("LOCAL_WORLD_SIZE", here);
+        self.set_if_missing("MASTER_PORT", master_port(order.launch.id.key));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,191 @@
+//! Environments of the example order: job 42 on g1 (two tasks) and g2 (one), one GPU each.
+
+use super::*;
+use crate::step::order::tests::{example, example_launch};
+use common::id::{ArrayIndex, Attempt, Gid, JobId, NodeName, Uid};
+use common::resource::{Allocation, Share};
+use common::time::Span;
+use common::unit::{Bytes, Tasks};
+use common::wire::node::{ArrayFacts, LaunchOrder};
+
+fn ada() -> Account {
+    Account {
+        uid: Uid(12_345),
+        gid: Gid(12_345),
+        groups: vec![],
+        name: "ada".into(),
+        home: Some("/home/ada".into()),
+        shell: None,
+    }
+}
+
+/// The environment of the last task on a node, started in second 1000.
+fn built(launch: LaunchOrder, node: &str) -> BTreeMap<String, String> {
+    let order = example(launch, node).unwrap();
+    let task = *order.tasks().last().unwrap();
+    build(&order, &ada(), task, Time(1_000_000))
+}
+
+fn assert_has(environment: &BTreeMap<String, String>, expected: &[(&str, &str)]) {
+    for (name, value) in expected {
+        assert_eq!(environment.get(*name).map(String::as_str), Some(*value), "{name}");
+    }
+}
+
+#[test]
+fn a_batch_script_finds_slurms_variables() {
+    let environment = built(example_launch(), "g1");
+    let expected = [
+        ("SLURM_JOB_ID", "42"),
+        ("SLURM_JOBID", "42"),
+        ("KANT_JOB_ID", "42"),
+        ("KANT_STEP", "42.1"),
+        ("SLURM_JOB_NAME", "train"),
+        ("SLURM_JOB_NODELIST", "g[1-2]"),
+        ("SLURM_NNODES", "2"),
+        ("SLURM_NTASKS", "3"),
+        ("SLURM_TASKS_PER_NODE", "2,1"),
+        ("SLURM_JOB_CPUS_PER_NODE", "4,2"),
+        ("SLURM_CPUS_ON_NODE", "4"),
+        ("SLURM_CPUS_PER_TASK", "2"),
+        ("SLURM_MEM_PER_NODE", "512"),
+        ("SLURM_PROCID", "0"),
+        ("SLURM_LOCALID", "0"),
+        ("SLURM_NODEID", "0"),
+        ("SLURMD_NODENAME", "g1"),
+        ("SLURM_JOB_UID", "12345"),
+        ("SLURM_JOB_USER", "ada"),
+        ("SLURM_JOB_PARTITION", "batch"),
+        ("SLURM_JOB_START_TIME", "1000"),
+        ("SLURM_JOB_END_TIME", "1600"),
+        ("SLURM_SUBMIT_DIR", "/work"),
+        ("SLURM_SUBMIT_HOST", "login"),
+        ("USER", "ada"),
+        ("HOME", "/home/ada"),
+        ("SHELL", "/bin/sh"),
+        ("PATH", PATH_DEFAULT),
+        ("PWD", "/work"),
+        ("SLURM_GPUS", "2"),
+        ("SLURM_JOB_GPUS", "1"),
+        ("CUDA_VISIBLE_DEVICES", "GPU-1"),
+        ("GPU_DEVICE_ORDINAL", "0"),
+    ];
+    assert_has(&environment, &expected);
+    for absent in ["RANK", "MASTER_ADDR", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"] {
+        assert!(!environment.contains_key(absent), "{absent}");
+    }
+}
+
+#[test]
+fn each_task_finds_its_rank_and_the_rendezvous() {
+    let launch = LaunchOrder { launch: Launch::PerTask, ..example_launch() };
+    let environment = built(launch, "g2");
+    let expected = [
+        ("SLURM_PROCID", "2"),
+        ("SLURM_LOCALID", "0"),
+        ("SLURM_NODEID", "1"),
+        ("RANK", "2"),
+        ("LOCAL_RANK", "0"),
+        ("WORLD_SIZE", "3"),
+        ("LOCAL_WORLD_SIZE", "1"),
+        ("MASTER_ADDR", "10.0.0.1"),
+        ("MASTER_PORT", "24242"),
+        ("SLURM_STEP_NUM_TASKS", "3"),
+        ("SLURM_LAUNCH_NODE_IPADDR", "10.0.0.1"),
+    ];
+    assert_has(&environment, &expected);
+    let per_node = built(LaunchOrder { launch: Launch::PerNode, ..example_launch() }, "g2");
+    assert_has(&per_node, &[("RANK", "1"), ("WORLD_SIZE", "2"), ("SLURM_TASKS_PER_NODE", "1(x2)")]);
+}
+
+#[test]
+fn an_array_task_has_a_unique_id_and_its_index() {
+    let mut launch = example_launch();
+    launch.id.key = JobKey { job: JobId(42), index: Some(ArrayIndex(7)) };
+    launch.id.attempt = Attempt(3);
+    let (min, max) = (ArrayIndex(1), ArrayIndex(9));
+    launch.array = Some(ArrayFacts { count: 5, min, max, step: 2 });
+    let expected = [
+        ("SLURM_JOB_ID", "42_7"),
+        ("SLURM_ARRAY_JOB_ID", "42"),
+        ("SLURM_ARRAY_TASK_ID", "7"),
+        ("SLURM_ARRAY_TASK_COUNT", "5"),
+        ("SLURM_ARRAY_TASK_MIN", "1"),
+        ("SLURM_ARRAY_TASK_MAX", "9"),
+        ("SLURM_ARRAY_TASK_STEP", "2"),
+        ("SLURM_RESTART_COUNT", "2"),
+        ("KANT_STEP", "42_7.3"),
+    ];
+    assert_has(&built(launch, "g1"), &expected);
+}
+
+#[test]
+fn the_submitted_environment_comes_along_less_another_jobs_variables() {
+    let mut launch = example_launch();
+    for (name, value) in [
+        ("VIRTUAL_ENV", "/home/ada/venv"),
+        ("HOME", "/scratch/ada"),
+        ("USER", "root"),
+        ("PWD", "/home/ada/submit"),
+        ("SLURM_ARRAY_TASK_ID", "3"),
+        ("SLURM_RESTART_COUNT", "3"),
+        ("KANT_ARRAY_INDEX", "3"),
+        ("KANT_SERVER", "kept"),
+        ("MASTER_PORT", "1234"),
+        ("BAD=NAME", "x"),
+        ("", "x"),
+        ("NUL", "a\0b"),
+    ] {
+        launch.environment.insert(name.into(), value.into());
+    }
+    launch.launch = Launch::PerNode;
+    let environment = built(launch, "g1");
+    let expected = [
+        ("VIRTUAL_ENV", "/home/ada/venv"),
+        ("HOME", "/scratch/ada"),
+        ("USER", "ada"),
+        ("SLURM_SUBMIT_DIR", "/home/ada/submit"),
+        ("PWD", "/work"),
+        ("KANT_SERVER", "kept"),
+        ("MASTER_PORT", "1234"),
+    ];
+    assert_has(&environment, &expected);
+    for absent in
+        ["SLURM_ARRAY_TASK_ID", "SLURM_RESTART_COUNT", "KANT_ARRAY_INDEX", "BAD=NAME", "", "NUL"]
+    {
+        assert!(!environment.contains_key(absent), "{absent:?}");
+    }
+}
+
+#[test]
+fn a_job_without_gpus_sees_none() {
+    let mut launch = example_launch();
+    let node = NodeName::new("g1").unwrap();
+    let cpus = common::cpuset::CpuSet::first(1);
+    let share = Share { node, tasks: Tasks(1), cpus, memory: Bytes(0), gpus: vec![] };
+    launch.allocation = Allocation::new(vec![share]).unwrap();
+    launch.time_limit = None::<Span>;
+    let environment = built(launch, "g1");
+    assert_has(&environment, &[("CUDA_VISIBLE_DEVICES", ""), ("SLURM_GPUS_ON_NODE", "0")]);
+    for absent in ["SLURM_JOB_GPUS", "SLURM_GPUS", "SLURM_JOB_END_TIME", "SLURM_MEM_PER_NODE"] {
+        assert!(!environment.contains_key(absent), "{absent}");
+    }
+}
+
+#[test]
+fn counts_fold_as_slurm_folds_them() {
+    for (counts, folded) in
+        [(&[8, 8, 4][..], "8(x2),4"), (&[1], "1"), (&[2, 1, 2, 2], "2,1,2(x2)"), (&[], "")]
+    {
+        assert_eq!(fold_counts(counts), folded);
+    }
+}
+
+#[test]
+fn array_neighbours_and_job_neighbours_meet_on_different_ports() {
+    let key = |job, index: Option<u32>| JobKey { job: JobId(job), index: index.map(ArrayIndex) };
+    let ports: std::collections::BTreeSet<u64> =
+        [key(7, None), key(7, Some(1)), key(8, None), key(9, None)].map(master_port).into();
+    assert_eq!(ports.len(), 4);
+    assert!((20_000..30_000).contains(&master_port(key(u32::MAX, Some(u32::MAX)))));
+}

@@ -1,0 +1,167 @@
+//! What the rest of kantd uses: all steps of this node, and what may be wished of them.
+//! Every method returns at once and may be repeated. Supervisors go on when this is dropped.
+
+use super::board::{Board, Wish};
+use super::dir::{self, StepDir};
+use super::journal;
+use super::keeper::{Beginning, Keeper};
+use super::order::StepOrder;
+use super::settle;
+use crate::cgroup::Place;
+use common::gpu::Gpu;
+use common::id::{AttemptId, NodeName};
+use common::wire::node::{LaunchOrder, StepPhase, StepStatus};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+/// Every change of a step's phase.
+pub type StepChanges = mpsc::UnboundedReceiver<StepStatus>;
+
+/// How long opening waits for what was found to be looked at; the rest follows as changes.
+const LOOK_WAIT: Duration = Duration::from_secs(5);
+
+/// What steps need to know of their node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepsSettings {
+    /// Steps live in `steps` below it.
+    pub spool: PathBuf,
+    /// This node.
+    pub node: NodeName,
+    /// How and where their processes are held together.
+    pub cgroup: Place,
+    /// May jobs of root run?
+    pub allow_root: bool,
+    /// The kantd program; usually [`StepsSettings::own_program`].
+    pub program: PathBuf,
+}
+
+impl StepsSettings {
+    /// The program that runs now, also after its file was replaced by an upgrade.
+    #[must_use]
+    pub fn own_program() -> PathBuf {
+        PathBuf::from("/proc/self/exe")
+    }
+}
+
+/// A spool that cannot hold steps.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to open the steps in {}: {source}", spool.display())]
+pub struct StepsError {
+    /// The spool.
+    spool: PathBuf,
+    /// Why.
+    source: io::Error,
+}
+
+/// All steps of this node.
+#[derive(Debug, Clone)]
+pub struct Steps {
+    settings: Arc<StepsSettings>,
+    /// Absolute.
+    dir: PathBuf,
+    board: Arc<Board>,
+    keepers: Arc<Mutex<JoinSet<()>>>,
+}
+
+impl Steps {
+    /// Makes the directories and adopts every step found there: living, ended, lost, or ordered
+    /// and never launched. Returns once it is known which.
+    ///
+    /// # Errors
+    /// When the spool cannot be made or read.
+    pub async fn open(settings: StepsSettings) -> Result<(Self, StepChanges), StepsError> {
+        let spool = settings.spool.clone();
+        let failed = |source| StepsError { spool: spool.clone(), source };
+        let dir = std::path::absolute(&spool).and_then(|s| dir::make_steps(&s)).map_err(failed)?;
+        let found = dir::list(&dir).map_err(failed)?;
+        let (changes, receiver) = mpsc::unbounded_channel();
+        let board = Arc::new(Board::new(changes));
+        let settings = Arc::new(settings);
+        let steps = Self { settings, dir, board, keepers: Arc::default() };
+        let (looking, mut looked) = mpsc::channel(1);
+        for dir in found {
+            steps.adopt(dir, looking.clone());
+        }
+        drop(looking);
+        // Ends when every keeper has let go of its copy.
+        let _ = timeout(LOOK_WAIT, looked.recv()).await;
+        Ok((steps, receiver))
+    }
+
+    fn adopt(&self, dir: StepDir, looking: mpsc::Sender<()>) {
+        let Some(id) = dir.id() else {
+            tracing::warn!("{} is no step; left alone", dir.path().display());
+            return;
+        };
+        let events = journal::read(&dir.journal()).unwrap_or_default();
+        let phase = events.last().map_or(StepPhase::Preparing, journal::Event::phase);
+        self.keep(id, dir, phase, Beginning::Found, Some(looking));
+    }
+
+    fn keep(
+        &self,
+        id: AttemptId,
+        dir: StepDir,
+        phase: StepPhase,
+        beginning: Beginning,
+        looking: Option<mpsc::Sender<()>>,
+    ) {
+        let Some(wishes) = self.board.add(id, phase) else { return };
+        let (settings, board) = (Arc::clone(&self.settings), Arc::clone(&self.board));
+        let keeper = Keeper::new(id, dir, settings, board, wishes, looking);
+        let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
+        while keepers.try_join_next().is_some() {}
+        keepers.spawn(keeper.keep(beginning));
+    }
+
+    /// Everything held, ended steps too, by id.
+    #[must_use]
+    pub fn status(&self) -> Vec<StepStatus> {
+        self.board.status()
+    }
+
+    /// Launches a step; one that is known is left as it is. `gpus` are the node's. Whatever goes
+    /// wrong ends the step as a failed launch. Only inside a tokio runtime.
+    pub fn launch(&self, order: LaunchOrder, gpus: &[Gpu]) {
+        let id = order.id;
+        let dir = StepDir::of(&self.dir, id);
+        let StepsSettings { node, cgroup, allow_root, .. } = self.settings.as_ref();
+        match StepOrder::new(order, node, gpus, cgroup.clone(), *allow_root) {
+            Ok(order) => {
+                let beginning = Beginning::Order(Box::new(order));
+                self.keep(id, dir, StepPhase::Preparing, beginning, None);
+            }
+            Err(error) => {
+                let end = settle::failed_launch(error.to_string());
+                let phase = StepPhase::Ended(Box::new(end));
+                self.keep(id, dir, phase, Beginning::Refused, None);
+            }
+        }
+    }
+
+    /// Runs a step as soon as it is ready. A step that is not there is let be.
+    pub fn go(&self, id: AttemptId) {
+        self.board.wish(id, Wish::Go);
+    }
+
+    /// Ends a step: SIGTERM, the grace, SIGKILL. A step that is not there is let be.
+    pub fn stop(&self, id: AttemptId) {
+        self.board.wish(id, Wish::Stop);
+    }
+
+    /// Forgets a step that has ended. Any other is let be.
+    pub fn forget(&self, id: AttemptId) {
+        self.board.wish(id, Wish::Forget);
+    }
+
+    /// Where steps live; what a step has to say is in its `log` there.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+}

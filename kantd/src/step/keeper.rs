@@ -1,0 +1,249 @@
+//! kantd's side of one step: starts its supervisor once, holds the line to it, passes wishes on,
+//! and cleans up after one that died. Never believes more than journal and lock say.
+
+use super::board::{Board, Wish};
+use super::control::{self, Command};
+use super::dir::StepDir;
+use super::handle::StepsSettings;
+use super::order::StepOrder;
+use super::settle::{self, Found};
+use common::id::AttemptId;
+use common::wire::node::StepPhase;
+use std::io;
+use std::os::unix::net::UnixStream as StdUnixStream;
+use std::path::PathBuf;
+use std::process::{Command as Program, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::UnixStream;
+use tokio::net::unix::OwnedWriteHalf;
+use tokio::sync::mpsc;
+use tokio::task::spawn_blocking;
+use tokio::time::sleep;
+
+/// Before connecting again to a supervisor that is just starting, or just ending.
+const RECONNECT_PAUSE: Duration = Duration::from_millis(20);
+
+/// Before trying again what the system refused.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
+
+/// How a keeper comes to its step.
+pub enum Beginning {
+    /// A new order, to be written.
+    Order(Box<StepOrder>),
+    /// A directory that was there.
+    Found,
+    /// An order that cannot be followed; there is no directory.
+    Refused,
+}
+
+/// Keeps one step from its beginning until it is forgotten.
+pub struct Keeper {
+    id: AttemptId,
+    dir: StepDir,
+    settings: Arc<StepsSettings>,
+    board: Arc<Board>,
+    wishes: mpsc::UnboundedReceiver<Wish>,
+    go: bool,
+    stop: bool,
+    forget: bool,
+    /// Dropped when the board shows the step as it is.
+    looking: Option<mpsc::Sender<()>>,
+}
+
+impl Keeper {
+    /// Of a step that is on the board.
+    pub fn new(
+        id: AttemptId,
+        dir: StepDir,
+        settings: Arc<StepsSettings>,
+        board: Arc<Board>,
+        wishes: mpsc::UnboundedReceiver<Wish>,
+        looking: Option<mpsc::Sender<()>>,
+    ) -> Self {
+        let (go, stop, forget) = (false, false, false);
+        Self { id, dir, settings, board, wishes, go, stop, forget, looking }
+    }
+
+    /// Until the step is forgotten.
+    pub async fn keep(mut self, beginning: Beginning) {
+        match beginning {
+            Beginning::Found => {}
+            Beginning::Refused => return self.forgotten().await,
+            Beginning::Order(order) => {
+                if let Err(why) = self.write(order).await {
+                    self.ended(settle::failed_launch(why));
+                    return self.forgotten().await;
+                }
+            }
+        }
+        loop {
+            match self.settle().await {
+                Err(error) => {
+                    tracing::warn!("{error}; trying again");
+                    sleep(RETRY_PAUSE).await;
+                }
+                Ok(Found::Nothing) => return self.remove().await,
+                Ok(Found::Unlaunched) => self.launch().await,
+                Ok(Found::Alive) => self.follow().await,
+                Ok(Found::Ended(end)) => {
+                    self.ended(*end);
+                    return self.forgotten().await;
+                }
+            }
+        }
+    }
+
+    fn ended(&mut self, end: common::job::StepEnd) {
+        self.board.set(self.id, StepPhase::Ended(Box::new(end)));
+        self.looking = None;
+    }
+
+    /// Makes the directory and writes the order. One that is there already is looked at instead.
+    async fn write(&self, order: Box<StepOrder>) -> Result<(), String> {
+        let (id, dir) = (self.id, self.dir.clone());
+        let shown = dir.path().display().to_string();
+        let written = blocking(move || {
+            if dir.make()?
+                && let Err(error) = dir.write_order(&order)
+            {
+                // Nothing was launched; half a directory would only be in the way.
+                let _ = dir.remove();
+                return Err(error);
+            }
+            Ok(())
+        });
+        written.await.map_err(|e| format!("failed to write the order of {id} to {shown}: {e}"))
+    }
+
+    async fn settle(&self) -> Result<Found, settle::SettleError> {
+        let (id, dir, place) = (self.id, self.dir.clone(), self.settings.cgroup.clone());
+        blocking(move || settle::settle(&dir, id, &place)).await
+    }
+
+    /// Starts the supervisor. It claims the step itself, so that a second one does no harm.
+    async fn launch(&self) {
+        let (program, dir) = (self.settings.program.clone(), self.dir.path().to_owned());
+        let Err(why) = blocking(move || start_supervisor(program, dir)).await else { return };
+        let why = format!("failed to start the supervisor of {}: {why}", self.id);
+        tracing::warn!("{why}");
+        let (id, dir) = (self.id, self.dir.clone());
+        if let Err(error) = blocking(move || settle::give_up(&dir, id, why)).await {
+            tracing::warn!("{error}; trying again");
+            sleep(RETRY_PAUSE).await;
+        }
+    }
+
+    /// Holds the line to a living supervisor, until one end lets go of it.
+    async fn follow(&mut self) {
+        let connected = control::through_dir(&self.dir, |path| StdUnixStream::connect(path));
+        let stream = connected.and_then(|stream| {
+            stream.set_nonblocking(true)?;
+            UnixStream::from_std(stream)
+        });
+        let Ok(stream) = stream else { return sleep(RECONNECT_PAUSE).await };
+        let (reader, mut writer) = stream.into_split();
+        let mut lines = BufReader::new(reader).lines();
+        for (wished, command) in [(self.go, Command::Go), (self.stop, Command::Stop)] {
+            if wished {
+                send(&mut writer, command).await;
+            }
+        }
+        loop {
+            tokio::select! {
+                line = lines.next_line() => {
+                    let phase = line.ok().flatten().and_then(|l| serde_json::from_str(&l).ok());
+                    let Some(phase) = phase else { break };
+                    self.board.set(self.id, phase);
+                    self.looking = None;
+                }
+                Some(wish) = self.wishes.recv() => {
+                    if let Some(command) = self.note(wish) {
+                        send(&mut writer, command).await;
+                    }
+                }
+            }
+        }
+        sleep(RECONNECT_PAUSE).await;
+    }
+
+    /// Keeps a wish for a later connection; returns what to tell the supervisor now.
+    fn note(&mut self, wish: Wish) -> Option<Command> {
+        match wish {
+            Wish::Go => {
+                self.go = true;
+                Some(Command::Go)
+            }
+            Wish::Stop => {
+                self.stop = true;
+                Some(Command::Stop)
+            }
+            Wish::Forget => {
+                self.forget = true;
+                None
+            }
+        }
+    }
+
+    /// Waits until nobody wants to know of the step any more, then removes it.
+    async fn forgotten(mut self) {
+        while !self.forget {
+            match self.wishes.recv().await {
+                Some(wish) => drop(self.note(wish)),
+                None => return,
+            }
+        }
+        self.remove().await;
+    }
+
+    async fn remove(self) {
+        let dir = self.dir.clone();
+        if let Err(error) = blocking(move || dir.remove()).await {
+            let shown = self.dir.path().display();
+            tracing::warn!("failed to remove {shown}: {error}; remove it by hand");
+        }
+        self.board.remove(self.id);
+    }
+}
+
+/// A supervisor that is gone hears nothing; the journal tells what became of it.
+async fn send(writer: &mut OwnedWriteHalf, command: Command) {
+    if let Ok(mut line) = serde_json::to_vec(&command) {
+        line.push(b'\n');
+        let _ = writer.write_all(&line).await;
+    }
+}
+
+/// Runs `kantd step`, whose own process ends as soon as the supervisor stands.
+fn start_supervisor(program: PathBuf, dir: PathBuf) -> Result<(), String> {
+    let output = Program::new(&program)
+        .args(["step", "--dir"])
+        .arg(dir)
+        .env_clear()
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .output()
+        .map_err(|error| format!("{}: {error}", program.display()))?;
+    let taken = i32::from(super::EXIT_TAKEN);
+    if output.status.success() || output.status.code() == Some(taken) {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(format!("{} ({})", said.trim(), output.status))
+}
+
+/// Work that blocks, on a thread of its own.
+async fn blocking<T, E>(work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Result<T, E>
+where
+    T: Send + 'static,
+    E: Send + 'static,
+{
+    match spawn_blocking(work).await {
+        Ok(result) => result,
+        // Only a panic inside `work` or the end of the runtime get here.
+        Err(error) => std::panic::resume_unwind(Box::new(io::Error::other(error))),
+    }
+}

@@ -1,0 +1,154 @@
+//! What kantd hands to a step's supervisor: the controller's order, and this node's part in it.
+//! Written once, before the supervisor starts. Never changed afterwards.
+
+use crate::cgroup::{Limits, Place};
+use common::gpu::Gpu;
+use common::id::{AttemptId, GpuIndex, NodeName};
+use common::job::Launch;
+use common::resource::Share;
+use common::unit::Bytes;
+use common::wire::node::LaunchOrder;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// One GPU given to the step on this node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GpuGrant {
+    /// Its place in the node's inventory.
+    pub index: GpuIndex,
+    /// The vendor's unique id.
+    pub uuid: String,
+    /// The N of /dev/nvidiaN.
+    pub minor: u32,
+}
+
+/// All a supervisor needs to know.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepOrder {
+    /// The controller's order.
+    pub launch: LaunchOrder,
+    /// This node.
+    pub node: NodeName,
+    /// This node's place in the allocation, from 0.
+    pub rank: u32,
+    /// What the job was given here.
+    pub share: Share,
+    /// The GPUs of the share.
+    pub gpus: Vec<GpuGrant>,
+    /// The minors of all GPUs of this node.
+    pub gpu_minors: BTreeSet<u32>,
+    /// Where its cgroup is made.
+    pub cgroup: Place,
+    /// May it run as root?
+    pub allow_root: bool,
+}
+
+/// An order this node cannot follow.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OrderError {
+    /// Meant for others.
+    #[error("failed to launch {id}: its allocation does not name node {node}")]
+    NotOurs {
+        /// The attempt.
+        id: AttemptId,
+        /// This node.
+        node: NodeName,
+    },
+    /// The controller knows another inventory than we do.
+    #[error("failed to launch {id}: node {node} has no GPU {index} any more")]
+    NoSuchGpu {
+        /// The attempt.
+        id: AttemptId,
+        /// This node.
+        node: NodeName,
+        /// The missing GPU.
+        index: GpuIndex,
+    },
+}
+
+/// One process to run on this node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskPlace {
+    /// Its rank in the job, from 0.
+    pub rank: u32,
+    /// Its rank on this node, from 0.
+    pub local: u32,
+}
+
+impl StepOrder {
+    /// The part of `node`, which has these GPUs, in an order.
+    ///
+    /// # Errors
+    /// [`OrderError`] when the order is not for this node, or for GPUs it does not have.
+    pub fn new(
+        launch: LaunchOrder,
+        node: &NodeName,
+        gpus: &[Gpu],
+        cgroup: Place,
+        allow_root: bool,
+    ) -> Result<Self, OrderError> {
+        let id = launch.id;
+        let shares = launch.allocation.shares();
+        let rank = shares.iter().position(|share| share.node == *node);
+        let (rank, share) = match rank {
+            Some(rank) => (u32::try_from(rank).unwrap_or(u32::MAX), shares[rank].clone()),
+            None => return Err(OrderError::NotOurs { id, node: node.clone() }),
+        };
+        let grant = |index: &GpuIndex| match gpus.iter().find(|gpu| gpu.index == *index) {
+            Some(gpu) => Ok(GpuGrant { index: *index, uuid: gpu.uuid.clone(), minor: gpu.minor }),
+            None => Err(OrderError::NoSuchGpu { id, node: node.clone(), index: *index }),
+        };
+        let grants = share.gpus.iter().map(grant).collect::<Result<_, _>>()?;
+        let gpu_minors = gpus.iter().map(|gpu| gpu.minor).collect();
+        let node = node.clone();
+        Ok(Self { launch, node, rank, share, gpus: grants, gpu_minors, cgroup, allow_root })
+    }
+
+    /// The processes this node runs.
+    #[must_use]
+    pub fn tasks(&self) -> Vec<TaskPlace> {
+        match self.launch.launch {
+            Launch::Once if self.rank == 0 => vec![TaskPlace { rank: 0, local: 0 }],
+            Launch::Once => Vec::new(),
+            Launch::PerNode => vec![TaskPlace { rank: self.rank, local: 0 }],
+            Launch::PerTask => {
+                let shares = self.launch.allocation.shares();
+                let before: u32 = shares.iter().take(self.rank as usize).map(|s| s.tasks.0).sum();
+                let place = |local| TaskPlace { rank: before + local, local };
+                (0..self.share.tasks.0).map(place).collect()
+            }
+        }
+    }
+
+    /// How many processes each node of the job runs, as its programs should see it: for a script
+    /// that runs once, what it may start itself.
+    #[must_use]
+    pub fn tasks_per_node(&self) -> Vec<u32> {
+        let shares = self.launch.allocation.shares().iter();
+        match self.launch.launch {
+            Launch::PerNode => shares.map(|_| 1).collect(),
+            Launch::Once | Launch::PerTask => shares.map(|share| share.tasks.0).collect(),
+        }
+    }
+
+    /// What its cgroup enforces. `pids_max` is the node's, not the order's.
+    #[must_use]
+    pub fn limits(&self, pids_max: Option<u32>) -> Limits {
+        Limits {
+            cpus: self.share.cpus.clone(),
+            memory: Some(self.share.memory).filter(|memory| *memory > Bytes::ZERO),
+            pids: pids_max,
+            gpu_minors: self.gpus.iter().map(|gpu| gpu.minor).collect(),
+            known_gpu_minors: self.gpu_minors.clone(),
+        }
+    }
+
+    /// The user, for messages: `ada (uid 1000)`.
+    #[must_use]
+    pub fn user(&self) -> String {
+        format!("{} (uid {})", self.launch.owner.name, self.launch.owner.uid)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,106 @@
+//! Orders, and an example of one that other tests start from.
+
+use super::*;
+use crate::cgroup::Kind;
+use common::cpuset::CpuSet;
+use common::gpu::GpuKind;
+use common::id::{Attempt, Gid, JobId, JobKey, QueueName, Uid};
+use common::job::{OpenMode, Owner};
+use common::resource::Allocation;
+use common::time::{Span, Time};
+use common::unit::Tasks;
+use std::collections::BTreeMap;
+
+/// Job 42 of ada's: nodes g1 (two tasks) and g2 (one), one GPU each.
+pub(crate) fn example_launch() -> LaunchOrder {
+    let share = |node: &str, tasks| Share {
+        node: NodeName::new(node).unwrap(),
+        tasks: Tasks(tasks),
+        cpus: CpuSet::first(tasks * 2),
+        memory: Bytes::from_mib(512),
+        gpus: vec![GpuIndex(1)],
+    };
+    LaunchOrder {
+        id: AttemptId { key: JobKey::single(JobId(42)), attempt: Attempt(1) },
+        cluster: "test".into(),
+        job_name: "train".into(),
+        owner: Owner { uid: Uid(12_345), gid: Gid(12_345), name: "ada".into() },
+        queue: QueueName::new("batch").unwrap(),
+        account: None,
+        script: "#!/bin/sh\ntrue\n".into(),
+        args: Vec::new(),
+        environment: BTreeMap::new(),
+        work_dir: "/work".into(),
+        stdin: None,
+        stdout: "kant-%j.out".into(),
+        stderr: None,
+        open_mode: OpenMode::Truncate,
+        umask: 0o022,
+        rlimits: Vec::new(),
+        launch: Launch::Once,
+        time_limit: Some(Span::from_minutes(10)),
+        kill_grace: Span::from_seconds(30),
+        allocation: Allocation::new(vec![share("g1", 2), share("g2", 1)]).unwrap(),
+        addresses: vec!["10.0.0.1".into(), "10.0.0.2".into()],
+        cpus_per_task: 2,
+        submitted_at: Time(0),
+        submit_host: "login".into(),
+        array: None,
+    }
+}
+
+fn gpu(index: u16, minor: u32) -> Gpu {
+    Gpu {
+        index: GpuIndex(index),
+        uuid: format!("GPU-{index}"),
+        model: "NVIDIA A40".into(),
+        kind: GpuKind("a40".into()),
+        memory: Bytes(0),
+        minor,
+        pci_bus_id: String::new(),
+        numa: None,
+        cpus: CpuSet::new(),
+    }
+}
+
+/// A node's part in an order; the node has GPUs 0 and 1, with minors 7 and 3.
+pub(crate) fn example(launch: LaunchOrder, node: &str) -> Result<StepOrder, OrderError> {
+    let place = Place { kind: Kind::None, root: "kant".into() };
+    let gpus = [gpu(0, 7), gpu(1, 3)];
+    StepOrder::new(launch, &NodeName::new(node).unwrap(), &gpus, place, false)
+}
+
+#[test]
+fn a_node_finds_its_share_and_its_gpus() {
+    let order = example(example_launch(), "g2").unwrap();
+    assert_eq!((order.rank, order.share.tasks), (1, Tasks(1)));
+    assert_eq!(order.gpus[0].uuid, "GPU-1");
+    let limits = order.limits(None);
+    assert_eq!(limits.gpu_minors, BTreeSet::from([3]));
+    assert_eq!(limits.known_gpu_minors, BTreeSet::from([3, 7]));
+}
+
+#[test]
+fn an_order_for_others_or_for_gpus_we_lack_is_refused() {
+    let stranger = example(example_launch(), "g3").unwrap_err().to_string();
+    assert!(stranger.contains("does not name node g3"), "{stranger}");
+    let mut launch = example_launch();
+    let mut shares = launch.allocation.shares().to_vec();
+    shares[0].gpus = vec![GpuIndex(5)];
+    launch.allocation = Allocation::new(shares).unwrap();
+    let lost = example(launch, "g1").unwrap_err().to_string();
+    assert!(lost.contains("no GPU 5"), "{lost}");
+}
+
+#[test]
+fn each_way_to_launch_places_its_tasks() {
+    let ranks = |launch, node| {
+        let order = example(LaunchOrder { launch, ..example_launch() }, node).unwrap();
+        order.tasks().iter().map(|t| (t.rank, t.local)).collect::<Vec<_>>()
+    };
+    assert_eq!(ranks(Launch::Once, "g1"), [(0, 0)]);
+    assert_eq!(ranks(Launch::Once, "g2"), []);
+    assert_eq!(ranks(Launch::PerNode, "g2"), [(1, 0)]);
+    assert_eq!(ranks(Launch::PerTask, "g1"), [(0, 0), (1, 1)]);
+    assert_eq!(ranks(Launch::PerTask, "g2"), [(2, 0)]);
+}

@@ -1,0 +1,186 @@
+//! Looking the user up, checking the working directory and opening the job's files, as the user:
+//! in a child of the supervisor, because home directories on dead file servers hang whoever asks
+//! for them, and the supervisor must stay able to stop the job.
+//! Never runs anything of the job's.
+
+use super::account::Account;
+use super::courier;
+use super::files::{FilePlan, Opening, Use};
+use super::order::StepOrder;
+use nix::fcntl::{OFlag, open};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::stat::{Mode, umask};
+use nix::unistd::{AccessFlags, ForkResult, Pid, access, chdir, fork};
+use serde::{Deserialize, Serialize};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+/// What the child reports: last of its messages. Before it come the files, in the plan's order.
+#[derive(Serialize, Deserialize)]
+enum Report {
+    Opened,
+    Done(Account),
+    Failed(String),
+}
+
+/// All that stands when a step is ready.
+#[derive(Debug)]
+pub struct Prepared {
+    /// Whom it runs as.
+    pub account: Account,
+    /// The files of the plan, in its order.
+    pub files: Vec<OwnedFd>,
+}
+
+/// Why there is no report.
+const GONE: &str = "failed to prepare the job: the process that opens its files was killed";
+
+/// A preparation on its way.
+pub struct Preparation {
+    child: Pid,
+    end: OwnedFd,
+    files: Vec<OwnedFd>,
+}
+
+impl Preparation {
+    /// Begins to prepare.
+    ///
+    /// # Errors
+    /// A sentence, when no child could be made.
+    pub fn begin(order: &StepOrder, plan: &FilePlan, script: &Path) -> Result<Self, String> {
+        let failed = |error| format!("failed to prepare {}: {error}", order.launch.id);
+        let (ours, theirs) = courier::pair().map_err(failed)?;
+        // SAFETY: the supervisor has one thread, so the child may do anything.
+        match unsafe { fork() }.map_err(failed)? {
+            ForkResult::Parent { child } => Ok(Self { child, end: ours, files: Vec::new() }),
+            ForkResult::Child => {
+                drop(ours);
+                close_all_but(&theirs);
+                let report = match prepare(order, plan, script, theirs.as_fd()) {
+                    Ok(account) => Report::Done(account),
+                    Err(sentence) => Report::Failed(sentence),
+                };
+                send(theirs.as_fd(), &report, None);
+                // SAFETY: ends this child only, without running the parent's exit handlers.
+                unsafe { libc::_exit(0) }
+            }
+        }
+    }
+
+    /// Readable when there is something to [`receive`](Self::receive).
+    pub fn end(&self) -> BorrowedFd<'_> {
+        self.end.as_fd()
+    }
+
+    /// Takes what has arrived; when the last message has, what stands now or a sentence on why not.
+    pub fn receive(&mut self) -> Option<Result<Prepared, String>> {
+        loop {
+            let message = match courier::receive(self.end.as_fd()) {
+                Err(nix::Error::EAGAIN | nix::Error::EINTR) => return None,
+                Err(_) => Vec::new(),
+                Ok(parcel) => {
+                    self.files.extend(parcel.file);
+                    parcel.message
+                }
+            };
+            match serde_json::from_slice(&message) {
+                Ok(Report::Opened) => {}
+                Ok(Report::Done(account)) => {
+                    return Some(Ok(Prepared { account, files: std::mem::take(&mut self.files) }));
+                }
+                Ok(Report::Failed(sentence)) => return Some(Err(sentence)),
+                Err(_) => return Some(Err(GONE.to_owned())),
+            }
+        }
+    }
+}
+
+/// Whoever no longer waits for it, no longer wants it.
+impl Drop for Preparation {
+    fn drop(&mut self) {
+        // Not reaped yet, so the pid is still the child's.
+        let _ = kill(self.child, Signal::SIGKILL);
+    }
+}
+
+/// In the child: lets go of the supervisor's files, above all of its lock, which would outlive it
+/// in a child that hangs.
+fn close_all_but(kept: &OwnedFd) {
+    let Ok(kept) = libc::c_uint::try_from(kept.as_raw_fd()) else { return };
+    // SAFETY: the child uses none of these descriptors, and exits without dropping their owners.
+    unsafe {
+        if kept > 3 {
+            libc::close_range(3, kept - 1, 0);
+        }
+        libc::close_range(kept + 1, libc::c_uint::MAX, 0);
+    }
+}
+
+/// The messages are far smaller than a socket's buffer; if the parent is gone, so is the need.
+fn send(end: BorrowedFd<'_>, report: &Report, file: Option<BorrowedFd<'_>>) {
+    if let Ok(message) = serde_json::to_vec(report) {
+        let _ = courier::send(end, &message, file);
+    }
+}
+
+/// The child's work.
+fn prepare(
+    order: &StepOrder,
+    plan: &FilePlan,
+    script: &Path,
+    end: BorrowedFd<'_>,
+) -> Result<Account, String> {
+    let account = Account::look_up(&order.launch.owner);
+    account.become_it().map_err(|error| format!("failed to become {}: {error}", order.user()))?;
+    if plan.tasks.is_empty() {
+        return Ok(account);
+    }
+    umask(Mode::from_bits_truncate(order.launch.umask));
+    let work_dir = &order.launch.work_dir;
+    chdir(work_dir.as_str()).map_err(|error| {
+        format!(
+            "failed to enter working directory {work_dir} as user {} on node {}: {error}; make it \
+             there, or submit with another --chdir",
+            order.user(),
+            order.node
+        )
+    })?;
+    access(script, AccessFlags::X_OK).map_err(|error| {
+        format!(
+            "failed to reach the script {} as user {} on node {}: {error}; the spool directory and \
+             all above it must be open to users (mode 0711), and not mounted noexec",
+            script.display(),
+            order.user(),
+            order.node
+        )
+    })?;
+    for opening in &plan.openings {
+        let file = open_file(opening).map_err(|error| sentence(order, opening, error))?;
+        send(end, &Report::Opened, Some(file.as_fd()));
+    }
+    Ok(account)
+}
+
+fn open_file(opening: &Opening) -> nix::Result<OwnedFd> {
+    let writing = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_APPEND;
+    let how = match opening.how {
+        Use::Read => OFlag::O_RDONLY,
+        Use::Append => writing,
+        Use::Truncate => writing | OFlag::O_TRUNC,
+    };
+    let flags = how | OFlag::O_CLOEXEC | OFlag::O_NOCTTY;
+    open(opening.path.as_str(), flags, Mode::from_bits_truncate(0o666))
+}
+
+fn sentence(order: &StepOrder, opening: &Opening, error: nix::Error) -> String {
+    let (purpose, option) = match opening.how {
+        Use::Read => ("reading", "--input"),
+        Use::Append | Use::Truncate => ("writing", "--output and --error"),
+    };
+    format!(
+        "failed to open {} for {purpose} as user {} on node {}: {error}; see {option}",
+        opening.path,
+        order.user(),
+        order.node
+    )
+}

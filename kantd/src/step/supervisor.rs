@@ -1,0 +1,229 @@
+//! The supervisor of one step: one thread, one loop, from the order to the last journal line.
+//! It goes on when kantd is gone. Never in the job's cgroup, never root's word for the job's user.
+
+mod begin;
+mod clean;
+mod run;
+
+use super::control::{Command, Control};
+use super::daemon;
+use super::dir::StepDir;
+use super::files::FilePlan;
+use super::journal::{Event, Journal};
+use super::order::{StepOrder, TaskPlace};
+use super::prepare::{Preparation, Prepared};
+use super::task::{self, SoftLimit};
+use crate::cgroup::Cgroup;
+use crate::clock;
+use clean::Cleanup;
+use common::job::{EndCause, ExitStatus};
+use common::time::Time;
+use common::wire::node::StepPhase;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signalfd::SignalFd;
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::Pid;
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// `kantd step --dir DIR`: becomes the supervisor of the step in DIR and returns as soon as that
+/// stands. To be called before anything was opened and before any thread was made.
+///
+/// Exit codes: 0 it stands; 1 it could not start; 3 another supervisor has the step, or had it.
+#[must_use]
+pub fn run_supervisor(dir: &Path) -> ExitCode {
+    daemon::close_inherited();
+    match begin::begin(dir) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+/// How often the group is looked at while the step is being ended.
+const END_CHECK_PAUSE: Duration = Duration::from_millis(50);
+
+/// One process of the job.
+struct Task {
+    place: TaskPlace,
+    pid: Pid,
+    /// Until it has exec'd.
+    report: Option<File>,
+    exit: Option<ExitStatus>,
+}
+
+/// Where the step is. Each turn of the loop moves it on as far as it goes.
+enum Stage {
+    /// A child looks the user up and opens the files.
+    Preparing(Preparation),
+    /// All stands.
+    Ready(Prepared),
+    /// Processes were made and have not all exec'd.
+    Starting,
+    /// They run.
+    Running,
+    /// They got SIGTERM, and get SIGKILL at the deadline.
+    Ending { end: Verdict, kill_at: Instant },
+    /// They get SIGKILL, the group goes, the end is written down.
+    Cleaning(Cleanup),
+    /// Nothing is left to do.
+    Over,
+}
+
+/// Why the step ends, and what to tell people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Verdict {
+    cause: EndCause,
+    message: Option<String>,
+}
+
+impl Verdict {
+    fn new(cause: EndCause, message: impl Into<Option<String>>) -> Self {
+        Self { cause, message: message.into() }
+    }
+
+    fn launch_failed(message: String) -> Self {
+        Self::new(EndCause::LaunchFailed, message)
+    }
+}
+
+struct Supervisor {
+    order: StepOrder,
+    dir: StepDir,
+    plan: FilePlan,
+    journal: Journal,
+    control: Control,
+    /// Readable when a child ended.
+    children: SignalFd,
+    group: Box<dyn Cgroup>,
+    open_files: SoftLimit,
+    /// As everybody was told.
+    phase: StepPhase,
+    /// kantd said Go.
+    go: bool,
+    /// kantd said Stop.
+    stop: bool,
+    tasks: Vec<Task>,
+    /// The first task that did not end well.
+    failure: Option<(TaskPlace, ExitStatus)>,
+    /// When the first process was made, by the node's clock and by the one that never jumps.
+    started: Option<(Time, Instant)>,
+}
+
+impl Supervisor {
+    fn run(mut self, mut stage: Stage) {
+        loop {
+            stage = self.advance(stage);
+            if matches!(stage, Stage::Over) {
+                return;
+            }
+            self.wait(&stage);
+            for command in self.control.receive(&self.phase) {
+                match command {
+                    Command::Go => self.go = true,
+                    Command::Stop => self.stop = true,
+                    Command::Status => {}
+                }
+            }
+            self.reap();
+        }
+    }
+
+    /// As far as it goes without waiting.
+    fn advance(&mut self, mut stage: Stage) -> Stage {
+        loop {
+            let before = std::mem::discriminant(&stage);
+            stage = match stage {
+                Stage::Preparing(preparation) => self.preparing(preparation),
+                Stage::Ready(prepared) => self.ready(prepared),
+                Stage::Starting => self.starting(),
+                Stage::Running => self.running(),
+                Stage::Ending { end, kill_at } => self.ending(end, kill_at),
+                Stage::Cleaning(cleanup) => self.cleaning(cleanup),
+                Stage::Over => Stage::Over,
+            };
+            if std::mem::discriminant(&stage) == before {
+                return stage;
+            }
+        }
+    }
+
+    /// Until something happens, or it is time for something.
+    fn wait(&self, stage: &Stage) {
+        let until = match stage {
+            Stage::Preparing(_) | Stage::Ready(_) | Stage::Over => None,
+            Stage::Starting | Stage::Running => self.time_is_up_at(),
+            Stage::Ending { kill_at, .. } => Some((*kill_at).min(Instant::now() + END_CHECK_PAUSE)),
+            Stage::Cleaning(cleanup) => Some(cleanup.retry_at()),
+        };
+        let mut watched = vec![self.children.as_fd()];
+        watched.extend(self.control.descriptors());
+        watched.extend(self.tasks.iter().filter_map(|t| t.report.as_ref()).map(AsFd::as_fd));
+        if let Stage::Preparing(preparation) = stage {
+            watched.push(preparation.end());
+        }
+        let mut watched: Vec<PollFd<'_>> =
+            watched.into_iter().map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
+        // Whatever woke us, and if it was an error: every source is looked at.
+        let _ = poll(&mut watched, timeout(until));
+    }
+
+    /// Collects ended children: tasks, and orphans of tasks, which come to us.
+    fn reap(&mut self) {
+        while let Ok(Some(_)) = self.children.read_signal() {}
+        loop {
+            match waitpid(Pid::from_raw(-1), Some(WaitPidFlag::WNOHANG)) {
+                Ok(WaitStatus::StillAlive) => return,
+                Ok(status) => self.note_exit(status),
+                Err(nix::Error::EINTR) => {}
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn note_exit(&mut self, status: WaitStatus) {
+        let (Some(pid), Some(exit)) = (status.pid(), task::exit_status(status)) else { return };
+        let Some(task) = self.tasks.iter_mut().find(|task| task.pid == pid) else { return };
+        task.exit = Some(exit);
+        if !exit.is_success() && self.failure.is_none() {
+            self.failure = Some((task.place, exit));
+        }
+    }
+
+    fn all_exited(&self) -> bool {
+        self.tasks.iter().all(|task| task.exit.is_some())
+    }
+
+    /// When the time limit is reached.
+    fn time_is_up_at(&self) -> Option<Instant> {
+        let (_, started) = self.started?;
+        started.checked_add(Duration::from_millis(self.order.launch.time_limit?.0))
+    }
+
+    /// Writes it down, then tells everybody. A journal that cannot be written must not end a job.
+    fn announce(&mut self, event: &Event) {
+        if let Err(error) = self.journal.append(event) {
+            log(&format!("failed to write the journal: {error}"));
+        }
+        self.phase = event.phase();
+        self.control.push(&self.phase);
+    }
+}
+
+/// For poll: rounded up, so that it is time when it returns; at most an hour.
+fn timeout(until: Option<Instant>) -> PollTimeout {
+    let Some(until) = until else { return PollTimeout::NONE };
+    let left = until.saturating_duration_since(Instant::now()).min(Duration::from_secs(3600));
+    let ms = u16::try_from(left.as_micros().div_ceil(1000)).unwrap_or(u16::MAX);
+    PollTimeout::from(ms)
+}
+
+/// A line in the supervisor's log.
+fn log(text: &str) {
+    eprintln!("{} {text}", clock::now());
+}

@@ -1,0 +1,185 @@
+//! How a supervisor comes to be: it claims the step, leaves kantd's family, writes its first
+//! journal line, and sets the stage: cgroup, script, files.
+//! Never does anything to a step that another supervisor has or had.
+
+use super::{Stage, Supervisor, Verdict, log};
+use crate::cgroup::{self, CgroupError};
+use crate::clock;
+use crate::step::control::Control;
+use crate::step::dir::StepDir;
+use crate::step::files::FilePlan;
+use crate::step::journal::{Event, Journal};
+use crate::step::order::StepOrder;
+use crate::step::prepare::Preparation;
+use crate::step::{boot, daemon, task};
+use common::wire::node::StepPhase;
+use nix::unistd::{Gid, Pid, Uid, chown, geteuid};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// A supervisor that did not come to be. Nothing was done to the step.
+#[derive(Debug, thiserror::Error)]
+pub enum BeginError {
+    /// The step has or had a supervisor.
+    #[error("failed to take on the step in {0}: a supervisor has it, or had it")]
+    Taken(String),
+    /// Something could not be read or written.
+    #[error("failed to {what} of the step in {dir}: {source}")]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// The step's directory.
+        dir: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The cgroup hierarchies could not be read.
+    #[error(transparent)]
+    Cgroup(#[from] CgroupError),
+}
+
+impl BeginError {
+    /// For kantd.
+    pub const fn exit_code(&self) -> u8 {
+        match self {
+            Self::Taken(_) => super::super::EXIT_TAKEN,
+            Self::Io { .. } | Self::Cgroup(_) => 1,
+        }
+    }
+}
+
+/// Claims a step and supervises it to its end, in a process of its own; the caller's ends as soon
+/// as that stands.
+///
+/// # Errors
+/// [`BeginError`] when there is nothing to supervise.
+pub fn begin(dir: &Path) -> Result<(), BeginError> {
+    let shown = dir.display().to_string();
+    let failed = |what| {
+        let dir = shown.clone();
+        move |source| BeginError::Io { what, dir, source }
+    };
+    let dir = StepDir::at(std::path::absolute(dir).map_err(failed("find the directory"))?);
+    let lock = dir.try_lock().map_err(failed("lock the directory"))?;
+    let lock = lock.ok_or_else(|| BeginError::Taken(shown.clone()))?;
+    let order = dir.read_order().map_err(failed("read the order"))?;
+    let (mut journal, events) =
+        Journal::open(&dir.journal()).map_err(failed("open the journal"))?;
+    if !events.is_empty() {
+        return Err(BeginError::Taken(shown));
+    }
+    let boot = boot::boot_id().map_err(failed("read the boot id"))?;
+
+    let standing = daemon::detach().map_err(|e| failed("detach the supervisor")(e.into()))?;
+    let children = daemon::settle().map_err(failed("settle the supervisor"))?;
+    let me = Pid::this();
+    let owner = order.launch.owner.uid;
+    let group = cgroup::open(&order.cgroup, &order.launch.id.to_string(), owner, Some(me))?;
+    let control = Control::listen(&dir).map_err(failed("make the control socket"))?;
+    let preparing = Event::Preparing { pid: me.as_raw(), boot, at: clock::now() };
+    journal.append(&preparing).map_err(failed("write the journal"))?;
+    daemon::speak_to_log(&dir).map_err(failed("open the log"))?;
+    standing.tell();
+    supervise(order, dir, journal, control, children, group);
+    drop::<File>(lock);
+    Ok(())
+}
+
+fn supervise(
+    order: StepOrder,
+    dir: StepDir,
+    journal: Journal,
+    control: Control,
+    children: nix::sys::signalfd::SignalFd,
+    group: Box<dyn cgroup::Cgroup>,
+) {
+    let supervisor = Supervisor {
+        plan: FilePlan::of(&order),
+        order,
+        dir,
+        journal,
+        control,
+        children,
+        group,
+        open_files: task::raise_open_files(),
+        phase: StepPhase::Preparing,
+        go: false,
+        stop: false,
+        tasks: Vec::new(),
+        failure: None,
+        started: None,
+    };
+    let stage = match supervisor.set_up() {
+        Ok(preparation) => Stage::Preparing(preparation),
+        Err(sentence) => Stage::clean(Verdict::launch_failed(sentence)),
+    };
+    supervisor.run(stage);
+}
+
+impl Supervisor {
+    /// What needs no user's eyes: permission, cgroup, script. Then a child goes on as the user.
+    fn set_up(&self) -> Result<Preparation, String> {
+        self.check_owner()?;
+        let limits = self.order.limits(pids_max());
+        self.group.create(&limits).map_err(|error| {
+            format!(
+                "failed to confine {} on node {}: {error}",
+                self.order.launch.id, self.order.node
+            )
+        })?;
+        if !self.plan.tasks.is_empty() {
+            self.write_script().map_err(|error| {
+                format!("failed to write {}: {error}", self.dir.script().display())
+            })?;
+        }
+        Preparation::begin(&self.order, &self.plan, &self.dir.script())
+    }
+
+    /// Never as root by accident; never as anybody else without the right to become them.
+    fn check_owner(&self) -> Result<(), String> {
+        let (uid, node) = (self.order.launch.owner.uid, &self.order.node);
+        if uid.0 == 0 && !self.order.allow_root {
+            return Err(format!(
+                "jobs of root are refused on node {node}: submit as another user, or set \
+                 allow_root_jobs = true in its kantd.toml"
+            ));
+        }
+        let me = geteuid();
+        if !me.is_root() && me.as_raw() != uid.0 {
+            return Err(format!(
+                "failed to run as user {} on node {node}: kantd there is not root but uid {me}, \
+                 and can run that user's jobs only",
+                self.order.user()
+            ));
+        }
+        Ok(())
+    }
+
+    /// A file the user may read and run, and nobody else.
+    fn write_script(&self) -> io::Result<()> {
+        let path = self.dir.script();
+        let mut options = OpenOptions::new();
+        let mut file = options.write(true).create(true).truncate(true).mode(0o500).open(&path)?;
+        file.write_all(self.order.launch.script.as_bytes())?;
+        let owner = &self.order.launch.owner;
+        if geteuid().is_root() {
+            let (uid, gid) = (Uid::from_raw(owner.uid.0), Gid::from_raw(owner.gid.0));
+            chown(&path, Some(uid), Some(gid))?;
+        }
+        Ok(())
+    }
+}
+
+/// Half of what the machine can hold: a job that forks without end leaves room to log in.
+fn pids_max() -> Option<u32> {
+    let number =
+        |file: &str| -> Option<u32> { std::fs::read_to_string(file).ok()?.trim().parse().ok() };
+    let limits = [number("/proc/sys/kernel/pid_max"), number("/proc/sys/kernel/threads-max")];
+    let most = limits.into_iter().flatten().min();
+    if most.is_none() {
+        log("failed to read /proc/sys/kernel/pid_max: the number of processes is not limited");
+    }
+    most.map(|most| (most / 2).max(1))
+}

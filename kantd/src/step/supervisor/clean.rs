@@ -1,0 +1,112 @@
+//! The end of a step: everything in its group is killed, the group removed, the end written down,
+//! in this order and as often as it takes. Never reports an end before all of that is true.
+
+use super::{Stage, Supervisor, Verdict, log};
+use crate::cgroup;
+use crate::clock;
+use crate::step::journal::Event;
+use common::job::{EndCause, StepEnd, Usage};
+use std::time::{Duration, Instant};
+
+/// How long one try may hold up the loop.
+const TRY: Duration = Duration::from_millis(500);
+
+/// Between tries: processes that hang in the kernel may do so for minutes.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
+
+/// Between the last sign of life of a task and its exit status.
+const REAP_PAUSE: Duration = Duration::from_millis(2);
+
+/// A cleaning on its way.
+pub struct Cleanup {
+    end: Verdict,
+    retry_at: Instant,
+    /// Read once all is dead, as long as the group is there: OOM kills and usage.
+    measured: Option<(u64, Usage)>,
+    /// What was last complained about.
+    complaint: String,
+}
+
+impl Cleanup {
+    /// When to try again.
+    pub const fn retry_at(&self) -> Instant {
+        self.retry_at
+    }
+}
+
+impl Stage {
+    /// The step ends like this.
+    pub(super) fn clean(end: Verdict) -> Self {
+        let complaint = String::new();
+        Self::Cleaning(Cleanup { end, retry_at: Instant::now(), measured: None, complaint })
+    }
+}
+
+impl Supervisor {
+    pub(super) fn cleaning(&mut self, mut cleanup: Cleanup) -> Stage {
+        if Instant::now() < cleanup.retry_at {
+            return Stage::Cleaning(cleanup);
+        }
+        match self.try_clean(&mut cleanup) {
+            Ok(true) => Stage::Over,
+            Ok(false) => {
+                cleanup.retry_at = Instant::now() + REAP_PAUSE;
+                Stage::Cleaning(cleanup)
+            }
+            Err(complaint) => {
+                if complaint != cleanup.complaint {
+                    log(&format!("{complaint}; trying again"));
+                }
+                cleanup.complaint = complaint;
+                cleanup.retry_at = Instant::now() + RETRY_PAUSE;
+                Stage::Cleaning(cleanup)
+            }
+        }
+    }
+
+    /// False: a task is dead and its exit status on the way.
+    fn try_clean(&mut self, cleanup: &mut Cleanup) -> Result<bool, String> {
+        cgroup::kill_all(self.group.as_ref(), TRY).map_err(|error| error.to_string())?;
+        self.reap();
+        if !self.all_exited() {
+            return Ok(false);
+        }
+        let group = self.group.as_ref();
+        let (oom_kills, usage) =
+            *cleanup.measured.get_or_insert_with(|| (group.oom_kills(), group.usage()));
+        cgroup::remove(group, TRY).map_err(|error| error.to_string())?;
+        let end = self.judge(cleanup.end.clone(), oom_kills, usage);
+        let event = Event::Ended(Box::new(end));
+        let written = self.journal.append(&event);
+        written.map_err(|error| format!("failed to write the journal: {error}"))?;
+        self.phase = event.phase();
+        self.control.push(&self.phase);
+        // The socket leads nowhere from here on; the journal has it all.
+        let _ = std::fs::remove_file(self.dir.control());
+        Ok(true)
+    }
+
+    fn judge(&self, end: Verdict, oom_kills: u64, usage: Usage) -> StepEnd {
+        let exit = match end.cause {
+            EndCause::LaunchFailed => None,
+            _ => self.failure.map(|(_, exit)| exit),
+        };
+        let Verdict { mut cause, mut message } = end;
+        if cause == EndCause::Exited && exit.is_some() && oom_kills > 0 {
+            cause = EndCause::OutOfMemory;
+            message = Some(format!(
+                "exceeded its memory limit of {} on node {}, and the kernel killed it: ask for \
+                 more with --mem",
+                self.order.share.memory, self.order.node
+            ));
+        }
+        StepEnd {
+            cause,
+            exit: exit.unwrap_or_default(),
+            started_at: self.started.map(|(at, _)| at),
+            ended_at: clock::now(),
+            usage,
+            message,
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! From ready to the last process: starting the tasks, watching them, and ending them by
+//! SIGTERM and patience. Never kills; that is `clean`'s.
+
+use super::{Stage, Supervisor, Task, Verdict, log};
+use crate::clock;
+use crate::step::journal::Event;
+use crate::step::order::TaskPlace;
+use crate::step::prepare::{Preparation, Prepared};
+use crate::step::task::{self, StartReport, StepFacts, TaskStart};
+use common::job::{EndCause, ExitStatus};
+use nix::sys::signal::Signal;
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+impl Supervisor {
+    pub(super) fn preparing(&mut self, mut preparation: Preparation) -> Stage {
+        if self.stop {
+            return Stage::clean(Verdict::new(EndCause::Stopped, None));
+        }
+        match preparation.receive() {
+            None => Stage::Preparing(preparation),
+            Some(Ok(prepared)) => {
+                self.announce(&Event::Ready);
+                Stage::Ready(prepared)
+            }
+            Some(Err(sentence)) => Stage::clean(Verdict::launch_failed(sentence)),
+        }
+    }
+
+    pub(super) fn ready(&mut self, prepared: Prepared) -> Stage {
+        if self.stop {
+            return Stage::clean(Verdict::new(EndCause::Stopped, None));
+        }
+        if !self.go {
+            return Stage::Ready(prepared);
+        }
+        match self.start(&prepared) {
+            Ok(()) => Stage::Starting,
+            Err(sentence) => self.launch_failed(sentence),
+        }
+    }
+
+    /// Whatever was made of it was never more than half a job.
+    fn launch_failed(&mut self, sentence: String) -> Stage {
+        self.started = None;
+        self.failure = None;
+        Stage::clean(Verdict::launch_failed(sentence))
+    }
+
+    /// Makes the processes of all tasks. They exec on their own.
+    fn start(&mut self, prepared: &Prepared) -> Result<(), String> {
+        let id = self.order.launch.id;
+        let failed = |error: &dyn std::fmt::Display| format!("failed to start {id}: {error}");
+        let gates = self.group.gates().map_err(|error| failed(&error))?;
+        let start = clock::now();
+        self.started = Some((start, Instant::now()));
+        let script = self.dir.script();
+        let (order, account, open_files) = (&self.order, &prepared.account, self.open_files);
+        let facts = StepFacts { order, account, script: &script, start, open_files };
+        for files in &self.plan.tasks {
+            let [stdin, stdout, stderr] =
+                files.streams.map(|position| prepared.files.get(position).map(AsFd::as_fd));
+            let (Some(stdin), Some(stdout), Some(stderr)) = (stdin, stdout, stderr) else {
+                return Err(failed(&"a file that was opened did not arrive"));
+            };
+            let ready = TaskStart::new(&facts, files.task).map_err(|error| failed(&error))?;
+            let started =
+                ready.spawn([stdin, stdout, stderr], &gates).map_err(|error| failed(&error))?;
+            let report = Some(File::from(started.report));
+            self.tasks.push(Task { place: files.task, pid: started.pid, report, exit: None });
+        }
+        Ok(())
+    }
+
+    pub(super) fn starting(&mut self) -> Stage {
+        for task in &mut self.tasks {
+            let Some(report) = &mut task.report else { continue };
+            match task::read_report(report) {
+                StartReport::Pending => {}
+                StartReport::Started => task.report = None,
+                StartReport::Failed(failure) => {
+                    let sentence = task::explain(failure, &self.order, &self.dir.script());
+                    return self.launch_failed(sentence);
+                }
+            }
+        }
+        if self.tasks.iter().any(|task| task.report.is_some()) {
+            return match self.why_end() {
+                Some(end) => Stage::clean(end),
+                None => Stage::Starting,
+            };
+        }
+        let since = self.started.map_or_else(clock::now, |(since, _)| since);
+        self.announce(&Event::Running { since });
+        Stage::Running
+    }
+
+    pub(super) fn running(&mut self) -> Stage {
+        if !self.tasks.is_empty() && self.all_exited() {
+            return Stage::clean(Verdict::new(EndCause::Exited, None));
+        }
+        let Some(end) = self.why_end() else { return Stage::Running };
+        // A stopped process would sleep through its SIGTERM.
+        for signal in [Signal::SIGTERM, Signal::SIGCONT] {
+            if let Err(error) = self.group.signal(signal) {
+                log(&format!("failed to send {signal}: {error}"));
+            }
+        }
+        let grace = Duration::from_millis(self.order.launch.kill_grace.0);
+        let kill_at = Instant::now().checked_add(grace).unwrap_or_else(Instant::now);
+        Stage::Ending { end, kill_at }
+    }
+
+    /// All of the group may use the grace, not only the tasks: a shell dies of SIGTERM at once
+    /// while the program it started writes a checkpoint.
+    pub(super) fn ending(&mut self, end: Verdict, kill_at: Instant) -> Stage {
+        let is_empty = self.group.pids().is_ok_and(|pids| pids.is_empty());
+        if (is_empty && self.all_exited()) || Instant::now() >= kill_at {
+            return Stage::clean(end);
+        }
+        Stage::Ending { end, kill_at }
+    }
+
+    /// Is there a reason to end what still runs?
+    fn why_end(&self) -> Option<Verdict> {
+        if self.stop {
+            return Some(Verdict::new(EndCause::Stopped, None));
+        }
+        if self.time_is_up_at().is_some_and(|at| Instant::now() >= at) {
+            let limit = self.order.launch.time_limit.unwrap_or_default();
+            let message = format!("reached its time limit of {limit}: ask for more with --time");
+            return Some(Verdict::new(EndCause::TimedOut, message));
+        }
+        // Ranks wait for each other: without one, the others would wait until the time limit.
+        let (place, exit) = self.failure.filter(|_| self.tasks.len() > 1)?;
+        Some(Verdict::new(EndCause::Exited, self.failed_task(place, exit)))
+    }
+
+    fn failed_task(&self, place: TaskPlace, exit: ExitStatus) -> String {
+        let (rank, node) = (place.rank, &self.order.node);
+        format!("task {rank} on node {node} ended with {exit}; the other tasks there were ended")
+    }
+}

@@ -1,0 +1,198 @@
+//! Starting one process of a job. Everything that needs memory happens before the fork; between
+//! fork and exec only calls that are safe there (man 7 signal-safety).
+//! Never waits for the process; the supervisor does.
+
+mod child;
+mod rlimit;
+
+use super::account::Account;
+use super::environment;
+use super::order::{StepOrder, TaskPlace};
+use common::job::ExitStatus;
+use common::time::Time;
+use nix::fcntl::OFlag;
+use nix::unistd::{ForkResult, Pid, fork, pipe2};
+use std::ffi::{CString, NulError};
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+pub use rlimit::{SoftLimit, raise_open_files};
+
+/// What a new process needs, ready to use between fork and exec.
+pub struct TaskStart {
+    /// The script, which is also argv[0].
+    program: CString,
+    arguments: Vec<CString>,
+    environment: Vec<CString>,
+    work_dir: CString,
+    /// Standard input, output, error.
+    streams: [RawFd; 3],
+    /// Files to write `0` to.
+    gates: Vec<RawFd>,
+    /// Whom to become; `None` if we are them already.
+    account: Option<Account>,
+    groups: Vec<libc::gid_t>,
+    umask: libc::mode_t,
+    soft_limits: Vec<rlimit::SoftLimit>,
+}
+
+/// A text of the order that no program can be handed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("failed to start the job: {what} holds a NUL byte: {source}")]
+pub struct NulInText {
+    /// Which text.
+    what: &'static str,
+    /// Where.
+    source: NulError,
+}
+
+/// What all tasks of a step on this node have in common.
+pub struct StepFacts<'a> {
+    /// The order.
+    pub order: &'a StepOrder,
+    /// Whom they run as.
+    pub account: &'a Account,
+    /// The script.
+    pub script: &'a Path,
+    /// When the first of them starts.
+    pub start: Time,
+    /// The limit of open files where none was submitted.
+    pub open_files: SoftLimit,
+}
+
+impl TaskStart {
+    /// For one task.
+    ///
+    /// # Errors
+    /// [`NulInText`] for texts that end early.
+    pub fn new(facts: &StepFacts<'_>, task: TaskPlace) -> Result<Self, NulInText> {
+        let text = |what: &'static str, text: &str| {
+            CString::new(text).map_err(|source| NulInText { what, source })
+        };
+        let StepFacts { order, account, .. } = *facts;
+        let program = CString::new(facts.script.as_os_str().as_bytes())
+            .map_err(|source| NulInText { what: "the script's path", source })?;
+        let mut arguments = vec![program.clone()];
+        for argument in &order.launch.args {
+            arguments.push(text("an argument", argument)?);
+        }
+        let variables = environment::build(order, account, task, facts.start);
+        let variables = variables.iter().map(|(name, value)| format!("{name}={value}"));
+        Ok(Self {
+            program,
+            arguments,
+            environment: variables
+                .map(|v| text("the environment", &v))
+                .collect::<Result<_, _>>()?,
+            work_dir: text("the working directory", &order.launch.work_dir)?,
+            streams: [-1; 3],
+            gates: Vec::new(),
+            account: account.is_other().then(|| account.clone()),
+            groups: account.groups.iter().map(|gid| gid.0).collect(),
+            umask: order.launch.umask & 0o777,
+            soft_limits: rlimit::soft_limits(&order.launch.rlimits, facts.open_files),
+        })
+    }
+
+    /// Starts it, with these files as its three streams, inside a cgroup with these gates.
+    ///
+    /// # Errors
+    /// When no process can be made.
+    pub fn spawn(
+        mut self,
+        streams: [BorrowedFd<'_>; 3],
+        gates: &[OwnedFd],
+    ) -> nix::Result<StartedTask> {
+        self.streams = streams.map(|stream| stream.as_raw_fd());
+        self.gates = gates.iter().map(AsRawFd::as_raw_fd).collect();
+        let pointers = child::Pointers::of(&self);
+        let (report, theirs) = pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK)?;
+        // SAFETY: the supervisor has one thread, and the child only makes async-signal-safe calls
+        // until it execs or exits.
+        match unsafe { fork() }? {
+            ForkResult::Parent { child } => Ok(StartedTask { pid: child, report }),
+            ForkResult::Child => child::run(&self, &pointers, theirs.as_raw_fd()),
+        }
+    }
+}
+
+/// A process between fork and exec.
+#[derive(Debug)]
+pub struct StartedTask {
+    /// The process.
+    pub pid: Pid,
+    /// Closed by a successful exec; else it says what failed.
+    pub report: OwnedFd,
+}
+
+/// What failed between fork and exec.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StartFailure {
+    /// What was tried.
+    pub step: child::Step,
+    /// The kernel's answer.
+    pub error: nix::Error,
+}
+
+/// What a report has said so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StartReport {
+    /// Nothing yet.
+    Pending,
+    /// The program runs.
+    Started,
+    /// It never will.
+    Failed(StartFailure),
+}
+
+/// Looks at a report, without waiting.
+pub fn read_report(report: &mut File) -> StartReport {
+    let mut bytes = [0; child::REPORT_BYTES];
+    match report.read(&mut bytes) {
+        Ok(0) => StartReport::Started,
+        Ok(_) => StartReport::Failed(child::decode(bytes)),
+        Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => StartReport::Pending,
+        Err(e) if e.kind() == std::io::ErrorKind::Interrupted => StartReport::Pending,
+        Err(_) => StartReport::Started,
+    }
+}
+
+/// A sentence on why a task did not start.
+pub fn explain(failure: StartFailure, order: &StepOrder, script: &Path) -> String {
+    let (what, error) = (failure.step.words(), failure.error);
+    let (id, node) = (order.launch.id, &order.node);
+    let hint = match (failure.step, error) {
+        (child::Step::Exec, nix::Error::ENOENT) => {
+            let line = order.launch.script.lines().next().unwrap_or_default();
+            format!("its interpreter is not on this node (first line: `{line}`)")
+        }
+        (child::Step::Exec, nix::Error::EACCES) => {
+            format!("the script ({}) or its interpreter may not be run", script.display())
+        }
+        (child::Step::Exec, nix::Error::E2BIG) => {
+            "its environment and arguments are too large: pass less with --export".to_owned()
+        }
+        (child::Step::WorkDir, _) => {
+            format!("directory {}, user {}", order.launch.work_dir, order.user())
+        }
+        _ => format!("user {}", order.user()),
+    };
+    format!("failed to start {id} on node {node}: failed to {what}: {error}; {hint}")
+}
+
+/// The exit of a process, from what waitpid said.
+pub fn exit_status(status: nix::sys::wait::WaitStatus) -> Option<ExitStatus> {
+    use nix::sys::wait::WaitStatus::{Exited, Signaled};
+    match status {
+        Exited(_, code) => {
+            Some(ExitStatus { code: u8::try_from(code & 255).unwrap_or(255), signal: None })
+        }
+        Signaled(_, signal, _) => {
+            Some(ExitStatus { code: 0, signal: u8::try_from(signal as i32).ok() })
+        }
+        _ => None,
+    }
+}
