@@ -1,4 +1,5 @@
 //! What each command does, told as short stories.
+#![allow(clippy::unwrap_used)]
 
 mod cancel_and_requeue;
 mod house;
