@@ -7,6 +7,7 @@
 pub mod cgroup;
 pub mod clock;
 pub mod config;
+pub mod daemon;
 pub mod gpu;
 pub mod inventory;
 pub mod local;
@@ -17,4 +18,5 @@ pub mod parts;
 pub mod runner;
 pub mod session;
 pub mod spool;
+pub mod step;
 pub mod survey;
