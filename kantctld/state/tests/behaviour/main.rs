@@ -1,5 +1,5 @@
 //! What each command does, told as short stories.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used)] // a test fails by panicking
 
 mod cancel_and_requeue;
 mod house;

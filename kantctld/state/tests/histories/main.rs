@@ -1,7 +1,7 @@
 //! Random histories: users, rounds (the engine's and nonsense), nodes that report in any order,
 //! twice, late or lies, losses, replaced machines, and controllers that crash between commands.
 //! After every command the judges look; after every history it is replayed.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used)] // a test fails by panicking
 
 mod world;
 

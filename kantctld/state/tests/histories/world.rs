@@ -148,7 +148,7 @@ fn ask(shape: u8) -> Ask {
         8 => ask.hold = true,
         _ => request.cpus_per_task = Cpus(1000),
     }
-    ask.requeue = shape % 3 != 0;
+    ask.requeue = !shape.is_multiple_of(3);
     if shape > 200 {
         ask.queue = QueueName::new("more").ok();
     }
@@ -170,7 +170,7 @@ fn step_phase(which: u8) -> StepPhase {
     StepPhase::Ended(Box::new(StepEnd {
         cause,
         exit: ExitStatus { code, signal: None },
-        started_at: (which % 2 == 0).then_some(Time(u64::from(which))),
+        started_at: which.is_multiple_of(2).then_some(Time(u64::from(which))),
         ended_at: Time(9),
         usage: Usage { cpu: Span(u64::from(which)), memory_peak: Bytes(3) },
         message: None,
@@ -309,7 +309,7 @@ impl World {
         let keys: Vec<JobKey> = self.state.live().collect();
         let Some(key) = pick(&keys, job) else { return Ok(()) };
         let last = self.state.element(key).map_or(0, |(_, element)| element.attempt.0);
-        let attempt = Attempt(if more % 5 == 0 { u32::from(more) } else { last + 1 });
+        let attempt = Attempt(if more.is_multiple_of(5) { u32::from(more) } else { last + 1 });
         let share = |which: u8| Share {
             node: node(which),
             tasks: Tasks(1),
