@@ -164,10 +164,22 @@ pub(crate) fn waiting(job: u32, request: Request, minutes: u64) -> WaitingJob {
 
 /// Lets a running job hold this share of the snapshot's node until a time.
 pub(crate) fn run(snapshot: &mut Snapshot, job: u32, share: Share, ends_by: Option<Time>) {
-    let node = snapshot.nodes.iter_mut().find(|node| node.name == share.node).unwrap();
-    node.free_cpus = node.free_cpus.difference(&share.cpus);
-    node.free_memory -= share.memory;
-    node.free_gpus.retain(|gpu| !share.gpus.contains(gpu));
-    let allocation = Arc::new(Allocation::new(vec![share]).unwrap());
+    run_on_all(snapshot, job, Allocation::new(vec![share]).unwrap(), ends_by);
+}
+
+/// Lets a running job hold this allocation until a time.
+pub(crate) fn run_on_all(
+    snapshot: &mut Snapshot,
+    job: u32,
+    allocation: Allocation,
+    ends_by: Option<Time>,
+) {
+    for share in allocation.shares() {
+        let node = snapshot.nodes.iter_mut().find(|node| node.name == share.node).unwrap();
+        node.free_cpus = node.free_cpus.difference(&share.cpus);
+        node.free_memory -= share.memory;
+        node.free_gpus.retain(|gpu| !share.gpus.contains(gpu));
+    }
+    let allocation = Arc::new(allocation);
     snapshot.running.push(RunningJob { key: key(job), allocation, ends_by });
 }

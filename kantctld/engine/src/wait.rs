@@ -133,6 +133,3 @@ impl Sight<'_> {
 fn count(nodes: usize) -> Nodes {
     Nodes(u32::try_from(nodes).unwrap_or(u32::MAX))
 }
-
-#[cfg(test)]
-mod tests;

@@ -33,7 +33,10 @@ pub(crate) fn choose(
 
     let gpus = inventory.gpus.iter().filter(|gpu| gpus.contains(&gpu.index));
     let near: Vec<CpuSet> = gpus.map(|gpu| cpus_near(inventory, gpu)).collect();
-    while near.iter().fold(false, |any, cpus| pick.one_of(cpus) || any) {}
+    let mut found = true;
+    while found {
+        found = near.iter().filter(|cpus| pick.one_of(cpus)).count() > 0;
+    }
 
     let mut numa: Vec<&CpuSet> = inventory.numa.iter().map(|numa| &numa.cpus).collect();
     while !pick.is_done() && !numa.is_empty() {
