@@ -46,3 +46,16 @@ pub fn with_causes(error: &dyn Error) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_shown_with_all_its_causes() {
+        let source = EnvFilter::try_new("kantd=loudly").unwrap_err();
+        let shown = with_causes(&LogError { filter: "kantd=loudly".to_owned(), source });
+        assert!(shown.starts_with("failed to use log filter `kantd=loudly`"), "{shown}");
+        assert!(shown.contains("kantd=debug: "), "the cause follows: {shown}");
+    }
+}

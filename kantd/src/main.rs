@@ -1,1 +1,95 @@
-fn main() {}
+//! kantd, the node daemon of kant. Reads the command line and hands over; decides nothing.
+
+use anyhow::Context;
+use clap::{Parser, Subcommand};
+use kantd::config::{self, DEFAULT_FILE, Settings};
+use kantd::{daemon, inventory, logging, step, survey};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// The node daemon of kant: offers this machine to jobs, and runs them.
+#[derive(Debug, Parser)]
+#[command(name = "kantd", version)]
+struct Args {
+    /// The configuration; without it /etc/kant/kantd.toml, or the defaults if that is missing.
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Show what this machine would offer, and exit.
+    Inventory {
+        /// As JSON, as the controller gets it.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check a configuration, and exit.
+    CheckConfig {
+        /// The file.
+        file: PathBuf,
+    },
+    /// Supervise one step. kantd starts this by itself.
+    #[command(hide = true)]
+    Step {
+        /// The step's directory in the spool.
+        #[arg(long)]
+        dir: PathBuf,
+    },
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let result = match args.command {
+        // First of all: a supervisor must stay a single thread.
+        Some(Command::Step { dir }) => return step::run_supervisor(&dir),
+        Some(Command::Inventory { json }) => show_inventory(args.config.as_deref(), json),
+        Some(Command::CheckConfig { file }) => check_config(&file),
+        None => serve(args.config.as_deref()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("kantd: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn serve(file: Option<&Path>) -> anyhow::Result<()> {
+    let (settings, file_found) = config::load(file)?;
+    logging::init(&settings.log)?;
+    if !file_found {
+        tracing::info!("{DEFAULT_FILE} does not exist: the defaults are in force");
+    }
+    let runtime = tokio::runtime::Runtime::new().context("failed to start the runtime")?;
+    let result = runtime.block_on(daemon::run(settings));
+    // A thread that hangs in a dead file system must not keep kantd from stopping.
+    runtime.shutdown_background();
+    Ok(result?)
+}
+
+fn show_inventory(file: Option<&Path>, json: bool) -> anyhow::Result<()> {
+    let (settings, _): (Settings, bool) = config::load(file)?;
+    let found = survey::survey(&settings)?.inventory;
+    print(&match json {
+        true => serde_json::to_string_pretty(&found)? + "\n",
+        false => inventory::show(&found),
+    })
+}
+
+fn check_config(file: &Path) -> anyhow::Result<()> {
+    let (settings, _) = config::load(Some(file))?;
+    print(&format!("{} is fine; this node is {}\n", file.display(), settings.name))
+}
+
+/// To stdout; a reader who has seen enough is no error.
+fn print(text: &str) -> anyhow::Result<()> {
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}

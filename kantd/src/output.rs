@@ -13,7 +13,7 @@ use node::Observed;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Semaphore, watch};
@@ -155,10 +155,10 @@ impl OutputReader {
     /// pool: the pool's would go on with whatever identity it was left with.
     async fn on_thread<T: Send + 'static>(
         &self,
-        path: &PathBuf,
+        path: &Path,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, OutputError> {
-        let hung = || OutputError::Hung(path.clone());
+        let hung = || OutputError::Hung(path.to_owned());
         let permit = Arc::clone(&self.threads).acquire_owned();
         let permit = timeout(DISK_LIMIT, permit).await.map_err(|_| hung())?;
         let (answer, answered) = tokio::sync::oneshot::channel();
@@ -168,7 +168,7 @@ impl OutputReader {
                 let _ = answer.send(work());
                 drop(permit);
             })
-            .map_err(|source| OutputError::Read { path: path.clone(), source })?;
+            .map_err(|source| OutputError::Read { path: path.to_owned(), source })?;
         let answered = timeout(DISK_LIMIT, answered).await.map_err(|_| hung())?;
         answered.map_err(|_| hung())
     }

@@ -148,6 +148,8 @@ impl Session {
         let mut channel = connect_channel(endpoint, NODE_PATH, self.pace.keepalive)
             .await
             .map_err(SessionError::Unreached)?;
+        // It answers: users may ask it, even if it will not have this node.
+        self.answering.send_replace(position);
         let told = self.board.borrow_and_update().clone();
         let hello = FromNode::Hello(Box::new(self.hello(&told)));
         channel.send(&hello).await.map_err(|error| SessionError::Over(Some(error)))?;
@@ -159,7 +161,6 @@ impl Session {
             Ok(Some(Ok(ToNode::Refused { reason }))) => Err(SessionError::Refused(reason)),
             Ok(Some(Ok(ToNode::Welcome { protocol, cluster }))) => {
                 tracing::info!(cluster, protocol, "welcomed by {endpoint}");
-                self.answering.send_replace(position);
                 Ok((channel, told))
             }
             Ok(Some(Ok(_))) => Err(SessionError::NotAWelcome),

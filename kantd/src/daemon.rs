@@ -1,0 +1,196 @@
+//! kantd from start to stop: what is opened in which order, and what runs beside what. Wiring only.
+//!
+//! Stopping kantd stops no job: their supervisors are processes of their own, and the next kantd
+//! adopts them.
+
+use crate::config::Settings;
+use crate::notify;
+use crate::parts::Parts;
+use crate::runner::Executor;
+use crate::session::{About, Pace};
+use crate::spool::{Spool, SpoolError};
+use crate::step::{Steps, StepsError, StepsSettings};
+use crate::survey::{Survey, SurveyError, survey};
+use common::gpu::Gpu;
+use common::id::AttemptId;
+use common::node::Inventory;
+use common::wire::node::LaunchOrder;
+use net::{ClusterKey, Endpoint, Identity, IdentityError, KeyError, ListenError, LocalListener};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::task::spawn_blocking;
+
+/// Why kantd cannot run.
+#[derive(Debug, thiserror::Error)]
+pub enum DaemonError {
+    /// The spool cannot be had.
+    #[error(transparent)]
+    Spool(#[from] SpoolError),
+    /// The cluster key is missing or unfit.
+    #[error(
+        "failed to prove this node to the controllers: copy the file {path} of a controller to the \
+         same place here (mode 0600), or name another with `cluster_key`"
+    )]
+    Key {
+        /// Where it was looked for.
+        path: String,
+        /// What was wrong.
+        #[source]
+        source: KeyError,
+    },
+    /// The key makes no certificate.
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
+    /// The machine is not what the operator believes.
+    #[error(transparent)]
+    Survey(#[from] SurveyError),
+    /// The steps in the spool cannot be adopted.
+    #[error(transparent)]
+    Steps(#[from] StepsError),
+    /// The local socket cannot be had.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    /// The system does not let us.
+    #[error("failed to {verb}")]
+    Io {
+        /// What was tried.
+        verb: &'static str,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// A part of kantd ended by itself. systemd starts it again, and jobs go on meanwhile.
+    #[error("failed to go on: a part of kantd ended, which is a bug; jobs here go on")]
+    PartEnded,
+}
+
+/// Runs kantd until it is told to stop.
+///
+/// # Errors
+/// [`DaemonError`], in a sentence that says what to do.
+pub async fn run(settings: Settings) -> Result<(), DaemonError> {
+    let mut stop = StopSignals::listen()?;
+    let spool = Spool::open(&settings.spool)?;
+    let (key, identity) = prove(&settings)?;
+    let look = settings.clone();
+    let Survey { inventory, cgroup } =
+        spawn_blocking(move || survey(&look)).await.map_err(|_| DaemonError::PartEnded)??;
+    let (steps, changes) = Steps::open(StepsSettings {
+        spool: settings.spool.clone(),
+        node: settings.name.clone(),
+        cgroup,
+        allow_root: settings.allow_root_jobs,
+        program: StepsSettings::own_program(),
+    })
+    .await?;
+    let listener = settings.socket.as_deref().map(listen).transpose()?;
+    announce(&settings, &key, &inventory, &steps);
+
+    let endpoint = |addr: &String| Endpoint::Tls { addr: addr.clone(), identity: identity.clone() };
+    let parts = Parts {
+        controllers: settings.controllers.iter().map(endpoint).collect(),
+        about: About {
+            name: settings.name,
+            address: settings.address,
+            identity: spool.identity().to_owned(),
+            inventory: Arc::new(inventory),
+        },
+        allow_root: settings.allow_root_jobs,
+        pace: Pace::default(),
+    };
+    let held = steps.status();
+    let gpus = parts.about.inventory.gpus.clone();
+    let mut running = parts.start(StepExecutor { steps, gpus }, held, changes, listener);
+    notify::ready();
+    tokio::select! {
+        () = stop.wait() => {}
+        _ = running.join_next() => return Err(DaemonError::PartEnded),
+    }
+    tracing::info!("stopping kantd; jobs here go on");
+    notify::stopping();
+    // Closes the session and removes the socket, instead of just dropping dead.
+    running.shutdown().await;
+    Ok(())
+}
+
+/// Carries the runner's actions out on real steps.
+struct StepExecutor {
+    steps: Steps,
+    gpus: Vec<Gpu>,
+}
+
+impl Executor for StepExecutor {
+    fn launch(&self, order: LaunchOrder) {
+        self.steps.launch(order, &self.gpus);
+    }
+    fn go(&self, id: AttemptId) {
+        self.steps.go(id);
+    }
+    fn stop(&self, id: AttemptId) {
+        self.steps.stop(id);
+    }
+    fn forget(&self, id: AttemptId) {
+        self.steps.forget(id);
+    }
+}
+
+/// SIGTERM and SIGINT.
+struct StopSignals {
+    term: Signal,
+    int: Signal,
+}
+
+impl StopSignals {
+    fn listen() -> Result<Self, DaemonError> {
+        let listen = |kind| {
+            signal(kind).map_err(|source| DaemonError::Io { verb: "listen for signals", source })
+        };
+        Ok(Self { term: listen(SignalKind::terminate())?, int: listen(SignalKind::interrupt())? })
+    }
+
+    async fn wait(&mut self) {
+        tokio::select! {
+            _ = self.term.recv() => {}
+            _ = self.int.recv() => {}
+        }
+    }
+}
+
+fn prove(settings: &Settings) -> Result<(ClusterKey, Identity), DaemonError> {
+    let path = &settings.cluster_key;
+    let key = ClusterKey::load(path)
+        .map_err(|source| DaemonError::Key { path: path.display().to_string(), source })?;
+    let identity = Identity::new(&key, net::Role::Node(settings.name.to_string()))?;
+    Ok((key, identity))
+}
+
+fn listen(path: &Path) -> Result<LocalListener, DaemonError> {
+    if let Some(directory) = path.parent() {
+        std::fs::create_dir_all(directory)
+            .map_err(|source| DaemonError::Io { verb: "make the socket's directory", source })?;
+    }
+    Ok(LocalListener::bind(path)?)
+}
+
+/// Says once what this node is and offers, and what it cannot do.
+fn announce(settings: &Settings, key: &ClusterKey, inventory: &Inventory, steps: &Steps) {
+    tracing::info!(
+        node = %settings.name,
+        version = env!("CARGO_PKG_VERSION"),
+        controllers = settings.controllers.join(" "),
+        cluster_key = key.fingerprint(),
+        "kantd starts"
+    );
+    tracing::info!(
+        cpus = %inventory.cpus,
+        memory = %inventory.memory,
+        gpus = inventory.gpus.len(),
+        steps_adopted = steps.status().len(),
+        "offering"
+    );
+    for sentence in &inventory.limits_missing {
+        tracing::warn!("not in force here: {sentence}");
+    }
+}

@@ -1,0 +1,307 @@
+//! kantd as it is run: the real program with real steps, against a stand-in controller.
+
+#![allow(clippy::unwrap_used)] // a test fails by panicking
+
+mod controller;
+
+use common::id::AttemptId;
+use common::job::{EndCause, ExitStatus};
+use common::time::Span;
+use common::wire::node::{
+    DesiredStep, FromNode, OutputChunk, ReadOutput, StepPhase, StepStatus, ToNode, Want,
+};
+use controller::{Controller, NodeChannel, PATIENCE, id, order, say_all, soon, until};
+use net::ClusterKey;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixDatagram;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus as ChildStatus, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// A node `g-1`: a directory with all that its kantd needs.
+struct Node {
+    dir: TempDir,
+}
+
+impl Node {
+    /// With a key of its own, for the controller at `addr`.
+    fn new(key: &ClusterKey, addr: &str) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        fs::set_permissions(dir.path(), Permissions::from_mode(0o711)).unwrap();
+        let node = Self { dir };
+        key.save(&node.path("cluster.key")).unwrap();
+        let config = format!(
+            "name = \"g-1\"\ncontrollers = [\"{addr}\"]\ncgroup = \"off\"\n\
+             allow_root_jobs = true\nmemory_kept_back = \"1M\"\ncluster_key = \"{}\"\n\
+             spool_dir = \"{}\"\nsocket = \"{}\"\n",
+            node.path("cluster.key").display(),
+            node.path("spool").display(),
+            node.path("run/kantd.sock").display(),
+        );
+        fs::write(node.path("kantd.toml"), config).unwrap();
+        node
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn start(&self) -> Kantd {
+        self.start_with(&[])
+    }
+
+    fn start_with(&self, environment: &[(&str, String)]) -> Kantd {
+        let log = File::options().create(true).append(true).open(self.path("log")).unwrap();
+        let child = Command::new(env!("CARGO_BIN_EXE_kantd"))
+            .arg("--config")
+            .arg(self.path("kantd.toml"))
+            .env_remove("RUST_LOG")
+            .env_remove("NOTIFY_SOCKET")
+            .envs(environment.iter().map(|(name, value)| (*name, value.as_str())))
+            .stdin(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        Kantd(child)
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.path("log")).unwrap()
+    }
+
+    /// The steps whose directories are in the spool.
+    fn spooled(&self) -> usize {
+        let entries = fs::read_dir(self.path("spool/steps")).unwrap();
+        entries
+            .filter(|e| !e.as_ref().unwrap().file_name().to_string_lossy().starts_with('.'))
+            .count()
+    }
+}
+
+/// A running kantd; killed when dropped, its steps not.
+struct Kantd(Child);
+
+impl Kantd {
+    fn signal(&self, signal: Signal) {
+        kill(Pid::from_raw(i32::try_from(self.0.id()).unwrap()), signal).unwrap();
+    }
+
+    fn wait(&mut self) -> ChildStatus {
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = self.0.try_wait().unwrap() {
+                return status;
+            }
+            assert!(begun.elapsed() < PATIENCE, "kantd does not end");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Kantd {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Waits for a condition that nobody announces.
+async fn eventually(what: &str, is_it: impl Fn() -> bool) {
+    let wait = async {
+        while !is_it() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, wait).await.unwrap_or_else(|_| panic!("never: {what}"));
+}
+
+fn wanted(id: AttemptId, script: &str, work_dir: &Path) -> DesiredStep {
+    let order = order(id, "g-1", script, work_dir.to_str().unwrap());
+    DesiredStep { id, want: Want::Run, order: Some(order) }
+}
+
+fn still(id: AttemptId) -> DesiredStep {
+    DesiredStep { id, want: Want::Run, order: None }
+}
+
+/// Waits for text in the job's output from `offset` on.
+async fn read_output(
+    channel: &mut NodeChannel,
+    id: AttemptId,
+    path: &Path,
+    offset: u64,
+) -> OutputChunk {
+    let question = ReadOutput {
+        question: 1,
+        id,
+        owner: order(id, "g-1", "", "/").owner,
+        path: path.display().to_string(),
+        offset,
+        bytes_max: 1000,
+        wait: Span::from_seconds(20),
+    };
+    channel.send(&ToNode::ReadOutput(question)).await.unwrap();
+    loop {
+        match soon(channel.recv()).await {
+            Some(Ok(FromNode::Output(chunk))) => return chunk,
+            Some(Ok(FromNode::Report(_))) => {}
+            other => panic!("expected output, got {other:?}"),
+        }
+    }
+}
+
+fn is_running(phase: &StepPhase) -> bool {
+    matches!(phase, StepPhase::Running { .. })
+}
+
+fn is_over(phase: &StepPhase) -> bool {
+    matches!(phase, StepPhase::Ended(_))
+}
+
+/// Says that it runs, and goes on until there is a file `go`.
+const PATIENT_SCRIPT: &str =
+    "#!/bin/sh\necho started\nwhile [ ! -e go ]; do sleep 0.05; done\necho done\nexit 3\n";
+
+#[tokio::test]
+async fn a_job_outlives_kantd_and_the_next_kantd_tells_its_end() {
+    let key = ClusterKey::generate().unwrap();
+    let mut controller = Controller::start(&key).await;
+    let node = Node::new(&key, &controller.addr.to_string());
+    let a = id(1, 1);
+
+    let mut kantd = node.start();
+    let (mut channel, hello) = controller.welcome().await;
+    assert_eq!(hello.steps, []);
+    let identity = hello.identity;
+    say_all(&channel, vec![wanted(a, PATIENT_SCRIPT, node.dir.path())]).await;
+    let running = until(&mut channel, a, is_running).await;
+    let out = node.path("out");
+    let chunk = read_output(&mut channel, a, &out, 0).await;
+    assert_eq!((chunk.bytes, chunk.error), (b"started\n".to_vec(), None));
+
+    // Once killed, once stopped in good order: the job does not notice.
+    for signal in [Signal::SIGKILL, Signal::SIGTERM] {
+        kantd.signal(signal);
+        let status = kantd.wait();
+        assert_eq!(status.success(), signal == Signal::SIGTERM, "{status}: {}", node.log());
+        drop(channel);
+        kantd = node.start();
+        let (next, hello) = controller.welcome().await;
+        assert_eq!(hello.steps, [StepStatus { id: a, phase: running.clone() }]);
+        assert_eq!(hello.identity, identity, "the same installation");
+        channel = next;
+    }
+
+    say_all(&channel, vec![still(a)]).await;
+    fs::write(node.path("go"), "").unwrap();
+    let StepPhase::Ended(end) = until(&mut channel, a, is_over).await else { unreachable!() };
+    assert_eq!(end.cause, EndCause::Exited);
+    assert_eq!(end.exit, ExitStatus { code: 3, signal: None });
+    let chunk = read_output(&mut channel, a, &out, 8).await;
+    assert_eq!((chunk.bytes, chunk.error), (b"done\n".to_vec(), None));
+
+    assert_eq!(node.spooled(), 1, "kept until the controller knows");
+    say_all(&channel, vec![]).await;
+    eventually("the step is forgotten", || node.spooled() == 0).await;
+}
+
+#[tokio::test]
+async fn a_job_nobody_wants_any_more_is_stopped_and_forgotten() {
+    let key = ClusterKey::generate().unwrap();
+    let mut controller = Controller::start(&key).await;
+    let node = Node::new(&key, &controller.addr.to_string());
+    let _kantd = node.start();
+    let (mut channel, _) = controller.welcome().await;
+    let (a, b) = (id(1, 1), id(2, 1));
+    say_all(
+        &channel,
+        vec![
+            wanted(a, "#!/bin/sh\nexec sleep 1000\n", node.dir.path()),
+            wanted(b, "#!/bin/sh\nexec sleep 1000\n", node.dir.path()),
+        ],
+    )
+    .await;
+    until(&mut channel, b, is_running).await;
+    // One is cancelled, the other was given up while nobody looked.
+    say_all(&channel, vec![DesiredStep { id: a, want: Want::Stop, order: None }]).await;
+    let StepPhase::Ended(end) = until(&mut channel, a, is_over).await else { unreachable!() };
+    assert_eq!(end.cause, EndCause::Stopped);
+    say_all(&channel, vec![]).await;
+    eventually("both are forgotten", || node.spooled() == 0).await;
+}
+
+#[tokio::test]
+async fn systemd_hears_that_kantd_is_ready_alive_and_stopping_though_no_controller_is_there() {
+    let key = ClusterKey::generate().unwrap();
+    // Nobody listens there: the port is ours until the listener goes, and then nobody's.
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let node = Node::new(&key, &nobody.to_string());
+    let path = node.path("notify");
+    let systemd = UnixDatagram::bind(&path).unwrap();
+    systemd.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut kantd = node.start_with(&[
+        ("NOTIFY_SOCKET", path.display().to_string()),
+        ("WATCHDOG_USEC", "300000".to_owned()),
+    ]);
+    let mut hears = |expected: &str| {
+        let mut buffer = [0; 256];
+        let begun = Instant::now();
+        while begun.elapsed() < PATIENCE {
+            let length = systemd.recv(&mut buffer).expect(expected);
+            if std::str::from_utf8(&buffer[..length]).unwrap().contains(expected) {
+                return;
+            }
+        }
+        panic!("never heard {expected}");
+    };
+    hears("READY=1");
+    assert!(node.path("run/kantd.sock").exists(), "ready means that users can ask");
+    hears("WATCHDOG=1");
+    hears("WATCHDOG=1");
+    kantd.signal(Signal::SIGTERM);
+    hears("STOPPING=1");
+    assert!(kantd.wait().success());
+    assert!(!node.path("run/kantd.sock").exists());
+
+    let log = node.log();
+    for said in ["g-1", &nobody.to_string(), &key.fingerprint(), "memory", "jobs here go on"] {
+        assert!(log.contains(said), "{said}: {log}");
+    }
+}
+
+#[tokio::test]
+async fn what_keeps_kantd_from_starting_is_said_with_what_to_do() {
+    let key = ClusterKey::generate().unwrap();
+    let node = Node::new(&key, "127.0.0.1:1");
+    fs::rename(node.path("cluster.key"), node.path("away")).unwrap();
+    assert!(!node.start().wait().success());
+    let log = node.log();
+    assert!(log.contains("cluster.key") && log.contains("copy the file"), "{log}");
+
+    fs::rename(node.path("away"), node.path("cluster.key")).unwrap();
+    let _first = node.start();
+    eventually("the first kantd runs", || node.path("run/kantd.sock").exists()).await;
+    assert!(!node.start().wait().success());
+    let log = node.log();
+    assert!(log.contains("another kantd uses it"), "{log}");
+}
+
+#[test]
+fn a_machine_shows_its_inventory_for_people_and_for_programs() {
+    let node = Node::new(&ClusterKey::generate().unwrap(), "127.0.0.1:1");
+    let show = |more: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kantd"));
+        command.arg("inventory").args(more).arg("--config").arg(node.path("kantd.toml"));
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let json: common::node::Inventory = serde_json::from_str(&show(&["--json"])).unwrap();
+    assert!(!json.cpus.is_empty());
+    let text = show(&[]);
+    assert!(text.contains(&format!("{} offered: {}", json.cpu_count(), json.cpus)), "{text}");
+}
