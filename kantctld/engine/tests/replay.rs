@@ -1,0 +1,72 @@
+//! Replays the saved snapshots of tests/snapshots: each gives the round saved with it, and the
+//! judge has no complaint. Never makes a snapshot.
+//!
+//! After a wanted change of policy, `KANT_BLESS=1 cargo test -p engine --test replay` writes the new
+//! rounds; read the difference before you commit it.
+
+use common::time::Time;
+use engine::check::check;
+use engine::{Round, Snapshot, schedule};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// What a file holds.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    /// What this is, and what to see in it.
+    about: String,
+    /// The time of the round.
+    now: Time,
+    snapshot: Snapshot,
+    /// What the round came to.
+    round: Round,
+}
+
+fn files() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/snapshots");
+    let entries = std::fs::read_dir(&folder).expect("tests/snapshots is part of the repository");
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("tests/snapshots can be listed").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn saved_snapshots_give_the_rounds_saved_with_them() {
+    let files = files();
+    assert!(files.len() >= 2, "the saved snapshots are missing");
+    for path in files {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let mut saved: Saved =
+            serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let round = schedule(&saved.snapshot, saved.now);
+        assert_eq!(check(&saved.snapshot, saved.now, &round.decisions), [], "{}", path.display());
+        if std::env::var_os("KANT_BLESS").is_some() {
+            saved.round = round;
+            std::fs::write(&path, layout(&serde_json::to_value(&saved).unwrap(), 0) + "\n")
+                .unwrap();
+        } else {
+            assert_eq!(round, saved.round, "{}: see the head of this file", path.display());
+        }
+    }
+}
+
+/// JSON with one line for each node, job and decision: short enough to read, long enough to diff.
+fn layout(value: &Value, depth: usize) -> String {
+    let indent = "  ".repeat(depth + 1);
+    let lines: Vec<String> = match value {
+        Value::Object(fields) if depth < 2 => fields
+            .iter()
+            .map(|(name, value)| format!("{indent}\"{name}\": {}", layout(value, depth + 1)))
+            .collect(),
+        Value::Array(items) if depth == 2 && !items.is_empty() => {
+            items.iter().map(|item| format!("{indent}{item}")).collect()
+        }
+        _ => return value.to_string(),
+    };
+    let (open, close) = if value.is_array() { ('[', ']') } else { ('{', '}') };
+    format!("{open}\n{}\n{}{close}", lines.join(",\n"), "  ".repeat(depth))
+}
