@@ -247,7 +247,7 @@ async fn systemd_hears_that_kantd_is_ready_alive_and_stopping_though_no_controll
         ("NOTIFY_SOCKET", path.display().to_string()),
         ("WATCHDOG_USEC", "300000".to_owned()),
     ]);
-    let mut hears = |expected: &str| {
+    let hears = |expected: &str| {
         let mut buffer = [0; 256];
         let begun = Instant::now();
         while begun.elapsed() < PATIENCE {
