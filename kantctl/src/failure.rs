@@ -15,6 +15,9 @@ pub enum Kind {
     Usage,
     /// The controller cannot be reached: exit code 3.
     Unreachable,
+    /// Nobody reads stdout any more (`kantctl queue | head`): nothing is said, and the exit code
+    /// is what a shell shows of SIGPIPE.
+    ReaderGone,
 }
 
 impl Kind {
@@ -25,6 +28,7 @@ impl Kind {
             Self::Refused => 1,
             Self::Usage => 2,
             Self::Unreachable => 3,
+            Self::ReaderGone => 141,
         }
     }
 }

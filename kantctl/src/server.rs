@@ -2,6 +2,7 @@
 //! asking twice does no harm. Never decides what an answer means.
 
 use crate::failure::{Failure, Kind};
+use crate::output::screen::note;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::{HeaderMap, Request};
 use net::{ApiError, Backoff, Client, ClientError, Endpoint};
@@ -129,7 +130,7 @@ impl Server {
             let silence = match self.ask_once(&question).await {
                 Ok(answer) => {
                     if failing_since.is_some() {
-                        anstream::eprintln!("kantctl: the controller answers again");
+                        note("the controller answers again");
                     }
                     return Ok(answer);
                 }
@@ -143,8 +144,8 @@ impl Server {
             }
             if first {
                 let failure = Failure::from(silence);
-                anstream::eprintln!("kantctl: {:#}", failure.error);
-                anstream::eprintln!("kantctl: trying again for {} s", patience.as_secs());
+                note(&failure.error.to_string());
+                note(&format!("trying again for {} s", patience.as_secs()));
             }
             tokio::time::sleep(backoff.next().min(left)).await;
         }

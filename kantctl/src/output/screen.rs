@@ -2,12 +2,12 @@
 //! Never panics when a reader is gone or a disk is full; it says so.
 
 use super::table::Table;
-use crate::failure::Failure;
+use crate::failure::{Failure, Kind};
 use anstream::{AutoStream, ColorChoice};
 use anyhow::Context;
 use jiff::tz::TimeZone;
 use serde::Serialize;
-use std::io::{IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 
 /// Where output goes.
 #[derive(Debug, Clone)]
@@ -26,7 +26,7 @@ impl Screen {
     /// Looks at stdout. Colours follow the terminal, NO_COLOR and CLICOLOR_FORCE.
     #[must_use]
     pub fn look(json: bool) -> Self {
-        let stdout = std::io::stdout();
+        let stdout = io::stdout();
         let columns = || comfy_table::Table::new().width().map(usize::from);
         Self {
             json,
@@ -42,8 +42,7 @@ impl Screen {
     /// [`Failure`] when stdout does not take it.
     pub fn print(&self, text: &str) -> Result<(), Failure> {
         let mut stdout = anstream::stdout().lock();
-        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).context(FAILED)?;
-        Ok(())
+        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(unwritten)
     }
 
     /// Writes a line.
@@ -59,9 +58,8 @@ impl Screen {
     /// # Errors
     /// [`Failure`] when stdout does not take them.
     pub fn bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
-        let mut stdout = std::io::stdout().lock();
-        stdout.write_all(bytes).and_then(|()| stdout.flush()).context(FAILED)?;
-        Ok(())
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(unwritten)
     }
 
     /// Writes an answer as JSON.
@@ -82,7 +80,11 @@ impl Screen {
     }
 }
 
-const FAILED: &str = "failed to write to standard output";
+fn unwritten(error: io::Error) -> Failure {
+    let gone = error.kind() == io::ErrorKind::BrokenPipe;
+    let kind = if gone { Kind::ReaderGone } else { Kind::Refused };
+    Failure::new(kind, anyhow::Error::new(error).context("failed to write to standard output"))
+}
 
 /// Says something on stderr.
 pub fn note(text: &str) {
@@ -97,8 +99,11 @@ pub fn warn(text: &str) {
     note(&format!("{} {text}", "warning:".yellow()));
 }
 
-/// Says on stderr what failed, why, and what to do.
+/// Says on stderr what failed, why, and what to do; nothing when it is only that nobody reads.
 pub fn complain(failure: &Failure) {
+    if failure.kind == Kind::ReaderGone {
+        return;
+    }
     use owo_colors::OwoColorize;
     let text = failure.to_string();
     let (what, hint) = match text.rsplit_once("\nhint: ") {

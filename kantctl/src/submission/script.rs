@@ -2,6 +2,7 @@
 //! Never runs it, and never reads more of it than may be sent.
 
 use crate::failure::Failure;
+use crate::output::screen::note;
 use anyhow::Context;
 use common::job::check::{SCRIPT_BYTES_MAX, check_script};
 use std::fs::File;
@@ -48,7 +49,7 @@ pub fn wrap(command: &str) -> Result<Script, Failure> {
 fn read_stdin() -> Result<Script, Failure> {
     let stdin = io::stdin();
     if stdin.is_terminal() {
-        anstream::eprintln!("kantctl: type the script, and Ctrl-D to end it");
+        note("type the script, and Ctrl-D to end it");
     }
     let bytes = read_some(stdin.lock()).context("failed to read the script from standard input")?;
     checked("standard input", "stdin", bytes, true)

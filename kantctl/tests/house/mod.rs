@@ -1,0 +1,247 @@
+//! What the tests share: a controller that answers as it is told, and kantctl as users run it.
+//!
+//! Not a test itself; each test file takes it in with `mod house`.
+#![allow(dead_code, clippy::unwrap_used)] // each test file uses its part, and fails by panicking
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::Request;
+use axum::response::{IntoResponse, Response};
+use common::id::{Gid, JobKey, QueueName, Uid};
+use common::job::state::slurm_state;
+use common::job::{Ask, ExitStatus, Outcome, Owner, Phase};
+use common::reason::WaitReason;
+use common::time::Time;
+use common::unit::{Bytes, Cpus, Gpus};
+use common::wire::api::{JobList, JobView, ReasonView};
+use net::{LocalListener, Refusal, serve};
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::process::{Child, Command};
+
+/// No test waits longer than this for anything.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// One question that the controller was asked.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// `POST /v1/jobs?x=y`.
+    pub what: String,
+    /// Its JSON; null without.
+    pub body: Value,
+}
+
+/// A place for a controller's socket, and what it was asked.
+pub struct House {
+    pub dir: tempfile::TempDir,
+    asked: Arc<Mutex<Vec<Asked>>>,
+}
+
+impl House {
+    /// An empty house: nobody listens.
+    pub fn empty() -> Self {
+        Self { dir: tempfile::tempdir().unwrap(), asked: Arc::default() }
+    }
+
+    /// A controller that answers by `answer`, which is handed the question and how many came
+    /// before it.
+    pub fn answering<R: IntoResponse>(
+        answer: impl Fn(&Asked, usize) -> R + Send + Sync + 'static,
+    ) -> Self {
+        let house = Self::empty();
+        house.open(answer);
+        house
+    }
+
+    /// Begins to listen.
+    pub fn open<R: IntoResponse>(
+        &self,
+        answer: impl Fn(&Asked, usize) -> R + Send + Sync + 'static,
+    ) {
+        let (asked, answer) = (self.asked.clone(), Arc::new(answer));
+        let router = Router::new().fallback(move |request: Request| {
+            let (asked, answer) = (asked.clone(), answer.clone());
+            async move {
+                let question = read(request).await;
+                let before = {
+                    let mut asked = asked.lock().unwrap();
+                    asked.push(question.clone());
+                    asked.len() - 1
+                };
+                answer(&question, before).into_response()
+            }
+        });
+        let listener = LocalListener::bind(&self.socket()).unwrap();
+        tokio::spawn(serve(listener, router, std::future::pending()));
+    }
+
+    pub fn socket(&self) -> PathBuf {
+        self.dir.path().join("kant.sock")
+    }
+
+    pub fn asked(&self) -> Vec<Asked> {
+        self.asked.lock().unwrap().clone()
+    }
+
+    /// The questions as `POST /v1/jobs`.
+    pub fn questions(&self) -> Vec<String> {
+        self.asked().into_iter().map(|asked| asked.what).collect()
+    }
+
+    /// A file in the house.
+    pub fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// kantctl in this house, without a user's environment.
+    pub fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kantctl"));
+        command
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.dir.path())
+            .env("KANT_SOCKET", self.socket())
+            .current_dir(self.dir.path())
+            .args(words)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        command
+    }
+
+    /// Runs kantctl to its end.
+    pub async fn kantctl(&self, words: &[&str]) -> Done {
+        finish(self.command(words).spawn().unwrap()).await
+    }
+
+    /// The same with something on standard input.
+    pub async fn kantctl_reading(&self, words: &[&str], input: &[u8]) -> Done {
+        let mut child = self.command(words).stdin(Stdio::piped()).spawn().unwrap();
+        // kantctl may have given up before it read all of it.
+        let _ = child.stdin.take().unwrap().write_all(input).await;
+        finish(child).await
+    }
+}
+
+async fn read(request: Request) -> Asked {
+    let what = format!("{} {}", request.method(), request.uri());
+    let bytes = to_bytes(request.into_body(), usize::MAX).await.unwrap();
+    Asked { what, body: serde_json::from_slice(&bytes).unwrap_or(Value::Null) }
+}
+
+/// How kantctl ended.
+#[derive(Debug)]
+pub struct Done {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+pub async fn finish(child: Child) -> Done {
+    let output = tokio::time::timeout(PATIENCE, child.wait_with_output());
+    let output = output.await.expect("took too long").unwrap();
+    let done = Done {
+        code: output.status.code(),
+        out: String::from_utf8_lossy(&output.stdout).into_owned(),
+        err: String::from_utf8_lossy(&output.stderr).into_owned(),
+    };
+    assert!(!done.err.contains("panicked"), "{}", done.err);
+    done
+}
+
+impl Done {
+    /// Fails the test unless it ended with this code and said each of these on stderr.
+    #[track_caller]
+    pub fn refused(&self, code: i32, words: &[&str]) {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        assert_eq!(self.out, "", "stdout is data");
+        for word in words {
+            assert!(self.err.contains(word), "no {word:?} in: {}", self.err);
+        }
+    }
+
+    /// Fails the test unless all went well; gives stdout.
+    #[track_caller]
+    pub fn good(&self) -> &str {
+        assert_eq!(self.code, Some(0), "{self:?}");
+        &self.out
+    }
+}
+
+pub const NOW: Time = Time(1_700_000_000_000);
+
+/// A job of ada's.
+pub fn job(key: &str, phase: Phase, outcome: Option<Outcome>) -> JobView {
+    let (state, code) = slurm_state(phase, outcome);
+    let begun = (phase != Phase::Pending).then_some(NOW);
+    let exit =
+        ExitStatus { code: if outcome == Some(Outcome::Failed) { 3 } else { 0 }, signal: None };
+    let detail = WaitReason::Held;
+    let reason = ReasonView { code: "JobHeldUser".into(), sentence: detail.to_string(), detail };
+    JobView {
+        key: key.parse::<JobKey>().unwrap(),
+        owner: Owner { uid: Uid(1000), gid: Gid(1000), name: "ada".to_owned() },
+        ask: Ask { queue: Some(QueueName::new("main").unwrap()), ..Ask::default() },
+        phase,
+        outcome,
+        state: state.to_owned(),
+        state_code: code.to_owned(),
+        held: false,
+        reason: (phase == Phase::Pending).then_some(reason),
+        position: None,
+        attempt: u32::from(begun.is_some()),
+        submitted_at: NOW,
+        started_at: begun,
+        ended_at: outcome.map(|_| NOW),
+        allocation: None,
+        cpus: Cpus(1),
+        memory: Bytes::from_mib(512),
+        gpus: Gpus(0),
+        exit: outcome.map(|_| exit),
+        usage: None,
+        message: None,
+        story: vec![],
+    }
+}
+
+/// An answer with jobs.
+pub fn jobs(jobs: Vec<JobView>) -> Value {
+    serde_json::to_value(JobList { jobs, as_of: NOW }).unwrap()
+}
+
+/// A job that completed.
+pub fn completed(key: &str) -> JobView {
+    job(key, Phase::Done, Some(Outcome::Completed))
+}
+
+/// An answer in JSON.
+pub fn json(value: Value) -> Response {
+    axum::Json(value).into_response()
+}
+
+/// A piece of output.
+pub fn output(bytes: &[u8], ended: bool) -> Response {
+    let mut response = Body::from(bytes.to_vec()).into_response();
+    if ended {
+        response.headers_mut().insert("x-kant-ended", "1".parse().unwrap());
+    }
+    response
+}
+
+/// A refusal, as the controller writes it.
+pub fn refusal(status: u16, message: &str) -> Response {
+    let status = axum::http::StatusCode::from_u16(status).unwrap();
+    Refusal::new(status, "no", message).hint("try something else").into_response()
+}
+
+/// The key in `POST /v1/jobs/{key}/verb`.
+pub fn key_in(what: &str) -> &str {
+    what.split('/').nth(3).unwrap_or_default()
+}

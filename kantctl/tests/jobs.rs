@@ -1,0 +1,239 @@
+//! Looking at jobs and steering them, against a controller that answers as it is told.
+
+#![allow(clippy::unwrap_used)] // a test fails by panicking
+
+mod house;
+
+use common::job::{ExitStatus, Outcome, Phase};
+use common::wire::api::{Explanation, StoryLine};
+use house::{House, NOW, completed, job, jobs, json, key_in, output, refusal};
+use serde_json::{Value, json as value};
+
+fn parsed(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+#[tokio::test]
+async fn the_queue_lists_jobs_and_asks_for_what_was_asked() {
+    let house = House::answering(|_, _| {
+        json(jobs(vec![job("41", Phase::Running, None), job("42", Phase::Pending, None)]))
+    });
+    let expected = "\
+ID  NAME  USER  QUEUE  STATE     TIME  LIMIT  NODES  GPUS  WHERE/WHY
+41  job   ada   main   RUNNING  00:00      -      1     0
+42  job   ada   main   PENDING      -      -      1     0  held: `kantctl release` lets it go
+";
+    assert_eq!(house.kantctl(&["queue"]).await.good(), expected);
+    house.kantctl(&["q", "--me", "-p", "main", "-w", "g1", "--all"]).await.good();
+    let uid = nix::unistd::getuid();
+    let query = format!("GET /v1/jobs?all=true&user={uid}&queue=main&node=g1");
+    assert_eq!(house.questions(), ["GET /v1/jobs".to_owned(), query]);
+}
+
+#[tokio::test]
+async fn the_queue_filters_what_the_controller_does_not() {
+    let house =
+        House::answering(|_, _| json(jobs(vec![job("41", Phase::Running, None), completed("42")])));
+    let done = house.kantctl(&["queue", "--json", "-t", "running"]).await;
+    let answer = parsed(done.good());
+    assert_eq!(answer["jobs"].as_array().unwrap().len(), 1);
+    assert_eq!(answer["jobs"][0]["key"], "41");
+    assert!(house.kantctl(&["queue", "-u", "bob,eve"]).await.good().lines().count() == 1);
+}
+
+#[tokio::test]
+async fn json_is_the_answer_to_the_letter() {
+    let mut answer = jobs(vec![completed("42")]);
+    answer["jobs"][0]["from_the_future"] = value!(1);
+    let sent = answer.clone();
+    let house = House::answering(move |_, _| json(sent.clone()));
+    for words in [vec!["queue"], vec!["show", "job", "42"], vec!["wait", "42"]] {
+        let done = house.kantctl(&[words, vec!["--json"]].concat()).await;
+        assert_eq!(parsed(done.good()), answer);
+    }
+}
+
+#[tokio::test]
+async fn a_record_has_the_story() {
+    let house = House::answering(|_, _| {
+        let mut job = completed("42");
+        job.story.push(StoryLine { at: NOW, text: "submitted by ada".to_owned() });
+        json(jobs(vec![job]))
+    });
+    let done = house.kantctl(&["show", "job", "42"]).await;
+    let text = done.good();
+    assert!(text.starts_with("job         42\n") && text.contains("COMPLETED"), "{text}");
+    assert!(text.ends_with("submitted by ada\n") && !text.contains('\u{1b}'), "{text}");
+    assert_eq!(house.questions(), ["GET /v1/jobs/42"]);
+}
+
+#[tokio::test]
+async fn an_unknown_job_is_refused_by_the_controller_and_nonsense_here() {
+    let house = House::answering(|_, _| refusal(404, "there is no job 7"));
+    for verb in [&["show", "job"][..], &["cancel"], &["wait"], &["logs"], &["explain"], &["hold"]] {
+        let done = house.kantctl(&[verb, &["7"]].concat()).await;
+        done.refused(1, &["kantctl: there is no job 7", "hint: try something else"]);
+        let before = house.questions().len();
+        let done = house.kantctl(&[verb, &["seven"]].concat()).await;
+        done.refused(2, &["'seven'", "a job's number (42)"]);
+        house.kantctl(&[verb, &["-7"]].concat()).await.refused(2, &["-7"]);
+        house.kantctl(verb).await.refused(2, &["required"]);
+        assert_eq!(house.questions().len(), before);
+    }
+}
+
+#[tokio::test]
+async fn every_job_is_steered_though_one_is_refused() {
+    let house = House::answering(|asked, _| match key_in(&asked.what) {
+        "8" => refusal(409, "cannot cancel job 8: it is over"),
+        key => json(value!({ "jobs": [key] })),
+    });
+    let done = house.kantctl(&["cancel", "7", "8,9_[0-1]"]).await;
+    assert_eq!(done.code, Some(1));
+    assert_eq!(done.out, "Cancelled 7\nCancelled 9_0\nCancelled 9_1\n");
+    assert!(done.err.contains("job 8: it is over"), "{}", done.err);
+    for (verb, said) in
+        [("hold", "Held 7\n"), ("release", "Released 7\n"), ("requeue", "Requeued 7\n")]
+    {
+        assert_eq!(house.kantctl(&[verb, "7"]).await.good(), said);
+        assert_eq!(house.questions().last().unwrap(), &format!("POST /v1/jobs/7/{verb}"));
+    }
+    let done = house.kantctl(&["cancel", "--json", "7", "9"]).await;
+    assert_eq!(parsed(done.good()), value!({ "jobs": ["7", "9"] }));
+}
+
+#[tokio::test]
+async fn cancel_finds_jobs_by_what_they_are() {
+    let house = House::answering(|asked, _| match asked.what.as_str() {
+        "GET /v1/jobs?user=ada" => {
+            json(jobs(vec![job("41", Phase::Running, None), job("42", Phase::Pending, None)]))
+        }
+        "GET /v1/jobs" => json(jobs(vec![])),
+        _ => json(value!({})),
+    });
+    let done = house.kantctl(&["cancel", "-u", "ada", "-t", "PD"]).await;
+    assert_eq!(done.good(), "Cancelled 42\n");
+    let done = house.kantctl(&["cancel", "--name", "x"]).await;
+    assert_eq!((done.good(), done.err.as_str()), ("", "kantctl: no such jobs\n"));
+}
+
+#[tokio::test]
+async fn waiting_exits_with_the_jobs_code() {
+    let house = House::answering(|asked, _| {
+        let mut job = job(key_in(&asked.what), Phase::Done, Some(Outcome::Failed));
+        match key_in(&asked.what) {
+            "1" => job = completed("1"),
+            "3" => {}
+            "9" => job.exit = Some(ExitStatus { code: 0, signal: Some(9) }),
+            "5" => (job.outcome, job.exit) = (Some(Outcome::Cancelled), None),
+            "6" => (job.outcome, job.exit) = (Some(Outcome::TimedOut), Some(ExitStatus::default())),
+            _ => return refusal(404, "there is no such job"),
+        }
+        json(jobs(vec![job]))
+    });
+    for (keys, code) in [
+        (vec!["1"], 0),
+        (vec!["3"], 3),
+        (vec!["9"], 137),
+        (vec!["5"], 1),
+        (vec!["6"], 1),
+        (vec!["1", "3", "5"], 3),
+        (vec!["1", "7"], 1),
+    ] {
+        let done = house.kantctl(&[vec!["wait"], keys.clone()].concat()).await;
+        assert_eq!((done.code, done.out.as_str()), (Some(code), ""), "{keys:?}: {}", done.err);
+    }
+}
+
+#[tokio::test]
+async fn waiting_goes_on_until_the_end_and_through_a_controllers_absence() {
+    let house = House::answering(|_, before| match before {
+        0 => json(jobs(vec![job("42", Phase::Pending, None)])),
+        1 => json(jobs(vec![job("42", Phase::Running, None)])),
+        2 => refusal(503, "no leader"),
+        _ => json(jobs(vec![completed("42")])),
+    });
+    let done = house.kantctl(&["wait", "42"]).await;
+    assert_eq!(done.good(), "");
+    assert!(done.err.ends_with("kantctl: job 42 is over: COMPLETED\n"), "{}", done.err);
+    assert_eq!(house.questions().len(), 4);
+}
+
+#[tokio::test]
+async fn output_is_read_piece_by_piece_to_its_end() {
+    let house = House::answering(|asked, _| match asked.what.as_str() {
+        "GET /v1/jobs/42" => json(jobs(vec![completed("42")])),
+        what if what.contains("offset=0&") => output(b"one\ntw", false),
+        what if what.contains("offset=6&") => output(b"o\n\xff\x1b[0m", true),
+        _ => output(b"", true),
+    });
+    let mut command = house.command(&["logs", "42"]);
+    let raw = command.output().await.unwrap();
+    assert_eq!(raw.stdout, b"one\ntwo\n\xff\x1b[0m", "bytes pass unchanged");
+    assert_eq!(
+        house.kantctl(&["logs", "42", "--tail", "2", "-e"]).await.good(),
+        "two\n\u{fffd}\x1b[0m"
+    );
+    assert!(house.questions().last().unwrap().contains("stream=stderr"));
+    let done = house.kantctl(&["logs", "--json", "42"]).await;
+    assert_eq!(parsed(done.good())["text"], "one\ntwo\n\u{fffd}\u{1b}[0m");
+}
+
+#[tokio::test]
+async fn following_waits_for_the_start_and_ends_with_the_job() {
+    let house = House::answering(|asked, before| match (asked.what.as_str(), before) {
+        ("GET /v1/jobs/42", 0 | 1) => json(jobs(vec![job("42", Phase::Pending, None)])),
+        ("GET /v1/jobs/42", _) => json(jobs(vec![job("42", Phase::Running, None)])),
+        (what, 3) if what.contains("offset=0&wait_seconds=0") => output(b"begun\n", false),
+        (what, 4) if what.contains("offset=6&wait_seconds=0") => output(b"", false),
+        (what, 6) if what.contains("offset=6&wait_seconds=20") => output(b"ended\n", true),
+        (what, 7) if what.contains("offset=12&wait_seconds=0") => output(b"", true),
+        (what, _) => refusal(400, &format!("unexpected: {before} {what}")),
+    });
+    let done = house.kantctl(&["logs", "-f", "42"]).await;
+    assert_eq!(done.good(), "begun\nended\n", "{done:?}");
+    assert_eq!(done.err, "kantctl: job 42 waits: held: `kantctl release` lets it go\n");
+}
+
+#[tokio::test]
+async fn following_ends_with_the_job_though_nobody_tells_the_outputs_end() {
+    let house = House::answering(|asked, before| match asked.what.as_str() {
+        "GET /v1/jobs/42" if before < 3 => json(jobs(vec![job("42", Phase::Running, None)])),
+        "GET /v1/jobs/42" => json(jobs(vec![completed("42")])),
+        what if what.contains("offset=0&") => output(b"x\n", false),
+        _ => output(b"", false),
+    });
+    assert_eq!(house.kantctl(&["logs", "-f", "42"]).await.good(), "x\n");
+}
+
+#[tokio::test]
+async fn output_that_cannot_be_there_is_explained() {
+    let house = House::answering(|asked, _| {
+        let mut cancelled = job("7", Phase::Done, Some(Outcome::Cancelled));
+        cancelled.attempt = 0;
+        json(jobs(match key_in(&asked.what) {
+            "5" => vec![job("5", Phase::Pending, None)],
+            "6" => vec![completed("6_0"), completed("6_1")],
+            _ => vec![cancelled],
+        }))
+    });
+    let done = house.kantctl(&["logs", "5"]).await;
+    done.refused(1, &["job 5 has not started: held", "hint: `kantctl logs -f 5` waits for it"]);
+    let done = house.kantctl(&["logs", "6"]).await;
+    done.refused(1, &["job 6 is an array of 2 tasks", "kantctl logs 6_1"]);
+    house.kantctl(&["logs", "-f", "7"]).await.refused(1, &["job 7 never started", "CANCELLED"]);
+}
+
+#[tokio::test]
+async fn an_explanation_ends_with_what_to_do() {
+    let house = House::answering(|_, _| {
+        let explanation = Explanation {
+            job: job("42", Phase::Pending, None),
+            lines: vec!["It is held.".to_owned()],
+            advice: Some("kantctl release 42".to_owned()),
+        };
+        json(serde_json::to_value(explanation).unwrap())
+    });
+    let expected = "Job 42 (job) is PENDING.\n  It is held.\nWhat to do: kantctl release 42\n";
+    assert_eq!(house.kantctl(&["explain", "42"]).await.good(), expected);
+}
