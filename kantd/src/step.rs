@@ -17,7 +17,6 @@ mod keeper;
 mod order;
 mod prepare;
 mod settle;
-
 mod supervisor;
 mod task;
 

@@ -138,14 +138,24 @@ fn write_oom_score() {
     }
 }
 
-/// Ignored and blocked signals survive exec; the job starts with none of either.
+/// The largest signal number of Linux.
+const SIGNAL_MAX: libc::c_int = 64;
+
+/// Ignored and blocked signals survive exec; the job starts with none of either. Asks the kernel
+/// itself: the C library keeps two signals from its callers, and whoever started kantd may have
+/// ignored all of them.
 fn reset_signals() {
-    // SAFETY: a zeroed sigaction is SIG_DFL with an empty mask; sigemptyset initialises the set.
+    // The kernel's `struct sigaction`: SIG_DFL, no flags, an empty mask are all zeros.
+    let default = [0_u64; 4];
+    let mask_bytes = size_of::<u64>();
+    for signal in 1..=SIGNAL_MAX {
+        let (new, old) = (default.as_ptr(), ptr::null_mut::<u64>());
+        // SAFETY: `default` is as large as the kernel's struct and live; refusals for SIGKILL and
+        // SIGSTOP change nothing.
+        unsafe { libc::syscall(libc::SYS_rt_sigaction, signal, new, old, mask_bytes) };
+    }
+    // SAFETY: sigemptyset initialises the set, which sigprocmask then reads.
     unsafe {
-        let default: libc::sigaction = std::mem::zeroed();
-        for signal in 1..=libc::SIGRTMAX() {
-            libc::sigaction(signal, &raw const default, ptr::null_mut());
-        }
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut none);
         libc::sigprocmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());

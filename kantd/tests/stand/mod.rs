@@ -1,0 +1,333 @@
+//! A node to try steps on: a spool and a working directory of its own, a cgroup root of its own,
+//! the real kantd binary as supervisor. Cleans up after itself, whatever happened.
+#![allow(dead_code, reason = "each test program uses its own part of the stand")]
+
+use common::cpuset::CpuSet;
+use common::gpu::{Gpu, GpuKind};
+use common::id::{Attempt, AttemptId, Gid, GpuIndex, JobId, JobKey, NodeName, QueueName, Uid};
+use common::job::{EndCause, Launch, OpenMode, Owner, StepEnd};
+use common::resource::{Allocation, Share};
+use common::time::{Span, Time};
+use common::unit::{Bytes, Tasks};
+use common::wire::node::{LaunchOrder, StepPhase};
+use kantd::cgroup::{self, Kind, Place};
+use kantd::step::{StepChanges, Steps, StepsSettings};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, geteuid};
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// Everything here happens within this, also on a loaded machine.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// An ordinary user without an entry in any database.
+pub const USER: u32 = 12_345;
+
+/// Says so and returns from the test where it cannot run.
+#[macro_export]
+macro_rules! needs_root {
+    () => {
+        if !nix::unistd::geteuid().is_root() {
+            println!("skipped: running jobs as other users in cgroups needs root");
+            return;
+        }
+    };
+}
+
+/// A node.
+pub struct Stand {
+    home: TempDir,
+    pub place: Place,
+    pub program: PathBuf,
+    pub steps: Option<Steps>,
+    changes: Option<StepChanges>,
+    pub gpus: Vec<Gpu>,
+}
+
+impl Stand {
+    /// With the cgroups of this host, which must be there.
+    pub async fn new() -> Self {
+        Self::of_kind(None).await
+    }
+
+    /// With steps held together in this way.
+    pub async fn of_kind(kind: Option<Kind>) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let root = format!("kant-test-{}-{number}", std::process::id());
+        let detected = cgroup::detect(common::config::CgroupMode::Required, &root);
+        let place = match kind {
+            Some(kind) => Place { kind, root },
+            None => detected.expect("tests as root need cgroups").place,
+        };
+        let home = tempfile::tempdir().unwrap();
+        open_to_all(home.path(), 0o755);
+        let program = PathBuf::from(env!("CARGO_BIN_EXE_kantd"));
+        let gpus = vec![gpu(0, 3), gpu(1, 5)];
+        let mut stand = Self { home, place, program, steps: None, changes: None, gpus };
+        fs::create_dir(stand.work_dir()).unwrap();
+        open_to_all(&stand.work_dir(), 0o777);
+        stand.open().await;
+        stand
+    }
+
+    /// kantd starts (again).
+    pub async fn open(&mut self) {
+        let settings = StepsSettings {
+            spool: self.spool(),
+            node: NodeName::new("n1").unwrap(),
+            cgroup: self.place.clone(),
+            allow_root: false,
+            program: self.program.clone(),
+        };
+        let (steps, changes) = Steps::open(settings).await.unwrap();
+        self.steps = Some(steps);
+        self.changes = Some(changes);
+    }
+
+    /// kantd is gone.
+    pub fn close(&mut self) {
+        self.steps = None;
+        self.changes = None;
+    }
+
+    pub fn steps(&self) -> &Steps {
+        self.steps.as_ref().expect("the stand is open")
+    }
+
+    pub fn spool(&self) -> PathBuf {
+        self.home.path().join("spool")
+    }
+
+    /// Where jobs start; all may write there.
+    pub fn work_dir(&self) -> PathBuf {
+        self.home.path().join("work")
+    }
+
+    pub fn step_dir(&self, id: AttemptId) -> PathBuf {
+        self.spool().join("steps").join(id.to_string())
+    }
+
+    /// A job of [`USER`]'s on this node: one task, two CPUs at most, 256M, ten seconds' grace.
+    pub fn order(&self, script: &str) -> LaunchOrder {
+        static JOBS: AtomicU32 = AtomicU32::new(1);
+        let job = JobId(JOBS.fetch_add(1, Ordering::Relaxed));
+        let share = Share {
+            node: NodeName::new("n1").unwrap(),
+            tasks: Tasks(1),
+            cpus: CpuSet::first(1),
+            memory: Bytes::from_mib(256),
+            gpus: Vec::new(),
+        };
+        LaunchOrder {
+            id: AttemptId { key: JobKey::single(job), attempt: Attempt(1) },
+            cluster: "test".into(),
+            job_name: "job".into(),
+            owner: Owner { uid: Uid(USER), gid: Gid(USER), name: "ada".into() },
+            queue: QueueName::new("batch").unwrap(),
+            account: None,
+            script: format!("#!/bin/sh\n{script}\n"),
+            args: Vec::new(),
+            environment: BTreeMap::new(),
+            work_dir: self.work_dir().display().to_string(),
+            stdin: None,
+            stdout: "out".into(),
+            stderr: None,
+            open_mode: OpenMode::Truncate,
+            umask: 0o022,
+            rlimits: Vec::new(),
+            launch: Launch::Once,
+            time_limit: None,
+            kill_grace: Span::from_seconds(10),
+            allocation: Allocation::new(vec![share]).unwrap(),
+            addresses: vec!["127.0.0.1".into()],
+            cpus_per_task: 1,
+            submitted_at: Time(0),
+            submit_host: "login".into(),
+            array: None,
+        }
+    }
+
+    /// Launches, lets go, and waits for the end.
+    pub async fn run(&mut self, order: LaunchOrder) -> StepEnd {
+        let id = order.id;
+        self.steps().launch(order, &self.gpus);
+        self.steps().go(id);
+        self.end(id).await
+    }
+
+    /// Launches, lets go, and waits until it runs.
+    pub async fn start(&mut self, order: LaunchOrder) -> AttemptId {
+        let id = order.id;
+        self.steps().launch(order, &self.gpus);
+        self.steps().go(id);
+        self.until(id, |phase| matches!(phase, StepPhase::Running { .. })).await;
+        id
+    }
+
+    /// Waits for a phase; an end that was not asked for fails the test.
+    pub async fn until(&mut self, id: AttemptId, wanted: impl Fn(&StepPhase) -> bool) -> StepPhase {
+        let deadline = tokio::time::Instant::now() + PATIENCE;
+        loop {
+            let held = self.steps().status().into_iter().find(|step| step.id == id);
+            match held.map(|step| step.phase) {
+                Some(phase) if wanted(&phase) => return phase,
+                Some(StepPhase::Ended(end)) => panic!("{id} ended: {end:?}\n{}", self.log(id)),
+                _ => {}
+            }
+            let changes = self.changes.as_mut().expect("the stand is open");
+            let change = tokio::time::timeout_at(deadline, changes.recv()).await;
+            if change.is_err() {
+                panic!("{id} is not there yet: {:?}\n{}", self.steps().status(), self.log(id));
+            }
+        }
+    }
+
+    pub async fn end(&mut self, id: AttemptId) -> StepEnd {
+        match self.until(id, |phase| matches!(phase, StepPhase::Ended(_))).await {
+            StepPhase::Ended(end) => *end,
+            _ => unreachable!("only an end was waited for"),
+        }
+    }
+
+    fn log(&self, id: AttemptId) -> String {
+        fs::read_to_string(self.step_dir(id).join("log")).unwrap_or_default()
+    }
+
+    /// What a job wrote to a file in its working directory.
+    pub fn written(&self, file: &str) -> String {
+        let path = self.work_dir().join(file);
+        fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+    }
+
+    /// Waits for a whole line in a file of the working directory.
+    pub async fn line(&self, file: &str) -> String {
+        let path = self.work_dir().join(file);
+        let read = || fs::read_to_string(&path).ok().filter(|text| text.ends_with('\n'));
+        until(&format!("a line in {file}"), || read().is_some()).await;
+        read().unwrap().trim().to_owned()
+    }
+
+    /// The pid of a step's supervisor, from its journal.
+    pub fn supervisor(&self, id: AttemptId) -> Pid {
+        supervisor_in(&self.step_dir(id)).expect("a supervisor has written its journal")
+    }
+
+    /// The step's groups that exist, in all hierarchies.
+    pub fn groups(&self, id: AttemptId) -> Vec<PathBuf> {
+        groups_below(&Path::new(&self.place.root).join(id.to_string()))
+    }
+
+    /// Nothing is left of a step's cgroup, in any hierarchy.
+    pub fn assert_no_group(&self, id: AttemptId) {
+        assert_eq!(self.groups(id), Vec::<PathBuf>::new());
+    }
+}
+
+/// Kills the supervisors and what they held, and removes the cgroup root.
+impl Drop for Stand {
+    fn drop(&mut self) {
+        self.close();
+        for entry in fs::read_dir(self.spool().join("steps")).into_iter().flatten().flatten() {
+            if let Some(pid) = supervisor_in(&entry.path()).filter(|pid| is_kantd(*pid)) {
+                let _ = kill(pid, Signal::SIGKILL);
+            }
+            let id = entry.file_name().to_string_lossy().into_owned();
+            if let Ok(group) = cgroup::open(&self.place, &id, Uid(USER), None) {
+                let _ = cgroup::kill_all(group.as_ref(), PATIENCE);
+                let _ = cgroup::remove(group.as_ref(), PATIENCE);
+            }
+        }
+        for root in groups_below(Path::new(&self.place.root)) {
+            let _ = fs::remove_dir(root);
+        }
+    }
+}
+
+fn supervisor_in(dir: &Path) -> Option<Pid> {
+    let journal = fs::read_to_string(dir.join("journal")).ok()?;
+    let first: serde_json::Value = serde_json::from_str(journal.lines().next()?).ok()?;
+    let pid = first["preparing"]["pid"].as_i64()?;
+    Some(Pid::from_raw(i32::try_from(pid).ok()?))
+}
+
+fn is_kantd(pid: Pid) -> bool {
+    fs::read(format!("/proc/{pid}/cmdline"))
+        .is_ok_and(|line| line.split(|b| *b == 0).nth(1) == Some(b"step".as_slice()))
+}
+
+fn groups_below(path: &Path) -> Vec<PathBuf> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let cgroups = mounts.lines().filter(|line| line.contains(" - cgroup"));
+    let points = cgroups.filter_map(|line| line.split(' ').nth(4));
+    points.map(|point| Path::new(point).join(path)).filter(|dir| dir.is_dir()).collect()
+}
+
+fn gpu(index: u16, minor: u32) -> Gpu {
+    Gpu {
+        index: GpuIndex(index),
+        uuid: format!("GPU-0000-{index}"),
+        model: "NVIDIA A40".into(),
+        kind: GpuKind("a40".into()),
+        memory: Bytes::from_mib(46_068),
+        minor,
+        pci_bus_id: String::new(),
+        numa: None,
+        cpus: CpuSet::new(),
+    }
+}
+
+/// The same order with its only share changed.
+pub fn with_share(mut order: LaunchOrder, change: impl FnOnce(&mut Share)) -> LaunchOrder {
+    let mut shares = order.allocation.shares().to_vec();
+    change(&mut shares[0]);
+    order.allocation = Allocation::new(shares).unwrap();
+    order
+}
+
+/// The same order with a second node, n2, behind this one or (`first`) before it.
+pub fn with_second_node(mut order: LaunchOrder, first: bool) -> LaunchOrder {
+    let mut shares = order.allocation.shares().to_vec();
+    let other = Share { node: NodeName::new("n2").unwrap(), ..shares[0].clone() };
+    shares.insert(usize::from(!first), other);
+    order.allocation = Allocation::new(shares).unwrap();
+    order
+}
+
+pub fn open_to_all(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// Waits until something is so.
+pub async fn until(what: &str, is_so: impl Fn() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "not yet: {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// Does a process live (and not only wait to be reaped)?
+pub fn is_alive(pid: i32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit(')').next().unwrap_or_default().trim().chars().next();
+    state.is_some_and(|state| !matches!(state, 'Z' | 'X'))
+}
+
+pub fn assert_failed_with(end: &StepEnd, words: &[&str]) {
+    assert_eq!(end.cause, EndCause::LaunchFailed, "{end:?}");
+    let message = end.message.as_deref().unwrap_or_default();
+    for word in words {
+        assert!(message.contains(word), "`{word}` is not in: {message}");
+    }
+    assert_eq!(end.started_at, None);
+}
+
+pub fn is_root() -> bool {
+    geteuid().is_root()
+}

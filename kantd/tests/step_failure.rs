@@ -1,0 +1,174 @@
+//! Launches that fail: each says what, where, as whom and why, and leaves nothing behind.
+
+mod stand;
+
+use common::id::GpuIndex;
+use common::job::{EndCause, Launch};
+use common::unit::Tasks;
+use kantd::cgroup::Kind;
+use stand::{Stand, assert_failed_with, with_share};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+#[tokio::test]
+async fn an_output_path_the_user_cannot_write() {
+    needs_root!();
+    let mut stand = Stand::new().await;
+    let mut order = stand.order("touch ran");
+    order.stdout = "/root/kant-never.out".into();
+    let id = order.id;
+    let end = stand.run(order).await;
+    assert_failed_with(&end, &["/root/kant-never.out", "ada (uid 12345)", "EACCES", "n1"]);
+    assert!(!stand.work_dir().join("ran").exists());
+    stand.assert_no_group(id);
+}
+
+#[tokio::test]
+async fn a_file_of_another_user_is_not_emptied() {
+    needs_root!();
+    let mut stand = Stand::new().await;
+    let theirs = stand.work_dir().join("out");
+    fs::write(&theirs, "mine\n").unwrap();
+    fs::set_permissions(&theirs, fs::Permissions::from_mode(0o600)).unwrap();
+    let order = stand.order("true");
+    let end = stand.run(order).await;
+    assert_failed_with(&end, &["EACCES", "--output"]);
+    assert_eq!(stand.written("out"), "mine\n");
+}
+
+#[tokio::test]
+async fn a_missing_working_directory() {
+    needs_root!();
+    let mut stand = Stand::new().await;
+    let mut order = stand.order("true");
+    order.work_dir = "/no/such/place".into();
+    order.stdout = "/dev/null".into();
+    let end = stand.run(order).await;
+    assert_failed_with(&end, &["/no/such/place", "--chdir", "ENOENT"]);
+}
+
+#[tokio::test]
+async fn a_missing_input_file() {
+    needs_root!();
+    let mut stand = Stand::new().await;
+    let mut order = stand.order("true");
+    order.stdin = Some("missing".into());
+    let end = stand.run(order).await;
+    assert_failed_with(&end, &["/missing", "reading", "--input"]);
+}
+
+#[tokio::test]
+async fn a_missing_interpreter() {
+    needs_root!();
+    let mut stand = Stand::new().await;
+    let mut order = stand.order("");
+    order.script = "#!/opt/none/python9\nprint()\n".into();
+    let id = order.id;
+    let end = stand.run(order).await;
+    assert_failed_with(&end, &["interpreter", "/opt/none/python9", "n1"]);
+    stand.assert_no_group(id);
+}
+
+#[tokio::test]
+async fn one_task_that_cannot_start_ends_all() {
+    needs_root!();
+    let mut stand = Stand::new().await;
+    let mut order = with_share(stand.order(""), |share| share.tasks = Tasks(4));
+    order.launch = Launch::PerTask;
+    order.args = vec!["x".repeat(3 << 20)];
+    let end = stand.run(order).await;
+    assert_failed_with(&end, &["E2BIG", "too large"]);
+}
+
+#[tokio::test]
+async fn a_job_of_root() {
+    needs_root!();
+    let mut stand = Stand::new().await;
+    let mut order = stand.order("touch ran");
+    order.owner.uid.0 = 0;
+    let end = stand.run(order).await;
+    assert_failed_with(&end, &["root", "allow_root_jobs"]);
+    assert!(!stand.work_dir().join("ran").exists());
+}
+
+#[tokio::test]
+async fn an_order_for_another_node_or_a_gpu_that_is_gone() {
+    needs_root!();
+    let mut stand = Stand::new().await;
+    let order = stand.order("true");
+    let elsewhere =
+        with_share(order, |share| share.node = common::id::NodeName::new("n9").unwrap());
+    let id = elsewhere.id;
+    let end = stand.run(elsewhere).await;
+    assert_failed_with(&end, &["does not name node n1"]);
+    assert!(!stand.step_dir(id).exists());
+    let order = with_share(stand.order("true"), |share| share.gpus = vec![GpuIndex(7)]);
+    let end = stand.run(order).await;
+    assert_failed_with(&end, &["no GPU 7"]);
+    stand.steps().forget(id);
+    let steps = stand.steps().clone();
+    stand::until("one is forgotten", || steps.status().len() == 1).await;
+}
+
+#[tokio::test]
+async fn cpus_this_machine_does_not_have() {
+    needs_root!();
+    let mut stand = Stand::new().await;
+    let order = stand.order("true");
+    let order = with_share(order, |share| share.cpus = [60_000].into_iter().collect());
+    let id = order.id;
+    let end = stand.run(order).await;
+    assert_failed_with(&end, &["failed to confine", "60000", "cpuset.cpus"]);
+    stand.assert_no_group(id);
+}
+
+#[tokio::test]
+async fn a_spool_that_users_cannot_pass_through() {
+    needs_root!();
+    let mut stand = Stand::new().await;
+    fs::set_permissions(stand.spool(), fs::Permissions::from_mode(0o700)).unwrap();
+    let order = stand.order("true");
+    let end = stand.run(order).await;
+    assert_failed_with(&end, &["spool directory", "0711"]);
+}
+
+#[tokio::test]
+async fn a_program_that_is_no_kantd() {
+    needs_root!();
+    let mut stand = Stand::new().await;
+    stand.close();
+    stand.program = "/bin/false".into();
+    stand.open().await;
+    let order = stand.order("true");
+    let id = order.id;
+    let end = stand.run(order).await;
+    assert_failed_with(&end, &["failed to start the supervisor"]);
+    // It is remembered: a restart does not try again.
+    stand.close();
+    stand.open().await;
+    assert_failed_with(&stand.end(id).await, &["failed to start the supervisor"]);
+}
+
+#[tokio::test]
+async fn kantd_that_is_not_root_runs_its_own_users_jobs_only() {
+    needs_root!();
+    let mut stand = Stand::of_kind(Some(Kind::None)).await;
+    stand.close();
+    let wrapper = stand.work_dir().join("kantd-as-user");
+    let kantd = stand.program.display().to_string();
+    let lines = format!(
+        "#!/bin/sh\nchown -R 777:777 \"$3\"\n\
+         exec setpriv --reuid=777 --regid=777 --clear-groups {kantd} \"$@\"\n"
+    );
+    fs::write(&wrapper, lines).unwrap();
+    stand::open_to_all(&wrapper, 0o755);
+    stand.program = wrapper;
+    stand.open().await;
+    let mut own = stand.order("id -u");
+    (own.owner.uid.0, own.owner.gid.0) = (777, 777);
+    let end = stand.run(own).await;
+    assert_eq!((end.cause, end.exit.code), (EndCause::Exited, 0), "{end:?}");
+    assert_eq!(stand.written("out"), "777\n");
+    let end = stand.run(stand.order("true")).await;
+    assert_failed_with(&end, &["ada (uid 12345)", "not root but uid 777"]);
+}

@@ -1,0 +1,251 @@
+//! Steps and kantd part: kantd dies and comes back, supervisors die, launches are interrupted.
+
+mod stand;
+
+use common::job::{EndCause, ExitStatus};
+use common::time::Span;
+use common::wire::node::StepPhase;
+use kantd::cgroup::Kind;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use stand::{Stand, is_alive};
+use std::fs;
+use std::io::Write;
+use std::process::Command;
+
+#[tokio::test]
+async fn a_job_that_ends_while_kantd_is_gone_is_adopted_with_its_exit_code() {
+    needs_root!();
+    let mut stand = Stand::new().await;
+    let order = stand.order("echo up > up; while [ ! -e go-on ]; do sleep 0.02; done; exit 42");
+    let id = stand.start(order).await;
+    stand.line("up").await;
+    let supervisor = stand.supervisor(id).as_raw();
+    stand.close();
+    assert!(is_alive(supervisor));
+    fs::write(stand.work_dir().join("go-on"), "").unwrap();
+    stand::until("the supervisor is done", || !is_alive(supervisor)).await;
+    stand.open().await;
+    let end = stand.end(id).await;
+    assert_eq!((end.cause, end.exit), (EndCause::Exited, ExitStatus { code: 42, signal: None }));
+    stand.assert_no_group(id);
+}
+
+#[tokio::test]
+async fn a_running_job_is_adopted_and_can_be_stopped() {
+    needs_root!();
+    let mut stand = Stand::new().await;
+    let order = stand.order("echo $$ > pid; exec sleep 600");
+    let id = stand.start(order).await;
+    let job: i32 = stand.line("pid").await.parse().unwrap();
+    let before = stand.steps().status();
+    stand.close();
+    stand.open().await;
+    assert_eq!(stand.steps().status(), before, "known at once, since the same time");
+    assert!(is_alive(job));
+    stand.steps().stop(id);
+    let end = stand.end(id).await;
+    assert_eq!((end.cause, end.exit.signal), (EndCause::Stopped, Some(15)));
+    assert!(!is_alive(job));
+}
+
+#[tokio::test]
+async fn the_time_limit_holds_though_kantd_is_gone() {
+    needs_root!();
+    let mut stand = Stand::new().await;
+    let mut order = stand.order("echo up > up; exec sleep 600");
+    order.time_limit = Some(Span(500));
+    let id = stand.start(order).await;
+    let supervisor = stand.supervisor(id).as_raw();
+    stand.close();
+    stand::until("the supervisor is done", || !is_alive(supervisor)).await;
+    stand.open().await;
+    assert_eq!(stand.end(id).await.cause, EndCause::TimedOut);
+}
+
+#[tokio::test]
+async fn a_supervisor_leaves_the_family_and_the_session_of_its_parent() {
+    needs_root!();
+    let mut stand = Stand::new().await;
+    let order = stand.order("echo up > up; sleep 600");
+    let id = stand.start(order).await;
+    let supervisor = stand.supervisor(id);
+    let session = nix::unistd::getsid(Some(supervisor)).unwrap();
+    assert_eq!(session, supervisor);
+    assert_eq!(nix::unistd::getpgid(Some(supervisor)).unwrap(), supervisor);
+    let status = fs::read_to_string(format!("/proc/{supervisor}/status")).unwrap();
+    let parent = status.lines().find_map(|l| l.strip_prefix("PPid:")).unwrap().trim().to_owned();
+    assert_ne!(parent, std::process::id().to_string());
+    assert_eq!(fs::read_link(format!("/proc/{supervisor}/cwd")).unwrap().to_str(), Some("/"));
+    // Deaf to what a terminal or an init system sends around.
+    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
+        kill(supervisor, signal).unwrap();
+    }
+    stand.steps().stop(id);
+    assert_eq!(stand.end(id).await.cause, EndCause::Stopped);
+}
+
+async fn lose_the_supervisor(mut stand: Stand) {
+    let order = stand.order(
+        "echo $$ > pid; setsid sh -c 'trap \"\" TERM; echo $$ > pid2; while :; do sleep 1; done' &\n\
+         sleep 600",
+    );
+    let id = stand.start(order).await;
+    let pids: Vec<i32> =
+        [stand.line("pid").await, stand.line("pid2").await].map(|p| p.parse().unwrap()).into();
+    kill(stand.supervisor(id), Signal::SIGKILL).unwrap();
+    let end = stand.end(id).await;
+    assert_eq!(end.cause, EndCause::Lost, "{end:?}");
+    assert!(end.started_at.is_some());
+    for pid in pids {
+        assert!(!is_alive(pid), "{pid} is alive");
+    }
+    stand.assert_no_group(id);
+    stand.close();
+    stand.open().await;
+    assert_eq!(stand.end(id).await, end, "lost once, and written down");
+}
+
+#[tokio::test]
+async fn a_killed_supervisor_loses_the_step_and_nothing_of_it_is_left() {
+    needs_root!();
+    lose_the_supervisor(Stand::new().await).await;
+}
+
+#[tokio::test]
+async fn a_killed_supervisor_without_cgroups_is_cleaned_up_after_by_mark() {
+    needs_root!();
+    lose_the_supervisor(Stand::of_kind(Some(Kind::None)).await).await;
+}
+
+#[tokio::test]
+async fn a_step_of_before_the_reboot_is_lost() {
+    needs_root!();
+    let mut stand = Stand::new().await;
+    let order = stand.order("sleep 600");
+    let id = stand.start(order).await;
+    stand.close();
+    kill(stand.supervisor(id), Signal::SIGKILL).unwrap();
+    let journal = stand.step_dir(id).join("journal");
+    let text = fs::read_to_string(&journal).unwrap();
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    fs::write(&journal, text.replace(boot.trim(), "another-boot")).unwrap();
+    stand.open().await;
+    let end = stand.end(id).await;
+    assert_eq!(end.cause, EndCause::Lost);
+    assert!(end.message.unwrap().contains("rebooted"));
+}
+
+/// The state that kantd leaves when it dies between writing an order and starting a supervisor.
+async fn interrupted(stand: &mut Stand) -> common::id::AttemptId {
+    let order = stand.order("echo x >> ran");
+    let id = order.id;
+    stand.steps().launch(order, &stand.gpus);
+    stand.until(id, |phase| *phase == StepPhase::Ready).await;
+    stand.close();
+    let supervisor = stand.supervisor(id);
+    kill(supervisor, Signal::SIGKILL).unwrap();
+    stand::until("the supervisor is dead", || !is_alive(supervisor.as_raw())).await;
+    id
+}
+
+#[tokio::test]
+async fn an_order_nobody_took_on_is_launched_after_all() {
+    needs_root!();
+    let mut stand = Stand::new().await;
+    let id = interrupted(&mut stand).await;
+    for file in ["journal", "lock", "control.sock", "script"] {
+        fs::remove_file(stand.step_dir(id).join(file)).unwrap();
+    }
+    stand.open().await;
+    stand.steps().go(id);
+    assert!(stand.end(id).await.exit.is_success());
+    assert_eq!(stand.written("ran"), "x\n");
+}
+
+#[tokio::test]
+async fn an_order_somebody_took_on_is_never_launched_again() {
+    needs_root!();
+    let mut stand = Stand::new().await;
+    let id = interrupted(&mut stand).await;
+    stand.open().await;
+    stand.steps().go(id);
+    assert_eq!(stand.end(id).await.cause, EndCause::Lost);
+    assert!(!stand.work_dir().join("ran").exists());
+}
+
+#[tokio::test]
+async fn a_directory_without_an_order_is_no_step() {
+    needs_root!();
+    let mut stand = Stand::new().await;
+    stand.close();
+    let torn = stand.spool().join("steps/77.1");
+    fs::create_dir(&torn).unwrap();
+    fs::write(torn.join("order.new"), "{\"launch\":").unwrap();
+    stand.open().await;
+    let steps = stand.steps().clone();
+    stand::until("it is gone", || steps.status().is_empty() && !torn.exists()).await;
+}
+
+#[tokio::test]
+async fn an_order_that_cannot_be_read_fails_its_launch() {
+    needs_root!();
+    let mut stand = Stand::new().await;
+    let id = interrupted(&mut stand).await;
+    fs::remove_file(stand.step_dir(id).join("journal")).unwrap();
+    fs::write(stand.step_dir(id).join("order"), "{}").unwrap();
+    stand.open().await;
+    stand::assert_failed_with(&stand.end(id).await, &["failed to read the order"]);
+}
+
+#[tokio::test]
+async fn a_torn_journal_line_does_not_hide_what_came_before() {
+    needs_root!();
+    let mut stand = Stand::new().await;
+    let order = stand.order("exit 9");
+    let id = order.id;
+    let end = stand.run(order).await;
+    stand.close();
+    let journal = stand.step_dir(id).join("journal");
+    let mut file = fs::OpenOptions::new().append(true).open(journal).unwrap();
+    file.write_all(b"{\"ended\":{\"cause\":\"lo").unwrap();
+    stand.open().await;
+    assert_eq!(stand.end(id).await, end);
+}
+
+#[tokio::test]
+async fn a_second_supervisor_for_one_step_gives_up_at_once() {
+    needs_root!();
+    let mut stand = Stand::new().await;
+    let order = stand.order("echo x >> ran; sleep 600");
+    let id = stand.start(order).await;
+    let dir = stand.step_dir(id);
+    let second = || {
+        let program = Command::new(&stand.program).args(["step", "--dir"]).arg(&dir).output();
+        let output = program.unwrap();
+        assert_eq!(output.status.code(), Some(3), "{output:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("has it, or had it"));
+    };
+    second();
+    let supervisor = stand.supervisor(id).as_raw();
+    stand.steps().stop(id);
+    stand::until("the first is done", || !is_alive(supervisor)).await;
+    second();
+    stand.end(id).await;
+    assert_eq!(stand.written("ran"), "x\n");
+}
+
+#[tokio::test]
+async fn without_cgroups_daemonised_processes_are_found_by_descent() {
+    needs_root!();
+    let mut stand = Stand::of_kind(Some(Kind::None)).await;
+    let order = stand.order(
+        "setsid sh -c 'trap \"\" TERM; echo $$ > pid; while :; do sleep 0.1; done' &\n\
+         while [ ! -s pid ]; do sleep 0.02; done; exit 6",
+    );
+    let end = stand.run(order).await;
+    assert_eq!((end.cause, end.exit.code), (EndCause::Exited, 6));
+    let pid: i32 = stand.line("pid").await.parse().unwrap();
+    assert!(!is_alive(pid), "{pid} is alive");
+    assert!(kill(Pid::from_raw(pid), None).is_err() || !is_alive(pid));
+}
