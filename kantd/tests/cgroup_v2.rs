@@ -1,0 +1,150 @@
+//! The unified hierarchy, wherever it is mounted: on a hybrid host without controllers, but with
+//! kill, freeze and device programs; on a v2 host with everything.
+
+use common::cpuset::CpuSet;
+use common::id::Uid;
+use common::unit::Bytes;
+use kantd::cgroup::{self, Cgroup, Kind, Limits, Place};
+use nix::sys::stat::{Mode, SFlag, makedev, mknod};
+use nix::unistd::{Pid, geteuid};
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A group in a root of its own; both are removed at the end.
+struct Trial {
+    root: PathBuf,
+    dir: PathBuf,
+    group: Box<dyn Cgroup>,
+}
+
+impl Trial {
+    /// `None`, said aloud, where it cannot be.
+    fn new(name: &str) -> Option<Self> {
+        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+        let line = mounts.lines().find(|line| line.contains(" - cgroup2 "));
+        let (Some(line), true) = (line, geteuid().is_root()) else {
+            println!("skipped: needs root and a mounted cgroup2");
+            return None;
+        };
+        let root_name = format!("kant-v2-{}-{name}", std::process::id());
+        let root = Path::new(line.split(' ').nth(4).unwrap()).join(&root_name);
+        let place = Place { kind: Kind::V2, root: root_name };
+        let group = cgroup::open(&place, "7.1", Uid(0), None).unwrap();
+        Some(Self { dir: root.join("7.1"), root, group })
+    }
+
+    /// A shell in the group.
+    fn shell(&self, script: &str) -> Child {
+        let gates: Vec<File> = self.group.gates().unwrap().into_iter().map(File::from).collect();
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdout(Stdio::piped());
+        // SAFETY: a write to an open file is async-signal-safe.
+        unsafe {
+            command.pre_exec(move || gates.iter().try_for_each(|gate| (&*gate).write_all(b"0")));
+        }
+        command.spawn().unwrap()
+    }
+
+    fn has(&self, file: &str) -> bool {
+        self.dir.join(file).exists()
+    }
+}
+
+impl Drop for Trial {
+    fn drop(&mut self) {
+        let _ = cgroup::kill_all(self.group.as_ref(), PATIENCE);
+        let _ = cgroup::remove(self.group.as_ref(), PATIENCE);
+        let _ = fs::remove_dir(&self.root);
+    }
+}
+
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let deadline = std::time::Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(std::time::Instant::now() < deadline, "not yet: {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn a_group_holds_kills_and_goes() {
+    let Some(trial) = Trial::new("kill") else { return };
+    let group = trial.group.as_ref();
+    assert_eq!(group.pids().unwrap(), []);
+    group.create(&Limits::default()).unwrap();
+    let mut shell = trial.shell("setsid sleep 600 & setsid sleep 600 & wait");
+    wait_until("three processes", || group.pids().unwrap().len() == 3);
+    let pid = Pid::from_raw(i32::try_from(shell.id()).unwrap());
+    assert!(group.pids().unwrap().contains(&pid));
+    let busy = group.remove().unwrap_err().to_string();
+    assert!(busy.contains("7.1"), "{busy}");
+    cgroup::kill_all(group, PATIENCE).unwrap();
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&shell.wait().unwrap()), Some(9));
+    cgroup::remove(group, PATIENCE).unwrap();
+    assert!(!trial.dir.exists() && trial.root.exists());
+}
+
+#[test]
+fn a_frozen_group_stands_still_and_can_be_killed() {
+    let Some(trial) = Trial::new("freeze") else { return };
+    let group = trial.group.as_ref();
+    group.create(&Limits::default()).unwrap();
+    let mut shell = trial.shell("while :; do :; done");
+    group.freeze().unwrap();
+    assert!(fs::read_to_string(trial.dir.join("cgroup.events")).unwrap().contains("frozen 1"));
+    group.thaw().unwrap();
+    group.freeze().unwrap();
+    cgroup::kill_all(group, PATIENCE).unwrap();
+    shell.wait().unwrap();
+}
+
+#[test]
+fn only_given_gpus_can_be_opened() {
+    let Some(trial) = Trial::new("devices") else { return };
+    let nodes = tempfile::tempdir().unwrap();
+    for minor in [0, 3, 5, 200, 254, 255] {
+        let path = nodes.path().join(minor.to_string());
+        mknod(&path, SFlag::S_IFCHR, Mode::S_IRUSR, makedev(195, minor)).unwrap();
+    }
+    let limits = Limits { gpu_minors: BTreeSet::from([3]), ..Limits::default() };
+    trial.group.create(&limits).unwrap();
+    let dir = nodes.path().display();
+    let shell = trial.shell(&format!(
+        "for n in 0 3 5 200 254 255; do cat {dir}/$n 2>&1; done; cat /dev/null && echo null"
+    ));
+    let out = String::from_utf8(shell.wait_with_output().unwrap().stdout).unwrap();
+    let denied: Vec<bool> = out.lines().map(|line| line.contains("not permitted")).collect();
+    assert_eq!(denied, [true, false, true, true, false, false, false], "{out}");
+    assert!(out.ends_with("null\n"), "{out}");
+}
+
+#[test]
+fn limits_are_set_where_their_controllers_are() {
+    let Some(trial) = Trial::new("limits") else { return };
+    let limits = Limits {
+        cpus: CpuSet::first(1),
+        memory: Some(Bytes::from_mib(48)),
+        pids: Some(20),
+        ..Limits::default()
+    };
+    trial.group.create(&limits).unwrap();
+    if !trial.has("memory.max") || !trial.has("cpuset.cpus") || !trial.has("pids.max") {
+        println!("skipped: this host has memory, cpuset and pids under cgroups v1");
+        return;
+    }
+    let shell = trial.shell("nproc; grep Cpus_allowed_list /proc/self/status");
+    let out = String::from_utf8(shell.wait_with_output().unwrap().stdout).unwrap();
+    assert_eq!(out, "1\nCpus_allowed_list:\t0\n");
+    let mut hog = trial.shell("tail /dev/zero");
+    assert!(!hog.wait().unwrap().success());
+    wait_until("the kill is counted", || trial.group.oom_kills() > 0);
+    assert!(trial.group.usage().cpu.0 > 0);
+    assert_eq!(fs::read_to_string(trial.dir.join("pids.max")).unwrap(), "20\n");
+}
