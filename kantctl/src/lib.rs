@@ -31,12 +31,13 @@ pub fn command() -> clap::Command {
 /// Runs a command line; the first argument is the program's name. Gives the exit code.
 #[must_use]
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    let parsed = command().try_get_matches_from(arguments).and_then(|matches| {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let parsed = command().try_get_matches_from(&arguments).and_then(|matches| {
         Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command()))
     });
     let done = match parsed {
         Ok(cli) => run_verb(cli),
-        Err(error) => return refuse(&error),
+        Err(error) => return refuse(&error, arguments.iter().any(|word| word == "submit")),
     };
     done.unwrap_or_else(|failure| {
         screen::complain(&failure);
@@ -45,11 +46,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 }
 
 /// Shows what clap says: help, the version, or what is wrong with the arguments.
-fn refuse(error: &clap::Error) -> u8 {
+fn refuse(error: &clap::Error, submits: bool) -> u8 {
+    let unknown = submits && error.kind() == ErrorKind::UnknownArgument;
     let refused = match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::String(option)) if error.kind() == ErrorKind::UnknownArgument => {
-            submission::complaint::not_yet(option)
-        }
+        Some(ContextValue::String(option)) if unknown => submission::complaint::not_yet(option),
         _ => None,
     };
     if let Some(text) = refused {

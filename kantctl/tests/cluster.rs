@@ -73,6 +73,11 @@ async fn a_command_line_that_makes_no_sense_is_exit_code_2() {
     for words in [&["frobnicate"][..], &[], &["queue", "--frob"], &["queue", "x"], &["show"]] {
         house.kantctl(words).await.refused(2, &["Usage: kantctl"]);
     }
+    let done = house.kantctl(&["queue", "-d"]).await;
+    assert!(
+        done.code == Some(2) && !done.err.contains("release"),
+        "sbatch's -d is no concern here"
+    );
     house.kantctl(&["queue", "--retry", "x"]).await.refused(2, &["length of time"]);
     assert!(house.kantctl(&["--help"]).await.good().contains("Exit codes:"));
     assert!(house.kantctl(&["submit", "--help"]).await.good().contains("KANTCTL_QUEUE"));

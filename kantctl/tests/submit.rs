@@ -56,7 +56,7 @@ async fn a_script_with_directives_arrives_as_asked() {
     let here = house.dir.path().canonicalize().unwrap();
     assert_eq!(ask.work_dir, here.to_str().unwrap());
     assert_eq!(environment["KEEP"], "me");
-    assert_eq!(environment["SLURM_SUBMIT_DIR"], here.to_str().unwrap());
+    assert_eq!(environment["PWD"], here.to_str().unwrap());
     assert!(ask.rlimits.iter().any(|limit| limit.name == "nofile"));
 }
 
@@ -91,7 +91,21 @@ async fn only_what_is_exported_is_sent() {
     finish(command.spawn().unwrap()).await.good();
     let environment = submitted(&house.asked()[0]).environment;
     let names: Vec<&str> = environment.keys().map(String::as_str).collect();
-    assert_eq!(names, ["A", "B", "KANT_SUBMIT_DIR", "SLURM_SUBMIT_DIR"]);
+    assert_eq!(names, ["A", "B", "PWD"]);
+}
+
+#[tokio::test]
+async fn a_directory_behind_a_link_keeps_the_name_its_user_knows() {
+    let house = accepts();
+    let (real, link) = (house.dir.path().join("real"), house.dir.path().join("link"));
+    std::fs::create_dir(&real).unwrap();
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    for (pwd, expected) in [(&link, &link), (&"/tmp".into(), &real.canonicalize().unwrap())] {
+        let mut command = house.command(&["submit", "--wrap", "true"]);
+        finish(command.current_dir(&real).env("PWD", pwd).spawn().unwrap()).await.good();
+        let ask = submitted(house.asked().last().unwrap()).ask;
+        assert_eq!(ask.work_dir, expected.to_str().unwrap());
+    }
 }
 
 #[tokio::test]
@@ -212,7 +226,7 @@ async fn what_makes_no_sense_is_never_sent() {
         (vec!["--mem=1G", "--mem-per-cpu=1G"], 2, vec!["cannot be used with"]),
         (vec!["--gpus", "-1"], 2, vec!["number of GPUs"]),
         (vec!["--array", "9-1"], 2, vec!["is not an array"]),
-        (vec!["--exclusive=user"], 2, vec!["whole nodes"]),
+        (vec!["--exclusive=user"], 2, vec!["'user'", "--exclusive"]),
         (vec!["-w", "g["], 2, vec!["list of nodes"]),
         (vec!["-p", "a b"], 2, vec!["not a valid queue name"]),
         (vec!["-t", "0"], 1, vec!["time limit is zero"]),

@@ -69,7 +69,7 @@ fn request(options: &Options) -> Request {
         memory: memory(options),
         gpus,
         gpu_kind,
-        exclusive: options.exclusive.is_some(),
+        exclusive: options.exclusive,
         only_nodes: options.nodelist.clone().map(|hosts| hosts.0).unwrap_or_default(),
         not_nodes: options.exclude.clone().map(|hosts| hosts.0).unwrap_or_default(),
     }

@@ -72,38 +72,42 @@ fn read_layer(
 fn word(long: &str, value: &str) -> Option<String> {
     let definition = options::definition();
     let argument = definition.get_arguments().find(|arg| arg.get_long() == Some(long))?;
-    let off = matches!(value, "no" | "0" | "false");
-    let optional = matches!(long, "exclusive");
-    match argument.get_action().takes_values() {
-        true if optional && off => None,
-        true if optional && matches!(value, "" | "1" | "true") => Some(format!("--{long}")),
-        true => Some(format!("--{long}={value}")),
-        false if off => None,
-        false => Some(format!("--{long}")),
+    if argument.get_action().takes_values() {
+        return Some(format!("--{long}={value}"));
     }
+    (!matches!(value, "no" | "0" | "false")).then(|| format!("--{long}"))
 }
 
-/// What of the environment the job gets. What kant told the job that submits from inside itself
-/// is not passed on: it is another job's.
+/// What kant told the job that submits another from inside itself: true of that job alone.
+const OF_ONE_JOB: &[&str] = &[
+    "CUDA_VISIBLE_DEVICES",
+    "GPU_DEVICE_ORDINAL",
+    "LOCAL_RANK",
+    "LOCAL_WORLD_SIZE",
+    "MASTER_ADDR",
+    "MASTER_PORT",
+    "RANK",
+    "WORLD_SIZE",
+];
+
+/// What of the environment the job gets, and as `PWD` the directory it was submitted from, which
+/// the node makes SLURM_SUBMIT_DIR.
 #[must_use]
 pub fn for_job(
     export: &Export,
     shell: &BTreeMap<String, String>,
     directory: &str,
 ) -> BTreeMap<String, String> {
-    let inside = shell.contains_key("KANT_JOB_ID") || shell.contains_key("SLURM_JOB_ID");
+    let inside = shell.contains_key("KANT_JOB_ID");
     let stale = |name: &str| {
         let facts = ["SLURM_", "SLURMD_", "KANT_"].iter().any(|p| name.starts_with(p));
-        inside
-            && (facts || name == "CUDA_VISIBLE_DEVICES")
-            && !matches!(name, "KANT_SOCKET" | "KANT_CONFIG" | "KANT_RETRY")
+        let ours = matches!(name, "KANT_SOCKET" | "KANT_CONFIG" | "KANT_RETRY");
+        inside && (facts && !ours || OF_ONE_JOB.contains(&name))
     };
     let fresh = shell.iter().filter(|(name, _)| !stale(name));
     let fresh = fresh.map(|(name, value)| (name.clone(), value.clone())).collect();
     let mut passed = export.apply(&fresh);
-    for name in ["KANT_SUBMIT_DIR", "SLURM_SUBMIT_DIR"] {
-        passed.insert(name.to_owned(), directory.to_owned());
-    }
+    passed.insert("PWD".to_owned(), directory.to_owned());
     passed
 }
 
@@ -156,8 +160,8 @@ mod tests {
             ("HOME", "/h"),
         ]);
         let names = for_job(&Export::default(), &inside, "/d").into_keys().collect::<Vec<_>>();
-        assert_eq!(names, ["HOME", "KANT_SOCKET", "KANT_SUBMIT_DIR", "SLURM_SUBMIT_DIR"]);
+        assert_eq!(names, ["HOME", "KANT_SOCKET", "PWD"]);
         let outside = variables(&[("CUDA_VISIBLE_DEVICES", "0"), ("SLURM_CONF", "/c")]);
-        assert_eq!(for_job(&Export::default(), &outside, "/d").len(), 4);
+        assert_eq!(for_job(&Export::default(), &outside, "/d").len(), 3);
     }
 }

@@ -4,7 +4,7 @@
 
 use super::begin::read_begin;
 use super::export::Export;
-use super::value::{Exclusive, GpuCount, Gres, Hosts, read_count, read_launch, read_nodes};
+use super::value::{GpuCount, Gres, Hosts, read_count, read_launch, read_nodes};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Command, FromArgMatches};
 use common::id::{AccountName, QueueName};
@@ -76,9 +76,8 @@ pub struct Options {
     #[arg(long, value_name = "gpu[:KIND]:COUNT", help_heading = SIZE)]
     pub gres: Option<Gres>,
     /// Whole nodes: nothing else runs there meanwhile
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "yes",
-          value_name = "yes", hide_possible_values = true, help_heading = SIZE)]
-    pub exclusive: Option<Exclusive>,
+    #[arg(long, help_heading = SIZE)]
+    pub exclusive: bool,
 
     /// The queue [default: the cluster's default queue]
     #[arg(short = 'p', long, visible_alias = "partition", value_name = "NAME",

@@ -7,7 +7,8 @@ use common::job::Rlimit;
 use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 use nix::sys::stat::{Mode, umask};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 /// The surroundings of a submission.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -49,7 +50,7 @@ impl Shell {
         let directory = std::env::current_dir()
             .context("failed to find the current directory: was it removed? cd to another one")?;
         let mut shell = Self {
-            directory,
+            directory: as_named(directory),
             umask: read_umask(),
             rlimits: LIMITS.iter().filter_map(|(name, which)| read_limit(name, *which)).collect(),
             host: nix::unistd::gethostname()
@@ -66,6 +67,15 @@ impl Shell {
         }
         Ok(shell)
     }
+}
+
+/// The directory by the name its user knows it by: $PWD, where that is the same one. A home behind
+/// a link may be elsewhere on the nodes; its name is the same.
+fn as_named(directory: PathBuf) -> PathBuf {
+    let Some(named) = std::env::var_os("PWD").map(PathBuf::from) else { return directory };
+    let place = |path: &Path| path.metadata().map(|found| (found.dev(), found.ino())).ok();
+    let same = place(&named).is_some() && place(&named) == place(&directory);
+    if named.is_absolute() && same { named } else { directory }
 }
 
 /// The umask can only be read by setting it; kantctl creates no files meanwhile.

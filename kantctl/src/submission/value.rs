@@ -30,9 +30,6 @@ pub enum ValueError {
     /// Not a way to launch.
     #[error("write once, per-node or per-task")]
     Launch,
-    /// `--exclusive=user` and its like.
-    #[error("only whole nodes are supported in this release: write --exclusive alone")]
-    Exclusive,
 }
 
 /// Reads a count from 1 to [`COUNT_MAX`].
@@ -134,17 +131,6 @@ impl FromStr for Hosts {
     type Err = HostlistError;
     fn from_str(text: &str) -> Result<Self, HostlistError> {
         hostlist::expand(text).map(Self)
-    }
-}
-
-/// `--exclusive`: whole nodes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Exclusive;
-
-impl FromStr for Exclusive {
-    type Err = ValueError;
-    fn from_str(text: &str) -> Result<Self, ValueError> {
-        if text == "yes" { Ok(Self) } else { Err(ValueError::Exclusive) }
     }
 }
 

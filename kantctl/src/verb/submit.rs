@@ -52,7 +52,7 @@ pub struct Args {
     #[arg(long, value_name = "COMMAND", conflicts_with = "script", help_heading = "How it runs")]
     pub wrap: Option<String>,
     /// The script and its arguments; without one, or with -, standard input
-    #[arg(value_name = "SCRIPT [ARG]", trailing_var_arg = true)]
+    #[arg(value_names = ["SCRIPT", "ARG"], num_args = 0.., trailing_var_arg = true)]
     pub script: Vec<String>,
 }
 
