@@ -3,6 +3,10 @@
 use anyhow::{Context as _, ensure};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+
+/// Set by who has just built everything (`cargo xtask ci`): then nothing is built again.
+pub const PREBUILT: &str = "KANT_E2E_PREBUILT";
 
 /// How to build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -30,12 +34,26 @@ pub struct Binaries {
 }
 
 impl Binaries {
-    /// Builds what changed.
+    /// Builds what changed; at most once in a process.
     ///
     /// # Errors
     /// When cargo fails, with its last words on standard error.
     pub fn build(how: Build) -> anyhow::Result<Self> {
+        static BUILT: Mutex<Vec<(Build, Binaries)>> = Mutex::new(Vec::new());
+        let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, binaries)) = built.iter().find(|(known, _)| *known == how) {
+            return Ok(binaries.clone());
+        }
+        let binaries = Self::build_now(how)?;
+        built.push((how, binaries.clone()));
+        Ok(binaries)
+    }
+
+    fn build_now(how: Build) -> anyhow::Result<Self> {
         let mut target = target_dir()?;
+        if how == Build::Quiet && std::env::var_os(PREBUILT).is_some() {
+            return Self::in_dir(&target);
+        }
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         cargo.args(["build", "-p", "kantctld", "-p", "kantd", "-p", "kantctl"]);
         cargo.args(["-p", "nvml-standin"]);
@@ -51,9 +69,14 @@ impl Binaries {
         if let Some(dir) = target.parent() {
             cargo.arg("--target-dir").arg(dir);
         }
+        forget_the_outer_cargo(&mut cargo);
         cargo.current_dir(workspace()).stdin(Stdio::null()).stdout(Stdio::null());
         let status = cargo.status().context("failed to run cargo")?;
         ensure!(status.success(), "failed to build the daemons: cargo ended with {status}");
+        Self::in_dir(&target)
+    }
+
+    fn in_dir(target: &Path) -> anyhow::Result<Self> {
         let program = |name: &str| -> anyhow::Result<PathBuf> {
             let path = target.join(name);
             ensure!(path.exists(), "cargo built no {}", path.display());
@@ -65,6 +88,20 @@ impl Binaries {
             kantctl: program("kantctl")?,
             nvml: program("libnvml_standin.so")?,
         })
+    }
+}
+
+/// An outer cargo tells the programs it runs about their package. An inner one that saw this would
+/// build anew what has a build script, and the outer one again after it.
+fn forget_the_outer_cargo(cargo: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        let of_a_package = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_", "DEP_"];
+        if of_a_package.iter().any(|prefix| text.starts_with(prefix))
+            || matches!(&*text, "OUT_DIR" | "CARGO_PRIMARY_PACKAGE" | "CARGO_TARGET_TMPDIR")
+        {
+            cargo.env_remove(&name);
+        }
     }
 }
 

@@ -32,7 +32,8 @@ impl Person {
     /// Makes a command run as this person.
     pub fn dress(self, command: &mut Command) {
         if self != Self::me() {
-            command.uid(self.uid).gid(self.uid).groups_of_nobody();
+            // As root, std drops the supplementary groups before it changes the uid.
+            command.uid(self.uid).gid(self.uid);
         }
     }
 
@@ -52,16 +53,4 @@ impl Person {
 #[must_use]
 pub fn is_root() -> bool {
     nix::unistd::geteuid().is_root()
-}
-
-trait DropGroups {
-    fn groups_of_nobody(&mut self) -> &mut Self;
-}
-
-impl DropGroups for Command {
-    fn groups_of_nobody(&mut self) -> &mut Self {
-        // SAFETY: setgroups is one system call, allocates nothing and takes no lock, so it may run
-        // between fork and exec. std runs this before it changes the uid.
-        unsafe { self.pre_exec(|| nix::unistd::setgroups(&[]).map_err(std::io::Error::from)) }
-    }
 }
