@@ -1,4 +1,4 @@
-//! Step 6 for all jobs: what each is told, and who is ahead of whom. Never changes what was decided.
+//! Step 6 for all jobs: what each is told, and who is ahead of whom. Never changes a decision.
 
 use crate::backfill::endings::{Endings, NEVER};
 use crate::backfill::shadow::Shadows;

@@ -1,8 +1,8 @@
 //! Replays the saved snapshots of tests/snapshots: each gives the round saved with it, and the
 //! judge has no complaint. Never makes a snapshot.
 //!
-//! After a wanted change of policy, `KANT_BLESS=1 cargo test -p engine --test replay` writes the new
-//! rounds; read the difference before you commit it.
+//! After a wanted change of policy, `KANT_BLESS=1 cargo test -p engine --test replay` writes the
+//! new rounds; read the difference before you commit it.
 
 use common::time::Time;
 use engine::check::check;

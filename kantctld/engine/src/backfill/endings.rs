@@ -1,5 +1,8 @@
 //! When running jobs will be over, and when that makes room for a waiting one. Never counts on a
 //! job that has no time limit to end.
+//!
+//! Source: man slurm.conf, SchedulerType=sched/backfill: time limits, not past behaviour, say when
+//! a job ends.
 
 use crate::cluster::{Cluster, NodeIndex};
 use crate::place::{Placement, place};

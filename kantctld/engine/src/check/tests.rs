@@ -112,6 +112,37 @@ fn a_job_gets_all_of_what_it_asked_for_and_no_more() {
 }
 
 #[test]
+fn tasks_are_laid_out_as_asked() {
+    let mut snapshot = cluster();
+    change(&mut snapshot, |request| request.tasks_per_node = Some(Tasks(1)));
+    let wrong = faults(&snapshot, &[start(1, vec![share("a", 2, "0-1")])]);
+    assert_eq!(wrong, "job 1 on a: more tasks than it allows on a node");
+    let idle = [start(1, vec![share("a", 2, "0-1"), share("b", 0, "")])];
+    assert_eq!(faults(&cluster(), &idle), "job 1 on b: no task runs there");
+    let mut snapshot = cluster();
+    change(&mut snapshot, |request| {
+        request.tasks = Tasks(4);
+        request.nodes = Some(Nodes(2));
+    });
+    let uneven = [start(1, vec![share("a", 3, "0-2"), share("b", 1, "0")])];
+    assert_eq!(faults(&snapshot, &uneven), "job 1 has its tasks spread unevenly");
+}
+
+#[test]
+fn memory_and_gpus_in_all_are_counted() {
+    let mut snapshot = cluster();
+    snapshot.nodes[0].free_memory = Bytes(3 << 20);
+    let round = [start(1, vec![share("a", 2, "0-1")]), start(2, vec![share("a", 2, "2-3")])];
+    assert_eq!(faults(&snapshot, &round), "job 2 on a: 2M memory is more than is free");
+
+    let mut snapshot = cluster();
+    change(&mut snapshot, |request| request.gpus = Some(GpuRequest::Total(Gpus(2))));
+    let one = Share { gpus: vec![GpuIndex(1)], ..share("g", 2, "0-1") };
+    let wrong = faults(&snapshot, &[start(1, vec![one])]);
+    assert_eq!(wrong, "job 1 does not get the GPUs it asked for in all");
+}
+
+#[test]
 fn gpus_are_as_many_as_asked_of_the_kind_asked_and_free() {
     let mut snapshot = cluster();
     change(&mut snapshot, |request| request.gpus = Some(GpuRequest::PerTask(Gpus(1))));

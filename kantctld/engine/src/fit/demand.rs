@@ -2,6 +2,8 @@
 //!
 //! Memory for each CPU counts the CPUs asked for, not those added by rounding up to whole cores,
 //! so that the same job needs the same memory on any node.
+//!
+//! Source: man sbatch, `--mem`, `--mem-per-cpu`, `--mem-per-gpu`, `--gpus`, `--exclusive`.
 
 use common::node::Inventory;
 use common::queue::Queue;
@@ -50,11 +52,6 @@ impl<'a> Demand<'a> {
             None => MemoryDemand::PerCpu(queue.memory_per_cpu),
         };
         Self { request, memory }
-    }
-
-    /// Does it need all of a node's memory?
-    pub const fn wants_all_memory(&self) -> bool {
-        matches!(self.memory, MemoryDemand::WholeNode)
     }
 
     /// The GPUs to share out over its nodes, for a job that gives their number in all.

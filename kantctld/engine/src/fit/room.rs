@@ -2,6 +2,8 @@
 //!
 //! CPUs are given as whole cores: only CPUs of wholly free cores count, so that two jobs never
 //! share a core. A job that asks for whole nodes needs them idle.
+//!
+//! Source: man slurm.conf, SelectTypeParameters CR_Core_Memory; man sbatch, `--exclusive`.
 
 use crate::cluster::Node;
 use crate::fit::demand::{Demand, Part};
@@ -20,7 +22,6 @@ pub(crate) fn holds(demand: &Demand<'_>, node: Node<'_>, free: &Free, part: Part
     let needs = demand.amounts(part, node.inventory);
     needs.cpus <= free.core_cpus
         && needs.memory <= free.memory
-        && (!demand.wants_all_memory() || free.memory == node.inventory.memory)
         && (needs.gpus == Gpus::ZERO || needs.gpus <= free_gpus(demand, node, free))
 }
 
@@ -104,6 +105,14 @@ mod tests {
         job.exclusive = true;
         assert_eq!(tasks(&job, cpu_node("n", 4), ""), 2);
         assert_eq!(tasks(&job, cpu_node("n", 4), "0"), 0);
+        let mut leftover = cpu_node("n", 4);
+        leftover.free_memory -= Bytes(1);
+        job.memory = Some(MemoryRequest::PerNode(Bytes(1)));
+        assert_eq!(tasks(&job, leftover, ""), 0, "somebody is still there");
+
+        let mut closed = cpu_node("n", 4);
+        closed.exclusive = true;
+        assert_eq!(tasks(&request(1, 1), closed, ""), 0);
 
         let mut job = request(2, 1);
         job.memory = Some(MemoryRequest::PerNode(Bytes::ZERO));

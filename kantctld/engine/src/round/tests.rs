@@ -129,6 +129,62 @@ fn whole_nodes_come_with_all_cpus_and_gpus_and_are_shared_with_nobody() {
 }
 
 #[test]
+fn the_fewest_nodes_are_the_roomiest_ones() {
+    let mut snapshot = snapshot(vec![cpu_node("a", 2), cpu_node("b", 4), cpu_node("c", 4)]);
+    snapshot.waiting = vec![waiting(1, request(8, 1), 10)];
+    assert_eq!(given(&judged(&snapshot), 1), ["b: 4x 0-3 []", "c: 4x 0-3 []"]);
+}
+
+#[test]
+fn a_gang_too_goes_where_it_breaks_least() {
+    let broken = |text| used(gpu_node(text, 8), 4);
+    let mut snapshot = snapshot(vec![gpu_node("a", 8), broken("b"), broken("c")]);
+    let gang = Request {
+        nodes: Some(Nodes(2)),
+        gpus: Some(GpuRequest::PerNode(Gpus(2))),
+        ..request(2, 1)
+    };
+    snapshot.waiting = vec![waiting(1, gang, 10)];
+    assert_eq!(given(&judged(&snapshot), 1), ["b: 1x 8 [4, 5]", "c: 1x 8 [4, 5]"]);
+}
+
+#[test]
+fn gpus_in_all_are_spread_by_the_nodes_that_are_up() {
+    let mut snapshot = snapshot(vec![gpu_node("a", 4), gpu_node("b", 4), gpu_node("c", 8)]);
+    snapshot.nodes[2].unusable = Some(crate::Unusable::Down);
+    let total = Request { gpus: Some(GpuRequest::Total(Gpus(8))), ..request(2, 1) };
+    snapshot.waiting = vec![waiting(1, total, 10)];
+    assert_eq!(given(&judged(&snapshot), 1), ["a: 1x 0 [0, 1, 2, 3]", "b: 1x 0 [0, 1, 2, 3]"]);
+}
+
+#[test]
+fn a_job_for_whole_nodes_hears_what_is_missing_to_a_whole_node() {
+    let mut snapshot = snapshot(vec![used(cpu_node("a", 4), 1)]);
+    let whole = Request { exclusive: true, ..request(1, 1) };
+    snapshot.waiting = vec![waiting(1, whole, 10)];
+    let reason = reason(&judged(&snapshot), 1);
+    assert_eq!(reason, "needs 4 CPUs, 64G memory on one node; best is a with 3 CPUs free");
+}
+
+#[test]
+fn what_a_node_no_longer_has_is_not_expected_back() {
+    // The node came back with two CPUs of four and half its memory; a job still holds the others.
+    let mut snapshot = snapshot(vec![cpu_node("a", 2)]);
+    let gone = Share { memory: Bytes(64 << 30), ..share("a", "0-3") };
+    run(&mut snapshot, 9, gone, Some(in_minutes(5)));
+    let small = Request { memory: Some(MemoryRequest::PerNode(Bytes(60 << 30))), ..request(1, 2) };
+    snapshot.waiting = vec![waiting(1, small, 10), waiting(2, request(1, 1), 10)];
+    let round = judged(&snapshot);
+    assert!(reason(&round, 1).contains("expected by 2023-11-14T22:18:20Z"), "{round:?}");
+
+    let free = crate::free::Free::of(&snapshot.nodes[0]);
+    let mut back = free.clone();
+    back.give_back(&snapshot.nodes[0].inventory, &snapshot.running[0].allocation.shares()[0]);
+    back.give_back(&snapshot.nodes[0].inventory, &snapshot.running[0].allocation.shares()[0]);
+    assert_eq!(back, crate::free::Free::whole(&snapshot.nodes[0].inventory));
+}
+
+#[test]
 fn memory_of_zero_is_all_of_a_node() {
     let mut snapshot = snapshot(vec![cpu_node("a", 4), cpu_node("b", 4)]);
     let mut all = request(1, 1);

@@ -70,6 +70,23 @@ mod tests {
     }
 
     #[test]
+    fn a_whole_node_stays_whole_though_it_is_the_tighter_one() {
+        assert_eq!(best(&[gpu_node("a", 4), used(gpu_node("b", 8), 2)], 2), "b");
+    }
+
+    #[test]
+    fn gpus_left_count_before_cpus_and_cpus_before_memory() {
+        let mut many_cpus = used(gpu_node("many-cpus", 8), 6);
+        many_cpus.free_cpus = many_cpus.inventory.cpus.clone();
+        assert_eq!(best(&[used(gpu_node("few-cpus", 8), 5), many_cpus], 2), "many-cpus");
+
+        let mut little = used(cpu_node("little", 8), 2);
+        little.free_memory = Bytes(2 << 30);
+        assert_eq!(best(&[used(cpu_node("much", 8), 2), little.clone()], 0), "little");
+        assert_eq!(best(&[little, used(cpu_node("tight", 8), 3)], 0), "tight");
+    }
+
+    #[test]
     fn jobs_without_gpus_keep_away_from_free_gpus() {
         let (whole, broken) = (gpu_node("whole", 8), used(gpu_node("broken", 8), 3));
         let (busy, plain) = (used(gpu_node("busy", 8), 8), used(cpu_node("plain", 64), 1));

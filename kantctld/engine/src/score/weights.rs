@@ -2,6 +2,9 @@
 //!
 //! A penalty is a sum of `weight * count`, lower is better. Each weight is larger than all that
 //! the weights below it can add up to, so a rule is only asked where those above it tie.
+//!
+//! Source: Kant (arXiv 2510.01256) page 9 for the order of the rules; the numbers are ours and only
+//! keep that order.
 
 /// A job without GPUs goes to a node with free GPUs, and may keep a GPU job from them.
 pub(crate) const FREE_GPUS_PASSED_BY: u64 = 1 << 44;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::testing::run_on_all;
+use common::unit::Cpus;
 
 /// Nodes a and b of 4 CPUs; a is in use for 60 minutes more. Job 1 asks for both nodes.
 fn one_node_busy() -> Snapshot {
@@ -75,6 +76,72 @@ fn memory_that_a_shadow_counts_on_is_kept() {
     assert_eq!(given(&round, 3).len(), 1);
 }
 
+/// One CPU and so much memory.
+fn memory(gib: u64) -> Request {
+    Request { memory: Some(MemoryRequest::PerNode(Bytes(gib << 30))), ..request(1, 1) }
+}
+
+#[test]
+fn memory_that_is_left_beside_a_shadow_is_not_kept() {
+    // 32 GiB are free and 32 more in an hour; job 1 waits for 40, so 24 are to spare then.
+    let mut snapshot = snapshot(vec![cpu_node("a", 4)]);
+    let half = Share { memory: Bytes(32 << 30), ..share("a", "0") };
+    run(&mut snapshot, 9, half, Some(in_minutes(60)));
+    let jobs = [(1, memory(40)), (2, memory(20)), (3, memory(5)), (4, memory(4))];
+    snapshot.waiting = jobs.into_iter().map(|(job, asks)| waiting(job, asks, 600)).collect();
+    let round = judged(&snapshot);
+    assert_eq!(given(&round, 2).len(), 1);
+    assert_eq!(given(&round, 3), [""; 0], "25 would be too much");
+    assert_eq!(given(&round, 4).len(), 1);
+}
+
+#[test]
+fn memory_that_comes_free_is_not_counted_on_by_two_shadows() {
+    // 32 GiB are free, 48 in half an hour, 64 in an hour. Job 1 will have 40, job 2 then 20.
+    let mut snapshot = snapshot(vec![cpu_node("a", 8)]);
+    for (job, cpu, minutes) in [(8, "0", 30), (9, "1", 60)] {
+        let quarter = Share { memory: Bytes(16 << 30), ..share("a", cpu) };
+        run(&mut snapshot, job, quarter, Some(in_minutes(minutes)));
+    }
+    snapshot.queues.push(queue("r"));
+    snapshot.waiting =
+        vec![waiting(1, memory(40), 600), waiting(2, memory(20), 600), waiting(3, memory(8), 600)];
+    snapshot.waiting[0].submitted_at = Time(0);
+    snapshot.waiting[1].queue = snapshot.queues[1].name.clone();
+    let round = judged(&snapshot);
+    assert_eq!(given(&round, 2), [""; 0]);
+    assert_eq!(given(&round, 3), [""; 0], "8 more would leave job 2 with 16");
+}
+
+#[test]
+fn the_first_job_of_another_queue_is_promised_what_the_first_promise_leaves() {
+    let mut snapshot = snapshot(vec![cpu_node("a", 4), cpu_node("b", 4), cpu_node("c", 4)]);
+    for (job, node, minutes) in [(7, "a", 60), (8, "b", 90), (9, "c", 30)] {
+        run(&mut snapshot, job, share(node, "0-3"), Some(in_minutes(minutes)));
+    }
+    snapshot.queues.push(queue("r"));
+    snapshot.waiting = vec![waiting(1, request(1, 4), 600), waiting(2, request(1, 4), 600)];
+    snapshot.waiting[1].queue = snapshot.queues[1].name.clone();
+    let round = judged(&snapshot);
+    assert!(reason(&round, 1).ends_with("expected by 2023-11-14T22:43:20Z"), "c, in 30 minutes");
+    assert!(reason(&round, 2).ends_with("expected by 2023-11-14T23:13:20Z"), "a, in 60 minutes");
+}
+
+#[test]
+fn a_second_job_of_the_queue_does_not_take_the_shadow_from_the_first() {
+    let mut snapshot = one_node_busy();
+    snapshot.nodes.push(cpu_node("c", 4));
+    run(&mut snapshot, 8, share("c", "0-3"), Some(in_minutes(70)));
+    let only_c = Request { only_nodes: vec![name("c")], ..request(1, 4) };
+    let never = Request { only_nodes: vec![name("z")], ..request(1, 4) };
+    snapshot.waiting.push(waiting(2, only_c, 600));
+    snapshot.waiting.push(waiting(3, request(1, 1), 600));
+    snapshot.waiting.insert(0, waiting(0, never, 600));
+    let round = judged(&snapshot);
+    assert_eq!(given(&round, 3), [""; 0]);
+    assert_eq!(reason(&round, 3), "2 jobs before it, next is 1", "who never fits is not in line");
+}
+
 #[test]
 fn a_job_without_a_limit_never_passes_and_one_with_a_limit_passes_those_who_never_end() {
     let mut snapshot = one_node_busy();
@@ -82,10 +149,14 @@ fn a_job_without_a_limit_never_passes_and_one_with_a_limit_passes_those_who_neve
     snapshot.waiting.push(waiting(2, request(1, 1), 10));
     snapshot.waiting.push(waiting(3, request(1, 1), 10));
     snapshot.waiting[1].time_limit = None;
+    snapshot.waiting.push(waiting(5, Request { cpus_per_task: Cpus(3), ..two_nodes() }, 10));
     let round = judged(&snapshot);
     assert_eq!(given(&round, 2), [""; 0]);
     assert_eq!(given(&round, 3).len(), 1);
-    assert!(!reason(&round, 1).contains("expected"), "nobody knows when");
+    for job in [1, 5] {
+        let reason = reason(&round, job);
+        assert!(reason.starts_with("needs") && !reason.contains("expected"), "{reason}");
+    }
 }
 
 #[test]
