@@ -192,9 +192,10 @@ impl fmt::Display for WaitReason {
             }
             Self::NodesUnavailable { need, unavailable, example } => write!(
                 f,
-                "needs {need}; {unavailable} node{} that could hold it are down or drained \
+                "needs {need}; {unavailable} node{} that could hold it {} down or drained \
                  ({example}, for one): see `kantctl nodes`",
-                plural(unavailable.0)
+                plural(unavailable.0),
+                if unavailable.0 == 1 { "is" } else { "are" },
             ),
             Self::NeverFits { need, largest, nodes_fit } => {
                 write!(f, "needs {need}, which this cluster does not have: ")?;

@@ -23,28 +23,22 @@ pub use explain::explain;
 /// What the last round said of a waiting job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wait {
-    /// Why it waits; `None` if the round meant to start it.
-    pub reason: Option<WaitReason>,
-    /// Its place among all waiting jobs, from 1.
+    /// Why it waits.
+    pub reason: WaitReason,
+    /// Its place among the jobs that wait, from 1.
     pub position: u32,
 }
 
-/// What the last round said of each waiting job.
+/// What the last round said of each job that it did not start.
 pub type Waits = BTreeMap<JobKey, Wait>;
 
-/// What a round said of each waiting job.
+/// What a round said of each job that it did not start.
 #[must_use]
 pub fn waits(round: &engine::Round) -> Waits {
-    let mut waits = Waits::new();
-    for (place, key) in (1..).zip(&round.order) {
-        waits.insert(*key, Wait { reason: None, position: place });
-    }
-    for (key, reason) in &round.reasons {
-        if let Some(wait) = waits.get_mut(key) {
-            wait.reason = Some(reason.clone());
-        }
-    }
-    waits
+    let places = (1..).zip(&round.reasons);
+    places
+        .map(|(position, (key, reason))| (*key, Wait { reason: reason.clone(), position }))
+        .collect()
 }
 
 /// How many there are of what.
@@ -121,7 +115,7 @@ pub fn job_view(state: &State, key: JobKey, waits: &Waits) -> Option<JobView> {
 
 /// Held is known at once; everything else is the last round's word.
 fn reason(element: &Element, waiting: Option<&Wait>) -> ReasonView {
-    let told = waiting.and_then(|wait| wait.reason.clone());
+    let told = waiting.map(|wait| wait.reason.clone());
     let reason = match (element.held, told) {
         (true, _) => WaitReason::Held,
         (false, None | Some(WaitReason::Held)) => WaitReason::NotConsidered,

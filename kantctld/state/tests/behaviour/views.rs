@@ -38,7 +38,7 @@ fn lists_show_running_jobs_then_waiting_ones_in_order_then_the_latest_finished()
     }
     house.start(keys[4], vec![share("g1", 0, 2, &[])]);
     let waits: Waits = [(keys[2], 2), (keys[3], 1)]
-        .map(|(key, position)| (key, Wait { reason: None, position }))
+        .map(|(key, position)| (key, Wait { reason: WaitReason::NotConsidered, position }))
         .into();
     let list = |query: &JobQuery| -> Vec<JobKey> {
         view::job_list(&house.state, query, &waits).jobs.iter().map(|job| job.key).collect()
@@ -65,7 +65,7 @@ fn a_job_shows_why_it_waits_what_it_asks_for_and_its_story() {
     ask.request.gpus = Some(common::resource::GpuRequest::PerTask(Gpus(2)));
     let key = JobKey::single(house.submit(ask));
     let reason = WaitReason::Priority { ahead: 2, next: key };
-    let waits = Waits::from([(key, Wait { reason: Some(reason.clone()), position: 3 })]);
+    let waits = Waits::from([(key, Wait { reason: reason.clone(), position: 3 })]);
     let job = view::job_view(&house.state, key, &waits).unwrap();
     assert_eq!((job.cpus, job.gpus, job.position), (Cpus(3), Gpus(6), Some(3)));
     assert_eq!(job.memory.to_string(), "3G");
@@ -102,7 +102,7 @@ fn a_hold_shows_before_the_next_round() {
     assert_eq!(job.reason.unwrap().code, "JobHeldUser");
     let target = state::Target { key };
     house.apply(state::Command::ReleaseJob { actor: crate::house::USER, target });
-    let stale = Waits::from([(key, Wait { reason: Some(WaitReason::Held), position: 1 })]);
+    let stale = Waits::from([(key, Wait { reason: WaitReason::Held, position: 1 })]);
     let job = view::job_view(&house.state, key, &stale).unwrap();
     assert_eq!(job.reason.unwrap().detail, WaitReason::NotConsidered);
 }

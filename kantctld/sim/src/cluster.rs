@@ -1,0 +1,339 @@
+//! The cluster: state, engine and machines, and the order in which things happen between them.
+//! At each instant: machines first, in the order of their names; then what they report; then, if
+//! anything changed, a round. Messages take no time. Never lets an instant pass unjudged.
+
+use crate::behaviour::Behaviour;
+use crate::machine::{Machine, Order};
+use common::id::{AttemptId, JobId, JobKey, NodeName};
+use common::node::Contact;
+use common::time::{Span, Time};
+use state::desired::{desired_for, launch_order};
+use state::invariant::Judge;
+use state::snapshot::{round_starts, snapshot};
+use state::view::Waits;
+use state::{Command, Event, Settings, Stamped, State, effect};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A round runs at least this often while jobs wait.
+pub const ROUND_PERIOD: Span = Span::from_seconds(10);
+
+/// Steps without time passing after which a history is taken to hang.
+const INSTANT_STEPS_MAX: u32 = 10_000;
+
+/// A history that must not be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SimError {
+    /// A judge found fault.
+    #[error("at {at}: {wrong}", wrong = .wrong.join("; "))]
+    Judged {
+        /// When.
+        at: Time,
+        /// Everything that is wrong.
+        wrong: Vec<String>,
+    },
+    /// Time does not get on.
+    #[error("at {0}: the cluster goes round and round without time passing")]
+    Hangs(Time),
+}
+
+/// A cluster in virtual time.
+#[derive(Debug)]
+pub struct Cluster {
+    state: State,
+    now: Time,
+    judge: Judge,
+    machines: BTreeMap<NodeName, Machine>,
+    behaviours: BTreeMap<JobId, Behaviour>,
+    waits: Waits,
+    /// What each machine said last of each step; only changes are reported.
+    reported: BTreeMap<NodeName, Vec<common::wire::node::StepStatus>>,
+    node_lost_after: Span,
+    round_due: bool,
+    last_round: Time,
+    told: Vec<(Time, Event)>,
+}
+
+impl Cluster {
+    /// A cluster without nodes, at time zero.
+    ///
+    /// # Errors
+    /// A judge found fault.
+    pub fn new(settings: Settings, node_lost_after: Span) -> Result<Self, SimError> {
+        let state = State::default();
+        let mut cluster = Self {
+            judge: Judge::new(&state),
+            state,
+            now: Time(0),
+            machines: BTreeMap::new(),
+            behaviours: BTreeMap::new(),
+            waits: Waits::new(),
+            reported: BTreeMap::new(),
+            node_lost_after,
+            round_due: false,
+            last_round: Time(0),
+            told: Vec::new(),
+        };
+        cluster.apply(Command::Configure(settings))?;
+        Ok(cluster)
+    }
+
+    /// The time now.
+    #[must_use]
+    pub const fn now(&self) -> Time {
+        self.now
+    }
+
+    /// What the controller remembers.
+    #[must_use]
+    pub const fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// What the last round said of the jobs that wait.
+    #[must_use]
+    pub const fn waits(&self) -> &Waits {
+        &self.waits
+    }
+
+    /// A machine.
+    #[must_use]
+    pub fn machine(&self, name: &NodeName) -> Option<&Machine> {
+        self.machines.get(name)
+    }
+
+    /// Everything that happened since this was asked last.
+    pub fn take_told(&mut self) -> Vec<(Time, Event)> {
+        std::mem::take(&mut self.told)
+    }
+
+    /// Says how the processes of a job will behave. Before it starts, to have an effect.
+    pub fn set_behaviour(&mut self, job: JobId, behaviour: Behaviour) {
+        self.behaviours.insert(job, behaviour);
+    }
+
+    /// Carries a command out now, and lets everybody react who would do so at once.
+    ///
+    /// # Errors
+    /// A judge found fault.
+    pub fn command(&mut self, command: Command) -> Result<Vec<Event>, SimError> {
+        let events = self.apply(command)?;
+        self.react()?;
+        Ok(events)
+    }
+
+    /// Adds a machine, or another one of the same name in its place, and connects it.
+    ///
+    /// # Errors
+    /// A judge found fault.
+    pub fn add_machine(&mut self, machine: Machine) -> Result<(), SimError> {
+        let name = machine.name.clone();
+        self.machines.insert(name.clone(), machine);
+        self.connect(&name)
+    }
+
+    /// Connects a machine: its Hello tells everything.
+    ///
+    /// # Errors
+    /// A judge found fault.
+    pub fn connect(&mut self, name: &NodeName) -> Result<(), SimError> {
+        let Some(machine) = self.machines.get_mut(name) else { return Ok(()) };
+        machine.connected = true;
+        let steps = machine.steps();
+        self.reported.insert(name.clone(), steps.clone());
+        let hello = Command::RegisterNode {
+            name: name.clone(),
+            identity: format!("{name}-identity"),
+            address: name.to_string(),
+            version: "sim".to_owned(),
+            inventory: Box::new(machine.inventory.clone()),
+            steps,
+        };
+        self.command(hello).map(|_| ())
+    }
+
+    /// Cuts a machine off. What runs there runs on.
+    ///
+    /// # Errors
+    /// A judge found fault.
+    pub fn cut_off(&mut self, name: &NodeName) -> Result<(), SimError> {
+        if let Some(machine) = self.machines.get_mut(name) {
+            machine.connected = false;
+        }
+        self.command(Command::NodeSilent { name: name.clone() }).map(|_| ())
+    }
+
+    /// A machine loses power, and comes back at once with nothing.
+    ///
+    /// # Errors
+    /// A judge found fault.
+    pub fn reboot(&mut self, name: &NodeName) -> Result<(), SimError> {
+        self.cut_off(name)?;
+        if let Some(machine) = self.machines.get_mut(name) {
+            machine.reboot();
+        }
+        self.connect(name)
+    }
+
+    /// Lets time pass until then.
+    ///
+    /// # Errors
+    /// A judge found fault.
+    pub fn advance_to(&mut self, end: Time) -> Result<(), SimError> {
+        while let Some(next) = self.next_at().filter(|next| *next <= end) {
+            self.now = self.now.max(next);
+            self.pass()?;
+        }
+        self.now = self.now.max(end);
+        Ok(())
+    }
+
+    /// Lets time pass until nothing would happen any more, or until `end`.
+    ///
+    /// # Errors
+    /// A judge found fault.
+    pub fn finish(&mut self, end: Time) -> Result<(), SimError> {
+        while let Some(next) = self.next_happening().filter(|next| *next <= end) {
+            self.advance_to(next)?;
+        }
+        Ok(())
+    }
+
+    /// When something happens next.
+    fn next_at(&self) -> Option<Time> {
+        let waits = self.state.live().next().is_some();
+        let round = waits.then(|| self.last_round + ROUND_PERIOD);
+        self.next_happening().into_iter().chain(round).min()
+    }
+
+    /// When something happens next that is more than another look.
+    fn next_happening(&self) -> Option<Time> {
+        let machines = self.machines.values().filter_map(Machine::next_at);
+        machines.chain(self.losses().map(|(at, _)| at)).chain(self.begin_times()).min()
+    }
+
+    /// When which silent node will be given up.
+    fn losses(&self) -> impl Iterator<Item = (Time, NodeName)> + '_ {
+        self.state.nodes().filter_map(|(name, node)| match node.contact {
+            Contact::Silent { since } => Some((since + self.node_lost_after, name.clone())),
+            Contact::Connected | Contact::Lost { .. } => None,
+        })
+    }
+
+    /// When jobs may begin that wait for their time, and that no round has seen do so.
+    fn begin_times(&self) -> impl Iterator<Item = Time> + '_ {
+        let begin = |key: JobKey| self.state.job(key.job)?.spec.ask.begin_at;
+        self.state.live().filter_map(begin).filter(|at| *at > self.last_round)
+    }
+
+    /// What is due now happens.
+    fn pass(&mut self) -> Result<(), SimError> {
+        for machine in self.machines.values_mut() {
+            machine.tick(self.now);
+        }
+        let due: Vec<NodeName> =
+            self.losses().filter(|(at, _)| *at <= self.now).map(|(_, name)| name).collect();
+        for name in due {
+            self.apply(Command::NodeLost { name })?;
+        }
+        let begins = self.begin_times().any(|at| at <= self.now);
+        if begins || self.last_round + ROUND_PERIOD <= self.now {
+            self.round_due = true;
+        }
+        self.react()
+    }
+
+    /// Reports, then rounds, until nobody has anything to say at this instant.
+    fn react(&mut self) -> Result<(), SimError> {
+        for _ in 0..INSTANT_STEPS_MAX {
+            if self.report()? {
+                continue;
+            }
+            if !std::mem::take(&mut self.round_due) {
+                return self.check_machines();
+            }
+            self.round()?;
+        }
+        Err(SimError::Hangs(self.now))
+    }
+
+    /// Connected machines look at what is desired and say what changed. Did any?
+    fn report(&mut self) -> Result<bool, SimError> {
+        let mut any = false;
+        let names: Vec<NodeName> = self.machines.keys().cloned().collect();
+        for name in names {
+            self.tell(&name);
+            let Some(machine) = self.machines.get(&name).filter(|m| m.connected) else { continue };
+            let steps = machine.steps();
+            let before = self.reported.insert(name.clone(), steps.clone()).unwrap_or_default();
+            let changed: Vec<_> = steps.into_iter().filter(|s| !before.contains(s)).collect();
+            if !changed.is_empty() {
+                any = true;
+                self.apply(Command::ReportSteps { node: name, steps: changed })?;
+            }
+        }
+        Ok(any)
+    }
+
+    /// Tells a machine what is desired of it.
+    fn tell(&mut self, name: &NodeName) {
+        let Some(machine) = self.machines.get_mut(name).filter(|machine| machine.connected) else {
+            return;
+        };
+        let desired = desired_for(&self.state, name);
+        let (state, behaviours) = (&self.state, &self.behaviours);
+        let order = |id: AttemptId| {
+            let behaviour = behaviours.get(&id.key.job).cloned().unwrap_or_default();
+            Some(Order { launch: launch_order(state, id)?, behaviour })
+        };
+        machine.desire(self.now, &desired, order);
+    }
+
+    fn round(&mut self) -> Result<(), SimError> {
+        self.last_round = self.now;
+        let seen = snapshot(&self.state);
+        let round = engine::schedule(&seen, self.now);
+        let wrong = engine::check::check(&seen, self.now, &round.decisions);
+        self.judged(wrong.iter().map(ToString::to_string).collect())?;
+        self.waits = state::view::waits(&round);
+        let starts = round_starts(&round.decisions);
+        if starts.is_empty() {
+            return Ok(());
+        }
+        let events = self.apply(Command::EnactRound { starts })?;
+        let refused = |event: &&Event| matches!(event, Event::RoundEntryRefused { .. });
+        // Nothing comes between a round and its enactment here.
+        self.judged(events.iter().filter(refused).map(ToString::to_string).collect())
+    }
+
+    fn apply(&mut self, command: Command) -> Result<Vec<Event>, SimError> {
+        let events = state::apply(&mut self.state, &Stamped { at: self.now, command });
+        let wrong = self.judge.look(&self.state, &events);
+        self.judged(wrong)?;
+        self.round_due |= effect::wakes_scheduler(&events);
+        self.told.extend(events.iter().map(|event| (self.now, event.clone())));
+        Ok(events)
+    }
+
+    /// No job runs twice at once where the controller has a say, and nobody runs what is not
+    /// desired.
+    fn check_machines(&self) -> Result<(), SimError> {
+        let mut wrong = Vec::new();
+        let mut running: BTreeMap<JobKey, BTreeSet<AttemptId>> = BTreeMap::new();
+        for machine in self.machines.values().filter(|machine| machine.connected) {
+            for id in machine.running() {
+                running.entry(id.key).or_default().insert(id);
+                if !desired_for(&self.state, &machine.name).iter().any(|step| step.id == id) {
+                    wrong.push(format!("{} runs {id}, which nobody wants", machine.name));
+                }
+            }
+        }
+        for (key, attempts) in running.into_iter().filter(|(_, attempts)| attempts.len() > 1) {
+            wrong.push(format!("job {key} runs {} times at once", attempts.len()));
+        }
+        self.judged(wrong)
+    }
+
+    fn judged(&self, wrong: Vec<String>) -> Result<(), SimError> {
+        if wrong.is_empty() { Ok(()) } else { Err(SimError::Judged { at: self.now, wrong }) }
+    }
+}

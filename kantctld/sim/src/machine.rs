@@ -1,0 +1,224 @@
+//! A simulated node: has what its inventory says, does what is desired of it, and takes its time.
+//! It fences: a step whose CPUs or GPUs an ending step still uses has to wait.
+//! Never knows more than a node is told; never decides what should run.
+
+use crate::behaviour::{Behaviour, PREPARE, STOP};
+use common::id::{AttemptId, NodeName};
+use common::job::{EndCause, ExitStatus, Launch, StepEnd, Usage};
+use common::node::Inventory;
+use common::resource::Share;
+use common::time::{Span, Time};
+use common::wire::node::{DesiredStep, LaunchOrder, StepPhase, StepStatus, Want};
+use std::collections::BTreeMap;
+
+/// What a machine is told about a step when it begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Order {
+    /// As a node would get it.
+    pub launch: LaunchOrder,
+    /// What its processes will do.
+    pub behaviour: Behaviour,
+}
+
+/// A simulated node.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Machine {
+    /// Its name.
+    pub name: NodeName,
+    /// What it has.
+    pub inventory: Inventory,
+    /// Does the controller hear from it?
+    pub connected: bool,
+    /// How often it booted.
+    pub boots: u32,
+    steps: BTreeMap<AttemptId, Step>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Step {
+    share: Share,
+    has_process: bool,
+    time_limit: Option<Span>,
+    behaviour: Behaviour,
+    want: Want,
+    stage: Stage,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Stage {
+    /// Until then.
+    Preparing(Time),
+    Ready,
+    /// Since, and until when if it ends by itself, and how.
+    Running(Time, Option<(Time, EndCause)>),
+    /// Since when it ran, and until then.
+    Stopping(Option<Time>, Time),
+    Ended(StepEnd),
+}
+
+impl Machine {
+    /// A machine that is not connected yet.
+    #[must_use]
+    pub const fn new(name: NodeName, inventory: Inventory) -> Self {
+        Self { name, inventory, connected: false, boots: 1, steps: BTreeMap::new() }
+    }
+
+    /// Everything it holds, as in a Hello.
+    #[must_use]
+    pub fn steps(&self) -> Vec<StepStatus> {
+        self.steps.iter().map(|(id, step)| StepStatus { id: *id, phase: step.phase() }).collect()
+    }
+
+    /// The attempts whose processes run here now.
+    pub fn running(&self) -> impl Iterator<Item = AttemptId> + '_ {
+        let runs = |step: &Step| matches!(step.stage, Stage::Running(..));
+        self.steps.iter().filter(move |(_, step)| runs(step)).map(|(id, _)| *id)
+    }
+
+    /// It loses power: nothing is left.
+    pub fn reboot(&mut self) {
+        self.steps.clear();
+        self.boots += 1;
+        self.inventory.boot_id = format!("boot-{}", self.boots);
+    }
+
+    /// When something happens here next by itself.
+    #[must_use]
+    pub fn next_at(&self) -> Option<Time> {
+        let at = |step: &Step| match step.stage {
+            Stage::Preparing(at) | Stage::Stopping(_, at) => Some(at),
+            Stage::Running(_, until) => until.map(|(at, _)| at),
+            Stage::Ready | Stage::Ended(_) => None,
+        };
+        self.steps.values().filter_map(at).min()
+    }
+
+    /// Takes the full desired state. What is not in it is killed, or forgotten once it has ended.
+    pub fn desire(
+        &mut self,
+        now: Time,
+        desired: &[DesiredStep],
+        order: impl Fn(AttemptId) -> Option<Order>,
+    ) {
+        for (id, step) in &mut self.steps {
+            let wanted = desired.iter().find(|wanted| wanted.id == *id);
+            step.want = wanted.map_or(Want::Stop, |wanted| wanted.want);
+        }
+        self.steps.retain(|id, step| {
+            let wanted = desired.iter().any(|wanted| wanted.id == *id);
+            wanted || !matches!(step.stage, Stage::Ended(_))
+        });
+        for wanted in desired {
+            if self.steps.contains_key(&wanted.id) {
+                continue;
+            }
+            let Some(order) = order(wanted.id) else { continue };
+            let Some(share) = order.launch.allocation.on(&self.name).cloned() else { continue };
+            if wanted.want != Want::Stop && self.is_fenced(&share) {
+                continue;
+            }
+            let step = Step::new(now, wanted.want, share, &self.name, order);
+            self.steps.insert(wanted.id, step);
+        }
+        for step in self.steps.values_mut() {
+            step.follow_want(now);
+        }
+    }
+
+    /// Lets time pass: what was due happens.
+    pub fn tick(&mut self, now: Time) {
+        for step in self.steps.values_mut() {
+            step.tick(now, &self.name);
+            step.follow_want(now);
+        }
+    }
+
+    /// Does a step that has not ended use any of this?
+    fn is_fenced(&self, share: &Share) -> bool {
+        self.steps.values().any(|step| {
+            let alive = !matches!(step.stage, Stage::Ended(_));
+            let gpus = step.share.gpus.iter().any(|gpu| share.gpus.contains(gpu));
+            alive && (gpus || step.share.cpus.intersects(&share.cpus))
+        })
+    }
+}
+
+impl Step {
+    fn new(now: Time, want: Want, share: Share, node: &NodeName, order: Order) -> Self {
+        let Order { launch, behaviour } = order;
+        let first = launch.allocation.shares().first().is_some_and(|s| s.node == *node);
+        Self {
+            share,
+            has_process: first || launch.launch != Launch::Once,
+            time_limit: launch.time_limit,
+            behaviour,
+            want,
+            stage: Stage::Preparing(now + PREPARE),
+        }
+    }
+
+    fn phase(&self) -> StepPhase {
+        match &self.stage {
+            Stage::Preparing(_) => StepPhase::Preparing,
+            Stage::Ready => StepPhase::Ready,
+            Stage::Running(since, _) | Stage::Stopping(Some(since), _) => {
+                StepPhase::Running { since: *since }
+            }
+            Stage::Stopping(None, _) => StepPhase::Preparing,
+            Stage::Ended(end) => StepPhase::Ended(Box::new(end.clone())),
+        }
+    }
+
+    fn follow_want(&mut self, now: Time) {
+        match (&self.stage, self.want) {
+            (Stage::Ready, Want::Run) => self.stage = Stage::Running(now, self.runs_until(now)),
+            (Stage::Running(since, _), Want::Stop) => {
+                self.stage = Stage::Stopping(Some(*since), now + STOP);
+            }
+            (Stage::Preparing(_) | Stage::Ready, Want::Stop) => {
+                self.stage = Stage::Ended(end(EndCause::Stopped, 0, None, now));
+            }
+            _ => {}
+        }
+    }
+
+    /// When and how its processes end by themselves; never, where there are none.
+    fn runs_until(&self, now: Time) -> Option<(Time, EndCause)> {
+        if !self.has_process {
+            return None;
+        }
+        let natural = (now + self.behaviour.run, self.behaviour.cause);
+        let limit = self.time_limit.map(|limit| (now + limit, EndCause::TimedOut));
+        Some(limit.filter(|limit| limit.0 < natural.0).unwrap_or(natural))
+    }
+
+    fn tick(&mut self, now: Time, node: &NodeName) {
+        let fails = self.behaviour.fails_on.as_ref() == Some(node);
+        match self.stage {
+            Stage::Preparing(at) if at <= now && fails => {
+                let message = format!("{node}: the directory of the job is not there");
+                let failed = end(EndCause::LaunchFailed, 0, None, at);
+                self.stage = Stage::Ended(StepEnd { message: Some(message), ..failed });
+            }
+            Stage::Preparing(at) if at <= now => self.stage = Stage::Ready,
+            Stage::Running(since, Some((at, cause))) if at <= now => {
+                let code = if cause == EndCause::Exited { self.behaviour.exit_code } else { 0 };
+                self.stage = Stage::Ended(end(cause, code, Some(since), at));
+            }
+            Stage::Stopping(since, at) if at <= now => {
+                self.stage = Stage::Ended(end(EndCause::Stopped, 0, since, at));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn end(cause: EndCause, code: u8, started_at: Option<Time>, ended_at: Time) -> StepEnd {
+    let signal = match cause {
+        EndCause::OutOfMemory => Some(9),
+        EndCause::TimedOut | EndCause::Stopped => started_at.map(|_| 15),
+        EndCause::Exited | EndCause::LaunchFailed | EndCause::Lost => None,
+    };
+    let exit = ExitStatus { code, signal };
+    StepEnd { cause, exit, started_at, ended_at, usage: Usage::default(), message: None }
+}

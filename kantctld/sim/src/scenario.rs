@@ -1,0 +1,285 @@
+//! Scenarios: a cluster's history as text, each line of input followed by what came of it.
+//!
+//! ```text
+//! # Two jobs on one node.
+//! node g1 cpus=8 gpus=4:h100
+//! submit a gpus=3 run=5m
+//! | 00:00 job 1: submitted
+//! | 00:00 job 1: attempt 1 started on g1
+//! submit b gpus=2
+//! | 00:00 job 2: submitted
+//! explain b
+//! | it is number 1 of the jobs that wait
+//! ```
+//!
+//! Lines that begin with `|` are output: skipped when read, written anew when played. So a file is
+//! its own golden copy, and a change of behaviour reads as a change of the story.
+//!
+//! | line | what |
+//! |---|---|
+//! | `cluster lost-after=60s grace=30s kept=1h` | settings; before everything else |
+//! | `queue NAME [default] [priority=N] [nodes=g[1-2]] [max=1h] [limit=10m] [mem-per-cpu=1G]` | |
+//! | `node g[1-4] cpus=8 [mem=64G] [gpus=4[:kind]] [threads=2]` | machines, connected at once |
+//! | `submit LABEL [nodes=] [tasks=] [cpus=] [gpus=|gpus-per-node=] [mem=] [time=] [array=]` | a job |
+//! | ` ... [queue=] [user=] [nice=] [hold] [begin=] [launch=per-node] [exclusive] [no-requeue]` | |
+//! | ` ... [run=5m] [exit=1] [oom] [fails-on=g1]` | how its processes behave |
+//! | `cancel`, `hold`, `release`, `requeue` `LABEL[_INDEX] [as=USER]` | |
+//! | `drain NODE REASON`, `resume NODE` | |
+//! | `cut NODE`, `return NODE`, `reboot NODE` | the network, the power |
+//! | `at 5m`, `wait 30s`, `finish` | time |
+//! | `queue`, `nodes`, `show LABEL`, `explain LABEL` | what users see |
+//!
+//! Never touches a file: text in, text out.
+
+mod ask;
+mod config;
+mod print;
+mod words;
+
+use crate::cluster::{Cluster, SimError};
+use common::hostlist;
+use common::id::{JobId, JobKey, NodeName, RequestKey, Uid};
+use common::time::{Span, Time};
+use config::Config;
+use state::{Actor, Command, Event, Target, snapshot};
+use std::collections::BTreeMap;
+use words::Words;
+
+/// A scenario ends here at the latest: `finish` with a job that never ends would not.
+const END: Span = Span::from_minutes(60 * 24 * 30);
+
+/// A scenario that cannot be played.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ScenarioError {
+    /// A line that makes no sense.
+    #[error("line {line}: {message}")]
+    Line {
+        /// Which, from 1.
+        line: usize,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// A line after which a judge found fault.
+    #[error("line {line}: {source}")]
+    Fault {
+        /// Which, from 1.
+        line: usize,
+        /// What is wrong.
+        #[source]
+        source: SimError,
+    },
+}
+
+/// Why a line failed.
+enum Failed {
+    Words(String),
+    Sim(SimError),
+}
+
+impl From<String> for Failed {
+    fn from(message: String) -> Self {
+        Self::Words(message)
+    }
+}
+
+impl From<SimError> for Failed {
+    fn from(error: SimError) -> Self {
+        Self::Sim(error)
+    }
+}
+
+/// Plays a scenario. The answer is the scenario with the output of every line after it.
+///
+/// # Errors
+/// A line makes no sense, or a judge found fault.
+pub fn play(text: &str) -> Result<String, ScenarioError> {
+    let mut stage = Stage::default();
+    let mut played = String::new();
+    for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.starts_with('|')) {
+        played.push_str(line.trim_end());
+        played.push('\n');
+        let output = stage.line(line).map_err(|failed| match failed {
+            Failed::Words(message) => ScenarioError::Line { line: number, message },
+            Failed::Sim(source) => ScenarioError::Fault { line: number, source },
+        })?;
+        for line in output {
+            played.push_str(format!("| {line}").trim_end());
+            played.push('\n');
+        }
+    }
+    Ok(played)
+}
+
+/// Where a scenario stands.
+#[derive(Default)]
+struct Stage {
+    config: Config,
+    cluster: Option<Cluster>,
+    labels: BTreeMap<String, JobId>,
+}
+
+impl Stage {
+    /// Plays one line; answers with its output.
+    fn line(&mut self, line: &str) -> Result<Vec<String>, Failed> {
+        let mut words = Words::new(line);
+        let Some(verb) = words.verb() else { return Ok(Vec::new()) };
+        match verb.as_str() {
+            "cluster" | "queue" if self.cluster.is_none() => {
+                self.config.read(&verb, &mut words)?;
+                words.end()?;
+                Ok(Vec::new())
+            }
+            "queue" | "nodes" | "show" | "explain" => self.look(&verb, &mut words),
+            _ => {
+                let refused = self.act(&verb, &mut words)?;
+                let mut output: Vec<String> =
+                    self.cluster()?.take_told().iter().filter_map(print::event).collect();
+                output.extend(refused);
+                Ok(output)
+            }
+        }
+    }
+
+    fn cluster(&mut self) -> Result<&mut Cluster, Failed> {
+        if self.cluster.is_none() {
+            let mut cluster = Cluster::new(self.config.settings(), self.config.lost_after)?;
+            cluster.take_told();
+            self.cluster = Some(cluster);
+        }
+        self.cluster.as_mut().ok_or_else(|| Failed::Words("no cluster".to_owned()))
+    }
+
+    fn look(&mut self, verb: &str, words: &mut Words) -> Result<Vec<String>, Failed> {
+        if verb == "queue" || verb == "nodes" {
+            words.end()?;
+            let cluster = self.cluster()?;
+            return Ok(if verb == "queue" { print::queue(cluster) } else { print::nodes(cluster) });
+        }
+        let key = self.key(words)?;
+        words.end()?;
+        let cluster = self.cluster()?;
+        let lines =
+            if verb == "show" { print::show(cluster, key) } else { print::explain(cluster, key) };
+        Ok(lines)
+    }
+
+    /// Does something. Answers with what there is to say beyond events.
+    fn act(&mut self, verb: &str, words: &mut Words) -> Result<Option<String>, Failed> {
+        match verb {
+            "node" => self.add_nodes(words)?,
+            "submit" => return self.submit(words),
+            "cancel" | "hold" | "release" | "requeue" => self.change(verb, words)?,
+            "drain" | "resume" => self.mark(verb, words)?,
+            "cut" | "return" | "reboot" => {
+                let name = words.node()?;
+                words.end()?;
+                let cluster = self.cluster()?;
+                match verb {
+                    "cut" => cluster.cut_off(&name)?,
+                    "return" => cluster.connect(&name)?,
+                    _ => cluster.reboot(&name)?,
+                }
+            }
+            "at" | "wait" | "finish" => self.pass_time(verb, words)?,
+            _ => return Err(format!("`{verb}` is nothing a scenario can do").into()),
+        }
+        Ok(None)
+    }
+
+    fn pass_time(&mut self, verb: &str, words: &mut Words) -> Result<(), Failed> {
+        let span = if verb == "finish" { END } else { words.plain("a time")? };
+        words.end()?;
+        let cluster = self.cluster()?;
+        match verb {
+            "at" if Time(span.0) < cluster.now() => {
+                Err(format!("it is {} already", Span(cluster.now().0)).into())
+            }
+            "at" => Ok(cluster.advance_to(Time(span.0))?),
+            "wait" => Ok(cluster.advance_to(cluster.now() + span)?),
+            _ => Ok(cluster.finish(cluster.now() + span)?),
+        }
+    }
+
+    fn add_nodes(&mut self, words: &mut Words) -> Result<(), Failed> {
+        let names: String = words.plain("a node name")?;
+        let names = hostlist::expand(&names).map_err(|error| error.to_string())?;
+        let machine = config::machine(words)?;
+        words.end()?;
+        for name in names {
+            self.cluster()?.add_machine(machine(name))?;
+        }
+        Ok(())
+    }
+
+    fn submit(&mut self, words: &mut Words) -> Result<Option<String>, Failed> {
+        let label: String = words.plain("a label")?;
+        let user = words.value::<String>("user")?.unwrap_or_else(|| "ada".to_owned());
+        let behaviour = ask::behaviour(words)?;
+        let mut ask = ask::ask(words)?;
+        words.end()?;
+        ask.name.clone_from(&label);
+        let owner = config::owner(&user);
+        let number = self.labels.len();
+        let cluster = self.cluster()?;
+        // What the leader does before it proposes a job.
+        if let Some(refusal) = snapshot::never_fits(cluster.state(), &ask) {
+            return Ok(Some(format!("refused: {refusal}")));
+        }
+        // Before the command: the job may start at once.
+        cluster.set_behaviour(JobId(cluster.state().last_job().0 + 1), behaviour);
+        let events = cluster.command(Command::SubmitJob {
+            request_key: RequestKey(format!("{label}-{number}")),
+            owner,
+            operator: false,
+            ask: Box::new(ask),
+            script: "#!/bin/sh\n".to_owned(),
+            environment: String::new(),
+        })?;
+        if let Some(Event::JobSubmitted { job, .. }) = events.first() {
+            self.labels.insert(label, *job);
+        }
+        Ok(None)
+    }
+
+    fn change(&mut self, verb: &str, words: &mut Words) -> Result<(), Failed> {
+        let target = Target { key: self.key(words)? };
+        let actor = match words.value::<String>("as")? {
+            None => Actor { uid: Uid(0), operator: true },
+            Some(user) => Actor { uid: config::owner(&user).uid, operator: false },
+        };
+        words.end()?;
+        self.cluster()?.command(match verb {
+            "cancel" => Command::CancelJob { actor, target },
+            "hold" => Command::HoldJob { actor, target },
+            "release" => Command::ReleaseJob { actor, target },
+            _ => Command::RequeueJob { actor, target },
+        })?;
+        Ok(())
+    }
+
+    fn mark(&mut self, verb: &str, words: &mut Words) -> Result<(), Failed> {
+        let name: NodeName = words.node()?;
+        let actor = Actor { uid: Uid(0), operator: true };
+        let command = if verb == "drain" {
+            Command::DrainNode { actor, name, reason: words.rest() }
+        } else {
+            words.end()?;
+            Command::ResumeNode { actor, name }
+        };
+        self.cluster()?.command(command)?;
+        Ok(())
+    }
+
+    /// A job by its label: `a`, or `a_3` for a task of an array.
+    fn key(&self, words: &mut Words) -> Result<JobKey, Failed> {
+        let text: String = words.plain("a label")?;
+        let (label, index) = match text.split_once('_') {
+            Some((label, index)) => (label, Some(index)),
+            None => (text.as_str(), None),
+        };
+        let unknown = || format!("no job was submitted as `{text}`");
+        let job = *self.labels.get(label).ok_or_else(unknown)?;
+        let key = index.map_or_else(|| job.to_string(), |index| format!("{job}_{index}"));
+        key.parse().map_err(|_| Failed::Words(unknown()))
+    }
+}

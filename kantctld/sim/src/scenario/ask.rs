@@ -1,0 +1,81 @@
+//! The words of a `submit` line: what is asked, and how the job will behave.
+//! Never checks whether it makes sense; the state does.
+
+use super::words::Words;
+use crate::behaviour::Behaviour;
+use common::gpu::GpuKind;
+use common::hostlist;
+use common::id::NodeName;
+use common::job::{Ask, EndCause, Launch};
+use common::resource::{GpuRequest, MemoryRequest, Request};
+use common::time::{Span, Time};
+use common::unit::{Cpus, Gpus, Nodes, Tasks};
+
+/// What is asked.
+pub(super) fn ask(words: &mut Words) -> Result<Ask, String> {
+    let launch = match words.value::<String>("launch")?.as_deref() {
+        None | Some("once") => Launch::Once,
+        Some("per-node") => Launch::PerNode,
+        Some("per-task") => Launch::PerTask,
+        Some(other) => return Err(format!("launch: `{other}` is once, per-node or per-task")),
+    };
+    Ok(Ask {
+        request: request(words)?,
+        launch,
+        queue: words.value("queue")?,
+        time_limit: words.value("time")?,
+        begin_at: words.value::<Span>("begin")?.map(|span| Time(span.0)),
+        nice: words.value("nice")?.unwrap_or(0),
+        array: words.value("array")?,
+        hold: words.flag("hold"),
+        requeue: !words.flag("no-requeue"),
+        ..Ask::default()
+    })
+}
+
+fn request(words: &mut Words) -> Result<Request, String> {
+    let nodes = words.value("nodes")?.map(Nodes);
+    let tasks = words.value("tasks")?.map(Tasks);
+    let (total, kind) = gpus(words, "gpus")?;
+    let (per_node, kind_per_node) = gpus(words, "gpus-per-node")?;
+    Ok(Request {
+        nodes,
+        tasks: tasks.unwrap_or(Tasks(nodes.map_or(1, |nodes| nodes.0))),
+        cpus_per_task: Cpus(words.value("cpus")?.unwrap_or(1)),
+        memory: words.value("mem")?.map(MemoryRequest::PerNode),
+        gpus: total.map(GpuRequest::Total).or(per_node.map(GpuRequest::PerNode)),
+        gpu_kind: kind.or(kind_per_node),
+        exclusive: words.flag("exclusive"),
+        only_nodes: node_list(words, "only")?,
+        not_nodes: node_list(words, "not")?,
+        ..Request::default()
+    })
+}
+
+fn gpus(words: &mut Words, name: &str) -> Result<(Option<Gpus>, Option<GpuKind>), String> {
+    let Some(text) = words.value::<String>(name)? else { return Ok((None, None)) };
+    let (kind, count) = match text.split_once(':') {
+        Some((kind, count)) => (Some(GpuKind(kind.to_owned())), count),
+        None => (None, text.as_str()),
+    };
+    let count = count.parse().map_err(|_| format!("{name}: `{text}` is not KIND:COUNT"))?;
+    Ok((Some(Gpus(count)), kind))
+}
+
+fn node_list(words: &mut Words, name: &str) -> Result<Vec<NodeName>, String> {
+    match words.value::<String>(name)? {
+        Some(list) => hostlist::expand(&list).map_err(|error| error.to_string()),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// How its processes will behave.
+pub(super) fn behaviour(words: &mut Words) -> Result<Behaviour, String> {
+    let usual = Behaviour::default();
+    Ok(Behaviour {
+        run: words.value("run")?.unwrap_or(usual.run),
+        exit_code: words.value("exit")?.unwrap_or(usual.exit_code),
+        cause: if words.flag("oom") { EndCause::OutOfMemory } else { usual.cause },
+        fails_on: words.value("fails-on")?,
+    })
+}

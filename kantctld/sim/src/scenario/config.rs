@@ -1,0 +1,146 @@
+//! The lines that set a scenario's stage: `cluster`, `queue`, `node`, and who users are.
+//! Never changes what is on the stage already.
+
+use super::words::Words;
+use crate::machine::Machine;
+use common::cpuset::CpuSet;
+use common::gpu::{Gpu, GpuKind, GpuMatrix, GpuPath};
+use common::hostlist;
+use common::id::{Gid, GpuIndex, NodeName, Uid};
+use common::job::Owner;
+use common::node::{Inventory, Numa};
+use common::queue::Queue;
+use common::time::Span;
+use common::unit::Bytes;
+use state::Settings;
+
+/// Memory for each CPU where a line names none.
+const MEMORY_PER_CPU: Bytes = Bytes::from_mib(1024);
+
+/// The settings of a scenario.
+pub(super) struct Config {
+    pub(super) lost_after: Span,
+    grace: Span,
+    kept: Span,
+    queues: Vec<Queue>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            lost_after: Span::from_minutes(5),
+            grace: Span::from_seconds(30),
+            kept: Span::from_minutes(24 * 60),
+            queues: Vec::new(),
+        }
+    }
+}
+
+impl Config {
+    pub(super) fn read(&mut self, verb: &str, words: &mut Words) -> Result<(), String> {
+        if verb == "queue" {
+            self.queues.push(queue(words)?);
+            return Ok(());
+        }
+        self.lost_after = words.value("lost-after")?.unwrap_or(self.lost_after);
+        self.grace = words.value("grace")?.unwrap_or(self.grace);
+        self.kept = words.value("kept")?.unwrap_or(self.kept);
+        Ok(())
+    }
+
+    /// With a queue named `default` if the scenario names none.
+    pub(super) fn settings(&self) -> Settings {
+        let mut queues = self.queues.clone();
+        if queues.is_empty() {
+            queues.extend(queue(&mut Words::new("default default")));
+        }
+        Settings {
+            cluster: "sim".to_owned(),
+            queues,
+            allow_root_jobs: false,
+            kill_grace: self.grace,
+            done_jobs_kept: self.kept,
+        }
+    }
+}
+
+fn queue(words: &mut Words) -> Result<Queue, String> {
+    let nodes = match words.value::<String>("nodes")? {
+        Some(list) => hostlist::expand(&list).map_err(|error| error.to_string())?,
+        None => Vec::new(),
+    };
+    Ok(Queue {
+        priority: words.value("priority")?.unwrap_or(0),
+        nodes,
+        time_limit_default: words.value("limit")?,
+        time_limit_max: words.value("max")?,
+        memory_per_cpu: words.value("mem-per-cpu")?.unwrap_or(MEMORY_PER_CPU),
+        name: words.plain("a queue name")?,
+        default: words.flag("default"),
+    })
+}
+
+/// A user by name: always the same number for the same name.
+pub(super) fn owner(name: &str) -> Owner {
+    let sum = name.bytes().fold(0, |sum: u32, byte| (sum * 31 + u32::from(byte)) % 9000);
+    Owner { uid: Uid(1000 + sum), gid: Gid(1000), name: name.to_owned() }
+}
+
+/// What a `node` line says, as a machine of any name.
+pub(super) fn machine(words: &mut Words) -> Result<impl Fn(NodeName) -> Machine + use<>, String> {
+    let cpus: u32 = words.value("cpus")?.unwrap_or(8);
+    let threads: u32 = words.value("threads")?.unwrap_or(1).max(1);
+    let memory: Bytes = words.value("mem")?.unwrap_or(MEMORY_PER_CPU.times(cpus));
+    let (count, kind) = match words.value::<String>("gpus")? {
+        None => (0, String::new()),
+        Some(text) => match text.split_once(':') {
+            Some((count, kind)) => (number(count)?, kind.to_owned()),
+            None => (number(&text)?, "h100".to_owned()),
+        },
+    };
+    let inventory = Inventory {
+        sockets: 1,
+        threads_per_core: threads,
+        cpus: CpuSet::first(cpus),
+        cores: cores(cpus, threads),
+        numa: vec![Numa { id: 0, cpus: CpuSet::first(cpus), memory }],
+        memory,
+        gpus: (0..count).map(|index| gpu(index, &kind)).collect(),
+        gpu_matrix: all_linked(count),
+        boot_id: "boot-1".to_owned(),
+        gpu_driver: None,
+        limits_missing: Vec::new(),
+    };
+    Ok(move |name| Machine::new(name, inventory.clone()))
+}
+
+fn number(text: &str) -> Result<u16, String> {
+    text.parse().map_err(|_| format!("gpus: `{text}` is not a number"))
+}
+
+/// Neighbouring CPUs share a core.
+fn cores(cpus: u32, threads: u32) -> Vec<CpuSet> {
+    let firsts = (0..cpus).step_by(threads as usize);
+    firsts.map(|first| (first..(first + threads).min(cpus)).collect()).collect()
+}
+
+fn gpu(index: u16, kind: &str) -> Gpu {
+    Gpu {
+        index: GpuIndex(index),
+        uuid: format!("GPU-{index}"),
+        model: kind.to_owned(),
+        kind: GpuKind(kind.to_owned()),
+        memory: Bytes::from_mib(81_920),
+        minor: u32::from(index),
+        pci_bus_id: format!("0000:{index:02x}:00.0"),
+        numa: Some(0),
+        cpus: CpuSet::new(),
+    }
+}
+
+/// Every GPU linked with every other.
+fn all_linked(count: u16) -> GpuMatrix {
+    let path = |a, b| if a == b { GpuPath::Own } else { GpuPath::NvLink(18) };
+    let row = |a| (0..count).map(|b| path(a, b)).collect();
+    GpuMatrix { paths: (0..count).map(row).collect() }
+}

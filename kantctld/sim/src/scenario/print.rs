@@ -1,0 +1,78 @@
+//! What a scenario shows: events and the views users get, one line each. Never shows what no user
+//! could see.
+
+use crate::cluster::Cluster;
+use common::hostlist;
+use common::id::JobKey;
+use common::time::{Span, Time};
+use common::wire::api::{JobQuery, JobView, NodeView};
+use state::Event;
+use state::event::ShareNews;
+use state::view;
+
+/// An event with its time. Of the many small steps of shares only ends are shown.
+pub(super) fn event((at, event): &(Time, Event)) -> Option<String> {
+    match event {
+        Event::StepReported { news: ShareNews::Ended(..), .. } => {}
+        Event::StepReported { .. } => return None,
+        _ => {}
+    }
+    Some(format!("{} {event}", Span(at.0)))
+}
+
+/// All jobs that are not over, and those that are.
+pub(super) fn queue(cluster: &Cluster) -> Vec<String> {
+    let query = JobQuery { all: true, ..JobQuery::default() };
+    let jobs = view::job_list(cluster.state(), &query, cluster.waits()).jobs;
+    jobs.iter().map(job).collect()
+}
+
+fn job(job: &JobView) -> String {
+    let place = match (&job.reason, &job.allocation) {
+        (Some(reason), _) => format!("({}) {}", reason.code, reason.sentence),
+        (None, Some(allocation)) => {
+            hostlist::fold(allocation.shares().iter().map(|share| &share.node))
+        }
+        (None, None) => String::new(),
+    };
+    format!("{:5} {:10} {:2} {place}", job.key, job.ask.name, job.state_code)
+}
+
+/// All nodes.
+pub(super) fn nodes(cluster: &Cluster) -> Vec<String> {
+    view::node_list(cluster.state()).nodes.iter().map(node).collect()
+}
+
+fn node(node: &NodeView) -> String {
+    let (cpus, gpus) = (node.inventory.cpu_count(), node.inventory.gpu_count());
+    let drain = node.drain.as_ref().map(|d| format!(" ({})", d.reason)).unwrap_or_default();
+    format!(
+        "{:5} {:9} cpus {}/{cpus} gpus {}/{gpus}{drain}",
+        node.name,
+        node.status.word(),
+        node.cpus_used,
+        node.gpus_used
+    )
+}
+
+/// A job's story.
+pub(super) fn show(cluster: &Cluster, key: JobKey) -> Vec<String> {
+    let mut lines = Vec::new();
+    let detail = view::job_detail(cluster.state(), key, cluster.waits());
+    for job in detail.into_iter().flat_map(|list| list.jobs) {
+        lines.push(format!("{} {} {}", job.key, job.ask.name, job.state));
+        let story = job.story.iter().map(|line| format!("  {} {}", Span(line.at.0), line.text));
+        lines.extend(story);
+        lines.extend(job.message.map(|message| format!("  {message}")));
+    }
+    lines
+}
+
+/// Why a job is where it is.
+pub(super) fn explain(cluster: &Cluster, key: JobKey) -> Vec<String> {
+    let Some(explained) = view::explain(cluster.state(), key, cluster.waits()) else {
+        return vec![format!("there is no job {key}")];
+    };
+    let advice = explained.advice.map(|advice| format!("advice: {advice}"));
+    explained.lines.into_iter().chain(advice).collect()
+}

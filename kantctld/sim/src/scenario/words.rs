@@ -1,0 +1,63 @@
+//! The words of a scenario line: plain ones in order, `name=value` pairs, and flags.
+//! Never lets a word pass unread: [`Words::end`] names those nobody asked for.
+
+use common::id::NodeName;
+use std::str::FromStr;
+
+/// The words of a line that were not read yet.
+pub(super) struct Words(Vec<String>);
+
+impl Words {
+    /// What stands before a `#`.
+    pub(super) fn new(line: &str) -> Self {
+        let line = line.split('#').next().unwrap_or_default();
+        Self(line.split_whitespace().map(str::to_owned).collect())
+    }
+
+    /// The first word, if there is one.
+    pub(super) fn verb(&mut self) -> Option<String> {
+        (!self.0.is_empty()).then(|| self.0.remove(0))
+    }
+
+    /// The next plain word.
+    pub(super) fn plain<T: FromStr<Err: ToString>>(&mut self, what: &str) -> Result<T, String> {
+        let word = self.verb().ok_or_else(|| format!("{what} is missing"))?;
+        word.parse().map_err(|error: T::Err| error.to_string())
+    }
+
+    /// The next plain word, as a node's name.
+    pub(super) fn node(&mut self) -> Result<NodeName, String> {
+        self.plain("a node name")
+    }
+
+    /// The value of `name=value`, if it stands there.
+    pub(super) fn value<T: FromStr<Err: ToString>>(
+        &mut self,
+        name: &str,
+    ) -> Result<Option<T>, String> {
+        let is_it = |word: &String| word.split_once('=').is_some_and(|(before, _)| before == name);
+        let Some(place) = self.0.iter().position(is_it) else { return Ok(None) };
+        let word = self.0.remove(place);
+        let value = &word[name.len() + 1..];
+        value.parse().map(Some).map_err(|error: T::Err| format!("{name}: {}", error.to_string()))
+    }
+
+    /// Does this word stand there?
+    pub(super) fn flag(&mut self, name: &str) -> bool {
+        let place = self.0.iter().position(|word| word == name);
+        place.map(|place| self.0.remove(place)).is_some()
+    }
+
+    /// Everything that is left.
+    pub(super) fn rest(&mut self) -> String {
+        std::mem::take(&mut self.0).join(" ")
+    }
+
+    /// Nothing may be left.
+    pub(super) fn end(&self) -> Result<(), String> {
+        match self.0.first() {
+            None => Ok(()),
+            Some(word) => Err(format!("`{word}` means nothing here")),
+        }
+    }
+}
