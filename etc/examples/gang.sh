@@ -1,0 +1,59 @@
+#!/bin/sh
+# A gang: four tasks on two nodes that start together or not at all, find each other at the first
+# node, and add up their ranks. Each task has its own output file. Needs python3, nothing else.
+#
+#   kantctl submit gang.sh
+#
+#KANT --job-name=gang
+#KANT --nodes=2 --ntasks-per-node=2 --launch=per-task
+#KANT --cpus-per-task=1 --mem=256M
+#KANT --time=5
+#KANT --output=gang-%j-%t.out
+
+echo "rank $RANK of $WORLD_SIZE on $SLURMD_NODENAME (number $SLURM_LOCALID there)"
+echo "nodes $SLURM_JOB_NODELIST, meeting at $MASTER_ADDR port $MASTER_PORT"
+echo "CPUs $(nproc), GPUs ${CUDA_VISIBLE_DEVICES:-none}"
+
+exec python3 -u - <<'PYTHON'
+"""Rank 0 gathers every rank's number and tells everybody the sum."""
+import os
+import socket
+import sys
+import time
+
+RANK, WORLD = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+MEETING = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
+PATIENCE_SECONDS = 60
+
+
+def gather():
+    """Rank 0: hears all the others, then answers them."""
+    with socket.create_server(MEETING) as server:
+        server.settimeout(PATIENCE_SECONDS)
+        others = [server.accept()[0] for _ in range(WORLD - 1)]
+        total = RANK + sum(int(other.makefile().readline()) for other in others)
+        for other in others:
+            other.sendall(f"{total}\n".encode())
+            other.close()
+    return total
+
+
+def join():
+    """Any other rank: the first one may need a moment until it listens."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            with socket.create_connection(MEETING, timeout=PATIENCE_SECONDS) as meeting:
+                meeting.sendall(f"{RANK}\n".encode())
+                return int(meeting.makefile().readline())
+        except ConnectionRefusedError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)
+
+
+total = join() if RANK else gather()
+expected = sum(range(WORLD))
+print(f"the ranks add up to {total}, as they should" if total == expected else f"wrong: {total}")
+sys.exit(total != expected)
+PYTHON
