@@ -14,6 +14,7 @@ mod v2;
 
 pub use detect::{Detected, detect};
 pub use error::CgroupError;
+pub(crate) use process::Handle;
 pub(crate) use tree::MARK;
 
 use common::cpuset::CpuSet;

@@ -126,7 +126,7 @@ async fn processes_that_daemonised_are_killed_with_the_job() {
     let id = order.id;
     let end = stand.run(order).await;
     assert_eq!(end.cause, EndCause::Exited);
-    let pid: i32 = stand.line("pid").await.parse().unwrap();
+    let pid = stand.pid("pid").await;
     assert!(!stand::is_alive(pid), "{pid} is alive");
     stand.assert_no_group(id);
 }

@@ -7,7 +7,6 @@ use common::time::Span;
 use common::wire::node::StepPhase;
 use kantd::cgroup::Kind;
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use stand::{Stand, is_alive};
 use std::fs;
 use std::io::Write;
@@ -37,7 +36,7 @@ async fn a_running_job_is_adopted_and_can_be_stopped() {
     let mut stand = Stand::new().await;
     let order = stand.order("echo $$ > pid; exec sleep 600");
     let id = stand.start(order).await;
-    let job: i32 = stand.line("pid").await.parse().unwrap();
+    let job = stand.pid("pid").await;
     let before = stand.steps().status();
     stand.close();
     stand.open().await;
@@ -91,9 +90,8 @@ async fn lose_the_supervisor(mut stand: Stand) {
          sleep 600",
     );
     let id = stand.start(order).await;
-    let pids: Vec<i32> =
-        [stand.line("pid").await, stand.line("pid2").await].map(|p| p.parse().unwrap()).into();
-    kill(stand.supervisor(id), Signal::SIGKILL).unwrap();
+    let pids = [stand.pid("pid").await, stand.pid("pid2").await];
+    stand.kill_supervisor(id).await;
     let end = stand.end(id).await;
     assert_eq!(end.cause, EndCause::Lost, "{end:?}");
     assert!(end.started_at.is_some());
@@ -125,7 +123,7 @@ async fn a_step_of_before_the_reboot_is_lost() {
     let order = stand.order("sleep 600");
     let id = stand.start(order).await;
     stand.close();
-    kill(stand.supervisor(id), Signal::SIGKILL).unwrap();
+    stand.kill_supervisor(id).await;
     let journal = stand.step_dir(id).join("journal");
     let text = fs::read_to_string(&journal).unwrap();
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
@@ -143,9 +141,7 @@ async fn interrupted(stand: &mut Stand) -> common::id::AttemptId {
     stand.steps().launch(order, &stand.gpus);
     stand.until(id, |phase| *phase == StepPhase::Ready).await;
     stand.close();
-    let supervisor = stand.supervisor(id);
-    kill(supervisor, Signal::SIGKILL).unwrap();
-    stand::until("the supervisor is dead", || !is_alive(supervisor.as_raw())).await;
+    stand.kill_supervisor(id).await;
     id
 }
 
@@ -245,7 +241,6 @@ async fn without_cgroups_daemonised_processes_are_found_by_descent() {
     );
     let end = stand.run(order).await;
     assert_eq!((end.cause, end.exit.code), (EndCause::Exited, 6));
-    let pid: i32 = stand.line("pid").await.parse().unwrap();
+    let pid = stand.pid("pid").await;
     assert!(!is_alive(pid), "{pid} is alive");
-    assert!(kill(Pid::from_raw(pid), None).is_err() || !is_alive(pid));
 }

@@ -73,7 +73,8 @@ pub enum CgroupError {
 }
 
 impl CgroupError {
-    /// Is it for want of rights (and not for a bad value or a broken kernel)?
+    /// Is it not for us to have here (for want of rights, or because others live in the group
+    /// above), rather than a bad value or a broken kernel?
     pub(crate) fn is_refusal(&self) -> bool {
         let (Self::Read { source, .. }
         | Self::Write { source, .. }
@@ -83,6 +84,9 @@ impl CgroupError {
         else {
             return false;
         };
-        matches!(source.raw_os_error(), Some(libc::EACCES | libc::EPERM | libc::EROFS))
+        matches!(
+            source.raw_os_error(),
+            Some(libc::EACCES | libc::EPERM | libc::EROFS | libc::EBUSY)
+        )
     }
 }

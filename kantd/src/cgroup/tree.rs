@@ -2,7 +2,7 @@
 //! and so inherits every orphan. After the supervisor's death they are known by a mark in their
 //! environment. Limits nothing, and never touches processes of another user.
 
-use super::process::{self, Process};
+use super::process::{self, Handle, Process};
 use super::{Cgroup, CgroupError, Limits};
 use common::id::Uid;
 use common::job::Usage;
@@ -12,7 +12,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::signal::Signal;
 use nix::sys::time::TimeValLike;
 use nix::unistd::Pid;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
 /// The variable every process of a step has in its environment; its value is the step's id.
 pub const MARK: &str = "KANT_STEP";
@@ -41,9 +41,9 @@ impl Tree {
     /// Signals each process through a pidfd, so that a pid given away meanwhile is not hit.
     fn signal_each(&self, signal: Signal) {
         for listed in self.processes() {
-            let Some(handle) = pidfd(listed.pid) else { continue };
+            let Some(handle) = Handle::of(listed.pid) else { continue };
             if process::read(listed.pid).is_some_and(|now| now.start_ticks == listed.start_ticks) {
-                send(&handle, signal);
+                handle.signal(signal);
             }
         }
     }
@@ -108,22 +108,5 @@ impl Cgroup for Tree {
         self.signal_each(Signal::SIGSTOP);
         self.signal_each(Signal::SIGKILL);
         Ok(())
-    }
-}
-
-fn pidfd(pid: Pid) -> Option<OwnedFd> {
-    // SAFETY: pidfd_open takes two integers and touches no memory of ours.
-    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid.as_raw(), 0) };
-    let fd = i32::try_from(fd).ok().filter(|fd| *fd >= 0)?;
-    // SAFETY: the kernel just gave us this descriptor; nobody else owns it.
-    Some(unsafe { OwnedFd::from_raw_fd(fd) })
-}
-
-/// A process that is gone, or not ours to signal, is let be.
-fn send(handle: &OwnedFd, signal: Signal) {
-    let (fd, number) = (handle.as_raw_fd(), signal as libc::c_int);
-    // SAFETY: the descriptor is open, and a null siginfo is allowed (man 2 pidfd_send_signal).
-    unsafe {
-        libc::syscall(libc::SYS_pidfd_send_signal, fd, number, std::ptr::null::<u8>(), 0);
     }
 }

@@ -60,6 +60,8 @@ pub fn detach() -> nix::Result<Standing> {
 pub fn settle() -> io::Result<SignalFd> {
     umask(Mode::from_bits_truncate(0o077));
     chdir("/")?;
+    // As tools show it; started as /proc/self/exe it would be called `exe`.
+    prctl::set_name(c"kantd-step")?;
     prctl::set_child_subreaper(true)?;
     let ignore = SigAction::new(SigHandler::SigIgn, SaFlags::empty(), SigSet::empty());
     for signal in [Signal::SIGHUP, Signal::SIGINT, Signal::SIGTERM, Signal::SIGPIPE] {

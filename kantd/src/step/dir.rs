@@ -184,7 +184,7 @@ mod tests {
         fs::create_dir(steps.join(".gone-7.1")).unwrap();
         let step = StepDir::at(steps.join("8.1"));
         assert!(step.make().unwrap() && !step.make().unwrap());
-        assert_eq!(list(&steps).unwrap(), [step.clone()]);
+        assert_eq!(list(&steps).unwrap(), std::slice::from_ref(&step));
         assert!(!steps.join(".gone-7.1").exists());
         step.remove().unwrap();
         step.remove().unwrap();

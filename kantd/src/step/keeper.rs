@@ -11,6 +11,7 @@ use common::id::AttemptId;
 use common::wire::node::StepPhase;
 use std::io;
 use std::os::unix::net::UnixStream as StdUnixStream;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command as Program, Stdio};
 use std::sync::Arc;
@@ -218,6 +219,7 @@ async fn send(writer: &mut OwnedWriteHalf, command: Command) {
 /// Runs `kantd step`, whose own process ends as soon as the supervisor stands.
 fn start_supervisor(program: PathBuf, dir: PathBuf) -> Result<(), String> {
     let output = Program::new(&program)
+        .arg0("kantd")
         .args(["step", "--dir"])
         .arg(dir)
         .env_clear()

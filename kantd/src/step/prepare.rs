@@ -7,19 +7,26 @@ use super::account::Account;
 use super::courier;
 use super::files::{FilePlan, Opening, Use};
 use super::order::StepOrder;
+use crate::cgroup::Handle;
 use nix::fcntl::{OFlag, open};
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::Signal;
 use nix::sys::stat::{Mode, umask};
-use nix::unistd::{AccessFlags, ForkResult, Pid, access, chdir, fork};
+use nix::unistd::{AccessFlags, ForkResult, access, chdir, fork};
 use serde::{Deserialize, Serialize};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-/// What the child reports: last of its messages. Before it come the files, in the plan's order.
+/// What the child reports.
 #[derive(Serialize, Deserialize)]
 enum Report {
+    /// First of all, while the child is still ours and not the user's: groups are a matter of
+    /// trust.
+    Account(Account),
+    /// One for each file of the plan, in its order, with the file.
     Opened,
-    Done(Account),
+    /// Last: all stands.
+    Done,
+    /// Last: why not.
     Failed(String),
 }
 
@@ -37,8 +44,9 @@ const GONE: &str = "failed to prepare the job: the process that opens its files 
 
 /// A preparation on its way.
 pub struct Preparation {
-    child: Pid,
+    child: Option<Handle>,
     end: OwnedFd,
+    account: Option<Account>,
     files: Vec<OwnedFd>,
 }
 
@@ -52,12 +60,15 @@ impl Preparation {
         let (ours, theirs) = courier::pair().map_err(failed)?;
         // SAFETY: the supervisor has one thread, so the child may do anything.
         match unsafe { fork() }.map_err(failed)? {
-            ForkResult::Parent { child } => Ok(Self { child, end: ours, files: Vec::new() }),
+            ForkResult::Parent { child } => {
+                let child = Handle::of(child);
+                Ok(Self { child, end: ours, account: None, files: Vec::new() })
+            }
             ForkResult::Child => {
                 drop(ours);
                 close_all_but(&theirs);
                 let report = match prepare(order, plan, script, theirs.as_fd()) {
-                    Ok(account) => Report::Done(account),
+                    Ok(()) => Report::Done,
                     Err(sentence) => Report::Failed(sentence),
                 };
                 send(theirs.as_fd(), &report, None);
@@ -84,9 +95,14 @@ impl Preparation {
                 }
             };
             match serde_json::from_slice(&message) {
+                Ok(Report::Account(account)) => {
+                    self.account.get_or_insert(account);
+                }
                 Ok(Report::Opened) => {}
-                Ok(Report::Done(account)) => {
-                    return Some(Ok(Prepared { account, files: std::mem::take(&mut self.files) }));
+                Ok(Report::Done) => {
+                    let files = std::mem::take(&mut self.files);
+                    let account = self.account.take().ok_or_else(|| GONE.to_owned());
+                    return Some(account.map(|account| Prepared { account, files }));
                 }
                 Ok(Report::Failed(sentence)) => return Some(Err(sentence)),
                 Err(_) => return Some(Err(GONE.to_owned())),
@@ -98,8 +114,9 @@ impl Preparation {
 /// Whoever no longer waits for it, no longer wants it.
 impl Drop for Preparation {
     fn drop(&mut self) {
-        // Not reaped yet, so the pid is still the child's.
-        let _ = kill(self.child, Signal::SIGKILL);
+        if let Some(child) = &self.child {
+            child.signal(Signal::SIGKILL);
+        }
     }
 }
 
@@ -129,11 +146,12 @@ fn prepare(
     plan: &FilePlan,
     script: &Path,
     end: BorrowedFd<'_>,
-) -> Result<Account, String> {
+) -> Result<(), String> {
     let account = Account::look_up(&order.launch.owner);
+    send(end, &Report::Account(account.clone()), None);
     account.become_it().map_err(|error| format!("failed to become {}: {error}", order.user()))?;
     if plan.tasks.is_empty() {
-        return Ok(account);
+        return Ok(());
     }
     umask(Mode::from_bits_truncate(order.launch.umask));
     let work_dir = &order.launch.work_dir;
@@ -158,7 +176,7 @@ fn prepare(
         let file = open_file(opening).map_err(|error| sentence(order, opening, error))?;
         send(end, &Report::Opened, Some(file.as_fd()));
     }
-    Ok(account)
+    Ok(())
 }
 
 fn open_file(opening: &Opening) -> nix::Result<OwnedFd> {

@@ -163,9 +163,13 @@ impl Supervisor {
         };
         let mut watched = vec![self.children.as_fd()];
         watched.extend(self.control.descriptors());
-        watched.extend(self.tasks.iter().filter_map(|t| t.report.as_ref()).map(AsFd::as_fd));
-        if let Stage::Preparing(preparation) = stage {
-            watched.push(preparation.end());
+        match stage {
+            Stage::Preparing(preparation) => watched.push(preparation.end()),
+            Stage::Starting => {
+                let reports = self.tasks.iter().filter_map(|task| task.report.as_ref());
+                watched.extend(reports.map(AsFd::as_fd));
+            }
+            _ => {}
         }
         let mut watched: Vec<PollFd<'_>> =
             watched.into_iter().map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();

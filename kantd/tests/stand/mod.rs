@@ -1,6 +1,7 @@
 //! A node to try steps on: a spool and a working directory of its own, a cgroup root of its own,
 //! the real kantd binary as supervisor. Cleans up after itself, whatever happened.
 #![allow(dead_code, reason = "each test program uses its own part of the stand")]
+#![allow(clippy::unwrap_used, reason = "a stand that does not come up fails its test")]
 
 use common::cpuset::CpuSet;
 use common::gpu::{Gpu, GpuKind};
@@ -13,7 +14,7 @@ use common::wire::node::{LaunchOrder, StepPhase};
 use kantd::cgroup::{self, Kind, Place};
 use kantd::step::{StepChanges, Steps, StepsSettings};
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::{Pid, geteuid};
+use nix::unistd::Pid;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -213,6 +214,17 @@ impl Stand {
         read().unwrap().trim().to_owned()
     }
 
+    /// Waits for a pid in a file of the working directory.
+    pub async fn pid(&self, file: &str) -> i32 {
+        self.line(file).await.parse().unwrap()
+    }
+
+    pub async fn kill_supervisor(&self, id: AttemptId) {
+        let supervisor = self.supervisor(id);
+        kill(supervisor, Signal::SIGKILL).unwrap();
+        until("the supervisor is dead", || !is_alive(supervisor.as_raw())).await;
+    }
+
     /// The pid of a step's supervisor, from its journal.
     pub fn supervisor(&self, id: AttemptId) -> Pid {
         supervisor_in(&self.step_dir(id)).expect("a supervisor has written its journal")
@@ -326,8 +338,4 @@ pub fn assert_failed_with(end: &StepEnd, words: &[&str]) {
         assert!(message.contains(word), "`{word}` is not in: {message}");
     }
     assert_eq!(end.started_at, None);
-}
-
-pub fn is_root() -> bool {
-    geteuid().is_root()
 }
