@@ -73,7 +73,7 @@ fn not_over(played: &str) -> Vec<&str> {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 300,
+        cases: 120,
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

@@ -6,5 +6,6 @@ mod house;
 mod life;
 mod nodes;
 mod rounds;
+mod size;
 mod submit;
 mod views;
