@@ -69,6 +69,7 @@ fn after_marker<'a>(line: &'a str, marker: &str) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::collection::vec;
     use proptest::prelude::*;
 
     fn options(script: &str) -> Options {
@@ -140,7 +141,7 @@ mod tests {
 
         #[test]
         fn any_directive_is_read_or_refused(
-            lines in proptest::collection::vec("#(SBATCH|KANT)[ \t]-{0,2}[a-zA-Z=:'\"\\\\0-9 -]{0,30}", 1..6)
+            lines in vec("#(SBATCH|KANT)[ \t]-{0,2}[a-zA-Z=:'\"\\\\0-9 -]{0,30}", 1..6)
         ) {
             let _ = read("a.sh", &lines.join("\n"));
         }

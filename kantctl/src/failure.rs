@@ -83,7 +83,9 @@ impl From<anyhow::Error> for Failure {
 impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Self {
         let (kind, hint) = match &error {
-            ClientError::Refused { status: 502..=504, error } => {
+            // A daemon in between, or a controller that leads nothing. A node that is silent is
+            // nothing that asking again would mend.
+            ClientError::Refused { status: 502..=504, error } if error.code != "node_silent" => {
                 (Kind::Unreachable, error.hint.clone())
             }
             ClientError::Refused { error, .. } => (Kind::Refused, error.hint.clone()),

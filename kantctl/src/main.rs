@@ -1,4 +1,5 @@
-//! kantctl, the program: hands its arguments to the library and exits with its code.
+//! kantctl, the program: hands its arguments to the library and exits with its code. Never does
+//! more.
 //!
 //! SIGPIPE stays ignored, as Rust starts programs: a controller that dies while it is written to
 //! must be an error that is tried again, not the end of kantctl. `output::screen` is quiet itself

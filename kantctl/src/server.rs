@@ -175,7 +175,7 @@ fn may_ask_again(silence: &Silence, again: Again) -> bool {
             let unanswered = match error {
                 ClientError::Interrupted { .. } | ClientError::TimedOut { .. } => true,
                 // A daemon in between, or a controller that leads nothing at the moment.
-                ClientError::Refused { status, .. } => matches!(status, 502..=504),
+                ClientError::Refused { status: 502..=504, error } => error.code != "node_silent",
                 _ => false,
             };
             unanswered && again == Again::IfUnanswered

@@ -1,3 +1,5 @@
+//! The command line as a whole: sound, with examples that parse. Never runs a verb.
+
 use super::*;
 use submission::words::split;
 

@@ -4,6 +4,7 @@
 
 mod house;
 
+use axum::response::IntoResponse;
 use common::job::{ExitStatus, Outcome, Phase};
 use common::wire::api::{Explanation, StoryLine};
 use house::{House, NOW, completed, job, jobs, json, key_in, output, refusal};
@@ -204,6 +205,35 @@ async fn following_ends_with_the_job_though_nobody_tells_the_outputs_end() {
         _ => output(b"", false),
     });
     assert_eq!(house.kantctl(&["logs", "-f", "42"]).await.good(), "x\n");
+}
+
+#[tokio::test]
+async fn following_goes_on_after_a_requeue() {
+    let house = House::answering(|asked, before| match (asked.what.as_str(), before) {
+        ("GET /v1/jobs/42", 3 | 4) => json(jobs(vec![job("42", Phase::Pending, None)])),
+        ("GET /v1/jobs/42", 5) => json(jobs(vec![job("42", Phase::Starting, None)])),
+        ("GET /v1/jobs/42", _) => json(jobs(vec![job("42", Phase::Running, None)])),
+        (what, 1) if what.contains("offset=0&") => output(b"first\n", false),
+        (_, 2) => refusal(409, "job 42 has no output yet"),
+        (what, 7) if what.contains("offset=6&") => output(b"second\n", false),
+        (_, 8) => output(b"", true),
+        (what, _) => refusal(400, &format!("unexpected: {before} {what}")),
+    });
+    let done = house.kantctl(&["logs", "-f", "42"]).await;
+    assert_eq!(done.good(), "first\nsecond\n", "{done:?}");
+    assert!(done.err.contains("no output yet") && done.err.contains("waits: held"), "{}", done.err);
+}
+
+#[tokio::test]
+async fn a_silent_node_is_no_absent_controller() {
+    let house = House::answering(|asked, _| match asked.what.as_str() {
+        "GET /v1/jobs/42" => json(jobs(vec![completed("42")])),
+        _ => {
+            let status = axum::http::StatusCode::BAD_GATEWAY;
+            net::Refusal::new(status, "node_silent", "node g1 is silent").into_response()
+        }
+    });
+    house.kantctl(&["logs", "-f", "42"]).await.refused(1, &["kantctl: node g1 is silent"]);
 }
 
 #[tokio::test]

@@ -62,27 +62,35 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     Ok(OK)
 }
 
+/// Has it nothing to read yet: never begun, or waiting for another attempt?
+fn waits(job: &JobView) -> bool {
+    matches!(job.phase, Phase::Pending | Phase::Starting)
+}
+
 /// The job, once it has started. With `follow`, waits and says why.
 async fn started(key: JobKey, follow: bool, server: &Server) -> Result<JobView, Failure> {
     let mut said = String::new();
     loop {
-        let job = the_one(key, server).await?;
-        let waits = job.phase == Phase::Pending && job.attempt == 0;
+        let job = the_one(key, follow, server).await?;
         if job.phase == Phase::Done && job.attempt == 0 {
             let why = ending(&job);
             let gap = if why.is_empty() { "" } else { ": " };
             let text = format!("job {key} never started, it is {}{gap}{why}", job.state);
             return Err(Failure::message(text));
         }
-        if !waits {
+        if !waits(&job) {
             return Ok(job);
         }
-        let why = why(&job).unwrap_or_else(|| "no reason known yet".to_owned());
+        let why = match job.phase {
+            Phase::Starting => "its nodes prepare".to_owned(),
+            _ => why(&job).unwrap_or_else(|| "no reason known yet".to_owned()),
+        };
         if !follow {
             return Err(Failure::message(format!("job {key} has not started: {why}"))
                 .hint(format!("`kantctl logs -f {key}` waits for it")));
         }
-        if said != why {
+        // That nodes prepare is over in a moment, and no news.
+        if said != why && job.phase == Phase::Pending {
             note(&format!("job {key} waits: {why}"));
             said = why;
         }
@@ -90,8 +98,13 @@ async fn started(key: JobKey, follow: bool, server: &Server) -> Result<JobView, 
     }
 }
 
-async fn the_one(key: JobKey, server: &Server) -> Result<JobView, Failure> {
-    let mut jobs = ask::jobs(server, key, PATIENCE).await?.typed.jobs;
+/// How long a controller may be away: following outlives its restart, a single look does not wait.
+const fn patience(follow: bool) -> Duration {
+    if follow { PATIENCE } else { Duration::ZERO }
+}
+
+async fn the_one(key: JobKey, follow: bool, server: &Server) -> Result<JobView, Failure> {
+    let mut jobs = ask::jobs(server, key, patience(follow)).await?.typed.jobs;
     let count = jobs.len();
     match jobs.pop() {
         Some(job) if count == 1 => Ok(job),
@@ -115,7 +128,16 @@ async fn read_all(
             "/v1/jobs/{key}/output?stream={stream}&offset={offset}&wait_seconds={wait_seconds}"
         );
         let asked = Instant::now();
-        let (headers, bytes) = server.get_bytes_for(&path, PATIENCE).await?;
+        let (headers, bytes) = match server.get_bytes_for(&path, patience(follow)).await {
+            Ok(answer) => answer,
+            // A requeued job has no output until it starts again.
+            Err(failure) if follow && waits(&the_one(key, follow, server).await?) => {
+                note(&failure.error.to_string());
+                started(key, follow, server).await?;
+                continue;
+            }
+            Err(failure) => return Err(failure),
+        };
         offset = offset.saturating_add(bytes.len() as u64);
         sink.take(&bytes)?;
         if !bytes.is_empty() {
@@ -127,7 +149,7 @@ async fn read_all(
             return Ok(());
         }
         // Should the end not be told (its node is gone), one more look after the job's end is it.
-        over = the_one(key, server).await?.phase == Phase::Done;
+        over = the_one(key, follow, server).await?.phase == Phase::Done;
         let pause = LOOK.saturating_sub(asked.elapsed());
         if wait_seconds > 0 && !over {
             tokio::time::sleep(pause).await;

@@ -1,3 +1,5 @@
+//! The queue's table and a job's record, letter by letter. Never a controller.
+
 use super::*;
 use common::cpuset::CpuSet;
 use common::id::{GpuIndex, JobKey, NodeName, QueueName};

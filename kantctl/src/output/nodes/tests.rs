@@ -1,3 +1,5 @@
+//! The nodes' table and a node's record. Never a controller.
+
 use super::*;
 use common::cpuset::CpuSet;
 use common::gpu::{Gpu, GpuKind, GpuMatrix};
