@@ -27,7 +27,7 @@ EPOCHS = int(sys.argv[1]) if len(sys.argv) > 1 else 20
 PACE_SECONDS = float(sys.argv[2]) if len(sys.argv) > 2 else 0.1
 CHECKPOINT = f"train-{os.environ.get('SLURM_JOB_ID', 'local')}.checkpoint.json"
 HIDDEN = 8
-RATE = 0.3
+RATE = 0.05
 
 
 def sample(count):

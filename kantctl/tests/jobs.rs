@@ -147,6 +147,18 @@ async fn waiting_exits_with_the_jobs_code() {
 }
 
 #[tokio::test]
+async fn the_tasks_of_a_large_array_are_counted() {
+    let house = House::answering(|_, _| {
+        let mut tasks: Vec<_> = (0..9).map(|task| completed(&format!("42_{task}"))).collect();
+        tasks.push(job("42_9", Phase::Done, Some(Outcome::Failed)));
+        json(jobs(tasks))
+    });
+    let done = house.kantctl(&["wait", "42"]).await;
+    assert_eq!(done.code, Some(3));
+    assert_eq!(done.err, "kantctl: job 42 is over: 9 COMPLETED, 1 FAILED\n");
+}
+
+#[tokio::test]
 async fn waiting_goes_on_until_the_end_and_through_a_controllers_absence() {
     let house = House::answering(|_, before| match before {
         0 => json(jobs(vec![job("42", Phase::Pending, None)])),

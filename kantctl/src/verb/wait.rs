@@ -12,6 +12,7 @@ use common::job::{Outcome, Phase};
 use common::wire::api::{JobList, JobView};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 const EXAMPLES: &str = "\
@@ -25,6 +26,9 @@ Exit codes:
 
 /// How long a controller may be away before waiting is given up.
 pub const PATIENCE: Duration = Duration::from_secs(600);
+
+/// More tasks of an array than this are counted, not listed.
+const FAREWELLS_MAX: usize = 8;
 
 const TICK: Duration = Duration::from_millis(120);
 
@@ -65,7 +69,7 @@ pub async fn until_done(server: &Server, keys: &[JobKey]) -> Result<Vec<Answer<J
     let mut ended = Vec::new();
     for key in keys {
         let list = wait_for(server, *key, &progress).await?;
-        progress.suspend(|| list.typed.jobs.iter().for_each(|job| note(&farewell(job))));
+        progress.suspend(|| farewells(*key, &list.typed.jobs).iter().for_each(|text| note(text)));
         ended.push(list);
     }
     progress.finish_and_clear();
@@ -104,6 +108,18 @@ async fn wait_for(
         }
         seconds = POLL_SECONDS;
     }
+}
+
+/// What is said of a job, or an array; of a large array only how many tasks ended in which state.
+fn farewells(key: JobKey, jobs: &[JobView]) -> Vec<String> {
+    if jobs.len() <= FAREWELLS_MAX {
+        return jobs.iter().map(farewell).collect();
+    }
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    jobs.iter().for_each(|job| *counts.entry(&job.state).or_default() += 1);
+    let counts: Vec<String> =
+        counts.iter().map(|(state, count)| format!("{count} {state}")).collect();
+    vec![format!("job {key} is over: {}", counts.join(", "))]
 }
 
 fn farewell(job: &JobView) -> String {
