@@ -6,6 +6,7 @@ use nix::unistd::Pid;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
 /// The relative path of a group below the root group, which must be plain names.
@@ -52,9 +53,12 @@ pub fn open_to_write(path: &Path) -> Result<OwnedFd, CgroupError> {
     file.map(OwnedFd::from).map_err(|source| CgroupError::Read { path: path.to_owned(), source })
 }
 
-/// Makes one group; one that is there already is as good.
+/// Makes one group; one that is there already is as good. Anybody may look into it, whatever the
+/// umask says: runtimes inside a job read their own limits.
 pub fn make(path: &Path) -> Result<(), CgroupError> {
-    match fs::create_dir(path) {
+    let made = fs::create_dir(path)
+        .and_then(|()| fs::set_permissions(path, fs::Permissions::from_mode(0o755)));
+    match made {
         Err(source) if source.kind() != io::ErrorKind::AlreadyExists => {
             Err(CgroupError::Make { path: path.to_owned(), source })
         }

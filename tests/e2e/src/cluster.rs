@@ -7,7 +7,7 @@ use crate::kantctl::Kantctl;
 use crate::machine::{Gpus, Machine};
 use crate::person::Person;
 use crate::wait::wait_for;
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 use common::config::{CgroupMode, ControllerConfig, NodeConfig};
 use common::node::Contact;
 use std::collections::BTreeMap;
@@ -62,7 +62,7 @@ impl Cluster {
         let binaries = Binaries::build(options.build)?;
         // Others must be able to walk in: jobs run as people who own nothing here but their home.
         fs::set_permissions(dir, fs::Permissions::from_mode(0o755))?;
-        fs::copy(&binaries.kantctl, dir.join("kantctl"))?;
+        copy_program(&binaries.kantctl, &dir.join("kantctl"))?;
         let cgroup_base = format!("kant-test-{}", std::process::id());
         let mut cluster = Self {
             dir: dir.to_owned(),
@@ -331,7 +331,21 @@ impl Cluster {
         for daemon in self.nodes.values_mut().filter_map(Option::take) {
             daemon.stop()?;
         }
-        self.controller.take().map_or(Ok(()), |daemon| daemon.stop().map(|_| ()))
+        self.controller.take().map_or(Ok(()), |daemon| daemon.stop().map(|_| ()))?;
+        for node in self.machines.keys() {
+            remove_groups(&self.cgroup_root(node));
+        }
+        Ok(())
+    }
+}
+
+/// Removes a node's own groups; kantd leaves them for its next start. What a job left behind in one
+/// keeps it there, and is found by the test that looks for it.
+fn remove_groups(root: &str) {
+    let mounts = fs::read_dir("/sys/fs/cgroup").into_iter().flatten().flatten();
+    for mount in mounts.map(|entry| entry.path()).chain([PathBuf::from("/sys/fs/cgroup")]) {
+        // Most mounts have no such group.
+        let _ = fs::remove_dir(mount.join(root));
     }
 }
 
@@ -352,6 +366,14 @@ impl Drop for Cluster {
             }
         }
     }
+}
+
+/// By a process of its own: were the file open for writing here while another thread forks, nobody
+/// could run it until that child's exec ("text file busy").
+fn copy_program(from: &Path, to: &Path) -> anyhow::Result<()> {
+    let status = Command::new("cp").arg(from).arg(to).status().context("failed to run cp")?;
+    ensure!(status.success(), "failed to copy {}: cp ended with {status}", from.display());
+    Ok(())
 }
 
 fn tail(log: &str) -> String {

@@ -57,8 +57,9 @@ const CAGED: Person = Person { uid: 23_017 };
 fn output(kantctl: &Kantctl, flags: &[&str], script: &str) -> anyhow::Result<String> {
     let id = kantctl.submit(&[&["--output=%j.out"], flags].concat(), script)?;
     let job = kantctl.finished(&id)?;
-    assert_eq!(job.outcome, Some(Outcome::Completed), "{job:?}");
-    Ok(std::fs::read_to_string(kantctl.dir().join(format!("{id}.out")))?)
+    let text = std::fs::read_to_string(kantctl.dir().join(format!("{id}.out")))?;
+    assert_eq!(job.outcome, Some(Outcome::Completed), "{:?}\n{text}", job.message);
+    Ok(text)
 }
 
 #[test]
