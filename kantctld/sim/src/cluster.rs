@@ -2,10 +2,11 @@
 //! At each instant: machines first, in the order of their names; then what they report; then, if
 //! anything changed, a round. Messages take no time. Never lets an instant pass unjudged.
 
+mod time;
+
 use crate::behaviour::Behaviour;
 use crate::machine::{Machine, Order};
 use common::id::{AttemptId, JobId, JobKey, NodeName};
-use common::node::Contact;
 use common::time::{Span, Time};
 use state::desired::{desired_for, launch_order};
 use state::invariant::Judge;
@@ -172,74 +173,6 @@ impl Cluster {
             machine.reboot();
         }
         self.connect(name)
-    }
-
-    /// Lets time pass until then.
-    ///
-    /// # Errors
-    /// A judge found fault.
-    pub fn advance_to(&mut self, end: Time) -> Result<(), SimError> {
-        while let Some(next) = self.next_at().filter(|next| *next <= end) {
-            self.now = self.now.max(next);
-            self.pass()?;
-        }
-        self.now = self.now.max(end);
-        Ok(())
-    }
-
-    /// Lets time pass until nothing would happen any more, or until `end`.
-    ///
-    /// # Errors
-    /// A judge found fault.
-    pub fn finish(&mut self, end: Time) -> Result<(), SimError> {
-        while let Some(next) = self.next_happening().filter(|next| *next <= end) {
-            self.advance_to(next)?;
-        }
-        Ok(())
-    }
-
-    /// When something happens next.
-    fn next_at(&self) -> Option<Time> {
-        let waits = self.state.live().next().is_some();
-        let round = waits.then(|| self.last_round + ROUND_PERIOD);
-        self.next_happening().into_iter().chain(round).min()
-    }
-
-    /// When something happens next that is more than another look.
-    fn next_happening(&self) -> Option<Time> {
-        let machines = self.machines.values().filter_map(Machine::next_at);
-        machines.chain(self.losses().map(|(at, _)| at)).chain(self.begin_times()).min()
-    }
-
-    /// When which silent node will be given up.
-    fn losses(&self) -> impl Iterator<Item = (Time, NodeName)> + '_ {
-        self.state.nodes().filter_map(|(name, node)| match node.contact {
-            Contact::Silent { since } => Some((since + self.node_lost_after, name.clone())),
-            Contact::Connected | Contact::Lost { .. } => None,
-        })
-    }
-
-    /// When jobs may begin that wait for their time, and that no round has seen do so.
-    fn begin_times(&self) -> impl Iterator<Item = Time> + '_ {
-        let begin = |key: JobKey| self.state.job(key.job)?.spec.ask.begin_at;
-        self.state.live().filter_map(begin).filter(|at| *at > self.last_round)
-    }
-
-    /// What is due now happens.
-    fn pass(&mut self) -> Result<(), SimError> {
-        for machine in self.machines.values_mut() {
-            machine.tick(self.now);
-        }
-        let due: Vec<NodeName> =
-            self.losses().filter(|(at, _)| *at <= self.now).map(|(_, name)| name).collect();
-        for name in due {
-            self.apply(Command::NodeLost { name })?;
-        }
-        let begins = self.begin_times().any(|at| at <= self.now);
-        if begins || self.last_round + ROUND_PERIOD <= self.now {
-            self.round_due = true;
-        }
-        self.react()
     }
 
     /// Reports, then rounds, until nobody has anything to say at this instant.

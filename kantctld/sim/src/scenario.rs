@@ -20,8 +20,9 @@
 //! | `cluster lost-after=60s grace=30s kept=1h` | settings; before everything else |
 //! | `queue NAME [default] [priority=N] [nodes=g[1-2]] [max=1h] [limit=10m] [mem-per-cpu=1G]` | |
 //! | `node g[1-4] cpus=8 [mem=64G] [gpus=4[:kind]] [threads=2]` | machines, connected at once |
-//! | `submit LABEL [nodes=] [tasks=] [cpus=] [gpus=|gpus-per-node=] [mem=] [time=] [array=]` | a job |
-//! | ` ... [queue=] [user=] [nice=] [hold] [begin=] [launch=per-node] [exclusive] [no-requeue]` | |
+//! | `submit LABEL [nodes=] [tasks=] [cpus=] [gpus=] [gpus-per-node=] [mem=] [time=]` | a job |
+//! | ` ... [array=] [only=g1] [not=g1] [queue=] [user=] [nice=] [hold] [begin=]` | |
+//! | ` ... [launch=per-node] [exclusive] [no-requeue]` | |
 //! | ` ... [run=5m] [exit=1] [oom] [fails-on=g1]` | how its processes behave |
 //! | `cancel`, `hold`, `release`, `requeue` `LABEL[_INDEX] [as=USER]` | |
 //! | `drain NODE REASON`, `resume NODE` | |

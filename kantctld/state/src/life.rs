@@ -2,17 +2,19 @@
 //! after it. The only place that moves a job from phase to phase, and each move is told.
 //! Told in full in docs/decisions/0001-job-states-and-events.md. Never checks who may ask for what.
 
-use crate::command::RoundStart;
+mod decide;
+mod start;
+
 use crate::event::{Event, ShareNews};
 use crate::job::{Element, End, Run, SharePhase};
-use crate::ledger::StartRefusal;
 use crate::remembered::State;
 use common::id::{AttemptId, JobKey, NodeName, Uid};
 use common::job::state::Change;
-use common::job::{EndCause, ExitStatus, Launch, Outcome, Phase, StepEnd, Usage};
+use common::job::{EndCause, ExitStatus, Outcome, Phase, StepEnd, Usage};
 use common::time::Time;
 use common::wire::node::{StepPhase, StepStatus};
-use std::sync::Arc;
+
+pub(crate) use start::start;
 
 /// How an end came about.
 pub(crate) struct Ending {
@@ -29,53 +31,6 @@ impl Ending {
         let outcome = Outcome::Cancelled;
         Self { outcome, requeue, by: Some(by), exit: None, message: None }
     }
-}
-
-/// Starts an attempt, whole or not at all.
-pub(crate) fn start(
-    state: &mut State,
-    events: &mut Vec<Event>,
-    start: &RoundStart,
-) -> Result<(), StartRefusal> {
-    let (id, now) = (start.id, state.now);
-    let exclusive = check_start(state, start)?;
-    for share in start.allocation.shares() {
-        state.ledger.take(id, share, exclusive);
-    }
-    let allocation = Arc::new(start.allocation.clone());
-    let nodes = allocation.shares().iter().map(|s| s.node.clone()).collect();
-    if let Some(element) = state.element_mut(id.key)
-        && element.follow(Change::Start)
-    {
-        element.attempt = id.attempt;
-        element.run = Some(Box::new(Run::new(allocation, now)));
-    }
-    state.tell(events, Event::JobStarted { id, nodes });
-    Ok(())
-}
-
-/// Is everything still as the round saw it? Answers whether the job wants its nodes whole.
-fn check_start(state: &State, start: &RoundStart) -> Result<bool, StartRefusal> {
-    let (record, element) = state.element(start.id.key).ok_or(StartRefusal::UnknownJob)?;
-    if element.phase != Phase::Pending {
-        return Err(StartRefusal::NotPending(element.phase));
-    }
-    if element.next_attempt() != start.id.attempt {
-        return Err(StartRefusal::OtherAttempt { next: element.next_attempt() });
-    }
-    if element.held {
-        return Err(StartRefusal::Held);
-    }
-    let exclusive = record.spec.ask.request.exclusive;
-    for share in start.allocation.shares() {
-        let unknown = || StartRefusal::UnknownNode(share.node.clone());
-        let node = state.node(&share.node).ok_or_else(unknown)?;
-        if !node.is_usable() {
-            return Err(StartRefusal::NodeUnusable(share.node.clone()));
-        }
-        state.ledger.check(share, exclusive, &node.inventory)?;
-    }
-    Ok(exclusive)
 }
 
 /// Takes a node's word on one step. What is unknown, older, or known already changes nothing: the
@@ -126,70 +81,9 @@ pub(crate) fn share_ended(
     }
     let news = ShareNews::Ended(end.cause, end.exit);
     state.tell(events, Event::StepReported { id, node: node.clone(), news });
-    decide(state, events, id, rank, end);
+    decide::decide(state, events, id, rank, end);
     advance(state, events, id, from);
     settle(state, events, id.key);
-}
-
-/// Decides what the end of one share means for its job.
-fn decide(state: &mut State, events: &mut Vec<Event>, id: AttemptId, rank: usize, end: &StepEnd) {
-    let Some((record, element)) = state.element(id.key) else { return };
-    let Some(run) = &element.run else { return };
-    let (launch, requeue) = (record.spec.ask.launch, record.spec.ask.requeue);
-    let exit = end.started_at.map(|_| end.exit);
-    if element.phase == Phase::Completing {
-        return learn_more(state, events, id, exit, end, succeeded(run, launch, rank));
-    }
-    let outcome = match end.cause {
-        EndCause::Exited if end.exit.is_success() => {
-            if !succeeded(run, launch, rank) {
-                return;
-            }
-            Outcome::Completed
-        }
-        // Ranks beyond the first have no process under `Once`: their nodes merely let go.
-        EndCause::Exited if launch == Launch::Once && rank != 0 => return,
-        EndCause::Exited => Outcome::Failed,
-        EndCause::TimedOut => Outcome::TimedOut,
-        EndCause::OutOfMemory => Outcome::OutOfMemory,
-        EndCause::LaunchFailed => Outcome::LaunchFailed,
-        // Nobody asked for a stop: the node lost it in its own way.
-        EndCause::Lost | EndCause::Stopped => Outcome::NodeLost,
-    };
-    let requeue = requeue && outcome == Outcome::NodeLost;
-    let message = end.message.clone();
-    ended(state, events, id.key, Ending { outcome, requeue, by: None, exit, message });
-}
-
-/// Has the job succeeded, now that the share of this rank is over? Under `Once` the first node's
-/// script decides; else all shares do.
-fn succeeded(run: &Run, launch: Launch, rank: usize) -> bool {
-    match launch {
-        Launch::Once => rank == 0 && run.shares.first() == Some(&SharePhase::Succeeded),
-        Launch::PerNode | Launch::PerTask => run.shares.iter().all(|s| *s == SharePhase::Succeeded),
-    }
-}
-
-/// Another share of a job whose end is decided is over. What it says completes the picture; and a
-/// job that was cancelled but succeeded before the word reached it did succeed.
-fn learn_more(
-    state: &mut State,
-    events: &mut Vec<Event>,
-    id: AttemptId,
-    exit: Option<ExitStatus>,
-    share_end: &StepEnd,
-    succeeded: bool,
-) {
-    let Some(end) = run_mut(state, id.key).and_then(|run| run.end.as_mut()) else { return };
-    end.exit = end.exit.or(exit);
-    if end.message.is_none() && share_end.cause != EndCause::Lost {
-        end.message.clone_from(&share_end.message);
-    }
-    if end.asked && !end.requeue && end.outcome == Outcome::Cancelled && succeeded {
-        (end.outcome, end.asked) = (Outcome::Completed, false);
-        let (outcome, by, requeue) = (Outcome::Completed, None, false);
-        state.tell(events, Event::JobEndChanged { id, outcome, by, requeue });
-    }
 }
 
 /// Decides the end of an attempt that lives. Its nodes are to stop what is left of it.

@@ -9,6 +9,9 @@ use common::id::NodeName;
 use common::node::Drain;
 use common::reason::Refusal;
 
+/// The longest reason, in bytes.
+const REASON_BYTES_MAX: usize = 1024;
+
 pub(super) fn apply(
     state: &mut State,
     events: &mut Vec<Event>,
@@ -17,6 +20,12 @@ pub(super) fn apply(
     reason: &str,
 ) -> Result<(), Refusal> {
     target::operators_only(actor)?;
+    if reason.trim().is_empty() || reason.len() > REASON_BYTES_MAX {
+        let message = format!(
+            "a drain needs a reason of 1 to {REASON_BYTES_MAX} bytes: say what is wrong with {name}"
+        );
+        return Err(Refusal::BadAsk { message });
+    }
     let now = state.now;
     let unknown = || Refusal::UnknownNode { name: name.clone() };
     let node = state.nodes.get_mut(name).ok_or_else(unknown)?;

@@ -166,3 +166,15 @@ fn time_never_goes_back_whatever_the_stamp() {
     house.job();
     assert_eq!(house.state.now(), before);
 }
+
+#[test]
+fn a_nodes_message_is_kept_and_cut_short() {
+    let mut house = House::new();
+    let key = house.job();
+    let id = house.start(key, vec![share("g1", 0, 2, &[])]);
+    let StepPhase::Ended(mut end) = end(EndCause::LaunchFailed, 0) else { unreachable!() };
+    end.message = Some("ä".repeat(100_000));
+    house.report("g1", id, StepPhase::Ended(end));
+    let kept = house.element(key).run.as_ref().unwrap().end.clone().unwrap().message.unwrap();
+    assert_eq!(kept.chars().count(), 1000);
+}

@@ -141,6 +141,8 @@ fn draining_is_for_operators_and_stops_nothing() {
     let drain = |actor| Command::DrainNode { actor, name: name("g1"), reason: "fan".to_owned() };
     let refusal = house.refused(drain(USER)).to_string();
     assert!(refusal.contains("user 1000 is no operator"), "{refusal}");
+    let silent = Command::DrainNode { actor: OPERATOR, name: name("g1"), reason: " ".to_owned() };
+    assert!(house.refused(silent).to_string().contains("a drain needs a reason"));
     house.apply(drain(OPERATOR));
     let status = |house: &House| state::view::node_view(&house.state, &name("g1")).unwrap().status;
     assert_eq!((house.phase(id.key), status(&house)), (Phase::Running, NodeStatus::Draining));

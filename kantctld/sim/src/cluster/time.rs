@@ -1,0 +1,79 @@
+//! How time passes in a cluster: from one happening to the next, never past one.
+//! Never makes anything happen that was not due.
+
+use super::{Cluster, ROUND_PERIOD, SimError};
+use crate::machine::Machine;
+use common::id::{JobKey, NodeName};
+use common::node::Contact;
+use common::time::Time;
+use state::Command;
+
+impl Cluster {
+    /// Lets time pass until then.
+    ///
+    /// # Errors
+    /// A judge found fault.
+    pub fn advance_to(&mut self, end: Time) -> Result<(), SimError> {
+        while let Some(next) = self.next_at().filter(|next| *next <= end) {
+            self.now = self.now.max(next);
+            self.pass()?;
+        }
+        self.now = self.now.max(end);
+        Ok(())
+    }
+
+    /// Lets time pass until nothing would happen any more, or until `end`.
+    ///
+    /// # Errors
+    /// A judge found fault.
+    pub fn finish(&mut self, end: Time) -> Result<(), SimError> {
+        while let Some(next) = self.next_happening().filter(|next| *next <= end) {
+            self.advance_to(next)?;
+        }
+        Ok(())
+    }
+
+    /// When something happens next.
+    fn next_at(&self) -> Option<Time> {
+        let waits = self.state.live().next().is_some();
+        let round = waits.then(|| self.last_round + ROUND_PERIOD);
+        self.next_happening().into_iter().chain(round).min()
+    }
+
+    /// When something happens next that is more than another look.
+    fn next_happening(&self) -> Option<Time> {
+        let machines = self.machines.values().filter_map(Machine::next_at);
+        machines.chain(self.losses().map(|(at, _)| at)).chain(self.begin_times()).min()
+    }
+
+    /// When which silent node will be given up.
+    fn losses(&self) -> impl Iterator<Item = (Time, NodeName)> + '_ {
+        self.state.nodes().filter_map(|(name, node)| match node.contact {
+            Contact::Silent { since } => Some((since + self.node_lost_after, name.clone())),
+            Contact::Connected | Contact::Lost { .. } => None,
+        })
+    }
+
+    /// When jobs may begin that wait for their time, and that no round has seen do so.
+    fn begin_times(&self) -> impl Iterator<Item = Time> + '_ {
+        let begin = |key: JobKey| self.state.job(key.job)?.spec.ask.begin_at;
+        self.state.live().filter_map(begin).filter(|at| *at > self.last_round)
+    }
+
+    /// What is due now happens.
+    fn pass(&mut self) -> Result<(), SimError> {
+        for machine in self.machines.values_mut() {
+            machine.tick(self.now);
+        }
+        let due: Vec<NodeName> =
+            self.losses().filter(|(at, _)| *at <= self.now).map(|(_, name)| name).collect();
+        for name in due {
+            self.apply(Command::NodeLost { name })?;
+        }
+        let begins = self.begin_times().any(|at| at <= self.now);
+        if begins || self.last_round + ROUND_PERIOD <= self.now {
+            self.round_due = true;
+        }
+        self.react()
+    }
+}

@@ -1,0 +1,84 @@
+//! What the end of one node's share means for its job. The first end decides; later ones complete
+//! the picture. Never frees anything; that is done when this is asked.
+
+use super::{Ending, ended, run_mut};
+use crate::event::Event;
+use crate::job::{Run, SharePhase};
+use crate::remembered::State;
+use common::id::AttemptId;
+use common::job::{EndCause, ExitStatus, Launch, Outcome, Phase, StepEnd};
+
+/// The longest message of a node that is kept.
+const MESSAGE_CHARS_MAX: usize = 1000;
+
+/// Decides what the end of one share means for its job.
+pub(super) fn decide(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    id: AttemptId,
+    rank: usize,
+    end: &StepEnd,
+) {
+    let Some((record, element)) = state.element(id.key) else { return };
+    let Some(run) = &element.run else { return };
+    let (launch, requeue) = (record.spec.ask.launch, record.spec.ask.requeue);
+    let exit = end.started_at.map(|_| end.exit);
+    if element.phase == Phase::Completing {
+        return learn_more(state, events, id, exit, end, succeeded(run, launch, rank));
+    }
+    let outcome = match end.cause {
+        EndCause::Exited if end.exit.is_success() => {
+            if !succeeded(run, launch, rank) {
+                return;
+            }
+            Outcome::Completed
+        }
+        // Ranks beyond the first have no process under `Once`: their nodes merely let go.
+        EndCause::Exited if launch == Launch::Once && rank != 0 => return,
+        EndCause::Exited => Outcome::Failed,
+        EndCause::TimedOut => Outcome::TimedOut,
+        EndCause::OutOfMemory => Outcome::OutOfMemory,
+        EndCause::LaunchFailed => Outcome::LaunchFailed,
+        // Nobody asked for a stop: the node lost it in its own way.
+        EndCause::Lost | EndCause::Stopped => Outcome::NodeLost,
+    };
+    let requeue = requeue && outcome == Outcome::NodeLost;
+    let message = short(end.message.as_deref());
+    ended(state, events, id.key, Ending { outcome, requeue, by: None, exit, message });
+}
+
+/// Has the job succeeded, now that the share of this rank is over? Under `Once` the first node's
+/// script decides; else all shares do.
+fn succeeded(run: &Run, launch: Launch, rank: usize) -> bool {
+    match launch {
+        Launch::Once => rank == 0 && run.shares.first() == Some(&SharePhase::Succeeded),
+        Launch::PerNode | Launch::PerTask => run.shares.iter().all(|s| *s == SharePhase::Succeeded),
+    }
+}
+
+/// Another share of a job whose end is decided is over. What it says completes the picture; and a
+/// job that was cancelled but succeeded before the word reached it did succeed.
+fn learn_more(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    id: AttemptId,
+    exit: Option<ExitStatus>,
+    share_end: &StepEnd,
+    succeeded: bool,
+) {
+    let Some(end) = run_mut(state, id.key).and_then(|run| run.end.as_mut()) else { return };
+    end.exit = end.exit.or(exit);
+    if end.message.is_none() && share_end.cause != EndCause::Lost {
+        end.message = short(share_end.message.as_deref());
+    }
+    if end.asked && !end.requeue && end.outcome == Outcome::Cancelled && succeeded {
+        (end.outcome, end.asked) = (Outcome::Completed, false);
+        let (outcome, by, requeue) = (Outcome::Completed, None, false);
+        state.tell(events, Event::JobEndChanged { id, outcome, by, requeue });
+    }
+}
+
+/// A node's words for people, of which the state keeps only so many.
+fn short(message: Option<&str>) -> Option<String> {
+    message.map(|text| text.chars().take(MESSAGE_CHARS_MAX).collect())
+}
