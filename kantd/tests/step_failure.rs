@@ -2,9 +2,10 @@
 
 mod stand;
 
-use common::id::GpuIndex;
+use common::id::{Attempt, GpuIndex};
 use common::job::{EndCause, Launch};
 use common::unit::Tasks;
+use common::wire::node::StepPhase;
 use kantd::cgroup::Kind;
 use stand::{Stand, assert_failed_with, with_share};
 use std::fs;
@@ -171,4 +172,32 @@ async fn kantd_that_is_not_root_runs_its_own_users_jobs_only() {
     assert_eq!(stand.written("out"), "777\n");
     let end = stand.run(stand.order("true")).await;
     assert_failed_with(&end, &["ada (uid 12345)", "not root but uid 777"]);
+}
+
+#[tokio::test]
+async fn a_job_whose_output_can_not_be_opened_yet_can_be_stopped() {
+    needs_root!();
+    let mut stand = Stand::new().await;
+    let fifo = stand.work_dir().join("out");
+    nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::from_bits_truncate(0o600)).unwrap();
+    stand::open_to_all(&fifo, 0o666);
+    let order = stand.order("echo heard");
+    let id = order.id;
+    stand.steps().launch(order.clone(), &stand.gpus);
+    stand.until(id, |phase| *phase == StepPhase::Preparing).await;
+    let script = stand.step_dir(id).join("script");
+    stand::until("the files are being opened", || script.exists()).await;
+    stand.steps().stop(id);
+    let end = stand.end(id).await;
+    assert_eq!((end.cause, end.started_at), (EndCause::Stopped, None), "{end:?}");
+    stand.assert_no_group(id);
+    // With a reader it is ready, and heard.
+    let mut second = order;
+    second.id.attempt = Attempt(2);
+    let id = second.id;
+    stand.steps().launch(second, &stand.gpus);
+    stand.steps().go(id);
+    let heard = tokio::task::spawn_blocking(move || fs::read_to_string(fifo).unwrap());
+    assert_eq!(heard.await.unwrap(), "heard\n");
+    assert!(stand.end(id).await.exit.is_success());
 }

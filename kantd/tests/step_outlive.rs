@@ -86,7 +86,8 @@ async fn a_supervisor_leaves_the_family_and_the_session_of_its_parent() {
 
 async fn lose_the_supervisor(mut stand: Stand) {
     let order = stand.order(
-        "echo $$ > pid; setsid sh -c 'trap \"\" TERM; echo $$ > pid2; while :; do sleep 1; done' &\n\
+        "echo $$ > pid\n\
+         setsid sh -c 'trap \"\" TERM; echo $$ > pid2; while :; do sleep 1; done' &\n\
          sleep 600",
     );
     let id = stand.start(order).await;
@@ -243,4 +244,45 @@ async fn without_cgroups_daemonised_processes_are_found_by_descent() {
     assert_eq!((end.cause, end.exit.code), (EndCause::Exited, 6));
     let pid = stand.pid("pid").await;
     assert!(!is_alive(pid), "{pid} is alive");
+}
+
+#[tokio::test]
+async fn a_supervisor_killed_at_any_moment_leaves_one_end_and_nothing_else() {
+    needs_root!();
+    kill_at_any_moment(Stand::new().await).await;
+}
+
+#[tokio::test]
+async fn so_it_does_without_cgroups() {
+    needs_root!();
+    kill_at_any_moment(Stand::of_kind(Some(Kind::None)).await).await;
+}
+
+async fn kill_at_any_moment(mut stand: Stand) {
+    let mut causes = Vec::new();
+    for delay_ms in 0..40 {
+        let mut order = stand.order("echo x; echo $$ > $KANT_STEP.pid; sleep 0.01");
+        order.stdout = format!("ran-{}", order.id);
+        let pid_file = stand.work_dir().join(format!("{}.pid", order.id));
+        let (id, file) = (order.id, stand.work_dir().join(&order.stdout));
+        stand.steps().launch(order, &stand.gpus);
+        stand.steps().go(id);
+        let journal = stand.step_dir(id).join("journal");
+        stand::until("a supervisor", || fs::read(&journal).is_ok_and(|j| j.ends_with(b"\n"))).await;
+        tokio::time::sleep(std::time::Duration::from_millis(delay_ms)).await;
+        let _ = kill(stand.supervisor(id), Signal::SIGKILL);
+        let end = stand.end(id).await;
+        causes.push(end.cause);
+        let ran = fs::read_to_string(file).unwrap_or_default();
+        match end.cause {
+            EndCause::Exited => assert_eq!((ran.as_str(), end.exit.code), ("x\n", 0)),
+            EndCause::Lost => assert!(["", "x\n"].contains(&ran.as_str()), "{ran}"),
+            _ => panic!("{end:?}"),
+        }
+        stand.assert_no_group(id);
+        let pid = fs::read_to_string(pid_file).ok().and_then(|text| text.trim().parse().ok());
+        assert!(!pid.is_some_and(is_alive), "{pid:?} is alive after {end:?}");
+    }
+    println!("{causes:?}");
+    assert!(causes.contains(&EndCause::Lost));
 }

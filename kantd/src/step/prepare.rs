@@ -9,6 +9,7 @@ use super::files::{FilePlan, Opening, Use};
 use super::order::StepOrder;
 use crate::cgroup::Handle;
 use nix::fcntl::{OFlag, open};
+use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use nix::sys::stat::{Mode, umask};
 use nix::unistd::{AccessFlags, ForkResult, access, chdir, fork};
@@ -153,6 +154,9 @@ fn prepare(
     if plan.tasks.is_empty() {
         return Ok(());
     }
+    // An open that hangs (a FIFO nobody reads) must not outlive the supervisor.
+    prctl::set_pdeathsig(Signal::SIGKILL)
+        .map_err(|error| format!("failed to stay with the supervisor: {error}"))?;
     umask(Mode::from_bits_truncate(order.launch.umask));
     let work_dir = &order.launch.work_dir;
     chdir(work_dir.as_str()).map_err(|error| {

@@ -36,6 +36,8 @@ pub struct TaskStart {
     account: Option<Account>,
     groups: Vec<libc::gid_t>,
     umask: libc::mode_t,
+    /// Our own pid.
+    supervisor: libc::pid_t,
     soft_limits: Vec<rlimit::SoftLimit>,
 }
 
@@ -93,6 +95,7 @@ impl TaskStart {
             account: account.is_other().then(|| account.clone()),
             groups: account.groups.iter().map(|gid| gid.0).collect(),
             umask: order.launch.umask & 0o777,
+            supervisor: Pid::this().as_raw(),
             soft_limits: rlimit::soft_limits(&order.launch.rlimits, facts.open_files),
         })
     }

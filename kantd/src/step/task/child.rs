@@ -19,6 +19,8 @@ pub enum Step {
     Streams = 4,
     /// Running the script.
     Exec = 5,
+    /// Staying with the supervisor.
+    Parent = 6,
 }
 
 impl Step {
@@ -30,6 +32,7 @@ impl Step {
             Self::WorkDir => "enter the working directory",
             Self::Streams => "place standard input, output and error",
             Self::Exec => "run the script",
+            Self::Parent => "stay with the supervisor",
         }
     }
 }
@@ -44,7 +47,7 @@ fn encode(step: Step, error: i32) -> [u8; REPORT_BYTES] {
 
 /// What a child reported.
 pub fn decode([step, a, b, c, d]: [u8; REPORT_BYTES]) -> StartFailure {
-    let steps = [Step::Cgroup, Step::User, Step::WorkDir, Step::Streams, Step::Exec];
+    let steps = [Step::Cgroup, Step::User, Step::WorkDir, Step::Streams, Step::Exec, Step::Parent];
     let step = steps.into_iter().find(|s| *s as u8 == step).unwrap_or(Step::Exec);
     StartFailure { step, error: nix::Error::from_raw(i32::from_ne_bytes([a, b, c, d])) }
 }
@@ -103,6 +106,7 @@ fn prepare(start: &TaskStart) -> Result<(), Step> {
     unsafe { libc::setsid() };
     start.soft_limits.iter().for_each(rlimit::apply);
     become_user(start)?;
+    die_with_supervisor(start)?;
     // SAFETY: umask takes a number; chdir a live null-ended text.
     unsafe {
         libc::umask(start.umask);
@@ -160,6 +164,18 @@ fn reset_signals() {
         libc::sigemptyset(&raw mut none);
         libc::sigprocmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());
     }
+}
+
+/// The task dies with its supervisor; else one that is killed between fork and exec would leave
+/// behind a process that carries no mark yet and starts the job after its end was written down.
+/// After becoming the user, which would undo it.
+fn die_with_supervisor(start: &TaskStart) -> Result<(), Step> {
+    // SAFETY: both calls take and return numbers.
+    let stays = unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) == 0
+            && libc::getppid() == start.supervisor
+    };
+    if stays { Ok(()) } else { Err(Step::Parent) }
 }
 
 fn become_user(start: &TaskStart) -> Result<(), Step> {
