@@ -11,12 +11,15 @@
 //! While the disk syncs one entry, proposals queue up; together they become the next entry. So a
 //! submit costs one fsync when idle, and a share of one under load.
 
+mod handle;
 mod log;
 mod storage;
 mod thread;
+mod waiting;
 
+pub use handle::{LogError, LogHandle, ProposeError};
 pub use storage::{LogStore, StoreError};
-pub use thread::{LogError, LogHandle, ProposeError, start};
+pub use thread::{LogThread, start};
 
 use common::id::LogIndex;
 

@@ -1,6 +1,8 @@
 //! The log under a small machine: what was answered is there after a restart, from the log and
 //! from snapshots.
 
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
 use common::id::LogIndex;
 use kantctld::raft::{LogHandle, Machine, start};
 use std::sync::{Arc, Mutex};
@@ -33,8 +35,8 @@ impl Machine for Words {
         Ok(text.split('\n').map(&mut add).collect())
     }
 
-    fn save(&self) -> Vec<u8> {
-        self.words.lock().unwrap().join("\n").into_bytes()
+    fn save(&self) -> Result<Vec<u8>, String> {
+        Ok(self.words.lock().unwrap().join("\n").into_bytes())
     }
 
     fn restore(&mut self, index: LogIndex, bytes: &[u8]) -> Result<(), String> {

@@ -1,4 +1,4 @@
-//! kantd, the node daemon of kant. Reads the command line and hands over; decides nothing.
+//! kantd, the node daemon of kant. Reads the command line and hands over; never decides anything.
 
 use anyhow::Context;
 use clap::{Parser, Subcommand};

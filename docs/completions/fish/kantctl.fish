@@ -189,7 +189,6 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s G -l gpus -d 
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l gpus-per-node -d 'GPUs on each node' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l gpus-per-task -d 'GPUs for each task' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l gres -d 'GPUs on each node, as Slurm writes it (gpu:2, gpu:h100:2)' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l exclusive -d 'Whole nodes: nothing else runs there meanwhile' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s p -l queue -l partition -d 'The queue [default: the cluster\'s default queue]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s t -l time -d 'Time limit: minutes, h:m:s, d-h, 90m, 2h [default: the queue\'s]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l begin -d 'Not before: now+1hour, 16:30, tomorrow, 2030-01-31T08:00' -r
@@ -211,6 +210,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l wrap -d 'Run 
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l config -d 'The configuration file, instead of the usual ones' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l exclusive -d 'Whole nodes: nothing else runs there meanwhile'
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s H -l hold -d 'Wait until `kantctl release`'
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l requeue -d 'Start it again if a node is lost (the default)'
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l no-requeue -d 'Never start it again'

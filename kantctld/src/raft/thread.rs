@@ -1,18 +1,18 @@
 //! The thread that owns the log: batches proposals, drives the consensus library, writes, applies,
 //! answers. Never answers before the disk has synced.
 
+use super::handle::{LogError, LogHandle, Message, Proposal, ProposeError};
 use super::log::logger;
 use super::storage::{LogStore, StoreError};
+use super::waiting::{Answers, Waiting, refuse};
 use super::{Machine, storage};
 use common::id::LogIndex;
 use protobuf::Message as _;
 use raft::eraftpb::{ConfChange, Entry, EntryType};
 use raft::{Config, RawNode, StateRole};
-use std::collections::VecDeque;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use tokio::sync::oneshot;
 use wal::{Disk, Options};
 
 /// Between two ticks of the library's logical clock.
@@ -24,87 +24,8 @@ const BATCH_COMMANDS_MAX: usize = 512;
 /// Between two tries when the disk is full.
 const NO_SPACE_PAUSE: Duration = Duration::from_secs(1);
 
-/// A request was not accepted.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ProposeError {
-    /// Somebody else leads, or nobody.
-    #[error("this controller does not lead: try again in a moment")]
-    NotLeader,
-    /// The log is closing or has failed. Whether the request was accepted is unknown; a repeated
-    /// submit with the same request key is safe.
-    #[error("the controller is stopping: try again in a moment")]
-    Stopped,
-}
-
-/// The log cannot go on; the process must end.
-#[derive(Debug, thiserror::Error)]
-pub enum LogError {
-    /// The store.
-    #[error("failed to keep the log")]
-    Store(#[from] StoreError),
-    /// The consensus library.
-    #[error("failed to run consensus")]
-    Raft(#[from] raft::Error),
-    /// The machine could not read an entry.
-    #[error("failed to apply log entry {index}: {reason}")]
-    Apply {
-        /// Which.
-        index: u64,
-        /// Why.
-        reason: String,
-    },
-    /// The machine could not be written down.
-    #[error("failed to save the state at log entry {index}: {reason}")]
-    Save {
-        /// The last entry in it.
-        index: u64,
-        /// Why.
-        reason: String,
-    },
-    /// The thread could not be started.
-    #[error("failed to start the log's thread")]
-    Thread(#[from] std::io::Error),
-}
-
-struct Proposal<M: Machine> {
-    command: M::Command,
-    answer: oneshot::Sender<Result<M::Answer, ProposeError>>,
-}
-
-enum Message<M: Machine> {
-    Propose(Proposal<M>),
-    Stop,
-}
-
-/// What others hold of the log. Cloning is cheap.
-pub struct LogHandle<M: Machine> {
-    messages: Sender<Message<M>>,
-}
-
-impl<M: Machine> Clone for LogHandle<M> {
-    fn clone(&self) -> Self {
-        Self { messages: self.messages.clone() }
-    }
-}
-
-impl<M: Machine> LogHandle<M> {
-    /// Puts a request into the log; returns once it is durable and applied.
-    ///
-    /// # Errors
-    /// [`ProposeError`].
-    pub async fn propose(&self, command: M::Command) -> Result<M::Answer, ProposeError> {
-        let (answer, answered) = oneshot::channel();
-        let message = Message::Propose(Proposal { command, answer });
-        self.messages.send(message).map_err(|_| ProposeError::Stopped)?;
-        answered.await.unwrap_or(Err(ProposeError::Stopped))
-    }
-
-    /// Asks the thread to end; what was proposed before is still answered.
-    pub fn stop(&self) {
-        // An error means that it has ended already.
-        let _ = self.messages.send(Message::Stop);
-    }
-}
+/// The thread; joined, it gives the reason it ended.
+pub type LogThread = JoinHandle<Result<(), LogError>>;
 
 /// Opens the log of controller `id`, brings `machine` to where it was, and starts the thread.
 /// A snapshot is taken every `snapshot_every` entries. The join handle gives the reason it ended.
@@ -117,7 +38,7 @@ pub fn start<M: Machine, D: Disk + Send + Sync + 'static>(
     id: u64,
     snapshot_every: u64,
     mut machine: M,
-) -> Result<(LogHandle<M>, JoinHandle<Result<(), LogError>>), LogError>
+) -> Result<(LogHandle<M>, LogThread), LogError>
 where
     LogStore<D>: Send,
 {
@@ -147,7 +68,7 @@ where
         machine,
         inbox,
         snapshot_every: snapshot_every.max(1),
-        waiting: VecDeque::new(),
+        waiting: Waiting::default(),
         applied: found.index,
         term_began_at: None,
         leading: false,
@@ -157,15 +78,12 @@ where
     Ok((LogHandle { messages }, handle))
 }
 
-type Answers<M> = Vec<oneshot::Sender<Result<<M as Machine>::Answer, ProposeError>>>;
-
 struct Thread<M: Machine, D: Disk> {
     node: RawNode<LogStore<D>>,
     machine: M,
     inbox: Receiver<Message<M>>,
     snapshot_every: u64,
-    /// Who waits for which entry, by rising index, with the term it was proposed in.
-    waiting: VecDeque<(u64, u64, Answers<M>)>,
+    waiting: Waiting<M>,
     applied: u64,
     /// The first index of our term as a leader: once applied, everything before is known.
     term_began_at: Option<u64>,
@@ -190,7 +108,7 @@ impl<M: Machine, D: Disk> Thread<M, D> {
             }
             self.settle()?;
             if stop {
-                self.refuse_waiting();
+                self.waiting.refuse_all(&ProposeError::Stopped);
                 return Ok(());
             }
         }
@@ -235,24 +153,18 @@ impl<M: Machine, D: Disk> Thread<M, D> {
     fn propose(&mut self, batch: Vec<Proposal<M>>) {
         let (commands, answers): (Vec<_>, Answers<M>) =
             batch.into_iter().map(|p| (p.command, p.answer)).unzip();
-        let refuse = |answers: Answers<M>| {
-            for answer in answers {
-                // Whoever asked may have gone away.
-                let _ = answer.send(Err(ProposeError::NotLeader));
-            }
-        };
         if self.node.raft.state != StateRole::Leader {
-            return refuse(answers);
+            return refuse(answers, &ProposeError::NotLeader);
         }
         let bytes = self.machine.pack(commands);
         match self.node.propose(Vec::new(), bytes) {
             Ok(()) => {
                 let index = self.node.raft.raft_log.last_index();
-                self.waiting.push_back((index, self.node.raft.term, answers));
+                self.waiting.push(index, self.node.raft.term, answers);
             }
             Err(error) => {
                 tracing::warn!("failed to propose: {error}");
-                refuse(answers);
+                refuse(answers, &ProposeError::NotLeader);
             }
         }
     }
@@ -327,7 +239,7 @@ impl<M: Machine, D: Disk> Thread<M, D> {
                 }
             };
             self.applied = entry.index;
-            self.answer(&entry, answers);
+            self.waiting.answer(entry.index, entry.term, answers);
         }
         Ok(())
     }
@@ -338,25 +250,6 @@ impl<M: Machine, D: Disk> Thread<M, D> {
         let conf_state = self.node.apply_conf_change(&change)?;
         self.node.mut_store().set_conf_state(conf_state);
         Ok(())
-    }
-
-    /// Answers those who wait for this entry. An entry of another term took the place of theirs.
-    fn answer(&mut self, entry: &Entry, results: Vec<M::Answer>) {
-        while self.waiting.front().is_some_and(|(index, ..)| *index < entry.index) {
-            let lost = self.waiting.pop_front();
-            drop(lost);
-        }
-        let mine = |(index, term, _): &(u64, u64, Answers<M>)| {
-            *index == entry.index && *term == entry.term
-        };
-        if !self.waiting.front().is_some_and(mine) {
-            return;
-        }
-        if let Some((_, _, answers)) = self.waiting.pop_front() {
-            for (answer, result) in answers.into_iter().zip(results) {
-                let _ = answer.send(Ok(result));
-            }
-        }
     }
 
     /// Tells the machine when we lead and know all that was decided before us.
@@ -389,13 +282,5 @@ impl<M: Machine, D: Disk> Thread<M, D> {
             Err(error) => return Err(error.into()),
         }
         Ok(())
-    }
-
-    fn refuse_waiting(&mut self) {
-        for (_, _, answers) in self.waiting.drain(..) {
-            for answer in answers {
-                let _ = answer.send(Err(ProposeError::Stopped));
-            }
-        }
     }
 }

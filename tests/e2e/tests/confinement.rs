@@ -146,7 +146,8 @@ fn dies_of_too_much_time(kantctl: &Kantctl) -> anyhow::Result<()> {
 
 /// A process that leaves the session and its parent is still of the job.
 fn leaves_no_daemon(kantctl: &Kantctl) -> anyhow::Result<()> {
-    let script = "#!/bin/sh\nsetsid sh -c 'sleep 600 & exec sleep 600' </dev/null >/dev/null 2>&1 &\n\
+    let script = "#!/bin/sh\n\
+        setsid sh -c 'sleep 600 & exec sleep 600' </dev/null >/dev/null 2>&1 &\n\
         echo left\n";
     assert_eq!(output(kantctl, &[], script)?, "left\n");
     Ok(())

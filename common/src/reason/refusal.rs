@@ -1,0 +1,136 @@
+//! Why a command was refused: typed, with a stable word for programs and a sentence that says what
+//! to do. Never decides; the state does.
+
+use super::WaitReason;
+use crate::id::{JobId, JobKey, NodeName, QueueName, Uid};
+use crate::job::check::AskError;
+use crate::job::{Outcome, Phase};
+use crate::time::Span;
+use serde::{Deserialize, Serialize};
+
+/// Why a command was refused. Nothing changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Refusal {
+    /// No such job.
+    #[error("there is no job {key}: see `kantctl queue --all`")]
+    UnknownJob {
+        /// What was asked for.
+        key: JobKey,
+    },
+    /// Somebody else's job.
+    #[error("job {job} belongs to {owner}: only they and operators may change it")]
+    NotYours {
+        /// The job.
+        job: JobId,
+        /// Its owner's name.
+        owner: String,
+    },
+    /// Operators only.
+    #[error("user {uid} is no operator: operators are named by `admins` in kantctld.toml")]
+    OperatorsOnly {
+        /// Who asked.
+        uid: Uid,
+    },
+    /// Submitted as root.
+    #[error(
+        "jobs of root are refused: submit as a user, or set `allow_root_jobs` in kantctld.toml"
+    )]
+    RootJob,
+    /// The job's phase does not allow it.
+    #[error("cannot {verb} job {key}: it is {phase}")]
+    WrongPhase {
+        /// The job.
+        key: JobKey,
+        /// What was asked.
+        verb: String,
+        /// The phase it is in.
+        phase: Phase,
+    },
+    /// The job is over.
+    #[error("cannot {verb} job {key}: it is over ({outcome})")]
+    AlreadyDone {
+        /// The job.
+        key: JobKey,
+        /// What was asked.
+        verb: String,
+        /// How it ended.
+        outcome: Outcome,
+    },
+    /// No such queue.
+    #[error("there is no queue `{name}`: there are {known}")]
+    UnknownQueue {
+        /// What was asked for.
+        name: QueueName,
+        /// Those there are.
+        known: String,
+    },
+    /// Longer than the queue allows.
+    #[error("queue {queue} allows at most {limit} (asked: {asked}): lower --time")]
+    TimeLimitTooLong {
+        /// The queue.
+        queue: QueueName,
+        /// Its bound.
+        limit: Span,
+        /// What was asked.
+        asked: Span,
+    },
+    /// Can never run on the nodes there are.
+    #[error("{reason}; submit with --hold to keep it until there is such a node")]
+    NeverFits {
+        /// In full.
+        reason: Box<WaitReason>,
+    },
+    /// No such node.
+    #[error("there is no node {name}: see `kantctl nodes`")]
+    UnknownNode {
+        /// What was asked for.
+        name: NodeName,
+    },
+    /// Two machines with one name.
+    #[error(
+        "a node named {name} is already connected from another machine: \
+         give this one another `name` in kantd.toml, or stop the other"
+    )]
+    NodeNameTaken {
+        /// The name.
+        name: NodeName,
+    },
+    /// Negative `--nice`.
+    #[error("only operators may raise a job's priority with a negative --nice")]
+    NiceNegative,
+    /// Wrong in itself.
+    #[error("{message}")]
+    BadAsk {
+        /// In full.
+        message: String,
+    },
+}
+
+impl From<AskError> for Refusal {
+    fn from(error: AskError) -> Self {
+        Self::BadAsk { message: error.to_string() }
+    }
+}
+
+impl Refusal {
+    /// A stable word for programs.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::UnknownJob { .. } => "unknown_job",
+            Self::NotYours { .. } => "not_yours",
+            Self::OperatorsOnly { .. } => "operators_only",
+            Self::RootJob => "root_job",
+            Self::WrongPhase { .. } => "wrong_phase",
+            Self::AlreadyDone { .. } => "already_done",
+            Self::UnknownQueue { .. } => "unknown_queue",
+            Self::TimeLimitTooLong { .. } => "time_limit_too_long",
+            Self::NeverFits { .. } => "never_fits",
+            Self::UnknownNode { .. } => "unknown_node",
+            Self::NodeNameTaken { .. } => "node_name_taken",
+            Self::NiceNegative => "nice_negative",
+            Self::BadAsk { .. } => "bad_ask",
+        }
+    }
+}
