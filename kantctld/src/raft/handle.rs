@@ -3,6 +3,8 @@
 
 use super::Machine;
 use super::storage::StoreError;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use tokio::sync::oneshot;
 
@@ -63,11 +65,13 @@ pub(super) enum Message<M: Machine> {
 /// What others hold of the log. Cloning is cheap.
 pub struct LogHandle<M: Machine> {
     pub(super) messages: Sender<Message<M>>,
+    /// Seen by the thread even where it reads no messages: while it waits for room on the disk.
+    pub(super) stopping: Arc<AtomicBool>,
 }
 
 impl<M: Machine> Clone for LogHandle<M> {
     fn clone(&self) -> Self {
-        Self { messages: self.messages.clone() }
+        Self { messages: self.messages.clone(), stopping: self.stopping.clone() }
     }
 }
 
@@ -85,6 +89,7 @@ impl<M: Machine> LogHandle<M> {
 
     /// Asks the thread to end; what was proposed before is still answered.
     pub fn stop(&self) {
+        self.stopping.store(true, Ordering::SeqCst);
         // An error means that it has ended already.
         let _ = self.messages.send(Message::Stop);
     }

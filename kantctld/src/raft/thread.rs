@@ -10,6 +10,8 @@ use common::id::LogIndex;
 use protobuf::Message as _;
 use raft::eraftpb::{ConfChange, Entry, EntryType};
 use raft::{Config, RawNode, StateRole};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -63,10 +65,12 @@ where
     };
     let node = RawNode::new(&config, store, &logger())?;
     let (messages, inbox) = channel();
+    let stopping = Arc::new(AtomicBool::new(false));
     let mut thread = Thread {
         node,
         machine,
         inbox,
+        stopping: stopping.clone(),
         snapshot_every: snapshot_every.max(1),
         waiting: Waiting::default(),
         applied: found.index,
@@ -75,13 +79,14 @@ where
     };
     let spawn = std::thread::Builder::new().name("log".to_owned());
     let handle = spawn.spawn(move || thread.run())?;
-    Ok((LogHandle { messages }, handle))
+    Ok((LogHandle { messages, stopping }, handle))
 }
 
 struct Thread<M: Machine, D: Disk> {
     node: RawNode<LogStore<D>>,
     machine: M,
     inbox: Receiver<Message<M>>,
+    stopping: Arc<AtomicBool>,
     snapshot_every: u64,
     waiting: Waiting<M>,
     applied: u64,
@@ -216,7 +221,9 @@ impl<M: Machine, D: Disk> Thread<M, D> {
     ) -> Result<(), LogError> {
         loop {
             match write(self.node.mut_store()) {
-                Err(StoreError::Wal(error @ wal::Error::NoSpace { .. })) => {
+                Err(StoreError::Wal(error @ wal::Error::NoSpace { .. }))
+                    if !self.stopping.load(Ordering::SeqCst) =>
+                {
                     tracing::error!("{error}; every change waits until there is room");
                     std::thread::sleep(NO_SPACE_PAUSE);
                 }

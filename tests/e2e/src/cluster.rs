@@ -168,6 +168,12 @@ impl Cluster {
         self.controller.as_mut().context("the controller does not run")
     }
 
+    /// What the controller has logged so far.
+    #[must_use]
+    pub fn controller_log(&self) -> String {
+        self.controller.as_ref().map(Daemon::log).unwrap_or_default()
+    }
+
     /// kill -9.
     ///
     /// # Errors
