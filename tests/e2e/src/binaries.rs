@@ -93,7 +93,7 @@ impl Binaries {
 
 /// An outer cargo tells the programs it runs about their package. An inner one that saw this would
 /// build anew what has a build script, and the outer one again after it.
-fn forget_the_outer_cargo(cargo: &mut Command) {
+pub fn forget_the_outer_cargo(cargo: &mut Command) {
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
         let of_a_package = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_", "DEP_"];

@@ -12,7 +12,7 @@ mod machine;
 mod person;
 mod wait;
 
-pub use binaries::{Binaries, Build, workspace};
+pub use binaries::{Binaries, Build, PREBUILT, forget_the_outer_cargo, workspace};
 pub use cluster::{Cluster, ClusterOptions};
 pub use daemon::Daemon;
 pub use kantctl::{Answer, Kantctl};

@@ -74,6 +74,8 @@ impl Step {
         }
         let mut command = cargo();
         command.args(self.arguments).current_dir(root).stdout(Stdio::piped());
+        // The step `build` came before; tests that start daemons need not build them again.
+        command.env(e2e::PREBUILT, "1");
         if std::env::var_os("CI").is_some() {
             // A build machine throws its target folder away; there is nothing to be incremental to.
             command.env("CARGO_INCREMENTAL", "0");
@@ -89,7 +91,9 @@ impl Step {
 
 /// The cargo that runs us.
 pub fn cargo() -> Command {
-    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    e2e::forget_the_outer_cargo(&mut cargo);
+    cargo
 }
 
 /// Does `cargo NAME` exist?
