@@ -74,18 +74,6 @@ fn value(letter: char, width: usize, facts: &PatternFacts<'_>) -> Option<String>
     })
 }
 
-/// Does every task have a file of its own under this pattern?
-#[must_use]
-pub fn names_the_task(pattern: &str) -> bool {
-    let mut letters = pattern.chars();
-    while letters.any(|c| c == '%') {
-        if letters.find(|c| !c.is_ascii_digit()) == Some('t') {
-            return true;
-        }
-    }
-    false
-}
-
 /// The filled pattern as an absolute path: relative ones begin in the working directory.
 #[must_use]
 pub fn absolute(work_dir: &str, filled: &str) -> String {
@@ -148,12 +136,6 @@ mod tests {
     }
 
     #[test]
-    fn a_file_for_every_task_is_recognised() {
-        assert!(names_the_task("x%t") && names_the_task("%j-%3t"));
-        assert!(!names_the_task("x%%t") && !names_the_task("%j") && !names_the_task("t"));
-    }
-
-    #[test]
     fn relative_names_begin_in_the_working_directory() {
         assert_eq!(absolute("/home/ada", "o/x"), "/home/ada/o/x");
         assert_eq!(absolute("/", "x"), "/x");
@@ -164,7 +146,6 @@ mod tests {
         #[test]
         fn doubled_percent_signs_protect_any_text(text in "[%a-zé0-9]{0,20}") {
             let protected = text.replace('%', "%%");
-            prop_assert!(!names_the_task(&protected));
             prop_assert_eq!(filled(&protected), text);
         }
     }
