@@ -169,8 +169,8 @@ impl fmt::Debug for ClusterKey {
     }
 }
 
-/// On a host with both daemons the key belongs to the controller's user, and kantd reads it as root.
-/// Whoever owns that file is the cluster's authority anyhow.
+/// On a host with both daemons the key belongs to the controller's user, and kantd reads it as
+/// root. Whoever owns that file is the cluster's authority anyhow.
 fn may_own(owner: u32, reader: u32) -> bool {
     owner == 0 || owner == reader || reader == 0
 }

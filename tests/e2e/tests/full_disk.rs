@@ -1,5 +1,5 @@
-//! A controller whose disk is full acknowledges nothing, answers readers, and goes on by itself when
-//! there is room again. Needs root, for a small file system of its own.
+//! A controller whose disk is full acknowledges nothing, answers readers, and goes on by itself
+//! when there is room again. Needs root, for a small file system of its own.
 
 use common::job::Outcome;
 use common::wire::api::JobList;
