@@ -73,6 +73,7 @@ fn nobody_cancels_or_reads_anothers_job_and_operators_may() -> anyhow::Result<()
     let cluster = Cluster::start(one_node())?;
     let (mine, theirs) = (cluster.kantctl(Person::plain())?, cluster.kantctl(other)?);
     let id = mine.submit(&[], "#!/bin/sh\nsleep 600\n")?;
+    e2e::wait_for("the job to run", || Ok(mine.job(&id)?.started_at.map(|_| ())))?;
     for verb in ["cancel", "hold", "requeue", "logs"] {
         let answer = theirs.run(&[verb, &id])?;
         assert_eq!(answer.code, 1, "{verb}: {answer:?}");
