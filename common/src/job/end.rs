@@ -50,8 +50,12 @@ pub enum EndCause {
     Stopped,
     /// The kernel killed it for exceeding its memory.
     OutOfMemory,
-    /// It never ran; the message says why.
+    /// It never ran, for a reason of its own (directory, output file, interpreter); the message
+    /// says which.
     LaunchFailed,
+    /// It never ran, for a reason of the node's (spool, cgroup, fork); the message says which. It
+    /// may run elsewhere.
+    NodeFault,
     /// The node lost it: the machine rebooted, or its supervisor was killed.
     Lost,
 }
