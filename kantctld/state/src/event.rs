@@ -252,6 +252,7 @@ const fn word(cause: EndCause) -> &'static str {
         EndCause::Stopped => "stopped",
         EndCause::OutOfMemory => "out of memory",
         EndCause::LaunchFailed => "launch failed",
+        EndCause::NodeFault => "node fault",
         EndCause::Lost => "lost",
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn decide(
         EndCause::OutOfMemory => Outcome::OutOfMemory,
         EndCause::LaunchFailed => Outcome::LaunchFailed,
         // Nobody asked for a stop: the node lost it in its own way.
-        EndCause::Lost | EndCause::Stopped => Outcome::NodeLost,
+        EndCause::Lost | EndCause::Stopped | EndCause::NodeFault => Outcome::NodeLost,
     };
     let requeue = requeue && outcome == Outcome::NodeLost;
     let message = short(end.message.as_deref());
