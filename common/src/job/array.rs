@@ -39,6 +39,12 @@ impl ArraySpec {
         each.map(ArrayIndex).collect()
     }
 
+    /// How many ranges it was written with.
+    #[must_use]
+    pub const fn part_count(&self) -> usize {
+        self.ranges.len()
+    }
+
     /// At most so many tasks run at once; `None`: no bound.
     #[must_use]
     pub const fn limit(&self) -> Option<u32> {

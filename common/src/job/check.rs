@@ -1,9 +1,15 @@
 //! The checks every submission passes, in kantctl for a quick answer and again in the controller.
 //! Never looks at the cluster: what fits where is the engine's.
 
+mod bounds;
+
 use super::spec::Ask;
 use crate::resource::{GpuRequest, MemoryRequest};
 use crate::unit::{Gpus, Tasks};
+
+pub use bounds::{
+    ARGS_BYTES_MAX, ARGS_MAX, ARRAY_PARTS_MAX, NODE_NAMES_MAX, RLIMIT_NAME_BYTES_MAX, RLIMITS_MAX,
+};
 
 /// The largest script accepted, in bytes.
 pub const SCRIPT_BYTES_MAX: usize = 4 << 20;
@@ -99,6 +105,25 @@ pub enum AskError {
         /// The longest allowed, in bytes.
         max: usize,
     },
+    /// Arguments larger than [`ARGS_BYTES_MAX`] in all, each with the NUL that ends it.
+    #[error(
+        "the script's arguments have {0} bytes, more than {ARGS_BYTES_MAX}: \
+         put them in a file and give its name"
+    )]
+    ArgsTooLarge(usize),
+    /// No program can be given a NUL byte.
+    #[error("an argument of the script holds a NUL byte: put such data in a file")]
+    ArgNul,
+    /// A list longer than anything sensible.
+    #[error("{what}: {count} of them, more than {max}: give fewer")]
+    TooMany {
+        /// What the list is of.
+        what: &'static str,
+        /// Its length.
+        count: usize,
+        /// The longest allowed.
+        max: usize,
+    },
     /// A file pattern with an unknown letter.
     #[error("`{pattern}`: unknown pattern %{letter}; known are %j %A %a %x %u %N %n %t and %%")]
     Pattern {
@@ -139,7 +164,7 @@ pub fn check_script(script: &[u8]) -> Result<(), AskError> {
 pub fn check_ask(ask: &Ask) -> Result<(), AskError> {
     check_counts(ask)?;
     check_layout(ask)?;
-    check_texts(ask)?;
+    bounds::check(ask)?;
     if ask.time_limit.is_some_and(|limit| limit.0 == 0) {
         return Err(AskError::TimeLimitZero);
     }
@@ -194,24 +219,6 @@ fn check_layout(ask: &Ask) -> Result<(), AskError> {
         (_, None, Some(_)) => Err(AskError::GpuKindWithoutGpus),
         _ => Ok(()),
     }
-}
-
-fn check_texts(ask: &Ask) -> Result<(), AskError> {
-    let optional = |what, text: &Option<String>, max| text.clone().map(|t| (what, t, max));
-    let texts = [
-        Some(("--job-name", ask.name.clone(), 255)),
-        Some(("--chdir", ask.work_dir.clone(), 4096)),
-        optional("--input", &ask.stdin, 4096),
-        optional("--output", &ask.stdout, 4096),
-        optional("--error", &ask.stderr, 4096),
-        optional("--comment", &ask.comment, 1024),
-    ];
-    for (what, text, max) in texts.into_iter().flatten() {
-        if text.len() > max || text.chars().any(char::is_control) {
-            return Err(AskError::Text { what, max });
-        }
-    }
-    Ok(())
 }
 
 fn check_pattern(pattern: &str) -> Result<(), AskError> {

@@ -217,7 +217,7 @@ fn end(cause: EndCause, code: u8, started_at: Option<Time>, ended_at: Time) -> S
     let signal = match cause {
         EndCause::OutOfMemory => Some(9),
         EndCause::TimedOut | EndCause::Stopped => started_at.map(|_| 15),
-        EndCause::Exited | EndCause::LaunchFailed | EndCause::Lost => None,
+        EndCause::Exited | EndCause::LaunchFailed | EndCause::NodeFault | EndCause::Lost => None,
     };
     let exit = ExitStatus { code, signal };
     StepEnd { cause, exit, started_at, ended_at, usage: Usage::default(), message: None }

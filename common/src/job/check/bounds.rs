@@ -1,0 +1,130 @@
+//! Nothing in an ask is without a bound: the controller keeps each ask in memory, in its log and in
+//! its snapshots for as long as it keeps the job. Never looks at what the texts mean.
+
+use super::{Ask, AskError};
+
+/// The largest arguments of a script, in bytes, each with the NUL that ends it.
+pub const ARGS_BYTES_MAX: usize = 128 << 10;
+
+/// The most arguments of a script.
+pub const ARGS_MAX: usize = 10_000;
+
+/// The most limits taken over from a shell; Linux knows 16 (man 2 getrlimit).
+pub const RLIMITS_MAX: usize = 32;
+
+/// The longest name of a limit, in bytes.
+pub const RLIMIT_NAME_BYTES_MAX: usize = 32;
+
+/// The most node names in `--nodelist` or `--exclude`.
+pub const NODE_NAMES_MAX: usize = 10_000;
+
+/// The most ranges of an array, separated by commas.
+pub const ARRAY_PARTS_MAX: usize = 10_000;
+
+/// Is everything of a size that can be kept? Names of queues, accounts and nodes are bounded by
+/// their types, and how many tasks an array has where it is read.
+pub(super) fn check(ask: &Ask) -> Result<(), AskError> {
+    check_texts(ask)?;
+    check_args(&ask.args)?;
+    let request = &ask.request;
+    let array_parts = ask.array.as_ref().map_or(0, |array| array.part_count());
+    few("--nodelist", request.only_nodes.len(), NODE_NAMES_MAX)?;
+    few("--exclude", request.not_nodes.len(), NODE_NAMES_MAX)?;
+    few("ranges in --array", array_parts, ARRAY_PARTS_MAX)?;
+    few("limits of the shell", ask.rlimits.len(), RLIMITS_MAX)?;
+    ask.rlimits
+        .iter()
+        .try_for_each(|limit| text("a limit's name", &limit.name, RLIMIT_NAME_BYTES_MAX))
+}
+
+fn check_texts(ask: &Ask) -> Result<(), AskError> {
+    let gpu_kind = ask.request.gpu_kind.as_ref().map(|kind| &kind.0);
+    let texts = [
+        ("--job-name", Some(&ask.name), 255),
+        ("--chdir", Some(&ask.work_dir), 4096),
+        ("--input", ask.stdin.as_ref(), 4096),
+        ("--output", ask.stdout.as_ref(), 4096),
+        ("--error", ask.stderr.as_ref(), 4096),
+        ("--comment", ask.comment.as_ref(), 1024),
+        ("the kind of GPU in --gpus", gpu_kind, 64),
+        ("the name of the submitting host", Some(&ask.submit_host), 255),
+    ];
+    texts.into_iter().try_for_each(|(what, found, max)| match found {
+        Some(found) => text(what, found, max),
+        None => Ok(()),
+    })
+}
+
+/// Arguments may hold anything a program can be given, line breaks too.
+fn check_args(args: &[String]) -> Result<(), AskError> {
+    few("arguments of the script", args.len(), ARGS_MAX)?;
+    let bytes = args.iter().map(|arg| arg.len() + 1).sum();
+    if bytes > ARGS_BYTES_MAX {
+        return Err(AskError::ArgsTooLarge(bytes));
+    }
+    if args.iter().any(|arg| arg.contains('\0')) { Err(AskError::ArgNul) } else { Ok(()) }
+}
+
+fn text(what: &'static str, text: &str, max: usize) -> Result<(), AskError> {
+    let fits = text.len() <= max && !text.chars().any(char::is_control);
+    if fits { Ok(()) } else { Err(AskError::Text { what, max }) }
+}
+
+const fn few(what: &'static str, count: usize, max: usize) -> Result<(), AskError> {
+    if count > max { Err(AskError::TooMany { what, count, max }) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check_ask;
+    use super::*;
+    use crate::gpu::GpuKind;
+    use crate::id::NodeName;
+    use crate::job::spec::Rlimit;
+    use crate::resource::GpuRequest;
+    use crate::unit::Gpus;
+
+    fn checked(change: impl FnOnce(&mut Ask)) -> Result<(), AskError> {
+        let mut ask = Ask::default();
+        change(&mut ask);
+        check_ask(&ask)
+    }
+
+    #[test]
+    fn arguments_are_bounded_in_bytes_and_number_and_hold_no_nul() {
+        let args = |bytes: usize| checked(|a| a.args = vec!["x".repeat(bytes)]);
+        assert_eq!(args(ARGS_BYTES_MAX - 1), Ok(()));
+        assert_eq!(args(ARGS_BYTES_MAX), Err(AskError::ArgsTooLarge(ARGS_BYTES_MAX + 1)));
+        assert!(args(ARGS_BYTES_MAX).unwrap_err().to_string().contains("put them in a file"));
+        let many = checked(|a| a.args = vec![String::new(); ARGS_MAX + 1]);
+        assert!(many.unwrap_err().to_string().contains("10001 of them, more than 10000"));
+        assert_eq!(checked(|a| a.args = vec!["a\0b".into()]), Err(AskError::ArgNul));
+        assert_eq!(checked(|a| a.args = vec!["two\nlines".into()]), Ok(()));
+    }
+
+    #[test]
+    fn limits_hosts_nodes_kinds_and_arrays_are_bounded() {
+        let limit = |name: &str| Rlimit { name: name.to_owned(), soft: None };
+        let nodes = || vec![NodeName::new("n").unwrap(); NODE_NAMES_MAX + 1];
+        let ones = vec!["1"; ARRAY_PARTS_MAX + 1].join(",");
+        for (word, result) in [
+            ("limits of", checked(|a| a.rlimits = vec![limit("core"); RLIMITS_MAX + 1])),
+            ("a limit's name", checked(|a| a.rlimits = vec![limit(&"x".repeat(33))])),
+            ("submitting host", checked(|a| a.submit_host = "h".repeat(256))),
+            ("--nodelist", checked(|a| a.request.only_nodes = nodes())),
+            ("--exclude", checked(|a| a.request.not_nodes = nodes())),
+            ("ranges in --array", checked(|a| a.array = ones.parse().ok())),
+            (
+                "kind of GPU",
+                checked(|a| {
+                    a.request.gpus = Some(GpuRequest::PerNode(Gpus(1)));
+                    a.request.gpu_kind = Some(GpuKind("k".repeat(65)));
+                }),
+            ),
+        ] {
+            let error = result.unwrap_err().to_string();
+            assert!(error.contains(word), "{word}: {error}");
+        }
+        assert_eq!(checked(|a| a.rlimits = vec![limit("nofile"); RLIMITS_MAX]), Ok(()));
+    }
+}
