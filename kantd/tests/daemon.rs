@@ -210,6 +210,28 @@ async fn a_job_outlives_kantd_and_the_next_kantd_tells_its_end() {
 }
 
 #[tokio::test]
+async fn a_step_directory_that_a_killed_kantd_left_half_made_keeps_no_job_from_starting() {
+    let key = ClusterKey::generate().unwrap();
+    let mut controller = Controller::start(&key).await;
+    let node = Node::new(&key, &controller.addr.to_string());
+    for half_made in ["spool/steps/76.1", "spool/steps/77.1"] {
+        fs::create_dir_all(node.path(half_made)).unwrap();
+    }
+    fs::write(node.path("spool/steps/77.1/order.new"), "{").unwrap();
+    let _kantd = node.start();
+    let (mut channel, hello) = controller.welcome().await;
+    assert_eq!(hello.steps, [], "nobody was ever told of them");
+    // One of them is wanted, the other is a stranger, and a third has nothing to do with either.
+    for job in [77, 78] {
+        say_all(&channel, vec![wanted(id(job, 1), "#!/bin/sh\n", node.dir.path())]).await;
+        let StepPhase::Ended(end) = until(&mut channel, id(job, 1), is_over).await else {
+            unreachable!()
+        };
+        assert_eq!(end.cause, EndCause::Exited, "{end:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_job_nobody_wants_any_more_is_stopped_and_forgotten() {
     let key = ClusterKey::generate().unwrap();
     let mut controller = Controller::start(&key).await;

@@ -175,6 +175,37 @@ async fn kantd_that_is_not_root_runs_its_own_users_jobs_only() {
 }
 
 #[tokio::test]
+async fn a_half_made_directory_that_could_not_be_removed_is_finished() {
+    needs_root!();
+    let mut stand = Stand::new().await;
+    let order = stand.order("echo ran");
+    fs::create_dir(stand.step_dir(order.id)).unwrap();
+    let end = stand.run(order).await;
+    assert_eq!((end.cause, end.exit.code), (EndCause::Exited, 0), "{end:?}");
+    assert_eq!(stand.written("out"), "ran\n");
+}
+
+#[tokio::test]
+async fn a_job_that_the_spool_cannot_hold_yet_can_be_stopped() {
+    needs_root!();
+    let mut stand = Stand::new().await;
+    let order = stand.order("touch ran");
+    let id = order.id;
+    // Nothing can be locked there: whoever keeps the step tries again and again.
+    fs::create_dir_all(stand.step_dir(id).join("lock")).unwrap();
+    stand.steps().launch(order, &stand.gpus);
+    stand.steps().go(id);
+    stand::until("the order is written", || stand.step_dir(id).join("order").exists()).await;
+    assert_eq!(stand.steps().status()[0].phase, StepPhase::Preparing);
+    stand.steps().stop(id);
+    let end = stand.end(id).await;
+    assert_eq!((end.cause, end.started_at), (EndCause::Stopped, None), "{end:?}");
+    assert!(!stand.work_dir().join("ran").exists());
+    stand.steps().forget(id);
+    stand::until("it is forgotten", || !stand.step_dir(id).exists()).await;
+}
+
+#[tokio::test]
 async fn a_job_whose_output_can_not_be_opened_yet_can_be_stopped() {
     needs_root!();
     let mut stand = Stand::new().await;

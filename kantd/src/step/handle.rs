@@ -98,6 +98,14 @@ impl Steps {
             tracing::warn!("{} is no step; left alone", dir.path().display());
             return;
         };
+        if settle::is_half_made(&dir) {
+            // Nobody was ever told of this step. Told now, it would be a stranger without an end.
+            tracing::warn!("{} holds no order; removing it", dir.path().display());
+            if let Err(error) = dir.remove() {
+                tracing::warn!("failed to remove {}: {error}", dir.path().display());
+            }
+            return;
+        }
         let events = journal::read(&dir.journal()).unwrap_or_default();
         let phase = events.last().map_or(StepPhase::Preparing, journal::Event::phase);
         self.keep(id, dir, phase, Beginning::Found, Some(looking));

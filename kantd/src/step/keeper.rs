@@ -8,6 +8,7 @@ use super::handle::StepsSettings;
 use super::order::StepOrder;
 use super::settle::{self, Found};
 use common::id::AttemptId;
+use common::job::EndCause;
 use common::wire::node::StepPhase;
 use std::io;
 use std::os::unix::net::UnixStream as StdUnixStream;
@@ -49,6 +50,8 @@ pub struct Keeper {
     go: bool,
     stop: bool,
     forget: bool,
+    /// May a supervisor have been started?
+    launched: bool,
     /// Dropped when the board shows the step as it is.
     looking: Option<mpsc::Sender<()>>,
 }
@@ -63,29 +66,44 @@ impl Keeper {
         wishes: mpsc::UnboundedReceiver<Wish>,
         looking: Option<mpsc::Sender<()>>,
     ) -> Self {
-        let (go, stop, forget) = (false, false, false);
-        Self { id, dir, settings, board, wishes, go, stop, forget, looking }
+        let (go, stop, forget, launched) = (false, false, false, false);
+        Self { id, dir, settings, board, wishes, go, stop, forget, launched, looking }
     }
 
     /// Until the step is forgotten.
     pub async fn keep(mut self, beginning: Beginning) {
         match beginning {
-            Beginning::Found => {}
+            Beginning::Found => self.launched = true,
             Beginning::Refused => return self.forgotten().await,
-            Beginning::Order(order) => {
-                if let Err(why) = self.write(order).await {
+            Beginning::Order(order) => match self.write(order).await {
+                Ok(is_new) => self.launched = !is_new,
+                Err(why) => {
                     self.ended(settle::failed_launch(why));
                     return self.forgotten().await;
                 }
-            }
+            },
         }
         loop {
-            match self.settle().await {
+            let found = self.settle().await;
+            self.hear();
+            // Nobody else starts a supervisor; without one, nothing is left that could run.
+            let none_lives = match &found {
+                Ok(found) => *found == Found::Unlaunched,
+                Err(_) => !self.launched,
+            };
+            if self.stop && none_lives {
+                self.ended(settle::never_ran(EndCause::Stopped, None));
+                return self.forgotten().await;
+            }
+            match found {
                 Err(error) => {
                     tracing::warn!("{error}; trying again");
-                    sleep(RETRY_PAUSE).await;
+                    self.pause().await;
                 }
-                Ok(Found::Nothing) => return self.remove().await,
+                Ok(Found::Nothing) => {
+                    self.ended(settle::failed_launch("its order is gone".to_owned()));
+                    return self.forgotten().await;
+                }
                 Ok(Found::Unlaunched) => self.launch().await,
                 Ok(Found::Alive) => self.follow().await,
                 Ok(Found::Ended(end)) => {
@@ -101,19 +119,18 @@ impl Keeper {
         self.looking = None;
     }
 
-    /// Makes the directory and writes the order. One that is there already is looked at instead.
-    async fn write(&self, order: Box<StepOrder>) -> Result<(), String> {
+    /// Makes the directory and writes the order; false if the step is there already.
+    async fn write(&self, order: Box<StepOrder>) -> Result<bool, String> {
         let (id, dir) = (self.id, self.dir.clone());
         let shown = dir.path().display().to_string();
         let written = blocking(move || {
-            if dir.make()?
-                && let Err(error) = dir.write_order(&order)
-            {
+            let is_new = dir.make()? || settle::is_half_made(&dir);
+            if is_new && let Err(error) = dir.write_order(&order) {
                 // Nothing was launched; half a directory would only be in the way.
                 let _ = dir.remove();
                 return Err(error);
             }
-            Ok(())
+            Ok(is_new)
         });
         written.await.map_err(|e| format!("failed to write the order of {id} to {shown}: {e}"))
     }
@@ -124,7 +141,8 @@ impl Keeper {
     }
 
     /// Starts the supervisor. It claims the step itself, so that a second one does no harm.
-    async fn launch(&self) {
+    async fn launch(&mut self) {
+        self.launched = true;
         let (program, dir) = (self.settings.program.clone(), self.dir.path().to_owned());
         let Err(why) = blocking(move || start_supervisor(program, dir)).await else { return };
         let why = format!("failed to start the supervisor of {}: {why}", self.id);
@@ -132,7 +150,22 @@ impl Keeper {
         let (id, dir) = (self.id, self.dir.clone());
         if let Err(error) = blocking(move || settle::give_up(&dir, id, why)).await {
             tracing::warn!("{error}; trying again");
-            sleep(RETRY_PAUSE).await;
+            self.pause().await;
+        }
+    }
+
+    /// Before another try. A wish ends it early.
+    async fn pause(&mut self) {
+        tokio::select! {
+            () = sleep(RETRY_PAUSE) => {}
+            Some(wish) = self.wishes.recv() => drop(self.note(wish)),
+        }
+    }
+
+    /// Takes the wishes that wait.
+    fn hear(&mut self) {
+        while let Ok(wish) = self.wishes.try_recv() {
+            self.note(wish);
         }
     }
 

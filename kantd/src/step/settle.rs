@@ -4,13 +4,14 @@
 
 use super::boot;
 use super::dir::StepDir;
-use super::journal::{Event, Journal};
+use super::journal::{self, Event, Journal};
 use super::order::StepOrder;
 use crate::cgroup::{self, CgroupError, Place};
 use crate::clock;
 use common::id::{AttemptId, Uid};
 use common::job::{EndCause, ExitStatus, StepEnd, Usage};
 use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 /// How long one try to kill and remove what a lost step left behind may take.
@@ -19,7 +20,7 @@ const TRY: Duration = Duration::from_secs(5);
 /// What a step's directory holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
-    /// No order: kantd died while it made the directory, and nobody ever heard of the step.
+    /// No order, and no supervisor was ever there.
     Nothing,
     /// An order that no supervisor has taken on yet.
     Unlaunched,
@@ -48,6 +49,13 @@ pub enum SettleError {
         /// Why.
         source: CgroupError,
     },
+}
+
+/// Was the directory never finished? It has no order, and no supervisor was ever there: kantd died
+/// while it made it.
+pub fn is_half_made(dir: &StepDir) -> bool {
+    let is_missing = |path: &Path| matches!(path.try_exists(), Ok(false));
+    is_missing(&dir.order()) && journal::read(&dir.journal()).is_ok_and(|events| events.is_empty())
 }
 
 /// Finds out what became of a step; of a lost one, makes an end. `place` is where its cgroup would
@@ -89,15 +97,20 @@ pub fn give_up(dir: &StepDir, id: AttemptId, why: String) -> Result<(), SettleEr
     Ok(())
 }
 
-/// The end of a step that never ran.
+/// The end of a step that could not be launched.
 pub fn failed_launch(message: String) -> StepEnd {
+    never_ran(EndCause::LaunchFailed, Some(message))
+}
+
+/// The end of a step that never ran.
+pub fn never_ran(cause: EndCause, message: Option<String>) -> StepEnd {
     StepEnd {
-        cause: EndCause::LaunchFailed,
+        cause,
         exit: ExitStatus::default(),
         started_at: None,
         ended_at: clock::now(),
         usage: Usage::default(),
-        message: Some(message),
+        message,
     }
 }
 
