@@ -3,8 +3,9 @@
 //! A question is sent again by itself only where that cannot do harm: it never left, or it is a
 //! GET. Everything else that breaks midway is reported as [`ClientError::Interrupted`].
 
+mod error;
+
 use std::error::Error as StdError;
-use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -15,10 +16,10 @@ use hyper::body::Body as _;
 use hyper::client::conn::http1::SendRequest;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use thiserror::Error;
+
+pub use error::ClientError;
 
 use crate::dial::Endpoint;
-use crate::follow::Follow;
 use crate::refusal::{ApiError, ErrorBody};
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
@@ -39,82 +40,6 @@ pub struct Client {
     idle: Arc<Mutex<Vec<SendRequest<Body>>>>,
 }
 
-/// Why there is no answer.
-#[derive(Debug, Error)]
-pub enum ClientError {
-    /// Nobody is there, or nobody we trust.
-    #[error("failed to connect to {endpoint}: {advice}")]
-    Unreachable {
-        /// Where we tried.
-        endpoint: String,
-        /// What to look at.
-        advice: &'static str,
-        /// What the system or the TLS library said.
-        #[source]
-        source: io::Error,
-    },
-    /// The daemon said no.
-    #[error("{error}")]
-    Refused {
-        /// The HTTP status.
-        status: u16,
-        /// Its reason.
-        error: ApiError,
-    },
-    /// No answer within the limit.
-    #[error(
-        "no answer from {endpoint} within {limit_seconds} s: it may still carry out what was asked"
-    )]
-    TimedOut {
-        /// Who was asked.
-        endpoint: String,
-        /// The limit.
-        limit_seconds: f32,
-    },
-    /// The connection broke before the answer was complete.
-    #[error("lost the connection to {endpoint} before its answer; it may or may not have acted")]
-    Interrupted {
-        /// Who was asked.
-        endpoint: String,
-        /// What broke.
-        #[source]
-        source: Box<dyn StdError + Send + Sync>,
-    },
-    /// An answer came that makes no sense.
-    #[error("failed to understand the answer of {endpoint}: is it of the same version?")]
-    Broken {
-        /// Who was asked.
-        endpoint: String,
-        /// What is wrong with it.
-        #[source]
-        source: Box<dyn StdError + Send + Sync>,
-    },
-    /// The question cannot be put into HTTP.
-    #[error("failed to ask for {path:?}")]
-    Unaskable {
-        /// The path asked for.
-        path: String,
-        /// What is wrong with it.
-        #[source]
-        source: Box<dyn StdError + Send + Sync>,
-    },
-}
-
-impl ClientError {
-    /// The status and reason, if the daemon said no.
-    pub fn refusal(&self) -> Option<(u16, &ApiError)> {
-        match self {
-            ClientError::Refused { status, error } => Some((*status, error)),
-            _ => None,
-        }
-    }
-
-    /// Whether nothing was asked because nobody was reached: another endpoint may be tried.
-    pub fn is_unreachable(&self) -> bool {
-        matches!(self, ClientError::Unreachable { .. })
-    }
-}
-
 impl Client {
     /// A client that connects when first asked. Limits: 5 s to connect, 30 s to answer.
     pub fn new(endpoint: Endpoint) -> Self {
@@ -133,7 +58,7 @@ impl Client {
     }
 
     /// How long an answer may take, from the question to its last byte; for what streams
-    /// ([`Client::follow`], [`Client::send`]), to its head. `None` waits for ever.
+    /// ([`Client::send`]), to its head. `None` waits for ever.
     pub fn with_answer_limit(mut self, limit: Option<Duration>) -> Self {
         self.answer_limit = limit;
         self
@@ -157,35 +82,6 @@ impl Client {
     {
         let body = serde_json::to_vec(question).map_err(|error| unaskable(path, error))?;
         self.ask(Method::POST, path, body.into()).await
-    }
-
-    /// Takes something away.
-    pub async fn delete<A: DeserializeOwned>(&self, path: &str) -> Result<A, ClientError> {
-        self.ask(Method::DELETE, path, Bytes::new()).await
-    }
-
-    /// Sends raw bytes and reads raw bytes.
-    pub async fn post_bytes(
-        &self,
-        path: &str,
-        body: impl Into<Body>,
-    ) -> Result<Bytes, ClientError> {
-        let request = request(Method::POST, path, "application/octet-stream", body.into())?;
-        self.within_limit(async {
-            let (response, connection) = self.exchange(request, None).await?;
-            self.read(response, connection).await
-        })
-        .await
-    }
-
-    /// Asks for something that keeps coming: a log, a watch. Ends when the daemon ends it.
-    pub async fn follow(&self, path: &str) -> Result<Follow, ClientError> {
-        let request = request(Method::GET, path, "application/json", Body::empty())?;
-        let response = self.send(request).await?;
-        if response.status().is_success() {
-            return Ok(Follow::new(self.endpoint.to_string(), response.into_body()));
-        }
-        Err(self.refusal_in(response).await)
     }
 
     /// Sends a request as it is and gives the response as it comes, whatever its status. Both

@@ -13,7 +13,6 @@ mod caller;
 mod channel;
 mod client;
 mod dial;
-mod follow;
 mod forward;
 mod identity;
 mod key;
@@ -30,7 +29,6 @@ pub use channel::{
 };
 pub use client::{Client, ClientError};
 pub use dial::Endpoint;
-pub use follow::Follow;
 pub use forward::forward;
 pub use identity::{Identity, IdentityError, Role};
 pub use key::{ClusterKey, KeyError};
