@@ -3,6 +3,7 @@
 
 pub mod jobs;
 pub mod nodes;
+pub mod plain;
 pub mod queues;
 pub mod record;
 pub mod screen;
@@ -10,4 +11,5 @@ pub mod sizes;
 pub mod table;
 pub mod time;
 
+pub use plain::plain;
 pub use screen::Screen;

@@ -1,5 +1,6 @@
 //! A full record: one labelled line a fact. Never a fact that is not there.
 
+use super::plain;
 use owo_colors::OwoColorize;
 
 const LABEL_LETTERS: usize = 11;
@@ -43,17 +44,6 @@ impl Record {
     pub fn text(self) -> String {
         self.text
     }
-}
-
-fn plain(text: &str) -> String {
-    text.chars().fold(String::new(), |mut done, c| {
-        if c.is_control() {
-            done.extend(c.escape_default());
-        } else {
-            done.push(c);
-        }
-        done
-    })
 }
 
 #[cfg(test)]

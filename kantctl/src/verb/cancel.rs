@@ -7,7 +7,6 @@ use crate::keys::{self, Keys};
 use crate::output::Screen;
 use crate::output::screen::note;
 use crate::server::Server;
-use serde_json::Value;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -49,6 +48,5 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
             return Ok(OK);
         }
     }
-    let path = |key: &str| format!("/v1/jobs/{key}/cancel");
-    steer::each(&keys, path, &Value::Null, "Cancelled", server, screen).await
+    steer::jobs(&keys, "cancel", "Cancelled", server, screen).await
 }

@@ -3,7 +3,7 @@
 use super::ask::{self, Answer};
 use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys};
-use crate::output::{Screen, jobs};
+use crate::output::{Screen, jobs, plain};
 use crate::server::Server;
 use common::wire::api::Explanation;
 use serde_json::Value;
@@ -52,13 +52,13 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
 
 fn told(explanation: &Explanation) -> String {
     let Explanation { job, lines, advice } = explanation;
-    let mut text = format!("Job {} ({}) is {}.\n", job.key, job.ask.name.escape_debug(), job.state);
+    let mut text = format!("Job {} ({}) is {}.\n", job.key, plain(&job.ask.name), job.state);
     let own = if lines.is_empty() { Some(jobs::where_or_why(job)) } else { None };
     for line in lines.iter().cloned().chain(own.filter(|own| !own.is_empty())) {
-        text.push_str(&format!("  {line}\n"));
+        text.push_str(&format!("  {}\n", plain(&line)));
     }
     if let Some(advice) = advice {
-        text.push_str(&format!("What to do: {advice}\n"));
+        text.push_str(&format!("What to do: {}\n", plain(advice)));
     }
     text
 }

@@ -5,7 +5,6 @@ use crate::failure::Failure;
 use crate::keys::{self, Keys};
 use crate::output::Screen;
 use crate::server::Server;
-use serde_json::Value;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -27,6 +26,5 @@ pub struct Args {
 /// # Errors
 /// [`Failure`] when the controller cannot be reached.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let path = |key: &str| format!("/v1/jobs/{key}/release");
-    steer::each(&keys::all(&args.keys), path, &Value::Null, "Released", server, screen).await
+    steer::jobs(&keys::all(&args.keys), "release", "Released", server, screen).await
 }
