@@ -1,6 +1,7 @@
 //! `cargo xtask demo`: a controller and two node daemons on this machine, a real training script
 //! submitted, its output followed, its story printed; the cluster is left up for trying.
-//! Never touches /etc, /run or /var; never ends a process it did not start.
+//! Installs the package python3-minimal, saying so, if Python is missing and we are root; otherwise
+//! never touches /etc, /run or /var, and never ends a process it did not start.
 
 mod record;
 

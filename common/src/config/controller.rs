@@ -8,7 +8,7 @@ config_table! {
     pub struct ControllerConfig {
         /// The cluster's name, shown to users and in SLURM_CLUSTER_NAME.
         cluster: String = "kant".to_owned(),
-        /// Where the log, snapshots and accounting live. On a disk that honours fsync.
+        /// Where the log and snapshots live. On a disk that honours fsync.
         state_dir: String = "/var/lib/kantctld".to_owned(),
         /// The local socket for kantctl; anybody on this host may connect, and the kernel says who.
         socket: String = "/run/kant/kantctld.sock".to_owned(),

@@ -7,13 +7,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CgroupMode {
-    /// By cgroups v2 or v1, whichever the host uses; without the rights for it, by process
-    /// session alone, said once in the log.
+    /// By cgroups v2 or v1, whichever the host uses; without the rights for it as off, said once
+    /// in the log.
     #[default]
     Auto,
     /// As auto, but kantd refuses to start where cgroups cannot be used.
     Required,
-    /// By process session alone.
+    /// Not held to its share: a job's processes are found by their descent and by a mark in their
+    /// environment, so that its end leaves none.
     Off,
 }
 

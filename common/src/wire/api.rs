@@ -85,7 +85,8 @@ pub struct JobView {
     pub key: JobKey,
     /// Whose.
     pub owner: Owner,
-    /// What was asked, queue and time limit filled in.
+    /// What was asked, queue and time limit filled in. GET /v1/jobs leaves out what is bulky:
+    /// `args`, `rlimits`, `only_nodes`, `not_nodes` are empty and `array` is null there.
     pub ask: Ask,
     /// Where it is.
     pub phase: Phase,
@@ -191,7 +192,7 @@ pub struct QueueList {
     pub queues: Vec<Queue>,
 }
 
-/// Names a queue in a query.
+/// Which jobs to list.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct JobQuery {
