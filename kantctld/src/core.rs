@@ -1,8 +1,9 @@
 //! What all parts of the controller share: the state to read, the log to write, the sessions to
 //! reach nodes by, and what the last round said. Never decides anything.
 
+use crate::clock::SteadyClock;
 use crate::hub::Hub;
-use crate::machine::{Clock, SharedState, StateMachine};
+use crate::machine::{SharedState, StateMachine};
 use crate::raft::{LogHandle, ProposeError};
 use common::id::{LogIndex, Uid};
 use common::reason::Refusal;
@@ -40,8 +41,8 @@ pub struct Core {
     pub leading: watch::Receiver<bool>,
     /// Who may do everything.
     pub operators: BTreeSet<Uid>,
-    /// The wall clock.
-    pub clock: Clock,
+    /// The clock.
+    pub clock: Arc<SteadyClock>,
     /// What the last round said of waiting jobs. Not replicated: a new leader's first round says
     /// it anew.
     waits: Mutex<Arc<Waits>>,
@@ -55,7 +56,7 @@ impl Core {
         applied: watch::Receiver<LogIndex>,
         leading: watch::Receiver<bool>,
         operators: BTreeSet<Uid>,
-        clock: Clock,
+        clock: Arc<SteadyClock>,
     ) -> Arc<Self> {
         Arc::new(Self {
             state,
@@ -94,9 +95,9 @@ impl Core {
         self.state.read().settings().map(|s| s.cluster.clone()).unwrap_or_default()
     }
 
-    /// The wall clock.
+    /// The time, never earlier than any stamp in the log.
     pub fn now(&self) -> Time {
-        (self.clock)()
+        self.clock.now()
     }
 
     /// What the last round said of waiting jobs.

@@ -3,7 +3,7 @@
 
 use common::id::NodeName;
 use common::wire::node::{OutputChunk, ReadOutput};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::{mpsc, oneshot};
 
@@ -21,8 +21,21 @@ pub enum Nudge {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionId(u64);
 
+/// How a node stands with this controller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It has no session.
+    Absent,
+    /// Its Hello is on its way into the state.
+    Arriving,
+    /// It has a session that the state knows of.
+    InSession,
+}
+
 struct Seat {
     id: SessionId,
+    /// Has the state taken its Hello? Before that it says nothing about the node.
+    registered: bool,
     nudges: mpsc::UnboundedSender<Nudge>,
 }
 
@@ -47,7 +60,9 @@ impl Hub {
         let mut seats = self.seats();
         seats.next_id += 1;
         let id = SessionId(seats.next_id);
-        if let Some(old) = seats.by_node.insert(node.clone(), Seat { id, nudges }) {
+        if let Some(old) =
+            seats.by_node.insert(node.clone(), Seat { id, registered: false, nudges })
+        {
             let _ = old.nudges.send(Nudge::Replaced);
         }
         (id, inbox)
@@ -68,9 +83,20 @@ impl Hub {
         self.seats().by_node.get(node).is_some_and(|seat| seat.id == id)
     }
 
-    /// Who is in session.
-    pub fn nodes(&self) -> BTreeSet<NodeName> {
-        self.seats().by_node.keys().cloned().collect()
+    /// The state has taken this session's Hello.
+    pub fn note_registered(&self, node: &NodeName, id: SessionId) {
+        if let Some(seat) = self.seats().by_node.get_mut(node).filter(|seat| seat.id == id) {
+            seat.registered = true;
+        }
+    }
+
+    /// How a node stands.
+    pub fn standing(&self, node: &NodeName) -> Standing {
+        match self.seats().by_node.get(node) {
+            None => Standing::Absent,
+            Some(seat) if seat.registered => Standing::InSession,
+            Some(_) => Standing::Arriving,
+        }
     }
 
     /// Makes the sessions of these nodes look again at what they should run.
@@ -115,8 +141,12 @@ mod tests {
         let (second, _keep) = hub.join(&name("a"));
         assert!(matches!(inbox.try_recv(), Ok(Nudge::Replaced)));
         assert!(!hub.leave(&name("a"), first), "the second is still there");
+        hub.note_registered(&name("a"), first);
+        assert_eq!(hub.standing(&name("a")), Standing::Arriving, "the first speaks no more");
+        hub.note_registered(&name("a"), second);
+        assert_eq!(hub.standing(&name("a")), Standing::InSession);
         assert!(hub.leave(&name("a"), second));
-        assert!(hub.nodes().is_empty());
+        assert_eq!(hub.standing(&name("a")), Standing::Absent);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! through the log (that is `state`), and never trusts a client about who they are.
 
 pub mod api;
+pub mod clock;
 pub mod core;
 pub mod hub;
 pub mod leader;

@@ -1,18 +1,15 @@
 //! The replicated state under the log: packs commands with the leader's time, applies entries,
 //! passes events on. Never decides; `state::apply` does, the same on every replica.
 
+use crate::clock::SteadyClock;
 use crate::raft::Machine;
 use common::id::LogIndex;
-use common::time::Time;
 use state::{Command, Event, Stamped, State};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use tokio::sync::{mpsc, watch};
 
 /// The format of an entry's bytes; the first byte of each. Readers refuse one they do not know.
 pub const ENTRY_FORMAT: u8 = 1;
-
-/// The wall clock, handed in so that tests can turn it.
-pub type Clock = fn() -> Time;
 
 /// The state, for readers.
 #[derive(Clone, Default)]
@@ -39,16 +36,15 @@ pub struct Outlets {
 /// [`Machine`] over [`State`].
 pub struct StateMachine {
     state: SharedState,
-    clock: Clock,
-    last_stamp: Time,
+    clock: Arc<SteadyClock>,
     outlets: Outlets,
 }
 
 impl StateMachine {
     /// A machine with an empty state.
-    pub fn new(clock: Clock, outlets: Outlets) -> (Self, SharedState) {
+    pub fn new(clock: Arc<SteadyClock>, outlets: Outlets) -> (Self, SharedState) {
         let state = SharedState::default();
-        (Self { state: state.clone(), clock, last_stamp: Time(0), outlets }, state)
+        (Self { state: state.clone(), clock, outlets }, state)
     }
 }
 
@@ -56,10 +52,21 @@ impl Machine for StateMachine {
     type Command = Command;
     type Answer = Vec<Event>;
 
+    fn weigh(command: &Command) -> usize {
+        const SMALL: usize = 1 << 10;
+        SMALL
+            + match command {
+                Command::SubmitJob { script, environment, .. } => script.len() + environment.len(),
+                Command::RegisterNode { steps, .. } => (SMALL << 6) + SMALL * steps.len(),
+                Command::ReportSteps { steps, .. } => SMALL * steps.len(),
+                Command::EnactRound { starts } => SMALL * starts.len(),
+                _ => 0,
+            }
+    }
+
     fn pack(&mut self, commands: Vec<Command>) -> Vec<u8> {
-        // A clock that was set back must not make log time go back.
-        self.last_stamp = self.last_stamp.max((self.clock)()).max(self.state.read().now());
-        let at = self.last_stamp;
+        self.clock.not_before(self.state.read().now());
+        let at = self.clock.now();
         let batch: Vec<_> = commands.into_iter().map(|command| Stamped { at, command }).collect();
         let mut bytes = vec![ENTRY_FORMAT];
         rmp_serde::encode::write_named(&mut bytes, &batch)

@@ -30,6 +30,9 @@ pub trait Machine: Send + 'static {
     /// What it led to.
     type Answer: Send + 'static;
 
+    /// Roughly how many bytes a request takes in an entry.
+    fn weigh(command: &Self::Command) -> usize;
+
     /// Packs requests into the bytes of one entry, stamping the time.
     fn pack(&mut self, commands: Vec<Self::Command>) -> Vec<u8>;
 

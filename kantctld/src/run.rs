@@ -1,7 +1,8 @@
 //! Puts a controller together and runs it until it is told to stop, or cannot go on.
 //! Wiring only: never decides anything.
 
-use crate::core::Core;
+use crate::clock::{SteadyClock, wall_clock};
+use crate::core::{CommandError, Core};
 use crate::leader::{self, Limits};
 use crate::machine::{Outlets, StateMachine};
 use crate::raft::{self, LogError};
@@ -9,14 +10,13 @@ use crate::settings::{self, SettingsError};
 use crate::{api, core};
 use common::config::ControllerConfig;
 use common::id::LogIndex;
-use common::time::{Span, Time};
 use net::{ClusterKey, Identity, KeyError, ListenError, LocalListener, Role, TlsListener};
 use state::{Command, Settings};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
@@ -33,6 +33,9 @@ pub enum RunError {
     /// The configuration makes no sense.
     #[error("failed to use the configuration")]
     Settings(#[from] SettingsError),
+    /// The replicated state does not take the settings.
+    #[error("failed to put the configuration in force")]
+    Configure(#[source] CommandError),
     /// A directory.
     #[error("failed to make {path}: give kantctld the right to, or set another in kantctld.toml")]
     Directory {
@@ -71,13 +74,6 @@ pub enum RunError {
     Serve(#[from] io::Error),
 }
 
-/// The wall clock.
-#[must_use]
-pub fn wall_clock() -> Time {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    Time(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
-}
-
 /// Runs until SIGTERM or SIGINT.
 ///
 /// # Errors
@@ -91,15 +87,16 @@ pub async fn run(config: ControllerConfig) -> Result<(), RunError> {
     let (events, applied_events) = mpsc::unbounded_channel();
     let (applied, applied_seen) = watch::channel(LogIndex(0));
     let (leading, leading_seen) = watch::channel(false);
+    let clock = Arc::new(SteadyClock::new(wall_clock));
     let outlets = Outlets { events, applied, leading };
-    let (machine, state) = StateMachine::new(wall_clock, outlets);
+    let (machine, state) = StateMachine::new(clock.clone(), outlets);
     let log_dir = Path::new(&config.state_dir).join("log");
     let disk = RealDisk::open(&log_dir)
         .map_err(|source| RunError::StateDir { path: log_dir.display().to_string(), source })?;
     let options = Options { salt: fastrand::u64(..), ..Options::default() };
     let (log, thread) =
         raft::start(disk, options, LONE_VOTER, config.snapshot_every_entries, machine)?;
-    let core = Core::new(state, log, applied_seen, leading_seen, operators, wall_clock);
+    let core = Core::new(state, log, applied_seen, leading_seen, operators, clock);
 
     let mut log_end = tokio::task::spawn_blocking(move || match thread.join() {
         Ok(result) => result.map_err(RunError::from),
@@ -144,8 +141,17 @@ async fn serve(
 ) -> Result<(), RunError> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    wait_to_lead(&core).await;
-    configure(&core, settings).await;
+    let mut told_to_stop = std::pin::pin!(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    });
+    tokio::select! {
+        // A full disk can hold this up; a signal must be heard all the same.
+        configured = lead_and_configure(&core, settings) => configured?,
+        () = &mut told_to_stop => return Ok(()),
+    }
     let tasks = [
         tokio::spawn(leader::pass_on(core.clone(), events)),
         tokio::spawn(leader::run_scheduler(
@@ -154,17 +160,14 @@ async fn serve(
         )),
         tokio::spawn(leader::run_timers(
             core.clone(),
-            Limits { node_lost_after: Span::from_seconds(config.node_lost_after_seconds) },
+            Limits { node_lost_after: Duration::from_secs(config.node_lost_after_seconds) },
         )),
     ];
     let (stop, stopping) = watch::channel(false);
     let servers = listen(config, &core, &identity, &stopping).await?;
     let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
     tracing::info!("ready");
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
+    told_to_stop.await;
     tracing::info!("stopping");
     let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
     stop.send_replace(true);
@@ -186,15 +189,16 @@ async fn wait_to_lead(core: &Core) {
     }
 }
 
-/// Puts this file's settings into the log, if they differ from what is there.
-async fn configure(core: &Core, settings: Settings) {
+/// Leads, and puts this file's settings into the log if they differ from what is there. Settings
+/// that the state refuses stop the start: going on with the old ones would be a silent default.
+async fn lead_and_configure(core: &Core, settings: Settings) -> Result<(), RunError> {
+    wait_to_lead(core).await;
     if core.state.read().settings() == Some(&settings) {
-        return;
+        return Ok(());
     }
-    match core.command(Command::Configure(settings)).await {
-        Ok(_) => tracing::info!("new settings from the configuration file are in force"),
-        Err(error) => tracing::error!("the settings were not taken, the old stay: {error}"),
-    }
+    core.command(Command::Configure(settings)).await.map_err(RunError::Configure)?;
+    tracing::info!("new settings from the configuration file are in force");
+    Ok(())
 }
 
 async fn listen(

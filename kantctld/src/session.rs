@@ -7,9 +7,10 @@ use common::id::{AttemptId, NodeName};
 use common::node::Contact;
 use common::reason::Refusal;
 use common::wire::node::{
-    DesiredUpdate, FromNode, Hello, NODE_PROTOCOL, OutputChunk, ToNode, Want,
+    DesiredStep, DesiredUpdate, FromNode, Hello, LaunchOrder, NODE_PROTOCOL, OutputChunk,
+    StepStatus, ToNode, Want,
 };
-use net::{Channel, ChannelReceiver, ChannelSender};
+use net::{Channel, ChannelError, ChannelReceiver, ChannelSender};
 use state::Command;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,6 +19,11 @@ use tokio::sync::{mpsc, oneshot};
 
 /// A node that connects must say who it is within this time.
 const HELLO_LIMIT: Duration = Duration::from_secs(10);
+
+/// Orders are sent in messages of about this many bytes.
+const ORDERS_BYTES: usize = 8 << 20;
+/// The most reports of one node that wait for the log.
+const REPORTS_MAX: usize = 1024;
 
 type Down = ChannelSender<ToNode>;
 type Up = ChannelReceiver<FromNode>;
@@ -39,6 +45,7 @@ pub async fn serve(core: Arc<Core>, certified: NodeName, channel: Channel<ToNode
         core.hub.leave(&name, id);
         return refuse(&name, &down, reason).await;
     }
+    core.hub.note_registered(&name, id);
     tracing::info!("node {name} is in session (kantd {})", hello.version);
     let known = hello.steps.iter().map(|s| s.id).collect();
     let mut session = Session { core: core.clone(), id, name, down, sent: BTreeMap::new(), known };
@@ -108,24 +115,26 @@ struct Session {
 impl Session {
     /// Runs until the connection ends or is taken over; says why.
     async fn run(&mut self, up: &mut Up, mut nudges: mpsc::UnboundedReceiver<Nudge>) -> String {
-        let cluster = self.core.cluster();
-        let welcome = ToNode::Welcome { protocol: NODE_PROTOCOL, cluster };
-        if self.down.send(&welcome).await.is_err() || !self.send_desired(true).await {
-            return "the connection broke".to_owned();
+        let welcome = ToNode::Welcome { protocol: NODE_PROTOCOL, cluster: self.core.cluster() };
+        if let Err(error) = self.down.send(&welcome).await {
+            return error.to_string();
         }
+        if let Err(error) = self.send_desired(true).await {
+            return error.to_string();
+        }
+        // Apart from the rest: a full disk must stop reports, not the reading of output.
+        let (reports, inbox) = mpsc::channel(REPORTS_MAX);
+        let reporter = report(self.core.clone(), self.name.clone(), self.id, inbox);
+        let mut reporter = std::pin::pin!(reporter);
         let mut reads: BTreeMap<u64, oneshot::Sender<OutputChunk>> = BTreeMap::new();
         let mut questions = 0_u64;
         loop {
             tokio::select! {
+                end = &mut reporter => return end,
                 message = up.recv() => match message {
                     Some(Ok(FromNode::Report(steps))) => {
-                        if !self.core.hub.is_seated(&self.name, self.id) {
-                            return "it connected anew".to_owned();
-                        }
-                        let report = Command::ReportSteps { node: self.name.clone(), steps };
-                        if let Err(error) = self.core.command(report).await {
-                            // The node says it again on its next connect.
-                            return format!("its report was not taken: {error}");
+                        if reports.try_send(steps).is_err() {
+                            return "more reports wait than the log takes in".to_owned();
                         }
                     }
                     Some(Ok(FromNode::Output(chunk))) => {
@@ -139,8 +148,8 @@ impl Session {
                 },
                 nudge = nudges.recv() => match nudge {
                     Some(Nudge::Desired) => {
-                        if !self.send_desired(false).await {
-                            return "the connection broke".to_owned();
+                        if let Err(error) = self.send_desired(false).await {
+                            return error.to_string();
                         }
                     }
                     Some(Nudge::Read(mut question, answer)) => {
@@ -148,8 +157,8 @@ impl Session {
                         question.question = questions;
                         reads.retain(|_, reader| !reader.is_closed());
                         reads.insert(questions, answer);
-                        if self.down.send(&ToNode::ReadOutput(question)).await.is_err() {
-                            return "the connection broke".to_owned();
+                        if let Err(error) = self.down.send(&ToNode::ReadOutput(question)).await {
+                            return error.to_string();
                         }
                     }
                     Some(Nudge::Replaced) | None => return "it connected anew".to_owned(),
@@ -158,33 +167,80 @@ impl Session {
         }
     }
 
-    /// Sends everything, or the difference to what was last sent; false if the connection broke.
-    async fn send_desired(&mut self, full: bool) -> bool {
-        let update = self.desired_update(full);
-        if !full && update.steps.is_empty() && update.gone.is_empty() {
-            return true;
+    /// Sends everything, or the difference to what was last sent. First what concerns attempts that
+    /// the node holds, then, each with its order, those it lacks: a few at a time, for one message
+    /// has a bound and scripts are large. An attempt that a node does not hold may be left out of
+    /// "everything": there is nothing it could end or forget.
+    async fn send_desired(&mut self, full: bool) -> Result<(), ChannelError> {
+        let mut update = self.desired_update(full);
+        let (held, lacking): (Vec<_>, Vec<_>) =
+            update.steps.into_iter().partition(|step| self.known.contains(&step.id));
+        update.steps = held;
+        if full || !update.steps.is_empty() || !update.gone.is_empty() {
+            self.down.send(&ToNode::Desired(update)).await?;
         }
-        self.down.send(&ToNode::Desired(update)).await.is_ok()
+        let mut chunk = Vec::new();
+        let mut chunk_bytes = 0;
+        for mut step in lacking {
+            let order = state::desired::launch_order(&self.core.state.read(), step.id);
+            // Over already: the next nudge says that it is gone.
+            let Some(order) = order else { continue };
+            chunk_bytes += order_bytes(&order);
+            self.known.insert(step.id);
+            step.order = Some(Box::new(order));
+            chunk.push(step);
+            if chunk_bytes >= ORDERS_BYTES {
+                self.send_orders(std::mem::take(&mut chunk)).await?;
+                chunk_bytes = 0;
+            }
+        }
+        self.send_orders(chunk).await
     }
 
-    fn desired_update(&mut self, full: bool) -> DesiredUpdate {
-        let state = self.core.state.read();
-        let mut wanted = BTreeMap::new();
-        let mut steps = Vec::new();
-        for mut step in state::desired::desired_for(&state, &self.name) {
-            wanted.insert(step.id, step.want);
-            if !full && self.sent.get(&step.id) == Some(&step.want) {
-                continue;
-            }
-            if self.known.insert(step.id) {
-                step.order = state::desired::launch_order(&state, step.id).map(Box::new);
-            }
-            steps.push(step);
+    async fn send_orders(&self, steps: Vec<DesiredStep>) -> Result<(), ChannelError> {
+        if steps.is_empty() {
+            return Ok(());
         }
-        let gone: Vec<AttemptId> =
-            self.sent.keys().filter(|id| !wanted.contains_key(id)).copied().collect();
+        let update = DesiredUpdate { full: false, steps, gone: Vec::new() };
+        self.down.send(&ToNode::Desired(update)).await
+    }
+
+    /// What is wanted, without orders.
+    fn desired_update(&mut self, full: bool) -> DesiredUpdate {
+        let steps = state::desired::desired_for(&self.core.state.read(), &self.name);
+        let wanted: BTreeMap<AttemptId, Want> = steps.iter().map(|s| (s.id, s.want)).collect();
+        let changed = |step: &DesiredStep| full || self.sent.get(&step.id) != Some(&step.want);
+        let steps = steps.into_iter().filter(changed).collect();
+        let gone = self.sent.keys().filter(|id| !wanted.contains_key(id)).copied();
+        let gone = if full { Vec::new() } else { gone.collect() };
         self.known.retain(|id| wanted.contains_key(id));
         self.sent = wanted;
-        DesiredUpdate { full, steps, gone: if full { Vec::new() } else { gone } }
+        DesiredUpdate { full, steps, gone }
     }
+}
+
+/// Roughly what an order takes in a message.
+fn order_bytes(order: &LaunchOrder) -> usize {
+    let environment: usize = order.environment.iter().map(|(k, v)| k.len() + v.len() + 2).sum();
+    let arguments: usize = order.args.iter().map(|argument| argument.len() + 2).sum();
+    order.script.len() + environment + arguments + (order.allocation.shares().len() << 7)
+}
+
+/// Puts a node's reports into the log, in their order; ends with the reason it cannot.
+async fn report(
+    core: Arc<Core>,
+    node: NodeName,
+    id: SessionId,
+    mut inbox: mpsc::Receiver<Vec<StepStatus>>,
+) -> String {
+    while let Some(steps) = inbox.recv().await {
+        if !core.hub.is_seated(&node, id) {
+            return "it connected anew".to_owned();
+        }
+        if let Err(error) = core.command(Command::ReportSteps { node: node.clone(), steps }).await {
+            // The node says it again on its next connect.
+            return format!("its report was not taken: {error}");
+        }
+    }
+    "the session ended".to_owned()
 }

@@ -21,6 +21,10 @@ impl Machine for Words {
     type Command = String;
     type Answer = usize;
 
+    fn weigh(command: &String) -> usize {
+        command.len()
+    }
+
     fn pack(&mut self, commands: Vec<String>) -> Vec<u8> {
         commands.join("\n").into_bytes()
     }

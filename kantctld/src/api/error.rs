@@ -49,6 +49,9 @@ impl ApiFailure {
             Self::Command(CommandError::NotTaken(ProposeError::NotLeader)) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "not_leader")
             }
+            Self::Command(CommandError::NotTaken(ProposeError::Busy)) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "busy")
+            }
             Self::Command(CommandError::NotTaken(ProposeError::Stopped)) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "stopping")
             }
@@ -73,6 +76,8 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         Refusal::UnknownQueue { .. }
         | Refusal::TimeLimitTooLong { .. }
         | Refusal::NeverFits { .. }
+        | Refusal::TooManyJobs { .. }
+        | Refusal::ClusterFull { .. }
         | Refusal::BadAsk { .. } => StatusCode::UNPROCESSABLE_ENTITY,
     }
 }

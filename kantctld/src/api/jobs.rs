@@ -31,7 +31,10 @@ pub async fn list(
     Query(query): Query<JobQuery>,
 ) -> Json<JobList> {
     let waits = core.last_waits();
-    let list = view::job_list(&core.state.read(), &query, &waits);
+    // A copy shares the records; the lock must not be held while a long list is made.
+    let state = core.state.read().clone();
+    let list = tokio::task::spawn_blocking(move || view::job_list(&state, &query, &waits)).await;
+    let list = list.unwrap_or_else(|_| JobList { jobs: Vec::new(), as_of: core.now() });
     Json(JobList { as_of: core.now(), ..list })
 }
 

@@ -8,7 +8,7 @@ use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{Path, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use common::id::{NodeName, Uid};
 use common::reason::Refusal;
@@ -85,9 +85,12 @@ pub async fn status(State(core): State<Arc<Core>>, _user: net::User) -> Json<Sta
 pub async fn channel(
     State(core): State<Arc<Core>>,
     caller: Caller,
+    headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    let Caller::Peer(Role::Node(name)) = caller else {
+    // A request that a node passes on for a user is that user's, not the node's.
+    let vouched = headers.contains_key(net::USER_HEADER);
+    let (Caller::Peer(Role::Node(name)), false) = (caller, vouched) else {
         let message = "the node channel is for node daemons, which prove themselves by TLS";
         return net::Refusal::new(StatusCode::FORBIDDEN, "not_a_node", message).into_response();
     };

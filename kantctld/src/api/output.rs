@@ -15,6 +15,7 @@ use common::wire::node::{OutputStream, ReadOutput};
 use serde::Deserialize;
 use state::view;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Set on an answer after which nothing more will come.
 const ENDED: HeaderName = HeaderName::from_static("x-kant-ended");
@@ -22,6 +23,8 @@ const ENDED: HeaderName = HeaderName::from_static("x-kant-ended");
 const CHUNK_BYTES_MAX: u32 = 1 << 20;
 /// The longest one question waits on the node, in seconds.
 const WAIT_SECONDS_MAX: u64 = 30;
+/// How much longer a node may take than it was asked to wait.
+const ANSWER_LIMIT: Duration = Duration::from_secs(15);
 
 /// Which piece of output.
 #[derive(Debug, Default, Deserialize)]
@@ -74,7 +77,9 @@ pub async fn read(
         bytes_max: CHUNK_BYTES_MAX,
         wait: Span::from_seconds(wait_seconds),
     };
-    let chunk = core.hub.read(&place.node, question).await.ok_or_else(|| ApiFailure::Output {
+    let limit = Duration::from_secs(wait_seconds) + ANSWER_LIMIT;
+    let answer = tokio::time::timeout(limit, core.hub.read(&place.node, question)).await;
+    let chunk = answer.ok().flatten().ok_or_else(|| ApiFailure::Output {
         status: StatusCode::BAD_GATEWAY,
         code: "node_silent",
         message: format!("node {} holds the output and is not in contact", place.node),

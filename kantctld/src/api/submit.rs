@@ -25,7 +25,10 @@ pub async fn submit(
     check_ask(&request.ask)?;
     check_script(request.script.as_bytes())?;
     let environment = join_environment(&request.environment)?;
-    refuse_what_never_fits(&core, &request.ask)?;
+    let known = core.state.read().request(Uid(user.uid), &request.request_key).is_some();
+    if !known {
+        refuse_what_never_fits(&core, &request.ask)?;
+    }
     let owner = owner(user.uid, user.gid).await;
     let operator = core.actor(owner.uid).operator;
     let command = Command::SubmitJob {

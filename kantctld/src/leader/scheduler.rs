@@ -3,7 +3,7 @@
 
 use crate::core::Core;
 use common::time::Time;
-use engine::{Round, Snapshot};
+use engine::{Decision, Round, Snapshot};
 use state::{Command, Event};
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,11 +27,12 @@ pub async fn run(core: Arc<Core>, period: Duration) {
     }
 }
 
+/// Before the next round when the state refused an entry of this one.
+const REFUSED_PAUSE: Duration = Duration::from_millis(100);
+
 /// Why a round came to nothing.
 #[derive(Debug, thiserror::Error)]
 enum RoundError {
-    #[error("the judge found: {0}")]
-    Judged(String),
     #[error(transparent)]
     Command(#[from] crate::core::CommandError),
     #[error("the scheduler stopped in the middle of it")]
@@ -40,14 +41,14 @@ enum RoundError {
 
 async fn round(core: &Arc<Core>) -> Result<(), RoundError> {
     let now = core.now();
-    let snapshot = state::snapshot::snapshot(&core.state.read());
+    let state = core.state.read().clone();
     // Scheduling takes a core for a while: not on a thread that serves sockets.
-    let (snapshot, round) = tokio::task::spawn_blocking(move || {
+    let round = tokio::task::spawn_blocking(move || {
+        let snapshot = state::snapshot::snapshot(&state);
         let round = engine::schedule(&snapshot, now);
-        (snapshot, round)
+        judged(&snapshot, now, round)
     })
     .await?;
-    judge(&snapshot, now, &round)?;
     core.note_waits(state::view::waits(&round));
     let starts = state::snapshot::round_starts(&round.decisions);
     if starts.is_empty() {
@@ -56,18 +57,26 @@ async fn round(core: &Arc<Core>) -> Result<(), RoundError> {
     tracing::debug!("a round starts {} jobs", starts.len());
     let events = core.command(Command::EnactRound { starts }).await?;
     if events.iter().any(|event| matches!(event, Event::RoundEntryRefused { .. })) {
-        // The state had moved on; decide again on what is true now.
+        // The state had moved on; decide again on what is true now, though not in a hot loop.
+        tokio::time::sleep(REFUSED_PAUSE).await;
         core.wake.notify_one();
     }
     Ok(())
 }
 
-/// A round that the judge does not pass is not enacted, not even in part.
-fn judge(snapshot: &Snapshot, now: Time, round: &Round) -> Result<(), RoundError> {
+/// The round without what the judge does not pass: a defect that costs the jobs it touches, and
+/// nobody else.
+fn judged(snapshot: &Snapshot, now: Time, mut round: Round) -> Round {
     let violations = engine::check::check(snapshot, now, &round.decisions);
-    if violations.is_empty() {
-        return Ok(());
+    for violation in &violations {
+        tracing::error!("the judge found a defect of the scheduler, please report it: {violation}");
     }
-    let sentences: Vec<String> = violations.iter().map(ToString::to_string).collect();
-    Err(RoundError::Judged(sentences.join("; ")))
+    if !violations.is_empty() {
+        let guilty = |decision: &Decision| match decision {
+            Decision::Start { key, .. } => violations.iter().any(|v| v.key == *key),
+            _ => true,
+        };
+        round.decisions.retain(|decision| !guilty(decision));
+    }
+    round
 }

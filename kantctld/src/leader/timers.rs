@@ -3,67 +3,97 @@
 //! proposes, and `apply` judges by the stamp.
 
 use crate::core::Core;
-use crate::hub::Nudge;
+use crate::hub::{Nudge, Standing};
 use common::id::NodeName;
 use common::node::Contact;
-use common::time::Span;
+use futures_util::future::join_all;
 use state::Command;
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Between two looks.
 const LOOK_PERIOD: Duration = Duration::from_secs(1);
 /// Between two clean-ups of finished jobs, in looks.
 const FORGET_EVERY_LOOKS: u32 = 60;
+/// A session whose node the state calls silent is ended after this time: its end and its beginning
+/// crossed, and it must say hello again.
+const CROSSED_AFTER: Duration = Duration::from_secs(2);
 
 /// The bounds that time is held against.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// A node silent for so long is lost.
-    pub node_lost_after: Span,
+    pub node_lost_after: Duration,
 }
 
 /// Runs until the log ends.
 pub async fn run(core: Arc<Core>, limits: Limits) {
     let mut leading = core.leading.clone();
+    let mut watch = Watch { limits, silent: BTreeMap::new(), crossed: BTreeMap::new() };
     let mut looks = 0_u32;
     loop {
         if leading.wait_for(|leads| *leads).await.is_err() {
             return;
         }
-        for command in due(&core, limits) {
-            if let Err(error) = core.command(command).await {
-                tracing::debug!("a timer's command came to nothing: {error}");
-            }
-        }
+        let due = watch.look(&core, Instant::now());
+        // At once, so that they share entries; one by one would take an fsync each.
+        join_all(due.into_iter().map(|command| propose(&core, command))).await;
         looks = looks.wrapping_add(1);
         if looks.is_multiple_of(FORGET_EVERY_LOOKS) {
-            let _ = core.command(Command::ForgetDone).await;
+            propose(&core, Command::ForgetDone).await;
         }
         tokio::time::sleep(LOOK_PERIOD).await;
     }
 }
 
-/// What the state says of nodes against who is in session, and for how long.
-fn due(core: &Core, limits: Limits) -> Vec<Command> {
-    let now = core.now();
-    let in_session = core.hub.nodes();
-    let contacts: Vec<(NodeName, Contact)> =
-        core.state.read().nodes().map(|(name, node)| (name.clone(), node.contact)).collect();
-    let mut commands = Vec::new();
-    for (name, contact) in contacts {
-        match (contact, in_session.contains(&name)) {
-            (Contact::Connected, false) => commands.push(Command::NodeSilent { name }),
-            (Contact::Silent { since }, false) if now.since(since) > limits.node_lost_after => {
-                tracing::warn!("node {name} is lost: silent since {since}");
-                commands.push(Command::NodeLost { name });
-            }
-            // Its end and a new beginning crossed: let it say hello again.
-            (Contact::Silent { .. } | Contact::Lost { .. }, true) => {
-                core.hub.nudge(&name, Nudge::Replaced);
-            }
-            _ => {}
-        }
+async fn propose(core: &Core, command: Command) {
+    if let Err(error) = core.command(command).await {
+        tracing::debug!("a timer's command came to nothing: {error}");
     }
-    commands
+}
+
+/// Since when things are as they are, by this process's own monotonic clock: a controller that was
+/// away itself knows nothing of how long a node was silent, so each start grants the full time.
+struct Watch {
+    limits: Limits,
+    silent: BTreeMap<NodeName, Instant>,
+    crossed: BTreeMap<NodeName, Instant>,
+}
+
+impl Watch {
+    /// What the state says of nodes against who is in session, and for how long.
+    fn look(&mut self, core: &Core, now: Instant) -> Vec<Command> {
+        let contacts: Vec<(NodeName, Contact)> =
+            core.state.read().nodes().map(|(name, node)| (name.clone(), node.contact)).collect();
+        let mut due = Vec::new();
+        for (name, contact) in contacts {
+            match (contact, core.hub.standing(&name)) {
+                (Contact::Connected, Standing::Absent) => {
+                    due.push(Command::NodeSilent { name });
+                }
+                (Contact::Silent { .. }, Standing::Absent) => {
+                    self.crossed.remove(&name);
+                    let since = *self.silent.entry(name.clone()).or_insert(now);
+                    if now.duration_since(since) >= self.limits.node_lost_after {
+                        tracing::warn!("node {name} is lost: silent for too long");
+                        due.push(Command::NodeLost { name });
+                    }
+                }
+                (Contact::Silent { .. } | Contact::Lost { .. }, Standing::InSession) => {
+                    self.silent.remove(&name);
+                    let since = *self.crossed.entry(name.clone()).or_insert(now);
+                    if now.duration_since(since) >= CROSSED_AFTER {
+                        self.crossed.remove(&name);
+                        core.hub.nudge(&name, Nudge::Replaced);
+                    }
+                }
+                (Contact::Connected, _) | (_, Standing::Arriving | Standing::Absent) => {
+                    self.silent.remove(&name);
+                    self.crossed.remove(&name);
+                }
+            }
+        }
+        due
+    }
 }

@@ -5,7 +5,7 @@ use super::Machine;
 use super::storage::StoreError;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{SyncSender, TrySendError};
 use tokio::sync::oneshot;
 
 /// A request was not accepted.
@@ -14,6 +14,9 @@ pub enum ProposeError {
     /// Somebody else leads, or nobody.
     #[error("this controller does not lead: try again in a moment")]
     NotLeader,
+    /// More waits already than the log takes in: the disk is full, or far too slow.
+    #[error("the controller is busy, its disk may be full: try again in a moment")]
+    Busy,
     /// The log is closing or has failed. Whether the request was accepted is unknown; a repeated
     /// submit with the same request key is safe.
     #[error("the controller is stopping: try again in a moment")]
@@ -64,8 +67,9 @@ pub(super) enum Message<M: Machine> {
 
 /// What others hold of the log. Cloning is cheap.
 pub struct LogHandle<M: Machine> {
-    pub(super) messages: Sender<Message<M>>,
+    pub(super) messages: SyncSender<Message<M>>,
     /// Seen by the thread even where it reads no messages: while it waits for room on the disk.
+    /// The message merely wakes it.
     pub(super) stopping: Arc<AtomicBool>,
 }
 
@@ -83,14 +87,17 @@ impl<M: Machine> LogHandle<M> {
     pub async fn propose(&self, command: M::Command) -> Result<M::Answer, ProposeError> {
         let (answer, answered) = oneshot::channel();
         let message = Message::Propose(Proposal { command, answer });
-        self.messages.send(message).map_err(|_| ProposeError::Stopped)?;
+        self.messages.try_send(message).map_err(|error| match error {
+            TrySendError::Full(_) => ProposeError::Busy,
+            TrySendError::Disconnected(_) => ProposeError::Stopped,
+        })?;
         answered.await.unwrap_or(Err(ProposeError::Stopped))
     }
 
     /// Asks the thread to end; what was proposed before is still answered.
     pub fn stop(&self) {
         self.stopping.store(true, Ordering::SeqCst);
-        // An error means that it has ended already.
-        let _ = self.messages.send(Message::Stop);
+        // Only to wake it: a full inbox does that as well.
+        let _ = self.messages.try_send(Message::Stop);
     }
 }

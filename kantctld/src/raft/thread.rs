@@ -12,7 +12,7 @@ use raft::eraftpb::{ConfChange, Entry, EntryType};
 use raft::{Config, RawNode, StateRole};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use wal::{Disk, Options};
@@ -23,6 +23,10 @@ const TICK: Duration = Duration::from_millis(100);
 const ELECTION_TICKS: usize = 10;
 /// The most requests in one entry.
 const BATCH_COMMANDS_MAX: usize = 512;
+/// An entry is closed once its requests weigh this much, in bytes.
+const BATCH_BYTES: usize = 8 << 20;
+/// The most requests that wait for the log; more are refused as busy.
+const INBOX_MAX: usize = 2048;
 /// Between two tries when the disk is full.
 const NO_SPACE_PAUSE: Duration = Duration::from_secs(1);
 
@@ -64,7 +68,7 @@ where
         ..Config::default()
     };
     let node = RawNode::new(&config, store, &logger())?;
-    let (messages, inbox) = channel();
+    let (messages, inbox) = sync_channel(INBOX_MAX);
     let stopping = Arc::new(AtomicBool::new(false));
     let mut thread = Thread {
         node,
@@ -72,6 +76,7 @@ where
         inbox,
         stopping: stopping.clone(),
         snapshot_every: snapshot_every.max(1),
+        snapshot_not_before: 0,
         waiting: Waiting::default(),
         applied: found.index,
         term_began_at: None,
@@ -88,6 +93,8 @@ struct Thread<M: Machine, D: Disk> {
     inbox: Receiver<Message<M>>,
     stopping: Arc<AtomicBool>,
     snapshot_every: u64,
+    /// Put off to this index after the disk was full.
+    snapshot_not_before: u64,
     waiting: Waiting<M>,
     applied: u64,
     /// The first index of our term as a leader: once applied, everything before is known.
@@ -139,18 +146,23 @@ impl<M: Machine, D: Disk> Thread<M, D> {
 
     /// Waits for a message, then takes what else is there: the group that shares one fsync.
     fn collect(&mut self, wait: Duration) -> (Vec<Proposal<M>>, bool) {
-        let mut batch = Vec::new();
-        let mut next = match self.inbox.recv_timeout(wait) {
+        let stop = self.stopping.load(Ordering::SeqCst);
+        let (mut batch, mut bytes) = (Vec::new(), 0);
+        let mut next = match self.inbox.recv_timeout(if stop { Duration::ZERO } else { wait }) {
             Ok(message) => Some(message),
-            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Timeout) => return (batch, stop),
             Err(RecvTimeoutError::Disconnected) => return (batch, true),
         };
         while let Some(message) = next {
             match message {
-                Message::Propose(proposal) => batch.push(proposal),
-                Message::Stop => return (batch, true),
+                Message::Propose(proposal) => {
+                    bytes += M::weigh(&proposal.command);
+                    batch.push(proposal);
+                }
+                Message::Stop => {}
             }
-            next = if batch.len() < BATCH_COMMANDS_MAX { self.inbox.try_recv().ok() } else { None };
+            let room = batch.len() < BATCH_COMMANDS_MAX && bytes < BATCH_BYTES;
+            next = if room { self.inbox.try_recv().ok() } else { None };
         }
         (batch, false)
     }
@@ -181,7 +193,7 @@ impl<M: Machine, D: Disk> Thread<M, D> {
         let entries = ready.take_entries();
         if !entries.is_empty() || ready.hs().is_some() {
             let hard = ready.hs().cloned();
-            self.append(&entries, hard.as_ref())?;
+            self.retry_when_full(|store| store.append(&entries, hard.as_ref()))?;
             if ready.must_sync() {
                 self.node.mut_store().sync()?;
             }
@@ -194,14 +206,6 @@ impl<M: Machine, D: Disk> Thread<M, D> {
         self.apply(light.take_committed_entries())?;
         self.node.advance_apply();
         Ok(())
-    }
-
-    fn append(
-        &mut self,
-        entries: &[Entry],
-        hard: Option<&raft::eraftpb::HardState>,
-    ) -> Result<(), LogError> {
-        self.retry_when_full(|store| store.append(entries, hard))
     }
 
     /// Nothing to do: make room for what comes, so that no append waits for it.
@@ -275,7 +279,8 @@ impl<M: Machine, D: Disk> Thread<M, D> {
     }
 
     fn maybe_snapshot(&mut self) -> Result<(), LogError> {
-        if self.applied < self.node.store().snapshot_index() + self.snapshot_every {
+        let due = self.node.store().snapshot_index() + self.snapshot_every;
+        if self.applied < due.max(self.snapshot_not_before) {
             return Ok(());
         }
         let index = self.applied;
@@ -284,7 +289,7 @@ impl<M: Machine, D: Disk> Thread<M, D> {
             Ok(()) => tracing::debug!("saved a snapshot at log index {index}"),
             Err(StoreError::Wal(error @ wal::Error::NoSpace { .. })) => {
                 tracing::error!("no snapshot, the log grows: {error}");
-                self.snapshot_every = self.snapshot_every.saturating_mul(2);
+                self.snapshot_not_before = index + self.snapshot_every;
             }
             Err(error) => return Err(error.into()),
         }

@@ -2,14 +2,16 @@
 //! once, running jobs do not notice.
 
 use anyhow::Context as _;
+use common::config::ControllerConfig;
 use common::job::Outcome;
+use common::wire::api::JobList;
 use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-const ROUNDS: u32 = 20;
+const ROUNDS: usize = 20;
 const JOBS: usize = 500;
 const CLIENTS: usize = 2;
 
@@ -19,7 +21,10 @@ const SCRIPT: &str = "#!/bin/sh\necho ran >> ran/$SLURM_JOB_ID\n";
 #[test]
 fn kill_minus_nine_loses_no_acknowledged_job_and_runs_none_twice() -> anyhow::Result<()> {
     let nodes = vec![("n1", Machine::cpu()), ("n2", Machine::cpu())];
-    let mut cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
+    // Snapshots and cuts of the log all the time, so that they are hit too.
+    let often = |config: &mut ControllerConfig| config.snapshot_every_entries = 50;
+    let options = ClusterOptions { nodes, controller: Some(often), ..ClusterOptions::default() };
+    let mut cluster = Cluster::start(options)?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let ran = kantctl.dir().join("ran");
     std::fs::create_dir(&ran)?;
@@ -30,29 +35,28 @@ fn kill_minus_nine_loses_no_acknowledged_job_and_runs_none_twice() -> anyhow::Re
 
     let seed = fastrand::u64(..);
     eprintln!("seed {seed}");
-    let random = Mutex::new(fastrand::Rng::with_seed(seed));
+    let mut random = fastrand::Rng::with_seed(seed);
     let acknowledged = Mutex::new(Vec::new());
     let failed = Mutex::new(Vec::new());
-    let done = AtomicBool::new(false);
+    // Each round lets the clients submit their share, so that every blow falls among submits.
+    let allowed = AtomicUsize::new(0);
     std::thread::scope(|scope| -> anyhow::Result<()> {
-        let clients: Vec<_> = (0..CLIENTS)
-            .map(|_| scope.spawn(|| submit_many(&kantctl, JOBS / CLIENTS, &acknowledged, &failed)))
-            .collect();
-        let watcher = scope.spawn(|| {
-            clients.into_iter().for_each(|client| drop(client.join()));
-            done.store(true, Ordering::SeqCst);
-        });
-        for round in 0..ROUNDS {
-            if done.load(Ordering::SeqCst) {
-                eprintln!("all submitted after {round} kills; the rest hit running jobs");
-            }
-            // Not a wait for anything: the random moment of the blow.
-            let pause = random.lock().map_or(200, |mut r| r.u64(50..900));
-            std::thread::sleep(Duration::from_millis(pause));
-            cluster.kill_controller()?;
-            cluster.start_controller()?;
+        for _ in 0..CLIENTS {
+            scope.spawn(|| submit_many(&kantctl, &allowed, &acknowledged, &failed));
         }
-        watcher.join().ok().context("a client panicked")
+        let rounds = (0..ROUNDS).try_for_each(|_| {
+            let before = answered(&acknowledged, &failed);
+            allowed.fetch_add(JOBS / ROUNDS, Ordering::SeqCst);
+            let blow = before + random.usize(1..JOBS / ROUNDS);
+            e2e::wait_for("submits to be under way", || {
+                Ok((answered(&acknowledged, &failed) >= blow).then_some(()))
+            })?;
+            cluster.kill_controller()?;
+            cluster.start_controller()
+        });
+        // Whatever happened, the clients must come to their end.
+        allowed.store(JOBS, Ordering::SeqCst);
+        rounds
     })?;
 
     let acknowledged = acknowledged.into_inner().unwrap_or_default();
@@ -72,13 +76,27 @@ fn long_script() -> String {
     "#!/bin/sh\necho begin\nwhile [ ! -e stop ]; do sleep 0.1; done\necho end\n".to_owned()
 }
 
+fn answered(acknowledged: &Mutex<Vec<String>>, failed: &Mutex<Vec<String>>) -> usize {
+    let count = |list: &Mutex<Vec<String>>| list.lock().map_or(0, |list| list.len());
+    count(acknowledged) + count(failed)
+}
+
+/// Submits as many as are allowed, until all are.
 fn submit_many(
     kantctl: &Kantctl,
-    count: usize,
+    allowed: &AtomicUsize,
     acknowledged: &Mutex<Vec<String>>,
     failed: &Mutex<Vec<String>>,
 ) {
-    for _ in 0..count {
+    static TAKEN: AtomicUsize = AtomicUsize::new(0);
+    while TAKEN.load(Ordering::SeqCst) < JOBS {
+        let turn = TAKEN.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |taken| {
+            (taken < allowed.load(Ordering::SeqCst)).then_some(taken + 1)
+        });
+        if turn.is_err() {
+            std::thread::sleep(Duration::from_millis(5));
+            continue;
+        }
         let mut command = kantctl.command();
         command.args(["submit", "--parsable", "-o", "/dev/null", "--mem=16M", "-"]);
         let (into, text) = match run_with_input(command, SCRIPT) {
@@ -108,11 +126,15 @@ fn check_all_ran_once(kantctl: &Kantctl, acknowledged: &[String]) -> anyhow::Res
         *seen.entry(id).or_default() += 1;
     }
     assert!(seen.values().all(|n| *n == 1), "an id was given twice: {seen:?}");
+    // A submit that was repeated after a blow must not have made a second job.
+    let list: JobList = kantctl.json(&["queue", "--all"])?;
+    assert_eq!(list.jobs.len(), JOBS + 1, "all that was submitted, and the long job");
     for id in acknowledged {
         let job = kantctl.finished(id)?;
         assert_eq!(job.outcome, Some(Outcome::Completed), "job {id}: {:?}", job.story);
         let text = std::fs::read_to_string(kantctl.dir().join("ran").join(id))?;
         assert_eq!(text, "ran\n", "job {id} ran exactly once");
     }
+    assert_eq!(std::fs::read_dir(kantctl.dir().join("ran"))?.count(), JOBS, "nothing else ran");
     Ok(())
 }
