@@ -99,6 +99,32 @@ pub enum Refusal {
     /// Negative `--nice`.
     #[error("only operators may raise a job's priority with a negative --nice")]
     NiceNegative,
+    /// Its owner has too many already.
+    #[error(
+        "you have {alive} jobs and array tasks that are not done, and {more} more would be over \
+         the limit of {limit} for each user: wait until some are done, or cancel some"
+    )]
+    TooManyJobs {
+        /// How many are not done.
+        alive: u32,
+        /// How many more were asked for.
+        more: u32,
+        /// The most a user may have.
+        limit: u32,
+    },
+    /// The cluster has too many already.
+    #[error(
+        "the cluster has {alive} jobs and array tasks that are not done, and {more} more would be \
+         over its limit of {limit}: try again when some are done"
+    )]
+    ClusterFull {
+        /// How many are not done.
+        alive: u32,
+        /// How many more were asked for.
+        more: u32,
+        /// The most there may be.
+        limit: u32,
+    },
     /// Wrong in itself.
     #[error("{message}")]
     BadAsk {
@@ -130,6 +156,8 @@ impl Refusal {
             Self::UnknownNode { .. } => "unknown_node",
             Self::NodeNameTaken { .. } => "node_name_taken",
             Self::NiceNegative => "nice_negative",
+            Self::TooManyJobs { .. } => "too_many_jobs",
+            Self::ClusterFull { .. } => "cluster_full",
             Self::BadAsk { .. } => "bad_ask",
         }
     }

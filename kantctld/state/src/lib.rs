@@ -14,6 +14,7 @@ pub mod event;
 pub mod invariant;
 pub mod job;
 pub mod ledger;
+pub mod living;
 pub mod node;
 pub mod persist;
 pub mod snapshot;

@@ -196,7 +196,7 @@ fn finish(
         run.shares = Vec::new();
     }
     let attempt = element.attempt;
-    state.live.remove(&key);
+    state.set_alive(key, false);
     state.tell(events, Event::JobDone { key, attempt, outcome, by });
 }
 
@@ -205,7 +205,7 @@ fn wait_again(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
     let Some(element) = state.element_mut(key) else { return };
     (element.outcome, element.done_at, element.run) = (None, None, None);
     let attempt = element.attempt;
-    state.live.insert(key);
+    state.set_alive(key, true);
     state.tell(events, Event::JobRequeued { key, attempt });
 }
 

@@ -7,14 +7,15 @@ use crate::command::Settings;
 use crate::event::Event;
 use crate::job::{Element, Record};
 use crate::ledger::Ledger;
+use crate::living::Living;
 use crate::node::NodeRecord;
 use crate::story;
-use common::id::{ArrayIndex, JobId, JobKey, NodeName, QueueName, RequestKey, Uid};
+use common::id::{JobId, JobKey, NodeName, QueueName, RequestKey, Uid};
 use common::job::Phase;
 use common::queue::Queue;
 use common::time::Time;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Everything the cluster remembers. A clone is cheap: what is large is shared until it changes.
@@ -31,7 +32,7 @@ pub struct State {
     pub(crate) blobs: Blobs,
     /// Every element that is not Done. Follows from `jobs`; see [`State::index`].
     #[serde(skip)]
-    pub(crate) live: BTreeSet<JobKey>,
+    pub(crate) living: Living,
 }
 
 /// A request that was answered, so that it is answered the same when it comes again.
@@ -94,14 +95,13 @@ impl State {
 
     /// Every job and array task that is not Done, rising.
     pub fn live(&self) -> impl Iterator<Item = JobKey> + '_ {
-        self.live.iter().copied()
+        self.living.iter()
     }
 
     /// Is no element of this job alive?
     #[must_use]
     pub fn is_all_done(&self, job: JobId) -> bool {
-        let last = JobKey { job, index: Some(ArrayIndex(u32::MAX)) };
-        self.live.range(JobKey::single(job)..=last).next().is_none()
+        self.living.has_none_of(job)
     }
 
     /// A node.
@@ -143,6 +143,16 @@ impl State {
         record.elements.get_mut(&key.index)
     }
 
+    /// Notes that a job or array task is now alive, or is not any more.
+    pub(crate) fn set_alive(&mut self, key: JobKey, alive: bool) {
+        let Some(owner) = self.job(key.job).map(|record| record.spec.owner.uid) else { return };
+        if alive {
+            self.living.insert(key, owner);
+        } else {
+            self.living.remove(key, owner);
+        }
+    }
+
     /// Puts an event on record: in the story of its job, and in the answer.
     pub(crate) fn tell(&mut self, events: &mut Vec<Event>, event: Event) {
         let now = self.now;
@@ -156,10 +166,11 @@ impl State {
 
     /// Makes what is not stored.
     pub(crate) fn index(&mut self) {
-        let elements = self.jobs.values().flat_map(|record| {
+        let mut living = Living::default();
+        for record in self.jobs.values() {
             let alive = record.elements.iter().filter(|(_, e)| e.phase != Phase::Done);
-            alive.map(|(index, _)| record.key(*index))
-        });
-        self.live = elements.collect();
+            alive.for_each(|(index, _)| living.insert(record.key(*index), record.spec.owner.uid));
+        }
+        self.living = living;
     }
 }

@@ -9,7 +9,7 @@ use crate::remembered::State;
 use crate::story::StoryEvent;
 use common::id::{JobId, JobKey, NodeName};
 use common::job::state::slurm_state;
-use common::job::{Outcome, Phase};
+use common::job::{Ask, Outcome, Phase};
 use common::node::Contact;
 use common::reason::WaitReason;
 use common::unit::{Bytes, Cpus, Gpus};
@@ -77,6 +77,16 @@ pub fn counts(state: &State) -> Counts {
 /// A job or array task, without its story.
 #[must_use]
 pub fn job_view(state: &State, key: JobKey, waits: &Waits) -> Option<JobView> {
+    view_with(state, key, waits, Ask::clone)
+}
+
+/// The same with as much of what was asked as the caller wants.
+fn view_with(
+    state: &State,
+    key: JobKey,
+    waits: &Waits,
+    asked_for: impl Fn(&Ask) -> Ask,
+) -> Option<JobView> {
     let (record, element) = state.element(key)?;
     let run = element.run.as_ref();
     let end = run.and_then(|run| run.end.as_ref());
@@ -90,7 +100,7 @@ pub fn job_view(state: &State, key: JobKey, waits: &Waits) -> Option<JobView> {
     Some(JobView {
         key,
         owner: record.spec.owner.clone(),
-        ask: record.spec.ask.clone(),
+        ask: asked_for(&record.spec.ask),
         phase: element.phase,
         outcome: element.outcome,
         state: word.to_owned(),
@@ -125,7 +135,7 @@ fn reason(element: &Element, waiting: Option<&Wait>) -> ReasonView {
 }
 
 /// The jobs a query asks for: running ones, then waiting ones in order, then finished ones, latest
-/// first.
+/// first. Without what is bulky and in no list: a hundred thousand tasks would repeat it each.
 #[must_use]
 pub fn job_list(state: &State, query: &JobQuery, waits: &Waits) -> JobList {
     let mut keys: Vec<(_, JobKey)> = Vec::new();
@@ -138,7 +148,10 @@ pub fn job_list(state: &State, query: &JobQuery, waits: &Waits) -> JobList {
         }
     }
     keys.sort_unstable();
-    let jobs = keys.into_iter().filter_map(|(_, key)| job_view(state, key, waits)).collect();
+    let jobs = keys
+        .into_iter()
+        .filter_map(|(_, key)| view_with(state, key, waits, asked::without_bulk))
+        .collect();
     JobList { jobs, as_of: state.now() }
 }
 

@@ -3,6 +3,7 @@
 //! A command is refused before it changes anything. Never reads anything but the state and the
 //! command; never fails in any other way than by a refusal.
 
+mod admission;
 mod cancel_job;
 mod configure;
 mod drain_node;

@@ -1,11 +1,13 @@
 //! `RequeueJob`: a finished job waits again at once; a living one is stopped first. Its owner or an
-//! operator may. Never gives a job a second attempt while a node still has the first.
+//! operator may. What is over is accepted anew, by the rules there are now. Never gives a job a second attempt while a node still has the first.
 
+use super::admission;
 use super::target::{self, Did};
 use crate::command::{Actor, Target};
 use crate::event::Event;
 use crate::life::{self, Ending};
 use crate::remembered::State;
+use common::id::JobKey;
 use common::job::Phase;
 use common::reason::Refusal;
 
@@ -16,10 +18,14 @@ pub(super) fn apply(
     target: Target,
 ) -> Result<(), Refusal> {
     let keys = target::keys(state, actor, target)?;
-    check_queue(state, target)?;
     target::each(keys, |key| {
         match state.element(key).map(|(_, element)| element.phase) {
-            Some(Phase::Done) => life::revive(state, events, key),
+            Some(Phase::Done) => {
+                if let Err(refusal) = check_again(state, key) {
+                    return Did::Not(refusal);
+                }
+                life::revive(state, events, key);
+            }
             Some(Phase::Starting | Phase::Running | Phase::Suspended) => {
                 life::ended(state, events, key, Ending::asked(actor.uid, true));
             }
@@ -32,14 +38,23 @@ pub(super) fn apply(
     })
 }
 
-/// A job that is over may have outlived its queue.
-fn check_queue(state: &State, target: Target) -> Result<(), Refusal> {
-    let queue = state.job(target.key.job).and_then(|record| record.spec.ask.queue.clone());
-    match queue.filter(|name| state.queue(name).is_none()) {
-        None => Ok(()),
-        Some(name) => {
-            let known: Vec<&str> = state.queues().iter().map(|q| q.name.as_str()).collect();
-            Err(Refusal::UnknownQueue { name, known: known.join(", ") })
+/// May a job that is over live again, by the rules of today? It may have outlived its queue, a
+/// longer time limit, or the operator's trust in jobs of root.
+fn check_again(state: &State, key: JobKey) -> Result<(), Refusal> {
+    let record = state.job(key.job).ok_or(Refusal::UnknownJob { key })?;
+    let (ask, owner) = (&record.spec.ask, record.spec.owner.uid);
+    admission::check_owner(state, owner)?;
+    let queue = admission::find_queue(state, ask)?;
+    match (queue.time_limit_max, ask.time_limit) {
+        (Some(limit), None) => {
+            let message = format!(
+                "job {key} has no time limit, and queue {} now allows at most {limit}: \
+                 submit it again with --time",
+                queue.name
+            );
+            return Err(Refusal::BadAsk { message });
         }
+        (_, asked) => admission::check_time_limit(queue, asked)?,
     }
+    state.living.check_room(owner, 1)
 }

@@ -4,13 +4,13 @@
 //! Never asks whether the job fits the nodes: that is the engine's to say and the leader's to ask
 //! before it proposes, for the engine may change from version to version and `apply` may not.
 
+use super::admission;
 use crate::event::Event;
 use crate::job::{Element, Record};
 use crate::remembered::{KnownRequest, State};
-use common::id::{JobId, RequestKey, Uid};
+use common::id::{JobId, RequestKey};
 use common::job::check::{self, AskError, ENVIRONMENT_BYTES_MAX};
 use common::job::{Ask, Owner, Spec};
-use common::queue::Queue;
 use common::reason::Refusal;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -54,11 +54,12 @@ pub(super) fn apply(
         }
     };
     let tasks = count(elements.len());
+    state.living.check_room(uid, tasks)?;
     let script = state.blobs.keep(submission.script.as_bytes());
     let environment = state.blobs.keep(submission.environment.as_bytes());
     let spec = Spec { owner: submission.owner.clone(), script, environment, ask };
     let record = Record { id, spec, submitted_at: state.now, elements };
-    state.live.extend(record.elements.keys().map(|index| record.key(*index)));
+    record.elements.keys().for_each(|index| state.living.insert(record.key(*index), uid));
     state.jobs.insert(id, Arc::new(record));
     state.last_job = id;
     let known = KnownRequest { job: id, at: state.now };
@@ -72,10 +73,7 @@ fn count(elements: usize) -> u32 {
 }
 
 fn check_who(state: &State, submission: &Submission<'_>) -> Result<(), Refusal> {
-    let root_allowed = state.settings().is_some_and(|s| s.allow_root_jobs);
-    if submission.owner.uid == Uid(0) && !root_allowed {
-        return Err(Refusal::RootJob);
-    }
+    admission::check_owner(state, submission.owner.uid)?;
     if submission.ask.nice < 0 && !submission.operator {
         return Err(Refusal::NiceNegative);
     }
@@ -102,24 +100,8 @@ fn check_what(submission: &Submission<'_>) -> Result<(), Refusal> {
 
 /// The ask with its queue, and a time limit that the queue allows.
 fn fill_in(state: &State, ask: &Ask) -> Result<Ask, Refusal> {
-    let queue = find_queue(state, ask)?;
+    let queue = admission::find_queue(state, ask)?;
     let time_limit = ask.time_limit.or(queue.time_limit_default).or(queue.time_limit_max);
-    if let (Some(limit), Some(asked)) = (queue.time_limit_max, time_limit)
-        && asked > limit
-    {
-        return Err(Refusal::TimeLimitTooLong { queue: queue.name.clone(), limit, asked });
-    }
+    admission::check_time_limit(queue, time_limit)?;
     Ok(Ask { queue: Some(queue.name.clone()), time_limit, ..ask.clone() })
-}
-
-fn find_queue<'a>(state: &'a State, ask: &Ask) -> Result<&'a Queue, Refusal> {
-    let Some(name) = &ask.queue else {
-        return state.queues().iter().find(|q| q.default).ok_or_else(|| Refusal::BadAsk {
-            message: "the controller has no queues yet: try again in a moment".to_owned(),
-        });
-    };
-    state.queue(name).ok_or_else(|| {
-        let known: Vec<&str> = state.queues().iter().map(|q| q.name.as_str()).collect();
-        Refusal::UnknownQueue { name: name.clone(), known: known.join(", ") }
-    })
 }

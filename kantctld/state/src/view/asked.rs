@@ -3,7 +3,8 @@
 
 use crate::job::Record;
 use crate::remembered::State;
-use common::resource::{Allocation, GpuRequest, MemoryRequest};
+use common::job::Ask;
+use common::resource::{Allocation, GpuRequest, MemoryRequest, Request};
 use common::unit::{Bytes, Cpus, Gpus};
 
 /// Amounts over all nodes.
@@ -39,4 +40,30 @@ pub(super) fn asked(state: &State, record: &Record) -> Amounts {
         }
     };
     Amounts { cpus, memory, gpus }
+}
+
+/// What was asked, without arguments, limits of the shell, lists of nodes, and the array.
+pub(super) fn without_bulk(ask: &Ask) -> Ask {
+    let request = &ask.request;
+    Ask {
+        name: ask.name.clone(),
+        queue: ask.queue.clone(),
+        account: ask.account.clone(),
+        args: Vec::new(),
+        work_dir: ask.work_dir.clone(),
+        stdin: ask.stdin.clone(),
+        stdout: ask.stdout.clone(),
+        stderr: ask.stderr.clone(),
+        request: Request {
+            gpu_kind: request.gpu_kind.clone(),
+            only_nodes: Vec::new(),
+            not_nodes: Vec::new(),
+            ..*request
+        },
+        array: None,
+        rlimits: Vec::new(),
+        comment: ask.comment.clone(),
+        submit_host: ask.submit_host.clone(),
+        ..*ask
+    }
 }

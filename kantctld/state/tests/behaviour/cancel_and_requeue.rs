@@ -1,10 +1,11 @@
 //! Cancel and requeue in every phase, and when they meet.
 
-use crate::house::{House, attempt, end, exited, running, share};
+use crate::house::{House, attempt, end, exited, queue, running, settings, share};
 use common::id::{ArrayIndex, Attempt, AttemptId, JobKey};
 use common::job::{Ask, EndCause, Outcome, Phase};
+use common::time::Span;
 use common::wire::node::Want;
-use state::Event;
+use state::{Command, Event, Settings};
 
 /// A job that runs on g1.
 fn living(house: &mut House) -> AttemptId {
@@ -124,4 +125,38 @@ fn a_job_that_started_cannot_be_held() {
     let target = state::Target { key: id.key };
     let hold = state::Command::HoldJob { actor: crate::house::USER, target };
     assert_eq!(house.refused(hold).to_string(), "cannot hold job 1: it is Running");
+}
+
+#[test]
+fn a_finished_job_lives_again_only_by_the_rules_of_today() {
+    let mut house = House::new();
+    let of_root = Settings { allow_root_jobs: true, ..settings() };
+    house.apply(Command::Configure(of_root));
+    let mut command = house.submission(Ask::default());
+    if let Command::SubmitJob { owner, .. } = &mut command {
+        owner.uid = crate::house::OPERATOR.uid;
+    }
+    house.apply(command);
+    let root = JobKey::single(house.state.last_job());
+    let plain = house.job();
+    let time_limit = Some(Span::from_minutes(90));
+    let long = JobKey::single(house.submit(Ask { time_limit, ..Ask::default() }));
+    for key in [root, plain, long] {
+        let id = house.start(key, vec![share("g1", 0, 2, &[])]);
+        house.report("g1", id, exited(0));
+    }
+    let mut main = queue("main", true);
+    main.time_limit_max = Some(Span::from_minutes(60));
+    house.apply(Command::Configure(Settings { queues: vec![main], ..settings() }));
+    let target = state::Target { key: root };
+    let requeue = Command::RequeueJob { actor: crate::house::OPERATOR, target };
+    assert_eq!(house.refused(requeue).code(), "root_job");
+    let requeue = house.requeue(plain);
+    assert!(house.refused(requeue).to_string().contains("job 2 has no time limit"));
+    let requeue = house.requeue(long);
+    assert_eq!(house.refused(requeue).code(), "time_limit_too_long");
+    house.apply(Command::Configure(settings()));
+    let requeue = house.requeue(long);
+    house.apply(requeue);
+    assert_eq!(house.phase(long), Phase::Pending);
 }

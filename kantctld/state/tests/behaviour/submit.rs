@@ -205,3 +205,31 @@ fn hold_and_release_are_the_owners_and_operators() {
     let refusal = house.refused(Command::HoldJob { actor: USER, target }).to_string();
     assert!(refusal.contains("there is no job 99"), "{refusal}");
 }
+
+#[test]
+fn one_user_cannot_fill_the_cluster() {
+    let mut house = House::new();
+    let all = Ask { array: "0-99999".parse().ok(), ..Ask::default() };
+    // Judged once at the end: a judge for each would take long.
+    let command = house.submission(all);
+    let at = house.now;
+    state::apply(&mut house.state, &state::Stamped { at, command });
+    let before = house.state.clone();
+    let command = house.submission(Ask::default());
+    let events = state::apply(&mut house.state, &state::Stamped { at, command });
+    let refusal = state::event::changed(&events).unwrap_err();
+    assert_eq!(refusal.code(), "too_many_jobs");
+    assert!(refusal.to_string().contains("1 more would be over the limit of 100000"), "{refusal}");
+    assert_eq!(before, house.state);
+
+    let mut command = house.submission(Ask::default());
+    on(&mut command, |s| s.0.uid = Uid(2000));
+    let events = state::apply(&mut house.state, &state::Stamped { at, command });
+    assert!(matches!(events.as_slice(), [Event::JobSubmitted { .. }]), "{events:?}");
+    let cancel = house.cancel(JobKey::single(JobId(1)));
+    state::apply(&mut house.state, &state::Stamped { at, command: cancel });
+    let command = house.submission(Ask::default());
+    let events = state::apply(&mut house.state, &state::Stamped { at, command });
+    assert!(matches!(events.as_slice(), [Event::JobSubmitted { .. }]), "{events:?}");
+    assert_eq!(state::invariant::check(&house.state), Vec::<String>::new());
+}

@@ -95,6 +95,26 @@ fn a_job_shows_why_it_waits_what_it_asks_for_and_its_story() {
 }
 
 #[test]
+fn a_list_leaves_out_what_is_bulky_and_a_record_does_not() {
+    let mut house = House::new();
+    let mut ask = Ask { args: vec!["a".into()], ..Ask::default() };
+    ask.array = "0-1".parse().ok();
+    ask.rlimits = vec![common::job::Rlimit { name: "core".to_owned(), soft: Some(0) }];
+    ask.request.only_nodes = vec![name("g1")];
+    ask.request.not_nodes = vec![name("g2")];
+    ask.comment = Some("mine".to_owned());
+    let job = house.submit(ask);
+    let kept = house.state.job(job).unwrap().spec.ask.clone();
+    let listed = view::job_list(&house.state, &JobQuery::default(), &Waits::new()).jobs;
+    let mut light = kept.clone();
+    (light.args, light.rlimits, light.array) = (vec![], vec![], None);
+    (light.request.only_nodes, light.request.not_nodes) = (vec![], vec![]);
+    assert_eq!((listed.len(), &listed[0].ask, &listed[1].ask), (2, &light, &light));
+    let whole = view::job_detail(&house.state, JobKey::single(job), &Waits::new()).unwrap().jobs;
+    assert_eq!((whole.len(), &whole[1].ask), (2, &kept));
+}
+
+#[test]
 fn a_hold_shows_before_the_next_round() {
     let mut house = House::new();
     let key = JobKey::single(house.submit(Ask { hold: true, ..Ask::default() }));

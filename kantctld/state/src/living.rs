@@ -1,0 +1,107 @@
+//! Every job and array task that is not Done, and how many each user has of them. Follows from the
+//! jobs and is not stored. Bounds them too: each takes memory, and room in every round.
+//! Never knows what they do.
+
+use common::id::{ArrayIndex, JobId, JobKey, Uid};
+use common::reason::Refusal;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The most jobs and array tasks that one user may have which are not done.
+pub const LIVING_PER_USER_MAX: u32 = 100_000;
+
+/// The most jobs and array tasks of all users together that are not done.
+pub const LIVING_MAX: u32 = 1_000_000;
+
+/// The living, and whose they are.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Living {
+    keys: BTreeSet<JobKey>,
+    /// Users without any are not named.
+    of_user: BTreeMap<Uid, u32>,
+}
+
+impl Living {
+    /// All of them, rising.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = JobKey> + '_ {
+        self.keys.iter().copied()
+    }
+
+    /// Is there none of this job?
+    pub(crate) fn has_none_of(&self, job: JobId) -> bool {
+        let last = JobKey { job, index: Some(ArrayIndex(u32::MAX)) };
+        self.keys.range(JobKey::single(job)..=last).next().is_none()
+    }
+
+    /// One more, unless it is known.
+    pub(crate) fn insert(&mut self, key: JobKey, owner: Uid) {
+        if self.keys.insert(key) {
+            *self.of_user.entry(owner).or_insert(0) += 1;
+        }
+    }
+
+    /// One less, if it is known.
+    pub(crate) fn remove(&mut self, key: JobKey, owner: Uid) {
+        if !self.keys.remove(&key) {
+            return;
+        }
+        if let Some(count) = self.of_user.get_mut(&owner) {
+            *count -= 1;
+            if *count == 0 {
+                self.of_user.remove(&owner);
+            }
+        }
+    }
+
+    /// May this user have so many more?
+    ///
+    /// # Errors
+    /// [`Refusal::TooManyJobs`], [`Refusal::ClusterFull`].
+    pub(crate) fn check_room(&self, owner: Uid, more: u32) -> Result<(), Refusal> {
+        let alive = self.of_user.get(&owner).copied().unwrap_or(0);
+        if alive.saturating_add(more) > LIVING_PER_USER_MAX {
+            return Err(Refusal::TooManyJobs { alive, more, limit: LIVING_PER_USER_MAX });
+        }
+        let alive = u32::try_from(self.keys.len()).unwrap_or(u32::MAX);
+        if alive.saturating_add(more) > LIVING_MAX {
+            return Err(Refusal::ClusterFull { alive, more, limit: LIVING_MAX });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(job: u32) -> JobKey {
+        JobKey::single(JobId(job))
+    }
+
+    #[test]
+    fn a_job_counts_once_however_often_it_is_named() {
+        let (mut living, ada) = (Living::default(), Uid(1000));
+        living.insert(key(1), ada);
+        living.insert(key(1), ada);
+        assert_eq!(living.of_user[&ada], 1);
+        living.remove(key(2), ada);
+        living.remove(key(1), ada);
+        living.remove(key(1), ada);
+        assert_eq!(living, Living::default());
+    }
+
+    #[test]
+    fn a_full_user_leaves_room_to_others_and_a_full_cluster_to_nobody() {
+        let mut living = Living::default();
+        (0..LIVING_PER_USER_MAX).for_each(|job| living.insert(key(job), Uid(1)));
+        let (alive, limit) = (LIVING_PER_USER_MAX, LIVING_PER_USER_MAX);
+        let full = Refusal::TooManyJobs { alive, more: 1, limit };
+        assert!(full.to_string().contains("100000 jobs and array tasks that are not done"));
+        assert_eq!(living.check_room(Uid(1), 1), Err(full));
+        assert_eq!(living.check_room(Uid(2), LIVING_PER_USER_MAX), Ok(()));
+        let more = (LIVING_PER_USER_MAX..LIVING_MAX).map(|job| (key(job), Uid(job / 1000)));
+        more.for_each(|(key, user)| living.insert(key, user));
+        let (alive, limit) = (LIVING_MAX, LIVING_MAX);
+        let full = Refusal::ClusterFull { alive, more: 1, limit };
+        assert_eq!(living.check_room(Uid(5000), 1), Err(full));
+    }
+}
