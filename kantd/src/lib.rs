@@ -20,3 +20,4 @@ pub mod session;
 pub mod spool;
 pub mod step;
 pub mod survey;
+pub mod user;

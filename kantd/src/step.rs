@@ -10,6 +10,7 @@ mod courier;
 mod daemon;
 mod dir;
 mod environment;
+mod fault;
 mod files;
 mod handle;
 mod journal;

@@ -7,7 +7,7 @@ use common::job::{EndCause, Launch};
 use common::unit::Tasks;
 use common::wire::node::StepPhase;
 use kantd::cgroup::Kind;
-use stand::{Stand, assert_failed_with, with_share};
+use stand::{Stand, assert_failed_with, assert_node_fault, with_share};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
@@ -101,11 +101,11 @@ async fn an_order_for_another_node_or_a_gpu_that_is_gone() {
         with_share(order, |share| share.node = common::id::NodeName::new("n9").unwrap());
     let id = elsewhere.id;
     let end = stand.run(elsewhere).await;
-    assert_failed_with(&end, &["does not name node n1"]);
+    assert_node_fault(&end, &["does not name node n1"]);
     assert!(!stand.step_dir(id).exists());
     let order = with_share(stand.order("true"), |share| share.gpus = vec![GpuIndex(7)]);
     let end = stand.run(order).await;
-    assert_failed_with(&end, &["no GPU 7"]);
+    assert_node_fault(&end, &["no GPU 7"]);
     stand.steps().forget(id);
     let steps = stand.steps().clone();
     stand::until("one is forgotten", || steps.status().len() == 1).await;
@@ -119,7 +119,7 @@ async fn cpus_this_machine_does_not_have() {
     let order = with_share(order, |share| share.cpus = [60_000].into_iter().collect());
     let id = order.id;
     let end = stand.run(order).await;
-    assert_failed_with(&end, &["failed to confine", "60000", "cpuset.cpus"]);
+    assert_node_fault(&end, &["failed to confine", "60000", "cpuset.cpus"]);
     stand.assert_no_group(id);
 }
 
@@ -130,7 +130,43 @@ async fn a_spool_that_users_cannot_pass_through() {
     fs::set_permissions(stand.spool(), fs::Permissions::from_mode(0o700)).unwrap();
     let order = stand.order("true");
     let end = stand.run(order).await;
-    assert_failed_with(&end, &["spool directory", "0711"]);
+    assert_node_fault(&end, &["spool directory", "0711"]);
+}
+
+#[tokio::test]
+async fn a_spool_that_cannot_hold_the_order() {
+    needs_root!();
+    let mut stand = Stand::new().await;
+    let order = stand.order("true");
+    let steps = stand.spool().join("steps");
+    fs::remove_dir(&steps).unwrap();
+    fs::write(&steps, "in the way").unwrap();
+    let end = stand.run(order).await;
+    assert_node_fault(&end, &["failed to write the order", "steps"]);
+    fs::remove_file(&steps).unwrap();
+    fs::create_dir(&steps).unwrap();
+}
+
+/// The supervisor sees a directory where /etc/passwd is, and nobody else does.
+#[tokio::test]
+async fn a_user_database_that_does_not_answer_costs_nobody_their_groups() {
+    needs_root!();
+    let mut stand = Stand::new().await;
+    stand.close();
+    let wrapper = stand.work_dir().join("kantd-without-users");
+    let kantd = stand.program.display().to_string();
+    let lines = format!(
+        "#!/bin/sh\nexec unshare --mount sh -c \\\n\
+         'mount -t tmpfs none /etc && mkdir /etc/passwd && exec {kantd} \"$@\"' kantd \"$@\"\n"
+    );
+    fs::write(&wrapper, lines).unwrap();
+    stand::open_to_all(&wrapper, 0o755);
+    stand.program = wrapper;
+    stand.open().await;
+    let order = stand.order("touch ran");
+    let end = stand.run(order).await;
+    assert_node_fault(&end, &["user database of node n1", "ada (uid 12345)"]);
+    assert!(!stand.work_dir().join("ran").exists());
 }
 
 #[tokio::test]
@@ -143,11 +179,11 @@ async fn a_program_that_is_no_kantd() {
     let order = stand.order("true");
     let id = order.id;
     let end = stand.run(order).await;
-    assert_failed_with(&end, &["failed to start the supervisor"]);
+    assert_node_fault(&end, &["failed to start the supervisor"]);
     // It is remembered: a restart does not try again.
     stand.close();
     stand.open().await;
-    assert_failed_with(&stand.end(id).await, &["failed to start the supervisor"]);
+    assert_node_fault(&stand.end(id).await, &["failed to start the supervisor"]);
 }
 
 #[tokio::test]

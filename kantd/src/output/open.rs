@@ -2,11 +2,11 @@
 //! system ids (man 2 setfsuid) and must end afterwards. Never changes the process's identity.
 
 use super::OutputError;
+use crate::user;
 use common::job::Owner;
 use nix::errno::Errno;
 use nix::sys::statfs::{PROC_SUPER_MAGIC, fstatfs};
-use nix::unistd::{Gid, Uid, User, geteuid, getgrouplist};
-use std::ffi::CString;
+use nix::unistd::geteuid;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
@@ -63,7 +63,8 @@ pub(super) fn open_as(owner: &Owner, path: &Path) -> Result<File, OpenError> {
 }
 
 fn take_rights_of(owner: &Owner) -> io::Result<()> {
-    let groups: Vec<libc::gid_t> = groups_of(owner)?.into_iter().map(Gid::as_raw).collect();
+    let found = user::look_up(owner)?;
+    let groups: Vec<libc::gid_t> = found.groups.iter().map(|gid| gid.0).collect();
     // The raw calls act on this thread alone; libc's setgroups would act on all of them.
     // SAFETY: the pointer and the length are those of a live vector.
     let result = unsafe { libc::syscall(libc::SYS_setgroups, groups.len(), groups.as_ptr()) };
@@ -82,16 +83,4 @@ fn take_rights_of(owner: &Owner) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// The owner's groups as this node knows them; a user unknown here has one.
-fn groups_of(owner: &Owner) -> io::Result<Vec<Gid>> {
-    let gid = Gid::from_raw(owner.gid.0);
-    match User::from_uid(Uid::from_raw(owner.uid.0))? {
-        None => Ok(vec![gid]),
-        Some(user) => {
-            let name = CString::new(user.name).map_err(io::Error::from)?;
-            Ok(getgrouplist(&name, gid)?)
-        }
-    }
 }

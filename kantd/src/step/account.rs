@@ -1,11 +1,11 @@
 //! Who the job's user is on this node: name, home, shell, groups; and becoming that user.
 //! Never trusts a name over a number.
 
+use crate::user::{self, UserRecord};
 use common::id::{Gid, Uid};
 use common::job::Owner;
-use nix::unistd::{self, User};
+use nix::unistd;
 use serde::{Deserialize, Serialize};
-use std::ffi::CString;
 
 /// A user as the node's databases know them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,29 +27,21 @@ pub struct Account {
 impl Account {
     /// Looks a job's owner up. May take long where users come from the network.
     /// A uid the node does not know runs with its one group.
-    pub fn look_up(owner: &Owner) -> Self {
-        let unknown = Self {
+    ///
+    /// # Errors
+    /// When the user database does not answer.
+    pub fn look_up(owner: &Owner) -> nix::Result<Self> {
+        let UserRecord { entry, groups } = user::look_up(owner)?;
+        let home = entry.as_ref().and_then(|user| user.dir.to_str()).map(str::to_owned);
+        let shell = entry.as_ref().and_then(|user| user.shell.to_str()).map(str::to_owned);
+        Ok(Self {
             uid: owner.uid,
             gid: owner.gid,
-            groups: vec![owner.gid],
-            name: owner.name.clone(),
-            home: None,
-            shell: None,
-        };
-        let Ok(Some(user)) = User::from_uid(unistd::Uid::from_raw(owner.uid.0)) else {
-            return unknown;
-        };
-        let mut groups = groups_of(&user);
-        if !groups.contains(&owner.gid) {
-            groups.push(owner.gid);
-        }
-        Self {
             groups,
-            home: user.dir.to_str().map(str::to_owned),
-            shell: user.shell.to_str().map(str::to_owned).filter(|shell| !shell.is_empty()),
-            name: user.name,
-            ..unknown
-        }
+            home,
+            shell: shell.filter(|shell| !shell.is_empty()),
+            name: entry.map_or_else(|| owner.name.clone(), |user| user.name),
+        })
     }
 
     /// Must privileges be dropped to become this user, or are we them already?
@@ -73,15 +65,6 @@ impl Account {
     }
 }
 
-/// The groups of a user, from the node's databases.
-fn groups_of(user: &User) -> Vec<Gid> {
-    let listed = CString::new(user.name.as_str())
-        .ok()
-        .and_then(|name| unistd::getgrouplist(&name, user.gid).ok());
-    let groups = listed.unwrap_or_else(|| vec![user.gid]);
-    groups.into_iter().map(|gid| Gid(gid.as_raw())).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,7 +72,7 @@ mod tests {
     #[test]
     fn an_unknown_uid_keeps_its_number_and_its_one_group() {
         let owner = Owner { uid: Uid(3_999_999_999), gid: Gid(77), name: "3999999999".into() };
-        let account = Account::look_up(&owner);
+        let account = Account::look_up(&owner).unwrap();
         assert_eq!((account.uid, account.groups), (owner.uid, vec![Gid(77)]));
         assert_eq!(account.home, None);
     }
@@ -97,7 +80,7 @@ mod tests {
     #[test]
     fn a_known_user_has_a_home_and_the_group_of_submission() {
         let owner = Owner { uid: Uid(0), gid: Gid(4711), name: "toor".into() };
-        let account = Account::look_up(&owner);
+        let account = Account::look_up(&owner).unwrap();
         assert_eq!(account.name, "root");
         assert_eq!(account.home.as_deref(), Some("/root"));
         assert!(account.groups.contains(&Gid(4711)) && account.groups.contains(&Gid(0)));

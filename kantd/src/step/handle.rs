@@ -3,6 +3,7 @@
 
 use super::board::{Board, Wish};
 use super::dir::{self, StepDir};
+use super::fault::LaunchFault;
 use super::journal;
 use super::keeper::{Beginning, Keeper};
 use super::order::StepOrder;
@@ -134,7 +135,7 @@ impl Steps {
     }
 
     /// Launches a step; one that is known is left as it is. `gpus` are the node's. Whatever goes
-    /// wrong ends the step as a failed launch. Only inside a tokio runtime.
+    /// wrong ends the step, as a failed launch or a fault of the node. Only inside a tokio runtime.
     pub fn launch(&self, order: LaunchOrder, gpus: &[Gpu]) {
         let id = order.id;
         let dir = StepDir::of(&self.dir, id);
@@ -145,7 +146,8 @@ impl Steps {
                 self.keep(id, dir, StepPhase::Preparing, beginning, None);
             }
             Err(error) => {
-                let end = settle::failed_launch(error.to_string());
+                // The controller knew another node than this one now is.
+                let end = settle::failed_launch(LaunchFault::of_node(error.to_string()));
                 let phase = StepPhase::Ended(Box::new(end));
                 self.keep(id, dir, phase, Beginning::Refused, None);
             }

@@ -4,6 +4,7 @@
 use super::board::{Board, Wish};
 use super::control::{self, Command};
 use super::dir::StepDir;
+use super::fault::LaunchFault;
 use super::handle::StepsSettings;
 use super::order::StepOrder;
 use super::settle::{self, Found};
@@ -78,7 +79,7 @@ impl Keeper {
             Beginning::Order(order) => match self.write(order).await {
                 Ok(is_new) => self.launched = !is_new,
                 Err(why) => {
-                    self.ended(settle::failed_launch(why));
+                    self.ended(settle::failed_launch(LaunchFault::of_node(why)));
                     return self.forgotten().await;
                 }
             },
@@ -101,7 +102,8 @@ impl Keeper {
                     self.pause().await;
                 }
                 Ok(Found::Nothing) => {
-                    self.ended(settle::failed_launch("its order is gone".to_owned()));
+                    let why = format!("the order of {} is gone from the spool", self.id);
+                    self.ended(settle::failed_launch(LaunchFault::of_node(why)));
                     return self.forgotten().await;
                 }
                 Ok(Found::Unlaunched) => self.launch().await,

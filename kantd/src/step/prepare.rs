@@ -5,6 +5,7 @@
 
 use super::account::Account;
 use super::courier;
+use super::fault::LaunchFault;
 use super::files::{FilePlan, Opening, Use};
 use super::order::StepOrder;
 use crate::cgroup::Handle;
@@ -28,7 +29,7 @@ enum Report {
     /// Last: all stands.
     Done,
     /// Last: why not.
-    Failed(String),
+    Failed(LaunchFault),
 }
 
 /// All that stands when a step is ready.
@@ -70,7 +71,7 @@ impl Preparation {
                 close_all_but(&theirs);
                 let report = match prepare(order, plan, script, theirs.as_fd()) {
                     Ok(()) => Report::Done,
-                    Err(sentence) => Report::Failed(sentence),
+                    Err(fault) => Report::Failed(fault),
                 };
                 send(theirs.as_fd(), &report, None);
                 // SAFETY: ends this child only, without running the parent's exit handlers.
@@ -84,8 +85,8 @@ impl Preparation {
         self.end.as_fd()
     }
 
-    /// Takes what has arrived; when the last message has, what stands now or a sentence on why not.
-    pub fn receive(&mut self) -> Option<Result<Prepared, String>> {
+    /// Takes what has arrived; when the last message has, what stands now or why it does not.
+    pub fn receive(&mut self) -> Option<Result<Prepared, LaunchFault>> {
         loop {
             let message = match courier::receive(self.end.as_fd()) {
                 Err(nix::Error::EAGAIN | nix::Error::EINTR) => return None,
@@ -102,11 +103,11 @@ impl Preparation {
                 Ok(Report::Opened) => {}
                 Ok(Report::Done) => {
                     let files = std::mem::take(&mut self.files);
-                    let account = self.account.take().ok_or_else(|| GONE.to_owned());
+                    let account = self.account.take().ok_or_else(|| LaunchFault::of_node(GONE));
                     return Some(account.map(|account| Prepared { account, files }));
                 }
-                Ok(Report::Failed(sentence)) => return Some(Err(sentence)),
-                Err(_) => return Some(Err(GONE.to_owned())),
+                Ok(Report::Failed(fault)) => return Some(Err(fault)),
+                Err(_) => return Some(Err(LaunchFault::of_node(GONE))),
             }
         }
     }
@@ -147,40 +148,54 @@ fn prepare(
     plan: &FilePlan,
     script: &Path,
     end: BorrowedFd<'_>,
-) -> Result<(), String> {
-    let account = Account::look_up(&order.launch.owner);
-    send(end, &Report::Account(account.clone()), None);
-    account.become_it().map_err(|error| format!("failed to become {}: {error}", order.user()))?;
+) -> Result<(), LaunchFault> {
+    become_user(order, end).map_err(LaunchFault::of_node)?;
     if plan.tasks.is_empty() {
         return Ok(());
     }
     // An open that hangs (a FIFO nobody reads) must not outlive the supervisor.
-    prctl::set_pdeathsig(Signal::SIGKILL)
-        .map_err(|error| format!("failed to stay with the supervisor: {error}"))?;
+    prctl::set_pdeathsig(Signal::SIGKILL).map_err(|error| {
+        LaunchFault::of_node(format!("failed to stay with the supervisor: {error}"))
+    })?;
     umask(Mode::from_bits_truncate(order.launch.umask));
     let work_dir = &order.launch.work_dir;
     chdir(work_dir.as_str()).map_err(|error| {
-        format!(
+        LaunchFault::of_job(format!(
             "failed to enter working directory {work_dir} as user {} on node {}: {error}; make it \
              there, or submit with another --chdir",
             order.user(),
             order.node
-        )
+        ))
     })?;
     access(script, AccessFlags::X_OK).map_err(|error| {
-        format!(
+        LaunchFault::of_node(format!(
             "failed to reach the script {} as user {} on node {}: {error}; the spool directory and \
              all above it must be open to users (mode 0711), and not mounted noexec",
             script.display(),
             order.user(),
             order.node
-        )
+        ))
     })?;
     for opening in &plan.openings {
-        let file = open_file(opening).map_err(|error| sentence(order, opening, error))?;
+        let file = open_file(opening).map_err(|error| explain(order, opening, error))?;
         send(end, &Report::Opened, Some(file.as_fd()));
     }
     Ok(())
+}
+
+/// Looks the user up, tells the supervisor, and is the user from here on.
+fn become_user(order: &StepOrder, end: BorrowedFd<'_>) -> Result<(), String> {
+    let account = Account::look_up(&order.launch.owner).map_err(|error| {
+        format!(
+            "failed to look up user {} in the user database of node {}: {error}",
+            order.user(),
+            order.node
+        )
+    })?;
+    send(end, &Report::Account(account.clone()), None);
+    account.become_it().map_err(|error| {
+        format!("failed to become user {} on node {}: {error}", order.user(), order.node)
+    })
 }
 
 fn open_file(opening: &Opening) -> nix::Result<OwnedFd> {
@@ -194,15 +209,15 @@ fn open_file(opening: &Opening) -> nix::Result<OwnedFd> {
     open(opening.path.as_str(), flags, Mode::from_bits_truncate(0o666))
 }
 
-fn sentence(order: &StepOrder, opening: &Opening, error: nix::Error) -> String {
+fn explain(order: &StepOrder, opening: &Opening, error: nix::Error) -> LaunchFault {
     let (purpose, option) = match opening.how {
         Use::Read => ("reading", "--input"),
         Use::Append | Use::Truncate => ("writing", "--output and --error"),
     };
-    format!(
+    LaunchFault::of_job(format!(
         "failed to open {} for {purpose} as user {} on node {}: {error}; see {option}",
         opening.path,
         order.user(),
         order.node
-    )
+    ))
 }

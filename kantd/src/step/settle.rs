@@ -4,6 +4,7 @@
 
 use super::boot;
 use super::dir::StepDir;
+use super::fault::LaunchFault;
 use super::journal::{self, Event, Journal};
 use super::order::StepOrder;
 use crate::cgroup::{self, CgroupError, Place};
@@ -73,7 +74,9 @@ pub fn settle(dir: &StepDir, id: AttemptId, place: &Place) -> Result<Found, Sett
         (Some(Event::Ended(end)), _) => return Ok(Found::Ended(end.clone())),
         (None, Ok(_)) => return Ok(Found::Unlaunched),
         (None, Err(e)) if e.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
-        (None, Err(e)) => failed_launch(format!("failed to read the order of {id}: {e}")),
+        (None, Err(e)) => {
+            failed_launch(LaunchFault::of_node(format!("failed to read the order of {id}: {e}")))
+        }
         (Some(_), order) => {
             clean_up(id, order.ok().as_ref(), place)?;
             lost(&events).map_err(io)?
@@ -83,7 +86,7 @@ pub fn settle(dir: &StepDir, id: AttemptId, place: &Place) -> Result<Found, Sett
     Ok(Found::Ended(Box::new(end)))
 }
 
-/// Writes down that a step could not be launched, unless a supervisor took it on after all.
+/// Writes down that this node could not launch a step, unless a supervisor took it on after all.
 ///
 /// # Errors
 /// [`SettleError`]; worth another try later.
@@ -92,14 +95,15 @@ pub fn give_up(dir: &StepDir, id: AttemptId, why: String) -> Result<(), SettleEr
     let Some(_lock) = dir.try_lock().map_err(io)? else { return Ok(()) };
     let (mut journal, events) = Journal::open(&dir.journal()).map_err(io)?;
     if events.is_empty() {
-        journal.append(&Event::Ended(Box::new(failed_launch(why)))).map_err(io)?;
+        let end = failed_launch(LaunchFault::of_node(why));
+        journal.append(&Event::Ended(Box::new(end))).map_err(io)?;
     }
     Ok(())
 }
 
 /// The end of a step that could not be launched.
-pub fn failed_launch(message: String) -> StepEnd {
-    never_ran(EndCause::LaunchFailed, Some(message))
+pub fn failed_launch(fault: LaunchFault) -> StepEnd {
+    never_ran(fault.cause, Some(fault.message))
 }
 
 /// The end of a step that never ran.
@@ -129,7 +133,7 @@ fn lost(events: &[Event]) -> io::Result<StepEnd> {
         Event::Running { since } => Some(*since),
         _ => None,
     });
-    Ok(StepEnd { cause: EndCause::Lost, started_at, ..failed_launch(message.to_owned()) })
+    Ok(StepEnd { started_at, ..never_ran(EndCause::Lost, Some(message.to_owned())) })
 }
 
 fn clean_up(id: AttemptId, order: Option<&StepOrder>, place: &Place) -> Result<(), SettleError> {

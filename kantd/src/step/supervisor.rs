@@ -8,6 +8,7 @@ mod run;
 use super::control::{Command, Control};
 use super::daemon;
 use super::dir::StepDir;
+use super::fault::LaunchFault;
 use super::files::FilePlan;
 use super::journal::{Event, Journal};
 use super::order::{StepOrder, TaskPlace};
@@ -87,8 +88,8 @@ impl Verdict {
         Self { cause, message: message.into() }
     }
 
-    fn launch_failed(message: String) -> Self {
-        Self::new(EndCause::LaunchFailed, message)
+    fn launch_failed(fault: LaunchFault) -> Self {
+        Self::new(fault.cause, fault.message)
     }
 }
 

@@ -7,6 +7,7 @@ mod rlimit;
 
 use super::account::Account;
 use super::environment;
+use super::fault::LaunchFault;
 use super::order::{StepOrder, TaskPlace};
 use common::job::ExitStatus;
 use common::time::Time;
@@ -163,8 +164,8 @@ pub fn read_report(report: &mut File) -> StartReport {
     }
 }
 
-/// A sentence on why a task did not start.
-pub fn explain(failure: StartFailure, order: &StepOrder, script: &Path) -> String {
+/// Why a task did not start, and whose fault that is.
+pub fn explain(failure: StartFailure, order: &StepOrder, script: &Path) -> LaunchFault {
     let (what, error) = (failure.step.words(), failure.error);
     let (id, node) = (order.launch.id, &order.node);
     let hint = match (failure.step, error) {
@@ -183,7 +184,12 @@ pub fn explain(failure: StartFailure, order: &StepOrder, script: &Path) -> Strin
         }
         _ => format!("user {}", order.user()),
     };
-    format!("failed to start {id} on node {node}: failed to {what}: {error}; {hint}")
+    let message = format!("failed to start {id} on node {node}: failed to {what}: {error}; {hint}");
+    if failure.step.is_of_job() {
+        LaunchFault::of_job(message)
+    } else {
+        LaunchFault::of_node(message)
+    }
 }
 
 /// The exit of a process, from what waitpid said.

@@ -331,8 +331,19 @@ pub fn is_alive(pid: i32) -> bool {
     state.is_some_and(|state| !matches!(state, 'Z' | 'X'))
 }
 
+/// It never ran, by its own fault; the message says these words.
 pub fn assert_failed_with(end: &StepEnd, words: &[&str]) {
-    assert_eq!(end.cause, EndCause::LaunchFailed, "{end:?}");
+    assert_never_ran(end, EndCause::LaunchFailed, words);
+}
+
+/// It never ran, by the node's fault; the message says that, and these words.
+pub fn assert_node_fault(end: &StepEnd, words: &[&str]) {
+    assert_never_ran(end, EndCause::NodeFault, words);
+    assert_never_ran(end, EndCause::NodeFault, &["a fault of the node"]);
+}
+
+fn assert_never_ran(end: &StepEnd, cause: EndCause, words: &[&str]) {
+    assert_eq!(end.cause, cause, "{end:?}");
     let message = end.message.as_deref().unwrap_or_default();
     for word in words {
         assert!(message.contains(word), "`{word}` is not in: {message}");

@@ -7,6 +7,7 @@ use crate::cgroup::{self, CgroupError};
 use crate::clock;
 use crate::step::control::Control;
 use crate::step::dir::StepDir;
+use crate::step::fault::LaunchFault;
 use crate::step::files::FilePlan;
 use crate::step::journal::{Event, Journal};
 use crate::step::order::StepOrder;
@@ -113,15 +114,22 @@ fn supervise(
     };
     let stage = match supervisor.set_up() {
         Ok(preparation) => Stage::Preparing(preparation),
-        Err(sentence) => Stage::clean(Verdict::launch_failed(sentence)),
+        Err(fault) => Stage::clean(Verdict::launch_failed(fault)),
     };
     supervisor.run(stage);
 }
 
 impl Supervisor {
     /// What needs no user's eyes: permission, cgroup, script. Then a child goes on as the user.
-    fn set_up(&self) -> Result<Preparation, String> {
-        self.check_owner()?;
+    fn set_up(&self) -> Result<Preparation, LaunchFault> {
+        self.check_owner().map_err(LaunchFault::of_job)?;
+        self.make_place().map_err(LaunchFault::of_node)?;
+        Preparation::begin(&self.order, &self.plan, &self.dir.script())
+            .map_err(LaunchFault::of_node)
+    }
+
+    /// The cgroup and the script.
+    fn make_place(&self) -> Result<(), String> {
         let limits = self.order.limits(pids_max());
         self.group.create(&limits).map_err(|error| {
             format!(
@@ -134,7 +142,7 @@ impl Supervisor {
                 format!("failed to write {}: {error}", self.dir.script().display())
             })?;
         }
-        Preparation::begin(&self.order, &self.plan, &self.dir.script())
+        Ok(())
     }
 
     /// Never as root by accident; never as anybody else without the right to become them.

@@ -88,7 +88,7 @@ impl Supervisor {
 
     fn judge(&self, end: Verdict, oom_kills: u64, usage: Usage) -> StepEnd {
         let exit = match end.cause {
-            EndCause::LaunchFailed => None,
+            EndCause::LaunchFailed | EndCause::NodeFault => None,
             _ => self.failure.map(|(_, exit)| exit),
         };
         let Verdict { mut cause, mut message } = end;

@@ -3,6 +3,7 @@
 
 use super::{Stage, Supervisor, Task, Verdict, log};
 use crate::clock;
+use crate::step::fault::LaunchFault;
 use crate::step::journal::Event;
 use crate::step::order::TaskPlace;
 use crate::step::prepare::{Preparation, Prepared};
@@ -24,7 +25,7 @@ impl Supervisor {
                 self.announce(&Event::Ready);
                 Stage::Ready(prepared)
             }
-            Some(Err(sentence)) => Stage::clean(Verdict::launch_failed(sentence)),
+            Some(Err(fault)) => Stage::clean(Verdict::launch_failed(fault)),
         }
     }
 
@@ -37,21 +38,23 @@ impl Supervisor {
         }
         match self.start(&prepared) {
             Ok(()) => Stage::Starting,
-            Err(sentence) => self.launch_failed(sentence),
+            Err(fault) => self.launch_failed(fault),
         }
     }
 
     /// Whatever was made of it was never more than half a job.
-    fn launch_failed(&mut self, sentence: String) -> Stage {
+    fn launch_failed(&mut self, fault: LaunchFault) -> Stage {
         self.started = None;
         self.failure = None;
-        Stage::clean(Verdict::launch_failed(sentence))
+        Stage::clean(Verdict::launch_failed(fault))
     }
 
     /// Makes the processes of all tasks. They exec on their own.
-    fn start(&mut self, prepared: &Prepared) -> Result<(), String> {
+    fn start(&mut self, prepared: &Prepared) -> Result<(), LaunchFault> {
         let id = self.order.launch.id;
-        let failed = |error: &dyn std::fmt::Display| format!("failed to start {id}: {error}");
+        let failed = |error: &dyn std::fmt::Display| {
+            LaunchFault::of_node(format!("failed to start {id}: {error}"))
+        };
         let gates = self.group.gates().map_err(|error| failed(&error))?;
         let start = clock::now();
         self.started = Some((start, Instant::now()));
@@ -64,7 +67,8 @@ impl Supervisor {
             let (Some(stdin), Some(stdout), Some(stderr)) = (stdin, stdout, stderr) else {
                 return Err(failed(&"a file that was opened did not arrive"));
             };
-            let ready = TaskStart::new(&facts, files.task).map_err(|error| failed(&error))?;
+            let ready = TaskStart::new(&facts, files.task)
+                .map_err(|error| LaunchFault::of_job(error.to_string()))?;
             let started =
                 ready.spawn([stdin, stdout, stderr], &gates).map_err(|error| failed(&error))?;
             let report = Some(File::from(started.report));
@@ -80,8 +84,8 @@ impl Supervisor {
                 StartReport::Pending => {}
                 StartReport::Started => task.report = None,
                 StartReport::Failed(failure) => {
-                    let sentence = task::explain(failure, &self.order, &self.dir.script());
-                    return self.launch_failed(sentence);
+                    let fault = task::explain(failure, &self.order, &self.dir.script());
+                    return self.launch_failed(fault);
                 }
             }
         }

@@ -35,6 +35,11 @@ impl Step {
             Self::Parent => "stay with the supervisor",
         }
     }
+
+    /// Does it hang on the job's own directory and script? All else is the node's.
+    pub const fn is_of_job(self) -> bool {
+        matches!(self, Self::WorkDir | Self::Exec)
+    }
 }
 
 /// A step, and the number of an error.
