@@ -1,8 +1,12 @@
 //! kill -9 and restart of kantd while jobs run: no job is disturbed, and an end during the absence
 //! comes back with the right code.
 
+use common::config::ControllerConfig;
 use common::job::{Outcome, Phase};
+use common::node::Contact;
+use common::wire::api::NodeView;
 use e2e::{Cluster, ClusterOptions, Machine, Person};
+use std::time::Duration;
 
 /// Ends with the code it finds in a file, once that file is there.
 const SCRIPT: &str = "#!/bin/sh\necho begin $$ >> log-$SLURM_JOB_ID\n\
@@ -18,8 +22,9 @@ fn jobs_outlive_their_node_daemon_and_their_ends_are_told_afterwards() -> anyhow
     let during = kantctl.submit(&flags, SCRIPT)?;
     let after = kantctl.submit(&flags, SCRIPT)?;
     for id in [&during, &after] {
-        let log = kantctl.dir().join(format!("log-{id}"));
-        e2e::wait_for("both jobs to run", || Ok(log.exists().then_some(())))?;
+        e2e::wait_for("both jobs to run", || {
+            Ok((kantctl.job(id)?.phase == Phase::Running).then_some(()))
+        })?;
     }
 
     cluster.kill_node("n1")?;
@@ -73,5 +78,62 @@ fn kill_storms_on_the_node_daemon_disturb_nothing() -> anyhow::Result<()> {
         let text = std::fs::read_to_string(kantctl.dir().join(format!("ran-{id}")))?;
         assert_eq!(text, "ran\n", "job {id} ran exactly once");
     }
+    Ok(())
+}
+
+/// Silence while nobody listened does not count against a node.
+#[test]
+fn a_node_that_was_silent_when_the_controller_died_gets_its_full_time_again() -> anyhow::Result<()>
+{
+    const LOST_AFTER: Duration = Duration::from_secs(6);
+    let nodes = vec![("n1", Machine::cpu())];
+    let soon = |config: &mut ControllerConfig| config.node_lost_after_seconds = 6;
+    let options = ClusterOptions { nodes, controller: Some(soon), ..ClusterOptions::default() };
+    let mut cluster = Cluster::start(options)?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let id = kantctl.submit(&["-o", "/dev/null", "--mem=16M"], SCRIPT)?;
+    let log = kantctl.dir().join(format!("log-{id}"));
+    e2e::wait_for("the job to run", || Ok(log.exists().then_some(())))?;
+    cluster.kill_node("n1")?;
+    e2e::wait_for("the node to be silent", || {
+        let silent = |n: &NodeView| matches!(n.contact, Contact::Silent { .. });
+        Ok(kantctl.nodes()?.nodes.iter().any(silent).then_some(()))
+    })?;
+    cluster.kill_controller()?;
+    // The silence itself is what is tested: longer than a node is waited for.
+    std::thread::sleep(LOST_AFTER + Duration::from_secs(1));
+    cluster.start_controller()?;
+    cluster.start_node("n1")?;
+    cluster.wait_for_nodes()?;
+    std::fs::write(kantctl.dir().join(format!("code-{id}")), "0")?;
+    let job = kantctl.finished(&id)?;
+    assert_eq!((job.outcome, job.attempt), (Some(Outcome::Completed), 1), "{:?}", job.story);
+    Ok(())
+}
+
+#[test]
+fn a_node_that_stays_away_is_lost_and_its_job_starts_again_elsewhere() -> anyhow::Result<()> {
+    let nodes = vec![("n1", Machine::cpu()), ("n2", Machine::cpu())];
+    let soon = |config: &mut ControllerConfig| config.node_lost_after_seconds = 1;
+    let options = ClusterOptions { nodes, controller: Some(soon), ..ClusterOptions::default() };
+    let mut cluster = Cluster::start(options)?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let id = kantctl.submit(&["-o", "/dev/null", "--mem=16M", "-w", "n1,n2"], SCRIPT)?;
+    let log = kantctl.dir().join(format!("log-{id}"));
+    e2e::wait_for("the job to run", || Ok(log.exists().then_some(())))?;
+    let first = kantctl.job(&id)?.allocation;
+    let first = first.map(|a| a.shares()[0].node.to_string()).unwrap_or_default();
+    cluster.kill_node(&first)?;
+    e2e::wait_for("the second attempt elsewhere", || {
+        let job = kantctl.job(&id)?;
+        let elsewhere = job.allocation.is_some_and(|a| a.shares()[0].node.as_str() != first);
+        Ok((job.attempt == 2 && job.phase == Phase::Running && elsewhere).then_some(()))
+    })?;
+    // The lost node comes back and is told to end what it still runs.
+    cluster.start_node(&first)?;
+    cluster.wait_for_nodes()?;
+    std::fs::write(kantctl.dir().join(format!("code-{id}")), "3")?;
+    let job = kantctl.finished(&id)?;
+    assert_eq!((job.exit.map(|exit| exit.code), job.attempt), (Some(3), 2));
     Ok(())
 }
