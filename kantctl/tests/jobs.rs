@@ -249,6 +249,19 @@ async fn a_silent_node_is_no_absent_controller() {
 }
 
 #[tokio::test]
+async fn an_explanation_cannot_steer_the_terminal() {
+    let house = House::answering(|_, _| {
+        let lines = ["node \u{1b}[2J is down"];
+        let pending = job("7", Phase::Pending, None);
+        json(value!({ "job": pending, "lines": lines, "advice": "ask\u{7} root" }))
+    });
+    let done = house.kantctl(&["explain", "7"]).await;
+    let told = done.good();
+    assert!(told.contains("  node \\u{1b}[2J is down\n"), "{told}");
+    assert!(told.ends_with("What to do: ask\\u{7} root\n"), "{told}");
+}
+
+#[tokio::test]
 async fn output_that_cannot_be_there_is_explained() {
     let house = House::answering(|asked, _| {
         let mut cancelled = job("7", Phase::Done, Some(Outcome::Cancelled));
