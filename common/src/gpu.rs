@@ -40,7 +40,8 @@ impl fmt::Display for GpuKind {
 /// One GPU of a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gpu {
-    /// Its position in the node's list; stable as long as the list is.
+    /// Its number on the node, for ever: no other GPU there gets it. The numbers of a node's list
+    /// rise, and have holes where a GPU is lost.
     pub index: GpuIndex,
     /// The vendor's unique id (`GPU-...`), given to jobs in CUDA_VISIBLE_DEVICES.
     pub uuid: String,
@@ -96,7 +97,8 @@ impl fmt::Display for GpuPath {
 /// The path between every two GPUs of a node.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct GpuMatrix {
-    /// `paths[i][j]` for GPU indices i and j; square, symmetric, `Own` on the diagonal.
+    /// `paths[i][j]` for GPU indices i and j; square, symmetric, `Own` on the diagonal. `Sys`
+    /// elsewhere in the row of an index that no GPU has.
     pub paths: Vec<Vec<GpuPath>>,
 }
 

@@ -4,6 +4,7 @@
 //! adopts them.
 
 use crate::config::Settings;
+use crate::gpu::numbers::NumbersError;
 use crate::notify;
 use crate::parts::Parts;
 use crate::runner::Executor;
@@ -46,6 +47,9 @@ pub enum DaemonError {
     /// The machine is not what the operator believes.
     #[error(transparent)]
     Survey(#[from] SurveyError),
+    /// New GPUs cannot be given numbers that last.
+    #[error(transparent)]
+    Numbers(#[from] NumbersError),
     /// The steps in the spool cannot be adopted.
     #[error(transparent)]
     Steps(#[from] StepsError),
@@ -75,8 +79,9 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
     let spool = Spool::open(&settings.spool)?;
     let (key, identity) = prove(&settings)?;
     let look = settings.clone();
-    let Survey { inventory, cgroup } =
+    let Survey { inventory, cgroup, mut gpu_numbers } =
         spawn_blocking(move || survey(&look)).await.map_err(|_| DaemonError::PartEnded)??;
+    gpu_numbers.keep()?;
     let (steps, changes) = Steps::open(StepsSettings {
         spool: settings.spool.clone(),
         node: settings.name.clone(),

@@ -1,8 +1,9 @@
 //! The GPUs of this machine: which there are, how they are linked, which cannot be offered and why.
 //!
-//! [`nvml`] asks NVIDIA's library, loaded at run time. Never decides who gets a GPU, never watches
-//! its health over time.
+//! [`nvml`] asks NVIDIA's library, loaded at run time; [`numbers`] remembers which GPU has which
+//! number. Never decides who gets a GPU, never watches its health over time.
 
+pub mod numbers;
 pub mod nvml;
 
 use common::gpu::{Gpu, GpuMatrix};
@@ -14,7 +15,8 @@ use std::path::PathBuf;
 pub struct GpuInventory {
     /// The driver's version, as `nvidia-smi` prints it.
     pub driver: String,
-    /// The GPUs that jobs may have, in the driver's order.
+    /// The GPUs that jobs may have, rising by index: positions in the driver's order when just
+    /// found, numbers that last once [`numbers::GpuNumbers::number`] was here.
     pub gpus: Vec<Gpu>,
     /// How they are linked; its indices are those of `gpus`.
     pub matrix: GpuMatrix,

@@ -98,7 +98,7 @@ fn identity(spool: &Path) -> Result<String, SpoolError> {
     match fs::read_to_string(&path) {
         Ok(text) if is_identity(text.trim()) => Ok(text.trim().to_owned()),
         Ok(_) => Err(SpoolError::Identity { path }),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => make_identity(spool, &path),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => make_identity(&path),
         Err(error) => Err(failed("read", &path)(error)),
     }
 }
@@ -107,18 +107,25 @@ fn is_identity(text: &str) -> bool {
     text.len() == 36 && text.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-')
 }
 
-/// Written beside, synced and renamed, so that a crash leaves none or a whole one.
-fn make_identity(spool: &Path, path: &Path) -> Result<String, SpoolError> {
+fn make_identity(path: &Path) -> Result<String, SpoolError> {
     let random = Path::new(RANDOM_UUID);
     let text = fs::read_to_string(random).map_err(failed("read", random))?;
-    let new = path.with_extension("new");
-    let mut file = File::create(&new).map_err(failed("write", &new))?;
-    file.write_all(text.as_bytes())
-        .and_then(|()| file.sync_all())
-        .and_then(|()| fs::rename(&new, path))
-        .and_then(|()| File::open(spool)?.sync_all())
-        .map_err(failed("write", path))?;
+    write_durably(path, &text).map_err(failed("write", path))?;
     Ok(text.trim().to_owned())
+}
+
+/// Writes a small file of the spool: beside, synced and renamed, so that a crash leaves the old one
+/// (or none) or the whole new one.
+///
+/// # Errors
+/// As the system says; the old file is then still there.
+pub fn write_durably(path: &Path, text: &str) -> io::Result<()> {
+    let new = path.with_extension("new");
+    let mut file = File::create(&new)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&new, path)?;
+    path.parent().map_or(Ok(()), |spool| File::open(spool)?.sync_all())
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use crate::cgroup::{self, CgroupError, Place};
 use crate::config::Settings;
+use crate::gpu::numbers::{GpuNumbers, NumbersError};
 use crate::gpu::{self, GpuInventory};
 use crate::inventory::{self, Host, InventoryError, KeptBack};
 use crate::logging::with_causes;
@@ -15,6 +16,8 @@ pub struct Survey {
     pub inventory: Inventory,
     /// How steps are confined.
     pub cgroup: Place,
+    /// The numbers of its GPUs, to be kept before anybody hears of them.
+    pub gpu_numbers: GpuNumbers,
 }
 
 /// Why the machine cannot be used as configured.
@@ -26,6 +29,9 @@ pub enum SurveyError {
     /// Its CPUs or memory cannot be read, or are not what the operator believes.
     #[error(transparent)]
     Inventory(#[from] InventoryError),
+    /// Its GPUs cannot be told from those that were here before.
+    #[error(transparent)]
+    Numbers(#[from] NumbersError),
 }
 
 /// Looks at this machine. Takes up to some seconds where the GPU driver has to start first: never
@@ -39,11 +45,15 @@ pub fn survey(settings: &Settings) -> Result<Survey, SurveyError> {
     if !nix::unistd::geteuid().is_root() {
         missing.push("jobs of other users: kantd does not run as root".to_owned());
     }
-    let gpus = gpus(settings, &mut missing);
+    let mut gpu_numbers = GpuNumbers::read(&settings.spool)?;
+    let mut gpus = gpus(settings, &mut missing);
+    if let Some(found) = &mut gpus {
+        gpu_numbers.number(found);
+    }
     let kept_back =
         KeptBack { only_cpus: settings.only_cpus.clone(), memory: settings.memory_kept_back };
     let inventory = inventory::take(&Host::here(), &kept_back, gpus, missing)?;
-    Ok(Survey { inventory, cgroup: confinement.place })
+    Ok(Survey { inventory, cgroup: confinement.place, gpu_numbers })
 }
 
 /// A library that is there and broken costs the node its GPUs, not its CPUs. None is no news,

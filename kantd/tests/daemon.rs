@@ -3,9 +3,12 @@
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
 mod controller;
+#[path = "../../tests/nvml-standin/find.rs"]
+mod standin;
 
-use common::id::AttemptId;
+use common::id::{AttemptId, GpuIndex};
 use common::job::{EndCause, ExitStatus};
+use common::resource::{Allocation, Share};
 use common::time::Span;
 use common::wire::node::{
     DesiredStep, FromNode, OutputChunk, ReadOutput, StepPhase, StepStatus, ToNode, Want,
@@ -254,6 +257,70 @@ async fn a_job_nobody_wants_any_more_is_stopped_and_forgotten() {
     assert_eq!(end.cause, EndCause::Stopped);
     say_all(&channel, vec![]).await;
     eventually("both are forgotten", || node.spooled() == 0).await;
+}
+
+#[tokio::test]
+async fn a_gpu_that_falls_off_the_bus_leaves_the_others_their_numbers() {
+    let key = ClusterKey::generate().unwrap();
+    let mut controller = Controller::start(&key).await;
+    let node = Node::new(&key, &controller.addr.to_string());
+    let library = standin::library();
+    let mut config = fs::read_to_string(node.path("kantd.toml")).unwrap();
+    config.push_str(&format!("nvml_library = \"{}\"\n", library.display()));
+    fs::write(node.path("kantd.toml"), config).unwrap();
+    let machine = node.path("machine.toml");
+    let whole = fs::read_to_string(standin::machine("pcie-4")).unwrap();
+    let address = "pci = \"0000:02:00.0\"";
+    let broken = whole.replacen(address, &format!("{address}\nlost = true"), 1);
+    assert_ne!(broken, whole);
+    let environment = [(standin::VARIABLE, machine.display().to_string())];
+
+    fs::write(&machine, &whole).unwrap();
+    let mut kantd = node.start_with(&environment);
+    let (_, hello) = controller.welcome().await;
+    let before = hello.inventory;
+    let indices: Vec<u16> = before.gpus.iter().map(|gpu| gpu.index.0).collect();
+    assert_eq!(indices, [0, 1, 2, 3]);
+
+    kantd.signal(Signal::SIGKILL);
+    kantd.wait();
+    fs::write(&machine, &broken).unwrap();
+    let mut kantd = node.start_with(&environment);
+    let (mut channel, hello) = controller.welcome().await;
+    let after = hello.inventory;
+    let left: Vec<_> = before.gpus.iter().filter(|gpu| gpu.index.0 != 1).cloned().collect();
+    assert_eq!(after.gpus, left, "each as it was, and the lost one not offered");
+    for (a, b) in [(0, 2), (2, 3), (3, 3)].map(|(a, b)| (GpuIndex(a), GpuIndex(b))) {
+        assert_eq!(after.gpu_matrix.path(a, b), before.gpu_matrix.path(a, b), "{a} {b}");
+    }
+    let missing = after.limits_missing.join("\n");
+    assert!(missing.contains("GPU 1 of the driver is not offered"), "{missing}");
+
+    // A job that was given number 2 gets that GPU, and nobody gets the lost one.
+    for (job, number) in [(1, 2), (2, 1)] {
+        let script = "#!/bin/sh\necho $CUDA_VISIBLE_DEVICES\n";
+        let mut step = wanted(id(job, 1), script, node.dir.path());
+        let order = step.order.as_mut().unwrap();
+        let share = order.allocation.shares()[0].clone();
+        let share = Share { gpus: vec![GpuIndex(number)], ..share };
+        order.allocation = Allocation::new(vec![share]).unwrap();
+        say_all(&channel, vec![step]).await;
+        let end = until(&mut channel, id(job, 1), is_over).await;
+        let StepPhase::Ended(end) = end else { unreachable!() };
+        let cause = if number == 1 { EndCause::NodeFault } else { EndCause::Exited };
+        assert_eq!(end.cause, cause, "{end:?}");
+    }
+    let given = fs::read_to_string(node.path("out")).unwrap();
+    assert_eq!(given.trim(), before.gpus[2].uuid);
+
+    // It was only a loose cable.
+    kantd.signal(Signal::SIGTERM);
+    kantd.wait();
+    fs::write(&machine, &whole).unwrap();
+    let _kantd = node.start_with(&environment);
+    let (_, hello) = controller.welcome().await;
+    assert_eq!(hello.inventory.gpus, before.gpus);
+    assert_eq!(hello.inventory.gpu_matrix, before.gpu_matrix);
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 /// One GPU given to the step on this node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GpuGrant {
-    /// Its place in the node's inventory.
+    /// Its number on the node.
     pub index: GpuIndex,
     /// The vendor's unique id.
     pub uuid: String,

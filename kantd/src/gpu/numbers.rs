@@ -1,0 +1,178 @@
+//! Which GPU has which number on this node, kept in the spool. The controller gives GPUs to jobs by
+//! number, so a number is one GPU's for ever: a GPU that falls off the bus leaves a hole, and a new
+//! one gets a number that no GPU had. Never asks a driver.
+
+use super::GpuInventory;
+use crate::spool::write_durably;
+use common::gpu::{GpuMatrix, GpuPath};
+use common::id::GpuIndex;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// In the spool: a line for each GPU that was ever offered here, `NUMBER UUID`, numbers from 0.
+const FILE: &str = "gpus";
+
+/// The numbers of all GPUs that were ever offered on this node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GpuNumbers {
+    path: PathBuf,
+    /// By number.
+    uuids: Vec<String>,
+    /// How many of them are in the file.
+    kept: usize,
+}
+
+/// Why GPUs cannot be told apart from those that were here before.
+#[derive(Debug, thiserror::Error)]
+pub enum NumbersError {
+    /// The system does not let us.
+    #[error("failed to {verb} {}: may kantd do that, and is there room?", path.display())]
+    Io {
+        /// What was tried.
+        verb: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The file holds something else.
+    #[error(
+        "failed to understand {}: once no job has a GPU of this node, remove it and restart \
+         kantd, and the GPUs are numbered anew",
+        path.display()
+    )]
+    Garbled {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+impl GpuNumbers {
+    /// Those of a spool; none if there is no file yet.
+    ///
+    /// # Errors
+    /// [`NumbersError`] when there is a file and it cannot be read or understood.
+    pub fn read(spool: &Path) -> Result<Self, NumbersError> {
+        let path = spool.join(FILE);
+        let text = match fs::read_to_string(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(source) => return Err(NumbersError::Io { verb: "read", path, source }),
+            Ok(text) => text,
+        };
+        match parse(&text) {
+            Some(uuids) => Ok(Self { path, kept: uuids.len(), uuids }),
+            None => Err(NumbersError::Garbled { path }),
+        }
+    }
+
+    /// Gives every GPU found its number, a new one to those never seen, and orders them by it.
+    pub fn number(&mut self, found: &mut GpuInventory) {
+        let old = std::mem::take(&mut found.matrix);
+        let positions: Vec<GpuIndex> = found.gpus.iter().map(|gpu| gpu.index).collect();
+        for gpu in &mut found.gpus {
+            gpu.index = self.of(&gpu.uuid);
+        }
+        let numbered: Vec<(GpuIndex, GpuIndex)> =
+            found.gpus.iter().map(|gpu| gpu.index).zip(positions).collect();
+        found.matrix = renumbered(&old, &numbered);
+        found.gpus.sort_by_key(|gpu| gpu.index);
+    }
+
+    fn of(&mut self, uuid: &str) -> GpuIndex {
+        let known = self.uuids.iter().position(|known| known == uuid);
+        let number = known.unwrap_or_else(|| {
+            self.uuids.push(uuid.to_owned());
+            self.uuids.len() - 1
+        });
+        // A node sees some dozens of GPUs in its life.
+        GpuIndex(u16::try_from(number).unwrap_or(u16::MAX))
+    }
+
+    /// Makes new numbers durable. Before anybody hears of them, or a crash could give one twice.
+    ///
+    /// # Errors
+    /// [`NumbersError::Io`] when the file cannot be written.
+    pub fn keep(&mut self) -> Result<(), NumbersError> {
+        if self.kept == self.uuids.len() {
+            return Ok(());
+        }
+        let line = |(number, uuid): (usize, &String)| format!("{number} {uuid}\n");
+        let text: String = self.uuids.iter().enumerate().map(line).collect();
+        let path = self.path.clone();
+        write_durably(&path, &text).map_err(|source| NumbersError::Io {
+            verb: "write",
+            path,
+            source,
+        })?;
+        self.kept = self.uuids.len();
+        Ok(())
+    }
+}
+
+/// The ids by number; `None` for anything but what [`GpuNumbers::keep`] writes.
+fn parse(text: &str) -> Option<Vec<String>> {
+    let mut uuids: Vec<String> = Vec::new();
+    for line in text.lines() {
+        let (number, uuid) = line.split_once(' ')?;
+        let is_next = number.parse() == Ok(uuids.len());
+        if !is_next || uuid.trim().is_empty() || uuids.iter().any(|known| known == uuid) {
+            return None;
+        }
+        uuids.push(uuid.to_owned());
+    }
+    Some(uuids)
+}
+
+/// A matrix with these pairs of new and old index. Numbers that no GPU has are far from all.
+fn renumbered(old: &GpuMatrix, numbered: &[(GpuIndex, GpuIndex)]) -> GpuMatrix {
+    let size = numbered.iter().map(|(new, _)| usize::from(new.0) + 1).max().unwrap_or(0);
+    let mut paths = vec![vec![GpuPath::Sys; size]; size];
+    for (number, row) in paths.iter_mut().enumerate() {
+        row[number] = GpuPath::Own;
+    }
+    for (a, old_a) in numbered {
+        for (b, old_b) in numbered {
+            paths[usize::from(a.0)][usize::from(b.0)] = old.path(*old_a, *old_b);
+        }
+    }
+    GpuMatrix { paths }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_kept_is_read_and_a_number_is_never_given_twice() {
+        let spool = tempfile::tempdir().unwrap();
+        let mut numbers = GpuNumbers::read(spool.path()).unwrap();
+        assert_eq!([numbers.of("GPU-a"), numbers.of("GPU-b")], [GpuIndex(0), GpuIndex(1)]);
+        numbers.keep().unwrap();
+        let mut again = GpuNumbers::read(spool.path()).unwrap();
+        assert_eq!(again, numbers);
+        // The first was replaced by another.
+        assert_eq!([again.of("GPU-b"), again.of("GPU-c")], [GpuIndex(1), GpuIndex(2)]);
+        again.keep().unwrap();
+        let text = fs::read_to_string(spool.path().join(FILE)).unwrap();
+        assert_eq!(text, "0 GPU-a\n1 GPU-b\n2 GPU-c\n");
+    }
+
+    #[test]
+    fn a_node_without_gpus_keeps_no_file() {
+        let spool = tempfile::tempdir().unwrap();
+        GpuNumbers::read(spool.path()).unwrap().keep().unwrap();
+        assert!(!spool.path().join(FILE).exists());
+    }
+
+    #[test]
+    fn a_garbled_file_is_named_and_not_replaced_silently() {
+        let spool = tempfile::tempdir().unwrap();
+        for garbled in ["GPU-a\n", "1 GPU-a\n", "0 \n", "0 GPU-a\n1 GPU-a\n", "0 GPU-a\n\n"] {
+            fs::write(spool.path().join(FILE), garbled).unwrap();
+            let error = GpuNumbers::read(spool.path()).unwrap_err();
+            assert!(matches!(error, NumbersError::Garbled { .. }), "{garbled:?}: {error}");
+        }
+    }
+}
