@@ -156,6 +156,11 @@ pub enum Command {
         /// The node.
         name: NodeName,
     },
+    /// An attempt should run by now and does not ([`crate::overdue`]).
+    StartOverdue {
+        /// Which.
+        id: AttemptId,
+    },
     /// Forgets finished jobs and request keys that are old enough.
     ForgetDone,
 }

@@ -38,6 +38,8 @@ pub fn wakes_scheduler(events: &[Event]) -> bool {
         | Event::JobReleased { .. }
         | Event::JobDone { .. }
         | Event::JobRequeued { .. }
+        | Event::JobDelayed { .. }
+        | Event::JobHeldForFaults { .. }
         | Event::NodeRegistered { .. }
         | Event::NodeSilent { .. }
         | Event::NodeLost { .. }

@@ -2,14 +2,16 @@
 //! from these, tells nodes, wakes the scheduler and writes accounting; replicas that follow only
 //! count them. Never stored: what people want to read later is in the job's story.
 
+mod show;
+
 use crate::ledger::StartRefusal;
 use crate::story::StoryEvent;
 use common::hostlist;
 use common::id::{Attempt, AttemptId, JobId, JobKey, NodeName, Uid};
 use common::job::{EndCause, ExitStatus, Outcome};
 use common::reason::Refusal;
+use common::time::Time;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// How far a node's share of an attempt came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,6 +126,24 @@ pub enum Event {
         /// The attempt that is behind it.
         attempt: Attempt,
     },
+    /// A job waits a while before its next attempt: the last one ended by a fault not its own.
+    JobDelayed {
+        /// Which.
+        key: JobKey,
+        /// Its next attempt does not start before.
+        until: Time,
+        /// What was wrong, if its node said so.
+        why: Option<String>,
+    },
+    /// A job is held, for too many of its attempts in a row ended by faults not its own.
+    JobHeldForFaults {
+        /// Which.
+        key: JobKey,
+        /// How many.
+        in_a_row: u32,
+        /// What was wrong with the last, if its node said so.
+        why: Option<String>,
+    },
     /// A finished job left the state, with all its elements.
     JobForgotten {
         /// Which.
@@ -179,7 +199,9 @@ impl Event {
             Self::JobHeld { key, .. }
             | Self::JobReleased { key, .. }
             | Self::JobDone { key, .. }
-            | Self::JobRequeued { key, .. } => Some(*key),
+            | Self::JobRequeued { key, .. }
+            | Self::JobDelayed { key, .. }
+            | Self::JobHeldForFaults { key, .. } => Some(*key),
             Self::JobStarted { id, .. }
             | Self::StepReported { id, .. }
             | Self::JobReady { id, .. }
@@ -211,6 +233,12 @@ impl Event {
             }
             Self::JobDone { outcome, by, .. } => StoryEvent::Done { outcome: *outcome, by: *by },
             Self::JobRequeued { attempt, .. } => StoryEvent::Requeued { attempt: *attempt },
+            Self::JobDelayed { until, why, .. } => {
+                StoryEvent::Delayed { until: *until, why: why.clone() }
+            }
+            Self::JobHeldForFaults { in_a_row, why, .. } => {
+                StoryEvent::HeldForFaults { in_a_row: *in_a_row, why: why.clone() }
+            }
             _ => return None,
         })
     }
@@ -232,69 +260,4 @@ pub fn changed(events: &[Event]) -> Result<Vec<JobKey>, Refusal> {
     keys.sort_unstable();
     keys.dedup();
     Ok(keys)
-}
-
-impl fmt::Display for ShareNews {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Preparing => write!(f, "prepares it"),
-            Self::Ready => write!(f, "is ready"),
-            Self::Running => write!(f, "runs it"),
-            Self::Ended(cause, exit) => write!(f, "is done with it ({}, {exit})", word(*cause)),
-        }
-    }
-}
-
-const fn word(cause: EndCause) -> &'static str {
-    match cause {
-        EndCause::Exited => "exited",
-        EndCause::TimedOut => "timed out",
-        EndCause::Stopped => "stopped",
-        EndCause::OutOfMemory => "out of memory",
-        EndCause::LaunchFailed => "launch failed",
-        EndCause::NodeFault => "node fault",
-        EndCause::Lost => "lost",
-    }
-}
-
-/// One line each. Events of a job begin with its key and go on as in its story.
-impl fmt::Display for Event {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let (Some(key), Some(line)) = (self.key(), self.story()) {
-            return write!(f, "job {key}: {line}");
-        }
-        match self {
-            Self::Configured => write!(f, "settings changed"),
-            Self::JobSubmitted { job, tasks, repeated } => {
-                write!(f, "job {job}: submitted")?;
-                if *tasks > 1 {
-                    write!(f, ", {tasks} tasks")?;
-                }
-                if *repeated { write!(f, " (repeated request)") } else { Ok(()) }
-            }
-            Self::StepReported { id, node, news } => write!(f, "job {}: {node} {news}", id.key),
-            Self::RoundEntryRefused { id, reason } => {
-                write!(f, "job {}: start refused: {reason}", id.key)
-            }
-            Self::JobForgotten { job } => write!(f, "job {job}: forgotten"),
-            Self::NodeRegistered { name } => write!(f, "node {name}: connected"),
-            Self::NodeSilent { name } => write!(f, "node {name}: silent"),
-            Self::NodeLost { name } => write!(f, "node {name}: lost"),
-            Self::NodeDrained { name, by, reason } => {
-                write!(f, "node {name}: drained by user {by}: {reason}")
-            }
-            Self::NodeResumed { name, by } => write!(f, "node {name}: resumed by user {by}"),
-            Self::CommandRefused(refusal) => write!(f, "refused: {refusal}"),
-            // Told above, by their story.
-            Self::JobHeld { .. }
-            | Self::JobReleased { .. }
-            | Self::JobStarted { .. }
-            | Self::JobReady { .. }
-            | Self::JobRunning { .. }
-            | Self::JobEnded { .. }
-            | Self::JobEndChanged { .. }
-            | Self::JobDone { .. }
-            | Self::JobRequeued { .. } => Ok(()),
-        }
-    }
 }

@@ -2,6 +2,7 @@
 //! one for each task of an array. A waiting element is a few dozen bytes.
 //! Never moves a job by itself: `life` does, and only along `common::job::state::TRANSITIONS`.
 
+use crate::fault::Faults;
 use crate::story::StoryLine;
 use common::id::{ArrayIndex, Attempt, AttemptId, JobId, JobKey, NodeName};
 use common::job::state::Change;
@@ -38,6 +39,9 @@ pub struct Element {
     /// The current attempt, or the last one of an element that is Done. Never of a waiting one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<Box<Run>>,
+    /// Its faulty attempts in a row. Of none that is Done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faults: Option<Box<Faults>>,
     /// How it ended, once Done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
@@ -95,6 +99,9 @@ pub struct End {
     pub requeue: bool,
     /// When that was decided.
     pub decided_at: Time,
+    /// It is no fault of the job's: a node was lost, or could not start it.
+    #[serde(default)]
+    pub fault: bool,
     /// Somebody asked for it (cancel, requeue); else it ended by itself.
     pub asked: bool,
     /// How the deciding share exited. `None` if no process of it did.
@@ -125,6 +132,7 @@ impl Element {
             held,
             attempt: Attempt(0),
             run: None,
+            faults: None,
             outcome: None,
             done_at: None,
             story: Vec::new(),

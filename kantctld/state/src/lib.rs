@@ -11,6 +11,7 @@ pub mod command;
 pub mod desired;
 pub mod effect;
 pub mod event;
+pub mod fault;
 pub mod invariant;
 pub mod job;
 pub mod ledger;
@@ -23,9 +24,11 @@ pub mod view;
 
 mod apply;
 mod life;
+mod overdue;
 mod remembered;
 
 pub use apply::apply;
 pub use command::{Actor, Command, RoundStart, Settings, Stamped, Target};
 pub use event::Event;
+pub use overdue::overdue;
 pub use remembered::{KnownRequest, State};

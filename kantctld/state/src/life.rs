@@ -3,6 +3,7 @@
 //! Told in full in docs/decisions/0001-job-states-and-events.md. Never checks who may ask for what.
 
 mod decide;
+mod fault;
 mod start;
 
 use crate::event::{Event, ShareNews};
@@ -23,13 +24,15 @@ pub(crate) struct Ending {
     pub(crate) by: Option<Uid>,
     pub(crate) exit: Option<ExitStatus>,
     pub(crate) message: Option<String>,
+    /// It is no fault of the job's.
+    pub(crate) fault: bool,
 }
 
 impl Ending {
     /// Somebody asked for it.
     pub(crate) const fn asked(by: Uid, requeue: bool) -> Self {
         let outcome = Outcome::Cancelled;
-        Self { outcome, requeue, by: Some(by), exit: None, message: None }
+        Self { outcome, requeue, by: Some(by), exit: None, message: None, fault: false }
     }
 }
 
@@ -53,6 +56,9 @@ pub(crate) fn report(
     }
     let Some(run) = run_mut(state, status.id.key) else { return };
     run.shares[rank] = to;
+    if to == SharePhase::Running {
+        fault::node_works(state, node);
+    }
     state.tell(events, Event::StepReported { id: status.id, node: node.clone(), news });
     advance(state, events, status.id, from);
 }
@@ -82,6 +88,7 @@ pub(crate) fn share_ended(
     let news = ShareNews::Ended(end.cause, end.exit);
     state.tell(events, Event::StepReported { id, node: node.clone(), news });
     decide::decide(state, events, id, rank, end);
+    fault::judge_node(state, events, node, end);
     advance(state, events, id, from);
     settle(state, events, id.key);
 }
@@ -95,9 +102,9 @@ pub(crate) fn ended(state: &mut State, events: &mut Vec<Event>, key: JobKey, end
         return;
     }
     let Some(run) = element.run.as_mut() else { return };
-    let Ending { outcome, requeue, by, exit, message } = ending;
+    let Ending { outcome, requeue, by, exit, message, fault } = ending;
     let asked = by.is_some();
-    run.end = Some(End { outcome, requeue, decided_at, asked, exit, message });
+    run.end = Some(End { outcome, requeue, decided_at, fault, asked, exit, message });
     let nodes = run.holding();
     state.tell(events, Event::JobEnded { id, outcome, exit, by, requeue, nodes });
     settle(state, events, key);
@@ -115,10 +122,12 @@ pub(crate) fn change_end(
     let Some(element) = state.element_mut(key) else { return false };
     let id = element.attempt_id(key);
     let Some(end) = element.run.as_mut().and_then(|run| run.end.as_mut()) else { return false };
-    if end.requeue == requeue {
+    // Asking for the requeue that a fault brings anyway is not idle: it needs no back-off then.
+    if end.requeue == requeue && !(requeue && end.fault) {
         return false;
     }
     (end.outcome, end.requeue, end.asked) = (Outcome::Cancelled, requeue, true);
+    end.fault = false;
     let (outcome, by) = (Outcome::Cancelled, Some(by));
     state.tell(events, Event::JobEndChanged { id, outcome, by, requeue });
     true
@@ -136,7 +145,7 @@ pub(crate) fn drop_waiting(state: &mut State, events: &mut Vec<Event>, key: JobK
 pub(crate) fn revive(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
     let Some(element) = state.element_mut(key) else { return };
     if element.follow(Change::Requeue) {
-        wait_again(state, events, key);
+        wait_again(state, events, key, None);
     }
 }
 
@@ -173,9 +182,10 @@ fn settle(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
         return;
     };
     let (outcome, requeue) = (end.outcome, end.requeue);
+    let faulty = end.fault.then(|| end.clone());
     let Some(element) = state.element_mut(key) else { return };
     if requeue && element.follow(Change::Requeue) {
-        wait_again(state, events, key);
+        wait_again(state, events, key, faulty.as_ref());
     } else if !requeue && element.follow(Change::Finish) {
         finish(state, events, key, outcome, None);
     }
@@ -191,7 +201,7 @@ fn finish(
 ) {
     let now = state.now;
     let Some(element) = state.element_mut(key) else { return };
-    (element.outcome, element.done_at) = (Some(outcome), Some(now));
+    (element.outcome, element.done_at, element.faults) = (Some(outcome), Some(now), None);
     if let Some(run) = &mut element.run {
         run.shares = Vec::new();
     }
@@ -200,13 +210,25 @@ fn finish(
     state.tell(events, Event::JobDone { key, attempt, outcome, by });
 }
 
-/// What waiting for another attempt means. The phase is set already.
-fn wait_again(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
+/// What waiting for another attempt means: at once, or after a faulty one in a while. The phase is
+/// set already.
+fn wait_again(state: &mut State, events: &mut Vec<Event>, key: JobKey, faulty: Option<&End>) {
     let Some(element) = state.element_mut(key) else { return };
     (element.outcome, element.done_at, element.run) = (None, None, None);
     let attempt = element.attempt;
     state.set_alive(key, true);
     state.tell(events, Event::JobRequeued { key, attempt });
+    match faulty {
+        Some(end) => fault::delay(state, events, key, end),
+        None => forget_faults(state, key),
+    }
+}
+
+/// Somebody stepped in: its next attempt is as its first.
+fn forget_faults(state: &mut State, key: JobKey) {
+    if let Some(element) = state.element_mut(key) {
+        element.faults = None;
+    }
 }
 
 /// The end of a share that no node told: its node is gone, or came back without it.

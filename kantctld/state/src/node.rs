@@ -21,8 +21,12 @@ pub struct NodeRecord {
     pub inventory: Arc<Inventory>,
     /// Whether it is heard from.
     pub contact: Contact,
-    /// No new jobs, by an operator's wish. Survives reconnects and replacement.
+    /// No new jobs, by an operator's wish or after too many faults. Survives reconnects and
+    /// replacement.
     pub drain: Option<Drain>,
+    /// Jobs in a row that this node could not start, for a fault of its own.
+    #[serde(default)]
+    pub faults: u32,
 }
 
 impl NodeRecord {

@@ -113,7 +113,7 @@ fn waiting(
         nice: ask.nice,
         submitted_at: record.submitted_at,
         begin_at: ask.begin_at,
-        not_before: None,
+        not_before: element.faults.as_ref().map(|faults| faults.not_before),
         held: element.held,
         array_limit: ask.array.as_ref().and_then(|array| array.limit()),
     })

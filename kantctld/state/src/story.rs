@@ -72,6 +72,25 @@ pub enum StoryEvent {
         /// The attempt that is behind it.
         attempt: Attempt,
     },
+    /// Its next attempt waits a while, after a fault not its own.
+    Delayed {
+        /// Until then.
+        until: Time,
+        /// What was wrong, if its node said so.
+        why: Option<String>,
+    },
+    /// It is held, after too many faults not its own.
+    HeldForFaults {
+        /// So many attempts in a row.
+        in_a_row: u32,
+        /// What was wrong with the last, if its node said so.
+        why: Option<String>,
+    },
+}
+
+/// What was wrong, after what came of it.
+fn because(f: &mut fmt::Formatter<'_>, why: Option<&String>) -> fmt::Result {
+    why.map_or(Ok(()), |why| write!(f, " ({why})"))
 }
 
 fn end(
@@ -112,6 +131,18 @@ impl fmt::Display for StoryEvent {
             Self::Done { outcome, by: Some(by) } => write!(f, "done: {outcome} by user {by}"),
             Self::Requeued { attempt } => {
                 write!(f, "back in its queue after attempt {attempt}")
+            }
+            Self::Delayed { until, why } => {
+                write!(f, "not started again before {until}")?;
+                because(f, why.as_ref())
+            }
+            Self::HeldForFaults { in_a_row, why } => {
+                write!(
+                    f,
+                    "held after {in_a_row} attempts in a row that failed for no fault of its own; \
+                     `kantctl release` tries again"
+                )?;
+                because(f, why.as_ref())
             }
         }
     }

@@ -118,9 +118,20 @@ fn view_with(
         gpus: amounts.gpus,
         exit: end.and_then(|end| end.exit),
         usage: run.filter(|_| element.phase == Phase::Done).map(|run| run.usage),
-        message: end.and_then(|end| end.message.clone()),
+        message: end.map_or_else(|| faults(element), |end| end.message.clone()),
         story: Vec::new(),
     })
+}
+
+/// Of a job that waits after faulty attempts: what was wrong, and what to do if it is held.
+fn faults(element: &Element) -> Option<String> {
+    let faults = element.faults.as_ref().filter(|_| element.phase == Phase::Pending)?;
+    let (in_a_row, until, why) = (faults.in_a_row, faults.not_before, faults.why.clone());
+    let told = match element.held && faults.is_enough() {
+        true => StoryEvent::HeldForFaults { in_a_row, why },
+        false => StoryEvent::Delayed { until, why },
+    };
+    Some(told.to_string())
 }
 
 /// Held is known at once; everything else is the last round's word.

@@ -17,6 +17,7 @@ mod release_job;
 mod report_steps;
 mod requeue_job;
 mod resume_node;
+mod start_overdue;
 mod submit_job;
 mod target;
 
@@ -60,6 +61,7 @@ pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
             drain_node::apply(state, out, actor, name, reason)
         }
         Command::ResumeNode { actor, name } => resume_node::apply(state, out, actor, name),
+        Command::StartOverdue { id } => start_overdue::apply(state, out, *id),
         Command::ForgetDone => forget_done::apply(state, out),
     };
     if let Err(refusal) = result {

@@ -52,6 +52,7 @@ pub(super) fn apply(
         inventory,
         contact: Contact::Connected,
         drain: known.and_then(|node| node.drain.clone()),
+        faults: known.filter(|_| !replaced).map_or(0, |node| node.faults),
     };
     state.nodes.insert(name.clone(), record);
     events.push(Event::NodeRegistered { name: name.clone() });

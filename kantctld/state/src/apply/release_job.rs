@@ -22,6 +22,8 @@ pub(super) fn apply(
         if element.held {
             if let Some(element) = state.element_mut(key) {
                 element.held = false;
+                // Whoever lets it go wants it tried again, and soon.
+                element.faults = None;
             }
             state.tell(events, Event::JobReleased { key, by: actor.uid });
         }

@@ -1,5 +1,6 @@
 //! `RequeueJob`: a finished job waits again at once; a living one is stopped first. Its owner or an
-//! operator may. What is over is accepted anew, by the rules there are now. Never gives a job a second attempt while a node still has the first.
+//! operator may. What is over is accepted anew, by the rules there are now.
+//! Never gives a job a second attempt while a node still has the first.
 
 use super::admission;
 use super::target::{self, Did};

@@ -16,6 +16,7 @@ pub(super) fn apply(
     target::operators_only(actor)?;
     let unknown = || Refusal::UnknownNode { name: name.clone() };
     let node = state.nodes.get_mut(name).ok_or_else(unknown)?;
+    node.faults = 0;
     if node.drain.take().is_some() {
         events.push(Event::NodeResumed { name: name.clone(), by: actor.uid });
     }

@@ -38,13 +38,15 @@ pub(super) fn decide(
         EndCause::Exited => Outcome::Failed,
         EndCause::TimedOut => Outcome::TimedOut,
         EndCause::OutOfMemory => Outcome::OutOfMemory,
-        EndCause::LaunchFailed => Outcome::LaunchFailed,
+        // The job's own doing or not, it did not launch.
+        EndCause::LaunchFailed | EndCause::NodeFault => Outcome::LaunchFailed,
         // Nobody asked for a stop: the node lost it in its own way.
-        EndCause::Lost | EndCause::Stopped | EndCause::NodeFault => Outcome::NodeLost,
+        EndCause::Lost | EndCause::Stopped => Outcome::NodeLost,
     };
-    let requeue = requeue && outcome == Outcome::NodeLost;
+    let fault = end.cause == EndCause::NodeFault || outcome == Outcome::NodeLost;
+    let requeue = requeue && fault;
     let message = short(end.message.as_deref());
-    ended(state, events, id.key, Ending { outcome, requeue, by: None, exit, message });
+    ended(state, events, id.key, Ending { outcome, requeue, by: None, exit, message, fault });
 }
 
 /// Has the job succeeded, now that the share of this rank is over? Under `Once` the first node's

@@ -40,6 +40,7 @@ fn waiting(job: &JobView) -> (Vec<String>, Option<String>) {
     }
     let Some(reason) = &job.reason else { return (lines, None) };
     lines.push(reason.sentence.clone());
+    lines.extend(job.message.clone());
     let advice = match &reason.detail {
         WaitReason::Held => Some(format!("kantctl release {}", job.key)),
         WaitReason::NeverFits { .. } => Some(format!(

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
 mod cancel_and_requeue;
+mod faults;
 mod house;
 mod life;
 mod nodes;

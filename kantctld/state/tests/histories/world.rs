@@ -44,6 +44,8 @@ pub enum Move {
     Register(u8, u8),
     Silent(u8),
     Lost(u8),
+    /// The leader looks for attempts that never got off the ground.
+    Overdue,
     Drain(u8),
     Resume(u8),
     Forget,
@@ -165,7 +167,7 @@ fn step_phase(which: u8) -> StepPhase {
         4 => (EndCause::Stopped, 0),
         5 => (EndCause::LaunchFailed, 0),
         6 => (if which < 128 { EndCause::TimedOut } else { EndCause::OutOfMemory }, 0),
-        _ => (EndCause::Lost, 0),
+        _ => (if which < 128 { EndCause::Lost } else { EndCause::NodeFault }, 0),
     };
     StepPhase::Ended(Box::new(StepEnd {
         cause,
@@ -243,6 +245,10 @@ impl World {
             Move::Register(node, how) => self.register(*node, *how),
             Move::Silent(which) => self.apply(Command::NodeSilent { name: node(*which) }),
             Move::Lost(which) => self.apply(Command::NodeLost { name: node(*which) }),
+            Move::Overdue => {
+                let overdue = state::overdue(&self.state, self.now);
+                overdue.into_iter().try_for_each(|id| self.apply(Command::StartOverdue { id }))
+            }
             Move::Drain(which) => {
                 let (actor, name) = (actor(*which / 64), node(*which));
                 self.apply(Command::DrainNode { actor, name, reason: "dust".to_owned() })

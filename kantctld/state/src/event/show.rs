@@ -1,0 +1,72 @@
+//! Events as lines for people and for the tests that tell stories. Never decides what is told.
+
+use super::{Event, ShareNews};
+use common::job::EndCause;
+use std::fmt;
+
+impl fmt::Display for ShareNews {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Preparing => write!(f, "prepares it"),
+            Self::Ready => write!(f, "is ready"),
+            Self::Running => write!(f, "runs it"),
+            Self::Ended(cause, exit) => write!(f, "is done with it ({}, {exit})", word(*cause)),
+        }
+    }
+}
+
+const fn word(cause: EndCause) -> &'static str {
+    match cause {
+        EndCause::Exited => "exited",
+        EndCause::TimedOut => "timed out",
+        EndCause::Stopped => "stopped",
+        EndCause::OutOfMemory => "out of memory",
+        EndCause::LaunchFailed => "launch failed",
+        EndCause::NodeFault => "node fault",
+        EndCause::Lost => "lost",
+    }
+}
+
+/// One line each. Events of a job begin with its key and go on as in its story.
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let (Some(key), Some(line)) = (self.key(), self.story()) {
+            return write!(f, "job {key}: {line}");
+        }
+        match self {
+            Self::Configured => write!(f, "settings changed"),
+            Self::JobSubmitted { job, tasks, repeated } => {
+                write!(f, "job {job}: submitted")?;
+                if *tasks > 1 {
+                    write!(f, ", {tasks} tasks")?;
+                }
+                if *repeated { write!(f, " (repeated request)") } else { Ok(()) }
+            }
+            Self::StepReported { id, node, news } => write!(f, "job {}: {node} {news}", id.key),
+            Self::RoundEntryRefused { id, reason } => {
+                write!(f, "job {}: start refused: {reason}", id.key)
+            }
+            Self::JobForgotten { job } => write!(f, "job {job}: forgotten"),
+            Self::NodeRegistered { name } => write!(f, "node {name}: connected"),
+            Self::NodeSilent { name } => write!(f, "node {name}: silent"),
+            Self::NodeLost { name } => write!(f, "node {name}: lost"),
+            Self::NodeDrained { name, by, reason } => {
+                write!(f, "node {name}: drained by user {by}: {reason}")
+            }
+            Self::NodeResumed { name, by } => write!(f, "node {name}: resumed by user {by}"),
+            Self::CommandRefused(refusal) => write!(f, "refused: {refusal}"),
+            // Told above, by their story.
+            Self::JobHeld { .. }
+            | Self::JobReleased { .. }
+            | Self::JobStarted { .. }
+            | Self::JobReady { .. }
+            | Self::JobRunning { .. }
+            | Self::JobEnded { .. }
+            | Self::JobEndChanged { .. }
+            | Self::JobDone { .. }
+            | Self::JobRequeued { .. }
+            | Self::JobDelayed { .. }
+            | Self::JobHeldForFaults { .. } => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! What a fault does: to its job, which waits a while or is held; and to its node, which takes no
+//! more jobs if it goes on. Never decides how an attempt ends.
+
+use crate::event::Event;
+use crate::fault::{Faults, NODE_FAULTS_MAX, short};
+use crate::job::End;
+use crate::remembered::State;
+use common::id::{JobKey, NodeName, Uid};
+use common::job::{EndCause, StepEnd};
+use common::node::Drain;
+
+/// Who drains a node that drains itself.
+const SYSTEM: Uid = Uid(0);
+
+/// A job is back in its queue after a faulty attempt: the next one waits, or the job is held.
+pub(super) fn delay(state: &mut State, events: &mut Vec<Event>, key: JobKey, end: &End) {
+    let Some(element) = state.element_mut(key) else { return };
+    let before = element.faults.as_deref();
+    let faults = Faults::after(before, end.decided_at, end.message.as_deref());
+    let (in_a_row, until, why) = (faults.in_a_row, faults.not_before, faults.why.clone());
+    let enough = faults.is_enough();
+    element.held |= enough;
+    element.faults = Some(Box::new(faults));
+    let event = if enough {
+        Event::JobHeldForFaults { key, in_a_row, why }
+    } else {
+        Event::JobDelayed { key, until, why }
+    };
+    state.tell(events, event);
+}
+
+/// A share began to run: its node can start jobs.
+pub(super) fn node_works(state: &mut State, node: &NodeName) {
+    if let Some(node) = state.nodes.get_mut(node) {
+        node.faults = 0;
+    }
+}
+
+/// A share ended: what that says of its node. One sick node must not eat the queue.
+pub(super) fn judge_node(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    name: &NodeName,
+    end: &StepEnd,
+) {
+    if end.cause != EndCause::NodeFault {
+        if end.started_at.is_some() {
+            node_works(state, name);
+        }
+        return;
+    }
+    let since = state.now;
+    let Some(node) = state.nodes.get_mut(name) else { return };
+    node.faults = node.faults.saturating_add(1);
+    if node.faults < NODE_FAULTS_MAX || node.drain.is_some() {
+        return;
+    }
+    let why = end.message.as_deref().map_or_else(|| "it did not say why".to_owned(), short);
+    let reason = format!(
+        "{} jobs in a row could not start here for a fault of the node: {why}",
+        node.faults
+    );
+    node.drain = Some(Drain { reason: reason.clone(), by: SYSTEM, since });
+    events.push(Event::NodeDrained { name: name.clone(), by: SYSTEM, reason });
+}

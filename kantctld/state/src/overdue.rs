@@ -1,0 +1,43 @@
+//! Attempts that were given nodes and do not get off the ground: a dead file system, an output file
+//! that nobody reads, a process of another job that cannot be killed. Never ends one; the command
+//! `StartOverdue` does, after it has looked again.
+
+use crate::fault::START_MAX;
+use crate::job::{Run, SharePhase};
+use crate::remembered::State;
+use common::id::{AttemptId, NodeName};
+use common::job::Phase;
+use common::node::Contact;
+use common::time::Time;
+use std::collections::BTreeSet;
+
+/// The attempts that should run by now and do not, rising. Those on a node that is out of contact
+/// are left out: they may well run there, and silence has a bound of its own.
+#[must_use]
+pub fn overdue(state: &State, now: Time) -> Vec<AttemptId> {
+    let holders = state.ledger().nodes().flat_map(|(_, held)| held.holders().map(|(id, _)| id));
+    let holders: BTreeSet<AttemptId> = holders.collect();
+    holders.into_iter().filter(|id| behind(state, *id, now).is_some()).collect()
+}
+
+/// The nodes that an overdue attempt waits for: those that are farthest behind. `None`: it is not
+/// overdue.
+pub(crate) fn behind(state: &State, id: AttemptId, now: Time) -> Option<Vec<NodeName>> {
+    let (_, element) = state.element(id.key)?;
+    let run = element.run.as_ref()?;
+    let starts = element.attempt == id.attempt && element.phase == Phase::Starting;
+    if !starts || run.allocated_at + START_MAX > now {
+        return None;
+    }
+    // In a gang, whoever is ready waits for those who are not.
+    let unready = not_yet(run, SharePhase::Ready);
+    let behind = if unready.is_empty() { not_yet(run, SharePhase::Running) } else { unready };
+    let in_contact =
+        |name: &NodeName| state.node(name).is_some_and(|node| node.contact == Contact::Connected);
+    run.allocation.shares().iter().all(|share| in_contact(&share.node)).then_some(behind)
+}
+
+fn not_yet(run: &Run, phase: SharePhase) -> Vec<NodeName> {
+    let shares = run.allocation.shares().iter().zip(&run.shares);
+    shares.filter(|(_, reached)| **reached < phase).map(|(s, _)| s.node.clone()).collect()
+}
