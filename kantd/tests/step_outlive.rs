@@ -185,14 +185,14 @@ async fn a_directory_without_an_order_is_no_step() {
 }
 
 #[tokio::test]
-async fn an_order_that_cannot_be_read_fails_its_launch() {
+async fn an_order_that_cannot_be_read_is_the_nodes_fault() {
     needs_root!();
     let mut stand = Stand::new().await;
     let id = interrupted(&mut stand).await;
     fs::remove_file(stand.step_dir(id).join("journal")).unwrap();
     fs::write(stand.step_dir(id).join("order"), "{}").unwrap();
     stand.open().await;
-    stand::assert_failed_with(&stand.end(id).await, &["failed to read the order"]);
+    stand::assert_node_fault(&stand.end(id).await, &["failed to read the order"]);
 }
 
 #[tokio::test]
