@@ -128,6 +128,20 @@ fn only_given_gpus_can_be_opened() {
 }
 
 #[test]
+fn a_group_below_an_occupied_one_can_still_be_entered() {
+    let Some(trial) = Trial::new("occupied") else { return };
+    fs::create_dir(&trial.root).unwrap();
+    // Ends when this test drops the other end of its input, whatever happens.
+    let mut squatter = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+    fs::write(trial.root.join("cgroup.procs"), squatter.id().to_string()).unwrap();
+    trial.group.create(&Limits::default()).unwrap();
+    let shell = trial.shell("echo inside");
+    assert_eq!(shell.wait_with_output().unwrap().stdout, b"inside\n");
+    drop(squatter.stdin.take());
+    squatter.wait().unwrap();
+}
+
+#[test]
 fn limits_are_set_where_their_controllers_are() {
     let Some(trial) = Trial::new("limits") else { return };
     let limits = Limits {

@@ -66,8 +66,8 @@ pub enum CgroupError {
     NotMounted(&'static str),
     /// `cgroup = "required"`, and it cannot be.
     #[error(
-        "cgroups are required and cannot be used: {0}; give kantd the rights (root, or \
-         Delegate=yes), or set cgroup = \"auto\" to run jobs unconfined"
+        "cgroups are required and cannot be used: {0}; run kantd as root where /sys/fs/cgroup is \
+         writable, or set cgroup = \"auto\" to run jobs unconfined"
     )]
     Required(String),
 }

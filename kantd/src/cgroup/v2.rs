@@ -73,7 +73,15 @@ impl Group {
 }
 
 /// Passes on the wanted controllers that a group has to the groups below it.
+///
+/// Not where processes live in the group itself (in a container without an init of its own): the
+/// kernel then refuses some controllers, and those that it does not refuse make every group below
+/// unfit to hold a process ("domain invalid"). Only the machine's own root may have both.
 fn enable_below(dir: &Path) -> Result<(), CgroupError> {
+    let is_machines_root = !dir.join("cgroup.type").exists();
+    if !is_machines_root && !files::read(&dir.join("cgroup.procs"))?.is_empty() {
+        return Ok(());
+    }
     let offered = files::read(&dir.join("cgroup.controllers"))?;
     let enabled = files::read(&dir.join("cgroup.subtree_control"))?;
     for (name, _) in CONTROLLERS {
