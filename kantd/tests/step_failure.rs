@@ -245,9 +245,11 @@ async fn a_job_that_the_spool_cannot_hold_yet_can_be_stopped() {
 async fn a_job_whose_output_can_not_be_opened_yet_can_be_stopped() {
     needs_root!();
     let mut stand = Stand::new().await;
-    let fifo = stand.work_dir().join("out");
-    nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::from_bits_truncate(0o600)).unwrap();
-    stand::open_to_all(&fifo, 0o666);
+    let fifos = ["out", "later"].map(|name| stand.work_dir().join(name));
+    for fifo in &fifos {
+        nix::unistd::mkfifo(fifo, nix::sys::stat::Mode::from_bits_truncate(0o600)).unwrap();
+        stand::open_to_all(fifo, 0o666);
+    }
     let order = stand.order("echo heard");
     let id = order.id;
     stand.steps().launch(order.clone(), &stand.gpus);
@@ -258,13 +260,16 @@ async fn a_job_whose_output_can_not_be_opened_yet_can_be_stopped() {
     let end = stand.end(id).await;
     assert_eq!((end.cause, end.started_at), (EndCause::Stopped, None), "{end:?}");
     stand.assert_no_group(id);
-    // With a reader it is ready, and heard.
+    // With a reader it is ready, and heard. On a FIFO of its own: whoever opened the first one was
+    // killed, which takes a moment, and would be a writer who says nothing.
     let mut second = order;
+    second.stdout = "later".into();
+    let [_, later] = fifos;
     second.id.attempt = Attempt(2);
     let id = second.id;
     stand.steps().launch(second, &stand.gpus);
     stand.steps().go(id);
-    let heard = tokio::task::spawn_blocking(move || fs::read_to_string(fifo).unwrap());
+    let heard = tokio::task::spawn_blocking(move || fs::read_to_string(later).unwrap());
     assert_eq!(heard.await.unwrap(), "heard\n");
     assert!(stand.end(id).await.exit.is_success());
 }
