@@ -15,7 +15,7 @@ use common::job::Phase;
 use common::queue::Queue;
 use common::time::Time;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Everything the cluster remembers. A clone is cheap: what is large is shared until it changes.
@@ -23,6 +23,9 @@ use std::sync::Arc;
 pub struct State {
     pub(crate) now: Time,
     pub(crate) settings: Option<Settings>,
+    /// Queues of the settings that are no longer configured; kept for the jobs that live in them.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(crate) retired: BTreeSet<QueueName>,
     /// The last id given; 0 before the first job.
     pub(crate) last_job: JobId,
     pub(crate) jobs: BTreeMap<JobId, Arc<Record>>,
@@ -63,7 +66,7 @@ impl State {
         self.last_job
     }
 
-    /// All queues.
+    /// All queues, also those that take no new jobs ([`State::is_retired`]).
     #[must_use]
     pub fn queues(&self) -> &[Queue] {
         self.settings.as_ref().map_or(&[], |s| &s.queues)
@@ -73,6 +76,12 @@ impl State {
     #[must_use]
     pub fn queue(&self, name: &QueueName) -> Option<&Queue> {
         self.queues().iter().find(|q| q.name == *name)
+    }
+
+    /// Is this queue no longer configured, and kept only for the jobs that live in it?
+    #[must_use]
+    pub fn is_retired(&self, name: &QueueName) -> bool {
+        self.retired.contains(name)
     }
 
     /// A submission.

@@ -27,8 +27,9 @@ pub(super) fn find_queue<'a>(state: &'a State, ask: &Ask) -> Result<&'a Queue, R
             message: "the controller has no queues yet: try again in a moment".to_owned(),
         });
     };
-    state.queue(name).ok_or_else(|| {
-        let known: Vec<&str> = state.queues().iter().map(|q| q.name.as_str()).collect();
+    state.queue(name).filter(|queue| !state.is_retired(&queue.name)).ok_or_else(|| {
+        let open = state.queues().iter().filter(|queue| !state.is_retired(&queue.name));
+        let known: Vec<&str> = open.map(|queue| queue.name.as_str()).collect();
         Refusal::UnknownQueue { name: name.clone(), known: known.join(", ") }
     })
 }

@@ -1,12 +1,14 @@
-//! `Configure`: the leader's settings, for all replicas alike. Refused if they make no sense, or
-//! would leave a living job without its queue. Never touches a job.
+//! `Configure`: the leader's settings, for all replicas alike. Refused if they make no sense.
+//! A queue that is left out while jobs live in it stays as it was until they are over, and takes no
+//! new ones: so that settings which have become stricter hold at once. Never touches a job.
 
 use crate::command::Settings;
 use crate::event::Event;
 use crate::remembered::State;
-use common::id::QueueName;
+use common::id::{JobKey, QueueName};
+use common::queue::Queue;
 use common::reason::Refusal;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 pub(super) fn apply(
     state: &mut State,
@@ -21,27 +23,36 @@ pub(super) fn apply(
     if settings.queues.iter().filter(|q| q.default).count() != 1 {
         return bad("exactly one queue must be the default: set `default = true` in one".to_owned());
     }
-    if let Some((name, jobs)) = orphans(state, &names).into_iter().next() {
-        return bad(format!(
-            "queue `{name}` still has {jobs} jobs that are not done: keep it in the configuration \
-             until they are, or cancel them first"
-        ));
-    }
-    if state.settings.as_ref() != Some(settings) {
-        state.settings = Some(settings.clone());
+    let missing: BTreeSet<QueueName> =
+        inhabited(state).difference(&names).map(|name| (*name).clone()).collect();
+    let kept = state.queues().iter().filter(|queue| missing.contains(&queue.name));
+    let kept = kept.map(|queue| Queue { default: false, ..queue.clone() });
+    let mut settings = settings.clone();
+    settings.queues.extend(kept.collect::<Vec<_>>());
+    if state.settings.as_ref() != Some(&settings) || state.retired != missing {
+        (state.settings, state.retired) = (Some(settings), missing);
         events.push(Event::Configured);
     }
     Ok(())
 }
 
-/// Queues that would vanish under living jobs, with how many each.
-fn orphans<'a>(state: &'a State, names: &BTreeSet<&QueueName>) -> BTreeMap<&'a QueueName, usize> {
-    let mut orphans = BTreeMap::new();
-    for key in state.live() {
-        let queue = state.job(key.job).and_then(|record| record.spec.ask.queue.as_ref());
-        if let Some(queue) = queue.filter(|q| !names.contains(q)) {
-            *orphans.entry(queue).or_insert(0) += 1;
-        }
+/// Drops the queues that were kept for jobs which are over by now.
+pub(super) fn drop_empty(state: &mut State, events: &mut Vec<Event>) {
+    if state.retired.is_empty() {
+        return;
     }
-    orphans
+    let inhabited = inhabited(state);
+    let is_empty = |name: &&QueueName| !inhabited.contains(name);
+    let gone: BTreeSet<QueueName> = state.retired.iter().filter(is_empty).cloned().collect();
+    state.retired.retain(|name| !gone.contains(name));
+    if let Some(settings) = state.settings.as_mut().filter(|_| !gone.is_empty()) {
+        settings.queues.retain(|queue| !gone.contains(&queue.name));
+        events.push(Event::Configured);
+    }
+}
+
+/// The queues in which jobs live.
+fn inhabited(state: &State) -> BTreeSet<&QueueName> {
+    let queue = |key: JobKey| state.job(key.job)?.spec.ask.queue.as_ref();
+    state.live().filter_map(queue).collect()
 }

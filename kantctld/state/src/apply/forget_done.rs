@@ -1,7 +1,8 @@
 //! `ForgetDone`: drops what is over for longer than `done_jobs_kept`: whole submissions, their
-//! texts, and request keys of that age. Accounting has them. Never forgets a job of which one task
-//! lives, nor a job whose request key is still remembered.
+//! texts, and request keys of that age; and queues that were kept for jobs now over. Accounting has
+//! them. Never forgets a job of which one task lives, nor one whose request key is remembered.
 
+use super::configure;
 use crate::event::Event;
 use crate::remembered::State;
 use common::id::JobId;
@@ -25,6 +26,7 @@ pub(super) fn apply(state: &mut State, events: &mut Vec<Event>) -> Result<(), Re
         keys.retain(|_, request| request.at + kept > now && jobs.contains_key(&request.job));
     }
     state.requests.retain(|_, keys| !keys.is_empty());
+    configure::drop_empty(state, events);
     Ok(())
 }
 

@@ -119,19 +119,41 @@ fn root_may_submit_where_the_operator_allows_it() {
 }
 
 #[test]
-fn a_queue_stays_in_the_configuration_while_a_job_lives_in_it() {
+fn a_queue_that_is_left_out_stays_for_its_jobs_alone_and_all_else_holds_at_once() {
     let mut house = House::new();
-    let queue_name = Some(QueueName::new("short").unwrap());
-    let job = house.submit(Ask { queue: queue_name, ..Ask::default() });
+    house.apply(Command::Configure(Settings { allow_root_jobs: true, ..settings() }));
+    let short = Ask { queue: QueueName::new("short").ok(), ..Ask::default() };
+    let key = JobKey::single(house.submit(short.clone()));
     let without = Settings { queues: vec![queue("main", true)], ..settings() };
-    let refusal = house.refused(Command::Configure(without.clone())).to_string();
-    assert!(refusal.contains("`short` still has 1 jobs"), "{refusal}");
+    assert_eq!(house.apply(Command::Configure(without.clone())), [Event::Configured]);
+    assert!(!house.state.settings().unwrap().allow_root_jobs, "what is stricter holds");
+    assert_eq!(house.apply(Command::Configure(without)), [], "nothing changed");
+    let seen = state::snapshot::snapshot(&house.state);
+    assert_eq!((seen.queues.len(), seen.waiting.len()), (2, 1), "a round can still start it");
+    let command = house.submission(short.clone());
+    let refusal = house.refused(command).to_string();
+    assert!(refusal.contains("there is no queue `short`: there are main"), "{refusal}");
 
-    let cancel = house.cancel(JobKey::single(job));
+    assert_eq!(house.apply(Command::ForgetDone), [], "a job lives in it");
+    let cancel = house.cancel(key);
     house.apply(cancel);
-    assert_eq!(house.apply(Command::Configure(without)), [Event::Configured]);
-    let requeue = house.requeue(JobKey::single(job));
-    assert!(house.refused(requeue).to_string().contains("no queue `short`"));
+    let requeue = house.requeue(key);
+    assert_eq!(house.refused(requeue.clone()).code(), "unknown_queue");
+    assert_eq!(house.apply(Command::ForgetDone), [Event::Configured]);
+    assert_eq!(house.state.queues().len(), 1);
+    assert_eq!(house.refused(requeue).code(), "unknown_queue");
+}
+
+#[test]
+fn a_queue_that_is_configured_again_takes_jobs_again() {
+    let mut house = House::new();
+    let short = Ask { queue: QueueName::new("short").ok(), ..Ask::default() };
+    house.submit(short.clone());
+    let without = Settings { queues: vec![queue("main", true)], ..settings() };
+    house.apply(Command::Configure(without));
+    house.apply(Command::Configure(settings()));
+    house.submit(short);
+    assert_eq!(house.state.settings(), Some(&settings()));
 }
 
 #[test]
