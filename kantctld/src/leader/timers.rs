@@ -1,5 +1,5 @@
 //! What follows from time alone: a node without a session is silent, one silent for too long is
-//! lost, old finished jobs are forgotten. Never acts on a clock the log has not stamped: it only
+//! lost, an attempt that does not start is given up, old finished jobs are forgotten. Never acts on a clock the log has not stamped: it only
 //! proposes, and `apply` judges by the stamp.
 
 use crate::core::Core;
@@ -36,7 +36,8 @@ pub async fn run(core: Arc<Core>, limits: Limits) {
         if leading.wait_for(|leads| *leads).await.is_err() {
             return;
         }
-        let due = watch.look(&core, Instant::now());
+        let mut due = watch.look(&core, Instant::now());
+        due.extend(overdue(&core));
         // At once, so that they share entries; one by one would take an fsync each.
         join_all(due.into_iter().map(|command| propose(&core, command))).await;
         looks = looks.wrapping_add(1);
@@ -45,6 +46,18 @@ pub async fn run(core: Arc<Core>, limits: Limits) {
         }
         tokio::time::sleep(LOOK_PERIOD).await;
     }
+}
+
+/// Attempts that should run by now and do not.
+fn overdue(core: &Core) -> Vec<Command> {
+    let now = core.now();
+    let ids = state::overdue(&core.state.read(), now);
+    ids.into_iter()
+        .map(|id| {
+            tracing::warn!("job {id} does not get off the ground: its nodes have a fault");
+            Command::StartOverdue { id }
+        })
+        .collect()
 }
 
 async fn propose(core: &Core, command: Command) {
