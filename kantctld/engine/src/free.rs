@@ -44,7 +44,7 @@ impl Free {
             core_cpus: core_cpus(inventory, &inventory.cpus),
             cpus: inventory.cpus.clone(),
             memory: inventory.memory,
-            gpus: inventory.gpus.iter().map(|gpu| gpu.index).collect(),
+            gpus: rising(inventory.gpus.iter().map(|gpu| gpu.index)),
             closed: false,
         }
     }
@@ -85,10 +85,17 @@ impl Free {
         self.core_cpus = core_cpus(inventory, &self.cpus);
         self.memory = inventory.memory.min(self.memory + share.memory);
         let is_back = |index: &GpuIndex| self.gpus.contains(index) || share.gpus.contains(index);
-        self.gpus = inventory.gpus.iter().map(|gpu| gpu.index).filter(is_back).collect();
+        self.gpus = rising(inventory.gpus.iter().map(|gpu| gpu.index).filter(is_back));
         // Whoever has a closed node has it alone.
         self.closed = false;
     }
+}
+
+/// In the order of their numbers, which need not be that of the inventory.
+fn rising(gpus: impl Iterator<Item = GpuIndex>) -> Vec<GpuIndex> {
+    let mut gpus: Vec<GpuIndex> = gpus.collect();
+    gpus.sort_unstable();
+    gpus
 }
 
 /// How many of these CPUs lie on cores that are in the set as a whole.

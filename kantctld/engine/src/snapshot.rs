@@ -54,11 +54,13 @@ impl NodeSnapshot {
     /// A node that nobody uses.
     #[must_use]
     pub fn idle(name: NodeName, inventory: Arc<Inventory>) -> Self {
+        let mut free_gpus: Vec<GpuIndex> = inventory.gpus.iter().map(|gpu| gpu.index).collect();
+        free_gpus.sort_unstable();
         Self {
             name,
             free_cpus: inventory.cpus.clone(),
             free_memory: inventory.memory,
-            free_gpus: inventory.gpus.iter().map(|gpu| gpu.index).collect(),
+            free_gpus,
             unusable: None,
             exclusive: false,
             inventory,

@@ -100,6 +100,19 @@ pub(crate) fn linked_node(
     node("n", single_threads(16), &["0-7", "8-15"], gpu_numa, path)
 }
 
+/// Four GPUs, two NVLinks between 2 and 3 and between 0 and 1, of which GPU 1 is gone; the rest
+/// keep their numbers, in an order of their own.
+pub(crate) fn node_without_gpu_1(text: &str) -> NodeSnapshot {
+    let path = |a: usize, b: usize| {
+        if a / 2 == b / 2 { GpuPath::NvLink(2) } else { GpuPath::Sys }
+    };
+    let whole = node(text, single_threads(16), &["0-7", "8-15"], &[0, 0, 1, 1], path);
+    let mut inventory = Inventory::clone(&whole.inventory);
+    inventory.gpus.remove(1);
+    inventory.gpus.reverse();
+    NodeSnapshot::idle(name(text), Arc::new(inventory))
+}
+
 /// With the first so many GPUs (and as many CPUs) in use.
 pub(crate) fn used(mut node: NodeSnapshot, count: u16) -> NodeSnapshot {
     node.free_gpus.retain(|gpu| gpu.0 >= count);

@@ -10,6 +10,7 @@ use common::time::Span;
 use common::unit::{Bytes, Gpus, Nodes, Tasks};
 
 mod backfill;
+mod holes;
 mod random;
 
 const NOW: Time = Time(1_700_000_000_000);

@@ -134,3 +134,26 @@ fn what_is_held_stays_held_when_the_node_shrinks_under_it() {
     house.report("g1", id, exited(0));
     house.start(next, vec![share("g1", 0, 6, &[0, 1, 2])]);
 }
+
+#[test]
+fn a_gpu_that_is_gone_leaves_a_hole_and_the_others_keep_their_numbers() {
+    let mut house = House::new();
+    let mut changed = inventory(8, 64, 4);
+    changed.gpus.remove(1);
+    let hello = house.hello("g1", changed, &[]);
+    house.apply(hello);
+    let free = |house: &House| -> Vec<u16> {
+        let seen = state::snapshot::snapshot(&house.state);
+        seen.nodes[0].free_gpus.iter().map(|gpu| gpu.0).collect()
+    };
+    assert_eq!(free(&house), [0, 2, 3]);
+    let (gone, there) = (house.job(), house.job());
+    let id = attempt(gone, 1);
+    let events = house.enact(id, vec![share("g1", 0, 2, &[1])]);
+    assert!(matches!(events.as_slice(), [Event::RoundEntryRefused { .. }]), "{events:?}");
+    house.start(there, vec![share("g1", 0, 2, &[3])]);
+    assert_eq!(free(&house), [0, 2]);
+    let id = attempt(gone, 1);
+    let events = house.enact(id, vec![share("g1", 2, 2, &[3])]);
+    assert!(matches!(events.as_slice(), [Event::RoundEntryRefused { .. }]), "{events:?}");
+}
