@@ -21,11 +21,19 @@ pub struct Behaviour {
     pub cause: EndCause,
     /// On this node they never start.
     pub fails_on: Option<NodeName>,
+    /// This node is too sick to start them.
+    pub fault_on: Option<NodeName>,
 }
 
 impl Default for Behaviour {
     /// A minute, and success.
     fn default() -> Self {
-        Self { run: Span::from_minutes(1), exit_code: 0, cause: EndCause::Exited, fails_on: None }
+        Self {
+            run: Span::from_minutes(1),
+            exit_code: 0,
+            cause: EndCause::Exited,
+            fails_on: None,
+            fault_on: None,
+        }
     }
 }

@@ -194,10 +194,16 @@ impl Step {
 
     fn tick(&mut self, now: Time, node: &NodeName) {
         let fails = self.behaviour.fails_on.as_ref() == Some(node);
+        let is_sick = self.behaviour.fault_on.as_ref() == Some(node);
         match self.stage {
             Stage::Preparing(at) if at <= now && fails => {
                 let message = format!("{node}: the directory of the job is not there");
                 let failed = end(EndCause::LaunchFailed, 0, None, at);
+                self.stage = Stage::Ended(StepEnd { message: Some(message), ..failed });
+            }
+            Stage::Preparing(at) if at <= now && is_sick => {
+                let message = format!("{node}: the spool is full");
+                let failed = end(EndCause::NodeFault, 0, None, at);
                 self.stage = Stage::Ended(StepEnd { message: Some(message), ..failed });
             }
             Stage::Preparing(at) if at <= now => self.stage = Stage::Ready,

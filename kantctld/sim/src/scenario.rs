@@ -23,7 +23,7 @@
 //! | `submit LABEL [nodes=] [tasks=] [cpus=] [gpus=] [gpus-per-node=] [mem=] [time=]` | a job |
 //! | ` ... [array=] [only=g1] [not=g1] [queue=] [user=] [nice=] [hold] [begin=]` | |
 //! | ` ... [launch=per-node] [exclusive] [no-requeue]` | |
-//! | ` ... [run=5m] [exit=1] [oom] [fails-on=g1]` | how its processes behave |
+//! | ` ... [run=5m] [exit=1] [oom] [fails-on=g1] [fault-on=g1]` | how its processes behave |
 //! | `cancel`, `hold`, `release`, `requeue` `LABEL[_INDEX] [as=USER]` | |
 //! | `drain NODE REASON`, `resume NODE` | |
 //! | `cut NODE`, `return NODE`, `reboot NODE` | the network, the power |

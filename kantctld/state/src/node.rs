@@ -24,7 +24,7 @@ pub struct NodeRecord {
     /// No new jobs, by an operator's wish or after too many faults. Survives reconnects and
     /// replacement.
     pub drain: Option<Drain>,
-    /// Jobs in a row that this node could not start, for a fault of its own.
+    /// Starts in a row that failed here by a fault of the node.
     #[serde(default)]
     pub faults: u32,
 }

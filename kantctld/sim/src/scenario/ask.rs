@@ -77,5 +77,6 @@ pub(super) fn behaviour(words: &mut Words) -> Result<Behaviour, String> {
         exit_code: words.value("exit")?.unwrap_or(usual.exit_code),
         cause: if words.flag("oom") { EndCause::OutOfMemory } else { usual.cause },
         fails_on: words.value("fails-on")?,
+        fault_on: words.value("fault-on")?,
     })
 }

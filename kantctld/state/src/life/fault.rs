@@ -56,10 +56,8 @@ pub(super) fn judge_node(
         return;
     }
     let why = end.message.as_deref().map_or_else(|| "it did not say why".to_owned(), short);
-    let reason = format!(
-        "{} jobs in a row could not start here for a fault of the node: {why}",
-        node.faults
-    );
+    let reason =
+        format!("{} starts in a row failed here by a fault of the node: {why}", node.faults);
     node.drain = Some(Drain { reason: reason.clone(), by: SYSTEM, since });
     events.push(Event::NodeDrained { name: name.clone(), by: SYSTEM, reason });
 }

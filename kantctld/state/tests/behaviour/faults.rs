@@ -139,7 +139,7 @@ fn two_faults_in_a_row_drain_the_node_and_a_start_between_them_does_not() {
     let node = view::node_view(&house.state, &name("g1")).unwrap();
     let drain = node.drain.unwrap();
     assert_eq!((drain.by, drain.since), (OPERATOR.uid, house.now));
-    assert!(drain.reason.contains("2 jobs in a row"), "{}", drain.reason);
+    assert!(drain.reason.contains("2 starts in a row"), "{}", drain.reason);
     assert!(drain.reason.contains("the spool is full"), "{}", drain.reason);
 
     // Mended: it is not drained at the first fault again.
