@@ -160,7 +160,7 @@ impl fmt::Display for WaitReason {
             Self::Held => write!(f, "held: `kantctl release` lets it go"),
             Self::BeginTime { at } => write!(f, "not before {at}, as asked with --begin"),
             Self::BackOff { until } => {
-                write!(f, "its last attempt could not be launched; tried again at {until}")
+                write!(f, "its last attempt failed for no fault of its own; tried again at {until}")
             }
             Self::QueueGone { queue } => write!(
                 f,

@@ -59,6 +59,8 @@ fn scenario(lines: &[Line]) -> String {
     }
     // In the end all is well, and what waits gets its turn.
     text.push_str("return g1\nreturn g2\nreturn g3\nresume g1\nresume g2\nresume g3\n");
+    // Some may have lost so many nodes that they are held.
+    (0..jobs).for_each(|job| text.push_str(&format!("release j{job}\n")));
     text.push_str("finish\nqueue\n");
     text
 }

@@ -54,9 +54,13 @@ impl Cluster {
         })
     }
 
-    /// When jobs may begin that wait for their time, and that no round has seen do so.
+    /// When jobs may begin that wait for their time or a back-off, and that no round has seen do so.
     fn begin_times(&self) -> impl Iterator<Item = Time> + '_ {
-        let begin = |key: JobKey| self.state.job(key.job)?.spec.ask.begin_at;
+        let begin = |key: JobKey| {
+            let (record, element) = self.state.element(key)?;
+            let not_before = element.faults.as_ref().map(|faults| faults.not_before);
+            record.spec.ask.begin_at.max(not_before)
+        };
         self.state.live().filter_map(begin).filter(|at| *at > self.last_round)
     }
 
