@@ -54,7 +54,7 @@ impl Cluster {
         })
     }
 
-    /// When jobs may begin that wait for their time or a back-off, and that no round has seen do so.
+    /// When jobs may begin that wait for a time or a back-off, and that no round has seen do so.
     fn begin_times(&self) -> impl Iterator<Item = Time> + '_ {
         let begin = |key: JobKey| {
             let (record, element) = self.state.element(key)?;
