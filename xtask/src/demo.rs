@@ -126,7 +126,7 @@ fn require_python() -> anyhow::Result<()> {
 
 fn leave_up(cluster: &mut Cluster, dir: tempfile::TempDir, person: Person) -> anyhow::Result<()> {
     let dir = dir.keep();
-    Record { dir: dir.display().to_string(), pids: cluster.pids() }.save()?;
+    Record { dir: dir.display().to_string(), groups: cluster.groups() }.save()?;
     cluster.keep();
     step("the cluster is up; try it");
     let become_somebody = match person == Person::me() {
@@ -138,6 +138,15 @@ fn leave_up(cluster: &mut Cluster, dir: tempfile::TempDir, person: Person) -> an
     println!("  kantctl nodes");
     println!("  {become_somebody}kantctl submit --gpus=1 --wrap 'env | grep CUDA'");
     println!("  kantctl queue --all");
+    println!(
+        "  (a node's daemon, started again: KANT_NVML_STANDIN={}/machine-NAME.toml",
+        dir.display()
+    );
+    println!(
+        "   {} --config {}/kantd-NAME.toml)",
+        cluster.binaries().kantd.display(),
+        dir.display()
+    );
     println!("and, in the end: cargo xtask demo --stop");
     Ok(())
 }

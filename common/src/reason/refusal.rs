@@ -19,7 +19,7 @@ pub enum Refusal {
         key: JobKey,
     },
     /// Somebody else's job.
-    #[error("job {job} belongs to {owner}: only they and operators may change it")]
+    #[error("job {job} belongs to user {owner}: only they and operators may do that")]
     NotYours {
         /// The job.
         job: JobId,

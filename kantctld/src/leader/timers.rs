@@ -1,6 +1,6 @@
 //! What follows from time alone: a node without a session is silent, one silent for too long is
-//! lost, an attempt that does not start is given up, old finished jobs are forgotten. Never acts on a clock the log has not stamped: it only
-//! proposes, and `apply` judges by the stamp.
+//! lost, an attempt that does not start is given up, old finished jobs are forgotten. Never acts
+//! on a clock the log has not stamped: it only proposes, and `apply` judges by the stamp.
 
 use crate::core::Core;
 use crate::hub::{Nudge, Standing};
@@ -16,6 +16,9 @@ use std::time::{Duration, Instant};
 const LOOK_PERIOD: Duration = Duration::from_secs(1);
 /// Between two clean-ups of finished jobs, in looks.
 const FORGET_EVERY_LOOKS: u32 = 60;
+/// A new leader looks for attempts that do not start only after so many looks: until its nodes have
+/// said hello, the state does not know what runs by now.
+const OVERDUE_AFTER_LOOKS: u32 = 60;
 /// A session whose node the state calls silent is ended after this time: its end and its beginning
 /// crossed, and it must say hello again.
 const CROSSED_AFTER: Duration = Duration::from_secs(2);
@@ -37,10 +40,12 @@ pub async fn run(core: Arc<Core>, limits: Limits) {
             return;
         }
         let mut due = watch.look(&core, Instant::now());
-        due.extend(overdue(&core));
+        if looks >= OVERDUE_AFTER_LOOKS {
+            due.extend(overdue(&core));
+        }
         // At once, so that they share entries; one by one would take an fsync each.
         join_all(due.into_iter().map(|command| propose(&core, command))).await;
-        looks = looks.wrapping_add(1);
+        looks = looks.saturating_add(1);
         if looks.is_multiple_of(FORGET_EVERY_LOOKS) {
             propose(&core, Command::ForgetDone).await;
         }

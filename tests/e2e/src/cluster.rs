@@ -318,11 +318,10 @@ impl Cluster {
         self.nodes.values_mut().flatten().for_each(Daemon::keep);
     }
 
-    /// The processes of the daemons.
+    /// The groups under which the nodes' jobs have theirs.
     #[must_use]
-    pub fn pids(&self) -> Vec<u32> {
-        let nodes = self.nodes.values().flatten();
-        self.controller.iter().chain(nodes).map(Daemon::pid).collect()
+    pub fn groups(&self) -> Vec<String> {
+        self.machines.keys().map(|node| self.cgroup_root(node)).collect()
     }
 
     /// Ends what still runs: jobs first, so that no supervisor stays behind, then the daemons and
@@ -345,13 +344,18 @@ impl Cluster {
     }
 }
 
-/// Removes a node's own groups; kantd leaves them for its next start. What a job left behind in one
-/// keeps it there, and is found by the test that looks for it.
-fn remove_groups(root: &str) {
+/// Removes a node's own groups and, where a supervisor was killed, those of its jobs; kantd leaves
+/// the former for its next start.
+pub fn remove_groups(root: &str) {
     let mounts = fs::read_dir("/sys/fs/cgroup").into_iter().flatten().flatten();
     for mount in mounts.map(|entry| entry.path()).chain([PathBuf::from("/sys/fs/cgroup")]) {
+        let group = mount.join(root);
+        for entry in fs::read_dir(&group).into_iter().flatten().flatten() {
+            // Files are refused, and so is a group with a process in it.
+            let _ = fs::remove_dir(entry.path());
+        }
         // Most mounts have no such group.
-        let _ = fs::remove_dir(mount.join(root));
+        let _ = fs::remove_dir(group);
     }
 }
 

@@ -13,9 +13,9 @@ mod person;
 mod wait;
 
 pub use binaries::{Binaries, Build, PREBUILT, forget_the_outer_cargo, workspace};
-pub use cluster::{Cluster, ClusterOptions};
+pub use cluster::{Cluster, ClusterOptions, remove_groups};
 pub use daemon::Daemon;
 pub use kantctl::{Answer, Kantctl};
 pub use machine::{Gpus, Machine};
 pub use person::{Person, is_root};
-pub use wait::{DEADLINE, wait_for};
+pub use wait::{DEADLINE, wait_for, wait_until};

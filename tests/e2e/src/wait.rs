@@ -13,15 +13,26 @@ pub const DEADLINE: Duration = Duration::from_secs(60);
 /// After [`DEADLINE`], naming what was awaited; or the question's own error.
 pub fn wait_for<T>(
     what: &str,
+    ask: impl FnMut() -> anyhow::Result<Option<T>>,
+) -> anyhow::Result<T> {
+    wait_until(Instant::now() + DEADLINE, what, ask)
+}
+
+/// The same, with a deadline of the caller's.
+///
+/// # Errors
+/// As [`wait_for`].
+pub fn wait_until<T>(
+    deadline: Instant,
+    what: &str,
     mut ask: impl FnMut() -> anyhow::Result<Option<T>>,
 ) -> anyhow::Result<T> {
-    let deadline = Instant::now() + DEADLINE;
     loop {
         if let Some(answer) = ask()? {
             return Ok(answer);
         }
         if Instant::now() > deadline {
-            bail!("waited {} s in vain for {what}", DEADLINE.as_secs());
+            bail!("waited in vain for {what}");
         }
         std::thread::sleep(Duration::from_millis(20));
     }

@@ -1,5 +1,6 @@
-//! Which demo cluster is up: its directory and processes, in a file under target. Never ends a
-//! process that is not a daemon of that cluster.
+//! Which demo cluster is up: its directory, in a file under target. Its processes are found by that
+//! directory in their command lines, for somebody may have restarted one. Never ends a process of
+//! anything else.
 
 use anyhow::Context as _;
 use nix::sys::signal::{Signal, kill};
@@ -10,8 +11,8 @@ use std::path::{Path, PathBuf};
 pub struct Record {
     /// Its directory.
     pub dir: String,
-    /// Its daemons.
-    pub pids: Vec<u32>,
+    /// The groups under which its nodes' jobs have theirs.
+    pub groups: Vec<String>,
 }
 
 fn file() -> PathBuf {
@@ -19,7 +20,7 @@ fn file() -> PathBuf {
 }
 
 impl Record {
-    /// The cluster that is up, if any still is.
+    /// The cluster that is up, if its directory still is there.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -30,12 +31,13 @@ impl Record {
             Err(error) => return Err(error).context("failed to read the demo's record"),
         };
         let value: serde_json::Value = serde_json::from_str(&text)?;
-        let pids = value["pids"].as_array().cloned().unwrap_or_default();
+        let groups = value["groups"].as_array().cloned().unwrap_or_default();
         let record = Self {
             dir: value["dir"].as_str().unwrap_or_default().to_owned(),
-            pids: pids.iter().filter_map(|p| p.as_u64()?.try_into().ok()).collect(),
+            groups: groups.iter().filter_map(|g| g.as_str().map(str::to_owned)).collect(),
         };
-        Ok(record.pids.iter().any(|pid| record.is_ours(*pid)).then_some(record))
+        let there = !record.dir.is_empty() && Path::new(&record.dir).is_dir();
+        Ok(there.then_some(record))
     }
 
     /// Notes a cluster that stays up.
@@ -43,14 +45,24 @@ impl Record {
     /// # Errors
     /// When the file cannot be written.
     pub fn save(&self) -> anyhow::Result<()> {
-        let value = serde_json::json!({ "dir": self.dir, "pids": self.pids });
+        let value = serde_json::json!({ "dir": self.dir, "groups": self.groups });
         std::fs::write(file(), value.to_string()).context("failed to write the demo's record")
     }
 
-    /// A number may have gone to another process since: ours was started with a file of ours.
-    fn is_ours(&self, pid: u32) -> bool {
-        let line = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        !self.dir.is_empty() && line.contains(&self.dir)
+    /// The processes that were started with a file of this cluster.
+    fn processes(&self) -> Vec<Pid> {
+        let within = format!("{}/", self.dir);
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+            let Ok(pid) = entry.file_name().to_string_lossy().parse() else { continue };
+            let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
+            let daemon = words.iter().any(|word| matches!(*word, b"--config" | b"--dir"));
+            if daemon && words.iter().any(|word| word.starts_with(within.as_bytes())) {
+                found.push(Pid::from_raw(pid));
+            }
+        }
+        found
     }
 
     /// Cancels what runs, ends the daemons, removes the directory.
@@ -59,16 +71,31 @@ impl Record {
     /// The system's.
     pub fn end(&self) -> anyhow::Result<()> {
         self.cancel_all();
-        for pid in self.pids.iter().filter(|pid| self.is_ours(**pid)) {
-            kill(Pid::from_raw(i32::try_from(*pid)?), Signal::SIGTERM)?;
+        self.signal_all(Signal::SIGTERM);
+        // Daemons go; supervisors of jobs that nobody could cancel stay, and with them their jobs.
+        if self.wait_for_end().is_err() {
+            self.signal_all(Signal::SIGKILL);
+            self.wait_for_end()?;
         }
-        e2e::wait_for("the daemons to end", || {
-            Ok((!self.pids.iter().any(|pid| self.is_ours(*pid))).then_some(()))
-        })?;
-        if Path::new(&self.dir).exists() {
-            std::fs::remove_dir_all(&self.dir)?;
+        for group in &self.groups {
+            e2e::remove_groups(group);
         }
+        std::fs::remove_dir_all(&self.dir)?;
         Ok(std::fs::remove_file(file())?)
+    }
+
+    fn signal_all(&self, signal: Signal) {
+        for pid in self.processes() {
+            // It may have ended meanwhile.
+            let _ = kill(pid, signal);
+        }
+    }
+
+    fn wait_for_end(&self) -> anyhow::Result<()> {
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+        e2e::wait_until(deadline, "the daemons to end", || {
+            Ok(self.processes().is_empty().then_some(()))
+        })
     }
 
     /// Best effort: a controller that is gone has no jobs to cancel.
@@ -76,7 +103,7 @@ impl Record {
         let dir = Path::new(&self.dir);
         let kantctl = e2e::Kantctl::at(&dir.join("kantctl"), &dir.join("kantctld.sock"), dir);
         if let Err(error) = kantctl.cancel_everything() {
-            eprintln!("jobs may be left running: {error:#}");
+            eprintln!("the controller could not cancel the jobs, they are killed: {error:#}");
         }
     }
 }

@@ -212,7 +212,7 @@ fn hold_and_release_are_the_owners_and_operators() {
     let target = Target { key };
     let stranger = crate::house::OTHER;
     let refusal = house.refused(Command::HoldJob { actor: stranger, target }).to_string();
-    assert!(refusal.contains("belongs to ada"), "{refusal}");
+    assert!(refusal.contains("belongs to user ada"), "{refusal}");
     assert_eq!(
         house.apply(Command::HoldJob { actor: USER, target }),
         [Event::JobHeld { key, by: USER.uid }]
