@@ -66,12 +66,24 @@ impl Failure {
         Self::refused(anyhow::Error::msg(text))
     }
 
+    /// Is it that a node, not the controller, is out of contact?
+    #[must_use]
+    pub fn is_silent_node(&self) -> bool {
+        self.error.downcast_ref().is_some_and(says_silent_node)
+    }
+
     /// The same with a hint what to do next.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
+}
+
+/// Did the controller answer that a node is silent? No absence of the controller, though a 502 too.
+#[must_use]
+pub fn says_silent_node(error: &ClientError) -> bool {
+    matches!(error, ClientError::Refused { error, .. } if error.code == "node_silent")
 }
 
 impl From<anyhow::Error> for Failure {
@@ -83,9 +95,11 @@ impl From<anyhow::Error> for Failure {
 impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Self {
         let (kind, hint) = match &error {
-            // A daemon in between, or a controller that leads nothing. A node that is silent is
-            // nothing that asking again would mend.
-            ClientError::Refused { status: 502..=504, error } if error.code != "node_silent" => {
+            ClientError::Refused { error: told, .. } if says_silent_node(&error) => {
+                (Kind::Refused, told.hint.clone())
+            }
+            // A daemon in between, or a controller that leads nothing.
+            ClientError::Refused { status: 502..=504, error } => {
                 (Kind::Unreachable, error.hint.clone())
             }
             ClientError::Refused { error, .. } => (Kind::Refused, error.hint.clone()),

@@ -1,7 +1,7 @@
 //! Asking the controller, on the first of its sockets that answers, and again for a while where
 //! asking twice does no harm. Never decides what an answer means.
 
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, Kind, says_silent_node};
 use crate::output::screen::note;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::{HeaderMap, Request};
@@ -53,6 +53,12 @@ impl Server {
             Client::new(Endpoint::Unix(path.clone())).with_answer_limit(Some(ANSWER_LIMIT))
         };
         Self { clients: sockets.iter().map(client).collect(), retry }
+    }
+
+    /// How long to keep asking: as the user said with --retry, or so long.
+    #[must_use]
+    pub fn patience(&self, own: Duration) -> Duration {
+        self.retry.unwrap_or(own)
     }
 
     /// Asks for something.
@@ -123,7 +129,7 @@ impl Server {
         patience: Duration,
         question: impl AsyncFn(&Client) -> Result<A, ClientError>,
     ) -> Result<A, Failure> {
-        let patience = self.retry.unwrap_or(patience);
+        let patience = self.patience(patience);
         let mut backoff = Backoff::new(BACKOFF_FIRST, BACKOFF_CAP);
         let mut failing_since: Option<Instant> = None;
         loop {
@@ -175,7 +181,7 @@ fn may_ask_again(silence: &Silence, again: Again) -> bool {
             let unanswered = match error {
                 ClientError::Interrupted { .. } | ClientError::TimedOut { .. } => true,
                 // A daemon in between, or a controller that leads nothing at the moment.
-                ClientError::Refused { status: 502..=504, error } => error.code != "node_silent",
+                ClientError::Refused { status: 502..=504, .. } => !says_silent_node(error),
                 _ => false,
             };
             unanswered && again == Again::IfUnanswered

@@ -236,16 +236,64 @@ async fn following_goes_on_after_a_requeue() {
     assert!(done.err.contains("no output yet") && done.err.contains("waits: held"), "{}", done.err);
 }
 
+fn silent_node() -> axum::response::Response {
+    let status = axum::http::StatusCode::BAD_GATEWAY;
+    net::Refusal::new(status, "node_silent", "node g1 is silent").into_response()
+}
+
 #[tokio::test]
 async fn a_silent_node_is_no_absent_controller() {
     let house = House::answering(|asked, _| match asked.what.as_str() {
         "GET /v1/jobs/42" => json(jobs(vec![completed("42")])),
-        _ => {
-            let status = axum::http::StatusCode::BAD_GATEWAY;
-            net::Refusal::new(status, "node_silent", "node g1 is silent").into_response()
-        }
+        _ => silent_node(),
     });
     house.kantctl(&["logs", "-f", "42"]).await.refused(1, &["kantctl: node g1 is silent"]);
+}
+
+#[tokio::test]
+async fn following_waits_for_a_node_that_the_restarted_controller_has_not_heard_yet() {
+    let house = House::answering(|asked, before| match (asked.what.as_str(), before) {
+        ("GET /v1/jobs/42", _) => json(jobs(vec![job("42", Phase::Running, None)])),
+        (what, 1) if what.contains("offset=0&") => output(b"first\n", false),
+        (_, 2 | 4) => silent_node(),
+        (what, 6) if what.contains("offset=6&") => output(b"second\n", false),
+        (_, 7) => output(b"", true),
+        (what, _) => refusal(400, &format!("unexpected: {before} {what}")),
+    });
+    let done = house.kantctl(&["logs", "-f", "42"]).await;
+    assert_eq!(done.good(), "first\nsecond\n", "{done:?}");
+    let said = "kantctl: node g1 is silent\nkantctl: waiting for it for 600 s\n";
+    assert_eq!(done.err, said, "once, not at every look");
+}
+
+#[tokio::test]
+async fn following_gives_a_silent_node_up_in_time_or_with_its_job() {
+    let house = House::answering(|asked, _| match asked.what.as_str() {
+        "GET /v1/jobs/42" => json(jobs(vec![job("42", Phase::Running, None)])),
+        _ => silent_node(),
+    });
+    let silent = ["kantctl: node g1 is silent"];
+    house.kantctl(&["logs", "42"]).await.refused(1, &silent);
+    house.kantctl(&["logs", "-f", "--retry", "0s", "42"]).await.refused(1, &silent);
+    house.kantctl(&["logs", "-f", "--retry", "1s", "42"]).await.refused(1, &silent);
+    let house = House::answering(|asked, before| match (asked.what.as_str(), before) {
+        ("GET /v1/jobs/42", 0..4) => json(jobs(vec![job("42", Phase::Running, None)])),
+        ("GET /v1/jobs/42", _) => json(jobs(vec![job("42", Phase::Done, Some(Outcome::NodeLost))])),
+        _ => silent_node(),
+    });
+    house.kantctl(&["logs", "-f", "42"]).await.refused(1, &silent);
+    assert_eq!(house.questions().len(), 5);
+}
+
+#[tokio::test]
+async fn a_farewell_is_plain_text() {
+    let house = House::answering(|_, _| {
+        let mut cancelled = job("7", Phase::Done, Some(Outcome::Cancelled));
+        cancelled.message = Some("at the user's \u{1b}[2J wish".to_owned());
+        json(jobs(vec![cancelled]))
+    });
+    let done = house.kantctl(&["wait", "7"]).await;
+    assert!(done.err.contains("at the user's \\u{1b}[2J wish\n"), "{}", done.err);
 }
 
 #[tokio::test]

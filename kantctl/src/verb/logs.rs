@@ -123,6 +123,7 @@ async fn read_all(
     sink: &mut Sink<'_>,
 ) -> Result<(), Failure> {
     let (mut offset, mut wait_seconds, mut over) = (0_u64, 0, false);
+    let mut silent_since = None;
     loop {
         let path = format!(
             "/v1/jobs/{key}/output?stream={stream}&offset={offset}&wait_seconds={wait_seconds}"
@@ -131,13 +132,19 @@ async fn read_all(
         let (headers, bytes) = match server.get_bytes_for(&path, patience(follow)).await {
             Ok(answer) => answer,
             // A requeued job has no output until it starts again.
-            Err(failure) if follow && waits(&the_one(key, follow, server).await?) => {
-                note(&failure.error.to_string());
-                started(key, follow, server).await?;
+            Err(failure) if follow => {
+                let job = the_one(key, follow, server).await?;
+                if waits(&job) {
+                    note(&failure.error.to_string());
+                    started(key, follow, server).await?;
+                } else {
+                    await_node(&job, failure, &mut silent_since, server).await?;
+                }
                 continue;
             }
             Err(failure) => return Err(failure),
         };
+        silent_since = None;
         offset = offset.saturating_add(bytes.len() as u64);
         sink.take(&bytes)?;
         if !bytes.is_empty() {
@@ -156,6 +163,30 @@ async fn read_all(
         }
         wait_seconds = if over { 0 } else { POLL_SECONDS };
     }
+}
+
+/// Lets a moment pass for a node that is out of contact, as all are when the controller has just
+/// restarted. Any other failure is final, and so is this one once the job is over.
+async fn await_node(
+    job: &JobView,
+    failure: Failure,
+    silent_since: &mut Option<Instant>,
+    server: &Server,
+) -> Result<(), Failure> {
+    if job.phase == Phase::Done || !failure.is_silent_node() {
+        return Err(failure);
+    }
+    let patience = server.patience(PATIENCE);
+    if silent_since.is_none() && !patience.is_zero() {
+        note(&failure.error.to_string());
+        note(&format!("waiting for it for {} s", patience.as_secs()));
+    }
+    let left = patience.saturating_sub(silent_since.get_or_insert_with(Instant::now).elapsed());
+    if left.is_zero() {
+        return Err(failure);
+    }
+    tokio::time::sleep(LOOK.min(left)).await;
+    Ok(())
 }
 
 fn ended(headers: &HeaderMap) -> bool {

@@ -3,9 +3,9 @@
 use super::ask::{self, Answer};
 use crate::failure::Failure;
 use crate::keys::{self, Keys};
-use crate::output::Screen;
 use crate::output::jobs::{ending, where_or_why};
 use crate::output::screen::note;
+use crate::output::{Screen, plain};
 use crate::server::{POLL_SECONDS, Server};
 use common::id::JobKey;
 use common::job::{Outcome, Phase};
@@ -128,7 +128,7 @@ fn farewell(job: &JobView) -> String {
         _ => ending(job),
     };
     let gap = if how.is_empty() { "" } else { ": " };
-    format!("job {} is over: {}{gap}{}", job.key, job.state, how.escape_debug())
+    format!("job {} is over: {}{gap}{}", job.key, job.state, plain(&how))
 }
 
 /// The largest exit code of all these jobs.
