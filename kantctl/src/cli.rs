@@ -39,7 +39,8 @@ pub struct Cli {
     pub verb: Verb,
 }
 
-/// What every verb takes.
+/// What every verb takes. `lib.rs` reads their environment variables: those that clap reads show up
+/// in the usage of every error as if they had to be given.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Global options")]
 #[allow(missing_docs)] // each field's comment is its help
@@ -47,15 +48,15 @@ pub struct Global {
     /// Print the controller's answer as JSON
     #[arg(long, global = true)]
     pub json: bool,
-    /// The socket of kantctld or kantd, instead of the configured ones
-    #[arg(long, global = true, value_name = "PATH", env = "KANT_SOCKET", hide_env_values = true)]
+    /// The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]
+    #[arg(long, global = true, value_name = "PATH")]
     pub socket: Option<PathBuf>,
-    /// The configuration file, instead of the usual ones
-    #[arg(long, global = true, value_name = "FILE", env = "KANT_CONFIG", hide_env_values = true)]
+    /// The configuration file, instead of the usual ones [env: KANT_CONFIG]
+    #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Keep asking for so long (30s, 10m) while the controller cannot be reached
-    /// [default: 30s for submit, 10m for wait and logs -f, else 0s]
-    #[arg(long, global = true, value_name = "TIME", env = "KANT_RETRY", hide_env_values = true)]
+    /// [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]
+    #[arg(long, global = true, value_name = "TIME")]
     pub retry: Option<Span>,
 }
 

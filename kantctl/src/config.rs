@@ -1,6 +1,7 @@
 //! Which sockets to ask: from the command line, the environment, or the configuration files.
 //! Never connects.
 
+use crate::output::screen::warn;
 use anyhow::{Context, Result};
 use common::config::{ClientConfig, read};
 use std::io::ErrorKind;
@@ -9,10 +10,11 @@ use std::path::{Path, PathBuf};
 const SYSTEM_FILE: &str = "/etc/kant/kantctl.toml";
 
 /// The configuration: `explicit` alone if given (it must exist), else the system's file with the
-/// user's laid over it; either may be missing.
+/// user's laid over it; either may be missing. A user's file that cannot be read is passed over
+/// with a warning: it may be some other user's, as under sudo.
 ///
 /// # Errors
-/// A file that cannot be read or does not make sense, by name, line and key.
+/// Any other file that cannot be read, or one that does not make sense, by name, line and key.
 pub fn load(explicit: Option<&Path>) -> Result<ClientConfig> {
     let found = match explicit {
         Some(path) => {
@@ -21,12 +23,8 @@ pub fn load(explicit: Option<&Path>) -> Result<ClientConfig> {
             vec![(path.to_owned(), text)]
         }
         None => {
-            let paths = [Some(SYSTEM_FILE.into()), user_file()];
-            paths
-                .into_iter()
-                .flatten()
-                .filter_map(|p| read_if_there(p).transpose())
-                .collect::<Result<_>>()?
+            let system = read_if_there(SYSTEM_FILE.into())?;
+            system.into_iter().chain(user_file().and_then(read_or_warn)).collect()
         }
     };
     merge(&found)
@@ -48,6 +46,13 @@ fn read_if_there(path: PathBuf) -> Result<Option<(PathBuf, String)>> {
             Err(error).with_context(|| format!("failed to read configuration {}", path.display()))
         }
     }
+}
+
+fn read_or_warn(path: PathBuf) -> Option<(PathBuf, String)> {
+    read_if_there(path).unwrap_or_else(|error| {
+        warn(&format!("{error:#}"));
+        None
+    })
 }
 
 /// Later files win, key by key.

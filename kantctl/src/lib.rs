@@ -8,6 +8,7 @@ pub mod failure;
 pub mod keys;
 pub mod output;
 pub mod server;
+pub mod slurm;
 pub mod submission;
 pub mod verb;
 
@@ -15,6 +16,7 @@ use anyhow::Context;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches};
 use cli::{Cli, Global, Verb};
+use common::time::{Span, SpanError};
 use failure::{Failure, Kind};
 use output::{Screen, screen};
 use server::Server;
@@ -47,18 +49,32 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 
 /// Shows what clap says: help, the version, or what is wrong with the arguments.
 fn refuse(error: &clap::Error, submits: bool) -> u8 {
-    let unknown = submits && error.kind() == ErrorKind::UnknownArgument;
-    let refused = match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::String(option)) if unknown => submission::complaint::not_yet(option),
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,
     };
-    if let Some(text) = refused {
-        screen::complain(&Failure::usage(anyhow::Error::msg(text)));
-    } else {
+    let refused = match error.kind() {
+        ErrorKind::UnknownArgument if submits => text(ContextKind::InvalidArg).and_then(not_yet),
+        ErrorKind::InvalidSubcommand => text(ContextKind::InvalidSubcommand).and_then(of_slurm),
+        _ => None,
+    };
+    match refused {
+        Some(failure) => screen::complain(&failure),
         // Nobody is left to tell when stdout and stderr are gone.
-        let _ = error.print();
+        None => drop(error.print()),
     }
     if error.use_stderr() { Kind::Usage.code() } else { failure::OK }
+}
+
+/// An option of sbatch that is none of ours.
+fn not_yet(option: &str) -> Option<Failure> {
+    Some(Failure::usage(anyhow::Error::msg(submission::complaint::not_yet(option)?)))
+}
+
+/// A command of Slurm as a verb.
+fn of_slurm(word: &str) -> Option<Failure> {
+    let hint = slurm::instead_of(word)?;
+    Some(Failure::usage(anyhow::anyhow!("there is no verb `{word}`")).hint(hint))
 }
 
 fn run_verb(cli: Cli) -> Result<u8, Failure> {
@@ -77,13 +93,27 @@ fn run_verb(cli: Cli) -> Result<u8, Failure> {
 }
 
 fn server(global: &Global) -> Result<Server, Failure> {
-    let given = global.socket.clone().filter(|path| !path.as_os_str().is_empty());
-    let file = global.config.as_deref().filter(|path| !path.as_os_str().is_empty());
+    let given = global.socket.clone().or_else(|| from_env("KANT_SOCKET").map(PathBuf::from));
+    let file = global.config.clone().or_else(|| from_env("KANT_CONFIG").map(PathBuf::from));
     let sockets = match given {
         Some(socket) => vec![socket],
-        None => config::load(file)?.sockets.iter().map(PathBuf::from).collect(),
+        None => config::load(file.as_deref())?.sockets.iter().map(PathBuf::from).collect(),
     };
-    Ok(Server::new(&sockets, global.retry.map(|span| Duration::from_millis(span.0))))
+    let retry = global.retry.map_or_else(retry_from_env, |span| Ok(Some(span)))?;
+    Ok(Server::new(&sockets, retry.map(|span| Duration::from_millis(span.0))))
+}
+
+fn retry_from_env() -> Result<Option<Span>, Failure> {
+    let Some(value) = from_env("KANT_RETRY") else { return Ok(None) };
+    let span = value.to_string_lossy().parse();
+    span.map(Some).map_err(|error: SpanError| {
+        Failure::usage(anyhow::anyhow!("environment variable KANT_RETRY: {error}"))
+    })
+}
+
+/// An environment variable; an empty one is as good as none.
+fn from_env(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
 async fn ask(verb: &Verb, server: &Server, screen: &Screen) -> Result<u8, Failure> {

@@ -85,6 +85,64 @@ async fn a_command_line_that_makes_no_sense_is_exit_code_2() {
 }
 
 #[tokio::test]
+async fn an_error_of_usage_does_not_ask_for_what_the_environment_gives() {
+    let house = House::empty();
+    let mut command = house.command(&["queue", "--frob"]);
+    command.env("KANT_RETRY", "5s").env("KANT_CONFIG", "k.toml");
+    let done = finish(command.spawn().unwrap()).await;
+    done.refused(2, &["Usage: kantctl queue [OPTIONS]"]);
+    assert!(!done.err.contains("--socket") && !done.err.contains("--retry"), "{}", done.err);
+}
+
+#[tokio::test]
+async fn an_empty_environment_variable_is_as_good_as_none() {
+    let house = cluster();
+    let path = house.file("kantctl.toml", &format!("sockets = [{:?}]\n", house.socket()));
+    let mut command = house.command(&["queues"]);
+    command.env("KANT_SOCKET", "").env("KANT_RETRY", "").env("KANT_CONFIG", path);
+    finish(command.spawn().unwrap()).await.good();
+    let mut command = house.command(&["queues"]);
+    command.env("KANT_CONFIG", "");
+    finish(command.spawn().unwrap()).await.good();
+    let mut command = house.command(&["queues"]);
+    let done = finish(command.env("KANT_RETRY", "x").spawn().unwrap()).await;
+    done.refused(2, &["KANT_RETRY", "`x`", "length of time"]);
+}
+
+#[tokio::test]
+async fn slurms_commands_are_told_their_verb() {
+    let house = House::empty();
+    for (words, hint) in [
+        (&["squeue", "-u", "ada"][..], "kantctl queue"),
+        (&["sbatch", "a.sh"], "`sbatch` is `kantctl submit` here"),
+        (&["scancel", "1"], "kantctl cancel"),
+        (&["sinfo"], "kantctl nodes"),
+        (&["srun", "-n", "2", "hostname"], "kantctl submit --launch per-task"),
+        (&["salloc"], "kantctl submit"),
+        (&["scontrol", "show", "job", "1"], "kantctl show"),
+        (&["--json", "sacct"], "kantctl queue --all"),
+    ] {
+        house.kantctl(words).await.refused(2, &["there is no verb `s", "hint: ", hint]);
+    }
+}
+
+#[tokio::test]
+async fn a_personal_configuration_that_cannot_be_read_is_passed_over() {
+    let house = cluster();
+    // Root may read every file, but nobody reads a folder as one.
+    std::fs::create_dir_all(house.dir.path().join(".config/kant/kantctl.toml")).unwrap();
+    let path = house.dir.path().join(".config/kant/kantctl.toml");
+    let mut command = house.command(&["queues"]);
+    let done = finish(command.env_remove("KANT_SOCKET").spawn().unwrap()).await;
+    assert_ne!(done.code, Some(1), "{done:?}");
+    let said = format!("warning: failed to read configuration {}: ", path.display());
+    assert!(done.err.contains(&said), "{}", done.err);
+    let mut command = house.command(&["queues", "--config", path.to_str().unwrap()]);
+    let done = finish(command.env_remove("KANT_SOCKET").spawn().unwrap()).await;
+    done.refused(1, &["failed to read configuration"]);
+}
+
+#[tokio::test]
 async fn no_controller_is_exit_code_3() {
     let house = House::empty();
     for verb in ["queue", "nodes", "queues", "status"] {

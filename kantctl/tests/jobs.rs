@@ -119,6 +119,30 @@ async fn cancel_finds_jobs_by_what_they_are() {
 }
 
 #[tokio::test]
+async fn a_state_that_no_job_can_be_in_is_refused() {
+    let house = House::answering(|_, _| json(jobs(vec![completed("42")])));
+    for verb in ["queue", "cancel"] {
+        let done = house.kantctl(&[verb, "-t", "BOGUS"]).await;
+        done.refused(2, &["'BOGUS'", "PENDING", "LAUNCH_FAILED"]);
+        house.kantctl(&[verb, "-t", "PD,BOGUS"]).await.refused(2, &["'BOGUS'"]);
+    }
+    assert!(house.questions().is_empty());
+    for state in ["COMPLETED", "completed", "CD", "pd,cd"] {
+        let done = house.kantctl(&["queue", "-t", state]).await;
+        assert_eq!(done.good().lines().count(), 2, "{state}");
+    }
+}
+
+#[tokio::test]
+async fn a_bare_number_is_shown_as_a_job() {
+    let house = House::answering(|_, _| json(jobs(vec![completed("42")])));
+    let whole = house.kantctl(&["show", "job", "42"]).await;
+    assert_eq!(house.kantctl(&["show", "42"]).await.good(), whole.good());
+    assert_eq!(house.questions(), ["GET /v1/jobs/42", "GET /v1/jobs/42"]);
+    house.kantctl(&["show", "g1"]).await.refused(2, &["'g1'", "kantctl show node"]);
+}
+
+#[tokio::test]
 async fn waiting_exits_with_the_jobs_code() {
     let house = House::answering(|asked, _| {
         let mut job = job(key_in(&asked.what), Phase::Done, Some(Outcome::Failed));

@@ -5,8 +5,10 @@ use super::ask::Answer;
 use crate::failure::Failure;
 use crate::server::{Server, encoded};
 use crate::submission::value::Hosts;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use common::id::QueueName;
-use common::job::Phase;
+use common::job::state::slurm_state;
+use common::job::{Outcome, Phase};
 use common::wire::api::{JobList, JobView};
 use serde_json::Value;
 
@@ -40,7 +42,9 @@ pub struct Filter {
         long = "state",
         visible_alias = "states",
         value_name = "STATE",
-        value_delimiter = ','
+        value_delimiter = ',',
+        value_parser = PossibleValuesParser::new(states()),
+        ignore_case = true
     )]
     pub states: Vec<String>,
     /// Only with these names
@@ -106,6 +110,29 @@ impl Filter {
                 || job.ask.queue.as_ref().is_some_and(|queue| self.queue.contains(queue)))
             && self.nodes.as_ref().is_none_or(|hosts| is_on(job, hosts))
     }
+}
+
+/// How jobs end. A job that is over without an outcome shows as completed.
+const OUTCOMES: [Outcome; 9] = [
+    Outcome::Completed,
+    Outcome::Failed,
+    Outcome::Cancelled,
+    Outcome::TimedOut,
+    Outcome::OutOfMemory,
+    Outcome::NodeLost,
+    Outcome::Preempted,
+    Outcome::DeadlineMissed,
+    Outcome::LaunchFailed,
+];
+
+/// The states that a job can be shown in: Slurm's words, with their codes for short.
+fn states() -> impl Iterator<Item = PossibleValue> {
+    let on_the_way = Phase::ALL.into_iter().filter(|phase| *phase != Phase::Done);
+    let ends = OUTCOMES.into_iter().map(|outcome| (Phase::Done, Some(outcome)));
+    on_the_way.map(|phase| (phase, None)).chain(ends).map(|(phase, outcome)| {
+        let (word, code) = slurm_state(phase, outcome);
+        PossibleValue::new(word).alias(code)
+    })
 }
 
 /// Is it on one of these nodes now, or was, if it is over?

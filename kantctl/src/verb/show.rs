@@ -2,7 +2,7 @@
 
 use super::ask::{self, Answer};
 use crate::failure::{Failure, OK};
-use crate::keys::{self, Keys};
+use crate::keys::{self, Keys, KeysError};
 use crate::output::screen::note;
 use crate::output::{Screen, jobs, nodes};
 use crate::server::Server;
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
-  kantctl show job 42
+  kantctl show 42
   kantctl show job 42_7 --json
   kantctl show node g-001";
 
@@ -29,11 +29,22 @@ Examples:
 
 /// Arguments of `show`.
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
+#[command(subcommand_negates_reqs = true)]
+#[command(override_usage = "kantctl show JOB...\n       kantctl show node NODE...")]
 #[allow(missing_docs)] // the comments below are its help
 pub struct Args {
     #[command(subcommand)]
-    pub what: What,
+    pub what: Option<What>,
+    /// Jobs: 42, 42_7, 42_[0-3]
+    #[arg(required = true, value_name = "JOB", value_parser = bare)]
+    pub keys: Vec<Keys>,
+}
+
+/// Jobs without the word `job` before them.
+fn bare(text: &str) -> Result<Keys, String> {
+    let instead = "`kantctl show node NAME` shows a node";
+    text.parse().map_err(|error: KeysError| format!("{error}; {instead}"))
 }
 
 /// What to show.
@@ -61,8 +72,9 @@ pub enum What {
 /// [`Failure`] when the controller does not answer, or does not know one of them.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     match &args.what {
-        What::Job { keys } => show_jobs(keys, server, screen).await,
-        What::Node { names } => show_nodes(names, server, screen).await,
+        None => show_jobs(&args.keys, server, screen).await,
+        Some(What::Job { keys }) => show_jobs(keys, server, screen).await,
+        Some(What::Node { names }) => show_nodes(names, server, screen).await,
     }
 }
 

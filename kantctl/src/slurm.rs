@@ -1,0 +1,29 @@
+//! Slurm's commands, for fingers that know them: which verb of kantctl does what each does.
+//! Never runs anything in their place, since their options mean something else here and there.
+
+/// What to type instead of a command of Slurm's; `None`: the word is none of them.
+#[must_use]
+pub fn instead_of(command: &str) -> Option<&'static str> {
+    Some(match command {
+        "sbatch" => "`sbatch` is `kantctl submit` here",
+        "squeue" => "`squeue` is `kantctl queue` here",
+        "scancel" => "`scancel` is `kantctl cancel` here",
+        "sinfo" => "`sinfo` is `kantctl nodes` here, and `kantctl queues` for partitions",
+        "srun" => {
+            "`kantctl submit --launch per-task` runs a script once for each task; programs cannot \
+             be run interactively yet"
+        }
+        "salloc" => {
+            "`kantctl submit` runs a script with its resources; they cannot be held for a shell yet"
+        }
+        "scontrol" => {
+            "`scontrol show` is `kantctl show` here; `hold`, `release`, `requeue`, `drain` and \
+             `resume` are verbs of their own"
+        }
+        "sacct" => {
+            "`kantctl queue --all` lists finished jobs too, and `kantctl show job` tells a job's \
+             story, as long as the controller keeps them"
+        }
+        _ => return None,
+    })
+}
