@@ -24,9 +24,9 @@ function __fish_kantctl_using_subcommand
     contains -- $cmd[1] $argv
 end
 
-complete -c kantctl -n "__fish_kantctl_needs_command" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
-complete -c kantctl -n "__fish_kantctl_needs_command" -l config -d 'The configuration file, instead of the usual ones' -r -F
-complete -c kantctl -n "__fish_kantctl_needs_command" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_needs_command" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_needs_command" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_needs_command" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_needs_command" -l json -d 'Print the controller\'s answer as JSON'
 complete -c kantctl -n "__fish_kantctl_needs_command" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_needs_command" -s V -l version -d 'Print version'
@@ -51,11 +51,24 @@ complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "submit" -d 'Submit 
 complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -s u -l user -d 'Only of these users (names or numbers)' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -s p -l queue -l partition -d 'Only of these queues' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -s w -l node -l nodelist -d 'Only on these nodes, like g[001-004]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -s t -l state -l states -d 'Only in these states, as words or codes (PENDING, R)' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -s t -l state -l states -d 'Only in these states, as words or codes (PENDING, R)' -r -f -a "PENDING\t''
+CONFIGURING\t''
+RUNNING\t''
+SUSPENDED\t''
+COMPLETING\t''
+COMPLETED\t''
+FAILED\t''
+CANCELLED\t''
+TIMEOUT\t''
+OUT_OF_MEMORY\t''
+NODE_FAIL\t''
+PREEMPTED\t''
+DEADLINE\t''
+LAUNCH_FAILED\t''"
 complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -s n -l name -d 'Only with these names' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -l config -d 'The configuration file, instead of the usual ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -l me -d 'Only my jobs'
 complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -s a -l all -d 'Finished jobs too, as long as the controller keeps them'
 complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -l json -d 'Print the controller\'s answer as JSON'
@@ -63,74 +76,100 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -s h -l help -d '
 complete -c kantctl -n "__fish_kantctl_using_subcommand q" -s u -l user -d 'Only of these users (names or numbers)' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand q" -s p -l queue -l partition -d 'Only of these queues' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand q" -s w -l node -l nodelist -d 'Only on these nodes, like g[001-004]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand q" -s t -l state -l states -d 'Only in these states, as words or codes (PENDING, R)' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand q" -s t -l state -l states -d 'Only in these states, as words or codes (PENDING, R)' -r -f -a "PENDING\t''
+CONFIGURING\t''
+RUNNING\t''
+SUSPENDED\t''
+COMPLETING\t''
+COMPLETED\t''
+FAILED\t''
+CANCELLED\t''
+TIMEOUT\t''
+OUT_OF_MEMORY\t''
+NODE_FAIL\t''
+PREEMPTED\t''
+DEADLINE\t''
+LAUNCH_FAILED\t''"
 complete -c kantctl -n "__fish_kantctl_using_subcommand q" -s n -l name -d 'Only with these names' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand q" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand q" -l config -d 'The configuration file, instead of the usual ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand q" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand q" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand q" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand q" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand q" -l me -d 'Only my jobs'
 complete -c kantctl -n "__fish_kantctl_using_subcommand q" -s a -l all -d 'Finished jobs too, as long as the controller keeps them'
 complete -c kantctl -n "__fish_kantctl_using_subcommand q" -l json -d 'Print the controller\'s answer as JSON'
 complete -c kantctl -n "__fish_kantctl_using_subcommand q" -s h -l help -d 'Print help'
-complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node" -l config -d 'The configuration file, instead of the usual ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node" -l json -d 'Print the controller\'s answer as JSON'
 complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node" -s h -l help -d 'Print help'
-complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node" -f -a "job" -d 'A job\'s record and its story'
-complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node" -f -a "node" -d 'A node\'s record'
-complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from job" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from job" -l config -d 'The configuration file, instead of the usual ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from job" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node" -a "job" -d 'A job\'s record and its story'
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node" -a "node" -d 'A node\'s record'
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from job" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from job" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from job" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from job" -l json -d 'Print the controller\'s answer as JSON'
 complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from job" -s h -l help -d 'Print help'
-complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from node" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from node" -l config -d 'The configuration file, instead of the usual ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from node" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from node" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from node" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from node" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from node" -l json -d 'Print the controller\'s answer as JSON'
 complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from node" -s h -l help -d 'Print help'
-complete -c kantctl -n "__fish_kantctl_using_subcommand explain" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand explain" -l config -d 'The configuration file, instead of the usual ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand explain" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand explain" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand explain" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand explain" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand explain" -l json -d 'Print the controller\'s answer as JSON'
 complete -c kantctl -n "__fish_kantctl_using_subcommand explain" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -s n -l tail -d 'Only the last so many lines of what is there' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -l config -d 'The configuration file, instead of the usual ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -s f -l follow -d 'Go on until the job is over'
 complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -s e -l stderr -d 'The error file instead of the output file'
 complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -l json -d 'Print the controller\'s answer as JSON'
 complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -s h -l help -d 'Print help'
-complete -c kantctl -n "__fish_kantctl_using_subcommand wait" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand wait" -l config -d 'The configuration file, instead of the usual ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand wait" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand wait" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand wait" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand wait" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand wait" -l json -d 'Print the controller\'s answer as JSON'
 complete -c kantctl -n "__fish_kantctl_using_subcommand wait" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -s u -l user -d 'Only of these users (names or numbers)' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -s p -l queue -l partition -d 'Only of these queues' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -s w -l node -l nodelist -d 'Only on these nodes, like g[001-004]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -s t -l state -l states -d 'Only in these states, as words or codes (PENDING, R)' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -s t -l state -l states -d 'Only in these states, as words or codes (PENDING, R)' -r -f -a "PENDING\t''
+CONFIGURING\t''
+RUNNING\t''
+SUSPENDED\t''
+COMPLETING\t''
+COMPLETED\t''
+FAILED\t''
+CANCELLED\t''
+TIMEOUT\t''
+OUT_OF_MEMORY\t''
+NODE_FAIL\t''
+PREEMPTED\t''
+DEADLINE\t''
+LAUNCH_FAILED\t''"
 complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -s n -l name -d 'Only with these names' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -l config -d 'The configuration file, instead of the usual ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -l me -d 'Only my jobs'
 complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -l json -d 'Print the controller\'s answer as JSON'
 complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -s h -l help -d 'Print help'
-complete -c kantctl -n "__fish_kantctl_using_subcommand hold" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand hold" -l config -d 'The configuration file, instead of the usual ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand hold" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand hold" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand hold" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand hold" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand hold" -l json -d 'Print the controller\'s answer as JSON'
 complete -c kantctl -n "__fish_kantctl_using_subcommand hold" -s h -l help -d 'Print help'
-complete -c kantctl -n "__fish_kantctl_using_subcommand release" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand release" -l config -d 'The configuration file, instead of the usual ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand release" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand release" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand release" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand release" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand release" -l json -d 'Print the controller\'s answer as JSON'
 complete -c kantctl -n "__fish_kantctl_using_subcommand release" -s h -l help -d 'Print help'
-complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -l config -d 'The configuration file, instead of the usual ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -l json -d 'Print the controller\'s answer as JSON'
 complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand nodes" -s t -l state -l states -d 'Only in these states: idle, mixed, allocated, draining, drained, down' -r -f -a "idle\t''
@@ -139,40 +178,40 @@ allocated\t''
 draining\t''
 drained\t''
 down\t''"
-complete -c kantctl -n "__fish_kantctl_using_subcommand nodes" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand nodes" -l config -d 'The configuration file, instead of the usual ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand nodes" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand nodes" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand nodes" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand nodes" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand nodes" -l json -d 'Print the controller\'s answer as JSON'
 complete -c kantctl -n "__fish_kantctl_using_subcommand nodes" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand drain" -s r -l reason -d 'Why; shown by `kantctl nodes`' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand drain" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand drain" -l config -d 'The configuration file, instead of the usual ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand drain" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand drain" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand drain" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand drain" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand drain" -l json -d 'Print the controller\'s answer as JSON'
 complete -c kantctl -n "__fish_kantctl_using_subcommand drain" -s h -l help -d 'Print help'
-complete -c kantctl -n "__fish_kantctl_using_subcommand resume" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand resume" -l config -d 'The configuration file, instead of the usual ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand resume" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand resume" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand resume" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand resume" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand resume" -l json -d 'Print the controller\'s answer as JSON'
 complete -c kantctl -n "__fish_kantctl_using_subcommand resume" -s h -l help -d 'Print help'
-complete -c kantctl -n "__fish_kantctl_using_subcommand queues" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand queues" -l config -d 'The configuration file, instead of the usual ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand queues" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand queues" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand queues" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand queues" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand queues" -l json -d 'Print the controller\'s answer as JSON'
 complete -c kantctl -n "__fish_kantctl_using_subcommand queues" -s h -l help -d 'Print help'
-complete -c kantctl -n "__fish_kantctl_using_subcommand status" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand status" -l config -d 'The configuration file, instead of the usual ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand status" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand status" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand status" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand status" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand status" -l json -d 'Print the controller\'s answer as JSON'
 complete -c kantctl -n "__fish_kantctl_using_subcommand status" -s h -l help -d 'Print help'
-complete -c kantctl -n "__fish_kantctl_using_subcommand completions" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand completions" -l config -d 'The configuration file, instead of the usual ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand completions" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand completions" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand completions" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand completions" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand completions" -l json -d 'Print the controller\'s answer as JSON'
 complete -c kantctl -n "__fish_kantctl_using_subcommand completions" -s h -l help -d 'Print help'
-complete -c kantctl -n "__fish_kantctl_using_subcommand man" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand man" -l config -d 'The configuration file, instead of the usual ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand man" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand man" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand man" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand man" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand man" -l json -d 'Print the controller\'s answer as JSON'
 complete -c kantctl -n "__fish_kantctl_using_subcommand man" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s J -l job-name -d 'The job\'s name [default: the script\'s file name]' -r
@@ -207,9 +246,9 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l export -d 'Wh
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l mail-type -d 'Accepted; kant sends no mail' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l mail-user -d 'Accepted; kant sends no mail' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l wrap -d 'Run this command instead of a script' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l config -d 'The configuration file, instead of the usual ones' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l exclusive -d 'Whole nodes: nothing else runs there meanwhile'
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s H -l hold -d 'Wait until `kantctl release`'
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l requeue -d 'Start it again if a node is lost (the default)'
