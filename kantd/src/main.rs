@@ -29,8 +29,8 @@ enum Command {
     },
     /// Check a configuration, and exit.
     CheckConfig {
-        /// The file.
-        file: PathBuf,
+        /// The file; without it that of --config.
+        file: Option<PathBuf>,
     },
     /// Supervise one step. kantd starts this by itself.
     #[command(hide = true)]
@@ -47,7 +47,7 @@ fn main() -> ExitCode {
         // First of all: a supervisor must stay a single thread.
         Some(Command::Step { dir }) => return step::run_supervisor(&dir),
         Some(Command::Inventory { json }) => show_inventory(args.config.as_deref(), json),
-        Some(Command::CheckConfig { file }) => check_config(&file),
+        Some(Command::CheckConfig { file }) => check_config(file.or(args.config).as_deref()),
         None => serve(args.config.as_deref()),
     };
     match result {
@@ -81,9 +81,13 @@ fn show_inventory(file: Option<&Path>, json: bool) -> anyhow::Result<()> {
     })
 }
 
-fn check_config(file: &Path) -> anyhow::Result<()> {
-    let (settings, _) = config::load(Some(file))?;
-    print(&format!("{} is fine; this node is {}\n", file.display(), settings.name))
+fn check_config(file: Option<&Path>) -> anyhow::Result<()> {
+    let (settings, file_found) = config::load(file)?;
+    let what = match file_found {
+        true => format!("{} is fine", file.unwrap_or(Path::new(DEFAULT_FILE)).display()),
+        false => format!("{DEFAULT_FILE} does not exist, the defaults are in force"),
+    };
+    print(&format!("{what}; this node is {}\n", settings.name))
 }
 
 /// To stdout; a reader who has seen enough is no error.
@@ -91,5 +95,20 @@ fn print(text: &str) -> anyhow::Result<()> {
     match std::io::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_to_check_may_be_named_either_way() {
+        for words in [&["check-config", "f"][..], &["--config", "f", "check-config"]] {
+            let words = ["kantd"].iter().chain(words);
+            let Args { config, command } = Args::try_parse_from(words).unwrap();
+            let Some(Command::CheckConfig { file }) = command else { panic!("no verb") };
+            assert_eq!(file.or(config), Some(PathBuf::from("f")));
+        }
     }
 }
