@@ -29,7 +29,11 @@ fn a_script_runs_and_its_exit_code_comes_back() -> anyhow::Result<()> {
 fn a_jobs_story_tells_its_whole_life() -> anyhow::Result<()> {
     let cluster = Cluster::start(one_node())?;
     let kantctl = cluster.kantctl(Person::plain())?;
-    let id = kantctl.submit(&[], "#!/bin/sh\ntrue\n")?;
+    // A job that is over before its first report has no line for running: this one waits.
+    let script = "#!/bin/sh\nwhile [ ! -e go ]; do sleep 0.05; done\n";
+    let id = kantctl.submit(&[], script)?;
+    e2e::wait_for("the job to run", || Ok(kantctl.job(&id)?.started_at.map(|_| ())))?;
+    std::fs::write(kantctl.dir().join("go"), "")?;
     kantctl.finished(&id)?;
     let story: Vec<String> = kantctl.job(&id)?.story.into_iter().map(|l| l.text).collect();
     let text = story.join("\n");
