@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn tasks_share_one_output_and_only_the_first_node_empties_it() {
-        let path = "/work/kant-42.out".to_owned();
+        let path = "/scratch/kant-42.out".to_owned();
         assert_eq!(outputs(launch(), "g1"), [(path.clone(), Use::Truncate)]);
         assert_eq!(outputs(launch(), "g2"), [(path, Use::Append)]);
         let plan = FilePlan::of(&example(launch(), "g1").unwrap());
@@ -150,7 +150,7 @@ mod tests {
         }
         let order = LaunchOrder { stdout: "%t.out".into(), ..launch() };
         let names: Vec<String> = outputs(order, "g1").into_iter().map(|(path, _)| path).collect();
-        assert_eq!(names, ["/work/0.out", "/work/1.out"]);
+        assert_eq!(names, ["/scratch/0.out", "/scratch/1.out"]);
     }
 
     #[test]
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn output_and_error_of_one_name_are_one_file() {
-        let order = LaunchOrder { stderr: Some("/work/kant-%A.out".into()), ..launch() };
+        let order = LaunchOrder { stderr: Some("/scratch/kant-%A.out".into()), ..launch() };
         assert_eq!(outputs(order, "g1").len(), 1);
         let apart = LaunchOrder { stderr: Some("%x.err".into()), ..launch() };
         assert_eq!(outputs(apart, "g1").len(), 2);

@@ -30,7 +30,7 @@ pub(crate) fn example_launch() -> LaunchOrder {
         script: "#!/bin/sh\ntrue\n".into(),
         args: Vec::new(),
         environment: BTreeMap::new(),
-        work_dir: "/work".into(),
+        work_dir: "/scratch".into(),
         stdin: None,
         stdout: "kant-%j.out".into(),
         stderr: None,
