@@ -13,6 +13,7 @@
 
 mod handle;
 mod log;
+mod members;
 mod storage;
 mod thread;
 mod waiting;

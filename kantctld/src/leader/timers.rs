@@ -33,11 +33,15 @@ pub struct Limits {
 /// Runs until the log ends.
 pub async fn run(core: Arc<Core>, limits: Limits) {
     let mut leading = core.leading.clone();
-    let mut watch = Watch { limits, silent: BTreeMap::new(), crossed: BTreeMap::new() };
+    let mut watch = Watch::new(limits);
     let mut looks = 0_u32;
     loop {
-        if leading.wait_for(|leads| *leads).await.is_err() {
-            return;
+        if !*leading.borrow_and_update() {
+            // What was seen in an earlier term says nothing about the time between.
+            (watch, looks) = (Watch::new(limits), 0);
+            if leading.wait_for(|leads| *leads).await.is_err() {
+                return;
+            }
         }
         let mut due = watch.look(&core, Instant::now());
         if looks >= OVERDUE_AFTER_LOOKS {
@@ -80,6 +84,10 @@ struct Watch {
 }
 
 impl Watch {
+    fn new(limits: Limits) -> Self {
+        Self { limits, silent: BTreeMap::new(), crossed: BTreeMap::new() }
+    }
+
     /// What the state says of nodes against who is in session, and for how long.
     fn look(&mut self, core: &Core, now: Instant) -> Vec<Command> {
         let contacts: Vec<(NodeName, Contact)> =

@@ -3,12 +3,12 @@
 
 use super::handle::{LogError, LogHandle, Message, Proposal, ProposeError};
 use super::log::logger;
+use super::members;
 use super::storage::{LogStore, StoreError};
 use super::waiting::{Answers, Waiting, refuse};
 use super::{Machine, storage};
 use common::id::LogIndex;
-use protobuf::Message as _;
-use raft::eraftpb::{ConfChange, Entry, EntryType};
+use raft::eraftpb::{Entry, EntryType};
 use raft::{Config, RawNode, StateRole};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -245,21 +245,13 @@ impl<M: Machine, D: Disk> Thread<M, D> {
                     .apply(LogIndex(entry.index), &entry.data)
                     .map_err(|reason| LogError::Apply { index: entry.index, reason })?,
                 EntryType::EntryConfChange | EntryType::EntryConfChangeV2 => {
-                    self.change_members(&entry)?;
+                    members::change(&mut self.node, &entry)?;
                     Vec::new()
                 }
             };
             self.applied = entry.index;
             self.waiting.answer(entry.index, entry.term, answers);
         }
-        Ok(())
-    }
-
-    fn change_members(&mut self, entry: &Entry) -> Result<(), LogError> {
-        let change = ConfChange::parse_from_bytes(&entry.data)
-            .map_err(|error| LogError::Apply { index: entry.index, reason: error.to_string() })?;
-        let conf_state = self.node.apply_conf_change(&change)?;
-        self.node.mut_store().set_conf_state(conf_state);
         Ok(())
     }
 
