@@ -146,6 +146,23 @@ name_id!(
     AccountName, "account"
 );
 
+name_id!(
+    /// A quality of service.
+    QosName, "QoS"
+);
+name_id!(
+    /// A switch or NVLink domain of the topology.
+    SwitchName, "switch"
+);
+name_id!(
+    /// A zone of the cluster.
+    ZoneName, "zone"
+);
+name_id!(
+    /// An operator's booking of nodes.
+    ReservationName, "reservation"
+);
+
 /// One schedulable thing: a job, or one task of an array job. Shown as `42` or `42_7`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]

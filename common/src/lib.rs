@@ -4,6 +4,7 @@
 //! This crate never does anything: no clock, no files, no sockets, no randomness, no threads. It
 //! knows neither the scheduler (`engine`) nor the replicated state (`state`); both speak its words.
 
+pub mod account;
 pub mod blob;
 pub mod config;
 pub mod cpuset;
@@ -12,9 +13,13 @@ pub mod hostlist;
 pub mod id;
 pub mod job;
 pub mod node;
+pub mod policy;
+pub mod qos;
 pub mod queue;
 pub mod reason;
+pub mod reservation;
 pub mod resource;
 pub mod time;
+pub mod topology;
 pub mod unit;
 pub mod wire;

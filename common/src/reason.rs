@@ -1,8 +1,10 @@
 //! Why a job waits, and why a command was refused: typed, and each with a sentence that says what
 //! is missing and what to do. Never decides; the engine and the state do.
 
+mod bound;
 mod refusal;
 mod wait;
 
+pub use bound::{Bound, Counted, What};
 pub use refusal::Refusal;
 pub use wait::{Nearest, Need, WaitReason};

@@ -3,7 +3,8 @@
 use crate::cpuset::CpuSet;
 use crate::gpu::GpuKind;
 use crate::id::{GpuIndex, NodeName};
-use crate::unit::{Bytes, Cpus, Gpus, Nodes, Tasks};
+use crate::topology::Nearness;
+use crate::unit::{Bytes, Cpus, GpuMilli, Gpus, Nodes, Tasks};
 use serde::{Deserialize, Serialize};
 
 /// Memory asked for.
@@ -28,6 +29,17 @@ pub enum GpuRequest {
     PerTask(Gpus),
     /// In the whole job (`--gpus`): on as few nodes as hold them.
     Total(Gpus),
+    /// A part of one GPU (`--gpus=0.5`), shared with other jobs; one task only.
+    Fraction(GpuMilli),
+}
+
+/// At most so many jobs of a group on one node.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct PerNodeMax {
+    /// The group: jobs of one service.
+    pub group: String,
+    /// So many of them.
+    pub jobs: u32,
 }
 
 /// What a job asks for. Checked by `job::check` before anything else sees it.
@@ -52,6 +64,22 @@ pub struct Request {
     /// Only GPUs of this kind (`--gpus=h100:4`).
     #[serde(default)]
     pub gpu_kind: Option<GpuKind>,
+    /// Or GPUs of one of these kinds (`--gpus=h100|a100:4`), rising; empty unless `gpu_kind` is
+    /// given.
+    #[serde(default)]
+    pub gpu_kinds_or: Vec<GpuKind>,
+    /// It is content with so many tasks (`--ntasks=2-8`); `None`: it takes all or nothing.
+    #[serde(default)]
+    pub tasks_min: Option<Tasks>,
+    /// How near its nodes are to each other (`--near`).
+    #[serde(default)]
+    pub near: Option<Nearness>,
+    /// Blocks of so many nodes (`--segment`): nearness holds for each block by itself.
+    #[serde(default)]
+    pub segment: Option<Nodes>,
+    /// At most so many jobs of its group on one node (`--max-per-node`).
+    #[serde(default)]
+    pub per_node_max: Option<PerNodeMax>,
     /// Whole nodes: nothing else runs there meanwhile (`--exclusive`).
     #[serde(default)]
     pub exclusive: bool,
@@ -61,6 +89,15 @@ pub struct Request {
     /// Not these nodes (`--exclude`).
     #[serde(default)]
     pub not_nodes: Vec<NodeName>,
+}
+
+impl Request {
+    /// Does it accept GPUs of this kind?
+    #[must_use]
+    pub fn accepts(&self, kind: &GpuKind) -> bool {
+        self.gpu_kind.as_ref().is_none_or(|wanted| wanted == kind)
+            || self.gpu_kinds_or.contains(kind)
+    }
 }
 
 impl Default for Request {
@@ -74,6 +111,11 @@ impl Default for Request {
             memory: None,
             gpus: None,
             gpu_kind: None,
+            gpu_kinds_or: Vec::new(),
+            tasks_min: None,
+            near: None,
+            segment: None,
+            per_node_max: None,
             exclusive: false,
             only_nodes: Vec::new(),
             not_nodes: Vec::new(),
@@ -94,6 +136,18 @@ pub struct Share {
     pub memory: Bytes,
     /// Exactly these GPUs, rising.
     pub gpus: Vec<GpuIndex>,
+    /// So much of each of them; `None`: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpu_milli: Option<GpuMilli>,
+}
+
+impl Share {
+    /// What it holds of GPUs, in thousandths: shares of GPUs count as what they are.
+    #[must_use]
+    pub fn gpus_milli(&self) -> GpuMilli {
+        let count = u32::try_from(self.gpus.len()).unwrap_or(u32::MAX);
+        self.gpu_milli.unwrap_or(GpuMilli::WHOLE).times(count)
+    }
 }
 
 /// What a job was given: one share a node, no node twice, at least one.
@@ -185,6 +239,7 @@ mod tests {
             cpus: CpuSet::first(1),
             memory: Bytes(1),
             gpus: vec![],
+            gpu_milli: None,
         }
     }
 

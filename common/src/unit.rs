@@ -82,6 +82,10 @@ amount!(
     Gpus, u32
 );
 amount!(
+    /// Thousandths of a GPU; 1000 is all of one.
+    GpuMilli, u32
+);
+amount!(
     /// Nodes.
     Nodes, u32
 );
@@ -99,7 +103,12 @@ macro_rules! show_count {
         }
     )*};
 }
-show_count!(Cpus, Gpus, Nodes, Tasks);
+show_count!(Cpus, GpuMilli, Gpus, Nodes, Tasks);
+
+impl GpuMilli {
+    /// All of one GPU.
+    pub const WHOLE: Self = Self(1000);
+}
 
 impl Bytes {
     /// So many mebibytes.

@@ -128,13 +128,13 @@ fn queue(table: &QueueTable, number: usize) -> Result<Queue, SettingsError> {
         .parse()
         .map_err(|source| SettingsError::Memory { queue: name.clone(), source })?;
     Ok(Queue {
-        name,
         default: table.default,
         priority: table.priority,
         nodes,
         time_limit_default,
         time_limit_max,
         memory_per_cpu,
+        ..Queue::plain(name)
     })
 }
 

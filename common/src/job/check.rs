@@ -181,6 +181,7 @@ fn check_counts(ask: &Ask) -> Result<(), AskError> {
         Some(GpuRequest::PerNode(n)) => Some(("--gpus-per-node", n.0)),
         Some(GpuRequest::PerTask(n)) => Some(("--gpus-per-task", n.0)),
         Some(GpuRequest::Total(n)) => Some(("--gpus", n.0)),
+        Some(GpuRequest::Fraction(share)) => Some(("thousandths of a GPU in --gpus", share.0)),
     };
     let counts = [
         Some(("--ntasks", request.tasks.0)),

@@ -2,7 +2,7 @@
 
 use super::array::ArraySpec;
 use crate::blob::BlobHash;
-use crate::id::{AccountName, Gid, QueueName, Uid};
+use crate::id::{AccountName, Gid, QosName, QueueName, ReservationName, Uid};
 use crate::resource::Request;
 use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
@@ -85,6 +85,16 @@ pub struct Ask {
     pub begin_at: Option<Time>,
     /// Lowers (positive) or, for operators, raises (negative) the priority.
     pub nice: i32,
+    /// The quality of service (`--qos`).
+    pub qos: Option<QosName>,
+    /// Over by then, or not started at all (`--deadline`).
+    pub deadline: Option<Time>,
+    /// May be made to yield (`--preemptible`); `None`: as its QoS or queue says.
+    pub preemptible: Option<bool>,
+    /// The booking it runs in (`--reservation`).
+    pub reservation: Option<ReservationName>,
+    /// A service that answers requests: E-Spread spreads these (`--service`).
+    pub service: bool,
     /// Wait until released (`--hold`).
     pub hold: bool,
     /// Start again as a new attempt after a node was lost (`--requeue`, the default).
@@ -118,6 +128,11 @@ impl Default for Ask {
             time_limit: None,
             begin_at: None,
             nice: 0,
+            qos: None,
+            deadline: None,
+            preemptible: None,
+            reservation: None,
+            service: false,
             hold: false,
             requeue: true,
             array: None,

@@ -1,9 +1,11 @@
 //! Why a job waits: typed, and each with a sentence that says what is missing. Never decides; the
 //! engine does.
 
+use super::bound::{Bound, Counted};
 use crate::gpu::GpuKind;
-use crate::id::{JobKey, NodeName, QueueName};
+use crate::id::{JobKey, NodeName, QueueName, ReservationName, SwitchName};
 use crate::time::Time;
+use crate::topology::Level;
 use crate::unit::{Bytes, Cpus, Gpus, Nodes};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -37,6 +39,15 @@ impl fmt::Display for Need {
             n => format!("on each of {n} nodes"),
         };
         write!(f, "{} {on}", parts.join(", "))
+    }
+}
+
+const fn level_text(level: Level) -> &'static str {
+    match level {
+        Level::NvlinkDomain => "NVLink domain",
+        Level::Leaf => "leaf switch",
+        Level::Spine => "spine switch",
+        Level::Superspine => "superspine",
     }
 }
 
@@ -84,6 +95,67 @@ pub enum WaitReason {
     ArrayLimit {
         /// The bound.
         limit: u32,
+    },
+    /// With it, its queue (or one above) would have more than it may.
+    QuotaExceeded {
+        /// The queue that has the quota.
+        queue: QueueName,
+        /// An isolated queue gets no more than its quota; a shared one borrows up to a bound, or
+        /// until nobody has anything to lend.
+        isolated: bool,
+        /// The numbers.
+        counted: Counted,
+    },
+    /// With it, somebody would have more than a limit allows.
+    LimitReached {
+        /// Whose limit.
+        bound: Bound,
+        /// The numbers.
+        counted: Counted,
+    },
+    /// By its time limit it would not be over by its deadline.
+    DeadlineTooNear {
+        /// Its deadline.
+        deadline: Time,
+    },
+    /// The reservation it runs in has not begun, is over, or is gone.
+    ReservationClosed {
+        /// That reservation.
+        name: ReservationName,
+        /// When it begins; `None`: it is over or gone.
+        from: Option<Time>,
+    },
+    /// It would fit, were nodes not kept for a reservation that begins before it would end.
+    NodesReserved {
+        /// That reservation, or one of them.
+        name: ReservationName,
+        /// When it begins or began.
+        from: Time,
+        /// When it ends.
+        to: Time,
+    },
+    /// Enough nodes have room, but not near enough to each other.
+    Topology {
+        /// They must be under one switch of this level.
+        level: Level,
+        /// So many nodes.
+        need: Nodes,
+        /// The switch with the most of them, and how many.
+        best: Option<(SwitchName, Nodes)>,
+        /// When running jobs will have made room, by their time limits.
+        expected_at: Option<Time>,
+    },
+    /// Jobs were made to yield to it; it starts when they are gone.
+    Preempting {
+        /// So many.
+        victims: u32,
+        /// One of them.
+        example: JobKey,
+    },
+    /// Its queue is strict: nobody passes its first job.
+    BehindHead {
+        /// That job.
+        head: JobKey,
     },
     /// Jobs ordered before it wait for the same nodes.
     Priority {
@@ -133,7 +205,12 @@ impl WaitReason {
             Self::BeginTime { .. } | Self::BackOff { .. } => "BeginTime",
             Self::QueueGone { .. } => "PartitionDown",
             Self::ArrayLimit { .. } => "JobArrayTaskLimit",
-            Self::Priority { .. } => "Priority",
+            Self::QuotaExceeded { .. } => "AssocGrpGRES",
+            Self::LimitReached { bound, counted } => bound.code(counted.what),
+            Self::DeadlineTooNear { .. } => "DeadLine",
+            Self::ReservationClosed { .. } | Self::NodesReserved { .. } => "Reservation",
+            Self::Topology { .. } => "Resources",
+            Self::Preempting { .. } | Self::BehindHead { .. } | Self::Priority { .. } => "Priority",
             Self::Resources { .. } => "Resources",
             Self::NodesUnavailable { .. } => "ReqNodeNotAvail",
             Self::NeverFits { .. } => "BadConstraints",
@@ -169,6 +246,51 @@ impl fmt::Display for WaitReason {
             ),
             Self::ArrayLimit { limit } => {
                 write!(f, "its array already runs {limit} tasks, as many as it allows at once")
+            }
+            Self::QuotaExceeded { queue, isolated: true, counted } => write!(
+                f,
+                "queue {queue} has a quota of {} and neither lends nor borrows: {}",
+                counted.limit_text(),
+                counted
+            ),
+            Self::QuotaExceeded { queue, isolated: false, counted } => write!(
+                f,
+                "queue {queue} may have {}, what it could borrow included: {counted}",
+                counted.limit_text(),
+            ),
+            Self::LimitReached { bound, counted } => {
+                write!(f, "{bound} may have {} at once: {counted}", counted.limit_text())
+            }
+            Self::DeadlineTooNear { deadline } => {
+                write!(f, "started now, it would not be over by its deadline, {deadline}")
+            }
+            Self::ReservationClosed { name, from: Some(from) } => {
+                write!(f, "reservation {name} begins at {from}")
+            }
+            Self::ReservationClosed { name, from: None } => {
+                write!(f, "reservation {name} is over or was removed")
+            }
+            Self::NodesReserved { name, from, to } => write!(
+                f,
+                "nodes it could have are kept for reservation {name} from {from} to {to}, and it \
+                 would not be over before"
+            ),
+            Self::Topology { level, need, best, expected_at } => {
+                write!(f, "needs {need} nodes under one {}", level_text(*level))?;
+                match best {
+                    Some((switch, nodes)) => write!(f, "; best is {switch} with {nodes} free")?,
+                    None => write!(f, "; none has any free")?,
+                }
+                expected_at.map_or(Ok(()), |at| write!(f, "; expected by {at}"))
+            }
+            Self::Preempting { victims, example } => write!(
+                f,
+                "{victims} job{} ({example}, for one) make{} way for it",
+                plural(*victims),
+                if *victims == 1 { "s" } else { "" },
+            ),
+            Self::BehindHead { head } => {
+                write!(f, "its queue is strict: nobody passes its first job, {head}")
             }
             Self::Priority { ahead, next } => {
                 write!(f, "{ahead} job{} before it, next is {next}", plural(*ahead))

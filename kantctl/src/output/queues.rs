@@ -43,13 +43,11 @@ mod tests {
     #[test]
     fn queues_show_their_limits_and_the_default() {
         let queue = |name: &str, default| Queue {
-            name: QueueName::new(name).unwrap(),
             default,
             priority: 10,
-            nodes: vec![],
             time_limit_default: Some(Span::from_minutes(60)),
-            time_limit_max: None,
             memory_per_cpu: Bytes::from_mib(2048),
+            ..Queue::plain(QueueName::new(name).unwrap())
         };
         let mut few = queue("debug", false);
         few.nodes = ["g1", "g2"].map(|n| NodeName::new(n).unwrap()).to_vec();

@@ -25,6 +25,7 @@ pub fn request(request: &Request) -> String {
             GpuRequest::PerNode(n) => format!("{} a node", count(n.0, &gpu)),
             GpuRequest::PerTask(n) => format!("{} a task", count(n.0, &gpu)),
             GpuRequest::Total(n) => format!("{} in all", count(n.0, &gpu)),
+            GpuRequest::Fraction(share) => format!("{share}/1000 of a {gpu}"),
         }
     }));
     parts.extend(request.memory.map(|memory| match memory {

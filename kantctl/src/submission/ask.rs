@@ -47,6 +47,7 @@ pub fn ask(
         rlimits: shell.rlimits.clone(),
         comment: options.comment.clone(),
         submit_host: shell.host.clone(),
+        ..Ask::default()
     })
 }
 
@@ -72,6 +73,7 @@ fn request(options: &Options) -> Request {
         exclusive: options.exclusive,
         only_nodes: options.nodelist.clone().map(|hosts| hosts.0).unwrap_or_default(),
         not_nodes: options.exclude.clone().map(|hosts| hosts.0).unwrap_or_default(),
+        ..Request::default()
     }
 }
 

@@ -178,6 +178,7 @@ impl<'a> Judge<'a> {
             None => Some(0),
             Some(GpuRequest::PerNode(count)) => Some(u64::from(count.0)),
             Some(GpuRequest::PerTask(count)) => Some(tasks * u64::from(count.0)),
+            Some(GpuRequest::Fraction(_)) => Some(1),
             Some(GpuRequest::Total(_)) => None,
         };
         let right =

@@ -57,5 +57,12 @@ fn share(
         let gpus = nvlink::choose(node.inventory, &of_kind, amounts.gpus.0 as usize);
         (cpus::choose(node.inventory, &free.cpus, amounts.cpus, &gpus), gpus)
     };
-    Share { node: node.name.clone(), tasks: part.tasks, cpus, memory: amounts.memory, gpus }
+    Share {
+        gpu_milli: None,
+        node: node.name.clone(),
+        tasks: part.tasks,
+        cpus,
+        memory: amounts.memory,
+        gpus,
+    }
 }

@@ -123,6 +123,7 @@ pub(crate) fn used(mut node: NodeSnapshot, count: u16) -> NodeSnapshot {
 /// One task with these CPUs and 1 GiB.
 pub(crate) fn share(node: &str, cpus: &str) -> Share {
     Share {
+        gpu_milli: None,
         node: name(node),
         tasks: Tasks(1),
         cpus: cpus.parse().unwrap(),
@@ -133,13 +134,9 @@ pub(crate) fn share(node: &str, cpus: &str) -> Share {
 
 pub(crate) fn queue(text: &str) -> Queue {
     Queue {
-        name: QueueName::new(text).unwrap(),
         default: true,
-        priority: 0,
-        nodes: Vec::new(),
-        time_limit_default: None,
-        time_limit_max: None,
         memory_per_cpu: Bytes(1 << 20),
+        ..Queue::plain(QueueName::new(text).unwrap())
     }
 }
 

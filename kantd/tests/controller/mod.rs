@@ -181,6 +181,7 @@ pub fn id(job: u32, attempt: u32) -> AttemptId {
 /// An order to run `script` on node `node`, for the user who runs this test.
 pub fn order(id: AttemptId, node: &str, script: &str, work_dir: &str) -> Box<LaunchOrder> {
     let share = Share {
+        gpu_milli: None,
         node: NodeName::new(node).unwrap(),
         tasks: Tasks(1),
         cpus: CpuSet::first(1),

@@ -119,6 +119,7 @@ impl Stand {
         static JOBS: AtomicU32 = AtomicU32::new(1);
         let job = JobId(JOBS.fetch_add(1, Ordering::Relaxed));
         let share = Share {
+            gpu_milli: None,
             node: NodeName::new("n1").unwrap(),
             tasks: Tasks(1),
             cpus: CpuSet::first(1),

@@ -58,6 +58,7 @@ fn sample(key: &str, name: &str) -> JobView {
 
 fn running() -> JobView {
     let share = |node: &str| Share {
+        gpu_milli: None,
         node: NodeName::new(node).unwrap(),
         tasks: Tasks(2),
         cpus: CpuSet::first(4),

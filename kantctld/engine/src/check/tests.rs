@@ -10,6 +10,7 @@ const NOW: Time = Time(1_000_000);
 /// A share as a job of `tasks` tasks of one CPU and the queue's default memory gets it.
 fn share(node: &str, tasks: u32, cpus: &str) -> Share {
     Share {
+        gpu_milli: None,
         node: name(node),
         tasks: Tasks(tasks),
         cpus: cpus.parse().unwrap(),

@@ -68,6 +68,7 @@ impl<'a> Demand<'a> {
             Some(GpuRequest::PerNode(gpus)) => gpus,
             Some(GpuRequest::PerTask(gpus)) => gpus.times(tasks.0),
             Some(GpuRequest::Total(gpus)) => gpus,
+            Some(GpuRequest::Fraction(_)) => Gpus(1),
             None => Gpus::ZERO,
         };
         Part { tasks, gpus }

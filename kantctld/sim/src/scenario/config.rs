@@ -75,8 +75,8 @@ fn queue(words: &mut Words) -> Result<Queue, String> {
         time_limit_default: words.value("limit")?,
         time_limit_max: words.value("max")?,
         memory_per_cpu: words.value("mem-per-cpu")?.unwrap_or(MEMORY_PER_CPU),
-        name: words.plain("a queue name")?,
         default: words.flag("default"),
+        ..Queue::plain(words.plain("a queue name")?)
     })
 }
 

@@ -29,6 +29,7 @@ pub(super) fn asked(state: &State, record: &Record) -> Amounts {
         Some(GpuRequest::PerNode(gpus)) => gpus.times(nodes),
         Some(GpuRequest::PerTask(gpus)) => gpus.times(request.tasks.0),
         Some(GpuRequest::Total(gpus)) => gpus,
+        Some(GpuRequest::Fraction(_)) => Gpus(1),
     };
     let memory = match request.memory {
         Some(MemoryRequest::PerNode(memory)) => memory.times(nodes),
@@ -49,6 +50,8 @@ pub(super) fn without_bulk(ask: &Ask) -> Ask {
         name: ask.name.clone(),
         queue: ask.queue.clone(),
         account: ask.account.clone(),
+        qos: ask.qos.clone(),
+        reservation: ask.reservation.clone(),
         args: Vec::new(),
         work_dir: ask.work_dir.clone(),
         stdin: ask.stdin.clone(),
@@ -58,6 +61,8 @@ pub(super) fn without_bulk(ask: &Ask) -> Ask {
             gpu_kind: request.gpu_kind.clone(),
             only_nodes: Vec::new(),
             not_nodes: Vec::new(),
+            gpu_kinds_or: request.gpu_kinds_or.clone(),
+            per_node_max: request.per_node_max.clone(),
             ..*request
         },
         array: None,

@@ -33,15 +33,7 @@ pub fn name(text: &str) -> NodeName {
 }
 
 pub fn queue(text: &str, default: bool) -> Queue {
-    Queue {
-        name: QueueName::new(text).unwrap(),
-        default,
-        priority: 0,
-        nodes: vec![],
-        time_limit_default: None,
-        time_limit_max: None,
-        memory_per_cpu: Bytes::from_mib(1024),
-    }
+    Queue { default, ..Queue::plain(QueueName::new(text).unwrap()) }
 }
 
 pub fn settings() -> Settings {

@@ -79,13 +79,10 @@ fn node(which: u8) -> NodeName {
 
 fn settings(more_queues: bool) -> Settings {
     let queue = |name: &str, default| Queue {
-        name: QueueName::new(name).unwrap(),
         default,
-        priority: 0,
-        nodes: vec![],
         time_limit_default: Some(Span::from_minutes(10)),
-        time_limit_max: None,
         memory_per_cpu: Bytes::from_mib(512),
+        ..Queue::plain(QueueName::new(name).unwrap())
     };
     let mut queues = vec![queue("main", true)];
     queues.extend(more_queues.then(|| queue("more", false)));

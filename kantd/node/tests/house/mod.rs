@@ -20,6 +20,7 @@ pub fn id(job: u32, attempt: u32) -> AttemptId {
 /// An order that is good for nothing but to be recognised.
 pub fn order(id: AttemptId) -> Box<LaunchOrder> {
     let share = Share {
+        gpu_milli: None,
         node: NodeName::new("n1").unwrap(),
         tasks: Tasks(1),
         cpus: CpuSet::first(1),

@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 /// Job 42 of ada's: nodes g1 (two tasks) and g2 (one), one GPU each.
 pub(crate) fn example_launch() -> LaunchOrder {
     let share = |node: &str, tasks| Share {
+        gpu_milli: None,
         node: NodeName::new(node).unwrap(),
         tasks: Tasks(tasks),
         cpus: CpuSet::first(tasks * 2),

@@ -1,0 +1,25 @@
+//! All policy of a cluster in one place: what the engine reads beside nodes and jobs. Never
+//! changes by itself; a new one comes with new settings.
+
+use super::Factors;
+use crate::account::Account;
+use crate::qos::Qos;
+use crate::queue::Queue;
+use crate::topology::Topology;
+use serde::{Deserialize, Serialize};
+
+/// All policy of a cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Policy {
+    /// The queues, none twice, parents known and without cycles.
+    pub queues: Vec<Queue>,
+    /// The QoS, none twice.
+    pub qos: Vec<Qos>,
+    /// The accounts, none twice. None: any account may be named, without bounds.
+    pub accounts: Vec<Account>,
+    /// The weights of multifactor priority.
+    pub factors: Factors,
+    /// Where nodes stand.
+    pub topology: Topology,
+}

@@ -1,0 +1,22 @@
+//! What an operator decides about queues: order, backfill, placement, quotas, limits, preemption.
+//! Plain data; one noun a file. Never decides anything itself: the engine reads these.
+//!
+//! All of it is replicated as part of the settings, so every field has a serde default.
+
+mod access;
+mod backfill;
+mod cluster;
+mod limits;
+mod order;
+mod placement;
+mod preemption;
+mod quota;
+
+pub use access::Access;
+pub use backfill::{Backfill, Candidates, ReservationKind};
+pub use cluster::Policy;
+pub use limits::Limits;
+pub use order::{Behind, Factors, Order};
+pub use placement::{Placement, ZoneOverflow};
+pub use preemption::{Preemption, VictimMode};
+pub use quota::{Amounts, Quota, QuotaMode};

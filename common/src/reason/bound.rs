@@ -1,0 +1,148 @@
+//! Whose bound a job ran into, and the numbers. Never counts anything itself.
+
+use crate::gpu::GpuKind;
+use crate::id::{AccountName, QosName, QueueName, Uid};
+use crate::unit::Bytes;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Whose limit it is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    /// A queue, with all below it.
+    Queue(QueueName),
+    /// One user's in a queue.
+    UserInQueue(Uid, QueueName),
+    /// One account's in a queue.
+    AccountInQueue(AccountName, QueueName),
+    /// A QoS.
+    Qos(QosName),
+    /// One user's in a QoS.
+    UserInQos(Uid, QosName),
+    /// An account.
+    Account(AccountName),
+    /// One user's in an account.
+    UserInAccount(Uid, AccountName),
+}
+
+impl Bound {
+    /// Slurm's word for it (man squeue, "JOB REASON CODES").
+    #[must_use]
+    pub const fn code(&self, what: What) -> &'static str {
+        match (self, what) {
+            (Self::Qos(_), What::Jobs) => "QOSGrpJobsLimit",
+            (Self::Qos(_), What::GpuMinutes) => "QOSGrpGRESRunMinutes",
+            (Self::Qos(_), _) => "QOSGrpGRES",
+            (Self::UserInQos(..), What::Jobs) => "QOSMaxJobsPerUserLimit",
+            (Self::UserInQos(..), _) => "QOSMaxGRESPerUser",
+            (Self::Queue(_) | Self::Account(_), What::Jobs) => "AssocGrpJobsLimit",
+            (Self::Queue(_) | Self::Account(_), What::GpuMinutes) => "AssocGrpGRESRunMinutes",
+            (Self::Queue(_) | Self::Account(_), _) => "AssocGrpGRES",
+            (_, What::Jobs) => "AssocMaxJobsLimit",
+            _ => "AssocMaxGRESPerJob",
+        }
+    }
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Queue(queue) => write!(f, "queue {queue}"),
+            Self::UserInQueue(uid, queue) => write!(f, "a user (here {uid}) of queue {queue}"),
+            Self::AccountInQueue(account, queue) => {
+                write!(f, "an account (here {account}) in queue {queue}")
+            }
+            Self::Qos(qos) => write!(f, "QoS {qos}"),
+            Self::UserInQos(uid, qos) => write!(f, "a user (here {uid}) of QoS {qos}"),
+            Self::Account(account) => write!(f, "account {account}"),
+            Self::UserInAccount(uid, account) => {
+                write!(f, "a user (here {uid}) of account {account}")
+            }
+        }
+    }
+}
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum What {
+    /// Running jobs.
+    Jobs,
+    /// GPUs, in thousandths.
+    Gpus,
+    /// CPUs.
+    Cpus,
+    /// Bytes of memory.
+    Memory,
+    /// GPU-minutes still to be used.
+    GpuMinutes,
+}
+
+/// The numbers of a bound: `used + asked > limit`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counted {
+    /// What is counted.
+    pub what: What,
+    /// Of this kind of GPU; `None`: any.
+    pub gpu_kind: Option<GpuKind>,
+    /// The bound, in the unit of `what`.
+    pub limit: u64,
+    /// What is in use.
+    pub used: u64,
+    /// What the job asks for.
+    pub asked: u64,
+}
+
+impl Counted {
+    /// The bound with its unit.
+    #[must_use]
+    pub fn limit_text(&self) -> String {
+        self.text(self.limit)
+    }
+
+    fn text(&self, amount: u64) -> String {
+        let plural = |one: u64| if amount == one { "" } else { "s" };
+        match self.what {
+            What::Jobs => format!("{amount} running job{}", plural(1)),
+            What::Gpus => {
+                let kind = self.gpu_kind.as_ref().map(|k| format!("{k} ")).unwrap_or_default();
+                let count = if amount.is_multiple_of(1000) {
+                    (amount / 1000).to_string()
+                } else {
+                    format!("{}.{:03}", amount / 1000, amount % 1000)
+                };
+                format!("{count} {kind}GPU{}", plural(1000))
+            }
+            What::Cpus => format!("{amount} CPU{}", plural(1)),
+            What::Memory => format!("{} memory", Bytes(amount)),
+            What::GpuMinutes => format!("{amount} GPU-minutes to go"),
+        }
+    }
+}
+
+impl fmt::Display for Counted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} in use, {} asked for", self.text(self.used), self.text(self.asked))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_numbers_of_a_bound_read_as_a_sentence() {
+        let kind = Some(GpuKind("h100".to_owned()));
+        let counted = |limit, used, asked| Counted {
+            what: What::Gpus,
+            gpu_kind: kind.clone(),
+            limit,
+            used,
+            asked,
+        };
+        let gpus = counted(16_000, 12_500, 8_000);
+        assert_eq!(gpus.limit_text(), "16 h100 GPUs");
+        assert_eq!(gpus.to_string(), "12.500 h100 GPUs in use, 8 h100 GPUs asked for");
+    }
+}
