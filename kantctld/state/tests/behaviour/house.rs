@@ -83,6 +83,7 @@ pub fn inventory(cpus: u32, gib: u64, gpus: u16) -> Inventory {
 /// So many CPUs from `first` on, so much memory, these GPUs.
 pub fn share(node: &str, first: u32, cpus: u32, gpus: &[u16]) -> Share {
     Share {
+        gpu_milli: None,
         node: name(node),
         tasks: Tasks(1),
         cpus: (first..first + cpus).collect(),
