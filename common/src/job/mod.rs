@@ -4,11 +4,13 @@
 pub mod array;
 pub mod check;
 pub mod end;
+pub mod patch;
 pub mod pattern;
 pub mod spec;
 pub mod state;
 
 pub use array::ArraySpec;
 pub use end::{EndCause, ExitStatus, StepEnd, Usage};
+pub use patch::{Patch, Replaced};
 pub use spec::{Ask, Launch, OpenMode, Owner, Rlimit, Spec};
 pub use state::{Change, Outcome, Phase};

@@ -13,9 +13,20 @@
 //! | GET /v1/jobs/{key}/output?stream=&offset=&wait_seconds= | -> bytes; `x-kant-ended: 1` at end |
 //! | GET /v1/nodes, /v1/nodes/{name} | -> `NodeList` |
 //! | POST /v1/nodes/{name}/{drain,resume} | `DrainRequest`, `()` -> `Changed` |
+//! | POST /v1/jobs/{key}/what-if | `WhatIfRequest` -> `WhatIfView` |
+//! | GET /v1/priority?job= | -> `PriorityList` |
+//! | GET /v1/metrics | -> `MetricsView` |
+//! | GET, POST /v1/reservations | -, `ReservationRequest` -> `ReservationList` |
+//! | POST /v1/reservations/{name}/delete | `()` -> `Changed` |
 //! | GET /v1/queues | -> `QueueList` |
 //! | GET /v1/status | -> `Status` |
 
+mod metrics;
+mod priority;
+mod reservation;
+mod what_if;
+
+use crate::gpu::GpuKind;
 use crate::id::{JobId, JobKey, NodeName, QueueName, RequestKey};
 use crate::job::{Ask, ExitStatus, Outcome, Owner, Phase, Usage};
 use crate::node::{Contact, Drain, Inventory, NodeStatus};
@@ -23,9 +34,14 @@ use crate::queue::Queue;
 use crate::reason::WaitReason;
 use crate::resource::Allocation;
 use crate::time::Time;
-use crate::unit::{Bytes, Cpus, Gpus};
+use crate::unit::{Bytes, Cpus, GpuMilli, Gpus};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+pub use metrics::{KindUse, MetricsView, SpanBucket, WaitBucket};
+pub use priority::{FactorView, PriorityList, PriorityQuery, PriorityView};
+pub use reservation::{ReservationList, ReservationRequest, ReservationView};
+pub use what_if::{StartOutlook, WhatIfRequest, WhatIfView};
 
 /// Submits a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -186,10 +202,29 @@ pub struct NodeList {
 }
 
 /// Queues.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct QueueList {
     /// By priority, highest first.
     pub queues: Vec<Queue>,
+    /// What each of them has, by name; those that are not named have nothing.
+    #[serde(default)]
+    pub held: BTreeMap<QueueName, QueueHeld>,
+}
+
+/// What the jobs of a queue, and of all queues below it, have.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct QueueHeld {
+    /// Jobs and array tasks that hold resources.
+    pub running: u32,
+    /// Jobs and array tasks that wait.
+    pub waiting: u32,
+    /// Thousandths of GPUs of each kind.
+    pub gpus_milli: BTreeMap<GpuKind, GpuMilli>,
+    /// CPUs.
+    pub cpus: Cpus,
+    /// Memory.
+    pub memory: Bytes,
 }
 
 /// Which jobs to list.

@@ -255,7 +255,7 @@ pub fn node_list(state: &State) -> NodeList {
 pub fn queue_list(state: &State) -> QueueList {
     let mut queues = state.queues().to_vec();
     queues.sort_by(|a, b| b.priority.cmp(&a.priority).then_with(|| a.name.cmp(&b.name)));
-    QueueList { queues }
+    QueueList { queues, ..QueueList::default() }
 }
 
 /// How a job ended or stands, in one word for a sentence.

@@ -1,0 +1,154 @@
+//! A changed request: what `kantctl explain --what-if` lays over what a job asks for. Never
+//! checks the outcome; `check` does.
+
+use super::spec::Ask;
+use crate::gpu::GpuKind;
+use crate::id::{QosName, QueueName};
+use crate::resource::{GpuRequest, MemoryRequest};
+use crate::time::Span;
+use crate::topology::Nearness;
+use crate::unit::{Cpus, Nodes, Tasks};
+use serde::{Deserialize, Serialize};
+
+/// A setting that a patch may take away as well as change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Replaced<T> {
+    /// Nothing is asked for any more.
+    Without,
+    /// This instead.
+    With(T),
+}
+
+impl<T> Replaced<T> {
+    fn value(self) -> Option<T> {
+        match self {
+            Self::Without => None,
+            Self::With(value) => Some(value),
+        }
+    }
+}
+
+/// What would be asked otherwise; each `None`: as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Patch {
+    /// The time limit.
+    pub time_limit: Option<Span>,
+    /// GPUs.
+    pub gpus: Option<Replaced<GpuRequest>>,
+    /// The kinds of GPU it takes, one of them or any; empty: every kind.
+    pub gpu_kinds: Option<Vec<GpuKind>>,
+    /// How many nodes.
+    pub nodes: Option<Nodes>,
+    /// Tasks, and how few are enough; without it, tasks follow `nodes`.
+    pub tasks: Option<(Tasks, Option<Tasks>)>,
+    /// CPUs for each task.
+    pub cpus_per_task: Option<Cpus>,
+    /// Memory.
+    pub memory: Option<MemoryRequest>,
+    /// The queue.
+    pub queue: Option<QueueName>,
+    /// The quality of service.
+    pub qos: Option<Replaced<QosName>>,
+    /// How near its nodes are to each other.
+    pub near: Option<Replaced<Nearness>>,
+}
+
+impl Patch {
+    /// What is asked with this laid over. Another number of nodes without a number of tasks keeps
+    /// the tasks a node as they are.
+    #[must_use]
+    pub fn over(&self, ask: &Ask) -> Ask {
+        let mut ask = ask.clone();
+        let request = &mut ask.request;
+        if let Some(nodes) = self.nodes {
+            let before = request.nodes.unwrap_or(Nodes(1)).0.max(1);
+            let each = request.tasks.0.div_ceil(before);
+            request.tasks = if request.nodes.is_some() {
+                Tasks(nodes.0.saturating_mul(each))
+            } else {
+                Tasks(request.tasks.0.max(nodes.0))
+            };
+            request.nodes = Some(nodes);
+            request.tasks_min = None;
+        }
+        if let Some((most, least)) = self.tasks {
+            (request.tasks, request.tasks_min) = (most, least);
+        }
+        if let Some(gpus) = self.gpus {
+            request.gpus = gpus.value();
+            if request.gpus.is_none() {
+                (request.gpu_kind, request.gpu_kinds_or) = (None, Vec::new());
+            }
+        }
+        if let Some(kinds) = &self.gpu_kinds {
+            request.gpu_kind = kinds.first().cloned();
+            request.gpu_kinds_or = kinds.iter().skip(1).cloned().collect();
+        }
+        request.cpus_per_task = self.cpus_per_task.unwrap_or(request.cpus_per_task);
+        request.memory = self.memory.or(request.memory);
+        request.near = self.near.map_or(request.near, Replaced::value);
+        ask.time_limit = self.time_limit.or(ask.time_limit);
+        ask.queue = self.queue.clone().or(ask.queue);
+        ask.qos = self.qos.clone().map_or(ask.qos, Replaced::value);
+        ask
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::unit::Gpus;
+
+    fn ask() -> Ask {
+        let mut ask = Ask { time_limit: Some(Span::from_minutes(60)), ..Ask::default() };
+        ask.request.nodes = Some(Nodes(2));
+        ask.request.tasks = Tasks(8);
+        ask.request.gpus = Some(GpuRequest::PerNode(Gpus(8)));
+        ask.request.gpu_kind = Some(GpuKind("h100".to_owned()));
+        ask
+    }
+
+    #[test]
+    fn an_empty_patch_changes_nothing() {
+        assert_eq!(Patch::default().over(&ask()), ask());
+    }
+
+    #[test]
+    fn tasks_follow_nodes_unless_they_are_named() {
+        let four = Patch { nodes: Some(Nodes(4)), ..Patch::default() };
+        assert_eq!(four.over(&ask()).request.tasks, Tasks(16));
+        let plain = Ask::default();
+        assert_eq!(four.over(&plain).request.tasks, Tasks(4));
+        let named = Patch { tasks: Some((Tasks(8), Some(Tasks(4)))), ..four };
+        let request = named.over(&ask()).request;
+        assert_eq!((request.tasks, request.tasks_min), (Tasks(8), Some(Tasks(4))));
+    }
+
+    #[test]
+    fn gpus_keep_their_kind_and_go_with_it() {
+        let fewer = Replaced::With(GpuRequest::Total(Gpus(4)));
+        let fewer = Patch { gpus: Some(fewer), ..Patch::default() };
+        let request = fewer.over(&ask()).request;
+        assert_eq!(request.gpus, Some(GpuRequest::Total(Gpus(4))));
+        assert_eq!(request.gpu_kind, Some(GpuKind("h100".to_owned())));
+        let any = Patch { gpu_kinds: Some(vec![]), ..fewer };
+        assert_eq!(any.over(&ask()).request.gpu_kind, None);
+        let none = Patch { gpus: Some(Replaced::Without), ..Patch::default() };
+        let request = none.over(&ask()).request;
+        assert_eq!((request.gpus, request.gpu_kind), (None, None));
+    }
+
+    #[test]
+    fn a_patch_crosses_the_wire() {
+        let patch = Patch {
+            near: Some(Replaced::Without),
+            qos: Some(Replaced::With(QosName::new("high").unwrap())),
+            tasks: Some((Tasks(8), None)),
+            ..Patch::default()
+        };
+        let text = serde_json::to_string(&patch).unwrap();
+        assert_eq!(serde_json::from_str::<Patch>(&text).unwrap(), patch);
+    }
+}

@@ -1,0 +1,88 @@
+//! Reservations on the wire: what an operator asks for, and what there is. Never holds logic.
+
+use crate::gpu::GpuKind;
+use crate::id::{AccountName, JobKey, NodeName, ReservationName};
+use crate::time::Time;
+use crate::unit::Nodes;
+use serde::{Deserialize, Serialize};
+
+/// Books nodes (POST /v1/reservations; man scontrol, RESERVATIONS). Operators only.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReservationRequest {
+    /// Its name; none of another reservation that is not over.
+    pub name: ReservationName,
+    /// These nodes; empty: `node_count` of them, chosen by the controller.
+    #[serde(default)]
+    pub nodes: Vec<NodeName>,
+    /// So many nodes, where none are named.
+    #[serde(default)]
+    pub node_count: Option<Nodes>,
+    /// Only nodes with GPUs of this kind are chosen.
+    #[serde(default)]
+    pub gpu_kind: Option<GpuKind>,
+    /// From.
+    pub from: Time,
+    /// To.
+    pub to: Time,
+    /// Flexible start: it may begin as late as this (and end as much later) if that finds nodes
+    /// that are free; `None`: it begins at `from`.
+    #[serde(default)]
+    pub flexible_until: Option<Time>,
+    /// Who may use it: names or numbers of users. Nobody named at all: everybody.
+    #[serde(default)]
+    pub users: Vec<String>,
+    /// Names or numbers of groups.
+    #[serde(default)]
+    pub groups: Vec<String>,
+    /// Accounts.
+    #[serde(default)]
+    pub accounts: Vec<AccountName>,
+    /// A maintenance window: no job at all.
+    #[serde(default)]
+    pub maintenance: bool,
+    /// A word about it.
+    #[serde(default)]
+    pub comment: String,
+}
+
+/// A reservation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReservationView {
+    /// Its name.
+    pub name: ReservationName,
+    /// Its nodes, whole.
+    pub nodes: Vec<NodeName>,
+    /// From.
+    pub from: Time,
+    /// To.
+    pub to: Time,
+    /// Names of users, where the controller knows them, else numbers.
+    #[serde(default)]
+    pub users: Vec<String>,
+    /// Names of groups, likewise.
+    #[serde(default)]
+    pub groups: Vec<String>,
+    /// Accounts.
+    #[serde(default)]
+    pub accounts: Vec<AccountName>,
+    /// A maintenance window.
+    #[serde(default)]
+    pub maintenance: bool,
+    /// The name of who made it.
+    pub by: String,
+    /// A word about it.
+    #[serde(default)]
+    pub comment: String,
+    /// The jobs in it that are not over.
+    #[serde(default)]
+    pub jobs: Vec<JobKey>,
+}
+
+/// Reservations (GET /v1/reservations), and the answer to a request: the one that was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReservationList {
+    /// By their begin, then by name; none that is over.
+    pub reservations: Vec<ReservationView>,
+    /// The controller's time when it looked.
+    pub as_of: Time,
+}

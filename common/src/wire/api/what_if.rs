@@ -1,0 +1,42 @@
+//! Would a changed request start now, and where? Nothing is changed by asking. Never decides;
+//! `engine::what_if` does.
+
+use super::ReasonView;
+use crate::id::{JobKey, NodeName};
+use crate::job::Patch;
+use crate::time::Time;
+use serde::{Deserialize, Serialize};
+
+/// Asks what a change would bring (POST /v1/jobs/{key}/what-if).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WhatIfRequest {
+    /// What would be asked otherwise.
+    pub patch: Patch,
+}
+
+/// When a request would start.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StartOutlook {
+    /// It would start now, on these nodes.
+    pub starts_now: Option<Vec<NodeName>>,
+    /// It would start at about this time; `None`: now, or nobody can say.
+    pub expected_at: Option<Time>,
+    /// Why it would not start now.
+    pub reason: Option<ReasonView>,
+}
+
+/// What a change would bring.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WhatIfView {
+    /// The job or, of an array, its first waiting task.
+    pub key: JobKey,
+    /// With the change.
+    #[serde(flatten)]
+    pub changed: StartOutlook,
+    /// As it is.
+    pub compared_with: StartOutlook,
+    /// The controller's time when it looked.
+    pub as_of: Time,
+}
