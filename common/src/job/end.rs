@@ -1,5 +1,6 @@
 //! How a job's share on a node ended, as the node saw it. Never judges; `state` does.
 
+use crate::id::JobKey;
 use crate::time::{Span, Time};
 use crate::unit::Bytes;
 use serde::{Deserialize, Serialize};
@@ -58,6 +59,38 @@ pub enum EndCause {
     NodeFault,
     /// The node lost it: the machine rebooted, or its supervisor was killed.
     Lost,
+}
+
+/// Why a job was made to yield.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PreemptReason {
+    /// A job of higher priority in its queue.
+    Priority,
+    /// Its queue borrowed, and the lender wants it back.
+    Reclaim,
+    /// It passed the first job of its queue, which has waited too long.
+    HeadTimeout,
+}
+
+/// As it stands in a sentence: "made to yield to job 7 (...)".
+impl fmt::Display for PreemptReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Priority => "higher priority",
+            Self::Reclaim => "quota that was lent",
+            Self::HeadTimeout => "at the head of its queue for too long",
+        })
+    }
+}
+
+/// For whom a job was made to yield, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Preempted {
+    /// The job or array task that needs the room.
+    pub by: JobKey,
+    /// Why.
+    pub why: PreemptReason,
 }
 
 /// What a step used.

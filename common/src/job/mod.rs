@@ -10,7 +10,7 @@ pub mod spec;
 pub mod state;
 
 pub use array::ArraySpec;
-pub use end::{EndCause, ExitStatus, StepEnd, Usage};
+pub use end::{EndCause, ExitStatus, PreemptReason, Preempted, StepEnd, Usage};
 pub use patch::{Patch, Replaced};
 pub use spec::{Ask, Launch, OpenMode, Owner, Rlimit, Spec};
 pub use state::{Change, Outcome, Phase};

@@ -2,10 +2,12 @@
 //! to do. Never decides; the state does.
 
 use super::WaitReason;
-use crate::id::{JobId, JobKey, NodeName, QueueName, Uid};
+use crate::id::{
+    AccountName, JobId, JobKey, NodeName, QosName, QueueName, ReservationName, Uid,
+};
 use crate::job::check::AskError;
 use crate::job::{Outcome, Phase};
-use crate::time::Span;
+use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 
 /// Why a command was refused. Nothing changed.
@@ -74,6 +76,110 @@ pub enum Refusal {
         limit: Span,
         /// What was asked.
         asked: Span,
+    },
+    /// The queue, or one above it, does not let them in.
+    #[error(
+        "queue {queue} is not open to you{through}: name another with --queue (see `kantctl \
+         queues`), or ask an operator"
+    )]
+    QueueClosed {
+        /// The queue that keeps them out.
+        queue: QueueName,
+        /// What leads to it: empty, or ", and the queue you named is below it".
+        through: String,
+    },
+    /// No such quality of service.
+    #[error("there is no QoS `{name}`: {known}")]
+    UnknownQos {
+        /// What was asked for.
+        name: QosName,
+        /// Those there are, in a sentence's end.
+        known: String,
+    },
+    /// The quality of service is for others.
+    #[error("QoS {name} is not open to you: leave --qos out, or ask an operator")]
+    QosClosed {
+        /// Which.
+        name: QosName,
+    },
+    /// Longer than the quality of service allows.
+    #[error("QoS {name} allows at most {limit} (asked: {asked}): lower --time")]
+    QosTimeLimit {
+        /// Which.
+        name: QosName,
+        /// Its bound.
+        limit: Span,
+        /// What was asked.
+        asked: Span,
+    },
+    /// No such account.
+    #[error("there is no account `{name}`: there are {known}")]
+    UnknownAccount {
+        /// What was asked for.
+        name: AccountName,
+        /// Those there are.
+        known: String,
+    },
+    /// The queue does not share GPUs.
+    #[error(
+        "queue {queue} gives whole GPUs only: ask for --gpus=1, or name a queue with \
+         `share_gpus = true`"
+    )]
+    WholeGpusOnly {
+        /// The queue.
+        queue: QueueName,
+    },
+    /// The deadline is over.
+    #[error("the deadline {deadline} is over: give a later --deadline")]
+    DeadlinePassed {
+        /// What was asked.
+        deadline: Time,
+    },
+    /// Even a start as early as possible ends too late.
+    #[error(
+        "started at {start} at the earliest, a job of {limit} is not over by its deadline \
+         {deadline}: lower --time, or give a later --deadline"
+    )]
+    DeadlineTooEarly {
+        /// What was asked.
+        deadline: Time,
+        /// The earliest start.
+        start: Time,
+        /// Its time limit.
+        limit: Span,
+    },
+    /// No such reservation.
+    #[error("there is no reservation `{name}`: see `kantctl reservations`")]
+    UnknownReservation {
+        /// What was asked for.
+        name: ReservationName,
+    },
+    /// The reservation is for others, or for nobody.
+    #[error("reservation {name} is not open to you: leave --reservation out, or ask an operator")]
+    ReservationClosed {
+        /// Which.
+        name: ReservationName,
+    },
+    /// The name is taken.
+    #[error("there is a reservation `{name}` already: choose another name, or delete it first")]
+    ReservationExists {
+        /// Which.
+        name: ReservationName,
+    },
+    /// A node is booked already for some of the time.
+    #[error(
+        "node {node} is booked by reservation {other} from {from} to {to}: take another node or \
+         another time"
+    )]
+    ReservationOverlaps {
+        /// The first such node.
+        node: NodeName,
+        /// Whose it is.
+        other: ReservationName,
+        /// Since.
+        from: Time,
+        /// Until.
+        to: Time,
     },
     /// Can never run on the nodes there are.
     #[error("{reason}; submit with --hold to keep it until there is such a node")]
@@ -152,6 +258,18 @@ impl Refusal {
             Self::AlreadyDone { .. } => "already_done",
             Self::UnknownQueue { .. } => "unknown_queue",
             Self::TimeLimitTooLong { .. } => "time_limit_too_long",
+            Self::QueueClosed { .. } => "queue_closed",
+            Self::UnknownQos { .. } => "unknown_qos",
+            Self::QosClosed { .. } => "qos_closed",
+            Self::QosTimeLimit { .. } => "qos_time_limit",
+            Self::UnknownAccount { .. } => "unknown_account",
+            Self::WholeGpusOnly { .. } => "whole_gpus_only",
+            Self::DeadlinePassed { .. } => "deadline_passed",
+            Self::DeadlineTooEarly { .. } => "deadline_too_early",
+            Self::UnknownReservation { .. } => "unknown_reservation",
+            Self::ReservationClosed { .. } => "reservation_closed",
+            Self::ReservationExists { .. } => "reservation_exists",
+            Self::ReservationOverlaps { .. } => "reservation_overlaps",
             Self::NeverFits { .. } => "never_fits",
             Self::UnknownNode { .. } => "unknown_node",
             Self::NodeNameTaken { .. } => "node_name_taken",

@@ -65,16 +65,29 @@ impl ApiFailure {
 
 fn refusal_status(refusal: &Refusal) -> StatusCode {
     match refusal {
-        Refusal::UnknownJob { .. } | Refusal::UnknownNode { .. } => StatusCode::NOT_FOUND,
+        Refusal::UnknownJob { .. }
+        | Refusal::UnknownNode { .. }
+        | Refusal::UnknownReservation { .. } => StatusCode::NOT_FOUND,
         Refusal::NotYours { .. }
         | Refusal::OperatorsOnly { .. }
         | Refusal::RootJob
+        | Refusal::QueueClosed { .. }
+        | Refusal::QosClosed { .. }
+        | Refusal::ReservationClosed { .. }
         | Refusal::NiceNegative => StatusCode::FORBIDDEN,
         Refusal::WrongPhase { .. }
         | Refusal::AlreadyDone { .. }
+        | Refusal::ReservationExists { .. }
+        | Refusal::ReservationOverlaps { .. }
         | Refusal::NodeNameTaken { .. } => StatusCode::CONFLICT,
         Refusal::UnknownQueue { .. }
+        | Refusal::UnknownQos { .. }
+        | Refusal::UnknownAccount { .. }
         | Refusal::TimeLimitTooLong { .. }
+        | Refusal::QosTimeLimit { .. }
+        | Refusal::WholeGpusOnly { .. }
+        | Refusal::DeadlinePassed { .. }
+        | Refusal::DeadlineTooEarly { .. }
         | Refusal::NeverFits { .. }
         | Refusal::TooManyJobs { .. }
         | Refusal::ClusterFull { .. }
