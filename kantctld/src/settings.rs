@@ -74,6 +74,10 @@ pub fn settings(config: &ControllerConfig) -> Result<Settings, SettingsError> {
         allow_root_jobs: config.allow_root_jobs,
         kill_grace: Span::from_seconds(config.kill_grace_seconds),
         done_jobs_kept: Span::from_seconds(config.done_jobs_kept_seconds),
+        qos: Vec::new(),
+        accounts: Vec::new(),
+        factors: common::policy::Factors::default(),
+        topology: common::topology::Topology::default(),
     })
 }
 

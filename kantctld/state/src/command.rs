@@ -5,14 +5,22 @@
 //! Log entries outlive versions: variants and fields may be added (with a serde default); none may
 //! change its meaning.
 
-use common::id::{AttemptId, JobKey, NodeName, RequestKey, Uid};
+mod round;
+
+use common::account::Account;
+use common::id::{AttemptId, Gid, JobKey, NodeName, RequestKey, ReservationName, Uid};
 use common::job::{Ask, Owner};
 use common::node::Inventory;
+use common::policy::{Factors, Policy};
+use common::qos::Qos;
 use common::queue::Queue;
-use common::resource::Allocation;
+use common::reservation::Reservation;
 use common::time::{Span, Time};
+use common::topology::Topology;
 use common::wire::node::StepStatus;
 use serde::{Deserialize, Serialize};
+
+pub use round::{RoundPreempt, RoundStart};
 
 /// Who asks, as the leader found out. Operators may do everything.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +61,32 @@ pub struct Settings {
     pub kill_grace: Span,
     /// Finished jobs are kept so long.
     pub done_jobs_kept: Span,
+    /// The QoS, none twice.
+    #[serde(default)]
+    pub qos: Vec<Qos>,
+    /// The accounts, none twice. None: any account may be named.
+    #[serde(default)]
+    pub accounts: Vec<Account>,
+    /// The weights of multifactor priority.
+    #[serde(default)]
+    pub factors: Factors,
+    /// Where nodes stand.
+    #[serde(default)]
+    pub topology: Topology,
+}
+
+impl Settings {
+    /// What the engine reads of these settings.
+    #[must_use]
+    pub fn policy(&self) -> Policy {
+        Policy {
+            queues: self.queues.clone(),
+            qos: self.qos.clone(),
+            accounts: self.accounts.clone(),
+            factors: self.factors,
+            topology: self.topology.clone(),
+        }
+    }
 }
 
 /// What can be asked of the state.
@@ -66,6 +100,10 @@ pub enum Command {
         request_key: RequestKey,
         /// Whose.
         owner: Owner,
+        /// All groups of theirs, as the leader's host knows them; for queues and QoS that are open
+        /// to groups.
+        #[serde(default)]
+        groups: Vec<Gid>,
         /// Are they an operator (negative nice)?
         operator: bool,
         /// What is asked.
@@ -105,6 +143,9 @@ pub enum Command {
     },
     /// What a round decided. Each entry is checked again against the ledger.
     EnactRound {
+        /// Who is to make room; before the starts.
+        #[serde(default)]
+        preempts: Vec<RoundPreempt>,
         /// In the round's order.
         starts: Vec<RoundStart>,
     },
@@ -156,20 +197,30 @@ pub enum Command {
         /// The node.
         name: NodeName,
     },
+    /// Books nodes. The leader has chosen them, and the time, where the operator left that open.
+    CreateReservation {
+        /// Who asks.
+        actor: Actor,
+        /// With its nodes and times. Who made it is the actor, whatever it says.
+        reservation: Box<Reservation>,
+    },
+    /// Gives a booking up. Jobs that asked for it wait.
+    DeleteReservation {
+        /// Who asks.
+        actor: Actor,
+        /// Which.
+        name: ReservationName,
+    },
+    /// A job's deadline is over ([`crate::missed`]).
+    DeadlineOver {
+        /// Which.
+        key: JobKey,
+    },
     /// An attempt should run by now and does not ([`crate::overdue`]).
     StartOverdue {
         /// Which.
         id: AttemptId,
     },
-    /// Forgets finished jobs and request keys that are old enough.
+    /// Forgets finished jobs, request keys, bookings and usage that are old enough.
     ForgetDone,
-}
-
-/// One start a round decided.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RoundStart {
-    /// The attempt this will be: the job's last one plus one; a stale round is refused by it.
-    pub id: AttemptId,
-    /// What it gets.
-    pub allocation: Allocation,
 }

@@ -60,6 +60,10 @@ impl Config {
             allow_root_jobs: false,
             kill_grace: self.grace,
             done_jobs_kept: self.kept,
+            qos: Vec::new(),
+            accounts: Vec::new(),
+            factors: common::policy::Factors::default(),
+            topology: common::topology::Topology::default(),
         }
     }
 }

@@ -48,6 +48,10 @@ pub fn settings() -> Settings {
         allow_root_jobs: false,
         kill_grace: Span::from_seconds(30),
         done_jobs_kept: Span::from_minutes(60),
+        qos: Vec::new(),
+        accounts: Vec::new(),
+        factors: common::policy::Factors::default(),
+        topology: common::topology::Topology::default(),
     }
 }
 

@@ -92,6 +92,10 @@ fn settings(more_queues: bool) -> Settings {
         allow_root_jobs: false,
         kill_grace: Span::from_seconds(30),
         done_jobs_kept: Span::from_minutes(30),
+        qos: Vec::new(),
+        accounts: Vec::new(),
+        factors: common::policy::Factors::default(),
+        topology: common::topology::Topology::default(),
     }
 }
 
@@ -319,6 +323,7 @@ impl World {
             cpus: (u32::from(cpus % 10)..u32::from(cpus % 10 + cpus / 64)).collect(),
             memory: Bytes::from_mib(u64::from(more) * 16),
             gpus: (0..u16::from(more % 3)).map(GpuIndex).collect(),
+            gpu_milli: None,
         };
         let shares =
             if more > 200 { vec![share(at), share(at.wrapping_add(1))] } else { vec![share(at)] };
