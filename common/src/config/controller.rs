@@ -1,7 +1,11 @@
 //! /etc/kant/kantctld.toml. Never checks that paths exist; kantctld does when it uses them.
 
+use super::account::AccountTable;
+use super::priority::PriorityTable;
+use super::qos::QosTable;
+use super::queue::QueueTable;
 use super::table::config_table;
-use crate::id::QueueName;
+use super::topology::{LeafTable, NvlinkDomainTable, ZoneTable};
 
 config_table! {
     /// The controller, kantctld.
@@ -34,27 +38,23 @@ config_table! {
         snapshot_every_entries: u64 = 50_000,
         /// What to log, as in RUST_LOG: `info`, `debug`, `kantctld::raft=debug`.
         log: String = "info".to_owned(),
+        /// Where nodes stand, as a CSV file with the columns name, leaf, spine, core and, if wanted,
+        /// nvlink_domain and zone. Empty: as the tables [[leaf]], [[nvlink_domain]] and [[zone]] say;
+        /// they may also add what the file leaves out.
+        topology_file: String = String::new(),
         /// The queues, each a [[queue]] table. None: one queue named `default`.
         queue: Vec<QueueTable> = Vec::new(),
-    }
-}
-
-config_table! {
-    /// One queue ("partition" in Slurm).
-    pub struct QueueTable {
-        /// Its name.
-        name: Option<QueueName> = None,
-        /// Taken when a job names none; the first queue if no queue says so.
-        default: bool = false,
-        /// Jobs of a queue with a higher priority go first.
-        priority: i32 = 0,
-        /// Its nodes, like `g[001-064]`. Empty: all nodes.
-        nodes: String = String::new(),
-        /// For jobs that name no time limit, like `1-00:00:00`. Empty: the longest allowed.
-        time_limit_default: String = String::new(),
-        /// The longest time limit a job may ask for. Empty: no bound.
-        time_limit_max: String = String::new(),
-        /// Memory for each CPU of a job that names none.
-        memory_per_cpu: String = "1G".to_owned(),
+        /// The qualities of service, each a [[qos]] table.
+        qos: Vec<QosTable> = Vec::new(),
+        /// The accounts, each an [[account]] table. None: a job may name any, and none has bounds.
+        account: Vec<AccountTable> = Vec::new(),
+        /// The leaf switches, each a [[leaf]] table.
+        leaf: Vec<LeafTable> = Vec::new(),
+        /// The NVLink domains that span nodes, each an [[nvlink_domain]] table.
+        nvlink_domain: Vec<NvlinkDomainTable> = Vec::new(),
+        /// The zones, each a [[zone]] table.
+        zone: Vec<ZoneTable> = Vec::new(),
+        /// The weights of multifactor priority, the [priority] table.
+        priority: PriorityTable = PriorityTable::default(),
     }
 }

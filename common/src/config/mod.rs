@@ -2,15 +2,30 @@
 //! documentation in etc/ and docs/operating/configuration.md.
 //! Never reads a file; it is handed text.
 
+mod account;
+mod amounts;
 mod client;
 mod controller;
+mod limits;
 mod node;
+pub mod policy;
+mod priority;
+mod qos;
+mod queue;
 mod table;
+mod topology;
 
+pub use account::AccountTable;
+pub use amounts::AmountsTable;
 pub use client::ClientConfig;
-pub use controller::{ControllerConfig, QueueTable};
+pub use controller::ControllerConfig;
+pub use limits::LimitsTable;
 pub use node::{CgroupMode, NodeConfig};
+pub use priority::PriorityTable;
+pub use qos::QosTable;
+pub use queue::QueueTable;
 pub use table::{KeyDoc, Table};
+pub use topology::{LeafTable, NvlinkDomainTable, ZoneTable};
 
 use serde::de::DeserializeOwned;
 
@@ -63,7 +78,10 @@ mod tests {
 
     #[test]
     fn every_key_has_a_sentence_and_a_default_that_reads_back() {
-        for table in [ControllerConfig::keys(), NodeConfig::keys(), ClientConfig::keys()] {
+        let files = [ControllerConfig::keys(), NodeConfig::keys(), ClientConfig::keys()];
+        let of_policy = [QueueTable::keys(), QosTable::keys(), AccountTable::keys()];
+        let others = [LeafTable::keys(), ZoneTable::keys(), PriorityTable::keys()];
+        for table in files.into_iter().chain(of_policy).chain(others) {
             for key in table.keys {
                 assert!(key.doc.len() > 10, "{}: {}", key.name, key.doc);
             }

@@ -1,0 +1,28 @@
+//! Bounds as they are written in a table, `limits = { jobs = 10, gpus = 64 }`.
+//! Never counts anything.
+
+use super::table::config_table;
+use crate::policy::Limits;
+use crate::unit::{Cpus, Gpus};
+
+config_table! {
+    /// Bounds on jobs that run at one time; what is not named is not bounded.
+    pub struct LimitsTable {
+        /// Running jobs.
+        jobs: Option<u32> = None,
+        /// GPUs held; a share of a GPU counts as that share.
+        gpus: Option<Gpus> = None,
+        /// CPUs held.
+        cpus: Option<Cpus> = None,
+        /// GPU-minutes that running jobs may still use by their time limits.
+        gpu_minutes: Option<u64> = None,
+    }
+}
+
+impl LimitsTable {
+    /// As the policy has them.
+    #[must_use]
+    pub const fn limits(&self) -> Limits {
+        Limits { jobs: self.jobs, gpus: self.gpus, cpus: self.cpus, gpu_minutes: self.gpu_minutes }
+    }
+}

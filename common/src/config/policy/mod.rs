@@ -1,0 +1,102 @@
+//! From the tables of a configuration to the policy that the engine reads. Used by kantctld, and by
+//! the simulator for policy files, which are kantctld.toml with as few keys as one likes.
+//! Never reads a file and never asks the host: text and a resolver of names are handed in.
+
+mod capacity;
+mod fault;
+mod names;
+mod nodes;
+mod positions;
+mod queues;
+mod topology_file;
+mod tree;
+
+#[cfg(test)]
+mod tests;
+
+pub use capacity::{Capacity, warnings};
+pub use fault::{Place, PolicyError, Problem};
+pub use names::{Names, NumbersOnly};
+pub use topology_file::{TopologyError, TopologyFile, TopologyProblem};
+pub use tree::check;
+
+use super::{ConfigError, ControllerConfig};
+use crate::id::AccountName;
+use crate::policy::{Access, Policy};
+use crate::topology::Topology;
+
+/// A configuration that was read, with its text, so that a complaint can name the line.
+#[derive(Debug, Clone, Copy)]
+pub struct PolicySource<'a> {
+    /// The file's name.
+    pub file: &'a str,
+    /// Its text.
+    pub text: &'a str,
+    /// What it says.
+    pub config: &'a ControllerConfig,
+    /// The file that `topology_file` names.
+    pub topology: Option<&'a TopologyFile>,
+}
+
+/// The policy of a configuration.
+///
+/// # Errors
+/// [`ConfigError`] with file, line, table and key, and what to do.
+pub fn policy(source: &PolicySource, names: &dyn Names) -> Result<Policy, ConfigError> {
+    let topology = source.topology.map(TopologyFile::topology).unwrap_or_default();
+    let policy = convert(source.config, topology, names);
+    policy.map_err(|error| error.in_file(source.file, source.text))
+}
+
+fn convert(
+    config: &ControllerConfig,
+    topology: Topology,
+    names: &dyn Names,
+) -> Result<Policy, PolicyError> {
+    let mut policy = Policy {
+        queues: queues::queues(&config.queue, names)?,
+        qos: queues::qos(&config.qos, names)?,
+        accounts: queues::accounts(&config.account)?,
+        factors: config.priority.factors(),
+        topology: positions::topology(config, topology)?,
+    };
+    for (key, is_zero) in [
+        ("age_max_seconds", policy.factors.age_max_seconds == 0),
+        ("half_life_hours", policy.factors.half_life_hours == 0),
+    ] {
+        if is_zero {
+            let place = Place { table: "priority", number: None, name: None, key: Some(key) };
+            return Err(PolicyError::at(place, Problem::Zero));
+        }
+    }
+    check(&policy)?;
+    nodes::inherit(&mut policy.queues)?;
+    positions::known_zones(&policy)?;
+    known_accounts(&policy)?;
+    Ok(policy)
+}
+
+/// Where accounts are listed, a queue or QoS names none but those.
+fn known_accounts(policy: &Policy) -> Result<(), PolicyError> {
+    if policy.accounts.is_empty() {
+        return Ok(());
+    }
+    let queues = policy.queues.iter().map(|queue| (queue.name.to_string(), &queue.access));
+    let qos = policy.qos.iter().map(|qos| (qos.name.to_string(), &qos.access));
+    let all = queues.enumerate().map(|named| ("queue", named));
+    for (table, (number, (name, access))) in all.chain(qos.enumerate().map(|named| ("qos", named)))
+    {
+        if let Some(account) = unlisted(policy, access) {
+            let place =
+                Place { table, number: Some(number), name: Some(name), key: Some("accounts") };
+            return Err(PolicyError::at(place, Problem::UnknownAccount(account.clone())));
+        }
+    }
+    Ok(())
+}
+
+fn unlisted<'a>(policy: &Policy, access: &'a Access) -> Option<&'a AccountName> {
+    let is_listed =
+        |name: &AccountName| policy.accounts.iter().any(|account| account.name == *name);
+    access.accounts.iter().find(|name| !is_listed(name))
+}

@@ -1,0 +1,106 @@
+//! `[[leaf]]`, `[[nvlink_domain]]` and `[[zone]]` tables, beside a topology file or without one, to
+//! the position of each node. Never lets one source overrule the other: a contradiction is said.
+
+use super::fault::{Place, PolicyError, Problem};
+use super::queues::named;
+use crate::config::ControllerConfig;
+use crate::hostlist;
+use crate::id::{NodeName, SwitchName, ZoneName};
+use crate::policy::Policy;
+use crate::topology::{Position, Topology};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The positions of a file, with what the tables add.
+pub(super) fn topology(
+    config: &ControllerConfig,
+    mut topology: Topology,
+) -> Result<Topology, PolicyError> {
+    let nodes = &mut topology.0;
+    let mut above = BTreeMap::new();
+    for (number, table) in config.leaf.iter().enumerate() {
+        let leaf = named("leaf", number, table.name.as_ref())?;
+        let place = |key| of("leaf", number, leaf.as_str(), key);
+        if let (Some(spine), Some(superspine)) = (&table.spine, &table.superspine) {
+            let first = above.entry(spine).or_insert(superspine);
+            if *first != superspine {
+                let (below, first) = (spine.to_string(), first.to_string());
+                let problem = Problem::TwoAbove { below, first, second: superspine.to_string() };
+                return Err(PolicyError::at(place("superspine"), problem));
+            }
+        }
+        for node in expand(&table.nodes, || place("nodes"))? {
+            let position: &mut Position = nodes.entry(node.clone()).or_default();
+            set(&mut position.leaf, Some(&leaf), "leaf", &node, || place("nodes"))?;
+            set(&mut position.spine, table.spine.as_ref(), "spine", &node, || place("spine"))?;
+            let superspine = table.superspine.as_ref();
+            set(&mut position.superspine, superspine, "superspine", &node, || place("superspine"))?;
+        }
+    }
+    for (number, table) in config.nvlink_domain.iter().enumerate() {
+        let domain: SwitchName = named("nvlink_domain", number, table.name.as_ref())?;
+        let place = || of("nvlink_domain", number, domain.as_str(), "nodes");
+        for node in expand(&table.nodes, place)? {
+            let position = nodes.entry(node.clone()).or_default();
+            set(&mut position.nvlink_domain, Some(&domain), "NVLink domain", &node, place)?;
+        }
+    }
+    for (number, table) in config.zone.iter().enumerate() {
+        let zone: ZoneName = named("zone", number, table.name.as_ref())?;
+        let place = || of("zone", number, zone.as_str(), "nodes");
+        for node in expand(&table.nodes, place)? {
+            let position = nodes.entry(node.clone()).or_default();
+            set(&mut position.zone, Some(&zone), "zone", &node, place)?;
+        }
+    }
+    Ok(topology)
+}
+
+fn of(table: &'static str, number: usize, name: &str, key: &'static str) -> Place {
+    Place { table, number: Some(number), name: Some(name.to_owned()), key: Some(key) }
+}
+
+fn expand(text: &str, place: impl Fn() -> Place) -> Result<Vec<NodeName>, PolicyError> {
+    if text.is_empty() {
+        return Err(PolicyError::at(place(), Problem::NoNodes));
+    }
+    hostlist::expand(text).map_err(|error| PolicyError::at(place(), error))
+}
+
+/// Sets what is not known yet; another value than the known one is a contradiction, and so is the
+/// same one from two tables of one name, which the names' check finds.
+fn set<N: Clone + PartialEq + std::fmt::Display>(
+    known: &mut Option<N>,
+    said: Option<&N>,
+    what: &str,
+    node: &NodeName,
+    place: impl Fn() -> Place,
+) -> Result<(), PolicyError> {
+    match (known.as_ref(), said) {
+        (Some(first), Some(said)) if first != said => {
+            let (node, first) = (node.clone(), format!("{what} {first}"));
+            Err(PolicyError::at(place(), Problem::NodeTwice { node, first }))
+        }
+        (None, Some(said)) => {
+            *known = Some(said.clone());
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Every zone that a queue names must have nodes.
+pub(super) fn known_zones(policy: &Policy) -> Result<(), PolicyError> {
+    let zones: BTreeSet<&ZoneName> =
+        policy.topology.0.values().filter_map(|position| position.zone.as_ref()).collect();
+    for (number, queue) in policy.queues.iter().enumerate() {
+        let Some(zone) = queue.zone.as_ref().filter(|zone| !zones.contains(zone)) else { continue };
+        let known: Vec<&str> = zones.iter().map(|zone| zone.as_str()).collect();
+        let known = match known.as_slice() {
+            [] => String::new(),
+            known => format!(", or name one of {}", known.join(", ")),
+        };
+        let place = of("queue", number, queue.name.as_str(), "zone");
+        return Err(PolicyError::at(place, Problem::UnknownZone { zone: zone.clone(), known }));
+    }
+    Ok(())
+}

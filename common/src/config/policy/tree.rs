@@ -1,0 +1,79 @@
+//! What must hold of any policy, from whatever it was made: names once, parents known, no circle,
+//! one default. Never looks at nodes or at the host, so the replicated state makes the same checks.
+
+use super::fault::{Place, PolicyError, Problem};
+use crate::id::QueueName;
+use crate::policy::Policy;
+use crate::queue::Queue;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
+
+/// Checks a policy as a whole.
+///
+/// # Errors
+/// [`PolicyError`] with the first contradiction.
+pub fn check(policy: &Policy) -> Result<(), PolicyError> {
+    once("queue", policy.queues.iter().map(|queue| &queue.name))?;
+    once("qos", policy.qos.iter().map(|qos| &qos.name))?;
+    once("account", policy.accounts.iter().map(|account| &account.name))?;
+    one_default(&policy.queues)?;
+    parents(&policy.queues)
+}
+
+/// A key of the queue with this number.
+pub(super) fn of_queue(number: usize, queue: &QueueName, key: Option<&'static str>) -> Place {
+    Place { table: "queue", number: Some(number), name: Some(queue.to_string()), key }
+}
+
+fn once<N: Ord + Display>(
+    table: &'static str,
+    names: impl Iterator<Item = N>,
+) -> Result<(), PolicyError> {
+    let mut seen = BTreeSet::new();
+    for (number, name) in names.enumerate() {
+        let text = name.to_string();
+        if !seen.insert(name) {
+            let place = Place { table, number: Some(number), name: Some(text), key: Some("name") };
+            return Err(PolicyError::at(place, Problem::Twice));
+        }
+    }
+    Ok(())
+}
+
+fn one_default(queues: &[Queue]) -> Result<(), PolicyError> {
+    let mut defaults = queues.iter().enumerate().filter(|(_, queue)| queue.default);
+    let Some((_, first)) = defaults.next() else {
+        let place = Place { table: "queue", number: None, name: None, key: None };
+        return Err(PolicyError::at(place, Problem::NoDefault));
+    };
+    let Some((number, second)) = defaults.next() else { return Ok(()) };
+    let place = of_queue(number, &second.name, Some("default"));
+    Err(PolicyError::at(place, Problem::TwoDefaults(first.name.clone())))
+}
+
+fn parents(queues: &[Queue]) -> Result<(), PolicyError> {
+    let by_name: BTreeMap<&QueueName, &Queue> = queues.iter().map(|q| (&q.name, q)).collect();
+    for (number, queue) in queues.iter().enumerate() {
+        let place = || of_queue(number, &queue.name, Some("parent"));
+        let mut path = vec![&queue.name];
+        let mut above = queue.parent.as_ref();
+        while let Some(name) = above {
+            let Some(parent) = by_name.get(name) else {
+                let known: Vec<&str> = by_name.keys().map(|name| name.as_str()).collect();
+                let known = known.join(", ");
+                return Err(PolicyError::at(
+                    place(),
+                    Problem::UnknownParent { parent: name.clone(), known },
+                ));
+            };
+            let start = path.iter().position(|seen| *seen == name);
+            path.push(name);
+            if let Some(start) = start {
+                let circle: Vec<&str> = path[start..].iter().map(|name| name.as_str()).collect();
+                return Err(PolicyError::at(place(), Problem::Cycle(circle.join(" -> "))));
+            }
+            above = parent.parent.as_ref();
+        }
+    }
+    Ok(())
+}
