@@ -95,6 +95,9 @@ pub struct Counted {
 }
 
 impl Counted {
+    /// The GPU-minutes that a job without a time limit asks for.
+    pub const WITHOUT_END: u64 = u64::MAX;
+
     /// The bound with its unit.
     #[must_use]
     pub fn limit_text(&self) -> String {
@@ -116,6 +119,9 @@ impl Counted {
             }
             What::Cpus => format!("{amount} CPU{}", plural(1)),
             What::Memory => format!("{} memory", Bytes(amount)),
+            What::GpuMinutes if amount == Self::WITHOUT_END => {
+                "GPU-minutes without end (give it --time)".to_owned()
+            }
             What::GpuMinutes => format!("{amount} GPU-minutes to go"),
         }
     }
@@ -144,5 +150,21 @@ mod tests {
         let gpus = counted(16_000, 12_500, 8_000);
         assert_eq!(gpus.limit_text(), "16 h100 GPUs");
         assert_eq!(gpus.to_string(), "12.500 h100 GPUs in use, 8 h100 GPUs asked for");
+    }
+
+    #[test]
+    fn a_job_without_a_time_limit_is_told_to_give_one() {
+        let minutes = Counted {
+            what: What::GpuMinutes,
+            gpu_kind: None,
+            limit: 600,
+            used: 60,
+            asked: Counted::WITHOUT_END,
+        };
+        assert_eq!(minutes.limit_text(), "600 GPU-minutes to go");
+        assert_eq!(
+            minutes.to_string(),
+            "60 GPU-minutes to go in use, GPU-minutes without end (give it --time) asked for"
+        );
     }
 }
