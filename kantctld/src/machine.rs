@@ -59,7 +59,7 @@ impl Machine for StateMachine {
                 Command::SubmitJob { script, environment, .. } => script.len() + environment.len(),
                 Command::RegisterNode { steps, .. } => (SMALL << 6) + SMALL * steps.len(),
                 Command::ReportSteps { steps, .. } => SMALL * steps.len(),
-                Command::EnactRound { starts } => SMALL * starts.len(),
+                Command::EnactRound { preempts, starts } => SMALL * (preempts.len() + starts.len()),
                 _ => 0,
             }
     }

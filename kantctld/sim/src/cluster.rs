@@ -232,7 +232,7 @@ impl Cluster {
         if starts.is_empty() {
             return Ok(());
         }
-        let events = self.apply(Command::EnactRound { starts })?;
+        let events = self.apply(Command::EnactRound { preempts: Vec::new(), starts })?;
         let refused = |event: &&Event| matches!(event, Event::RoundEntryRefused { .. });
         // Nothing comes between a round and its enactment here.
         self.judged(events.iter().filter(refused).map(ToString::to_string).collect())

@@ -231,6 +231,7 @@ impl Stage {
         let events = cluster.command(Command::SubmitJob {
             request_key: RequestKey(format!("{label}-{number}")),
             owner,
+            groups: Vec::new(),
             operator: false,
             ask: Box::new(ask),
             script: "#!/bin/sh\n".to_owned(),

@@ -29,11 +29,12 @@ pub async fn submit(
     if !known {
         refuse_what_never_fits(&core, &request.ask)?;
     }
-    let owner = owner(user.uid, user.gid).await;
+    let (owner, groups) = owner(user.uid, user.gid).await;
     let operator = core.actor(owner.uid).operator;
     let command = Command::SubmitJob {
         request_key: request.request_key,
         owner,
+        groups,
         operator,
         ask: Box::new(request.ask),
         script: request.script,
@@ -74,8 +75,26 @@ fn refuse_what_never_fits(core: &Core, ask: &Ask) -> Result<(), ApiFailure> {
     refusal.map_or(Ok(()), |refusal| Err(refusal.into()))
 }
 
-/// Whose job it is, by the kernel's numbers; the name is for people.
-async fn owner(uid: u32, gid: u32) -> Owner {
-    let name = tokio::task::spawn_blocking(move || super::jobs::user_name(uid)).await;
-    Owner { uid: Uid(uid), gid: Gid(gid), name: name.unwrap_or_else(|_| uid.to_string()) }
+/// Whose job it is, by the kernel's numbers; the name is for people. And all groups of that user
+/// as this host knows them: queues and QoS may be open to a group.
+async fn owner(uid: u32, gid: u32) -> (Owner, Vec<Gid>) {
+    let known = tokio::task::spawn_blocking(move || {
+        let name = super::jobs::user_name(uid);
+        let groups = groups(&name, gid);
+        (name, groups)
+    });
+    let (name, groups) = known.await.unwrap_or_else(|_| (uid.to_string(), vec![Gid(gid)]));
+    (Owner { uid: Uid(uid), gid: Gid(gid), name }, groups)
+}
+
+/// At least the one they submit with, also where this host does not know the user.
+fn groups(name: &str, gid: u32) -> Vec<Gid> {
+    let known = std::ffi::CString::new(name)
+        .ok()
+        .and_then(|name| nix::unistd::getgrouplist(&name, gid.into()).ok());
+    let groups = known.into_iter().flatten().map(|group| Gid(group.as_raw()));
+    let mut groups: Vec<Gid> = groups.chain([Gid(gid)]).collect();
+    groups.sort_unstable();
+    groups.dedup();
+    groups
 }

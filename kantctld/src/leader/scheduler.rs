@@ -55,7 +55,7 @@ async fn round(core: &Arc<Core>) -> Result<(), RoundError> {
         return Ok(());
     }
     tracing::debug!("a round starts {} jobs", starts.len());
-    let events = core.command(Command::EnactRound { starts }).await?;
+    let events = core.command(Command::EnactRound { preempts: Vec::new(), starts }).await?;
     if events.iter().any(|event| matches!(event, Event::RoundEntryRefused { .. })) {
         // The state had moved on; decide again on what is true now, though not in a hot loop.
         tokio::time::sleep(REFUSED_PAUSE).await;

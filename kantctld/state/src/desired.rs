@@ -6,7 +6,8 @@ use crate::job::{Element, Record, Run, SharePhase};
 use crate::remembered::State;
 use common::blob::BlobHash;
 use common::id::{ArrayIndex, AttemptId, NodeName};
-use common::job::Phase;
+use common::job::{Ask, Phase};
+use common::time::Span;
 use common::wire::node::{ArrayFacts, DesiredStep, LaunchOrder, Want};
 use std::collections::BTreeMap;
 
@@ -46,7 +47,8 @@ pub fn launch_order(state: &State, id: AttemptId) -> Option<LaunchOrder> {
     if element.attempt != id.attempt || !element.phase.holds_resources() {
         return None;
     }
-    let allocation = &element.run.as_ref()?.allocation;
+    let run = element.run.as_ref()?;
+    let allocation = &run.allocation;
     let settings = state.settings()?;
     let ask = &record.spec.ask;
     Some(LaunchOrder {
@@ -67,7 +69,7 @@ pub fn launch_order(state: &State, id: AttemptId) -> Option<LaunchOrder> {
         umask: ask.umask,
         rlimits: ask.rlimits.clone(),
         launch: ask.launch,
-        time_limit: ask.time_limit,
+        time_limit: time_limit(ask, run),
         kill_grace: settings.kill_grace,
         allocation: allocation.as_ref().clone(),
         addresses: allocation.shares().iter().map(|s| address(state, &s.node)).collect(),
@@ -76,6 +78,14 @@ pub fn launch_order(state: &State, id: AttemptId) -> Option<LaunchOrder> {
         submit_host: ask.submit_host.clone(),
         array: array_facts(record),
     })
+}
+
+/// Its time limit, or what is left until its deadline, whichever is shorter. A span, since clocks
+/// of hosts differ; the time a node takes to make ready is not in it, so the controller watches the
+/// deadline as well.
+fn time_limit(ask: &Ask, run: &Run) -> Option<Span> {
+    let left = ask.deadline.map(|deadline| deadline.since(run.allocated_at));
+    ask.time_limit.into_iter().chain(left).min()
 }
 
 fn text(state: &State, hash: &BlobHash) -> String {

@@ -45,11 +45,15 @@ pub fn wakes_scheduler(events: &[Event]) -> bool {
         | Event::NodeLost { .. }
         | Event::NodeDrained { .. }
         | Event::NodeResumed { .. }
+        | Event::ReservationCreated { .. }
+        | Event::ReservationDeleted { .. }
+        | Event::ReservationExpired { .. }
         | Event::RoundEntryRefused { .. } => true,
         Event::JobStarted { .. }
         | Event::JobReady { .. }
         | Event::JobRunning { .. }
         | Event::JobEnded { .. }
+        | Event::JobPreempts { .. }
         | Event::JobEndChanged { .. }
         | Event::JobForgotten { .. }
         | Event::CommandRefused(_) => false,

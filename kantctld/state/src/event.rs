@@ -2,13 +2,12 @@
 //! from these, tells nodes, wakes the scheduler and writes accounting; replicas that follow only
 //! count them. Never stored: what people want to read later is in the job's story.
 
+mod about;
 mod show;
 
 use crate::ledger::StartRefusal;
-use crate::story::StoryEvent;
-use common::hostlist;
-use common::id::{Attempt, AttemptId, JobId, JobKey, NodeName, Uid};
-use common::job::{EndCause, ExitStatus, Outcome};
+use common::id::{Attempt, AttemptId, JobId, JobKey, NodeName, ReservationName, Uid};
+use common::job::{EndCause, ExitStatus, Outcome, PreemptReason, Preempted};
 use common::reason::Refusal;
 use common::time::Time;
 use serde::{Deserialize, Serialize};
@@ -92,10 +91,21 @@ pub enum Event {
         exit: Option<ExitStatus>,
         /// Who asked for it; `None` if it ended by itself.
         by: Option<Uid>,
+        /// It was made to yield: for whom, and why.
+        preempted: Option<Preempted>,
         /// It goes back to its queue afterwards.
         requeue: bool,
         /// The nodes that have not let go of it yet.
         nodes: Vec<NodeName>,
+    },
+    /// A waiting job makes another one yield.
+    JobPreempts {
+        /// Who needs the room.
+        key: JobKey,
+        /// Who gives it.
+        victim: AttemptId,
+        /// Why.
+        why: PreemptReason,
     },
     /// Before an end was carried out, another was decided.
     JobEndChanged {
@@ -125,6 +135,8 @@ pub enum Event {
         key: JobKey,
         /// The attempt that is behind it.
         attempt: Attempt,
+        /// It had been made to yield to this one.
+        preempted_by: Option<JobKey>,
     },
     /// A job waits a while before its next attempt: the last one ended by a fault not its own.
     JobDelayed {
@@ -180,68 +192,32 @@ pub enum Event {
         /// Who asked.
         by: Uid,
     },
-    /// A start of a round was overtaken by something else. The next round decides anew.
+    /// Nodes are booked.
+    ReservationCreated {
+        /// Which booking.
+        name: ReservationName,
+    },
+    /// A booking was given up.
+    ReservationDeleted {
+        /// Which.
+        name: ReservationName,
+        /// Who asked.
+        by: Uid,
+    },
+    /// A booking's time is over.
+    ReservationExpired {
+        /// Which.
+        name: ReservationName,
+    },
+    /// An entry of a round was overtaken by something else. The next round decides anew.
     RoundEntryRefused {
-        /// The attempt it would have been.
+        /// The attempt it would have been, or was to yield.
         id: AttemptId,
         /// By what.
         reason: StartRefusal,
     },
     /// A command was refused; nothing changed.
     CommandRefused(Refusal),
-}
-
-impl Event {
-    /// The job or array task it is about, if it is about one.
-    #[must_use]
-    pub const fn key(&self) -> Option<JobKey> {
-        match self {
-            Self::JobHeld { key, .. }
-            | Self::JobReleased { key, .. }
-            | Self::JobDone { key, .. }
-            | Self::JobRequeued { key, .. }
-            | Self::JobDelayed { key, .. }
-            | Self::JobHeldForFaults { key, .. } => Some(*key),
-            Self::JobStarted { id, .. }
-            | Self::StepReported { id, .. }
-            | Self::JobReady { id, .. }
-            | Self::JobRunning { id }
-            | Self::JobEnded { id, .. }
-            | Self::JobEndChanged { id, .. }
-            | Self::RoundEntryRefused { id, .. } => Some(id.key),
-            _ => None,
-        }
-    }
-
-    /// Its line in the story of [`Event::key`]; `None` if it is too small for one.
-    #[must_use]
-    pub fn story(&self) -> Option<StoryEvent> {
-        Some(match self {
-            Self::JobHeld { by, .. } => StoryEvent::Held(*by),
-            Self::JobReleased { by, .. } => StoryEvent::Released(*by),
-            Self::JobStarted { id, nodes } => {
-                StoryEvent::Started { attempt: id.attempt, nodes: hostlist::fold(nodes) }
-            }
-            Self::JobReady { .. } => StoryEvent::Ready,
-            Self::JobRunning { .. } => StoryEvent::Running,
-            Self::JobEnded { outcome, exit, by, requeue, .. } => {
-                let (outcome, exit, by, requeue) = (*outcome, *exit, *by, *requeue);
-                StoryEvent::Ended { outcome, exit, by, requeue }
-            }
-            Self::JobEndChanged { outcome, by, requeue, .. } => {
-                StoryEvent::EndChanged { outcome: *outcome, by: *by, requeue: *requeue }
-            }
-            Self::JobDone { outcome, by, .. } => StoryEvent::Done { outcome: *outcome, by: *by },
-            Self::JobRequeued { attempt, .. } => StoryEvent::Requeued { attempt: *attempt },
-            Self::JobDelayed { until, why, .. } => {
-                StoryEvent::Delayed { until: *until, why: why.clone() }
-            }
-            Self::JobHeldForFaults { in_a_row, why, .. } => {
-                StoryEvent::HeldForFaults { in_a_row: *in_a_row, why: why.clone() }
-            }
-            _ => return None,
-        })
-    }
 }
 
 /// What a command came to: the jobs and array tasks it changed, each once, or why it was refused.

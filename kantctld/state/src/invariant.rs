@@ -2,6 +2,7 @@
 //! from the jobs alone, what the rest of the state should be; and over time it follows each job
 //! along the table of transitions. It shares no code with what it judges. Never mends anything.
 
+mod bookings;
 mod history;
 mod sums;
 
@@ -10,7 +11,7 @@ pub use history::Judge;
 use crate::job::{Element, Record, SharePhase};
 use crate::remembered::State;
 use common::id::{Attempt, JobKey};
-use common::job::{Launch, Phase};
+use common::job::{Launch, Outcome, Phase};
 use std::collections::BTreeSet;
 
 /// Everything that is wrong with a state, each in a sentence. Empty is good.
@@ -25,6 +26,8 @@ pub fn check(state: &State) -> Vec<String> {
     check_requests(state, &mut wrong);
     sums::check_ledger(state, &mut wrong);
     sums::check_blobs(state, &mut wrong);
+    bookings::check(state, &mut wrong);
+    check_usage(state, &mut wrong);
     wrong
 }
 
@@ -83,6 +86,9 @@ fn faults(element: &Element, launch: Launch) -> Vec<&'static str> {
     let over = |share: SharePhase| share >= SharePhase::Succeeded;
     let decided = element.phase == Phase::Completing;
     demand(run.end.is_some() == decided, "an end goes with Completing and nothing else");
+    let yields = run.end.as_ref().is_some_and(|end| end.preempted.is_some());
+    let as_such = run.end.as_ref().is_some_and(|end| end.outcome == Outcome::Preempted);
+    demand(yields == as_such, "it yields to somebody, and that is not how it ends");
     demand(!all(&over), "every share is over, and it is not");
     match element.phase {
         Phase::Starting => {
@@ -129,6 +135,18 @@ fn check_queues(state: &State, wrong: &mut Vec<String>) {
         let queue = state.job(key.job).and_then(|record| record.spec.ask.queue.clone());
         if !settings.queues.iter().any(|known| Some(&known.name) == queue.as_ref()) {
             wrong.push(format!("job {key} waits in a queue that does not exist"));
+        }
+    }
+}
+
+/// Nothing is charged for a time to come, or to nobody.
+fn check_usage(state: &State, wrong: &mut Vec<String>) {
+    for (whom, hours) in state.usage().iter() {
+        if hours.is_empty() {
+            wrong.push(format!("user {} is charged nothing at all", whom.user));
+        }
+        if hours.keys().any(|hour| hour.begin() > state.now()) {
+            wrong.push(format!("user {} is charged for a time to come", whom.user));
         }
     }
 }

@@ -4,9 +4,9 @@
 
 use crate::fault::Faults;
 use crate::story::StoryLine;
-use common::id::{ArrayIndex, Attempt, AttemptId, JobId, JobKey, NodeName};
+use common::id::{ArrayIndex, Attempt, AttemptId, Gid, JobId, JobKey, NodeName};
 use common::job::state::Change;
-use common::job::{EndCause, ExitStatus, Outcome, Phase, Spec, Usage};
+use common::job::{Ask, EndCause, ExitStatus, Outcome, Phase, Preempted, Spec, Usage};
 use common::resource::Allocation;
 use common::time::Time;
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,9 @@ pub struct Record {
     pub id: JobId,
     /// What all its elements share.
     pub spec: Spec,
+    /// All groups of its owner when it was accepted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<Gid>,
     /// When it was accepted.
     pub submitted_at: Time,
     /// The job itself under `None`, or the tasks of the array. Never empty.
@@ -104,6 +107,9 @@ pub struct End {
     pub fault: bool,
     /// Somebody asked for it (cancel, requeue); else it ended by itself.
     pub asked: bool,
+    /// It was made to yield: for whom, and why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preempted: Option<Preempted>,
     /// How the deciding share exited. `None` if no process of it did.
     pub exit: Option<ExitStatus>,
     /// For people, from the deciding node.
@@ -165,6 +171,15 @@ impl Element {
 }
 
 impl Run {
+    /// When it ends at the latest: by its time limit or its deadline, whichever is sooner. `None`:
+    /// it has neither.
+    #[must_use]
+    pub fn ends_by(&self, ask: &Ask) -> Option<Time> {
+        let began = self.running_at.unwrap_or(self.allocated_at);
+        let limit = ask.time_limit.map(|limit| began + limit);
+        limit.into_iter().chain(ask.deadline).min()
+    }
+
     /// A fresh attempt.
     #[must_use]
     pub(crate) fn new(allocation: Arc<Allocation>, now: Time) -> Self {

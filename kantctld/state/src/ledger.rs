@@ -6,11 +6,11 @@
 //! against the inventory there is now.
 
 use common::cpuset::CpuSet;
-use common::id::{Attempt, AttemptId, GpuIndex, NodeName};
+use common::id::{Attempt, AttemptId, GpuIndex, JobKey, NodeName};
 use common::job::Phase;
 use common::node::Inventory;
 use common::resource::Share;
-use common::unit::Bytes;
+use common::unit::{Bytes, GpuMilli, Tasks};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +26,11 @@ pub struct Holdings {
     holders: BTreeMap<AttemptId, Held>,
     cpus: CpuSet,
     memory: Bytes,
+    /// All GPUs of which something is held.
     gpus: BTreeSet<GpuIndex>,
+    /// How much is held of those that are shared.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    parts: BTreeMap<GpuIndex, GpuMilli>,
 }
 
 /// What one attempt holds on one node.
@@ -38,6 +42,9 @@ pub struct Held {
     pub memory: Bytes,
     /// Exactly these GPUs.
     pub gpus: BTreeSet<GpuIndex>,
+    /// So much of each of them; `None`: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpu_milli: Option<GpuMilli>,
     /// Nothing else may run beside it.
     pub exclusive: bool,
 }
@@ -75,9 +82,37 @@ pub enum StartRefusal {
     /// The node is wanted whole, or another job has it whole.
     #[error("node {0} cannot be shared")]
     NotShared(NodeName),
-    /// A share without a CPU or with a GPU twice.
+    /// A share without a CPU, with a GPU twice, or with more of a GPU than there is.
     #[error("the share on node {0} makes no sense")]
     Malformed(NodeName),
+    /// Fewer tasks than it is content with, or more than it asked for.
+    #[error("it asked for {least} to {most} tasks and would get {given}")]
+    OtherTasks {
+        /// It is content with so many.
+        least: Tasks,
+        /// It asked for so many.
+        most: Tasks,
+        /// It would get so many.
+        given: Tasks,
+    },
+    /// Another part of a GPU than it asked for.
+    #[error("it asked for another part of a GPU than it would get on node {0}")]
+    OtherPart(NodeName),
+    /// Its deadline is over.
+    #[error("its deadline is over")]
+    DeadlineOver,
+    /// An entry of its group could not start.
+    #[error("job {0}, with which it starts, could not")]
+    GroupBroken(JobKey),
+    /// It stands twice in its group.
+    #[error("it stands twice in its group")]
+    TwiceInGroup,
+    /// A victim that is not this attempt any more, or holds nothing.
+    #[error("it holds nothing that could be given up")]
+    NothingToYield,
+    /// The job it is to yield to does not wait any more.
+    #[error("job {0}, which it was to yield to, does not wait any more")]
+    NobodyWaits(JobKey),
 }
 
 impl Ledger {
@@ -109,7 +144,8 @@ impl Ledger {
     ) -> Result<(), StartRefusal> {
         let node = || share.node.clone();
         let gpus: BTreeSet<GpuIndex> = share.gpus.iter().copied().collect();
-        if share.cpus.is_empty() || share.tasks.0 == 0 || gpus.len() != share.gpus.len() {
+        let repeats = gpus.len() != share.gpus.len();
+        if share.cpus.is_empty() || share.tasks.0 == 0 || repeats || !is_part(share) {
             return Err(StartRefusal::Malformed(node()));
         }
         let has_gpu = |index: &GpuIndex| inventory.gpus.iter().any(|gpu| gpu.index == *index);
@@ -124,7 +160,9 @@ impl Ledger {
             return Err(StartRefusal::NotShared(node()));
         }
         let fits_memory = held.memory + share.memory <= inventory.memory;
-        if held.cpus.intersects(&share.cpus) || !held.gpus.is_disjoint(&gpus) || !fits_memory {
+        let part = share.gpu_milli.unwrap_or(GpuMilli::WHOLE);
+        let fits_gpus = gpus.iter().all(|gpu| held.gpu_milli(*gpu) + part <= GpuMilli::WHOLE);
+        if held.cpus.intersects(&share.cpus) || !fits_gpus || !fits_memory {
             return Err(StartRefusal::Taken(node()));
         }
         Ok(())
@@ -133,7 +171,8 @@ impl Ledger {
     /// Writes a share down that was checked.
     pub(crate) fn take(&mut self, id: AttemptId, share: &Share, exclusive: bool) {
         let gpus = share.gpus.iter().copied().collect();
-        let held = Held { cpus: share.cpus.clone(), memory: share.memory, gpus, exclusive };
+        let (cpus, memory, gpu_milli) = (share.cpus.clone(), share.memory, share.gpu_milli);
+        let held = Held { cpus, memory, gpus, gpu_milli, exclusive };
         let holdings = self.nodes.entry(share.node.clone()).or_default();
         holdings.holders.insert(id, held);
         holdings.sum();
@@ -169,10 +208,23 @@ impl Holdings {
         self.memory
     }
 
-    /// All GPUs held.
+    /// All GPUs of which something is held.
     #[must_use]
     pub const fn gpus(&self) -> &BTreeSet<GpuIndex> {
         &self.gpus
+    }
+
+    /// How much of a GPU is held: 0 to [`GpuMilli::WHOLE`].
+    #[must_use]
+    pub fn gpu_milli(&self, gpu: GpuIndex) -> GpuMilli {
+        let whole = if self.gpus.contains(&gpu) { GpuMilli::WHOLE } else { GpuMilli::ZERO };
+        self.parts.get(&gpu).copied().unwrap_or(whole)
+    }
+
+    /// How much is held of each GPU that jobs share, rising.
+    #[must_use]
+    pub const fn shared_gpus(&self) -> &BTreeMap<GpuIndex, GpuMilli> {
+        &self.parts
     }
 
     /// Does an attempt have the node for itself?
@@ -186,5 +238,17 @@ impl Holdings {
         self.cpus = self.holders.values().fold(none, |sum, held| sum.union(&held.cpus));
         self.memory = self.holders.values().map(|held| held.memory).sum();
         self.gpus = self.holders.values().flat_map(|held| held.gpus.iter().copied()).collect();
+        self.parts.clear();
+        for held in self.holders.values() {
+            let Some(part) = held.gpu_milli else { continue };
+            held.gpus.iter().for_each(|gpu| *self.parts.entry(*gpu).or_default() += part);
+        }
     }
+}
+
+/// A part of a GPU is some of it, and of one GPU; a share without one has its GPUs whole.
+fn is_part(share: &Share) -> bool {
+    share.gpu_milli.is_none_or(|part| {
+        (1..=GpuMilli::WHOLE.0).contains(&part.0) && share.gpus.len() == 1
+    })
 }

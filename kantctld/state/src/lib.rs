@@ -20,15 +20,18 @@ pub mod node;
 pub mod persist;
 pub mod snapshot;
 pub mod story;
+pub mod usage;
 pub mod view;
 
 mod apply;
+mod deadline;
 mod life;
 mod overdue;
 mod remembered;
 
 pub use apply::apply;
-pub use command::{Actor, Command, RoundStart, Settings, Stamped, Target};
+pub use command::{Actor, Command, RoundPreempt, RoundStart, Settings, Stamped, Target};
+pub use deadline::missed;
 pub use event::Event;
 pub use overdue::overdue;
 pub use remembered::{KnownRequest, State};

@@ -4,24 +4,28 @@
 
 mod decide;
 mod fault;
+mod preempt;
 mod start;
 
 use crate::event::{Event, ShareNews};
 use crate::job::{Element, End, Run, SharePhase};
 use crate::remembered::State;
+use crate::usage;
 use common::id::{AttemptId, JobKey, NodeName, Uid};
 use common::job::state::Change;
-use common::job::{EndCause, ExitStatus, Outcome, Phase, StepEnd, Usage};
+use common::job::{EndCause, ExitStatus, Outcome, Phase, Preempted, StepEnd, Usage};
 use common::time::Time;
 use common::wire::node::{StepPhase, StepStatus};
 
-pub(crate) use start::start;
+pub(crate) use preempt::preempt;
+pub(crate) use start::{start, start_together};
 
 /// How an end came about.
 pub(crate) struct Ending {
     pub(crate) outcome: Outcome,
     pub(crate) requeue: bool,
     pub(crate) by: Option<Uid>,
+    pub(crate) preempted: Option<Preempted>,
     pub(crate) exit: Option<ExitStatus>,
     pub(crate) message: Option<String>,
     /// It is no fault of the job's.
@@ -29,10 +33,15 @@ pub(crate) struct Ending {
 }
 
 impl Ending {
+    /// Nobody asked for it, nothing is known of it, and it is over for good.
+    pub(crate) const fn new(outcome: Outcome) -> Self {
+        let (by, preempted, exit, message) = (None, None, None, None);
+        Self { outcome, requeue: false, by, preempted, exit, message, fault: false }
+    }
+
     /// Somebody asked for it.
-    pub(crate) const fn asked(by: Uid, requeue: bool) -> Self {
-        let outcome = Outcome::Cancelled;
-        Self { outcome, requeue, by: Some(by), exit: None, message: None, fault: false }
+    pub(crate) fn asked(by: Uid, requeue: bool) -> Self {
+        Self { requeue, by: Some(by), ..Self::new(Outcome::Cancelled) }
     }
 }
 
@@ -78,6 +87,7 @@ pub(crate) fn share_ended(
     }
     let now = state.now;
     state.ledger.free(id, node);
+    usage::charge(state, id.key, rank);
     let Some(run) = run_mut(state, id.key) else { return };
     run.shares[rank] = SharePhase::ended(end.cause, end.exit);
     run.usage = add_usage(run.usage, end.usage);
@@ -102,11 +112,11 @@ pub(crate) fn ended(state: &mut State, events: &mut Vec<Event>, key: JobKey, end
         return;
     }
     let Some(run) = element.run.as_mut() else { return };
-    let Ending { outcome, requeue, by, exit, message, fault } = ending;
+    let Ending { outcome, requeue, by, preempted, exit, message, fault } = ending;
     let asked = by.is_some();
-    run.end = Some(End { outcome, requeue, decided_at, fault, asked, exit, message });
+    run.end = Some(End { outcome, requeue, decided_at, fault, asked, preempted, exit, message });
     let nodes = run.holding();
-    state.tell(events, Event::JobEnded { id, outcome, exit, by, requeue, nodes });
+    state.tell(events, Event::JobEnded { id, outcome, exit, by, preempted, requeue, nodes });
     settle(state, events, key);
 }
 
@@ -127,17 +137,23 @@ pub(crate) fn change_end(
         return false;
     }
     (end.outcome, end.requeue, end.asked) = (Outcome::Cancelled, requeue, true);
-    end.fault = false;
+    (end.fault, end.preempted) = (false, None);
     let (outcome, by) = (Outcome::Cancelled, Some(by));
     state.tell(events, Event::JobEndChanged { id, outcome, by, requeue });
     true
 }
 
-/// A waiting job is over before it started.
-pub(crate) fn drop_waiting(state: &mut State, events: &mut Vec<Event>, key: JobKey, by: Uid) {
+/// A waiting job is over before it started: somebody cancelled it, or it came to nothing.
+pub(crate) fn drop_waiting(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    key: JobKey,
+    outcome: Outcome,
+    by: Option<Uid>,
+) {
     let Some(element) = state.element_mut(key) else { return };
     if element.follow(Change::Drop) {
-        finish(state, events, key, Outcome::Cancelled, Some(by));
+        finish(state, events, key, outcome, by);
     }
 }
 
@@ -181,11 +197,11 @@ fn settle(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
     let Some(end) = run.end.as_ref().filter(|_| run.shares.iter().all(|s| s.is_over())) else {
         return;
     };
+    let end = end.clone();
     let (outcome, requeue) = (end.outcome, end.requeue);
-    let faulty = end.fault.then(|| end.clone());
     let Some(element) = state.element_mut(key) else { return };
     if requeue && element.follow(Change::Requeue) {
-        wait_again(state, events, key, faulty.as_ref());
+        wait_again(state, events, key, Some(&end));
     } else if !requeue && element.follow(Change::Finish) {
         finish(state, events, key, outcome, None);
     }
@@ -210,15 +226,17 @@ fn finish(
     state.tell(events, Event::JobDone { key, attempt, outcome, by });
 }
 
-/// What waiting for another attempt means: at once, or after a faulty one in a while. The phase is
-/// set already.
-fn wait_again(state: &mut State, events: &mut Vec<Event>, key: JobKey, faulty: Option<&End>) {
+/// What waiting for another attempt means: at once, or after a faulty one in a while. With the end
+/// of the last one, unless that was over long ago. The phase is set already. A job keeps its place:
+/// the order goes by when it was submitted.
+fn wait_again(state: &mut State, events: &mut Vec<Event>, key: JobKey, end: Option<&End>) {
     let Some(element) = state.element_mut(key) else { return };
     (element.outcome, element.done_at, element.run) = (None, None, None);
     let attempt = element.attempt;
     state.set_alive(key, true);
-    state.tell(events, Event::JobRequeued { key, attempt });
-    match faulty {
+    let preempted_by = end.and_then(|end| end.preempted).map(|preempted| preempted.by);
+    state.tell(events, Event::JobRequeued { key, attempt, preempted_by });
+    match end.filter(|end| end.fault) {
         Some(end) => fault::delay(state, events, key, end),
         None => forget_faults(state, key),
     }

@@ -1,9 +1,10 @@
-//! Every job and array task that is not Done, and how many each user has of them. Follows from the
-//! jobs and is not stored. Bounds them too: each takes memory, and room in every round.
+//! Every job and array task that is not Done, how many each user has of them, and which have a
+//! deadline. Follows from the jobs and is not stored. Bounds them too: each takes memory, and room in every round.
 //! Never knows what they do.
 
 use common::id::{ArrayIndex, JobId, JobKey, Uid};
 use common::reason::Refusal;
+use common::time::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most jobs and array tasks that one user may have which are not done.
@@ -18,6 +19,8 @@ pub(crate) struct Living {
     keys: BTreeSet<JobKey>,
     /// Users without any are not named.
     of_user: BTreeMap<Uid, u32>,
+    /// By deadline; those without one are not named.
+    deadlines: BTreeSet<(Time, JobKey)>,
 }
 
 impl Living {
@@ -32,18 +35,25 @@ impl Living {
         self.keys.range(JobKey::single(job)..=last).next().is_none()
     }
 
+    /// Those whose deadline is not after this, the earliest first.
+    pub(crate) fn due(&self, now: Time) -> impl Iterator<Item = JobKey> + '_ {
+        self.deadlines.iter().take_while(move |(deadline, _)| *deadline <= now).map(|(_, key)| *key)
+    }
+
     /// One more, unless it is known.
-    pub(crate) fn insert(&mut self, key: JobKey, owner: Uid) {
+    pub(crate) fn insert(&mut self, key: JobKey, owner: Uid, deadline: Option<Time>) {
         if self.keys.insert(key) {
+            self.deadlines.extend(deadline.map(|deadline| (deadline, key)));
             *self.of_user.entry(owner).or_insert(0) += 1;
         }
     }
 
     /// One less, if it is known.
-    pub(crate) fn remove(&mut self, key: JobKey, owner: Uid) {
+    pub(crate) fn remove(&mut self, key: JobKey, owner: Uid, deadline: Option<Time>) {
         if !self.keys.remove(&key) {
             return;
         }
+        deadline.map(|deadline| self.deadlines.remove(&(deadline, key)));
         if let Some(count) = self.of_user.get_mut(&owner) {
             *count -= 1;
             if *count == 0 {
@@ -80,26 +90,29 @@ mod tests {
     #[test]
     fn a_job_counts_once_however_often_it_is_named() {
         let (mut living, ada) = (Living::default(), Uid(1000));
-        living.insert(key(1), ada);
-        living.insert(key(1), ada);
+        let deadline = Some(Time(7));
+        living.insert(key(1), ada, deadline);
+        living.insert(key(1), ada, deadline);
         assert_eq!(living.of_user[&ada], 1);
-        living.remove(key(2), ada);
-        living.remove(key(1), ada);
-        living.remove(key(1), ada);
+        assert_eq!(living.due(Time(7)).collect::<Vec<_>>(), [key(1)]);
+        assert_eq!(living.due(Time(6)).next(), None);
+        living.remove(key(2), ada, None);
+        living.remove(key(1), ada, deadline);
+        living.remove(key(1), ada, deadline);
         assert_eq!(living, Living::default());
     }
 
     #[test]
     fn a_full_user_leaves_room_to_others_and_a_full_cluster_to_nobody() {
         let mut living = Living::default();
-        (0..LIVING_PER_USER_MAX).for_each(|job| living.insert(key(job), Uid(1)));
+        (0..LIVING_PER_USER_MAX).for_each(|job| living.insert(key(job), Uid(1), None));
         let (alive, limit) = (LIVING_PER_USER_MAX, LIVING_PER_USER_MAX);
         let full = Refusal::TooManyJobs { alive, more: 1, limit };
         assert!(full.to_string().contains("100000 jobs and array tasks that are not done"));
         assert_eq!(living.check_room(Uid(1), 1), Err(full));
         assert_eq!(living.check_room(Uid(2), LIVING_PER_USER_MAX), Ok(()));
         let more = (LIVING_PER_USER_MAX..LIVING_MAX).map(|job| (key(job), Uid(job / 1000)));
-        more.for_each(|(key, user)| living.insert(key, user));
+        more.for_each(|(key, user)| living.insert(key, user, None));
         let (alive, limit) = (LIVING_MAX, LIVING_MAX);
         let full = Refusal::ClusterFull { alive, more: 1, limit };
         assert_eq!(living.check_room(Uid(5000), 1), Err(full));

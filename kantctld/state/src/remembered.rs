@@ -10,9 +10,14 @@ use crate::ledger::Ledger;
 use crate::living::Living;
 use crate::node::NodeRecord;
 use crate::story;
-use common::id::{JobId, JobKey, NodeName, QueueName, RequestKey, Uid};
+use crate::usage::Usages;
+use common::id::{
+    JobId, JobKey, NodeName, QosName, QueueName, RequestKey, ReservationName, Uid,
+};
 use common::job::Phase;
+use common::qos::Qos;
 use common::queue::Queue;
+use common::reservation::Reservation;
 use common::time::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,6 +38,10 @@ pub struct State {
     pub(crate) nodes: BTreeMap<NodeName, NodeRecord>,
     pub(crate) ledger: Ledger,
     pub(crate) blobs: Blobs,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) reservations: BTreeMap<ReservationName, Reservation>,
+    #[serde(default, skip_serializing_if = "Usages::is_empty")]
+    pub(crate) usage: Usages,
     /// Every element that is not Done. Follows from `jobs`; see [`State::index`].
     #[serde(skip)]
     pub(crate) living: Living,
@@ -136,6 +145,30 @@ impl State {
         &self.blobs
     }
 
+    /// A quality of service by its name.
+    #[must_use]
+    pub fn qos(&self, name: &QosName) -> Option<&Qos> {
+        self.settings.as_ref()?.qos.iter().find(|qos| qos.name == *name)
+    }
+
+    /// A booking of nodes.
+    #[must_use]
+    pub fn reservation(&self, name: &ReservationName) -> Option<&Reservation> {
+        self.reservations.get(name)
+    }
+
+    /// All bookings, by name; one that is over stays for up to a minute.
+    pub fn reservations(&self) -> impl Iterator<Item = &Reservation> {
+        self.reservations.values()
+    }
+
+    /// What was charged, for what is freed. What living jobs have used so far comes on top:
+    /// [`crate::usage::running`].
+    #[must_use]
+    pub const fn usage(&self) -> &Usages {
+        &self.usage
+    }
+
     /// A request that was answered before.
     #[must_use]
     pub fn request(&self, uid: Uid, key: &RequestKey) -> Option<&KnownRequest> {
@@ -154,11 +187,12 @@ impl State {
 
     /// Notes that a job or array task is now alive, or is not any more.
     pub(crate) fn set_alive(&mut self, key: JobKey, alive: bool) {
-        let Some(owner) = self.job(key.job).map(|record| record.spec.owner.uid) else { return };
+        let Some(spec) = self.job(key.job).map(|record| &record.spec) else { return };
+        let (owner, deadline) = (spec.owner.uid, spec.ask.deadline);
         if alive {
-            self.living.insert(key, owner);
+            self.living.insert(key, owner, deadline);
         } else {
-            self.living.remove(key, owner);
+            self.living.remove(key, owner, deadline);
         }
     }
 
@@ -178,7 +212,8 @@ impl State {
         let mut living = Living::default();
         for record in self.jobs.values() {
             let alive = record.elements.iter().filter(|(_, e)| e.phase != Phase::Done);
-            alive.for_each(|(index, _)| living.insert(record.key(*index), record.spec.owner.uid));
+            let (owner, deadline) = (record.spec.owner.uid, record.spec.ask.deadline);
+            alive.for_each(|(index, _)| living.insert(record.key(*index), owner, deadline));
         }
         self.living = living;
     }

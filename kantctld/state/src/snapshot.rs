@@ -53,6 +53,7 @@ pub fn round_starts(decisions: &[Decision]) -> Vec<RoundStart> {
         Decision::Start { key, attempt, allocation } => Some(RoundStart {
             id: AttemptId { key: *key, attempt: *attempt },
             allocation: allocation.clone(),
+            group: None,
         }),
         _ => None,
     };
@@ -121,8 +122,7 @@ fn waiting(
 
 /// `None` once no node holds any of it.
 fn running(key: JobKey, record: &Record, run: &Run) -> Option<RunningJob> {
-    let began = run.running_at.unwrap_or(run.allocated_at);
-    let ends_by = record.spec.ask.time_limit.map(|limit| began + limit);
+    let ends_by = run.ends_by(&record.spec.ask);
     Some(RunningJob { key, allocation: still_held(run)?, ends_by })
 }
 

@@ -2,8 +2,8 @@
 //! Small on purpose: names of many nodes are folded, and old lines give way to new ones.
 //! Never decides anything; nothing reads a story but people.
 
-use common::id::{Attempt, Uid};
-use common::job::{ExitStatus, Outcome};
+use common::id::{Attempt, AttemptId, JobKey, Uid};
+use common::job::{ExitStatus, Outcome, PreemptReason, Preempted};
 use common::time::Time;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -51,6 +51,20 @@ pub enum StoryEvent {
         /// Will it go back to its queue?
         requeue: bool,
     },
+    /// It has to make room.
+    MadeToYield {
+        /// For whom, and why.
+        preempted: Preempted,
+        /// Will it go back to its queue?
+        requeue: bool,
+    },
+    /// It makes another job yield.
+    Preempts {
+        /// Which.
+        victim: AttemptId,
+        /// Why.
+        why: PreemptReason,
+    },
     /// Another end was decided before the first was carried out.
     EndChanged {
         /// How now.
@@ -71,6 +85,9 @@ pub enum StoryEvent {
     Requeued {
         /// The attempt that is behind it.
         attempt: Attempt,
+        /// It had been made to yield to this one.
+        #[serde(default)]
+        preempted_by: Option<JobKey>,
     },
     /// Its next attempt waits a while, after a fault not its own.
     Delayed {
@@ -129,8 +146,18 @@ impl fmt::Display for StoryEvent {
             }
             Self::Done { outcome, by: None } => write!(f, "done: {outcome}"),
             Self::Done { outcome, by: Some(by) } => write!(f, "done: {outcome} by user {by}"),
-            Self::Requeued { attempt } => {
+            Self::MadeToYield { preempted: Preempted { by, why }, requeue } => {
+                let then = if *requeue { ", to be requeued" } else { "" };
+                write!(f, "made to yield to job {by} ({why}){then}")
+            }
+            Self::Preempts { victim, why } => {
+                write!(f, "makes job {} yield ({why})", victim.key)
+            }
+            Self::Requeued { attempt, preempted_by: None } => {
                 write!(f, "back in its queue after attempt {attempt}")
+            }
+            Self::Requeued { attempt, preempted_by: Some(by) } => {
+                write!(f, "requeued after preemption of attempt {attempt} by job {by}")
             }
             Self::Delayed { until, why } => {
                 write!(f, "not started again before {until}")?;

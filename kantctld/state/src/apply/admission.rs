@@ -2,11 +2,43 @@
 //! again when it lives again. Never fills anything in.
 
 use crate::remembered::State;
-use common::id::Uid;
-use common::job::Ask;
+use common::id::{AccountName, Gid, QueueName, Uid};
+use common::job::{Ask, Owner};
+use common::policy::Access;
+use common::qos::Qos;
 use common::queue::Queue;
 use common::reason::Refusal;
-use common::time::Span;
+use common::resource::{GpuRequest, Request};
+use common::unit::{GpuMilli, Tasks};
+
+/// Who asks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Applicant<'a> {
+    pub(super) owner: &'a Owner,
+    pub(super) groups: &'a [Gid],
+}
+
+impl Applicant<'_> {
+    fn may_use(&self, access: &Access, account: Option<&AccountName>) -> bool {
+        let Owner { uid, gid, .. } = self.owner;
+        access.allows(*uid, self.groups, account) || access.groups.contains(gid)
+    }
+}
+
+/// Everything but the queue's existence, which [`find_queue`] asks: with the queue and the time
+/// limit filled in.
+///
+/// # Errors
+/// The first rule that keeps it out.
+pub(super) fn check(state: &State, who: &Applicant<'_>, ask: &Ask) -> Result<(), Refusal> {
+    let queue = find_queue(state, ask)?;
+    check_access(state, who, queue, ask.account.as_ref())?;
+    check_account(state, ask)?;
+    check_shape(queue, &ask.request)?;
+    check_time_limits(queue, find_qos(state, ask)?, who, ask)?;
+    check_deadline(state, ask)?;
+    check_reservation(state, who, ask)
+}
 
 /// Root's jobs are welcome only where the operator says so.
 ///
@@ -34,15 +66,134 @@ pub(super) fn find_queue<'a>(state: &'a State, ask: &Ask) -> Result<&'a Queue, R
     })
 }
 
-/// Does a queue allow this time limit?
+/// The QoS an ask names; `None`: it names none.
 ///
 /// # Errors
-/// [`Refusal::TimeLimitTooLong`].
-pub(super) fn check_time_limit(queue: &Queue, asked: Option<Span>) -> Result<(), Refusal> {
-    match (queue.time_limit_max, asked) {
+/// [`Refusal::UnknownQos`].
+pub(super) fn find_qos<'a>(state: &'a State, ask: &Ask) -> Result<Option<&'a Qos>, Refusal> {
+    let Some(name) = &ask.qos else { return Ok(None) };
+    let unknown = || {
+        let all = state.settings().map_or(&[][..], |settings| &settings.qos);
+        let known: Vec<&str> = all.iter().map(|qos| qos.name.as_str()).collect();
+        let known = match known.as_slice() {
+            [] => "this cluster has none, leave --qos out".to_owned(),
+            _ => format!("there are {}", known.join(", ")),
+        };
+        Refusal::UnknownQos { name: name.clone(), known }
+    };
+    state.qos(name).ok_or_else(unknown).map(Some)
+}
+
+/// The queue and all above it must let them in.
+fn check_access(
+    state: &State,
+    who: &Applicant<'_>,
+    queue: &Queue,
+    account: Option<&AccountName>,
+) -> Result<(), Refusal> {
+    let mut at = Some(queue);
+    // Settings have no cycles; should one slip in, it ends here.
+    for _ in 0..=state.queues().len() {
+        let Some(here) = at else { break };
+        if !who.may_use(&here.access, account) {
+            let through = match here.name == queue.name {
+                true => String::new(),
+                false => format!(", and {} is below it", queue.name),
+            };
+            return Err(Refusal::QueueClosed { queue: here.name.clone(), through });
+        }
+        at = here.parent.as_ref().and_then(|parent: &QueueName| state.queue(parent));
+    }
+    Ok(())
+}
+
+/// Where there are accounts, only those may be named.
+fn check_account(state: &State, ask: &Ask) -> Result<(), Refusal> {
+    let accounts = state.settings().map_or(&[][..], |settings| &settings.accounts);
+    let Some(name) = ask.account.as_ref().filter(|_| !accounts.is_empty()) else { return Ok(()) };
+    if accounts.iter().any(|account| account.name == *name) {
+        return Ok(());
+    }
+    let known: Vec<&str> = accounts.iter().map(|account| account.name.as_str()).collect();
+    Err(Refusal::UnknownAccount { name: name.clone(), known: known.join(", ") })
+}
+
+/// Parts of GPUs, where the queue has them; and fewer tasks than asked for.
+fn check_shape(queue: &Queue, request: &Request) -> Result<(), Refusal> {
+    let bad = |message: String| Err(Refusal::BadAsk { message });
+    if let Some(GpuRequest::Fraction(part)) = request.gpus {
+        if !queue.share_gpus {
+            return Err(Refusal::WholeGpusOnly { queue: queue.name.clone() });
+        }
+        if part == GpuMilli::ZERO || part >= GpuMilli::WHOLE {
+            return bad(format!(
+                "{part} thousandths are no part of a GPU: ask for less than one, as --gpus=0.5, \
+                 or for whole ones"
+            ));
+        }
+        if request.tasks != Tasks(1) || request.nodes.is_some_and(|nodes| nodes.0 != 1) {
+            return bad("a part of a GPU is for one task on one node: leave out --ntasks and \
+                        --nodes, or ask for whole GPUs"
+                .to_owned());
+        }
+    }
+    match request.tasks_min {
+        Some(least) if least == Tasks::ZERO || least > request.tasks => bad(format!(
+            "{least} to {} tasks are no range: write --ntasks=LEAST-MOST",
+            request.tasks
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Do the queue and the QoS allow this time limit, and the QoS this user?
+fn check_time_limits(
+    queue: &Queue,
+    qos: Option<&Qos>,
+    who: &Applicant<'_>,
+    ask: &Ask,
+) -> Result<(), Refusal> {
+    if let (Some(limit), Some(asked)) = (queue.time_limit_max, ask.time_limit)
+        && asked > limit
+    {
+        return Err(Refusal::TimeLimitTooLong { queue: queue.name.clone(), limit, asked });
+    }
+    let Some(qos) = qos else { return Ok(()) };
+    if !who.may_use(&qos.access, ask.account.as_ref()) {
+        return Err(Refusal::QosClosed { name: qos.name.clone() });
+    }
+    match (qos.time_limit_max, ask.time_limit) {
         (Some(limit), Some(asked)) if asked > limit => {
-            Err(Refusal::TimeLimitTooLong { queue: queue.name.clone(), limit, asked })
+            Err(Refusal::QosTimeLimit { name: qos.name.clone(), limit, asked })
         }
         _ => Ok(()),
     }
+}
+
+/// Could it be over by its deadline, if it started as early as it may?
+fn check_deadline(state: &State, ask: &Ask) -> Result<(), Refusal> {
+    let Some(deadline) = ask.deadline else { return Ok(()) };
+    if deadline <= state.now {
+        return Err(Refusal::DeadlinePassed { deadline });
+    }
+    let start = ask.begin_at.unwrap_or_default().max(state.now);
+    match ask.time_limit {
+        Some(limit) if start + limit > deadline => {
+            Err(Refusal::DeadlineTooEarly { deadline, start, limit })
+        }
+        None if start >= deadline => Err(Refusal::DeadlinePassed { deadline }),
+        _ => Ok(()),
+    }
+}
+
+/// Is there such a booking, and is it for them?
+fn check_reservation(state: &State, who: &Applicant<'_>, ask: &Ask) -> Result<(), Refusal> {
+    let Some(name) = &ask.reservation else { return Ok(()) };
+    let there_is = state.reservation(name).filter(|reservation| reservation.to > state.now);
+    let reservation =
+        there_is.ok_or_else(|| Refusal::UnknownReservation { name: name.clone() })?;
+    if reservation.maintenance || !who.may_use(&reservation.access, ask.account.as_ref()) {
+        return Err(Refusal::ReservationClosed { name: name.clone() });
+    }
+    Ok(())
 }

@@ -6,7 +6,7 @@ use crate::command::{Actor, Target};
 use crate::event::Event;
 use crate::life::{self, Ending};
 use crate::remembered::State;
-use common::job::Phase;
+use common::job::{Outcome, Phase};
 use common::reason::Refusal;
 
 pub(super) fn apply(
@@ -18,7 +18,9 @@ pub(super) fn apply(
     let keys = target::keys(state, actor, target)?;
     target::each(keys, |key| {
         match state.element(key).map(|(_, element)| element.phase) {
-            Some(Phase::Pending) => life::drop_waiting(state, events, key, actor.uid),
+            Some(Phase::Pending) => {
+                life::drop_waiting(state, events, key, Outcome::Cancelled, Some(actor.uid));
+            }
             Some(Phase::Starting | Phase::Running | Phase::Suspended) => {
                 life::ended(state, events, key, Ending::asked(actor.uid, false));
             }

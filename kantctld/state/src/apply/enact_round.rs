@@ -1,22 +1,62 @@
-//! `EnactRound`: starts what a round decided, each entry by itself and whole or not at all. An
-//! entry that something overtook is refused; the others go on. Never looks for another place.
+//! `EnactRound`: carries out what a round decided: who yields, then who starts; each entry by itself
+//! and whole or not at all, entries of one group all or none. An entry that something overtook is
+//! refused; the others go on. Never looks for another place or another victim.
 
-use crate::command::RoundStart;
+use crate::command::{RoundPreempt, RoundStart};
 use crate::event::Event;
+use crate::ledger::StartRefusal;
 use crate::life;
 use crate::remembered::State;
+use common::id::{AttemptId, JobKey};
 use common::reason::Refusal;
+use std::collections::BTreeMap;
 
+#[allow(clippy::unnecessary_wraps)] // one shape for all commands
 pub(super) fn apply(
     state: &mut State,
     events: &mut Vec<Event>,
+    preempts: &[RoundPreempt],
     starts: &[RoundStart],
 ) -> Result<(), Refusal> {
+    for entry in preempts {
+        if let Err(reason) = life::preempt(state, events, entry) {
+            refuse(events, entry.id, reason);
+        }
+    }
+    let mut groups: BTreeMap<JobKey, Vec<&RoundStart>> = BTreeMap::new();
     for start in starts {
-        if let Err(reason) = life::start(state, events, start) {
-            // Into the answer only: a story would fill up with what was mended a moment later.
-            events.push(Event::RoundEntryRefused { id: start.id, reason });
+        if let Some(group) = start.group {
+            groups.entry(group).or_default().push(start);
+        }
+    }
+    for start in starts {
+        match start.group {
+            None => {
+                if let Err(reason) = life::start(state, events, start) {
+                    refuse(events, start.id, reason);
+                }
+            }
+            // At the place of its first entry.
+            Some(group) => {
+                if let Some(members) = groups.remove(&group) {
+                    together(state, events, &members);
+                }
+            }
         }
     }
     Ok(())
+}
+
+fn together(state: &mut State, events: &mut Vec<Event>, members: &[&RoundStart]) {
+    let Err((guilty, reason)) = life::start_together(state, events, members) else { return };
+    let broken_by = members[guilty].id.key;
+    for (place, start) in members.iter().enumerate() {
+        let broken = || StartRefusal::GroupBroken(broken_by);
+        refuse(events, start.id, if place == guilty { reason.clone() } else { broken() });
+    }
+}
+
+/// Into the answer only: a story would fill up with what was mended a moment later.
+fn refuse(events: &mut Vec<Event>, id: AttemptId, reason: StartRefusal) {
+    events.push(Event::RoundEntryRefused { id, reason });
 }

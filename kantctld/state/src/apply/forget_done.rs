@@ -1,8 +1,8 @@
 //! `ForgetDone`: drops what is over for longer than `done_jobs_kept`: whole submissions, their
-//! texts, and request keys of that age; and queues that were kept for jobs now over. Accounting has
-//! them. Never forgets a job of which one task lives, nor one whose request key is remembered.
+//! texts, and request keys of that age; queues that were kept for jobs now over; bookings whose
+//! time is over, and usage that is too old to count. Accounting has them. Never forgets a job of which one task lives, nor one whose request key is remembered.
 
-use super::configure;
+use super::{configure, delete_reservation};
 use crate::event::Event;
 use crate::remembered::State;
 use common::id::JobId;
@@ -10,6 +10,8 @@ use common::reason::Refusal;
 use common::time::Span;
 
 pub(super) fn apply(state: &mut State, events: &mut Vec<Event>) -> Result<(), Refusal> {
+    delete_reservation::drop_expired(state, events);
+    state.usage.forget(state.now);
     let Some(kept) = state.settings().map(|settings| settings.done_jobs_kept) else {
         return Ok(());
     };

@@ -6,6 +6,9 @@
 mod admission;
 mod cancel_job;
 mod configure;
+mod create_reservation;
+mod deadline_over;
+mod delete_reservation;
 mod drain_node;
 mod enact_round;
 mod forget_done;
@@ -33,10 +36,11 @@ pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
     let out = &mut events;
     let result = match &stamped.command {
         Command::Configure(settings) => configure::apply(state, out, settings),
-        Command::SubmitJob { request_key, owner, operator, ask, script, environment } => {
+        Command::SubmitJob { request_key, owner, groups, operator, ask, script, environment } => {
             let submission = submit_job::Submission {
                 request_key,
                 owner,
+                groups,
                 operator: *operator,
                 ask,
                 script,
@@ -48,7 +52,9 @@ pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
         Command::HoldJob { actor, target } => hold_job::apply(state, out, actor, *target),
         Command::ReleaseJob { actor, target } => release_job::apply(state, out, actor, *target),
         Command::RequeueJob { actor, target } => requeue_job::apply(state, out, actor, *target),
-        Command::EnactRound { starts } => enact_round::apply(state, out, starts),
+        Command::EnactRound { preempts, starts } => {
+            enact_round::apply(state, out, preempts, starts)
+        }
         Command::ReportSteps { node, steps } => report_steps::apply(state, out, node, steps),
         Command::RegisterNode { name, identity, address, version, inventory, steps } => {
             let hello =
@@ -61,6 +67,13 @@ pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
             drain_node::apply(state, out, actor, name, reason)
         }
         Command::ResumeNode { actor, name } => resume_node::apply(state, out, actor, name),
+        Command::CreateReservation { actor, reservation } => {
+            create_reservation::apply(state, out, actor, reservation)
+        }
+        Command::DeleteReservation { actor, name } => {
+            delete_reservation::apply(state, out, actor, name)
+        }
+        Command::DeadlineOver { key } => deadline_over::apply(state, out, *key),
         Command::StartOverdue { id } => start_overdue::apply(state, out, *id),
         Command::ForgetDone => forget_done::apply(state, out),
     };

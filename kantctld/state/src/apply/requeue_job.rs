@@ -2,7 +2,7 @@
 //! operator may. What is over is accepted anew, by the rules there are now.
 //! Never gives a job a second attempt while a node still has the first.
 
-use super::admission;
+use super::admission::{self, Applicant};
 use super::target::{self, Did};
 use crate::command::{Actor, Target};
 use crate::event::Event;
@@ -43,19 +43,17 @@ pub(super) fn apply(
 /// longer time limit, or the operator's trust in jobs of root.
 fn check_again(state: &State, key: JobKey) -> Result<(), Refusal> {
     let record = state.job(key.job).ok_or(Refusal::UnknownJob { key })?;
-    let (ask, owner) = (&record.spec.ask, record.spec.owner.uid);
-    admission::check_owner(state, owner)?;
+    let (ask, owner) = (&record.spec.ask, &record.spec.owner);
+    admission::check_owner(state, owner.uid)?;
     let queue = admission::find_queue(state, ask)?;
-    match (queue.time_limit_max, ask.time_limit) {
-        (Some(limit), None) => {
-            let message = format!(
-                "job {key} has no time limit, and queue {} now allows at most {limit}: \
-                 submit it again with --time",
-                queue.name
-            );
-            return Err(Refusal::BadAsk { message });
-        }
-        (_, asked) => admission::check_time_limit(queue, asked)?,
+    if let (Some(limit), None) = (queue.time_limit_max, ask.time_limit) {
+        let message = format!(
+            "job {key} has no time limit, and queue {} now allows at most {limit}: \
+             submit it again with --time",
+            queue.name
+        );
+        return Err(Refusal::BadAsk { message });
     }
-    state.living.check_room(owner, 1)
+    admission::check(state, &Applicant { owner, groups: &record.groups }, ask)?;
+    state.living.check_room(owner.uid, 1)
 }

@@ -4,11 +4,11 @@
 //! Never asks whether the job fits the nodes: that is the engine's to say and the leader's to ask
 //! before it proposes, for the engine may change from version to version and `apply` may not.
 
-use super::admission;
+use super::admission::{self, Applicant};
 use crate::event::Event;
 use crate::job::{Element, Record};
 use crate::remembered::{KnownRequest, State};
-use common::id::{JobId, RequestKey};
+use common::id::{Gid, JobId, RequestKey};
 use common::job::check::{self, AskError, ENVIRONMENT_BYTES_MAX};
 use common::job::{Ask, Owner, Spec};
 use common::reason::Refusal;
@@ -18,10 +18,14 @@ use std::sync::Arc;
 /// The longest request key, in bytes.
 const REQUEST_KEY_BYTES_MAX: usize = 64;
 
+/// The most groups of a user (man 2 getgroups, NGROUPS_MAX).
+const GROUPS_MAX: usize = 65_536;
+
 /// A `SubmitJob`, by reference.
 pub(super) struct Submission<'a> {
     pub(super) request_key: &'a RequestKey,
     pub(super) owner: &'a Owner,
+    pub(super) groups: &'a [Gid],
     pub(super) operator: bool,
     pub(super) ask: &'a Ask,
     pub(super) script: &'a str,
@@ -42,7 +46,9 @@ pub(super) fn apply(
     }
     check_who(state, submission)?;
     check_what(submission)?;
+    let (owner, groups) = (submission.owner, submission.groups);
     let ask = fill_in(state, submission.ask)?;
+    admission::check(state, &Applicant { owner, groups }, &ask)?;
     let Some(id) = state.last_job.0.checked_add(1).map(JobId) else {
         return Err(Refusal::BadAsk { message: "there are no job ids left".to_owned() });
     };
@@ -58,8 +64,10 @@ pub(super) fn apply(
     let script = state.blobs.keep(submission.script.as_bytes());
     let environment = state.blobs.keep(submission.environment.as_bytes());
     let spec = Spec { owner: submission.owner.clone(), script, environment, ask };
-    let record = Record { id, spec, submitted_at: state.now, elements };
-    record.elements.keys().for_each(|index| state.living.insert(record.key(*index), uid));
+    let (deadline, groups) = (spec.ask.deadline, submission.groups.to_vec());
+    let record = Record { id, spec, groups, submitted_at: state.now, elements };
+    let keys = record.elements.keys().map(|index| record.key(*index));
+    keys.for_each(|key| state.living.insert(key, uid, deadline));
     state.jobs.insert(id, Arc::new(record));
     state.last_job = id;
     let known = KnownRequest { job: id, at: state.now };
@@ -89,6 +97,10 @@ fn check_what(submission: &Submission<'_>) -> Result<(), Refusal> {
         );
         return Err(Refusal::BadAsk { message });
     }
+    if submission.groups.len() > GROUPS_MAX {
+        let message = format!("a user with more than {GROUPS_MAX} groups: leave some of them");
+        return Err(Refusal::BadAsk { message });
+    }
     check::check_ask(submission.ask)?;
     check::check_script(submission.script.as_bytes())?;
     let environment_bytes = submission.environment.len();
@@ -98,10 +110,12 @@ fn check_what(submission: &Submission<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The ask with its queue, and a time limit that the queue allows.
+/// The ask with its queue, and a time limit that the queue and the QoS allow.
 fn fill_in(state: &State, ask: &Ask) -> Result<Ask, Refusal> {
     let queue = admission::find_queue(state, ask)?;
-    let time_limit = ask.time_limit.or(queue.time_limit_default).or(queue.time_limit_max);
-    admission::check_time_limit(queue, time_limit)?;
+    let qos_max = admission::find_qos(state, ask)?.and_then(|qos| qos.time_limit_max);
+    let usual = queue.time_limit_default.or(queue.time_limit_max);
+    let usual = usual.into_iter().chain(qos_max).min();
+    let time_limit = ask.time_limit.or(usual);
     Ok(Ask { queue: Some(queue.name.clone()), time_limit, ..ask.clone() })
 }

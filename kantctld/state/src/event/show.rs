@@ -44,7 +44,7 @@ impl fmt::Display for Event {
             }
             Self::StepReported { id, node, news } => write!(f, "job {}: {node} {news}", id.key),
             Self::RoundEntryRefused { id, reason } => {
-                write!(f, "job {}: start refused: {reason}", id.key)
+                write!(f, "job {}: refused in a round: {reason}", id.key)
             }
             Self::JobForgotten { job } => write!(f, "job {job}: forgotten"),
             Self::NodeRegistered { name } => write!(f, "node {name}: connected"),
@@ -54,6 +54,11 @@ impl fmt::Display for Event {
                 write!(f, "node {name}: drained by user {by}: {reason}")
             }
             Self::NodeResumed { name, by } => write!(f, "node {name}: resumed by user {by}"),
+            Self::ReservationCreated { name } => write!(f, "reservation {name}: created"),
+            Self::ReservationDeleted { name, by } => {
+                write!(f, "reservation {name}: deleted by user {by}")
+            }
+            Self::ReservationExpired { name } => write!(f, "reservation {name}: over"),
             Self::CommandRefused(refusal) => write!(f, "refused: {refusal}"),
             // Told above, by their story.
             Self::JobHeld { .. }
@@ -62,6 +67,7 @@ impl fmt::Display for Event {
             | Self::JobReady { .. }
             | Self::JobRunning { .. }
             | Self::JobEnded { .. }
+            | Self::JobPreempts { .. }
             | Self::JobEndChanged { .. }
             | Self::JobDone { .. }
             | Self::JobRequeued { .. }

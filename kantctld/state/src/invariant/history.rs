@@ -74,7 +74,7 @@ impl Judge {
             }
             Event::JobRunning { id } => Some((id.key, Change::Run, id.attempt)),
             Event::JobEnded { id, .. } => Some((id.key, Change::End, id.attempt)),
-            Event::JobRequeued { key, attempt } => Some((*key, Change::Requeue, *attempt)),
+            Event::JobRequeued { key, attempt, .. } => Some((*key, Change::Requeue, *attempt)),
             Event::JobDone { key, attempt, .. } => {
                 let waiting = self.seen.get(key).is_some_and(|(p, _)| *p == Phase::Pending);
                 let change = if waiting { Change::Drop } else { Change::Finish };

@@ -49,7 +49,8 @@ pub(super) fn check_ledger(state: &State, wrong: &mut Vec<String>) {
                 continue;
             };
             let gpus: BTreeSet<GpuIndex> = share.gpus.iter().copied().collect();
-            let same = held.cpus == share.cpus && held.memory == share.memory && held.gpus == gpus;
+            let gpus_same = held.gpus == gpus && held.gpu_milli == share.gpu_milli;
+            let same = held.cpus == share.cpus && held.memory == share.memory && gpus_same;
             if !same || held.exclusive != *exclusive {
                 wrong.push(format!("{id} holds something else on {node} than it was given"));
             }
@@ -68,14 +69,17 @@ fn check_nodes(state: &State, taken: &Taken<'_>, wrong: &mut Vec<String>) {
         nodes.entry(node).or_default().push((*id, share, *exclusive));
     }
     for (node, holders) in nodes {
-        let (mut cpus, mut gpus, mut memory) = (CpuSet::new(), BTreeSet::new(), Bytes::ZERO);
+        let (mut cpus, mut gpus, mut memory) = (CpuSet::new(), BTreeMap::new(), Bytes::ZERO);
         for (id, share, exclusive) in &holders {
             if cpus.intersects(&share.cpus) {
                 wrong.push(format!("{id} holds CPUs of {node} that are held already"));
             }
             cpus = cpus.union(&share.cpus);
             for gpu in &share.gpus {
-                if !gpus.insert(*gpu) {
+                let part = share.gpu_milli.map_or(1000, |part| part.0);
+                let sum: &mut u32 = gpus.entry(*gpu).or_default();
+                *sum += part;
+                if *sum > 1000 || part == 0 {
                     wrong.push(format!("{id} holds GPU {gpu} of {node}, which is held already"));
                 }
             }
@@ -85,8 +89,11 @@ fn check_nodes(state: &State, taken: &Taken<'_>, wrong: &mut Vec<String>) {
             }
         }
         let on = state.ledger().on(node);
+        let known: BTreeSet<GpuIndex> = gpus.keys().copied().collect();
         let sums = on.map(|held| (held.cpus(), held.memory(), held.gpus()));
-        if sums != Some((&cpus, memory, &gpus)) {
+        let part = |gpu| on.map_or(0, |held| held.gpu_milli(gpu).0);
+        let parts = gpus.iter().all(|(gpu, sum)| part(*gpu) == *sum);
+        if sums != Some((&cpus, memory, &known)) || !parts {
             wrong.push(format!("the totals of {node} are not the sums"));
         }
     }

@@ -46,7 +46,8 @@ pub(super) fn decide(
     let fault = end.cause == EndCause::NodeFault || outcome == Outcome::NodeLost;
     let requeue = requeue && fault;
     let message = short(end.message.as_deref());
-    ended(state, events, id.key, Ending { outcome, requeue, by: None, exit, message, fault });
+    let ending = Ending { requeue, exit, message, fault, ..Ending::new(outcome) };
+    ended(state, events, id.key, ending);
 }
 
 /// Has the job succeeded, now that the share of this rank is over? Under `Once` the first node's
@@ -59,7 +60,7 @@ fn succeeded(run: &Run, launch: Launch, rank: usize) -> bool {
 }
 
 /// Another share of a job whose end is decided is over. What it says completes the picture; and a
-/// job that was cancelled but succeeded before the word reached it did succeed.
+/// job that was cancelled or made to yield, but succeeded before the word reached it, did succeed.
 fn learn_more(
     state: &mut State,
     events: &mut Vec<Event>,
@@ -73,8 +74,10 @@ fn learn_more(
     if end.message.is_none() && share_end.cause != EndCause::Lost {
         end.message = short(share_end.message.as_deref());
     }
-    if end.asked && !end.requeue && end.outcome == Outcome::Cancelled && succeeded {
-        (end.outcome, end.asked) = (Outcome::Completed, false);
+    let cancelled = end.asked && !end.requeue && end.outcome == Outcome::Cancelled;
+    if succeeded && (cancelled || end.preempted.is_some()) {
+        (end.outcome, end.asked, end.requeue) = (Outcome::Completed, false, false);
+        end.preempted = None;
         let (outcome, by, requeue) = (Outcome::Completed, None, false);
         state.tell(events, Event::JobEndChanged { id, outcome, by, requeue });
     }

@@ -1,0 +1,74 @@
+//! `CreateReservation`: books nodes for a time. Operators only. Two bookings never have one node at
+//! one time. Jobs that run there go on: an operator who wants them gone says so.
+//! Never chooses nodes or times; the leader has done so before it proposes.
+
+use super::target;
+use crate::command::Actor;
+use crate::event::Event;
+use crate::remembered::State;
+use common::reason::Refusal;
+use common::reservation::Reservation;
+
+/// The longest comment, in bytes.
+const COMMENT_BYTES_MAX: usize = 1024;
+
+/// The most bookings at a time: each takes part in every round.
+const RESERVATIONS_MAX: usize = 10_000;
+
+pub(super) fn apply(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    actor: &Actor,
+    asked: &Reservation,
+) -> Result<(), Refusal> {
+    target::operators_only(actor)?;
+    check_sense(state, asked)?;
+    if state.reservations.contains_key(&asked.name) {
+        return Err(Refusal::ReservationExists { name: asked.name.clone() });
+    }
+    if let Some(unknown) = asked.nodes.iter().find(|name| state.node(name).is_none()) {
+        return Err(Refusal::UnknownNode { name: unknown.clone() });
+    }
+    let from = asked.from.max(state.now);
+    check_overlap(state, &Reservation { from, ..asked.clone() })?;
+    let name = asked.name.clone();
+    let reservation = Reservation { from, by: actor.uid, ..asked.clone() };
+    state.reservations.insert(name.clone(), reservation);
+    events.push(Event::ReservationCreated { name });
+    Ok(())
+}
+
+/// Is it one at all?
+fn check_sense(state: &State, asked: &Reservation) -> Result<(), Refusal> {
+    let bad = |message: String| Err(Refusal::BadAsk { message });
+    let name = &asked.name;
+    if asked.nodes.is_empty() {
+        return bad(format!("reservation {name} has no node: name some, or give a number"));
+    }
+    if asked.to <= asked.from || asked.to <= state.now {
+        return bad(format!(
+            "reservation {name} is over at {} before it begins: give a later end, or a duration",
+            asked.to
+        ));
+    }
+    if asked.comment.len() > COMMENT_BYTES_MAX || asked.comment.chars().any(char::is_control) {
+        return bad(format!(
+            "the comment of reservation {name} holds a line break or other control character, or \
+             is over {COMMENT_BYTES_MAX} bytes long: give a shorter one"
+        ));
+    }
+    if state.reservations.len() >= RESERVATIONS_MAX {
+        return bad(format!("there are {RESERVATIONS_MAX} reservations already: delete some"));
+    }
+    Ok(())
+}
+
+fn check_overlap(state: &State, asked: &Reservation) -> Result<(), Refusal> {
+    for other in state.reservations().filter(|o| o.from < asked.to && asked.from < o.to) {
+        if let Some(node) = other.nodes.intersection(&asked.nodes).next() {
+            let (node, other, from, to) = (node.clone(), other.name.clone(), other.from, other.to);
+            return Err(Refusal::ReservationOverlaps { node, other, from, to });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,34 @@
+//! `DeadlineOver`: a job whose deadline has come: one that waits is over without having run, one
+//! that was given nodes is stopped. Looks at the deadline itself, by its stamp: a leader whose
+//! clock is ahead ends nothing early. Never touches a job whose end is decided: it is over soon.
+
+use crate::event::Event;
+use crate::life::{self, Ending};
+use crate::remembered::State;
+use common::id::JobKey;
+use common::job::{Outcome, Phase};
+use common::reason::Refusal;
+
+#[allow(clippy::unnecessary_wraps)] // one shape for all commands
+pub(super) fn apply(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    key: JobKey,
+) -> Result<(), Refusal> {
+    let Some((record, element)) = state.element(key) else { return Ok(()) };
+    let Some(deadline) = record.spec.ask.deadline.filter(|deadline| *deadline <= state.now) else {
+        return Ok(());
+    };
+    let message = Some(format!("it was not over by its deadline {deadline}"));
+    let outcome = match element.phase {
+        Phase::Pending => {
+            life::drop_waiting(state, events, key, Outcome::DeadlineMissed, None);
+            return Ok(());
+        }
+        Phase::Starting => Outcome::DeadlineMissed,
+        Phase::Running | Phase::Suspended => Outcome::TimedOut,
+        Phase::Completing | Phase::Done => return Ok(()),
+    };
+    life::ended(state, events, key, Ending { message, ..Ending::new(outcome) });
+    Ok(())
+}

@@ -1,0 +1,35 @@
+//! `DeleteReservation`: gives a booking up; its nodes are everybody's again. Operators only. Jobs
+//! that run in it go on; those that wait for it go on waiting, for their users to see.
+//! Never touches a job.
+
+use super::target;
+use crate::command::Actor;
+use crate::event::Event;
+use crate::remembered::State;
+use common::id::ReservationName;
+use common::reason::Refusal;
+
+pub(super) fn apply(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    actor: &Actor,
+    name: &ReservationName,
+) -> Result<(), Refusal> {
+    target::operators_only(actor)?;
+    if state.reservations.remove(name).is_none() {
+        return Err(Refusal::UnknownReservation { name: name.clone() });
+    }
+    events.push(Event::ReservationDeleted { name: name.clone(), by: actor.uid });
+    Ok(())
+}
+
+/// Drops the bookings whose time is over.
+pub(super) fn drop_expired(state: &mut State, events: &mut Vec<Event>) {
+    let now = state.now;
+    let over = state.reservations().filter(|reservation| reservation.to <= now);
+    let over: Vec<ReservationName> = over.map(|reservation| reservation.name.clone()).collect();
+    for name in over {
+        state.reservations.remove(&name);
+        events.push(Event::ReservationExpired { name });
+    }
+}

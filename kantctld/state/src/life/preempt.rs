@@ -1,0 +1,42 @@
+//! An attempt is made to yield: its end is decided, its nodes stop it as they would for a cancel
+//! (SIGTERM, grace, SIGKILL), and once they have let go it waits again or is over.
+//! Never chooses a victim, nor what becomes of it; a round does (`engine::preempt`).
+
+use super::{Ending, ended};
+use crate::command::RoundPreempt;
+use crate::event::Event;
+use crate::ledger::StartRefusal;
+use crate::remembered::State;
+use common::job::{Outcome, Phase};
+use common::policy::VictimMode;
+
+/// Makes an attempt yield. One that is being stopped already is left alone: its room comes free
+/// anyway.
+///
+/// # Errors
+/// It is another attempt by now, or holds nothing; or nobody waits for its room any more.
+pub(crate) fn preempt(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    entry: &RoundPreempt,
+) -> Result<(), StartRefusal> {
+    let RoundPreempt { id, preempted, mode } = *entry;
+    let waits = |(_, element): (_, &crate::job::Element)| element.phase == Phase::Pending;
+    if !state.element(preempted.by).is_some_and(waits) {
+        return Err(StartRefusal::NobodyWaits(preempted.by));
+    }
+    let (record, element) = state.element(id.key).ok_or(StartRefusal::UnknownJob)?;
+    if element.attempt != id.attempt || !element.phase.holds_resources() {
+        return Err(StartRefusal::NothingToYield);
+    }
+    if element.phase == Phase::Completing {
+        return Ok(());
+    }
+    let requeue = mode == VictimMode::Requeue && record.spec.ask.requeue;
+    let yields =
+        Ending { requeue, preempted: Some(preempted), ..Ending::new(Outcome::Preempted) };
+    ended(state, events, id.key, yields);
+    let (key, why) = (preempted.by, preempted.why);
+    state.tell(events, Event::JobPreempts { key, victim: id, why });
+    Ok(())
+}

@@ -1,0 +1,196 @@
+//! Who used how much of the cluster: GPU- and CPU-time by account and user, in buckets of an hour,
+//! for the last 14 days. Charged for what an allocation kept from others, from the moment it was
+//! given, not for what its processes did with it (man sreport, "usage"; Slurm charges alike).
+//! Integers only: replicas add alike. Never weighs or decays; the engine's fair share does.
+
+use crate::job::Run;
+use crate::remembered::State;
+use common::id::{AccountName, JobKey, Uid};
+use common::resource::Share;
+use common::time::{Span, Time};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// So many hours are kept beside the present one.
+pub const HOURS_KEPT: u64 = 14 * 24;
+
+const HOUR_MILLISECONDS: u64 = 3_600_000;
+
+/// Whom usage is charged to.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Charged {
+    /// The account; `None`: jobs that named none.
+    pub account: Option<AccountName>,
+    /// The user.
+    pub user: Uid,
+}
+
+/// An hour of the clock: hours since 1970-01-01T00:00:00Z.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Hour(pub u64);
+
+/// What was used in some time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Used {
+    /// GPUs times milliseconds; a share of a GPU counts as that share.
+    pub gpu_milliseconds: u64,
+    /// CPUs times milliseconds.
+    pub cpu_milliseconds: u64,
+}
+
+/// What everybody used.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Usages(BTreeMap<Charged, BTreeMap<Hour, Used>>);
+
+impl Hour {
+    /// The hour of a moment.
+    #[must_use]
+    pub const fn of(time: Time) -> Self {
+        Self(time.0 / HOUR_MILLISECONDS)
+    }
+
+    /// Its first moment.
+    #[must_use]
+    pub const fn begin(self) -> Time {
+        Time(self.0.saturating_mul(HOUR_MILLISECONDS))
+    }
+
+    /// The first hour that is kept.
+    #[must_use]
+    pub const fn first_kept(now: Time) -> Self {
+        Self(Self::of(now).0.saturating_sub(HOURS_KEPT))
+    }
+}
+
+impl Usages {
+    /// Is nothing charged at all?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Everybody with their hours, both rising.
+    pub fn iter(&self) -> impl Iterator<Item = (&Charged, &BTreeMap<Hour, Used>)> {
+        self.0.iter()
+    }
+
+    /// Charges an allocation's share for the time from `from` to `to`, in each hour its part. What
+    /// is before the hours kept is left out.
+    fn charge(&mut self, whom: &Charged, share: &Share, from: Time, to: Time) {
+        let mut from = from.max(Hour::first_kept(to).begin());
+        let mut hours = self.0.remove(whom).unwrap_or_default();
+        while from < to {
+            let hour = Hour::of(from);
+            let until = to.min(Hour(hour.0 + 1).begin());
+            let Span(milliseconds) = until.since(from);
+            let used = hours.entry(hour).or_default();
+            let gpu_milli = u64::from(share.gpus_milli().0).saturating_mul(milliseconds);
+            let cpu = u64::from(share.cpus.len()).saturating_mul(milliseconds);
+            used.gpu_milliseconds = used.gpu_milliseconds.saturating_add(gpu_milli / 1000);
+            used.cpu_milliseconds = used.cpu_milliseconds.saturating_add(cpu);
+            from = until;
+        }
+        if !hours.is_empty() {
+            self.0.insert(whom.clone(), hours);
+        }
+    }
+
+    /// Drops hours that are too old.
+    pub(crate) fn forget(&mut self, now: Time) {
+        let first = Hour::first_kept(now);
+        for hours in self.0.values_mut() {
+            hours.retain(|hour, _| *hour >= first);
+        }
+        self.0.retain(|_, hours| !hours.is_empty());
+    }
+}
+
+/// What the allocations that are held now have used so far, and was not charged yet. Adds to
+/// [`State::usage`].
+#[must_use]
+pub fn running(state: &State, now: Time) -> Usages {
+    let mut usages = Usages::default();
+    for (node, held) in state.ledger().nodes() {
+        for (id, _) in held.holders() {
+            let run = state.element(id.key).and_then(|(_, element)| element.run.as_ref());
+            let Some((run, whom)) = run.zip(charged(state, id.key)) else { continue };
+            if let Some(share) = run.allocation.on(node) {
+                usages.charge(&whom, share, run.allocated_at, now);
+            }
+        }
+    }
+    usages
+}
+
+/// A node has let go of its share: charges it.
+pub(crate) fn charge(state: &mut State, key: JobKey, rank: usize) {
+    let Some(whom) = charged(state, key) else { return };
+    let run = state.element(key).and_then(|(_, element)| element.run.as_deref());
+    let Some(Run { allocation, allocated_at, .. }) = run else { return };
+    let (allocation, from, to) = (allocation.clone(), *allocated_at, state.now);
+    if let Some(share) = allocation.shares().get(rank) {
+        state.usage.charge(&whom, share, from, to);
+    }
+}
+
+fn charged(state: &State, key: JobKey) -> Option<Charged> {
+    let spec = &state.job(key.job)?.spec;
+    Some(Charged { account: spec.ask.account.clone(), user: spec.owner.uid })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use common::cpuset::CpuSet;
+    use common::id::{GpuIndex, NodeName};
+    use common::unit::{Bytes, GpuMilli, Tasks};
+
+    fn share(cpus: u32, gpus: u16, part: Option<u32>) -> Share {
+        Share {
+            node: NodeName::new("n1").unwrap(),
+            tasks: Tasks(1),
+            cpus: CpuSet::first(cpus),
+            memory: Bytes(1),
+            gpus: (0..gpus).map(GpuIndex).collect(),
+            gpu_milli: part.map(GpuMilli),
+        }
+    }
+
+    fn hours(usages: &Usages) -> Vec<(u64, u64, u64)> {
+        let all = usages.iter().flat_map(|(_, hours)| hours);
+        all.map(|(hour, used)| (hour.0, used.gpu_milliseconds, used.cpu_milliseconds)).collect()
+    }
+
+    const ADA: Charged = Charged { account: None, user: Uid(1000) };
+
+    #[test]
+    fn each_hour_is_charged_its_part() {
+        let mut usages = Usages::default();
+        let (from, to) = (Time(HOUR_MILLISECONDS * 500 - 10), Time(HOUR_MILLISECONDS * 501 + 7));
+        usages.charge(&ADA, &share(2, 4, None), from, to);
+        let hour = HOUR_MILLISECONDS;
+        assert_eq!(hours(&usages), [(499, 40, 20), (500, 4 * hour, 2 * hour), (501, 28, 14)]);
+    }
+
+    #[test]
+    fn a_share_of_a_gpu_counts_as_that_share() {
+        let mut usages = Usages::default();
+        usages.charge(&ADA, &share(1, 1, Some(250)), Time(0), Time(4000));
+        assert_eq!(hours(&usages), [(0, 1000, 4000)]);
+    }
+
+    #[test]
+    fn only_fourteen_days_are_charged_and_kept() {
+        let mut usages = Usages::default();
+        let year = Time(HOUR_MILLISECONDS * 24 * 365);
+        usages.charge(&ADA, &share(1, 1, None), Time(0), year);
+        assert_eq!(usages.0[&ADA].len() as u64, HOURS_KEPT);
+        usages.forget(year + Span(HOUR_MILLISECONDS * 24 * 13));
+        assert_eq!(usages.0[&ADA].len(), 24);
+        usages.forget(year + Span(HOUR_MILLISECONDS * 24 * 14));
+        assert!(usages.is_empty());
+    }
+}
