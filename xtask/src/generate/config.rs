@@ -2,7 +2,10 @@
 //! common::config. Never holds a word about a key; its doc comment there is the only one.
 
 use super::Page;
-use common::config::{ClientConfig, ControllerConfig, KeyDoc, NodeConfig, QueueTable, Table};
+use common::config::{
+    AccountTable, ClientConfig, ControllerConfig, KeyDoc, LeafTable, NodeConfig, NvlinkDomainTable,
+    PriorityTable, QosTable, QueueTable, Table, ZoneTable,
+};
 
 /// The operators' page.
 pub const PAGE: &str = "docs/operating/configuration.md";
@@ -17,8 +20,26 @@ and an empty one is a good one. An unknown key is an error with its line, so tha
 does not pass for a default. The same text stands as comments in the files of `etc/`.
 ";
 
-/// A table that may stand many times in a file, like `[[queue]]`: its name and its keys.
-type Repeated = (&'static str, fn() -> Table);
+/// A table below the top of a file: how its head is written, its name and its keys.
+type Below = (Head, &'static str, fn() -> Table);
+
+/// How often a table stands in a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Head {
+    /// Many times, like `[[queue]]`.
+    Many,
+    /// Once, like `[priority]`.
+    Once,
+}
+
+impl Head {
+    fn write(self, name: &str) -> String {
+        match self {
+            Head::Many => format!("[[{name}]]"),
+            Head::Once => format!("[{name}]"),
+        }
+    }
+}
 
 /// A configuration file.
 pub struct Config {
@@ -27,7 +48,7 @@ pub struct Config {
     /// Where it is installed.
     installed: &'static str,
     top: fn() -> Table,
-    repeated: &'static [Repeated],
+    below: &'static [Below],
 }
 
 /// Every configuration file. A new table of one, like `[[queue]]`, is a line here.
@@ -36,24 +57,34 @@ pub const CONFIGS: &[Config] = &[
         path: "etc/kantctld.toml",
         installed: "/etc/kant/kantctld.toml",
         top: ControllerConfig::keys,
-        repeated: &[("queue", QueueTable::keys)],
+        below: &[
+            (Head::Many, "queue", QueueTable::keys),
+            (Head::Many, "qos", QosTable::keys),
+            (Head::Many, "account", AccountTable::keys),
+            (Head::Once, "priority", PriorityTable::keys),
+            (Head::Many, "leaf", LeafTable::keys),
+            (Head::Many, "nvlink_domain", NvlinkDomainTable::keys),
+            (Head::Many, "zone", ZoneTable::keys),
+        ],
     },
     Config {
         path: "etc/kantd.toml",
         installed: "/etc/kant/kantd.toml",
         top: NodeConfig::keys,
-        repeated: &[],
+        below: &[],
     },
     Config {
         path: "etc/kantctl.toml",
         installed: "/etc/kant/kantctl.toml",
         top: ClientConfig::keys,
-        repeated: &[],
+        below: &[],
     },
 ];
 
 /// One table of a file.
 pub struct ConfigTable {
+    /// How its head is written.
+    pub head: Head,
     /// Its name; `None` for the keys at the top of the file.
     pub name: Option<&'static str>,
     /// What it is for, and its keys.
@@ -70,15 +101,18 @@ impl ConfigTable {
 impl Config {
     /// The tables of this file, the top first.
     pub fn tables(&self) -> Vec<ConfigTable> {
-        let top = ConfigTable { name: None, docs: (self.top)() };
-        let repeated = self.repeated.iter();
-        let repeated = repeated.map(|(name, keys)| ConfigTable { name: Some(name), docs: keys() });
-        std::iter::once(top).chain(repeated).collect()
+        let top = ConfigTable { head: Head::Once, name: None, docs: (self.top)() };
+        let below = self.below.iter().map(|(head, name, keys)| ConfigTable {
+            head: *head,
+            name: Some(name),
+            docs: keys(),
+        });
+        std::iter::once(top).chain(below).collect()
     }
 
     /// Is this key of the top written as tables of its own?
-    fn is_table(&self, key: &str) -> bool {
-        self.repeated.iter().any(|(name, _)| *name == key)
+    fn is_table(&self, table: &ConfigTable, key: &str) -> bool {
+        table.name.is_none() && self.below.iter().any(|(_, name, _)| *name == key)
     }
 
     /// The file for etc/: every key with its doc and default, commented out.
@@ -87,9 +121,12 @@ impl Config {
         for table in self.tables() {
             text += &match table.name {
                 None => self.sample_head(&table.docs),
-                Some(name) => format!("\n{}#[[{name}]]\n", comment(&self.table_doc(&table))),
+                Some(name) => {
+                    let head = table.head.write(name);
+                    format!("\n{}#{head}\n", comment(&self.table_doc(&table)))
+                }
             };
-            for key in table.docs.keys.iter().filter(|key| !self.is_table(key.name)) {
+            for key in table.docs.keys.iter().filter(|key| !self.is_table(&table, key.name)) {
                 text += &format!("\n{}#{} = {}\n", comment(&key.doc), key.name, sample_of(key));
             }
         }
@@ -102,7 +139,7 @@ impl Config {
         comment(&format!("{}: {}\n{generated}", self.installed, lower_first(&docs.doc)))
     }
 
-    /// What a repeated table is for: the doc of its key at the top, then its own.
+    /// What a table below the top is for: the doc of its key at the top, then its own.
     fn table_doc(&self, table: &ConfigTable) -> String {
         let top = (self.top)();
         let key = top.keys.into_iter().find(|key| table.name == Some(key.name));
@@ -117,7 +154,10 @@ impl Config {
             let doc = self.table_doc(&table).replace('\n', " ");
             text += &match table.name {
                 None => format!("\n## {}\n\n{doc}\n", self.installed),
-                Some(name) => format!("\n### Each `[[{name}]]`\n\n{doc}\n"),
+                Some(name) => {
+                    let each = if table.head == Head::Many { "Each " } else { "" };
+                    format!("\n### {each}`{}`\n\n{doc}\n", table.head.write(name))
+                }
             };
             text += "\n| Key | Default | Meaning |\n|---|---|---|\n";
             for key in &table.docs.keys {
@@ -146,9 +186,11 @@ fn comment(text: &str) -> String {
     text.lines().map(|line| format!("# {line}\n")).collect()
 }
 
-/// What stands after `key = `; a key without default shows where its value goes.
+/// What stands after `key = `; a key without default shows the value with which its doc begins, or
+/// else where its value goes.
 fn sample_of(key: &KeyDoc) -> &str {
-    if key.default.is_empty() { "\"...\"" } else { &key.default }
+    let shown = key.doc.strip_prefix('`').and_then(|doc| doc.split('`').next());
+    if key.default.is_empty() { shown.unwrap_or("\"...\"") } else { &key.default }
 }
 
 fn lower_first(text: &str) -> String {
@@ -201,6 +243,9 @@ mod tests {
         let (top, queue) = sample.split_once("#[[queue]]").unwrap();
         assert!(!top.contains("#queue = "), "{top}");
         assert!(queue.contains("#time_limit_max = \"\"\n"), "{queue}");
+        assert!(queue.contains("#zone = \"...\"\n"), "a key may be named as a table: {queue}");
+        assert!(queue.contains("\n#[priority]\n"), "{queue}");
+        assert!(queue.contains("\n#preemptible = true\n"), "{queue}");
     }
 
     #[test]
