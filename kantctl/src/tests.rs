@@ -1,6 +1,7 @@
 //! The command line as a whole: sound, with examples that parse. Never runs a verb.
 
 use super::*;
+use common::unit::Tasks;
 use submission::words::split;
 
 #[test]
@@ -58,7 +59,7 @@ fn what_follows_the_script_is_the_scripts() {
     let words = ["kantctl", "submit", "-n", "2", "a.sh", "-n", "5", "--time", "--", "x"];
     let matches = command().try_get_matches_from(words).unwrap();
     let Verb::Submit(args) = Cli::from_arg_matches(&matches).unwrap().verb else { panic!() };
-    assert_eq!(args.options.ntasks, Some(2));
+    assert_eq!(args.options.ntasks.unwrap().most, Tasks(2));
     assert_eq!(args.script, ["a.sh", "-n", "5", "--time", "--", "x"]);
 }
 
@@ -67,7 +68,7 @@ fn the_last_of_a_repeated_option_counts_as_in_directives() {
     let words = ["kantctl", "submit", "-n", "2", "-n", "3", "a.sh"];
     let matches = command().try_get_matches_from(words).unwrap();
     let Verb::Submit(args) = Cli::from_arg_matches(&matches).unwrap().verb else { panic!() };
-    assert_eq!(args.options.ntasks, Some(3));
+    assert_eq!(args.options.ntasks.unwrap().most, Tasks(3));
 }
 
 #[test]

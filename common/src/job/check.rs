@@ -2,14 +2,21 @@
 //! Never looks at the cluster: what fits where is the engine's.
 
 mod bounds;
+mod elastic;
+mod error;
+mod near;
+mod shares;
 
 use super::spec::Ask;
 use crate::resource::{GpuRequest, MemoryRequest};
+use crate::time::Span;
 use crate::unit::{Gpus, Tasks};
 
 pub use bounds::{
-    ARGS_BYTES_MAX, ARGS_MAX, ARRAY_PARTS_MAX, NODE_NAMES_MAX, RLIMIT_NAME_BYTES_MAX, RLIMITS_MAX,
+    ARGS_BYTES_MAX, ARGS_MAX, ARRAY_PARTS_MAX, GPU_KINDS_MAX, NODE_NAMES_MAX,
+    RLIMIT_NAME_BYTES_MAX, RLIMITS_MAX,
 };
+pub use error::AskError;
 
 /// The largest script accepted, in bytes.
 pub const SCRIPT_BYTES_MAX: usize = 4 << 20;
@@ -19,120 +26,6 @@ pub const ENVIRONMENT_BYTES_MAX: usize = 1 << 20;
 
 /// The largest count accepted anywhere in a request: far above any cluster.
 pub const COUNT_MAX: u32 = 1_000_000;
-
-/// What is wrong with a submission. Each sentence says what to do.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum AskError {
-    /// Nothing to run.
-    #[error("the script is empty: give a file, --wrap \"command\", or a script on standard input")]
-    ScriptEmpty,
-    /// No interpreter line.
-    #[error(
-        "the script does not begin with #! and an interpreter: add a first line like #!/bin/sh"
-    )]
-    ScriptNoInterpreter,
-    /// Holds NUL bytes or is not UTF-8.
-    #[error("the script is not a text file: submit a script that starts the program instead")]
-    ScriptBinary,
-    /// Windows line ends make the kernel look for an interpreter that does not exist.
-    #[error("the script has DOS line ends (\\r\\n): convert it with `sed -i 's/\\r$//' FILE`")]
-    ScriptDosLines,
-    /// Larger than [`SCRIPT_BYTES_MAX`].
-    #[error("the script has {0} bytes, more than {SCRIPT_BYTES_MAX}: keep data in files beside it")]
-    ScriptTooLarge(usize),
-    /// Larger than [`ENVIRONMENT_BYTES_MAX`].
-    #[error(
-        "the environment has {0} bytes, more than {ENVIRONMENT_BYTES_MAX}: \
-         pass less with --export=NAME,... or --export=NONE"
-    )]
-    EnvironmentTooLarge(usize),
-    /// A count out of range.
-    #[error("{what} is {count}: it must be between {min} and {COUNT_MAX}")]
-    Count {
-        /// The option.
-        what: &'static str,
-        /// What was asked.
-        count: u32,
-        /// The smallest allowed.
-        min: u32,
-    },
-    /// Tasks cannot be laid out on the nodes asked for.
-    #[error(
-        "{tasks} tasks do not fit on {nodes} nodes with at most {each} a node: \
-         raise --nodes or --ntasks-per-node"
-    )]
-    Layout {
-        /// `--ntasks`.
-        tasks: u32,
-        /// `--nodes`.
-        nodes: u32,
-        /// `--ntasks-per-node`.
-        each: u32,
-    },
-    /// More nodes than tasks.
-    #[error("{nodes} nodes for {tasks} tasks: ask for at least as many tasks as nodes (--ntasks)")]
-    NodesWithoutTasks {
-        /// `--nodes`.
-        nodes: u32,
-        /// `--ntasks`.
-        tasks: u32,
-    },
-    /// `--gpus` does not divide over the nodes asked for.
-    #[error("{gpus} GPUs do not divide over {nodes} nodes: use --gpus-per-node")]
-    GpusUneven {
-        /// `--gpus`.
-        gpus: u32,
-        /// `--nodes`.
-        nodes: u32,
-    },
-    /// Memory per GPU without GPUs.
-    #[error("--mem-per-gpu without GPUs: ask for GPUs, or use --mem or --mem-per-cpu")]
-    MemoryPerGpuWithoutGpus,
-    /// A GPU kind without a count.
-    #[error("a kind of GPU without a number: write --gpus=KIND:COUNT")]
-    GpuKindWithoutGpus,
-    /// A zero time limit.
-    #[error("the time limit is zero: give minutes (--time=30) or leave it out")]
-    TimeLimitZero,
-    /// A relative working directory.
-    #[error("the working directory `{0}` is not absolute: begin it with /")]
-    WorkDirRelative(String),
-    /// A text field too long or with control characters.
-    #[error("{what} holds a line break or other control character, or is over {max} bytes long")]
-    Text {
-        /// The option.
-        what: &'static str,
-        /// The longest allowed, in bytes.
-        max: usize,
-    },
-    /// Arguments larger than [`ARGS_BYTES_MAX`] in all, each with the NUL that ends it.
-    #[error(
-        "the script's arguments have {0} bytes, more than {ARGS_BYTES_MAX}: \
-         put them in a file and give its name"
-    )]
-    ArgsTooLarge(usize),
-    /// No program can be given a NUL byte.
-    #[error("an argument of the script holds a NUL byte: put such data in a file")]
-    ArgNul,
-    /// A list longer than anything sensible.
-    #[error("{what}: {count} of them, more than {max}: give fewer")]
-    TooMany {
-        /// What the list is of.
-        what: &'static str,
-        /// Its length.
-        count: usize,
-        /// The longest allowed.
-        max: usize,
-    },
-    /// A file pattern with an unknown letter.
-    #[error("`{pattern}`: unknown pattern %{letter}; known are %j %A %a %x %u %N %n %t and %%")]
-    Pattern {
-        /// The pattern.
-        pattern: String,
-        /// The letter after `%`.
-        letter: String,
-    },
-}
 
 /// Checks a script's text.
 ///
@@ -164,7 +57,11 @@ pub fn check_script(script: &[u8]) -> Result<(), AskError> {
 pub fn check_ask(ask: &Ask) -> Result<(), AskError> {
     check_counts(ask)?;
     check_layout(ask)?;
+    elastic::check(&ask.request)?;
+    shares::check(&ask.request)?;
+    near::check(&ask.request)?;
     bounds::check(ask)?;
+    check_deadline(ask)?;
     if ask.time_limit.is_some_and(|limit| limit.0 == 0) {
         return Err(AskError::TimeLimitZero);
     }
@@ -181,13 +78,16 @@ fn check_counts(ask: &Ask) -> Result<(), AskError> {
         Some(GpuRequest::PerNode(n)) => Some(("--gpus-per-node", n.0)),
         Some(GpuRequest::PerTask(n)) => Some(("--gpus-per-task", n.0)),
         Some(GpuRequest::Total(n)) => Some(("--gpus", n.0)),
-        Some(GpuRequest::Fraction(share)) => Some(("thousandths of a GPU in --gpus", share.0)),
+        // `shares` says what is wrong with one.
+        Some(GpuRequest::Fraction(_)) => None,
     };
     let counts = [
         Some(("--ntasks", request.tasks.0)),
         Some(("--cpus-per-task", request.cpus_per_task.0)),
         request.nodes.map(|n| ("--nodes", n.0)),
         request.tasks_per_node.map(|n| ("--ntasks-per-node", n.0)),
+        request.segment.map(|n| ("--segment", n.0)),
+        request.per_node_max.as_ref().map(|most| ("--max-per-node", most.jobs)),
         gpus,
     ];
     for (what, count) in counts.into_iter().flatten() {
@@ -222,6 +122,13 @@ fn check_layout(ask: &Ask) -> Result<(), AskError> {
     }
 }
 
+/// What needs no clock to be seen: begun when it may, it must be over in time.
+fn check_deadline(ask: &Ask) -> Result<(), AskError> {
+    let (Some(begin_at), Some(deadline)) = (ask.begin_at, ask.deadline) else { return Ok(()) };
+    let over_at = begin_at + ask.time_limit.unwrap_or(Span(1));
+    if over_at > deadline { Err(AskError::Deadline { begin_at, deadline }) } else { Ok(()) }
+}
+
 fn check_pattern(pattern: &str) -> Result<(), AskError> {
     let mut letters = pattern.chars();
     while let Some(c) = letters.next() {
@@ -240,7 +147,7 @@ fn check_pattern(pattern: &str) -> Result<(), AskError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::Span;
+    use crate::time::Time;
     use crate::unit::{Cpus, Nodes};
 
     #[test]
@@ -275,6 +182,7 @@ mod tests {
         assert!(refused(&|a| a.request.tasks = Tasks(0)).contains("--ntasks is 0"));
         assert!(refused(&|a| a.request.cpus_per_task = Cpus(u32::MAX)).contains("--cpus-per-task"));
         assert!(refused(&|a| a.request.nodes = Some(Nodes(2))).contains("2 nodes for 1 tasks"));
+        assert!(refused(&|a| a.request.segment = Some(Nodes(0))).contains("--segment is 0"));
         assert!(refused(&|a| a.time_limit = Some(Span(0))).contains("zero"));
         assert!(refused(&|a| a.work_dir = "x".into()).contains("absolute"));
         assert!(refused(&|a| a.stdout = Some("a%q".into())).contains("%q"));
@@ -283,5 +191,19 @@ mod tests {
             refused(&|a| a.request.memory = Some(MemoryRequest::PerGpu(Default::default())))
                 .contains("--mem-per-gpu")
         );
+    }
+
+    #[test]
+    fn a_deadline_leaves_time_for_the_job() {
+        let by = |deadline, limit| {
+            let begin_at = Some(Time(1_000_000));
+            let (deadline, time_limit) = (Some(Time(deadline)), limit);
+            check_ask(&Ask { begin_at, deadline, time_limit, ..Ask::default() })
+        };
+        assert_eq!(by(1_060_000, Some(Span::from_minutes(1))), Ok(()));
+        assert_eq!(by(1_000_001, None), Ok(()));
+        for refused in [by(1_059_999, Some(Span::from_minutes(1))), by(1_000_000, None)] {
+            assert!(refused.unwrap_err().to_string().contains("--deadline"));
+        }
     }
 }

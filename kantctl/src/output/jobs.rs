@@ -154,15 +154,22 @@ pub fn record(job: &JobView, as_of: Time, zone: &TimeZone) -> String {
     );
     record.maybe("queue", ask.queue.as_ref());
     record.maybe("account", ask.account.as_ref());
+    record.maybe("qos", ask.qos.as_ref());
+    record.maybe("reservation", ask.reservation.as_ref());
     record.maybe("comment", ask.comment.as_ref());
     if ask.nice != 0 {
         record.fact("nice", ask.nice);
     }
     times(&mut record, job, as_of, zone);
     record.fact("asked", sizes::request(&ask.request));
+    record.maybe("near", sizes::nearness(&ask.request));
+    record.maybe("apart", ask.request.per_node_max.as_ref().map(sizes::apart));
     record.maybe("only on", Some(fold(&ask.request.only_nodes)).filter(|n| !n.is_empty()));
     record.maybe("not on", Some(fold(&ask.request.not_nodes)).filter(|n| !n.is_empty()));
-    record.fact("runs", sizes::launch(ask.launch));
+    let service = if ask.service { ", as a service" } else { "" };
+    record.fact("runs", format!("{}{service}", sizes::launch(ask.launch)));
+    let yields = |yields| if yields { "to others, if need be" } else { "to nobody" };
+    record.maybe("yields", ask.preemptible.map(yields));
     record.maybe("array", ask.array.as_ref());
     files(&mut record, job);
     if job.phase == Phase::Done {
@@ -190,6 +197,7 @@ fn times(record: &mut Record, job: &JobView, as_of: Time, zone: &TimeZone) {
     };
     record.fact("submitted", format!("{}{host}", local(job.submitted_at, zone)));
     record.maybe("not before", job.ask.begin_at.map(|at| local(at, zone)));
+    record.maybe("deadline", job.ask.deadline.map(|at| local(at, zone)));
     record.maybe("started", job.started_at.map(|at| local(at, zone)));
     record.maybe("ended", job.ended_at.map(|at| local(at, zone)));
     let time = elapsed(job.started_at, job.ended_at, as_of);

@@ -1,8 +1,10 @@
 //! What a job asks for and what it has, in words. Never a table.
 
+use crate::submission::near::show_near;
 use common::job::Launch;
 use common::node::Inventory;
-use common::resource::{GpuRequest, MemoryRequest, Request, Share};
+use common::resource::{GpuRequest, MemoryRequest, PerNodeMax, Request, Share};
+use common::unit::GpuMilli;
 
 /// `1 GPU`, `2 GPUs`.
 #[must_use]
@@ -15,17 +17,19 @@ pub fn count(number: u32, what: &str) -> String {
 pub fn request(request: &Request) -> String {
     let mut parts = Vec::new();
     parts.extend(request.nodes.map(|nodes| count(nodes.0, "node")));
-    parts.push(count(request.tasks.0, "task"));
+    parts.push(match request.tasks_min {
+        Some(least) => format!("{least} to {}", count(request.tasks.0, "task")),
+        None => count(request.tasks.0, "task"),
+    });
     parts.extend(request.tasks_per_node.map(|each| format!("at most {each} a node")));
     parts.push(format!("{} a task", count(request.cpus_per_task.0, "CPU")));
     parts.extend(request.gpus.map(|gpus| {
-        let kind = request.gpu_kind.as_ref().map(|kind| format!("{kind} ")).unwrap_or_default();
-        let gpu = format!("{kind}GPU");
+        let gpu = format!("{}GPU", kinds(request));
         match gpus {
             GpuRequest::PerNode(n) => format!("{} a node", count(n.0, &gpu)),
             GpuRequest::PerTask(n) => format!("{} a task", count(n.0, &gpu)),
             GpuRequest::Total(n) => format!("{} in all", count(n.0, &gpu)),
-            GpuRequest::Fraction(share) => format!("{share}/1000 of a {gpu}"),
+            GpuRequest::Fraction(share) => format!("{} of one {gpu}", milli(share)),
         }
     }));
     parts.extend(request.memory.map(|memory| match memory {
@@ -40,14 +44,50 @@ pub fn request(request: &Request) -> String {
     parts.join(", ")
 }
 
+/// `h100 or a100 `, or nothing.
+fn kinds(request: &Request) -> String {
+    let kinds = request.gpu_kind.iter().chain(&request.gpu_kinds_or);
+    let kinds: Vec<&str> = kinds.map(|kind| kind.0.as_str()).collect();
+    if kinds.is_empty() { String::new() } else { format!("{} ", kinds.join(" or ")) }
+}
+
+/// Thousandths of GPUs as GPUs: `2`, `0.5`.
+#[must_use]
+pub fn milli(gpus: GpuMilli) -> String {
+    let (whole, rest) = (gpus.0 / 1000, gpus.0 % 1000);
+    if rest == 0 {
+        return whole.to_string();
+    }
+    format!("{whole}.{}", format!("{rest:03}").trim_end_matches('0'))
+}
+
+/// How near its nodes are to each other: `leaf (preferred), each block of 4 nodes by itself`.
+#[must_use]
+pub fn nearness(request: &Request) -> Option<String> {
+    let near = request.near?;
+    let blocks = match request.segment {
+        Some(segment) => format!(", each block of {} by itself", count(segment.0, "node")),
+        None => String::new(),
+    };
+    let wish = if near.required { "" } else { " (preferred)" };
+    Some(format!("{}{wish}{blocks}", show_near(near)))
+}
+
+/// How many of its kind share a node: `at most 2 jobs of group 1000/chat on a node`.
+#[must_use]
+pub fn apart(most: &PerNodeMax) -> String {
+    format!("at most {} of group {} on a node", count(most.jobs, "job"), most.group)
+}
+
 /// What a job has on one node: `g-001: 2 tasks, CPUs 0-3, 8G memory, GPUs 0,1`.
 #[must_use]
 pub fn share(share: &Share) -> String {
     let gpus: Vec<String> = share.gpus.iter().map(ToString::to_string).collect();
-    let gpus = match gpus.len() {
-        0 => String::new(),
-        1 => format!(", GPU {}", gpus.join(",")),
-        _ => format!(", GPUs {}", gpus.join(",")),
+    let gpus = match (gpus.len(), share.gpu_milli) {
+        (0, _) => String::new(),
+        (_, Some(part)) => format!(", {} of GPU {}", milli(part), gpus.join(",")),
+        (1, None) => format!(", GPU {}", gpus.join(",")),
+        (_, None) => format!(", GPUs {}", gpus.join(",")),
     };
     let tasks = count(share.tasks.0, "task");
     format!("{}: {tasks}, CPUs {}, {} memory{gpus}", share.node, share.cpus, share.memory)
@@ -70,4 +110,48 @@ pub fn gpu_kinds(inventory: &Inventory) -> String {
     kinds.sort_unstable();
     kinds.dedup();
     kinds.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use common::gpu::GpuKind;
+    use common::topology::{Level, Nearness};
+    use common::unit::{Gpus, Nodes, Tasks};
+
+    #[test]
+    fn a_request_reads_as_it_was_asked() {
+        let kind = |kind: &str| GpuKind(kind.to_owned());
+        let choice = Request {
+            tasks: Tasks(8),
+            tasks_min: Some(Tasks(2)),
+            gpus: Some(GpuRequest::PerTask(Gpus(1))),
+            gpu_kind: Some(kind("a100")),
+            gpu_kinds_or: vec![kind("h100")],
+            ..Request::default()
+        };
+        assert_eq!(request(&choice), "2 to 8 tasks, 1 CPU a task, 1 a100 or h100 GPU a task");
+        let half =
+            Request { gpus: Some(GpuRequest::Fraction(GpuMilli(500))), ..Request::default() };
+        assert_eq!(request(&half), "1 task, 1 CPU a task, 0.5 of one GPU");
+    }
+
+    #[test]
+    fn nearness_says_whether_it_is_waited_for() {
+        let near = Some(Nearness { level: Level::Leaf, required: false });
+        let preferred = Request { near, ..Request::default() };
+        assert_eq!(nearness(&preferred).as_deref(), Some("leaf (preferred)"));
+        let near = Some(Nearness { level: Level::NvlinkDomain, required: true });
+        let blocks = Request { near, segment: Some(Nodes(4)), ..Request::default() };
+        let text = "nvlink-domain:required, each block of 4 nodes by itself";
+        assert_eq!(nearness(&blocks).as_deref(), Some(text));
+        assert_eq!(nearness(&Request::default()), None);
+    }
+
+    #[test]
+    fn shares_of_gpus_are_decimals() {
+        for (thousandths, text) in [(2000, "2"), (500, "0.5"), (1250, "1.25"), (1, "0.001")] {
+            assert_eq!(milli(GpuMilli(thousandths)), text);
+        }
+    }
 }

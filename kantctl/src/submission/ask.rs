@@ -1,13 +1,16 @@
 //! Merged options to what the controller is asked, with the defaults that Slurm's users expect.
 //! Never checks a request as a whole; `common::job::check` does.
 
+use super::gpus::GpuAmount;
+use super::near::Switches;
 use super::options::Options;
 use super::script::Script;
 use super::shell::Shell;
 use crate::failure::Failure;
 use common::gpu::GpuKind;
 use common::job::Ask;
-use common::resource::{GpuRequest, MemoryRequest, Request};
+use common::resource::{GpuRequest, MemoryRequest, PerNodeMax, Request};
+use common::topology::{Level, Nearness};
 use common::unit::{Cpus, Nodes, Tasks};
 use std::path::Path;
 
@@ -25,8 +28,10 @@ pub fn ask(
         None => shell.directory.clone(),
         Some(directory) => shell.directory.join(directory),
     };
+    let name = options.job_name.clone().unwrap_or_else(|| script.job_name.clone());
+    let group = format!("{}/{name}", shell.user);
     Ok(Ask {
-        name: options.job_name.clone().unwrap_or_else(|| script.job_name.clone()),
+        name,
         queue: options.queue.clone(),
         account: options.account.clone(),
         args: args.to_vec(),
@@ -35,11 +40,19 @@ pub fn ask(
         stdout: options.output.clone(),
         stderr: options.error.clone(),
         open_mode: options.open_mode.unwrap_or_default(),
-        request: request(options),
+        request: Request {
+            per_node_max: options.max_per_node.map(|jobs| PerNodeMax { group, jobs }),
+            ..request(options)
+        },
         launch: options.launch.unwrap_or_default(),
         time_limit: options.time,
         begin_at: options.begin,
         nice: options.nice.unwrap_or(0),
+        qos: options.qos.clone(),
+        deadline: options.deadline,
+        preemptible: preemptible(options),
+        reservation: options.reservation.clone(),
+        service: options.service,
         hold: options.hold,
         requeue: !options.no_requeue,
         array: options.array.clone(),
@@ -47,7 +60,6 @@ pub fn ask(
         rlimits: shell.rlimits.clone(),
         comment: options.comment.clone(),
         submit_host: shell.host.clone(),
-        ..Ask::default()
     })
 }
 
@@ -60,8 +72,14 @@ pub fn text(path: &Path) -> Result<String, Failure> {
     text.ok_or_else(|| Failure::message(format!("the directory {} is not UTF-8", path.display())))
 }
 
+/// What was said of it last; `None`: nothing.
+fn preemptible(options: &Options) -> Option<bool> {
+    (options.preemptible || options.no_preemptible).then_some(options.preemptible)
+}
+
 fn request(options: &Options) -> Request {
-    let (gpus, gpu_kind) = gpus(options);
+    let (gpus, kinds) = gpus(options);
+    let mut kinds = kinds.into_iter();
     Request {
         nodes: options.nodes.map(Nodes),
         tasks: Tasks(tasks(options)),
@@ -69,11 +87,15 @@ fn request(options: &Options) -> Request {
         cpus_per_task: Cpus(options.cpus_per_task.unwrap_or(1)),
         memory: memory(options),
         gpus,
-        gpu_kind,
+        gpu_kind: kinds.next(),
+        gpu_kinds_or: kinds.collect(),
+        tasks_min: options.ntasks.and_then(|tasks| tasks.least),
+        near: near(options),
+        segment: options.segment.map(Nodes),
+        per_node_max: None,
         exclusive: options.exclusive,
         only_nodes: options.nodelist.clone().map(|hosts| hosts.0).unwrap_or_default(),
         not_nodes: options.exclude.clone().map(|hosts| hosts.0).unwrap_or_default(),
-        ..Request::default()
     }
 }
 
@@ -81,7 +103,15 @@ fn request(options: &Options) -> Request {
 fn tasks(options: &Options) -> u32 {
     let nodes = options.nodes.unwrap_or(1);
     let each = options.ntasks_per_node.unwrap_or(1);
-    options.ntasks.unwrap_or_else(|| nodes.saturating_mul(each))
+    options.ntasks.map_or_else(|| nodes.saturating_mul(each), |tasks| tasks.most.0)
+}
+
+/// Slurm's blocks are NVLink domains (man sbatch, `--segment`), so that is what a segment without
+/// a word about nearness is.
+fn near(options: &Options) -> Option<Nearness> {
+    let switches = options.switches.map(|_| Switches::NEAR);
+    let block = Nearness { level: Level::NvlinkDomain, required: true };
+    options.near.or(switches).or(options.segment.map(|_| block))
 }
 
 fn memory(options: &Options) -> Option<MemoryRequest> {
@@ -90,19 +120,29 @@ fn memory(options: &Options) -> Option<MemoryRequest> {
     per_node.or(per_cpu).or(options.mem_per_gpu.map(MemoryRequest::PerGpu))
 }
 
-fn gpus(options: &Options) -> (Option<GpuRequest>, Option<GpuKind>) {
+/// GPUs, and the kinds they may be of, rising.
+fn gpus(options: &Options) -> (Option<GpuRequest>, Vec<GpuKind>) {
     let gres = options.gres.as_ref().and_then(|gres| gres.0.as_ref());
     let per_node = options.gpus_per_node.as_ref().or(gres);
-    let asked = if let Some(gpus) = per_node {
-        (GpuRequest::PerNode(gpus.count), gpus)
+    let (asked, kinds) = if let Some(gpus) = per_node {
+        (GpuRequest::PerNode(gpus.count), &gpus.kinds)
     } else if let Some(gpus) = &options.gpus_per_task {
-        (GpuRequest::PerTask(gpus.count), gpus)
+        (GpuRequest::PerTask(gpus.count), &gpus.kinds)
     } else if let Some(gpus) = &options.gpus {
-        (GpuRequest::Total(gpus.count), gpus)
+        (total(gpus.amount), &gpus.kinds)
     } else {
-        return (None, None);
+        return (None, Vec::new());
     };
-    (Some(asked.0), asked.1.kind.clone())
+    (Some(asked), kinds.clone())
+}
+
+/// What `--gpus` asks for.
+#[must_use]
+pub const fn total(amount: GpuAmount) -> GpuRequest {
+    match amount {
+        GpuAmount::Whole(gpus) => GpuRequest::Total(gpus),
+        GpuAmount::Share(share) => GpuRequest::Fraction(share),
+    }
 }
 
 #[cfg(test)]
@@ -111,7 +151,9 @@ mod tests {
     use crate::submission::options::read_words;
     use crate::submission::script::wrap;
     use common::job::check::check_ask;
-    use common::unit::{Bytes, Gpus};
+    use common::unit::{Bytes, GpuMilli, Gpus};
+    use proptest::collection::vec;
+    use proptest::prelude::*;
 
     fn asked(words: &str) -> Ask {
         let options = read_words(&words.split_whitespace().collect::<Vec<_>>()).unwrap();
@@ -163,5 +205,83 @@ mod tests {
     fn directories_are_taken_from_here() {
         assert_eq!(asked("-D run/1").work_dir, "/home/ada/run/1");
         assert_eq!(asked("--chdir=/scratch").work_dir, "/scratch");
+    }
+
+    #[test]
+    fn kinds_to_choose_from_and_shares_of_a_gpu_are_asked_for() {
+        let kind = |kind: &str| GpuKind(kind.to_owned());
+        let request = asked("--gpus=v100|h100|a100:4").request;
+        assert_eq!(request.gpu_kind, Some(kind("a100")));
+        assert_eq!(request.gpu_kinds_or, [kind("h100"), kind("v100")]);
+        let half = asked("--gpus=a100:0.5");
+        assert_eq!(half.request.gpus, Some(GpuRequest::Fraction(GpuMilli(500))));
+        assert_eq!((check_ask(&half), half.request.gpu_kind), (Ok(()), Some(kind("a100"))));
+    }
+
+    #[test]
+    fn nearness_has_a_level_and_blocks_are_nvlink_domains() {
+        let near = |words: &str| {
+            let near = asked(words).request.near;
+            near.map(|near| (near.level, near.required))
+        };
+        assert_eq!(near("-N 2 --near=spine:required"), Some((Level::Spine, true)));
+        assert_eq!(near("-N 2 --switches=1"), Some((Level::Leaf, false)));
+        assert_eq!(near("-N 4 --segment=2"), Some((Level::NvlinkDomain, true)));
+        assert_eq!(near("-N 4 --segment=2 --near=leaf"), Some((Level::Leaf, false)));
+        assert_eq!(near("-N 4"), None);
+        assert_eq!(check_ask(&asked("-N 4 --segment=2")), Ok(()));
+    }
+
+    #[test]
+    fn a_range_of_tasks_keeps_both_ends() {
+        let request = asked("-n 2-8").request;
+        assert_eq!((request.tasks, request.tasks_min), (Tasks(8), Some(Tasks(2))));
+        assert_eq!(asked("-n 8").request.tasks_min, None);
+    }
+
+    #[test]
+    fn jobs_of_one_name_and_user_are_a_group() {
+        let most = asked("-J serve --max-per-node=2").request.per_node_max;
+        assert_eq!(most, Some(PerNodeMax { group: "0/serve".to_owned(), jobs: 2 }));
+    }
+
+    #[test]
+    fn yielding_is_said_or_left_to_the_queue() {
+        for (words, expected) in
+            [("", None), ("--preemptible", Some(true)), ("--no-preemptible", Some(false))]
+        {
+            assert_eq!(asked(words).preemptible, expected, "{words}");
+        }
+        let ask = asked("--qos high --reservation exam --service");
+        assert_eq!(ask.qos.unwrap().as_str(), "high");
+        assert_eq!((ask.reservation.unwrap().as_str(), ask.service), ("exam", true));
+    }
+
+    /// Options of a request, with values that are right, wrong, or wrong together.
+    fn option() -> impl Strategy<Value = String> {
+        prop_oneof![
+            "--(nodes|ntasks|segment|max-per-node|gpus-per-task|ntasks-per-node)=[0-9]{1,2}",
+            "--ntasks=[0-9]-[0-9]",
+            "--gpus=((a100|h100)[|]){0,2}(a100:|h100:)?([0-9]|0[.][0-9]{1,3})",
+            "--near=(leaf|spine|nvlink-domain)(:required)?",
+            "--(exclusive|service|preemptible|no-preemptible)",
+            "--(mem|mem-per-gpu)=[0-9]G",
+            "--deadline=now[+][0-9]{1,3}",
+            "--(begin)=now[+][0-9]{1,3}",
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn what_reads_is_right_or_refused_with_an_option_to_change(
+            words in vec(option(), 0..6)
+        ) {
+            let shell = Shell { directory: "/home".into(), ..Shell::default() };
+            let Ok(options) = read_words(&words) else { return Ok(()) };
+            let ask = ask(&options, &wrap("true").unwrap(), &[], &shell).unwrap();
+            if let Err(error) = check_ask(&ask) {
+                prop_assert!(error.to_string().contains("--"), "{words:?}: {error}");
+            }
+        }
     }
 }

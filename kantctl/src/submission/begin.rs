@@ -1,5 +1,5 @@
-//! `--begin`: when a job may start at the earliest, in the ways of man sbatch, local time.
-//! Never waits.
+//! `--begin` and `--deadline`: when a job may start at the earliest and must be over at the latest,
+//! in the ways of man sbatch, local time. Never waits.
 
 use common::time::{Span, Time};
 use jiff::civil::{DateTime, Time as Clock};
@@ -17,6 +17,9 @@ pub enum BeginError {
     /// Over already.
     #[error("that has passed: leave --begin out to start as soon as possible")]
     Past,
+    /// No time is left.
+    #[error("that has passed: a deadline lies in the future")]
+    Over,
 }
 
 /// Reads `--begin`, counting from the present.
@@ -25,6 +28,22 @@ pub enum BeginError {
 /// [`BeginError`].
 pub fn read_begin(text: &str) -> Result<Time, BeginError> {
     read_from(text, &Zoned::now())
+}
+
+/// Reads `--deadline` (and the end of a booking), counting from the present.
+///
+/// # Errors
+/// [`BeginError`].
+pub fn read_deadline(text: &str) -> Result<Time, BeginError> {
+    deadline_from(text, &Zoned::now())
+}
+
+fn deadline_from(text: &str, now: &Zoned) -> Result<Time, BeginError> {
+    match read_from(text, now) {
+        Ok(at) if at <= to_time(now.timestamp()) => Err(BeginError::Over),
+        Err(BeginError::Past) => Err(BeginError::Over),
+        read => read,
+    }
 }
 
 /// Reads `--begin`, counting from `now` and in its time zone.
@@ -121,11 +140,14 @@ fn to_time(at: Timestamp) -> Time {
 mod tests {
     use super::*;
 
-    /// Read at noon UTC of 1 June 2030.
-    fn read(text: &str) -> Result<String, BeginError> {
+    /// Noon UTC of 1 June 2030.
+    fn noon() -> Zoned {
         let noon = jiff::civil::date(2030, 6, 1).at(12, 0, 0, 0);
-        let now = noon.to_zoned(jiff::tz::TimeZone::UTC).unwrap();
-        read_from(text, &now).map(|at| at.to_string())
+        noon.to_zoned(jiff::tz::TimeZone::UTC).unwrap()
+    }
+
+    fn read(text: &str) -> Result<String, BeginError> {
+        read_from(text, &noon()).map(|at| at.to_string())
     }
 
     #[test]
@@ -158,5 +180,14 @@ mod tests {
         }
         assert_eq!(read("now+99999999999999999999"), Err(BeginError::Shape));
         assert_eq!(read("2020-01-01"), Err(BeginError::Past));
+    }
+
+    #[test]
+    fn a_deadline_lies_in_the_future() {
+        let read = |text| deadline_from(text, &noon()).map(|at| at.to_string());
+        assert_eq!(read("now+2hours").as_deref(), Ok("2030-06-01T14:00:00Z"));
+        assert_eq!(read("2020-01-01"), Err(BeginError::Over));
+        assert_eq!(read("now"), Err(BeginError::Over));
+        assert_eq!(read("soon"), Err(BeginError::Shape));
     }
 }

@@ -31,7 +31,10 @@ const SBATCH: &[(&str, &str)] = &[
     ("SBATCH_OPEN_MODE", "open-mode"),
     ("SBATCH_OUTPUT", "output"),
     ("SBATCH_PARTITION", "queue"),
+    ("SBATCH_QOS", "qos"),
     ("SBATCH_REQUEUE", "requeue"),
+    ("SBATCH_REQ_SWITCH", "switches"),
+    ("SBATCH_RESERVATION", "reservation"),
     ("SBATCH_TIMELIMIT", "time"),
     ("SBATCH_WAIT", "wait"),
 ];

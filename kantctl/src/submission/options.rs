@@ -2,14 +2,17 @@
 //! the environment are all read with this definition, so that they cannot differ.
 //! Never looks at the machine; what is not given stays open.
 
-use super::begin::read_begin;
+use super::begin::{read_begin, read_deadline};
 use super::export::Export;
-use super::value::{GpuCount, Gres, Hosts, read_count, read_launch, read_nodes};
+use super::gpus::{GpuAsk, GpuCount, Gres};
+use super::near::{Switches, read_near};
+use super::value::{Hosts, TaskCount, read_count, read_launch, read_nodes};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Command, FromArgMatches};
-use common::id::{AccountName, QueueName};
+use common::id::{AccountName, QosName, QueueName, ReservationName};
 use common::job::{ArraySpec, Launch, OpenMode};
 use common::time::{Span, Time};
+use common::topology::Nearness;
 use common::unit::Bytes;
 use std::path::PathBuf;
 
@@ -29,6 +32,12 @@ pub struct Options {
     /// Whom to charge
     #[arg(short = 'A', long, value_name = "NAME", help_heading = WHAT)]
     pub account: Option<AccountName>,
+    /// The quality of service: a priority and bounds that the cluster's operators set up
+    #[arg(short = 'q', long, value_name = "NAME", help_heading = WHAT)]
+    pub qos: Option<QosName>,
+    /// A service that answers requests: a queue with a zone for services spreads its jobs there
+    #[arg(long, help_heading = WHAT)]
+    pub service: bool,
     /// A word of yours, shown by `kantctl show job`
     #[arg(long, value_name = "TEXT", help_heading = WHAT)]
     pub comment: Option<String>,
@@ -37,10 +46,11 @@ pub struct Options {
     #[arg(short = 'N', long, value_name = "COUNT", value_parser = read_nodes,
           allow_negative_numbers = true, help_heading = SIZE)]
     pub nodes: Option<u32>,
-    /// Tasks in all [default: --nodes times --ntasks-per-node, or 1]
-    #[arg(short = 'n', long, value_name = "COUNT", value_parser = read_count,
+    /// Tasks in all, or a range of which it takes what it gets (2-8) [default: --nodes times
+    /// --ntasks-per-node, or 1]
+    #[arg(short = 'n', long, value_name = "COUNT[-COUNT]",
           allow_negative_numbers = true, help_heading = SIZE)]
-    pub ntasks: Option<u32>,
+    pub ntasks: Option<TaskCount>,
     /// At most so many tasks on a node
     #[arg(long, value_name = "COUNT", value_parser = read_count,
           allow_negative_numbers = true, help_heading = SIZE)]
@@ -60,10 +70,11 @@ pub struct Options {
     /// Memory for each GPU
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true, help_heading = SIZE)]
     pub mem_per_gpu: Option<Bytes>,
-    /// GPUs in the whole job, of a kind if one is named (h100:8)
+    /// GPUs in the whole job, of a kind if one is named (h100:8), of one of several ('h100|a100:8'),
+    /// or a share of one GPU (0.5)
     #[arg(short = 'G', long, value_name = "[KIND:]COUNT", allow_negative_numbers = true,
           conflicts_with_all = ["gpus_per_node", "gpus_per_task", "gres"], help_heading = SIZE)]
-    pub gpus: Option<GpuCount>,
+    pub gpus: Option<GpuAsk>,
     /// GPUs on each node
     #[arg(long, value_name = "[KIND:]COUNT", allow_negative_numbers = true,
           conflicts_with_all = ["gpus_per_task", "gres"], help_heading = SIZE)]
@@ -90,6 +101,28 @@ pub struct Options {
     /// Not before: now+1hour, 16:30, tomorrow, 2030-01-31T08:00
     #[arg(long, value_name = "WHEN", value_parser = read_begin, help_heading = WHERE)]
     pub begin: Option<Time>,
+    /// Over by then by its time limit, or never started
+    #[arg(long, value_name = "WHEN", value_parser = read_deadline, help_heading = WHERE)]
+    pub deadline: Option<Time>,
+    /// Run in this booking, see `kantctl reservations`
+    #[arg(long, value_name = "NAME", help_heading = WHERE)]
+    pub reservation: Option<ReservationName>,
+    /// Nodes near to each other: nvlink-domain, leaf, spine or superspine; one of them if there is
+    /// one with room, or wait for that (leaf:required)
+    #[arg(long, value_name = "LEVEL[:required]", value_parser = read_near,
+          conflicts_with = "switches", help_heading = WHERE)]
+    pub near: Option<Nearness>,
+    /// Slurm's way to ask for --near=leaf: --switches=1
+    #[arg(long, value_name = "1", help_heading = WHERE)]
+    pub switches: Option<Switches>,
+    /// Blocks of so many nodes, each near in itself [without --near: nvlink-domain:required]
+    #[arg(long, value_name = "NODES", value_parser = read_count,
+          allow_negative_numbers = true, help_heading = WHERE)]
+    pub segment: Option<u32>,
+    /// At most so many jobs of this name of yours on one node
+    #[arg(long, value_name = "COUNT", value_parser = read_count,
+          allow_negative_numbers = true, help_heading = WHERE)]
+    pub max_per_node: Option<u32>,
     /// Wait until `kantctl release`
     #[arg(short = 'H', long, help_heading = WHERE)]
     pub hold: bool,
@@ -138,6 +171,12 @@ pub struct Options {
     /// Never start it again
     #[arg(long, overrides_with = "requeue", help_heading = HOW)]
     pub no_requeue: bool,
+    /// It may be made to yield to others [default: as its QoS or queue says]
+    #[arg(long, overrides_with = "no_preemptible", help_heading = HOW)]
+    pub preemptible: bool,
+    /// It may not
+    #[arg(long, overrides_with = "preemptible", help_heading = HOW)]
+    pub no_preemptible: bool,
     /// Print only the job's id
     #[arg(long, help_heading = HOW)]
     pub parsable: bool,
@@ -179,58 +218,6 @@ pub fn read_words<W: AsRef<str>>(words: &[W]) -> Result<Options, clap::Error> {
     Options::from_arg_matches(&matches)
 }
 
-/// One setting laid over another.
-trait Layer {
-    fn over(self, below: Self) -> Self;
-}
-
-impl<T> Layer for Option<T> {
-    fn over(self, below: Self) -> Self {
-        self.or(below)
-    }
-}
-
-impl Layer for bool {
-    fn over(self, below: Self) -> Self {
-        self | below
-    }
-}
-
-macro_rules! lay {
-    ($above:ident over $below:ident: $($field:ident)*) => {
-        Options { $($field: $above.$field.over($below.$field)),* }
-    };
-}
-
-impl Options {
-    /// These options, and those of `below` where nothing is said here. Options that exclude each
-    /// other (the ways to ask for memory, for GPUs, requeue or not) go as one.
-    #[must_use]
-    pub fn over(self, mut below: Options) -> Options {
-        let above = self;
-        if above.mem.or(above.mem_per_cpu).or(above.mem_per_gpu).is_some() {
-            (below.mem, below.mem_per_cpu, below.mem_per_gpu) = (None, None, None);
-        }
-        if above.asks_gpus() {
-            (below.gpus, below.gpus_per_node) = (None, None);
-            (below.gpus_per_task, below.gres) = (None, None);
-        }
-        if above.requeue || above.no_requeue {
-            (below.requeue, below.no_requeue) = (false, false);
-        }
-        lay!(above over below:
-            job_name account comment nodes ntasks ntasks_per_node cpus_per_task mem mem_per_cpu
-            mem_per_gpu gpus gpus_per_node gpus_per_task gres exclusive queue time begin hold nice
-            nodelist exclude output error input open_mode chdir array launch export requeue
-            no_requeue parsable wait quiet mail_type mail_user)
-    }
-
-    fn asks_gpus(&self) -> bool {
-        let counts = [&self.gpus, &self.gpus_per_node, &self.gpus_per_task];
-        self.gres.is_some() || counts.into_iter().any(Option::is_some)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -245,26 +232,10 @@ mod tests {
     }
 
     #[test]
-    fn the_upper_layer_wins_and_the_lower_fills_in() {
-        let merged = read("-n 4 --time 10").over(read("-n 2 --queue gpu --hold"));
-        assert_eq!(merged, read("-n 4 --time 10 --queue gpu --hold"));
-    }
-
-    #[test]
-    fn ways_to_ask_for_one_thing_replace_each_other_across_layers() {
-        for (above, below) in [
-            ("--mem 1G", "--mem-per-cpu 2G"),
-            ("--gpus 4", "--gres gpu:2"),
-            ("--gpus-per-task 1", "--gpus-per-node h100:2"),
-            ("--no-requeue", "--requeue"),
-        ] {
-            assert_eq!(read(above).over(read(below)), read(above), "{above} over {below}");
-        }
-    }
-
-    #[test]
     fn ways_to_ask_for_one_thing_exclude_each_other_within_a_layer() {
-        for words in ["--mem 1G --mem-per-cpu 2G", "--gpus 4 --gres gpu:2"] {
+        for words in
+            ["--mem 1G --mem-per-cpu 2G", "--gpus 4 --gres gpu:2", "--near leaf --switches 1"]
+        {
             let error = read_words(&words.split(' ').collect::<Vec<_>>()).unwrap_err();
             assert_eq!(error.kind(), clap::error::ErrorKind::ArgumentConflict, "{words}");
         }
@@ -272,13 +243,22 @@ mod tests {
 
     #[test]
     fn the_last_of_a_repeated_option_counts() {
-        assert_eq!(read("-n 1 -n 2").ntasks, Some(2));
+        assert_eq!(read("-n 1 -n 2"), read("-n 2"));
         assert_eq!(read("--requeue --no-requeue"), read("--no-requeue"));
+        assert_eq!(read("--no-preemptible --preemptible"), read("--preemptible"));
     }
 
     #[test]
     fn negative_and_absurd_counts_are_refused_with_the_option_named() {
-        for words in [["-n", "-3"], ["-N", "0"], ["--gpus", "-1"], ["--mem", "-5"], ["-t", "-5"]] {
+        for words in [
+            ["-n", "-3"],
+            ["-N", "0"],
+            ["--gpus", "-1"],
+            ["--mem", "-5"],
+            ["-t", "-5"],
+            ["--segment", "0"],
+            ["--max-per-node", "-1"],
+        ] {
             let error = read_words(&words).unwrap_err().to_string();
             assert!(error.contains("invalid value") && error.contains(words[1]), "{error}");
         }

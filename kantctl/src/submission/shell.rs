@@ -3,6 +3,7 @@
 
 use crate::failure::Failure;
 use anyhow::Context;
+use common::id::Uid;
 use common::job::Rlimit;
 use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 use nix::sys::stat::{Mode, umask};
@@ -15,6 +16,8 @@ use std::path::{Path, PathBuf};
 pub struct Shell {
     /// The current directory.
     pub directory: PathBuf,
+    /// Who runs it.
+    pub user: Uid,
     /// The umask.
     pub umask: u32,
     /// Soft limits.
@@ -51,6 +54,7 @@ impl Shell {
             .context("failed to find the current directory: was it removed? cd to another one")?;
         let mut shell = Self {
             directory: as_named(directory),
+            user: Uid(nix::unistd::getuid().as_raw()),
             umask: read_umask(),
             rlimits: LIMITS.iter().filter_map(|(name, which)| read_limit(name, *which)).collect(),
             host: nix::unistd::gethostname()

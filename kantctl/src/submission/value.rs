@@ -1,12 +1,11 @@
 //! The kinds of values that options of a submission take, read from text.
 //! Never judges a request as a whole; `common::job::check` does.
 
-use common::gpu::GpuKind;
 use common::hostlist::{self, HostlistError};
 use common::id::NodeName;
 use common::job::Launch;
 use common::job::check::COUNT_MAX;
-use common::unit::Gpus;
+use common::unit::Tasks;
 use std::str::FromStr;
 
 /// A text that is no value of its option.
@@ -18,12 +17,25 @@ pub enum ValueError {
     /// A range of node counts.
     #[error("a range of nodes is not supported in this release: write one number")]
     NodeRange,
+    /// Not a range of tasks.
+    #[error(
+        "write a whole number from 1 to {COUNT_MAX}, or a range with the smaller one first (2-8)"
+    )]
+    Tasks,
     /// Not a number of GPUs.
-    #[error("write a number of GPUs (2), or a kind and a number (h100:2)")]
+    #[error("write a number of GPUs (2), or a kind and a number (h100:2, h100|a100:2)")]
     Gpus,
     /// Several kinds at once.
-    #[error("several kinds of GPU in one job are not supported in this release: name one")]
+    #[error(
+        "one job gets GPUs of one kind: name one (h100:2), or several that it may be (h100|a100:2)"
+    )]
     GpuKinds,
+    /// Not a share of a GPU.
+    #[error("a share of one GPU lies between 0.001 and 0.999, with at most three decimals")]
+    GpuShare,
+    /// A share where only whole GPUs are counted.
+    #[error("a share of a GPU is asked for in the whole job: --gpus=0.5")]
+    GpuShareHere,
     /// Not GPUs.
     #[error("only GPUs are asked for this way: write gpu:2 or gpu:h100:2")]
     Gres,
@@ -55,6 +67,32 @@ pub fn read_nodes(text: &str) -> Result<u32, ValueError> {
     }
 }
 
+/// Tasks: a number, or a range where fewer are enough.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskCount {
+    /// At most so many.
+    pub most: Tasks,
+    /// It is content with so many; `None`: all or nothing.
+    pub least: Option<Tasks>,
+}
+
+impl FromStr for TaskCount {
+    type Err = ValueError;
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let count = |text: &str| read_count(text).map(Tasks).map_err(|_| ValueError::Tasks);
+        match text.split_once('-') {
+            None => Ok(Self { most: count(text)?, least: None }),
+            Some((least, most)) => {
+                let (least, most) = (count(least)?, count(most)?);
+                if least > most {
+                    return Err(ValueError::Tasks);
+                }
+                Ok(Self { most, least: Some(least).filter(|least| *least < most) })
+            }
+        }
+    }
+}
+
 /// Reads `--launch`.
 ///
 /// # Errors
@@ -65,61 +103,6 @@ pub fn read_launch(text: &str) -> Result<Launch, ValueError> {
         "per-node" => Ok(Launch::PerNode),
         "per-task" => Ok(Launch::PerTask),
         _ => Err(ValueError::Launch),
-    }
-}
-
-/// A number of GPUs, of one kind if one is named: `2`, `h100:2`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GpuCount {
-    /// Only of this kind.
-    pub kind: Option<GpuKind>,
-    /// How many.
-    pub count: Gpus,
-}
-
-impl FromStr for GpuCount {
-    type Err = ValueError;
-    fn from_str(text: &str) -> Result<Self, ValueError> {
-        if text.contains(',') {
-            return Err(ValueError::GpuKinds);
-        }
-        let (kind, count) = match text.rsplit_once(':') {
-            None => (None, text),
-            Some((kind, count)) => (Some(read_kind(kind)?), count),
-        };
-        let count = read_count(count).map_err(|_| ValueError::Gpus)?;
-        Ok(Self { kind, count: Gpus(count) })
-    }
-}
-
-fn read_kind(text: &str) -> Result<GpuKind, ValueError> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    if text.is_empty() || !text.chars().all(plain) {
-        return Err(ValueError::Gpus);
-    }
-    Ok(GpuKind(text.to_ascii_lowercase()))
-}
-
-/// Slurm's way to ask for GPUs on each node: `gpu`, `gpu:2`, `gpu:h100:2`, `none`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gres(pub Option<GpuCount>);
-
-impl FromStr for Gres {
-    type Err = ValueError;
-    fn from_str(text: &str) -> Result<Self, ValueError> {
-        let plain = text.strip_prefix("gres/").or_else(|| text.strip_prefix("gres:"));
-        match plain.unwrap_or(text).split_once(':') {
-            None if text.eq_ignore_ascii_case("none") => Ok(Self(None)),
-            None if plain.unwrap_or(text) == "gpu" => Ok(Self(Some("1".parse()?))),
-            Some(("gpu", count)) => {
-                // `gpu:h100` is one of that kind.
-                let one = !count.is_empty() && count.parse::<i64>().is_err();
-                let one = one && !count.contains([':', ',']);
-                let count = if one { format!("{count}:1") } else { count.to_owned() };
-                count.parse().map(|gpus| Self(Some(gpus)))
-            }
-            _ => Err(ValueError::Gres),
-        }
     }
 }
 
@@ -138,34 +121,16 @@ impl FromStr for Hosts {
 mod tests {
     use super::*;
 
-    fn gpus(kind: Option<&str>, count: u32) -> GpuCount {
-        GpuCount { kind: kind.map(|k| GpuKind(k.to_owned())), count: Gpus(count) }
-    }
-
     #[test]
-    fn gpus_are_read_with_and_without_a_kind() {
-        assert_eq!("2".parse(), Ok(gpus(None, 2)));
-        assert_eq!("H100:8".parse(), Ok(gpus(Some("h100"), 8)));
-        for text in ["", "0", "-1", "h100:", ":2", "h100:x", "a b:1", "h100:2:3"] {
-            assert!(text.parse::<GpuCount>().is_err(), "{text}");
-        }
-        assert_eq!("a100:1,h100:2".parse::<GpuCount>(), Err(ValueError::GpuKinds));
-    }
-
-    #[test]
-    fn gres_is_read_as_slurm_writes_it() {
-        for (text, expected) in [
-            ("gpu", Some(gpus(None, 1))),
-            ("gpu:2", Some(gpus(None, 2))),
-            ("gpu:h100:2", Some(gpus(Some("h100"), 2))),
-            ("gpu:h100", Some(gpus(Some("h100"), 1))),
-            ("gres/gpu:4", Some(gpus(None, 4))),
-            ("none", None),
-        ] {
-            assert_eq!(text.parse(), Ok(Gres(expected)), "{text}");
-        }
-        for text in ["", "gpu:", "gpu:-1", "gpu:0", "nic:1", "gpu:2,nic:1", "gpu::2"] {
-            assert!(text.parse::<Gres>().is_err(), "{text}");
+    fn tasks_are_a_number_or_a_range() {
+        let read = |text: &str| text.parse::<TaskCount>();
+        let tasks =
+            |most, least: Option<u32>| TaskCount { most: Tasks(most), least: least.map(Tasks) };
+        assert_eq!(read("4"), Ok(tasks(4, None)));
+        assert_eq!(read("2-8"), Ok(tasks(8, Some(2))));
+        assert_eq!(read("8-8"), Ok(tasks(8, None)));
+        for text in ["", "0", "-3", "8-2", "0-4", "2-", "2-x", "2-4-8", "1000001"] {
+            assert_eq!(read(text), Err(ValueError::Tasks), "{text}");
         }
     }
 

@@ -27,6 +27,10 @@ Examples:
   kantctl submit --gpus 1 --mem 8G --time 30 --wrap nvidia-smi
   kantctl submit -N 2 --gpus-per-node 8 --launch per-node --wrap 'echo $SLURM_NODEID'
   kantctl submit --array 0-9%2 --wrap 'echo task $SLURM_ARRAY_TASK_ID'
+  kantctl submit -N 4 --gpus-per-node 8 --near leaf:required --qos high --wrap 'echo near'
+  kantctl submit --gpus 'h100|a100:4' --deadline tomorrow --preemptible --wrap nvidia-smi
+  kantctl submit --ntasks 2-8 --gpus-per-task 1 --launch per-task --wrap 'echo $SLURM_PROCID'
+  kantctl submit --gpus 0.5 --service --max-per-node 2 -J chat --wrap 'echo a share of a GPU'
   printf '#!/bin/sh\\n#KANT --time 5\\ndate\\n' | kantctl submit --wait
 
 Directives:
@@ -107,6 +111,11 @@ fn merge(args: &Args, script: &Script, shell: &Shell) -> Result<Options, Failure
     let options = args.options.clone().over(environment).over(directives);
     if options.mail_type.is_some() || options.mail_user.is_some() {
         warn("kant sends no mail: --mail-type and --mail-user have no effect");
+    }
+    if options.switches.is_some_and(|switches| switches.timed) {
+        warn(
+            "--switches: one leaf switch is preferred but not waited for; --near=leaf:required waits",
+        );
     }
     Ok(options)
 }

@@ -21,6 +21,9 @@ pub const NODE_NAMES_MAX: usize = 10_000;
 /// The most ranges of an array, separated by commas.
 pub const ARRAY_PARTS_MAX: usize = 10_000;
 
+/// The most kinds of GPU to choose from, beside the first.
+pub const GPU_KINDS_MAX: usize = 15;
+
 /// Is everything of a size that can be kept? Names of queues, accounts and nodes are bounded by
 /// their types, and how many tasks an array has where it is read.
 pub(super) fn check(ask: &Ask) -> Result<(), AskError> {
@@ -30,6 +33,7 @@ pub(super) fn check(ask: &Ask) -> Result<(), AskError> {
     let array_parts = ask.array.as_ref().map_or(0, |array| array.part_count());
     few("--nodelist", request.only_nodes.len(), NODE_NAMES_MAX)?;
     few("--exclude", request.not_nodes.len(), NODE_NAMES_MAX)?;
+    few("kinds of GPU in --gpus", request.gpu_kinds_or.len(), GPU_KINDS_MAX)?;
     few("ranges in --array", array_parts, ARRAY_PARTS_MAX)?;
     few("limits of the shell", ask.rlimits.len(), RLIMITS_MAX)?;
     ask.rlimits
@@ -38,7 +42,11 @@ pub(super) fn check(ask: &Ask) -> Result<(), AskError> {
 }
 
 fn check_texts(ask: &Ask) -> Result<(), AskError> {
-    let gpu_kind = ask.request.gpu_kind.as_ref().map(|kind| &kind.0);
+    let request = &ask.request;
+    for kind in request.gpu_kind.iter().chain(&request.gpu_kinds_or) {
+        text("the kind of GPU in --gpus", &kind.0, 64)?;
+    }
+    let group = request.per_node_max.as_ref().map(|most| &most.group);
     let texts = [
         ("--job-name", Some(&ask.name), 255),
         ("--chdir", Some(&ask.work_dir), 4096),
@@ -46,7 +54,7 @@ fn check_texts(ask: &Ask) -> Result<(), AskError> {
         ("--output", ask.stdout.as_ref(), 4096),
         ("--error", ask.stderr.as_ref(), 4096),
         ("--comment", ask.comment.as_ref(), 1024),
-        ("the kind of GPU in --gpus", gpu_kind, 64),
+        ("the group of --max-per-node", group, 320),
         ("the name of the submitting host", Some(&ask.submit_host), 255),
     ];
     texts.into_iter().try_for_each(|(what, found, max)| match found {
@@ -81,7 +89,7 @@ mod tests {
     use crate::gpu::GpuKind;
     use crate::id::NodeName;
     use crate::job::spec::Rlimit;
-    use crate::resource::GpuRequest;
+    use crate::resource::{GpuRequest, PerNodeMax};
     use crate::unit::Gpus;
 
     fn checked(change: impl FnOnce(&mut Ask)) -> Result<(), AskError> {
@@ -106,6 +114,8 @@ mod tests {
     fn limits_hosts_nodes_kinds_and_arrays_are_bounded() {
         let limit = |name: &str| Rlimit { name: name.to_owned(), soft: None };
         let nodes = || vec![NodeName::new("n").unwrap(); NODE_NAMES_MAX + 1];
+        let group = |group: String| Some(PerNodeMax { group, jobs: 1 });
+        let kinds = || (0..=GPU_KINDS_MAX).map(|n| GpuKind(format!("a{n:03}"))).collect();
         let ones = vec!["1"; ARRAY_PARTS_MAX + 1].join(",");
         for (word, result) in [
             ("limits of", checked(|a| a.rlimits = vec![limit("core"); RLIMITS_MAX + 1])),
@@ -113,6 +123,15 @@ mod tests {
             ("submitting host", checked(|a| a.submit_host = "h".repeat(256))),
             ("--nodelist", checked(|a| a.request.only_nodes = nodes())),
             ("--exclude", checked(|a| a.request.not_nodes = nodes())),
+            ("group of", checked(|a| a.request.per_node_max = group("g".repeat(321)))),
+            (
+                "kinds of GPU in --gpus: 16 of them",
+                checked(|a| {
+                    a.request.gpus = Some(GpuRequest::PerNode(Gpus(1)));
+                    a.request.gpu_kind = Some(GpuKind("a".to_owned()));
+                    a.request.gpu_kinds_or = kinds();
+                }),
+            ),
             ("ranges in --array", checked(|a| a.array = ones.parse().ok())),
             (
                 "kind of GPU",

@@ -1,0 +1,55 @@
+//! A range of tasks (`--ntasks=2-8`): whatever the job gets, the rest of the request must make
+//! sense with it. Never chooses how many.
+
+use super::AskError;
+use crate::resource::{GpuRequest, Request};
+
+/// Does the rest make sense with the fewest tasks as well?
+pub(super) fn check(request: &Request) -> Result<(), AskError> {
+    let Some(least) = request.tasks_min else { return Ok(()) };
+    let (least, most) = (least.0, request.tasks.0);
+    if !(1..=most).contains(&least) {
+        return Err(AskError::TasksRange { least, most });
+    }
+    if let Some(nodes) = request.nodes.filter(|nodes| nodes.0 > least) {
+        return Err(AskError::TasksRangeOnNodes { nodes: nodes.0, least });
+    }
+    if least < most && matches!(request.gpus, Some(GpuRequest::Total(_))) {
+        return Err(AskError::TasksRangeWithGpus);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::unit::{Gpus, Nodes, Tasks};
+
+    fn range(least: u32, most: u32) -> Request {
+        Request { tasks: Tasks(most), tasks_min: Some(Tasks(least)), ..Request::default() }
+    }
+
+    #[test]
+    fn the_smaller_number_is_smaller() {
+        assert_eq!(check(&range(2, 8)), Ok(()));
+        assert_eq!(check(&range(8, 8)), Ok(()));
+        for (least, most) in [(0, 8), (9, 8)] {
+            assert_eq!(check(&range(least, most)), Err(AskError::TasksRange { least, most }));
+        }
+    }
+
+    #[test]
+    fn every_node_has_a_task_even_of_the_fewest() {
+        assert_eq!(check(&Request { nodes: Some(Nodes(2)), ..range(2, 8) }), Ok(()));
+        let refused = check(&Request { nodes: Some(Nodes(4)), ..range(2, 8) });
+        assert!(refused.unwrap_err().to_string().starts_with("4 nodes for as few as 2 tasks"));
+    }
+
+    #[test]
+    fn gpus_grow_with_the_tasks() {
+        let with = |gpus| check(&Request { gpus: Some(gpus), ..range(2, 8) });
+        assert_eq!(with(GpuRequest::PerTask(Gpus(1))), Ok(()));
+        assert_eq!(with(GpuRequest::PerNode(Gpus(8))), Ok(()));
+        assert_eq!(with(GpuRequest::Total(Gpus(8))), Err(AskError::TasksRangeWithGpus));
+    }
+}

@@ -1,0 +1,172 @@
+//! What can be wrong with a submission, in sentences that say what to do. Never finds it; the
+//! checks beside it do.
+
+use super::{ARGS_BYTES_MAX, COUNT_MAX, ENVIRONMENT_BYTES_MAX, SCRIPT_BYTES_MAX};
+use crate::time::Time;
+
+/// What is wrong with a submission. Each sentence says what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AskError {
+    /// Nothing to run.
+    #[error("the script is empty: give a file, --wrap \"command\", or a script on standard input")]
+    ScriptEmpty,
+    /// No interpreter line.
+    #[error(
+        "the script does not begin with #! and an interpreter: add a first line like #!/bin/sh"
+    )]
+    ScriptNoInterpreter,
+    /// Holds NUL bytes or is not UTF-8.
+    #[error("the script is not a text file: submit a script that starts the program instead")]
+    ScriptBinary,
+    /// Windows line ends make the kernel look for an interpreter that does not exist.
+    #[error("the script has DOS line ends (\\r\\n): convert it with `sed -i 's/\\r$//' FILE`")]
+    ScriptDosLines,
+    /// Larger than [`SCRIPT_BYTES_MAX`].
+    #[error("the script has {0} bytes, more than {SCRIPT_BYTES_MAX}: keep data in files beside it")]
+    ScriptTooLarge(usize),
+    /// Larger than [`ENVIRONMENT_BYTES_MAX`].
+    #[error(
+        "the environment has {0} bytes, more than {ENVIRONMENT_BYTES_MAX}: \
+         pass less with --export=NAME,... or --export=NONE"
+    )]
+    EnvironmentTooLarge(usize),
+    /// A count out of range.
+    #[error("{what} is {count}: it must be between {min} and {COUNT_MAX}")]
+    Count {
+        /// The option.
+        what: &'static str,
+        /// What was asked.
+        count: u32,
+        /// The smallest allowed.
+        min: u32,
+    },
+    /// Tasks cannot be laid out on the nodes asked for.
+    #[error(
+        "{tasks} tasks do not fit on {nodes} nodes with at most {each} a node: \
+         raise --nodes or --ntasks-per-node"
+    )]
+    Layout {
+        /// `--ntasks`.
+        tasks: u32,
+        /// `--nodes`.
+        nodes: u32,
+        /// `--ntasks-per-node`.
+        each: u32,
+    },
+    /// More nodes than tasks.
+    #[error("{nodes} nodes for {tasks} tasks: ask for at least as many tasks as nodes (--ntasks)")]
+    NodesWithoutTasks {
+        /// `--nodes`.
+        nodes: u32,
+        /// `--ntasks`.
+        tasks: u32,
+    },
+    /// `--gpus` does not divide over the nodes asked for.
+    #[error("{gpus} GPUs do not divide over {nodes} nodes: use --gpus-per-node")]
+    GpusUneven {
+        /// `--gpus`.
+        gpus: u32,
+        /// `--nodes`.
+        nodes: u32,
+    },
+    /// Memory per GPU without GPUs.
+    #[error("--mem-per-gpu without GPUs: ask for GPUs, or use --mem or --mem-per-cpu")]
+    MemoryPerGpuWithoutGpus,
+    /// A GPU kind without a count.
+    #[error("a kind of GPU without a number: write --gpus=KIND:COUNT")]
+    GpuKindWithoutGpus,
+    /// A zero time limit.
+    #[error("the time limit is zero: give minutes (--time=30) or leave it out")]
+    TimeLimitZero,
+    /// A relative working directory.
+    #[error("the working directory `{0}` is not absolute: begin it with /")]
+    WorkDirRelative(String),
+    /// A text field too long or with control characters.
+    #[error("{what} holds a line break or other control character, or is over {max} bytes long")]
+    Text {
+        /// The option.
+        what: &'static str,
+        /// The longest allowed, in bytes.
+        max: usize,
+    },
+    /// Arguments larger than [`ARGS_BYTES_MAX`] in all, each with the NUL that ends it.
+    #[error(
+        "the script's arguments have {0} bytes, more than {ARGS_BYTES_MAX}: \
+         put them in a file and give its name"
+    )]
+    ArgsTooLarge(usize),
+    /// No program can be given a NUL byte.
+    #[error("an argument of the script holds a NUL byte: put such data in a file")]
+    ArgNul,
+    /// A list longer than anything sensible.
+    #[error("{what}: {count} of them, more than {max}: give fewer")]
+    TooMany {
+        /// What the list is of.
+        what: &'static str,
+        /// Its length.
+        count: usize,
+        /// The longest allowed.
+        max: usize,
+    },
+    /// A file pattern with an unknown letter.
+    #[error("`{pattern}`: unknown pattern %{letter}; known are %j %A %a %x %u %N %n %t and %%")]
+    Pattern {
+        /// The pattern.
+        pattern: String,
+        /// The letter after `%`.
+        letter: String,
+    },
+    /// A kind of GPU twice, out of order, or alternatives to nothing.
+    #[error("kinds of GPU to choose from: name each once, in order, as in --gpus='a100|h100:4'")]
+    GpuKinds,
+    /// A share that is none, or all of a GPU.
+    #[error(
+        "{0}/1000 of a GPU: a share lies between 0.001 and 0.999 (--gpus=0.5); for whole GPUs \
+         write a whole number"
+    )]
+    GpuShare(u32),
+    /// A share of a GPU with what only whole GPUs can have.
+    #[error("a share of one GPU (--gpus=0.5) goes with one task on one node, not with {0}")]
+    GpuShareWith(&'static str),
+    /// The smaller number of tasks is no smaller number.
+    #[error("--ntasks={least}-{most}: write the smaller number, at least 1, first")]
+    TasksRange {
+        /// With so many it is content.
+        least: u32,
+        /// So many it takes at most.
+        most: u32,
+    },
+    /// Fewer tasks than nodes, should it get no more.
+    #[error(
+        "{nodes} nodes for as few as {least} tasks: give --nodes or a range of tasks, not both"
+    )]
+    TasksRangeOnNodes {
+        /// `--nodes`.
+        nodes: u32,
+        /// The fewest tasks.
+        least: u32,
+    },
+    /// A range of tasks with a fixed number of GPUs.
+    #[error("--gpus with a range of tasks: say how many for each task (--gpus-per-task)")]
+    TasksRangeWithGpus,
+    /// `--segment` alone.
+    #[error("--segment without --near: say how near each block's nodes must be (--near=leaf)")]
+    SegmentWithoutNear,
+    /// Nodes do not divide into blocks.
+    #[error("blocks of {segment} nodes (--segment): make --nodes a multiple of {segment}")]
+    SegmentUneven {
+        /// `--segment`.
+        segment: u32,
+    },
+    /// Before it may begin, or before it could be over.
+    #[error(
+        "begun at {begin_at} (--begin), it would not be over by {deadline} (--deadline): give a \
+         later deadline or a shorter --time"
+    )]
+    Deadline {
+        /// `--begin`.
+        begin_at: Time,
+        /// `--deadline`.
+        deadline: Time,
+    },
+}

@@ -1,0 +1,180 @@
+//! GPUs as they are asked for: a number, of a kind or of one of several, or a share of one.
+//! Never looks at which GPUs there are.
+
+use super::value::{ValueError, read_count};
+use common::gpu::GpuKind;
+use common::unit::{GpuMilli, Gpus};
+use std::str::FromStr;
+
+/// A number of GPUs, of a kind if any is named: `2`, `h100:2`, `h100|a100:2`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GpuCount {
+    /// Only of one of these kinds, rising; empty: of any.
+    pub kinds: Vec<GpuKind>,
+    /// How many.
+    pub count: Gpus,
+}
+
+impl FromStr for GpuCount {
+    type Err = ValueError;
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let (kinds, count) = read_kinds_of(text)?;
+        if count.contains('.') {
+            return Err(ValueError::GpuShareHere);
+        }
+        let count = read_count(count).map_err(|_| ValueError::Gpus)?;
+        Ok(Self { kinds, count: Gpus(count) })
+    }
+}
+
+/// How much of GPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GpuAmount {
+    /// So many.
+    Whole(Gpus),
+    /// So much of one.
+    Share(GpuMilli),
+}
+
+/// What a whole job asks for: `2`, `h100:2`, `h100|a100:2`, `0.5`, `a100:0.25`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GpuAsk {
+    /// Only of one of these kinds, rising; empty: of any.
+    pub kinds: Vec<GpuKind>,
+    /// How much.
+    pub amount: GpuAmount,
+}
+
+impl FromStr for GpuAsk {
+    type Err = ValueError;
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let (kinds, amount) = read_kinds_of(text)?;
+        let amount = match amount.split_once('.') {
+            None => GpuAmount::Whole(Gpus(read_count(amount).map_err(|_| ValueError::Gpus)?)),
+            Some((whole, decimals)) => read_share(whole, decimals).ok_or(ValueError::GpuShare)?,
+        };
+        Ok(Self { kinds, amount })
+    }
+}
+
+/// `0.5` as 500 thousandths; a whole number with a decimal point (`2.0`) is that number.
+fn read_share(whole: &str, decimals: &str) -> Option<GpuAmount> {
+    let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    if !digits(whole) || !digits(decimals) || !(1..=3).contains(&decimals.len()) {
+        return None;
+    }
+    let share: u32 = format!("{decimals:0<3}").parse().ok()?;
+    match (whole, share) {
+        ("" | "0", 0) => None,
+        ("" | "0", share) => Some(GpuAmount::Share(GpuMilli(share))),
+        (whole, 0) => Some(GpuAmount::Whole(Gpus(read_count(whole).ok()?))),
+        _ => None,
+    }
+}
+
+/// The kinds before the last colon, and what follows it.
+fn read_kinds_of(text: &str) -> Result<(Vec<GpuKind>, &str), ValueError> {
+    if text.contains(',') {
+        return Err(ValueError::GpuKinds);
+    }
+    match text.rsplit_once(':') {
+        None => Ok((Vec::new(), text)),
+        Some((kinds, count)) => Ok((read_kinds(kinds)?, count)),
+    }
+}
+
+/// Reads `h100|a100`: each kind once, in any order.
+///
+/// # Errors
+/// [`ValueError::Gpus`].
+pub fn read_kinds(text: &str) -> Result<Vec<GpuKind>, ValueError> {
+    let mut kinds = text.split('|').map(read_kind).collect::<Result<Vec<_>, _>>()?;
+    kinds.sort();
+    kinds.dedup();
+    Ok(kinds)
+}
+
+fn read_kind(text: &str) -> Result<GpuKind, ValueError> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if text.is_empty() || !text.chars().all(plain) {
+        return Err(ValueError::Gpus);
+    }
+    Ok(GpuKind(text.to_ascii_lowercase()))
+}
+
+/// Slurm's way to ask for GPUs on each node: `gpu`, `gpu:2`, `gpu:h100:2`, `none`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gres(pub Option<GpuCount>);
+
+impl FromStr for Gres {
+    type Err = ValueError;
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let plain = text.strip_prefix("gres/").or_else(|| text.strip_prefix("gres:"));
+        match plain.unwrap_or(text).split_once(':') {
+            None if text.eq_ignore_ascii_case("none") => Ok(Self(None)),
+            None if plain.unwrap_or(text) == "gpu" => Ok(Self(Some("1".parse()?))),
+            Some(("gpu", count)) => {
+                // `gpu:h100` is one of that kind.
+                let one = !count.is_empty() && count.parse::<f64>().is_err();
+                let one = one && !count.contains([':', ',']);
+                let count = if one { format!("{count}:1") } else { count.to_owned() };
+                count.parse().map(|gpus| Self(Some(gpus)))
+            }
+            _ => Err(ValueError::Gres),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gpus(kinds: &[&str], count: u32) -> GpuCount {
+        let kinds = kinds.iter().map(|kind| GpuKind((*kind).to_owned())).collect();
+        GpuCount { kinds, count: Gpus(count) }
+    }
+
+    #[test]
+    fn gpus_are_read_with_and_without_kinds() {
+        assert_eq!("2".parse(), Ok(gpus(&[], 2)));
+        assert_eq!("H100:8".parse(), Ok(gpus(&["h100"], 8)));
+        assert_eq!("h100|A100|h100:8".parse(), Ok(gpus(&["a100", "h100"], 8)));
+        for text in ["", "0", "-1", "h100:", ":2", "h100:x", "a b:1", "h100:2:3", "a|:1", "|:1"] {
+            assert!(text.parse::<GpuCount>().is_err(), "{text}");
+        }
+        assert_eq!("a100:1,h100:2".parse::<GpuCount>(), Err(ValueError::GpuKinds));
+    }
+
+    #[test]
+    fn a_share_of_a_gpu_is_asked_for_in_the_whole_job_alone() {
+        let share = |milli| Ok(GpuAmount::Share(GpuMilli(milli)));
+        let read = |text: &str| text.parse::<GpuAsk>().map(|ask| ask.amount);
+        assert_eq!(
+            (read("0.5"), read(".25"), read("a100:0.125")),
+            (share(500), share(250), share(125))
+        );
+        assert_eq!(read("2.0"), Ok(GpuAmount::Whole(Gpus(2))));
+        for text in ["0.0", "1.5", "0.", ".", "0.0005", "-0.5", "0.x", "1e3.0"] {
+            assert_eq!(read(text), Err(ValueError::GpuShare), "{text}");
+        }
+        assert_eq!("0.5".parse::<GpuCount>(), Err(ValueError::GpuShareHere));
+        assert_eq!("gpu:0.5".parse::<Gres>(), Err(ValueError::GpuShareHere));
+    }
+
+    #[test]
+    fn gres_is_read_as_slurm_writes_it() {
+        for (text, expected) in [
+            ("gpu", Some(gpus(&[], 1))),
+            ("gpu:2", Some(gpus(&[], 2))),
+            ("gpu:h100:2", Some(gpus(&["h100"], 2))),
+            ("gpu:h100", Some(gpus(&["h100"], 1))),
+            ("gres/gpu:4", Some(gpus(&[], 4))),
+            ("none", None),
+        ] {
+            assert_eq!(text.parse(), Ok(Gres(expected)), "{text}");
+        }
+        for text in ["", "gpu:", "gpu:-1", "gpu:0", "nic:1", "gpu:2,nic:1", "gpu::2"] {
+            assert!(text.parse::<Gres>().is_err(), "{text}");
+        }
+    }
+}

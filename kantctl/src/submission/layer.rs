@@ -1,0 +1,92 @@
+//! Options laid over each other: the command line over the environment over the script.
+//! Never reads any.
+
+use super::options::Options;
+
+/// One setting laid over another.
+trait Layer {
+    fn over(self, below: Self) -> Self;
+}
+
+impl<T> Layer for Option<T> {
+    fn over(self, below: Self) -> Self {
+        self.or(below)
+    }
+}
+
+impl Layer for bool {
+    fn over(self, below: Self) -> Self {
+        self | below
+    }
+}
+
+macro_rules! lay {
+    ($above:ident over $below:ident: $($field:ident)*) => {
+        Options { $($field: $above.$field.over($below.$field)),* }
+    };
+}
+
+impl Options {
+    /// These options, and those of `below` where nothing is said here. Options that exclude each
+    /// other (the ways to ask for memory, for GPUs, for nearness, requeue or not, preemptible or not) go as one.
+    #[must_use]
+    pub fn over(self, mut below: Options) -> Options {
+        let above = self;
+        if above.mem.or(above.mem_per_cpu).or(above.mem_per_gpu).is_some() {
+            (below.mem, below.mem_per_cpu, below.mem_per_gpu) = (None, None, None);
+        }
+        if above.asks_gpus() {
+            (below.gpus, below.gpus_per_node) = (None, None);
+            (below.gpus_per_task, below.gres) = (None, None);
+        }
+        if above.near.is_some() || above.switches.is_some() {
+            (below.near, below.switches) = (None, None);
+        }
+        if above.preemptible || above.no_preemptible {
+            (below.preemptible, below.no_preemptible) = (false, false);
+        }
+        if above.requeue || above.no_requeue {
+            (below.requeue, below.no_requeue) = (false, false);
+        }
+        lay!(above over below:
+            job_name account qos service comment nodes ntasks ntasks_per_node cpus_per_task mem mem_per_cpu
+            mem_per_gpu gpus gpus_per_node gpus_per_task gres exclusive queue time begin deadline
+            reservation near switches segment max_per_node hold nice nodelist exclude output error input open_mode chdir array launch export requeue no_requeue preemptible no_preemptible parsable wait quiet mail_type mail_user)
+    }
+
+    fn asks_gpus(&self) -> bool {
+        let each = self.gpus_per_node.as_ref().or(self.gpus_per_task.as_ref());
+        self.gpus.is_some() || each.is_some() || self.gres.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::options::read_words;
+    use super::*;
+
+    fn read(words: &str) -> Options {
+        read_words(&words.split(' ').collect::<Vec<_>>()).unwrap()
+    }
+
+    #[test]
+    fn the_upper_layer_wins_and_the_lower_fills_in() {
+        let merged = read("-n 4 --time 10").over(read("-n 2 --queue gpu --hold"));
+        assert_eq!(merged, read("-n 4 --time 10 --queue gpu --hold"));
+    }
+
+    #[test]
+    fn ways_to_ask_for_one_thing_replace_each_other_across_layers() {
+        for (above, below) in [
+            ("--mem 1G", "--mem-per-cpu 2G"),
+            ("--gpus 4", "--gres gpu:2"),
+            ("--gpus-per-task 1", "--gpus-per-node h100:2"),
+            ("--no-requeue", "--requeue"),
+            ("--preemptible", "--no-preemptible"),
+            ("--near spine:required", "--switches 1"),
+            ("--switches 1", "--near spine:required"),
+        ] {
+            assert_eq!(read(above).over(read(below)), read(above), "{above} over {below}");
+        }
+    }
+}
