@@ -8,7 +8,9 @@
 pub mod behaviour;
 pub mod cluster;
 pub mod machine;
+pub mod report;
 pub mod scenario;
+pub mod trace;
 
 pub use behaviour::Behaviour;
 pub use cluster::{Cluster, SimError};

@@ -1,0 +1,113 @@
+//! How busy each node was over time, in at most 240 buckets whatever the length: when time runs out
+//! of them, neighbours are joined. Never loses a GPU-millisecond by that.
+
+use super::NodeIndex;
+use common::time::{Span, Time};
+use common::unit::GpuMilli;
+
+/// Buckets at most; even, so that pairs can be joined.
+const BUCKETS_MAX: usize = 240;
+
+/// GPU time per node and bucket, in thousandths of a GPU times milliseconds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heatmap {
+    bucket: Span,
+    rows: Vec<Vec<u64>>,
+}
+
+impl Default for Heatmap {
+    /// Of no nodes.
+    fn default() -> Self {
+        Self::new(0)
+    }
+}
+
+impl Heatmap {
+    /// An empty one for so many nodes.
+    #[must_use]
+    pub fn new(nodes: usize) -> Self {
+        Self { bucket: Span::from_seconds(1), rows: vec![Vec::new(); nodes] }
+    }
+
+    /// Notes that a node had so much of its GPUs allocated from `from` to `to`; a replay calls
+    /// this when a job leaves a node. Nodes it does not have are not noted.
+    pub fn add(&mut self, node: NodeIndex, gpus: GpuMilli, from: Time, to: Time) {
+        while to.0.div_ceil(self.bucket.0) > BUCKETS_MAX as u64 {
+            self.join_pairs();
+        }
+        let width = self.bucket.0;
+        let Some(row) = self.rows.get_mut(node.0 as usize) else { return };
+        let mut at = from.0;
+        while at < to.0 {
+            // Below BUCKETS_MAX by the loop above, so it fits.
+            let bucket = usize::try_from(at / width).unwrap_or(BUCKETS_MAX);
+            if row.len() <= bucket {
+                row.resize(bucket + 1, 0);
+            }
+            let end = to.0.min((at / width + 1) * width);
+            row[bucket] += (end - at) * u64::from(gpus.0);
+            at = end;
+        }
+    }
+
+    fn join_pairs(&mut self) {
+        self.bucket = Span(self.bucket.0.saturating_mul(2));
+        for row in &mut self.rows {
+            *row = row.chunks(2).map(|pair| pair.iter().sum()).collect();
+        }
+    }
+
+    /// The length of a bucket; the first begins at the start of the trace.
+    #[must_use]
+    pub const fn bucket(&self) -> Span {
+        self.bucket
+    }
+
+    /// The buckets in use.
+    #[must_use]
+    pub fn buckets(&self) -> usize {
+        self.rows.iter().map(Vec::len).max().unwrap_or(0)
+    }
+
+    /// A row per node, its missing last buckets being empty.
+    #[must_use]
+    pub fn rows(&self) -> &[Vec<u64>] {
+        &self.rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn gpu_time_falls_into_the_buckets_it_was_used_in() {
+        let mut heatmap = Heatmap::new(2);
+        heatmap.add(NodeIndex(1), GpuMilli(500), Time(500), Time(2250));
+        assert_eq!(heatmap.rows()[0], [0; 0]);
+        assert_eq!(heatmap.rows()[1], [250_000, 500_000, 125_000]);
+    }
+
+    #[test]
+    fn a_node_that_is_not_there_changes_nothing() {
+        let mut heatmap = Heatmap::new(1);
+        heatmap.add(NodeIndex(1), GpuMilli(500), Time(0), Time(1000));
+        assert_eq!(heatmap, Heatmap::new(1));
+    }
+
+    proptest! {
+        #[test]
+        fn no_gpu_time_is_lost_however_long_the_trace(
+            parts in proptest::collection::vec((0u32..3, 0u64..1 << 40, 0u64..1 << 32), 1..30),
+        ) {
+            let mut heatmap = Heatmap::new(3);
+            for (node, from, length) in &parts {
+                heatmap.add(NodeIndex(*node), GpuMilli(8), Time(*from), Time(from + length));
+            }
+            prop_assert!(heatmap.buckets() <= BUCKETS_MAX);
+            let noted: u64 = heatmap.rows().iter().flatten().sum();
+            prop_assert_eq!(noted, parts.iter().map(|(_, _, length)| length * 8).sum::<u64>());
+        }
+    }
+}

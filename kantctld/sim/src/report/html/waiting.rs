@@ -1,0 +1,128 @@
+//! Waits by job size as a drawing: for each class and policy a bar from median to P90, a whisker to
+//! P99, a dot at the mean, on a logarithmic axis. Never draws a class without jobs.
+
+use super::course::open;
+use super::escape;
+use super::scale::{Frame, WaitAxis};
+use crate::report::table::{length, shown_classes};
+use crate::report::{SizeClass, Summary, Waits};
+use std::fmt::Write;
+
+/// The drawing.
+pub fn waiting(summaries: &[Summary]) -> String {
+    let classes: Vec<SizeClass> =
+        shown_classes(summaries).into_iter().filter(|class| jobs(summaries, *class) > 0).collect();
+    let longest = summaries.iter().filter_map(|summary| summary.wait.max).fold(1.0, f64::max);
+    let longest_p99 = summaries
+        .iter()
+        .flat_map(|summary| summary.wait_by_size.iter().filter_map(|(_, waits)| waits.p99))
+        .fold(1.0, f64::max);
+    let axis = WaitAxis::up_to(longest.min(longest_p99 * 1.3));
+    let mut frame = Frame::new(1110.0, 320.0);
+    frame.bottom -= 16.0;
+    let mut svg = open(frame);
+    marks(&mut svg, frame, axis);
+    let all = count(classes.len().max(1));
+    for (at, class) in classes.iter().enumerate() {
+        let (from, to) = (count(at) / all, count(at + 1) / all);
+        let middle = frame.x(f64::midpoint(from, to));
+        // Writing into a String cannot fail, here and below.
+        let _ = write!(
+            svg,
+            "<text class=\"strong\" x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\
+             <text x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{} jobs</text>",
+            frame.bottom + 17.0,
+            class_name(*class),
+            frame.bottom + 32.0,
+            jobs(summaries, *class)
+        );
+        let room = (frame.x(to) - frame.x(from)) * 0.72;
+        let pitch = (room / count(summaries.len().max(1))).min(46.0);
+        let left = middle - pitch * count(summaries.len()) / 2.0;
+        for (index, summary) in summaries.iter().enumerate() {
+            if let Some((_, waits)) = summary.wait_by_size.iter().find(|(shown, _)| shown == class) {
+                let x = left + pitch * (count(index) + 0.5);
+                let name = format!("{} {}, {}", summary.policy, summary.placement, class_name(*class));
+                draw_box(&mut svg, (frame, axis), waits, (x, pitch * 0.62), (&name, index % 8));
+            }
+        }
+    }
+    svg.push_str("</svg>");
+    svg
+}
+
+fn marks(svg: &mut String, frame: Frame, axis: WaitAxis) {
+    for (place, name) in axis.marks() {
+        let y = frame.y(place);
+        let class = if place == 0.0 { "a" } else { "g" };
+        let _ = write!(
+            svg,
+            "<path class=\"{class}\" d=\"M{} {y:.1}H{}\"/>\
+             <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{name}</text>",
+            frame.left,
+            frame.right,
+            frame.left - 6.0,
+            y + 3.5
+        );
+    }
+}
+
+fn draw_box(
+    svg: &mut String,
+    (frame, axis): (Frame, WaitAxis),
+    waits: &Waits,
+    (x, width): (f64, f64),
+    (name, color): (&str, usize),
+) {
+    let (Some(mean), Some(p50), Some(p90), Some(p99)) =
+        (waits.mean, waits.p50, waits.p90, waits.p99)
+    else {
+        return;
+    };
+    let y = |seconds| frame.y(axis.fraction(seconds));
+    let (left, top) = (x - width / 2.0, y(p90));
+    // At least a hair, so that "nobody waited" is seen as a result.
+    let tall = (y(p50) - top).max(2.0);
+    let tick = width / 4.0;
+    let show = |seconds| length(Some(seconds));
+    let _ = write!(
+        svg,
+        "<g><title>{}: mean {}, P50 {}, P90 {}, P99 {}, {} jobs</title>\
+         <path class=\"whisker\" style=\"stroke:var(--c{color})\" \
+         d=\"M{x:.1} {top:.1}V{:.1}M{:.1} {:.1}h{width2:.1}\"/>\
+         <rect x=\"{left:.1}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"{tall:.1}\" rx=\"2\" \
+         style=\"fill:var(--c{color})\" fill-opacity=\".55\"/>\
+         <circle class=\"dot\" cx=\"{x:.1}\" cy=\"{:.1}\" r=\"4\" style=\"fill:var(--c{color})\"/></g>",
+        escape(name),
+        show(mean),
+        show(p50),
+        show(p90),
+        show(p99),
+        waits.jobs,
+        y(p99),
+        x - tick,
+        y(p99),
+        top.min(frame.bottom - 2.0),
+        y(mean),
+        width2 = tick * 2.0,
+    );
+}
+
+/// How many jobs of the class waited, under the policy that started most of them.
+fn jobs(summaries: &[Summary], class: SizeClass) -> usize {
+    let all = summaries.iter().flat_map(|summary| &summary.wait_by_size);
+    all.filter(|(shown, _)| *shown == class).map(|(_, waits)| waits.jobs).max().unwrap_or(0)
+}
+
+fn class_name(class: SizeClass) -> String {
+    match class {
+        SizeClass::Cpu => "no GPU".to_owned(),
+        SizeClass::Shared => "shared GPU".to_owned(),
+        SizeClass::One => "1 GPU".to_owned(),
+        other => format!("{} GPUs", escape(other.name())),
+    }
+}
+
+fn count(number: usize) -> f64 {
+    f64::from(u32::try_from(number).unwrap_or(u32::MAX))
+}

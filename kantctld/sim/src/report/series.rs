@@ -1,0 +1,180 @@
+//! The cluster over time: a step function, one sample after every pass. Never interpolates: what a
+//! pass left holds until the next.
+
+use common::time::Time;
+use common::unit::{GpuMilli, Nodes};
+
+/// The cluster after one pass of the scheduler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sample {
+    /// When.
+    pub at: Time,
+    /// Allocated parts of GPUs.
+    pub allocated: GpuMilli,
+    /// All GPUs in service.
+    pub total: GpuMilli,
+    /// Free parts of GPUs.
+    pub free: GpuMilli,
+    /// Those of them that a job needing 8 whole GPUs of one node could not use.
+    pub free_unusable_by_8: GpuMilli,
+    /// Jobs that wait after the pass.
+    pub queue_length: u32,
+    /// Nodes that have GPUs.
+    pub nodes_with_gpus: Nodes,
+    /// Those of them with some GPU capacity used and some free.
+    pub nodes_broken: Nodes,
+    /// Those with nothing used.
+    pub nodes_whole_free: Nodes,
+    /// Leaf groups with nothing used.
+    pub leaf_groups_whole_free: u32,
+}
+
+/// A record that cannot be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReportError {
+    /// A sample is older than the one before it.
+    #[error(
+        "failed to record a sample: {at} ms is before {last} ms; a replay must report its passes \
+         in the order of time",
+        at = at.0, last = last.0
+    )]
+    OutOfOrder {
+        /// The sample's time.
+        at: Time,
+        /// The last one's time.
+        last: Time,
+    },
+}
+
+/// The samples of a replay, in order of time.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Series {
+    samples: Vec<Sample>,
+}
+
+impl Series {
+    /// Adds what a pass left. A second pass at the same time replaces the first one's sample; a
+    /// pass that changed nothing is not kept.
+    ///
+    /// # Errors
+    /// [`ReportError::OutOfOrder`] for a sample older than the last.
+    pub fn push(&mut self, sample: Sample) -> Result<(), ReportError> {
+        match self.samples.last_mut() {
+            Some(last) if sample.at < last.at => {
+                return Err(ReportError::OutOfOrder { at: sample.at, last: last.at });
+            }
+            Some(last) if sample.at == last.at => *last = sample,
+            Some(last) if (Sample { at: last.at, ..sample }) == *last => {}
+            _ => self.samples.push(sample),
+        }
+        Ok(())
+    }
+
+    /// All samples.
+    #[must_use]
+    pub fn samples(&self) -> &[Sample] {
+        &self.samples
+    }
+
+    /// Each sample with the part of its time that lies in `from..to`, in milliseconds; those
+    /// without such a part are skipped. Before the first sample there is nothing.
+    pub fn during(&self, from: Time, to: Time) -> impl Iterator<Item = (&Sample, u64)> {
+        let ends = self.samples.iter().skip(1).map(|next| next.at).chain([Time(u64::MAX)]);
+        self.samples.iter().zip(ends).filter_map(move |(sample, end)| {
+            let length = end.min(to).since(sample.at.max(from)).0;
+            (length > 0).then_some((sample, length))
+        })
+    }
+
+    /// The mean over `from..to` of what `read` makes of each sample, weighted by time, where
+    /// `read` makes something of it.
+    pub fn mean(&self, from: Time, to: Time, read: impl Fn(&Sample) -> Option<f64>) -> Option<f64> {
+        let mut sum = 0.0;
+        let mut weight = 0.0;
+        for (sample, length) in self.during(from, to) {
+            if let Some(value) = read(sample) {
+                #[allow(clippy::cast_precision_loss)]
+                let length = length as f64;
+                sum += value * length;
+                weight += length;
+            }
+        }
+        (weight > 0.0).then(|| sum / weight)
+    }
+}
+
+/// `part` of `all`, from 0 to 1; nothing of nothing.
+pub fn ratio(part: u32, all: u32) -> Option<f64> {
+    (all > 0).then(|| f64::from(part) / f64::from(all))
+}
+
+impl Sample {
+    /// GPU allocation ratio now.
+    #[must_use]
+    pub fn gar(&self) -> Option<f64> {
+        ratio(self.allocated.0, self.total.0)
+    }
+
+    /// GPU node fragmentation ratio now: broken nodes of the nodes with GPUs.
+    #[must_use]
+    pub fn gfr(&self) -> Option<f64> {
+        ratio(self.nodes_broken.0, self.nodes_with_gpus.0)
+    }
+
+    /// The share of free GPUs that 8-GPU jobs cannot use; where none is free, none is unusable.
+    #[must_use]
+    pub fn fr8(&self) -> Option<f64> {
+        let share = ratio(self.free_unusable_by_8.0, self.free.0);
+        share.or((self.total.0 > 0).then_some(0.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(at: u64, allocated: u32) -> Sample {
+        let (allocated, total) = (GpuMilli(allocated), GpuMilli(1000));
+        Sample { at: Time(at), allocated, total, ..Sample::default() }
+    }
+
+    fn series(points: &[(u64, u32)]) -> Series {
+        let mut series = Series::default();
+        for (at, allocated) in points {
+            series.push(sample(*at, *allocated)).unwrap();
+        }
+        series
+    }
+
+    #[test]
+    fn the_last_pass_of_an_instant_counts_and_a_repetition_is_not_kept() {
+        let series = series(&[(0, 0), (5, 100), (5, 300), (7, 300), (9, 0)]);
+        let kept: Vec<_> = series.samples().iter().map(|s| (s.at.0, s.allocated.0)).collect();
+        assert_eq!(kept, [(0, 0), (5, 300), (9, 0)]);
+    }
+
+    #[test]
+    fn a_mean_weighs_by_time_within_its_window() {
+        let series = series(&[(0, 1000), (10, 500), (30, 0)]);
+        let mean = |from, to| series.mean(Time(from), Time(to), Sample::gar);
+        assert_eq!(mean(0, 30), Some((10.0 + 0.5 * 20.0) / 30.0));
+        assert_eq!(mean(5, 15), Some(0.75));
+        assert_eq!(mean(30, 90), Some(0.0), "the last sample holds on");
+        assert_eq!(mean(4, 4), None);
+    }
+
+    #[test]
+    fn time_never_runs_backwards() {
+        let mut series = series(&[(8, 0)]);
+        let error = series.push(sample(7, 0)).unwrap_err().to_string();
+        assert!(error.contains("7 ms is before 8 ms"), "{error}");
+    }
+
+    #[test]
+    fn where_nothing_is_free_nothing_is_unusable() {
+        let full = Sample { total: GpuMilli(8000), ..Sample::default() };
+        let half = Sample { free: GpuMilli(4000), free_unusable_by_8: GpuMilli(1000), ..full };
+        assert_eq!((full.fr8(), half.fr8()), (Some(0.0), Some(0.25)));
+        assert_eq!(Sample::default().fr8(), None);
+    }
+}

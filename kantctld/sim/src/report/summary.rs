@@ -1,0 +1,320 @@
+//! The metrics of one replay. Definitions: SOR over the time jobs arrive, GAR and fragmentation over
+//! the time until the last one ends, "queued" means only over the time jobs wait after a pass.
+//! Never a percentage: ratios are from 0 to 1, and times are seconds.
+
+use super::series::ratio;
+use super::waits::{Waits, nearest_rank, seconds};
+use super::{JobOutcome, Outcome, Sample, SizeClass, Stretch};
+use common::time::Time;
+
+/// Runs shorter than this count as so long in the bounded slowdown.
+const SHORT_RUN_SECONDS: f64 = 10.0;
+
+/// At how many points the course of the SOR is looked at for its percentiles.
+const SOR_POINTS: u64 = 1000;
+
+/// Percentiles over equal samples of time.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Percentiles {
+    /// What it falls below a tenth of the time.
+    pub p10: Option<f64>,
+    /// The median.
+    pub p50: Option<f64>,
+    /// What it exceeds a tenth of the time.
+    pub p90: Option<f64>,
+}
+
+/// The metrics of one replay; nothing where there is nothing to measure.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Summary {
+    /// The trace's name.
+    pub trace: String,
+    /// The queue policy's name.
+    pub policy: String,
+    /// The placement's name.
+    pub placement: String,
+    /// The seed of whatever was drawn.
+    pub seed: u64,
+    /// Jobs that the cluster could run at all.
+    pub jobs: usize,
+    /// Those of them that had not ended when the replay did.
+    pub unfinished: usize,
+    /// Jobs beside them that it could not run, however empty.
+    pub never_fit: usize,
+    /// From the first submission to the last end.
+    pub makespan_seconds: Option<f64>,
+    /// Scheduling occupancy rate: GPU time allocated, of GPU time there was, from the first to the
+    /// last submission.
+    pub sor: Option<f64>,
+    /// The same up to a point of time, over all points of time after the first submission.
+    pub sor_course: Percentiles,
+    /// GPU allocation ratio, its mean from the first submission to the last end.
+    pub gar_mean: Option<f64>,
+    /// The same, as percentiles of time.
+    pub gar: Percentiles,
+    /// Its mean over the time jobs wait.
+    pub gar_queued_mean: Option<f64>,
+    /// GPU node fragmentation ratio: nodes partly used, of nodes with GPUs.
+    pub gfr_mean: Option<f64>,
+    /// The same over the time jobs wait.
+    pub gfr_queued_mean: Option<f64>,
+    /// Free GPUs that a job of 8 on one node cannot use, of free GPUs.
+    pub fr8_mean: Option<f64>,
+    /// Nodes with nothing used.
+    pub whole_free_nodes_mean: Option<f64>,
+    /// Leaf groups with nothing used.
+    pub whole_free_leaf_groups_mean: Option<f64>,
+    /// The part of the time that jobs wait.
+    pub contended: Option<f64>,
+    /// The most jobs that waited after one pass.
+    pub queue_max: u32,
+    /// Waits of all jobs that started.
+    pub wait: Waits,
+    /// The same by size; each class that is always shown or has jobs.
+    pub wait_by_size: Vec<(SizeClass, Waits)>,
+    /// Mean over ended jobs of (end - submission) / run time, runs under 10 s counting as 10 s, and
+    /// at least 1.
+    pub bounded_slowdown_mean: Option<f64>,
+    /// Starts, repeated ones counted.
+    pub starts: u64,
+    /// Starts per second of the scheduler's CPU time.
+    pub starts_per_cpu_second: Option<f64>,
+    /// Preemptions of all kinds.
+    pub preemptions: u64,
+    /// How far jobs were spread beyond need.
+    pub stretch: Stretch,
+}
+
+impl Summary {
+    /// Of one replay.
+    #[must_use]
+    pub fn of(outcome: &Outcome) -> Self {
+        let window = Window::of(outcome);
+        let series = &outcome.series;
+        let mean = |read: fn(&Sample) -> Option<f64>| series.mean(window.first, window.end, read);
+        let queued = |read: fn(&Sample) -> Option<f64>| {
+            let while_queued = |s: &Sample| if s.queue_length > 0 { read(s) } else { None };
+            series.mean(window.first, window.end, while_queued)
+        };
+        let samples = series.samples().iter();
+        let ended = outcome.jobs.iter().filter(|job| job.end.is_some()).count();
+        Self {
+            trace: outcome.trace.clone(),
+            policy: outcome.policy.clone(),
+            placement: outcome.placement.clone(),
+            seed: outcome.seed,
+            jobs: outcome.jobs.len(),
+            unfinished: outcome.jobs.len() - ended,
+            never_fit: outcome.never_fit.len(),
+            makespan_seconds: (ended > 0).then(|| seconds(window.end.since(window.first).0)),
+            sor: occupancy(outcome, window.first, window.last_submit),
+            sor_course: sor_course(outcome, window),
+            gar_mean: mean(Sample::gar),
+            gar: gar_percentiles(outcome, window),
+            gar_queued_mean: queued(Sample::gar),
+            gfr_mean: mean(Sample::gfr),
+            gfr_queued_mean: queued(Sample::gfr),
+            fr8_mean: mean(Sample::fr8),
+            whole_free_nodes_mean: mean(|s| Some(f64::from(s.nodes_whole_free.0))),
+            whole_free_leaf_groups_mean: mean(|s| Some(f64::from(s.leaf_groups_whole_free))),
+            contended: mean(|s| ratio(u32::from(s.queue_length > 0), 1)),
+            queue_max: samples.map(|sample| sample.queue_length).max().unwrap_or(0),
+            wait: Waits::of(outcome.jobs.iter().filter_map(JobOutcome::wait).collect()),
+            wait_by_size: wait_by_size(outcome),
+            bounded_slowdown_mean: bounded_slowdown(outcome),
+            starts: outcome.starts,
+            starts_per_cpu_second: per_cpu_second(outcome),
+            preemptions: outcome.preemptions.total(),
+            stretch: Stretch::of(outcome),
+        }
+    }
+}
+
+/// The times that means are taken over.
+#[derive(Clone, Copy)]
+pub(super) struct Window {
+    /// The first submission.
+    pub first: Time,
+    /// The last submission.
+    pub last_submit: Time,
+    /// The last end; the last sample if nothing ended.
+    pub end: Time,
+}
+
+impl Window {
+    pub fn of(outcome: &Outcome) -> Self {
+        let submits = || outcome.jobs.iter().map(|job| job.submit);
+        let last_sample = outcome.series.samples().last().map_or(Time(0), |sample| sample.at);
+        Self {
+            first: submits().min().unwrap_or_default(),
+            last_submit: submits().max().unwrap_or_default(),
+            end: outcome.jobs.iter().filter_map(|job| job.end).max().unwrap_or(last_sample),
+        }
+    }
+}
+
+/// GPU time allocated, of GPU time there was.
+fn occupancy(outcome: &Outcome, from: Time, to: Time) -> Option<f64> {
+    let (mut used, mut all) = (0u128, 0u128);
+    for (sample, length) in outcome.series.during(from, to) {
+        used += u128::from(sample.allocated.0) * u128::from(length);
+        all += u128::from(sample.total.0) * u128::from(length);
+    }
+    #[allow(clippy::cast_precision_loss)]
+    (all > 0).then(|| used as f64 / all as f64)
+}
+
+/// The SOR from the first submission to each of equally many later points of time.
+fn sor_course(outcome: &Outcome, window: Window) -> Percentiles {
+    let length = window.last_submit.since(window.first).0;
+    let (mut used, mut all) = (0.0, 0.0);
+    let mut course = Vec::new();
+    let point = |at: u64| Time(window.first.0 + length.saturating_mul(at) / SOR_POINTS);
+    let mut parts = Parts::new(outcome);
+    for at in 0..SOR_POINTS {
+        let (part_used, part_all) = parts.until(point(at), point(at + 1));
+        used += part_used;
+        all += part_all;
+        if all > 0.0 {
+            course.push(used / all);
+        }
+    }
+    course.sort_unstable_by(f64::total_cmp);
+    Percentiles {
+        p10: nearest_rank(&course, 10),
+        p50: nearest_rank(&course, 50),
+        p90: nearest_rank(&course, 90),
+    }
+}
+
+/// Walks over the samples once, interval by interval.
+struct Parts<'a> {
+    samples: &'a [Sample],
+}
+
+impl<'a> Parts<'a> {
+    fn new(outcome: &'a Outcome) -> Self {
+        Self { samples: outcome.series.samples() }
+    }
+
+    /// GPU time allocated and there at all between two times, which only grow from call to call.
+    fn until(&mut self, from: Time, to: Time) -> (f64, f64) {
+        let (mut used, mut all) = (0.0, 0.0);
+        while let Some((sample, rest)) = self.samples.split_first() {
+            let end = rest.first().map_or(Time(u64::MAX), |next| next.at);
+            let length = seconds(end.min(to).since(sample.at.max(from)).0);
+            used += f64::from(sample.allocated.0) * length;
+            all += f64::from(sample.total.0) * length;
+            if end > to {
+                break;
+            }
+            self.samples = rest;
+        }
+        (used, all)
+    }
+}
+
+/// What the GAR was below for so much of the time.
+fn gar_percentiles(outcome: &Outcome, window: Window) -> Percentiles {
+    let of_sample = |(sample, length): (&Sample, u64)| Some((sample.gar()?, length));
+    let mut parts: Vec<(f64, u64)> =
+        outcome.series.during(window.first, window.end).filter_map(of_sample).collect();
+    parts.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let all: u64 = parts.iter().map(|(_, length)| length).sum();
+    let at = |percent: u64| {
+        let mut passed = 0;
+        let reached = parts.iter().find(|(_, length)| {
+            passed += length;
+            u128::from(passed) * 100 >= u128::from(all) * u128::from(percent)
+        });
+        reached.map(|(value, _)| *value)
+    };
+    Percentiles { p10: at(10), p50: at(50), p90: at(90) }
+}
+
+fn wait_by_size(outcome: &Outcome) -> Vec<(SizeClass, Waits)> {
+    let of_class = |class: SizeClass| {
+        let jobs = outcome.jobs.iter().filter(|job| job.size() == class);
+        (class, Waits::of(jobs.filter_map(JobOutcome::wait).collect()))
+    };
+    let shown = |(class, waits): &(SizeClass, Waits)| class.is_always_shown() || waits.jobs > 0;
+    SizeClass::ALL.into_iter().map(of_class).filter(shown).collect()
+}
+
+fn bounded_slowdown(outcome: &Outcome) -> Option<f64> {
+    let (mut sum, mut count) = (0.0, 0u32);
+    for job in &outcome.jobs {
+        if let Some(end) = job.end {
+            let run = seconds(job.run.0).max(SHORT_RUN_SECONDS);
+            sum += (seconds(end.since(job.submit).0) / run).max(1.0);
+            count += 1;
+        }
+    }
+    (count > 0).then(|| sum / f64::from(count))
+}
+
+fn per_cpu_second(outcome: &Outcome) -> Option<f64> {
+    #[allow(clippy::cast_precision_loss)]
+    let starts = outcome.starts as f64;
+    (outcome.scheduler_cpu_seconds > 0.0).then(|| starts / outcome.scheduler_cpu_seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::stretch::tests::{job, two_nodes};
+    use super::*;
+
+    fn near(found: Option<f64>, expected: f64) {
+        assert!(found.is_some_and(|found| (found - expected).abs() < 1e-9), "{found:?} {expected}");
+    }
+
+    #[test]
+    fn the_worked_example_gives_the_numbers_of_its_definitions() {
+        // GPUs used: 12 of 16 until 50 s, 8 until 100 s, 16 until 150 s; job 3 waits from 10 s to
+        // 100 s; node b is broken until 50 s and its 4 free GPUs are then of no use to 8.
+        let summary = Summary::of(&two_nodes());
+        assert_eq!((summary.jobs, summary.unfinished, summary.queue_max), (3, 0, 1));
+        near(summary.makespan_seconds, 150.0);
+        near(summary.sor, 12.0 / 16.0);
+        near(summary.gar_mean, (50.0 * 12.0 + 50.0 * 8.0 + 50.0 * 16.0) / (150.0 * 16.0));
+        near(summary.gar_queued_mean, (40.0 * 12.0 + 50.0 * 8.0) / (90.0 * 16.0));
+        near(summary.gfr_mean, 0.5 * 50.0 / 150.0);
+        near(summary.gfr_queued_mean, 0.5 * 40.0 / 90.0);
+        near(summary.fr8_mean, 50.0 / 150.0);
+        near(summary.whole_free_nodes_mean, 50.0 / 150.0);
+        near(summary.contended, 90.0 / 150.0);
+        near(summary.wait.mean, 30.0);
+        near(summary.wait.p99, 90.0);
+        near(summary.bounded_slowdown_mean, (1.0 + 1.0 + 140.0 / 50.0) / 3.0);
+        near(summary.starts_per_cpu_second, 6.0);
+    }
+
+    #[test]
+    fn percentiles_of_gar_weigh_time_not_passes() {
+        let gar = Summary::of(&two_nodes()).gar;
+        assert_eq!((gar.p10, gar.p50, gar.p90), (Some(0.5), Some(0.75), Some(1.0)));
+        near(Summary::of(&two_nodes()).sor_course.p50, 0.75);
+    }
+
+    #[test]
+    fn waits_are_told_by_size_and_empty_classes_stay() {
+        let by_size = Summary::of(&two_nodes()).wait_by_size;
+        let jobs: Vec<_> = by_size.iter().map(|(class, waits)| (class.name(), waits.jobs)).collect();
+        assert_eq!(jobs, [("1", 0), ("2-7", 1), ("8", 1), ("9-32", 1), (">32", 0)]);
+        assert_eq!(by_size[3].1.p50, Some(90.0));
+    }
+
+    #[test]
+    fn a_short_run_counts_as_ten_seconds() {
+        let mut outcome = two_nodes();
+        outcome.jobs = vec![job(1, [0, 30, 31], &[0], 1)];
+        near(Summary::of(&outcome).bounded_slowdown_mean, 3.1);
+    }
+
+    #[test]
+    fn a_replay_of_nothing_has_no_numbers_and_no_fault() {
+        let summary = Summary::of(&Outcome::default());
+        assert_eq!((summary.jobs, summary.sor, summary.gar_mean), (0, None, None));
+        assert_eq!((summary.makespan_seconds, summary.wait.p50), (None, None));
+    }
+}

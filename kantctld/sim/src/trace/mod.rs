@@ -1,0 +1,24 @@
+//! Workload traces: jobs and nodes from files, and back. The CSV format of kant's traces and of its
+//! accounting export, and the Standard Workload Format of the Parallel Workloads Archive.
+//!
+//! Never opens a file: the caller brings the bytes and the name to call them by in errors. Never
+//! judges whether a job fits a cluster; that is the replay's.
+
+mod columns;
+mod error;
+mod field;
+mod job;
+mod jobs_csv;
+mod node;
+mod nodes_csv;
+mod swf;
+mod text;
+
+pub(crate) use columns::push_row;
+pub use error::TraceError;
+pub(crate) use field::show_thousandths;
+pub use job::{CpuMilli, Estimates, Job};
+pub use jobs_csv::{read_jobs, write_jobs};
+pub use node::Node;
+pub use nodes_csv::{read_nodes, write_nodes};
+pub use swf::{LeftOut, SwfLog, read_swf};
