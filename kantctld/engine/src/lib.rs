@@ -7,13 +7,14 @@
 
 mod admit;
 mod backfill;
+pub mod books;
 pub mod check;
 mod cluster;
 pub mod decision;
 mod fit;
 mod free;
 pub mod measure;
-mod order;
+pub mod order;
 mod outlook;
 mod place;
 pub mod round;

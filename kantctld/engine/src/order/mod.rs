@@ -1,3 +1,49 @@
 //! Step 1: in which order waiting jobs are considered. Never asks whether they may or can start.
 
+pub mod fair_share;
+pub mod fifo;
+pub mod multifactor;
 pub(crate) mod priority;
+pub mod rank;
+
+pub use rank::Rank;
+
+use common::id::{AccountName, JobKey, Uid};
+use common::policy::Order;
+use common::qos::Qos;
+use common::queue::Queue;
+use common::time::Time;
+use common::unit::{Cpus, GpuMilli};
+use multifactor::Multifactor;
+
+/// What the order reads of a waiting job.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts<'a> {
+    /// Which job or array task.
+    pub key: JobKey,
+    /// Its queue.
+    pub queue: &'a Queue,
+    /// Its QoS, where it has one that is configured.
+    pub qos: Option<&'a Qos>,
+    /// Whom to charge.
+    pub account: Option<&'a AccountName>,
+    /// Whose it is.
+    pub owner: Uid,
+    /// Higher goes later.
+    pub nice: i32,
+    /// Since when it waits.
+    pub since: Time,
+    /// GPUs it asks for in all.
+    pub gpus: GpuMilli,
+    /// CPUs it asks for in all.
+    pub cpus: Cpus,
+}
+
+/// A job's place, by its queue's order.
+#[must_use]
+pub fn rank_of(multifactor: &Multifactor<'_>, job: &Facts<'_>, now: Time) -> Rank {
+    match job.queue.order {
+        Order::Fifo => fifo::rank(job),
+        Order::Multifactor => multifactor.rank(job, now),
+    }
+}

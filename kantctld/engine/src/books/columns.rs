@@ -1,0 +1,132 @@
+//! The amounts that quotas speak of, side by side: GPUs of any kind, CPUs, memory, then GPUs of
+//! each kind that some quota names. Never adds anything up; `quota` does.
+
+use super::claim::{Claim, KindIndex};
+use common::gpu::GpuKind;
+use common::policy::{Amounts, Policy};
+use common::reason::{Counted, What};
+use common::unit::Gpus;
+
+/// One of the amounts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Column(pub usize);
+
+/// GPUs of any kind, in thousandths.
+pub(super) const GPUS: Column = Column(0);
+/// CPUs.
+pub(super) const CPUS: Column = Column(1);
+/// Memory, in bytes.
+pub(super) const MEMORY: Column = Column(2);
+const KINDS_FROM: usize = 3;
+
+/// Which columns there are.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Columns {
+    kinds: Vec<GpuKind>,
+}
+
+/// What bounds say of each column; `None`: nothing.
+pub(super) type Bounds = Vec<Option<u64>>;
+
+impl Columns {
+    /// Those that the quotas of a policy speak of.
+    pub fn new(policy: &Policy) -> Self {
+        let quotas = policy.queues.iter().map(|queue| &queue.quota);
+        let kinds = quotas.flat_map(|q| q.amounts.gpus.keys().chain(q.at_most.gpus.keys()));
+        let mut kinds: Vec<GpuKind> = kinds.cloned().collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        Self { kinds }
+    }
+
+    /// So many.
+    pub fn count(&self) -> usize {
+        KINDS_FROM + self.kinds.len()
+    }
+
+    /// The number of a kind; `None`: no quota speaks of it.
+    pub fn kind(&self, kind: &GpuKind) -> Option<KindIndex> {
+        self.kinds.binary_search(kind).ok().map(KindIndex)
+    }
+
+    /// These amounts, by column.
+    pub fn bounds(&self, amounts: &Amounts) -> Bounds {
+        let of_kinds = self.kinds.iter().map(|kind| amounts.gpus.get(kind).copied().map(milli));
+        [
+            amounts.gpus_any.map(milli),
+            amounts.cpus.map(|cpus| u64::from(cpus.0)),
+            amounts.memory.map(|memory| memory.0),
+        ]
+        .into_iter()
+        .chain(of_kinds)
+        .collect()
+    }
+
+    /// What there is of everything, by column. A kind that is not named: there is none of it. GPUs
+    /// of any kind, where not said: those of all kinds.
+    pub fn capacity(&self, amounts: &Amounts) -> Bounds {
+        let mut bounds = self.bounds(amounts);
+        let gpus: u64 = amounts.gpus.values().copied().map(milli).sum();
+        bounds[GPUS.0].get_or_insert(gpus);
+        for bound in &mut bounds[KINDS_FROM..] {
+            bound.get_or_insert(0);
+        }
+        bounds
+    }
+
+    /// The numbers of a bound on a column.
+    pub fn counted(&self, column: Column, limit: u64, used: u64, asked: u64) -> Counted {
+        let gpu_kind = column.0.checked_sub(KINDS_FROM).map(|kind| self.kinds[kind].clone());
+        let what = match column {
+            CPUS => What::Cpus,
+            MEMORY => What::Memory,
+            _ => What::Gpus,
+        };
+        Counted { what, gpu_kind, limit, used, asked }
+    }
+}
+
+impl From<KindIndex> for Column {
+    fn from(kind: KindIndex) -> Self {
+        Self(KINDS_FROM + kind.0)
+    }
+}
+
+/// What a claim has of each column; no amount is zero. Kinds of GPU go first: a bound on a kind
+/// says more than one on all of them.
+pub(super) fn amounts(claim: &Claim) -> impl Iterator<Item = (Column, u64)> + '_ {
+    let kinds = claim.kinds().iter().map(|(kind, amount)| (Column::from(*kind), *amount));
+    let others =
+        [(GPUS, claim.gpu_milli()), (CPUS, u64::from(claim.cpus.0)), (MEMORY, claim.memory.0)];
+    kinds.chain(others.into_iter().filter(|(_, amount)| *amount > 0))
+}
+
+fn milli(gpus: Gpus) -> u64 {
+    u64::from(gpus.0) * 1000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use common::unit::{Bytes, Cpus};
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn capacity_has_none_of_a_kind_it_does_not_name_and_bounds_say_nothing_of_it() {
+        let kinds = ["a100", "h100"].map(|kind| GpuKind(kind.to_owned()));
+        let columns = Columns { kinds: kinds.to_vec() };
+        let amounts = Amounts {
+            gpus: BTreeMap::from([
+                (kinds[1].clone(), Gpus(8)),
+                (GpuKind("v100".to_owned()), Gpus(2)),
+            ]),
+            gpus_any: None,
+            cpus: Some(Cpus(64)),
+            memory: Some(Bytes(1)),
+        };
+        let bounds = [None, Some(64), Some(1), None, Some(8_000)];
+        assert_eq!(columns.bounds(&amounts), bounds);
+        let capacity = [Some(10_000), Some(64), Some(1), Some(0), Some(8_000)];
+        assert_eq!(columns.capacity(&amounts), capacity);
+    }
+}

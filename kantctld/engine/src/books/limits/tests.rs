@@ -1,0 +1,198 @@
+//! Limits of everybody they can be set for. Never quotas.
+
+use crate::books::tests::{books, claim, isolated, queue, run};
+use crate::books::{Books, Claim};
+use common::account::Account;
+use common::id::{AccountName, QosName, QueueName, Uid};
+use common::policy::{Access, Amounts, Limits, Policy, Quota};
+use common::qos::Qos;
+use common::queue::Queue;
+use common::reason::{Bound, Counted, WaitReason, What};
+use common::time::{Span, Time};
+use common::unit::{Cpus, GpuMilli, Gpus};
+
+fn gpus(gpus: u32) -> Limits {
+    Limits { gpus: Some(Gpus(gpus)), ..Limits::default() }
+}
+
+fn plain(text: &str, parent: Option<&str>) -> Queue {
+    queue(text, parent, Quota::default())
+}
+
+fn name(text: &str) -> QueueName {
+    QueueName::new(text).unwrap()
+}
+
+/// A job with so many GPUs.
+fn job(books: &mut Books, queue: &str, user: u32, gpus: u32) -> Claim {
+    let mut claim = Claim::new(books.party(&name(queue), Uid(user), None, None));
+    claim.add_gpus(None, GpuMilli::WHOLE.times(gpus));
+    claim
+}
+
+fn refusal(books: &Books, claim: &Claim) -> Option<(Bound, Counted)> {
+    match books.check_limits(claim, Some(Span::from_minutes(60)), Time(0)) {
+        Ok(()) => None,
+        Err(WaitReason::LimitReached { bound, counted }) => Some((bound, counted)),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+fn bound(books: &Books, claim: &Claim) -> Option<Bound> {
+    refusal(books, claim).map(|(bound, _)| bound)
+}
+
+#[test]
+fn the_example() {
+    let q = Queue { limits_per_user: gpus(8), ..plain("q", None) };
+    let mut books = books(vec![q], &Amounts::default());
+    let [first, second, third] =
+        [(7, 6), (7, 4), (8, 4)].map(|(user, gpus)| job(&mut books, "q", user, gpus));
+    books.add(&first, None);
+    let counted =
+        Counted { what: What::Gpus, gpu_kind: None, limit: 8_000, used: 6_000, asked: 4_000 };
+    let expected = Some((Bound::UserInQueue(Uid(7), name("q")), counted));
+    assert_eq!(refusal(&books, &second), expected);
+    assert_eq!(refusal(&books, &third), None);
+    books.remove(&first, None);
+    assert_eq!(refusal(&books, &second), None);
+}
+
+#[test]
+fn a_limit_holds_for_all_queues_below() {
+    let top = Queue { limits: gpus(8), limits_per_user: gpus(5), ..plain("top", None) };
+    let queues = vec![top, plain("a", Some("top")), plain("b", Some("top"))];
+    let mut books = books(queues, &Amounts::default());
+    let first = job(&mut books, "a", 1, 4);
+    books.add(&first, None);
+    let same_user = job(&mut books, "b", 1, 2);
+    assert_eq!(bound(&books, &same_user), Some(Bound::UserInQueue(Uid(1), name("top"))));
+    let other_user = job(&mut books, "b", 2, 4);
+    assert_eq!(bound(&books, &other_user), None);
+    books.add(&other_user, None);
+    let third = job(&mut books, "top", 3, 1);
+    assert_eq!(bound(&books, &third), Some(Bound::Queue(name("top"))));
+}
+
+#[test]
+fn running_jobs_and_cpus_have_limits_of_their_own() {
+    let limits = Limits { jobs: Some(2), cpus: Some(Cpus(10)), ..Limits::default() };
+    let mut books = books(vec![Queue { limits, ..plain("q", None) }], &Amounts::default());
+    let mut wide = job(&mut books, "q", 1, 0);
+    wide.cpus = Cpus(6);
+    books.add(&wide, None);
+    let what = |books: &Books, claim| refusal(books, claim).map(|(_, counted)| counted.what);
+    assert_eq!(what(&books, &wide), Some(What::Cpus));
+    let small = job(&mut books, "q", 1, 1);
+    assert_eq!(what(&books, &small), None);
+    books.add(&small, None);
+    assert_eq!(what(&books, &small), Some(What::Jobs));
+}
+
+#[test]
+fn a_limit_that_was_lowered_stops_only_who_asks_for_more() {
+    let mut books = books(vec![Queue { limits: gpus(4), ..plain("q", None) }], &Amounts::default());
+    run(&mut books, "q", None, 8);
+    let cpu_job = claim(&mut books, "q", None, 0);
+    assert_eq!(bound(&books, &cpu_job), None);
+    let gpu_job = claim(&mut books, "q", None, 1);
+    assert_eq!(bound(&books, &gpu_job), Some(Bound::Queue(name("q"))));
+}
+
+#[test]
+fn qos_and_accounts_bound_their_jobs_in_any_queue() {
+    let qos = Qos {
+        name: QosName::new("urgent").unwrap(),
+        priority: 0,
+        access: Access::default(),
+        preemptible: None,
+        time_limit_max: None,
+        limits: gpus(8),
+        limits_per_user: gpus(4),
+    };
+    let account = Account {
+        name: AccountName::new("vision").unwrap(),
+        shares: 1,
+        limits: gpus(6),
+        limits_per_user: gpus(3),
+    };
+    let policy = Policy {
+        queues: vec![plain("a", None), plain("b", None)],
+        qos: vec![qos.clone()],
+        accounts: vec![account.clone()],
+        ..Policy::default()
+    };
+    let mut books = Books::new(&policy, &Amounts::default());
+    let mut of = |queue: &str, user, qos: Option<&QosName>, account, gpus| {
+        let mut claim = Claim::new(books.party(&name(queue), Uid(user), account, qos));
+        claim.add_gpus(None, GpuMilli::WHOLE.times(gpus));
+        let bound = bound(&books, &claim);
+        if bound.is_none() {
+            books.add(&claim, None);
+        }
+        bound
+    };
+    let (urgent, vision) = (Some(&qos.name), Some(&account.name));
+    assert_eq!(of("a", 1, urgent, None, 4), None);
+    assert_eq!(of("b", 1, urgent, None, 1), Some(Bound::UserInQos(Uid(1), qos.name.clone())));
+    assert_eq!(of("b", 2, urgent, None, 4), None);
+    assert_eq!(of("b", 3, urgent, None, 1), Some(Bound::Qos(qos.name.clone())));
+    assert_eq!(of("a", 1, None, vision, 3), None);
+    let one = Some(Bound::UserInAccount(Uid(1), account.name.clone()));
+    assert_eq!(of("b", 1, None, vision, 1), one);
+    assert_eq!(of("b", 2, None, vision, 3), None);
+    assert_eq!(of("a", 3, None, vision, 1), Some(Bound::Account(account.name.clone())));
+    assert_eq!(of("a", 3, None, None, 100), None);
+}
+
+#[test]
+fn each_account_of_a_queue_is_bounded_listed_or_not() {
+    let q = Queue { limits_per_account: gpus(2), ..plain("q", None) };
+    let mut books = books(vec![q], &Amounts::default());
+    let accounts = ["x", "y"].map(|text| AccountName::new(text).unwrap());
+    let mut of = |account: &AccountName| {
+        let mut claim = Claim::new(books.party(&name("q"), Uid(1), Some(account), None));
+        claim.add_gpus(None, GpuMilli(2_000));
+        claim
+    };
+    let (x, y) = (of(&accounts[0]), of(&accounts[1]));
+    books.add(&x, None);
+    assert_eq!(bound(&books, &y), None);
+    let expected = Bound::AccountInQueue(accounts[0].clone(), name("q"));
+    assert_eq!(bound(&books, &x), Some(expected));
+}
+
+#[test]
+fn gpu_minutes_shrink_as_jobs_run() {
+    let limits = Limits { gpu_minutes: Some(600), ..Limits::default() };
+    let mut books = books(vec![Queue { limits, ..plain("q", None) }], &Amounts::default());
+    let eight = job(&mut books, "q", 1, 8);
+    let hour = Some(Span::from_minutes(60));
+    let at = |minute: u64| Time(minute * 60_000);
+    assert_eq!(books.check_limits(&eight, hour, at(0)), Ok(()));
+    books.add(&eight, Some(at(60)));
+    let Err(WaitReason::LimitReached { counted, .. }) = books.check_limits(&eight, hour, at(1))
+    else {
+        panic!("472 + 480 minutes are more than 600");
+    };
+    assert_eq!((counted.what, counted.used, counted.asked), (What::GpuMinutes, 472, 480));
+    assert_eq!(books.check_limits(&eight, hour, at(45)), Ok(()), "120 are left");
+    assert!(books.check_limits(&eight, hour, at(44)).is_err(), "128 are left");
+    assert_eq!(books.check_limits(&eight, hour, at(500)), Ok(()), "past its end it counts none");
+}
+
+#[test]
+fn without_a_time_limit_there_is_no_end_of_gpu_minutes() {
+    let limits = Limits { gpu_minutes: Some(600), ..Limits::default() };
+    let q = Queue { limits, ..queue("q", None, isolated(Amounts::default())) };
+    let mut books = books(vec![q], &Amounts::default());
+    let gpu_job = job(&mut books, "q", 1, 1);
+    let text = books.check_limits(&gpu_job, None, Time(0)).unwrap_err().to_string();
+    assert_eq!(
+        text,
+        "queue q may have 600 GPU-minutes to go at once: 0 GPU-minutes to go in use, \
+         GPU-minutes without end (give it --time) asked for"
+    );
+    let cpu_job = job(&mut books, "q", 1, 0);
+    assert_eq!(books.check_limits(&cpu_job, None, Time(0)), Ok(()));
+}

@@ -1,0 +1,170 @@
+//! The books: what running jobs hold by queue, user, account and QoS, held against limits and
+//! quotas. Step 2 of admission as Kant does it: who may go, before where. Never knows a node.
+//!
+//! [`Books`] is kept from round to round: a start is one [`Books::add`], an end one
+//! [`Books::remove`], and both cost the depth of the queue tree, whatever the size of the cluster.
+//! A new policy needs new books.
+
+pub mod claim;
+mod columns;
+mod limits;
+mod minutes;
+mod names;
+mod quota;
+mod reclaim;
+pub mod tree;
+
+pub use claim::{AccountIndex, Claim, KindIndex, Party, QosIndex};
+pub use quota::Standing;
+pub use tree::{QueueIndex, Tree};
+
+use columns::{CPUS, Columns, GPUS, MEMORY};
+use common::gpu::GpuKind;
+use common::id::{AccountName, QosName, QueueName, Uid};
+use common::policy::{Amounts, Policy};
+use common::reason::WaitReason;
+use common::time::{Span, Time};
+use limits::LimitBook;
+use names::Names;
+use quota::QuotaBook;
+
+/// What running jobs hold, and what they may.
+///
+/// Parties, kinds and queue indices belong to the books that gave them, not to those of another
+/// policy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Books {
+    tree: Tree,
+    columns: Columns,
+    names: Names,
+    limits: LimitBook,
+    quotas: QuotaBook,
+}
+
+/// What a queue and all below it hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Held {
+    /// Running jobs.
+    pub jobs: u64,
+    /// Thousandths of GPUs.
+    pub gpu_milli: u64,
+    /// CPUs.
+    pub cpus: u64,
+    /// Memory, in bytes.
+    pub memory_bytes: u64,
+}
+
+impl Books {
+    /// Empty books of this policy. `capacity` is what all nodes have that are up or in use; CPUs or
+    /// memory that it does not speak of are without bound, a kind of GPU that it does not name
+    /// does not exist.
+    #[must_use]
+    pub fn new(policy: &Policy, capacity: &Amounts) -> Self {
+        let tree = Tree::new(policy);
+        let columns = Columns::new(policy);
+        let names = Names::new(policy);
+        let limits = LimitBook::new(policy, &tree, &names);
+        let quotas = QuotaBook::new(policy, &tree, &columns, capacity);
+        Self { tree, columns, names, limits, quotas }
+    }
+
+    /// Nodes came or went: this is what there is now.
+    pub fn set_capacity(&mut self, capacity: &Amounts) {
+        self.quotas.set_capacity(&self.columns, capacity);
+    }
+
+    /// The queues.
+    #[must_use]
+    pub const fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// Whom a job is counted for.
+    pub fn party(
+        &mut self,
+        queue: &QueueName,
+        user: Uid,
+        account: Option<&AccountName>,
+        qos: Option<&QosName>,
+    ) -> Party {
+        Party {
+            queue: self.tree.index(queue),
+            user,
+            account: account.map(|account| self.names.learn(account)),
+            qos: qos.and_then(|qos| self.names.qos(qos)),
+        }
+    }
+
+    /// The number of a kind of GPU; `None`: no quota speaks of it.
+    #[must_use]
+    pub fn kind(&self, kind: &GpuKind) -> Option<KindIndex> {
+        self.columns.kind(kind)
+    }
+
+    /// A job runs; `ends_by` is the end of its time limit.
+    pub fn add(&mut self, claim: &Claim, ends_by: Option<Time>) {
+        self.limits.add(&self.tree, claim, ends_by);
+        self.quotas.add(&self.tree, claim);
+    }
+
+    /// Takes back one [`Self::add`] of the same claim and end, exactly.
+    pub fn remove(&mut self, claim: &Claim, ends_by: Option<Time>) {
+        self.limits.remove(&self.tree, claim, ends_by);
+        self.quotas.remove(&self.tree, claim);
+    }
+
+    /// Would every limit hold, were the job started now for so long?
+    ///
+    /// # Errors
+    /// [`WaitReason::LimitReached`] with the first that would not: those of its queue, of its user
+    /// and its account there, then of each queue above, of its QoS, and of its account.
+    pub fn check_limits(
+        &self,
+        claim: &Claim,
+        time_limit: Option<Span>,
+        now: Time,
+    ) -> Result<(), WaitReason> {
+        self.limits.check(&self.tree, &self.names, claim, time_limit, now)
+    }
+
+    /// May the job start by its queue's quota and those above?
+    ///
+    /// # Errors
+    /// [`WaitReason::QuotaExceeded`] with the first that it may not exceed.
+    pub fn admit(&self, claim: &Claim) -> Result<Standing, WaitReason> {
+        self.quotas.admit(&self.tree, &self.columns, claim)
+    }
+
+    /// Has the queue, with all below it, more of something than its quota?
+    #[must_use]
+    pub fn is_over_quota(&self, queue: QueueIndex) -> bool {
+        self.quotas.is_over(queue)
+    }
+
+    /// With the job, are its queue and all above it within what their quotas say of what it asks?
+    #[must_use]
+    pub fn is_within_quota_with(&self, claim: &Claim) -> bool {
+        let path = claim.who.queue.map(|queue| self.tree.path(queue)).unwrap_or_default();
+        !self.quotas.would_be_over(path, claim)
+    }
+
+    /// May a waiting job have this running one make way, by quota? The victim is in the books.
+    #[must_use]
+    pub fn may_reclaim(&self, claimant: &Claim, victim: &Claim) -> bool {
+        reclaim::may_reclaim(&self.quotas, &self.tree, claimant, victim)
+    }
+
+    /// What a queue and all below it hold.
+    #[must_use]
+    pub fn used(&self, queue: QueueIndex) -> Held {
+        Held {
+            jobs: self.quotas.jobs[queue.0],
+            gpu_milli: self.quotas.used_of(queue, GPUS),
+            cpus: self.quotas.used_of(queue, CPUS),
+            memory_bytes: self.quotas.used_of(queue, MEMORY),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,289 @@
+//! A queue gets what it is owed, borrows what others do not use, and leaves alone what is kept for
+//! isolated queues.
+//!
+//! Source: Kant (arXiv 2510.01256), section 3.2.1: quota by type of GPU, borrowing and isolation,
+//! checked before placement; KAI Scheduler, "Scheduling Queues": quota and limit hold for the queue
+//! and all above it. The rule for isolated queues is ours, because neither prints one.
+//! Reads: what running jobs hold, quotas, and what the cluster has. Never: what is free on which
+//! node, nor order. Knobs: `quota` of a queue: mode, amounts, at_most.
+//!
+//! Each resource that a quota names is judged by itself; what no quota names is not bounded. For
+//! the job's queue and all above it:
+//! 1. An isolated queue never exceeds its quota, and no queue its `at_most`.
+//! 2. A job with which every queue that names the resource stays within its quota gets it, whatever
+//!    others have borrowed: preemption takes that back.
+//! 3. Any other may have what is not kept: of the cluster (or of the isolated queue it is below),
+//!    what is in use and what isolated queues there could still take by their quota come first.
+//!
+//! Above an isolated queue quotas do not say who borrows: its use is its own by right.
+//!
+//! Example, two nodes of 8 GPUs. Queue `a` has a quota of 4, queue `b` an isolated one of 8.
+//! Job 1 runs in `a` with 4 GPUs, within its quota. Job 2 of `a` asks for 4 and borrows them: 8 of
+//! 16 are in use then, and 8 are kept for `b`. Job 3 of `a` asks for 1 and waits, though
+//! half of the cluster is free: `a` may have 8, what it could borrow included.
+
+use super::claim::Claim;
+use super::columns::{Bounds, Column, Columns, GPUS, amounts};
+use super::tree::{QueueIndex, Tree};
+use common::policy::{Amounts, Policy, QuotaMode};
+use common::reason::WaitReason;
+
+/// How a job stands to the quotas above it, were it started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Standing {
+    /// All queues that have a quota stay within it. So it is where none has one.
+    WithinQuota,
+    /// Some queue goes over its quota: what it gets may be taken back.
+    Borrowing,
+}
+
+/// One queue's quota, by column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Rule {
+    pub isolated: bool,
+    pub owed: Bounds,
+    at_most: Bounds,
+}
+
+impl Rule {
+    fn is_isolated_in(&self, column: Column) -> bool {
+        self.isolated && self.owed[column.0].is_some()
+    }
+}
+
+/// What somebody has to give to those without an isolated quota: the cluster, or an isolated queue
+/// to the queues below it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pool {
+    Cluster,
+    Queue(QueueIndex),
+}
+
+/// All quotas, and what the queues have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct QuotaBook {
+    pub rules: Vec<Rule>,
+    pub jobs: Vec<u64>,
+    pub used: Vec<Vec<u64>>,
+    capacity: Bounds,
+    used_by_all: Vec<u64>,
+    /// What isolated queues right below this one (or deeper, with none between) may still take.
+    kept_in: Vec<Vec<u64>>,
+    kept_in_cluster: Vec<u64>,
+}
+
+impl QuotaBook {
+    pub fn new(policy: &Policy, tree: &Tree, columns: &Columns, capacity: &Amounts) -> Self {
+        let none = Amounts::default();
+        let rule = |queue: QueueIndex| {
+            let name = tree.name(queue);
+            let quota = policy.queues.iter().find(|q| q.name == *name).map(|q| &q.quota);
+            Rule {
+                isolated: quota.is_some_and(|quota| quota.mode == QuotaMode::Isolated),
+                owed: columns.bounds(quota.map_or(&none, |quota| &quota.amounts)),
+                at_most: columns.bounds(quota.map_or(&none, |quota| &quota.at_most)),
+            }
+        };
+        let nothing = vec![0; columns.count()];
+        let mut book = Self {
+            rules: tree.indices().map(rule).collect(),
+            jobs: vec![0; tree.len()],
+            used: vec![nothing.clone(); tree.len()],
+            capacity: columns.capacity(capacity),
+            used_by_all: nothing.clone(),
+            kept_in: vec![nothing.clone(); tree.len()],
+            kept_in_cluster: nothing,
+        };
+        for queue in tree.indices() {
+            for column in (0..columns.count()).map(Column) {
+                let kept = book.kept_for(queue, column);
+                *book.kept_around(tree, queue, column) += kept;
+            }
+        }
+        book
+    }
+
+    pub fn set_capacity(&mut self, columns: &Columns, capacity: &Amounts) {
+        self.capacity = columns.capacity(capacity);
+    }
+
+    pub fn add(&mut self, tree: &Tree, claim: &Claim) {
+        self.book(tree, claim, u64::wrapping_add);
+    }
+
+    pub fn remove(&mut self, tree: &Tree, claim: &Claim) {
+        self.book(tree, claim, u64::wrapping_sub);
+    }
+
+    fn book(&mut self, tree: &Tree, claim: &Claim, change: fn(u64, u64) -> u64) {
+        let path = claim.who.queue.map(|queue| tree.path(queue)).unwrap_or_default();
+        for queue in path {
+            let jobs = &mut self.jobs[queue.0];
+            *jobs = change(*jobs, u64::from(claim.jobs));
+        }
+        for (column, amount) in amounts(claim) {
+            let all = &mut self.used_by_all[column.0];
+            *all = change(*all, amount);
+            for queue in path {
+                let kept_before = self.kept_for(*queue, column);
+                let used = &mut self.used[queue.0][column.0];
+                *used = change(*used, amount);
+                let kept_after = self.kept_for(*queue, column);
+                if kept_before != kept_after {
+                    let kept = self.kept_around(tree, *queue, column);
+                    *kept = kept.wrapping_sub(kept_before).wrapping_add(kept_after);
+                }
+            }
+        }
+    }
+
+    /// What an isolated queue may still take by its quota.
+    fn kept_for(&self, queue: QueueIndex, column: Column) -> u64 {
+        let rule = &self.rules[queue.0];
+        let owed = rule.owed[column.0].filter(|_| rule.isolated).unwrap_or(0);
+        owed.saturating_sub(self.used[queue.0][column.0])
+    }
+
+    /// Where that is kept: in the next isolated queue above, or in the cluster.
+    fn kept_around(&mut self, tree: &Tree, queue: QueueIndex, column: Column) -> &mut u64 {
+        let mut above = tree.path(queue).iter().skip(1);
+        match above.find(|at| self.rules[at.0].is_isolated_in(column)) {
+            Some(at) => &mut self.kept_in[at.0][column.0],
+            None => &mut self.kept_in_cluster[column.0],
+        }
+    }
+
+    pub fn admit(
+        &self,
+        tree: &Tree,
+        columns: &Columns,
+        claim: &Claim,
+    ) -> Result<Standing, WaitReason> {
+        let path = claim.who.queue.map(|queue| tree.path(queue)).unwrap_or_default();
+        let Some(leaf) = path.first() else { return Ok(Standing::WithinQuota) };
+        let mut standing = Standing::WithinQuota;
+        for (column, asked) in amounts(claim) {
+            let refusal = |queue: QueueIndex, isolated, limit| {
+                let used = self.used[queue.0][column.0];
+                let counted = columns.counted(column, limit, used, asked);
+                Err(WaitReason::QuotaExceeded {
+                    queue: tree.name(queue).clone(),
+                    isolated,
+                    counted,
+                })
+            };
+            if let Some((queue, isolated, limit)) = self.hard_bound(path, column, asked) {
+                return refusal(queue, isolated, limit);
+            }
+            let view = self.view(path, column, asked);
+            if view.is_owed() {
+                continue;
+            }
+            if let Some(left) = self.left_to_borrow(view.pool, column).filter(|l| asked > *l) {
+                let queue = view.names_it.unwrap_or(*leaf);
+                let limit = self.used[queue.0][column.0].saturating_add(left);
+                return refusal(queue, false, limit);
+            }
+            if view.is_over {
+                standing = Standing::Borrowing;
+            }
+        }
+        Ok(standing)
+    }
+
+    /// The first queue whose isolated quota or `at_most` the job would exceed.
+    fn hard_bound(
+        &self,
+        path: &[QueueIndex],
+        column: Column,
+        asked: u64,
+    ) -> Option<(QueueIndex, bool, u64)> {
+        path.iter().find_map(|at| {
+            let rule = &self.rules[at.0];
+            let with_it = self.used[at.0][column.0].saturating_add(asked);
+            let quota = rule.owed[column.0].filter(|quota| rule.isolated && with_it > *quota);
+            let at_most = rule.at_most[column.0].filter(|limit| with_it > *limit);
+            let quota = quota.map(|quota| (*at, true, quota));
+            quota.or_else(|| at_most.map(|limit| (*at, false, limit)))
+        })
+    }
+
+    /// How one resource of a job stands, from its queue up to the first isolated one.
+    fn view(&self, path: &[QueueIndex], column: Column, asked: u64) -> View {
+        let mut view = View { names_it: None, is_over: false, pool: Pool::Cluster };
+        for at in path {
+            if let Some(quota) = self.rules[at.0].owed[column.0] {
+                view.names_it.get_or_insert(*at);
+                view.is_over |= self.used[at.0][column.0].saturating_add(asked) > quota;
+                if self.rules[at.0].isolated {
+                    view.pool = Pool::Queue(*at);
+                    break;
+                }
+            }
+        }
+        view
+    }
+
+    /// What is left besides what is kept; `None`: nothing is kept, so free resources decide.
+    fn left_to_borrow(&self, pool: Pool, column: Column) -> Option<u64> {
+        let (size, used, kept) = match pool {
+            Pool::Cluster => {
+                let kept = self.kept_in_cluster[column.0];
+                (self.capacity[column.0], self.used_by_all[column.0], kept)
+            }
+            Pool::Queue(at) => {
+                let owed = self.rules[at.0].owed[column.0];
+                (owed, self.used[at.0][column.0], self.kept_in[at.0][column.0])
+            }
+        };
+        let left = size?.saturating_sub(used).saturating_sub(kept);
+        (kept > 0).then_some(left)
+    }
+
+    /// Has the queue more of something than its quota says?
+    pub fn is_over(&self, queue: QueueIndex) -> bool {
+        let owed = self.rules[queue.0].owed.iter().zip(&self.used[queue.0]);
+        owed.into_iter().any(|(owed, used)| owed.is_some_and(|owed| *used > owed))
+    }
+
+    /// With the job, is one of these queues over its quota in what the job asks for?
+    pub fn would_be_over(&self, queues: &[QueueIndex], claim: &Claim) -> bool {
+        amounts(claim).any(|(column, asked)| {
+            queues.iter().any(|at| {
+                let with_it = self.used[at.0][column.0].saturating_add(asked);
+                self.rules[at.0].owed[column.0].is_some_and(|owed| with_it > owed)
+            })
+        })
+    }
+
+    /// Thousandths of GPUs, CPUs and bytes in use by a queue and all below it.
+    pub fn used_of(&self, queue: QueueIndex, column: Column) -> u64 {
+        self.used[queue.0][column.0]
+    }
+
+    /// Does the queue's quota name GPUs, of some kind or of any?
+    pub fn names_gpus(&self, queue: QueueIndex) -> bool {
+        let rule = &self.rules[queue.0];
+        let kinds = rule.owed.iter().skip(super::columns::MEMORY.0 + 1);
+        rule.owed[GPUS.0].is_some() || kinds.into_iter().any(Option::is_some)
+    }
+}
+
+/// How one resource of a job stands.
+#[derive(Debug, Clone, Copy)]
+struct View {
+    /// The lowest queue whose quota names it.
+    names_it: Option<QueueIndex>,
+    is_over: bool,
+    pool: Pool,
+}
+
+impl View {
+    /// Some quota names it, and with the job none that does is exceeded.
+    const fn is_owed(&self) -> bool {
+        self.names_it.is_some() && !self.is_over
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,126 @@
+//! Who may take GPUs back from whom. Never on which nodes.
+
+use crate::books::Books;
+use crate::books::tests::{any, books, claim, isolated, of_kinds, queue, run, shared};
+use common::policy::{Amounts, Quota};
+use common::unit::Cpus;
+
+/// May a job of the first queue have a job with so many GPUs of the second make way?
+fn may(books: &mut Books, claimant: (&str, u32), victim: (&str, u32)) -> bool {
+    let claimant = claim(books, claimant.0, None, claimant.1);
+    let victim = claim(books, victim.0, None, victim.1);
+    books.may_reclaim(&claimant, &victim)
+}
+
+#[test]
+fn the_example() {
+    let queues = vec![queue("a", None, shared(any(8))), queue("b", None, shared(any(8)))];
+    let mut books = books(queues, &any(16));
+    let eight = claim(&mut books, "b", None, 8);
+    books.add(&eight, None);
+    books.add(&eight, None);
+    assert!(may(&mut books, ("a", 8), ("b", 8)));
+    books.remove(&eight, None);
+    assert!(!may(&mut books, ("a", 8), ("b", 8)));
+}
+
+#[test]
+fn nobody_reclaims_beyond_the_own_quota_or_in_the_own_queue() {
+    let queues = vec![queue("a", None, shared(any(8))), queue("b", None, shared(any(4)))];
+    let mut books = books(queues, &any(16));
+    run(&mut books, "a", None, 2);
+    run(&mut books, "b", None, 14);
+    assert!(may(&mut books, ("a", 6), ("b", 1)));
+    assert!(!may(&mut books, ("a", 7), ("b", 1)));
+    assert!(!may(&mut books, ("b", 1), ("b", 1)));
+    assert!(!may(&mut books, ("a", 0), ("b", 1)), "it asks for no GPUs");
+    assert!(!may(&mut books, ("a", 6), ("b", 0)), "it would give none");
+    let alike = claim(&mut books, "a", None, 6);
+    assert!(books.is_within_quota_with(&alike));
+    let more = claim(&mut books, "a", None, 7);
+    assert!(!books.is_within_quota_with(&more));
+}
+
+#[test]
+fn a_queue_that_is_owed_nothing_holds_lent_goods_and_cannot_reclaim() {
+    let queues = vec![queue("a", None, shared(any(8))), queue("free", None, Quota::default())];
+    let mut books = books(queues, &any(16));
+    run(&mut books, "free", None, 16);
+    assert!(may(&mut books, ("a", 8), ("free", 2)));
+    run(&mut books, "a", None, 16);
+    assert!(!may(&mut books, ("free", 1), ("a", 16)));
+}
+
+#[test]
+fn sides_are_compared_right_below_the_lowest_queue_above_both() {
+    let queues = vec![
+        queue("x", None, shared(any(8))),
+        queue("x1", Some("x"), shared(any(4))),
+        queue("x2", Some("x"), shared(any(4))),
+        queue("y", None, shared(any(8))),
+    ];
+    let mut books = books(queues, &any(16));
+    run(&mut books, "x1", None, 8);
+    assert!(may(&mut books, ("x2", 4), ("x1", 1)), "x1 has what x2 is owed");
+    assert!(!may(&mut books, ("y", 8), ("x1", 1)), "x has no more than it is owed");
+    run(&mut books, "x1", None, 2);
+    assert!(may(&mut books, ("y", 8), ("x1", 1)));
+}
+
+#[test]
+fn the_queue_above_is_not_asked_where_the_one_below_decides() {
+    let queues = vec![
+        queue("org", None, Quota::default()),
+        queue("team", Some("org"), shared(any(8))),
+        queue("y", None, shared(any(8))),
+    ];
+    let mut books = books(queues, &any(16));
+    run(&mut books, "team", None, 8);
+    assert!(!may(&mut books, ("y", 8), ("team", 8)), "team is owed what it has");
+    run(&mut books, "org", None, 8);
+    assert!(may(&mut books, ("y", 8), ("org", 8)));
+    assert!(!may(&mut books, ("team", 1), ("org", 8)), "team has all it is owed");
+}
+
+#[test]
+fn gpus_are_compared_by_kind_where_quotas_name_kinds() {
+    let queues = vec![
+        queue("a", None, shared(of_kinds(&[("h100", 8)]))),
+        queue("b", None, shared(of_kinds(&[("a100", 4), ("h100", 4)]))),
+        queue("c", None, shared(any(8))),
+    ];
+    let mut books = books(queues, &of_kinds(&[("a100", 16), ("h100", 16)]));
+    run(&mut books, "b", Some("a100"), 8);
+    run(&mut books, "b", Some("h100"), 4);
+    run(&mut books, "c", Some("h100"), 8);
+    let wants = claim(&mut books, "a", Some("h100"), 8);
+    let of = |books: &mut Books, queue, kind| {
+        let victim = claim(books, queue, Some(kind), 2);
+        books.may_reclaim(&wants, &victim)
+    };
+    assert!(!of(&mut books, "b", "a100"), "the wrong kind");
+    assert!(!of(&mut books, "b", "h100"), "b is owed these");
+    assert!(!of(&mut books, "c", "h100"), "c is owed 8 of any kind");
+    run(&mut books, "b", Some("h100"), 1);
+    run(&mut books, "c", Some("a100"), 1);
+    assert!(of(&mut books, "b", "h100"));
+    assert!(of(&mut books, "c", "h100"));
+    let open = claim(&mut books, "c", None, 1);
+    let victim = claim(&mut books, "b", Some("a100"), 8);
+    assert!(!books.may_reclaim(&open, &victim), "c is over its own quota");
+}
+
+#[test]
+fn an_isolated_queue_yields_only_what_a_lowered_quota_takes_from_it() {
+    let cpus = |cpus| Amounts { cpus: Some(Cpus(cpus)), ..Amounts::default() };
+    let queues = vec![queue("a", None, shared(cpus(8))), queue("iso", None, isolated(cpus(4)))];
+    let mut books = books(queues, &cpus(16));
+    let mut wants = claim(&mut books, "a", None, 0);
+    wants.cpus = Cpus(8);
+    let mut victim = claim(&mut books, "iso", None, 0);
+    victim.cpus = Cpus(4);
+    books.add(&victim, None);
+    assert!(!books.may_reclaim(&wants, &victim));
+    books.add(&victim, None);
+    assert!(books.may_reclaim(&wants, &victim));
+}

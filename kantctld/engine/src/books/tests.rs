@@ -1,0 +1,102 @@
+//! Small policies for the tests of the books, and what holds of any. Never a node.
+
+use super::*;
+use common::policy::{Quota, QuotaMode};
+use common::queue::Queue;
+use common::unit::{Bytes, Cpus, GpuMilli, Gpus};
+
+mod properties;
+
+pub(super) fn queue(text: &str, parent: Option<&str>, quota: Quota) -> Queue {
+    let name = |text: &str| QueueName::new(text).unwrap();
+    Queue { parent: parent.map(name), quota, ..Queue::plain(name(text)) }
+}
+
+pub(super) fn kind(text: &str) -> GpuKind {
+    GpuKind(text.to_owned())
+}
+
+/// GPUs of any kind.
+pub(super) fn any(gpus: u32) -> Amounts {
+    Amounts { gpus_any: Some(Gpus(gpus)), ..Amounts::default() }
+}
+
+/// GPUs by kind.
+pub(super) fn of_kinds(kinds: &[(&str, u32)]) -> Amounts {
+    let gpus = kinds.iter().map(|(text, gpus)| (kind(text), Gpus(*gpus)));
+    Amounts { gpus: gpus.collect(), ..Amounts::default() }
+}
+
+pub(super) fn shared(amounts: Amounts) -> Quota {
+    Quota { amounts, ..Quota::default() }
+}
+
+pub(super) fn isolated(amounts: Amounts) -> Quota {
+    Quota { mode: QuotaMode::Isolated, amounts, ..Quota::default() }
+}
+
+pub(super) fn books(queues: Vec<Queue>, capacity: &Amounts) -> Books {
+    Books::new(&Policy { queues, ..Policy::default() }, capacity)
+}
+
+/// A job of user 7 with so many GPUs of a kind, or of any.
+pub(super) fn claim(books: &mut Books, queue: &str, of: Option<&str>, gpus: u32) -> Claim {
+    let name = QueueName::new(queue).unwrap();
+    let mut claim = Claim::new(books.party(&name, Uid(7), None, None));
+    let of = of.and_then(|of| books.kind(&kind(of)));
+    claim.add_gpus(of, GpuMilli::WHOLE.times(gpus));
+    claim
+}
+
+/// Runs such a job.
+pub(super) fn run(books: &mut Books, queue: &str, of: Option<&str>, gpus: u32) {
+    let claim = claim(books, queue, of, gpus);
+    books.add(&claim, None);
+}
+
+pub(super) fn index(books: &Books, queue: &str) -> QueueIndex {
+    books.tree().index(&QueueName::new(queue).unwrap()).unwrap()
+}
+
+#[test]
+fn what_a_queue_holds_counts_what_is_below_it() {
+    let queues = vec![
+        queue("top", None, shared(any(8))),
+        queue("a", Some("top"), Quota::default()),
+        queue("b", Some("top"), Quota::default()),
+    ];
+    let mut books = books(queues, &any(16));
+    let mut wide = claim(&mut books, "a", None, 2);
+    wide.cpus = Cpus(5);
+    wide.memory = Bytes(9);
+    books.add(&wide, None);
+    run(&mut books, "b", None, 1);
+    let held = |books: &Books, queue| books.used(index(books, queue));
+    let top = Held { jobs: 2, gpu_milli: 3_000, cpus: 5, memory_bytes: 9 };
+    assert_eq!(held(&books, "top"), top);
+    assert_eq!(held(&books, "b"), Held { jobs: 1, gpu_milli: 1_000, ..Held::default() });
+    books.remove(&wide, None);
+    assert_eq!(held(&books, "top"), held(&books, "b"));
+}
+
+#[test]
+fn a_job_of_a_queue_that_is_gone_still_uses_the_cluster() {
+    let queues = vec![queue("a", None, Quota::default()), queue("kept", None, isolated(any(4)))];
+    let mut books = books(queues, &any(8));
+    run(&mut books, "gone", None, 3);
+    let gone = claim(&mut books, "gone", None, 100);
+    assert_eq!(books.admit(&gone), Ok(Standing::WithinQuota), "another reason stops it");
+    let one = claim(&mut books, "a", None, 1);
+    assert_eq!(books.admit(&one), Ok(Standing::WithinQuota));
+    let two = claim(&mut books, "a", None, 2);
+    assert!(books.admit(&two).is_err());
+}
+
+#[test]
+fn kinds_are_those_that_some_quota_names() {
+    let quota = Quota { at_most: of_kinds(&[("h100", 4)]), ..shared(of_kinds(&[("a100", 1)])) };
+    let books = books(vec![queue("a", None, quota)], &any(8));
+    assert_eq!(books.kind(&kind("a100")), Some(KindIndex(0)));
+    assert_eq!(books.kind(&kind("h100")), Some(KindIndex(1)));
+    assert_eq!(books.kind(&kind("v100")), None);
+}

@@ -1,0 +1,209 @@
+//! Who has used less than its share goes first: 2^(-used/share), where use fades with time.
+//!
+//! Source: Slurm, "Classic Fairshare Algorithm": the formula, and the effective usage that lets
+//! users of one account share its fate; PriorityDecayHalfLife.
+//! Reads: GPU use by account, user and hour; shares of accounts. Never: what runs now, which is in
+//! the use of this hour. Knobs: `shares` of accounts; `half_life_hours`.
+//!
+//! With U and S the parts of an account in all use and in all shares, and u the part of one of n
+//! users of it in all use, the factor is 2^(-((n - 1) u + U) / S): that of the account for who has
+//! used nothing, less for who has used more than the others. Use without a listed account is
+//! that of one more account with one share. Where no accounts are listed all users have equal
+//! shares, and the factor is 2^(-n u).
+//!
+//! Example, two nodes; accounts `vision` and `speech` have one share each. `vision` used 30
+//! GPU-hours two hours ago, at a half-life of two hours worth 15 now, `speech` 5 just now. Job 1
+//! of `vision` has 2^-(0.75 / 0.5), 0.354; job 2 of `speech` 2^-(0.25 / 0.5), 0.707; job 3, of a
+//! user who is new in `speech`, as much.
+
+use common::account::Account;
+use common::id::{AccountName, Uid};
+use common::time::Time;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+const HOUR_MS: u64 = 3_600_000;
+
+/// GPU time used in one hour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bucket {
+    /// The hour, counted from 1970-01-01T00:00Z.
+    pub hour: u64,
+    /// GPU-milliseconds: one GPU for one hour is 3,600,000.
+    pub gpu_ms: u64,
+}
+
+/// What one user used, charged to one account.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UsedBy {
+    /// The account, where one was named.
+    #[serde(default)]
+    pub account: Option<AccountName>,
+    /// The user.
+    pub user: Uid,
+    /// By hour, in any order.
+    pub hours: Vec<Bucket>,
+}
+
+/// What everybody used.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Usage {
+    /// Entries of the same account and user add up.
+    pub entries: Vec<UsedBy>,
+}
+
+/// The fair share of everybody, at one time.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct FairShare {
+    /// Empty: none is listed, and users share among each other.
+    listed: BTreeSet<AccountName>,
+    /// By listed account; `None`: everything else.
+    accounts: BTreeMap<Option<AccountName>, Part>,
+}
+
+/// What an account used.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Part {
+    /// Its part in all shares, 0 to 1.
+    share: f64,
+    /// Its part in all use, 0 to 1.
+    used: f64,
+    /// Those of its users who used something, likewise.
+    users: BTreeMap<Uid, f64>,
+}
+
+impl FairShare {
+    /// From what was used, faded until now. A half-life of 0: nothing ever fades.
+    #[must_use]
+    pub fn new(usage: &Usage, accounts: &[Account], half_life_hours: u32, now: Time) -> Self {
+        let listed: BTreeSet<AccountName> = accounts.iter().map(|a| a.name.clone()).collect();
+        let mut parts: BTreeMap<Option<AccountName>, Part> = BTreeMap::new();
+        for entry in &usage.entries {
+            let used = faded(&entry.hours, half_life_hours, now.0 / HOUR_MS);
+            if used > 0.0 {
+                let account = entry.account.clone().filter(|account| listed.contains(account));
+                let part = parts.entry(account).or_default();
+                part.used += used;
+                *part.users.entry(entry.user).or_default() += used;
+            }
+        }
+        for account in accounts {
+            parts.entry(Some(account.name.clone())).or_default().share = account.shares.into();
+        }
+        if let Some(others) = parts.get_mut(&None) {
+            others.share = 1.0;
+        }
+        let used: f64 = parts.values().map(|part| part.used).sum();
+        let shares: f64 = parts.values().map(|part| part.share).sum();
+        for part in parts.values_mut() {
+            part.share = ratio(part.share, shares);
+            part.used = ratio(part.used, used);
+            part.users.values_mut().for_each(|user| *user = ratio(*user, used));
+        }
+        Self { listed, accounts: parts }
+    }
+
+    /// The factor of a user's job, 0 to 1; 1 for who has used nothing of an account that has not.
+    #[must_use]
+    pub fn factor(&self, account: Option<&AccountName>, user: Uid) -> f64 {
+        let account = account.filter(|account| self.listed.contains(*account)).cloned();
+        let Some(part) = self.accounts.get(&account).filter(|part| part.used > 0.0) else {
+            return 1.0;
+        };
+        let own = part.users.get(&user).copied().unwrap_or(0.0);
+        let users = part.users.len() as f64;
+        if self.listed.is_empty() {
+            return (-(users * own)).exp2();
+        }
+        if part.share <= 0.0 {
+            return 0.0;
+        }
+        (-((users - 1.0) * own + part.used) / part.share).exp2()
+    }
+}
+
+/// GPU-milliseconds, older ones counted less.
+fn faded(hours: &[Bucket], half_life_hours: u32, hour_now: u64) -> f64 {
+    let weight = |hour: u64| match half_life_hours {
+        0 => 1.0,
+        half_life => (-(hour_now.saturating_sub(hour) as f64) / f64::from(half_life)).exp2(),
+    };
+    hours.iter().map(|bucket| bucket.gpu_ms as f64 * weight(bucket.hour)).sum()
+}
+
+fn ratio(amount: f64, of: f64) -> f64 {
+    if of > 0.0 { amount / of } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use common::policy::Limits;
+
+    fn name(text: &str) -> AccountName {
+        AccountName::new(text).unwrap()
+    }
+
+    fn account(text: &str, shares: u32) -> Account {
+        let none = Limits::default();
+        Account { name: name(text), shares, limits: none, limits_per_user: none }
+    }
+
+    fn used(account: Option<&str>, user: u32, hour: u64, gpu_hours: u64) -> UsedBy {
+        let hours = vec![Bucket { hour, gpu_ms: gpu_hours * HOUR_MS }];
+        UsedBy { account: account.map(name), user: Uid(user), hours }
+    }
+
+    fn near(a: f64, b: f64) -> bool {
+        (a - b).abs() < 1e-12
+    }
+
+    #[test]
+    fn the_example() {
+        let accounts = [account("vision", 1), account("speech", 1)];
+        let entries = vec![used(Some("vision"), 1, 8, 30), used(Some("speech"), 2, 10, 5)];
+        let fair = FairShare::new(&Usage { entries }, &accounts, 2, Time(10 * HOUR_MS + 5));
+        let factor = |account: &str, user| fair.factor(Some(&name(account)), Uid(user));
+        assert!(near(factor("vision", 1), (-1.5f64).exp2()));
+        assert!(near(factor("speech", 2), (-0.5f64).exp2()));
+        assert!(near(factor("speech", 3), (-0.5f64).exp2()));
+    }
+
+    #[test]
+    fn of_two_users_of_an_account_who_used_more_goes_behind() {
+        let accounts = [account("vision", 3), account("speech", 1)];
+        let entries = vec![used(Some("vision"), 1, 10, 6), used(Some("vision"), 2, 10, 2)];
+        let fair = FairShare::new(&Usage { entries }, &accounts, 24, Time(10 * HOUR_MS));
+        let factor = |account: &str, user| fair.factor(Some(&name(account)), Uid(user));
+        assert!(near(factor("vision", 1), (-1.75 / 0.75f64).exp2()));
+        assert!(near(factor("vision", 2), (-1.25 / 0.75f64).exp2()));
+        assert!(near(factor("vision", 3), (-1.0 / 0.75f64).exp2()));
+        assert!(near(factor("speech", 1), 1.0));
+    }
+
+    #[test]
+    fn without_accounts_users_share_among_each_other() {
+        let entries = vec![used(Some("x"), 1, 0, 2), used(None, 1, 10, 1), used(None, 2, 10, 1)];
+        let fair = FairShare::new(&Usage { entries }, &[], 0, Time(10 * HOUR_MS));
+        assert!(near(fair.factor(None, Uid(1)), (-1.5f64).exp2()));
+        assert!(near(fair.factor(Some(&name("x")), Uid(2)), (-0.5f64).exp2()));
+        assert!(near(fair.factor(None, Uid(3)), 1.0));
+    }
+
+    #[test]
+    fn usage_is_saved_as_json() {
+        let usage = Usage { entries: vec![used(None, 1, 10, 1), used(Some("vision"), 1, 0, 2)] };
+        let text = serde_json::to_string(&usage).unwrap();
+        assert_eq!(serde_json::from_str::<Usage>(&text).unwrap(), usage);
+    }
+
+    #[test]
+    fn an_account_without_shares_that_used_something_has_nothing() {
+        let accounts = [account("guest", 0), account("vision", 1)];
+        let entries = vec![used(Some("guest"), 1, 10, 1)];
+        let fair = FairShare::new(&Usage { entries }, &accounts, 24, Time(10 * HOUR_MS));
+        assert!(near(fair.factor(Some(&name("guest")), Uid(1)), 0.0));
+        assert!(near(fair.factor(None, Uid(1)), 1.0));
+    }
+}

@@ -1,0 +1,170 @@
+//! The order by a sum of weighted factors: age, size, queue, QoS and fair share, less nice.
+//!
+//! Source: Slurm, "Multifactor Priority Plugin": Job_priority is the sum of weight x factor, less
+//! nice; man sprio shows the parts.
+//! Reads: since when the job waits, what it asks for, priorities of queue and QoS, usage of its
+//! account and user. Never: what is free, nor where it could go.
+//! Knobs: the weights ([`Factors`]); `priority` of queues and QoS; `--nice`; `shares` of accounts.
+//!
+//! Factors lie between 0 and 1 and are computed in f64; each weight x factor is rounded to a whole
+//! number, half away from zero, and only whole numbers are added and compared. Powers of two may
+//! differ in the last bit from one C library to another; points then differ only where a product
+//! falls on a half.
+//!
+//! - age: time waited, against `age_max_seconds`, at most 1.
+//! - size: GPUs asked for, against those of the cluster; where that has none, CPUs. `favor_small`
+//!   turns it round.
+//! - queue, QoS: the priority against the highest of any; 0 below zero, and without a QoS.
+//! - fair share: [`super::fair_share`].
+//!
+//! Example, two nodes of 8 GPUs; weights age 1000 over 100 hours, size 100, QoS 500. Job 1 waits
+//! for 10 hours and asks for 8 GPUs: 100 + 50. Job 2 waits for an hour and asks for 4, with the
+//! highest QoS: 10 + 25 + 500. Job 3 waits for 20 hours and asks for 2, with `--nice=100`:
+//! 200 + 13 - 100. The order is 2, 1, 3.
+
+use super::fair_share::FairShare;
+use super::{Facts, Rank};
+use common::policy::{Amounts, Factors, Policy};
+use common::time::Time;
+use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+
+/// What one factor adds to a priority.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Factor {
+    /// 0 to 1.
+    pub factor: f64,
+    /// Its weight.
+    pub weight: u32,
+    /// `weight * factor`, rounded.
+    pub points: i64,
+}
+
+/// Where a job's priority comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct FactorSheet {
+    /// For the time waited.
+    pub age: Factor,
+    /// For what it asks for.
+    pub size: Factor,
+    /// For its queue.
+    pub queue: Factor,
+    /// For its QoS.
+    pub qos: Factor,
+    /// For having used less than its share.
+    pub fair_share: Factor,
+    /// Taken off.
+    pub nice: i32,
+    /// The priority: the points of all factors, less nice. Higher goes first.
+    pub points: i64,
+}
+
+impl FactorSheet {
+    /// The factors with their names, as settings and `kantctl priority` call them.
+    #[must_use]
+    pub const fn named(&self) -> [(&'static str, Factor); 5] {
+        [
+            ("age", self.age),
+            ("size", self.size),
+            ("queue", self.queue),
+            ("qos", self.qos),
+            ("fair-share", self.fair_share),
+        ]
+    }
+}
+
+/// Computes priorities, for one policy and one hour's fair shares.
+#[derive(Debug, Clone, Copy)]
+pub struct Multifactor<'a> {
+    factors: Factors,
+    fair: &'a FairShare,
+    queue_highest: i32,
+    qos_highest: i32,
+    gpu_milli: u64,
+    cpus: u64,
+}
+
+impl<'a> Multifactor<'a> {
+    /// For this policy, on a cluster that has so much.
+    #[must_use]
+    pub fn new(policy: &Policy, fair: &'a FairShare, capacity: &Amounts) -> Self {
+        let gpus: u64 = capacity.gpus.values().map(|gpus| u64::from(gpus.0)).sum();
+        Self {
+            factors: policy.factors,
+            fair,
+            queue_highest: policy.queues.iter().map(|q| q.priority).max().unwrap_or(0),
+            qos_highest: policy.qos.iter().map(|q| q.priority).max().unwrap_or(0),
+            gpu_milli: capacity.gpus_any.map_or(gpus, |gpus| u64::from(gpus.0)) * 1000,
+            cpus: capacity.cpus.map_or(0, |cpus| u64::from(cpus.0)),
+        }
+    }
+
+    /// Where the job's priority comes from, now.
+    #[must_use]
+    pub fn sheet(&self, job: &Facts<'_>, now: Time) -> FactorSheet {
+        let weights = &self.factors;
+        let qos = job.qos.map_or(0, |qos| qos.priority);
+        let fair = self.fair.factor(job.account, job.owner);
+        let sheet = FactorSheet {
+            age: weigh(weights.age, self.age(job, now)),
+            size: weigh(weights.size, self.size(job)),
+            queue: weigh(weights.queue, part(job.queue.priority, self.queue_highest)),
+            qos: weigh(weights.qos, part(qos, self.qos_highest)),
+            fair_share: weigh(weights.fair_share, fair),
+            nice: job.nice,
+            points: 0,
+        };
+        let points: i64 = sheet.named().iter().map(|(_, factor)| factor.points).sum();
+        FactorSheet { points: points - i64::from(job.nice), ..sheet }
+    }
+
+    /// The job's place, now; [`super::rank`] says how it stands beside jobs of FIFO queues.
+    #[must_use]
+    pub fn rank(&self, job: &Facts<'_>, now: Time) -> Rank {
+        let sheet = self.sheet(job, now);
+        let earned = i128::from(sheet.points - sheet.queue.points);
+        let max_ms = i128::from(self.factors.age_max_seconds) * 1000;
+        let turn_ms = match i128::from(self.factors.age) {
+            0 => i128::from(now.0) - earned * 1000,
+            age => i128::from(now.0) - earned * max_ms / age,
+        };
+        Rank {
+            queue: Reverse(job.queue.priority),
+            qos: Reverse(0),
+            nice: 0,
+            turn_ms,
+            points: Reverse(sheet.points),
+            since: job.since,
+            key: job.key,
+        }
+    }
+
+    fn age(&self, job: &Facts<'_>, now: Time) -> f64 {
+        let max_ms = self.factors.age_max_seconds.saturating_mul(1000);
+        share(now.since(job.since).0, max_ms)
+    }
+
+    fn size(&self, job: &Facts<'_>) -> f64 {
+        let size = match self.gpu_milli {
+            0 => share(u64::from(job.cpus.0), self.cpus.max(1)),
+            all => share(u64::from(job.gpus.0), all),
+        };
+        if self.factors.favor_small { 1.0 - size } else { size }
+    }
+}
+
+fn part(priority: i32, highest: i32) -> f64 {
+    share(priority.max(0).unsigned_abs().into(), highest.max(1).unsigned_abs().into())
+}
+
+/// At most 1, which it is also of nothing.
+fn share(amount: u64, of: u64) -> f64 {
+    if amount >= of { 1.0 } else { amount as f64 / of as f64 }
+}
+
+fn weigh(weight: u32, factor: f64) -> Factor {
+    Factor { factor, weight, points: (f64::from(weight) * factor).round() as i64 }
+}
+
+#[cfg(test)]
+pub(super) mod tests;
