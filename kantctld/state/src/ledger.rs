@@ -248,7 +248,7 @@ impl Holdings {
 
 /// A part of a GPU is some of it, and of one GPU; a share without one has its GPUs whole.
 fn is_part(share: &Share) -> bool {
-    share.gpu_milli.is_none_or(|part| {
-        (1..=GpuMilli::WHOLE.0).contains(&part.0) && share.gpus.len() == 1
-    })
+    share
+        .gpu_milli
+        .is_none_or(|part| (1..=GpuMilli::WHOLE.0).contains(&part.0) && share.gpus.len() == 1)
 }

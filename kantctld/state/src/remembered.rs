@@ -11,9 +11,7 @@ use crate::living::Living;
 use crate::node::NodeRecord;
 use crate::story;
 use crate::usage::Usages;
-use common::id::{
-    JobId, JobKey, NodeName, QosName, QueueName, RequestKey, ReservationName, Uid,
-};
+use common::id::{JobId, JobKey, NodeName, QosName, QueueName, RequestKey, ReservationName, Uid};
 use common::job::Phase;
 use common::qos::Qos;
 use common::queue::Queue;

@@ -190,8 +190,7 @@ fn check_deadline(state: &State, ask: &Ask) -> Result<(), Refusal> {
 fn check_reservation(state: &State, who: &Applicant<'_>, ask: &Ask) -> Result<(), Refusal> {
     let Some(name) = &ask.reservation else { return Ok(()) };
     let there_is = state.reservation(name).filter(|reservation| reservation.to > state.now);
-    let reservation =
-        there_is.ok_or_else(|| Refusal::UnknownReservation { name: name.clone() })?;
+    let reservation = there_is.ok_or_else(|| Refusal::UnknownReservation { name: name.clone() })?;
     if reservation.maintenance || !who.may_use(&reservation.access, ask.account.as_ref()) {
         return Err(Refusal::ReservationClosed { name: name.clone() });
     }

@@ -21,8 +21,8 @@ pub(crate) fn preempt(
     entry: &RoundPreempt,
 ) -> Result<(), StartRefusal> {
     let RoundPreempt { id, preempted, mode } = *entry;
-    let waits = |(_, element): (_, &crate::job::Element)| element.phase == Phase::Pending;
-    if !state.element(preempted.by).is_some_and(waits) {
+    let by = state.element(preempted.by).map(|(_, element)| element);
+    if !by.is_some_and(|by| by.phase == Phase::Pending && !by.held) {
         return Err(StartRefusal::NobodyWaits(preempted.by));
     }
     let (record, element) = state.element(id.key).ok_or(StartRefusal::UnknownJob)?;
@@ -33,8 +33,7 @@ pub(crate) fn preempt(
         return Ok(());
     }
     let requeue = mode == VictimMode::Requeue && record.spec.ask.requeue;
-    let yields =
-        Ending { requeue, preempted: Some(preempted), ..Ending::new(Outcome::Preempted) };
+    let yields = Ending { requeue, preempted: Some(preempted), ..Ending::new(Outcome::Preempted) };
     ended(state, events, id.key, yields);
     let (key, why) = (preempted.by, preempted.why);
     state.tell(events, Event::JobPreempts { key, victim: id, why });

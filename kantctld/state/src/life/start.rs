@@ -34,7 +34,8 @@ pub(crate) fn start_together(
 ) -> Result<(), (usize, StartRefusal)> {
     let mut keys = BTreeSet::new();
     for (place, start) in starts.iter().enumerate() {
-        let fresh = if keys.insert(start.id.key) { Ok(()) } else { Err(StartRefusal::TwiceInGroup) };
+        let fresh =
+            if keys.insert(start.id.key) { Ok(()) } else { Err(StartRefusal::TwiceInGroup) };
         if let Err(refusal) = fresh.and_then(|()| book(state, start)) {
             starts[..place].iter().for_each(|start| unbook(state, start));
             return Err((place, refusal));

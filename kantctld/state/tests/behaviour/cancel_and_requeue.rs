@@ -98,7 +98,7 @@ fn a_finished_job_can_run_again_and_a_waiting_one_cannot() {
     let id = living(&mut house);
     house.report("g1", id, exited(2));
     let requeue = house.requeue(id.key);
-    let again = Event::JobRequeued { key: id.key, attempt: Attempt(1) };
+    let again = Event::JobRequeued { key: id.key, attempt: Attempt(1), preempted_by: None };
     assert_eq!(house.apply(requeue.clone()), [again]);
     assert_eq!((house.phase(id.key), house.outcome(id.key)), (Phase::Pending, None));
     let refusal = house.refused(requeue).to_string();

@@ -96,6 +96,12 @@ pub fn share(node: &str, first: u32, cpus: u32, gpus: &[u16]) -> Share {
     }
 }
 
+/// Asks for so many tasks.
+pub fn tasks_of(tasks: u32) -> Ask {
+    let request = common::resource::Request { tasks: Tasks(tasks), ..Default::default() };
+    Ask { request, ..Ask::default() }
+}
+
 pub fn end(cause: EndCause, code: u8) -> StepPhase {
     StepPhase::Ended(Box::new(StepEnd {
         cause,
@@ -178,6 +184,7 @@ impl House {
         Command::SubmitJob {
             request_key: RequestKey(format!("request-{}", self.requests)),
             owner: Owner { uid: USER.uid, gid: Gid(1000), name: "ada".to_owned() },
+            groups: Vec::new(),
             operator: false,
             ask: Box::new(ask),
             script: "#!/bin/sh\ntrue\n".to_owned(),
@@ -198,9 +205,15 @@ impl House {
         JobKey::single(self.submit(Ask::default()))
     }
 
+    /// A job of so many tasks.
+    pub fn gang(&mut self, tasks: u32) -> JobKey {
+        JobKey::single(self.submit(tasks_of(tasks)))
+    }
+
     pub fn enact(&mut self, id: AttemptId, shares: Vec<Share>) -> Vec<Event> {
         let allocation = Allocation::new(shares).unwrap();
-        self.apply(Command::EnactRound { starts: vec![RoundStart { id, allocation }] })
+        let starts = vec![RoundStart { id, allocation, group: None }];
+        self.apply(Command::EnactRound { preempts: vec![], starts })
     }
 
     /// Starts the next attempt of a job, which must go well.

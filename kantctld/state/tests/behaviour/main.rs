@@ -1,12 +1,18 @@
 //! What each command does, told as short stories.
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
+mod admission;
+mod bookings;
 mod cancel_and_requeue;
+mod deadlines;
 mod faults;
 mod house;
 mod life;
 mod nodes;
 mod rounds;
+mod sharing;
 mod size;
 mod submit;
+mod usage;
 mod views;
+mod yielding;

@@ -35,7 +35,7 @@ fn nothing_is_given_twice() {
 #[test]
 fn a_gang_starts_whole_or_not_at_all() {
     let mut house = House::new();
-    let (first, second) = (house.job(), house.job());
+    let (first, second) = (house.job(), house.gang(2));
     house.start(first, vec![share("g2", 0, 8, &[])]);
     let shares = vec![share("g1", 0, 4, &[]), share("g2", 0, 4, &[])];
     assert_eq!(refusal(&mut house, second, 1, shares), StartRefusal::Taken(name("g2")));
@@ -106,9 +106,12 @@ fn one_bad_entry_does_not_spoil_the_others() {
     let (first, second) = (house.job(), house.job());
     let allocation =
         |node: &str| common::resource::Allocation::new(vec![share(node, 0, 8, &[])]).unwrap();
-    let start = |key, node| state::RoundStart { id: attempt(key, 1), allocation: allocation(node) };
+    let start = |key, node| {
+        let (id, allocation) = (attempt(key, 1), allocation(node));
+        state::RoundStart { id, allocation, group: None }
+    };
     let starts = vec![start(first, "g1"), start(second, "g1"), start(second, "g2")];
-    let events = house.apply(Command::EnactRound { starts });
+    let events = house.apply(Command::EnactRound { preempts: vec![], starts });
     assert!(matches!(
         events.as_slice(),
         [Event::JobStarted { .. }, Event::RoundEntryRefused { .. }, Event::JobStarted { .. }]

@@ -1,9 +1,10 @@
 //! What users, nodes and the engine see.
 
-use crate::house::{House, exited, name, running, share};
+use crate::house::{House, exited, name, running, share, tasks_of};
 use common::id::{JobKey, QueueName};
 use common::job::{Ask, Phase};
 use common::reason::{Refusal, WaitReason};
+use common::resource::Share;
 use common::unit::{Cpus, Gpus, Tasks};
 use common::wire::api::JobQuery;
 use state::view::{Wait, Waits};
@@ -13,7 +14,7 @@ use state::{desired, effect, snapshot, view};
 fn a_launch_order_holds_all_a_node_needs() {
     let mut house = House::new();
     let array = Some("2-8:3".parse().unwrap());
-    let job = house.submit(Ask { array, args: vec!["a".into()], ..Ask::default() });
+    let job = house.submit(Ask { array, args: vec!["a".into()], ..tasks_of(2) });
     let key = JobKey { job, index: Some(common::id::ArrayIndex(5)) };
     let id = house.start(key, vec![share("g2", 0, 2, &[]), share("g1", 0, 2, &[])]);
     let order = desired::launch_order(&house.state, id).unwrap();
@@ -73,7 +74,7 @@ fn a_job_shows_why_it_waits_what_it_asks_for_and_its_story() {
     let explained = view::explain(&house.state, key, &waits).unwrap();
     assert!(explained.lines[0].contains("number 3"), "{:?}", explained.lines);
 
-    let id = house.start(key, vec![share("g1", 0, 3, &[0])]);
+    let id = house.start(key, vec![Share { tasks: Tasks(3), ..share("g1", 0, 3, &[0]) }]);
     house.report("g1", id, running());
     house.report("g1", id, exited(1));
     let jobs = view::job_detail(&house.state, key, &waits).unwrap().jobs;
@@ -131,7 +132,7 @@ fn a_hold_shows_before_the_next_round() {
 fn the_engine_sees_what_is_free_and_only_what_is_still_held() {
     let mut house = House::new();
     let array = Some("0-2%2".parse().unwrap());
-    let job = house.submit(Ask { array, ..Ask::default() });
+    let job = house.submit(Ask { array, ..tasks_of(2) });
     let key = JobKey { job, index: Some(common::id::ArrayIndex(0)) };
     let id = house.start(key, vec![share("g1", 0, 3, &[1]), share("g2", 0, 3, &[])]);
     let seen = snapshot::snapshot(&house.state);

@@ -3,48 +3,19 @@
 //! After every command the judges look; after every history it is replayed.
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
+mod moves;
 mod world;
 
-use proptest::collection::vec;
+use moves::moves;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::FileFailurePersistence;
 use state::persist::{from_bytes, to_bytes};
 use state::{Command, Stamped, State};
-use world::{Move, World};
+use world::World;
 
-/// Histories tried. Each has up to [`MOVES_MAX`] moves.
+/// Histories tried.
 const HISTORIES: u32 = 2000;
-const MOVES_MAX: usize = 60;
-
-fn moves() -> impl Strategy<Value = Vec<Move>> {
-    let some = any::<u8>;
-    let one = prop_oneof![
-        6 => (some(), some()).prop_map(|(shape, user)| Move::Submit(shape, user)),
-        1 => some().prop_map(Move::SubmitAgain),
-        2 => (some(), some()).prop_map(|(job, user)| Move::Cancel(job, user)),
-        1 => (some(), some()).prop_map(|(job, user)| Move::Hold(job, user)),
-        1 => (some(), some()).prop_map(|(job, user)| Move::Release(job, user)),
-        2 => (some(), some()).prop_map(|(job, user)| Move::Requeue(job, user)),
-        6 => Just(Move::Round),
-        2 => Just(Move::Decide),
-        2 => Just(Move::EnactDecided),
-        4 => (some(), some(), some(), some()).prop_map(|(a, b, c, d)| Move::Nonsense(a, b, c, d)),
-        14 => (some(), some()).prop_map(|(share, end)| Move::Progress(share, end)),
-        4 => (some(), some(), some()).prop_map(|(n, id, phase)| Move::Report(n, id, phase)),
-        3 => (some(), some()).prop_map(|(node, how)| Move::Register(node, how)),
-        2 => some().prop_map(Move::Silent),
-        1 => some().prop_map(Move::Lost),
-        1 => Just(Move::Overdue),
-        1 => some().prop_map(Move::Drain),
-        1 => some().prop_map(Move::Resume),
-        1 => Just(Move::Forget),
-        1 => some().prop_map(Move::Configure),
-        2 => (0..4000_u32).prop_map(Move::Wait),
-        2 => Just(Move::Crash),
-    ];
-    vec(one, 1..MOVES_MAX)
-}
 
 fn replay(mut state: State, log: &[Stamped<Command>]) -> State {
     for stamped in log {
@@ -84,7 +55,7 @@ fn histories_reach_every_corner() {
     // A property over histories that never get anywhere would hold for nothing.
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let mut seen = std::collections::BTreeSet::new();
-    for _ in 0..500 {
+    for _ in 0..800 {
         let moves = moves().new_tree(&mut runner).unwrap().current();
         let mut world = World::new();
         world.seen = Some(std::mem::take(&mut seen));
@@ -93,7 +64,7 @@ fn histories_reach_every_corner() {
         }
         seen = world.seen.unwrap_or_default();
     }
-    for word in [
+    let words = [
         "JobSubmitted",
         "repeated: true",
         "JobHeld",
@@ -130,7 +101,33 @@ fn histories_reach_every_corner() {
         "NotYours",
         "AlreadyDone",
         "WrongPhase",
-    ] {
-        assert!(seen.iter().any(|event: &String| event.contains(word)), "never saw {word}");
-    }
+        "JobPreempts",
+        "why: HeadTimeout",
+        "requeue: true, nodes",
+        "preempted_by: Some",
+        "outcome: Preempted",
+        "outcome: DeadlineMissed",
+        "ReservationCreated",
+        "ReservationDeleted",
+        "ReservationExpired",
+        "ReservationOverlaps",
+        "ReservationExists",
+        "ReservationClosed",
+        "UnknownReservation",
+        "OperatorsOnly",
+        "QueueClosed",
+        "WholeGpusOnly",
+        "UnknownAccount",
+        "DeadlineTooEarly",
+        "OtherTasks",
+        "OtherPart",
+        "GroupBroken",
+        "TwiceInGroup",
+        "NothingToYield",
+        "NobodyWaits",
+        "DeadlineOver",
+    ];
+    let saw = |word: &str| seen.iter().any(|event: &String| event.contains(word));
+    let never: Vec<&str> = words.into_iter().filter(|word| !saw(word)).collect();
+    assert!(never.is_empty(), "never saw {never:?}");
 }

@@ -1,0 +1,55 @@
+//! Usage: charged when a node lets go, by account and user; the living on top.
+
+use crate::house::{House, USER, exited, running, share, tasks_of};
+use common::id::{AccountName, JobKey};
+use common::job::Ask;
+use state::Command;
+use state::usage::{self, Charged, Usages, Used};
+
+fn used(usages: &Usages, whom: &Charged) -> Used {
+    let hours = usages.iter().filter(|(who, _)| *who == whom).flat_map(|(_, hours)| hours.values());
+    hours.fold(Used::default(), |sum, more| Used {
+        gpu_milliseconds: sum.gpu_milliseconds + more.gpu_milliseconds,
+        cpu_milliseconds: sum.cpu_milliseconds + more.cpu_milliseconds,
+    })
+}
+
+#[test]
+fn each_node_is_charged_until_it_lets_go_and_what_lives_comes_on_top() {
+    let mut house = House::new();
+    let account = AccountName::new("vision").ok();
+    let key = JobKey::single(house.submit(Ask { account: account.clone(), ..tasks_of(2) }));
+    let whom = Charged { account, user: USER.uid };
+    let id = house.start(key, vec![share("g1", 0, 2, &[0]), share("g2", 0, 4, &[0, 1, 2])]);
+    house.wait(10);
+    house.report("g1", id, running());
+    house.report("g2", id, running());
+    assert!(house.state.usage().is_empty());
+    let so_far = used(&usage::running(&house.state, house.now), &whom);
+    assert_eq!((so_far.gpu_milliseconds, so_far.cpu_milliseconds), (40_000, 60_000));
+    house.report("g2", id, exited(0));
+    let charged = used(house.state.usage(), &whom);
+    assert_eq!((charged.gpu_milliseconds, charged.cpu_milliseconds), (30_000, 40_000));
+    house.wait(5);
+    let so_far = used(&usage::running(&house.state, house.now), &whom);
+    assert_eq!((so_far.gpu_milliseconds, so_far.cpu_milliseconds), (15_000, 30_000));
+    house.report("g1", id, exited(0));
+    let charged = used(house.state.usage(), &whom);
+    assert_eq!((charged.gpu_milliseconds, charged.cpu_milliseconds), (45_000, 70_000));
+    assert!(usage::running(&house.state, house.now).is_empty());
+}
+
+#[test]
+fn usage_is_forgotten_after_fourteen_days() {
+    let mut house = House::new();
+    let key = house.job();
+    let id = house.start(key, vec![share("g1", 0, 1, &[])]);
+    house.wait(1);
+    house.report("g1", id, exited(0));
+    house.wait(14 * 86_400);
+    house.apply(Command::ForgetDone);
+    assert!(!house.state.usage().is_empty());
+    house.wait(3600);
+    house.apply(Command::ForgetDone);
+    assert!(house.state.usage().is_empty());
+}

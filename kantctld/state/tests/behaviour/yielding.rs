@@ -1,0 +1,126 @@
+//! Jobs that are made to yield: requeued with their place or over, and both stories say so.
+
+use crate::house::{House, USER, attempt, end, exited, running, share};
+use common::id::{AttemptId, JobKey};
+use common::job::{Ask, EndCause, Outcome, Phase, PreemptReason, Preempted};
+use common::policy::VictimMode;
+use common::wire::node::Want;
+use state::ledger::StartRefusal;
+use state::{Command, Event, RoundPreempt, Target, view};
+
+/// Makes an attempt yield to a job.
+fn preempt(house: &mut House, id: AttemptId, by: JobKey, mode: VictimMode) -> Vec<Event> {
+    let preempted = Preempted { by, why: PreemptReason::Reclaim };
+    let preempts = vec![RoundPreempt { id, preempted, mode }];
+    house.apply(Command::EnactRound { preempts, starts: vec![] })
+}
+
+fn refusal(events: &[Event]) -> &StartRefusal {
+    match events {
+        [Event::RoundEntryRefused { reason, .. }] => reason,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn story(house: &House, key: JobKey) -> Vec<String> {
+    let jobs = view::job_detail(&house.state, key, &view::Waits::new()).unwrap().jobs;
+    jobs[0].story.iter().map(|line| line.text.clone()).collect()
+}
+
+/// A running victim and somebody who waits.
+fn scene(house: &mut House, ask: Ask) -> (AttemptId, JobKey) {
+    let victim = JobKey::single(house.submit(ask));
+    let id = house.start(victim, vec![share("g1", 0, 8, &[])]);
+    house.report("g1", id, running());
+    (id, house.job())
+}
+
+#[test]
+fn a_victim_is_stopped_waits_again_with_its_place_and_both_stories_tell_it() {
+    let mut house = House::new();
+    let (id, by) = scene(&mut house, Ask::default());
+    let before = house.state.job(id.key.job).unwrap().submitted_at;
+    house.wait(60);
+    let events = preempt(&mut house, id, by, VictimMode::Requeue);
+    assert!(matches!(
+        events.as_slice(),
+        [
+            Event::JobEnded { outcome: Outcome::Preempted, requeue: true, by: None, .. },
+            Event::JobPreempts { .. }
+        ]
+    ));
+    assert_eq!(house.want("g1", id), Some(Want::Stop), "SIGTERM, grace, SIGKILL are the node's");
+    assert_eq!(house.phase(id.key), Phase::Completing);
+    house.report("g1", id, end(EndCause::Stopped, 0));
+    assert_eq!(house.phase(id.key), Phase::Pending);
+    assert_eq!(house.element(id.key).faults, None, "it waits for no back-off");
+    assert_eq!(house.state.job(id.key.job).unwrap().submitted_at, before);
+    let told = story(&house, id.key);
+    let yields = "made to yield to job 2 (quota that was lent), to be requeued";
+    assert_eq!(told[3..], [yields, "requeued after preemption of attempt 1 by job 2"]);
+    assert_eq!(story(&house, by)[1..], ["makes job 1 yield (quota that was lent)"]);
+    house.start(id.key, vec![share("g2", 0, 8, &[])]);
+    assert_eq!(house.element(id.key).attempt.0, 2);
+}
+
+#[test]
+fn a_victim_is_over_where_its_queue_or_its_user_wants_no_requeue() {
+    for (mode, requeue) in [(VictimMode::Cancel, true), (VictimMode::Requeue, false)] {
+        let mut house = House::new();
+        let (id, by) = scene(&mut house, Ask { requeue, ..Ask::default() });
+        preempt(&mut house, id, by, mode);
+        house.report("g1", id, end(EndCause::Stopped, 0));
+        assert_eq!(house.outcome(id.key), Some(Outcome::Preempted));
+    }
+}
+
+#[test]
+fn a_victim_that_succeeded_before_the_word_reached_it_is_not_run_again() {
+    let mut house = House::new();
+    let (id, by) = scene(&mut house, Ask::default());
+    preempt(&mut house, id, by, VictimMode::Requeue);
+    house.report("g1", id, exited(0));
+    assert_eq!(house.outcome(id.key), Some(Outcome::Completed));
+}
+
+#[test]
+fn a_victim_that_is_cancelled_meanwhile_is_cancelled() {
+    let mut house = House::new();
+    let (id, by) = scene(&mut house, Ask::default());
+    preempt(&mut house, id, by, VictimMode::Requeue);
+    let cancel = house.cancel(id.key);
+    house.apply(cancel);
+    house.report("g1", id, end(EndCause::Stopped, 0));
+    assert_eq!(house.outcome(id.key), Some(Outcome::Cancelled));
+}
+
+#[test]
+fn what_is_being_stopped_already_is_left_alone() {
+    let mut house = House::new();
+    let (id, by) = scene(&mut house, Ask::default());
+    let cancel = house.cancel(id.key);
+    house.apply(cancel);
+    assert_eq!(preempt(&mut house, id, by, VictimMode::Requeue), []);
+    house.report("g1", id, end(EndCause::Stopped, 0));
+    assert_eq!(house.outcome(id.key), Some(Outcome::Cancelled));
+}
+
+#[test]
+fn a_round_that_was_overtaken_makes_nobody_yield() {
+    let mut house = House::new();
+    let (id, by) = scene(&mut house, Ask::default());
+    let stale = attempt(id.key, 2);
+    let events = preempt(&mut house, stale, by, VictimMode::Requeue);
+    assert_eq!(refusal(&events), &StartRefusal::NothingToYield);
+    let events = preempt(&mut house, attempt(by, 0), by, VictimMode::Requeue);
+    assert_eq!(refusal(&events), &StartRefusal::NothingToYield);
+    let hold = Command::HoldJob { actor: USER, target: Target { key: by } };
+    house.apply(hold);
+    let events = preempt(&mut house, id, by, VictimMode::Requeue);
+    assert_eq!(refusal(&events), &StartRefusal::NobodyWaits(by));
+    let cancel = house.cancel(by);
+    house.apply(cancel);
+    let events = preempt(&mut house, id, by, VictimMode::Requeue);
+    assert_eq!(refusal(&events), &StartRefusal::NobodyWaits(by));
+    assert_eq!(house.phase(id.key), Phase::Running);
+}

@@ -1,0 +1,119 @@
+//! Applies commands and judges every answer: the state's own judge, and what a client, a node and an
+//! accountant would notice. Never mends anything.
+
+use super::World;
+use common::id::{Attempt, AttemptId, JobKey, NodeName, RequestKey, Uid};
+use common::time::Span;
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseError;
+use state::event::ShareNews;
+use state::persist::{from_bytes, to_bytes};
+use state::{Command, Event, Stamped};
+use std::collections::BTreeMap;
+
+impl World {
+    pub(super) fn crash(&mut self) -> Result<(), TestCaseError> {
+        let bytes = to_bytes(&self.state).unwrap();
+        let restored = from_bytes(&bytes).unwrap();
+        prop_assert_eq!(&restored, &self.state);
+        prop_assert_eq!(to_bytes(&restored).unwrap(), bytes);
+        self.state = restored;
+        Ok(())
+    }
+
+    /// Applies a command and judges the answer.
+    pub(super) fn apply(&mut self, command: Command) -> Result<(), TestCaseError> {
+        // Every seventh stamp is of a leader whose clock is behind.
+        let behind = Span::from_seconds(if self.log.len() % 7 == 6 { 100 } else { 0 });
+        let stamped = Stamped { at: self.now - behind, command };
+        let events = state::apply(&mut self.state, &stamped);
+        let wrong = self.judge.look(&self.state, &events);
+        prop_assert!(wrong.is_empty(), "{wrong:#?}\nafter {stamped:?}\ngave {events:?}");
+        self.remember(&stamped.command, &events)?;
+        self.log.push(stamped);
+        self.check_submissions()?;
+        self.check_single_attempts()?;
+        self.check_usage()
+    }
+
+    fn remember(&mut self, command: &Command, events: &[Event]) -> Result<(), TestCaseError> {
+        for event in events {
+            if let Some(seen) = &mut self.seen {
+                seen.insert(format!("{event:?}"));
+            }
+            match (event, command) {
+                (
+                    Event::JobSubmitted { job, repeated, .. },
+                    Command::SubmitJob { request_key, owner, .. },
+                ) => {
+                    let request = (owner.uid, request_key.clone());
+                    let before = self.acknowledged.insert(request, *job);
+                    prop_assert_eq!(before, repeated.then_some(*job), "another answer");
+                }
+                (Event::JobForgotten { job }, _) => {
+                    self.acknowledged.retain(|_, known| known != job);
+                }
+                (Event::JobStarted { id, .. }, _) => {
+                    self.attempts.push(*id);
+                    let (_, element) = self.state.element(id.key).unwrap();
+                    let allocation = element.run.as_ref().unwrap().allocation.clone();
+                    self.given.insert(*id, (self.state.now(), allocation));
+                }
+                (Event::StepReported { id, node, news: ShareNews::Ended(..) }, _) => {
+                    self.tally(*id, node);
+                }
+                _ => {}
+            }
+        }
+        // A request may be forgotten before its job; then its answer is given anew.
+        let state = &self.state;
+        let remembered = |(uid, key): &(Uid, RequestKey)| state.request(*uid, key).is_some();
+        let forgets = matches!(command, Command::ForgetDone);
+        self.acknowledged.retain(|request, _| !forgets || remembered(request));
+        Ok(())
+    }
+
+    /// Whatever was acknowledged is there, and is known by its request.
+    fn check_submissions(&self) -> Result<(), TestCaseError> {
+        for ((uid, key), job) in &self.acknowledged {
+            prop_assert!(self.state.job(*job).is_some(), "job {job} is gone");
+            prop_assert_eq!(self.state.request(*uid, key).map(|r| r.job), Some(*job));
+        }
+        Ok(())
+    }
+
+    /// No job is wanted in two attempts, by any two nodes.
+    fn check_single_attempts(&self) -> Result<(), TestCaseError> {
+        let mut wanted: BTreeMap<JobKey, Attempt> = BTreeMap::new();
+        for (name, _) in self.state.nodes() {
+            for step in state::desired::desired_for(&self.state, name) {
+                let first = *wanted.entry(step.id.key).or_insert(step.id.attempt);
+                prop_assert_eq!(first, step.id.attempt, "two attempts of {} live", step.id.key);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds up what a share kept from others, in the plainest way.
+    fn tally(&mut self, id: AttemptId, node: &NodeName) {
+        let Some((since, allocation)) = self.given.get(&id) else { return };
+        let share = allocation.on(node).unwrap();
+        let milliseconds = self.state.now().0 - since.0;
+        let part = share.gpu_milli.map_or(1000, |part| u64::from(part.0));
+        self.cpu_milliseconds += u64::from(share.cpus.len()) * milliseconds;
+        self.gpu_milli_milliseconds += share.gpus.len() as u64 * part * milliseconds;
+        // Parts of a GPU are rounded down in each hour.
+        self.hours += milliseconds / 3_600_000 + 2;
+    }
+
+    /// No history is as long as usage is kept, so all of it is there.
+    fn check_usage(&self) -> Result<(), TestCaseError> {
+        let all = || self.state.usage().iter().flat_map(|(_, hours)| hours.values());
+        let cpu: u64 = all().map(|used| used.cpu_milliseconds).sum();
+        let gpu: u64 = all().map(|used| used.gpu_milliseconds).sum();
+        prop_assert_eq!(cpu, self.cpu_milliseconds);
+        let expected = self.gpu_milli_milliseconds / 1000;
+        prop_assert!(gpu <= expected && expected - gpu <= self.hours, "{gpu} of {expected}");
+        Ok(())
+    }
+}

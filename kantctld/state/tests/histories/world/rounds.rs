@@ -1,0 +1,148 @@
+//! Rounds: the engine's, nonsense, and starts and preemptions that look right and are not the
+//! engine's. Never reports for a node.
+
+use super::World;
+use super::things::{node, pick};
+use common::cpuset::CpuSet;
+use common::id::{Attempt, AttemptId, GpuIndex, JobKey, NodeName};
+use common::job::{Phase, PreemptReason, Preempted};
+use common::policy::VictimMode;
+use common::resource::{Allocation, GpuRequest, Share};
+use common::unit::{Bytes, GpuMilli, Tasks};
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseError;
+use state::snapshot::{round_starts, snapshot};
+use state::{Command, RoundPreempt, RoundStart};
+use std::collections::BTreeMap;
+
+impl World {
+    pub(super) fn decide(&mut self) -> Result<(), TestCaseError> {
+        let seen = snapshot(&self.state);
+        let round = engine::schedule(&seen, self.now);
+        let wrong = engine::check::check(&seen, self.now, &round.decisions);
+        prop_assert!(wrong.is_empty(), "the engine's judge: {wrong:?}");
+        self.decided = round_starts(&round.decisions);
+        Ok(())
+    }
+
+    /// Enacts what was decided, and keeps it: it may come again.
+    pub(super) fn enact(&mut self) -> Result<(), TestCaseError> {
+        self.apply(Command::EnactRound { preempts: vec![], starts: self.decided.clone() })
+    }
+
+    pub(super) fn nonsense(
+        &mut self,
+        job: u8,
+        at: u8,
+        cpus: u8,
+        more: u8,
+    ) -> Result<(), TestCaseError> {
+        let keys: Vec<JobKey> = self.state.live().collect();
+        let Some(key) = pick(&keys, job) else { return Ok(()) };
+        let last = self.state.element(key).map_or(0, |(_, element)| element.attempt.0);
+        let attempt = Attempt(if more.is_multiple_of(5) { u32::from(more) } else { last + 1 });
+        let share = |which: u8| Share {
+            node: node(which),
+            tasks: Tasks(1),
+            cpus: (u32::from(cpus % 10)..u32::from(cpus % 10 + cpus / 64)).collect(),
+            memory: Bytes::from_mib(u64::from(more) * 16),
+            gpus: (0..u16::from(more % 3)).map(GpuIndex).collect(),
+            gpu_milli: (at > 128).then_some(GpuMilli(u32::from(cpus) * 8)),
+        };
+        let shares =
+            if more > 200 { vec![share(at), share(at.wrapping_add(1))] } else { vec![share(at)] };
+        let Ok(allocation) = Allocation::new(shares) else { return Ok(()) };
+        let id = AttemptId { key, attempt };
+        let start = RoundStart { id, allocation, group: None };
+        self.apply(Command::EnactRound { preempts: vec![], starts: vec![start] })
+    }
+
+    /// Jobs are placed one beside the other by first fit, without a thought for order or policy.
+    pub(super) fn place(&mut self, job: u8, at: u8, how: u8) -> Result<(), TestCaseError> {
+        let waiting: Vec<JobKey> = self.in_phase(|phase| phase == Phase::Pending);
+        let count = usize::from(how % 3) + 1;
+        let mut starts = Vec::new();
+        let mut taken = BTreeMap::new();
+        for place in 0..count {
+            let step = u8::try_from(place).unwrap() * if how > 240 { 0 } else { 1 };
+            let Some(key) = pick(&waiting, job.wrapping_add(step)) else { return Ok(()) };
+            starts.extend(self.first_fit(key, at, how, &mut taken));
+        }
+        if how.is_multiple_of(2) {
+            let group = starts.first().map(|start: &RoundStart| start.id.key);
+            starts.iter_mut().for_each(|start| start.group = group);
+        }
+        self.apply(Command::EnactRound { preempts: vec![], starts })
+    }
+
+    /// A start on the first nodes from `at` on; with a mistake now and then.
+    fn first_fit(
+        &self,
+        key: JobKey,
+        at: u8,
+        how: u8,
+        taken: &mut BTreeMap<NodeName, CpuSet>,
+    ) -> Option<RoundStart> {
+        let (record, element) = self.state.element(key)?;
+        let request = &record.spec.ask.request;
+        let nodes = request.nodes.map_or(1, |nodes| nodes.0);
+        let tasks = if how % 8 < 6 { request.tasks } else { request.tasks_min.unwrap_or(Tasks(1)) };
+        let share = |place: u32| {
+            let name = node(at.wrapping_add(u8::try_from(place).unwrap_or(0)));
+            let there = &self.state.node(&name)?.inventory;
+            let held = self.state.ledger().on(&name);
+            let beside = taken.get(&name).cloned().unwrap_or_default();
+            let busy = held.map_or(CpuSet::new(), |held| held.cpus().clone()).union(&beside);
+            let tasks = Tasks(tasks.0 / nodes);
+            let wanted = request.cpus_per_task.times(tasks.0).0;
+            let cpus = there.cpus.difference(&busy).iter().take(wanted as usize).collect();
+            let used = |gpu: GpuIndex| held.map_or(GpuMilli::ZERO, |held| held.gpu_milli(gpu));
+            let room = |part: GpuMilli| {
+                let fits = |gpu: &GpuIndex| used(*gpu) + part <= GpuMilli::WHOLE;
+                there.gpus.iter().map(|gpu| gpu.index).filter(fits).collect::<Vec<_>>()
+            };
+            let (gpus, gpu_milli) = match request.gpus {
+                Some(GpuRequest::Fraction(part)) => {
+                    (room(part).into_iter().take(1).collect(), (how < 250).then_some(part))
+                }
+                Some(GpuRequest::PerNode(gpus)) => {
+                    (room(GpuMilli::WHOLE).into_iter().take(gpus.0 as usize).collect(), None)
+                }
+                _ => (Vec::new(), None),
+            };
+            Some(Share { node: name, tasks, cpus, memory: Bytes::from_mib(16), gpus, gpu_milli })
+        };
+        let allocation = Allocation::new((0..nodes).filter_map(share).collect()).ok()?;
+        for share in allocation.shares() {
+            let beside = taken.entry(share.node.clone()).or_default();
+            *beside = beside.union(&share.cpus);
+        }
+        let id = AttemptId { key, attempt: element.next_attempt() };
+        Some(RoundStart { id, allocation, group: None })
+    }
+
+    /// One that lives yields to one that waits; or anybody to anybody.
+    pub(super) fn preempt(&mut self, victim: u8, by: u8, how: u8) -> Result<(), TestCaseError> {
+        let any: Vec<JobKey> = self.state.live().collect();
+        let (holding, waiting) = match how % 8 {
+            0 => (any.clone(), any),
+            _ => (
+                self.in_phase(Phase::holds_resources),
+                self.in_phase(|phase| phase == Phase::Pending),
+            ),
+        };
+        let Some((key, by)) = pick(&holding, victim).zip(pick(&waiting, by)) else { return Ok(()) };
+        let attempt = self.state.element(key).map_or(Attempt(0), |(_, element)| element.attempt);
+        let id = AttemptId { key, attempt: Attempt(attempt.0 + u32::from(how % 16 == 1)) };
+        let why = [PreemptReason::Priority, PreemptReason::Reclaim, PreemptReason::HeadTimeout];
+        let preempted = Preempted { by, why: why[usize::from(how % 3)] };
+        let mode = if how < 180 { VictimMode::Requeue } else { VictimMode::Cancel };
+        let preempts = vec![RoundPreempt { id, preempted, mode }];
+        self.apply(Command::EnactRound { preempts, starts: vec![] })
+    }
+
+    fn in_phase(&self, wanted: impl Fn(Phase) -> bool) -> Vec<JobKey> {
+        let is = |key: &JobKey| self.state.element(*key).is_some_and(|(_, e)| wanted(e.phase));
+        self.state.live().filter(is).collect()
+    }
+}

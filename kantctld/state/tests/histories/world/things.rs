@@ -1,0 +1,171 @@
+//! What histories are made of: settings, nodes, people, jobs, and what nodes could say.
+//! Never plays anything.
+
+use common::account::Account;
+use common::cpuset::CpuSet;
+use common::gpu::{Gpu, GpuKind, GpuMatrix};
+use common::id::{AccountName, Gid, GpuIndex, NodeName, QueueName, ReservationName, Uid};
+use common::job::{Ask, EndCause, ExitStatus, Launch, StepEnd, Usage};
+use common::node::{Inventory, Numa};
+use common::policy::{Access, Factors, Limits};
+use common::queue::Queue;
+use common::resource::GpuRequest;
+use common::time::{Span, Time};
+use common::topology::Topology;
+use common::unit::{Bytes, Cpus, GpuMilli, Gpus, Nodes, Tasks};
+use common::wire::node::StepPhase;
+use state::{Actor, Settings};
+
+const NODES: [&str; 4] = ["n1", "n2", "n3", "n4"];
+const PHASES: usize = 8;
+
+pub fn node(which: u8) -> NodeName {
+    NodeName::new(NODES[usize::from(which) % NODES.len()]).unwrap()
+}
+
+/// Queue `main` is everybody's and shares GPUs; `more`, which comes and goes, is below `staff`, and
+/// that is for some.
+pub fn settings(more_queues: bool) -> Settings {
+    let queue = |name: &str, default| Queue {
+        default,
+        time_limit_default: Some(Span::from_minutes(10)),
+        memory_per_cpu: Bytes::from_mib(512),
+        share_gpus: default,
+        ..Queue::plain(QueueName::new(name).unwrap())
+    };
+    let staff = Queue {
+        access: Access { users: [Uid(1000)].into(), groups: [Gid(7)].into(), ..Access::default() },
+        ..queue("staff", false)
+    };
+    let more = Queue { parent: Some(staff.name.clone()), ..queue("more", false) };
+    let mut queues = vec![queue("main", true), staff];
+    queues.extend(more_queues.then_some(more));
+    let account = |name: &str| Account {
+        name: AccountName::new(name).unwrap(),
+        shares: 1,
+        limits: Limits::default(),
+        limits_per_user: Limits::default(),
+    };
+    Settings {
+        cluster: "test".to_owned(),
+        queues,
+        allow_root_jobs: false,
+        kill_grace: Span::from_seconds(30),
+        done_jobs_kept: Span::from_minutes(30),
+        qos: Vec::new(),
+        accounts: vec![account("vision"), account("speech")],
+        factors: Factors::default(),
+        topology: Topology::default(),
+    }
+}
+
+pub fn inventory(cpus: u32, gpus: u16, boot: u8) -> Inventory {
+    let memory = Bytes::from_mib(u64::from(cpus) * 1024);
+    let gpu = |index| Gpu {
+        index: GpuIndex(index),
+        uuid: format!("GPU-{index}"),
+        model: "NVIDIA A40".to_owned(),
+        kind: GpuKind("a40".to_owned()),
+        memory: Bytes::from_mib(46_068),
+        minor: u32::from(index),
+        pci_bus_id: format!("0000:{index:02x}:00.0"),
+        numa: None,
+        cpus: CpuSet::new(),
+    };
+    Inventory {
+        sockets: 1,
+        threads_per_core: 1,
+        cpus: CpuSet::first(cpus),
+        cores: (0..cpus).map(|cpu| CpuSet::from_iter([cpu])).collect(),
+        numa: vec![Numa { id: 0, cpus: CpuSet::first(cpus), memory }],
+        memory,
+        gpus: (0..gpus).map(gpu).collect(),
+        gpu_matrix: GpuMatrix::default(),
+        boot_id: format!("boot-{boot}"),
+        gpu_driver: None,
+        limits_missing: vec![],
+    }
+}
+
+pub fn actor(user: u8) -> Actor {
+    match user % 4 {
+        0 => Actor { uid: Uid(0), operator: true },
+        1 => Actor { uid: Uid(1001), operator: false },
+        _ => Actor { uid: Uid(1000), operator: false },
+    }
+}
+
+/// Shapes of jobs: plain, several nodes, GPUs, parts of them, arrays, whole nodes, held, no requeue,
+/// elastic, with deadlines, bookings and accounts, too large.
+pub fn ask(shape: u8, now: Time) -> Ask {
+    let mut ask = Ask::default();
+    let request = &mut ask.request;
+    match shape % 16 {
+        0 => request.cpus_per_task = Cpus(2),
+        1 | 2 => {
+            (request.nodes, request.tasks) = (Some(Nodes(2)), Tasks(2));
+            ask.launch = if shape % 32 < 16 { Launch::PerNode } else { Launch::Once };
+        }
+        3 => request.gpus = Some(GpuRequest::PerNode(Gpus(1 + u32::from(shape / 16 % 2)))),
+        4 | 5 => ask.array = "0-3%2".parse().ok(),
+        6 | 7 => request.exclusive = true,
+        8 => ask.hold = true,
+        9..=11 => {
+            let part = [300, 500, 700][usize::from(shape % 3)];
+            request.gpus = Some(GpuRequest::Fraction(GpuMilli(part)));
+        }
+        12 => (request.tasks, request.tasks_min) = (Tasks(4), Some(Tasks(2))),
+        13 | 14 => {
+            // Some are asked for too late.
+            ask.time_limit = Some(Span::from_minutes(5));
+            ask.deadline = Some(now + Span::from_minutes(4 + u64::from(shape / 16)));
+        }
+        _ => request.cpus_per_task = Cpus(1000),
+    }
+    ask.requeue = !shape.is_multiple_of(3);
+    ask.account = match shape / 8 % 8 {
+        0 => AccountName::new("vision").ok(),
+        1 => AccountName::new("speech").ok(),
+        2 if shape.is_multiple_of(2) => AccountName::new("nobody").ok(),
+        _ => None,
+    };
+    if shape > 200 {
+        ask.queue = QueueName::new("more").ok();
+    }
+    if (96..112).contains(&shape) {
+        ask.reservation = Some(reservation_name(shape));
+    }
+    ask
+}
+
+/// One of three names.
+pub fn reservation_name(which: u8) -> ReservationName {
+    ReservationName::new(format!("r{}", which % 3)).unwrap()
+}
+
+/// Any phase a node could name.
+pub fn step_phase(which: u8) -> StepPhase {
+    let (cause, code) = match usize::from(which) % PHASES {
+        0 => return StepPhase::Preparing,
+        1 => return StepPhase::Ready,
+        2 => return StepPhase::Running { since: Time(7) },
+        3 => (EndCause::Exited, which % 3),
+        4 => (EndCause::Stopped, 0),
+        5 => (EndCause::LaunchFailed, 0),
+        6 => (if which < 128 { EndCause::TimedOut } else { EndCause::OutOfMemory }, 0),
+        _ => (if which < 128 { EndCause::Lost } else { EndCause::NodeFault }, 0),
+    };
+    StepPhase::Ended(Box::new(StepEnd {
+        cause,
+        exit: ExitStatus { code, signal: None },
+        started_at: which.is_multiple_of(2).then_some(Time(u64::from(which))),
+        ended_at: Time(9),
+        usage: Usage { cpu: Span(u64::from(which)), memory_peak: Bytes(3) },
+        message: None,
+    }))
+}
+
+/// One of them, if there are any.
+pub fn pick<T: Clone>(from: &[T], which: u8) -> Option<T> {
+    (!from.is_empty()).then(|| from[usize::from(which) % from.len()].clone())
+}
