@@ -34,15 +34,17 @@ fn limits() -> impl Strategy<Value = Limits> {
 
 /// Any tree of six queues, each below one of those before it.
 fn queues() -> impl Strategy<Value = Vec<Queue>> {
-    let one = (0..=255_u8, proptest::bool::ANY, amounts(), amounts(), limits(), limits());
+    let one =
+        (0..=255_u8, proptest::bool::ANY, amounts(), amounts(), [limits(), limits(), limits()]);
     proptest::collection::vec(one, NAMES.len()).prop_map(|all| {
-        let queue = |(at, (parent, isolated, owed, at_most, limits, per_user))| {
+        let queue = |(at, (parent, isolated, owed, at_most, bounds))| {
             let mode = if isolated { QuotaMode::Isolated } else { QuotaMode::Shared };
             let quota = Quota { mode, amounts: owed, at_most };
             let parent = usize::from(parent) % (at + 1);
             let parent = NAMES.get(parent).filter(|_| parent < at).copied();
             let plain = queue(NAMES[at], parent, quota);
-            Queue { limits, limits_per_user: per_user, limits_per_account: per_user, ..plain }
+            let [limits, limits_per_user, limits_per_account] = bounds;
+            Queue { limits, limits_per_user, limits_per_account, ..plain }
         };
         all.into_iter().enumerate().map(queue).collect()
     })
