@@ -2,8 +2,8 @@
 //! Never does anything; `lib.rs` runs the verb.
 
 use crate::verb::{
-    cancel, completions, drain, explain, hold, logs, man, nodes, queue, queues, release, requeue,
-    resume, show, status, submit, wait,
+    cancel, completions, drain, explain, hold, logs, man, metrics, nodes, priority, queue, queues,
+    release, requeue, reservations, resume, show, status, submit, wait,
 };
 use clap::{Args, Parser, Subcommand};
 use common::time::Span;
@@ -90,8 +90,14 @@ pub enum Verb {
     Drain(drain::Args),
     /// Let jobs start on nodes again
     Resume(resume::Args),
-    /// List queues
+    /// List queues, as a tree
     Queues(queues::Args),
+    /// List, make and delete bookings of nodes
+    Reservations(reservations::Args),
+    /// Say where waiting jobs' priorities come from
+    Priority(priority::Args),
+    /// Say how well the GPUs are used, and how long jobs wait
+    Metrics(metrics::Args),
     /// Say how the controller is
     Status(status::Args),
     /// Print a shell's completions

@@ -24,6 +24,10 @@ pub fn instead_of(command: &str) -> Option<&'static str> {
             "`kantctl queue --all` lists finished jobs too, and `kantctl show job` tells a job's \
              story, as long as the controller keeps them"
         }
+        "sprio" => "`sprio` is `kantctl priority` here",
+        "sdiag" | "sreport" => {
+            "`kantctl metrics` says how well GPUs are used and how long jobs wait"
+        }
         _ => return None,
     })
 }

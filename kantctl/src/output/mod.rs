@@ -2,10 +2,14 @@
 //! Never asks the controller anything.
 
 pub mod jobs;
+pub mod metrics;
 pub mod nodes;
+pub mod outlook;
 pub mod plain;
+pub mod priority;
 pub mod queues;
 pub mod record;
+pub mod reservations;
 pub mod screen;
 pub mod sizes;
 pub mod table;

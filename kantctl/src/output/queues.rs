@@ -1,61 +1,146 @@
-//! Queues as a table. Never asks for them.
+//! Queues as a tree: each below the one above it, with its policy, what it is owed and has. Never
+//! asks for them.
 
+use super::priority::order;
+use super::sizes::milli;
 use super::table::{Cell, Column, Table};
 use super::time::limit;
 use common::hostlist::fold;
+use common::policy::{Amounts, Behind, Limits, Placement, QuotaMode};
 use common::queue::Queue;
+use common::unit::{GpuMilli, Gpus};
+use common::wire::api::{QueueHeld, QueueList};
 
-const COLUMNS: [Column; 6] = [
-    Column::new("QUEUE"),
-    Column::new("PRIORITY").right(),
-    Column::new("DEFAULT-LIMIT").right(),
-    Column::new("LIMIT").right(),
-    Column::new("MEM/CPU").right(),
-    Column::new("NODES").least(16),
+const COLUMNS: [Column; 10] = [
+    Column::new("QUEUE").least(12),
+    Column::new("PRIO").right().drops(2),
+    Column::new("POLICY").short("POL").drops(3),
+    Column::new("PLACEMENT").short("PLACE").drops(1),
+    Column::new("QUOTA").least(12),
+    Column::new("LIMITS").least(10),
+    Column::new("RUN").right(),
+    Column::new("WAIT").right(),
+    Column::new("TIME").right(),
+    Column::new("NODES").least(4).drops(0),
 ];
 
-/// Queues, one a row; a star marks the default.
+/// Queues, one a row, children below their parents and indented; a star marks the default.
 #[must_use]
-pub fn table(queues: &[Queue]) -> Table {
-    let mut table = Table::new(&COLUMNS, &["NODES"]);
-    for queue in queues {
+pub fn table(list: &QueueList) -> Table {
+    let mut table = Table::new(&COLUMNS, &["NODES", "LIMITS", "QUEUE", "QUOTA"]);
+    let nothing = QueueHeld::default();
+    for (depth, queue) in tree(&list.queues) {
+        let held = list.held.get(&queue.name).unwrap_or(&nothing);
         let star = if queue.default { "*" } else { "" };
         let nodes = if queue.nodes.is_empty() { "all".to_owned() } else { fold(&queue.nodes) };
         table.row(vec![
-            Cell::from(format!("{}{star}", queue.name)),
+            Cell::from(format!("{}{}{star}", "  ".repeat(depth), queue.name)),
             Cell::from(queue.priority),
-            Cell::from(limit(queue.time_limit_default)),
+            Cell::from(policy(queue)).short(&policy_short(queue)),
+            Cell::from(placement(queue.placement)),
+            Cell::from(quota(queue, held)),
+            Cell::from(limits(queue)),
+            Cell::from(held.running),
+            Cell::from(held.waiting),
             Cell::from(limit(queue.time_limit_max)),
-            Cell::from(queue.memory_per_cpu),
             Cell::from(nodes),
         ]);
     }
     table
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use common::id::{NodeName, QueueName};
-    use common::time::Span;
-    use common::unit::Bytes;
+/// Queues in the order of a tree, each with its depth. A queue whose parent is unknown is a root;
+/// one in a cycle, which no configuration lets pass, comes last.
+fn tree(queues: &[Queue]) -> Vec<(usize, &Queue)> {
+    let is_root = |queue: &&Queue| {
+        let parent = queue.parent.as_ref();
+        parent.is_none_or(|parent| !queues.iter().any(|other| other.name == *parent))
+    };
+    let mut shown = Vec::new();
+    let mut next: Vec<(usize, &Queue)> = queues.iter().filter(is_root).map(|q| (0, q)).collect();
+    next.reverse();
+    while let Some((depth, queue)) = next.pop() {
+        shown.push((depth, queue));
+        let below = queues.iter().filter(|other| other.parent.as_ref() == Some(&queue.name));
+        next.extend(below.rev().map(|child| (depth + 1, child)));
+    }
+    let left = queues.iter().filter(|q| !shown.iter().any(|(_, known)| known.name == q.name));
+    let left: Vec<_> = left.map(|queue| (0, queue)).collect();
+    shown.into_iter().chain(left).collect()
+}
 
-    #[test]
-    fn queues_show_their_limits_and_the_default() {
-        let queue = |name: &str, default| Queue {
-            default,
-            priority: 10,
-            time_limit_default: Some(Span::from_minutes(60)),
-            memory_per_cpu: Bytes::from_mib(2048),
-            ..Queue::plain(QueueName::new(name).unwrap())
-        };
-        let mut few = queue("debug", false);
-        few.nodes = ["g1", "g2"].map(|n| NodeName::new(n).unwrap()).to_vec();
-        let expected = "\
-QUEUE  PRIORITY  DEFAULT-LIMIT  LIMIT  MEM/CPU  NODES
-gpu*         10       01:00:00      -       2G  all
-debug        10       01:00:00      -       2G  g[1-2]
-";
-        assert_eq!(table(&[queue("gpu", true), few]).render(None, false), expected);
+/// What happens behind the first job without room, and the order: `backfill/fifo`.
+fn policy(queue: &Queue) -> String {
+    let behind = match queue.behind {
+        Behind::Wait => "wait".to_owned(),
+        Behind::Pass => "pass".to_owned(),
+        Behind::Backfill if queue.backfill.depth == 0 => "backfill(all)".to_owned(),
+        Behind::Backfill if queue.backfill.depth == 1 => "backfill".to_owned(),
+        Behind::Backfill => format!("backfill({})", queue.backfill.depth),
+    };
+    format!("{behind}/{}", order(queue.order))
+}
+
+fn policy_short(queue: &Queue) -> String {
+    policy(queue).replace("backfill", "bf").replace("multifactor", "multi")
+}
+
+/// As in kantctld.toml.
+const fn placement(placement: Placement) -> &'static str {
+    match placement {
+        Placement::First => "first",
+        Placement::Binpack => "binpack",
+        Placement::EBinpack => "ebinpack",
+        Placement::Spread => "spread",
+        Placement::ESpread => "espread",
+        Placement::Fgd => "fgd",
     }
 }
+
+/// What is used of what is owed: `h100 12/16, 40/64 CPUs, isolated`; what is used, without a quota.
+fn quota(queue: &Queue, held: &QueueHeld) -> String {
+    let all = held.gpus_milli.values().copied().sum();
+    let gpus = |used: GpuMilli, owed: Gpus| format!("{}/{owed}", milli(used));
+    let Amounts { gpus: kinds, gpus_any, cpus, memory } = &queue.quota.amounts;
+    let mut parts: Vec<String> = Vec::new();
+    parts.extend(kinds.iter().map(|(kind, owed)| {
+        let used = held.gpus_milli.get(kind).copied().unwrap_or_default();
+        format!("{} {kind}", gpus(used, *owed))
+    }));
+    parts.extend(gpus_any.map(|owed| format!("{} GPUs", gpus(all, owed))));
+    parts.extend(cpus.map(|owed| format!("{}/{owed} CPUs", held.cpus)));
+    parts.extend(memory.map(|owed| format!("{}/{owed}", held.memory)));
+    if parts.is_empty() {
+        return if all.0 > 0 { format!("{}/- GPUs", milli(all)) } else { "-".to_owned() };
+    }
+    if queue.quota.mode == QuotaMode::Isolated {
+        parts.push("isolated".to_owned());
+    }
+    parts.join(", ")
+}
+
+/// Bounds of the queue, of a user and of an account: `8 jobs, 32 GPUs; user 4 GPUs`.
+fn limits(queue: &Queue) -> String {
+    let whose = [
+        ("", &queue.limits),
+        ("user ", &queue.limits_per_user),
+        ("account ", &queue.limits_per_account),
+    ];
+    let bounded = whose.into_iter().filter(|(_, limits)| !limits.is_empty());
+    let parts: Vec<String> =
+        bounded.map(|(who, limits)| format!("{who}{}", some(limits))).collect();
+    if parts.is_empty() { "-".to_owned() } else { parts.join("; ") }
+}
+
+fn some(limits: &Limits) -> String {
+    let parts = [
+        limits.jobs.map(|jobs| format!("{jobs} jobs")),
+        limits.gpus.map(|gpus| format!("{gpus} GPUs")),
+        limits.cpus.map(|cpus| format!("{cpus} CPUs")),
+        limits.gpu_minutes.map(|minutes| format!("{minutes} GPU-min")),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests;

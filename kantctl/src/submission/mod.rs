@@ -13,4 +13,5 @@ pub mod options;
 pub mod script;
 pub mod shell;
 pub mod value;
+pub mod what_if;
 pub mod words;

@@ -3,15 +3,26 @@
 use super::ask::{self, Answer};
 use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys};
-use crate::output::{Screen, jobs, plain};
+use crate::output::{Screen, jobs, outlook, plain};
 use crate::server::Server;
-use common::wire::api::Explanation;
+use crate::submission::what_if::WhatIf;
+use common::id::JobKey;
+use common::wire::api::{Explanation, WhatIfRequest, WhatIfView};
+use jiff::tz::TimeZone;
 use serde_json::Value;
 
 const EXAMPLES: &str = "\
 Examples:
   kantctl explain 42
-  kantctl explain $(kantctl submit --parsable --hold --wrap hostname)";
+  kantctl explain $(kantctl submit --parsable --hold --wrap hostname)
+  kantctl explain 42 --what-if 'time=2h gpus=4'
+  kantctl explain 42 --what-if 'queue=spot gpu-kind=any near=none'
+
+What if:
+  --what-if asks whether and where a changed request would start now, beside the request as it is;
+  nothing is changed by asking. Keys are time, gpus, gpus-per-node, gpu-kind, nodes, ntasks, cpus
+  (each task's), mem, queue, qos and near, with the values of the options of `kantctl submit`;
+  gpus=0, qos=none, near=none and gpu-kind=any take away what was asked.";
 
 /// Arguments of `explain`.
 #[derive(clap::Args, Debug)]
@@ -21,6 +32,9 @@ pub struct Args {
     /// Jobs: 42, 42_7, 42_[0-3]
     #[arg(required = true, value_name = "JOB")]
     pub keys: Vec<Keys>,
+    /// Say what a changed request would bring: 'time=2h gpus=4'
+    #[arg(long, value_name = "CHANGES")]
+    pub what_if: Option<WhatIf>,
 }
 
 /// Explains jobs.
@@ -31,16 +45,18 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let mut raw = Vec::new();
     let keys = keys::all(&args.keys);
     for (place, key) in keys.iter().enumerate() {
-        let path = format!("/v1/jobs/{key}/explain");
-        let answer: Answer<Explanation> = ask::get(server, &path).await?;
+        let (answer, text) = match &args.what_if {
+            None => explain(*key, server).await?,
+            Some(change) => what_if(*key, change, server, &screen.zone).await?,
+        };
         if screen.json {
-            raw.push(answer.raw);
+            raw.push(answer);
             continue;
         }
         if place > 0 {
             screen.line("")?;
         }
-        screen.print(&told(&answer.typed))?;
+        screen.print(&text)?;
     }
     match raw.len() {
         0 => {}
@@ -48,6 +64,23 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         _ => screen.answer(&Value::Array(raw))?,
     }
     Ok(OK)
+}
+
+async fn explain(key: JobKey, server: &Server) -> Result<(Value, String), Failure> {
+    let answer: Answer<Explanation> = ask::get(server, &format!("/v1/jobs/{key}/explain")).await?;
+    Ok((answer.raw, told(&answer.typed)))
+}
+
+async fn what_if(
+    key: JobKey,
+    change: &WhatIf,
+    server: &Server,
+    zone: &TimeZone,
+) -> Result<(Value, String), Failure> {
+    let request = WhatIfRequest { patch: change.patch.clone() };
+    let raw: Value = server.post(&format!("/v1/jobs/{key}/what-if"), &request).await?;
+    let Answer { raw, typed }: Answer<WhatIfView> = raw.try_into()?;
+    Ok((raw, outlook::told(&typed, &change.text, zone)))
 }
 
 fn told(explanation: &Explanation) -> String {

@@ -1,0 +1,97 @@
+//! What a changed request would bring, beside the request as it is. Never asks for it.
+
+use super::plain;
+use super::time::local;
+use common::hostlist::fold;
+use common::wire::api::{StartOutlook, WhatIfView};
+use jiff::tz::TimeZone;
+
+/// Two sentences: with the change (`what`), and as it is.
+#[must_use]
+pub fn told(view: &WhatIfView, what: &str, zone: &TimeZone) -> String {
+    let with = plain(&outlook(&view.changed, zone));
+    let without = plain(&outlook(&view.compared_with, zone));
+    let verdict = match verdict(view) {
+        Some(verdict) => format!("{verdict}\n"),
+        None => String::new(),
+    };
+    format!("With {}, job {} {with}.\nAs it is, it {without}.\n{verdict}", plain(what), view.key)
+}
+
+/// Is it worth it? Nothing where nobody can say.
+fn verdict(view: &WhatIfView) -> Option<String> {
+    let at = |outlook: &StartOutlook| {
+        outlook.starts_now.as_ref().map(|_| view.as_of).or(outlook.expected_at)
+    };
+    let (with, without) = (at(&view.changed)?, at(&view.compared_with));
+    Some(match without {
+        None => "What to do: the change lets it start; without it nobody can say when.".to_owned(),
+        Some(without) if with < without => {
+            format!("What to do: the change saves {} of waiting.", without.since(with))
+        }
+        Some(without) if with > without => {
+            format!("What to do: nothing; the change would cost {}.", with.since(without))
+        }
+        Some(_) => "What to do: nothing; the change makes no difference.".to_owned(),
+    })
+}
+
+fn outlook(outlook: &StartOutlook, zone: &TimeZone) -> String {
+    let why = outlook.reason.as_ref().map(|reason| format!(" ({})", reason.sentence));
+    let why = why.unwrap_or_default();
+    match (&outlook.starts_now, outlook.expected_at) {
+        (Some(nodes), _) => format!("would start now, on {}", fold(nodes)),
+        (None, Some(at)) => format!("would start at about {}{why}", local(at, zone)),
+        (None, None) => format!("would wait, nobody can say until when{why}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use common::id::NodeName;
+    use common::reason::WaitReason;
+    use common::time::Time;
+    use common::wire::api::ReasonView;
+
+    fn view(changed: StartOutlook, compared_with: StartOutlook) -> String {
+        let as_of = Time(1_700_000_000_000);
+        let view = WhatIfView { key: "42".parse().unwrap(), changed, compared_with, as_of };
+        // As it crosses the wire.
+        let text = serde_json::to_string(&view).unwrap();
+        let view = serde_json::from_str(&text).unwrap();
+        told(&view, "time=2h gpus=4", &TimeZone::UTC)
+    }
+
+    fn later(minutes: u64) -> StartOutlook {
+        let detail = WaitReason::Held;
+        let reason = Some(ReasonView { code: "x".into(), sentence: "full".into(), detail });
+        let expected_at = Some(Time(1_700_000_000_000 + minutes * 60_000));
+        StartOutlook { starts_now: None, expected_at, reason }
+    }
+
+    fn now() -> StartOutlook {
+        let nodes = ["g-001", "g-002"].map(|name| NodeName::new(name).unwrap());
+        StartOutlook { starts_now: Some(nodes.to_vec()), ..StartOutlook::default() }
+    }
+
+    #[test]
+    fn a_change_that_helps_says_how_much() {
+        let expected = "\
+With time=2h gpus=4, job 42 would start now, on g-[001-002].
+As it is, it would start at about 2023-11-14 23:13:20 (full).
+What to do: the change saves 01:00:00 of waiting.
+";
+        assert_eq!(view(now(), later(60)), expected);
+    }
+
+    #[test]
+    fn a_change_that_does_not_help_is_not_recommended() {
+        assert!(view(later(60), later(60)).ends_with("makes no difference.\n"));
+        assert!(view(later(60), later(30)).ends_with("would cost 30:00.\n"));
+        let never = StartOutlook { expected_at: None, ..later(0) };
+        let text = view(never.clone(), later(30));
+        assert!(text.contains("nobody can say until when (full)") && !text.contains("What to do"));
+        assert!(view(now(), never).contains("the change lets it start"));
+    }
+}

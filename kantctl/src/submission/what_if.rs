@@ -1,0 +1,222 @@
+//! `--what-if 'time=2h gpus=4'`: a changed request, in the words of `kantctl submit`'s options.
+//! Never checks the outcome; the controller does.
+
+use super::ask::total;
+use super::gpus::{GpuAsk, GpuCount, read_kinds};
+use super::near::read_near;
+use super::value::{TaskCount, read_count, read_nodes};
+use super::words::split;
+use common::job::{Patch, Replaced};
+use common::resource::{GpuRequest, MemoryRequest};
+use common::unit::{Cpus, Nodes};
+use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::str::FromStr;
+
+/// What may be changed, as it is shown to those who wrote something else.
+const KEYS: &str =
+    "time, gpus, gpus-per-node, gpu-kind, nodes, ntasks, cpus, mem, queue, qos, near";
+
+/// A text that changes nothing, or something that cannot be changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WhatIfError {
+    /// Nothing at all.
+    #[error("write what would be asked otherwise: 'time=2h gpus=4' ({KEYS})")]
+    Empty,
+    /// Not `KEY=VALUE`.
+    #[error("`{0}` is no change: write KEY=VALUE, with a KEY of {KEYS}")]
+    Shape(String),
+    /// Nothing that could be changed.
+    #[error("`{0}` cannot be changed: only {KEYS}")]
+    Key(String),
+    /// The same twice.
+    #[error("{0} is changed twice: leave one out")]
+    Twice(String),
+    /// A value that does not read.
+    #[error("{key}={value}: {why}")]
+    Value {
+        /// What was to be changed.
+        key: String,
+        /// What was given.
+        value: String,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+/// A changed request, and the words it was given in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WhatIf {
+    /// As it was written, blanks made even.
+    pub text: String,
+    /// What it means.
+    pub patch: Patch,
+}
+
+impl FromStr for WhatIf {
+    type Err = WhatIfError;
+    fn from_str(text: &str) -> Result<Self, WhatIfError> {
+        let words = split(text).map_err(|error| WhatIfError::Shape(error.to_string()))?;
+        let (mut patch, mut seen) = (Patch::default(), BTreeSet::new());
+        for word in &words {
+            let shape = || WhatIfError::Shape(word.clone());
+            let (key, value) = word.split_once('=').ok_or_else(shape)?;
+            // As an option of submit, too.
+            let key = key.trim_start_matches("--");
+            let what = change(&mut patch, key, value)?;
+            if !seen.insert(what) {
+                return Err(WhatIfError::Twice(key.to_owned()));
+            }
+        }
+        if words.is_empty() {
+            Err(WhatIfError::Empty)
+        } else {
+            Ok(Self { text: words.join(" "), patch })
+        }
+    }
+}
+
+/// Lays one change into the patch; gives what it changed.
+fn change(patch: &mut Patch, key: &str, value: &str) -> Result<&'static str, WhatIfError> {
+    let bad =
+        |why: String| WhatIfError::Value { key: key.to_owned(), value: value.to_owned(), why };
+    match key {
+        "time" => patch.time_limit = Some(read(value, bad)?),
+        "gpus" if without(value) => patch.gpus = Some(Replaced::Without),
+        "gpus" => {
+            let GpuAsk { kinds, amount } = read(value, bad)?;
+            patch.gpus = Some(Replaced::With(total(amount)));
+            patch.gpu_kinds = some_kinds(kinds).or(patch.gpu_kinds.take());
+        }
+        "gpus-per-node" => {
+            let GpuCount { kinds, count } = read(value, bad)?;
+            patch.gpus = Some(Replaced::With(GpuRequest::PerNode(count)));
+            patch.gpu_kinds = some_kinds(kinds).or(patch.gpu_kinds.take());
+            return Ok("gpus");
+        }
+        "gpu-kind" if value == "any" => patch.gpu_kinds = Some(Vec::new()),
+        "gpu-kind" => patch.gpu_kinds = Some(read_kinds(value).map_err(|e| bad(e.to_string()))?),
+        "nodes" => {
+            patch.nodes = Some(Nodes(read_nodes(value).map_err(|e| bad(e.to_string()))?));
+        }
+        "ntasks" => {
+            let TaskCount { most, least } = read(value, bad)?;
+            patch.tasks = Some((most, least));
+        }
+        "cpus" | "cpus-per-task" => {
+            patch.cpus_per_task = Some(Cpus(read_count(value).map_err(|e| bad(e.to_string()))?));
+            return Ok("cpus");
+        }
+        "mem" => patch.memory = Some(MemoryRequest::PerNode(read(value, bad)?)),
+        "queue" | "partition" => {
+            patch.queue = Some(read(value, bad)?);
+            return Ok("queue");
+        }
+        "qos" if without(value) => patch.qos = Some(Replaced::Without),
+        "qos" => patch.qos = Some(Replaced::With(read(value, bad)?)),
+        "near" if without(value) => patch.near = Some(Replaced::Without),
+        "near" => {
+            let near = read_near(value).map_err(|error| bad(error.to_string()))?;
+            patch.near = Some(Replaced::With(near));
+        }
+        _ => return Err(WhatIfError::Key(key.to_owned())),
+    }
+    Ok(KEYS.split(", ").find(|known| *known == key).unwrap_or_default())
+}
+
+fn some_kinds<K>(kinds: Vec<K>) -> Option<Vec<K>> {
+    Some(kinds).filter(|kinds| !kinds.is_empty())
+}
+
+fn without(value: &str) -> bool {
+    matches!(value, "none" | "0" | "")
+}
+
+fn read<T: FromStr>(value: &str, bad: impl Fn(String) -> WhatIfError) -> Result<T, WhatIfError>
+where
+    T::Err: Display,
+{
+    value.parse().map_err(|error: T::Err| bad(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use common::gpu::GpuKind;
+    use common::time::Span;
+    use common::topology::{Level, Nearness};
+    use common::unit::{Bytes, GpuMilli, Gpus, Tasks};
+    use proptest::prelude::*;
+
+    fn patch(text: &str) -> Patch {
+        text.parse::<WhatIf>().unwrap().patch
+    }
+
+    fn refused(text: &str) -> String {
+        text.parse::<WhatIf>().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn every_key_takes_the_values_of_its_option() {
+        let read = patch("time=2h gpus=h100|a100:4 nodes=2 ntasks=2-8 cpus=4 mem=8G");
+        let expected = Patch {
+            time_limit: Some(Span::from_minutes(120)),
+            gpus: Some(Replaced::With(GpuRequest::Total(Gpus(4)))),
+            gpu_kinds: Some(vec![GpuKind("a100".to_owned()), GpuKind("h100".to_owned())]),
+            nodes: Some(Nodes(2)),
+            tasks: Some((Tasks(8), Some(Tasks(2)))),
+            cpus_per_task: Some(Cpus(4)),
+            memory: Some(MemoryRequest::PerNode(Bytes(8 << 30))),
+            ..Patch::default()
+        };
+        assert_eq!(read, expected);
+        let read = patch("--queue=gpu qos=high near=leaf:required gpus-per-node=8");
+        assert_eq!(read.queue.unwrap().as_str(), "gpu");
+        assert!(matches!(read.qos, Some(Replaced::With(qos)) if qos.as_str() == "high"));
+        let leaf = Nearness { level: Level::Leaf, required: true };
+        assert_eq!(read.near, Some(Replaced::With(leaf)));
+        assert_eq!(read.gpus, Some(Replaced::With(GpuRequest::PerNode(Gpus(8)))));
+        let half = patch("gpus=0.5").gpus;
+        assert_eq!(half, Some(Replaced::With(GpuRequest::Fraction(GpuMilli(500)))));
+    }
+
+    #[test]
+    fn what_is_asked_for_can_be_taken_away() {
+        let read = patch("gpus=0 qos=none near=none");
+        assert_eq!(read.gpus, Some(Replaced::Without));
+        assert_eq!((read.qos, read.near), (Some(Replaced::Without), Some(Replaced::Without)));
+        assert_eq!(patch("gpu-kind=any").gpu_kinds, Some(vec![]));
+    }
+
+    #[test]
+    fn the_kind_stays_whatever_comes_first() {
+        let kinds = Some(vec![GpuKind("h100".to_owned())]);
+        assert_eq!(patch("gpu-kind=h100 gpus=4").gpu_kinds, kinds);
+        assert_eq!(patch("gpus=4 gpu-kind=h100").gpu_kinds, kinds);
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_what_may_be_written() {
+        for (text, word) in [
+            ("", "'time=2h gpus=4'"),
+            ("time", "KEY=VALUE"),
+            ("colour=red", "`colour` cannot be changed: only time, gpus"),
+            ("time=soon", "time=soon: `soon` is not a length of time"),
+            ("gpus=4 gpus-per-node=2", "twice"),
+            ("cpus=1 cpus-per-task=2", "twice"),
+            ("near=rack", "leaf"),
+            ("ntasks=8-2", "smaller one first"),
+            ("queue=a/b", "valid queue name"),
+            ("time='2h", "not closed"),
+        ] {
+            assert!(refused(text).contains(word), "{text}: {}", refused(text));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "(([a-z-]{0,13}|gpus|near|time)=?\\PC{0,9} ?){0,4}") {
+            let _ = text.parse::<WhatIf>();
+        }
+    }
+}

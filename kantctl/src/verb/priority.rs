@@ -1,0 +1,48 @@
+//! `kantctl priority`: where waiting jobs' priorities come from, factor by factor.
+
+use super::ask::{self, Answer};
+use crate::failure::{Failure, OK};
+use crate::keys::{self, Keys};
+use crate::output::{Screen, priority};
+use crate::server::{Server, encoded};
+use common::wire::api::PriorityList;
+
+const EXAMPLES: &str = "\
+Examples:
+  kantctl priority
+  kantctl priority 42 43_[0-3]
+  kantctl priority --json
+
+A queue with multifactor order adds up points: for each factor its weight (in kantctld.toml) times
+a value between 0 and 1; nice is subtracted. Of several jobs the points are shown; of one job,
+weights and values too. A fifo queue ranks its jobs by queue and QoS priority, nice and age, and
+adds nothing up.";
+
+/// Arguments of `priority`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+#[allow(missing_docs)] // each field's comment is its help
+pub struct Args {
+    /// Only these jobs: 42, 42_7, 42_[0-3] [default: all that wait]
+    #[arg(value_name = "JOB")]
+    pub keys: Vec<Keys>,
+}
+
+/// Shows priorities.
+///
+/// # Errors
+/// [`Failure`] when the controller does not answer, or does not know one of the jobs.
+pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
+    let keys: Vec<String> = keys::all(&args.keys).iter().map(ToString::to_string).collect();
+    let query = match keys.is_empty() {
+        true => String::new(),
+        false => format!("?job={}", encoded(&keys.join(","))),
+    };
+    let answer: Answer<PriorityList> = ask::get(server, &format!("/v1/priority{query}")).await?;
+    match answer.typed.jobs.as_slice() {
+        _ if screen.json => screen.answer(&answer.raw)?,
+        [job] if !keys.is_empty() => screen.print(&priority::record(job))?,
+        jobs => screen.table(&priority::table(jobs))?,
+    }
+    Ok(OK)
+}

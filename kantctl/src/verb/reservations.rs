@@ -1,0 +1,280 @@
+//! `kantctl reservations`: operators' bookings of nodes, for somebody or for maintenance.
+
+use super::ask::{self, Answer};
+use super::steer;
+use crate::failure::{Failure, OK};
+use crate::output::{Screen, reservations};
+use crate::server::Server;
+use crate::submission::begin::{read_begin, read_deadline};
+use crate::submission::gpus::read_kinds;
+use crate::submission::value::{Hosts, ValueError, read_count};
+use clap::{ArgGroup, Subcommand};
+use common::gpu::GpuKind;
+use common::id::{AccountName, ReservationName};
+use common::time::{Span, Time};
+use common::unit::Nodes;
+use common::wire::api::{ReservationList, ReservationRequest};
+use serde_json::Value;
+
+const EXAMPLES: &str = "\
+Examples:
+  kantctl reservations
+  kantctl reservations create exam --count 4 --gpu-kind h100 --from 9:00 --for 2h --user ada,bob
+  kantctl reservations delete exam";
+
+const CREATE_EXAMPLES: &str = "\
+Examples:
+  kantctl reservations create exam --nodes g-[001-004] --from tomorrow --for 2h --group students
+  kantctl reservations create demo --count 2 --gpu-kind h100 --to 18:00 --user ada
+  kantctl reservations create fans --nodes g-007 --from now+2hours --for 1h --maintenance
+  kantctl reservations create patch --count 8 --for 30m --flexible-until now+12hours --maintenance
+
+Jobs run in a booking with `kantctl submit --reservation NAME` and end with it. Any other job is
+kept off its nodes while it lasts, and off starting there before unless it is over in time by its
+time limit. What runs there when a booking is made goes on: choose a later --from, drain the nodes,
+or give --flexible-until, and the booking begins as soon as nodes are free. Without --user, --group
+and --account everybody may use it. Operators only.";
+
+const LIST_EXAMPLES: &str = "\
+Examples:
+  kantctl reservations list
+  kantctl reservations list --json";
+
+const DELETE_EXAMPLES: &str = "\
+Examples:
+  kantctl reservations delete exam
+  kantctl reservations delete fans patch
+
+Jobs of a booking that is deleted go on; waiting ones wait until it is made again or they are
+cancelled. Operators only.";
+
+/// Arguments of `reservations`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+#[allow(missing_docs)] // the comments below are its help
+pub struct Args {
+    #[command(subcommand)]
+    pub what: Option<What>,
+}
+
+/// What to do with reservations.
+#[derive(Subcommand, Debug)]
+pub enum What {
+    /// List bookings that are not over (the default)
+    #[command(after_help = LIST_EXAMPLES)]
+    List,
+    /// Book nodes
+    #[command(after_help = CREATE_EXAMPLES)]
+    Create(Box<Create>),
+    /// Give nodes back before their time
+    #[command(after_help = DELETE_EXAMPLES)]
+    Delete {
+        /// Names of bookings
+        #[arg(required = true, value_name = "NAME")]
+        names: Vec<ReservationName>,
+    },
+}
+
+/// Arguments of `reservations create`.
+#[derive(clap::Args, Debug, Clone)]
+#[command(group(ArgGroup::new("where").required(true).args(["nodes", "count"])))]
+#[command(group(ArgGroup::new("until").required(true).args(["to", "span"])))]
+#[allow(missing_docs)] // each field's comment is its help
+pub struct Create {
+    /// Its name
+    #[arg(value_name = "NAME")]
+    pub name: ReservationName,
+    /// These nodes, whole, like g-[001-004]
+    #[arg(short = 'w', long, value_name = "NODES", conflicts_with = "gpu_kind")]
+    pub nodes: Option<Hosts>,
+    /// So many nodes, chosen by the controller
+    #[arg(short = 'N', long, value_name = "COUNT", value_parser = read_count,
+          allow_negative_numbers = true)]
+    pub count: Option<u32>,
+    /// Of the chosen nodes: only such with GPUs of this kind
+    #[arg(long, value_name = "KIND", value_parser = read_one_kind)]
+    pub gpu_kind: Option<GpuKind>,
+    /// When it begins, as for `submit --begin` [default: now]
+    #[arg(long, visible_alias = "start", value_name = "WHEN", value_parser = read_begin)]
+    pub from: Option<Time>,
+    /// When it ends
+    #[arg(long, visible_alias = "end", value_name = "WHEN", value_parser = read_deadline)]
+    pub to: Option<Time>,
+    /// How long it lasts: minutes, h:m:s, d-h, 90m, 2h
+    #[arg(
+        long = "for",
+        visible_alias = "duration",
+        id = "span",
+        value_name = "TIME",
+        allow_negative_numbers = true
+    )]
+    pub span: Option<Span>,
+    /// It may begin as late as this, and end as much later, where nodes are not free before
+    #[arg(long, value_name = "WHEN", value_parser = read_deadline)]
+    pub flexible_until: Option<Time>,
+    /// Who may use it: users, by name or number
+    #[arg(
+        short = 'u',
+        long = "user",
+        visible_alias = "users",
+        value_name = "USERS",
+        value_delimiter = ','
+    )]
+    pub users: Vec<String>,
+    /// Members of these groups
+    #[arg(
+        short = 'g',
+        long = "group",
+        visible_alias = "groups",
+        value_name = "GROUPS",
+        value_delimiter = ','
+    )]
+    pub groups: Vec<String>,
+    /// Jobs charged to these accounts
+    #[arg(
+        short = 'A',
+        long = "account",
+        visible_alias = "accounts",
+        value_name = "ACCOUNTS",
+        value_delimiter = ','
+    )]
+    pub accounts: Vec<AccountName>,
+    /// No job at all runs there meanwhile
+    #[arg(long, conflicts_with_all = ["users", "groups", "accounts"])]
+    pub maintenance: bool,
+    /// A word about it
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub comment: String,
+}
+
+fn read_one_kind(text: &str) -> Result<GpuKind, ValueError> {
+    let mut kinds = read_kinds(text)?.into_iter();
+    match (kinds.next(), kinds.next()) {
+        (Some(kind), None) => Ok(kind),
+        _ => Err(ValueError::GpuKinds),
+    }
+}
+
+/// Lists, makes or deletes reservations.
+///
+/// # Errors
+/// [`Failure`] when the times make no sense, or the controller refuses or does not answer.
+pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
+    match &args.what {
+        None | Some(What::List) => {
+            let answer: Answer<ReservationList> = ask::get(server, "/v1/reservations").await?;
+            if screen.json {
+                screen.answer(&answer.raw)?;
+            } else {
+                let ReservationList { reservations, as_of } = &answer.typed;
+                screen.table(&reservations::table(reservations, *as_of, &screen.zone))?;
+            }
+            Ok(OK)
+        }
+        Some(What::Create(create)) => {
+            let now = Time(u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0));
+            let request = request(create, now)?;
+            let raw: Value = server.post("/v1/reservations", &request).await?;
+            let Answer { raw, typed }: Answer<ReservationList> = raw.try_into()?;
+            if screen.json {
+                screen.answer(&raw)?;
+            } else {
+                typed.reservations.iter().try_for_each(|made| {
+                    screen.line(&format!("Reserved {}", reservations::told(made, &screen.zone)))
+                })?;
+            }
+            Ok(OK)
+        }
+        Some(What::Delete { names }) => {
+            let path = |name: &str| format!("/v1/reservations/{name}/delete");
+            steer::each(names, path, &Value::Null, "Deleted", server, screen).await
+        }
+    }
+}
+
+/// What is asked, with its end worked out.
+fn request(create: &Create, now: Time) -> Result<ReservationRequest, Failure> {
+    let from = create.from.unwrap_or(now);
+    let to = match (create.to, create.span) {
+        (Some(to), _) => to,
+        (None, span) => from + span.unwrap_or_default(),
+    };
+    let refused = |what: &str, option: &str| {
+        Err(Failure::usage(anyhow::anyhow!("reservation {}: {what}", create.name)).hint(option))
+    };
+    if to <= from {
+        return refused("it would end when it begins, or before", "give a later --to, or --for 2h");
+    }
+    if create.flexible_until.is_some_and(|until| until < from) {
+        return refused(
+            "it could not begin as early as it should",
+            "--flexible-until is the latest begin, --from the earliest",
+        );
+    }
+    Ok(ReservationRequest {
+        name: create.name.clone(),
+        nodes: create.nodes.clone().map(|hosts| hosts.0).unwrap_or_default(),
+        node_count: create.count.map(Nodes),
+        gpu_kind: create.gpu_kind.clone(),
+        from,
+        to,
+        flexible_until: create.flexible_until,
+        users: create.users.clone(),
+        groups: create.groups.clone(),
+        accounts: create.accounts.clone(),
+        maintenance: create.maintenance,
+        comment: create.comment.clone(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        create: Create,
+    }
+
+    const NOW: Time = Time(4_000_000_000_000);
+
+    fn asked(words: &str) -> Result<ReservationRequest, String> {
+        let words = ["create"].into_iter().chain(words.split(' '));
+        let line = Line::try_parse_from(words).map_err(|error| error.to_string())?;
+        request(&line.create, NOW).map_err(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn a_booking_begins_now_and_lasts_as_long_as_it_is_told() {
+        let request = asked("exam --count 4 --gpu-kind H100 --for 2h -u ada,7 -A vision").unwrap();
+        assert_eq!((request.from, request.to), (NOW, Time(NOW.0 + 7_200_000)));
+        assert_eq!(
+            (request.node_count, request.gpu_kind),
+            (Some(Nodes(4)), read_one_kind("h100").ok())
+        );
+        assert_eq!(request.users, ["ada", "7"]);
+        let request = asked("fans -w g-[1-2] --for 60 --maintenance --comment fans").unwrap();
+        assert_eq!((request.nodes.len(), request.maintenance), (2, true));
+    }
+
+    #[test]
+    fn what_makes_no_booking_is_refused_with_what_is_missing() {
+        for (words, word) in [
+            ("exam --for 2h", "--nodes"),
+            ("exam --count 2", "--for"),
+            ("exam --count 2 -w g-1 --for 2h", "cannot be used with"),
+            ("exam --count 2 --for 2h --to tomorrow", "cannot be used with"),
+            ("exam --count 2 --for 2h --maintenance -u ada", "cannot be used with"),
+            ("a/b --count 2 --for 2h", "valid reservation name"),
+            ("exam --count 2 --for 0", "later --to"),
+            ("exam --count 2 --from 2200-01-01 --to 2199-01-01", "later --to"),
+            ("exam --count 2 --from 2200-01-01 --for 2h --flexible-until 2199-01-01", "latest"),
+            ("exam --count 2 --for 2h --gpu-kind a100|h100", "one kind"),
+        ] {
+            let refused = asked(words).unwrap_err();
+            assert!(refused.contains(word), "{words}: {refused}");
+        }
+    }
+}

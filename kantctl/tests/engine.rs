@@ -1,0 +1,139 @@
+//! What the engine decides, asked for at the command line: what-if, priorities, metrics, bookings,
+//! and the options of a submission that speak of them. Never a real controller.
+
+#![allow(clippy::unwrap_used)] // a test fails by panicking
+
+mod house;
+
+use common::topology::{Level, Nearness};
+use common::unit::{Nodes, Tasks};
+use common::wire::api::SubmitRequest;
+use house::{House, finish, json, refusal};
+use serde_json::{Value, json as value};
+
+fn controller() -> House {
+    House::answering(|asked, _| match asked.what.as_str() {
+        "POST /v1/jobs" => json(value!({ "job": 42 })),
+        "POST /v1/jobs/42/what-if" => json(value!({
+            "key": "42", "starts_now": ["g-001"], "expected_at": null, "reason": null,
+            "compared_with": { "expected_at": 1_700_003_600_000_u64 },
+            "as_of": 1_700_000_000_000_u64
+        })),
+        "GET /v1/priority" | "GET /v1/priority?job=42%2C43_1" => json(value!({
+            "jobs": [{ "key": "42", "user": "ada", "queue": "gpu", "order": "multifactor",
+                       "total": 250, "factors": [{ "name": "age", "weight": 1000, "value": 0.25,
+                       "points": 250 }], "position": 1 }],
+            "as_of": 0
+        })),
+        "GET /v1/metrics" => json(value!({ "gar": 0.5, "gpus": 16, "waits": [{ "gpus": "8" }] })),
+        "GET /v1/reservations" => json(value!({ "reservations": [], "as_of": 0 })),
+        "POST /v1/reservations" => json(value!({ "reservations": [{
+            "name": "exam", "nodes": ["g-001"], "from": 0, "to": 7_200_000, "by": "root"
+        }], "as_of": 0 })),
+        "POST /v1/reservations/exam/delete" => json(value!({ "jobs": [] })),
+        _ => refusal(404, "there is none"),
+    })
+}
+
+#[tokio::test]
+async fn a_changed_request_is_asked_about_and_told_beside_the_present_one() {
+    let house = controller();
+    let words = ["explain", "42", "--what-if", "time=2h gpus=h100:4"];
+    let done = house.kantctl(&words).await;
+    assert!(
+        done.good().starts_with("With time=2h gpus=h100:4, job 42 would start now, on g-001.\n"),
+        "{}",
+        done.out
+    );
+    assert!(done.out.ends_with("What to do: the change saves 01:00:00 of waiting.\n"));
+    let patch = &house.asked()[0].body["patch"];
+    assert_eq!(patch["time_limit"], 7_200_000);
+    assert_eq!(patch["gpus"], value!({ "with": { "total": 4 } }));
+    assert_eq!(patch["gpu_kinds"], value!(["h100"]));
+
+    let json = [&words[..], &["--json"]].concat();
+    let answer: Value = serde_json::from_str(house.kantctl(&json).await.good()).unwrap();
+    assert_eq!(answer["starts_now"], value!(["g-001"]));
+    house.kantctl(&["explain", "42", "--what-if", "colour=red"]).await.refused(2, &["gpu-kind"]);
+    house.kantctl(&["explain", "7", "--what-if", "time=1"]).await.refused(1, &["there is none"]);
+}
+
+#[tokio::test]
+async fn priorities_and_metrics_are_shown() {
+    let house = controller();
+    assert!(house.kantctl(&["priority"]).await.good().starts_with("ID  USER  QUEUE"));
+    let one = house.kantctl(&["priority", "42", "43_1"]).await;
+    assert!(one.good().contains("250 =     1000 x 0.250\n"), "{}", one.out);
+    let metrics = house.kantctl(&["metrics"]).await;
+    assert!(
+        metrics.good().contains("GAR          50.0%  0 of 16 GPUs in use\n"),
+        "{}",
+        metrics.out
+    );
+    let raw = house.kantctl(&["metrics", "--json"]).await;
+    assert_eq!(serde_json::from_str::<Value>(raw.good()).unwrap()["gar"], 0.5);
+}
+
+#[tokio::test]
+async fn nodes_are_booked_and_given_back() {
+    let house = controller();
+    assert!(house.kantctl(&["reservations"]).await.good().starts_with("NAME  STATE"));
+    let words = ["reservations", "create", "exam", "--count", "1", "--for", "2h", "-u", "ada"];
+    let done = house.kantctl(&words).await;
+    assert!(done.good().starts_with("Reserved exam: g-001 from 1970-01-01"), "{}", done.out);
+    let body = &house.asked()[1].body;
+    assert_eq!((&body["node_count"], &body["users"]), (&value!(1), &value!(["ada"])));
+    let span = body["to"].as_u64().unwrap() - body["from"].as_u64().unwrap();
+    assert_eq!(span, 7_200_000);
+    let done = house.kantctl(&["reservations", "delete", "exam"]).await;
+    assert_eq!(done.good(), "Deleted exam\n");
+    house.kantctl(&["reservations", "delete", "none"]).await.refused(1, &["there is none"]);
+    house.kantctl(&["reservations", "create", "exam"]).await.refused(2, &["--nodes", "--for"]);
+}
+
+#[tokio::test]
+async fn directives_ask_for_what_the_engine_knows() {
+    let house = controller();
+    house.file(
+        "a.sh",
+        "#!/bin/sh\n#SBATCH --qos=low --switches=1 -N 4 --segment=2\n#KANT -q high -n 4-8\n\
+         #KANT --near=spine:required --gpus-per-task=h100|a100:1 --no-preemptible\ntrue\n",
+    );
+    let mut command = house.command(&["submit", "--deadline=2199-01-01", "a.sh"]);
+    command.env("SBATCH_RESERVATION", "exam");
+    finish(command.spawn().unwrap()).await.good();
+    let SubmitRequest { ask, .. } = serde_json::from_value(house.asked()[0].body.clone()).unwrap();
+    assert_eq!((ask.qos.unwrap().as_str(), ask.preemptible), ("high", Some(false)));
+    assert_eq!(ask.reservation.unwrap().as_str(), "exam");
+    assert!(ask.deadline.is_some());
+    let request = ask.request;
+    assert_eq!((request.tasks, request.tasks_min), (Tasks(8), Some(Tasks(4))));
+    assert_eq!(request.near, Some(Nearness { level: Level::Spine, required: true }));
+    assert_eq!(request.segment, Some(Nodes(2)));
+    assert_eq!(request.gpu_kinds_or.len(), 1);
+}
+
+#[tokio::test]
+async fn what_cannot_be_meant_is_refused_before_anybody_is_asked() {
+    let house = controller();
+    for (words, said) in [
+        (&["--gpus=1.5"][..], "share of one GPU"),
+        (&["--gpus=0.5", "-n", "2"], "one task"),
+        (&["--gpus-per-node=0.5"], "--gpus=0.5"),
+        (&["--near=rack"], "nvlink-domain"),
+        (&["--switches=2"], "--near=spine"),
+        (&["-N", "3", "--segment=2"], "multiple of 2"),
+        (&["--deadline=2001-01-01"], "in the future"),
+        (&["--begin=2190-01-01", "--deadline=2189-01-01"], "--deadline"),
+        (&["--ntasks=8-2"], "smaller one first"),
+        (&["-N", "4", "--ntasks=2-8"], "as few as 2 tasks"),
+    ] {
+        let words = [&["submit"], words, &["--wrap", "true"]].concat();
+        let done = house.kantctl(&words).await;
+        assert!(matches!(done.code, Some(1 | 2)), "{words:?}: {done:?}");
+        assert!(done.err.contains(said), "{words:?}: {}", done.err);
+    }
+    assert_eq!(house.questions(), Vec::<String>::new());
+    let timed = house.kantctl(&["submit", "--switches=1@60", "--wrap", "true"]).await;
+    assert!(timed.good().contains("42") && timed.err.contains("preferred"), "{}", timed.err);
+}
