@@ -5,6 +5,7 @@ mod error;
 mod jobs;
 mod nodes;
 mod output;
+mod reload;
 mod submit;
 
 use crate::core::Core;
@@ -35,6 +36,7 @@ pub fn router(core: Arc<Core>) -> Router {
         .route("/v1/nodes/{name}/drain", post(nodes::drain))
         .route("/v1/nodes/{name}/resume", post(nodes::resume))
         .route("/v1/queues", get(nodes::queues))
+        .route("/v1/reload", post(reload::reload))
         .route("/v1/status", get(nodes::status))
         .route(NODE_PATH, get(nodes::channel))
         .fallback(error::no_such_path)

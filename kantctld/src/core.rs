@@ -11,7 +11,7 @@ use common::time::Time;
 use state::view::Waits;
 use state::{Actor, Command, Event};
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tokio::sync::{Notify, watch};
 
 /// A command came to nothing.
@@ -39,8 +39,8 @@ pub struct Core {
     pub applied: watch::Receiver<LogIndex>,
     /// Do we lead?
     pub leading: watch::Receiver<bool>,
-    /// Who may do everything.
-    pub operators: BTreeSet<Uid>,
+    /// Who may do everything; a reload may change it.
+    operators: RwLock<BTreeSet<Uid>>,
     /// The clock.
     pub clock: Arc<SteadyClock>,
     /// What the last round said of waiting jobs. Not replicated: a new leader's first round says
@@ -65,7 +65,7 @@ impl Core {
             wake: Notify::new(),
             applied,
             leading,
-            operators,
+            operators: RwLock::new(operators),
             clock,
             waits: Mutex::default(),
         })
@@ -87,7 +87,13 @@ impl Core {
 
     /// Who asks, and what they may do.
     pub fn actor(&self, uid: Uid) -> Actor {
-        Actor { uid, operator: self.operators.contains(&uid) }
+        let operators = self.operators.read().unwrap_or_else(PoisonError::into_inner);
+        Actor { uid, operator: operators.contains(&uid) }
+    }
+
+    /// Says anew who may do everything.
+    pub fn set_operators(&self, operators: BTreeSet<Uid>) {
+        *self.operators.write().unwrap_or_else(PoisonError::into_inner) = operators;
     }
 
     /// The cluster's name; empty until the first settings are applied.

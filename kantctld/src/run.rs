@@ -6,8 +6,9 @@ use crate::core::{CommandError, Core};
 use crate::leader::{self, Limits};
 use crate::machine::{Outlets, StateMachine};
 use crate::raft::{self, LogError};
-use crate::settings::{self, SettingsError};
+use crate::settings::{self, ConfigFile, Reloader, SettingsError};
 use crate::{api, core};
+use axum::Extension;
 use common::config::ControllerConfig;
 use common::id::LogIndex;
 use net::{ClusterKey, Identity, KeyError, ListenError, LocalListener, Role, TlsListener};
@@ -17,7 +18,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use wal::{Options, RealDisk};
@@ -78,10 +79,13 @@ pub enum RunError {
 ///
 /// # Errors
 /// [`RunError`].
-pub async fn run(config: ControllerConfig) -> Result<(), RunError> {
-    let settings = settings::settings(&config)?;
-    let operators = settings::operators(&config)?;
-    let identity = identity(&config)?;
+pub async fn run(file: ConfigFile) -> Result<(), RunError> {
+    // First: a signal that nobody listens to would end the process.
+    let hangup = signal(SignalKind::hangup())?;
+    let config = &file.config;
+    let settings = settings::settings(&file)?;
+    let operators = settings::operators(config)?;
+    let identity = identity(config)?;
     make_dir(&config.state_dir, 0o700)?;
 
     let (events, applied_events) = mpsc::unbounded_channel();
@@ -103,7 +107,7 @@ pub async fn run(config: ControllerConfig) -> Result<(), RunError> {
         Err(_) => Err(RunError::LogPanicked),
     });
     let served = tokio::select! {
-        served = serve(&config, core.clone(), settings, identity, applied_events) => served,
+        served = serve(&file, core.clone(), settings, identity, applied_events, hangup) => served,
         ended = &mut log_end => return ended.unwrap_or(Err(RunError::LogPanicked)),
     };
     // The log last: what was acknowledged is on disk already, what was asked is still answered.
@@ -133,12 +137,14 @@ fn make_dir(path: &str, mode: u32) -> Result<(), RunError> {
 
 /// Leads, then serves, until a signal.
 async fn serve(
-    config: &ControllerConfig,
+    file: &ConfigFile,
     core: Arc<Core>,
     settings: Settings,
     identity: Identity,
     events: mpsc::UnboundedReceiver<Vec<state::Event>>,
+    hangup: Signal,
 ) -> Result<(), RunError> {
+    let config = &file.config;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut told_to_stop = std::pin::pin!(async move {
@@ -152,7 +158,12 @@ async fn serve(
         configured = lead_and_configure(&core, settings) => configured?,
         () = &mut told_to_stop => return Ok(()),
     }
+    let reloader = Reloader::new(core.clone(), file.clone());
+    for warning in reloader.warnings() {
+        tracing::warn!("configuration: {warning}");
+    }
     let tasks = [
+        tokio::spawn(reload_on_hangup(reloader.clone(), hangup)),
         tokio::spawn(leader::pass_on(core.clone(), events)),
         tokio::spawn(leader::run_scheduler(
             core.clone(),
@@ -164,7 +175,7 @@ async fn serve(
         )),
     ];
     let (stop, stopping) = watch::channel(false);
-    let servers = listen(config, &core, &identity, &stopping).await?;
+    let servers = listen(config, &core, reloader, &identity, &stopping).await?;
     let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
     tracing::info!("ready");
     told_to_stop.await;
@@ -176,6 +187,14 @@ async fn serve(
     }
     tasks.iter().for_each(JoinHandle::abort);
     Ok(())
+}
+
+/// SIGHUP, as `systemctl reload` sends it.
+async fn reload_on_hangup(reloader: Arc<Reloader>, mut hangup: Signal) {
+    while hangup.recv().await.is_some() {
+        // What came of it stands in the log.
+        let _ = reloader.reload().await;
+    }
 }
 
 async fn wait_to_lead(core: &Core) {
@@ -204,6 +223,7 @@ async fn lead_and_configure(core: &Core, settings: Settings) -> Result<(), RunEr
 async fn listen(
     config: &ControllerConfig,
     core: &Arc<core::Core>,
+    reloader: Arc<Reloader>,
     identity: &Identity,
     stopping: &watch::Receiver<bool>,
 ) -> Result<Vec<JoinHandle<io::Result<()>>>, RunError> {
@@ -219,7 +239,7 @@ async fn listen(
     }
     let local = LocalListener::bind(Path::new(&config.socket))?;
     tracing::info!("listening on {}", config.socket);
-    let router = api::router(core.clone());
+    let router = api::router(core.clone()).layer(Extension(reloader));
     let mut servers = vec![tokio::spawn(net::serve(local, router.clone(), stopped()))];
     if !config.listen.is_empty() {
         let tls = TlsListener::bind(&config.listen, identity).await?;

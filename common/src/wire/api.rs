@@ -19,10 +19,12 @@
 //! | GET, POST /v1/reservations | -, `ReservationRequest` -> `ReservationList` |
 //! | POST /v1/reservations/{name}/delete | `()` -> `Changed` |
 //! | GET /v1/queues | -> `QueueList` |
+//! | POST /v1/reload | `()` -> `ReloadAnswer` (operators) |
 //! | GET /v1/status | -> `Status` |
 
 mod metrics;
 mod priority;
+mod reload;
 mod reservation;
 mod what_if;
 
@@ -40,6 +42,7 @@ use std::collections::BTreeMap;
 
 pub use metrics::{KindUse, MetricsView, SpanBucket, WaitBucket};
 pub use priority::{FactorView, PriorityList, PriorityQuery, PriorityView};
+pub use reload::ReloadAnswer;
 pub use reservation::{ReservationList, ReservationRequest, ReservationView};
 pub use what_if::{StartOutlook, WhatIfRequest, WhatIfView};
 

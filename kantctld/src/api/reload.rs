@@ -1,0 +1,36 @@
+//! POST /v1/reload: an operator's wish that the configuration be read again. Never takes the
+//! configuration, or the name of its file, from the request.
+
+use super::error::ApiFailure;
+use crate::core::Core;
+use crate::settings::{ReloadError, Reloader, with_causes};
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use common::id::Uid;
+use common::reason::Refusal;
+use common::wire::api::ReloadAnswer;
+use std::sync::Arc;
+
+/// Reads the configuration again.
+pub async fn reload(
+    State(core): State<Arc<Core>>,
+    Extension(reloader): Extension<Arc<Reloader>>,
+    user: net::User,
+) -> Result<Json<ReloadAnswer>, Response> {
+    let actor = core.actor(Uid(user.uid));
+    if !actor.operator {
+        let refusal = Refusal::OperatorsOnly { uid: actor.uid };
+        return Err(ApiFailure::from(refusal).into_response());
+    }
+    tracing::info!("user {} asks to read the configuration again", actor.uid);
+    reloader.reload().await.map(Json).map_err(|error| match error {
+        ReloadError::Command(error) => ApiFailure::from(error).into_response(),
+        other => {
+            let message = with_causes(&other);
+            let status = StatusCode::UNPROCESSABLE_ENTITY;
+            net::Refusal::new(status, "bad_configuration", message).into_response()
+        }
+    })
+}

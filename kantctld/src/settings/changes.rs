@@ -1,0 +1,134 @@
+//! What differs between two configurations, key by key, in the words of the file. Never decides
+//! what a difference means.
+
+use common::config::ControllerConfig;
+use std::collections::BTreeSet;
+use toml::{Table, Value};
+
+/// Keys that are read once, at start.
+const AT_START_ONLY: &[&str] = &[
+    "state_dir",
+    "socket",
+    "listen",
+    "cluster_key",
+    "node_lost_after_seconds",
+    "round_period_seconds",
+    "snapshot_every_entries",
+    "log",
+];
+
+/// The differences, each a sentence like `queue.train.placement: "ebinpack" -> "spread"`. Keys that
+/// are read at start only are left out.
+#[must_use]
+pub fn changes(old: &ControllerConfig, new: &ControllerConfig) -> Vec<String> {
+    let (mut old, mut new) = (table(old), table(new));
+    for key in AT_START_ONLY {
+        (old.remove(*key), new.remove(*key));
+    }
+    let mut sentences = Vec::new();
+    compare("", &old, &new, &mut sentences);
+    sentences
+}
+
+/// The keys that a running controller does not take up, of those that differ.
+#[must_use]
+pub fn needing_restart(running: &ControllerConfig, new: &ControllerConfig) -> Vec<String> {
+    let (running, new) = (table(running), table(new));
+    let differs = |key: &&&str| running.get(**key) != new.get(**key);
+    AT_START_ONLY.iter().filter(differs).map(|key| (*key).to_owned()).collect()
+}
+
+fn table(config: &ControllerConfig) -> Table {
+    // A configuration that was read from a table is one.
+    Table::try_from(config).unwrap_or_default()
+}
+
+fn compare(path: &str, old: &Table, new: &Table, sentences: &mut Vec<String>) {
+    let keys: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    for key in keys {
+        let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        match (old.get(key), new.get(key)) {
+            (old, new) if old == new => {}
+            (Some(Value::Table(old)), Some(Value::Table(new))) => {
+                compare(&path, old, new, sentences);
+            }
+            (Some(Value::Array(old)), Some(Value::Array(new)))
+                if old.iter().chain(new).all(Value::is_table) =>
+            {
+                compare_named(&path, old, new, sentences);
+            }
+            (old, new) => sentences.push(format!("{path}: {} -> {}", show(old), show(new))),
+        }
+    }
+}
+
+/// Tables that are told apart by their name.
+fn compare_named(path: &str, old: &[Value], new: &[Value], sentences: &mut Vec<String>) {
+    let name = |value: &Value| {
+        value.get("name").and_then(Value::as_str).map(ToOwned::to_owned).unwrap_or_default()
+    };
+    let named = |tables: &[Value], wanted: &str| {
+        tables.iter().find(|value| name(value) == wanted).and_then(Value::as_table).cloned()
+    };
+    let names: BTreeSet<String> = old.iter().chain(new).map(name).collect();
+    for name in names {
+        let path = format!("{path}.{name}");
+        match (named(old, &name), named(new, &name)) {
+            (Some(old), Some(new)) => compare(&path, &old, &new, sentences),
+            (Some(_), None) => sentences.push(format!("{path}: removed")),
+            (None, _) => sentences.push(format!("{path}: added")),
+        }
+    }
+}
+
+fn show(value: Option<&Value>) -> String {
+    value.map_or_else(|| "none".to_owned(), ToString::to_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> ControllerConfig {
+        common::config::read("kantctld.toml", text).unwrap()
+    }
+
+    #[test]
+    fn each_changed_key_is_told_by_its_path_and_both_values() {
+        let old = read(
+            "listen = \"a:1\"\n[[queue]]\nname = \"b\"\n[[queue]]\nname = \"a\"\nquota = { h100 = 4 }\n",
+        );
+        let new = read(
+            "listen = \"a:2\"\nadmins = [\"ada\"]\n[[queue]]\nname = \"a\"\nplacement = \"spread\"\n\
+             parent = \"c\"\nquota = { h100 = 8, cpus = 2 }\n[[queue]]\nname = \"c\"\n\
+             [priority]\nsize = 7\n",
+        );
+        assert_eq!(
+            changes(&old, &new),
+            [
+                "admins: [] -> [\"ada\"]",
+                "priority.size: 0 -> 7",
+                "queue.a.parent: none -> \"c\"",
+                "queue.a.placement: \"ebinpack\" -> \"spread\"",
+                "queue.a.quota.cpus: none -> 2",
+                "queue.a.quota.h100: 4 -> 8",
+                "queue.b: removed",
+                "queue.c: added",
+            ]
+        );
+        assert_eq!(needing_restart(&old, &new), ["listen"]);
+    }
+
+    #[test]
+    fn a_file_written_in_another_order_is_the_same() {
+        let one = read("[[queue]]\nname = \"a\"\n[[queue]]\nname = \"b\"\ndefault = true\n");
+        let other = read("[[queue]]\ndefault = true\nname = \"b\"\n[[queue]]\nname = \"a\"\n");
+        assert_eq!(changes(&one, &other), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_key_that_is_read_at_start_exists() {
+        let table = table(&ControllerConfig::default());
+        assert!(AT_START_ONLY.iter().all(|key| table.contains_key(*key)));
+    }
+}

@@ -1,0 +1,148 @@
+//! Reading the configuration again while the controller runs. A bad one changes nothing.
+//! Never takes up a key that is read at start only; it says which those are.
+
+use super::{ConfigFile, FileError, SettingsError, changes, needing_restart, operators, settings};
+use crate::core::{CommandError, Core};
+use common::config::ControllerConfig;
+use common::config::policy::{Capacity, warnings};
+use common::id::Uid;
+use common::wire::api::ReloadAnswer;
+use state::{Command, Settings};
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::sync::Mutex;
+
+/// Why the configuration was not taken up. What was in force still is.
+#[derive(Debug, thiserror::Error)]
+pub enum ReloadError {
+    /// A file does not read.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// It makes no sense.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// There was a file, and now there is none.
+    #[error(
+        "failed to read configuration {0}: it is gone; put it back, or restart kantctld to run \
+         with the defaults"
+    )]
+    Gone(String),
+    /// The log or the state did not take it.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    /// The controller stops.
+    #[error("failed to read the configuration: the controller stops")]
+    Stopping(#[from] tokio::task::JoinError),
+}
+
+/// Reads the configuration again when told to, one at a time.
+pub struct Reloader {
+    core: Arc<Core>,
+    /// As named on the command line.
+    named: Option<PathBuf>,
+    at_start: ControllerConfig,
+    in_force: Mutex<ConfigFile>,
+}
+
+impl Reloader {
+    /// For a controller that runs with this configuration.
+    #[must_use]
+    pub fn new(core: Arc<Core>, file: ConfigFile) -> Arc<Self> {
+        let named = file.named.then(|| file.path.clone());
+        let at_start = file.config.clone();
+        Arc::new(Self { core, named, at_start, in_force: Mutex::new(file) })
+    }
+
+    /// Reads the configuration and puts it in force, and tells the log how that went. The next
+    /// round obeys it.
+    ///
+    /// # Errors
+    /// [`ReloadError`]; then nothing has changed.
+    pub async fn reload(&self) -> Result<ReloadAnswer, ReloadError> {
+        let answer = self.take_up().await;
+        match &answer {
+            Ok(answer) => log(answer),
+            Err(error) => {
+                let why = with_causes(error);
+                tracing::error!("the configuration is not taken up, the old one stays: {why}");
+            }
+        }
+        answer
+    }
+
+    async fn take_up(&self) -> Result<ReloadAnswer, ReloadError> {
+        // Held to the end: two reloads at once would tell each other's changes.
+        let mut in_force = self.in_force.lock().await;
+        let named = self.named.clone();
+        // Files and the host's user database may block.
+        let read = tokio::task::spawn_blocking(move || read(named)).await??;
+        let (file, settings, operators) = read;
+        if in_force.found && !file.found {
+            return Err(ReloadError::Gone(file.name()));
+        }
+        self.core.command(Command::Configure(settings)).await?;
+        self.core.set_operators(operators);
+        self.core.wake.notify_one();
+        let mut changed = changes(&in_force.config, &file.config);
+        if in_force.topology != file.topology {
+            changed.push("topology_file: other positions of nodes".to_owned());
+        }
+        let answer = ReloadAnswer {
+            file: file.name(),
+            changed,
+            restart: needing_restart(&self.at_start, &file.config),
+            warnings: self.warnings(),
+        };
+        *in_force = file;
+        Ok(answer)
+    }
+
+    /// What is probably not meant, of what is in force.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let state = self.core.state.read();
+        let nodes = state.nodes().map(|(name, node)| (name, &*node.inventory));
+        let capacity = Capacity::of(nodes);
+        state.settings().map(|s| warnings(&s.policy(), &capacity)).unwrap_or_default()
+    }
+}
+
+type Read = (ConfigFile, Settings, BTreeSet<Uid>);
+
+fn read(named: Option<PathBuf>) -> Result<Read, ReloadError> {
+    let file = ConfigFile::read(named.as_deref())?;
+    super::check(&file.config)?;
+    let (settings, operators) = (settings(&file)?, operators(&file.config)?);
+    Ok((file, settings, operators))
+}
+
+/// An error with its causes, in one line.
+#[must_use]
+pub fn with_causes(error: &dyn Error) -> String {
+    let mut sentences = vec![error.to_string()];
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        sentences.push(error.to_string());
+        cause = error.source();
+    }
+    // An error that only wraps another says the same.
+    sentences.dedup();
+    sentences.join(": ")
+}
+
+/// Tells the log what a reload did.
+fn log(answer: &ReloadAnswer) {
+    let unchanged = if answer.changed.is_empty() { ": nothing changed" } else { "" };
+    tracing::info!("read configuration {} again{unchanged}", answer.file);
+    for change in &answer.changed {
+        tracing::info!("configuration: {change}");
+    }
+    for key in &answer.restart {
+        tracing::warn!("configuration: `{key}` differs and takes a restart of kantctld");
+    }
+    for warning in &answer.warnings {
+        tracing::warn!("configuration: {warning}");
+    }
+}
