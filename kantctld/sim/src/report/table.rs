@@ -4,7 +4,7 @@
 use super::{SizeClass, Summary};
 
 /// Policies' names, which may be those of files, are cut beyond this.
-const POLICY_MAX: usize = 18;
+const POLICY_MAX: usize = 14;
 
 /// Placements' names likewise.
 const PLACEMENT_MAX: usize = 10;
@@ -176,7 +176,7 @@ fifo              first  -    0  0  1.5m    -
         summary.jobs = 100_000_000;
         let text = table(&[summary, Summary::of(&two_nodes())]);
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
-        assert!(text.contains("tomorrows-policy-…"));
+        assert!(text.contains("tomorrows-pol…"));
     }
 
     #[test]

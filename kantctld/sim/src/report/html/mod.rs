@@ -49,7 +49,7 @@ pub fn html(outcomes: &[Outcome]) -> String {
         &mut page,
         "Wait by job size",
         "Bar: from the median to P90. Line: to P99. Dot: the mean. The axis is logarithmic.",
-        &format!("<div class=\"card\">{}{}</div>", waiting::waiting(&summaries), legend(&summaries)),
+        &format!("<div class=\"card wide\">{}{}</div>", waiting::waiting(&summaries), legend(&summaries)),
     );
     over_time(&mut page, outcomes, window);
     page.push_str("<footer>Dashed: the last submission; what follows is the cluster running empty.\
@@ -90,7 +90,7 @@ fn over_time(page: &mut String, outcomes: &[Outcome], window: Window) {
     let queues = cards(&|index| {
         let samples = outcomes[index].series.samples().iter();
         let most = samples.map(|sample| sample.queue_length).max().unwrap_or(0);
-        Some((draw(&queue_axis, &queue, index), format!("at most {most}")))
+        Some((draw(&queue_axis, &queue, index), format!("at most {}", grouped(most as usize))))
     });
     section(page, "Queue length over time", "Jobs that wait after a scheduling pass.", &queues);
     let width = frame(0.0).width;
@@ -100,9 +100,8 @@ fn over_time(page: &mut String, outcomes: &[Outcome], window: Window) {
     section(
         page,
         "Nodes over time",
-        "The share of a node's GPUs that is allocated: the deeper, the busier; idle is left empty. \
-         In large clusters neighbours share a row.",
-        &maps,
+        "The share of each node's GPUs that is allocated. In large clusters neighbours share a row.",
+        &format!("{maps}{}", nodes::key()),
     );
 }
 
@@ -158,13 +157,20 @@ fn common_window(outcomes: &[Outcome]) -> Window {
 
 fn cluster(outcomes: &[Outcome]) -> String {
     let Some(outcome) = outcomes.first() else { return "no replay".to_owned() };
-    let gpus: u64 = outcome.nodes.iter().map(|node| u64::from(node.gpus.0)).sum();
+    let gpus: usize = outcome.nodes.iter().map(|node| node.gpus.0 as usize).sum();
     let left_out = match outcome.never_fit.len() {
         0 => String::new(),
-        count => format!("; {count} more can never run there"),
+        count => format!("; {} more can never run there", grouped(count)),
     };
-    let (jobs, nodes) = (outcome.jobs.len(), outcome.nodes.len());
+    let [jobs, nodes, gpus] = [outcome.jobs.len(), outcome.nodes.len(), gpus].map(grouped);
     format!("{jobs} jobs replayed on {nodes} nodes with {gpus} GPUs{left_out}. Seed {}.", outcome.seed)
+}
+
+/// A number with its thousands apart: `15,802`.
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let comma = |at: usize| at > 0 && (digits.len() - at).is_multiple_of(3);
+    digits.char_indices().flat_map(|(at, digit)| comma(at).then_some(',').into_iter().chain([digit])).collect()
 }
 
 /// Text that may stand in HTML.

@@ -25,6 +25,16 @@ struct Row {
     name: String,
 }
 
+/// What the shades mean.
+pub fn key() -> String {
+    let shade = |shade: usize| {
+        let opacity = shade * 100 / SHADES;
+        format!("<i style=\"background:var(--heat);opacity:{opacity}%\"></i>")
+    };
+    let shades: String = (1..=SHADES).map(shade).collect();
+    format!("<div class=\"legend key\"><span>idle {shades} all GPUs allocated</span></div>")
+}
+
 /// The drawing, `width` wide; nothing for a cluster without GPUs.
 pub fn nodes(width: f64, window: Window, outcome: &Outcome) -> Option<String> {
     let rows = rows(outcome);
@@ -78,9 +88,9 @@ fn draw_row(
         if levels[from] > 0 {
             let (left, right) = (x(from), x(from + same));
             let wide = right - left;
-            let gap = if pitch > 5.0 { 1.0 } else { 0.0 };
+            // Thick rows stand apart; thin ones overlap a little, or rounding would leave lines.
+            let tall = if pitch > 5.0 { pitch - 1.0 } else { pitch + 0.3 };
             let path = &mut shades[levels[from]];
-            let tall = pitch - gap;
             let _ = write!(path, "M{left:.1} {top:.1}h{wide:.1}v{tall:.1}h-{wide:.1}z");
         }
         from += same;

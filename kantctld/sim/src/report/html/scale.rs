@@ -111,34 +111,43 @@ const WAIT_MARKS: [f64; 10] = [
     1.0, 10.0, 60.0, 600.0, 3600.0, 21_600.0, 86_400.0, 604_800.0, 2_592_000.0, 31_536_000.0,
 ];
 
-/// A logarithmic axis from one second up.
+/// A logarithmic axis.
 #[derive(Debug, Clone, Copy)]
 pub struct WaitAxis {
+    least: f64,
     most: f64,
 }
 
 impl WaitAxis {
-    /// One on which this many seconds have a place.
-    pub fn up_to(seconds: f64) -> Self {
-        Self { most: seconds.max(10.0) }
+    /// One for waits between so many seconds; its foot is a minute, or a second if need be.
+    pub fn between(least: f64, most: f64) -> Self {
+        let least = if least > 60.0 { 60.0 } else { 1.0 };
+        Self { least, most: most.max(least * 10.0) }
     }
 
-    /// How far up a wait is; a second and less is at the foot.
+    /// How far up a wait is; what is less than the foot is at the foot.
     pub fn fraction(&self, seconds: f64) -> f64 {
-        if seconds <= 1.0 { 0.0 } else { seconds.ln() / self.most.ln() }
+        if seconds <= self.least {
+            return 0.0;
+        }
+        (seconds / self.least).ln() / (self.most / self.least).ln()
     }
 
     /// The named waits.
     pub fn marks(&self) -> Vec<(f64, String)> {
-        let named = WAIT_MARKS.into_iter().filter(|mark| *mark <= self.most);
-        named.map(|mark| (self.fraction(mark), mark_name(mark))).collect()
+        let shown = |mark: &f64| (self.least..=self.most).contains(mark);
+        let name = |mark: f64| {
+            let name = mark_name(mark);
+            if mark <= self.least { format!("≤ {name}") } else { name }
+        };
+        let named = WAIT_MARKS.into_iter().filter(shown);
+        named.map(|mark| (self.fraction(mark), name(mark))).collect()
     }
 }
 
 /// Short names without decimals.
 fn mark_name(seconds: f64) -> String {
     match seconds {
-        s if s <= 1.0 => "≤ 1s".to_owned(),
         86_400.0 => "1d".to_owned(),
         31_536_000.0 => "1y".to_owned(),
         s => length(Some(s)).replace(".0", ""),
@@ -172,10 +181,12 @@ mod tests {
 
     #[test]
     fn waits_are_placed_by_their_logarithm() {
-        let axis = WaitAxis::up_to(3600.0);
+        let axis = WaitAxis::between(0.0, 3600.0);
         assert_eq!((axis.fraction(0.0), axis.fraction(3600.0)), (0.0, 1.0));
         assert!((axis.fraction(60.0) - 0.5).abs() < 1e-9);
         let names: Vec<String> = axis.marks().into_iter().map(|(_, name)| name).collect();
         assert_eq!(names, ["≤ 1s", "10s", "1m", "10m", "1h"]);
+        let high = WaitAxis::between(90.0, 3600.0);
+        assert_eq!((high.fraction(30.0), high.marks()[0].1.as_str()), (0.0, "≤ 1m"));
     }
 }

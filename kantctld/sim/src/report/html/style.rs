@@ -35,7 +35,8 @@ td:first-child span{font-weight:400;color:var(--soft)}\
 td.best{background:var(--best);border-radius:4px;font-weight:600}\
 .legend{display:flex;flex-wrap:wrap;gap:4px 18px;font-size:13px;color:var(--soft);margin-top:6px}\
 .legend i{width:10px;height:10px;border-radius:3px;display:inline-block;margin-right:6px}\
-svg{display:block;width:100%;height:auto}\
+.key i{width:14px;border-radius:0;margin:0 1px 0 0}.key i:first-child{margin-left:6px}\
+svg{display:block;width:100%;height:auto}.wide{overflow-x:auto}.wide svg{min-width:680px}\
 svg text{font:11px system-ui,-apple-system,\"Segoe UI\",Roboto,\"Noto Sans\",sans-serif;\
 fill:var(--soft);font-variant-numeric:tabular-nums}\
 svg text.strong{fill:var(--ink);font-weight:600;font-size:12px}\

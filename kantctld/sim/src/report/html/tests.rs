@@ -53,3 +53,8 @@ fn a_replay_of_nothing_gives_a_page_too() {
         assert!(page.ends_with("</html>\n") && !page.contains("NaN"), "{page}");
     }
 }
+
+#[test]
+fn thousands_are_set_apart() {
+    assert_eq!([0, 999, 1000, 15_802, 1_234_567].map(grouped), ["0", "999", "1,000", "15,802", "1,234,567"]);
+}

@@ -2,7 +2,7 @@
 //! P99, a dot at the mean, on a logarithmic axis. Never draws a class without jobs.
 
 use super::course::open;
-use super::escape;
+use super::{escape, grouped};
 use super::scale::{Frame, WaitAxis};
 use crate::report::table::{length, shown_classes};
 use crate::report::{SizeClass, Summary, Waits};
@@ -12,19 +12,17 @@ use std::fmt::Write;
 pub fn waiting(summaries: &[Summary]) -> String {
     let classes: Vec<SizeClass> =
         shown_classes(summaries).into_iter().filter(|class| jobs(summaries, *class) > 0).collect();
-    let longest = summaries.iter().filter_map(|summary| summary.wait.max).fold(1.0, f64::max);
-    let longest_p99 = summaries
-        .iter()
-        .flat_map(|summary| summary.wait_by_size.iter().filter_map(|(_, waits)| waits.p99))
-        .fold(1.0, f64::max);
-    let axis = WaitAxis::up_to(longest.min(longest_p99 * 1.3));
+    let all = || summaries.iter().flat_map(|summary| &summary.wait_by_size);
+    let least = all().filter_map(|(_, waits)| waits.p50).fold(f64::INFINITY, f64::min);
+    let most = all().flat_map(|(_, waits)| [waits.mean, waits.p99]).flatten().fold(1.0, f64::max);
+    let axis = WaitAxis::between(if least.is_finite() { least } else { 0.0 }, most * 1.2);
     let mut frame = Frame::new(1110.0, 320.0);
     frame.bottom -= 16.0;
     let mut svg = open(frame);
     marks(&mut svg, frame, axis);
-    let all = count(classes.len().max(1));
+    let groups = count(classes.len().max(1));
     for (at, class) in classes.iter().enumerate() {
-        let (from, to) = (count(at) / all, count(at + 1) / all);
+        let (from, to) = (count(at) / groups, count(at + 1) / groups);
         let middle = frame.x(f64::midpoint(from, to));
         // Writing into a String cannot fail, here and below.
         let _ = write!(
@@ -34,7 +32,7 @@ pub fn waiting(summaries: &[Summary]) -> String {
             frame.bottom + 17.0,
             class_name(*class),
             frame.bottom + 32.0,
-            jobs(summaries, *class)
+            grouped(jobs(summaries, *class))
         );
         let room = (frame.x(to) - frame.x(from)) * 0.72;
         let pitch = (room / count(summaries.len().max(1))).min(46.0);
