@@ -69,7 +69,7 @@ impl Claim {
         }
     }
 
-    /// So much of GPUs more. The kind is `None` where no quota speaks of it ([`super::Books::kind`])
+    /// So much of GPUs more. The kind is `None` where no quota names it ([`super::Books::kind`])
     /// and where it is open: bounds on GPUs of any kind count those, bounds on a kind do not.
     pub fn add_gpus(&mut self, kind: Option<KindIndex>, amount: GpuMilli) {
         let amount = u64::from(amount.0);

@@ -67,7 +67,7 @@ fn gpus_lent(book: &QuotaBook, side: &[QueueIndex], claimant: &Claim, victim: &C
     claimant.gpu_milli() > 0 && kinds.chain(others).any(|column| wanted(column) && lent(column))
 }
 
-/// Is this resource lent to the victim's side? The highest queue there whose quota names it decides.
+/// Is this resource lent to the victim's side? The highest queue there whose quota names it says.
 fn is_lent(book: &QuotaBook, side: &[QueueIndex], column: Column) -> bool {
     let owed = |at: &QueueIndex| Some((*at, book.rules[at.0].owed[column.0]?));
     let judge = side.iter().rev().find_map(owed);

@@ -1,5 +1,5 @@
-//! What holds of the books of any policy and any jobs. Never asks the books to judge themselves: all
-//! is counted again.
+//! What holds of the books of any policy and any jobs. Never asks the books to judge themselves:
+//! all is counted again.
 
 use super::*;
 use common::policy::Limits;
