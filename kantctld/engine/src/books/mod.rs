@@ -54,6 +54,20 @@ pub struct Held {
     pub memory_bytes: u64,
 }
 
+/// Those of a cluster without queues or nodes.
+impl Default for Books {
+    fn default() -> Self {
+        Self::new(&Policy::default(), &Amounts::default())
+    }
+}
+
+impl Default for Books {
+    /// Of a cluster without queues and nodes.
+    fn default() -> Self {
+        Self::new(&Policy::default(), &Amounts::default())
+    }
+}
+
 impl Books {
     /// Empty books of this policy. `capacity` is what all nodes have that are up or in use; CPUs or
     /// memory that it does not speak of are without bound, a kind of GPU that it does not name
