@@ -61,13 +61,6 @@ impl Default for Books {
     }
 }
 
-impl Default for Books {
-    /// Of a cluster without queues and nodes.
-    fn default() -> Self {
-        Self::new(&Policy::default(), &Amounts::default())
-    }
-}
-
 impl Books {
     /// Empty books of this policy. `capacity` is what all nodes have that are up or in use; CPUs or
     /// memory that it does not speak of are without bound, a kind of GPU that it does not name
