@@ -17,8 +17,8 @@ pub fn instead_of(command: &str) -> Option<&'static str> {
             "`kantctl submit` runs a script with its resources; they cannot be held for a shell yet"
         }
         "scontrol" => {
-            "`scontrol show` is `kantctl show` here; `hold`, `release`, `requeue`, `drain` and \
-             `resume` are verbs of their own"
+            "`scontrol show` is `kantctl show` here, `reconfigure` is `reload`; `hold`, `release`, \
+             `requeue`, `drain` and `resume` are verbs of their own"
         }
         "sacct" => {
             "`kantctl queue --all` lists finished jobs too, and `kantctl show job` tells a job's \

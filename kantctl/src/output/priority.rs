@@ -86,7 +86,10 @@ mod tests {
     use serde_json::json;
 
     fn jobs() -> Vec<PriorityView> {
-        let factor = |name: &str, weight: i64, value: f64, points: i64| json!({ "name": name, "weight": weight, "value": value, "points": points });
+        let factor = |name: &str, weight: i64, value: f64, points: i64| {
+            let (name, weight, value) = (json!(name), json!(weight), json!(value));
+            json!({ "name": name, "weight": weight, "value": value, "points": points })
+        };
         let jobs = json!([
             { "key": "42", "user": "ada", "queue": "gpu", "order": "multifactor", "total": 7_250,
               "factors": [factor("age", 1000, 0.25, 250), factor("queue", 10_000, 0.7, 7_000),

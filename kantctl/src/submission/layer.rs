@@ -28,7 +28,8 @@ macro_rules! lay {
 
 impl Options {
     /// These options, and those of `below` where nothing is said here. Options that exclude each
-    /// other (the ways to ask for memory, for GPUs, for nearness, requeue or not, preemptible or not) go as one.
+    /// other (the ways to ask for memory, for GPUs, for nearness; requeue or not, preemptible or
+    /// not) go as one.
     #[must_use]
     pub fn over(self, mut below: Options) -> Options {
         let above = self;
@@ -49,9 +50,11 @@ impl Options {
             (below.requeue, below.no_requeue) = (false, false);
         }
         lay!(above over below:
-            job_name account qos service comment nodes ntasks ntasks_per_node cpus_per_task mem mem_per_cpu
-            mem_per_gpu gpus gpus_per_node gpus_per_task gres exclusive queue time begin deadline
-            reservation near switches segment max_per_node hold nice nodelist exclude output error input open_mode chdir array launch export requeue no_requeue preemptible no_preemptible parsable wait quiet mail_type mail_user)
+            job_name account qos service comment nodes ntasks ntasks_per_node cpus_per_task mem
+            mem_per_cpu mem_per_gpu gpus gpus_per_node gpus_per_task gres exclusive queue time begin
+            deadline reservation near switches segment max_per_node hold nice nodelist exclude
+            output error input open_mode chdir array launch export requeue no_requeue preemptible
+            no_preemptible parsable wait quiet mail_type mail_user)
     }
 
     fn asks_gpus(&self) -> bool {

@@ -114,7 +114,7 @@ fn merge(args: &Args, script: &Script, shell: &Shell) -> Result<Options, Failure
     }
     if options.switches.is_some_and(|switches| switches.timed) {
         warn(
-            "--switches: one leaf switch is preferred but not waited for; --near=leaf:required waits",
+            "--switches prefers one leaf switch without waiting for it; --near=leaf:required waits",
         );
     }
     Ok(options)
