@@ -1,5 +1,6 @@
 //! What follows from time alone: a node without a session is silent, one silent for too long is
-//! lost, an attempt that does not start is given up, old finished jobs are forgotten. Never acts
+//! lost, an attempt that does not start is given up, a job ends at its deadline, old finished jobs
+//! and bookings are forgotten. Never acts
 //! on a clock the log has not stamped: it only proposes, and `apply` judges by the stamp.
 
 use crate::core::Core;
@@ -44,6 +45,7 @@ pub async fn run(core: Arc<Core>, limits: Limits) {
             }
         }
         let mut due = watch.look(&core, Instant::now());
+        due.extend(missed(&core));
         if looks >= OVERDUE_AFTER_LOOKS {
             due.extend(overdue(&core));
         }
@@ -67,6 +69,13 @@ fn overdue(core: &Core) -> Vec<Command> {
             Command::StartOverdue { id }
         })
         .collect()
+}
+
+/// Jobs that should be over by now, by their deadlines.
+fn missed(core: &Core) -> Vec<Command> {
+    let now = core.now();
+    let keys = state::missed(&core.state.read(), now);
+    keys.into_iter().map(|key| Command::DeadlineOver { key }).collect()
 }
 
 async fn propose(core: &Core, command: Command) {

@@ -3,6 +3,7 @@
 
 mod asked;
 mod explain;
+mod queues;
 
 use crate::job::{Element, Record};
 use crate::remembered::State;
@@ -13,12 +14,11 @@ use common::job::{Ask, Outcome, Phase};
 use common::node::Contact;
 use common::reason::WaitReason;
 use common::unit::{Bytes, Cpus, Gpus};
-use common::wire::api::{
-    JobList, JobQuery, JobView, NodeList, NodeView, QueueList, ReasonView, StoryLine,
-};
+use common::wire::api::{JobList, JobQuery, JobView, NodeList, NodeView, ReasonView, StoryLine};
 use std::collections::BTreeMap;
 
 pub use explain::explain;
+pub use queues::queue_list;
 
 /// What the last round said of a waiting job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -248,14 +248,6 @@ pub fn node_view(state: &State, name: &NodeName) -> Option<NodeView> {
 pub fn node_list(state: &State) -> NodeList {
     let nodes = state.nodes().filter_map(|(name, _)| node_view(state, name)).collect();
     NodeList { nodes, as_of: state.now() }
-}
-
-/// All queues, by priority, highest first.
-#[must_use]
-pub fn queue_list(state: &State) -> QueueList {
-    let mut queues = state.queues().to_vec();
-    queues.sort_by(|a, b| b.priority.cmp(&a.priority).then_with(|| a.name.cmp(&b.name)));
-    QueueList { queues, ..QueueList::default() }
 }
 
 /// How a job ended or stands, in one word for a sentence.

@@ -9,7 +9,6 @@ use common::qos::Qos;
 use common::queue::Queue;
 use common::reason::Refusal;
 use common::resource::{GpuRequest, Request};
-use common::unit::{GpuMilli, Tasks};
 
 /// Who asks.
 #[derive(Debug, Clone, Copy)]
@@ -34,7 +33,7 @@ pub(super) fn check(state: &State, who: &Applicant<'_>, ask: &Ask) -> Result<(),
     let queue = find_queue(state, ask)?;
     check_access(state, who, queue, ask.account.as_ref())?;
     check_account(state, ask)?;
-    check_shape(queue, &ask.request)?;
+    check_shared_gpus(queue, &ask.request)?;
     check_time_limits(queue, find_qos(state, ask)?, who, ask)?;
     check_deadline(state, ask)?;
     check_reservation(state, who, ask)
@@ -118,30 +117,12 @@ fn check_account(state: &State, ask: &Ask) -> Result<(), Refusal> {
     Err(Refusal::UnknownAccount { name: name.clone(), known: known.join(", ") })
 }
 
-/// Parts of GPUs, where the queue has them; and fewer tasks than asked for.
-fn check_shape(queue: &Queue, request: &Request) -> Result<(), Refusal> {
-    let bad = |message: String| Err(Refusal::BadAsk { message });
-    if let Some(GpuRequest::Fraction(part)) = request.gpus {
-        if !queue.share_gpus {
-            return Err(Refusal::WholeGpusOnly { queue: queue.name.clone() });
+/// Parts of GPUs are for queues that say so: nothing keeps their jobs apart in a GPU's memory.
+fn check_shared_gpus(queue: &Queue, request: &Request) -> Result<(), Refusal> {
+    match request.gpus {
+        Some(GpuRequest::Fraction(_)) if !queue.share_gpus => {
+            Err(Refusal::WholeGpusOnly { queue: queue.name.clone() })
         }
-        if part == GpuMilli::ZERO || part >= GpuMilli::WHOLE {
-            return bad(format!(
-                "{part} thousandths are no part of a GPU: ask for less than one, as --gpus=0.5, \
-                 or for whole ones"
-            ));
-        }
-        if request.tasks != Tasks(1) || request.nodes.is_some_and(|nodes| nodes.0 != 1) {
-            return bad("a part of a GPU is for one task on one node: leave out --ntasks and \
-                        --nodes, or ask for whole GPUs"
-                .to_owned());
-        }
-    }
-    match request.tasks_min {
-        Some(least) if least == Tasks::ZERO || least > request.tasks => bad(format!(
-            "{least} to {} tasks are no range: write --ntasks=LEAST-MOST",
-            request.tasks
-        )),
         _ => Ok(()),
     }
 }

@@ -5,6 +5,7 @@
 use crate::command::Settings;
 use crate::event::Event;
 use crate::remembered::State;
+use common::config::policy::{self, PolicyError};
 use common::id::{JobKey, QueueName};
 use common::queue::Queue;
 use common::reason::Refusal;
@@ -15,16 +16,10 @@ pub(super) fn apply(
     events: &mut Vec<Event>,
     settings: &Settings,
 ) -> Result<(), Refusal> {
-    let bad = |message: String| Err(Refusal::BadAsk { message });
+    let bad = |error: PolicyError| Refusal::BadAsk { message: error.to_string() };
+    policy::check(&settings.policy()).map_err(bad)?;
     let names: BTreeSet<&QueueName> = settings.queues.iter().map(|q| &q.name).collect();
-    if names.len() != settings.queues.len() {
-        return bad("two queues have one name: give each [[queue]] a name of its own".to_owned());
-    }
-    if settings.queues.iter().filter(|q| q.default).count() != 1 {
-        return bad("exactly one queue must be the default: set `default = true` in one".to_owned());
-    }
-    let missing: BTreeSet<QueueName> =
-        inhabited(state).difference(&names).map(|name| (*name).clone()).collect();
+    let missing: BTreeSet<QueueName> = needed(state, &names).into_iter().cloned().collect();
     let kept = state.queues().iter().filter(|queue| missing.contains(&queue.name));
     let kept = kept.map(|queue| Queue { default: false, ..queue.clone() });
     let mut settings = settings.clone();
@@ -41,8 +36,10 @@ pub(super) fn drop_empty(state: &mut State, events: &mut Vec<Event>) {
     if state.retired.is_empty() {
         return;
     }
-    let inhabited = inhabited(state);
-    let is_empty = |name: &&QueueName| !inhabited.contains(name);
+    let is_configured = |queue: &&Queue| !state.retired.contains(&queue.name);
+    let configured = state.queues().iter().filter(is_configured).map(|queue| &queue.name).collect();
+    let needed = needed(state, &configured);
+    let is_empty = |name: &&QueueName| !needed.contains(name);
     let gone: BTreeSet<QueueName> = state.retired.iter().filter(is_empty).cloned().collect();
     state.retired.retain(|name| !gone.contains(name));
     if let Some(settings) = state.settings.as_mut().filter(|_| !gone.is_empty()) {
@@ -51,8 +48,21 @@ pub(super) fn drop_empty(state: &mut State, events: &mut Vec<Event>) {
     }
 }
 
-/// The queues in which jobs live.
-fn inhabited(state: &State) -> BTreeSet<&QueueName> {
+/// The queues that jobs need beside the configured ones: those in which they live, and the queues
+/// above these, whose bounds hold for them.
+fn needed<'a>(state: &'a State, configured: &BTreeSet<&QueueName>) -> BTreeSet<&'a QueueName> {
     let queue = |key: JobKey| state.job(key.job)?.spec.ask.queue.as_ref();
-    state.live().filter_map(queue).collect()
+    let above = |name: &QueueName| {
+        let queue = state.queues().iter().find(|queue| queue.name == *name)?;
+        queue.parent.as_ref()
+    };
+    let mut needed = BTreeSet::new();
+    for inhabited in state.live().filter_map(queue).collect::<BTreeSet<_>>() {
+        let mut name = Some(inhabited);
+        // One that is configured, or was walked through before, has what it needs above it.
+        while let Some(found) = name.filter(|name| !configured.contains(name)) {
+            name = if needed.insert(found) { above(found) } else { None };
+        }
+    }
+    needed
 }

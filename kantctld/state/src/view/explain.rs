@@ -68,9 +68,19 @@ fn living(job: &JobView) -> (Vec<String>, Option<String>) {
         Phase::Completing => format!("its end is decided; its nodes clean up: {nodes}"),
         phase => format!("it is {phase} on {nodes}"),
     };
-    let ends = job.started_at.zip(job.ask.time_limit).filter(|_| job.phase == Phase::Running);
-    let ends = ends.map(|(began, limit)| format!("its time limit ends it at {}", began + limit));
-    (std::iter::once(line).chain(ends).collect(), None)
+    (std::iter::once(line).chain(ends(job)).collect(), None)
+}
+
+/// What ends a running job that does not end by itself.
+fn ends(job: &JobView) -> Option<String> {
+    let began = job.started_at.filter(|_| job.phase == Phase::Running)?;
+    let limit = job.ask.time_limit.map(|limit| began + limit);
+    match (limit, job.ask.deadline) {
+        (limit, Some(deadline)) if limit.is_none_or(|limit| limit > deadline) => {
+            Some(format!("its deadline ends it at {deadline}"))
+        }
+        (limit, _) => limit.map(|limit| format!("its time limit ends it at {limit}")),
+    }
 }
 
 fn over(job: &JobView) -> (Vec<String>, Option<String>) {
@@ -81,6 +91,9 @@ fn over(job: &JobView) -> (Vec<String>, Option<String>) {
     lines.extend(job.message.clone());
     let advice = match job.outcome {
         Some(Outcome::TimedOut) => Some("submit it with a longer --time".to_owned()),
+        Some(Outcome::DeadlineMissed) => {
+            Some("submit it with a later --deadline, or a shorter --time".to_owned())
+        }
         Some(Outcome::OutOfMemory) => Some("submit it with more --mem".to_owned()),
         Some(Outcome::Failed) => Some(format!("kantctl logs {}", job.key)),
         _ => None,

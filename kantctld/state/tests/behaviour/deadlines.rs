@@ -31,7 +31,8 @@ fn a_deadline_that_is_over_or_too_soon_is_refused() {
     let refusal = house.refused(command).to_string();
     assert!(refusal.contains("not over by its deadline"), "{refusal}");
     let begin_at = Some(house.now + Span::from_minutes(1));
-    let late = Ask { time_limit: limit, begin_at, ..due_in(&house, 10) };
+    // The time limit is the queue's default.
+    let late = Ask { queue: "short".parse().ok(), begin_at, ..due_in(&house, 10) };
     let command = house.submission(late);
     assert!(matches!(house.refused(command), Refusal::DeadlineTooEarly { .. }));
     house.submit(Ask { time_limit: limit, ..due_in(&house, 10) });

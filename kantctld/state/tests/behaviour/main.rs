@@ -9,6 +9,7 @@ mod faults;
 mod house;
 mod life;
 mod nodes;
+mod queue_tree;
 mod rounds;
 mod sharing;
 mod size;

@@ -173,3 +173,24 @@ fn events_wake_the_scheduler_when_a_round_could_decide_otherwise() {
     assert!(effect::wakes_scheduler(&over));
     assert!(effect::touched_nodes(&over).contains(&name("g1")), "it may forget the step");
 }
+
+#[test]
+fn a_queue_shows_what_its_jobs_and_those_below_it_have() {
+    let mut house = House::new();
+    let mut settings = crate::house::settings();
+    settings.queues[1].parent = Some(settings.queues[0].name.clone());
+    house.apply(state::Command::Configure(settings));
+    let asks = |queue: &str| Ask { queue: queue.parse().ok(), ..Ask::default() };
+    let (above, below) = (house.submit(asks("main")), house.submit(asks("short")));
+    house.submit(asks("short"));
+    house.start(JobKey::single(above), vec![share("g1", 0, 2, &[0])]);
+    house.start(JobKey::single(below), vec![share("g2", 0, 3, &[1, 2])]);
+    let held = view::queue_list(&house.state).held;
+    let of = |queue: &str| {
+        let held = &held[&QueueName::new(queue).unwrap()];
+        let gpus: u32 = held.gpus_milli.values().map(|milli| milli.0).sum();
+        (held.running, held.waiting, held.cpus.0, gpus)
+    };
+    assert_eq!(of("short"), (1, 1, 3, 2000));
+    assert_eq!(of("main"), (2, 1, 5, 3000));
+}

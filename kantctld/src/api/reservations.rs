@@ -1,0 +1,134 @@
+//! Bookings: what there is, making one, giving one up. Never chooses nodes or times itself
+//! (`leader::choose_booking` does) and never decides who may book; the state does.
+
+use super::error::ApiFailure;
+use super::jobs::user_name;
+use crate::core::Core;
+use crate::leader::choose_booking;
+use crate::settings::HostNames;
+use axum::Json;
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{Path, State};
+use common::config::policy::Names;
+use common::id::{Gid, JobKey, ReservationName, Uid};
+use common::policy::Access;
+use common::reason::Refusal;
+use common::reservation::Reservation;
+use common::wire::api::{Changed, ReservationList, ReservationRequest, ReservationView};
+use state::Command;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// GET /v1/reservations
+pub async fn list(State(core): State<Arc<Core>>, _user: net::User) -> Json<ReservationList> {
+    Json(views(&core, |_| true).await)
+}
+
+/// POST /v1/reservations
+pub async fn create(
+    State(core): State<Arc<Core>>,
+    user: net::User,
+    body: Result<Json<ReservationRequest>, JsonRejection>,
+) -> Result<Json<ReservationList>, ApiFailure> {
+    let Json(request) = body?;
+    let actor = core.actor(Uid(user.uid));
+    if !actor.operator {
+        return Err(Refusal::OperatorsOnly { uid: actor.uid }.into());
+    }
+    let choice = choose_booking(&core.state.read(), &request, core.now())?;
+    let name = request.name.clone();
+    let reservation = Reservation {
+        name: request.name.clone(),
+        nodes: choice.nodes,
+        from: choice.from,
+        to: choice.to,
+        access: access(&request).await?,
+        maintenance: request.maintenance,
+        by: actor.uid,
+        comment: request.comment,
+    };
+    let reservation = Box::new(reservation);
+    core.command(Command::CreateReservation { actor, reservation }).await?;
+    Ok(Json(views(&core, move |made| *made == name).await))
+}
+
+/// POST /v1/reservations/{name}/delete
+pub async fn delete(
+    State(core): State<Arc<Core>>,
+    user: net::User,
+    Path(name): Path<String>,
+) -> Result<Json<Changed>, ApiFailure> {
+    let (actor, name): (_, ReservationName) = (core.actor(Uid(user.uid)), name.parse()?);
+    let waiting = jobs_in(&core.state.read(), &name);
+    core.command(Command::DeleteReservation { actor, name }).await?;
+    Ok(Json(Changed { jobs: waiting }))
+}
+
+/// Who may use it. Asks the host's user database.
+async fn access(request: &ReservationRequest) -> Result<Access, Refusal> {
+    let (users, groups) = (request.users.clone(), request.groups.clone());
+    let accounts = request.accounts.iter().cloned().collect();
+    let look = tokio::task::spawn_blocking(move || {
+        let unknown = |what: &str, name: &str| Refusal::BadAsk {
+            message: format!("there is no {what} `{name}` on the controller's host: give a number"),
+        };
+        let user = |name: &String| match name.parse() {
+            Ok(uid) => Ok(Uid(uid)),
+            Err(_) => HostNames.user(name).ok_or_else(|| unknown("user", name)),
+        };
+        let group = |name: &String| match name.parse() {
+            Ok(gid) => Ok(Gid(gid)),
+            Err(_) => HostNames.group(name).ok_or_else(|| unknown("group", name)),
+        };
+        let users = users.iter().map(user).collect::<Result<BTreeSet<Uid>, Refusal>>()?;
+        Ok((users, groups.iter().map(group).collect::<Result<BTreeSet<Gid>, Refusal>>()?))
+    });
+    let stopped = |_| Refusal::BadAsk { message: "the controller stops: try again".to_owned() };
+    let (users, groups) = look.await.map_err(stopped)??;
+    Ok(Access { users, groups, accounts })
+}
+
+/// The jobs that asked for a booking and are not over.
+fn jobs_in(state: &state::State, name: &ReservationName) -> Vec<JobKey> {
+    let asks = |key: &JobKey| {
+        state.job(key.job).is_some_and(|record| record.spec.ask.reservation.as_ref() == Some(name))
+    };
+    state.live().filter(asks).collect()
+}
+
+async fn views(
+    core: &Arc<Core>,
+    wanted: impl Fn(&ReservationName) -> bool + Send + 'static,
+) -> ReservationList {
+    let as_of = core.now();
+    let state = core.state.read().clone();
+    let list = tokio::task::spawn_blocking(move || {
+        let here = state.reservations().filter(|r| r.to > as_of && wanted(&r.name));
+        let mut views: Vec<ReservationView> = here.map(|r| view(&state, r)).collect();
+        views.sort_by(|a, b| (a.from, &a.name).cmp(&(b.from, &b.name)));
+        views
+    });
+    ReservationList { reservations: list.await.unwrap_or_default(), as_of }
+}
+
+fn view(state: &state::State, reservation: &Reservation) -> ReservationView {
+    let Reservation { name, nodes, from, to, access, maintenance, by, comment } = reservation;
+    ReservationView {
+        name: name.clone(),
+        nodes: nodes.iter().cloned().collect(),
+        from: *from,
+        to: *to,
+        users: access.users.iter().map(|user| user_name(user.0)).collect(),
+        groups: access.groups.iter().map(|group| group_name(*group)).collect(),
+        accounts: access.accounts.iter().cloned().collect(),
+        maintenance: *maintenance,
+        by: user_name(by.0),
+        comment: comment.clone(),
+        jobs: jobs_in(state, name),
+    }
+}
+
+fn group_name(gid: Gid) -> String {
+    let group = nix::unistd::Group::from_gid(nix::unistd::Gid::from_raw(gid.0)).ok().flatten();
+    group.map_or_else(|| gid.to_string(), |group| group.name)
+}

@@ -1,0 +1,80 @@
+//! Queues as users see them: what each is, and what its jobs and those of all queues below it have
+//! now. Never says what a quota leaves free; the engine's books do.
+
+use crate::job::Run;
+use crate::remembered::State;
+use common::gpu::GpuKind;
+use common::id::{GpuIndex, NodeName, QueueName};
+use common::job::Phase;
+use common::queue::Queue;
+use common::unit::{Cpus, GpuMilli};
+use common::wire::api::{QueueHeld, QueueList};
+use std::collections::BTreeMap;
+
+/// All queues, by priority, highest first, with what they hold.
+#[must_use]
+pub fn queue_list(state: &State) -> QueueList {
+    let mut queues = state.queues().to_vec();
+    queues.sort_by(|a, b| b.priority.cmp(&a.priority).then_with(|| a.name.cmp(&b.name)));
+    QueueList { queues, held: held(state) }
+}
+
+fn held(state: &State) -> BTreeMap<QueueName, QueueHeld> {
+    let mut own: BTreeMap<&QueueName, QueueHeld> = BTreeMap::new();
+    for key in state.live() {
+        let Some((record, element)) = state.element(key) else { continue };
+        let Some(queue) = &record.spec.ask.queue else { continue };
+        let held = own.entry(queue).or_default();
+        match (element.phase, &element.run) {
+            (Phase::Pending, _) => held.waiting += 1,
+            (_, Some(run)) => {
+                held.running += 1;
+                add_run(state, held, run);
+            }
+            (_, None) => {}
+        }
+    }
+    let mut sums: BTreeMap<QueueName, QueueHeld> = BTreeMap::new();
+    for (queue, held) in own {
+        for above in upwards(state, queue) {
+            add(sums.entry(above.name.clone()).or_default(), &held);
+        }
+    }
+    sums
+}
+
+/// A queue and all above it. Settings have no cycles; should one slip in, it ends here.
+fn upwards<'a>(state: &'a State, queue: &QueueName) -> impl Iterator<Item = &'a Queue> {
+    let parent = |queue: &&'a Queue| queue.parent.as_ref().and_then(|name| state.queue(name));
+    std::iter::successors(state.queue(queue), parent).take(state.queues().len())
+}
+
+fn add_run(state: &State, held: &mut QueueHeld, run: &Run) {
+    let shares = run.allocation.shares().iter().zip(&run.shares);
+    for (share, _) in shares.filter(|(_, phase)| !phase.is_over()) {
+        held.cpus += Cpus(share.cpus.len());
+        held.memory += share.memory;
+        let part = share.gpu_milli.unwrap_or(GpuMilli::WHOLE);
+        for gpu in &share.gpus {
+            if let Some(kind) = kind(state, &share.node, *gpu) {
+                *held.gpus_milli.entry(kind).or_default() += part;
+            }
+        }
+    }
+}
+
+/// `None`: the GPU is gone.
+fn kind(state: &State, node: &NodeName, gpu: GpuIndex) -> Option<GpuKind> {
+    let inventory = &state.node(node)?.inventory;
+    inventory.gpus.iter().find(|there| there.index == gpu).map(|there| there.kind.clone())
+}
+
+fn add(sum: &mut QueueHeld, more: &QueueHeld) {
+    sum.running += more.running;
+    sum.waiting += more.waiting;
+    sum.cpus += more.cpus;
+    sum.memory += more.memory;
+    for (kind, milli) in &more.gpus_milli {
+        *sum.gpus_milli.entry(kind.clone()).or_default() += *milli;
+    }
+}
