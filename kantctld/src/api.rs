@@ -6,6 +6,7 @@ mod jobs;
 mod nodes;
 mod output;
 mod reload;
+mod reservations;
 mod submit;
 
 use crate::core::Core;
@@ -35,6 +36,8 @@ pub fn router(core: Arc<Core>) -> Router {
         .route("/v1/nodes/{name}", get(nodes::show))
         .route("/v1/nodes/{name}/drain", post(nodes::drain))
         .route("/v1/nodes/{name}/resume", post(nodes::resume))
+        .route("/v1/reservations", get(reservations::list).post(reservations::create))
+        .route("/v1/reservations/{name}/delete", post(reservations::delete))
         .route("/v1/queues", get(nodes::queues))
         .route("/v1/reload", post(reload::reload))
         .route("/v1/status", get(nodes::status))
