@@ -7,7 +7,7 @@ mod house;
 use axum::response::IntoResponse;
 use common::job::{ExitStatus, Outcome, Phase};
 use common::wire::api::{Explanation, StoryLine};
-use house::{House, NOW, completed, job, jobs, json, key_in, output, refusal};
+use house::{House, NOW, completed, finish, job, jobs, json, key_in, output, refusal};
 use serde_json::{Value, json as value};
 
 fn parsed(text: &str) -> Value {
@@ -358,9 +358,14 @@ async fn an_explanation_ends_with_what_to_do() {
             job: job("42", Phase::Pending, None),
             lines: vec!["It is held.".to_owned()],
             advice: Some("kantctl release 42".to_owned()),
+            expected_at: Some(NOW),
         };
         json(serde_json::to_value(explanation).unwrap())
     });
-    let expected = "Job 42 (job) is PENDING.\n  It is held.\nWhat to do: kantctl release 42\n";
-    assert_eq!(house.kantctl(&["explain", "42"]).await.good(), expected);
+    let mut command = house.command(&["explain", "42"]);
+    let done = finish(command.env("TZ", "UTC").spawn().unwrap()).await;
+    let expected = "Job 42 (job) is PENDING.\n  It is held.\n  \
+                    expected to start at about 2023-11-14 22:13:20\n\
+                    What to do: kantctl release 42\n";
+    assert_eq!(done.good(), expected);
 }

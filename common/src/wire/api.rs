@@ -166,6 +166,10 @@ pub struct Explanation {
     pub lines: Vec<String>,
     /// What to do, if anything.
     pub advice: Option<String>,
+    /// When it is expected to start, while it waits; by what was promised to it or, without a
+    /// promise, by what its reason says. `None`: nobody can say.
+    #[serde(default)]
+    pub expected_at: Option<Time>,
 }
 
 /// A node.

@@ -3,10 +3,13 @@
 use super::ask::{self, Answer};
 use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys};
+use crate::output::time::local;
 use crate::output::{Screen, jobs, outlook, plain};
 use crate::server::Server;
 use crate::submission::what_if::WhatIf;
 use common::id::JobKey;
+use common::reason::WaitReason;
+use common::time::Time;
 use common::wire::api::{Explanation, WhatIfRequest, WhatIfView};
 use jiff::tz::TimeZone;
 use serde_json::Value;
@@ -46,7 +49,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let keys = keys::all(&args.keys);
     for (place, key) in keys.iter().enumerate() {
         let (answer, text) = match &args.what_if {
-            None => explain(*key, server).await?,
+            None => explain(*key, server, &screen.zone).await?,
             Some(change) => what_if(*key, change, server, &screen.zone).await?,
         };
         if screen.json {
@@ -66,9 +69,13 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     Ok(OK)
 }
 
-async fn explain(key: JobKey, server: &Server) -> Result<(Value, String), Failure> {
+async fn explain(
+    key: JobKey,
+    server: &Server,
+    zone: &TimeZone,
+) -> Result<(Value, String), Failure> {
     let answer: Answer<Explanation> = ask::get(server, &format!("/v1/jobs/{key}/explain")).await?;
-    Ok((answer.raw, told(&answer.typed)))
+    Ok((answer.raw, told(&answer.typed, zone)))
 }
 
 async fn what_if(
@@ -83,15 +90,31 @@ async fn what_if(
     Ok((raw, outlook::told(&typed, &change.text, zone)))
 }
 
-fn told(explanation: &Explanation) -> String {
-    let Explanation { job, lines, advice } = explanation;
+fn told(explanation: &Explanation, zone: &TimeZone) -> String {
+    let Explanation { job, lines, advice, .. } = explanation;
     let mut text = format!("Job {} ({}) is {}.\n", job.key, plain(&job.ask.name), job.state);
     let own = if lines.is_empty() { Some(jobs::where_or_why(job)) } else { None };
     for line in lines.iter().cloned().chain(own.filter(|own| !own.is_empty())) {
         text.push_str(&format!("  {}\n", plain(&line)));
     }
+    if let Some(at) = expected_at(explanation) {
+        text.push_str(&format!("  expected to start at about {}\n", local(at, zone)));
+    }
     if let Some(advice) = advice {
         text.push_str(&format!("What to do: {}\n", plain(advice)));
     }
     text
+}
+
+/// When it starts, as far as anybody can say: a controller of an earlier release says it in the
+/// reason alone.
+fn expected_at(explanation: &Explanation) -> Option<Time> {
+    let reason = explanation.job.reason.as_ref();
+    let by_reason = reason.and_then(|reason| match reason.detail {
+        WaitReason::Resources { expected_at, .. } | WaitReason::Topology { expected_at, .. } => {
+            expected_at
+        }
+        _ => None,
+    });
+    explanation.expected_at.or(by_reason)
 }
