@@ -27,7 +27,7 @@ pub fn explain(state: &State, key: JobKey, waits: &Waits) -> Option<Explanation>
         Phase::Done => over(&job),
         _ => living(&job),
     };
-    Some(Explanation { job, lines, advice })
+    Some(Explanation { job, lines, advice, expected_at: None })
 }
 
 fn waiting(job: &JobView) -> (Vec<String>, Option<String>) {
