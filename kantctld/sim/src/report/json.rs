@@ -67,10 +67,7 @@ impl From<Waits> for Distribution {
     }
 }
 
-fn by_name<S: Serializer>(
-    waits: &&[(SizeClass, Waits)],
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
+fn by_name<S: Serializer>(waits: &&[(SizeClass, Waits)], serializer: S) -> Result<S::Ok, S::Error> {
     let named = waits.iter().map(|(class, waits)| (class.name(), Distribution::from(*waits)));
     serializer.collect_map(named)
 }
@@ -128,8 +125,16 @@ mod tests {
     fn the_keys_that_scripts_rely_on_are_there() {
         let json: Value = serde_json::from_str(&Summary::of(&two_nodes()).to_json()).unwrap();
         for key in [
-            "jobs", "makespan_s", "sor", "gar_mean", "gar_queued_mean", "gfr_mean",
-            "gfr_queued_mean", "fr8_mean", "bounded_slowdown_mean", "starts_per_cpu_second",
+            "jobs",
+            "makespan_s",
+            "sor",
+            "gar_mean",
+            "gar_queued_mean",
+            "gfr_mean",
+            "gfr_queued_mean",
+            "fr8_mean",
+            "bounded_slowdown_mean",
+            "starts_per_cpu_second",
         ] {
             assert!(json[key].is_number(), "{key}");
         }

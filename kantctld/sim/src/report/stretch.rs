@@ -133,10 +133,13 @@ pub(super) mod tests {
             heatmap: crate::report::Heatmap::new(2),
             ..Outcome::default()
         };
-        for (at, allocated, queue, broken, unusable, whole) in
-            [(0, 12, 0, 1, 4, 0), (10, 12, 1, 1, 4, 0), (50, 8, 1, 0, 0, 1), (100, 16, 0, 0, 0, 0),
-             (150, 0, 0, 0, 0, 2)]
-        {
+        for (at, allocated, queue, broken, unusable, whole) in [
+            (0, 12, 0, 1, 4, 0),
+            (10, 12, 1, 1, 4, 0),
+            (50, 8, 1, 0, 0, 1),
+            (100, 16, 0, 0, 0, 0),
+            (150, 0, 0, 0, 0, 2),
+        ] {
             let sample = Sample {
                 at: Time(at * 1000),
                 allocated: GpuMilli(allocated * 1000),

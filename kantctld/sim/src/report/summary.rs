@@ -1,5 +1,5 @@
-//! The metrics of one replay. Definitions: SOR over the time jobs arrive, GAR and fragmentation over
-//! the time until the last one ends, "queued" means only over the time jobs wait after a pass.
+//! The metrics of one replay: SOR over the time jobs arrive, GAR and fragmentation over the time
+//! until the last one ends, "queued" over the time jobs wait after a pass of the scheduler.
 //! Never a percentage: ratios are from 0 to 1, and times are seconds.
 
 use super::series::ratio;
@@ -299,7 +299,8 @@ mod tests {
     #[test]
     fn waits_are_told_by_size_and_empty_classes_stay() {
         let by_size = Summary::of(&two_nodes()).wait_by_size;
-        let jobs: Vec<_> = by_size.iter().map(|(class, waits)| (class.name(), waits.jobs)).collect();
+        let jobs: Vec<_> =
+            by_size.iter().map(|(class, waits)| (class.name(), waits.jobs)).collect();
         assert_eq!(jobs, [("1", 0), ("2-7", 1), ("8", 1), ("9-32", 1), (">32", 0)]);
         assert_eq!(by_size[3].1.p50, Some(90.0));
     }

@@ -28,7 +28,15 @@ fn names(summary: &Summary) -> Row {
 
 fn allocation(summaries: &[Summary]) -> Vec<Row> {
     let mut rows = vec![head(&[
-        "policy", "placement", "SOR %", "GAR %", "GARq %", "GFR %", "GFRq %", "FR8 %", "makespan",
+        "policy",
+        "placement",
+        "SOR %",
+        "GAR %",
+        "GARq %",
+        "GFR %",
+        "GFRq %",
+        "FR8 %",
+        "makespan",
         "starts/s",
     ])];
     for summary in summaries {
@@ -51,7 +59,15 @@ fn allocation(summaries: &[Summary]) -> Vec<Row> {
 
 fn waiting(summaries: &[Summary]) -> Vec<Row> {
     let mut rows = vec![head(&[
-        "policy", "placement", "wait mean", "P50", "P90", "P99", "slowdown", "queue max", "jobs",
+        "policy",
+        "placement",
+        "wait mean",
+        "P50",
+        "P90",
+        "P99",
+        "slowdown",
+        "queue max",
+        "jobs",
         "preempted",
     ])];
     for summary in summaries {
@@ -103,8 +119,7 @@ fn layout(rows: &[Row]) -> String {
     for row in rows {
         let mut line = String::new();
         for (at, (cell, width)) in row.iter().zip(&widths).enumerate() {
-            let cell =
-                if at < 2 { format!("{cell:<width$}") } else { format!("{cell:>width$}") };
+            let cell = if at < 2 { format!("{cell:<width$}") } else { format!("{cell:>width$}") };
             line.push_str(if at == 0 { "" } else { "  " });
             line.push_str(&cell);
         }

@@ -43,11 +43,7 @@ impl Table {
     ///
     /// # Errors
     /// Whatever is wrong with the bytes, the header or the shape of a line.
-    pub fn read(
-        file: &str,
-        bytes: &[u8],
-        columns: &'static [Column],
-    ) -> Result<Self, TraceError> {
+    pub fn read(file: &str, bytes: &[u8], columns: &'static [Column]) -> Result<Self, TraceError> {
         let text = text_of(file, bytes)?;
         if text.trim().is_empty() {
             return Err(TraceError::Empty { file: file.to_owned(), header: header_of(columns) });
@@ -187,9 +183,8 @@ mod tests {
     #[test]
     fn columns_are_found_by_name_in_any_order() {
         let table = Table::read("t.csv", b"size,name\n3,a\n,\"b,c\"\n", COLUMNS).unwrap();
-        let show = |row: Row<'_>| {
-            format!("{} {} {}", row.line(), row.text("name"), row.text("size"))
-        };
+        let show =
+            |row: Row<'_>| format!("{} {} {}", row.line(), row.text("name"), row.text("size"));
         let rows: Vec<String> = table.rows().map(show).collect();
         assert_eq!(rows, ["2 a 3", "3 b,c "]);
     }

@@ -44,7 +44,9 @@ pub enum TraceError {
         expected: u64,
     },
     /// A column that must be there is not.
-    #[error("failed to read {file}, line 1: the column `{column}` is missing; add it to the header")]
+    #[error(
+        "failed to read {file}, line 1: the column `{column}` is missing; add it to the header"
+    )]
     MissingColumn {
         /// The file's name.
         file: String,

@@ -58,8 +58,7 @@ pub fn read_jobs(file: &str, bytes: &[u8]) -> Result<Vec<Job>, TraceError> {
 fn read_job(row: &Row<'_>) -> Result<Job, TraceError> {
     let submit = row.read("submit_s", field::seconds)?;
     let runtime = row.read("runtime_s", field::seconds)?;
-    let walltime =
-        row.read("walltime_request_s", |text| field::optional(text, field::seconds))?;
+    let walltime = row.read("walltime_request_s", |text| field::optional(text, field::seconds))?;
     let nodes = row.read("nodes", positive_nodes)?;
     let gpus_per_node = row.read("gpus_per_node", |text| field::count(text, "GPUs").map(Gpus))?;
     let wanted = u64::from(nodes.0) * u64::from(gpus_per_node.0);
@@ -266,7 +265,9 @@ mod tests {
     #[test]
     fn a_file_without_jobs_says_how_one_begins() {
         let error = read_jobs("j.csv", HEADER.as_bytes()).unwrap_err().to_string();
-        assert!(error.contains("j.csv: it is empty; a trace begins with the line `job_id,submit_s"));
+        assert!(
+            error.contains("j.csv: it is empty; a trace begins with the line `job_id,submit_s")
+        );
     }
 
     /// A decimal number of seconds with up to six decimals, as traces have.
@@ -314,7 +315,9 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_make_the_reader_fall_over(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        fn no_bytes_make_the_reader_fall_over(
+            bytes in proptest::collection::vec(any::<u8>(), 0..300),
+        ) {
             let text = [HEADER.as_bytes(), &bytes].concat();
             let _ = read_jobs("j.csv", &text);
             let gzip = [&[0x1f, 0x8b, 8][..], &bytes].concat();

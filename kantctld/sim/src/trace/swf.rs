@@ -228,7 +228,10 @@ mod tests {
             (good.replacen(" 0 ", " -7 ", 1), "line 1, column 2 (submit time): `-7` is negative"),
             (good.replacen(" 100 ", " x ", 1), "column 4 (run time): `x` is not a number"),
             (good.replacen(" 100 ", " ", 1), "line 1: it has 17 fields where the header has 18"),
-            (format!("{good};\n{good}"), "line 3, column 1 (job number): `1` is the number of line"),
+            (
+                format!("{good};\n{good}"),
+                "line 3, column 1 (job number): `1` is the number of line",
+            ),
             ("; nothing\n".to_owned(), "it is empty; a trace begins with the line `; Version"),
         ] {
             let error = read_swf("log.swf", text.as_bytes(), Gpus(1)).unwrap_err().to_string();

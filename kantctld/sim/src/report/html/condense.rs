@@ -82,7 +82,8 @@ mod tests {
         let mut series = Series::default();
         for (at, queue_length) in points {
             let total = GpuMilli(1000);
-            let sample = Sample { at: Time(*at), queue_length: *queue_length, total, ..Sample::default() };
+            let sample =
+                Sample { at: Time(*at), queue_length: *queue_length, total, ..Sample::default() };
             series.push(sample).unwrap();
         }
         series
@@ -120,7 +121,8 @@ mod tests {
             let series = series(&points);
             let parts = condense(&series, Time(0), Time(120_000), queue);
             #[allow(clippy::cast_precision_loss)]
-            let sum: f64 = parts.iter().map(|part| part.mean * part.to.since(part.from).0 as f64).sum();
+            let length = |part: &Part| part.to.since(part.from).0 as f64;
+            let sum: f64 = parts.iter().map(|part| part.mean * length(part)).sum();
             let mean = series.mean(Time(0), Time(120_000), queue).unwrap();
             prop_assert!((sum / 120_000.0 - mean).abs() < 1e-6);
         }

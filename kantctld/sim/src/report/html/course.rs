@@ -35,7 +35,8 @@ pub fn course(frame: Frame, window: Window, axis: &Axis, parts: &[Part], color: 
     lower.reverse();
     let fill = format!("fill:var(--c{color})");
     let _ = write!(svg, "<path class=\"band\" style=\"{fill}\" d=\"{upper}{}Z\"/>", lower.concat());
-    let _ = write!(svg, "<path class=\"mean\" style=\"stroke:var(--c{color})\" d=\"{line}\"/></svg>");
+    let _ =
+        write!(svg, "<path class=\"mean\" style=\"stroke:var(--c{color})\" d=\"{line}\"/></svg>");
     svg
 }
 

@@ -85,9 +85,8 @@ fn is_best(figure: &Figure, summary: &Summary, all: &[Summary]) -> bool {
     let Some(own) = (figure.value)(summary) else { return false };
     let shown = (figure.show)(Some(own));
     let others = || all.iter().filter_map(figure.value);
-    let beaten = others().any(|other| {
-        other.total_cmp(&own) == figure.better && (figure.show)(Some(other)) != shown
-    });
+    let beaten = others()
+        .any(|other| other.total_cmp(&own) == figure.better && (figure.show)(Some(other)) != shown);
     !beaten && others().any(|other| (figure.show)(Some(other)) != shown)
 }
 

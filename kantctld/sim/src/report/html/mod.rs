@@ -49,11 +49,17 @@ pub fn html(outcomes: &[Outcome]) -> String {
         &mut page,
         "Wait by job size",
         "Bar: from the median to P90. Line: to P99. Dot: the mean. The axis is logarithmic.",
-        &format!("<div class=\"card wide\">{}{}</div>", waiting::waiting(&summaries), legend(&summaries)),
+        &format!(
+            "<div class=\"card wide\">{}{}</div>",
+            waiting::waiting(&summaries),
+            legend(&summaries)
+        ),
     );
     over_time(&mut page, outcomes, window);
-    page.push_str("<footer>Dashed: the last submission; what follows is the cluster running empty.\
-                   <dl>");
+    page.push_str(
+        "<footer>Dashed: the last submission; what follows is the cluster running empty.\
+                   <dl>",
+    );
     for (term, meaning) in TERMS {
         let _ = write!(page, "<dt>{term}</dt><dd>{meaning}</dd>");
     }
@@ -100,7 +106,7 @@ fn over_time(page: &mut String, outcomes: &[Outcome], window: Window) {
     section(
         page,
         "Nodes over time",
-        "The share of each node's GPUs that is allocated. In large clusters neighbours share a row.",
+        "The share of each node's GPUs that is allocated. In large clusters neighbours share rows.",
         &format!("{maps}{}", nodes::key()),
     );
 }
@@ -163,14 +169,20 @@ fn cluster(outcomes: &[Outcome]) -> String {
         count => format!("; {} more can never run there", grouped(count)),
     };
     let [jobs, nodes, gpus] = [outcome.jobs.len(), outcome.nodes.len(), gpus].map(grouped);
-    format!("{jobs} jobs replayed on {nodes} nodes with {gpus} GPUs{left_out}. Seed {}.", outcome.seed)
+    format!(
+        "{jobs} jobs replayed on {nodes} nodes with {gpus} GPUs{left_out}. Seed {}.",
+        outcome.seed
+    )
 }
 
 /// A number with its thousands apart: `15,802`.
 fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let comma = |at: usize| at > 0 && (digits.len() - at).is_multiple_of(3);
-    digits.char_indices().flat_map(|(at, digit)| comma(at).then_some(',').into_iter().chain([digit])).collect()
+    digits
+        .char_indices()
+        .flat_map(|(at, digit)| comma(at).then_some(',').into_iter().chain([digit]))
+        .collect()
 }
 
 /// Text that may stand in HTML.

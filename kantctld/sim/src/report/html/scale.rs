@@ -52,7 +52,7 @@ const HOUR: u64 = 3600;
 const DAY: u64 = 86_400;
 
 /// Steps between marks of time, in seconds, that people count in.
-const STEPS: [u64; 20] = [
+const STEPS: [u64; 19] = [
     1,
     5,
     15,
@@ -60,7 +60,6 @@ const STEPS: [u64; 20] = [
     MINUTE,
     5 * MINUTE,
     15 * MINUTE,
-    30 * MINUTE,
     HOUR,
     2 * HOUR,
     6 * HOUR,
@@ -107,9 +106,8 @@ pub fn count_marks(most: u32) -> Vec<u32> {
 }
 
 /// Waits that are named on a logarithmic axis, in seconds.
-const WAIT_MARKS: [f64; 10] = [
-    1.0, 10.0, 60.0, 600.0, 3600.0, 21_600.0, 86_400.0, 604_800.0, 2_592_000.0, 31_536_000.0,
-];
+const WAIT_MARKS: [f64; 10] =
+    [1.0, 10.0, 60.0, 600.0, 3600.0, 21_600.0, 86_400.0, 604_800.0, 2_592_000.0, 31_536_000.0];
 
 /// A logarithmic axis.
 #[derive(Debug, Clone, Copy)]
@@ -164,7 +162,8 @@ mod tests {
             let marks = time_marks(Time(0), Time(seconds * 1000));
             marks.into_iter().map(|(_, name)| name).collect()
         };
-        assert_eq!(names(3 * HOUR), ["0 min", "30 min", "60 min", "90 min", "120 min", "150 min", "180 min"]);
+        assert_eq!(names(3 * HOUR), ["0 h", "1 h", "2 h", "3 h"]);
+        assert_eq!(names(40 * MINUTE)[1], "5 min");
         assert_eq!(names(8 * HOUR).last().map(String::as_str), Some("8 h"));
         assert_eq!(names(60 * DAY).len(), 7);
         assert!(names(1_000_000 * DAY).len() <= 11);

@@ -3,9 +3,9 @@
 
 /// All of it.
 pub const STYLE: &str = "\
-:root{color-scheme:light dark;--page:#f6f7f9;--card:#fff;--ink:#1b2330;--soft:#5d6878;--line:#dfe3e9;\
---grid:#e9ecf1;--heat:#1c5fd4;--best:#e5f3ea;--c0:#2f6fde;--c1:#d9680b;--c2:#14936b;--c3:#a83f9a;\
---c4:#8a6b00;--c5:#d23b3f;--c6:#2491a8;--c7:#6a5acd}\
+:root{color-scheme:light dark;--page:#f6f7f9;--card:#fff;--ink:#1b2330;--soft:#5d6878;\
+--line:#dfe3e9;--grid:#e9ecf1;--heat:#1c5fd4;--best:#e5f3ea;--c0:#2f6fde;--c1:#d9680b;--c2:#14936b;\
+--c3:#a83f9a;--c4:#8a6b00;--c5:#d23b3f;--c6:#2491a8;--c7:#6a5acd}\
 @media(prefers-color-scheme:dark){:root{--page:#11151b;--card:#1a2029;--ink:#e6eaf0;--soft:#9aa6b6;\
 --line:#2c3542;--grid:#252d39;--heat:#6aa5ff;--best:#1c3a2c;--c0:#6aa1ff;--c1:#ff9a4a;--c2:#41cf9f;\
 --c3:#e07fd2;--c4:#d5b23c;--c5:#ff7a7a;--c6:#55c9e2;--c7:#a99bff}}\

@@ -25,7 +25,10 @@ fn several_replays_stand_side_by_side_on_the_same_axes() {
     slow.jobs[2].end = Some(Time(300_000));
     let page = html(&[two_nodes(), slow]);
     assert_eq!(page.matches("<svg").count(), 7, "waits once, three for each");
-    assert!(page.contains("&lt;slow&gt;") && !page.contains("<slow>"), "names cannot break the page");
+    assert!(
+        page.contains("&lt;slow&gt;") && !page.contains("<slow>"),
+        "names cannot break the page"
+    );
 }
 
 #[test]
@@ -33,7 +36,8 @@ fn a_long_series_is_drawn_with_at_most_two_thousand_points() {
     let mut outcome = two_nodes();
     for at in 0..50_000u32 {
         let queue_length = at % 97;
-        let sample = Sample { at: Time(200_000 + u64::from(at)), queue_length, ..Sample::default() };
+        let sample =
+            Sample { at: Time(200_000 + u64::from(at)), queue_length, ..Sample::default() };
         outcome.series.push(sample).unwrap();
     }
     outcome.jobs[2].end = Some(Time(250_000));
@@ -56,5 +60,8 @@ fn a_replay_of_nothing_gives_a_page_too() {
 
 #[test]
 fn thousands_are_set_apart() {
-    assert_eq!([0, 999, 1000, 15_802, 1_234_567].map(grouped), ["0", "999", "1,000", "15,802", "1,234,567"]);
+    assert_eq!(
+        [0, 999, 1000, 15_802, 1_234_567].map(grouped),
+        ["0", "999", "1,000", "15,802", "1,234,567"]
+    );
 }

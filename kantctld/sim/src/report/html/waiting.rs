@@ -2,8 +2,8 @@
 //! P99, a dot at the mean, on a logarithmic axis. Never draws a class without jobs.
 
 use super::course::open;
-use super::{escape, grouped};
 use super::scale::{Frame, WaitAxis};
+use super::{escape, grouped};
 use crate::report::table::{length, shown_classes};
 use crate::report::{SizeClass, Summary, Waits};
 use std::fmt::Write;
@@ -38,9 +38,11 @@ pub fn waiting(summaries: &[Summary]) -> String {
         let pitch = (room / count(summaries.len().max(1))).min(46.0);
         let left = middle - pitch * count(summaries.len()) / 2.0;
         for (index, summary) in summaries.iter().enumerate() {
-            if let Some((_, waits)) = summary.wait_by_size.iter().find(|(shown, _)| shown == class) {
+            if let Some((_, waits)) = summary.wait_by_size.iter().find(|(shown, _)| shown == class)
+            {
                 let x = left + pitch * (count(index) + 0.5);
-                let name = format!("{} {}, {}", summary.policy, summary.placement, class_name(*class));
+                let name =
+                    format!("{} {}, {}", summary.policy, summary.placement, class_name(*class));
                 draw_box(&mut svg, (frame, axis), waits, (x, pitch * 0.62), (&name, index % 8));
             }
         }
@@ -90,7 +92,8 @@ fn draw_box(
          d=\"M{x:.1} {top:.1}V{:.1}M{:.1} {:.1}h{width2:.1}\"/>\
          <rect x=\"{left:.1}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"{tall:.1}\" rx=\"2\" \
          style=\"fill:var(--c{color})\" fill-opacity=\".55\"/>\
-         <circle class=\"dot\" cx=\"{x:.1}\" cy=\"{:.1}\" r=\"4\" style=\"fill:var(--c{color})\"/></g>",
+         <circle class=\"dot\" cx=\"{x:.1}\" cy=\"{:.1}\" r=\"4\" \
+         style=\"fill:var(--c{color})\"/></g>",
         escape(name),
         show(mean),
         show(p50),
