@@ -2,11 +2,13 @@
 //! refuse it.
 
 use common::id::{Attempt, JobKey};
+use common::job::PreemptReason;
+use common::policy::VictimMode;
 use common::resource::Allocation;
 use serde::{Deserialize, Serialize};
 
-/// One decision of a round. Reserve, Preempt and Move will join it; who matches on it outside of
-/// this crate says what to do about a kind it does not know.
+/// One decision of a round. Move will join them; who matches on it outside of this crate says what
+/// to do about a kind it does not know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -19,5 +21,21 @@ pub enum Decision {
         attempt: Attempt,
         /// All it gets, on all its nodes.
         allocation: Allocation,
+        /// Of a job of several components, the first of them: all start, or none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        group: Option<JobKey>,
+    },
+    /// Make this running job yield.
+    Preempt {
+        /// The victim.
+        key: JobKey,
+        /// The attempt that runs.
+        attempt: Attempt,
+        /// The job it yields to.
+        by: JobKey,
+        /// Why it may be made to.
+        reason: PreemptReason,
+        /// What becomes of it.
+        mode: VictimMode,
     },
 }

@@ -1,22 +1,25 @@
 //! `schedule(&Snapshot, now) -> Round`: which waiting jobs start now, where, on which CPUs and
-//! GPUs, and why each other one waits. [`round`] is the first file to read.
+//! GPUs, who yields to whom, and why each other job waits. [`round`] is the first file to read.
 //!
 //! This crate never reads a clock, draws a random number, does IO, or remembers anything from one
-//! round to the next: the same snapshot and time give the same round, bit for bit.
+//! round to the next but what it is handed again: the same snapshot and time give the same round,
+//! bit for bit.
 #![warn(missing_docs)]
 
 mod admit;
 mod backfill;
 pub mod books;
-pub mod check;
-mod cluster;
+mod claims;
 pub mod decision;
+mod desk;
 mod fit;
-mod free;
+mod floor;
+mod line;
 pub mod measure;
 pub mod order;
-mod outlook;
 mod place;
+mod preempt;
+mod queue_up;
 pub mod round;
 mod score;
 mod shape;
@@ -24,8 +27,13 @@ pub mod snapshot;
 #[cfg(test)]
 mod testing;
 mod trial;
+pub mod typical;
 mod wait;
+pub mod waits;
+mod whole;
 
 pub use decision::Decision;
-pub use round::{Round, could_ever_fit, schedule};
-pub use snapshot::{NodeSnapshot, RunningJob, Snapshot, Unusable, WaitingJob};
+pub use round::{Round, schedule};
+pub use snapshot::{NodeSnapshot, Promise, RunningJob, Snapshot, Unusable, WaitingJob};
+pub use waits::Waits;
+pub use whole::could_ever_fit;

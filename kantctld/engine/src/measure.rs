@@ -7,18 +7,16 @@
 //! 0.625. GFR is 1 broken node of 2, 0.5. Job 1 held 8 GPUs for all of an hour, job 2 held 2 for
 //! half of it, job 3 waited: SOR over that hour is 9 GPU-hours of 16.
 
-use crate::snapshot::{NodeSnapshot, Snapshot, Unusable};
+use crate::snapshot::{Snapshot, Unusable};
 use common::time::Time;
 use common::unit::Gpus;
 
 /// GPUs in use and offered on each node with GPUs that is not down.
-fn gpu_nodes(snapshot: &Snapshot) -> impl Iterator<Item = (usize, usize)> + '_ {
-    let is_up = |node: &&NodeSnapshot| {
-        node.unusable != Some(Unusable::Down) && !node.inventory.gpus.is_empty()
-    };
-    snapshot.nodes.iter().filter(is_up).map(|node| {
-        let offered = node.inventory.gpus.len();
-        (offered.saturating_sub(node.free_gpus.len()), offered)
+fn gpu_nodes(snapshot: &Snapshot) -> impl Iterator<Item = (u32, u32)> + '_ {
+    let nodes = snapshot.floor.nodes().map(|(_, node)| node);
+    nodes.filter(|node| node.unusable != Some(Unusable::Down)).filter_map(|node| {
+        let offered = 1000 * u32::try_from(node.free.milli.len()).ok()?;
+        (offered > 0).then(|| (offered - node.free.milli_sum, offered))
     })
 }
 
@@ -26,7 +24,7 @@ fn gpu_nodes(snapshot: &Snapshot) -> impl Iterator<Item = (usize, usize)> + '_ {
 #[must_use]
 pub fn gar(snapshot: &Snapshot) -> f64 {
     let sums = gpu_nodes(snapshot).fold((0, 0), |(a, b), (used, offered)| (a + used, b + offered));
-    ratio(sums.0 as f64, sums.1 as f64)
+    ratio(f64::from(sums.0), f64::from(sums.1))
 }
 
 /// GPU node fragmentation ratio, 0 to 1: nodes with some but not all GPUs in use, of all nodes with
@@ -66,14 +64,16 @@ fn ratio(part: f64, whole: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{cpu_node, gpu_node, snapshot, used};
+    use crate::testing::{cpu_node, gpu_node, snapshot, use_gpus};
 
     #[test]
     fn the_example() {
         let mut c = gpu_node("c", 8);
         c.unusable = Some(Unusable::Down);
-        let nodes = vec![used(gpu_node("a", 8), 8), used(gpu_node("b", 8), 2), c];
-        let snapshot = snapshot(nodes);
+        let mut snapshot = snapshot(vec![gpu_node("a", 8), gpu_node("b", 8), c]);
+        use_gpus(&mut snapshot, "a", 8);
+        use_gpus(&mut snapshot, "b", 2);
+        snapshot.settle(Time(0));
         assert_eq!(gar(&snapshot), 0.625);
         assert_eq!(gfr(&snapshot), 0.5);
 

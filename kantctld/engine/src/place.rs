@@ -1,22 +1,26 @@
 //! Steps 3 and 4 put together: nodes for a job, and on each of them its CPUs, memory and GPUs.
 //! Never gives anything away; the round does, through `trial`.
 
-use crate::cluster::{Cluster, NodeIndex};
 use crate::fit::cpus;
 use crate::fit::demand::Part;
-use crate::free::View;
-use crate::score::nvlink;
-use crate::shape::Shape;
+use crate::fit::gang::{Layout, lay_out};
+use crate::fit::hall::Hall;
+use crate::floor::NodeIndex;
+use crate::floor::class::Class;
+use crate::floor::free::Free;
+use crate::score::{fgd, nvlink};
 use common::id::GpuIndex;
+use common::policy::Placement;
 use common::resource::{Allocation, AllocationError, Share};
+use common::unit::{Cpus, GpuMilli, Gpus};
 
 /// All that a job would get, in rank order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Placement {
+pub(crate) struct Placed {
     pub shares: Vec<(NodeIndex, Share)>,
 }
 
-impl Placement {
+impl Placed {
     /// As an allocation.
     ///
     /// # Errors
@@ -26,43 +30,51 @@ impl Placement {
     }
 }
 
-/// Finds a place on usable nodes with this much free; `None`: there is none.
-pub(crate) fn place(
-    cluster: &Cluster<'_>,
-    view: &View<'_>,
-    shape: &Shape<'_>,
-) -> Option<Placement> {
-    let layout = shape.lay_out(cluster, view, &shape.nodes.usable)?;
-    let share = |(at, part)| (at, share(cluster, view, shape, at, part));
-    Some(Placement { shares: layout.into_iter().map(share).collect() })
+/// Finds a place; `None`: there is none.
+pub(crate) fn place(hall: &Hall<'_>) -> Option<Placed> {
+    Some(filled_in(hall, lay_out(hall)?))
+}
+
+/// A layout down to the CPU and the GPU.
+pub(crate) fn filled_in(hall: &Hall<'_>, layout: Layout) -> Placed {
+    Placed { shares: layout.into_iter().map(|(at, part)| (at, share(hall, at, part))).collect() }
 }
 
 /// What a part of the job gets on a node that holds it. A job that asked for whole nodes gets all
 /// CPUs and GPUs, and the memory it asked for (man sbatch, `--exclusive`).
-fn share(
-    cluster: &Cluster<'_>,
-    view: &View<'_>,
-    shape: &Shape<'_>,
-    at: NodeIndex,
-    part: Part,
-) -> Share {
-    let (node, free) = (cluster.node(at), view.on(at));
-    let request = shape.demand.request;
-    let amounts = shape.demand.amounts(part, node.inventory);
+fn share(hall: &Hall<'_>, at: NodeIndex, part: Part) -> Share {
+    let (node, free) = (hall.floor().node(at), hall.trial.free(at));
+    let class = &node.class;
+    let request = hall.shape.demand.request;
+    let takes = hall.takes(at, part);
+    let mut gpu_milli = None;
     let (cpus, gpus) = if request.exclusive {
-        (free.cpus.clone(), free.gpus.clone())
+        (free.cpus.clone(), Free::indices(class, free.gpus))
     } else {
-        let of_kind: Vec<GpuIndex> =
-            free.gpus_of(node.inventory, request.gpu_kind.as_ref()).collect();
-        let gpus = nvlink::choose(node.inventory, &of_kind, amounts.gpus.0 as usize);
-        (cpus::choose(node.inventory, &free.cpus, amounts.cpus, &gpus), gpus)
+        let gpus: Vec<GpuIndex> = if takes.milli == GpuMilli::ZERO {
+            let of_kind = free.gpus_for(class, request);
+            choose(of_kind, takes.gpus, class)
+        } else {
+            gpu_milli = Some(takes.milli);
+            let gpu = match hall.placement {
+                Placement::Fgd => fgd::best_gpu(hall, at, takes),
+                Placement::First => free.first_with(class, request, takes.milli),
+                Placement::Spread => free.emptiest(class, request, takes.milli),
+                _ => free.tightest(class, request, takes.milli),
+            };
+            gpu.and_then(|position| class.gpu(position)).into_iter().collect()
+        };
+        (cpus::choose(class, &free.cpus, takes.cpus.max(Cpus(1)), &gpus), gpus)
     };
-    Share {
-        gpu_milli: None,
-        node: node.name.clone(),
-        tasks: part.tasks,
-        cpus,
-        memory: amounts.memory,
-        gpus,
-    }
+    let name = node.name.clone();
+    Share { node: name, tasks: part.tasks, cpus, memory: takes.memory, gpus, gpu_milli }
+}
+
+/// The best linked GPUs, all of one kind where several are accepted and one kind has enough.
+fn choose(free: u128, count: Gpus, class: &Class) -> Vec<GpuIndex> {
+    let kinds = class.kinds().iter().map(|(_, mask)| mask & free);
+    let of_one_kind = kinds.filter(|mask| mask.count_ones() >= count.0);
+    let mask = of_one_kind.min_by_key(|mask| mask.count_ones()).unwrap_or(free);
+    let free = Free::indices(class, mask);
+    nvlink::choose(class, &free, count.0 as usize)
 }

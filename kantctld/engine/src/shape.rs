@@ -1,72 +1,165 @@
-//! Jobs that ask for the same in the same queue have one shape, and what a round learns about one
-//! of them holds for all: where they may run, and that they do not fit. Never remembered longer.
+//! What jobs of one queue that ask for the same have in common: what they need, and which nodes
+//! they may have. Worked out once a round. Never says what is free.
 
-use crate::admit::nodes::candidates;
-use crate::cluster::{Cluster, NodeIndex};
-use crate::fit::demand::Demand;
-use crate::fit::gang::{Layout, fewest_even, lay_out};
-use crate::free::{Free, View};
+use crate::fit::demand::{Demand, Part};
+use crate::fit::hall::Side;
+use crate::floor::class::Class;
+use crate::floor::free::Free;
+use crate::floor::{Floor, NodeIndex};
 use crate::snapshot::WaitingJob;
-use common::gpu::GpuKind;
+use crate::typical::Typical;
 use common::id::{NodeName, QueueName};
+use common::policy::{Placement, Policy};
 use common::queue::Queue;
 use common::resource::Request;
 use common::time::Time;
-use common::unit::{Gpus, Nodes};
-use std::collections::BTreeMap;
+use common::unit::{Gpus, Nodes, Tasks};
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// What jobs of one shape have in common.
 #[derive(Debug, Clone)]
 pub(crate) struct Shape<'a> {
+    pub queue: &'a Queue,
     pub demand: Demand<'a>,
-    pub nodes: Rc<Candidates>,
+    pub service: bool,
+    /// What jobs of this cluster typically ask for.
+    pub typical: Rc<Vec<Typical>>,
+    /// The nodes its queue names.
+    of_queue: Option<&'a [bool]>,
+    only: Option<BTreeSet<NodeIndex>>,
+    not: BTreeSet<NodeIndex>,
+    /// Zones that are kept for services.
+    has_zones: bool,
     /// How many nodes a job with GPUs in all, and no number of nodes, is spread over.
     spread: Nodes,
     /// The earliest end of a job of this shape that did not fit. Free resources only shrink in a
     /// round and a later end sees no more of them, so no job that ends then or later fits either.
     no_fit_from: Option<Time>,
-    /// A shadow was sought in vain.
-    pub has_no_shadow: bool,
-}
-
-/// The nodes a job may have.
-#[derive(Debug)]
-pub(crate) struct Candidates {
-    pub all: Vec<NodeIndex>,
-    /// Those where jobs may start now.
-    pub usable: Vec<NodeIndex>,
 }
 
 impl<'a> Shape<'a> {
     pub fn new(
-        cluster: &Cluster<'_>,
-        whole: &[Free],
-        nodes: Rc<Candidates>,
-        queue: &Queue,
+        floor: &'a Floor,
+        policy: &Policy,
+        queue: &'a Queue,
         request: &'a Request,
+        service: bool,
+        typical: Rc<Vec<Typical>>,
     ) -> Self {
-        let demand = Demand::new(request, queue);
-        let spread = match (request.nodes, demand.gpus_total()) {
-            (None, Some(gpus)) => spread(cluster, whole, &nodes, &demand, gpus),
-            _ => Nodes(1),
+        let found = |names: &[NodeName]| -> BTreeSet<NodeIndex> {
+            names.iter().filter_map(|name| floor.find(name)).collect()
         };
-        Self { demand, nodes, spread, no_fit_from: None, has_no_shadow: false }
+        let only = (!request.only_nodes.is_empty()).then(|| found(&request.only_nodes));
+        let mut shape = Self {
+            queue,
+            demand: Demand::new(request, queue),
+            service,
+            typical,
+            of_queue: floor.of_queue(&queue.name),
+            only,
+            not: found(&request.not_nodes),
+            has_zones: policy.queues.iter().any(|queue| queue.zone.is_some()),
+            spread: Nodes(1),
+            no_fit_from: None,
+        };
+        if let (None, Some(gpus)) = (request.nodes, shape.demand.gpus_total()) {
+            shape.spread = shape.fewest(floor, gpus);
+        }
+        shape
     }
 
-    /// Where it goes, on these candidates with this much free.
-    pub fn lay_out(
-        &self,
-        cluster: &Cluster<'_>,
-        view: &View<'_>,
-        candidates: &[NodeIndex],
-    ) -> Option<Layout> {
-        lay_out(cluster, view, candidates, &self.demand, self.spread)
+    /// May a job of this shape have this node, up or down, used or not?
+    pub fn allows(&self, at: NodeIndex) -> bool {
+        self.of_queue.is_none_or(|named| named[at.at()])
+            && self.only.as_ref().is_none_or(|only| only.contains(&at))
+            && (self.not.is_empty() || !self.not.contains(&at))
     }
 
-    /// The number of nodes, where it is not a matter of what is free.
-    pub fn nodes_fixed(&self) -> Option<Nodes> {
-        self.demand.request.nodes.or_else(|| self.demand.gpus_total().map(|_| self.spread))
+    /// Is a node on this side of the zones?
+    pub fn is_on_side(&self, floor: &Floor, at: NodeIndex, side: Side) -> bool {
+        if !self.has_zones {
+            return side == Side::Outside;
+        }
+        match (side, floor.dedicated_zone(at)) {
+            (Side::Outside, zone) => zone.is_none(),
+            (Side::Zone, zone) => zone.is_some() && zone == self.queue.zone.as_ref(),
+        }
+    }
+
+    /// The sides to look at, in this order, and how to place there (E-Spread).
+    pub fn sides(&self) -> Vec<(Side, Placement)> {
+        let placement = self.queue.placement;
+        if placement != Placement::ESpread {
+            return vec![(Side::Outside, placement)];
+        }
+        let pack = (Side::Outside, Placement::EBinpack);
+        match (self.service, &self.queue.zone, self.queue.zone_overflow) {
+            (false, ..) => vec![pack],
+            (true, None, _) => vec![(Side::Outside, Placement::ESpread)],
+            (true, Some(_), common::policy::ZoneOverflow::Wait) => {
+                vec![(Side::Zone, Placement::ESpread)]
+            }
+            (true, Some(_), common::policy::ZoneOverflow::Pack) => {
+                vec![(Side::Zone, Placement::ESpread), pack]
+            }
+        }
+    }
+
+    /// On how many nodes it goes; `None`: as few as hold its tasks.
+    pub fn nodes(&self) -> Option<Nodes> {
+        let request = self.demand.request;
+        request.nodes.or_else(|| self.demand.gpus_total().map(|_| self.spread)).or_else(|| {
+            (self.demand.tasks.0 == 1 || request.tasks_per_node == Some(Tasks(1)))
+                .then_some(Nodes(self.demand.tasks.0))
+        })
+    }
+
+    /// The fewest nodes that could hold the GPUs evenly were they idle; if none can, as many as
+    /// the GPUs need, for the sentence that says so.
+    fn fewest(&self, floor: &Floor, gpus: Gpus) -> Nodes {
+        let sizes = self.sizes(floor);
+        let largest = sizes.iter().map(|(class, _)| class.gpu_count().0).max().unwrap_or(1).max(1);
+        let most = self.demand.tasks.0.max(1);
+        let first = gpus.0.div_ceil(largest).max(1);
+        let holds = |nodes: &u32| {
+            let part = |rank| self.demand.even_part(Nodes(*nodes), rank);
+            // Parts shrink: whoever holds the first holds the rest.
+            let (large, small) = (part(0), part(nodes - 1));
+            let count = |part: Part| -> u32 {
+                sizes.iter().filter(|(class, _)| self.fits_idle(class, part)).map(|(_, n)| n).sum()
+            };
+            let large_parts = (0..*nodes).take_while(|rank| part(*rank) == large).count();
+            count(large) as usize >= large_parts && count(small) >= *nodes
+        };
+        (first..=most.min(first.saturating_add(4096)))
+            .find(holds)
+            .map_or(Nodes(first.min(most)), Nodes)
+    }
+
+    /// How many nodes of each class it may have, up or down.
+    pub fn sizes(&self, floor: &Floor) -> Vec<(Arc<Class>, u32)> {
+        if self.of_queue.is_none() && self.only.is_none() && self.not.is_empty() && !self.has_zones
+        {
+            return floor.class_sizes().to_vec();
+        }
+        let mut sizes: BTreeMap<crate::floor::class::ClassKey, (Arc<Class>, u32)> = BTreeMap::new();
+        let mine = |at: &NodeIndex| {
+            self.allows(*at)
+                && self.sides().iter().any(|(side, _)| self.is_on_side(floor, *at, *side))
+        };
+        for (_, node) in floor.nodes().filter(|(at, _)| mine(at)) {
+            sizes.entry(node.class.key()).or_insert_with(|| (node.class.clone(), 0)).1 += 1;
+        }
+        sizes.into_values().collect()
+    }
+
+    /// Would an idle node of this class hold the part?
+    pub fn fits_idle(&self, class: &Class, part: Part) -> bool {
+        let request = self.demand.request;
+        request.tasks_per_node.is_none_or(|most| part.tasks <= most)
+            && Free::whole(class).holds(class, request, self.demand.takes(part, class))
     }
 
     /// Is it known that no job of this shape that ends then fits?
@@ -78,66 +171,51 @@ impl<'a> Shape<'a> {
     pub fn did_not_fit(&mut self, ends: Time) {
         self.no_fit_from = Some(self.no_fit_from.map_or(ends, |from| from.min(ends)));
     }
-}
 
-/// The fewest nodes the usable part of the idle cluster could do it with, else all of it; if
-/// neither can, as many as the GPUs need, for the sentence that says so.
-fn spread(
-    cluster: &Cluster<'_>,
-    whole: &[Free],
-    nodes: &Candidates,
-    demand: &Demand<'_>,
-    gpus: Gpus,
-) -> Nodes {
-    let view = View::plain(whole);
-    let fewest = |candidates: &[NodeIndex]| fewest_even(cluster, &view, candidates, demand, gpus);
-    fewest(&nodes.usable).or_else(|| fewest(&nodes.all)).unwrap_or_else(|| {
-        let most = nodes.all.iter().map(|at| whole[at.0].gpus.len()).max().unwrap_or(1).max(1);
-        let most = u32::try_from(most).unwrap_or(u32::MAX);
-        Nodes(gpus.0.div_ceil(most).clamp(1, demand.request.tasks.0.max(1)))
-    })
+    /// Something came free: what did not fit may fit now.
+    pub fn forget(&mut self) {
+        self.no_fit_from = None;
+    }
 }
 
 /// Where a shape is in [`Shapes`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ShapeIndex(usize);
 
-/// What decides which nodes a job may have.
-type Filter<'a> = (&'a QueueName, &'a [NodeName], &'a [NodeName], Option<&'a GpuKind>);
-
 /// The shapes met in a round.
 #[derive(Debug, Default)]
 pub(crate) struct Shapes<'a> {
     shapes: Vec<Shape<'a>>,
-    by_request: BTreeMap<(&'a QueueName, &'a Request), ShapeIndex>,
-    by_filter: BTreeMap<Filter<'a>, Rc<Candidates>>,
+    typical: Rc<Vec<Typical>>,
+    by_request: BTreeMap<(&'a QueueName, &'a Request, bool), ShapeIndex>,
 }
 
 impl<'a> Shapes<'a> {
+    /// None yet. `typical` is what FGD measures fragmentation against.
+    pub fn new(typical: Rc<Vec<Typical>>) -> Self {
+        Self { typical, ..Self::default() }
+    }
+
     /// The shape of a job of this queue.
     pub fn of(
         &mut self,
-        cluster: &Cluster<'_>,
-        whole: &[Free],
-        queue: &Queue,
+        floor: &'a Floor,
+        policy: &Policy,
+        queue: &'a Queue,
         job: &'a WaitingJob,
     ) -> ShapeIndex {
-        let request: &Request = &job.request;
-        if let Some(index) = self.by_request.get(&(&job.queue, request)) {
-            return *index;
-        }
-        let filter: Filter<'a> =
-            (&job.queue, &request.only_nodes, &request.not_nodes, request.gpu_kind.as_ref());
-        let nodes = self.by_filter.entry(filter).or_insert_with(|| {
-            let all = candidates(cluster, queue, request);
-            let usable = all.iter().copied().filter(|at| cluster.node(*at).usable).collect();
-            Rc::new(Candidates { all, usable })
-        });
-        let shape = Shape::new(cluster, whole, Rc::clone(nodes), queue, request);
-        let index = ShapeIndex(self.shapes.len());
-        self.shapes.push(shape);
-        self.by_request.insert((&job.queue, request), index);
-        index
+        let request: &'a Request = &job.request;
+        *self.by_request.entry((&job.queue, request, job.service)).or_insert_with(|| {
+            self.shapes.push(Shape::new(
+                floor,
+                policy,
+                queue,
+                request,
+                job.service,
+                self.typical.clone(),
+            ));
+            ShapeIndex(self.shapes.len() - 1)
+        })
     }
 
     pub fn get(&self, index: ShapeIndex) -> &Shape<'a> {
@@ -146,5 +224,10 @@ impl<'a> Shapes<'a> {
 
     pub fn get_mut(&mut self, index: ShapeIndex) -> &mut Shape<'a> {
         &mut self.shapes[index.0]
+    }
+
+    /// Something came free.
+    pub fn forget(&mut self) {
+        self.shapes.iter_mut().for_each(Shape::forget);
     }
 }

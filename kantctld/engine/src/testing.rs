@@ -1,14 +1,20 @@
 //! Small nodes, jobs and clusters for the tests of this crate. Never compiled into the program.
 
 use crate::snapshot::{NodeSnapshot, RunningJob, Snapshot, WaitingJob};
+use crate::{Decision, schedule};
 use common::cpuset::CpuSet;
 use common::gpu::{Gpu, GpuKind, GpuMatrix, GpuPath};
-use common::id::{Attempt, GpuIndex, JobId, JobKey, NodeName, QueueName, Uid};
+use common::id::{
+    Attempt, GpuIndex, JobId, JobKey, NodeName, QueueName, ReservationName, SwitchName, Uid,
+    ZoneName,
+};
 use common::node::{Inventory, Numa};
+use common::policy::{Access, Placement, Policy, VictimMode};
 use common::queue::Queue;
+use common::reservation::Reservation;
 use common::resource::{Allocation, GpuRequest, Request, Share};
 use common::time::{Span, Time};
-use common::unit::{Bytes, Cpus, Gpus, Tasks};
+use common::unit::{Bytes, Cpus, GpuMilli, Gpus, Tasks};
 use std::sync::Arc;
 
 pub(crate) fn name(text: &str) -> NodeName {
@@ -61,7 +67,7 @@ fn node(
         gpu_driver: None,
         limits_missing: Vec::new(),
     };
-    NodeSnapshot::idle(name(text), Arc::new(inventory))
+    NodeSnapshot::usable(name(text), Arc::new(inventory))
 }
 
 fn single_threads(cpus: u32) -> Vec<CpuSet> {
@@ -110,14 +116,7 @@ pub(crate) fn node_without_gpu_1(text: &str) -> NodeSnapshot {
     let mut inventory = Inventory::clone(&whole.inventory);
     inventory.gpus.remove(1);
     inventory.gpus.reverse();
-    NodeSnapshot::idle(name(text), Arc::new(inventory))
-}
-
-/// With the first so many GPUs (and as many CPUs) in use.
-pub(crate) fn used(mut node: NodeSnapshot, count: u16) -> NodeSnapshot {
-    node.free_gpus.retain(|gpu| gpu.0 >= count);
-    (0..u32::from(count)).for_each(|cpu| node.free_cpus.remove(cpu));
-    node
+    NodeSnapshot::usable(name(text), Arc::new(inventory))
 }
 
 /// One task with these CPUs and 1 GiB.
@@ -142,7 +141,108 @@ pub(crate) fn queue(text: &str) -> Queue {
 
 /// These nodes, an unlimited queue `q`, and no jobs.
 pub(crate) fn snapshot(nodes: Vec<NodeSnapshot>) -> Snapshot {
-    Snapshot { nodes, queues: vec![queue("q")], ..Snapshot::default() }
+    with_queues(nodes, vec![queue("q")])
+}
+
+/// These nodes and queues, and no jobs.
+pub(crate) fn with_queues(nodes: Vec<NodeSnapshot>, queues: Vec<Queue>) -> Snapshot {
+    let mut snapshot = Snapshot::default();
+    snapshot.set_policy(Arc::new(Policy { queues, ..Policy::default() }));
+    nodes.iter().for_each(|node| snapshot.set_node(node));
+    snapshot
+}
+
+/// Changes the policy.
+pub(crate) fn change_policy(snapshot: &mut Snapshot, change: impl FnOnce(&mut Policy)) {
+    let mut policy = Policy::clone(snapshot.policy());
+    change(&mut policy);
+    snapshot.set_policy(Arc::new(policy));
+}
+
+/// All queues place like this.
+pub(crate) fn with_placement(snapshot: &mut Snapshot, placement: Placement) {
+    change_policy(snapshot, |policy| {
+        policy.queues.iter_mut().for_each(|queue| queue.placement = placement);
+    });
+}
+
+/// Leafs, each with its nodes.
+pub(crate) fn with_leafs(snapshot: &mut Snapshot, leafs: &[(&str, &str)]) {
+    change_policy(snapshot, |policy| {
+        for (leaf, nodes) in leafs {
+            for node in nodes.split(' ') {
+                let position = policy.topology.0.entry(name(node)).or_default();
+                position.leaf = Some(SwitchName::new(*leaf).unwrap());
+            }
+        }
+    });
+}
+
+/// A zone of these nodes, kept for the services of all queues, which spread there.
+pub(crate) fn with_zone(snapshot: &mut Snapshot, zone: &str, nodes: &[&str]) {
+    let zone = ZoneName::new(zone).unwrap();
+    change_policy(snapshot, |policy| {
+        for node in nodes {
+            policy.topology.0.entry(name(node)).or_default().zone = Some(zone.clone());
+        }
+        for queue in &mut policy.queues {
+            (queue.zone, queue.placement) = (Some(zone.clone()), Placement::ESpread);
+        }
+    });
+}
+
+/// Lets a job without end hold the first so many GPUs, and as many CPUs, of a node.
+pub(crate) fn use_gpus(snapshot: &mut Snapshot, node: &str, count: u16) {
+    let cpus = if count == 0 { String::new() } else { format!("0-{}", count - 1) };
+    let share = Share { gpus: (0..count).map(GpuIndex).collect(), ..share(node, &cpus) };
+    let job = 900 + u32::try_from(snapshot.all_running().count()).unwrap();
+    run(snapshot, job, share, None);
+}
+
+/// Lets a job without end hold so much of the first GPU of a node.
+pub(crate) fn use_share(snapshot: &mut Snapshot, node: &str, milli: u32) {
+    let gpus = vec![GpuIndex(0)];
+    let share = Share { gpus, gpu_milli: Some(GpuMilli(milli)), ..share(node, "0") };
+    let job = 900 + u32::try_from(snapshot.all_running().count()).unwrap();
+    run(snapshot, job, share, None);
+}
+
+/// What the round at 02:30 starts, and where: `1 a:0-1 b` (GPUs after the colon).
+pub(crate) fn placed(snapshot: &Snapshot) -> Vec<String> {
+    placed_at(snapshot, Time(9_000_000))
+}
+
+/// What a round at that time starts, and where.
+pub(crate) fn placed_at(snapshot: &Snapshot, now: Time) -> Vec<String> {
+    let round = schedule(snapshot, now);
+    let shown = |share: &Share| {
+        let gpus: CpuSet = share.gpus.iter().map(|gpu| u32::from(gpu.0)).collect();
+        if gpus.is_empty() { share.node.to_string() } else { format!("{}:{gpus}", share.node) }
+    };
+    let started = round.decisions.iter().filter_map(|decision| match decision {
+        Decision::Start { key, allocation, .. } => {
+            let shares: Vec<String> = allocation.shares().iter().map(shown).collect();
+            Some(format!("{key} {}", shares.join(" ")))
+        }
+        Decision::Preempt { .. } => None,
+    });
+    let mut started: Vec<String> = started.collect();
+    started.sort();
+    started
+}
+
+/// An operator's booking that everybody may use.
+pub(crate) fn booking(text: &str, nodes: &[&str], from: Time, to: Time) -> Reservation {
+    Reservation {
+        name: ReservationName::new(text).unwrap(),
+        nodes: nodes.iter().map(|node| name(node)).collect(),
+        from,
+        to,
+        access: Access::default(),
+        maintenance: false,
+        by: Uid(0),
+        comment: String::new(),
+    }
 }
 
 pub(crate) fn request(tasks: u32, cpus_per_task: u32) -> Request {
@@ -152,6 +252,11 @@ pub(crate) fn request(tasks: u32, cpus_per_task: u32) -> Request {
 /// One task, one CPU, so many GPUs on one node.
 pub(crate) fn gpu_request(gpus: u32) -> Request {
     Request { gpus: Some(GpuRequest::PerNode(Gpus(gpus))), ..Request::default() }
+}
+
+/// One task, one CPU, a share of one GPU.
+pub(crate) fn share_request(milli: u32) -> Request {
+    Request { gpus: Some(GpuRequest::Fraction(GpuMilli(milli))), ..Request::default() }
 }
 
 /// A job of queue `q`, submitted at second `job`, limited to so many minutes.
@@ -169,6 +274,13 @@ pub(crate) fn waiting(job: u32, request: Request, minutes: u64) -> WaitingJob {
         not_before: None,
         held: false,
         array_limit: None,
+        account: None,
+        qos: None,
+        deadline: None,
+        preemptible: None,
+        reservation: None,
+        service: false,
+        together: None,
     }
 }
 
@@ -184,12 +296,23 @@ pub(crate) fn run_on_all(
     allocation: Allocation,
     ends_by: Option<Time>,
 ) {
-    for share in allocation.shares() {
-        let node = snapshot.nodes.iter_mut().find(|node| node.name == share.node).unwrap();
-        node.free_cpus = node.free_cpus.difference(&share.cpus);
-        node.free_memory -= share.memory;
-        node.free_gpus.retain(|gpu| !share.gpus.contains(gpu));
-    }
-    let allocation = Arc::new(allocation);
-    snapshot.running.push(RunningJob { key: key(job), allocation, ends_by });
+    snapshot.set_running(RunningJob {
+        key: key(job),
+        attempt: Attempt(1),
+        allocation: Arc::new(allocation),
+        ends_by,
+        owner: Uid(1000),
+        queue: QueueName::new("q").unwrap(),
+        account: None,
+        qos: None,
+        nice: 0,
+        submitted_at: Time(0),
+        started_at: Time(0),
+        whole_nodes: false,
+        group: None,
+        preemptible: false,
+        victim_mode: VictimMode::Requeue,
+        ending: false,
+        yields_to: None,
+    });
 }

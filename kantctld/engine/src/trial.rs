@@ -1,19 +1,34 @@
 //! Try, and undo: what is free while a round works, with checkpoints. Never decides what to try.
 //!
-//! A gang takes its shares one by one; a shadow asks "and if these jobs ended?". Both set a
-//! checkpoint first, and keep or roll back afterwards.
+//! Only nodes that a round touches are copied; everything else is read where it lies.
 
-use crate::cluster::{Cluster, NodeIndex};
-use crate::free::{Free, View};
-use crate::snapshot::Snapshot;
-use common::resource::Share;
+use crate::floor::free::Free;
+use crate::floor::group::{Counted, Sums};
+use crate::floor::node::Holder;
+use crate::floor::{Floor, NodeIndex};
+use common::id::JobKey;
+use std::sync::Arc;
+
+/// A node as a round changed it.
+#[derive(Debug, Clone)]
+struct Changed {
+    free: Free,
+    /// Soonest end first.
+    holders: Vec<Arc<Holder>>,
+}
 
 /// What is free, and how to go back.
 #[derive(Debug, Clone)]
-pub(crate) struct Trial {
-    free: Vec<Free>,
+pub(crate) struct Trial<'a> {
+    pub floor: &'a Floor,
+    /// For each node 0, or one more than its place in `changed`.
+    place: Vec<u32>,
+    changed: Vec<Changed>,
+    sums: Vec<Sums>,
     /// What each changed node was before, oldest first.
-    undo: Vec<(NodeIndex, Free)>,
+    undo: Vec<(NodeIndex, Changed)>,
+    /// Counts changes, so that others can tell whether what they know is still so.
+    pub version: u64,
 }
 
 /// A point to go back to. Checkpoints nest: the last one set is the first one settled.
@@ -21,27 +36,90 @@ pub(crate) struct Trial {
 #[must_use = "a checkpoint is kept or rolled back"]
 pub(crate) struct Checkpoint(usize);
 
-impl Trial {
-    /// Begins with what the snapshot says is free.
-    pub fn of(snapshot: &Snapshot) -> Self {
-        Self { free: snapshot.nodes.iter().map(Free::of).collect(), undo: Vec::new() }
+impl<'a> Trial<'a> {
+    /// Begins with the floor as it is.
+    pub fn of(floor: &'a Floor) -> Self {
+        Self {
+            floor,
+            place: vec![0; floor.len()],
+            changed: Vec::new(),
+            sums: floor.sums().to_vec(),
+            undo: Vec::new(),
+            version: 0,
+        }
     }
 
-    /// What is free now.
-    pub fn view(&self) -> View<'_> {
-        View::plain(&self.free)
+    fn own(&self, at: NodeIndex) -> Option<&Changed> {
+        (self.place[at.at()] as usize).checked_sub(1).map(|place| &self.changed[place])
     }
 
-    /// Gives a share of a node away.
-    pub fn take(&mut self, cluster: &Cluster<'_>, node: NodeIndex, share: &Share) {
-        self.undo.push((node, self.free[node.0].clone()));
-        self.free[node.0].take(cluster.node(node).inventory, share);
+    /// What is free on a node.
+    pub fn free(&self, at: NodeIndex) -> &Free {
+        self.own(at).map_or_else(|| &self.floor.node(at).free, |own| &own.free)
     }
 
-    /// Takes a share of a node back.
-    pub fn give_back(&mut self, cluster: &Cluster<'_>, node: NodeIndex, share: &Share) {
-        self.undo.push((node, self.free[node.0].clone()));
-        self.free[node.0].give_back(cluster.node(node).inventory, share);
+    /// Who holds something there, soonest end first.
+    pub fn holders(&self, at: NodeIndex) -> &[Arc<Holder>] {
+        self.own(at).map_or_else(|| &self.floor.node(at).holders[..], |own| &own.holders)
+    }
+
+    /// How many jobs of a group run there.
+    pub fn of_group(&self, at: NodeIndex, group: &str) -> u32 {
+        let same = self.holders(at).iter().filter(|holder| holder.group.as_deref() == Some(group));
+        u32::try_from(same.count()).unwrap_or(u32::MAX)
+    }
+
+    /// The sums of each group.
+    pub fn sums(&self) -> &[Sums] {
+        &self.sums
+    }
+
+    fn change(&mut self, at: NodeIndex, change: impl FnOnce(&mut Changed)) {
+        let before = Changed { free: self.free(at).clone(), holders: self.holders(at).to_vec() };
+        let mut after = before.clone();
+        change(&mut after);
+        self.undo.push((at, before));
+        self.set(at, after);
+    }
+
+    fn set(&mut self, at: NodeIndex, node: Changed) {
+        self.version += 1;
+        match (self.place[at.at()] as usize).checked_sub(1) {
+            Some(place) => self.changed[place] = node,
+            None => {
+                self.changed.push(node);
+                self.place[at.at()] = u32::try_from(self.changed.len()).unwrap_or(u32::MAX);
+            }
+        }
+        let group = self.floor.node(at).group.0 as usize;
+        let members = self.floor.groups()[group].nodes.iter();
+        let sums = Sums::of(members.map(|member| Counted {
+            usable: self.floor.node(*member).is_usable(),
+            free: self.free(*member),
+        }));
+        self.sums[group] = sums;
+    }
+
+    /// A job takes a share of a node.
+    pub fn take(&mut self, at: NodeIndex, holder: Arc<Holder>) {
+        let class = self.floor.node(at).class.clone();
+        self.change(at, |node| {
+            node.free.take(&class, &holder.share, holder.whole_node);
+            let order = |other: &Arc<Holder>| (other.until, other.key) < (holder.until, holder.key);
+            let place = node.holders.partition_point(order);
+            node.holders.insert(place, holder);
+        });
+    }
+
+    /// A job lets go of what it holds on a node.
+    pub fn give_back(&mut self, at: NodeIndex, key: JobKey) {
+        let class = self.floor.node(at).class.clone();
+        self.change(at, |node| {
+            if let Some(place) = node.holders.iter().position(|holder| holder.key == key) {
+                let holder = node.holders.remove(place);
+                node.free.give_back(&class, &holder.share);
+            }
+        });
     }
 
     /// Marks a point to go back to.
@@ -52,8 +130,8 @@ impl Trial {
     /// Undoes everything since the checkpoint.
     pub fn roll_back(&mut self, checkpoint: Checkpoint) {
         while self.undo.len() > checkpoint.0 {
-            if let Some((node, before)) = self.undo.pop() {
-                self.free[node.0] = before;
+            if let Some((at, before)) = self.undo.pop() {
+                self.set(at, before);
             }
         }
     }
@@ -61,35 +139,5 @@ impl Trial {
     /// Lets what was done since the checkpoint stand. An outer checkpoint can still undo it.
     pub fn keep(&mut self, checkpoint: Checkpoint) {
         debug_assert!(self.undo.len() >= checkpoint.0, "settled out of order");
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::{cpu_node, share, snapshot};
-
-    #[test]
-    fn a_rollback_undoes_exactly_what_came_after_its_checkpoint() {
-        let snapshot = snapshot(vec![cpu_node("a", 4), cpu_node("b", 4)]);
-        let cluster = Cluster::of(&snapshot);
-        let mut trial = Trial::of(&snapshot);
-        let outer = trial.checkpoint();
-        trial.take(&cluster, NodeIndex(0), &share("a", "0-1"));
-        let before = trial.free.clone();
-
-        let inner = trial.checkpoint();
-        trial.take(&cluster, NodeIndex(0), &share("a", "2"));
-        trial.give_back(&cluster, NodeIndex(0), &share("a", "0-1"));
-        trial.take(&cluster, NodeIndex(1), &share("b", "0-3"));
-        assert_eq!(trial.view().on(NodeIndex(1)).core_cpus.0, 0);
-        trial.roll_back(inner);
-        assert_eq!(trial.free, before);
-
-        let inner = trial.checkpoint();
-        trial.take(&cluster, NodeIndex(1), &share("b", "0"));
-        trial.keep(inner);
-        trial.roll_back(outer);
-        assert_eq!(trial.free, Trial::of(&snapshot).free);
     }
 }

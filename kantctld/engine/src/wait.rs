@@ -1,132 +1,269 @@
-//! Step 6: why a job that may start does not, in numbers. Never changes what was decided.
+//! Step 7: why a job that may start does not, in numbers. Never changes what was decided.
 
-use crate::backfill::endings::{Endings, NEVER};
-use crate::cluster::{Cluster, NodeIndex};
+use crate::desk::Desk;
 use crate::fit::demand::Part;
-use crate::fit::room::{free_gpus, holds, room};
-use crate::free::{Free, View};
-use crate::shape::Shape;
-use crate::trial::Trial;
+use crate::fit::hall::Hall;
+use crate::floor::class::Class;
+use crate::floor::{Floor, NodeIndex};
+use crate::shape::{Shape, ShapeIndex};
+use crate::snapshot::WaitingJob;
+use crate::waits::Waits;
+use common::id::JobKey;
 use common::reason::{Nearest, Need, WaitReason};
 use common::time::Time;
 use common::unit::{Bytes, Cpus, Gpus, Nodes, Tasks};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-/// What there is to look at.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Sight<'a> {
-    pub cluster: &'a Cluster<'a>,
-    /// Every node as if idle and up.
-    pub whole: &'a [Free],
+/// Puts in words what was noted.
+pub(crate) fn explain(mut waits: Waits, desk: &Desk<'_>) -> Waits {
+    let notes = std::mem::take(&mut waits.notes);
+    let mut known: BTreeMap<(ShapeIndex, bool), WaitReason> = BTreeMap::new();
+    let mut reason = |key: JobKey, shape: ShapeIndex, kept: Option<JobKey>| {
+        let Some(job) = desk.snapshot.waiting(key) else { return WaitReason::NotConsidered };
+        if let Some(next) = kept {
+            return WaitReason::Priority { ahead: desk.ahead_of(key), next };
+        }
+        let known = known
+            .entry((shape, job.reservation.is_some()))
+            .or_insert_with(|| Sight::new(desk, job, shape).reason());
+        let mut reason = known.clone();
+        let promise = desk.promises.get(&key).map(|promise| promise.at);
+        if let WaitReason::Resources { expected_at, .. }
+        | WaitReason::Topology { expected_at, .. } = &mut reason
+        {
+            *expected_at = promise;
+        }
+        reason
+    };
+    for (key, (shape, kept)) in notes.by_job {
+        waits.tell(key, reason(key, shape, kept));
+    }
+    for (class, (shape, kept)) in notes.by_class {
+        let first = desk.snapshot.line.class(class).and_then(|class| class.jobs().next());
+        if let Some(first) = first {
+            waits.tell_class(class, reason(first.key, shape, kept));
+        }
+    }
+    waits
 }
 
-impl Sight<'_> {
-    /// Why a job of this shape has no room on the nodes that may be used, if they were idle:
-    /// because there are none such, or because they are down or drained. `None`: it has.
-    pub fn why_never(&self, shape: &Shape<'_>) -> Option<WaitReason> {
-        let whole = View::plain(self.whole);
-        let fits = |on: &[NodeIndex]| shape.lay_out(self.cluster, &whole, on).is_some();
-        let nodes = &shape.nodes;
-        if fits(&nodes.usable) {
-            return None;
-        }
-        let (need, part) = self.need(shape);
-        let large_enough = |at: &&NodeIndex| self.holds(shape, &whole, **at, part);
-        let down = |at: &&NodeIndex| !self.cluster.node(**at).usable;
-        let mut unavailable = nodes.all.iter().filter(down).filter(large_enough);
-        if fits(&nodes.all)
-            && let Some(first) = unavailable.next()
-        {
-            let example = self.cluster.node(*first).name.clone();
-            let unavailable = count(1 + unavailable.count());
-            return Some(WaitReason::NodesUnavailable { need, unavailable, example });
-        }
-        Some(WaitReason::NeverFits {
-            nodes_fit: count(nodes.all.iter().filter(large_enough).count()),
-            largest: self.nearest(shape, &whole, &nodes.all, &need),
-            need,
-        })
+/// What a reason is made from.
+struct Sight<'a> {
+    hall: Hall<'a>,
+    shape: &'a Shape<'a>,
+    desk: &'a Desk<'a>,
+}
+
+impl<'a> Sight<'a> {
+    fn new(desk: &'a Desk<'a>, job: &'a WaitingJob, index: ShapeIndex) -> Self {
+        let shape = desk.shapes.get(index);
+        let side = shape.sides()[0];
+        Self { hall: desk.hall(job, index, side, &[]), shape, desk }
     }
 
-    /// Why a job of this shape, which has room on idle nodes, has none now. `None`: it has.
-    pub fn why_not_now(
-        &self,
-        shape: &Shape<'_>,
-        trial: &mut Trial,
-        endings: Option<&Endings>,
-        now: Time,
-    ) -> Option<WaitReason> {
-        let usable = &shape.nodes.usable;
-        if shape.lay_out(self.cluster, &trial.view(), usable).is_some() {
-            return None;
+    fn reason(&self) -> WaitReason {
+        let sizes = self.shape.sizes(self.hall.floor());
+        if let Err(reason) = could_fit(self.hall.floor(), self.shape, &sizes) {
+            return reason;
         }
-        let expected = endings.and_then(|e| e.make_room(self.cluster, trial, shape, &[], now));
-        let (need, part) = self.need(shape);
-        let view = trial.view();
-        let free_now = usable.iter().filter(|at| self.holds(shape, &view, **at, part));
-        Some(WaitReason::Resources {
-            nodes_free: count(free_now.count()),
-            nearest: self.nearest(shape, &view, usable, &need),
-            expected_at: expected.map(|(at, _)| at).filter(|at| *at < NEVER),
-            need,
-        })
-    }
-
-    fn holds(&self, shape: &Shape<'_>, view: &View<'_>, at: NodeIndex, part: Part) -> bool {
-        holds(&shape.demand, self.cluster.node(at), view.on(at), part)
-    }
-
-    /// What the job needs on the node that carries most of it, and on how many nodes. Where the
-    /// number of nodes is open it is the fewest, were all nodes like the roomiest.
-    fn need(&self, shape: &Shape<'_>) -> (Need, Part) {
-        let (demand, request) = (&shape.demand, shape.demand.request);
-        let nodes = shape.nodes_fixed().unwrap_or_else(|| {
-            let rooms = shape.nodes.all.iter();
-            let rooms = rooms.map(|at| room(demand, self.cluster.node(*at), &self.whole[at.0]));
-            match rooms.max().unwrap_or_default() {
-                Tasks(0) => Nodes(request.tasks.0),
-                Tasks(most) => Nodes(request.tasks.0.div_ceil(most)),
-            }
-        });
-        let part = demand.even_part(nodes, 0);
-        let inventories = || shape.nodes.all.iter().map(|at| self.cluster.node(*at).inventory);
-        let all_memory = inventories().map(|i| i.memory).min().unwrap_or_default();
-        let all_cpus = inventories().map(|i| i.cpu_count()).min().unwrap_or_default();
-        let amounts = demand.amounts_of(part, all_memory);
-        let whole_nodes = if request.exclusive { all_cpus } else { Cpus::ZERO };
-        let need = Need {
-            nodes,
-            cpus: amounts.cpus.max(whole_nodes),
-            memory: amounts.memory,
-            gpus: amounts.gpus,
-            gpu_kind: request.gpu_kind.clone(),
+        let (need, part) = need(self.shape, &sizes);
+        if let Some(reason) = self.unavailable(&need, part) {
+            return reason;
+        }
+        if let Some(reason) = self.reserved(&need, part) {
+            return reason;
+        }
+        let fitting: Vec<NodeIndex> = match need.nodes {
+            Nodes(1) => Vec::new(),
+            _ => self.hall.all_that_hold(part).collect(),
         };
-        (need, part)
+        if let Some(near) = self.shape.demand.request.near.filter(|near| near.required)
+            && fitting.len() >= need.nodes.0 as usize
+        {
+            return self.too_far(near.level, need.nodes, &fitting);
+        }
+        WaitReason::Resources {
+            nodes_free: count(fitting.len()),
+            nearest: self.nearest(&need),
+            expected_at: None,
+            need,
+        }
+    }
+
+    /// Are too many of the nodes down or drained?
+    fn unavailable(&self, need: &Need, part: Part) -> Option<WaitReason> {
+        let floor = self.hall.floor();
+        if floor.unusable_count() == 0 {
+            return None;
+        }
+        let mine = |at: NodeIndex| {
+            let class = &floor.node(at).class;
+            self.shape.allows(at) && self.shape.fits_idle(class, part)
+        };
+        let (up, down): (Vec<_>, Vec<_>) =
+            floor.nodes().filter(|(at, _)| mine(*at)).partition(|(_, node)| node.is_usable());
+        let (_, example) = down.first().filter(|_| up.len() < need.nodes.0 as usize)?;
+        let example = example.name.clone();
+        let need = need.clone();
+        Some(WaitReason::NodesUnavailable { need, unavailable: count(down.len()), example })
+    }
+
+    /// Would it fit, were nothing reserved by an operator?
+    fn reserved(&self, need: &Need, part: Part) -> Option<WaitReason> {
+        if self.desk.snapshot.reservations.is_empty() {
+            return None;
+        }
+        let nothing = crate::backfill::bookings::Bookings::default();
+        let open = Hall { bookings: &nothing, reservation: None, ..self.hall };
+        let holding: Vec<NodeIndex> = open.all_that_hold(part).collect();
+        if holding.len() < need.nodes.0 as usize {
+            return None;
+        }
+        let in_the_way = holding
+            .iter()
+            .filter_map(|at| self.desk.bookings.reservation_in_the_way(&self.hall, *at))
+            .min_by_key(|(_, from, _)| *from)?;
+        let (name, from, to) = in_the_way;
+        Some(WaitReason::NodesReserved { name: name.clone(), from, to })
+    }
+
+    fn too_far(
+        &self,
+        level: common::topology::Level,
+        need: Nodes,
+        fitting: &[NodeIndex],
+    ) -> WaitReason {
+        let switches = self.hall.floor().switches();
+        let mut counts: BTreeMap<_, usize> = BTreeMap::new();
+        for switch in fitting.iter().filter_map(|at| switches.of(level, *at)) {
+            *counts.entry(switch).or_default() += 1;
+        }
+        let best =
+            counts.into_iter().max_by_key(|(switch, nodes)| (*nodes, std::cmp::Reverse(*switch)));
+        let best = best.and_then(|(switch, nodes)| {
+            Some((switches.name(level, switch)?.clone(), count(nodes)))
+        });
+        WaitReason::Topology { level, need, best, expected_at: None }
     }
 
     /// The node that has most of what is needed: GPUs first, then CPUs, then memory.
-    fn nearest(
-        &self,
-        shape: &Shape<'_>,
-        view: &View<'_>,
-        on: &[NodeIndex],
-        need: &Need,
-    ) -> Option<Nearest> {
-        let has = |at: &NodeIndex| -> (Gpus, Cpus, Bytes) {
-            let free = view.on(*at);
+    fn nearest(&self, need: &Need) -> Option<Nearest> {
+        let request = self.shape.demand.request;
+        let has = |at: NodeIndex| -> (Gpus, Cpus, Bytes) {
+            let free = self.hall.trial.free(at);
             if free.closed {
                 return Default::default();
             }
-            let gpus = free_gpus(&shape.demand, self.cluster.node(*at), free);
-            (gpus, free.core_cpus, free.memory)
+            let gpus = free.gpus_for(&self.hall.floor().node(at).class, request).count_ones();
+            (Gpus(gpus), free.core_cpus, free.memory)
         };
-        let useful = |at: &&NodeIndex| {
+        let useful = |at: NodeIndex| {
             let (gpus, cpus, memory) = has(at);
-            let useful = (gpus.min(need.gpus), cpus.min(need.cpus), memory.min(need.memory));
-            (useful, std::cmp::Reverse(**at))
+            (gpus.min(need.gpus), cpus.min(need.cpus), memory.min(need.memory))
         };
-        let best = on.iter().max_by_key(useful)?;
+        let nodes = self.hall.floor().nodes().map(|(at, _)| at);
+        let allowed = nodes.filter(|at| self.hall.allows(*at));
+        let best = allowed.max_by_key(|at| (useful(*at), std::cmp::Reverse(*at)))?;
         let (gpus, cpus, memory) = has(best);
-        Some(Nearest { node: self.cluster.node(*best).name.clone(), cpus, memory, gpus })
+        let node = self.hall.floor().node(best).name.clone();
+        Some(Nearest { node, cpus, memory, gpus })
+    }
+}
+
+/// Could these nodes hold a job of this shape if all were up and idle?
+///
+/// # Errors
+/// [`WaitReason::NeverFits`], in numbers.
+pub(crate) fn could_fit(
+    floor: &Floor,
+    shape: &Shape<'_>,
+    sizes: &[(Arc<Class>, u32)],
+) -> Result<(), WaitReason> {
+    let mut shape = shape.clone();
+    if let Some(least) = shape.demand.request.tasks_min {
+        shape.demand = shape.demand.with_tasks(least);
+    }
+    let holding = |part: Part| -> u32 {
+        sizes.iter().filter(|(class, _)| shape.fits_idle(class, part)).map(|(_, n)| n).sum()
+    };
+    let fits = match shape.nodes() {
+        Some(nodes) => {
+            let (first, last) = (shape.demand.even_part(nodes, 0), nodes.0.saturating_sub(1));
+            let large = (0..nodes.0)
+                .take_while(|rank| shape.demand.even_part(nodes, *rank) == first)
+                .count();
+            holding(first) as usize >= large
+                && holding(shape.demand.even_part(nodes, last)) >= nodes.0
+        }
+        None => {
+            let all = shape.demand.tasks;
+            let mut left = all;
+            sizes.iter().any(|(class, nodes)| {
+                let room = crate::fit::room::most_tasks(all, |tasks| {
+                    tasks.0 == 0 || shape.fits_idle(class, shape.demand.part(tasks))
+                });
+                left -= room.times(*nodes);
+                left == Tasks::ZERO
+            })
+        }
+    };
+    if fits {
+        return Ok(());
+    }
+    let (need, part) = need(&shape, sizes);
+    let useful = |class: &Class| {
+        let kind = class.accepted(shape.demand.request);
+        let gpus = class.kinds().iter().map(|(_, mask)| (mask & kind).count_ones()).sum();
+        (
+            Gpus(gpus).min(need.gpus),
+            class.core_cpus.min(need.cpus),
+            class.inventory.memory.min(need.memory),
+        )
+    };
+    let largest = sizes.iter().max_by_key(|(class, _)| useful(class)).and_then(|(class, _)| {
+        let mut nodes = floor.nodes().map(|(_, node)| node);
+        let node = nodes.find(|node| node.class.key() == class.key())?.name.clone();
+        let kind = class.accepted(shape.demand.request);
+        let gpus = class.kinds().iter().map(|(_, mask)| (mask & kind).count_ones()).sum();
+        let (cpus, memory) = (class.core_cpus, class.inventory.memory);
+        Some(Nearest { node, cpus, memory, gpus: Gpus(gpus) })
+    });
+    Err(WaitReason::NeverFits { nodes_fit: Nodes(holding(part)), largest, need })
+}
+
+/// What is needed on one node, and on how many.
+fn need(shape: &Shape<'_>, sizes: &[(Arc<Class>, u32)]) -> (Need, Part) {
+    let request = shape.demand.request;
+    let nodes = shape.nodes().unwrap_or_else(|| match request.tasks_per_node {
+        None | Some(Tasks(0)) => Nodes(1),
+        Some(Tasks(most)) => Nodes(shape.demand.tasks.0.div_ceil(most)),
+    });
+    let part = shape.demand.even_part(nodes, 0);
+    let all_memory = sizes.iter().map(|(class, _)| class.inventory.memory).min();
+    let all_cpus = sizes.iter().map(|(class, _)| class.core_cpus).min().unwrap_or_default();
+    let amounts = shape.demand.amounts_of(part, all_memory.unwrap_or_default());
+    let whole_nodes = if request.exclusive { all_cpus } else { Cpus::ZERO };
+    let need = Need {
+        nodes,
+        cpus: amounts.cpus.max(whole_nodes),
+        memory: amounts.memory,
+        gpus: amounts.gpus,
+        gpu_kind: request.gpu_kind.clone(),
+    };
+    (need, part)
+}
+
+impl Desk<'_> {
+    /// How many jobs that something is kept for were considered before this one.
+    fn ahead_of(&self, key: JobKey) -> u32 {
+        let others = self.promises.keys().filter(|other| **other != key);
+        u32::try_from(others.count()).unwrap_or(u32::MAX).max(1)
+    }
+
+    /// The start a job was promised.
+    pub fn promised(&self, key: JobKey) -> Option<Time> {
+        self.promises.get(&key).map(|promise| promise.at)
     }
 }
 

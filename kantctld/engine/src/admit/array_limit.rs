@@ -42,24 +42,22 @@ impl Arrays {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{cpu_node, request, snapshot, waiting};
+    use crate::testing::{cpu_node, placed, request, snapshot, waiting};
     use common::time::Time;
 
     #[test]
     fn the_example() {
         let mut snapshot = snapshot(vec![cpu_node("a", 4), cpu_node("b", 4)]);
-        snapshot.waiting = (0..3).map(|_| waiting(1, request(1, 1), 10)).collect();
-        for (index, job) in snapshot.waiting.iter_mut().enumerate() {
-            job.key = format!("1_{index}").parse().unwrap();
-            job.array_limit = Some(2);
+        for index in 0..3 {
+            let mut task = waiting(1, request(1, 1), 10);
+            task.key = format!("1_{index}").parse().unwrap();
+            task.array_limit = Some(2);
+            snapshot.set_waiting(task);
         }
-        let round = crate::schedule(&snapshot, Time(9_000));
-        assert_eq!(round.decisions.len(), 2);
-        let waits = ("1_2".parse().unwrap(), WaitReason::ArrayLimit { limit: 2 });
-        assert_eq!(round.reasons.last(), Some(&waits));
-
-        snapshot.array_running.insert(JobId(1), 2);
-        assert_eq!(crate::schedule(&snapshot, Time(9_000)).reasons.last(), Some(&waits));
-        assert!(crate::schedule(&snapshot, Time(9_000)).decisions.is_empty());
+        assert_eq!(placed(&snapshot), ["1_0 a", "1_1 a"]);
+        let round = crate::schedule(&snapshot, Time(9_000_000));
+        let third = "1_2".parse().unwrap();
+        let waits = Some(WaitReason::ArrayLimit { limit: 2 });
+        assert_eq!(round.waits.of(&snapshot, third), waits);
     }
 }

@@ -1,112 +1,89 @@
-//! The first job of a queue that has no room gets a shadow: the time and place at which it will,
-//! by the time limits of the jobs that hold it up. Later jobs pass only if they do not touch that.
+//! The first job of a queue that has no room casts a shadow: the time at which it will. Later jobs
+//! pass only if it still will then. Which nodes it gets does not matter, as long as enough remain.
 //!
 //! Source: D. Lifka, "The ANL/IBM SP scheduling system" (1995), known as EASY; man slurm.conf,
-//! SchedulerType=sched/backfill. It is conservative backfill with a depth of one job a queue.
+//! SchedulerType=sched/backfill.
 //! Reads: time limits of running, starting and waiting jobs. Never: preempts, or looks at how long
 //! jobs really run.
-//! Knobs: none.
+//! Knobs: `backfill_reservation` of a queue (`pinned` keeps certain nodes: `bookings`).
 //!
-//! A later job may use all that is free if its time limit ends it before the shadow time, else all
-//! that is free besides the shadow's exact CPUs, GPUs and memory. A job without a time limit never
-//! ends; if a shadow depends on one, its time is the end of time, and jobs with a limit may pass.
+//! A later job may start if its time limit ends it before the shadow time, or if enough nodes still
+//! have room at that time with it there. A job without a time limit never ends; if a shadow depends
+//! on one, nobody knows its time, and nothing is kept.
 //!
 //! Example. Nodes a and b of 4 CPUs; a is in use for 60 minutes more. Job 1 asks for both nodes
 //! and gets a shadow in 60 minutes. Job 2 asks for a node for 30 minutes: it starts on b. Job 3,
 //! had it come before job 2, asks for a node for 90 minutes: it waits, it would delay job 1.
 
-use crate::backfill::endings::{Endings, NEVER};
-use crate::cluster::{Cluster, NodeIndex};
-use crate::free::View;
-use crate::shape::Shape;
-use crate::trial::Trial;
-use common::id::{JobKey, QueueName};
-use common::resource::Share;
+use crate::backfill::earliest::{Earliest, Size, sizes};
+use crate::fit::hall::Hall;
+use crate::floor::NodeIndex;
+use crate::floor::switches::SwitchIndex;
+use crate::shape::ShapeIndex;
+use common::id::JobKey;
 use common::time::Time;
-use common::unit::Bytes;
 use std::collections::BTreeMap;
 
-/// What is promised to one job.
+/// What one job counts on.
 #[derive(Debug, Clone)]
-struct Shadow {
-    key: JobKey,
-    at: Time,
-    /// What of today's free resources it counts on.
-    held: Vec<(NodeIndex, Share)>,
+pub(crate) struct Shadow {
+    pub key: JobKey,
+    pub shape: ShapeIndex,
+    pub at: Time,
+    sizes: Vec<Size>,
+    /// For each size, the nodes that will have room for it, by position.
+    ready: Vec<Vec<bool>>,
+    /// For each size, how many those are under each switch; under one for all where it does not
+    /// matter.
+    counts: Vec<BTreeMap<Option<SwitchIndex>, u32>>,
 }
 
-/// The shadows cast in a round: at most one a queue.
-#[derive(Debug, Default)]
-pub(crate) struct Shadows<'a> {
-    by_queue: BTreeMap<&'a QueueName, Shadow>,
-    /// All that is promised, for a later shadow to keep out of.
-    promised: Vec<(NodeIndex, Share)>,
-}
-
-impl<'a> Shadows<'a> {
-    /// Has the first job of this queue that had no room got its shadow?
-    pub fn has(&self, queue: &QueueName) -> bool {
-        self.by_queue.contains_key(queue)
-    }
-
-    /// The shadow time of a job.
-    pub fn time_of(&self, queue: &QueueName, key: JobKey) -> Option<Time> {
-        self.by_queue.get(queue).filter(|shadow| shadow.key == key).map(|shadow| shadow.at)
-    }
-
-    /// What is free for a job that ends then.
-    pub fn view<'t>(&self, cluster: &Cluster<'_>, trial: &'t Trial, ends: Time) -> View<'t> {
-        let mut view = trial.view();
-        let is_over = |shadow: &&Shadow| ends < NEVER && ends <= shadow.at;
-        for shadow in self.by_queue.values().filter(|shadow| !is_over(shadow)) {
-            for (at, share) in &shadow.held {
-                view.hold_back(cluster, *at, share);
-            }
+impl Shadow {
+    /// The shadow of a job that will have room then. `None` for a job that takes as few nodes as
+    /// hold its tasks: which they are is not fixed, so nothing can be counted.
+    pub fn cast(hall: &Hall<'_>, key: JobKey, shape: ShapeIndex, found: &Earliest) -> Option<Self> {
+        let sizes = sizes(hall, hall.shape.nodes()?);
+        let mut shadow = Self {
+            key,
+            shape,
+            at: found.at,
+            ready: vec![vec![false; hall.floor().len()]; sizes.len()],
+            counts: vec![BTreeMap::new(); sizes.len()],
+            sizes,
+        };
+        for at in &found.nodes {
+            shadow.look(hall, *at);
         }
-        view
+        Some(shadow)
     }
 
-    /// Casts the shadow of a job that has no room now. Says whether there will ever be any.
-    pub fn cast(
-        &mut self,
-        cluster: &Cluster<'_>,
-        trial: &mut Trial,
-        endings: &Endings,
-        shape: &Shape<'_>,
-        job: (&'a QueueName, JobKey),
-        now: Time,
-    ) -> bool {
-        let room = endings.make_room(cluster, trial, shape, &self.promised, now);
-        let Some((time, placement)) = room else { return false };
-        let view = trial.view();
-        let held = placement.shares.iter().map(|(at, share)| {
-            let mut held = share.clone();
-            held.memory = self.memory_held(&view, *at, share, cluster, endings, time);
-            (*at, held)
-        });
-        let held = held.collect();
-        self.promised.extend(placement.shares);
-        self.by_queue.insert(job.0, Shadow { key: job.1, at: time, held });
-        true
-    }
-
-    /// How much of a node's free memory a promise counts on: what it needs, less what comes free
-    /// before its time. Beside another promise nothing is deducted, so none is deducted twice.
-    fn memory_held(
-        &self,
-        view: &View<'_>,
-        at: NodeIndex,
-        share: &Share,
-        cluster: &Cluster<'_>,
-        endings: &Endings,
-        time: Time,
-    ) -> Bytes {
-        if self.promised.iter().any(|(other, _)| *other == at) {
-            return share.memory;
+    /// Looks again at what a node will have.
+    pub fn look(&mut self, hall: &Hall<'_>, at: NodeIndex) {
+        let near = hall.shape.demand.request.near.filter(|near| near.required);
+        let switch = near.and_then(|near| hall.floor().switches().of(near.level, at));
+        let class = &hall.floor().node(at).class;
+        let tally = hall.bookings.tally(hall.trial, at, self.at, hall.now);
+        for (number, size) in self.sizes.iter().enumerate() {
+            let takes = hall.takes(at, size.part);
+            let is_ready = hall.allows(at) && tally.holds(class, hall.shape.demand.request, takes);
+            let was_ready = std::mem::replace(&mut self.ready[number][at.at()], is_ready);
+            let count = self.counts[number].entry(switch).or_default();
+            *count = *count + u32::from(is_ready) - u32::from(was_ready);
         }
-        let node = cluster.node(at);
-        let free_then = view.on(at).memory + endings.memory_freed(node.name, time);
-        let spare_then = free_then.min(node.inventory.memory) - share.memory;
-        view.on(at).memory - spare_then
+    }
+
+    /// Will the job still have room?
+    pub fn stands(&self) -> bool {
+        let switches = self.counts.first().into_iter().flat_map(BTreeMap::keys);
+        let enough = |switch: &Option<SwitchIndex>| {
+            let counts = self.counts.iter().map(|counts| counts.get(switch).copied().unwrap_or(0));
+            counts.zip(&self.sizes).all(|(count, size)| count >= size.need)
+        };
+        switches.into_iter().any(enough)
+    }
+
+    /// Does it count on this node?
+    pub fn counts_on(&self, at: NodeIndex) -> bool {
+        self.ready.last().is_some_and(|ready| ready[at.at()])
     }
 }

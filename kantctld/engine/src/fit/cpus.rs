@@ -13,6 +13,7 @@
 //! 1 and 2 CPUs: 4,5. Job 2 gets both GPUs and 4 CPUs: 0,1 and then 6,7. Job 3 has no GPU and
 //! 2 CPUs: 2,3, the only free ones.
 
+use crate::floor::class::Class;
 use common::cpuset::CpuSet;
 use common::gpu::Gpu;
 use common::id::GpuIndex;
@@ -20,12 +21,11 @@ use common::node::Inventory;
 use common::unit::Cpus;
 
 /// Chooses whole free cores with at least `count` CPUs; fewer only if there are not enough.
-pub(crate) fn choose(
-    inventory: &Inventory,
-    free: &CpuSet,
-    count: Cpus,
-    gpus: &[GpuIndex],
-) -> CpuSet {
+pub(crate) fn choose(class: &Class, free: &CpuSet, count: Cpus, gpus: &[GpuIndex]) -> CpuSet {
+    if class.cpus_are_alike {
+        return free.iter().take(count.0 as usize).collect();
+    }
+    let inventory = &class.inventory;
     let is_free = |core: &&CpuSet| !core.is_empty() && core.iter().all(|cpu| free.contains(cpu));
     let mut cores: Vec<&CpuSet> = inventory.cores.iter().filter(is_free).collect();
     cores.sort_by_key(|core| core.iter().next());
@@ -104,7 +104,7 @@ mod tests {
 
     fn chosen(node: &crate::NodeSnapshot, free: &str, count: u32, gpus: &[u16]) -> String {
         let gpus: Vec<GpuIndex> = gpus.iter().map(|g| GpuIndex(*g)).collect();
-        choose(&node.inventory, &free.parse().unwrap(), Cpus(count), &gpus).to_string()
+        choose(&Class::of(&node.inventory), &free.parse().unwrap(), Cpus(count), &gpus).to_string()
     }
 
     #[test]

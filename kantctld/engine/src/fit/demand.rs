@@ -5,15 +5,18 @@
 //!
 //! Source: man sbatch, `--mem`, `--mem-per-cpu`, `--mem-per-gpu`, `--gpus`, `--exclusive`.
 
-use common::node::Inventory;
+use crate::floor::class::Class;
+use crate::floor::tally::Takes;
 use common::queue::Queue;
 use common::resource::{GpuRequest, MemoryRequest, Request};
-use common::unit::{Bytes, Cpus, Gpus, Nodes, Tasks};
+use common::unit::{Bytes, Cpus, GpuMilli, Gpus, Nodes, Tasks};
 
 /// A request with the queue's defaults filled in.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Demand<'a> {
     pub request: &'a Request,
+    /// How many tasks: all it asks for, or fewer of an elastic job.
+    pub tasks: Tasks,
     memory: MemoryDemand,
 }
 
@@ -51,7 +54,14 @@ impl<'a> Demand<'a> {
             None if request.exclusive => MemoryDemand::WholeNode,
             None => MemoryDemand::PerCpu(queue.memory_per_cpu),
         };
-        Self { request, memory }
+        Self { request, tasks: request.tasks, memory }
+    }
+
+    /// The same with fewer tasks.
+    #[must_use]
+    pub const fn with_tasks(mut self, tasks: Tasks) -> Self {
+        self.tasks = tasks;
+        self
     }
 
     /// The GPUs to share out over its nodes, for a job that gives their number in all.
@@ -84,16 +94,22 @@ impl<'a> Demand<'a> {
     pub fn even_part(&self, nodes: Nodes, rank: u32) -> Part {
         let nodes = nodes.0.max(1);
         let spread = |count: u32| count / nodes + u32::from(rank < count % nodes);
-        let tasks = Tasks(spread(self.request.tasks.0));
+        let tasks = Tasks(spread(self.tasks.0));
         match self.gpus_total() {
             Some(Gpus(gpus)) => Part { tasks, gpus: Gpus(spread(gpus)) },
             None => self.part(tasks),
         }
     }
 
-    /// What a part needs on this node.
-    pub fn amounts(&self, part: Part, inventory: &Inventory) -> Amounts {
-        self.amounts_of(part, inventory.memory)
+    /// What a part takes of a node.
+    pub fn takes(&self, part: Part, class: &Class) -> Takes {
+        let amounts = self.amounts_of(part, class.inventory.memory);
+        let (gpus, milli) = match self.request.gpus {
+            Some(GpuRequest::Fraction(share)) => (Gpus::ZERO, share),
+            _ => (part.gpus, GpuMilli::ZERO),
+        };
+        let whole_node = self.request.exclusive;
+        Takes { cpus: amounts.cpus, memory: amounts.memory, gpus, milli, whole_node }
     }
 
     /// What a part needs on a node with this much memory.

@@ -3,7 +3,6 @@
 pub mod fair_share;
 pub mod fifo;
 pub mod multifactor;
-pub(crate) mod priority;
 pub mod rank;
 
 pub use rank::Rank;

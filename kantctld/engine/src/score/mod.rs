@@ -1,6 +1,70 @@
-//! Step 4: which of the nodes that fit is best, and which GPUs of it. Weights stand in one table.
-//! Never asks whether something fits.
+//! Step 4: which of the nodes that fit is best. One policy a file; each gives a node a key, smaller
+//! is better, and a group of nodes a lower bound of the keys of its nodes, so that groups that
+//! cannot win are not looked at. Never says whether something fits.
 
 pub(crate) mod binpack;
+pub(crate) mod cpu_only;
+pub(crate) mod ebinpack;
+pub(crate) mod espread;
+pub(crate) mod fgd;
+pub(crate) mod first;
+pub(crate) mod leafs;
 pub(crate) mod nvlink;
-pub(crate) mod weights;
+pub(crate) mod spread;
+
+use crate::fit::hall::Hall;
+use crate::floor::NodeIndex;
+use crate::floor::group::GroupIndex;
+use crate::floor::tally::Takes;
+use common::policy::Placement;
+use common::unit::{GpuMilli, Gpus};
+use leafs::Leafs;
+
+/// How bad a node is for a part: compared from the left, then by the node's position.
+pub(crate) type Key = [u64; 5];
+
+/// What the policies look at beside the hall.
+pub(crate) struct Scorer<'a> {
+    pub hall: &'a Hall<'a>,
+    /// Sums by leaf, for policies that look at leafs.
+    pub leafs: Leafs,
+}
+
+impl<'a> Scorer<'a> {
+    pub fn new(hall: &'a Hall<'a>) -> Self {
+        let looks_at_leafs = matches!(hall.placement, Placement::EBinpack | Placement::ESpread);
+        let leafs = if looks_at_leafs { Leafs::of(hall) } else { Leafs::default() };
+        Self { hall, leafs }
+    }
+
+    /// The key of a node that holds the part.
+    pub fn key(&self, at: NodeIndex, takes: Takes) -> Key {
+        if takes.gpus == Gpus::ZERO && takes.milli == GpuMilli::ZERO {
+            return match self.hall.placement {
+                Placement::First => first::KEY,
+                Placement::Spread => spread::cpu_key(self.hall, at),
+                _ => cpu_only::key(self.hall, at, takes),
+            };
+        }
+        match self.hall.placement {
+            Placement::First => first::KEY,
+            Placement::Binpack => binpack::key(self.hall, at),
+            Placement::EBinpack => ebinpack::key(self, at, takes),
+            Placement::Spread => spread::key(self.hall, at),
+            Placement::ESpread => espread::key(self, at),
+            Placement::Fgd => fgd::key(self.hall, at, takes),
+        }
+    }
+
+    /// No node of the group has a smaller key than this.
+    pub fn bound(&self, group: GroupIndex, takes: Takes) -> Key {
+        if takes.gpus == Gpus::ZERO {
+            return [0; 5];
+        }
+        match self.hall.placement {
+            Placement::Binpack => binpack::bound(self.hall, group, takes),
+            Placement::EBinpack => ebinpack::bound(self, group, takes),
+            Placement::First | Placement::Spread | Placement::ESpread | Placement::Fgd => [0; 5],
+        }
+    }
+}

@@ -14,6 +14,7 @@
 //! two: 0,1. Job 2 asks for one: 2. Job 3 asks for one: 3, and not half of a free pair had there
 //! been one.
 
+use crate::floor::class::Class;
 use common::gpu::GpuPath;
 use common::id::GpuIndex;
 use common::node::Inventory;
@@ -22,10 +23,12 @@ use common::node::Inventory;
 pub(crate) const TRIED_MAX: usize = 16;
 
 /// Chooses `count` of the free GPUs (rising), rising; all of them if there are not more.
-pub(crate) fn choose(inventory: &Inventory, free: &[GpuIndex], count: usize) -> Vec<GpuIndex> {
-    if count == 0 || free.len() <= count {
+pub(crate) fn choose(class: &Class, free: &[GpuIndex], count: usize) -> Vec<GpuIndex> {
+    // All alike: the lowest numbers, which is also what the search below would find.
+    if count == 0 || free.len() <= count || class.gpus_are_alike {
         return free[..count.min(free.len())].to_vec();
     }
+    let inventory = &class.inventory;
     let links = Links::of(inventory, free);
     let chosen = match free.len() {
         0..=TRIED_MAX => links.best_of_all(count),

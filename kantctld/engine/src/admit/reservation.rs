@@ -1,0 +1,50 @@
+//! A job of a reservation starts while that lasts. Which nodes it keeps to is `backfill::bookings`.
+//!
+//! Source: man sbatch, `--reservation`; man scontrol, RESERVATIONS.
+//! Reads: the reservation the job names. Never: who may use it; that was checked when it came.
+//! Knobs: `--reservation` of a job.
+//!
+//! Example. Nodes a and b; a is reserved as r from 12:00 to 14:00. At 11:00 job 1 of r waits for
+//! noon, job 2 (two hours) starts on b since it would reach into r on a, job 3 (half an hour) on b too.
+
+use crate::snapshot::{Snapshot, WaitingJob};
+use common::reason::WaitReason;
+use common::time::Time;
+
+pub(crate) fn check(job: &WaitingJob, snapshot: &Snapshot, now: Time) -> Result<(), WaitReason> {
+    let Some(name) = &job.reservation else { return Ok(()) };
+    let closed = |from| Err(WaitReason::ReservationClosed { name: name.clone(), from });
+    match snapshot.reservations.get(name) {
+        None => closed(None),
+        Some(booked) if now >= booked.to => closed(None),
+        Some(booked) if now < booked.from => closed(Some(booked.from)),
+        Some(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{booking, cpu_node, key, placed_at, request, snapshot, waiting};
+    use common::reason::WaitReason;
+    use common::time::{Span, Time};
+
+    #[test]
+    fn the_example() {
+        let noon = Time(1_700_000_000_000);
+        let hour = Span::from_minutes(60);
+        let mut snapshot = snapshot(vec![cpu_node("a", 4), cpu_node("b", 4)]);
+        let r = booking("r", &["a"], noon, noon + hour + hour);
+        snapshot.set_reservations([r.clone()]);
+        for (job, minutes) in [(1, 60), (2, 120), (3, 30)] {
+            let mut one = waiting(job, request(1, 1), minutes);
+            one.reservation = (job == 1).then(|| r.name.clone());
+            snapshot.set_waiting(one);
+        }
+        assert_eq!(placed_at(&snapshot, noon - hour), ["2 b", "3 b"]);
+        let round = crate::schedule(&snapshot, noon - hour);
+        let reason = WaitReason::ReservationClosed { name: r.name, from: Some(noon) };
+        assert_eq!(round.waits.of(&snapshot, key(1)), Some(reason));
+        assert_eq!(round.next_look, Some(noon));
+        assert_eq!(placed_at(&snapshot, noon), ["1 a", "2 b", "3 b"]);
+    }
+}

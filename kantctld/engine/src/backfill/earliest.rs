@@ -1,0 +1,235 @@
+//! The earliest time at which a job will have room, by the time limits of the jobs that hold it up
+//! and what is kept for others. Never counts on a job without a time limit to end.
+//!
+//! Source: man slurm.conf, SchedulerType=sched/backfill: time limits, not past behaviour, say when
+//! a job ends.
+
+use crate::fit::demand::Part;
+use crate::fit::hall::Hall;
+use crate::floor::NodeIndex;
+use crate::floor::node::NEVER;
+use crate::floor::switches::SwitchIndex;
+use crate::floor::tally::{Takes, Tally};
+use common::time::{Span, Time};
+use common::unit::{Nodes, Tasks};
+use std::collections::BTreeMap;
+
+/// When and where a job will have room.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Earliest {
+    pub at: Time,
+    /// The nodes that have room then and go on to have it, in their order: at least enough.
+    pub nodes: Vec<NodeIndex>,
+}
+
+/// Parts of one size, and how many nodes must hold that or more.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Size {
+    pub part: Part,
+    pub need: u32,
+}
+
+/// The different parts of a job on so many nodes, largest first.
+pub(crate) fn sizes(hall: &Hall<'_>, nodes: Nodes) -> Vec<Size> {
+    let parts = hall.shape.demand.even_parts(nodes);
+    let mut need = 0;
+    let mut sizes = Vec::new();
+    for same in parts.chunk_by(|a, b| a == b) {
+        need += u32::try_from(same.len()).unwrap_or(u32::MAX);
+        sizes.push(Size { part: same[0], need });
+    }
+    sizes
+}
+
+/// The earliest time for a job that runs for `length` at most; `None`: never, as things are.
+pub(crate) fn earliest(hall: &Hall<'_>, length: Option<Span>) -> Option<Earliest> {
+    let length = length.unwrap_or(Span(u64::MAX));
+    match hall.shape.nodes() {
+        Some(nodes) => on_nodes(hall, nodes, length),
+        None => filled(hall),
+    }
+}
+
+fn on_nodes(hall: &Hall<'_>, nodes: Nodes, length: Span) -> Option<Earliest> {
+    let sizes = sizes(hall, nodes);
+    let near = hall.shape.demand.request.near.filter(|near| near.required);
+    let mut by_switch: BTreeMap<Option<SwitchIndex>, Sweep> = BTreeMap::new();
+    for (at, _) in hall.floor().nodes().filter(|(at, _)| hall.allows(*at)) {
+        let switch = near.map(|near| hall.floor().switches().of(near.level, at));
+        if switch == Some(None) {
+            continue;
+        }
+        let sweep = by_switch.entry(switch.flatten()).or_default();
+        for (number, size) in sizes.iter().enumerate() {
+            ready(hall, at, size.part, length, |from, to| sweep.add(number, at, from, to));
+        }
+    }
+    let found = by_switch.into_values().filter_map(|sweep| sweep.find(&sizes));
+    found.min_by_key(|earliest| earliest.at)
+}
+
+/// The start times at which a node has room for a part for so long, as intervals, both ends
+/// included.
+fn ready(
+    hall: &Hall<'_>,
+    at: NodeIndex,
+    part: Part,
+    length: Span,
+    mut add: impl FnMut(Time, Time),
+) {
+    let request = hall.shape.demand.request;
+    if request.tasks_per_node.is_some_and(|most| part.tasks > most) {
+        return;
+    }
+    let takes = hall.takes(at, part);
+    let class = &hall.floor().node(at).class;
+    let holders = hall.trial.holders(at);
+    if hall.bookings.on(at).is_empty() && hall.reservation.is_none() {
+        // What is free only grows.
+        let mut tally = Tally::of(hall.trial.free(at));
+        let mut time = hall.now;
+        let mut next = 0;
+        loop {
+            if tally.holds(class, request, takes) && group_allows(hall, at, &holders[next..]) {
+                add(time, NEVER);
+                return;
+            }
+            let Some(holder) = holders.get(next).filter(|holder| holder.until < NEVER) else {
+                return;
+            };
+            time = holder.until.max(hall.now);
+            while let Some(holder) = holders.get(next).filter(|h| h.until.max(hall.now) <= time) {
+                tally.give_back(class, &holder.share);
+                next += 1;
+            }
+        }
+    }
+    booked(hall, at, takes, length, add);
+}
+
+/// The same beside what is kept for others.
+fn booked(
+    hall: &Hall<'_>,
+    at: NodeIndex,
+    takes: Takes,
+    length: Span,
+    mut add: impl FnMut(Time, Time),
+) {
+    let bookings = hall.bookings.on(at);
+    let ends = hall.trial.holders(at).iter().map(|holder| holder.until);
+    let edges = bookings.iter().flat_map(|booked| [booked.from, booked.to]);
+    let mut starts: Vec<Time> =
+        ends.chain(edges).filter(|time| *time > hall.now && *time < NEVER).collect();
+    starts.push(hall.now);
+    starts.sort_unstable();
+    starts.dedup();
+    for (number, start) in starts.iter().enumerate() {
+        let next = starts.get(number + 1).map_or(NEVER, |next| Time(next.0 - 1));
+        let free = |from: Time| hall.bookings.is_free_from(hall, at, takes, from, from + length);
+        if !free(*start) {
+            continue;
+        }
+        // A later start within the gap may run into what is kept; the latest that does not:
+        let limits = bookings.iter().filter(|booked| booked.from >= *start + length);
+        let latest = limits.map(|booked| Time(booked.from.0 - length.0)).min().unwrap_or(NEVER);
+        add(*start, latest.min(next).max(*start));
+    }
+}
+
+fn group_allows(
+    hall: &Hall<'_>,
+    _at: NodeIndex,
+    left: &[std::sync::Arc<crate::floor::node::Holder>],
+) -> bool {
+    hall.shape.demand.request.per_node_max.as_ref().is_none_or(|most| {
+        let same = left.iter().filter(|holder| holder.group.as_deref() == Some(&most.group));
+        (same.count() as u64) < u64::from(most.jobs)
+    })
+}
+
+/// Intervals of start times of many nodes, swept over time.
+#[derive(Debug, Default)]
+struct Sweep {
+    /// (time, leaves, size, node): arrivals before departures at equal times.
+    edges: Vec<(Time, bool, usize, NodeIndex)>,
+}
+
+impl Sweep {
+    fn add(&mut self, size: usize, at: NodeIndex, from: Time, to: Time) {
+        self.edges.push((from, false, size, at));
+        if to < NEVER {
+            self.edges.push((to, true, size, at));
+        }
+    }
+
+    /// The first time at which every size has enough nodes.
+    fn find(mut self, sizes: &[Size]) -> Option<Earliest> {
+        self.edges.sort_unstable();
+        let mut counts = vec![0_u32; sizes.len()];
+        for number in 0..self.edges.len() {
+            let (time, leaves, size, _) = self.edges[number];
+            if leaves {
+                counts[size] -= 1;
+                continue;
+            }
+            counts[size] += 1;
+            let is_last =
+                self.edges.get(number + 1).is_none_or(|next| (next.0, next.1) != (time, false));
+            if is_last && counts.iter().zip(sizes).all(|(count, size)| *count >= size.need) {
+                return Some(Earliest { at: time, nodes: self.ready_at(time, sizes.len() - 1) });
+            }
+        }
+        None
+    }
+
+    /// The nodes that are ready for the smallest part at a time, in their order.
+    fn ready_at(&self, time: Time, smallest: usize) -> Vec<NodeIndex> {
+        let mut nodes: BTreeMap<NodeIndex, i32> = BTreeMap::new();
+        for (at, leaves, size, node) in &self.edges {
+            if *size == smallest && (*at < time || (*at == time && !leaves)) {
+                *nodes.entry(*node).or_default() += if *leaves { -1 } else { 1 };
+            }
+        }
+        nodes.into_iter().filter(|(_, count)| *count > 0).map(|(node, _)| node).collect()
+    }
+}
+
+/// For a job that takes as few nodes as hold its tasks: the earliest end after which they do.
+fn filled(hall: &Hall<'_>) -> Option<Earliest> {
+    let allowed: Vec<NodeIndex> =
+        hall.floor().nodes().map(|(at, _)| at).filter(|at| hall.allows(*at)).collect();
+    let mut times: Vec<Time> = allowed
+        .iter()
+        .flat_map(|at| hall.trial.holders(*at).iter().map(|holder| holder.until.max(hall.now)))
+        .filter(|time| *time < NEVER)
+        .collect();
+    times.push(hall.now);
+    times.sort_unstable();
+    times.dedup();
+    let demand = &hall.shape.demand;
+    let request = demand.request;
+    let room = |at: NodeIndex, time: Time| -> Tasks {
+        let tally = hall.bookings.tally(hall.trial, at, time, hall.now);
+        let class = &hall.floor().node(at).class;
+        crate::fit::room::most_tasks(demand.tasks, |tasks| {
+            request.tasks_per_node.is_none_or(|most| tasks <= most)
+                && (tasks.0 == 0 || tally.holds(class, request, hall.takes(at, demand.part(tasks))))
+        })
+    };
+    let enough = |time: Time| -> bool {
+        let mut left = demand.tasks;
+        allowed.iter().any(|at| {
+            left -= room(*at, time);
+            left == Tasks::ZERO
+        })
+    };
+    // The more has ended, the more is free: search for the first time that is enough.
+    let last = *times.last()?;
+    if !enough(last) {
+        return None;
+    }
+    let first = times.partition_point(|time| !enough(*time));
+    let at = *times.get(first)?;
+    let nodes = allowed.into_iter().filter(|node| room(*node, at) > Tasks::ZERO).collect();
+    Some(Earliest { at, nodes })
+}

@@ -1,0 +1,78 @@
+//! What jobs count for in the books: running ones by what they hold, waiting ones by what they ask
+//! for. Never decides whether that is too much; `books` does.
+
+use crate::books::{Books, Claim};
+use crate::fit::demand::Demand;
+use crate::floor::Floor;
+use crate::snapshot::{RunningJob, WaitingJob};
+use common::resource::{GpuRequest, Share};
+use common::unit::{Bytes, Cpus, GpuMilli, Nodes};
+
+/// What a running job holds. GPUs of nodes that are not known count as of no kind.
+pub(crate) fn of_running(job: &RunningJob, floor: &Floor, books: &mut Books) -> Claim {
+    let party = books.party(&job.queue, job.owner, job.account.as_ref(), job.qos.as_ref());
+    let mut claim = Claim::new(party);
+    for share in job.allocation.shares() {
+        add_share(&mut claim, share, floor, books);
+    }
+    claim
+}
+
+/// What a job that was given these shares holds.
+pub(crate) fn of_start<'a>(
+    job: &WaitingJob,
+    shares: impl Iterator<Item = &'a Share>,
+    floor: &Floor,
+    books: &mut Books,
+) -> Claim {
+    let party = books.party(&job.queue, job.owner, job.account.as_ref(), job.qos.as_ref());
+    let mut claim = Claim::new(party);
+    shares.for_each(|share| add_share(&mut claim, share, floor, books));
+    claim
+}
+
+fn add_share(claim: &mut Claim, share: &Share, floor: &Floor, books: &Books) {
+    claim.cpus += Cpus(share.cpus.len());
+    claim.memory += share.memory;
+    let each = share.gpu_milli.unwrap_or(GpuMilli::WHOLE);
+    let class = floor.find(&share.node).map(|at| &floor.node(at).class);
+    for index in &share.gpus {
+        let kind = class.and_then(|class| class.kind_at(class.position(*index)?));
+        claim.add_gpus(kind.and_then(|kind| books.kind(kind)), each);
+    }
+}
+
+/// What a waiting job asks for, before it is known where it goes. `nodes` is how many it will be
+/// on. A job for whole nodes asks at least for what it names.
+pub(crate) fn of_waiting(
+    job: &WaitingJob,
+    demand: &Demand<'_>,
+    nodes: Nodes,
+    books: &mut Books,
+) -> Claim {
+    let party = books.party(&job.queue, job.owner, job.account.as_ref(), job.qos.as_ref());
+    let request = demand.request;
+    let mut claim = Claim::new(party);
+    claim.cpus = request.cpus_per_task.times(demand.tasks.0);
+    let gpus = gpus(demand, nodes);
+    let kind = if request.gpu_kinds_or.is_empty() { request.gpu_kind.as_ref() } else { None };
+    if gpus.0 > 0 {
+        claim.add_gpus(kind.and_then(|kind| books.kind(kind)), gpus);
+    }
+    claim.memory = (0..nodes.0.max(1))
+        .map(|rank| demand.amounts_of(demand.even_part(nodes, rank), Bytes::ZERO).memory)
+        .sum();
+    claim
+}
+
+/// GPUs asked for in all, in thousandths.
+pub(crate) fn gpus(demand: &Demand<'_>, nodes: Nodes) -> GpuMilli {
+    let whole = |gpus: u32| GpuMilli::WHOLE.times(gpus);
+    match demand.request.gpus {
+        None => GpuMilli::ZERO,
+        Some(GpuRequest::PerNode(each)) => whole(each.times(nodes.0.max(1)).0),
+        Some(GpuRequest::PerTask(each)) => whole(each.times(demand.tasks.0).0),
+        Some(GpuRequest::Total(all)) => whole(all.0),
+        Some(GpuRequest::Fraction(share)) => share,
+    }
+}

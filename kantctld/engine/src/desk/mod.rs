@@ -1,0 +1,318 @@
+//! The desk on which a round is worked out: what is free, what is kept, who was told what.
+//! Never orders jobs; `queue_up` does.
+
+mod gang;
+mod reserve;
+mod start;
+
+use crate::admit::{self, Arrays};
+use crate::backfill::bookings::Bookings;
+use crate::backfill::shadow::Shadow;
+use crate::books::{Books, Standing};
+use crate::decision::Decision;
+use crate::fit::hall::{Hall, Side};
+use crate::floor::node::NEVER;
+use crate::line::UNLIMITED;
+use crate::queue_up::{Next, Turn};
+use crate::round::{Round, TRIALS_MAX};
+use crate::shape::{Shape, ShapeIndex, Shapes};
+use crate::snapshot::{Promise, Snapshot, WaitingJob};
+use crate::trial::Trial;
+use crate::waits::Waits;
+use common::id::{JobKey, QueueName};
+use common::policy::{Behind, Placement};
+use common::queue::Queue;
+use common::reason::WaitReason;
+use common::time::{Span, Time};
+use common::unit::Nodes;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A job that may start and has no room.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NoRoom<'a> {
+    pub job: &'a Arc<WaitingJob>,
+    pub shape: ShapeIndex,
+    /// Would it be within its queue's quota?
+    pub standing: Standing,
+}
+
+/// What lies on the desk.
+pub(crate) struct Desk<'a> {
+    pub snapshot: &'a Snapshot,
+    pub now: Time,
+    pub queues: BTreeMap<&'a QueueName, &'a Queue>,
+    pub trial: Trial<'a>,
+    pub shapes: Shapes<'a>,
+    pub books: Books,
+    pub arrays: Arrays,
+    pub bookings: Bookings,
+    pub shadows: Vec<(&'a QueueName, Shadow)>,
+    /// The first job without room of each queue, and how many reservations the queue has made.
+    pub heads: BTreeMap<&'a QueueName, (JobKey, u32)>,
+    pub promises: BTreeMap<JobKey, Promise>,
+    /// Jobs with kept promises whose turn has not come.
+    unmet: BTreeSet<JobKey>,
+    /// Jobs without room, in their order; as many as preemption looks at.
+    pub no_room: Vec<NoRoom<'a>>,
+    pub waits: Waits,
+    pub decisions: Vec<Decision>,
+    pub next_look: Option<Time>,
+    pub trials_left: u32,
+    /// Components of jobs that start together, by their first.
+    together: BTreeMap<JobKey, Vec<&'a Arc<WaitingJob>>>,
+}
+
+/// So many jobs without room are kept for preemption to look at.
+const NO_ROOM_MAX: usize = 64;
+
+impl<'a> Desk<'a> {
+    pub fn new(snapshot: &'a Snapshot, now: Time) -> Self {
+        let policy = &snapshot.policy;
+        let mut together: BTreeMap<JobKey, Vec<&'a Arc<WaitingJob>>> = BTreeMap::new();
+        for (_, class) in snapshot.line.classes() {
+            for job in class.jobs().take_while(|job| job.together.is_some()) {
+                if let Some(first) = job.together {
+                    together.entry(first).or_default().push(job);
+                }
+            }
+        }
+        let mut desk = Self {
+            snapshot,
+            now,
+            queues: policy.queues.iter().map(|queue| (&queue.name, queue)).collect(),
+            trial: Trial::of(&snapshot.floor),
+            shapes: Shapes::new(typical(snapshot)),
+            books: snapshot.books.clone(),
+            arrays: Arrays::of(snapshot),
+            bookings: Bookings::of(&snapshot.floor, snapshot.reservations.values(), now),
+            shadows: Vec::new(),
+            heads: BTreeMap::new(),
+            promises: BTreeMap::new(),
+            unmet: BTreeSet::new(),
+            no_room: Vec::new(),
+            waits: Waits::default(),
+            decisions: Vec::new(),
+            next_look: None,
+            trials_left: TRIALS_MAX,
+            together,
+        };
+        desk.look_again(snapshot.line.next_gate());
+        for booking in snapshot.reservations.values() {
+            desk.look_again(Some(booking.from).filter(|from| *from > now));
+            desk.look_again(Some(booking.to).filter(|to| *to > now));
+        }
+        desk.keep_promises();
+        desk
+    }
+
+    /// Another round is due by then.
+    pub fn look_again(&mut self, at: Option<Time>) {
+        self.next_look = self.next_look.into_iter().chain(at).min();
+    }
+
+    /// Steps 2 to 5 for one job.
+    pub fn consider(&mut self, turn: &Turn<'a>) -> Next {
+        let job = turn.job;
+        if self.waits.is_told(job.key) {
+            return Next::MayTry;
+        }
+        let Some(queue) = self.queues.get(&job.queue).copied() else {
+            return self.class_waits(turn, WaitReason::QueueGone { queue: job.queue.clone() });
+        };
+        if queue.behind == Behind::Wait
+            && let Some((head, _)) = self.heads.get(&queue.name)
+        {
+            let head = *head;
+            return self.class_waits(turn, WaitReason::BehindHead { head });
+        }
+        // 2. Admit.
+        let shape = self.shapes.of(&self.snapshot.floor, &self.snapshot.policy, queue, job);
+        let standing = match self.admit(job, shape) {
+            Ok(standing) => standing,
+            Err(Refused::Job(reason)) => {
+                self.waits.tell(job.key, reason);
+                return Next::MayTry;
+            }
+            Err(Refused::Class(reason)) => return self.class_waits(turn, reason),
+        };
+        self.meet(job.key);
+        let promised = self.promises.get(&job.key).filter(|promise| !promise.nodes.is_empty());
+        if promised.is_some_and(|promise| promise.at > self.now) && !self.snapshot.is_looser {
+            // Nothing came free sooner than it was promised.
+            return self.without_room(turn, queue, NoRoom { job, shape, standing }, None);
+        }
+        if self.trials_left == 0 {
+            self.look_again(Some(self.now));
+            return self.class_waits(turn, WaitReason::NotConsidered);
+        }
+        if let Some(first) = job.together {
+            return self.start_together(first, job);
+        }
+        // 3. Fit and 4. score, in what earlier jobs' reservations leave; 5. backfill.
+        let ends = self.ends_by(job.time_limit);
+        if self.shapes.get(shape).cannot_fit(ends) {
+            return self.without_room(turn, queue, NoRoom { job, shape, standing }, None);
+        }
+        self.trials_left -= 1;
+        match self.try_start(job, shape) {
+            Ok(()) => Next::MayTry,
+            Err(start::Obstacle::Refused(reason)) => {
+                self.waits.tell(job.key, reason);
+                Next::MayTry
+            }
+            Err(start::Obstacle::NoRoom) => {
+                self.shapes.get_mut(shape).did_not_fit(ends);
+                self.without_room(turn, queue, NoRoom { job, shape, standing }, None)
+            }
+            Err(start::Obstacle::Kept(whom)) => {
+                // A shorter one of its kind may pass, a longer one cannot.
+                if whom.is_some() {
+                    self.shapes.get_mut(shape).did_not_fit(ends);
+                }
+                self.without_room(turn, queue, NoRoom { job, shape, standing }, whom)
+            }
+        }
+    }
+
+    /// When a job that starts now ends by its time limit, at the latest.
+    pub fn ends_by(&self, limit: Option<Span>) -> Time {
+        limit.map_or(NEVER, |limit| self.now + limit)
+    }
+
+    /// Has this queue made all its reservations?
+    pub fn queue_is_done(&self, queue: &QueueName) -> bool {
+        let Some(policy) = self.queues.get(queue) else { return true };
+        let made = self.heads.get(queue).map_or(0, |(_, made)| *made);
+        policy.backfill.depth > 0 && made >= policy.backfill.depth
+    }
+
+    fn class_waits(&mut self, turn: &Turn<'a>, reason: WaitReason) -> Next {
+        self.waits.tell_class(turn.class, reason);
+        Next::ClassIsDone
+    }
+
+    /// Step 2: the static rules.
+    fn admit(&mut self, job: &WaitingJob, shape: ShapeIndex) -> Result<Standing, Refused> {
+        admit::admit(job, self.snapshot, &self.arrays, self.now)?;
+        let shape = self.shapes.get(shape);
+        let nodes = shape.nodes().unwrap_or(Nodes(1));
+        let demand = match job.request.tasks_min {
+            Some(tasks) => shape.demand.with_tasks(tasks),
+            None => shape.demand,
+        };
+        let claim = crate::claims::of_waiting(job, &demand, nodes, &mut self.books);
+        if let Err(reason) = self.books.check_limits(&claim, job.time_limit, self.now) {
+            // Bounds on what is still to be used loosen as time goes by.
+            self.next_look =
+                self.next_look.into_iter().chain([self.now + Span::from_minutes(1)]).min();
+            return Err(Refused::Class(reason));
+        }
+        self.books.admit(&claim).map_err(Refused::Class)
+    }
+
+    /// Notes a job without room, and reserves for it where its queue does.
+    fn without_room(
+        &mut self,
+        turn: &Turn<'a>,
+        queue: &'a Queue,
+        job: NoRoom<'a>,
+        kept_for: Option<JobKey>,
+    ) -> Next {
+        let head = self.heads.entry(&queue.name).or_insert((job.job.key, 0));
+        let is_first = head.0 == job.job.key;
+        if self.no_room.len() < NO_ROOM_MAX || is_first {
+            self.no_room.push(job);
+        }
+        let reserved = queue.behind == Behind::Backfill
+            && !self.queue_is_done(&queue.name)
+            && self.reserve(queue, job.job, job.shape);
+        if reserved {
+            if let Some((_, made)) = self.heads.get_mut(&queue.name) {
+                *made += 1;
+            }
+        } else {
+            let class = self.snapshot.line.class(turn.class);
+            let shortest = class.map_or(UNLIMITED, crate::line::Class::limit_min);
+            let ends = self.ends_by(Some(shortest).filter(|limit| *limit < UNLIMITED));
+            let all_done = queue.behind != Behind::Backfill || self.queue_is_done(&queue.name);
+            if all_done && self.shapes.get(job.shape).cannot_fit(ends) {
+                self.waits.note_class(turn.class, job.shape, kept_for);
+                return Next::ClassIsDone;
+            }
+        }
+        self.waits.note(job.job.key, job.shape, kept_for);
+        Next::MayTry
+    }
+
+    /// Where a job looks for room.
+    pub fn hall_of<'h>(
+        &'h self,
+        job: &'h WaitingJob,
+        shape: &'h Shape<'h>,
+        (side, placement): (Side, Placement),
+        avoid: &'h [bool],
+    ) -> Hall<'h> {
+        Hall {
+            trial: &self.trial,
+            shape,
+            bookings: &self.bookings,
+            reservation: job.reservation.as_ref(),
+            now: self.now,
+            ends: self.ends_by(job.time_limit),
+            side,
+            placement,
+            avoid,
+        }
+    }
+
+    /// Where a job looks for room.
+    pub fn hall<'h>(
+        &'h self,
+        job: &'h WaitingJob,
+        shape: ShapeIndex,
+        (side, placement): (Side, Placement),
+        avoid: &'h [bool],
+    ) -> Hall<'h> {
+        self.hall_of(job, self.shapes.get(shape), (side, placement), avoid)
+    }
+
+    /// Step 7, and the end.
+    pub fn finish(mut self) -> Round {
+        for key in std::mem::take(&mut self.unmet) {
+            self.promises.remove(&key);
+        }
+        let waits = std::mem::take(&mut self.waits);
+        let waits = crate::wait::explain(waits, &self);
+        Round {
+            decisions: self.decisions,
+            promises: self.promises,
+            waits,
+            next_look: self.next_look,
+        }
+    }
+}
+
+/// Why a job is not admitted: for a reason of its own, or of all of its class.
+pub(crate) enum Refused {
+    /// Its own.
+    Job(WaitReason),
+    /// Of all alike.
+    Class(WaitReason),
+}
+
+/// What fragmentation is measured against, where any queue asks for that.
+fn typical(snapshot: &Snapshot) -> Rc<Vec<crate::typical::Typical>> {
+    if !snapshot.policy.queues.iter().any(|queue| queue.placement == Placement::Fgd) {
+        return Rc::default();
+    }
+    if let Some(typical) = &snapshot.typical {
+        return Rc::new(typical.to_vec());
+    }
+    let classes = snapshot.line.classes().filter_map(|(_, class)| {
+        let first = class.jobs().next()?;
+        Some((&*first.request, class.len()))
+    });
+    Rc::new(crate::typical::typical(classes))
+}

@@ -1,0 +1,198 @@
+//! Step 5: what is kept for a job without room. Never starts one.
+
+use super::Desk;
+use crate::backfill::bookings::{Booking, For};
+use crate::backfill::earliest::{Earliest, earliest};
+use crate::backfill::shadow::Shadow;
+use crate::fit::demand::Part;
+use crate::fit::gang::Layout;
+use crate::fit::hall::Hall;
+use crate::fit::room::most_tasks;
+use crate::floor::NodeIndex;
+use crate::shape::ShapeIndex;
+use crate::snapshot::{Promise, WaitingJob};
+use common::id::JobKey;
+use common::policy::ReservationKind;
+use common::queue::Queue;
+use common::time::Time;
+use common::unit::Tasks;
+use std::sync::Arc;
+
+/// A job's bookings, taken off for a moment.
+pub(super) struct Own {
+    nodes: Vec<NodeIndex>,
+    bookings: Vec<(NodeIndex, Booking)>,
+}
+
+impl<'a> Desk<'a> {
+    /// Reserves for a job without room. Says whether anything is kept for it now.
+    pub(super) fn reserve(
+        &mut self,
+        queue: &'a Queue,
+        job: &'a Arc<WaitingJob>,
+        shape: ShapeIndex,
+    ) -> bool {
+        let kept = self.promises.get(&job.key).cloned();
+        if let Some(promise) = &kept
+            && !self.snapshot.is_looser
+            && !promise.nodes.is_empty()
+        {
+            return true;
+        }
+        let own = self.unbook(job.key);
+        let found = self.earliest(job, shape);
+        let is_sooner = |promise: &Promise| found.as_ref().is_some_and(|f| f.at < promise.at);
+        if let (Some(promise), Some(own)) = (&kept, own)
+            && !promise.nodes.is_empty()
+            && !is_sooner(promise)
+        {
+            self.book_again(job.key, own);
+            return true;
+        }
+        self.promises.remove(&job.key);
+        let Some(found) = found else { return false };
+        self.keep_for(queue, job, shape, &found);
+        true
+    }
+
+    /// When and where a job will have room.
+    pub(super) fn earliest(&self, job: &WaitingJob, shape: ShapeIndex) -> Option<Earliest> {
+        let sides = self.shapes.get(shape).sides();
+        let found = sides
+            .into_iter()
+            .filter_map(|side| earliest(&self.hall(job, shape, side, &[]), job.time_limit));
+        found.min_by_key(|earliest| earliest.at)
+    }
+
+    fn keep_for(
+        &mut self,
+        queue: &'a Queue,
+        job: &'a Arc<WaitingJob>,
+        shape: ShapeIndex,
+        found: &Earliest,
+    ) {
+        let floats =
+            queue.backfill.depth == 1 && queue.backfill.reservation == ReservationKind::Floating;
+        let side = self.shapes.get(shape).sides()[0];
+        let hall = self.hall(job, shape, side, &[]);
+        if floats && let Some(shadow) = Shadow::cast(&hall, job.key, shape, found) {
+            self.shadows.push((&queue.name, shadow));
+            self.promises.insert(job.key, Promise { at: found.at, nodes: Vec::new() });
+            return;
+        }
+        let layout = layout_then(&hall, found);
+        let nodes = layout.iter().map(|(at, _)| hall.floor().node(*at).name.clone()).collect();
+        let bookings = bookings(&hall, job, found.at, layout);
+        bookings.into_iter().for_each(|(at, booking)| self.bookings.add(at, booking));
+        self.promises.insert(job.key, Promise { at: found.at, nodes });
+    }
+
+    /// Keeps what earlier rounds promised on certain nodes, as far as that can still be.
+    pub(super) fn keep_promises(&mut self) {
+        for (key, promise) in &self.snapshot.promises {
+            if promise.nodes.is_empty() || promise.at < self.now {
+                continue;
+            }
+            let class = self.snapshot.class_of(*key);
+            let Some(job) = self.snapshot.waiting(*key).filter(|_| class.is_some()) else {
+                continue;
+            };
+            let Some(queue) = self.queues.get(&job.queue).copied() else { continue };
+            let floor = &self.snapshot.floor;
+            let nodes: Option<Vec<NodeIndex>> = promise
+                .nodes
+                .iter()
+                .map(|name| floor.find(name).filter(|at| floor.node(*at).is_usable()))
+                .collect();
+            let Some(nodes) = nodes else { continue };
+            let shape = self.shapes.of(floor, &self.snapshot.policy, queue, job);
+            let side = self.shapes.get(shape).sides()[0];
+            let hall = self.hall(job, shape, side, &[]);
+            let found = Earliest { at: promise.at, nodes };
+            let bookings = bookings(&hall, job, found.at, layout_then(&hall, &found));
+            bookings.into_iter().for_each(|(at, booking)| self.bookings.add(at, booking));
+            self.promises.insert(*key, promise.clone());
+            self.unmet.insert(*key);
+        }
+    }
+
+    /// Promises to jobs whose turn has not come yield to one before them that has none.
+    pub(super) fn meet(&mut self, key: JobKey) {
+        if self.unmet.is_empty() || self.unmet.remove(&key) {
+            return;
+        }
+        for later in std::mem::take(&mut self.unmet) {
+            self.unbook(later);
+            self.promises.remove(&later);
+        }
+    }
+
+    /// Takes off what is booked for a job.
+    pub(super) fn unbook(&mut self, key: JobKey) -> Option<Own> {
+        let promise = self.promises.get(&key).filter(|promise| !promise.nodes.is_empty())?;
+        let nodes: Vec<NodeIndex> =
+            promise.nodes.iter().filter_map(|name| self.trial.floor.find(name)).collect();
+        let mine = |at: &NodeIndex| {
+            let own = self.bookings.on(*at).iter().filter(|booking| booking.whom == For::Job(key));
+            own.map(|booking| (*at, booking.clone())).collect::<Vec<_>>()
+        };
+        let bookings = nodes.iter().flat_map(mine).collect();
+        self.bookings.drop_job(key, nodes.iter().copied());
+        Some(Own { nodes, bookings })
+    }
+
+    pub(super) fn book_again(&mut self, key: JobKey, own: Own) {
+        self.bookings.drop_job(key, own.nodes.into_iter());
+        own.bookings.into_iter().for_each(|(at, booking)| self.bookings.add(at, booking));
+    }
+}
+
+/// Which part goes on which node at that time: the first nodes in their order.
+fn layout_then(hall: &Hall<'_>, found: &Earliest) -> Layout {
+    let demand = &hall.shape.demand;
+    if let Some(nodes) = hall.shape.nodes() {
+        let mut left = found.nodes.clone();
+        let mut layout = Layout::new();
+        for part in demand.even_parts(nodes) {
+            let takes = |at: NodeIndex| hall.takes(at, part);
+            let holds = |at: &NodeIndex| {
+                let tally = hall.bookings.tally(hall.trial, *at, found.at, hall.now);
+                tally.holds(&hall.floor().node(*at).class, demand.request, takes(*at))
+            };
+            let Some(place) = left.iter().position(holds) else { continue };
+            layout.push((left.remove(place), part));
+        }
+        return layout;
+    }
+    let mut missing = demand.tasks;
+    let mut layout = Layout::new();
+    for at in &found.nodes {
+        if missing == Tasks::ZERO {
+            break;
+        }
+        let tally = hall.bookings.tally(hall.trial, *at, found.at, hall.now);
+        let class = &hall.floor().node(*at).class;
+        let fits =
+            |tasks: Tasks| tally.holds(class, demand.request, hall.takes(*at, demand.part(tasks)));
+        let part: Part = demand.part(most_tasks(missing, fits));
+        if part.tasks > Tasks::ZERO {
+            missing -= part.tasks;
+            layout.push((*at, part));
+        }
+    }
+    layout
+}
+
+fn bookings(
+    hall: &Hall<'_>,
+    job: &WaitingJob,
+    from: Time,
+    layout: Layout,
+) -> Vec<(NodeIndex, Booking)> {
+    let to = job.time_limit.map_or(Time(u64::MAX), |limit| from + limit);
+    let booking = |(at, part)| {
+        let takes = hall.takes(at, part);
+        (at, Booking { from, to, takes, whom: For::Job(job.key) })
+    };
+    layout.into_iter().map(booking).collect()
+}

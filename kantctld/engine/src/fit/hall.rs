@@ -1,0 +1,138 @@
+//! Where one job looks for room now: which nodes it may have, and what each of them holds. Never
+//! says which is best; `score` does.
+
+use crate::backfill::bookings::Bookings;
+use crate::fit::demand::Part;
+use crate::fit::room::most_tasks;
+use crate::floor::group::{GroupIndex, Sums};
+use crate::floor::tally::Takes;
+use crate::floor::{Floor, NodeIndex};
+use crate::shape::Shape;
+use crate::trial::Trial;
+use common::id::ReservationName;
+use common::policy::Placement;
+use common::time::Time;
+use common::unit::{Bytes, Cpus, Gpus, Tasks};
+
+/// Which part of the cluster a job keeps to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// The zone of its queue.
+    Zone,
+    /// Outside of all zones.
+    Outside,
+}
+
+/// Where a job looks for room.
+#[derive(Clone, Copy)]
+pub(crate) struct Hall<'a> {
+    pub trial: &'a Trial<'a>,
+    pub shape: &'a Shape<'a>,
+    /// What is kept for others, and when.
+    pub bookings: &'a Bookings,
+    /// The booking the job runs in.
+    pub reservation: Option<&'a ReservationName>,
+    pub now: Time,
+    /// When the job would end at the latest.
+    pub ends: Time,
+    pub side: Side,
+    pub placement: Placement,
+    /// Nodes to keep off, by position; empty: none.
+    pub avoid: &'a [bool],
+}
+
+impl<'a> Hall<'a> {
+    pub const fn floor(&self) -> &'a Floor {
+        self.trial.floor
+    }
+
+    /// May the job have this node at all?
+    pub fn allows(&self, at: NodeIndex) -> bool {
+        let node = self.floor().node(at);
+        if !node.is_usable() || self.avoid.get(at.at()).copied().unwrap_or(false) {
+            return false;
+        }
+        self.shape.allows(at) && self.shape.is_on_side(self.floor(), at, self.side)
+    }
+
+    /// What a part takes of this node.
+    pub fn takes(&self, at: NodeIndex, part: Part) -> Takes {
+        self.shape.demand.takes(part, &self.floor().node(at).class)
+    }
+
+    /// Does this node hold the part now, and until the job's end?
+    pub fn holds(&self, at: NodeIndex, part: Part) -> bool {
+        let request = self.shape.demand.request;
+        if request.tasks_per_node.is_some_and(|most| part.tasks > most) {
+            return false;
+        }
+        let class = &self.floor().node(at).class;
+        let takes = self.takes(at, part);
+        self.trial.free(at).holds(class, request, takes)
+            && self.allows(at)
+            && request
+                .per_node_max
+                .as_ref()
+                .is_none_or(|most| self.trial.of_group(at, &most.group) < most.jobs)
+            && self.bookings.leave_room(self, at, takes)
+    }
+
+    /// The most tasks of the job this node holds.
+    pub fn room(&self, at: NodeIndex) -> Tasks {
+        let demand = &self.shape.demand;
+        most_tasks(demand.tasks, |tasks| self.holds(at, demand.part(tasks)))
+    }
+
+    /// Can no node of this group hold so much, by its sums?
+    pub fn rules_out(&self, group: GroupIndex, takes: Takes) -> bool {
+        let sums = self.sums(group);
+        takes.cpus > sums.cpus_max
+            || (takes.memory > sums.memory_max)
+            || (takes.gpus > Gpus::ZERO && sums.gpus_max().is_none_or(|most| most < takes.gpus.0))
+            || takes.milli.0 > u32::from(sums.milli_max)
+            || (takes.whole_node && sums.idle_nodes == 0)
+            || sums.broken | sums.idle == 0
+    }
+
+    /// The sums of a group.
+    pub fn sums(&self, group: GroupIndex) -> &Sums {
+        &self.trial.sums()[group.0 as usize]
+    }
+
+    /// A lower bound of what a part takes on any node: all memory of a node counts as none.
+    pub fn takes_least(&self, part: Part) -> Takes {
+        let demand = &self.shape.demand;
+        let amounts = demand.amounts_of(part, Bytes::ZERO);
+        let mut takes = Takes {
+            cpus: amounts.cpus,
+            memory: amounts.memory,
+            gpus: part.gpus,
+            whole_node: demand.request.exclusive,
+            ..Takes::default()
+        };
+        if let Some(common::resource::GpuRequest::Fraction(share)) = demand.request.gpus {
+            (takes.gpus, takes.milli) = (Gpus::ZERO, share);
+        }
+        takes.cpus = takes.cpus.max(Cpus(1));
+        takes
+    }
+
+    /// All groups.
+    pub fn groups(&self) -> impl Iterator<Item = GroupIndex> + use<> {
+        (0..u32::try_from(self.trial.sums().len()).unwrap_or(u32::MAX)).map(GroupIndex)
+    }
+
+    /// The nodes of a group, rising.
+    pub fn nodes_of(&self, group: GroupIndex) -> &'a [NodeIndex] {
+        &self.floor().groups()[group.0 as usize].nodes
+    }
+
+    /// All nodes that hold a part, group by group.
+    pub fn all_that_hold(&self, part: Part) -> impl Iterator<Item = NodeIndex> + '_ {
+        let least = self.takes_least(part);
+        self.groups()
+            .filter(move |group| !self.rules_out(*group, least))
+            .flat_map(|group| self.nodes_of(group).iter().copied())
+            .filter(move |at| self.holds(*at, part))
+    }
+}

@@ -1,0 +1,157 @@
+//! What is free on one node, down to the CPU and the GPU. Never decides who gets it.
+
+use crate::floor::class::Class;
+use crate::floor::tally::Takes;
+use common::cpuset::CpuSet;
+use common::id::GpuIndex;
+use common::resource::{Request, Share};
+use common::unit::{Bytes, Cpus, GpuMilli, Gpus};
+
+/// What is free on one node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Free {
+    /// Free logical CPUs.
+    pub cpus: CpuSet,
+    /// How many CPUs lie on wholly free cores: the ones that can be given. Follows `cpus`.
+    pub core_cpus: Cpus,
+    /// Free memory.
+    pub memory: Bytes,
+    /// Free thousandths of each GPU, by position in the class.
+    pub milli: Vec<u16>,
+    /// The positions of wholly free GPUs. Follows `milli`.
+    pub gpus: u128,
+    /// The sum of `milli`.
+    pub milli_sum: u32,
+    /// How many jobs hold something here.
+    pub holders: u32,
+    /// A job that asked for the whole node holds it.
+    pub closed: bool,
+}
+
+impl Free {
+    /// All of an idle node.
+    pub fn whole(class: &Class) -> Self {
+        let count = class.gpu_count().0;
+        Self {
+            cpus: class.inventory.cpus.clone(),
+            core_cpus: class.core_cpus,
+            memory: class.inventory.memory,
+            milli: vec![1000; count as usize],
+            gpus: if count >= 128 { u128::MAX } else { (1 << count) - 1 },
+            milli_sum: count * 1000,
+            holders: 0,
+            closed: false,
+        }
+    }
+
+    /// Is nobody there?
+    pub const fn is_idle(&self) -> bool {
+        self.holders == 0
+    }
+
+    /// Wholly free GPUs.
+    pub const fn gpu_count(&self) -> Gpus {
+        Gpus(self.gpus.count_ones())
+    }
+
+    /// Are all GPUs wholly free, and is there one?
+    pub fn has_all_gpus(&self) -> bool {
+        !self.milli.is_empty()
+            && self.milli_sum == 1000 * u32::try_from(self.milli.len()).unwrap_or(0)
+    }
+
+    /// The wholly free GPUs a request accepts.
+    pub fn gpus_for(&self, class: &Class, request: &Request) -> u128 {
+        self.gpus & class.accepted(request)
+    }
+
+    /// The free GPUs among these positions, rising.
+    pub fn indices(class: &Class, mask: u128) -> Vec<GpuIndex> {
+        (0..128).filter(|at| mask >> at & 1 == 1).filter_map(|at| class.gpu(at)).collect()
+    }
+
+    /// The tightest GPU with room for a share, by position.
+    pub fn tightest(&self, class: &Class, request: &Request, share: GpuMilli) -> Option<usize> {
+        self.with_room(class, request, share).min_by_key(|at| self.milli[*at])
+    }
+
+    /// The first GPU with room for a share, by position.
+    pub fn first_with(&self, class: &Class, request: &Request, share: GpuMilli) -> Option<usize> {
+        self.with_room(class, request, share).next()
+    }
+
+    /// The emptiest GPU with room for a share, by position.
+    pub fn emptiest(&self, class: &Class, request: &Request, share: GpuMilli) -> Option<usize> {
+        self.with_room(class, request, share).max_by_key(|at| (self.milli[*at], usize::MAX - at))
+    }
+
+    fn with_room<'a>(
+        &'a self,
+        class: &Class,
+        request: &Request,
+        share: GpuMilli,
+    ) -> impl Iterator<Item = usize> + use<'a> {
+        let accepted = class.accepted(request);
+        (0..self.milli.len())
+            .filter(move |at| accepted >> at & 1 == 1 && u32::from(self.milli[*at]) >= share.0)
+    }
+
+    /// Does it hold this much?
+    pub fn holds(&self, class: &Class, request: &Request, takes: Takes) -> bool {
+        if self.closed || (takes.whole_node && !self.is_idle()) {
+            return false;
+        }
+        takes.cpus <= self.core_cpus
+            && takes.memory <= self.memory
+            && (takes.gpus == Gpus::ZERO
+                || self.gpus_for(class, request).count_ones() >= takes.gpus.0)
+            && (takes.milli == GpuMilli::ZERO
+                || self.tightest(class, request, takes.milli).is_some())
+    }
+
+    /// Gives a share away.
+    pub fn take(&mut self, class: &Class, share: &Share, whole_node: bool) {
+        self.cpus = self.cpus.difference(&share.cpus);
+        self.core_cpus = core_cpus(class, &self.cpus);
+        self.memory -= share.memory;
+        self.change_gpus(class, share, |free, each| free.saturating_sub(each));
+        self.holders += 1;
+        self.closed |= whole_node;
+    }
+
+    /// Takes a share back; what the node no longer has stays away.
+    pub fn give_back(&mut self, class: &Class, share: &Share) {
+        self.cpus = self.cpus.union(&share.cpus).intersection(&class.inventory.cpus);
+        self.core_cpus = core_cpus(class, &self.cpus);
+        self.memory = class.inventory.memory.min(self.memory + share.memory);
+        self.change_gpus(class, share, |free, each| free.saturating_add(each).min(1000));
+        self.holders = self.holders.saturating_sub(1);
+        // Whoever has a closed node has it alone.
+        self.closed = false;
+    }
+
+    fn change_gpus(&mut self, class: &Class, share: &Share, change: impl Fn(u16, u16) -> u16) {
+        let each = share.gpu_milli.unwrap_or(GpuMilli::WHOLE).0;
+        let each = u16::try_from(each).unwrap_or(1000);
+        for at in share.gpus.iter().filter_map(|index| class.position(*index)) {
+            let before = self.milli[at];
+            let after = change(before, each);
+            self.milli[at] = after;
+            self.milli_sum = self.milli_sum + u32::from(after) - u32::from(before);
+            if after == 1000 {
+                self.gpus |= 1 << at;
+            } else {
+                self.gpus &= !(1 << at);
+            }
+        }
+    }
+}
+
+/// How many of these CPUs lie on cores that are in the set as a whole.
+fn core_cpus(class: &Class, cpus: &CpuSet) -> Cpus {
+    if class.single_threads {
+        return Cpus(cpus.len());
+    }
+    let is_free = |core: &&CpuSet| core.is_subset(cpus);
+    class.inventory.cores.iter().filter(is_free).map(|core| Cpus(core.len())).sum()
+}

@@ -1,0 +1,129 @@
+//! Groups of alike nodes under one leaf, and what is free in each, summed up. A search asks the
+//! sums first and looks at the nodes of a group only where they promise something.
+//! Never larger than [`NODES_MAX`] nodes, so that a changed node costs little to sum up again.
+
+use crate::floor::NodeIndex;
+use crate::floor::free::Free;
+use crate::floor::node::Node;
+use crate::floor::switches::{SwitchIndex, Switches};
+use common::topology::Level;
+use common::unit::{Bytes, Cpus};
+use std::collections::BTreeMap;
+
+/// A group has at most so many nodes; a larger leaf has several groups.
+pub(crate) const NODES_MAX: usize = 32;
+
+/// A group's position among the groups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct GroupIndex(pub u32);
+
+/// Nodes of the same GPU pool under the same leaf.
+#[derive(Debug, Clone)]
+pub(crate) struct Group {
+    /// Rising.
+    pub nodes: Vec<NodeIndex>,
+    /// Their leaf, if it is known.
+    pub leaf: Option<SwitchIndex>,
+}
+
+/// A node as the sums see it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Counted<'a> {
+    pub usable: bool,
+    pub free: &'a Free,
+}
+
+/// What is free in a group, on nodes where jobs may start and that nobody has whole. Each is exact;
+/// together they are a bound: the node with the most CPUs need not be the one with the most GPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Sums {
+    /// Nodes where jobs may start.
+    pub usable: u32,
+    /// Bit f: a partly used node has f wholly free GPUs.
+    pub broken: u128,
+    /// Bit f: a node nobody uses has f wholly free GPUs.
+    pub idle: u128,
+    /// How many nodes nobody uses.
+    pub idle_nodes: u32,
+    /// Thousandths of GPUs in all.
+    pub milli: u32,
+    /// Thousandths of GPUs in use.
+    pub milli_used: u32,
+    /// Most free thousandths on any one GPU.
+    pub milli_max: u16,
+    /// Most CPUs on one node.
+    pub cpus_max: Cpus,
+    /// Most memory on one node.
+    pub memory_max: Bytes,
+}
+
+impl Sums {
+    pub fn of<'a>(nodes: impl Iterator<Item = Counted<'a>>) -> Self {
+        let mut sums = Self::default();
+        for Counted { usable, free } in nodes {
+            let all = 1000 * u32::try_from(free.milli.len()).unwrap_or(0);
+            if !usable {
+                continue;
+            }
+            sums.usable += 1;
+            sums.milli += all;
+            sums.milli_used += all - free.milli_sum;
+            if free.closed {
+                continue;
+            }
+            let gpus = free.gpus.count_ones().min(127);
+            if free.is_idle() {
+                sums.idle |= 1 << gpus;
+                sums.idle_nodes += 1;
+            } else {
+                sums.broken |= 1 << gpus;
+            }
+            if sums.milli_max < 1000 {
+                let most = free.milli.iter().copied().max().unwrap_or(0);
+                sums.milli_max = sums.milli_max.max(most);
+            }
+            sums.cpus_max = sums.cpus_max.max(free.core_cpus);
+            sums.memory_max = sums.memory_max.max(free.memory);
+        }
+        sums
+    }
+
+    /// The fewest wholly free GPUs, at least so many, on a partly used node.
+    pub fn tightest_broken(&self, gpus: u32) -> Option<u32> {
+        tightest(self.broken, gpus)
+    }
+
+    /// The fewest GPUs, at least so many, on a node nobody uses.
+    pub fn tightest_idle(&self, gpus: u32) -> Option<u32> {
+        tightest(self.idle, gpus)
+    }
+
+    /// The most wholly free GPUs on one node.
+    pub fn gpus_max(&self) -> Option<u32> {
+        (127 - (self.broken | self.idle).leading_zeros() as i32).try_into().ok()
+    }
+}
+
+fn tightest(mask: u128, gpus: u32) -> Option<u32> {
+    let left = mask.checked_shr(gpus).unwrap_or(0);
+    (left != 0).then(|| gpus + left.trailing_zeros())
+}
+
+/// Puts nodes into groups: by leaf, by what they have, at most [`NODES_MAX`] each, in the order of
+/// their first nodes.
+pub(crate) fn groups(nodes: &[Node], switches: &Switches) -> Vec<Group> {
+    let mut open: BTreeMap<(Option<SwitchIndex>, Vec<&str>), usize> = BTreeMap::new();
+    let mut groups: Vec<Group> = Vec::new();
+    for (at, node) in (0..).map(NodeIndex).zip(nodes) {
+        let leaf = node.position.at(Level::Leaf);
+        let leaf = leaf.and_then(|name| switches.find(Level::Leaf, name));
+        let pool = node.class.kinds().iter().map(|(kind, _)| kind.0.as_str()).collect();
+        let group = open.entry((leaf, pool)).or_insert(usize::MAX);
+        if groups.get(*group).is_none_or(|group| group.nodes.len() >= NODES_MAX) {
+            *group = groups.len();
+            groups.push(Group { nodes: Vec::new(), leaf });
+        }
+        groups[*group].nodes.push(at);
+    }
+    groups
+}

@@ -1,0 +1,278 @@
+//! The cluster's nodes, kept up to date: what each has, who holds it, what is free, and sums for
+//! groups of nodes, so that a round never has to look at all of them. Never decides anything.
+//!
+//! Source: Kant (arXiv 2510.01256) page 11: GPU-type pools first, then group preselection, then the
+//! nodes of a group.
+
+pub(crate) mod class;
+pub(crate) mod free;
+pub(crate) mod group;
+pub(crate) mod node;
+pub(crate) mod switches;
+pub(crate) mod tally;
+
+use crate::snapshot::{NodeSnapshot, RunningJob, Unusable};
+use class::{Class, ClassKey};
+use common::id::{JobKey, NodeName, QueueName, ZoneName};
+use common::policy::{Amounts, Policy};
+use common::unit::{Bytes, Cpus, Gpus};
+use group::{Group, GroupIndex, Sums};
+use node::{Holder, Node};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use switches::Switches;
+
+/// A node's position among the nodes, which are in the order of their names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct NodeIndex(pub u32);
+
+impl NodeIndex {
+    pub const fn at(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// All nodes.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Floor {
+    nodes: Vec<Node>,
+    by_name: BTreeMap<NodeName, NodeIndex>,
+    groups: Vec<Group>,
+    sums: Vec<Sums>,
+    switches: Switches,
+    classes: BTreeMap<ClassKey, Arc<Class>>,
+    /// The queues that name nodes, and which.
+    queue_nodes: BTreeMap<QueueName, Vec<bool>>,
+    /// Zones that some queue keeps for its services.
+    zones: BTreeSet<ZoneName>,
+    /// How many nodes there are of each class.
+    class_sizes: Vec<(Arc<Class>, u32)>,
+    /// Nodes that came since the groups were made.
+    arrivals: BTreeMap<NodeName, Node>,
+    is_laid_out: bool,
+}
+
+impl Floor {
+    /// Adds a node, or changes what it has and whether jobs may start there. Who holds it stays.
+    pub fn set_node(&mut self, node: &NodeSnapshot) {
+        let class = self.class(node);
+        if let Some(at) = self.by_name.get(&node.name).copied() {
+            let known = &mut self.nodes[at.at()];
+            let same_class = known.class.key() == class.key();
+            known.change(node, class);
+            if same_class {
+                self.count(at);
+            } else {
+                self.is_laid_out = false;
+            }
+            return;
+        }
+        self.is_laid_out = false;
+        match self.arrivals.get_mut(&node.name) {
+            Some(known) => known.change(node, class),
+            None => {
+                self.arrivals.insert(node.name.clone(), Node::new(node, class));
+            }
+        }
+    }
+
+    /// Equal equipment is kept once.
+    fn class(&mut self, node: &NodeSnapshot) -> Arc<Class> {
+        let class = Class::of(&node.inventory);
+        let known = self.classes.entry(class.key()).or_insert_with(|| Arc::new(class.clone()));
+        if *known.inventory == *node.inventory { known.clone() } else { Arc::new(class) }
+    }
+
+    /// Forgets a node.
+    pub fn remove_node(&mut self, name: &NodeName) {
+        self.arrivals.remove(name);
+        if let Some(at) = self.by_name.remove(name) {
+            self.nodes.remove(at.at());
+            self.is_laid_out = false;
+            self.index();
+        }
+    }
+
+    /// A job holds its allocation; nodes that are not known are left out.
+    pub fn hold(&mut self, job: &Arc<RunningJob>) {
+        for share in job.allocation.shares() {
+            let holder = Arc::new(Holder::new(job, share));
+            self.change_node(&share.node, |node| node.add(holder));
+        }
+    }
+
+    /// A job lets go of its allocation.
+    pub fn let_go(&mut self, job: &RunningJob) {
+        for share in job.allocation.shares() {
+            self.change_node(&share.node, |node| node.remove(job.key));
+        }
+    }
+
+    fn change_node(&mut self, name: &NodeName, change: impl FnOnce(&mut Node)) {
+        if let Some(at) = self.by_name.get(name).copied() {
+            change(&mut self.nodes[at.at()]);
+            self.count(at);
+        } else if let Some(node) = self.arrivals.get_mut(name) {
+            change(node);
+        }
+    }
+
+    /// Renews the sums of a node's group.
+    fn count(&mut self, at: NodeIndex) {
+        if self.is_laid_out {
+            let group = self.nodes[at.at()].group;
+            let members = &self.groups[group.0 as usize].nodes;
+            let sums = Sums::of(members.iter().map(|at| self.nodes[at.at()].counted()));
+            self.sums[group.0 as usize] = sums;
+        }
+    }
+
+    /// Are all nodes in their groups?
+    pub const fn is_laid_out(&self) -> bool {
+        self.is_laid_out
+    }
+
+    /// Puts all nodes into groups, after nodes came or went, or the policy changed.
+    pub fn lay_out(&mut self, policy: &Policy) {
+        if !self.arrivals.is_empty() {
+            let mut all: BTreeMap<NodeName, Node> = std::mem::take(&mut self.arrivals);
+            all.extend(self.nodes.drain(..).map(|node| (node.name.clone(), node)));
+            self.nodes = all.into_values().collect();
+            self.index();
+        }
+        for node in &mut self.nodes {
+            node.position = policy.topology.0.get(&node.name).cloned().unwrap_or_default();
+        }
+        self.switches = Switches::from_positions(self.nodes.iter().map(|node| &node.position));
+        self.groups = group::groups(&self.nodes, &self.switches);
+        for (number, group) in (0..).zip(&self.groups) {
+            for at in &group.nodes {
+                self.nodes[at.at()].group = GroupIndex(number);
+            }
+        }
+        let count =
+            |group: &Group| Sums::of(group.nodes.iter().map(|at| self.nodes[at.at()].counted()));
+        self.sums = self.groups.iter().map(count).collect();
+        self.queue_nodes = policy
+            .queues
+            .iter()
+            .filter(|queue| !queue.nodes.is_empty())
+            .map(|queue| {
+                let mut named = vec![false; self.nodes.len()];
+                for at in queue.nodes.iter().filter_map(|name| self.by_name.get(name)) {
+                    named[at.at()] = true;
+                }
+                (queue.name.clone(), named)
+            })
+            .collect();
+        self.zones = policy.queues.iter().filter_map(|queue| queue.zone.clone()).collect();
+        let mut sizes: BTreeMap<ClassKey, (Arc<Class>, u32)> = BTreeMap::new();
+        for node in &self.nodes {
+            sizes.entry(node.class.key()).or_insert_with(|| (node.class.clone(), 0)).1 += 1;
+        }
+        self.class_sizes = sizes.into_values().collect();
+        self.is_laid_out = true;
+    }
+
+    /// The policy changed: groups are made anew before the next round.
+    pub fn unsettle(&mut self) {
+        self.is_laid_out = false;
+    }
+
+    fn index(&mut self) {
+        self.by_name =
+            (0..).zip(&self.nodes).map(|(at, node)| (node.name.clone(), NodeIndex(at))).collect();
+    }
+
+    /// A node.
+    pub fn node(&self, at: NodeIndex) -> &Node {
+        &self.nodes[at.at()]
+    }
+
+    /// Where a node is; `None`: not known.
+    pub fn find(&self, name: &NodeName) -> Option<NodeIndex> {
+        self.by_name.get(name).copied()
+    }
+
+    /// All nodes, in the order of their names.
+    pub fn nodes(&self) -> impl Iterator<Item = (NodeIndex, &Node)> {
+        (0..).zip(&self.nodes).map(|(at, node)| (NodeIndex(at), node))
+    }
+
+    /// How many nodes are down or drained.
+    pub fn unusable_count(&self) -> usize {
+        self.nodes.len() - self.sums.iter().map(|sums| sums.usable as usize).sum::<usize>()
+    }
+
+    /// How many nodes.
+    pub const fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// The groups.
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    /// The sums of all groups, to begin a trial with.
+    pub fn sums(&self) -> &[Sums] {
+        &self.sums
+    }
+
+    /// The switches and who hangs on them.
+    pub const fn switches(&self) -> &Switches {
+        &self.switches
+    }
+
+    /// How many nodes there are of each class, up or down.
+    pub fn class_sizes(&self) -> &[(Arc<Class>, u32)] {
+        &self.class_sizes
+    }
+
+    /// The zone a node stands in, if some queue keeps that for its services.
+    pub fn dedicated_zone(&self, at: NodeIndex) -> Option<&ZoneName> {
+        let zone = self.nodes[at.at()].position.zone.as_ref();
+        zone.filter(|zone| self.zones.contains(*zone))
+    }
+
+    /// Which nodes a queue names; `None`: it may have all.
+    pub fn of_queue(&self, queue: &QueueName) -> Option<&[bool]> {
+        self.queue_nodes.get(queue).map(Vec::as_slice)
+    }
+
+    /// Does this job hold anything on a node?
+    pub fn is_on(&self, at: NodeIndex, key: JobKey) -> bool {
+        self.node(at).holders.iter().any(|holder| holder.key == key)
+    }
+
+    /// What the nodes where jobs may start have in all, for quotas.
+    pub fn capacity(&self) -> Amounts {
+        let mut sum = Amounts::default();
+        let (mut cpus, mut memory, mut all) = (Cpus::ZERO, Bytes::ZERO, Gpus::ZERO);
+        for node in self.nodes.iter().filter(|node| node.unusable != Some(Unusable::Down)) {
+            cpus += node.class.core_cpus;
+            memory += node.class.inventory.memory;
+            for (kind, mask) in node.class.kinds() {
+                let gpus = Gpus(mask.count_ones());
+                all += gpus;
+                *sum.gpus.entry(kind.clone()).or_default() += gpus;
+            }
+        }
+        sum.gpus_any = Some(all);
+        sum.cpus = Some(cpus);
+        sum.memory = Some(memory);
+        sum
+    }
+
+    /// The nodes as a snapshot lists them.
+    pub fn snapshots(&self) -> Vec<NodeSnapshot> {
+        let mut all: Vec<&Node> = self.nodes.iter().chain(self.arrivals.values()).collect();
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        let snapshot = |node: &Node| NodeSnapshot {
+            name: node.name.clone(),
+            inventory: node.class.inventory.clone(),
+            unusable: node.unusable,
+        };
+        all.into_iter().map(snapshot).collect()
+    }
+}

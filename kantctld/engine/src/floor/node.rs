@@ -1,0 +1,109 @@
+//! One node: what it has, who holds what of it and until when. Never decides anything.
+
+use crate::floor::class::Class;
+use crate::floor::free::Free;
+use crate::floor::group::{Counted, GroupIndex};
+use crate::snapshot::{NodeSnapshot, RunningJob, Unusable};
+use common::id::{JobKey, NodeName};
+use common::resource::Share;
+use common::time::Time;
+use common::topology::Position;
+use std::sync::Arc;
+
+/// The end of a job without a time limit: after everything else.
+pub(crate) const NEVER: Time = Time(u64::MAX);
+
+/// One job on one node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Holder {
+    pub key: JobKey,
+    /// When its time limit ends it, at the latest; [`NEVER`] without one.
+    pub until: Time,
+    pub share: Share,
+    pub whole_node: bool,
+    /// The group of its `per_node_max`.
+    pub group: Option<Arc<str>>,
+}
+
+impl Holder {
+    pub fn new(job: &RunningJob, share: &Share) -> Self {
+        Self {
+            key: job.key,
+            until: job.ends_by.unwrap_or(NEVER),
+            share: share.clone(),
+            whole_node: job.whole_nodes,
+            group: job.group.clone(),
+        }
+    }
+}
+
+/// One node.
+#[derive(Debug, Clone)]
+pub(crate) struct Node {
+    pub name: NodeName,
+    pub class: Arc<Class>,
+    pub unusable: Option<Unusable>,
+    pub position: Position,
+    pub group: GroupIndex,
+    /// Soonest end first.
+    pub holders: Vec<Arc<Holder>>,
+    pub free: Free,
+}
+
+impl Node {
+    pub fn new(node: &NodeSnapshot, class: Arc<Class>) -> Self {
+        Self {
+            name: node.name.clone(),
+            unusable: node.unusable,
+            position: Position::default(),
+            group: GroupIndex(0),
+            holders: Vec::new(),
+            free: Free::whole(&class),
+            class,
+        }
+    }
+
+    /// May jobs start here?
+    pub const fn is_usable(&self) -> bool {
+        self.unusable.is_none()
+    }
+
+    pub fn change(&mut self, node: &NodeSnapshot, class: Arc<Class>) {
+        self.unusable = node.unusable;
+        self.class = class;
+        self.count();
+    }
+
+    pub fn add(&mut self, holder: Arc<Holder>) {
+        self.holders.retain(|other| other.key != holder.key);
+        let order = |other: &Arc<Holder>| (other.until, other.key) < (holder.until, holder.key);
+        let at = self.holders.partition_point(order);
+        self.holders.insert(at, holder);
+        self.count();
+    }
+
+    pub fn remove(&mut self, key: JobKey) {
+        self.holders.retain(|other| other.key != key);
+        self.count();
+    }
+
+    /// Works out anew what is free, from who holds what: exact whatever came before.
+    fn count(&mut self) {
+        let mut free = Free::whole(&self.class);
+        for holder in &self.holders {
+            free.take(&self.class, &holder.share, holder.whole_node);
+        }
+        self.free = free;
+    }
+
+    /// As the sums of its group see it.
+    pub fn counted(&self) -> Counted<'_> {
+        Counted { usable: self.is_usable(), free: &self.free }
+    }
+
+    /// How many jobs of a group run here.
+    pub fn of_group(&self, group: &str) -> u32 {
+        let same = self.holders.iter().filter(|holder| holder.group.as_deref() == Some(group));
+        u32::try_from(same.count()).unwrap_or(u32::MAX)
+    }
+}

@@ -1,0 +1,114 @@
+//! A class: waiting jobs that differ in nothing a round decides by, but for how long they have
+//! waited and how long they may run. Never empty for long; the line drops it.
+
+use crate::snapshot::WaitingJob;
+use common::id::{AccountName, JobId, JobKey, QosName, QueueName, ReservationName, Uid};
+use common::resource::Request;
+use common::time::{Span, Time};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A class's number; never given twice in the life of a snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ClassId(pub u32);
+
+/// What the jobs of a class have in common.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ClassKey {
+    queue: QueueName,
+    account: Option<AccountName>,
+    owner: Uid,
+    qos: Option<QosName>,
+    nice: i32,
+    request: Arc<Request>,
+    /// Of an array with a limit.
+    array: Option<(JobId, u32)>,
+    deadline: Option<Time>,
+    preemptible: Option<bool>,
+    reservation: Option<ReservationName>,
+    service: bool,
+    together: Option<JobKey>,
+}
+
+impl ClassKey {
+    pub fn of(job: &WaitingJob) -> Self {
+        Self {
+            queue: job.queue.clone(),
+            account: job.account.clone(),
+            owner: job.owner,
+            qos: job.qos.clone(),
+            nice: job.nice,
+            request: job.request.clone(),
+            array: job.array_limit.map(|limit| (job.key.job, limit)),
+            deadline: job.deadline,
+            preemptible: job.preemptible,
+            reservation: job.reservation.clone(),
+            service: job.service,
+            together: job.together,
+        }
+    }
+}
+
+/// Alike jobs, who has waited longest first.
+#[derive(Debug, Clone)]
+pub(crate) struct Class {
+    key: ClassKey,
+    jobs: BTreeMap<(Time, JobKey), Arc<WaitingJob>>,
+    /// The same, the shortest time limit first; none is the longest.
+    by_length: BTreeMap<(Span, Time, JobKey), Arc<WaitingJob>>,
+}
+
+/// The time limit of a job that has none.
+pub(crate) const UNLIMITED: Span = Span(u64::MAX);
+
+impl Class {
+    pub const fn new(key: ClassKey) -> Self {
+        Self { key, jobs: BTreeMap::new(), by_length: BTreeMap::new() }
+    }
+
+    pub fn add(&mut self, job: Arc<WaitingJob>) {
+        self.by_length.insert(length_key(&job), job.clone());
+        self.jobs.insert((job.since(), job.key), job);
+    }
+
+    pub fn remove(&mut self, job: &WaitingJob) {
+        self.jobs.remove(&(job.since(), job.key));
+        self.by_length.remove(&length_key(job));
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.jobs.is_empty()
+    }
+
+    pub fn len(&self) -> usize {
+        self.jobs.len()
+    }
+
+    pub const fn key(&self) -> &ClassKey {
+        &self.key
+    }
+
+    /// The shortest time limit of any of them.
+    pub fn limit_min(&self) -> Span {
+        self.by_length.keys().next().map_or(UNLIMITED, |(limit, ..)| *limit)
+    }
+
+    /// The jobs, who has waited longest first.
+    pub fn jobs(&self) -> impl Iterator<Item = &Arc<WaitingJob>> {
+        self.jobs.values()
+    }
+
+    /// The jobs, the shortest time limit first.
+    pub fn jobs_by_length(&self) -> impl Iterator<Item = &Arc<WaitingJob>> {
+        self.by_length.values()
+    }
+
+    /// How many of them have waited longer than this one.
+    pub fn before(&self, job: &WaitingJob) -> usize {
+        self.jobs.range(..(job.since(), job.key)).count()
+    }
+}
+
+fn length_key(job: &WaitingJob) -> (Span, Time, JobKey) {
+    (job.time_limit.unwrap_or(UNLIMITED), job.since(), job.key)
+}

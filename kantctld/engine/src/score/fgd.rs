@@ -1,0 +1,131 @@
+//! Fragmentation gradient descent: the node where the typical job loses the least room.
+//!
+//! Source: Q. Weng et al., "Beware of Fragmentation" (USENIX ATC'23), sections 3 and 4.
+//! Reads: free CPUs, memory and GPUs of the node; the typical jobs ([`Typical`]). Never: leafs.
+//! Knobs: none.
+//!
+//! A node's fragmentation is what a typical job, drawn by its weight, cannot use of its free GPUs:
+//! all of them if it does not fit there or needs none, else those with too little free for one of
+//! its GPUs. The node (and for a share of a GPU, the GPU) wins where that shrinks most; the drop is
+//! squeezed to 0 to 100 as in the paper, so that small differences tie.
+//!
+//! Example. The typical job asks for 0.5 GPU. Node a has one GPU with 0.6 free, node b one GPU that
+//! is all free. Job 1 asks for 0.6: a, since on b it would leave 0.4 that nobody wants. Job 2 asks
+//! for 0.5: b. Job 3 asks for 0.5: b.
+
+use crate::fit::hall::Hall;
+use crate::floor::NodeIndex;
+use crate::floor::class::Class;
+use crate::floor::tally::Takes;
+use crate::score::Key;
+use crate::typical::Typical;
+use common::unit::{Bytes, Cpus, GpuMilli};
+
+pub(crate) fn key(hall: &Hall<'_>, at: NodeIndex, takes: Takes) -> Key {
+    let (_, drop) = best(hall, at, takes);
+    let squeezed = (100.0 / (1.0 + (-drop / 1000.0).exp())).floor();
+    // From 0 to 100; the largest drop is the smallest key.
+    [100 - squeezed as u64, 0, 0, 0, 0]
+}
+
+/// The GPU (by position) to take a share of, where the request is for a share.
+pub(crate) fn best_gpu(hall: &Hall<'_>, at: NodeIndex, takes: Takes) -> Option<usize> {
+    best(hall, at, takes).0
+}
+
+/// The best way to take this much of the node, and by how much fragmentation drops.
+fn best(hall: &Hall<'_>, at: NodeIndex, takes: Takes) -> (Option<usize>, f64) {
+    let class = &hall.floor().node(at).class;
+    let free = hall.trial.free(at);
+    let mut desk = Desk {
+        class,
+        typical: &hall.shape.typical,
+        cpus: free.core_cpus,
+        memory: free.memory,
+        milli: free.milli.clone(),
+    };
+    let before = desk.fragmentation();
+    desk.cpus -= takes.cpus;
+    desk.memory -= takes.memory;
+    let accepted = class.accepted(hall.shape.demand.request);
+    if takes.milli == GpuMilli::ZERO {
+        let mut left = takes.gpus.0;
+        for (position, milli) in desk.milli.iter_mut().enumerate() {
+            if left > 0 && *milli == 1000 && accepted >> position & 1 == 1 {
+                *milli = 0;
+                left -= 1;
+            }
+        }
+        return (None, before - desk.fragmentation());
+    }
+    let share = u16::try_from(takes.milli.0).unwrap_or(u16::MAX);
+    let mut best: Option<(usize, f64)> = None;
+    for position in 0..desk.milli.len() {
+        if accepted >> position & 1 == 0 || desk.milli[position] < share {
+            continue;
+        }
+        desk.milli[position] -= share;
+        let drop = before - desk.fragmentation();
+        desk.milli[position] += share;
+        if best.is_none_or(|(_, largest)| drop > largest) {
+            best = Some((position, drop));
+        }
+    }
+    best.map_or((None, f64::NEG_INFINITY), |(position, drop)| (Some(position), drop))
+}
+
+/// A node as it is, or as it would be.
+struct Desk<'a> {
+    class: &'a Class,
+    typical: &'a [Typical],
+    cpus: Cpus,
+    memory: Bytes,
+    milli: Vec<u16>,
+}
+
+impl Desk<'_> {
+    /// Thousandths of GPUs that the typical job cannot use.
+    fn fragmentation(&self) -> f64 {
+        let all: u32 = self.milli.iter().map(|milli| u32::from(*milli)).sum();
+        let unusable = |typical: &Typical| -> f64 {
+            if !self.fits(typical) {
+                return f64::from(all);
+            }
+            let scraps = self.milli.iter().filter(|milli| **milli < typical.milli);
+            scraps.map(|milli| f64::from(*milli)).sum()
+        };
+        self.typical.iter().map(|typical| typical.weight * unusable(typical)).sum()
+    }
+
+    fn fits(&self, typical: &Typical) -> bool {
+        if typical.gpus == 0 || typical.cpus > self.cpus || typical.memory > self.memory {
+            return false;
+        }
+        let accepted = typical.kinds.as_ref().map_or(u128::MAX, |kinds| {
+            let of = self.class.kinds().iter().filter(|(kind, _)| kinds.contains(kind));
+            of.fold(0, |all, (_, mask)| all | mask)
+        });
+        let enough = self.milli.iter().enumerate();
+        let enough =
+            enough.filter(|(at, milli)| accepted >> at & 1 == 1 && **milli >= typical.milli);
+        enough.count() >= typical.gpus as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{gpu_node, placed, share_request, snapshot, waiting, with_placement};
+    use common::policy::Placement;
+
+    #[test]
+    fn the_example() {
+        let mut snapshot = snapshot(vec![gpu_node("a", 1), gpu_node("b", 1)]);
+        with_placement(&mut snapshot, Placement::Fgd);
+        crate::testing::use_share(&mut snapshot, "a", 400);
+        snapshot.set_typical(vec![crate::typical::Typical::share(500)]);
+        for (job, milli) in [(1, 600), (2, 500), (3, 500)] {
+            snapshot.set_waiting(waiting(job, share_request(milli), 10));
+        }
+        assert_eq!(placed(&snapshot), ["1 a:0", "2 b:0", "3 b:0"]);
+    }
+}

@@ -1,0 +1,53 @@
+//! What is free under each leaf, summed over its groups. Never looks at a node.
+
+use crate::fit::hall::Hall;
+use crate::floor::group::GroupIndex;
+use common::topology::Level;
+
+/// What is free under one leaf.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Leaf {
+    pub usable: u32,
+    pub idle_nodes: u32,
+    pub milli: u32,
+    pub milli_used: u32,
+}
+
+impl Leaf {
+    /// Is nobody there?
+    pub const fn is_whole(&self) -> bool {
+        self.usable > 0 && self.idle_nodes == self.usable
+    }
+
+    /// Free thousandths of GPUs.
+    pub const fn milli_free(&self) -> u32 {
+        self.milli - self.milli_used
+    }
+}
+
+/// All leafs, by their position; nodes whose leaf is not known are in none.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Leafs(Vec<Leaf>);
+
+impl Leafs {
+    pub fn of(hall: &Hall<'_>) -> Self {
+        let floor = hall.floor();
+        let mut leafs = vec![Leaf::default(); floor.switches().count(Level::Leaf)];
+        for (group, sums) in floor.groups().iter().zip(hall.trial.sums()) {
+            let Some(leaf) = group.leaf.and_then(|leaf| leafs.get_mut(leaf.0 as usize)) else {
+                continue;
+            };
+            leaf.usable += sums.usable;
+            leaf.idle_nodes += sums.idle_nodes;
+            leaf.milli += sums.milli;
+            leaf.milli_used += sums.milli_used;
+        }
+        Self(leafs)
+    }
+
+    /// The leaf of a group.
+    pub fn of_group(&self, hall: &Hall<'_>, group: GroupIndex) -> Option<&Leaf> {
+        let leaf = hall.floor().groups()[group.0 as usize].leaf?;
+        self.0.get(leaf.0 as usize)
+    }
+}

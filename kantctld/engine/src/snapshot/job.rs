@@ -1,0 +1,131 @@
+//! Jobs as a round sees them. Never says what will become of them.
+
+use common::id::{AccountName, Attempt, JobKey, QosName, QueueName, ReservationName, Uid};
+use common::policy::VictimMode;
+use common::resource::{Allocation, Request};
+use common::time::{Span, Time};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// A job or array task that waits for its turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WaitingJob {
+    /// Which.
+    pub key: JobKey,
+    /// The attempt a start would be.
+    pub attempt: Attempt,
+    /// Whose.
+    pub owner: Uid,
+    /// The queue it waits in.
+    pub queue: QueueName,
+    /// Whom to charge.
+    #[serde(default)]
+    pub account: Option<AccountName>,
+    /// Its quality of service.
+    #[serde(default)]
+    pub qos: Option<QosName>,
+    /// What it needs; the tasks of an array share one.
+    pub request: Arc<Request>,
+    /// How long it may run, the queue's default filled in; `None`: without bound.
+    #[serde(default)]
+    pub time_limit: Option<Span>,
+    /// Higher goes later.
+    #[serde(default)]
+    pub nice: i32,
+    /// When it was submitted; a requeue does not change it.
+    pub submitted_at: Time,
+    /// Not before this time, as its user asked.
+    #[serde(default)]
+    pub begin_at: Option<Time>,
+    /// Not before this time, because its last attempt did not get off the ground.
+    #[serde(default)]
+    pub not_before: Option<Time>,
+    /// Over by then, or not started at all.
+    #[serde(default)]
+    pub deadline: Option<Time>,
+    /// Waits until it is released.
+    #[serde(default)]
+    pub held: bool,
+    /// For a task of an array: how many of its tasks may run at once.
+    #[serde(default)]
+    pub array_limit: Option<u32>,
+    /// May be made to yield once it runs, as it said itself; `None`: as its QoS or queue says.
+    #[serde(default)]
+    pub preemptible: Option<bool>,
+    /// The booking it runs in.
+    #[serde(default)]
+    pub reservation: Option<ReservationName>,
+    /// A service that answers requests.
+    #[serde(default)]
+    pub service: bool,
+    /// Components of one job, started together or not at all: the key of the first of them.
+    #[serde(default)]
+    pub together: Option<JobKey>,
+}
+
+impl WaitingJob {
+    /// Since when it waits: since it was submitted or, if that is later, since its begin time.
+    #[must_use]
+    pub fn since(&self) -> Time {
+        self.begin_at.map_or(self.submitted_at, |begin| begin.max(self.submitted_at))
+    }
+
+    /// The time before which it does not start, whatever is free; `None`: none is known.
+    #[must_use]
+    pub fn gate(&self) -> Option<Time> {
+        self.begin_at.max(self.not_before)
+    }
+}
+
+/// A job that holds resources.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunningJob {
+    /// Which.
+    pub key: JobKey,
+    /// Which attempt of it.
+    #[serde(default = "first")]
+    pub attempt: Attempt,
+    /// What it still holds: nodes that have let go of it are left out.
+    pub allocation: Arc<Allocation>,
+    /// When its time limit ends it; `None`: it has none. May lie in the past.
+    pub ends_by: Option<Time>,
+    /// Whose.
+    pub owner: Uid,
+    /// Its queue.
+    pub queue: QueueName,
+    /// Whom to charge.
+    #[serde(default)]
+    pub account: Option<AccountName>,
+    /// Its quality of service.
+    #[serde(default)]
+    pub qos: Option<QosName>,
+    /// Its nice.
+    #[serde(default)]
+    pub nice: i32,
+    /// When it was submitted.
+    pub submitted_at: Time,
+    /// When it was given its nodes.
+    pub started_at: Time,
+    /// It has its nodes whole.
+    #[serde(default)]
+    pub whole_nodes: bool,
+    /// The group of its `per_node_max`.
+    #[serde(default)]
+    pub group: Option<Arc<str>>,
+    /// May be made to yield.
+    #[serde(default)]
+    pub preemptible: bool,
+    /// What becomes of it then.
+    #[serde(default)]
+    pub victim_mode: VictimMode,
+    /// Its end is decided: it is on its way out, and yields to nobody any more.
+    #[serde(default)]
+    pub ending: bool,
+    /// The job it was made to yield to.
+    #[serde(default)]
+    pub yields_to: Option<JobKey>,
+}
+
+const fn first() -> Attempt {
+    Attempt(1)
+}

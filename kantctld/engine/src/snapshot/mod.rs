@@ -1,0 +1,231 @@
+//! What a round sees of the cluster, kept up to date one change at a time. Never holds a handle or
+//! a clock; a snapshot saved as JSON and read again gives the same round.
+
+mod job;
+mod node;
+mod plain;
+
+pub use job::{RunningJob, WaitingJob};
+pub use node::{NodeSnapshot, Unusable};
+
+use crate::books::{Books, Claim};
+use crate::floor::Floor;
+use crate::line::Line;
+use crate::order::fair_share::Usage;
+use crate::typical::Typical;
+use common::id::{JobId, JobKey, NodeName, ReservationName};
+use common::policy::{Amounts, Policy};
+use common::reservation::Reservation;
+use common::time::Time;
+use plain::Plain;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What a waiting job was promised in an earlier round: a start, on certain nodes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Promise {
+    /// Not later than this, if every job keeps its time limit.
+    pub at: Time,
+    /// On these nodes; empty where any that hold it will do.
+    #[serde(default)]
+    pub nodes: Vec<NodeName>,
+}
+
+/// The cluster at one moment.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(from = "Plain", into = "Plain")]
+pub struct Snapshot {
+    pub(crate) policy: Arc<Policy>,
+    pub(crate) floor: Floor,
+    pub(crate) line: Line,
+    pub(crate) running: BTreeMap<JobKey, Arc<RunningJob>>,
+    claims: BTreeMap<JobKey, Claim>,
+    pub(crate) books: Books,
+    pub(crate) array_running: BTreeMap<JobId, u32>,
+    pub(crate) reservations: BTreeMap<ReservationName, Reservation>,
+    pub(crate) promises: BTreeMap<JobKey, Promise>,
+    pub(crate) usage: Usage,
+    /// What the nodes have in all.
+    pub(crate) capacity: Amounts,
+    /// What jobs typically ask for, if somebody said so.
+    pub(crate) typical: Option<Arc<Vec<Typical>>>,
+    /// Something came free sooner than promises counted on, or nodes changed, since they were made.
+    pub(crate) is_looser: bool,
+}
+
+impl Snapshot {
+    /// New policy.
+    pub fn set_policy(&mut self, policy: Arc<Policy>) {
+        self.policy = policy;
+        self.floor.unsettle();
+        self.is_looser = true;
+    }
+
+    fn rebuild_books(&mut self) {
+        self.books = Books::new(&self.policy, &self.capacity);
+        self.claims.clear();
+        let running: Vec<Arc<RunningJob>> = self.running.values().cloned().collect();
+        for job in running {
+            self.claim(&job);
+        }
+    }
+
+    fn claim(&mut self, job: &RunningJob) {
+        let claim = crate::claims::of_running(job, &self.floor, &mut self.books);
+        self.books.add(&claim, job.ends_by);
+        self.claims.insert(job.key, claim);
+    }
+
+    /// What a running job counts for in the books.
+    pub(crate) fn claim_of(&self, key: JobKey) -> Option<&Claim> {
+        self.claims.get(&key)
+    }
+
+    /// Adds a node, or changes what it has and whether jobs may start there.
+    pub fn set_node(&mut self, node: &NodeSnapshot) {
+        self.floor.set_node(node);
+        self.is_looser = true;
+    }
+
+    /// Forgets a node.
+    pub fn remove_node(&mut self, name: &NodeName) {
+        self.floor.remove_node(name);
+        self.is_looser = true;
+    }
+
+    /// A job waits. It no longer holds anything.
+    pub fn set_waiting(&mut self, job: WaitingJob) {
+        self.stop(job.key);
+        self.line.set(Arc::new(job));
+    }
+
+    /// A job holds this much. It no longer waits.
+    pub fn set_running(&mut self, job: RunningJob) {
+        self.line.remove(job.key);
+        self.promises.remove(&job.key);
+        self.stop(job.key);
+        let job = Arc::new(job);
+        self.floor.hold(&job);
+        self.claim(&job);
+        if job.key.index.is_some() {
+            *self.array_running.entry(job.key.job).or_default() += 1;
+        }
+        self.running.insert(job.key, job);
+    }
+
+    /// A job is over, or unknown from now on.
+    pub fn remove_job(&mut self, key: JobKey) {
+        self.line.remove(key);
+        if self.promises.remove(&key).is_some() {
+            self.is_looser = true;
+        }
+        self.stop(key);
+    }
+
+    fn stop(&mut self, key: JobKey) {
+        let Some(job) = self.running.remove(&key) else { return };
+        self.is_looser = true;
+        self.floor.let_go(&job);
+        if let Some(claim) = self.claims.remove(&key) {
+            self.books.remove(&claim, job.ends_by);
+        }
+        if key.index.is_some()
+            && let Some(count) = self.array_running.get_mut(&key.job)
+        {
+            *count -= 1;
+            if *count == 0 {
+                self.array_running.remove(&key.job);
+            }
+        }
+    }
+
+    /// The operators' bookings, all of them.
+    pub fn set_reservations(&mut self, reservations: impl IntoIterator<Item = Reservation>) {
+        self.reservations =
+            reservations.into_iter().map(|booking| (booking.name.clone(), booking)).collect();
+        self.is_looser = true;
+    }
+
+    /// What accounts and users have used, for fair share.
+    pub fn set_usage(&mut self, usage: Usage) {
+        self.usage = usage;
+    }
+
+    /// What jobs of this cluster typically ask for (FGD); without it a round looks at those that
+    /// wait. Not saved with the snapshot.
+    pub fn set_typical(&mut self, typical: Vec<Typical>) {
+        self.typical = Some(Arc::new(typical));
+    }
+
+    /// What the last round promised; the next one keeps it.
+    pub fn set_promises(&mut self, promises: BTreeMap<JobKey, Promise>) {
+        self.promises = promises;
+        self.is_looser = false;
+    }
+
+    /// Makes ready for rounds at `now`: new nodes find their groups, jobs whose time has come join
+    /// the others. A round that is handed a snapshot that was not settled settles a copy.
+    pub fn settle(&mut self, now: Time) {
+        if !self.floor.is_laid_out() {
+            let policy = self.policy.clone();
+            self.floor.lay_out(&policy);
+            self.capacity = self.floor.capacity();
+            self.rebuild_books();
+        }
+        self.line.settle(now);
+    }
+
+    /// Is it ready for a round at `now`?
+    #[must_use]
+    pub fn is_settled(&self, now: Time) -> bool {
+        self.floor.is_laid_out() && self.line.is_settled(now)
+    }
+
+    /// The policy.
+    #[must_use]
+    pub const fn policy(&self) -> &Arc<Policy> {
+        &self.policy
+    }
+
+    /// A waiting job.
+    #[must_use]
+    pub fn waiting(&self, key: JobKey) -> Option<&Arc<WaitingJob>> {
+        self.line.get(key)
+    }
+
+    /// All waiting jobs, by key.
+    pub fn all_waiting(&self) -> impl Iterator<Item = &Arc<WaitingJob>> {
+        self.line.all()
+    }
+
+    /// How many jobs wait.
+    #[must_use]
+    pub fn waiting_count(&self) -> usize {
+        self.line.len()
+    }
+
+    /// A job that holds something.
+    #[must_use]
+    pub fn running(&self, key: JobKey) -> Option<&Arc<RunningJob>> {
+        self.running.get(&key)
+    }
+
+    /// All jobs that hold something, by key.
+    pub fn all_running(&self) -> impl Iterator<Item = &Arc<RunningJob>> {
+        self.running.values()
+    }
+
+    /// Is this job's wait reason that of its class of alike jobs?
+    pub(crate) fn class_of(&self, key: JobKey) -> Option<crate::line::ClassId> {
+        self.line.class_of(key)
+    }
+}
+
+impl PartialEq for Snapshot {
+    fn eq(&self, other: &Self) -> bool {
+        Plain::from(self.clone()) == Plain::from(other.clone())
+    }
+}
+
+impl Eq for Snapshot {}

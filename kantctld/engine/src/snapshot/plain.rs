@@ -1,0 +1,57 @@
+//! A snapshot as plain lists, for files and for comparison. Never used in a round.
+
+use super::{NodeSnapshot, Promise, RunningJob, Snapshot, WaitingJob};
+use crate::order::fair_share::Usage;
+use common::id::JobKey;
+use common::policy::Policy;
+use common::reservation::Reservation;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Plain {
+    policy: Arc<Policy>,
+    nodes: Vec<NodeSnapshot>,
+    waiting: Vec<WaitingJob>,
+    running: Vec<RunningJob>,
+    #[serde(default)]
+    reservations: Vec<Reservation>,
+    #[serde(default)]
+    promises: BTreeMap<JobKey, Promise>,
+    #[serde(default)]
+    usage: Usage,
+    #[serde(default)]
+    is_looser: bool,
+}
+
+impl From<Plain> for Snapshot {
+    fn from(plain: Plain) -> Self {
+        let mut snapshot = Self::default();
+        snapshot.set_policy(plain.policy);
+        plain.nodes.iter().for_each(|node| snapshot.set_node(node));
+        plain.running.into_iter().for_each(|job| snapshot.set_running(job));
+        plain.waiting.into_iter().for_each(|job| snapshot.set_waiting(job));
+        snapshot.set_reservations(plain.reservations);
+        snapshot.set_usage(plain.usage);
+        snapshot.promises = plain.promises;
+        snapshot.is_looser = plain.is_looser;
+        snapshot
+    }
+}
+
+impl From<Snapshot> for Plain {
+    fn from(snapshot: Snapshot) -> Self {
+        Self {
+            nodes: snapshot.floor.snapshots(),
+            waiting: snapshot.line.all().map(|job| WaitingJob::clone(job)).collect(),
+            running: snapshot.running.values().map(|job| RunningJob::clone(job)).collect(),
+            reservations: snapshot.reservations.into_values().collect(),
+            promises: snapshot.promises,
+            usage: snapshot.usage,
+            is_looser: snapshot.is_looser,
+            policy: snapshot.policy,
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! What jobs of this cluster typically ask for on one node: what fragmentation is measured against.
+//! Never a promise to anybody.
+//!
+//! Source: Q. Weng et al., "Beware of Fragmentation" (USENIX ATC'23), section 3: the shapes that
+//! make up 95 % of the jobs.
+
+use common::gpu::GpuKind;
+use common::resource::{GpuRequest, MemoryRequest, Request};
+use common::unit::{Bytes, Cpus};
+use std::collections::BTreeMap;
+
+/// Shapes are taken, most frequent first, until they make up this part of all jobs.
+const PART: f64 = 0.95;
+
+/// One shape of request, on one node.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Typical {
+    /// CPUs.
+    pub cpus: Cpus,
+    /// Memory.
+    pub memory: Bytes,
+    /// How many GPUs.
+    pub gpus: u32,
+    /// Thousandths of each.
+    pub milli: u16,
+    /// The kinds it accepts; `None`: any.
+    pub kinds: Option<Vec<GpuKind>>,
+    /// How frequent it is; all weights together are 1.
+    pub weight: f64,
+}
+
+impl Typical {
+    /// A share of one GPU and hardly anything else.
+    #[must_use]
+    pub const fn share(milli: u16) -> Self {
+        let (cpus, memory) = (Cpus(1), Bytes(0));
+        Self { cpus, memory, gpus: 1, milli, kinds: None, weight: 1.0 }
+    }
+}
+
+type Shape = (Cpus, Bytes, u32, u16, Option<Vec<GpuKind>>);
+
+/// The shapes that make up most of these requests. Requests of several nodes count as one node's
+/// part.
+pub fn typical<'a>(requests: impl Iterator<Item = (&'a Request, usize)>) -> Vec<Typical> {
+    let mut counts: BTreeMap<Shape, usize> = BTreeMap::new();
+    for (request, count) in requests {
+        *counts.entry(shape(request)).or_default() += count;
+    }
+    let all: usize = counts.values().sum();
+    let mut shapes: Vec<(Shape, usize)> = counts.into_iter().collect();
+    shapes.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    let mut taken = 0;
+    let mut kept = Vec::new();
+    for (shape, count) in shapes {
+        if taken as f64 >= PART * all as f64 {
+            break;
+        }
+        taken += count;
+        kept.push((shape, count));
+    }
+    let weigh = |((cpus, memory, gpus, milli, kinds), count): (Shape, usize)| Typical {
+        cpus,
+        memory,
+        gpus,
+        milli,
+        kinds,
+        weight: count as f64 / taken.max(1) as f64,
+    };
+    kept.into_iter().map(weigh).collect()
+}
+
+fn shape(request: &Request) -> Shape {
+    let nodes = request.nodes.map_or(1, |nodes| nodes.0.max(1));
+    let tasks = request.tasks.0.div_ceil(nodes);
+    let cpus = request.cpus_per_task.times(tasks);
+    let (gpus, milli) = match request.gpus {
+        None => (0, 0),
+        Some(GpuRequest::PerNode(gpus)) => (gpus.0, 1000),
+        Some(GpuRequest::PerTask(gpus)) => (gpus.times(tasks).0, 1000),
+        Some(GpuRequest::Total(gpus)) => (gpus.0.div_ceil(nodes), 1000),
+        Some(GpuRequest::Fraction(share)) => (1, u16::try_from(share.0).unwrap_or(1000)),
+    };
+    let memory = match request.memory {
+        None => Bytes::ZERO,
+        Some(MemoryRequest::PerNode(bytes)) => bytes,
+        Some(MemoryRequest::PerCpu(bytes)) => bytes.times(cpus.0),
+        Some(MemoryRequest::PerGpu(bytes)) => bytes.times(gpus),
+    };
+    let kinds = request.gpu_kind.as_ref().map(|kind| {
+        let mut kinds = request.gpu_kinds_or.clone();
+        kinds.push(kind.clone());
+        kinds.sort();
+        kinds
+    });
+    (cpus, memory, gpus, milli, kinds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{gpu_request, request};
+
+    #[test]
+    fn rare_shapes_are_left_out_and_weights_make_one() {
+        let (one, eight, none) = (gpu_request(1), gpu_request(8), request(1, 4));
+        let shapes = typical([(&one, 90), (&eight, 7), (&none, 3)].into_iter());
+        assert_eq!(shapes.iter().map(|s| s.gpus).collect::<Vec<_>>(), [1, 8]);
+        let sum: f64 = shapes.iter().map(|shape| shape.weight).sum();
+        assert!((sum - 1.0).abs() < 1e-9 && shapes[0].weight > 0.9, "{shapes:?}");
+    }
+}

@@ -1,0 +1,89 @@
+//! Why jobs wait, by class where alike ones wait for the same reason. Never decides anything.
+
+use crate::line::ClassId;
+use crate::shape::ShapeIndex;
+use crate::snapshot::Snapshot;
+use common::id::JobKey;
+use common::reason::WaitReason;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Why jobs wait, as the last round saw it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Waits {
+    by_job: BTreeMap<JobKey, WaitReason>,
+    by_class: BTreeMap<u32, WaitReason>,
+    #[serde(skip)]
+    pub(crate) notes: Notes,
+}
+
+/// What was noted on the way, to be put in words at the end of a round.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Notes {
+    pub by_job: BTreeMap<JobKey, (ShapeIndex, Option<JobKey>)>,
+    pub by_class: BTreeMap<ClassId, (ShapeIndex, Option<JobKey>)>,
+    started: BTreeSet<JobKey>,
+}
+
+impl Waits {
+    /// Why this job waits; `None`: it does not, or came after the round. A held job and one whose
+    /// time has not come say so whatever the round was.
+    #[must_use]
+    pub fn of(&self, snapshot: &Snapshot, key: JobKey) -> Option<WaitReason> {
+        let job = snapshot.waiting(key)?;
+        if job.held {
+            return Some(WaitReason::Held);
+        }
+        if let Some(reason) = self.by_job.get(&key) {
+            return Some(reason.clone());
+        }
+        let Some(class) = snapshot.class_of(key) else {
+            return match (job.begin_at, job.not_before) {
+                (Some(at), until) if Some(at) >= until => Some(WaitReason::BeginTime { at }),
+                (_, Some(until)) => Some(WaitReason::BackOff { until }),
+                _ => None,
+            };
+        };
+        self.by_class.get(&class.0).cloned()
+    }
+
+    pub(crate) fn tell(&mut self, key: JobKey, reason: WaitReason) {
+        self.by_job.insert(key, reason);
+    }
+
+    pub(crate) fn tell_class(&mut self, class: ClassId, reason: WaitReason) {
+        self.by_class.insert(class.0, reason);
+    }
+
+    pub(crate) fn note(&mut self, key: JobKey, shape: ShapeIndex, kept_for: Option<JobKey>) {
+        self.notes.by_job.insert(key, (shape, kept_for));
+    }
+
+    pub(crate) fn note_class(
+        &mut self,
+        class: ClassId,
+        shape: ShapeIndex,
+        kept_for: Option<JobKey>,
+    ) {
+        self.notes.by_class.insert(class, (shape, kept_for));
+    }
+
+    /// The job starts.
+    pub(crate) fn start(&mut self, key: JobKey) {
+        self.notes.started.insert(key);
+    }
+
+    /// They do not, after all.
+    pub(crate) fn forget_starts(&mut self, keys: impl Iterator<Item = JobKey>) {
+        for key in keys {
+            self.notes.started.remove(&key);
+        }
+    }
+
+    /// Is it already settled what becomes of this job?
+    pub(crate) fn is_told(&self, key: JobKey) -> bool {
+        self.notes.started.contains(&key)
+            || self.by_job.contains_key(&key)
+            || self.notes.by_job.contains_key(&key)
+    }
+}
