@@ -127,3 +127,29 @@ fn class_name(class: SizeClass) -> String {
 fn count(number: usize) -> f64 {
     f64::from(u32::try_from(number).unwrap_or(u32::MAX))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::stretch::tests::two_nodes;
+    use super::*;
+
+    #[test]
+    fn each_class_with_jobs_has_a_bar_for_each_policy_and_others_have_no_place() {
+        let summary = Summary::of(&two_nodes());
+        let drawing = waiting(&[summary.clone(), summary]);
+        assert_eq!(drawing.matches("<rect").count(), 6, "three classes, two policies");
+        assert!(drawing.contains(">8 GPUs<"));
+        assert!(!drawing.contains(">1 GPU<"), "nobody asked for one GPU");
+        let tip = "fifo first, 9-32 GPUs: mean 1.5m, P50 1.5m, P90 1.5m, P99 1.5m, 1 jobs";
+        assert!(drawing.contains(tip), "{drawing}");
+    }
+
+    #[test]
+    fn that_nobody_waited_is_seen_at_the_foot() {
+        let mut outcome = two_nodes();
+        outcome.jobs.truncate(2);
+        let drawing = waiting(&[Summary::of(&outcome)]);
+        assert_eq!(drawing.matches("height=\"2.0\"").count(), 2);
+        assert!(drawing.contains("≤ 1s"));
+    }
+}
