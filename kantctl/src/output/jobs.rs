@@ -7,6 +7,7 @@ use super::time::{elapsed, limit, local};
 use common::hostlist::fold;
 use common::id::ArrayIndex;
 use common::job::{Outcome, Phase};
+use common::resource::{GpuRequest, Share};
 use common::time::Time;
 use common::wire::api::JobView;
 use jiff::tz::TimeZone;
@@ -39,7 +40,7 @@ pub fn table(jobs: &[JobView], as_of: Time) -> Table {
             Cell::from(elapsed(job.started_at, job.ended_at, as_of)),
             Cell::from(limit(job.ask.time_limit)),
             Cell::from(nodes(job)),
-            Cell::from(job.gpus),
+            Cell::from(gpus(job)),
             Cell::from(where_or_why(job)),
         ]);
     }
@@ -81,6 +82,15 @@ fn nodes(job: &JobView) -> String {
         (None, Some(nodes)) => nodes.to_string(),
         (None, None) if request.tasks.0 > 1 => "1+".to_owned(),
         (None, None) => "1".to_owned(),
+    }
+}
+
+/// GPUs; a share of one as that share.
+fn gpus(job: &JobView) -> String {
+    match (&job.allocation, job.ask.request.gpus) {
+        (Some(given), _) => sizes::milli(given.shares().iter().map(Share::gpus_milli).sum()),
+        (None, Some(GpuRequest::Fraction(share))) => sizes::milli(share),
+        (None, _) => job.gpus.to_string(),
     }
 }
 

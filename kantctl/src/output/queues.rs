@@ -1,6 +1,8 @@
 //! Queues as a tree: each below the one above it, with its policy, what it is owed and has. Never
 //! asks for them.
 
+mod record;
+
 use super::priority::order;
 use super::sizes::milli;
 use super::table::{Cell, Column, Table};
@@ -10,6 +12,8 @@ use common::policy::{Amounts, Behind, Limits, Placement, QuotaMode};
 use common::queue::Queue;
 use common::unit::{GpuMilli, Gpus};
 use common::wire::api::{QueueHeld, QueueList};
+
+pub use record::record;
 
 const COLUMNS: [Column; 10] = [
     Column::new("QUEUE").least(12),

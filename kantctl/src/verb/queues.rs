@@ -10,6 +10,7 @@ const EXAMPLES: &str = "\
 Examples:
   kantctl queues
   kantctl queues --json
+  kantctl show queue main
 
 Columns:
   POLICY     what happens behind the first job without room (wait: nobody passes; pass: whoever fits
@@ -20,7 +21,7 @@ Columns:
   RUN, WAIT  jobs of the queue and of all below it
   TIME       the longest time limit
 A queue stands below the one whose quota and limits hold for it too; * marks the default queue.
---json has everything: defaults, borrowing bounds, who may use a queue, who yields to whom.";
+`kantctl show queue` and --json tell the rest: defaults, borrowing, who may use it, who yields.";
 
 /// Arguments of `queues`.
 #[derive(clap::Args, Debug)]

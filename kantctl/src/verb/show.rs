@@ -1,21 +1,24 @@
-//! `kantctl show`: everything about a job or a node.
+//! `kantctl show`: everything about a job, a node or a queue.
 
 use super::ask::{self, Answer};
 use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys, KeysError};
 use crate::output::screen::note;
-use crate::output::{Screen, jobs, nodes};
+use crate::output::{Screen, jobs, nodes, queues};
 use crate::server::Server;
 use crate::submission::value::Hosts;
 use clap::Subcommand;
-use common::wire::api::{JobList, NodeList};
+use common::id::QueueName;
+use common::wire::api::{JobList, NodeList, QueueList};
+use serde_json::Value;
 use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
   kantctl show 42
   kantctl show job 42_7 --json
-  kantctl show node g-001";
+  kantctl show node g-001
+  kantctl show queue main";
 
 const JOB_EXAMPLES: &str = "\
 Examples:
@@ -27,11 +30,17 @@ Examples:
   kantctl show node $(hostname -s)
   kantctl show node g-[001-004]";
 
+const QUEUE_EXAMPLES: &str = "\
+Examples:
+  kantctl show queue main
+  kantctl show queue main debug --json";
+
 /// Arguments of `show`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 #[command(subcommand_negates_reqs = true)]
-#[command(override_usage = "kantctl show JOB...\n       kantctl show node NODE...")]
+#[command(override_usage = "kantctl show JOB...\n       kantctl show node NODE...\n       \
+                            kantctl show queue QUEUE...")]
 #[allow(missing_docs)] // the comments below are its help
 pub struct Args {
     #[command(subcommand)]
@@ -64,9 +73,16 @@ pub enum What {
         #[arg(required = true, value_name = "NODE")]
         names: Vec<Hosts>,
     },
+    /// A queue's record
+    #[command(after_help = QUEUE_EXAMPLES)]
+    Queue {
+        /// Queues
+        #[arg(required = true, value_name = "QUEUE")]
+        names: Vec<QueueName>,
+    },
 }
 
-/// Shows jobs or nodes.
+/// Shows jobs, nodes or queues.
 ///
 /// # Errors
 /// [`Failure`] when the controller does not answer, or does not know one of them.
@@ -75,7 +91,34 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         None => show_jobs(&args.keys, server, screen).await,
         Some(What::Job { keys }) => show_jobs(keys, server, screen).await,
         Some(What::Node { names }) => show_nodes(names, server, screen).await,
+        Some(What::Queue { names }) => show_queues(names, server, screen).await,
     }
+}
+
+async fn show_queues(names: &[QueueName], server: &Server, screen: &Screen) -> Result<u8, Failure> {
+    let mut answer: Answer<QueueList> = ask::get(server, "/v1/queues").await?;
+    let QueueList { queues, held } = &answer.typed;
+    if let Some(name) = names.iter().find(|name| !queues.iter().any(|q| q.name == **name)) {
+        let unknown = Failure::message(format!("there is no queue {name}"));
+        return Err(unknown.hint("`kantctl queues` lists them"));
+    }
+    if screen.json {
+        if let Some(all) = answer.raw.get_mut("queues").and_then(Value::as_array_mut) {
+            let named = |queue: &Value| names.iter().any(|name| queue["name"] == name.as_str());
+            all.retain(named);
+        }
+        screen.answer(&answer.raw)?;
+        return Ok(OK);
+    }
+    for (place, name) in names.iter().enumerate() {
+        let Some(queue) = queues.iter().find(|queue| queue.name == *name) else { continue };
+        if place > 0 {
+            screen.line("")?;
+        }
+        let held = held.get(name).cloned().unwrap_or_default();
+        screen.print(&queues::record(queue, &held))?;
+    }
+    Ok(OK)
 }
 
 async fn show_jobs(words: &[Keys], server: &Server, screen: &Screen) -> Result<u8, Failure> {

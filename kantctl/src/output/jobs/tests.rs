@@ -2,12 +2,13 @@
 
 use super::*;
 use common::cpuset::CpuSet;
-use common::id::{GpuIndex, JobKey, NodeName, QueueName};
+use common::id::{GpuIndex, JobKey, NodeName, QosName, QueueName, ReservationName};
 use common::job::{Ask, ExitStatus, Owner, Usage};
 use common::reason::WaitReason;
-use common::resource::{Allocation, GpuRequest, Share};
+use common::resource::{Allocation, GpuRequest, PerNodeMax, Share};
 use common::time::Span;
-use common::unit::{Bytes, Cpus, Gpus, Nodes, Tasks};
+use common::topology::{Level, Nearness};
+use common::unit::{Bytes, Cpus, GpuMilli, Gpus, Nodes, Tasks};
 use common::wire::api::{ReasonView, StoryLine};
 
 /// The moment all samples are looked at: 2023-11-14 22:13:20 UTC.
@@ -203,4 +204,53 @@ fn an_ending_is_told_by_what_is_known() {
     assert_eq!(ending(&job), "exceeded its memory");
     job.message = Some("used 2G of 1G".to_owned());
     assert_eq!(ending(&job), "used 2G of 1G");
+}
+
+#[test]
+fn a_share_of_a_gpu_is_shown_as_that_share() {
+    let mut job = waiting("44");
+    job.gpus = Gpus(1);
+    job.ask.request.gpus = Some(GpuRequest::Fraction(GpuMilli(500)));
+    let shown = |job: &JobView| table(std::slice::from_ref(job), NOW).render(None, false);
+    assert!(shown(&job).contains("  0.5  "), "{}", shown(&job));
+    let mut running = running();
+    running.allocation = Some(
+        Allocation::new(vec![Share {
+            gpu_milli: Some(GpuMilli(250)),
+            node: NodeName::new("g-001").unwrap(),
+            tasks: Tasks(1),
+            cpus: CpuSet::first(1),
+            memory: Bytes::from_mib(1024),
+            gpus: vec![GpuIndex(3)],
+        }])
+        .unwrap(),
+    );
+    assert!(shown(&running).contains("  0.25  "), "{}", shown(&running));
+    let text = record(&running, NOW, &TimeZone::UTC);
+    assert!(text.contains("0.25 of GPU 3"), "{text}");
+}
+
+#[test]
+fn a_record_shows_all_that_was_asked_of_the_engine() {
+    let mut job = waiting("44");
+    let ask = &mut job.ask;
+    ask.qos = QosName::new("high").ok();
+    ask.reservation = ReservationName::new("exam").ok();
+    ask.deadline = Some(NOW);
+    (ask.preemptible, ask.service) = (Some(false), true);
+    ask.request.near = Some(Nearness { level: Level::Leaf, required: true });
+    ask.request.per_node_max = Some(PerNodeMax { group: "7/chat".to_owned(), jobs: 2 });
+    let text = record(&job, NOW, &TimeZone::UTC);
+    let text = anstream::adapter::strip_str(&text).to_string();
+    for line in [
+        "qos         high\n",
+        "reservation exam\n",
+        "near        leaf:required\n",
+        "apart       at most 2 jobs of group 7/chat on a node\n",
+        "as a service\n",
+        "yields      to nobody\n",
+        "deadline    ",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
 }

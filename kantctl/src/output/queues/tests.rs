@@ -84,3 +84,24 @@ fn every_queue_is_shown_once_whatever_its_parent() {
         tree(&list.queues).into_iter().map(|(depth, queue)| (depth, queue.name.as_str())).collect();
     assert_eq!(shown, [(0, "c"), (1, "d"), (0, "a"), (0, "b")]);
 }
+
+#[test]
+fn one_queue_is_told_whole() {
+    let list = cluster();
+    let vision = &list.queues[0];
+    let text = record(vision, &list.held[&name("research")]);
+    let text = anstream::adapter::strip_str(&text).to_string();
+    for line in [
+        "queue       vision (the default)\n",
+        "below       research\n",
+        "policy      backfill(8)/multifactor\n",
+        "users       everybody\n",
+        "quota       12/64 CPUs, isolated\n",
+        "a user      8 GPUs\n",
+        "time limit  - unless a job asks, at most 01:30:00\n",
+        "jobs        4 run, 3 wait\n",
+        "holds       12.5 h100, 12 CPUs, 0B memory\n",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+}
