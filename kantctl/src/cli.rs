@@ -3,7 +3,7 @@
 
 use crate::verb::{
     cancel, completions, drain, explain, hold, logs, man, metrics, nodes, priority, queue, queues,
-    release, requeue, reservations, resume, show, status, submit, wait,
+    release, reload, requeue, reservations, resume, show, status, submit, wait,
 };
 use clap::{Args, Parser, Subcommand};
 use common::time::Span;
@@ -98,6 +98,8 @@ pub enum Verb {
     Priority(priority::Args),
     /// Say how well the GPUs are used, and how long jobs wait
     Metrics(metrics::Args),
+    /// Have the controller read its configuration again
+    Reload(reload::Args),
     /// Say how the controller is
     Status(status::Args),
     /// Print a shell's completions

@@ -16,6 +16,7 @@ pub mod priority;
 pub mod queue;
 pub mod queues;
 pub mod release;
+pub mod reload;
 pub mod requeue;
 pub mod reservations;
 pub mod resume;

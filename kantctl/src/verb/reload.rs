@@ -1,0 +1,73 @@
+//! `kantctl reload`: the controller reads its configuration again. Never sends one along.
+
+use crate::failure::{Failure, OK};
+use crate::output::Screen;
+use crate::output::screen::note;
+use crate::server::Server;
+use anyhow::Context;
+use common::wire::api::ReloadAnswer;
+use serde_json::Value;
+
+const EXAMPLES: &str = "\
+The controller reads its own kantctld.toml; a file with a mistake changes nothing, and is refused
+with the line of the mistake. Queues, quotas, QoS, accounts, priority, topology and admins change
+at once; for what takes a restart, that is said.
+
+Examples:
+  kantctld check-config && kantctl reload";
+
+/// Arguments of `reload`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {}
+
+/// Has the controller read its configuration again.
+///
+/// # Errors
+/// [`Failure`] when the configuration is refused, or the controller does not answer.
+pub async fn run(_: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
+    let raw: Value = server.post("/v1/reload", &Value::Null).await?;
+    if screen.json {
+        screen.answer(&raw)?;
+        return Ok(OK);
+    }
+    let answer: ReloadAnswer =
+        serde_json::from_value(raw).context("failed to read the controller's answer")?;
+    for line in lines(&answer) {
+        screen.line(&line)?;
+    }
+    for key in &answer.restart {
+        note(&format!("`{key}` differs from what runs: restart kantctld to bring it into force"));
+    }
+    for warning in &answer.warnings {
+        note(&format!("warning: {warning}"));
+    }
+    Ok(OK)
+}
+
+fn lines(answer: &ReloadAnswer) -> Vec<String> {
+    if answer.changed.is_empty() {
+        return vec![format!("Read {}: nothing changed", answer.file)];
+    }
+    let head = format!("Read {}, and changed", answer.file);
+    std::iter::once(head).chain(answer.changed.iter().map(|line| format!("  {line}"))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_change_is_a_line_and_none_is_said() {
+        let mut answer = ReloadAnswer {
+            file: "/etc/kant/kantctld.toml".to_owned(),
+            changed: vec!["queue.a.priority: 0 -> 5".to_owned()],
+            restart: Vec::new(),
+            warnings: Vec::new(),
+        };
+        let changed = ["Read /etc/kant/kantctld.toml, and changed", "  queue.a.priority: 0 -> 5"];
+        assert_eq!(lines(&answer), changed);
+        answer.changed.clear();
+        assert_eq!(lines(&answer), ["Read /etc/kant/kantctld.toml: nothing changed"]);
+    }
+}

@@ -1,0 +1,141 @@
+//! A running controller reads its configuration again: the next round obeys the new one, a bad one
+//! changes nothing, and nothing is restarted.
+
+use anyhow::Context as _;
+use common::config::{ControllerConfig, QueueTable, read};
+use common::id::QueueName;
+use common::job::{Outcome, Phase};
+use common::wire::api::{QueueList, ReloadAnswer};
+use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person};
+use nix::sys::signal::Signal;
+use std::path::PathBuf;
+
+fn two_nodes_one_queue() -> anyhow::Result<Cluster> {
+    let nodes = vec![("n1", Machine::cpu()), ("n2", Machine::cpu())];
+    let one_queue = |config: &mut ControllerConfig| {
+        let name = QueueName::new("main").ok();
+        config.queue = vec![QueueTable { name, nodes: "n1".to_owned(), ..QueueTable::default() }];
+    };
+    let controller = Some(one_queue as fn(&mut ControllerConfig));
+    Cluster::start(ClusterOptions { nodes, controller, ..ClusterOptions::default() })
+}
+
+fn file(cluster: &Cluster) -> PathBuf {
+    cluster.dir().join("kantctld.toml")
+}
+
+/// Changes the file; the controller does not know yet.
+fn change(cluster: &Cluster, change: impl FnOnce(&mut ControllerConfig)) -> anyhow::Result<()> {
+    let mut config = read("kantctld.toml", &std::fs::read_to_string(file(cluster))?)?;
+    change(&mut config);
+    Ok(std::fs::write(file(cluster), toml::to_string(&config)?)?)
+}
+
+fn phase_is(kantctl: &Kantctl, id: &str, phase: Phase) -> anyhow::Result<()> {
+    let what = format!("job {id} to be {phase}");
+    e2e::wait_for(&what, || Ok((kantctl.job(id)?.phase == phase).then_some(())))
+}
+
+const UNTIL_TOLD: &str = "#!/bin/sh\nwhile [ ! -e enough ]; do sleep 0.1; done\n";
+
+#[test]
+fn the_round_after_a_reload_obeys_the_new_configuration_without_a_restart() -> anyhow::Result<()> {
+    let mut cluster = two_nodes_one_queue()?;
+    let pid = cluster.controller()?.pid();
+    let (kantctl, operator) = (cluster.kantctl(Person::plain())?, cluster.kantctl(Person::me())?);
+    let first = kantctl.submit(&["--exclusive"], UNTIL_TOLD)?;
+    phase_is(&kantctl, &first, Phase::Running)?;
+    let second = kantctl.submit(&["--exclusive"], UNTIL_TOLD)?;
+    let waits = || Ok(kantctl.job(&second)?.reason.is_some().then_some(()));
+    e2e::wait_for("a round to say why the second job waits", waits)?;
+
+    change(&cluster, |config| {
+        config.queue[0].nodes = "n[1-2]".to_owned();
+        config.snapshot_every_entries = 77;
+    })?;
+    assert_eq!(kantctl.job(&second)?.phase, Phase::Pending, "a file is not read by itself");
+    let answer = operator.run(&["reload"])?;
+    assert_eq!(answer.code, 0, "{answer:?}");
+    assert!(answer.stdout.contains("queue.main.nodes: \"n1\" -> \"n[1-2]\""), "{answer:?}");
+    assert!(answer.stderr.contains("`snapshot_every_entries` differs"), "{answer:?}");
+    phase_is(&kantctl, &second, Phase::Running)?;
+    let allocation = kantctl.job(&second)?.allocation.context("it runs somewhere")?;
+    assert_eq!(allocation.shares()[0].node.as_str(), "n2");
+
+    std::fs::write(kantctl.dir().join("enough"), "")?;
+    for job in [first, second] {
+        assert_eq!(kantctl.finished(&job)?.outcome, Some(Outcome::Completed));
+    }
+    assert_eq!(cluster.controller()?.pid(), pid);
+    assert!(cluster.controller()?.ended()?.is_none());
+    Ok(())
+}
+
+#[test]
+fn a_bad_configuration_is_refused_in_full_and_the_old_one_stays() -> anyhow::Result<()> {
+    let cluster = two_nodes_one_queue()?;
+    let operator = cluster.kantctl(Person::me())?;
+    let good = std::fs::read_to_string(file(&cluster))?;
+    let before: QueueList = operator.json(&["queues"])?;
+    for (bad, words) in [
+        ("[[queue]]\nname = \"b\"\nplaceemnt = \"spread\"\n", &["line 3", "placeemnt"][..]),
+        (
+            "[[queue]]\nname = \"a\"\nparent = \"b\"\n[[queue]]\nname = \"b\"\nparent = \"a\"\n",
+            &["line 3", "in a circle, a -> b -> a"],
+        ),
+        ("admins = [\"no-such-user\"]\n", &["no user `no-such-user`"]),
+        ("listen = \"nowhere\"\n", &["`nowhere` is not host:port"]),
+        ("topology_file = \"none.csv\"\n", &["none.csv", "No such file"]),
+    ] {
+        std::fs::write(file(&cluster), bad)?;
+        let answer = operator.run(&["reload"])?;
+        assert_eq!(answer.code, 1, "{answer:?}");
+        assert!(words.iter().all(|word| answer.stderr.contains(word)), "{words:?}: {answer:?}");
+    }
+    std::fs::remove_file(file(&cluster))?;
+    let answer = operator.run(&["reload"])?;
+    assert!(answer.code == 1 && answer.stderr.contains("No such file"), "{answer:?}");
+    assert_eq!(operator.json::<QueueList>(&["queues"])?, before);
+    std::fs::write(file(&cluster), good)?;
+    let answer: ReloadAnswer = operator.json(&["reload"])?;
+    assert_eq!(answer.changed, Vec::<String>::new());
+    Ok(())
+}
+
+#[test]
+fn sighup_reads_the_configuration_again_and_the_log_says_what_changed() -> anyhow::Result<()> {
+    let mut cluster = two_nodes_one_queue()?;
+    let operator = cluster.kantctl(Person::me())?;
+    change(&cluster, |config| config.queue[0].priority = 7)?;
+    cluster.controller()?.signal(Signal::SIGHUP)?;
+    e2e::wait_for("the new priority", || {
+        let list: QueueList = operator.json(&["queues"])?;
+        Ok(list.queues.iter().any(|queue| queue.priority == 7).then_some(()))
+    })?;
+    e2e::wait_for("the log", || {
+        Ok(cluster.controller_log().contains("queue.main.priority: 0 -> 7").then_some(()))
+    })?;
+    std::fs::write(file(&cluster), "x = [\n")?;
+    cluster.controller()?.signal(Signal::SIGHUP)?;
+    e2e::wait_for("the complaint", || {
+        Ok(cluster.controller_log().contains("is not taken up, the old one stays").then_some(()))
+    })?;
+    assert!(cluster.controller()?.ended()?.is_none());
+    Ok(())
+}
+
+#[test]
+fn only_operators_reload_and_a_reload_can_make_one() -> anyhow::Result<()> {
+    let Some(other) = Person::other() else {
+        eprintln!("skipped: not root, so nobody here is no operator");
+        return Ok(());
+    };
+    let cluster = two_nodes_one_queue()?;
+    let (theirs, operator) = (cluster.kantctl(other)?, cluster.kantctl(Person::me())?);
+    let answer = theirs.run(&["reload"])?;
+    assert!(answer.code == 1 && answer.stderr.contains("no operator"), "{answer:?}");
+    change(&cluster, |config| config.admins = vec![other.uid.to_string()])?;
+    operator.ok(&["reload"])?;
+    theirs.ok(&["reload"])?;
+    Ok(())
+}
