@@ -43,7 +43,11 @@ complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "requeue" -d 'Start 
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "nodes" -d 'List nodes'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "drain" -d 'Let nothing new start on nodes'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "resume" -d 'Let jobs start on nodes again'
-complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "queues" -d 'List queues'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "queues" -d 'List queues, as a tree'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "reservations" -d 'List, make and delete bookings of nodes'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "priority" -d 'Say where waiting jobs\' priorities come from'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "metrics" -d 'Say how well the GPUs are used, and how long jobs wait'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "reload" -d 'Have the controller read its configuration again'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "status" -d 'Say how the controller is'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "completions" -d 'Print a shell\'s completions'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "man" -d 'Print the manual page, or write all of them'
@@ -98,13 +102,14 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand q" -l me -d 'Only my job
 complete -c kantctl -n "__fish_kantctl_using_subcommand q" -s a -l all -d 'Finished jobs too, as long as the controller keeps them'
 complete -c kantctl -n "__fish_kantctl_using_subcommand q" -l json -d 'Print the controller\'s answer as JSON'
 complete -c kantctl -n "__fish_kantctl_using_subcommand q" -s h -l help -d 'Print help'
-complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node" -l json -d 'Print the controller\'s answer as JSON'
-complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node" -s h -l help -d 'Print help'
-complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node" -a "job" -d 'A job\'s record and its story'
-complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node" -a "node" -d 'A node\'s record'
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node queue" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node queue" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node queue" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node queue" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node queue" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node queue" -a "job" -d 'A job\'s record and its story'
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node queue" -a "node" -d 'A node\'s record'
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node queue" -a "queue" -d 'A queue\'s record'
 complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from job" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from job" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from job" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
@@ -115,6 +120,12 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_su
 complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from node" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from node" -l json -d 'Print the controller\'s answer as JSON'
 complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from node" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from queue" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from queue" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from queue" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from queue" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from queue" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand explain" -l what-if -d 'Say what a changed request would bring: \'time=2h gpus=4\'' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand explain" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand explain" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand explain" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
@@ -199,6 +210,56 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand queues" -l config -d 'Th
 complete -c kantctl -n "__fish_kantctl_using_subcommand queues" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand queues" -l json -d 'Print the controller\'s answer as JSON'
 complete -c kantctl -n "__fish_kantctl_using_subcommand queues" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create delete" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create delete" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create delete" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create delete" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create delete" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create delete" -f -a "list" -d 'List bookings that are not over (the default)'
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create delete" -f -a "create" -d 'Book nodes'
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create delete" -f -a "delete" -d 'Give nodes back before their time'
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from list" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from list" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from list" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from list" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -s w -l nodes -d 'These nodes, whole, like g-[001-004]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -s N -l count -d 'So many nodes, chosen by the controller' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -l gpu-kind -d 'Of the chosen nodes: only such with GPUs of this kind' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -l from -l start -d 'When it begins, as for `submit --begin` [default: now]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -l to -l end -d 'When it ends' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -l for -l duration -d 'How long it lasts: minutes, h:m:s, d-h, 90m, 2h' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -l flexible-until -d 'It may begin as late as this, and end as much later, where nodes are not free before' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -s u -l user -l users -d 'Who may use it: users, by name or number' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -s g -l group -l groups -d 'Members of these groups' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -s A -l account -l accounts -d 'Jobs charged to these accounts' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -l comment -d 'A word about it' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -l maintenance -d 'No job at all runs there meanwhile'
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from delete" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from delete" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from delete" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from delete" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from delete" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand priority" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand priority" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand priority" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand priority" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand priority" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand metrics" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand metrics" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand metrics" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand metrics" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand metrics" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand reload" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand reload" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand reload" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand reload" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand reload" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand status" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand status" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand status" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
@@ -216,21 +277,28 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand man" -l json -d 'Print t
 complete -c kantctl -n "__fish_kantctl_using_subcommand man" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s J -l job-name -d 'The job\'s name [default: the script\'s file name]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s A -l account -d 'Whom to charge' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s q -l qos -d 'The quality of service: a priority and bounds that the cluster\'s operators set up' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l comment -d 'A word of yours, shown by `kantctl show job`' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s N -l nodes -d 'How many nodes [default: as few as hold the tasks]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s n -l ntasks -d 'Tasks in all [default: --nodes times --ntasks-per-node, or 1]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s n -l ntasks -d 'Tasks in all, or a range of which it takes what it gets (2-8) [default: --nodes times --ntasks-per-node, or 1]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l ntasks-per-node -d 'At most so many tasks on a node' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s c -l cpus-per-task -d 'CPUs for each task [default: 1]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l mem -d 'Memory on each node, in MiB or with K, M, G, T; 0 is all of it' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l mem-per-cpu -d 'Memory for each CPU' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l mem-per-gpu -d 'Memory for each GPU' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s G -l gpus -d 'GPUs in the whole job, of a kind if one is named (h100:8)' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s G -l gpus -d 'GPUs in the whole job: any (8), of a kind (h100:8), of one of several kinds (\'h100|a100:8\'), or a share of one GPU (0.5)' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l gpus-per-node -d 'GPUs on each node' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l gpus-per-task -d 'GPUs for each task' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l gres -d 'GPUs on each node, as Slurm writes it (gpu:2, gpu:h100:2)' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s p -l queue -l partition -d 'The queue [default: the cluster\'s default queue]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s t -l time -d 'Time limit: minutes, h:m:s, d-h, 90m, 2h [default: the queue\'s]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l begin -d 'Not before: now+1hour, 16:30, tomorrow, 2030-01-31T08:00' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l deadline -d 'Over by then by its time limit, or never started' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l reservation -d 'Run in this booking, see `kantctl reservations`' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l near -d 'Nodes near to each other: nvlink-domain, leaf, spine or superspine; one of them if there is one with room, or wait for that (leaf:required)' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l switches -d 'Slurm\'s way to ask for --near=leaf: --switches=1' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l segment -d 'Blocks of so many nodes, each near in itself [without --near: nvlink-domain:required]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l max-per-node -d 'At most so many jobs of this name of yours on one node' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l nice -d 'Step back: lowers the priority [without a number: 100]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s w -l nodelist -d 'Only these nodes, like g[001-004],login' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s x -l exclude -d 'Not these nodes' -r
@@ -249,10 +317,13 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l wrap -d 'Run 
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l service -d 'A service that answers requests: a queue with a zone for services spreads its jobs there'
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l exclusive -d 'Whole nodes: nothing else runs there meanwhile'
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s H -l hold -d 'Wait until `kantctl release`'
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l requeue -d 'Start it again if a node is lost (the default)'
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l no-requeue -d 'Never start it again'
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l preemptible -d 'It may be made to yield to others [default: as its QoS or queue says]'
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l no-preemptible -d 'It may not'
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l parsable -d 'Print only the job\'s id'
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s W -l wait -d 'Wait for its end, and exit with its code'
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s Q -l quiet -d 'Say nothing but errors'
