@@ -16,6 +16,7 @@ use crate::typical::Typical;
 use common::id::{JobId, JobKey, NodeName, ReservationName};
 use common::policy::{Amounts, Policy};
 use common::reservation::Reservation;
+use common::resource::Allocation;
 use common::time::Time;
 use plain::Plain;
 use serde::{Deserialize, Serialize};
@@ -112,6 +113,38 @@ impl Snapshot {
             *self.array_running.entry(job.key.job).or_default() += 1;
         }
         self.running.insert(job.key, job);
+    }
+
+    /// A waiting job starts with this allocation, as a state would have it that enacts a round at
+    /// once.
+    pub fn start(&mut self, key: JobKey, allocation: Allocation, now: Time) {
+        let Some(job) = self.line.get(key).cloned() else { return };
+        let queue = self.policy.queues.iter().find(|queue| queue.name == job.queue);
+        let qos = job.qos.as_ref();
+        let qos = self.policy.qos.iter().find(|known| Some(&known.name) == qos);
+        let preemption = queue.map(|queue| queue.preemption).unwrap_or_default();
+        let says = job.preemptible.or_else(|| qos.and_then(|qos| qos.preemptible));
+        let by_limit = job.time_limit.map(|limit| now + limit);
+        let group = job.request.per_node_max.as_ref().map(|most| most.group.as_str().into());
+        self.set_running(RunningJob {
+            key,
+            attempt: job.attempt,
+            allocation: Arc::new(allocation),
+            ends_by: by_limit.into_iter().chain(job.deadline).min(),
+            owner: job.owner,
+            queue: job.queue.clone(),
+            account: job.account.clone(),
+            qos: job.qos.clone(),
+            nice: job.nice,
+            submitted_at: job.submitted_at,
+            started_at: now,
+            whole_nodes: job.request.exclusive,
+            group,
+            preemptible: says.unwrap_or(preemption.preemptible),
+            victim_mode: preemption.victims,
+            ending: false,
+            yields_to: None,
+        });
     }
 
     /// A job is over, or unknown from now on.
