@@ -81,7 +81,8 @@ async fn access(request: &ReservationRequest) -> Result<Access, Refusal> {
             Err(_) => HostNames.group(name).ok_or_else(|| unknown("group", name)),
         };
         let users = users.iter().map(user).collect::<Result<BTreeSet<Uid>, Refusal>>()?;
-        Ok((users, groups.iter().map(group).collect::<Result<BTreeSet<Gid>, Refusal>>()?))
+        let groups = groups.iter().map(group).collect::<Result<BTreeSet<Gid>, Refusal>>()?;
+        Ok::<_, Refusal>((users, groups))
     });
     let stopped = |_| Refusal::BadAsk { message: "the controller stops: try again".to_owned() };
     let (users, groups) = look.await.map_err(stopped)??;

@@ -13,8 +13,10 @@ use common::job::state::slurm_state;
 use common::job::{Ask, Outcome, Phase};
 use common::node::Contact;
 use common::reason::WaitReason;
+use common::time::Time;
 use common::unit::{Bytes, Cpus, Gpus};
 use common::wire::api::{JobList, JobQuery, JobView, NodeList, NodeView, ReasonView, StoryLine};
+use engine::{Round, Snapshot};
 use std::collections::BTreeMap;
 
 pub use explain::explain;
@@ -32,12 +34,16 @@ pub struct Wait {
 /// What the last round said of each job that it did not start.
 pub type Waits = BTreeMap<JobKey, Wait>;
 
-/// What a round said of each job that it did not start.
+/// What a round at `now` said of each job that waits in this snapshot, the one it saw or a later
+/// one: what came since is left out. Takes as long as there are waiting jobs.
 #[must_use]
-pub fn waits(round: &engine::Round) -> Waits {
-    let places = (1..).zip(&round.reasons);
+pub fn waits(snapshot: &Snapshot, round: &Round, now: Time) -> Waits {
+    let places = (1..).zip(engine::in_order(snapshot, now));
     places
-        .map(|(position, (key, reason))| (*key, Wait { reason: reason.clone(), position }))
+        .filter_map(|(position, key)| {
+            let reason = round.waits.of(snapshot, key)?;
+            Some((key, Wait { reason, position }))
+        })
         .collect()
 }
 

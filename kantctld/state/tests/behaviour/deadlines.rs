@@ -71,7 +71,7 @@ fn a_running_job_ends_at_its_time_limit_or_its_deadline_whichever_is_sooner() {
     let late = house.start(key, vec![share("g2", 0, 1, &[])]);
     assert_eq!(limit(&house, late), Some(Span::from_minutes(5)));
     let deadline = house.state.job(key.job).unwrap().spec.ask.deadline;
-    assert_eq!(snapshot::snapshot(&house.state).running[0].ends_by, deadline);
+    assert_eq!(snapshot::snapshot(&house.state).running(key).unwrap().ends_by, deadline);
     house.report("g2", late, running());
     house.wait(300);
     let events = look(&mut house);

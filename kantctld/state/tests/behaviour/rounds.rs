@@ -128,9 +128,9 @@ fn what_is_held_stays_held_when_the_node_shrinks_under_it() {
     let hello = house.hello("g1", inventory(6, 1, 3), &steps);
     house.apply(hello);
     assert_eq!(house.phase(key), Phase::Running);
-    let node = &state::snapshot::snapshot(&house.state).nodes[0];
-    assert_eq!(node.free_cpus.to_string(), "0-3");
-    assert_eq!((node.free_gpus.len(), node.free_memory), (2, Bytes::ZERO));
+    let seen = state::snapshot::snapshot(&house.state);
+    let given = &seen.running(key).unwrap().allocation.shares()[0];
+    assert_eq!((given.cpus.to_string().as_str(), given.gpus.len()), ("4-7", 2));
     let next = house.job();
     let not_there = StartRefusal::NotThere(name("g1"));
     assert_eq!(refusal(&mut house, next, 1, vec![share("g1", 0, 1, &[3])]), not_there);
@@ -145,17 +145,16 @@ fn a_gpu_that_is_gone_leaves_a_hole_and_the_others_keep_their_numbers() {
     changed.gpus.remove(1);
     let hello = house.hello("g1", changed, &[]);
     house.apply(hello);
-    let free = |house: &House| -> Vec<u16> {
-        let seen = state::snapshot::snapshot(&house.state);
-        seen.nodes[0].free_gpus.iter().map(|gpu| gpu.0).collect()
+    let held = |house: &House| -> Vec<u16> {
+        let held = house.state.ledger().on(&name("g1"));
+        held.into_iter().flat_map(|held| held.gpus()).map(|gpu| gpu.0).collect()
     };
-    assert_eq!(free(&house), [0, 2, 3]);
     let (gone, there) = (house.job(), house.job());
     let id = attempt(gone, 1);
     let events = house.enact(id, vec![share("g1", 0, 2, &[1])]);
     assert!(matches!(events.as_slice(), [Event::RoundEntryRefused { .. }]), "{events:?}");
     house.start(there, vec![share("g1", 0, 2, &[3])]);
-    assert_eq!(free(&house), [0, 2]);
+    assert_eq!(held(&house), [3]);
     let id = attempt(gone, 1);
     let events = house.enact(id, vec![share("g1", 2, 2, &[3])]);
     assert!(matches!(events.as_slice(), [Event::RoundEntryRefused { .. }]), "{events:?}");

@@ -126,7 +126,11 @@ fn a_queue_that_is_left_out_stays_for_its_jobs_alone_and_all_else_holds_at_once(
     assert!(!house.state.settings().unwrap().allow_root_jobs, "what is stricter holds");
     assert_eq!(house.apply(Command::Configure(without)), [], "nothing changed");
     let seen = state::snapshot::snapshot(&house.state);
-    assert_eq!((seen.queues.len(), seen.waiting.len()), (2, 1), "a round can still start it");
+    assert_eq!(
+        (seen.policy().queues.len(), seen.waiting_count()),
+        (2, 1),
+        "a round can still start it"
+    );
     let command = house.submission(short.clone());
     let refusal = house.refused(command).to_string();
     assert!(refusal.contains("there is no queue `short`: there are main"), "{refusal}");

@@ -129,21 +129,26 @@ fn a_hold_shows_before_the_next_round() {
 }
 
 #[test]
-fn the_engine_sees_what_is_free_and_only_what_is_still_held() {
+fn the_engine_sees_what_waits_and_only_what_is_still_held() {
     let mut house = House::new();
     let array = Some("0-2%2".parse().unwrap());
     let job = house.submit(Ask { array, ..tasks_of(2) });
     let key = JobKey { job, index: Some(common::id::ArrayIndex(0)) };
     let id = house.start(key, vec![share("g1", 0, 3, &[1]), share("g2", 0, 3, &[])]);
     let seen = snapshot::snapshot(&house.state);
-    assert_eq!(seen.nodes[0].free_cpus.to_string(), "3-7");
-    assert_eq!(seen.nodes[0].free_gpus.len(), 3);
-    assert_eq!((seen.waiting.len(), seen.array_running[&job]), (2, 1));
-    assert_eq!(seen.waiting[0].array_limit, Some(2));
+    assert_eq!(seen.running(key).unwrap().allocation.shares().len(), 2);
+    let waiting: Vec<_> = seen.all_waiting().collect();
+    assert_eq!((waiting.len(), waiting[0].array_limit), (2, Some(2)));
+    assert!(std::sync::Arc::ptr_eq(&waiting[0].request, &waiting[1].request), "tasks share it");
     house.report("g1", id, exited(0));
     let seen = snapshot::snapshot(&house.state);
-    assert_eq!(seen.nodes[0].free_cpus.to_string(), "0-7");
-    assert_eq!(seen.running[0].allocation.shares().len(), 1, "g2 still has its share");
+    let left = seen.running(key).unwrap().allocation.shares().to_vec();
+    assert_eq!(left.len(), 1, "g2 still has its share");
+    assert_eq!(left[0].node, name("g2"));
+}
+
+fn never_fits(house: &House, ask: &Ask) -> Option<Refusal> {
+    snapshot::never_fits(&house.state, &snapshot::snapshot(&house.state), ask)
 }
 
 #[test]
@@ -151,13 +156,13 @@ fn what_can_never_run_is_said_before_it_is_proposed() {
     let house = House::new();
     let mut ask = Ask::default();
     ask.request.cpus_per_task = Cpus(9);
-    let refusal = snapshot::never_fits(&house.state, &ask);
+    let refusal = never_fits(&house, &ask);
     assert!(matches!(refusal, Some(Refusal::NeverFits { .. })), "{refusal:?}");
     ask.hold = true;
-    assert_eq!(snapshot::never_fits(&house.state, &ask), None);
+    assert_eq!(never_fits(&house, &ask), None);
     let unknown = House::empty();
     ask.hold = false;
-    assert_eq!(snapshot::never_fits(&unknown.state, &ask), None, "no nodes, no judgement");
+    assert_eq!(never_fits(&unknown, &ask), None, "no nodes, no judgement");
 }
 
 #[test]

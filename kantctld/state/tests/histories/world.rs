@@ -16,7 +16,8 @@ use common::time::{Span, Time};
 use common::wire::node::StepStatus;
 use proptest::test_runner::TestCaseError;
 use state::invariant::Judge;
-use state::{Command, RoundStart, Stamped, State, Target};
+use state::snapshot::Keeper;
+use state::{Command, Event, Stamped, State, Target};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use things::{actor, ask, node, pick, reservation_name, settings, step_phase};
@@ -28,7 +29,10 @@ pub struct World {
     pub seen: Option<BTreeSet<String>>,
     now: Time,
     judge: Judge,
-    decided: Vec<RoundStart>,
+    decided: Option<Command>,
+    /// The engine's snapshot, kept in step, and what it was not told yet.
+    keeper: Keeper,
+    untold: Vec<Event>,
     /// Acknowledged submissions by request, until forgotten.
     acknowledged: BTreeMap<(Uid, RequestKey), JobId>,
     submissions: Vec<Command>,
@@ -52,7 +56,9 @@ impl World {
             log: Vec::new(),
             seen: None,
             now: Time(1_000_000),
-            decided: Vec::new(),
+            decided: None,
+            keeper: Keeper::default(),
+            untold: Vec::new(),
             acknowledged: BTreeMap::new(),
             submissions: Vec::new(),
             attempts: Vec::new(),

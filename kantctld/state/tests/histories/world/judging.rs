@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use state::event::ShareNews;
 use state::persist::{from_bytes, to_bytes};
+use state::snapshot::snapshot;
 use state::{Command, Event, Stamped};
 use std::collections::BTreeMap;
 
@@ -31,9 +32,21 @@ impl World {
         prop_assert!(wrong.is_empty(), "{wrong:#?}\nafter {stamped:?}\ngave {events:?}");
         self.remember(&stamped.command, &events)?;
         self.log.push(stamped);
+        self.untold.extend(events);
+        // Now and then several answers at once, as a busy controller has them.
+        if self.log.len() % 3 > 0 {
+            self.keep()?;
+        }
         self.check_submissions()?;
         self.check_single_attempts()?;
         self.check_usage()
+    }
+
+    /// The kept snapshot is the one made from nothing.
+    pub(super) fn keep(&mut self) -> Result<(), TestCaseError> {
+        self.keeper.update(&self.state, &std::mem::take(&mut self.untold));
+        prop_assert_eq!(self.keeper.snapshot(), &snapshot(&self.state));
+        Ok(())
     }
 
     fn remember(&mut self, command: &Command, events: &[Event]) -> Result<(), TestCaseError> {

@@ -9,25 +9,46 @@ use common::job::{Phase, PreemptReason, Preempted};
 use common::policy::VictimMode;
 use common::resource::{Allocation, GpuRequest, Share};
 use common::unit::{Bytes, GpuMilli, Tasks};
+use engine::{Round, Snapshot};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
-use state::snapshot::{round_starts, snapshot};
+use state::snapshot::{enactment, snapshot};
 use state::{Command, RoundPreempt, RoundStart};
 use std::collections::BTreeMap;
 
 impl World {
     pub(super) fn decide(&mut self) -> Result<(), TestCaseError> {
-        let seen = snapshot(&self.state);
+        self.keep()?;
+        let mut seen = self.keeper.snapshot().clone();
+        seen.settle(self.now);
         let round = engine::schedule(&seen, self.now);
-        let wrong = engine::check::check(&seen, self.now, &round.decisions);
-        prop_assert!(wrong.is_empty(), "the engine's judge: {wrong:?}");
-        self.decided = round_starts(&round.decisions);
+        self.same_round_from_nothing(&seen, &round)?;
+        self.decided = enactment(&round.decisions);
+        Ok(())
+    }
+
+    /// What was kept decides as what is made anew, and says the same of those that wait.
+    fn same_round_from_nothing(&self, kept: &Snapshot, round: &Round) -> Result<(), TestCaseError> {
+        let mut fresh = snapshot(&self.state);
+        fresh.settle(self.now);
+        let other = engine::schedule(&fresh, self.now);
+        prop_assert_eq!(&round.decisions, &other.decisions);
+        prop_assert_eq!(&round.promises, &other.promises);
+        prop_assert_eq!(round.next_look, other.next_look);
+        for job in fresh.all_waiting() {
+            let (here, there) = (round.waits.of(kept, job.key), other.waits.of(&fresh, job.key));
+            prop_assert_eq!(here, there, "of job {}", job.key);
+        }
+        prop_assert_eq!(engine::in_order(kept, self.now), engine::in_order(&fresh, self.now));
         Ok(())
     }
 
     /// Enacts what was decided, and keeps it: it may come again.
     pub(super) fn enact(&mut self) -> Result<(), TestCaseError> {
-        self.apply(Command::EnactRound { preempts: vec![], starts: self.decided.clone() })
+        match self.decided.clone() {
+            Some(command) => self.apply(command),
+            None => Ok(()),
+        }
     }
 
     pub(super) fn nonsense(

@@ -1,0 +1,100 @@
+//! One job or node of the state in the engine's words. Never looks at another one.
+
+use crate::job::{Element, Record, Run};
+use crate::node::NodeRecord;
+use crate::remembered::State;
+use common::id::{JobKey, NodeName};
+use common::job::Phase;
+use common::node::Contact;
+use common::policy::VictimMode;
+use common::resource::{Allocation, Request, Share};
+use engine::{NodeSnapshot, RunningJob, Unusable, WaitingJob};
+use std::sync::Arc;
+
+pub(super) fn node(name: &NodeName, node: &NodeRecord) -> NodeSnapshot {
+    NodeSnapshot {
+        name: name.clone(),
+        inventory: node.inventory.clone(),
+        unusable: match (node.contact, &node.drain) {
+            (Contact::Silent { .. } | Contact::Lost { .. }, _) => Some(Unusable::Down),
+            (Contact::Connected, Some(_)) => Some(Unusable::Drained),
+            (Contact::Connected, None) => None,
+        },
+    }
+}
+
+/// `None`: it has no queue, which no accepted job is without.
+pub(super) fn waiting(
+    key: JobKey,
+    record: &Record,
+    element: &Element,
+    request: Arc<Request>,
+) -> Option<WaitingJob> {
+    let ask = &record.spec.ask;
+    Some(WaitingJob {
+        key,
+        attempt: element.next_attempt(),
+        owner: record.spec.owner.uid,
+        queue: ask.queue.clone()?,
+        account: ask.account.clone(),
+        qos: ask.qos.clone(),
+        request,
+        time_limit: ask.time_limit,
+        nice: ask.nice,
+        submitted_at: record.submitted_at,
+        begin_at: ask.begin_at,
+        not_before: element.faults.as_ref().map(|faults| faults.not_before),
+        deadline: ask.deadline,
+        held: element.held,
+        array_limit: ask.array.as_ref().and_then(|array| array.limit()),
+        preemptible: ask.preemptible,
+        reservation: ask.reservation.clone(),
+        service: ask.service,
+        together: None,
+    })
+}
+
+/// `None` once no node holds any of it.
+pub(super) fn running(
+    state: &State,
+    key: JobKey,
+    record: &Record,
+    element: &Element,
+) -> Option<RunningJob> {
+    let run = element.run.as_deref()?;
+    let ask = &record.spec.ask;
+    let queue = ask.queue.clone()?;
+    let qos = ask.qos.as_ref().and_then(|name| state.qos(name));
+    let preemption = state.queue(&queue).map(|queue| queue.preemption);
+    let by_queue = preemption.is_some_and(|preemption| preemption.preemptible);
+    let per_node_max = ask.request.per_node_max.as_ref();
+    Some(RunningJob {
+        key,
+        attempt: element.attempt,
+        allocation: still_held(run)?,
+        ends_by: run.ends_by(ask),
+        owner: record.spec.owner.uid,
+        account: ask.account.clone(),
+        qos: ask.qos.clone(),
+        nice: ask.nice,
+        submitted_at: record.submitted_at,
+        started_at: run.allocated_at,
+        whole_nodes: ask.request.exclusive,
+        group: per_node_max.map(|max| Arc::from(max.group.as_str())),
+        preemptible: ask.preemptible.or(qos.and_then(|qos| qos.preemptible)).unwrap_or(by_queue),
+        victim_mode: preemption.map_or(VictimMode::default(), |preemption| preemption.victims),
+        ending: element.phase == Phase::Completing,
+        yields_to: run.end.as_ref().and_then(|end| end.preempted).map(|preempted| preempted.by),
+        queue,
+    })
+}
+
+fn still_held(run: &Run) -> Option<Arc<Allocation>> {
+    if run.shares.iter().all(|share| !share.is_over()) {
+        return Some(run.allocation.clone());
+    }
+    let shares = run.allocation.shares().iter().zip(&run.shares);
+    let left: Vec<Share> =
+        shares.filter(|(_, phase)| !phase.is_over()).map(|(share, _)| share.clone()).collect();
+    Allocation::new(left).ok().map(Arc::new)
+}

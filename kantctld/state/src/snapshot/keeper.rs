@@ -1,0 +1,194 @@
+//! Keeps the engine's snapshot in step with the state: after each batch of events only what they
+//! name is looked at again, so that a change costs the same in a large cluster as in a small one.
+//! Never holds what the state does not; a keeper can be made anew at any moment.
+
+use super::{jobs, usage};
+use crate::event::{Event, ShareNews};
+use crate::job::Record;
+use crate::remembered::State;
+use common::id::{JobId, JobKey, NodeName};
+use common::job::Phase;
+use common::resource::Request;
+use common::time::Time;
+use engine::{RunningJob, Snapshot, WaitingJob};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// A snapshot that follows a state.
+#[derive(Debug, Clone, Default)]
+pub struct Keeper {
+    snapshot: Snapshot,
+    /// The tasks of an array share one request; of arrays that live.
+    requests: BTreeMap<JobId, Arc<Request>>,
+}
+
+/// What a batch of events is about.
+#[derive(Debug, Default)]
+struct Touched {
+    policy: bool,
+    reservations: bool,
+    nodes: BTreeSet<NodeName>,
+    jobs: BTreeSet<JobKey>,
+}
+
+impl Keeper {
+    /// Everything a state holds.
+    #[must_use]
+    pub fn new(state: &State) -> Self {
+        let mut keeper = Self::default();
+        let touched = Touched {
+            policy: true,
+            reservations: true,
+            nodes: state.nodes().map(|(name, _)| name.clone()).collect(),
+            jobs: state.live().collect(),
+        };
+        keeper.take_up(state, touched);
+        keeper
+    }
+
+    /// Takes up what events tell. The state must be the one they came out of, with no event between
+    /// left out: what one job gave up, another may hold by now.
+    pub fn update<'a>(&mut self, state: &State, events: impl IntoIterator<Item = &'a Event>) {
+        let mut touched = Touched::default();
+        events.into_iter().for_each(|event| touched.add(state, event));
+        self.take_up(state, touched);
+    }
+
+    /// Says anew what everybody used. It fades by hours: now and then is enough.
+    pub fn set_usage(&mut self, state: &State, now: Time) {
+        self.snapshot.set_usage(usage(state, now));
+    }
+
+    /// What a round should see.
+    #[must_use]
+    pub const fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// The same, for keeps.
+    #[must_use]
+    pub fn into_snapshot(self) -> Snapshot {
+        self.snapshot
+    }
+
+    /// For what the shell hands from round to round: promises, and the time.
+    pub const fn snapshot_mut(&mut self) -> &mut Snapshot {
+        &mut self.snapshot
+    }
+
+    fn take_up(&mut self, state: &State, mut touched: Touched) {
+        if touched.policy {
+            let policy = state.settings().map(|settings| settings.policy()).unwrap_or_default();
+            self.snapshot.set_policy(Arc::new(policy));
+            // Who may be made to yield is the queue's and the QoS's to say.
+            touched.jobs.extend(self.snapshot.all_running().map(|job| job.key));
+        }
+        for name in &touched.nodes {
+            match state.node(name) {
+                Some(node) => self.snapshot.set_node(&jobs::node(name, node)),
+                None => self.snapshot.remove_node(name),
+            }
+        }
+        self.take_up_jobs(state, &touched.jobs);
+        if touched.reservations {
+            self.snapshot.set_reservations(state.reservations().cloned());
+        }
+    }
+
+    /// First all that gives something up, then all that holds something: one may hold what another
+    /// gave up, whichever key comes first.
+    fn take_up_jobs(&mut self, state: &State, keys: &BTreeSet<JobKey>) {
+        let mut holding: Vec<RunningJob> = Vec::new();
+        for key in keys {
+            let found = state.element(*key);
+            let running = found.and_then(|(record, element)| {
+                jobs::running(state, *key, record, element).filter(|_| is_live(element.phase))
+            });
+            if let Some(job) = running {
+                if self.snapshot.running(*key).is_none_or(|known| **known != job) {
+                    if self.snapshot.running(*key).is_some() {
+                        self.snapshot.remove_job(*key);
+                    }
+                    holding.push(job);
+                }
+                continue;
+            }
+            match self.waiting(state, *key) {
+                Some(job) if self.snapshot.waiting(*key).is_some_and(|known| **known == job) => {}
+                Some(job) => self.snapshot.set_waiting(job),
+                None => self.snapshot.remove_job(*key),
+            }
+        }
+        holding.into_iter().for_each(|job| self.snapshot.set_running(job));
+        for key in keys {
+            if state.is_all_done(key.job) {
+                self.requests.remove(&key.job);
+            }
+        }
+    }
+
+    fn waiting(&mut self, state: &State, key: JobKey) -> Option<WaitingJob> {
+        let (record, element) = state.element(key)?;
+        if element.phase != Phase::Pending {
+            return None;
+        }
+        let request = self.request(record);
+        jobs::waiting(key, record, element, request)
+    }
+
+    fn request(&mut self, record: &Record) -> Arc<Request> {
+        let ask = &record.spec.ask;
+        let fresh = || Arc::new(ask.request.clone());
+        match &ask.array {
+            None => fresh(),
+            Some(_) => self.requests.entry(record.id).or_insert_with(fresh).clone(),
+        }
+    }
+}
+
+/// Does a job of this phase hold resources, as far as its nodes say so?
+const fn is_live(phase: Phase) -> bool {
+    !matches!(phase, Phase::Pending | Phase::Done)
+}
+
+impl Touched {
+    fn add(&mut self, state: &State, event: &Event) {
+        match event {
+            Event::Configured => self.policy = true,
+            Event::JobSubmitted { job, repeated: false, .. } => {
+                let record = state.job(*job);
+                let keys = record.into_iter().flat_map(|r| r.elements.keys().map(|i| r.key(*i)));
+                self.jobs.extend(keys);
+            }
+            Event::NodeRegistered { name }
+            | Event::NodeSilent { name }
+            | Event::NodeLost { name }
+            | Event::NodeDrained { name, .. }
+            | Event::NodeResumed { name, .. } => {
+                self.nodes.insert(name.clone());
+            }
+            Event::ReservationCreated { .. }
+            | Event::ReservationDeleted { .. }
+            | Event::ReservationExpired { .. } => self.reservations = true,
+            // Until its end, what a share does changes nothing of what it holds.
+            Event::StepReported { news, .. } if !matches!(news, ShareNews::Ended(..)) => {}
+            Event::JobPreempts { .. }
+            | Event::JobReady { .. }
+            | Event::RoundEntryRefused { .. }
+            | Event::JobSubmitted { repeated: true, .. }
+            | Event::JobForgotten { .. }
+            | Event::CommandRefused(_) => {}
+            Event::JobHeld { .. }
+            | Event::JobReleased { .. }
+            | Event::JobStarted { .. }
+            | Event::StepReported { .. }
+            | Event::JobRunning { .. }
+            | Event::JobEnded { .. }
+            | Event::JobEndChanged { .. }
+            | Event::JobDone { .. }
+            | Event::JobRequeued { .. }
+            | Event::JobDelayed { .. }
+            | Event::JobHeldForFaults { .. } => self.jobs.extend(event.key()),
+        }
+    }
+}
