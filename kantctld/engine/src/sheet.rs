@@ -1,0 +1,64 @@
+//! Where a waiting job's priority comes from, for `kantctl priority`. Never decides anything; a
+//! round computes the same for itself.
+
+use crate::order::fair_share::FairShare;
+use crate::order::multifactor::{FactorSheet, Multifactor};
+use crate::queue_up::facts;
+use crate::snapshot::Snapshot;
+use common::id::JobKey;
+use common::time::Time;
+
+/// The factors of each of these jobs that waits in a configured queue, as a round at `now` weighs
+/// them; of jobs in FIFO queues, as they would be weighed. Of a snapshot that is not settled, a
+/// copy is.
+#[must_use]
+pub fn sheets(snapshot: &Snapshot, now: Time, keys: &[JobKey]) -> Vec<(JobKey, FactorSheet)> {
+    if !snapshot.is_settled(now) {
+        let mut settled = snapshot.clone();
+        settled.settle(now);
+        return sheets(&settled, now, keys);
+    }
+    let policy = snapshot.policy();
+    let half_life_hours = policy.factors.half_life_hours;
+    let fair = FairShare::new(&snapshot.usage, &policy.accounts, half_life_hours, now);
+    let multifactor = Multifactor::new(policy, &fair, &snapshot.capacity);
+    let sheet = |key: &JobKey| {
+        let job = snapshot.waiting(*key)?;
+        let queue = policy.queues.iter().find(|queue| queue.name == job.queue)?;
+        let qos = job.qos.as_ref();
+        let qos = qos.and_then(|name| policy.qos.iter().find(|qos| qos.name == *name));
+        Some((*key, multifactor.sheet(&facts(queue, job, qos), now)))
+    };
+    keys.iter().filter_map(sheet).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{change_policy, gpu_node, gpu_request, key, snapshot, waiting};
+    use common::policy::Factors;
+
+    #[test]
+    fn a_sheet_shows_what_each_factor_adds() {
+        let mut snapshot = snapshot(vec![gpu_node("a", 8), gpu_node("b", 8)]);
+        change_policy(&mut snapshot, |policy| {
+            policy.factors = Factors {
+                age: 1000,
+                age_max_seconds: 1000,
+                size: 100,
+                queue: 0,
+                qos: 0,
+                fair_share: 0,
+                ..Factors::default()
+            };
+        });
+        let mut job = waiting(3, gpu_request(8), 30);
+        job.nice = 20;
+        snapshot.set_waiting(job);
+        let sheets = sheets(&snapshot, Time(503_000), &[key(3), key(4)]);
+        let [(found, sheet)] = sheets.as_slice() else { panic!("{sheets:?}") };
+        assert_eq!(*found, key(3));
+        assert_eq!((sheet.age.points, sheet.size.points, sheet.nice), (500, 50, 20));
+        assert_eq!(sheet.points, 500 + 50 - 20);
+    }
+}

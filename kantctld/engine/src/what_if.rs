@@ -1,0 +1,179 @@
+//! When a waiting job would start, as it is or with a changed request: the round itself, run on a
+//! copy, now and at each moment when running jobs end by their time limits. Never a promise:
+//! arrivals of higher priority change it, and jobs that end early.
+//!
+//! Source: ours; Slurm's `sbatch --test-only` answers the same question for a new job.
+//! Reads: everything a round reads. Knobs: none; how far it looks is bounded by `ROUNDS_MAX` and
+//! `COST_MAX`.
+//!
+//! Example. Nodes a and b have 8 GPUs each. Job 1 holds all of a until 60 minutes from now, job 2
+//! 4 GPUs of b without end. Job 3 asks for 8 GPUs: it starts in 60 minutes, on a. If it asked for
+//! 4, it would start now, on b.
+
+use crate::decision::Decision;
+use crate::round::schedule;
+use crate::snapshot::{Snapshot, WaitingJob};
+use common::id::{JobKey, NodeName};
+use common::reason::WaitReason;
+use common::time::Time;
+
+/// At most so many rounds are tried ahead.
+const ROUNDS_MAX: usize = 200;
+
+/// Fewer in a large cluster: rounds times waiting jobs and nodes.
+const COST_MAX: usize = 2_000_000;
+
+/// When a job would start.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Outlook {
+    /// Now, on these nodes.
+    pub starts_on: Option<Vec<NodeName>>,
+    /// Later, if every job keeps its time limit; `None`: now, or nobody can say.
+    pub expected_at: Option<Time>,
+    /// Why not now.
+    pub reason: Option<WaitReason>,
+}
+
+/// When a waiting job starts, as it is. `None`: no such job waits.
+#[must_use]
+pub fn outlook(snapshot: &Snapshot, now: Time, key: JobKey) -> Option<Outlook> {
+    snapshot.waiting(key)?;
+    Some(look_ahead(snapshot.clone(), now, key))
+}
+
+/// When a job would start if this was what it asked for. A promise to the job as it was does not
+/// hold for another request; promises to others do.
+#[must_use]
+pub fn what_if(snapshot: &Snapshot, now: Time, changed: WaitingJob) -> Outlook {
+    let (mut copy, key) = (snapshot.clone(), changed.key);
+    copy.remove_job(key);
+    copy.set_waiting(changed);
+    look_ahead(copy, now, key)
+}
+
+fn look_ahead(mut snapshot: Snapshot, now: Time, key: JobKey) -> Outlook {
+    let size = snapshot.waiting_count() + snapshot.all_running().count() + 1;
+    let rounds = (COST_MAX / size).clamp(2, ROUNDS_MAX);
+    let mut outlook = Outlook::default();
+    let mut at = now;
+    for _ in 0..rounds {
+        snapshot.settle(at);
+        let round = schedule(&snapshot, at);
+        if let Some(nodes) = started(&round.decisions, key) {
+            if at == now {
+                outlook.starts_on = Some(nodes);
+            } else {
+                outlook.expected_at = Some(at);
+            }
+            return outlook;
+        }
+        if at == now {
+            outlook.reason = round.waits.of(&snapshot, key).or(Some(WaitReason::NotConsidered));
+            outlook.expected_at = round.promises.get(&key).map(|promise| promise.at);
+            if outlook.expected_at.is_some() {
+                return outlook;
+            }
+        }
+        carry_out(&mut snapshot, &round.decisions, at);
+        snapshot.set_promises(round.promises);
+        let ends = snapshot.all_running().filter_map(|job| job.ends_by);
+        // What should be over by now is over any moment.
+        let next = ends.map(|end| end.max(Time(at.0 + 1))).min();
+        let Some(next) = next.into_iter().chain(round.next_look).filter(|t| *t > at).min() else {
+            return outlook;
+        };
+        at = next;
+        let over = snapshot.all_running().filter(|job| job.ends_by.is_some_and(|end| end <= at));
+        let over: Vec<JobKey> = over.map(|job| job.key).collect();
+        over.into_iter().for_each(|key| snapshot.remove_job(key));
+    }
+    outlook
+}
+
+fn started(decisions: &[Decision], key: JobKey) -> Option<Vec<NodeName>> {
+    decisions.iter().find_map(|decision| match decision {
+        Decision::Start { key: started, allocation, .. } if *started == key => {
+            Some(allocation.shares().iter().map(|share| share.node.clone()).collect())
+        }
+        _ => None,
+    })
+}
+
+/// Victims are gone at once: how long they take to end is not known here, and that they wait again
+/// changes nothing for who made them yield.
+fn carry_out(snapshot: &mut Snapshot, decisions: &[Decision], at: Time) {
+    for decision in decisions {
+        match decision {
+            Decision::Start { key, allocation, .. } => {
+                snapshot.start(*key, allocation.clone(), at);
+            }
+            Decision::Preempt { key, .. } => snapshot.remove_job(*key),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{gpu_node, gpu_request, key, name, run, share, snapshot, use_gpus, waiting};
+    use common::id::GpuIndex;
+    use common::resource::Share;
+    use common::time::Span;
+    use std::sync::Arc;
+
+    const NOW: Time = Time(3_600_000);
+
+    fn in_minutes(minutes: u64) -> Option<Time> {
+        Some(NOW + Span::from_minutes(minutes))
+    }
+
+    /// The example's nodes and running jobs.
+    fn cluster() -> Snapshot {
+        let mut snapshot = snapshot(vec![gpu_node("a", 8), gpu_node("b", 8)]);
+        let all = Share { gpus: (0..8).map(GpuIndex).collect(), ..share("a", "0-7") };
+        run(&mut snapshot, 1, all, in_minutes(60));
+        use_gpus(&mut snapshot, "b", 4);
+        snapshot
+    }
+
+    #[test]
+    fn the_example() {
+        let mut snapshot = cluster();
+        let job = waiting(3, gpu_request(8), 30);
+        snapshot.set_waiting(job.clone());
+        let as_it_is = outlook(&snapshot, NOW, key(3)).unwrap();
+        assert_eq!((as_it_is.starts_on, as_it_is.expected_at), (None, in_minutes(60)));
+        assert!(matches!(as_it_is.reason, Some(WaitReason::Resources { .. })));
+
+        let changed = WaitingJob { request: Arc::new(gpu_request(4)), ..job };
+        let changed = what_if(&snapshot, NOW, changed);
+        let now = Outlook { starts_on: Some(vec![name("b")]), ..Outlook::default() };
+        assert_eq!(changed, now);
+        assert_eq!(outlook(&snapshot, NOW, key(4)), None, "no such job");
+    }
+
+    #[test]
+    fn who_waits_behind_others_is_looked_for_beyond_their_ends() {
+        let mut snapshot = cluster();
+        for (job, minutes) in [(3, 30), (4, 20), (5, 10)] {
+            snapshot.set_waiting(waiting(job, gpu_request(8), minutes));
+        }
+        let last = outlook(&snapshot, NOW, key(5)).unwrap();
+        assert_eq!(last.expected_at, in_minutes(60 + 30 + 20));
+        // Shorter does not help it; smaller does.
+        let short = what_if(&snapshot, NOW, waiting(5, gpu_request(8), 1));
+        assert_eq!(short.expected_at, in_minutes(60 + 30 + 20));
+        let small = what_if(&snapshot, NOW, waiting(5, gpu_request(4), 10));
+        assert_eq!(small.starts_on, Some(vec![name("b")]));
+    }
+
+    #[test]
+    fn what_never_ends_has_no_outlook() {
+        let mut snapshot = snapshot(vec![gpu_node("a", 8)]);
+        use_gpus(&mut snapshot, "a", 8);
+        snapshot.set_waiting(waiting(3, gpu_request(1), 30));
+        let never = outlook(&snapshot, NOW, key(3)).unwrap();
+        assert_eq!((never.starts_on, never.expected_at), (None, None));
+        assert!(never.reason.is_some());
+    }
+}
