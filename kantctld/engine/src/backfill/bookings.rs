@@ -77,6 +77,12 @@ impl Bookings {
         self.by_node.get(&at).map_or(&[], Vec::as_slice)
     }
 
+    /// The last time before `ends` at which anything booked begins.
+    pub fn last_before(&self, ends: Time) -> Option<Time> {
+        let all = self.by_node.values().flatten();
+        all.map(|booking| booking.from).filter(|from| *from < ends).max()
+    }
+
     /// Is nothing kept anywhere?
     pub fn is_empty(&self) -> bool {
         self.by_node.is_empty()

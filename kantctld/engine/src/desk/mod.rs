@@ -167,13 +167,19 @@ impl<'a> Desk<'a> {
                 self.without_room(turn, queue, NoRoom { job, shape, standing }, None)
             }
             Err(start::Obstacle::Kept(whom)) => {
-                // A shorter one of its kind may pass, a longer one cannot.
-                if whom.is_some() {
-                    self.shapes.get_mut(shape).did_not_fit(ends);
-                }
+                // What is kept depends on an end only by what begins before it: a shorter one of
+                // its kind may pass, if it is over before the last of those.
+                let since = self.last_kept_before(ends).map_or(self.now, |at| at + Span(1));
+                self.shapes.get_mut(shape).did_not_fit(since);
                 self.without_room(turn, queue, NoRoom { job, shape, standing }, whom)
             }
         }
+    }
+
+    /// The last time before `ends` from which on something is kept for somebody.
+    fn last_kept_before(&self, ends: Time) -> Option<Time> {
+        let shadows = self.shadows.iter().map(|(_, shadow)| shadow.at).filter(|at| *at < ends);
+        shadows.chain(self.bookings.last_before(ends)).max()
     }
 
     /// When a job that starts now ends by its time limit, at the latest.
