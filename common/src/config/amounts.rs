@@ -90,8 +90,8 @@ fn kind(key: &str) -> Result<GpuKind, String> {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     if key.is_empty() || !key.chars().all(plain) {
         return Err(format!(
-            "`{key}` is no kind of GPU: write `gpus`, `cpus`, `memory`, or a kind as `kantctl nodes` \
-             shows it, like `h100`"
+            "`{key}` is no kind of GPU: write `gpus`, `cpus`, `memory`, or a kind as \
+             `kantctl nodes` shows it, like `h100`"
         ));
     }
     Ok(GpuKind(key.to_owned()))

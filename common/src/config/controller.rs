@@ -38,9 +38,9 @@ config_table! {
         snapshot_every_entries: u64 = 50_000,
         /// What to log, as in RUST_LOG: `info`, `debug`, `kantctld::raft=debug`.
         log: String = "info".to_owned(),
-        /// Where nodes stand, as a CSV file with the columns name, leaf, spine, core and, if wanted,
-        /// nvlink_domain and zone. Empty: as the tables [[leaf]], [[nvlink_domain]] and [[zone]] say;
-        /// they may also add what the file leaves out.
+        /// Where nodes stand, as a CSV file with the columns name, leaf, spine, core and, if
+        /// wanted, nvlink_domain and zone. Empty: as the tables [[leaf]], [[nvlink_domain]] and
+        /// [[zone]] say; they may also add what the file leaves out.
         topology_file: String = String::new(),
         /// The queues, each a [[queue]] table. None: one queue named `default`.
         queue: Vec<QueueTable> = Vec::new(),

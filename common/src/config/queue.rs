@@ -33,8 +33,8 @@ config_table! {
         groups: Vec<String> = Vec::new(),
         /// Accounts whose jobs may use it.
         accounts: Vec<AccountName> = Vec::new(),
-        /// Who goes first: `fifo` (by queue and QoS priority, then by waiting time) or `multifactor`
-        /// (by the weights of [priority]).
+        /// Who goes first: `fifo` (by queue and QoS priority, then by waiting time) or
+        /// `multifactor` (by the weights of [priority]).
         order: Order = Order::default(),
         /// Behind a job without room: `wait` (nobody passes), `pass` (whoever fits passes) or
         /// `backfill` (whoever fits passes unless a promised start would suffer).
@@ -42,8 +42,8 @@ config_table! {
         /// So many jobs without room are promised a start each round; 1 is EASY, 0 promises all of
         /// them (conservative).
         backfill_depth: u32 = 1,
-        /// A promise keeps `floating` nodes, whichever they turn out to be, or `pinned` ones. With a
-        /// depth other than 1 they are always pinned.
+        /// A promise keeps `floating` nodes, whichever they turn out to be, or `pinned` ones. With
+        /// a depth other than 1 they are always pinned.
         backfill_reservation: ReservationKind = ReservationKind::default(),
         /// Who is tried first behind a promise: `in-order` or `shortest-first`.
         backfill_candidates: Candidates = Candidates::default(),
@@ -59,8 +59,8 @@ config_table! {
         /// `shared` lends idle quota and borrows it, `isolated` does neither.
         quota_mode: QuotaMode = QuotaMode::default(),
         /// What it and the queues below it are owed, like
-        /// `{ h100 = 64, gpus = 128, cpus = 1000, memory = "4T" }`; `gpus` counts all kinds together.
-        /// What is not named is not bounded.
+        /// `{ h100 = 64, gpus = 128, cpus = 1000, memory = "4T" }`; `gpus` counts all kinds
+        /// together. What is not named is not bounded.
         quota: AmountsTable = AmountsTable::default(),
         /// How far it may go by borrowing, written like `quota`. What is not named is not bounded.
         borrow_at_most: AmountsTable = AmountsTable::default(),
@@ -79,7 +79,7 @@ config_table! {
         preemptible: bool = false,
         /// A job that yields waits again (`requeue`) or is over (`cancel`).
         victims: VictimMode = VictimMode::default(),
-        /// A job that runs for less than this, like `10m`, is not made to yield. Empty: no such grace.
+        /// A job that runs for less than this, like `10m`, is not made to yield. Empty: any may be.
         runtime_min: String = String::new(),
         /// Jobs may share a GPU (`--gpus=0.5`). Nothing keeps them from each other's GPU memory.
         share_gpus: bool = false,

@@ -96,12 +96,13 @@ mod tests {
     #[test]
     fn each_changed_key_is_told_by_its_path_and_both_values() {
         let old = read(
-            "listen = \"a:1\"\n[[queue]]\nname = \"b\"\n[[queue]]\nname = \"a\"\nquota = { h100 = 4 }\n",
+            "listen = \"a:1\"\n[[queue]]\nname = \"b\"\n[[queue]]\nname = \"a\"\n\
+             quota = { h100 = 4 }\n",
         );
         let new = read(
-            "listen = \"a:2\"\nadmins = [\"ada\"]\n[[queue]]\nname = \"a\"\nplacement = \"spread\"\n\
-             parent = \"c\"\nquota = { h100 = 8, cpus = 2 }\n[[queue]]\nname = \"c\"\n\
-             [priority]\nsize = 7\n",
+            "listen = \"a:2\"\nadmins = [\"ada\"]\n[[queue]]\nname = \"a\"\n\
+             placement = \"spread\"\nparent = \"c\"\nquota = { h100 = 8, cpus = 2 }\n\
+             [[queue]]\nname = \"c\"\n[priority]\nsize = 7\n",
         );
         assert_eq!(
             changes(&old, &new),

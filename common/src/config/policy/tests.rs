@@ -1,4 +1,5 @@
-//! What is made of tables, and what is said of those that contradict themselves. Never reads a file.
+//! What is made of tables, and what is said of those that contradict themselves.
+//! Never reads a file.
 
 use super::*;
 use crate::config::read;
