@@ -5,9 +5,11 @@ mod error;
 mod jobs;
 mod nodes;
 mod output;
+mod priority;
 mod reload;
 mod reservations;
 mod submit;
+mod what_if;
 
 use crate::core::Core;
 use axum::Router;
@@ -30,6 +32,7 @@ pub fn router(core: Arc<Core>) -> Router {
         .route("/v1/jobs/{key}/requeue", post(jobs::requeue))
         .route("/v1/jobs/{key}/wait", get(jobs::wait))
         .route("/v1/jobs/{key}/explain", get(jobs::explain))
+        .route("/v1/jobs/{key}/what-if", post(what_if::what_if))
         .route("/v1/jobs/{key}/script", get(output::script))
         .route("/v1/jobs/{key}/output", get(output::read))
         .route("/v1/nodes", get(nodes::list))
@@ -39,6 +42,7 @@ pub fn router(core: Arc<Core>) -> Router {
         .route("/v1/reservations", get(reservations::list).post(reservations::create))
         .route("/v1/reservations/{name}/delete", post(reservations::delete))
         .route("/v1/queues", get(nodes::queues))
+        .route("/v1/priority", get(priority::list))
         .route("/v1/reload", post(reload::reload))
         .route("/v1/status", get(nodes::status))
         .route(NODE_PATH, get(nodes::channel))

@@ -21,7 +21,8 @@ pub fn told(view: &WhatIfView, what: &str, zone: &TimeZone) -> String {
 /// Is it worth it? Nothing where nobody can say.
 fn verdict(view: &WhatIfView) -> Option<String> {
     let at = |outlook: &StartOutlook| {
-        outlook.starts_now.as_ref().map(|_| view.as_of).or(outlook.expected_at)
+        let later = outlook.expected_at.filter(|_| !outlook.bounded);
+        outlook.starts_now.as_ref().map(|_| view.as_of).or(later)
     };
     let (with, without) = (at(&view.changed)?, at(&view.compared_with));
     Some(match without {
@@ -41,6 +42,9 @@ fn outlook(outlook: &StartOutlook, zone: &TimeZone) -> String {
     let why = why.unwrap_or_default();
     match (&outlook.starts_now, outlook.expected_at) {
         (Some(nodes), _) => format!("would start now, on {}", fold(nodes)),
+        (None, Some(at)) if outlook.bounded => {
+            format!("would start at {} at the earliest{why}", local(at, zone))
+        }
         (None, Some(at)) => format!("would start at about {}{why}", local(at, zone)),
         (None, None) => format!("would wait, nobody can say until when{why}"),
     }
@@ -67,7 +71,7 @@ mod tests {
         let detail = WaitReason::Held;
         let reason = Some(ReasonView { code: "x".into(), sentence: "full".into(), detail });
         let expected_at = Some(Time(1_700_000_000_000 + minutes * 60_000));
-        StartOutlook { starts_now: None, expected_at, reason }
+        StartOutlook { expected_at, reason, ..StartOutlook::default() }
     }
 
     fn now() -> StartOutlook {
@@ -92,6 +96,9 @@ What to do: the change saves 01:00:00 of waiting.
         let never = StartOutlook { expected_at: None, ..later(0) };
         let text = view(never.clone(), later(30));
         assert!(text.contains("nobody can say until when (full)") && !text.contains("What to do"));
+        let bounded = StartOutlook { bounded: true, ..later(60) };
+        let text = view(bounded, later(30));
+        assert!(text.contains("at the earliest (full)") && !text.contains("What to do"), "{text}");
         assert!(view(now(), never).contains("the change lets it start"));
     }
 }

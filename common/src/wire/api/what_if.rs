@@ -23,6 +23,8 @@ pub struct StartOutlook {
     pub starts_now: Option<Vec<NodeName>>,
     /// It would start at about this time; `None`: now, or nobody can say.
     pub expected_at: Option<Time>,
+    /// Nobody can say when: only that it is not before `expected_at`.
+    pub bounded: bool,
     /// Why it would not start now.
     pub reason: Option<ReasonView>,
 }

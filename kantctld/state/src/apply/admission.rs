@@ -1,6 +1,7 @@
 //! The rules that decide whether a job may wait in a queue at all: asked when it is submitted, and
 //! again when it lives again. Never fills anything in.
 
+use crate::job::Record;
 use crate::remembered::State;
 use common::id::{AccountName, Gid, QueueName, Uid};
 use common::job::{Ask, Owner};
@@ -37,6 +38,14 @@ pub(super) fn check(state: &State, who: &Applicant<'_>, ask: &Ask) -> Result<(),
     check_time_limits(queue, find_qos(state, ask)?, who, ask)?;
     check_deadline(state, ask)?;
     check_reservation(state, who, ask)
+}
+
+/// Might this job wait with another ask? For those who ask what would be, not for `apply`.
+///
+/// # Errors
+/// The first rule that keeps it out.
+pub fn may_wait(state: &State, record: &Record, ask: &Ask) -> Result<(), Refusal> {
+    check(state, &Applicant { owner: &record.spec.owner, groups: &record.groups }, ask)
 }
 
 /// Root's jobs are welcome only where the operator says so.

@@ -24,6 +24,8 @@ mod start_overdue;
 mod submit_job;
 mod target;
 
+pub use admission::may_wait;
+
 use crate::command::{Command, Stamped};
 use crate::event::Event;
 use crate::remembered::State;

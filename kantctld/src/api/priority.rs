@@ -1,0 +1,99 @@
+//! Where waiting jobs' priorities come from, factor by factor. Never orders anything; the engine
+//! does.
+
+use super::error::ApiFailure;
+use crate::core::Core;
+use axum::Json;
+use axum::extract::{Query, State};
+use common::id::JobKey;
+use common::job::Phase;
+use common::policy::Order;
+use common::reason::Refusal;
+use common::time::Time;
+use common::wire::api::{FactorView, PriorityList, PriorityQuery, PriorityView};
+use engine::order::multifactor::FactorSheet;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// GET /v1/priority
+pub async fn list(
+    State(core): State<Arc<Core>>,
+    _user: net::User,
+    Query(query): Query<PriorityQuery>,
+) -> Result<Json<PriorityList>, ApiFailure> {
+    let named = query.job.split(',').filter(|word| !word.is_empty());
+    let named = named.map(str::parse).collect::<Result<Vec<JobKey>, _>>()?;
+    let now = core.now();
+    // All waiting jobs are put in order: not on a thread that serves sockets.
+    let listed = tokio::task::spawn_blocking(move || list_of(&core, &named, now)).await;
+    let jobs = listed.unwrap_or_else(|_| Ok(Vec::new()))?;
+    Ok(Json(PriorityList { jobs, as_of: now }))
+}
+
+fn list_of(core: &Core, named: &[JobKey], now: Time) -> Result<Vec<PriorityView>, Refusal> {
+    let state = &core.state.read().clone();
+    if let Some(key) = named.iter().find(|key| state.job(key.job).is_none()) {
+        return Err(Refusal::UnknownJob { key: *key });
+    }
+    let snapshot = core.lookout.fresh(&core.state, now, engine::Snapshot::clone);
+    let places: Vec<(u32, JobKey)> = (1..).zip(engine::in_order(&snapshot, now)).collect();
+    let wanted = |key: &JobKey| {
+        named.is_empty() || named.contains(key) || named.contains(&JobKey::single(key.job))
+    };
+    let places: Vec<(u32, JobKey)> = places.into_iter().filter(|(_, key)| wanted(key)).collect();
+    let keys: Vec<JobKey> = places.iter().map(|(_, key)| *key).collect();
+    let sheets: BTreeMap<JobKey, FactorSheet> =
+        engine::sheets(&snapshot, now, &keys).into_iter().collect();
+    Ok(places
+        .into_iter()
+        .filter_map(|(place, key)| view(state, key, place, sheets.get(&key)?))
+        .collect())
+}
+
+fn view(
+    state: &state::State,
+    key: JobKey,
+    place: u32,
+    sheet: &FactorSheet,
+) -> Option<PriorityView> {
+    let (record, element) = state.element(key).filter(|(_, e)| e.phase == Phase::Pending)?;
+    let ask = &record.spec.ask;
+    let queue = state.queue(ask.queue.as_ref()?)?;
+    let nice = |weight: i64| FactorView {
+        name: "nice".to_owned(),
+        weight,
+        value: f64::from(ask.nice),
+        points: weight * i64::from(ask.nice),
+    };
+    let (total, factors) = match queue.order {
+        Order::Multifactor => {
+            let named = sheet.named().map(|(name, factor)| FactorView {
+                name: name.to_owned(),
+                weight: i64::from(factor.weight),
+                value: factor.factor,
+                points: factor.points,
+            });
+            (sheet.points, named.into_iter().chain([nice(-1)]).collect())
+        }
+        Order::Fifo => {
+            let qos = ask.qos.as_ref().and_then(|name| state.qos(name));
+            let ranked = [("queue", queue.priority), ("qos", qos.map_or(0, |qos| qos.priority))];
+            let ranked = ranked.map(|(name, priority)| FactorView {
+                name: name.to_owned(),
+                weight: 0,
+                value: f64::from(priority),
+                points: 0,
+            });
+            (0, ranked.into_iter().chain([nice(0)]).collect())
+        }
+    };
+    Some(PriorityView {
+        key,
+        user: record.spec.owner.name.clone(),
+        queue: queue.name.clone(),
+        order: queue.order,
+        total,
+        factors,
+        position: (!element.held).then_some(place),
+    })
+}

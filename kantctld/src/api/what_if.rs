@@ -1,0 +1,93 @@
+//! Would a changed request start now, and where? Never proposes anything: nothing changes by
+//! asking.
+
+use super::error::ApiFailure;
+use crate::core::Core;
+use axum::Json;
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{Path, State};
+use common::id::JobKey;
+use common::job::check::check_ask;
+use common::job::{Ask, Phase};
+use common::reason::Refusal;
+use common::time::Time;
+use common::wire::api::{ReasonView, StartOutlook, WhatIfRequest, WhatIfView};
+use engine::{Outlook, WaitingJob};
+use std::sync::Arc;
+
+/// POST /v1/jobs/{key}/what-if
+pub async fn what_if(
+    State(core): State<Arc<Core>>,
+    _user: net::User,
+    Path(key): Path<String>,
+    body: Result<Json<WhatIfRequest>, JsonRejection>,
+) -> Result<Json<WhatIfView>, ApiFailure> {
+    let (Json(request), key) = (body?, key.parse()?);
+    let now = core.now();
+    // Looking ahead takes many rounds: not on a thread that serves sockets.
+    let looked = tokio::task::spawn_blocking(move || look(&core, key, &request, now));
+    looked.await.map_err(|_| stopped())?.map(Json)
+}
+
+fn stopped() -> Refusal {
+    Refusal::BadAsk { message: "the controller stopped while it looked: ask again".to_owned() }
+}
+
+fn look(
+    core: &Core,
+    key: JobKey,
+    request: &WhatIfRequest,
+    now: Time,
+) -> Result<WhatIfView, ApiFailure> {
+    let state = &core.state.read().clone();
+    let key = waiting(state, key)?;
+    let (record, _) = state.element(key).ok_or(Refusal::UnknownJob { key })?;
+    let ask = request.patch.over(&record.spec.ask);
+    check_ask(&ask)?;
+    state::may_wait(state, record, &ask)?;
+    // A copy: rounds go on meanwhile.
+    let snapshot = core.lookout.fresh(&core.state, now, engine::Snapshot::clone);
+    let job = snapshot.waiting(key).ok_or(Refusal::UnknownJob { key })?;
+    let changed = engine::what_if(&snapshot, now, laid_over(job, ask));
+    let as_it_is = engine::outlook(&snapshot, now, key).ok_or(Refusal::UnknownJob { key })?;
+    Ok(WhatIfView { key, changed: view(changed), compared_with: view(as_it_is), as_of: now })
+}
+
+/// The job or, of an array, its first waiting task.
+fn waiting(state: &state::State, key: JobKey) -> Result<JobKey, Refusal> {
+    let record = state.job(key.job).ok_or(Refusal::UnknownJob { key })?;
+    let mut named =
+        record.elements.iter().filter(|(index, _)| key.index.is_none_or(|_| **index == key.index));
+    let (first, _) = named.clone().next().ok_or(Refusal::UnknownJob { key })?;
+    let waits = named.find(|(_, element)| element.phase == Phase::Pending);
+    waits.map(|(index, _)| record.key(*index)).ok_or_else(|| {
+        let phase = record.elements[first].phase;
+        let key = record.key(*first);
+        Refusal::WrongPhase { key, verb: "asked what would let it start".to_owned(), phase }
+    })
+}
+
+/// The same job with what would be asked otherwise.
+fn laid_over(job: &WaitingJob, ask: Ask) -> WaitingJob {
+    WaitingJob {
+        queue: ask.queue.unwrap_or_else(|| job.queue.clone()),
+        qos: ask.qos,
+        request: Arc::new(ask.request),
+        time_limit: ask.time_limit,
+        ..job.clone()
+    }
+}
+
+fn view(outlook: Outlook) -> StartOutlook {
+    let reason = outlook.reason.map(|reason| ReasonView {
+        code: reason.code().to_owned(),
+        sentence: reason.to_string(),
+        detail: reason,
+    });
+    StartOutlook {
+        starts_now: outlook.starts_on,
+        expected_at: outlook.expected_at,
+        bounded: outlook.bounded,
+        reason,
+    }
+}
