@@ -3,6 +3,7 @@
 
 use crate::clock::SteadyClock;
 use crate::hub::Hub;
+use crate::lookout::Lookout;
 use crate::machine::{SharedState, StateMachine};
 use crate::raft::{LogHandle, ProposeError};
 use common::id::{LogIndex, Uid};
@@ -11,7 +12,7 @@ use common::time::Time;
 use state::view::Waits;
 use state::{Actor, Command, Event};
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::{Notify, watch};
 
 /// A command came to nothing.
@@ -43,9 +44,8 @@ pub struct Core {
     operators: RwLock<BTreeSet<Uid>>,
     /// The clock.
     pub clock: Arc<SteadyClock>,
-    /// What the last round said of waiting jobs. Not replicated: a new leader's first round says
-    /// it anew.
-    waits: Mutex<Arc<Waits>>,
+    /// What the scheduler sees, and what the last round said.
+    pub lookout: Lookout,
 }
 
 impl Core {
@@ -67,7 +67,7 @@ impl Core {
             leading,
             operators: RwLock::new(operators),
             clock,
-            waits: Mutex::default(),
+            lookout: Lookout::default(),
         })
     }
 
@@ -108,11 +108,6 @@ impl Core {
 
     /// What the last round said of waiting jobs.
     pub fn last_waits(&self) -> Arc<Waits> {
-        self.waits.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Notes what a round said.
-    pub fn note_waits(&self, waits: Waits) {
-        *self.waits.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(waits);
+        self.lookout.waits()
     }
 }

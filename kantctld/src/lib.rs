@@ -7,6 +7,7 @@ pub mod clock;
 pub mod core;
 pub mod hub;
 pub mod leader;
+pub mod lookout;
 pub mod machine;
 pub mod raft;
 pub mod run;

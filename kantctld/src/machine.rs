@@ -4,22 +4,70 @@
 use crate::clock::SteadyClock;
 use crate::raft::Machine;
 use common::id::LogIndex;
+use state::snapshot::Keeper;
 use state::{Command, Event, Stamped, State};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tokio::sync::{mpsc, watch};
 
 /// The format of an entry's bytes; the first byte of each. Readers refuse one they do not know.
 pub const ENTRY_FORMAT: u8 = 1;
 
-/// The state, for readers.
+/// So many events are kept for the scheduler; after more it looks at everything again.
+const UNTOLD_MAX: usize = 1 << 16;
+
+/// The state, for readers; and what the scheduler was not told yet.
 #[derive(Clone, Default)]
-pub struct SharedState(Arc<RwLock<State>>);
+pub struct SharedState {
+    state: Arc<RwLock<State>>,
+    /// Written only while the state is, so that a reader of both finds all events of what it sees.
+    untold: Arc<Mutex<Untold>>,
+}
+
+/// What happened since the scheduler was last told; `None`: not all of it is known.
+#[derive(Default)]
+struct Untold(Option<Vec<Event>>);
 
 impl SharedState {
     /// Looks at the state. Never hold this across an await: applying waits for it.
     pub fn read(&self) -> RwLockReadGuard<'_, State> {
         // A poisoned lock means that apply panicked, and the log's thread ended the process.
-        self.0.read().unwrap_or_else(PoisonError::into_inner)
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells a keeper everything up to now. Answers whether there was anything. There is one keeper:
+    /// a second one would miss what the first was told.
+    pub fn tell(&self, keeper: &mut Keeper) -> bool {
+        let state = self.read();
+        let untold = self.untold().0.replace(Vec::new());
+        match untold {
+            Some(events) => {
+                keeper.update(&state, &events);
+                !events.is_empty()
+            }
+            None => {
+                *keeper = Keeper::new(&state);
+                true
+            }
+        }
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, State> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn untold(&self) -> MutexGuard<'_, Untold> {
+        self.untold.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Untold {
+    /// Nobody listens to a follower: what it does not tell must not fill its memory.
+    fn add(&mut self, answers: &[Vec<Event>]) {
+        let Some(events) = &mut self.0 else { return };
+        events.extend(answers.iter().flatten().cloned());
+        if events.len() > UNTOLD_MAX {
+            self.0 = None;
+        }
     }
 }
 
@@ -77,8 +125,11 @@ impl Machine for StateMachine {
     fn apply(&mut self, index: LogIndex, entry: &[u8]) -> Result<Vec<Vec<Event>>, String> {
         let batch = unpack(entry)?;
         let answers: Vec<Vec<Event>> = {
-            let mut state = self.state.0.write().unwrap_or_else(PoisonError::into_inner);
-            batch.iter().map(|stamped| state::apply(&mut state, stamped)).collect()
+            let mut state = self.state.write();
+            let answers = batch.iter().map(|stamped| state::apply(&mut state, stamped));
+            let answers: Vec<Vec<Event>> = answers.collect();
+            self.state.untold().add(&answers);
+            answers
         };
         for events in &answers {
             // Nobody listens while the controller stops.
@@ -94,7 +145,10 @@ impl Machine for StateMachine {
 
     fn restore(&mut self, index: LogIndex, bytes: &[u8]) -> Result<(), String> {
         let restored = state::persist::from_bytes(bytes).map_err(|error| error.to_string())?;
-        *self.state.0.write().unwrap_or_else(PoisonError::into_inner) = restored;
+        let mut state = self.state.write();
+        *state = restored;
+        self.state.untold().0 = None;
+        drop(state);
         self.outlets.applied.send_replace(index);
         Ok(())
     }

@@ -2,9 +2,7 @@
 //! to do. Never decides; the state does.
 
 use super::WaitReason;
-use crate::id::{
-    AccountName, JobId, JobKey, NodeName, QosName, QueueName, ReservationName, Uid,
-};
+use crate::id::{AccountName, JobId, JobKey, NodeName, QosName, QueueName, ReservationName, Uid};
 use crate::job::check::AskError;
 use crate::job::{Outcome, Phase};
 use crate::time::{Span, Time};

@@ -27,7 +27,7 @@ pub async fn submit(
     let environment = join_environment(&request.environment)?;
     let known = core.state.read().request(Uid(user.uid), &request.request_key).is_some();
     if !known {
-        refuse_what_never_fits(&core, &request.ask)?;
+        refuse_what_never_fits(&core, &request.ask).await?;
     }
     let (owner, groups) = owner(user.uid, user.gid).await;
     let operator = core.actor(owner.uid).operator;
@@ -69,10 +69,17 @@ fn join_environment(environment: &BTreeMap<String, String>) -> Result<String, Ap
 }
 
 /// The engine's judgement, so it is the leader's to make, not `apply`'s: engines of two releases
-/// may differ, replicas may not.
-fn refuse_what_never_fits(core: &Core, ask: &Ask) -> Result<(), ApiFailure> {
-    let refusal = state::snapshot::never_fits(&core.state.read(), ask);
-    refusal.map_or(Ok(()), |refusal| Err(refusal.into()))
+/// may differ, replicas may not. On the nodes there are now, not those of the last round.
+async fn refuse_what_never_fits(core: &Arc<Core>, ask: &Ask) -> Result<(), ApiFailure> {
+    let (core, ask) = (core.clone(), ask.clone());
+    let judged = tokio::task::spawn_blocking(move || {
+        let judge = |snapshot: &engine::Snapshot| {
+            state::snapshot::never_fits(&core.state.read(), snapshot, &ask)
+        };
+        core.lookout.fresh(&core.state, core.now(), judge)
+    });
+    // A controller that stops judges nothing; the log does not take the job either.
+    judged.await.ok().flatten().map_or(Ok(()), |refusal| Err(refusal.into()))
 }
 
 /// Whose job it is, by the kernel's numbers; the name is for people. And all groups of that user

@@ -71,14 +71,17 @@ fn cluster() -> State {
             gpu_driver: None,
             limits_missing: vec![],
         };
-        apply(&mut state, Command::RegisterNode {
-            name: name(node),
-            identity: node.to_owned(),
-            address: node.to_owned(),
-            version: "1".to_owned(),
-            inventory: Box::new(inventory),
-            steps: vec![],
-        });
+        apply(
+            &mut state,
+            Command::RegisterNode {
+                name: name(node),
+                identity: node.to_owned(),
+                address: node.to_owned(),
+                version: "1".to_owned(),
+                inventory: Box::new(inventory),
+                steps: vec![],
+            },
+        );
     }
     state
 }
@@ -86,15 +89,18 @@ fn cluster() -> State {
 /// A job on one node, for so many minutes; 0: without a limit.
 fn run(state: &mut State, node: &str, limit: u64) {
     let time_limit = (limit > 0).then(|| Span::from_minutes(limit));
-    apply(state, Command::SubmitJob {
-        request_key: RequestKey(format!("on-{node}")),
-        owner: Owner { uid: Uid(1), gid: Gid(1), name: "ada".to_owned() },
-        groups: vec![],
-        operator: false,
-        ask: Box::new(Ask { time_limit, ..Ask::default() }),
-        script: "#!/bin/sh\n".to_owned(),
-        environment: String::new(),
-    });
+    apply(
+        state,
+        Command::SubmitJob {
+            request_key: RequestKey(format!("on-{node}")),
+            owner: Owner { uid: Uid(1), gid: Gid(1), name: "ada".to_owned() },
+            groups: vec![],
+            operator: false,
+            ask: Box::new(Ask { time_limit, ..Ask::default() }),
+            script: "#!/bin/sh\n".to_owned(),
+            environment: String::new(),
+        },
+    );
     let share = Share {
         node: name(node),
         tasks: Tasks(1),

@@ -22,6 +22,8 @@ impl World {
         let mut seen = self.keeper.snapshot().clone();
         seen.settle(self.now);
         let round = engine::schedule(&seen, self.now);
+        let wrong = engine::check::check(&seen, self.now, &round);
+        prop_assert!(wrong.is_empty(), "the engine's judge: {wrong:?}");
         self.same_round_from_nothing(&seen, &round)?;
         self.decided = enactment(&round.decisions);
         Ok(())
