@@ -1,8 +1,6 @@
 //! All waiting jobs in the order in which a round considers them: for lists and for "number 7 of
 //! those that wait". Never decides anything; a round makes its own order as it goes.
 
-use crate::order::fair_share::FairShare;
-use crate::order::multifactor::Multifactor;
 use crate::queue_up::{Next, Queueing};
 use crate::snapshot::Snapshot;
 use common::id::JobKey;
@@ -20,10 +18,7 @@ pub fn in_order(snapshot: &Snapshot, now: Time) -> Vec<JobKey> {
         settled.settle(now);
         return in_order(&settled, now);
     }
-    let (accounts, factors) = (&snapshot.policy.accounts, &snapshot.policy.factors);
-    let fair = FairShare::new(&snapshot.usage, accounts, factors.half_life_hours, now);
-    let multifactor = Multifactor::new(&snapshot.policy, &fair, &snapshot.capacity);
-    let mut queueing = Queueing::new(snapshot, multifactor, now);
+    let mut queueing = Queueing::new(snapshot, now);
     let mut keys = Vec::with_capacity(snapshot.waiting_count());
     while let Some(turn) = queueing.next() {
         keys.push(turn.job.key);

@@ -1,10 +1,10 @@
-//! Step 1 at work: whose turn is next. Classes of alike jobs queue up by their first job; who is
-//! told that nobody of a class can start lets the whole class go. Never looks at what is free.
+//! Step 1 at work: whose turn is next. Kinds of jobs queue up by their first one; who is told that
+//! nobody of a class or kind can start lets all of it go. Never looks at what is free.
 
-use crate::line::{Class, ClassId, UNLIMITED};
-use crate::order::multifactor::Multifactor;
+use crate::line::{ClassId, Kind, KindId, Line, UNLIMITED};
+use crate::order::Facts;
 use crate::order::rank::Rank;
-use crate::order::{Facts, rank_of};
+use crate::order::ranker::Ranker;
 use crate::snapshot::{Snapshot, WaitingJob};
 use common::id::{JobKey, QueueName};
 use common::policy::{Behind, Candidates};
@@ -14,6 +14,7 @@ use common::time::{Span, Time};
 use common::unit::Nodes;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::iter::Peekable;
 use std::sync::Arc;
 
 /// One job's turn.
@@ -21,159 +22,208 @@ use std::sync::Arc;
 pub(crate) struct Turn<'a> {
     pub job: &'a Arc<WaitingJob>,
     pub class: ClassId,
+    pub kind: KindId,
     cursor: usize,
 }
 
-/// What the others of its class learn from a turn.
+/// What others learn from a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
     /// The next of its class has its turn when it comes.
     MayTry,
     /// Nobody of its class can start in this round.
     ClassIsDone,
+    /// Nobody who asks for the same can.
+    KindIsDone,
 }
 
-/// One class and how far it is.
+type Jobs<'a> = Box<dyn Iterator<Item = &'a Arc<WaitingJob>> + 'a>;
+
+/// One class whose first job had its turn.
+struct Opened<'a> {
+    class: ClassId,
+    next: &'a Arc<WaitingJob>,
+    rest: Jobs<'a>,
+}
+
+/// One kind and how far it is.
 struct Cursor<'a> {
-    id: ClassId,
-    class: &'a Class,
-    jobs: Box<dyn Iterator<Item = &'a Arc<WaitingJob>> + 'a>,
+    id: KindId,
+    kind: &'a Kind,
     queue: Option<&'a Queue>,
+    /// Classes that had no turn yet, by the ranks of their first jobs.
+    heads: Peekable<Box<dyn Iterator<Item = (Rank, ClassId)> + 'a>>,
+    opened: Vec<Opened<'a>>,
+    /// Opened classes by the ranks of their next jobs.
+    by_rank: BinaryHeap<Reverse<(Rank, usize)>>,
+    /// The class whose job has its turn.
+    current: Option<(ClassId, Jobs<'a>)>,
+    /// All jobs, the shortest first, once the queue has come to that.
+    by_length: Option<Peekable<std::vec::IntoIter<(ClassId, &'a Arc<WaitingJob>)>>>,
 }
 
-/// All classes, by their next jobs.
+impl<'a> Cursor<'a> {
+    fn rank(&mut self) -> Option<Rank> {
+        let head = self.heads.peek().map(|(rank, _)| *rank);
+        let opened = self.by_rank.peek().map(|Reverse((rank, _))| *rank);
+        head.into_iter().chain(opened).min()
+    }
+
+    fn pop(&mut self, line: &'a Line) -> Option<(ClassId, &'a Arc<WaitingJob>)> {
+        let head = self.heads.peek().map(|(rank, _)| *rank);
+        let opened = self.by_rank.peek().map(|Reverse((rank, _))| *rank);
+        if head.is_some_and(|head| opened.is_none_or(|opened| head < opened)) {
+            let (_, class) = self.heads.next()?;
+            let mut jobs: Jobs<'a> = Box::new(line.class(class)?.jobs());
+            let first = jobs.next()?;
+            self.current = Some((class, jobs));
+            return Some((class, first));
+        }
+        let Reverse((_, at)) = self.by_rank.pop()?;
+        let opened = &mut self.opened[at];
+        let rest = std::mem::replace(&mut opened.rest, Box::new(std::iter::empty()));
+        self.current = Some((opened.class, rest));
+        Some((opened.class, opened.next))
+    }
+}
+
+/// All kinds, by their next jobs.
 pub(crate) struct Queueing<'a> {
-    now: Time,
-    multifactor: Multifactor<'a>,
-    qos: BTreeMap<&'a str, &'a Qos>,
+    line: &'a Line,
+    ranker: Ranker<'a>,
     cursors: Vec<Cursor<'a>>,
     heap: BinaryHeap<Reverse<(Rank, usize)>>,
-    next: Vec<Option<&'a Arc<WaitingJob>>>,
     /// Queues whose reservations are made: the rest of their jobs go by length.
     by_length: BTreeSet<&'a QueueName>,
-    /// Which cursors go by length.
-    is_short: Vec<bool>,
-    /// Those, shortest first.
+    /// Kinds of those, shortest first.
     short: BinaryHeap<Reverse<(Span, Time, JobKey, usize)>>,
     had_turn: BTreeSet<JobKey>,
 }
 
 impl<'a> Queueing<'a> {
-    pub fn new(snapshot: &'a Snapshot, multifactor: Multifactor<'a>, now: Time) -> Self {
+    /// Of a settled snapshot.
+    pub fn new(snapshot: &'a Snapshot, now: Time) -> Self {
         let policy = &snapshot.policy;
         let queues: BTreeMap<&QueueName, &Queue> =
             policy.queues.iter().map(|queue| (&queue.name, queue)).collect();
+        let at = snapshot.ranked_at.unwrap_or(now);
         let mut queueing = Self {
-            now,
-            multifactor,
-            qos: policy.qos.iter().map(|qos| (qos.name.as_str(), qos)).collect(),
+            line: &snapshot.line,
+            ranker: Ranker::new(policy, &snapshot.usage, &snapshot.capacity, at),
             cursors: Vec::new(),
             heap: BinaryHeap::new(),
-            next: Vec::new(),
             by_length: BTreeSet::new(),
-            is_short: Vec::new(),
             short: BinaryHeap::new(),
             had_turn: BTreeSet::new(),
         };
-        for (id, class) in snapshot.line.classes() {
-            let queue = class.jobs().next().and_then(|job| queues.get(&job.queue).copied());
-            queueing.cursors.push(Cursor { id, class, jobs: Box::new(class.jobs()), queue });
-            queueing.next.push(None);
-            queueing.is_short.push(false);
+        let mut ranks = Vec::new();
+        for (id, kind) in snapshot.line.kinds() {
+            let heads: Box<dyn Iterator<Item = (Rank, ClassId)>> = Box::new(kind.heads());
+            let mut cursor = Cursor {
+                id,
+                kind,
+                queue: queues.get(kind.key().queue()).copied(),
+                heads: heads.peekable(),
+                opened: Vec::new(),
+                by_rank: BinaryHeap::new(),
+                current: None,
+                by_length: None,
+            };
+            ranks.extend(cursor.rank().map(|rank| Reverse((rank, queueing.cursors.len()))));
+            queueing.cursors.push(cursor);
         }
-        let ranked: Vec<_> = (0..queueing.cursors.len())
-            .filter_map(|cursor| queueing.advance(cursor).map(|rank| Reverse((rank, cursor))))
-            .collect();
-        queueing.heap = ranked.into();
+        queueing.heap = ranks.into();
         queueing
-    }
-
-    /// The next job of a class, and its rank.
-    fn advance(&mut self, cursor: usize) -> Option<Rank> {
-        let job = self.cursors[cursor].jobs.next()?;
-        self.next[cursor] = Some(job);
-        let Some(queue) = self.cursors[cursor].queue else {
-            return Some(Rank {
-                queue: Reverse(i32::MIN),
-                qos: Reverse(0),
-                nice: 0,
-                turn_ms: 0,
-                points: Reverse(0),
-                since: job.since(),
-                key: job.key,
-            });
-        };
-        Some(rank_of(&self.multifactor, &self.facts(queue, job), self.now))
-    }
-
-    fn facts<'f>(&'f self, queue: &'f Queue, job: &'f WaitingJob) -> Facts<'f> {
-        facts(queue, job, job.qos.as_ref().and_then(|qos| self.qos.get(qos.as_str()).copied()))
     }
 
     /// Whose turn it is; `None`: everybody had one.
     pub fn next(&mut self) -> Option<Turn<'a>> {
-        while let Some(Reverse((_, cursor))) = self.heap.pop() {
-            let queue = self.cursors[cursor].queue.map(|queue| &queue.name);
-            if queue.is_some_and(|name| self.by_length.contains(name)) {
-                self.go_by_length(cursor);
+        while let Some(Reverse((_, at))) = self.heap.pop() {
+            let cursor = &mut self.cursors[at];
+            if cursor.queue.is_some_and(|queue| self.by_length.contains(&queue.name)) {
+                self.go_by_length(at);
                 continue;
             }
-            let Some(job) = self.next[cursor].take() else { continue };
-            return Some(Turn { job, class: self.cursors[cursor].id, cursor });
+            if let Some((class, job)) = cursor.pop(self.line) {
+                return Some(Turn { job, class, kind: cursor.id, cursor: at });
+            }
         }
-        while let Some(Reverse((.., cursor))) = self.short.pop() {
-            let Some(job) = self.next[cursor].take() else { continue };
-            return Some(Turn { job, class: self.cursors[cursor].id, cursor });
+        while let Some(Reverse((.., at))) = self.short.pop() {
+            let cursor = &mut self.cursors[at];
+            if let Some((class, job)) = cursor.by_length.as_mut().and_then(Iterator::next) {
+                return Some(Turn { job, class, kind: cursor.id, cursor: at });
+            }
         }
         None
     }
 
-    fn go_by_length(&mut self, cursor: usize) {
-        self.is_short[cursor] = true;
-        self.cursors[cursor].jobs = Box::new(self.cursors[cursor].class.jobs_by_length());
-        self.advance_by_length(cursor);
+    /// From now on the jobs of this kind that had no turn go by their length.
+    fn go_by_length(&mut self, at: usize) {
+        let cursor = &mut self.cursors[at];
+        let classes = cursor.kind.classes().filter_map(|id| Some((id, self.line.class(id)?)));
+        let jobs = classes.flat_map(|(id, class)| class.jobs().map(move |job| (id, job)));
+        let had_turn = &self.had_turn;
+        let mut jobs: Vec<_> = jobs.filter(|(_, job)| !had_turn.contains(&job.key)).collect();
+        jobs.sort_by_key(|(_, job)| length(job));
+        cursor.by_length = Some(jobs.into_iter().peekable());
+        self.advance_by_length(at);
     }
 
-    fn advance_by_length(&mut self, cursor: usize) {
-        let had_turn = &self.had_turn;
-        let job = self.cursors[cursor].jobs.find(|job| !had_turn.contains(&job.key));
-        self.next[cursor] = job;
-        if let Some(job) = job {
-            let limit = job.time_limit.unwrap_or(UNLIMITED);
-            self.short.push(Reverse((limit, job.since(), job.key, cursor)));
+    fn advance_by_length(&mut self, at: usize) {
+        let next = self.cursors[at].by_length.as_mut().and_then(|jobs| jobs.peek().copied());
+        if let Some((_, job)) = next {
+            let (limit, since, key) = length(job);
+            self.short.push(Reverse((limit, since, key, at)));
         }
     }
 
     /// What became of a turn. `is_done`: the queue has made all its reservations.
     pub fn tell(&mut self, turn: &Turn<'a>, next: Next, is_done: bool) {
-        let cursor = turn.cursor;
-        let Some(queue) = self.cursors[cursor].queue else { return };
-        let goes_by_length = queue.behind == Behind::Backfill
-            && queue.backfill.candidates == Candidates::ShortestFirst;
-        if goes_by_length {
+        let at = turn.cursor;
+        let cursor = &mut self.cursors[at];
+        let current = cursor.current.take();
+        let by_length = cursor.queue.filter(|queue| {
+            queue.behind == Behind::Backfill
+                && queue.backfill.candidates == Candidates::ShortestFirst
+        });
+        if by_length.is_some() {
             self.had_turn.insert(turn.job.key);
         }
-        if next == Next::ClassIsDone {
+        if next == Next::KindIsDone {
             return;
         }
-        if goes_by_length && (is_done || self.by_length.contains(&queue.name)) {
+        if cursor.by_length.is_some() {
+            self.advance_by_length(at);
+            return;
+        }
+        if let Some(queue) = by_length.filter(|_| is_done) {
             self.by_length.insert(&queue.name);
-            if self.is_short[cursor] {
-                self.advance_by_length(cursor);
-            } else {
-                self.go_by_length(cursor);
-            }
-            return;
         }
-        if let Some(rank) = self.advance(cursor) {
-            self.heap.push(Reverse((rank, cursor)));
+        if next == Next::MayTry
+            && let Some((class, mut rest)) = current
+            && let Some(next) = rest.next()
+        {
+            let rank = self.ranker.rank(next);
+            cursor.by_rank.push(Reverse((rank, cursor.opened.len())));
+            cursor.opened.push(Opened { class, next, rest });
+        }
+        if let Some(rank) = cursor.rank() {
+            self.heap.push(Reverse((rank, at)));
         }
     }
 }
 
+fn length(job: &WaitingJob) -> (Span, Time, JobKey) {
+    (job.time_limit.unwrap_or(UNLIMITED), job.since(), job.key)
+}
+
 /// What the order reads of a job. For jobs of no fixed number of nodes GPUs and CPUs are what they
 /// ask for on one.
-pub(crate) fn facts<'f>(queue: &'f Queue, job: &'f WaitingJob, qos: Option<&'f Qos>) -> Facts<'f> {
+pub(crate) fn facts<'f>(
+    queue: &'f Queue,
+    job: &'f WaitingJob,
+    qos: Option<&'f Qos>,
+) -> Facts<'f> {
     let demand = crate::fit::demand::Demand::new(&job.request, queue);
     let nodes = job.request.nodes.unwrap_or(Nodes(1));
     Facts {

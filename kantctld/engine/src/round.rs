@@ -13,8 +13,6 @@
 
 use crate::decision::Decision;
 use crate::desk::Desk;
-use crate::order::fair_share::FairShare;
-use crate::order::multifactor::Multifactor;
 use crate::queue_up::Queueing;
 use crate::snapshot::{Promise, Snapshot};
 use crate::waits::Waits;
@@ -54,14 +52,7 @@ pub fn schedule(snapshot: &Snapshot, now: Time) -> Round {
 fn round(snapshot: &Snapshot, now: Time) -> Round {
     let mut desk = Desk::new(snapshot, now);
     // 1. Order.
-    let fair = FairShare::new(
-        &snapshot.usage,
-        &snapshot.policy.accounts,
-        snapshot.policy.factors.half_life_hours,
-        now,
-    );
-    let multifactor = Multifactor::new(&snapshot.policy, &fair, &snapshot.capacity);
-    let mut queueing = Queueing::new(snapshot, multifactor, now);
+    let mut queueing = Queueing::new(snapshot, now);
     // 2 to 5, job by job: what one takes, the next does not see.
     while let Some(turn) = queueing.next() {
         let verdict = desk.consider(&turn);

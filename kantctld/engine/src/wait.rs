@@ -39,10 +39,11 @@ pub(crate) fn explain(mut waits: Waits, desk: &Desk<'_>) -> Waits {
     for (key, (shape, kept)) in notes.by_job {
         waits.tell(key, reason(key, shape, kept));
     }
-    for (class, (shape, kept)) in notes.by_class {
-        let first = desk.snapshot.line.class(class).and_then(|class| class.jobs().next());
-        if let Some(first) = first {
-            waits.tell_class(class, reason(first.key, shape, kept));
+    for (id, (shape, kept)) in notes.by_kind {
+        let line = &desk.snapshot.line;
+        let class = line.kind_of(id).and_then(|kind| line.class(kind.classes().next()?));
+        if let Some(first) = class.and_then(|class| class.jobs().next()) {
+            waits.tell_kind(id, reason(first.key, shape, kept));
         }
     }
     waits

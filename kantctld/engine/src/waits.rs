@@ -1,6 +1,6 @@
 //! Why jobs wait, by class where alike ones wait for the same reason. Never decides anything.
 
-use crate::line::ClassId;
+use crate::line::{ClassId, KindId};
 use crate::shape::ShapeIndex;
 use crate::snapshot::Snapshot;
 use common::id::JobKey;
@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Waits {
     by_job: BTreeMap<JobKey, WaitReason>,
     by_class: BTreeMap<u32, WaitReason>,
+    by_kind: BTreeMap<u32, WaitReason>,
     #[serde(skip)]
     pub(crate) notes: Notes,
 }
@@ -21,7 +22,7 @@ pub struct Waits {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Notes {
     pub by_job: BTreeMap<JobKey, (ShapeIndex, Option<JobKey>)>,
-    pub by_class: BTreeMap<ClassId, (ShapeIndex, Option<JobKey>)>,
+    pub by_kind: BTreeMap<KindId, (ShapeIndex, Option<JobKey>)>,
     started: BTreeSet<JobKey>,
 }
 
@@ -44,7 +45,24 @@ impl Waits {
                 _ => None,
             };
         };
-        self.by_class.get(&class.0).cloned()
+        if let Some(reason) = self.by_class.get(&class.0) {
+            return Some(reason.clone());
+        }
+        // Of the others of its kind it is known that they have no room; what else speaks against
+        // this one goes first.
+        let kind = snapshot.line.class(class)?.kind;
+        let reason = self.by_kind.get(&kind.0)?;
+        Some(crate::desk::not_admitted(snapshot, job).unwrap_or_else(|| reason.clone()))
+    }
+
+    /// Would [`Self::of`] say anything?
+    pub(crate) fn knows(&self, snapshot: &Snapshot, key: JobKey) -> bool {
+        let Some(job) = snapshot.waiting(key) else { return false };
+        job.held
+            || self.by_job.contains_key(&key)
+            || snapshot
+                .class_of(key)
+                .map_or(job.gate().is_some(), |class| self.by_class.contains_key(&class.0))
     }
 
     pub(crate) fn tell(&mut self, key: JobKey, reason: WaitReason) {
@@ -59,13 +77,17 @@ impl Waits {
         self.notes.by_job.insert(key, (shape, kept_for));
     }
 
-    pub(crate) fn note_class(
+    pub(crate) fn tell_kind(&mut self, kind: KindId, reason: WaitReason) {
+        self.by_kind.insert(kind.0, reason);
+    }
+
+    pub(crate) fn note_kind(
         &mut self,
-        class: ClassId,
+        kind: KindId,
         shape: ShapeIndex,
         kept_for: Option<JobKey>,
     ) {
-        self.notes.by_class.insert(class, (shape, kept_for));
+        self.notes.by_kind.insert(kind, (shape, kept_for));
     }
 
     /// The job starts.

@@ -8,7 +8,7 @@ mod start;
 use crate::admit::{self, Arrays};
 use crate::backfill::bookings::Bookings;
 use crate::backfill::shadow::Shadow;
-use crate::books::{Books, Standing};
+use crate::books::{Books, Claim, Standing};
 use crate::decision::Decision;
 use crate::fit::hall::{Hall, Side};
 use crate::floor::node::NEVER;
@@ -202,13 +202,7 @@ impl<'a> Desk<'a> {
     /// Step 2: the static rules.
     fn admit(&mut self, job: &WaitingJob, shape: ShapeIndex) -> Result<Standing, Refused> {
         admit::admit(job, self.snapshot, &self.arrays, self.now)?;
-        let shape = self.shapes.get(shape);
-        let nodes = shape.nodes().unwrap_or(Nodes(1));
-        let demand = match job.request.tasks_min {
-            Some(tasks) => shape.demand.with_tasks(tasks),
-            None => shape.demand,
-        };
-        let claim = crate::claims::of_waiting(job, &demand, nodes, &mut self.books);
+        let claim = claim_of(job, self.shapes.get(shape), &mut self.books);
         if let Err(reason) = self.books.check_limits(&claim, job.time_limit, self.now) {
             // Bounds on what is still to be used loosen as time goes by.
             self.next_look =
@@ -239,13 +233,13 @@ impl<'a> Desk<'a> {
                 *made += 1;
             }
         } else {
-            let class = self.snapshot.line.class(turn.class);
-            let shortest = class.map_or(UNLIMITED, crate::line::Class::limit_min);
+            let kind = self.snapshot.line.kind_of(turn.kind);
+            let shortest = kind.map_or(UNLIMITED, crate::line::Kind::limit_min);
             let ends = self.ends_by(Some(shortest).filter(|limit| *limit < UNLIMITED));
             let all_done = queue.behind != Behind::Backfill || self.queue_is_done(&queue.name);
             if all_done && self.shapes.get(job.shape).cannot_fit(ends) {
-                self.waits.note_class(turn.class, job.shape, kept_for);
-                return Next::ClassIsDone;
+                self.waits.note_kind(turn.kind, job.shape, kept_for);
+                return Next::KindIsDone;
             }
         }
         self.waits.note(job.job.key, job.shape, kept_for);
@@ -298,6 +292,30 @@ impl<'a> Desk<'a> {
             next_look: self.next_look,
         }
     }
+}
+
+/// What a waiting job asks for; an elastic one at least.
+fn claim_of(job: &WaitingJob, shape: &Shape<'_>, books: &mut Books) -> Claim {
+    let nodes = shape.nodes().unwrap_or(Nodes(1));
+    let demand = match job.request.tasks_min {
+        Some(tasks) => shape.demand.with_tasks(tasks),
+        None => shape.demand,
+    };
+    crate::claims::of_waiting(job, &demand, nodes, books)
+}
+
+/// Why a job is not admitted by limits or quota, beside the jobs that run; `None`: it is.
+pub(crate) fn not_admitted(snapshot: &Snapshot, job: &WaitingJob) -> Option<WaitReason> {
+    if !snapshot.has_bounds {
+        return None;
+    }
+    let queue = snapshot.policy.queues.iter().find(|queue| queue.name == job.queue)?;
+    let (floor, policy) = (&snapshot.floor, &snapshot.policy);
+    let shape = Shape::new(floor, policy, queue, &job.request, job.service, Rc::default());
+    let mut books = snapshot.books.clone();
+    let claim = claim_of(job, &shape, &mut books);
+    let now = snapshot.ranked_at.unwrap_or_default();
+    books.check_limits(&claim, job.time_limit, now).and_then(|()| books.admit(&claim).map(drop)).err()
 }
 
 /// Why a job is not admitted: for a reason of its own, or of all of its class.

@@ -1,6 +1,8 @@
 //! A class: waiting jobs that differ in nothing a round decides by, but for how long they have
 //! waited and how long they may run. Never empty for long; the line drops it.
 
+use crate::line::kind::KindId;
+use crate::order::rank::Rank;
 use crate::snapshot::WaitingJob;
 use common::id::{AccountName, JobId, JobKey, QosName, QueueName, ReservationName, Uid};
 use common::resource::Request;
@@ -53,6 +55,10 @@ impl ClassKey {
 #[derive(Debug, Clone)]
 pub(crate) struct Class {
     key: ClassKey,
+    /// The kind it belongs to.
+    pub kind: KindId,
+    /// The rank of its first job, as its kind knows it.
+    pub rank: Option<Rank>,
     jobs: BTreeMap<(Time, JobKey), Arc<WaitingJob>>,
     /// The same, the shortest time limit first; none is the longest.
     by_length: BTreeMap<(Span, Time, JobKey), Arc<WaitingJob>>,
@@ -62,8 +68,8 @@ pub(crate) struct Class {
 pub(crate) const UNLIMITED: Span = Span(u64::MAX);
 
 impl Class {
-    pub const fn new(key: ClassKey) -> Self {
-        Self { key, jobs: BTreeMap::new(), by_length: BTreeMap::new() }
+    pub const fn new(key: ClassKey, kind: KindId) -> Self {
+        Self { key, kind, rank: None, jobs: BTreeMap::new(), by_length: BTreeMap::new() }
     }
 
     pub fn add(&mut self, job: Arc<WaitingJob>) {

@@ -1,10 +1,14 @@
-//! The waiting jobs, alike ones together: a round that cannot start the first of a class need not
-//! look at the others. Never orders classes among each other; `order` does.
+//! The waiting jobs, alike ones together: a round that cannot start the first of a class or kind
+//! need not look at the others. Ranks are worked out when a class gets another first job, not in
+//! each round. Never says what a rank is; `order` does.
 
 mod class;
+mod kind;
 
 pub(crate) use class::{Class, ClassId, ClassKey, UNLIMITED};
+pub(crate) use kind::{Kind, KindId, KindKey};
 
+use crate::order::rank::Rank;
 use crate::snapshot::WaitingJob;
 use common::id::JobKey;
 use common::time::Time;
@@ -29,6 +33,11 @@ pub(crate) struct Line {
     classes: BTreeMap<ClassId, Class>,
     by_key: BTreeMap<ClassKey, ClassId>,
     next_class: u32,
+    kinds: BTreeMap<KindId, Kind>,
+    kind_by_key: BTreeMap<KindKey, KindId>,
+    next_kind: u32,
+    /// Classes whose first job may have changed since ranks were worked out.
+    stale: BTreeSet<ClassId>,
 }
 
 impl Line {
@@ -52,9 +61,51 @@ impl Line {
         let id = *self.by_key.entry(key.clone()).or_insert(next);
         if id == next {
             self.next_class += 1;
+            let kind = self.kind(KindKey::of(job));
+            self.classes.insert(id, Class::new(key, kind));
         }
-        self.classes.entry(id).or_insert_with(|| Class::new(key)).add(job.clone());
+        self.change(id, |class| class.add(job.clone()));
         id
+    }
+
+    fn kind(&mut self, key: KindKey) -> KindId {
+        let next = KindId(self.next_kind);
+        let id = *self.kind_by_key.entry(key.clone()).or_insert(next);
+        if id == next {
+            self.next_kind += 1;
+            self.kinds.insert(id, Kind::new(key));
+        }
+        id
+    }
+
+    /// Changes a class, and what its kind knows of it.
+    fn change(&mut self, id: ClassId, change: impl FnOnce(&mut Class)) {
+        let Some(class) = self.classes.get_mut(&id) else { return };
+        let was = (!class.is_empty()).then(|| class.limit_min());
+        change(class);
+        let is = (!class.is_empty()).then(|| class.limit_min());
+        self.stale.insert(id);
+        if let Some(kind) = self.kinds.get_mut(&class.kind)
+            && was != is
+        {
+            kind.change_shortest(id, was, is);
+        }
+    }
+
+    /// Drops a class without jobs.
+    fn drop_class(&mut self, id: ClassId) {
+        let Some(class) = self.classes.remove(&id) else { return };
+        self.by_key.remove(class.key());
+        self.stale.remove(&id);
+        let Some(kind) = self.kinds.get_mut(&class.kind) else { return };
+        if let Some(rank) = class.rank {
+            kind.unlead(rank);
+        }
+        if kind.is_empty()
+            && let Some(kind) = self.kinds.remove(&class.kind)
+        {
+            self.kind_by_key.remove(kind.key());
+        }
     }
 
     /// Takes a job out.
@@ -67,12 +118,9 @@ impl Line {
                 }
             }
             Place::In(id) => {
-                let Some(class) = self.classes.get_mut(&id) else { return };
-                class.remove(&job);
-                if class.is_empty()
-                    && let Some(class) = self.classes.remove(&id)
-                {
-                    self.by_key.remove(class.key());
+                self.change(id, |class| class.remove(&job));
+                if self.classes.get(&id).is_some_and(Class::is_empty) {
+                    self.drop_class(id);
                 }
             }
         }
@@ -90,9 +138,29 @@ impl Line {
         }
     }
 
-    /// Has nobody's time come that is still parked?
+    /// Works out the ranks of first jobs: of classes that changed, or of all.
+    pub fn rank(&mut self, all: bool, rank: impl Fn(&WaitingJob) -> Rank) {
+        let stale: Vec<ClassId> = if all {
+            self.classes.keys().copied().collect()
+        } else {
+            self.stale.iter().copied().collect()
+        };
+        self.stale.clear();
+        for id in stale {
+            let Some(class) = self.classes.get_mut(&id) else { continue };
+            let Some(first) = class.jobs().next().map(|job| rank(job)) else { continue };
+            let Some(kind) = self.kinds.get_mut(&class.kind) else { continue };
+            if let Some(before) = class.rank.replace(first) {
+                kind.unlead(before);
+            }
+            kind.lead(id, first);
+        }
+    }
+
+    /// Has nobody's time come that is still parked, and has everybody a rank?
     pub fn is_settled(&self, now: Time) -> bool {
-        self.gates.first().is_none_or(|(gate, _)| *gate > now)
+        self.stale.is_empty()
+            && self.gates.first().is_none_or(|(gate, _)| *gate > now)
     }
 
     /// When the next parked job's time comes.
@@ -103,6 +171,16 @@ impl Line {
     /// The classes of jobs that may start, in no order that means anything.
     pub fn classes(&self) -> impl Iterator<Item = (ClassId, &Class)> {
         self.classes.iter().map(|(id, class)| (*id, class))
+    }
+
+    /// The kinds, in no order that means anything.
+    pub fn kinds(&self) -> impl Iterator<Item = (KindId, &Kind)> {
+        self.kinds.iter().map(|(id, kind)| (*id, kind))
+    }
+
+    /// A kind.
+    pub fn kind_of(&self, id: KindId) -> Option<&Kind> {
+        self.kinds.get(&id)
     }
 
     /// A class.

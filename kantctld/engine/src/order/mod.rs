@@ -4,6 +4,7 @@ pub mod fair_share;
 pub mod fifo;
 pub mod multifactor;
 pub mod rank;
+pub(crate) mod ranker;
 
 pub use rank::Rank;
 

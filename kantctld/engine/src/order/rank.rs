@@ -17,6 +17,7 @@
 //! its QoS wins it 20 points: it stands where one that waits since hour 179 would, before job 1.
 //! Job 3 waits there since hour 195 and has nothing but age: 5 points, so behind job 1.
 
+use crate::snapshot::WaitingJob;
 use common::id::JobKey;
 use common::time::Time;
 use std::cmp::Reverse;
@@ -39,6 +40,21 @@ pub struct Rank {
     pub since: Time,
     /// Which job.
     pub key: JobKey,
+}
+
+impl Rank {
+    /// The place of a job whose queue is no longer configured: behind all others.
+    pub(crate) fn last(job: &WaitingJob) -> Self {
+        Self {
+            queue: Reverse(i32::MIN),
+            qos: Reverse(0),
+            nice: 0,
+            turn_ms: 0,
+            points: Reverse(0),
+            since: job.since(),
+            key: job.key,
+        }
+    }
 }
 
 #[cfg(test)]

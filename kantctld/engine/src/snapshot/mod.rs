@@ -12,12 +12,13 @@ use crate::books::{Books, Claim};
 use crate::floor::Floor;
 use crate::line::Line;
 use crate::order::fair_share::Usage;
+use crate::order::ranker::Ranker;
 use crate::typical::Typical;
 use common::id::{JobId, JobKey, NodeName, ReservationName};
-use common::policy::{Amounts, Policy};
+use common::policy::{Amounts, Order, Policy, Quota};
 use common::reservation::Reservation;
 use common::resource::Allocation;
-use common::time::Time;
+use common::time::{Span, Time};
 use plain::Plain;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -33,6 +34,9 @@ pub struct Promise {
     pub nodes: Vec<NodeName>,
 }
 
+/// Ranks that move with time are kept so long.
+const RANKS_KEPT: Span = Span::from_minutes(1);
+
 /// The cluster at one moment.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(from = "Plain", into = "Plain")]
@@ -47,6 +51,10 @@ pub struct Snapshot {
     pub(crate) reservations: BTreeMap<ReservationName, Reservation>,
     pub(crate) promises: BTreeMap<JobKey, Promise>,
     pub(crate) usage: Usage,
+    /// Does the policy bound anybody?
+    pub(crate) has_bounds: bool,
+    /// When ranks were worked out; `None`: they are not.
+    pub(crate) ranked_at: Option<Time>,
     /// What the nodes have in all.
     pub(crate) capacity: Amounts,
     /// What jobs typically ask for, if somebody said so.
@@ -58,6 +66,7 @@ pub struct Snapshot {
 impl Snapshot {
     /// New policy.
     pub fn set_policy(&mut self, policy: Arc<Policy>) {
+        self.has_bounds = bounds_anybody(&policy);
         self.policy = policy;
         self.floor.unsettle();
         self.is_looser = true;
@@ -183,6 +192,7 @@ impl Snapshot {
     /// What accounts and users have used, for fair share.
     pub fn set_usage(&mut self, usage: Usage) {
         self.usage = usage;
+        self.ranked_at = None;
     }
 
     /// What jobs of this cluster typically ask for (FGD); without it a round looks at those that
@@ -204,15 +214,28 @@ impl Snapshot {
             let policy = self.policy.clone();
             self.floor.lay_out(&policy);
             self.capacity = self.floor.capacity();
+            self.ranked_at = None;
             self.rebuild_books();
         }
         self.line.settle(now);
+        let all = self.is_rank_due(now);
+        let at = self.ranked_at.filter(|_| !all).unwrap_or(now);
+        self.ranked_at = Some(at);
+        let ranker = Ranker::new(&self.policy, &self.usage, &self.capacity, at);
+        self.line.rank(all, |job| ranker.rank(job));
+    }
+
+    /// Ranks that move with time are worked out once a minute (man slurm.conf,
+    /// PriorityCalcPeriod), and when policy or usage changed.
+    fn is_rank_due(&self, now: Time) -> bool {
+        let moves = || self.policy.queues.iter().any(|queue| queue.order == Order::Multifactor);
+        self.ranked_at.is_none_or(|at| now.since(at) >= RANKS_KEPT && moves())
     }
 
     /// Is it ready for a round at `now`?
     #[must_use]
     pub fn is_settled(&self, now: Time) -> bool {
-        self.floor.is_laid_out() && self.line.is_settled(now)
+        self.floor.is_laid_out() && self.line.is_settled(now) && !self.is_rank_due(now)
     }
 
     /// The policy.
@@ -249,10 +272,39 @@ impl Snapshot {
         self.running.values()
     }
 
+    /// All nodes, by name.
+    #[must_use]
+    pub fn nodes(&self) -> Vec<NodeSnapshot> {
+        self.floor.snapshots()
+    }
+
+    /// The operators' bookings, by name.
+    pub fn reservations(&self) -> impl Iterator<Item = &Reservation> {
+        self.reservations.values()
+    }
+
+    /// What was promised to waiting jobs in an earlier round.
+    #[must_use]
+    pub const fn promises(&self) -> &BTreeMap<JobKey, Promise> {
+        &self.promises
+    }
+
     /// Is this job's wait reason that of its class of alike jobs?
     pub(crate) fn class_of(&self, key: JobKey) -> Option<crate::line::ClassId> {
         self.line.class_of(key)
     }
+}
+
+/// Are there limits or quotas?
+fn bounds_anybody(policy: &Policy) -> bool {
+    let of_queue = |queue: &common::queue::Queue| {
+        let limits = [&queue.limits, &queue.limits_per_user, &queue.limits_per_account];
+        limits.into_iter().any(|limits| !limits.is_empty()) || queue.quota != Quota::default()
+    };
+    let limits = policy.qos.iter().flat_map(|qos| [&qos.limits, &qos.limits_per_user]);
+    let of_accounts = policy.accounts.iter();
+    let of_accounts = of_accounts.flat_map(|account| [&account.limits, &account.limits_per_user]);
+    policy.queues.iter().any(of_queue) || limits.chain(of_accounts).any(|limits| !limits.is_empty())
 }
 
 impl PartialEq for Snapshot {

@@ -1,0 +1,104 @@
+//! A kind: classes of waiting jobs that ask for the same in the same queue. Where one of them has
+//! no room, none has, so a round that learns this need not look at the others. Never empty for
+//! long; the line drops it.
+
+use crate::line::ClassId;
+use crate::order::rank::Rank;
+use crate::snapshot::WaitingJob;
+use common::id::{JobKey, QueueName, ReservationName};
+use common::resource::Request;
+use common::time::Span;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// A kind's number; never given twice in the life of a snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct KindId(pub u32);
+
+/// What the jobs of a kind have in common.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct KindKey {
+    queue: QueueName,
+    request: Arc<Request>,
+    reservation: Option<ReservationName>,
+    service: bool,
+    /// Components of one job are a kind of their own.
+    together: Option<JobKey>,
+}
+
+impl KindKey {
+    pub fn of(job: &WaitingJob) -> Self {
+        Self {
+            queue: job.queue.clone(),
+            request: job.request.clone(),
+            reservation: job.reservation.clone(),
+            service: job.service,
+            together: job.together,
+        }
+    }
+}
+
+impl KindKey {
+    pub const fn queue(&self) -> &QueueName {
+        &self.queue
+    }
+}
+
+/// Classes that ask for the same.
+#[derive(Debug, Clone)]
+pub(crate) struct Kind {
+    key: KindKey,
+    /// The classes by the ranks of their first jobs.
+    heads: BTreeMap<Rank, ClassId>,
+    /// The classes by their shortest time limits.
+    shortest: BTreeSet<(Span, ClassId)>,
+}
+
+impl Kind {
+    pub const fn new(key: KindKey) -> Self {
+        Self { key, heads: BTreeMap::new(), shortest: BTreeSet::new() }
+    }
+
+    pub const fn key(&self) -> &KindKey {
+        &self.key
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.shortest.is_empty()
+    }
+
+    /// A class's first job has this rank.
+    pub fn lead(&mut self, class: ClassId, rank: Rank) {
+        self.heads.insert(rank, class);
+    }
+
+    /// A class's first job no longer has this rank.
+    pub fn unlead(&mut self, rank: Rank) {
+        self.heads.remove(&rank);
+    }
+
+    /// A class's shortest time limit was, and is.
+    pub fn change_shortest(&mut self, class: ClassId, was: Option<Span>, is: Option<Span>) {
+        if let Some(was) = was {
+            self.shortest.remove(&(was, class));
+        }
+        if let Some(is) = is {
+            self.shortest.insert((is, class));
+        }
+    }
+
+    /// The classes by the ranks of their first jobs.
+    pub fn heads(&self) -> impl Iterator<Item = (Rank, ClassId)> + '_ {
+        self.heads.iter().map(|(rank, class)| (*rank, *class))
+    }
+
+    /// The classes.
+    pub fn classes(&self) -> impl Iterator<Item = ClassId> + '_ {
+        self.shortest.iter().map(|(_, class)| *class)
+    }
+
+    /// The shortest time limit of any of them.
+    pub fn limit_min(&self) -> Span {
+        self.shortest.first().map_or(crate::line::UNLIMITED, |(limit, _)| *limit)
+    }
+}

@@ -1,0 +1,49 @@
+//! The rank of any waiting job, for one policy, usage and time. Never compares jobs.
+
+use super::fair_share::{FairShare, Usage};
+use super::multifactor::Multifactor;
+use super::rank::Rank;
+use super::rank_of;
+use crate::queue_up::facts;
+use crate::snapshot::WaitingJob;
+use common::id::{QosName, QueueName};
+use common::policy::{Amounts, Order, Policy};
+use common::qos::Qos;
+use common::queue::Queue;
+use common::time::Time;
+use std::collections::BTreeMap;
+
+/// What ranks are made from.
+pub(crate) struct Ranker<'a> {
+    policy: &'a Policy,
+    capacity: &'a Amounts,
+    fair: FairShare,
+    queues: BTreeMap<&'a QueueName, &'a Queue>,
+    qos: BTreeMap<&'a QosName, &'a Qos>,
+    now: Time,
+}
+
+impl<'a> Ranker<'a> {
+    pub fn new(policy: &'a Policy, usage: &Usage, capacity: &'a Amounts, now: Time) -> Self {
+        // Nobody asks for fair shares where nothing is weighed.
+        let weighs = policy.queues.iter().any(|queue| queue.order == Order::Multifactor);
+        let (nobody, half_life) = (Usage::default(), policy.factors.half_life_hours);
+        let usage = if weighs { usage } else { &nobody };
+        Self {
+            fair: FairShare::new(usage, &policy.accounts, half_life, now),
+            queues: policy.queues.iter().map(|queue| (&queue.name, queue)).collect(),
+            qos: policy.qos.iter().map(|qos| (&qos.name, qos)).collect(),
+            policy,
+            capacity,
+            now,
+        }
+    }
+
+    /// A job's rank.
+    pub fn rank(&self, job: &WaitingJob) -> Rank {
+        let Some(queue) = self.queues.get(&job.queue) else { return Rank::last(job) };
+        let qos = job.qos.as_ref().and_then(|name| self.qos.get(name).copied());
+        let multifactor = Multifactor::new(self.policy, &self.fair, self.capacity);
+        rank_of(&multifactor, &facts(queue, job, qos), self.now)
+    }
+}
