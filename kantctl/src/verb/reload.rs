@@ -14,7 +14,10 @@ with the line of the mistake. Queues, quotas, QoS, accounts, priority, topology 
 at once; for what takes a restart, that is said.
 
 Examples:
-  kantctld check-config && kantctl reload";
+  kantctl reload
+  kantctl reload --json
+
+`kantctld check-config`, on the controller's host, finds mistakes before.";
 
 /// Arguments of `reload`.
 #[derive(clap::Args, Debug)]
