@@ -34,8 +34,8 @@ impl SharedState {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells a keeper everything up to now. Answers whether there was anything. There is one keeper:
-    /// a second one would miss what the first was told.
+    /// Tells a keeper everything up to now. Answers whether there was anything. There is one
+    /// keeper: a second one would miss what the first was told.
     pub fn tell(&self, keeper: &mut Keeper) -> bool {
         let state = self.read();
         let untold = self.untold().0.replace(Vec::new());

@@ -10,7 +10,7 @@ use common::id::{AttemptId, JobId, JobKey, NodeName};
 use common::time::{Span, Time};
 use state::desired::{desired_for, launch_order};
 use state::invariant::Judge;
-use state::snapshot::{round_starts, snapshot};
+use state::snapshot::{Keeper, enactment};
 use state::view::Waits;
 use state::{Command, Event, Settings, Stamped, State, effect};
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,6 +41,7 @@ pub enum SimError {
 #[derive(Debug)]
 pub struct Cluster {
     state: State,
+    keeper: Keeper,
     now: Time,
     judge: Judge,
     machines: BTreeMap<NodeName, Machine>,
@@ -64,6 +65,7 @@ impl Cluster {
         let mut cluster = Self {
             judge: Judge::new(&state),
             state,
+            keeper: Keeper::default(),
             now: Time(0),
             machines: BTreeMap::new(),
             behaviours: BTreeMap::new(),
@@ -88,6 +90,12 @@ impl Cluster {
     #[must_use]
     pub const fn state(&self) -> &State {
         &self.state
+    }
+
+    /// What the engine sees, ready for a round.
+    pub fn snapshot(&mut self) -> &engine::Snapshot {
+        self.keeper.snapshot_mut().settle(self.now);
+        self.keeper.snapshot()
     }
 
     /// What the last round said of the jobs that wait.
@@ -223,16 +231,16 @@ impl Cluster {
 
     fn round(&mut self) -> Result<(), SimError> {
         self.last_round = self.now;
-        let seen = snapshot(&self.state);
-        let round = engine::schedule(&seen, self.now);
-        let wrong = engine::check::check(&seen, self.now, &round.decisions);
+        self.keeper.set_usage(&self.state, self.now);
+        self.keeper.snapshot_mut().settle(self.now);
+        let seen = self.keeper.snapshot();
+        let round = engine::schedule(seen, self.now);
+        let wrong = engine::check::check(seen, self.now, &round);
+        self.waits = state::view::waits(seen, &round, self.now);
         self.judged(wrong.iter().map(ToString::to_string).collect())?;
-        self.waits = state::view::waits(&round);
-        let starts = round_starts(&round.decisions);
-        if starts.is_empty() {
-            return Ok(());
-        }
-        let events = self.apply(Command::EnactRound { preempts: Vec::new(), starts })?;
+        self.keeper.snapshot_mut().set_promises(round.promises);
+        let Some(command) = enactment(&round.decisions) else { return Ok(()) };
+        let events = self.apply(command)?;
         let refused = |event: &&Event| matches!(event, Event::RoundEntryRefused { .. });
         // Nothing comes between a round and its enactment here.
         self.judged(events.iter().filter(refused).map(ToString::to_string).collect())
@@ -242,6 +250,7 @@ impl Cluster {
         let events = state::apply(&mut self.state, &Stamped { at: self.now, command });
         let wrong = self.judge.look(&self.state, &events);
         self.judged(wrong)?;
+        self.keeper.update(&self.state, &events);
         self.round_due |= effect::wakes_scheduler(&events);
         self.told.extend(events.iter().map(|event| (self.now, event.clone())));
         Ok(events)

@@ -223,7 +223,8 @@ impl Stage {
         let number = self.labels.len();
         let cluster = self.cluster()?;
         // What the leader does before it proposes a job.
-        if let Some(refusal) = snapshot::never_fits(cluster.state(), &ask) {
+        let seen = cluster.snapshot().clone();
+        if let Some(refusal) = snapshot::never_fits(cluster.state(), &seen, &ask) {
             return Ok(Some(format!("refused: {refusal}")));
         }
         // Before the command: the job may start at once.

@@ -1,6 +1,6 @@
 //! Every job and array task that is not Done, how many each user has of them, and which have a
-//! deadline. Follows from the jobs and is not stored. Bounds them too: each takes memory, and room in every round.
-//! Never knows what they do.
+//! deadline. Follows from the jobs and is not stored. Bounds them too: each takes memory, and room
+//! in every round. Never knows what they do.
 
 use common::id::{ArrayIndex, JobId, JobKey, Uid};
 use common::reason::Refusal;

@@ -1,3 +1,5 @@
+//! Which nodes and when, on a cluster of four. Never a booking itself.
+
 use super::*;
 use common::cpuset::CpuSet;
 use common::gpu::{Gpu, GpuKind, GpuMatrix};

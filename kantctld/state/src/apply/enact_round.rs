@@ -1,6 +1,6 @@
-//! `EnactRound`: carries out what a round decided: who yields, then who starts; each entry by itself
-//! and whole or not at all, entries of one group all or none. An entry that something overtook is
-//! refused; the others go on. Never looks for another place or another victim.
+//! `EnactRound`: carries out what a round decided: who yields, then who starts; each entry by
+//! itself and whole or not at all, entries of one group all or none. An entry that something
+//! overtook is refused; the others go on. Never looks for another place or another victim.
 
 use crate::command::{RoundPreempt, RoundStart};
 use crate::event::Event;

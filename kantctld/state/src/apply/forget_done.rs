@@ -1,6 +1,7 @@
 //! `ForgetDone`: drops what is over for longer than `done_jobs_kept`: whole submissions, their
 //! texts, and request keys of that age; queues that were kept for jobs now over; bookings whose
-//! time is over, and usage that is too old to count. Accounting has them. Never forgets a job of which one task lives, nor one whose request key is remembered.
+//! time is over, and usage that is too old to count. Accounting has them. Never forgets a job of
+//! which one task lives, nor one whose request key is remembered.
 
 use super::{configure, delete_reservation};
 use crate::event::Event;

@@ -1,5 +1,5 @@
-//! Applies commands and judges every answer: the state's own judge, and what a client, a node and an
-//! accountant would notice. Never mends anything.
+//! Applies commands and judges every answer: the state's own judge, and what a client, a node and
+//! an accountant would notice. Never mends anything.
 
 use super::World;
 use common::id::{Attempt, AttemptId, JobKey, NodeName, RequestKey, Uid};

@@ -95,8 +95,8 @@ pub fn actor(user: u8) -> Actor {
     }
 }
 
-/// Shapes of jobs: plain, several nodes, GPUs, parts of them, arrays, whole nodes, held, no requeue,
-/// elastic, with deadlines, bookings and accounts, too large.
+/// Shapes of jobs: plain, several nodes, GPUs, parts of them, arrays, whole nodes, held, no
+/// requeue, elastic, with deadlines, bookings and accounts, too large.
 pub fn ask(shape: u8, now: Time) -> Ask {
     let mut ask = Ask::default();
     let request = &mut ask.request;
