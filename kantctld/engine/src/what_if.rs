@@ -1,10 +1,9 @@
 //! When a waiting job would start, as it is or with a changed request: the round itself, run on a
-//! copy, now and at each moment when running jobs end by their time limits. Never a promise:
-//! arrivals of higher priority change it, and jobs that end early.
+//! copy, then [`crate::forecast`]. Never a promise: arrivals of higher priority change it, and jobs
+//! that end early.
 //!
 //! Source: ours; Slurm's `sbatch --test-only` answers the same question for a new job.
-//! Reads: everything a round reads. Knobs: none; how far it looks is bounded by `ROUNDS_MAX` and
-//! `COST_MAX`.
+//! Reads: everything a round reads. Knobs: none.
 //!
 //! Example. Nodes a and b have 8 GPUs each. Job 1 holds all of a until 60 minutes from now, job 2
 //! 4 GPUs of b without end. Job 3 asks for 8 GPUs: it starts in 60 minutes, on a. If it asked for
@@ -17,12 +16,6 @@ use common::id::{JobKey, NodeName};
 use common::reason::WaitReason;
 use common::time::Time;
 
-/// At most so many rounds are tried ahead.
-const ROUNDS_MAX: usize = 200;
-
-/// Fewer in a large cluster: rounds times waiting jobs and nodes.
-const COST_MAX: usize = 2_000_000;
-
 /// When a job would start.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Outlook {
@@ -30,6 +23,8 @@ pub struct Outlook {
     pub starts_on: Option<Vec<NodeName>>,
     /// Later, if every job keeps its time limit; `None`: now, or nobody can say.
     pub expected_at: Option<Time>,
+    /// Nobody can say when: only that it is not before `expected_at`.
+    pub bounded: bool,
     /// Why not now.
     pub reason: Option<WaitReason>,
 }
@@ -38,7 +33,7 @@ pub struct Outlook {
 #[must_use]
 pub fn outlook(snapshot: &Snapshot, now: Time, key: JobKey) -> Option<Outlook> {
     snapshot.waiting(key)?;
-    Some(look_ahead(snapshot.clone(), now, key))
+    Some(look(snapshot.clone(), now, key))
 }
 
 /// When a job would start if this was what it asked for. A promise to the job as it was does not
@@ -48,46 +43,26 @@ pub fn what_if(snapshot: &Snapshot, now: Time, changed: WaitingJob) -> Outlook {
     let (mut copy, key) = (snapshot.clone(), changed.key);
     copy.remove_job(key);
     copy.set_waiting(changed);
-    look_ahead(copy, now, key)
+    look(copy, now, key)
 }
 
-fn look_ahead(mut snapshot: Snapshot, now: Time, key: JobKey) -> Outlook {
-    let size = snapshot.waiting_count() + snapshot.all_running().count() + 1;
-    let rounds = (COST_MAX / size).clamp(2, ROUNDS_MAX);
-    let mut outlook = Outlook::default();
-    let mut at = now;
-    for _ in 0..rounds {
-        snapshot.settle(at);
-        let round = schedule(&snapshot, at);
-        if let Some(nodes) = started(&round.decisions, key) {
-            if at == now {
-                outlook.starts_on = Some(nodes);
-            } else {
-                outlook.expected_at = Some(at);
-            }
-            return outlook;
-        }
-        if at == now {
-            outlook.reason = round.waits.of(&snapshot, key).or(Some(WaitReason::NotConsidered));
-            outlook.expected_at = round.promises.get(&key).map(|promise| promise.at);
-            if outlook.expected_at.is_some() {
-                return outlook;
-            }
-        }
-        carry_out(&mut snapshot, &round.decisions, at);
-        snapshot.set_promises(round.promises);
-        let ends = snapshot.all_running().filter_map(|job| job.ends_by);
-        // What should be over by now is over any moment.
-        let next = ends.map(|end| end.max(Time(at.0 + 1))).min();
-        let Some(next) = next.into_iter().chain(round.next_look).filter(|t| *t > at).min() else {
-            return outlook;
-        };
-        at = next;
-        let over = snapshot.all_running().filter(|job| job.ends_by.is_some_and(|end| end <= at));
-        let over: Vec<JobKey> = over.map(|job| job.key).collect();
-        over.into_iter().for_each(|key| snapshot.remove_job(key));
+fn look(mut snapshot: Snapshot, now: Time, key: JobKey) -> Outlook {
+    snapshot.settle(now);
+    let round = schedule(&snapshot, now);
+    if let Some(nodes) = started(&round.decisions, key) {
+        return Outlook { starts_on: Some(nodes), ..Outlook::default() };
     }
-    outlook
+    let reason = round.waits.of(&snapshot, key).or(Some(WaitReason::NotConsidered));
+    if matches!(reason, Some(WaitReason::NeverFits { .. })) {
+        return Outlook { reason, ..Outlook::default() };
+    }
+    let forecast = crate::forecast::after_round(snapshot, now, key, round);
+    Outlook {
+        starts_on: None,
+        expected_at: forecast.expected_at,
+        bounded: forecast.bounded,
+        reason,
+    }
 }
 
 fn started(decisions: &[Decision], key: JobKey) -> Option<Vec<NodeName>> {
@@ -99,23 +74,12 @@ fn started(decisions: &[Decision], key: JobKey) -> Option<Vec<NodeName>> {
     })
 }
 
-/// Victims are gone at once: how long they take to end is not known here, and that they wait again
-/// changes nothing for who made them yield.
-fn carry_out(snapshot: &mut Snapshot, decisions: &[Decision], at: Time) {
-    for decision in decisions {
-        match decision {
-            Decision::Start { key, allocation, .. } => {
-                snapshot.start(*key, allocation.clone(), at);
-            }
-            Decision::Preempt { key, .. } => snapshot.remove_job(*key),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{gpu_node, gpu_request, key, name, run, share, snapshot, use_gpus, waiting};
+    use crate::testing::{
+        gpu_node, gpu_request, key, name, run, share, snapshot, use_gpus, waiting,
+    };
     use common::id::GpuIndex;
     use common::resource::Share;
     use common::time::Span;

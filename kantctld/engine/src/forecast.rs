@@ -1,0 +1,141 @@
+//! When a waiting job will start, if nothing else comes and every job uses all of its time limit:
+//! rounds are played in virtual time until it does. Never run in a round: only when somebody asks.
+//!
+//! Who is made to yield is gone at once and does not come back: a snapshot does not know what it
+//! would ask for again.
+
+use crate::decision::Decision;
+use crate::round::{Round, schedule};
+use crate::snapshot::{RunningJob, Snapshot};
+use common::id::JobKey;
+use common::time::Time;
+
+/// So many rounds are played at most.
+const ROUNDS_MAX: u32 = 500;
+
+/// So many turns of jobs or of classes of alike jobs are played at most, over all rounds.
+const TURNS_MAX: usize = 500_000;
+
+/// When a job will start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Forecast {
+    /// Then, at the latest; `None`: never, as things are, or nobody can say.
+    pub expected_at: Option<Time>,
+    /// So many other waiting jobs start before it.
+    pub after: u32,
+    /// The end was not played: it will not start before `expected_at`, and nobody can say when.
+    pub bounded: bool,
+}
+
+/// When this job will start. One that was promised a start is told that, unless a job whose begin
+/// time comes first might go before it: the promise is kept if jobs of no higher priority come.
+#[must_use]
+pub fn forecast(snapshot: &Snapshot, now: Time, key: JobKey) -> Forecast {
+    let mut snapshot = snapshot.clone();
+    snapshot.settle(now);
+    let round = schedule(&snapshot, now);
+    after_round(snapshot, now, key, round)
+}
+
+/// The same, of a settled snapshot for which a round was played already.
+pub(crate) fn after_round(snapshot: Snapshot, now: Time, key: JobKey, round: Round) -> Forecast {
+    if snapshot.waiting(key).is_none_or(|job| job.held) {
+        return Forecast::default();
+    }
+    let promised = round.promises.get(&key).map(|promise| promise.at);
+    // One whose time comes before that may go first: a promise is none against higher priority.
+    let next_gate = snapshot.line.next_gate();
+    if promised.is_some_and(|at| next_gate.is_none_or(|gate| gate >= at)) {
+        return Forecast { expected_at: promised, ..Forecast::default() };
+    }
+    Play { snapshot, at: now, after: 0 }.until(key, round)
+}
+
+/// The cluster in virtual time.
+struct Play {
+    snapshot: Snapshot,
+    at: Time,
+    after: u32,
+}
+
+impl Play {
+    fn until(mut self, key: JobKey, mut round: Round) -> Forecast {
+        let mut turns = 0;
+        for _ in 0..ROUNDS_MAX {
+            let mut starts = round.decisions.iter().filter_map(started);
+            if let Some(ahead) = starts.position(|started| started == key) {
+                self.after += u32::try_from(ahead).unwrap_or(u32::MAX);
+                return self.tell(Some(self.at), false);
+            }
+            turns += self.snapshot.line.classes().count() + round.decisions.len();
+            if turns > TURNS_MAX {
+                break;
+            }
+            let yielded = self.enact(&round);
+            let is_unfinished = !round.decisions.is_empty() && round.next_look == Some(self.at);
+            if !yielded && !is_unfinished && !self.pass(round.next_look) {
+                return self.tell(None, false);
+            }
+            self.snapshot.settle(self.at);
+            round = schedule(&self.snapshot, self.at);
+        }
+        match round.promises.get(&key) {
+            Some(promise) => self.tell(Some(promise.at), false),
+            None => self.tell(Some(self.at), true),
+        }
+    }
+
+    const fn tell(&self, expected_at: Option<Time>, bounded: bool) -> Forecast {
+        Forecast { expected_at, after: self.after, bounded }
+    }
+
+    /// What a round decided comes to pass. Says whether somebody yielded.
+    fn enact(&mut self, round: &Round) -> bool {
+        self.snapshot.set_promises(round.promises.clone());
+        let mut yielded = false;
+        for decision in &round.decisions {
+            match decision {
+                Decision::Start { key, allocation, .. } => {
+                    self.snapshot.start(*key, allocation.clone(), self.at);
+                    self.after += 1;
+                }
+                Decision::Preempt { key, .. } => {
+                    yielded = true;
+                    self.snapshot.remove_job(*key);
+                }
+            }
+        }
+        yielded
+    }
+
+    /// Time goes on to the next end, or to when another round could come to something. Says whether
+    /// there is such a time.
+    fn pass(&mut self, next_look: Option<Time>) -> bool {
+        let at = self.at;
+        let all = self.snapshot.all_running().filter_map(|job| ends(job, at));
+        let looks = next_look.filter(|look| *look > at);
+        let Some(next) = all.chain(looks).min() else { return false };
+        self.at = next;
+        let over = self.snapshot.all_running();
+        let over = over.filter(|job| ends(job, at).is_some_and(|end| end <= next));
+        let over: Vec<JobKey> = over.map(|job| job.key).collect();
+        over.into_iter().for_each(|key| self.snapshot.remove_job(key));
+        true
+    }
+}
+
+/// The job that a decision starts.
+const fn started(decision: &Decision) -> Option<JobKey> {
+    match decision {
+        Decision::Start { key, .. } => Some(*key),
+        Decision::Preempt { .. } => None,
+    }
+}
+
+/// When a running job ends at the latest: one that should be over, or is on its way out, now.
+fn ends(job: &RunningJob, now: Time) -> Option<Time> {
+    if job.ending { Some(now) } else { job.ends_by.map(|end| end.max(now)) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+//! How many go before a waiting job: for somebody who asks about this one. Never asked in a round;
+//! [`crate::in_order`] lists all.
+
+use crate::order::fair_share::FairShare;
+use crate::order::multifactor::Multifactor;
+use crate::order::rank::Rank;
+use crate::order::{Facts, rank_of};
+use crate::queue_up::facts;
+use crate::snapshot::{Snapshot, WaitingJob};
+use common::id::JobKey;
+use common::queue::Queue;
+use common::time::Time;
+
+/// A waiting job's place, from 1: those that may start in the order in which a round at `now`
+/// considers them, behind them those that are held or whose time has not come, by key. `None`: it
+/// does not wait. Costs as much as there are jobs before it.
+#[must_use]
+pub fn position(snapshot: &Snapshot, now: Time, key: JobKey) -> Option<u32> {
+    if !snapshot.is_settled(now) {
+        let mut settled = snapshot.clone();
+        settled.settle(now);
+        return position(&settled, now, key);
+    }
+    let job = snapshot.waiting(key)?;
+    let classes = snapshot.line.classes().map(|(_, class)| class);
+    let before: usize = if snapshot.class_of(key).is_some() {
+        let (accounts, half_life) =
+            (&snapshot.policy.accounts, snapshot.policy.factors.half_life_hours);
+        let fair = FairShare::new(&snapshot.usage, accounts, half_life, now);
+        let multifactor = Multifactor::new(&snapshot.policy, &fair, &snapshot.capacity);
+        let first = facts_of(snapshot, job);
+        let own = place(&multifactor, first.as_ref(), job, now);
+        let ahead = |class: &crate::line::Class| {
+            let first = class.jobs().next().and_then(|job| facts_of(snapshot, job));
+            let places = class.jobs().map(|job| place(&multifactor, first.as_ref(), job, now));
+            places.take_while(|place| *place < own).count()
+        };
+        classes.map(ahead).sum()
+    } else {
+        let parked = snapshot.all_waiting().map(|job| job.key).take_while(|other| *other < key);
+        let parked = parked.filter(|other| snapshot.class_of(*other).is_none());
+        classes.map(crate::line::Class::len).sum::<usize>() + parked.count()
+    };
+    u32::try_from(before + 1).ok()
+}
+
+fn facts_of<'a>(snapshot: &'a Snapshot, job: &'a WaitingJob) -> Option<Facts<'a>> {
+    let policy = &snapshot.policy;
+    let queue: &Queue = policy.queues.iter().find(|queue| queue.name == job.queue)?;
+    let qos = job.qos.as_ref().and_then(|name| policy.qos.iter().find(|qos| qos.name == *name));
+    Some(facts(queue, job, qos))
+}
+
+/// The place of a job that has these facts, but for its number and since when it waits.
+fn place(
+    multifactor: &Multifactor<'_>,
+    alike: Option<&Facts<'_>>,
+    job: &WaitingJob,
+    now: Time,
+) -> Rank {
+    let own = |facts: &Facts<'_>| {
+        rank_of(multifactor, &Facts { key: job.key, since: job.since(), ..*facts }, now)
+    };
+    alike.map_or_else(|| Rank::last(job), own)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{change_policy, cpu_node, key, request, snapshot, waiting};
+    use common::policy::Order;
+
+    const NOW: Time = Time(9_000_000);
+
+    #[test]
+    fn a_position_is_the_place_in_the_order_of_all() {
+        for order in [Order::Fifo, Order::Multifactor] {
+            let mut snapshot = snapshot(vec![cpu_node("a", 4)]);
+            change_policy(&mut snapshot, |policy| policy.queues[0].order = order);
+            for job in 1..=30 {
+                let mut one = waiting(job, request(1 + job % 3, 1), 10);
+                one.nice = i32::try_from(job % 4).unwrap() * 50;
+                one.held = job % 7 == 0;
+                one.begin_at = (job % 11 == 0).then_some(NOW + common::time::Span(1));
+                if job % 5 == 0 {
+                    one.queue = common::id::QueueName::new("gone").unwrap();
+                }
+                snapshot.set_waiting(one);
+            }
+            for (place, key) in (1..).zip(crate::in_order(&snapshot, NOW)) {
+                assert_eq!(position(&snapshot, NOW, key), Some(place), "{order:?}: job {key}");
+            }
+            assert_eq!(position(&snapshot, NOW, key(31)), None);
+        }
+    }
+}
