@@ -92,9 +92,9 @@ impl Cluster {
         &self.state
     }
 
-    /// What the engine sees, ready for a round.
-    pub fn snapshot(&mut self) -> &engine::Snapshot {
-        self.keeper.snapshot_mut().settle(self.now);
+    /// What the engine sees.
+    #[must_use]
+    pub const fn snapshot(&self) -> &engine::Snapshot {
         self.keeper.snapshot()
     }
 
@@ -251,6 +251,7 @@ impl Cluster {
         let wrong = self.judge.look(&self.state, &events);
         self.judged(wrong)?;
         self.keeper.update(&self.state, &events);
+        self.keeper.snapshot_mut().settle(self.now);
         self.round_due |= effect::wakes_scheduler(&events);
         self.told.extend(events.iter().map(|event| (self.now, event.clone())));
         Ok(events)

@@ -19,13 +19,20 @@
 //! |---|---|
 //! | `cluster lost-after=60s grace=30s kept=1h` | settings; before everything else |
 //! | `queue NAME [default] [priority=N] [nodes=g[1-2]] [max=1h] [limit=10m] [mem-per-cpu=1G]` | |
+//! | ` ... [parent=] [order=] [behind=] [depth=] [head-timeout=] [placement=] [share-gpus]` | |
+//! | ` ... [quota=[KIND:]N] [quota-mode=isolated] [at-most=[KIND:]N] [[user-]gpus=] [[user-]jobs=]` | |
+//! | ` ... [by-priority] [no-reclaim] [preemptible] [victims=cancel] [min-run=]` | who yields |
+//! | `qos NAME [priority=] [preemptible] [[user-]jobs=] [[user-]gpus=]`, `account NAME [shares=]` | |
+//! | `leaf NAME g[1-2] [spine=]`, `factors age= size= queue= qos= fair-share=` | |
 //! | `node g[1-4] cpus=8 [mem=64G] [gpus=4[:kind]] [threads=2]` | machines, connected at once |
 //! | `submit LABEL [nodes=] [tasks=] [cpus=] [gpus=] [gpus-per-node=] [mem=] [time=]` | a job |
 //! | ` ... [array=] [only=g1] [not=g1] [queue=] [user=] [nice=] [hold] [begin=]` | |
-//! | ` ... [launch=per-node] [exclusive] [no-requeue]` | |
+//! | ` ... [launch=per-node] [exclusive] [no-requeue] [qos=] [account=] [deadline=] [near=leaf]` | |
+//! | ` ... [reservation=] [preemptible]` | |
 //! | ` ... [run=5m] [exit=1] [oom] [fails-on=g1] [fault-on=g1]` | how its processes behave |
 //! | `cancel`, `hold`, `release`, `requeue` `LABEL[_INDEX] [as=USER]` | |
 //! | `drain NODE REASON`, `resume NODE` | |
+//! | `reserve NAME nodes=g1 from=1h to=2h [maintenance]`, `unreserve NAME` | bookings |
 //! | `cut NODE`, `return NODE`, `reboot NODE` | the network, the power |
 //! | `at 5m`, `wait 30s`, `finish` | time |
 //! | `queue`, `nodes`, `show LABEL`, `explain LABEL` | what users see |
@@ -33,7 +40,9 @@
 //! Never touches a file: text in, text out.
 
 mod ask;
+mod booking;
 mod config;
+mod policy;
 mod print;
 mod words;
 
@@ -125,7 +134,9 @@ impl Stage {
         let mut words = Words::new(line);
         let Some(verb) = words.verb() else { return Ok(Vec::new()) };
         match verb.as_str() {
-            "cluster" | "queue" if self.cluster.is_none() => {
+            "cluster" | "queue" | "qos" | "account" | "leaf" | "factors"
+                if self.cluster.is_none() =>
+            {
                 self.config.read(&verb, &mut words)?;
                 words.end()?;
                 Ok(Vec::new())
@@ -171,6 +182,10 @@ impl Stage {
             "submit" => return self.submit(words),
             "cancel" | "hold" | "release" | "requeue" => self.change(verb, words)?,
             "drain" | "resume" => self.mark(verb, words)?,
+            "reserve" | "unreserve" => {
+                let command = booking::command(verb, words)?;
+                self.cluster()?.command(command)?;
+            }
             "cut" | "return" | "reboot" => {
                 let name = words.node()?;
                 words.end()?;
@@ -223,8 +238,7 @@ impl Stage {
         let number = self.labels.len();
         let cluster = self.cluster()?;
         // What the leader does before it proposes a job.
-        let seen = cluster.snapshot().clone();
-        if let Some(refusal) = snapshot::never_fits(cluster.state(), &seen, &ask) {
+        if let Some(refusal) = snapshot::never_fits(cluster.state(), cluster.snapshot(), &ask) {
             return Ok(Some(format!("refused: {refusal}")));
         }
         // Before the command: the job may start at once.

@@ -43,7 +43,8 @@ impl Cluster {
     /// When something happens next that is more than another look.
     fn next_happening(&self) -> Option<Time> {
         let machines = self.machines.values().filter_map(Machine::next_at);
-        machines.chain(self.losses().map(|(at, _)| at)).chain(self.begin_times()).min()
+        let losses = self.losses().map(|(at, _)| at);
+        machines.chain(losses).chain(self.begin_times()).chain(self.deadlines()).min()
     }
 
     /// When which silent node will be given up.
@@ -64,6 +65,12 @@ impl Cluster {
         self.state.live().filter_map(begin).filter(|at| *at > self.last_round)
     }
 
+    /// The deadlines to come of jobs that are not over.
+    fn deadlines(&self) -> impl Iterator<Item = Time> + '_ {
+        let deadline = |key: JobKey| self.state.job(key.job)?.spec.ask.deadline;
+        self.state.live().filter_map(deadline).filter(|at| *at > self.now)
+    }
+
     /// What is due now happens.
     fn pass(&mut self) -> Result<(), SimError> {
         for machine in self.machines.values_mut() {
@@ -73,6 +80,9 @@ impl Cluster {
             self.losses().filter(|(at, _)| *at <= self.now).map(|(_, name)| name).collect();
         for name in due {
             self.apply(Command::NodeLost { name })?;
+        }
+        for key in state::missed(&self.state, self.now) {
+            self.apply(Command::DeadlineOver { key })?;
         }
         let begins = self.begin_times().any(|at| at <= self.now);
         if begins || self.last_round + ROUND_PERIOD <= self.now {

@@ -68,11 +68,15 @@ pub(super) fn show(cluster: &Cluster, key: JobKey) -> Vec<String> {
     lines
 }
 
-/// Why a job is where it is.
-pub(super) fn explain(cluster: &Cluster, key: JobKey) -> Vec<String> {
-    let Some(explained) = view::explain(cluster.state(), key, cluster.waits()) else {
+/// Why a job is where it is, as kantctl prints it.
+pub(super) fn explain(cluster: &mut Cluster, key: JobKey) -> Vec<String> {
+    let now = cluster.now();
+    let snapshot = cluster.snapshot().clone();
+    let explained = view::explain(cluster.state(), key, cluster.waits(), &snapshot, now);
+    let Some(explained) = explained else {
         return vec![format!("there is no job {key}")];
     };
-    let advice = explained.advice.map(|advice| format!("advice: {advice}"));
-    explained.lines.into_iter().chain(advice).collect()
+    let expected = explained.expected_at.map(|at| format!("expected to start at {}", Span(at.0)));
+    let advice = explained.advice.map(|advice| format!("What to do: {advice}"));
+    explained.lines.into_iter().chain(expected).chain(advice).collect()
 }
