@@ -60,9 +60,11 @@ impl Waits {
         let Some(job) = snapshot.waiting(key) else { return false };
         job.held
             || self.by_job.contains_key(&key)
-            || snapshot
-                .class_of(key)
-                .map_or(job.gate().is_some(), |class| self.by_class.contains_key(&class.0))
+            || snapshot.class_of(key).map_or(job.gate().is_some(), |class| {
+                let kind = snapshot.line.class(class).map(|class| class.kind.0);
+                self.by_class.contains_key(&class.0)
+                    || kind.is_some_and(|kind| self.by_kind.contains_key(&kind))
+            })
     }
 
     pub(crate) fn tell(&mut self, key: JobKey, reason: WaitReason) {

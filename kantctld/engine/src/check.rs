@@ -1,0 +1,216 @@
+//! The judge: is what a round came to allowed, and does it fit together? It goes by the snapshot's
+//! jobs, nodes and policy alone. Never shares code with what it judges, and never judges taste:
+//! any place that the request allows is right.
+//!
+//! Where it cannot know better it believes the round: a promise may slip when it depends on
+//! something that the snapshot does not show.
+
+mod asked;
+mod bounds;
+mod left;
+mod near;
+mod order;
+mod promised;
+mod static_rules;
+mod sums;
+mod yields;
+
+use crate::decision::Decision;
+use crate::round::Round;
+use crate::snapshot::{NodeSnapshot, RunningJob, Snapshot, WaitingJob};
+use bounds::Bounds;
+use common::id::{JobId, JobKey, NodeName, QueueName, ZoneName};
+use common::queue::Queue;
+use common::resource::Allocation;
+use common::time::Time;
+use left::Left;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+
+/// One thing that is wrong with a round.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// The job it is about.
+    pub key: JobKey,
+    /// What is wrong, as the rest of a sentence that begins with the job.
+    pub message: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "job {} {}", self.key, self.message)
+    }
+}
+
+/// All that is wrong with a round; empty if nothing is. Takes as long as there are jobs.
+#[must_use]
+pub fn check(snapshot: &Snapshot, now: Time, round: &Round) -> Vec<Violation> {
+    let mut judge = Judge::new(snapshot, now);
+    judge.decisions(&round.decisions);
+    judge.strict_order(round);
+    judge.promises(round);
+    judge.nobody_is_forgotten(round);
+    judge.violations
+}
+
+/// What is wrong with the decisions, each by itself and all together; not whether they are in
+/// order, nor what the others were told. Free where there are none.
+#[must_use]
+pub fn check_decisions(snapshot: &Snapshot, now: Time, decisions: &[Decision]) -> Vec<Violation> {
+    let mut judge = Judge::new(snapshot, now);
+    judge.decisions(decisions);
+    judge.violations
+}
+
+struct Judge<'a> {
+    snapshot: &'a Snapshot,
+    now: Time,
+    queues: BTreeMap<&'a QueueName, &'a Queue>,
+    /// Zones that some queue keeps for its services.
+    zones: BTreeSet<&'a ZoneName>,
+    started: BTreeSet<JobKey>,
+    arrays: BTreeMap<JobId, u32>,
+    /// What is left on the nodes met so far.
+    left: BTreeMap<NodeName, Left>,
+    bounds: Bounds<'a>,
+    /// The job being judged.
+    key: JobKey,
+    violations: Vec<Violation>,
+}
+
+impl<'a> Judge<'a> {
+    fn new(snapshot: &'a Snapshot, now: Time) -> Self {
+        let policy = snapshot.policy();
+        let queues: BTreeMap<_, _> = policy.queues.iter().map(|q| (&q.name, q)).collect();
+        Self {
+            snapshot,
+            now,
+            zones: policy.queues.iter().filter_map(|queue| queue.zone.as_ref()).collect(),
+            queues,
+            started: BTreeSet::new(),
+            arrays: BTreeMap::new(),
+            left: BTreeMap::new(),
+            bounds: Bounds::new(policy, now),
+            key: JobKey::single(JobId(0)),
+            violations: Vec::new(),
+        }
+    }
+
+    fn fault(&mut self, what: impl Into<String>) {
+        self.violations.push(Violation { key: self.key, message: what.into() });
+    }
+
+    fn expect(&mut self, holds: bool, otherwise: &str) {
+        if !holds {
+            self.fault(otherwise);
+        }
+    }
+
+    fn decisions(&mut self, decisions: &'a [Decision]) {
+        if decisions.is_empty() {
+            return;
+        }
+        self.see_what_runs();
+        for decision in decisions {
+            if let Decision::Start { key, attempt, allocation, group } = decision {
+                self.key = *key;
+                let Some(job) = self.snapshot.waiting(*key) else {
+                    self.fault("starts but does not wait");
+                    continue;
+                };
+                self.expect(job.attempt == *attempt, "starts as another attempt");
+                self.expect(job.together == *group, "starts in another group than its own");
+                let first = self.started.insert(*key);
+                self.expect(first, "starts twice");
+                self.start(job, allocation);
+            }
+        }
+        self.together();
+        self.yields(decisions);
+    }
+
+    fn start(&mut self, job: &'a WaitingJob, allocation: &'a Allocation) {
+        self.may_start(job);
+        self.total(job, allocation);
+        self.nearness(job, allocation);
+        let Some(queue) = self.queues.get(&job.queue).copied() else {
+            return self.fault("starts from a queue there is not");
+        };
+        for share in allocation.shares() {
+            if let Some(left) = self.left.get(&share.node) {
+                let node = left.node.clone();
+                self.place(job, queue, share, &node);
+                self.share(job, queue, share, &node);
+                self.take(job, share);
+                self.booked_nodes(job, &share.node);
+            } else {
+                self.fault(format!("gets node {}, which there is not", share.node));
+            }
+        }
+        let faults = self.bounds.start(job, allocation, &self.left);
+        faults.into_iter().for_each(|fault| self.fault(fault));
+    }
+
+    /// Takes what runs off the nodes that decisions speak of, and counts it for bounds.
+    fn see_what_runs(&mut self) {
+        for node in self.snapshot.nodes() {
+            self.left.insert(node.name.clone(), Left::whole(node));
+        }
+        for job in self.snapshot.all_running() {
+            for share in job.allocation.shares() {
+                if let Some(left) = self.left.get_mut(&share.node) {
+                    left.held(share, job.whole_nodes, job.group.as_deref());
+                }
+            }
+            self.bounds.run(job, &self.left);
+            if job.key.index.is_some() {
+                *self.arrays.entry(job.key.job).or_default() += 1;
+            }
+        }
+        let capacity: Vec<&NodeSnapshot> = self.left.values().map(|left| &left.node).collect();
+        self.bounds.capacity(&capacity);
+    }
+
+    /// Components of one job start together, or none.
+    fn together(&mut self) {
+        let groups: BTreeSet<JobKey> = self
+            .started
+            .iter()
+            .filter_map(|key| self.snapshot.waiting(*key).and_then(|job| job.together))
+            .collect();
+        if groups.is_empty() {
+            return;
+        }
+        let is_left = |job: &&Arc<WaitingJob>| {
+            job.together.is_some_and(|first| groups.contains(&first))
+                && !self.started.contains(&job.key)
+        };
+        let left: Vec<JobKey> =
+            self.snapshot.all_waiting().filter(is_left).map(|job| job.key).collect();
+        for key in left {
+            self.key = key;
+            self.fault("is left behind by the other components of its job");
+        }
+    }
+
+    /// Every job starts, or is told why it does not.
+    fn nobody_is_forgotten(&mut self, round: &Round) {
+        let of = |job: &&Arc<WaitingJob>| {
+            !self.started.contains(&job.key) && !round.waits.knows(self.snapshot, job.key)
+        };
+        let forgotten: Vec<JobKey> =
+            self.snapshot.all_waiting().filter(of).map(|job| job.key).collect();
+        for key in forgotten {
+            self.key = key;
+            self.fault("neither starts nor hears why not");
+        }
+    }
+
+    fn running(&self, key: JobKey) -> Option<&'a Arc<RunningJob>> {
+        self.snapshot.running(key)
+    }
+}
+
+#[cfg(test)]
+mod tests;

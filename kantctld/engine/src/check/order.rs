@@ -1,0 +1,76 @@
+//! Whose turn is surely before whose, and strict FIFO: nobody starts behind an earlier job of such
+//! a queue that got no room. Never weighs factors: where an order is not plain, nothing is sure.
+
+use super::Judge;
+use crate::round::Round;
+use crate::snapshot::WaitingJob;
+use common::id::JobKey;
+use common::policy::{Behind, Order};
+use common::reason::WaitReason;
+use common::time::Time;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use common::id::QueueName;
+
+/// A job's place among those of FIFO queues.
+type Place = (Reverse<i32>, Reverse<i32>, i32, Time, JobKey);
+
+impl Judge<'_> {
+    /// A job's place, if its queue is a FIFO.
+    pub(super) fn place_in_order(&self, job: &WaitingJob) -> Option<Place> {
+        let queue = self.queues.get(&job.queue)?;
+        if queue.order != Order::Fifo {
+            return None;
+        }
+        let qos = self.snapshot.policy().qos.iter().find(|qos| Some(&qos.name) == job.qos.as_ref());
+        let qos = qos.map_or(0, |qos| qos.priority);
+        let since = job.begin_at.map_or(job.submitted_at, |begin| begin.max(job.submitted_at));
+        Some((Reverse(queue.priority), Reverse(qos), job.nice, since, job.key))
+    }
+
+    /// In a strict queue only those may be passed that may not start, or never can.
+    pub(super) fn strict_order(&mut self, round: &Round) {
+        let mut last: BTreeMap<&QueueName, Place> = BTreeMap::new();
+        for key in &self.started {
+            let Some(job) = self.snapshot.waiting(*key) else { continue };
+            let Some(queue) = self.queues.get(&job.queue) else { continue };
+            if queue.behind == Behind::Wait
+                && let Some(place) = self.place_in_order(job)
+            {
+                let last = last.entry(&job.queue).or_insert(place);
+                *last = place.max(*last);
+            }
+        }
+        if last.is_empty() {
+            return;
+        }
+        let mut passed = Vec::new();
+        for job in self.snapshot.all_waiting().filter(|job| !self.started.contains(&job.key)) {
+            let behind = last.get(&job.queue);
+            let is_before = self.place_in_order(job).is_some_and(|place| Some(&place) < behind);
+            if is_before && round.waits.of(self.snapshot, job.key).is_some_and(|r| has_no_room(&r))
+            {
+                passed.extend(behind.map(|place| (place.4, job.key)));
+            }
+        }
+        for (key, before) in passed {
+            self.key = key;
+            self.fault(format!("starts in a strict queue before job {before}, which has no room"));
+        }
+    }
+}
+
+/// Would the job start, were there room?
+pub(super) const fn has_no_room(reason: &WaitReason) -> bool {
+    matches!(
+        reason,
+        WaitReason::Resources { .. }
+            | WaitReason::Topology { .. }
+            | WaitReason::NodesUnavailable { .. }
+            | WaitReason::NodesReserved { .. }
+            | WaitReason::Priority { .. }
+            | WaitReason::Preempting { .. }
+            | WaitReason::BehindHead { .. }
+            | WaitReason::NotConsidered
+    )
+}

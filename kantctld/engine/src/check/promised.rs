@@ -1,0 +1,76 @@
+//! Is what was promised kept? Never blames a round for what it could not know: jobs that came
+//! since or may now start and go before, nodes that are gone, jobs that run beyond their limits,
+//! bookings.
+
+use super::Judge;
+use super::order::has_no_room;
+use crate::round::Round;
+use crate::snapshot::{Promise, WaitingJob};
+use common::policy::{Behind, Order};
+use common::id::NodeName;
+
+impl Judge<'_> {
+    /// A job that was promised a start is promised none that is later, or starts.
+    pub(super) fn promises(&mut self, round: &Round) {
+        let snapshot = self.snapshot;
+        if snapshot.promises().is_empty() || !self.is_quiet() {
+            return;
+        }
+        for (key, promise) in snapshot.promises() {
+            let Some(job) = snapshot.waiting(*key) else { continue };
+            if self.started.contains(key) || promise.at <= self.now {
+                continue;
+            }
+            let kept = round.promises.get(key).is_some_and(|new| new.at <= promise.at);
+            let waits_for_room =
+                round.waits.of(snapshot, *key).is_some_and(|reason| has_no_room(&reason));
+            if kept || !waits_for_room || !self.binds(job, promise) || self.somebody_may_go_before(job)
+            {
+                continue;
+            }
+            self.key = *key;
+            match round.promises.get(key) {
+                Some(new) => self.fault(format!(
+                    "was promised a start by {}, and now by {}",
+                    promise.at, new.at
+                )),
+                None => self.fault(format!(
+                    "was promised a start by {}, and now none",
+                    promise.at
+                )),
+            }
+        }
+    }
+
+    /// Does everything keep its time, and are there no bookings and no nodes out of use?
+    fn is_quiet(&self) -> bool {
+        self.snapshot.reservations().next().is_none()
+            && self.snapshot.nodes().iter().all(|node| node.unusable.is_none())
+            && self
+                .snapshot
+                .all_running()
+                .all(|job| !job.ending && job.ends_by.is_none_or(|ends| ends > self.now))
+    }
+
+    /// Does its queue still make promises, on these nodes?
+    fn binds(&self, job: &WaitingJob, promise: &Promise) -> bool {
+        let Some(queue) = self.queues.get(&job.queue) else { return false };
+        let known: Vec<NodeName> =
+            self.snapshot.nodes().into_iter().map(|node| node.name).collect();
+        queue.behind == Behind::Backfill
+            && queue.order == Order::Fifo
+            && promise.nodes.iter().all(|node| known.contains(node))
+            && (queue.nodes.is_empty()
+                || promise.nodes.iter().all(|node| queue.nodes.contains(node)))
+    }
+
+    /// Is there a job without a promise that is not surely behind this one?
+    fn somebody_may_go_before(&self, job: &WaitingJob) -> bool {
+        let Some(own) = self.place_in_order(job) else { return true };
+        self.snapshot.all_waiting().any(|other| {
+            other.key != job.key
+                && !self.snapshot.promises().contains_key(&other.key)
+                && self.place_in_order(other).is_none_or(|place| place < own)
+        })
+    }
+}

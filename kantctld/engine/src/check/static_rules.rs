@@ -1,0 +1,54 @@
+//! May a job start at all now: hold, begin, back-off, array, deadline, and what operators booked?
+//! Never looks at what is free.
+
+use super::Judge;
+use crate::snapshot::WaitingJob;
+use common::reservation::Reservation;
+use common::time::Time;
+
+impl Judge<'_> {
+    /// Rules of the job alone.
+    pub(super) fn may_start(&mut self, job: &WaitingJob) {
+        let now = self.now;
+        self.expect(!job.held, "starts though held");
+        self.expect(job.begin_at.is_none_or(|at| at <= now), "starts before its begin time");
+        self.expect(job.not_before.is_none_or(|at| at <= now), "starts during its back-off");
+        let over_at = job.time_limit.map_or(now, |limit| now + limit);
+        let in_time = job.deadline.is_none_or(|deadline| over_at <= deadline);
+        self.expect(in_time, "starts though it would not be over by its deadline");
+        if let Some(limit) = job.array_limit {
+            let running = self.arrays.entry(job.key.job).or_default();
+            *running += 1;
+            let running = *running;
+            self.expect(running <= limit, "starts beyond the limit of its array");
+        }
+        self.bookings(job);
+    }
+
+    /// A job of a booking keeps to its time; everybody else keeps off.
+    fn bookings(&mut self, job: &WaitingJob) {
+        let ends = job.time_limit.map_or(Time(u64::MAX), |limit| self.now + limit);
+        let Some(name) = &job.reservation else { return };
+        let booked = self.snapshot.reservations().find(|booked| booked.name == *name);
+        let in_time = |booked: &Reservation| booked.from <= self.now && ends <= booked.to;
+        let holds = booked.is_some_and(in_time);
+        self.expect(holds, "starts outside of the time of its reservation");
+    }
+
+    /// The same for its nodes.
+    pub(super) fn booked_nodes(&mut self, job: &WaitingJob, node: &common::id::NodeName) {
+        let ends = job.time_limit.map_or(Time(u64::MAX), |limit| self.now + limit);
+        let mut faults = Vec::new();
+        for booked in self.snapshot.reservations() {
+            let is_own = job.reservation.as_ref() == Some(&booked.name);
+            let has_it = booked.nodes.contains(node);
+            if is_own && !has_it {
+                faults.push(format!("on {node}: not a node of its reservation"));
+            }
+            if !is_own && has_it && booked.from < ends && self.now < booked.to {
+                faults.push(format!("on {node}: kept for reservation {}", booked.name));
+            }
+        }
+        faults.into_iter().for_each(|fault| self.fault(fault));
+    }
+}

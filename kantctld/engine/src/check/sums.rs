@@ -1,0 +1,100 @@
+//! What jobs hold, added up anew for every judgement. Never kept.
+
+use super::left::Left;
+use common::gpu::GpuKind;
+use common::id::NodeName;
+use common::policy::Amounts;
+use common::resource::Allocation;
+use common::time::{Span, Time};
+use std::collections::BTreeMap;
+
+/// Something a quota may speak of.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Column {
+    Gpus,
+    Kind(GpuKind),
+    Cpus,
+    Memory,
+}
+
+/// What somebody holds.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Held {
+    pub jobs: u64,
+    /// Thousandths of GPUs, CPUs, bytes.
+    pub amounts: BTreeMap<Column, u64>,
+    /// Thousandths of GPUs times milliseconds to go.
+    pub gpu_time: u128,
+}
+
+impl Held {
+    /// One job's part.
+    pub fn of(
+        allocation: &Allocation,
+        nodes: &BTreeMap<NodeName, Left>,
+        to_go: Option<Span>,
+    ) -> Self {
+        let mut held = Self { jobs: 1, ..Self::default() };
+        for share in allocation.shares() {
+            let each = share.gpu_milli.map_or(1000, |milli| u64::from(milli.0));
+            held.add(Column::Cpus, share.cpus.len().into());
+            held.add(Column::Memory, share.memory.0);
+            held.add(Column::Gpus, each * share.gpus.len() as u64);
+            let Some(node) = nodes.get(&share.node).map(|left| &left.node) else { continue };
+            for index in &share.gpus {
+                let gpu = node.inventory.gpus.iter().find(|gpu| gpu.index == *index);
+                if let Some(gpu) = gpu {
+                    held.add(Column::Kind(gpu.kind.clone()), each);
+                }
+            }
+        }
+        let to_go = to_go.unwrap_or(Span(0));
+        held.gpu_time = u128::from(held.get(&Column::Gpus)) * u128::from(to_go.0);
+        held
+    }
+
+    fn add(&mut self, column: Column, amount: u64) {
+        if amount > 0 {
+            *self.amounts.entry(column).or_default() += amount;
+        }
+    }
+
+    pub fn get(&self, column: &Column) -> u64 {
+        self.amounts.get(column).copied().unwrap_or(0)
+    }
+
+    /// Adds another's.
+    pub fn join(&mut self, other: &Self) {
+        self.jobs += other.jobs;
+        self.gpu_time += other.gpu_time;
+        for (column, amount) in &other.amounts {
+            self.add(column.clone(), *amount);
+        }
+    }
+
+    /// Takes it off again.
+    pub fn leave(&mut self, other: &Self) {
+        self.jobs = self.jobs.saturating_sub(other.jobs);
+        self.gpu_time = self.gpu_time.saturating_sub(other.gpu_time);
+        for (column, amount) in &other.amounts {
+            if let Some(held) = self.amounts.get_mut(column) {
+                *held = held.saturating_sub(*amount);
+            }
+        }
+    }
+}
+
+/// What a quota says of something.
+pub(super) fn named(amounts: &Amounts, column: &Column) -> Option<u64> {
+    match column {
+        Column::Gpus => amounts.gpus_any.map(|gpus| u64::from(gpus.0) * 1000),
+        Column::Kind(kind) => amounts.gpus.get(kind).map(|gpus| u64::from(gpus.0) * 1000),
+        Column::Cpus => amounts.cpus.map(|cpus| cpus.0.into()),
+        Column::Memory => amounts.memory.map(|memory| memory.0),
+    }
+}
+
+/// How long a running job has to go by its limit; nothing is known of one without.
+pub(super) fn to_go(ends_by: Option<Time>, now: Time) -> Option<Span> {
+    ends_by.map(|ends| ends.since(now))
+}

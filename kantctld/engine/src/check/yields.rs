@@ -1,0 +1,101 @@
+//! May those that are made to yield be made to? Never asks whether fewer would have done.
+
+use super::Judge;
+use super::bounds::of_waiting;
+use super::sums::{Column, named};
+use crate::decision::Decision;
+use crate::snapshot::{RunningJob, WaitingJob};
+use common::id::JobKey;
+use common::job::PreemptReason;
+use common::queue::Queue;
+use std::collections::BTreeSet;
+
+impl<'a> Judge<'a> {
+    pub(super) fn yields(&mut self, decisions: &'a [Decision]) {
+        let mut victims: BTreeSet<JobKey> = BTreeSet::new();
+        for decision in decisions {
+            let Decision::Preempt { key, attempt, by, reason, mode } = decision else { continue };
+            self.key = *key;
+            let once = victims.insert(*key);
+            self.expect(once, "is made to yield twice");
+            let Some(victim) = self.running(*key) else {
+                self.fault("is made to yield but does not run");
+                continue;
+            };
+            self.expect(victim.attempt == *attempt, "is made to yield in another attempt");
+            self.expect(!victim.ending, "is made to yield though it is on its way out");
+            self.expect(victim.yields_to.is_none(), "is made to yield again");
+            self.expect(victim.victim_mode == *mode, "yields in another way than it is meant to");
+            self.ran_long_enough(victim);
+            let Some(by) = self.snapshot.waiting(*by).filter(|job| !job.held) else {
+                self.fault(format!("yields to job {by}, which does not wait"));
+                continue;
+            };
+            self.expect(!self.started.contains(&by.key), "yields to a job that starts without it");
+            match reason {
+                PreemptReason::Priority => self.by_priority(victim, by),
+                PreemptReason::Reclaim => self.reclaimed(victim, by),
+                PreemptReason::HeadTimeout => self.passed_the_head(victim, by),
+            }
+            if once {
+                self.bounds.stop(victim, &self.left);
+            }
+        }
+    }
+
+    fn ran_long_enough(&mut self, victim: &RunningJob) {
+        let least = self.queues.get(&victim.queue).map(|queue| queue.preemption.runtime_min);
+        let has_run = self.now.since(victim.started_at);
+        let enough = least.is_none_or(|least| has_run >= least);
+        self.expect(enough, "is made to yield before it has run for long enough");
+    }
+
+    fn by_priority(&mut self, victim: &RunningJob, by: &WaitingJob) {
+        let queue = self.queues.get(&by.queue).copied();
+        let may = queue.is_some_and(|queue| queue.preemption.by_priority);
+        self.expect(may, "yields to priority, which its queue does not know");
+        self.expect(victim.queue == by.queue, "yields to priority in another queue");
+        self.expect(victim.preemptible, "yields to priority though it is not preemptible");
+        let qos = |name: Option<&common::id::QosName>| {
+            let found = self.snapshot.policy().qos.iter().find(|qos| Some(&qos.name) == name);
+            found.map_or(0, |qos| qos.priority)
+        };
+        let is_fifo = queue.is_some_and(|queue| queue.order == common::policy::Order::Fifo);
+        let (own, other) = (qos(victim.qos.as_ref()), qos(by.qos.as_ref()));
+        let is_lower = other > own || (other == own && by.nice < victim.nice);
+        self.expect(!is_fifo || is_lower, "yields to a job of no higher priority");
+    }
+
+    fn passed_the_head(&mut self, victim: &RunningJob, by: &WaitingJob) {
+        let timeout = self.queues.get(&by.queue).and_then(|queue| queue.backfill.head_timeout);
+        let waited = self.now.since(by.since());
+        let too_long = timeout.is_some_and(|timeout| waited >= timeout);
+        self.expect(too_long, "yields to a job that has not waited for too long");
+        self.expect(victim.preemptible, "yields to a head though it is not preemptible");
+        let passed = victim.started_at >= by.since();
+        self.expect(passed, "yields to a head that it did not pass");
+    }
+
+    /// A lender within its quota takes back from somebody who has more than they are owed.
+    fn reclaimed(&mut self, victim: &RunningJob, by: &WaitingJob) {
+        let may = self.queues.get(&by.queue).is_some_and(|queue| queue.preemption.reclaim);
+        self.expect(may, "yields to a queue that takes nothing back");
+        let (own, other) = (self.bounds.path(of_waiting(by).queue), self.bounds.path(&victim.queue));
+        let above = |path: &[&Queue], queue: &Queue| path.iter().any(|q| q.name == queue.name);
+        let side: Vec<&Queue> =
+            other.iter().filter(|queue| !above(&own, queue)).copied().collect();
+        self.expect(!side.is_empty(), "yields its quota to its own queue or one below");
+        let allocation = &victim.allocation;
+        let held = super::sums::Held::of(allocation, &self.left, None);
+        let is_lent = |column: &Column| {
+            let mut named_by =
+                side.iter().filter_map(|queue| Some((queue, named(&queue.quota.amounts, column)?)));
+            named_by.any(|(queue, owed)| self.bounds.quota_used(queue, column) > owed)
+        };
+        let names = |column: &Column| {
+            side.iter().any(|queue| named(&queue.quota.amounts, column).is_some())
+        };
+        let any = held.amounts.keys().any(|column| is_lent(column) || !names(column));
+        self.expect(any, "yields what is its queue's by right");
+    }
+}
