@@ -35,8 +35,11 @@ pub(crate) enum Next {
     ClassIsDone,
     /// Nobody who asks for the same can.
     KindIsDone,
+    /// Of those who ask for the same only jobs with a time limit below this can.
+    Shorter(Span),
 }
 
+type Ranked<'a> = (Rank, ClassId, &'a Arc<WaitingJob>);
 type Jobs<'a> = Box<dyn Iterator<Item = &'a Arc<WaitingJob>> + 'a>;
 
 /// One class whose first job had its turn.
@@ -58,18 +61,27 @@ struct Cursor<'a> {
     by_rank: BinaryHeap<Reverse<(Rank, usize)>>,
     /// The class whose job has its turn.
     current: Option<(ClassId, Jobs<'a>)>,
+    /// Those short enough to have a chance, by rank, and how short that is.
+    shorter: Option<(Span, Peekable<std::vec::IntoIter<Ranked<'a>>>)>,
     /// All jobs, the shortest first, once the queue has come to that.
     by_length: Option<Peekable<std::vec::IntoIter<(ClassId, &'a Arc<WaitingJob>)>>>,
 }
 
 impl<'a> Cursor<'a> {
     fn rank(&mut self) -> Option<Rank> {
+        if let Some((below, jobs)) = &mut self.shorter {
+            while jobs.next_if(|(_, _, job)| length(job).0 >= *below).is_some() {}
+            return jobs.peek().map(|(rank, ..)| *rank);
+        }
         let head = self.heads.peek().map(|(rank, _)| *rank);
         let opened = self.by_rank.peek().map(|Reverse((rank, _))| *rank);
         head.into_iter().chain(opened).min()
     }
 
     fn pop(&mut self, line: &'a Line) -> Option<(ClassId, &'a Arc<WaitingJob>)> {
+        if let Some((_, jobs)) = &mut self.shorter {
+            return jobs.next().map(|(_, class, job)| (class, job));
+        }
         let head = self.heads.peek().map(|(rank, _)| *rank);
         let opened = self.by_rank.peek().map(|Reverse((rank, _))| *rank);
         if head.is_some_and(|head| opened.is_none_or(|opened| head < opened)) {
@@ -127,6 +139,7 @@ impl<'a> Queueing<'a> {
                 opened: Vec::new(),
                 by_rank: BinaryHeap::new(),
                 current: None,
+                shorter: None,
                 by_length: None,
             };
             ranks.extend(cursor.rank().map(|rank| Reverse((rank, queueing.cursors.len()))));
@@ -199,7 +212,12 @@ impl<'a> Queueing<'a> {
         if let Some(queue) = by_length.filter(|_| is_done) {
             self.by_length.insert(&queue.name);
         }
+        if let Next::Shorter(below) = next {
+            self.keep_shorter(at, turn.job, below);
+        }
+        let cursor = &mut self.cursors[at];
         if next == Next::MayTry
+            && cursor.shorter.is_none()
             && let Some((class, mut rest)) = current
             && let Some(next) = rest.next()
         {
@@ -210,6 +228,27 @@ impl<'a> Queueing<'a> {
         if let Some(rank) = cursor.rank() {
             self.heap.push(Reverse((rank, at)));
         }
+    }
+}
+
+impl<'a> Queueing<'a> {
+    /// From now on only jobs of this kind that are short enough have a turn, behind this one.
+    fn keep_shorter(&mut self, at: usize, last: &WaitingJob, below: Span) {
+        let cursor = &mut self.cursors[at];
+        if let Some((known, _)) = &mut cursor.shorter {
+            *known = below.min(*known);
+            return;
+        }
+        let last = self.ranker.rank(last);
+        let classes = cursor.kind.classes_below(below);
+        let jobs = classes.filter_map(|id| Some((id, self.line.class(id)?))).flat_map(|(id, class)| {
+            let short = class.jobs_by_length().take_while(move |job| length(job).0 < below);
+            short.map(move |job| (id, job))
+        });
+        let ranked = jobs.map(|(id, job)| (self.ranker.rank(job), id, job));
+        let mut behind: Vec<Ranked<'a>> = ranked.filter(|(rank, ..)| *rank > last).collect();
+        behind.sort_unstable_by_key(|(rank, ..)| *rank);
+        cursor.shorter = Some((below, behind.into_iter().peekable()));
     }
 }
 

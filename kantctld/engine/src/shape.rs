@@ -12,7 +12,7 @@ use common::id::{NodeName, QueueName};
 use common::policy::{Placement, Policy};
 use common::queue::Queue;
 use common::resource::Request;
-use common::time::Time;
+use common::time::{Span, Time};
 use common::unit::{Gpus, Nodes, Tasks};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -165,6 +165,11 @@ impl<'a> Shape<'a> {
     /// Is it known that no job of this shape that ends then fits?
     pub fn cannot_fit(&self, ends: Time) -> bool {
         self.no_fit_from.is_some_and(|from| ends >= from)
+    }
+
+    /// Only jobs with a time limit below this may still fit; `None`: nothing is known.
+    pub fn fits_below(&self, now: Time) -> Option<Span> {
+        self.no_fit_from.map(|from| from.since(now))
     }
 
     /// A job of this shape that ends then did not fit.

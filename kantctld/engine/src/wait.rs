@@ -4,6 +4,7 @@ use crate::desk::Desk;
 use crate::fit::demand::Part;
 use crate::fit::hall::Hall;
 use crate::floor::class::Class;
+use crate::floor::group::GroupIndex;
 use crate::floor::{Floor, NodeIndex};
 use crate::shape::{Shape, ShapeIndex};
 use crate::snapshot::WaitingJob;
@@ -163,9 +164,28 @@ impl<'a> Sight<'a> {
             let (gpus, cpus, memory) = has(at);
             (gpus.min(need.gpus), cpus.min(need.cpus), memory.min(need.memory))
         };
-        let nodes = self.hall.floor().nodes().map(|(at, _)| at);
-        let allowed = nodes.filter(|at| self.hall.allows(*at));
-        let best = allowed.max_by_key(|at| (useful(*at), std::cmp::Reverse(*at)))?;
+        // No node of a group has more than the most of each.
+        let bound = |group: GroupIndex| {
+            let sums = self.hall.sums(group);
+            let gpus = Gpus(sums.gpus_max().unwrap_or(0)).min(need.gpus);
+            (gpus, sums.cpus_max.min(need.cpus), sums.memory_max.min(need.memory))
+        };
+        let mut groups: Vec<_> = self.hall.groups().map(|group| (bound(group), group)).collect();
+        groups.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+        let mut best: Option<((Gpus, Cpus, Bytes), NodeIndex)> = None;
+        for (bound, group) in groups {
+            if best.is_some_and(|(known, _)| known >= bound) {
+                break;
+            }
+            let nodes = self.hall.nodes_of(group).iter().copied();
+            for at in nodes.filter(|at| self.hall.allows(*at)) {
+                let found = useful(at);
+                if best.is_none_or(|(known, _)| found > known) {
+                    best = Some((found, at));
+                }
+            }
+        }
+        let best = best?.1;
         let (gpus, cpus, memory) = has(best);
         let node = self.hall.floor().node(best).name.clone();
         Some(Nearest { node, cpus, memory, gpus })

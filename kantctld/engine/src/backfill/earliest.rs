@@ -12,7 +12,7 @@ use crate::floor::switches::SwitchIndex;
 use crate::floor::tally::{Takes, Tally};
 use common::time::{Span, Time};
 use common::unit::{Nodes, Tasks};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BinaryHeap};
 
 /// When and where a job will have room.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +52,9 @@ pub(crate) fn earliest(hall: &Hall<'_>, length: Option<Span>) -> Option<Earliest
 
 fn on_nodes(hall: &Hall<'_>, nodes: Nodes, length: Span) -> Option<Earliest> {
     let sizes = sizes(hall, nodes);
+    if let ([size], None, true) = (&sizes[..], hall.shape.demand.request.near, hall.is_open()) {
+        return first_to_end(hall, *size);
+    }
     let near = hall.shape.demand.request.near.filter(|near| near.required);
     let mut by_switch: BTreeMap<Option<SwitchIndex>, Sweep> = BTreeMap::new();
     for (at, _) in hall.floor().nodes().filter(|(at, _)| hall.allows(*at)) {
@@ -61,31 +64,72 @@ fn on_nodes(hall: &Hall<'_>, nodes: Nodes, length: Span) -> Option<Earliest> {
         }
         let sweep = by_switch.entry(switch.flatten()).or_default();
         for (number, size) in sizes.iter().enumerate() {
-            ready(hall, at, size.part, length, |from, to| sweep.add(number, at, from, to));
+            ready(hall, at, size.part, length, None, |from, to| sweep.add(number, at, from, to));
         }
     }
     let found = by_switch.into_values().filter_map(|sweep| sweep.find(&sizes));
     found.min_by_key(|earliest| earliest.at)
 }
 
+/// The same for nodes that are as good as each other and not booked: what is free on each only
+/// grows, so the time is that of the last of the first so many nodes, and a node whose jobs all end
+/// later than those need not be looked at.
+fn first_to_end(hall: &Hall<'_>, size: Size) -> Option<Earliest> {
+    let need = size.need as usize;
+    let mut soonest: BinaryHeap<Time> = BinaryHeap::with_capacity(need + 1);
+    let mut ready_at: Vec<(Time, NodeIndex)> = Vec::new();
+    let least = hall.takes_least(size.part);
+    for group in hall.groups() {
+        let is_full = hall.rules_out(group, least);
+        for at in hall.nodes_of(group).iter().copied() {
+            let by = if soonest.len() < need { None } else { soonest.peek().copied() };
+            let ends = hall.trial.holders(at).first().map_or(NEVER, |first| first.until);
+            if (is_full && by.is_some_and(|by| ends > by)) || !hall.allows(at) {
+                continue;
+            }
+            ready(hall, at, size.part, Span(0), by, |from, _| {
+                ready_at.push((from, at));
+                soonest.push(from);
+                if soonest.len() > need {
+                    soonest.pop();
+                }
+            });
+        }
+    }
+    let at = soonest.peek().copied().filter(|_| soonest.len() == need)?;
+    let ready = ready_at.into_iter().filter(|(time, _)| *time <= at);
+    let mut nodes: Vec<NodeIndex> = ready.map(|(_, node)| node).collect();
+    nodes.sort_unstable();
+    Some(Earliest { at, nodes })
+}
+
 /// The start times at which a node has room for a part for so long, as intervals, both ends
-/// included.
+/// included. With `by`, only such as begin by then.
 fn ready(
     hall: &Hall<'_>,
     at: NodeIndex,
     part: Part,
     length: Span,
+    by: Option<Time>,
     mut add: impl FnMut(Time, Time),
 ) {
     let request = hall.shape.demand.request;
     if request.tasks_per_node.is_some_and(|most| part.tasks > most) {
         return;
     }
+    let is_late = |time: Time| by.is_some_and(|by| time > by);
+    if is_late(hall.now) {
+        return;
+    }
     let takes = hall.takes(at, part);
     let class = &hall.floor().node(at).class;
     let holders = hall.trial.holders(at);
     if hall.bookings.on(at).is_empty() && hall.reservation.is_none() {
-        // What is free only grows.
+        // What is free only grows. Most nodes are full, and most of those for too long.
+        let has_room = || hall.trial.free(at).holds(class, request, takes);
+        if holders.first().is_none_or(|first| is_late(first.until)) && !has_room() {
+            return;
+        }
         let mut tally = Tally::of(hall.trial.free(at));
         let mut time = hall.now;
         let mut next = 0;
@@ -98,6 +142,9 @@ fn ready(
                 return;
             };
             time = holder.until.max(hall.now);
+            if is_late(time) {
+                return;
+            }
             while let Some(holder) = holders.get(next).filter(|h| h.until.max(hall.now) <= time) {
                 tally.give_back(class, &holder.share);
                 next += 1;

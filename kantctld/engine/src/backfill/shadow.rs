@@ -86,4 +86,12 @@ impl Shadow {
     pub fn counts_on(&self, at: NodeIndex) -> bool {
         self.ready.last().is_some_and(|ready| ready[at.at()])
     }
+
+    /// Marks the nodes it counts on.
+    pub fn mark(&self, nodes: &mut [bool]) {
+        let ready = self.ready.last().into_iter().flatten();
+        for (node, ready) in nodes.iter_mut().zip(ready) {
+            *node |= *ready;
+        }
+    }
 }

@@ -46,6 +46,11 @@ impl<'a> Hall<'a> {
         self.trial.floor
     }
 
+    /// Is nothing booked anywhere, and the job of no booking?
+    pub fn is_open(&self) -> bool {
+        self.bookings.is_empty() && self.reservation.is_none()
+    }
+
     /// May the job have this node at all?
     pub fn allows(&self, at: NodeIndex) -> bool {
         let node = self.floor().node(at);

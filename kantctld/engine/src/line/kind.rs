@@ -97,6 +97,11 @@ impl Kind {
         self.shortest.iter().map(|(_, class)| *class)
     }
 
+    /// The classes with a job of a shorter time limit than this.
+    pub fn classes_below(&self, limit: Span) -> impl Iterator<Item = ClassId> + '_ {
+        self.shortest.range(..(limit, ClassId(0))).map(|(_, class)| *class)
+    }
+
     /// The shortest time limit of any of them.
     pub fn limit_min(&self) -> Span {
         self.shortest.first().map_or(crate::line::UNLIMITED, |(limit, _)| *limit)

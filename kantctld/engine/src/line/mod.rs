@@ -36,6 +36,8 @@ pub(crate) struct Line {
     kinds: BTreeMap<KindId, Kind>,
     kind_by_key: BTreeMap<KindKey, KindId>,
     next_kind: u32,
+    /// How many jobs are components of one.
+    components: usize,
     /// Classes whose first job may have changed since ranks were worked out.
     stale: BTreeSet<ClassId>,
 }
@@ -44,6 +46,7 @@ impl Line {
     /// Adds a job, or changes it.
     pub fn set(&mut self, job: Arc<WaitingJob>) {
         self.remove(job.key);
+        self.components += usize::from(job.together.is_some());
         let place = match job.gate() {
             _ if job.held => Place::Parked,
             Some(gate) => {
@@ -111,6 +114,7 @@ impl Line {
     /// Takes a job out.
     pub fn remove(&mut self, key: JobKey) {
         let Some((job, place)) = self.jobs.remove(&key) else { return };
+        self.components -= usize::from(job.together.is_some());
         match place {
             Place::Parked => {
                 if let Some(gate) = job.gate() {
@@ -171,6 +175,11 @@ impl Line {
     /// The classes of jobs that may start, in no order that means anything.
     pub fn classes(&self) -> impl Iterator<Item = (ClassId, &Class)> {
         self.classes.iter().map(|(id, class)| (*id, class))
+    }
+
+    /// Are there components of one job?
+    pub const fn has_components(&self) -> bool {
+        self.components > 0
     }
 
     /// The kinds, in no order that means anything.
