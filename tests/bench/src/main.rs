@@ -2,7 +2,9 @@
 //! this. Never a test: nothing here passes or fails.
 
 mod cluster;
+mod quality;
 mod rounds;
+mod traces;
 
 use clap::Parser;
 
@@ -11,10 +13,13 @@ use clap::Parser;
 enum Command {
     /// Rounds on made-up clusters
     Engine(rounds::Args),
+    /// Policies on replayed traces
+    Quality(quality::Args),
 }
 
 fn main() -> anyhow::Result<()> {
     match Command::parse() {
         Command::Engine(args) => rounds::run(&args),
+        Command::Quality(args) => quality::run(&args),
     }
 }

@@ -1,0 +1,179 @@
+//! What each policy does to the same public traces: replayed, measured by Kant's five metrics, and
+//! written down as tables for docs/quality.md.
+
+use crate::traces::{TRACES, Trace};
+use anyhow::Context;
+use common::policy::{Placement, Policy};
+use sim::replay::{Named, Plan, Unwatched, replay};
+use sim::report::{Summary, Waits};
+use sim::trace::Estimates;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+/// What to replay
+#[derive(clap::Args)]
+pub struct Args {
+    /// The folder with the traces (NAME.jobs.csv.gz and their node files)
+    #[arg(long)]
+    traces: PathBuf,
+    /// Only these
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+    /// How many replays at once
+    #[arg(long, default_value_t = 2)]
+    threads: usize,
+}
+
+/// One replay of the plan.
+struct Run {
+    trace: &'static Trace,
+    name: String,
+    policy: Policy,
+}
+
+/// The policies that every trace is replayed under.
+fn plain(trace: &'static Trace) -> Vec<Run> {
+    let run = |named: Named| Run { trace, name: named.name().to_owned(), policy: named.policy() };
+    [Named::Fifo, Named::Befifo, Named::Easy, Named::Conservative, Named::Kant].map(run).into()
+}
+
+/// One difference at a time, from what users of other systems have to kant's defaults.
+fn ablation(trace: &'static Trace) -> Vec<Run> {
+    let with = |name: &str, named: Named, placement: Placement| {
+        let mut policy = named.policy();
+        policy.queues.iter_mut().for_each(|queue| queue.placement = placement);
+        Run { trace, name: name.to_owned(), policy }
+    };
+    vec![
+        with("strict FIFO, spread", Named::Fifo, Placement::Spread),
+        with("strict FIFO, first fit", Named::Fifo, Placement::First),
+        with("+ backfill (EASY), first fit", Named::Easy, Placement::First),
+        with("+ binpack", Named::Easy, Placement::Binpack),
+        with("+ E-Binpack", Named::Easy, Placement::EBinpack),
+        with("EASY, spread", Named::Easy, Placement::Spread),
+        with("kant's default", Named::Kant, Placement::EBinpack),
+    ]
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let chosen = |trace: &&Trace| args.only.is_empty() || args.only.iter().any(|n| n == trace.name);
+    let traces: Vec<&'static Trace> = TRACES.iter().filter(chosen).collect();
+    let mut text = String::new();
+    let plan: Vec<Run> = traces.iter().copied().flat_map(plain).collect();
+    let by_policy = replay_all(args, &plan)?;
+    for trace in &traces {
+        let rows = by_policy.iter().filter(|(run, _)| run.trace.name == trace.name);
+        writeln!(text, "### {}\n\n{}\n", trace.name, trace.about)?;
+        table(&mut text, rows)?;
+    }
+    let plan: Vec<Run> =
+        traces.iter().filter(|t| t.is_ablated).copied().flat_map(ablation).collect();
+    let by_step = replay_all(args, &plan)?;
+    for trace in traces.iter().filter(|trace| trace.is_ablated) {
+        let rows = by_step.iter().filter(|(run, _)| run.trace.name == trace.name);
+        writeln!(text, "### One difference at a time: {}\n", trace.name)?;
+        table(&mut text, rows)?;
+    }
+    print!("{text}");
+    Ok(())
+}
+
+/// Replays all, a few at a time; in the order of the plan.
+fn replay_all<'r>(args: &Args, plan: &'r [Run]) -> anyhow::Result<Vec<(&'r Run, Summary)>> {
+    let bar = indicatif::ProgressBar::new(plan.len() as u64);
+    bar.set_style(indicatif::ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}")?);
+    let next = Mutex::new(0);
+    let found: Mutex<Vec<(usize, anyhow::Result<Summary>)>> = Mutex::new(Vec::new());
+    let work = || {
+        loop {
+            let number = {
+                let Ok(mut next) = next.lock() else { return };
+                *next += 1;
+                *next - 1
+            };
+            let Some(run) = plan.get(number) else { return };
+            bar.set_message(format!("{} {}", run.trace.name, run.name));
+            let summary = one(args, run);
+            bar.inc(1);
+            if let Ok(mut found) = found.lock() {
+                found.push((number, summary));
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        (0..args.threads.max(1)).for_each(|_| {
+            scope.spawn(work);
+        });
+    });
+    bar.finish_and_clear();
+    let mut found = found.into_inner().map_err(|_| anyhow::anyhow!("a replay panicked"))?;
+    found.sort_by_key(|(number, _)| *number);
+    found.into_iter().map(|(number, summary)| Ok((&plan[number], summary?))).collect()
+}
+
+fn one(args: &Args, run: &Run) -> anyhow::Result<Summary> {
+    let (jobs, nodes) = run.trace.read(&args.traces)?;
+    let plan = Plan {
+        trace: run.trace.name,
+        jobs: &jobs,
+        nodes: &nodes,
+        name: &run.name,
+        policy: &run.policy,
+        estimates: Estimates::Request,
+        seed: 0,
+    };
+    let outcome = replay(&plan, &mut Unwatched)
+        .with_context(|| format!("failed to replay {} under {}", run.trace.name, run.name))?;
+    Ok(Summary::of(&outcome))
+}
+
+fn table<'r>(
+    text: &mut String,
+    rows: impl Iterator<Item = &'r (&'r Run, Summary)>,
+) -> std::fmt::Result {
+    writeln!(
+        text,
+        "| policy | GAR queued % | SOR % | GFR % | GFR queued % | FR8 % | wait mean h | \
+         P50 / P90 / P99 h | largest bucket P90 h | bounded slowdown | makespan h | preempted |\n\
+         |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
+    )?;
+    for (run, summary) in rows {
+        let largest = summary.wait_by_size.iter().rev().find(|(_, waits)| waits.jobs > 0);
+        let largest = largest.map_or("-".to_owned(), |(size, waits)| {
+            format!("{} ({})", hours(waits.p90), size.name())
+        });
+        writeln!(
+            text,
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {largest} | {} | {} | {} |",
+            run.name,
+            percent(summary.gar_queued_mean),
+            percent(summary.sor),
+            percent(summary.gfr_mean),
+            percent(summary.gfr_queued_mean),
+            percent(summary.fr8_mean),
+            hours(summary.wait.mean),
+            quantiles(&summary.wait),
+            number(summary.bounded_slowdown_mean, 3),
+            hours(summary.makespan_seconds),
+            summary.preemptions,
+        )?;
+    }
+    writeln!(text)
+}
+
+fn quantiles(waits: &Waits) -> String {
+    format!("{} / {} / {}", hours(waits.p50), hours(waits.p90), hours(waits.p99))
+}
+
+fn number(value: Option<f64>, digits: usize) -> String {
+    value.map_or("-".to_owned(), |value| format!("{value:.digits$}"))
+}
+
+fn percent(value: Option<f64>) -> String {
+    number(value.map(|value| value * 100.0), 1)
+}
+
+fn hours(value: Option<f64>) -> String {
+    number(value.map(|seconds| seconds / 3600.0), 2)
+}
