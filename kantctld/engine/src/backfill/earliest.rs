@@ -46,7 +46,7 @@ pub(crate) fn earliest(hall: &Hall<'_>, length: Option<Span>) -> Option<Earliest
     let length = length.unwrap_or(Span(u64::MAX));
     match hall.shape.nodes() {
         Some(nodes) => on_nodes(hall, nodes, length),
-        None => filled(hall),
+        None => filled(hall, length),
     }
 }
 
@@ -55,7 +55,7 @@ fn on_nodes(hall: &Hall<'_>, nodes: Nodes, length: Span) -> Option<Earliest> {
     if let ([size], None, true) = (&sizes[..], hall.shape.demand.request.near, hall.is_open()) {
         return first_to_end(hall, *size);
     }
-    let near = hall.shape.demand.request.near.filter(|near| near.required);
+    let near = hall.shape.demand.request.near.filter(|near| near.required && nodes.0 > 1);
     let mut by_switch: BTreeMap<Option<SwitchIndex>, Sweep> = BTreeMap::new();
     for (at, _) in hall.floor().nodes().filter(|(at, _)| hall.allows(*at)) {
         let switch = near.map(|near| hall.floor().switches().of(near.level, at));
@@ -241,13 +241,31 @@ impl Sweep {
     }
 }
 
-/// For a job that takes as few nodes as hold its tasks: the earliest end after which they do.
-fn filled(hall: &Hall<'_>) -> Option<Earliest> {
-    let allowed: Vec<NodeIndex> =
-        hall.floor().nodes().map(|(at, _)| at).filter(|at| hall.allows(*at)).collect();
+/// For a job that takes as few nodes as hold its tasks: the earliest end after which they do, under
+/// one switch where it insists.
+fn filled(hall: &Hall<'_>, length: Span) -> Option<Earliest> {
+    let near = hall.shape.demand.request.near.filter(|near| near.required);
+    let mut by_switch: BTreeMap<(Option<SwitchIndex>, Option<NodeIndex>), Vec<NodeIndex>> =
+        BTreeMap::new();
+    for (at, _) in hall.floor().nodes().filter(|(at, _)| hall.allows(*at)) {
+        let switch = near.map(|near| hall.floor().switches().of(near.level, at));
+        // A node of no known switch is near to itself.
+        let alone = (switch == Some(None)).then_some(at);
+        by_switch.entry((switch.flatten(), alone)).or_default().push(at);
+    }
+    let found = by_switch.into_values().filter_map(|nodes| filled_from(hall, nodes, length));
+    found.min_by_key(|earliest| earliest.at)
+}
+
+fn filled_from(hall: &Hall<'_>, allowed: Vec<NodeIndex>, length: Span) -> Option<Earliest> {
+    let holders = |at: &NodeIndex| hall.trial.holders(*at).iter().map(|holder| holder.until);
+    let edges = |at: &NodeIndex| {
+        hall.bookings.on(*at).iter().flat_map(|booked| [booked.from, booked.to])
+    };
     let mut times: Vec<Time> = allowed
         .iter()
-        .flat_map(|at| hall.trial.holders(*at).iter().map(|holder| holder.until.max(hall.now)))
+        .flat_map(|at| holders(at).chain(edges(at)))
+        .map(|time| time.max(hall.now))
         .filter(|time| *time < NEVER)
         .collect();
     times.push(hall.now);
@@ -256,11 +274,11 @@ fn filled(hall: &Hall<'_>) -> Option<Earliest> {
     let demand = &hall.shape.demand;
     let request = demand.request;
     let room = |at: NodeIndex, time: Time| -> Tasks {
-        let tally = hall.bookings.tally(hall.trial, at, time, hall.now);
-        let class = &hall.floor().node(at).class;
         crate::fit::room::most_tasks(demand.tasks, |tasks| {
+            let takes = hall.takes(at, demand.part(tasks));
             request.tasks_per_node.is_none_or(|most| tasks <= most)
-                && (tasks.0 == 0 || tally.holds(class, request, hall.takes(at, demand.part(tasks))))
+                && (tasks.0 == 0
+                    || hall.bookings.is_free_from(hall, at, takes, time, time + length))
         })
     };
     let enough = |time: Time| -> bool {
@@ -270,13 +288,13 @@ fn filled(hall: &Hall<'_>) -> Option<Earliest> {
             left == Tasks::ZERO
         })
     };
-    // The more has ended, the more is free: search for the first time that is enough.
-    let last = *times.last()?;
-    if !enough(last) {
-        return None;
-    }
-    let first = times.partition_point(|time| !enough(*time));
-    let at = *times.get(first)?;
+    let at = if hall.is_open() {
+        // The more has ended, the more is free: search for the first time that is enough.
+        let first = times.partition_point(|time| !enough(*time));
+        *times.get(first)?
+    } else {
+        *times.iter().find(|time| enough(**time))?
+    };
     let nodes = allowed.into_iter().filter(|node| room(*node, at) > Tasks::ZERO).collect();
     Some(Earliest { at, nodes })
 }

@@ -129,9 +129,8 @@ fn fill(scorer: &Scorer<'_>) -> Option<Layout> {
     let hall = scorer.hall;
     let demand = &hall.shape.demand;
     let all = demand.tasks;
-    if demand.request.near.is_none_or(|near| !near.required)
-        && let Some(at) = best(scorer, demand.part(all), &[])
-    {
+    // One node is always near to itself.
+    if let Some(at) = best(scorer, demand.part(all), &[]) {
         return Some(vec![(at, demand.part(all))]);
     }
     if all.0 == 1 {
