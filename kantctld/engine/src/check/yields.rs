@@ -84,7 +84,8 @@ impl<'a> Judge<'a> {
         let above = |path: &[&Queue], queue: &Queue| path.iter().any(|q| q.name == queue.name);
         let side: Vec<&Queue> =
             other.iter().filter(|queue| !above(&own, queue)).copied().collect();
-        self.expect(!side.is_empty(), "yields its quota to its own queue or one below");
+        let lends = own.iter().any(|queue| !above(&other, queue));
+        self.expect(lends, "yields its quota to its own queue or one above");
         let allocation = &victim.allocation;
         let held = super::sums::Held::of(allocation, &self.left, None);
         let is_lent = |column: &Column| {
