@@ -1,70 +1,144 @@
-//! How well the GPUs are used: GAR, GFR and SOR. Never decides anything.
+//! The five metrics of Kant (GAR, SOR, GFR, JWTD, JTTED) and what hygiene demands beside them, each
+//! a formula over plain numbers, used by `kantctl metrics`, the API and the simulator alike. Never
+//! decides anything; never a percentage: a ratio is from 0 to 1, `None` of nothing.
 //!
-//! Source: Kant (arXiv 2510.01256) names them; it prints no formula, these are the usual ones.
-//! Reads: free and offered GPUs of nodes that are not down, or spans of use. Knobs: none.
+//! Source: Kant (arXiv 2510.01256) names the five and prints no formula; these are the usual ones.
+//! FR: VMR2L (EuroSys'25). FGD's ratio, [`fgd`]: Q. Weng et al. (USENIX ATC'23).
+//! Reads: what is in use and free, who waited how long, where jobs went. Knobs: none.
 //!
-//! Example. Node a has 8 GPUs, all in use; node b has 8, 2 in use; node c is down. GAR is 10 of 16,
-//! 0.625. GFR is 1 broken node of 2, 0.5. Job 1 held 8 GPUs for all of an hour, job 2 held 2 for
-//! half of it, job 3 waited: SOR over that hour is 9 GPU-hours of 16.
+//! Example. Node a has 8 GPUs, all in use by job 1; node b has 8, of which job 2 has 2; node c is
+//! down and counts for nothing. GAR is 10 of 16, 0.625. GFR is 1 broken node of 2, 0.5, and of the 2
+//! in use too. FR_8 is 1: none of the 6 free GPUs is of use to a job of 8. Job 1 held its GPUs for
+//! all of an hour, job 2 for half of it, job 3 waited: SOR over that hour is 9 GPU-hours of 16. Had
+//! job 2 come on two nodes under two leafs, it would be stretched by 2 and 2, and its training
+//! estimated at 1.15 times the ideal.
 
-use crate::snapshot::{Snapshot, Unusable};
-use common::time::Time;
-use common::unit::Gpus;
+mod cluster;
+mod job_waits;
+mod leaf_sizes;
+mod size;
 
-/// GPUs in use and offered on each node with GPUs that is not down.
-fn gpu_nodes(snapshot: &Snapshot) -> impl Iterator<Item = (u32, u32)> + '_ {
-    let nodes = snapshot.floor.nodes().map(|(_, node)| node);
-    nodes.filter(|node| node.unusable != Some(Unusable::Down)).filter_map(|node| {
-        let offered = 1000 * u32::try_from(node.free.milli.len()).ok()?;
-        (offered > 0).then(|| (offered - node.free.milli_sum, offered))
-    })
-}
+pub use cluster::{ClusterMeasure, KindMeasure, cluster, fgd, fr_of};
+pub use job_waits::JobWaits;
+pub use leaf_sizes::LeafSizes;
+pub use size::{KANT_SIZES, SIMULATE_SIZES, Size, size_of};
 
-/// GPU allocation ratio, 0 to 1: GPUs in use of those on nodes that are not down; 0 without GPUs.
+use common::time::Span;
+use common::unit::{GpuMilli, Gpus, Nodes};
+use std::ops::AddAssign;
+
+/// How much longer training takes, of the ideal time, for each time as many nodes as needed. An
+/// assumption of ours, no measurement: replace it by your own before you lean on [`time_ratio`].
+pub const ALPHA: f64 = 0.10;
+
+/// The same for each time as many leaf groups as needed.
+pub const BETA: f64 = 0.05;
+
+/// GPU allocation ratio: GPUs in use, of all there are.
 #[must_use]
-pub fn gar(snapshot: &Snapshot) -> f64 {
-    let sums = gpu_nodes(snapshot).fold((0, 0), |(a, b), (used, offered)| (a + used, b + offered));
-    ratio(f64::from(sums.0), f64::from(sums.1))
+pub fn gar(used: GpuMilli, all: GpuMilli) -> Option<f64> {
+    ratio(f64::from(used.0), f64::from(all.0))
 }
 
-/// GPU node fragmentation ratio, 0 to 1: nodes with some but not all GPUs in use, of all nodes with
-/// GPUs that are not down; 0 without any.
+/// Thousandths of GPUs, times milliseconds: exact however long a window is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct GpuTime(pub u128);
+
+impl GpuTime {
+    /// So much of GPUs for so long.
+    #[must_use]
+    pub fn of(gpus: GpuMilli, span: Span) -> Self {
+        Self(u128::from(gpus.0) * u128::from(span.0))
+    }
+}
+
+impl AddAssign for GpuTime {
+    fn add_assign(&mut self, other: Self) {
+        self.0 = self.0.saturating_add(other.0);
+    }
+}
+
+/// Scheduling occupancy rate: GPU-time held, of GPU-time there was in the window.
 #[must_use]
-pub fn gfr(snapshot: &Snapshot) -> f64 {
-    let broken = gpu_nodes(snapshot).filter(|(used, offered)| (1..*offered).contains(used));
-    ratio(broken.count() as f64, gpu_nodes(snapshot).count() as f64)
+#[allow(clippy::cast_precision_loss)] // 53 bits are more than anybody reads
+pub fn sor(held: GpuTime, there_was: GpuTime) -> Option<f64> {
+    ratio(held.0 as f64, there_was.0 as f64)
 }
 
-/// One job's use of GPUs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct GpuUse {
-    /// GPUs held.
-    pub gpus: Gpus,
-    /// From.
-    pub from: Time,
-    /// To.
-    pub to: Time,
-}
-
-/// Scheduling occupancy ratio, 0 to 1: GPU-time held of GPU-time offered from `from` to `to`, with
-/// `offered` GPUs all the while; 0 for an empty window.
+/// Is a node neither wholly free nor wholly in use, by its GPUs?
 #[must_use]
-pub fn sor(uses: &[GpuUse], offered: Gpus, from: Time, to: Time) -> f64 {
-    let held = |use_: &GpuUse| {
-        let span = use_.to.min(to).since(use_.from.max(from));
-        f64::from(use_.gpus.0) * span.0 as f64
+pub const fn is_broken(used: GpuMilli, all: GpuMilli) -> bool {
+    used.0 > 0 && used.0 < all.0
+}
+
+/// GPU node fragmentation ratio: broken nodes, of the nodes with GPUs. The variant that a small
+/// load does not flatter: of the nodes with any GPU in use.
+#[must_use]
+pub fn gfr(broken: Nodes, of: Nodes) -> Option<f64> {
+    ratio(f64::from(broken.0), f64::from(of.0))
+}
+
+/// Free thousandths of GPUs of one node that jobs which need so many whole GPUs of a node cannot
+/// have, however many of them come.
+#[must_use]
+pub const fn useless_to(needed: Gpus, free: GpuMilli, wholly_free: Gpus) -> GpuMilli {
+    let jobs = match wholly_free.0.checked_div(needed.0) {
+        Some(jobs) => jobs,
+        None => return GpuMilli::ZERO,
     };
-    ratio(uses.iter().map(held).sum(), f64::from(offered.0) * to.since(from).0 as f64)
+    free.saturating_sub(GpuMilli::WHOLE.times(jobs * needed.0))
 }
 
-fn ratio(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { part / whole } else { 0.0 }
+/// `FR_g`: free GPUs that jobs of g GPUs cannot have ([`useless_to`], summed), of the free ones.
+/// Where none is free none is useless.
+#[must_use]
+pub fn fr(useless: GpuMilli, free: GpuMilli) -> f64 {
+    ratio(f64::from(useless.0), f64::from(free.0)).unwrap_or(0.0)
+}
+
+/// JWTD's quantiles: the smallest of these sorted values that at least so many percent of them do
+/// not exceed. Nearest rank: always a value that somebody had.
+#[must_use]
+pub fn nearest_rank<T: Copy>(sorted: &[T], percent: usize) -> Option<T> {
+    let rank = (sorted.len() * percent).div_ceil(100).max(1);
+    sorted.get(rank - 1).copied()
+}
+
+/// JTTED, raw: nodes used, of the fewest with as many GPUs, at so many GPUs a node. At least 1 for
+/// a job that has what it asked for; `None` for one of a GPU or less, which has no choice.
+#[must_use]
+pub fn dev_node(used: Nodes, gpus: GpuMilli, gpus_per_node: Gpus) -> Option<f64> {
+    let fewest = gpus.0.div_ceil(1000).checked_div(gpus_per_node.0)?;
+    let fewest = fewest + u32::from(fewest * gpus_per_node.0 < gpus.0.div_ceil(1000));
+    (gpus > GpuMilli::WHOLE).then(|| f64::from(used.0) / f64::from(fewest))
+}
+
+/// JTTED, raw: leaf groups used, of the fewest with as many GPUs. `None` for a job of a GPU or
+/// less, and where all groups together have too few.
+#[must_use]
+pub fn dev_group(used: u32, gpus: GpuMilli, sizes: &LeafSizes) -> Option<f64> {
+    let fewest = sizes.fewest(gpus)?;
+    (gpus > GpuMilli::WHOLE).then(|| f64::from(used) / f64::from(fewest))
+}
+
+/// JTTED: estimated training time where the job was put, of the time on as few nodes and groups as
+/// may be, with [`ALPHA`] and [`BETA`]. An estimate, never a measurement. Without leaf groups only
+/// nodes count.
+#[must_use]
+pub fn time_ratio(dev_node: f64, dev_group: Option<f64>) -> f64 {
+    let groups = dev_group.unwrap_or(1.0);
+    1.0 + ALPHA * (dev_node - 1.0) + BETA * (groups - 1.0)
+}
+
+fn ratio(part: f64, all: f64) -> Option<f64> {
+    (all > 0.0).then(|| part / all)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{cpu_node, gpu_node, snapshot, use_gpus};
+    use crate::snapshot::Unusable;
+    use crate::testing::{gpu_node, snapshot, use_gpus};
 
     #[test]
     fn the_example() {
@@ -73,22 +147,47 @@ mod tests {
         let mut snapshot = snapshot(vec![gpu_node("a", 8), gpu_node("b", 8), c]);
         use_gpus(&mut snapshot, "a", 8);
         use_gpus(&mut snapshot, "b", 2);
-        snapshot.settle(Time(0));
-        assert_eq!(gar(&snapshot), 0.625);
-        assert_eq!(gfr(&snapshot), 0.5);
+        let measure = cluster(&snapshot);
+        assert_eq!((measure.gar(), measure.gfr()), (Some(0.625), Some(0.5)));
+        assert_eq!((measure.gfr_of_used(), measure.fr_8()), (Some(0.5), 1.0));
 
-        let minute = |m: u64| Time(m * 60_000);
-        let uses = [
-            GpuUse { gpus: Gpus(8), from: minute(0), to: minute(500) },
-            GpuUse { gpus: Gpus(2), from: minute(90), to: minute(120) },
-        ];
-        assert_eq!(sor(&uses, Gpus(16), minute(60), minute(120)), 9.0 / 16.0);
+        let mut held = GpuTime::of(GpuMilli(8000), Span::from_minutes(60));
+        held += GpuTime::of(GpuMilli(2000), Span::from_minutes(30));
+        let there_was = GpuTime::of(GpuMilli(16_000), Span::from_minutes(60));
+        assert_eq!(sor(held, there_was), Some(9.0 / 16.0));
+
+        let nodes = dev_node(Nodes(2), GpuMilli(2000), Gpus(8)).unwrap();
+        let sizes = LeafSizes::of([Gpus(8), Gpus(8)].into_iter());
+        let groups = dev_group(2, GpuMilli(2000), &sizes);
+        assert_eq!((nodes, groups), (2.0, Some(2.0)));
+        assert!((time_ratio(nodes, groups) - 1.15).abs() < 1e-12);
     }
 
     #[test]
-    fn without_gpus_all_are_zero() {
-        let snapshot = snapshot(vec![cpu_node("a", 4)]);
-        assert_eq!((gar(&snapshot), gfr(&snapshot)), (0.0, 0.0));
-        assert_eq!(sor(&[], Gpus(0), Time(0), Time(0)), 0.0);
+    fn of_nothing_there_is_no_ratio() {
+        assert_eq!(gar(GpuMilli::ZERO, GpuMilli::ZERO), None);
+        assert_eq!(gfr(Nodes(0), Nodes(0)), None);
+        assert_eq!(sor(GpuTime::default(), GpuTime::default()), None);
+        assert_eq!((fr(GpuMilli::ZERO, GpuMilli::ZERO), nearest_rank(&[0; 0], 50)), (0.0, None));
+        assert_eq!(dev_node(Nodes(2), GpuMilli(9000), Gpus(0)), None);
+    }
+
+    #[test]
+    fn only_wholly_free_gpus_in_full_sets_are_of_use() {
+        let useless = |needed, free, whole| useless_to(Gpus(needed), GpuMilli(free), Gpus(whole)).0;
+        assert_eq!(useless(8, 8000, 8), 0);
+        assert_eq!(useless(8, 7500, 7), 7500);
+        assert_eq!(useless(8, 17_500, 17), 1500);
+        assert_eq!(useless(2, 3500, 3), 1500);
+        assert_eq!((useless(1, 3500, 3), useless(0, 3500, 3)), (500, 0));
+    }
+
+    #[test]
+    fn a_job_on_as_few_nodes_as_may_be_is_not_stretched() {
+        assert_eq!(dev_node(Nodes(2), GpuMilli(9000), Gpus(8)), Some(1.0));
+        assert_eq!(dev_node(Nodes(3), GpuMilli(16_000), Gpus(8)), Some(1.5));
+        assert_eq!(dev_node(Nodes(1), GpuMilli(1000), Gpus(8)), None, "one GPU has no choice");
+        assert_eq!(dev_group(1, GpuMilli(500), &LeafSizes::of([Gpus(8)].into_iter())), None);
+        assert!((time_ratio(2.0, None) - 1.1).abs() < 1e-12, "without groups nodes alone count");
     }
 }

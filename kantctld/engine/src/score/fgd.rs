@@ -16,6 +16,8 @@
 use crate::fit::hall::Hall;
 use crate::floor::NodeIndex;
 use crate::floor::class::Class;
+use crate::floor::free::Free;
+use crate::floor::node::Node;
 use crate::floor::tally::Takes;
 use crate::score::Key;
 use crate::typical::Typical;
@@ -37,13 +39,7 @@ pub(crate) fn best_gpu(hall: &Hall<'_>, at: NodeIndex, takes: Takes) -> Option<u
 fn best(hall: &Hall<'_>, at: NodeIndex, takes: Takes) -> (Option<usize>, f64) {
     let class = &hall.floor().node(at).class;
     let free = hall.trial.free(at);
-    let mut desk = Desk {
-        class,
-        typical: &hall.shape.typical,
-        cpus: free.core_cpus,
-        memory: free.memory,
-        milli: free.milli.clone(),
-    };
+    let mut desk = Desk::free(class, free, &hall.shape.typical);
     let before = desk.fragmentation();
     desk.cpus -= takes.cpus;
     desk.memory -= takes.memory;
@@ -75,7 +71,7 @@ fn best(hall: &Hall<'_>, at: NodeIndex, takes: Takes) -> (Option<usize>, f64) {
 }
 
 /// A node as it is, or as it would be.
-struct Desk<'a> {
+pub(crate) struct Desk<'a> {
     class: &'a Class,
     typical: &'a [Typical],
     cpus: Cpus,
@@ -83,9 +79,20 @@ struct Desk<'a> {
     milli: Vec<u16>,
 }
 
-impl Desk<'_> {
+impl<'a> Desk<'a> {
+    /// A node with this much free.
+    fn free(class: &'a Class, free: &Free, typical: &'a [Typical]) -> Self {
+        let (cpus, memory, milli) = (free.core_cpus, free.memory, free.milli.clone());
+        Self { class, typical, cpus, memory, milli }
+    }
+
+    /// A node as it is now.
+    pub(crate) fn of(node: &'a Node, typical: &'a [Typical]) -> Self {
+        Self::free(&node.class, &node.free, typical)
+    }
+
     /// Thousandths of GPUs that the typical job cannot use.
-    fn fragmentation(&self) -> f64 {
+    pub(crate) fn fragmentation(&self) -> f64 {
         let all: u32 = self.milli.iter().map(|milli| u32::from(*milli)).sum();
         let unusable = |typical: &Typical| -> f64 {
             if !self.fits(typical) {

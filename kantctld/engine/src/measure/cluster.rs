@@ -1,0 +1,237 @@
+//! A cluster as the metrics see it now: sums over its nodes, from its groups' sums wherever all
+//! nodes of a group are idle or all in use. Never counts a node that is down; what is free on a
+//! drained node counts as neither free nor lost.
+
+use super::{fr, gar, gfr, is_broken, useless_to};
+use crate::floor::Floor;
+use crate::floor::class::Class;
+use crate::floor::group::{Group, Sums};
+use crate::floor::node::Node;
+use crate::score::fgd::Desk;
+use crate::snapshot::{Snapshot, Unusable};
+use crate::typical::Typical;
+use common::gpu::GpuKind;
+use common::topology::Level;
+use common::unit::{Bytes, Cpus, GpuMilli, Gpus, Nodes};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A job that fills a node as most are built.
+const EIGHT: Gpus = Gpus(8);
+
+/// GPUs of one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct KindMeasure {
+    /// There are.
+    pub gpus: Gpus,
+    /// In use.
+    pub used: GpuMilli,
+}
+
+/// The cluster's nodes with GPUs that are not down.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ClusterMeasure {
+    /// GPUs there are.
+    pub gpus: Gpus,
+    /// GPUs in use.
+    pub used: GpuMilli,
+    /// The same by kind.
+    pub kinds: BTreeMap<GpuKind, KindMeasure>,
+    /// Nodes with GPUs.
+    pub nodes: Nodes,
+    /// Those with some GPU in use.
+    pub nodes_used: Nodes,
+    /// Those with some GPU in use and some free.
+    pub nodes_broken: Nodes,
+    /// Those where jobs may start and nobody is.
+    pub nodes_free: Nodes,
+    /// Leaf groups with GPUs.
+    pub leaf_groups: u32,
+    /// Those on whose nodes with GPUs jobs may start, on each of them, and nobody is.
+    pub leaf_groups_free: u32,
+    /// Free GPUs, on nodes where jobs may start.
+    pub free: GpuMilli,
+    /// Those of them that jobs of 8 GPUs on one node cannot have.
+    pub useless_to_8: GpuMilli,
+}
+
+impl ClusterMeasure {
+    /// GPU allocation ratio, of all GPUs on nodes that are not down.
+    #[must_use]
+    pub fn gar(&self) -> Option<f64> {
+        gar(self.used, GpuMilli::WHOLE.times(self.gpus.0))
+    }
+
+    /// GPU node fragmentation ratio, of all nodes with GPUs that are not down.
+    #[must_use]
+    pub fn gfr(&self) -> Option<f64> {
+        gfr(self.nodes_broken, self.nodes)
+    }
+
+    /// The same, of those of them with any GPU in use.
+    #[must_use]
+    pub fn gfr_of_used(&self) -> Option<f64> {
+        gfr(self.nodes_broken, self.nodes_used)
+    }
+
+    /// `FR_8`, of the free GPUs where jobs may start.
+    #[must_use]
+    pub fn fr_8(&self) -> f64 {
+        fr(self.useless_to_8, self.free)
+    }
+
+    fn add_node(&mut self, node: &Node) {
+        let free = &node.free;
+        let all = GpuMilli::WHOLE.times(u32::try_from(free.milli.len()).unwrap_or(u32::MAX));
+        let used = all - GpuMilli(free.milli_sum);
+        self.nodes += Nodes(1);
+        self.gpus += Gpus(all.0 / 1000);
+        self.used += used;
+        self.nodes_used.0 += u32::from(used.0 > 0);
+        self.nodes_broken.0 += u32::from(is_broken(used, all));
+        if node.is_usable() {
+            self.nodes_free.0 += u32::from(free.is_idle());
+            self.free += GpuMilli(free.milli_sum);
+            self.useless_to_8 += useless_to(EIGHT, GpuMilli(free.milli_sum), free.gpu_count());
+        }
+        for (kind, mask) in node.class.kinds() {
+            let of_kind = |(at, _): &(usize, &u16)| mask >> *at & 1 == 1;
+            let gpus = free.milli.iter().enumerate().filter(of_kind);
+            let used = gpus.map(|(_, free)| GpuMilli(1000) - GpuMilli(u32::from(*free))).sum();
+            self.add_kind(kind, Gpus(mask.count_ones()), used);
+        }
+    }
+
+    fn add_kind(&mut self, kind: &GpuKind, gpus: Gpus, used: GpuMilli) {
+        if !self.kinds.contains_key(kind) {
+            self.kinds.insert(kind.clone(), KindMeasure::default());
+        }
+        if let Some(sum) = self.kinds.get_mut(kind) {
+            sum.gpus += gpus;
+            sum.used += used;
+        }
+    }
+
+    /// Adds a group by its sums alone, if they say all: jobs may start on all of its nodes, which
+    /// have one kind of GPU and are all idle and alike, or wholly in use. Else says false.
+    fn add_sums(&mut self, class: &Class, count: u32, sums: &Sums) -> bool {
+        let [(kind, _)] = class.kinds() else { return false };
+        let is_idle = sums.idle_nodes == count && sums.idle.is_power_of_two();
+        let is_full = sums.milli_used == sums.milli;
+        if sums.usable != count || !(is_idle || is_full) {
+            return false;
+        }
+        self.nodes += Nodes(count);
+        self.gpus += Gpus(sums.milli / 1000);
+        self.used += GpuMilli(sums.milli_used);
+        self.add_kind(kind, Gpus(sums.milli / 1000), GpuMilli(sums.milli_used));
+        if is_full {
+            self.nodes_used += Nodes(count);
+            return true;
+        }
+        let each = Gpus(sums.milli / 1000 / count);
+        let useless = useless_to(EIGHT, GpuMilli::WHOLE.times(each.0), each);
+        self.nodes_free += Nodes(count);
+        self.free += GpuMilli(sums.milli);
+        self.useless_to_8 += useless.times(count);
+        true
+    }
+}
+
+/// One leaf, by its nodes with GPUs that are not down.
+#[derive(Debug, Clone, Copy, Default)]
+struct Leaf {
+    nodes: u32,
+    free: u32,
+}
+
+/// The cluster as it is. Takes time by groups that are partly used, not by nodes.
+#[must_use]
+pub fn cluster(snapshot: &Snapshot) -> ClusterMeasure {
+    let floor = laid_out(snapshot);
+    let mut sum = ClusterMeasure::default();
+    let mut leafs = vec![Leaf::default(); floor.switches().count(Level::Leaf)];
+    for (group, sums) in floor.groups().iter().zip(floor.sums()) {
+        let (nodes, free) = (sum.nodes.0, sum.nodes_free.0);
+        add_group(&mut sum, &floor, group, sums);
+        if let Some(leaf) = group.leaf.and_then(|leaf| leafs.get_mut(leaf.0 as usize)) {
+            leaf.nodes += sum.nodes.0 - nodes;
+            leaf.free += sum.nodes_free.0 - free;
+        }
+    }
+    let count = |of: fn(&Leaf) -> bool| {
+        u32::try_from(leafs.iter().filter(|leaf| of(leaf)).count()).unwrap_or(u32::MAX)
+    };
+    sum.leaf_groups = count(|leaf| leaf.nodes > 0);
+    sum.leaf_groups_free = count(|leaf| leaf.nodes > 0 && leaf.free == leaf.nodes);
+    sum
+}
+
+fn add_group(sum: &mut ClusterMeasure, floor: &Floor, group: &Group, sums: &Sums) {
+    let count = u32::try_from(group.nodes.len()).unwrap_or(u32::MAX);
+    let first = group.nodes.first().map(|at| floor.node(*at));
+    if first.is_some_and(|first| sum.add_sums(&first.class, count, sums)) {
+        return;
+    }
+    let nodes = group.nodes.iter().map(|at| floor.node(*at));
+    nodes.filter(|node| counts(node)).for_each(|node| sum.add_node(node));
+}
+
+/// Has it GPUs, and is it not down?
+fn counts(node: &Node) -> bool {
+    !node.free.milli.is_empty() && node.unusable != Some(Unusable::Down)
+}
+
+/// Nodes with GPUs where jobs may start.
+fn open_nodes(floor: &Floor) -> impl Iterator<Item = &Node> {
+    let nodes = floor.nodes().map(|(_, node)| node);
+    nodes.filter(|node| node.is_usable() && !node.free.milli.is_empty())
+}
+
+/// `FR_g` of the free GPUs where jobs may start, for jobs of so many GPUs on one node. Takes time
+/// by nodes.
+#[must_use]
+pub fn fr_of(snapshot: &Snapshot, gpus: Gpus) -> f64 {
+    let floor = laid_out(snapshot);
+    let (mut useless, mut all) = (GpuMilli::ZERO, GpuMilli::ZERO);
+    for node in open_nodes(&floor) {
+        let free = GpuMilli(node.free.milli_sum);
+        useless += useless_to(gpus, free, node.free.gpu_count());
+        all += free;
+    }
+    fr(useless, all)
+}
+
+/// FGD's ratio: of the free GPUs where jobs may start, the part that the typical job, drawn by its
+/// weight, cannot have there. `None`: nobody said what is typical. Takes time by nodes that differ,
+/// times the typical shapes.
+#[must_use]
+pub fn fgd(snapshot: &Snapshot, typical: &[Typical]) -> Option<f64> {
+    if typical.is_empty() {
+        return None;
+    }
+    let floor = laid_out(snapshot);
+    let mut known: BTreeMap<(*const Class, Cpus, Bytes, &[u16]), f64> = BTreeMap::new();
+    let (mut lost, mut all) = (0.0, 0.0);
+    for node in open_nodes(&floor).filter(|node| node.free.milli_sum > 0) {
+        let free = &node.free;
+        let like = (Arc::as_ptr(&node.class), free.core_cpus, free.memory, &free.milli[..]);
+        lost += *known.entry(like).or_insert_with(|| Desk::of(node, typical).fragmentation());
+        all += f64::from(free.milli_sum);
+    }
+    Some(super::ratio(lost, all).unwrap_or(0.0))
+}
+
+/// The floor with all nodes in their groups, as a round would see it.
+fn laid_out(snapshot: &Snapshot) -> Cow<'_, Floor> {
+    if snapshot.floor.is_laid_out() {
+        return Cow::Borrowed(&snapshot.floor);
+    }
+    let mut floor = snapshot.floor.clone();
+    floor.lay_out(&snapshot.policy);
+    Cow::Owned(floor)
+}
+
+#[cfg(test)]
+mod tests;
