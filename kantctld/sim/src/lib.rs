@@ -8,6 +8,7 @@
 pub mod behaviour;
 pub mod cluster;
 pub mod machine;
+pub mod replay;
 pub mod report;
 pub mod scenario;
 pub mod trace;

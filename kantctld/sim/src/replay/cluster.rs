@@ -1,0 +1,263 @@
+//! The nodes of a trace as the engine sees them. Never shows the engine their names: they are
+//! called by their place in the file, so that the engine's order, by name, is the file's.
+//!
+//! What a trace does not say of a node never binds: CPUs and memory are then as many as any mix of
+//! its jobs could take. CPUs are counted in parts of one where jobs ask for parts (`11.908`): so
+//! many parts to a CPU as round the jobs least, at most [`PARTS_MAX`] on a node; a job's CPUs are
+//! rounded up, a node's down.
+
+use super::ReplayError;
+use crate::trace::{CpuMilli, Job, Node};
+use common::cpuset::CpuSet;
+use common::gpu::{Gpu, GpuKind, GpuMatrix, GpuPath};
+use common::id::{GpuIndex, NodeName};
+use common::node::{Inventory, Numa};
+use common::unit::{Bytes, Cpus, GpuMilli};
+use engine::NodeSnapshot;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Parts of CPUs on one node, at most: each is a bit of a set that every start copies.
+const PARTS_MAX: u32 = 4096;
+
+/// Memory of a node whose memory is not known: more than jobs ask for, and sums do not overflow.
+const MEMORY_UNKNOWN: Bytes = Bytes::from_mib(1 << 24);
+
+/// CPUs of a node whose CPUs are not known, where jobs are that no GPU keeps from crowding it.
+const CPUS_UNKNOWN: Cpus = Cpus(PARTS_MAX);
+
+/// How many parts a CPU is counted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CpuScale(u32);
+
+impl CpuScale {
+    /// The scale that rounds these jobs least on these nodes.
+    #[must_use]
+    pub fn of(nodes: &[Node], jobs: &[Job]) -> Self {
+        let mut sizes: BTreeMap<CpuMilli, u64> = BTreeMap::new();
+        for cpus in jobs.iter().filter_map(|job| job.cpus) {
+            *sizes.entry(cpus).or_default() += 1;
+        }
+        let largest = nodes.iter().filter_map(|node| node.cpus).max().unwrap_or_default();
+        let most = PARTS_MAX / largest.0.div_ceil(1000).max(1);
+        let rounded = |scale: u32| -> u64 {
+            let of_one = |(cpus, count): (&CpuMilli, &u64)| {
+                let parts = u64::from(cpus.0) * u64::from(scale);
+                // In thousandths of a part, brought to the same unit for all scales.
+                (parts.next_multiple_of(1000) - parts) * count * u64::from(PARTS_MAX)
+                    / u64::from(scale)
+            };
+            sizes.iter().map(of_one).sum()
+        };
+        Self((1..=most.max(1)).min_by_key(|scale| (rounded(*scale), *scale)).unwrap_or(1))
+    }
+
+    /// What a job takes; at least one part.
+    #[must_use]
+    pub fn asked(self, cpus: CpuMilli) -> Cpus {
+        Cpus(cpus.0.saturating_mul(self.0).div_ceil(1000).max(1))
+    }
+
+    /// What a node has.
+    #[must_use]
+    pub const fn offered(self, cpus: CpuMilli) -> Cpus {
+        Cpus(cpus.0.saturating_mul(self.0) / 1000)
+    }
+}
+
+/// The nodes of a trace, made ready for the engine.
+#[derive(Debug, Clone)]
+pub struct Cluster {
+    /// In the engine's order.
+    snapshots: Vec<NodeSnapshot>,
+    /// Engine's name to place in the file.
+    places: BTreeMap<NodeName, u32>,
+    /// Place in the file to engine's name.
+    names: Vec<NodeName>,
+    scale: CpuScale,
+}
+
+impl Cluster {
+    /// In the order of the file.
+    #[must_use]
+    pub fn new(nodes: &[Node], jobs: &[Job]) -> Self {
+        let order: Vec<u32> = (0..).take(nodes.len()).collect();
+        Self::in_order(nodes, jobs, &order)
+    }
+
+    /// In another order: first the node at place `order[0]` of the file.
+    #[must_use]
+    pub fn in_order(nodes: &[Node], jobs: &[Job], order: &[u32]) -> Self {
+        let scale = CpuScale::of(nodes, jobs);
+        let unknown = cpus_unknown(nodes, jobs);
+        let mut kinds: BTreeMap<Equipment, Arc<Inventory>> = BTreeMap::new();
+        let mut cluster = Self {
+            snapshots: Vec::with_capacity(order.len()),
+            places: BTreeMap::new(),
+            names: vec![engine_name(0); nodes.len()],
+            scale,
+        };
+        for (number, place) in (0..).zip(order) {
+            let Some(node) = nodes.get(*place as usize) else { continue };
+            let equipment = Equipment::of(node, scale, unknown);
+            let inventory =
+                kinds.entry(equipment).or_insert_with_key(|e| Arc::new(e.inventory())).clone();
+            let name = engine_name(number);
+            cluster.snapshots.push(NodeSnapshot::usable(name.clone(), inventory));
+            cluster.names[*place as usize] = name.clone();
+            cluster.places.insert(name, *place);
+        }
+        cluster
+    }
+
+    /// As the engine is told of them.
+    #[must_use]
+    pub fn snapshots(&self) -> &[NodeSnapshot] {
+        &self.snapshots
+    }
+
+    /// The place in the file of a node of the engine.
+    ///
+    /// # Errors
+    /// [`ReplayError::UnknownNode`] for a name that was not given here.
+    pub fn place(&self, name: &NodeName) -> Result<u32, ReplayError> {
+        let place = self.places.get(name).copied();
+        place.ok_or_else(|| ReplayError::UnknownNode { node: name.clone() })
+    }
+
+    /// What the engine calls the node at a place of the file.
+    #[must_use]
+    pub fn name(&self, place: usize) -> Option<&NodeName> {
+        self.names.get(place)
+    }
+
+    /// In what CPUs are counted.
+    #[must_use]
+    pub const fn scale(&self) -> CpuScale {
+        self.scale
+    }
+}
+
+/// The place with leading zeros, so that names sort as numbers.
+fn engine_name(number: u32) -> NodeName {
+    NodeName::new(format!("n{number:010}")).expect("a letter and digits make a name")
+}
+
+/// CPUs of a node that does not say: one for each job that its GPUs let on it.
+fn cpus_unknown(nodes: &[Node], jobs: &[Job]) -> Cpus {
+    if jobs.iter().any(|job| job.gpu_fraction < GpuMilli::WHOLE || job.cpus.is_some()) {
+        return CPUS_UNKNOWN;
+    }
+    let most = nodes.iter().map(|node| node.gpus.0).max().unwrap_or(0);
+    Cpus(most.clamp(1, PARTS_MAX))
+}
+
+/// What tells inventories apart.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Equipment {
+    gpus: u16,
+    kind: GpuKind,
+    cpus: Cpus,
+    memory: Bytes,
+}
+
+impl Equipment {
+    fn of(node: &Node, scale: CpuScale, unknown: Cpus) -> Self {
+        let kind = node.gpu_model.as_deref().unwrap_or("gpu");
+        Self {
+            gpus: u16::try_from(node.gpus.0).unwrap_or(u16::MAX),
+            kind: kind_of(kind),
+            cpus: node.cpus.map_or(unknown, |cpus| scale.offered(cpus)),
+            memory: node.mem_mib.map_or(MEMORY_UNKNOWN, Bytes::from_mib),
+        }
+    }
+
+    /// Single threads, one NUMA node, every GPU linked alike with every other.
+    fn inventory(&self) -> Inventory {
+        let cpus = CpuSet::first(self.cpus.0);
+        let path = |a, b| if a == b { GpuPath::Own } else { GpuPath::NvLink(18) };
+        let row = |a| (0..self.gpus).map(|b| path(a, b)).collect();
+        Inventory {
+            sockets: 1,
+            threads_per_core: 1,
+            cores: cpus.iter().map(|cpu| [cpu].into_iter().collect()).collect(),
+            numa: vec![Numa { id: 0, cpus: cpus.clone(), memory: self.memory }],
+            cpus,
+            memory: self.memory,
+            gpus: (0..self.gpus).map(|index| self.gpu(index)).collect(),
+            gpu_matrix: GpuMatrix { paths: (0..self.gpus).map(row).collect() },
+            boot_id: "replay".to_owned(),
+            gpu_driver: None,
+            limits_missing: Vec::new(),
+        }
+    }
+
+    fn gpu(&self, index: u16) -> Gpu {
+        Gpu {
+            index: GpuIndex(index),
+            uuid: format!("GPU-{index}"),
+            model: self.kind.0.clone(),
+            kind: self.kind.clone(),
+            memory: Bytes::ZERO,
+            minor: index.into(),
+            pci_bus_id: String::new(),
+            numa: Some(0),
+            cpus: CpuSet::new(),
+        }
+    }
+}
+
+/// The engine's word for a model of a trace: the same in lower case, as policy files write it.
+pub(super) fn kind_of(model: &str) -> GpuKind {
+    GpuKind(model.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::{read_jobs, read_nodes};
+
+    fn jobs(cpus: &[&str]) -> Vec<Job> {
+        let rows: String =
+            (1..).zip(cpus).map(|(id, cpus)| format!("{id},0,5,1,1,{cpus}\n")).collect();
+        let head = "job_id,submit_s,runtime_s,nodes,gpus_per_node,cpus\n";
+        read_jobs("jobs", format!("{head}{rows}").as_bytes()).unwrap()
+    }
+
+    fn nodes(cpus: &str) -> Vec<Node> {
+        let text = format!("name,gpus,cpus\nb,8,{cpus}\na,8,{cpus}\n");
+        read_nodes("nodes", text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn whole_cpus_are_counted_as_they_are() {
+        let scale = CpuScale::of(&nodes("128"), &jobs(&["1", "12"]));
+        assert_eq!(scale, CpuScale(1));
+        assert_eq!((scale.asked(CpuMilli(12_000)), scale.asked(CpuMilli(0))), (Cpus(12), Cpus(1)));
+    }
+
+    #[test]
+    fn parts_of_cpus_are_counted_in_parts_that_round_them_least() {
+        let scale = CpuScale::of(&nodes("128"), &jobs(&["11.5", "2.25", "8"]));
+        assert_eq!(scale, CpuScale(4));
+        assert_eq!((scale.asked(CpuMilli(2250)), scale.offered(CpuMilli(128_000))), {
+            (Cpus(9), Cpus(512))
+        });
+    }
+
+    #[test]
+    fn the_engine_sees_nodes_in_the_order_of_the_file_or_the_one_asked_for() {
+        let (nodes, jobs) = (nodes(""), jobs(&["", ""]));
+        let places = |cluster: &Cluster| -> Vec<u32> {
+            cluster.snapshots().iter().map(|node| cluster.place(&node.name).unwrap()).collect()
+        };
+        assert_eq!(places(&Cluster::new(&nodes, &jobs)), [0, 1]);
+        let cluster = Cluster::in_order(&nodes, &jobs, &[1, 0]);
+        assert_eq!(places(&cluster), [1, 0]);
+        assert_eq!(cluster.name(1), Some(&cluster.snapshots()[0].name));
+        let inventories = cluster.snapshots().iter().map(|node| &node.inventory);
+        let inventories: Vec<_> = inventories.collect();
+        assert!(Arc::ptr_eq(inventories[0], inventories[1]), "alike nodes share one inventory");
+        assert_eq!(inventories[0].cpu_count(), Cpus(8), "one CPU for each GPU is enough");
+    }
+}

@@ -1,0 +1,38 @@
+//! What can go wrong in a replay. Never a wrong trace: reading it found that.
+
+use crate::report::ReportError;
+use common::id::NodeName;
+
+/// A replay that cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// The trace has more jobs than job numbers.
+    #[error(
+        "failed to replay the trace: it has {jobs} jobs, more than {most}; replay a part of it"
+    )]
+    TooManyJobs {
+        /// Its jobs.
+        jobs: usize,
+        /// So many can be replayed at once.
+        most: u32,
+    },
+    /// A decision of the engine names a node that it was not told of.
+    #[error(
+        "failed to start a job: the engine put it on {node}, which does not exist; report this"
+    )]
+    UnknownNode {
+        /// The node.
+        node: NodeName,
+    },
+    /// A decision of the engine names a job that is not in that state.
+    #[error("failed to carry out a decision: job {job} is not {expected}; report this")]
+    WrongState {
+        /// The job's number in the trace.
+        job: u64,
+        /// What it should be.
+        expected: &'static str,
+    },
+    /// The passes are out of order.
+    #[error(transparent)]
+    Report(#[from] ReportError),
+}

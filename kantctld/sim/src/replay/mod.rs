@@ -1,0 +1,96 @@
+//! Replays a trace: virtual time, the real engine, and jobs that run as long as they did in life.
+//! Never reads a clock: who wants the scheduler's CPU time hands one in.
+//!
+//! Source: the rules of trace-driven schedulers since A. Mu'alem and D. Feitelson, IEEE TPDS 12(6),
+//! 2001. At every point of time at which something happens: all jobs that end do, then all that
+//! arrive do, then the scheduler looks. Starts take no time. A job ends after its run time or its
+//! walltime, whichever is shorter; the scheduler knows the walltime it asked for (without one:
+//! twice its run time), or the run time itself where asked to. A job that is made to yield waits
+//! again at once, in its old place, and starts over: its work is lost.
+//!
+//! Example, nodes a and b of one GPU, EASY. Job 1 arrives at 0 s with one node for 100 s, job 2 at
+//! 10 s with two for 10 s, job 3 at 20 s with one for 50 s. Job 1 starts at 0, job 3 at 20 on b, for
+//! it ends before job 1 does, job 2 at 100.
+
+mod ask;
+mod cluster;
+mod error;
+mod named;
+mod placement;
+mod play;
+mod record;
+mod rename;
+mod stage;
+mod tally;
+
+pub use cluster::{Cluster, CpuScale};
+pub use error::ReplayError;
+pub use named::Named;
+pub use placement::PLACEMENTS;
+
+use crate::report::Outcome;
+use crate::trace::{Estimates, Job, Node};
+use common::policy::Policy;
+use common::time::Time;
+
+/// What to replay.
+#[derive(Debug, Clone, Copy)]
+pub struct Plan<'a> {
+    /// What the trace is called in reports.
+    pub trace: &'a str,
+    /// Its jobs, by submit time.
+    pub jobs: &'a [Job],
+    /// Its nodes, in the order in which the scheduler takes them.
+    pub nodes: &'a [Node],
+    /// What the policy is called in reports.
+    pub name: &'a str,
+    /// The policy. Nodes have the names of the trace.
+    pub policy: &'a Policy,
+    /// What the scheduler knows of how long jobs run.
+    pub estimates: Estimates,
+    /// For the report only: a replay draws nothing.
+    pub seed: u64,
+}
+
+/// How far a replay is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Jobs that are over.
+    pub over: usize,
+    /// All jobs.
+    pub jobs: usize,
+    /// The time in the trace.
+    pub now: Time,
+}
+
+/// What a replay cannot do itself.
+pub trait Watcher {
+    /// CPU time used so far, in seconds; only differences count. Asked before and after each round.
+    fn cpu_seconds(&mut self) -> f64;
+    /// Told after every pass.
+    fn progress(&mut self, progress: Progress);
+}
+
+/// Nobody watches, and nothing is measured.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unwatched;
+
+impl Watcher for Unwatched {
+    fn cpu_seconds(&mut self) -> f64 {
+        0.0
+    }
+
+    fn progress(&mut self, _: Progress) {}
+}
+
+/// Replays a trace to its end.
+///
+/// # Errors
+/// [`ReplayError`] for more jobs than there are job numbers, and if the engine decides what cannot
+/// be.
+pub fn replay(plan: &Plan<'_>, watcher: &mut dyn Watcher) -> Result<Outcome, ReplayError> {
+    let cluster = Cluster::new(plan.nodes, plan.jobs);
+    let policy = std::sync::Arc::new(rename::renamed(plan.policy, &cluster, plan.nodes));
+    let mut stage = stage::Bare::new(&cluster, policy);
+    play::Play::new(plan, &cluster, &mut stage)?.to_the_end(watcher)
+}

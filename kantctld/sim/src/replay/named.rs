@@ -1,0 +1,99 @@
+//! Policies that need no file: the classic ones, and kant's own. Never more than one queue.
+//!
+//! | name | order | behind a job without room |
+//! |---|---|---|
+//! | `fifo` | who has waited longest | nobody passes |
+//! | `befifo` | the same | whoever fits passes |
+//! | `easy` | the same | whoever fits and does not delay the first passes (EASY) |
+//! | `easy-pinned` | the same | EASY, the first's reservation on certain nodes |
+//! | `conservative` | the same | whoever fits and delays nobody before it passes |
+//! | `kant` | the defaults of a queue | the defaults of a queue |
+
+use common::id::QueueName;
+use common::policy::{Backfill, Behind, Order, Placement, Policy, ReservationKind};
+use common::queue::Queue;
+
+/// A policy that has a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Named {
+    /// Strict FIFO.
+    Fifo,
+    /// Best-effort FIFO.
+    Befifo,
+    /// EASY backfill, the reservation on any nodes.
+    Easy,
+    /// EASY backfill, the reservation on certain nodes.
+    EasyPinned,
+    /// Conservative backfill.
+    Conservative,
+    /// What a cluster does whose operator configured nothing.
+    Kant,
+}
+
+impl Named {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Fifo, Self::Befifo, Self::Easy, Self::EasyPinned, Self::Conservative, Self::Kant];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fifo => "fifo",
+            Self::Befifo => "befifo",
+            Self::Easy => "easy",
+            Self::EasyPinned => "easy-pinned",
+            Self::Conservative => "conservative",
+            Self::Kant => "kant",
+        }
+    }
+
+    /// The policy of this name.
+    #[must_use]
+    pub fn find(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|named| named.name() == name)
+    }
+
+    /// The policy. Nodes are taken in their order, but for kant's own.
+    #[must_use]
+    pub fn policy(self) -> Policy {
+        let name = QueueName::new("default").expect("letters make a name");
+        let plain = Queue { default: true, share_gpus: true, ..Queue::plain(name) };
+        let classic = |behind, depth, reservation| Queue {
+            order: Order::Fifo,
+            behind,
+            backfill: Backfill { depth, reservation, ..Backfill::default() },
+            placement: Placement::First,
+            ..plain.clone()
+        };
+        let queue = match self {
+            Self::Fifo => classic(Behind::Wait, 1, ReservationKind::Floating),
+            Self::Befifo => classic(Behind::Pass, 1, ReservationKind::Floating),
+            Self::Easy => classic(Behind::Backfill, 1, ReservationKind::Floating),
+            Self::EasyPinned => classic(Behind::Backfill, 1, ReservationKind::Pinned),
+            Self::Conservative => classic(Behind::Backfill, 0, ReservationKind::Pinned),
+            Self::Kant => plain,
+        };
+        Policy { queues: vec![queue], ..Policy::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_is_found_by_its_name_and_others_are_not() {
+        for named in Named::ALL {
+            assert_eq!(Named::find(named.name()), Some(named));
+            assert_eq!(common::config::policy::check(&named.policy()), Ok(()));
+        }
+        assert_eq!(Named::find("sjf"), None);
+    }
+
+    #[test]
+    fn kants_own_is_what_a_queue_without_any_key_does() {
+        let queue = &Named::Kant.policy().queues[0];
+        assert_eq!((queue.behind, queue.placement), (Behind::Backfill, Placement::EBinpack));
+    }
+}

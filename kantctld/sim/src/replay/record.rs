@@ -1,0 +1,114 @@
+//! What happens in a replay, written down for the report. Never changes what happens.
+
+use super::placement::placements_of;
+use super::tally::Tally;
+use super::{Cluster, Plan, ReplayError};
+use crate::report::{Heatmap, JobOutcome, NodeIndex, Outcome, Preemptions, Series};
+use crate::trace::Job;
+use common::job::PreemptReason;
+use common::resource::Allocation;
+use common::time::Time;
+
+/// The record of one replay.
+pub(super) struct Record<'a> {
+    cluster: &'a Cluster,
+    tally: Tally,
+    outcome: Outcome,
+}
+
+impl<'a> Record<'a> {
+    pub fn new(plan: &Plan<'_>, cluster: &'a Cluster) -> Self {
+        let outcome = Outcome {
+            policy: plan.name.to_owned(),
+            placement: placements_of(plan.policy),
+            trace: plan.trace.to_owned(),
+            seed: plan.seed,
+            nodes: plan.nodes.to_vec(),
+            jobs: plan.jobs.iter().map(unstarted).collect(),
+            series: Series::default(),
+            heatmap: Heatmap::new(plan.nodes.len()),
+            ..Outcome::default()
+        };
+        Self { cluster, tally: Tally::of(plan.nodes), outcome }
+    }
+
+    /// A job gets its nodes.
+    pub fn start(&mut self, at: usize, on: &Allocation, now: Time) -> Result<(), ReplayError> {
+        let mut nodes = Vec::with_capacity(on.shares().len());
+        for share in on.shares() {
+            let node = NodeIndex(self.cluster.place(&share.node)?);
+            self.tally.take(node, share);
+            nodes.push(node);
+        }
+        self.outcome.starts += 1;
+        if let Some(job) = self.outcome.jobs.get_mut(at) {
+            job.start.get_or_insert(now);
+            job.nodes = nodes;
+        }
+        Ok(())
+    }
+
+    /// It gives them back.
+    pub fn leave(&mut self, on: &Allocation, (from, to): (Time, Time)) -> Result<(), ReplayError> {
+        for share in on.shares() {
+            let node = NodeIndex(self.cluster.place(&share.node)?);
+            let gpus = self.tally.give_back(node, share);
+            self.outcome.heatmap.add(node, gpus, from, to);
+        }
+        Ok(())
+    }
+
+    /// It is over for good.
+    pub fn end(&mut self, at: usize, now: Time) {
+        if let Some(job) = self.outcome.jobs.get_mut(at) {
+            job.end = Some(now);
+        }
+    }
+
+    /// It was made to yield.
+    pub const fn preempted(&mut self, why: PreemptReason) {
+        let preemptions: &mut Preemptions = &mut self.outcome.preemptions;
+        match why {
+            PreemptReason::Priority => preemptions.priority += 1,
+            PreemptReason::Reclaim => preemptions.reclaim += 1,
+            PreemptReason::HeadTimeout => preemptions.backfill += 1,
+        }
+    }
+
+    /// A pass is over.
+    pub fn pass(&mut self, now: Time, waiting: usize) -> Result<(), ReplayError> {
+        let waiting = u32::try_from(waiting).unwrap_or(u32::MAX);
+        Ok(self.outcome.series.push(self.tally.sample(now, waiting))?)
+    }
+
+    /// CPU time of the scheduler.
+    pub fn cpu(&mut self, seconds: f64) {
+        self.outcome.scheduler_cpu_seconds += seconds;
+    }
+
+    /// The outcome; these jobs (places in the trace, rising) were never let in.
+    pub fn finish(mut self, never_fit: &[usize]) -> Outcome {
+        let jobs = std::mem::take(&mut self.outcome.jobs);
+        for (at, job) in jobs.into_iter().enumerate() {
+            if never_fit.binary_search(&at).is_ok() {
+                self.outcome.never_fit.push(job.id);
+            } else {
+                self.outcome.jobs.push(job);
+            }
+        }
+        self.outcome
+    }
+}
+
+fn unstarted(job: &Job) -> JobOutcome {
+    JobOutcome {
+        id: job.id,
+        submit: job.submit,
+        start: None,
+        end: None,
+        run: super::play::true_run(job),
+        walltime: job.walltime,
+        nodes: Vec::new(),
+        gpus: job.gpu_milli_total(),
+    }
+}

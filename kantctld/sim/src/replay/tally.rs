@@ -1,0 +1,182 @@
+//! What is in use on every node during a replay, counted apart from the engine: the metrics must
+//! not rest on the numbers that the decisions rest on. Never decides anything.
+
+use crate::report::{NodeIndex, Sample};
+use crate::trace::Node;
+use common::resource::Share;
+use common::time::Time;
+use common::unit::{GpuMilli, Nodes};
+use std::collections::BTreeMap;
+
+/// GPUs of one node that a job of 8 needs.
+const EIGHT: u32 = 8;
+
+/// One node.
+#[derive(Debug, Clone, Default)]
+struct Use {
+    /// Thousandths in use of each GPU.
+    milli: Vec<u32>,
+    /// Jobs that hold something.
+    jobs: u32,
+    leaf: Option<usize>,
+}
+
+impl Use {
+    fn used(&self) -> u32 {
+        self.milli.iter().sum()
+    }
+
+    fn total(&self) -> u32 {
+        1000 * u32::try_from(self.milli.len()).unwrap_or(0)
+    }
+
+    fn is_broken(&self) -> bool {
+        (1..self.total()).contains(&self.used())
+    }
+
+    /// Free thousandths that jobs of 8 whole GPUs could not use.
+    fn useless_to_8(&self) -> u32 {
+        let whole = self.milli.iter().filter(|used| **used == 0).count();
+        let whole = u32::try_from(whole).unwrap_or(0);
+        self.total() - self.used() - whole / EIGHT * EIGHT * 1000
+    }
+}
+
+/// All nodes, with sums.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tally {
+    nodes: Vec<Use>,
+    /// How many nodes of each leaf are in use.
+    leaves: Vec<u32>,
+    sums: Sample,
+}
+
+impl Tally {
+    /// All idle.
+    pub fn of(nodes: &[Node]) -> Self {
+        let mut names: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut tally = Self::default();
+        for node in nodes {
+            let next = names.len();
+            let leaf = node.leaf.as_deref().map(|leaf| *names.entry(leaf).or_insert(next));
+            let milli = vec![0; node.gpus.0 as usize];
+            tally.nodes.push(Use { milli, jobs: 0, leaf });
+        }
+        tally.leaves = vec![0; names.len()];
+        let sums = &mut tally.sums;
+        for node in tally.nodes.iter().filter(|node| node.total() > 0) {
+            sums.total += GpuMilli(node.total());
+            sums.free += GpuMilli(node.total());
+            sums.free_unusable_by_8 += GpuMilli(node.useless_to_8());
+            sums.nodes_with_gpus += Nodes(1);
+            sums.nodes_whole_free += Nodes(1);
+        }
+        sums.leaf_groups_whole_free = u32::try_from(names.len()).unwrap_or(u32::MAX);
+        tally
+    }
+
+    /// A job takes its share of a node. Says how much of its GPUs that is.
+    pub fn take(&mut self, node: NodeIndex, share: &Share) -> GpuMilli {
+        self.change(node, share, |used, each| used + each, |jobs| jobs + 1)
+    }
+
+    /// It gives it back.
+    pub fn give_back(&mut self, node: NodeIndex, share: &Share) -> GpuMilli {
+        let less = |used: u32, each: u32| used.saturating_sub(each);
+        self.change(node, share, less, |jobs: u32| jobs.saturating_sub(1))
+    }
+
+    fn change(
+        &mut self,
+        node: NodeIndex,
+        share: &Share,
+        gpu: impl Fn(u32, u32) -> u32,
+        jobs: impl Fn(u32) -> u32,
+    ) -> GpuMilli {
+        let Some(one) = self.nodes.get_mut(node.0 as usize) else { return GpuMilli::ZERO };
+        let before = one.clone();
+        let each = share.gpu_milli.unwrap_or(GpuMilli::WHOLE).0;
+        for index in &share.gpus {
+            if let Some(used) = one.milli.get_mut(usize::from(index.0)) {
+                *used = gpu(*used, each);
+            }
+        }
+        one.jobs = jobs(one.jobs);
+        let after = one.clone();
+        self.count(&before, &after);
+        share.gpus_milli()
+    }
+
+    fn count(&mut self, before: &Use, after: &Use) {
+        let sums = &mut self.sums;
+        let moved = |sum: GpuMilli, less: u32, more: u32| GpuMilli(sum.0 + more - less);
+        sums.allocated = moved(sums.allocated, before.used(), after.used());
+        sums.free = moved(sums.free, after.used(), before.used());
+        sums.free_unusable_by_8 =
+            moved(sums.free_unusable_by_8, before.useless_to_8(), after.useless_to_8());
+        let flips = |sum: u32, was: bool, is: bool| sum + u32::from(is) - u32::from(was);
+        sums.nodes_broken.0 = flips(sums.nodes_broken.0, before.is_broken(), after.is_broken());
+        let (was_idle, is_idle) = (before.jobs == 0, after.jobs == 0);
+        if after.total() > 0 {
+            sums.nodes_whole_free.0 = flips(sums.nodes_whole_free.0, was_idle, is_idle);
+        }
+        let Some(in_use) = after.leaf.and_then(|leaf| self.leaves.get_mut(leaf)) else { return };
+        let leaf_was_idle = *in_use == 0;
+        *in_use = flips(*in_use, !was_idle, !is_idle);
+        sums.leaf_groups_whole_free =
+            flips(sums.leaf_groups_whole_free, leaf_was_idle, *in_use == 0);
+    }
+
+    /// The cluster now, with so many jobs waiting.
+    pub const fn sample(&self, at: Time, queue_length: u32) -> Sample {
+        Sample { at, queue_length, ..self.sums }
+    }
+
+    /// Has any GPU more in use than there is of it?
+    #[cfg(test)]
+    pub fn is_overfull(&self) -> bool {
+        self.nodes.iter().any(|node| node.milli.iter().any(|used| *used > 1000))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::read_nodes;
+    use common::cpuset::CpuSet;
+    use common::id::{GpuIndex, NodeName};
+    use common::unit::{Bytes, Tasks};
+
+    fn share(gpus: &[u16], milli: Option<u32>) -> Share {
+        Share {
+            node: NodeName::new("a").unwrap(),
+            tasks: Tasks(1),
+            cpus: CpuSet::first(1),
+            memory: Bytes::ZERO,
+            gpus: gpus.iter().map(|index| GpuIndex(*index)).collect(),
+            gpu_milli: milli.map(GpuMilli),
+        }
+    }
+
+    #[test]
+    fn sums_follow_what_jobs_take_and_give_back() {
+        let nodes = read_nodes("n", b"name,gpus,leaf\na,8,l\nb,8,l\nc,0,m\n").unwrap();
+        let mut tally = Tally::of(&nodes);
+        let idle = tally.sample(Time(0), 0);
+        assert_eq!((idle.total, idle.leaf_groups_whole_free), (GpuMilli(16_000), 2));
+        assert_eq!(idle.free_unusable_by_8, GpuMilli::ZERO);
+        let (half, three) = (share(&[0], Some(500)), share(&[1, 2, 3], None));
+        assert_eq!(tally.take(NodeIndex(0), &half), GpuMilli(500));
+        assert_eq!(tally.take(NodeIndex(0), &three), GpuMilli(3000));
+        tally.take(NodeIndex(2), &share(&[], None));
+        let busy = tally.sample(Time(1), 4);
+        assert_eq!((busy.allocated, busy.free), (GpuMilli(3500), GpuMilli(12_500)));
+        assert_eq!(busy.free_unusable_by_8, GpuMilli(4500));
+        assert_eq!((busy.nodes_broken, busy.nodes_whole_free), (Nodes(1), Nodes(1)));
+        assert_eq!((busy.leaf_groups_whole_free, busy.queue_length), (0, 4));
+        tally.give_back(NodeIndex(0), &three);
+        tally.give_back(NodeIndex(0), &half);
+        tally.give_back(NodeIndex(2), &share(&[], None));
+        assert_eq!(tally.sample(Time(0), 0), idle);
+    }
+}
