@@ -3,6 +3,7 @@
 
 mod bound;
 mod refusal;
+mod sentence;
 mod wait;
 
 pub use bound::{Bound, Counted, What};

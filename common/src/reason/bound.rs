@@ -45,20 +45,19 @@ impl Bound {
     }
 }
 
+/// As the subject of a sentence: "each user of queue debug may have ...".
 impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Queue(queue) => write!(f, "queue {queue}"),
-            Self::UserInQueue(uid, queue) => write!(f, "a user (here {uid}) of queue {queue}"),
+            Self::UserInQueue(_, queue) => write!(f, "each user of queue {queue}"),
             Self::AccountInQueue(account, queue) => {
-                write!(f, "an account (here {account}) in queue {queue}")
+                write!(f, "account {account} in queue {queue}")
             }
-            Self::Qos(qos) => write!(f, "QoS {qos}"),
-            Self::UserInQos(uid, qos) => write!(f, "a user (here {uid}) of QoS {qos}"),
+            Self::Qos(qos) => write!(f, "all jobs of QoS {qos} together"),
+            Self::UserInQos(_, qos) => write!(f, "each user of QoS {qos}"),
             Self::Account(account) => write!(f, "account {account}"),
-            Self::UserInAccount(uid, account) => {
-                write!(f, "a user (here {uid}) of account {account}")
-            }
+            Self::UserInAccount(_, account) => write!(f, "each user of account {account}"),
         }
     }
 }
@@ -119,17 +118,27 @@ impl Counted {
             }
             What::Cpus => format!("{amount} CPU{}", plural(1)),
             What::Memory => format!("{} memory", Bytes(amount)),
-            What::GpuMinutes if amount == Self::WITHOUT_END => {
-                "GPU-minutes without end (give it --time)".to_owned()
-            }
             What::GpuMinutes => format!("{amount} GPU-minutes to go"),
         }
     }
 }
 
+/// What there is, and what the job would add.
 impl fmt::Display for Counted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} in use, {} asked for", self.text(self.used), self.text(self.asked))
+        match self.what {
+            What::Jobs if self.used == 1 => write!(f, "1 runs already"),
+            What::Jobs => write!(f, "{} run already", self.used),
+            What::GpuMinutes if self.asked == Self::WITHOUT_END => {
+                write!(f, "{}, and this job has no time limit", self.text(self.used))
+            }
+            What::GpuMinutes => {
+                write!(f, "{}, and {} more of this job", self.text(self.used), self.asked)
+            }
+            What::Gpus | What::Cpus | What::Memory => {
+                write!(f, "{} in use, {} asked for", self.text(self.used), self.text(self.asked))
+            }
+        }
     }
 }
 
@@ -153,18 +162,13 @@ mod tests {
     }
 
     #[test]
-    fn a_job_without_a_time_limit_is_told_to_give_one() {
-        let minutes = Counted {
-            what: What::GpuMinutes,
-            gpu_kind: None,
-            limit: 600,
-            used: 60,
-            asked: Counted::WITHOUT_END,
-        };
+    fn what_a_job_would_add_reads_as_a_sentence() {
+        let counted = |what, used, asked| Counted { what, gpu_kind: None, limit: 600, used, asked };
+        assert_eq!(counted(What::Jobs, 2, 1).to_string(), "2 run already");
+        let minutes = counted(What::GpuMinutes, 60, 900);
         assert_eq!(minutes.limit_text(), "600 GPU-minutes to go");
-        assert_eq!(
-            minutes.to_string(),
-            "60 GPU-minutes to go in use, GPU-minutes without end (give it --time) asked for"
-        );
+        assert_eq!(minutes.to_string(), "60 GPU-minutes to go, and 900 more of this job");
+        let endless = counted(What::GpuMinutes, 60, Counted::WITHOUT_END);
+        assert_eq!(endless.to_string(), "60 GPU-minutes to go, and this job has no time limit");
     }
 }

@@ -1,5 +1,4 @@
-//! Why a job waits: typed, and each with a sentence that says what is missing. Never decides; the
-//! engine does.
+//! Why a job waits, as data; `sentence` puts it in words. Never decides; the engine does.
 
 use super::bound::{Bound, Counted};
 use crate::gpu::GpuKind;
@@ -8,7 +7,6 @@ use crate::time::Time;
 use crate::topology::Level;
 use crate::unit::{Bytes, Cpus, Gpus, Nodes};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// What a job needs on one node, and how many such nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,36 +21,6 @@ pub struct Need {
     pub gpus: Gpus,
     /// Of this kind.
     pub gpu_kind: Option<GpuKind>,
-}
-
-impl fmt::Display for Need {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut parts = Vec::new();
-        if self.gpus.0 > 0 {
-            let kind = self.gpu_kind.as_ref().map(|k| format!("{k} ")).unwrap_or_default();
-            parts.push(format!("{} {kind}GPU{}", self.gpus, plural(self.gpus.0)));
-        }
-        parts.push(format!("{} CPU{}", self.cpus, plural(self.cpus.0)));
-        parts.push(format!("{} memory", self.memory));
-        let on = match self.nodes.0 {
-            1 => "on one node".to_owned(),
-            n => format!("on each of {n} nodes"),
-        };
-        write!(f, "{} {on}", parts.join(", "))
-    }
-}
-
-const fn level_text(level: Level) -> &'static str {
-    match level {
-        Level::NvlinkDomain => "NVLink domain",
-        Level::Leaf => "leaf switch",
-        Level::Spine => "spine switch",
-        Level::Superspine => "superspine",
-    }
-}
-
-const fn plural(count: u32) -> &'static str {
-    if count == 1 { "" } else { "s" }
 }
 
 /// The node that comes nearest to a need.
@@ -215,149 +183,5 @@ impl WaitReason {
             Self::NodesUnavailable { .. } => "ReqNodeNotAvail",
             Self::NeverFits { .. } => "BadConstraints",
         }
-    }
-}
-
-fn show_nearest(f: &mut fmt::Formatter<'_>, need: &Need, n: &Nearest, verb: &str) -> fmt::Result {
-    if need.gpus.0 > 0 && n.gpus < need.gpus {
-        write!(f, "{} {verb} {} GPU{}", n.node, n.gpus, plural(n.gpus.0))
-    } else if n.cpus < need.cpus {
-        write!(f, "{} {verb} {} CPU{}", n.node, n.cpus, plural(n.cpus.0))
-    } else if n.memory < need.memory {
-        write!(f, "{} {verb} {} memory", n.node, n.memory)
-    } else {
-        write!(f, "{} {verb} enough", n.node)
-    }
-}
-
-impl fmt::Display for WaitReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotConsidered => write!(f, "the scheduler has not looked at it yet"),
-            Self::Held => write!(f, "held: `kantctl release` lets it go"),
-            Self::BeginTime { at } => write!(f, "not before {at}, as asked with --begin"),
-            Self::BackOff { until } => {
-                write!(f, "its last attempt failed for no fault of its own; tried again at {until}")
-            }
-            Self::QueueGone { queue } => write!(
-                f,
-                "queue {queue} is no longer configured: cancel it, or add the queue to \
-                 kantctld.toml again"
-            ),
-            Self::ArrayLimit { limit } => {
-                write!(f, "its array already runs {limit} tasks, as many as it allows at once")
-            }
-            Self::QuotaExceeded { queue, isolated: true, counted } => write!(
-                f,
-                "queue {queue} has a quota of {} and neither lends nor borrows: {}",
-                counted.limit_text(),
-                counted
-            ),
-            Self::QuotaExceeded { queue, isolated: false, counted } => write!(
-                f,
-                "queue {queue} may have {}, what it could borrow included: {counted}",
-                counted.limit_text(),
-            ),
-            Self::LimitReached { bound, counted } => {
-                write!(f, "{bound} may have {} at once: {counted}", counted.limit_text())
-            }
-            Self::DeadlineTooNear { deadline } => {
-                write!(f, "started now, it would not be over by its deadline, {deadline}")
-            }
-            Self::ReservationClosed { name, from: Some(from) } => {
-                write!(f, "reservation {name} begins at {from}")
-            }
-            Self::ReservationClosed { name, from: None } => {
-                write!(f, "reservation {name} is over or was removed")
-            }
-            Self::NodesReserved { name, from, to } => write!(
-                f,
-                "nodes it could have are kept for reservation {name} from {from} to {to}, and it \
-                 would not be over before"
-            ),
-            Self::Topology { level, need, best, expected_at } => {
-                write!(f, "needs {need} nodes under one {}", level_text(*level))?;
-                match best {
-                    Some((switch, nodes)) => write!(f, "; best is {switch} with {nodes} free")?,
-                    None => write!(f, "; none has any free")?,
-                }
-                expected_at.map_or(Ok(()), |at| write!(f, "; expected by {at}"))
-            }
-            Self::Preempting { victims, example } => write!(
-                f,
-                "{victims} job{} ({example}, for one) make{} way for it",
-                plural(*victims),
-                if *victims == 1 { "s" } else { "" },
-            ),
-            Self::BehindHead { head } => {
-                write!(f, "its queue is strict: nobody passes its first job, {head}")
-            }
-            Self::Priority { ahead, next } => {
-                write!(f, "{ahead} job{} before it, next is {next}", plural(*ahead))
-            }
-            Self::Resources { need, nodes_free, nearest, expected_at } => {
-                write!(f, "needs {need}")?;
-                match nearest {
-                    Some(n) if need.nodes.0 == 1 => {
-                        write!(f, "; best is ")?;
-                        show_nearest(f, need, n, "with")?;
-                        write!(f, " free")?;
-                    }
-                    _ => write!(f, "; {nodes_free} have that free now")?,
-                }
-                match expected_at {
-                    Some(at) => write!(f, "; expected by {at}"),
-                    None => Ok(()),
-                }
-            }
-            Self::NodesUnavailable { need, unavailable, example } => write!(
-                f,
-                "needs {need}; {unavailable} node{} that could hold it {} down or drained \
-                 ({example}, for one): see `kantctl nodes`",
-                plural(unavailable.0),
-                if unavailable.0 == 1 { "is" } else { "are" },
-            ),
-            Self::NeverFits { need, largest, nodes_fit } => {
-                write!(f, "needs {need}, which this cluster does not have: ")?;
-                match largest {
-                    _ if nodes_fit.0 > 0 => {
-                        write!(f, "only {nodes_fit} node{} large enough", plural(nodes_fit.0))
-                    }
-                    Some(n) => show_nearest(f, need, n, "has at most"),
-                    None => write!(f, "no node qualifies"),
-                }
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_shortage_names_the_need_the_nearest_node_and_the_time() {
-        let reason = WaitReason::Resources {
-            need: Need {
-                nodes: Nodes(1),
-                cpus: Cpus(8),
-                memory: Bytes::from_mib(1024),
-                gpus: Gpus(8),
-                gpu_kind: None,
-            },
-            nodes_free: Nodes(0),
-            nearest: Some(Nearest {
-                node: NodeName::new("g-012").unwrap(),
-                cpus: Cpus(64),
-                memory: Bytes::from_mib(4096),
-                gpus: Gpus(6),
-            }),
-            expected_at: Some(Time(1_700_000_000_000)),
-        };
-        assert_eq!(
-            reason.to_string(),
-            "needs 8 GPUs, 8 CPUs, 1G memory on one node; best is g-012 with 6 GPUs free; \
-             expected by 2023-11-14T22:13:20Z"
-        );
     }
 }

@@ -55,9 +55,13 @@ pub(crate) fn of_waiting(
     let mut claim = Claim::new(party);
     claim.cpus = request.cpus_per_task.times(demand.tasks.0);
     let gpus = gpus(demand, nodes);
-    let kind = if request.gpu_kinds_or.is_empty() { request.gpu_kind.as_ref() } else { None };
     if gpus.0 > 0 {
-        claim.add_gpus(kind.and_then(|kind| books.kind(kind)), gpus);
+        let kind = match &request.gpu_kind {
+            None => books.only_kind(),
+            Some(kind) if request.gpu_kinds_or.is_empty() => books.kind(kind),
+            Some(_) => None,
+        };
+        claim.add_gpus(kind, gpus);
     }
     claim.memory = (0..nodes.0.max(1))
         .map(|rank| demand.amounts_of(demand.even_part(nodes, rank), Bytes::ZERO).memory)

@@ -39,13 +39,18 @@ pub fn forecast(snapshot: &Snapshot, now: Time, key: JobKey) -> Forecast {
 
 /// The same, of a settled snapshot for which a round was played already.
 pub(crate) fn after_round(snapshot: Snapshot, now: Time, key: JobKey, round: Round) -> Forecast {
-    if snapshot.waiting(key).is_none_or(|job| job.held) {
+    let Some(job) = snapshot.waiting(key).filter(|job| !job.held) else {
         return Forecast::default();
-    }
-    let promised = round.promises.get(&key).map(|promise| promise.at);
-    // One whose time comes before that may go first: a promise is none against higher priority.
+    };
+    // A promise is none against higher priority, which one whose time comes before that may have;
+    // and nobody starts too late for the own deadline.
     let next_gate = snapshot.line.next_gate();
-    if promised.is_some_and(|at| next_gate.is_none_or(|gate| gate >= at)) {
+    let in_time = |at: Time| {
+        let ends = at + job.time_limit.unwrap_or_default();
+        job.deadline.is_none_or(|deadline| ends <= deadline)
+    };
+    let promised = round.promises.get(&key).map(|promise| promise.at);
+    if promised.is_some_and(|at| in_time(at) && next_gate.is_none_or(|gate| gate >= at)) {
         return Forecast { expected_at: promised, ..Forecast::default() };
     }
     Play { snapshot, at: now, after: 0 }.until(key, round)

@@ -6,10 +6,6 @@
 //! submit a gpus=3 run=5m
 //! | 00:00 job 1: submitted
 //! | 00:00 job 1: attempt 1 started on g1
-//! submit b gpus=2
-//! | 00:00 job 2: submitted
-//! explain b
-//! | it is number 1 of the jobs that wait
 //! ```
 //!
 //! Lines that begin with `|` are output: skipped when read, written anew when played. So a file is
@@ -238,7 +234,8 @@ impl Stage {
         let number = self.labels.len();
         let cluster = self.cluster()?;
         // What the leader does before it proposes a job.
-        if let Some(refusal) = snapshot::never_fits(cluster.state(), cluster.snapshot(), &ask) {
+        let seen = cluster.snapshot().clone();
+        if let Some(refusal) = snapshot::never_fits(cluster.state(), &seen, &ask) {
             return Ok(Some(format!("refused: {refusal}")));
         }
         // Before the command: the job may start at once.

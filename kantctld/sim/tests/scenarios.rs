@@ -1,12 +1,14 @@
-//! Plays every scenario of tests/scenarios and compares what comes out with what is written there.
+//! Plays every scenario of tests/scenarios and of its explain/ and compares what comes out with what is written there.
 //! `UPDATE_GOLDEN=1 cargo test -p sim` writes it anew.
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
 use std::path::{Path, PathBuf};
 
 fn scenarios() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/scenarios");
-    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/scenarios");
+    let folders = [all.join("explain"), all];
+    let entries = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
+    let files = entries.map(|entry| entry.unwrap().path());
     let mut files: Vec<PathBuf> =
         files.filter(|path| path.extension().is_some_and(|e| e == "txt")).collect();
     files.sort();

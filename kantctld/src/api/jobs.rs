@@ -160,7 +160,13 @@ pub async fn explain(
     Path(key): Path<String>,
 ) -> Result<Json<Explanation>, ApiFailure> {
     let key = key.parse()?;
-    let waits = core.last_waits();
-    let explanation = view::explain(&core.state.read(), key, &waits);
+    // Looking ahead takes many rounds: not on a thread that serves sockets, and under no lock.
+    let looked = tokio::task::spawn_blocking(move || {
+        let now = core.now();
+        let (waits, state) = (core.last_waits(), core.state.read().clone());
+        let snapshot = core.lookout.fresh(&core.state, now, engine::Snapshot::clone);
+        view::explain(&state, key, &waits, &snapshot, now)
+    });
+    let explanation = looked.await.ok().flatten();
     Ok(Json(explanation.ok_or(Refusal::UnknownJob { key })?))
 }

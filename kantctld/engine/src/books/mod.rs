@@ -108,6 +108,13 @@ impl Books {
         self.columns.kind(kind)
     }
 
+    /// The kind that any GPU asked for is of: all there are are of this one. `None`: there are
+    /// others, or no quota names it.
+    #[must_use]
+    pub fn only_kind(&self) -> Option<KindIndex> {
+        self.quotas.only_kind()
+    }
+
     /// A job runs; `ends_by` is the end of its time limit.
     pub fn add(&mut self, claim: &Claim, ends_by: Option<Time>) {
         self.limits.add(&self.tree, claim, ends_by);

@@ -22,7 +22,7 @@
 //! 16 are in use then, and 8 are kept for `b`. Job 3 of `a` asks for 1 and waits, though
 //! half of the cluster is free: `a` may have 8, what it could borrow included.
 
-use super::claim::Claim;
+use super::claim::{Claim, KindIndex};
 use super::columns::{Bounds, Column, Columns, GPUS, amounts};
 use super::tree::{QueueIndex, Tree};
 use common::policy::{Amounts, Policy, QuotaMode};
@@ -238,6 +238,13 @@ impl QuotaBook {
         };
         let left = size?.saturating_sub(used).saturating_sub(kept);
         (kept > 0).then_some(left)
+    }
+
+    /// The kind of all GPUs there are, where a quota speaks of it.
+    pub fn only_kind(&self) -> Option<KindIndex> {
+        let all = self.capacity[GPUS.0].filter(|gpus| *gpus > 0)?;
+        let kinds = self.capacity.iter().skip(super::columns::MEMORY.0 + 1);
+        kinds.into_iter().position(|kind| *kind == Some(all)).map(KindIndex)
     }
 
     /// Has the queue more of something than its quota says?

@@ -52,6 +52,18 @@ fn a_begin_time_and_a_reservation_are_waited_for() {
 }
 
 #[test]
+fn who_would_start_too_late_for_the_deadline_is_expected_at_no_time() {
+    let mut snapshot = snapshot(vec![gpu_node("a", 8)]);
+    let all = Share { gpus: (0..8).map(GpuIndex).collect(), ..share("a", "0-7") };
+    run(&mut snapshot, 800, all, Some(in_minutes(60)));
+    let deadline = Some(in_minutes(75));
+    snapshot.set_waiting(WaitingJob { deadline, ..waiting(1, gpu_request(8), 30) });
+    assert_eq!(forecast(&snapshot, NOW, key(1)).expected_at, None);
+    snapshot.set_waiting(WaitingJob { deadline, ..waiting(1, gpu_request(8), 15) });
+    assert_eq!(forecast(&snapshot, NOW, key(1)).expected_at, Some(in_minutes(60)));
+}
+
+#[test]
 fn more_rounds_than_are_played_give_a_bound_from_below() {
     let mut snapshot = snapshot(vec![gpu_node("a", 8)]);
     change_policy(&mut snapshot, |policy| policy.queues[0].behind = Behind::Wait);

@@ -9,6 +9,7 @@ use common::id::NodeName;
 use common::job::{Ask, EndCause, Launch};
 use common::resource::{GpuRequest, MemoryRequest, Request};
 use common::time::{Span, Time};
+use common::topology::{Level, Nearness};
 use common::unit::{Cpus, Gpus, Nodes, Tasks};
 
 /// What is asked.
@@ -29,6 +30,11 @@ pub(super) fn ask(words: &mut Words) -> Result<Ask, String> {
         array: words.value("array")?,
         hold: words.flag("hold"),
         requeue: !words.flag("no-requeue"),
+        qos: words.value("qos")?,
+        account: words.value("account")?,
+        reservation: words.value("reservation")?,
+        deadline: words.value::<Span>("deadline")?.map(|span| Time(span.0)),
+        preemptible: words.flag("preemptible").then_some(true),
         ..Ask::default()
     })
 }
@@ -46,6 +52,7 @@ fn request(words: &mut Words) -> Result<Request, String> {
         gpus: total.map(GpuRequest::Total).or(per_node.map(GpuRequest::PerNode)),
         gpu_kind: kind.or(kind_per_node),
         exclusive: words.flag("exclusive"),
+        near: near(words)?,
         only_nodes: node_list(words, "only")?,
         not_nodes: node_list(words, "not")?,
         ..Request::default()
@@ -60,6 +67,17 @@ fn gpus(words: &mut Words, name: &str) -> Result<(Option<Gpus>, Option<GpuKind>)
     };
     let count = count.parse().map_err(|_| format!("{name}: `{text}` is not KIND:COUNT"))?;
     Ok((Some(Gpus(count)), kind))
+}
+
+/// `near=leaf`: rather waits than be further apart.
+fn near(words: &mut Words) -> Result<Option<Nearness>, String> {
+    let Some(text) = words.value::<String>("near")? else { return Ok(None) };
+    let level = match text.as_str() {
+        "leaf" => Level::Leaf,
+        "spine" => Level::Spine,
+        _ => return Err(format!("near: `{text}` is leaf or spine")),
+    };
+    Ok(Some(Nearness { level, required: true }))
 }
 
 fn node_list(words: &mut Words, name: &str) -> Result<Vec<NodeName>, String> {

@@ -1,21 +1,23 @@
-//! The lines that set a scenario's stage: `cluster`, `queue`, `node`, and who users are.
+//! The lines that set a scenario's stage: `cluster`, `node`, and who users are; what they may is
+//! `policy`.
 //! Never changes what is on the stage already.
 
+use super::policy::{self, MEMORY_PER_CPU};
 use super::words::Words;
 use crate::machine::Machine;
+use common::account::Account;
 use common::cpuset::CpuSet;
 use common::gpu::{Gpu, GpuKind, GpuMatrix, GpuPath};
-use common::hostlist;
 use common::id::{Gid, GpuIndex, NodeName, Uid};
 use common::job::Owner;
 use common::node::{Inventory, Numa};
+use common::policy::Factors;
+use common::qos::Qos;
 use common::queue::Queue;
 use common::time::Span;
+use common::topology::Topology;
 use common::unit::Bytes;
 use state::Settings;
-
-/// Memory for each CPU where a line names none.
-const MEMORY_PER_CPU: Bytes = Bytes::from_mib(1024);
 
 /// The settings of a scenario.
 pub(super) struct Config {
@@ -23,6 +25,10 @@ pub(super) struct Config {
     grace: Span,
     kept: Span,
     queues: Vec<Queue>,
+    qos: Vec<Qos>,
+    accounts: Vec<Account>,
+    factors: Factors,
+    topology: Topology,
 }
 
 impl Default for Config {
@@ -32,19 +38,28 @@ impl Default for Config {
             grace: Span::from_seconds(30),
             kept: Span::from_minutes(24 * 60),
             queues: Vec::new(),
+            qos: Vec::new(),
+            accounts: Vec::new(),
+            factors: Factors::default(),
+            topology: Topology::default(),
         }
     }
 }
 
 impl Config {
     pub(super) fn read(&mut self, verb: &str, words: &mut Words) -> Result<(), String> {
-        if verb == "queue" {
-            self.queues.push(queue(words)?);
-            return Ok(());
+        match verb {
+            "queue" => self.queues.push(policy::queue(words)?),
+            "qos" => self.qos.push(policy::qos(words)?),
+            "account" => self.accounts.push(policy::account(words)?),
+            "leaf" => policy::leaf(words, &mut self.topology)?,
+            "factors" => policy::factors(words, &mut self.factors)?,
+            _ => {
+                self.lost_after = words.value("lost-after")?.unwrap_or(self.lost_after);
+                self.grace = words.value("grace")?.unwrap_or(self.grace);
+                self.kept = words.value("kept")?.unwrap_or(self.kept);
+            }
         }
-        self.lost_after = words.value("lost-after")?.unwrap_or(self.lost_after);
-        self.grace = words.value("grace")?.unwrap_or(self.grace);
-        self.kept = words.value("kept")?.unwrap_or(self.kept);
         Ok(())
     }
 
@@ -52,7 +67,7 @@ impl Config {
     pub(super) fn settings(&self) -> Settings {
         let mut queues = self.queues.clone();
         if queues.is_empty() {
-            queues.extend(queue(&mut Words::new("default default")));
+            queues.extend(policy::queue(&mut Words::new("default default")));
         }
         Settings {
             cluster: "sim".to_owned(),
@@ -60,28 +75,12 @@ impl Config {
             allow_root_jobs: false,
             kill_grace: self.grace,
             done_jobs_kept: self.kept,
-            qos: Vec::new(),
-            accounts: Vec::new(),
-            factors: common::policy::Factors::default(),
-            topology: common::topology::Topology::default(),
+            qos: self.qos.clone(),
+            accounts: self.accounts.clone(),
+            factors: self.factors,
+            topology: self.topology.clone(),
         }
     }
-}
-
-fn queue(words: &mut Words) -> Result<Queue, String> {
-    let nodes = match words.value::<String>("nodes")? {
-        Some(list) => hostlist::expand(&list).map_err(|error| error.to_string())?,
-        None => Vec::new(),
-    };
-    Ok(Queue {
-        priority: words.value("priority")?.unwrap_or(0),
-        nodes,
-        time_limit_default: words.value("limit")?,
-        time_limit_max: words.value("max")?,
-        memory_per_cpu: words.value("mem-per-cpu")?.unwrap_or(MEMORY_PER_CPU),
-        default: words.flag("default"),
-        ..Queue::plain(words.plain("a queue name")?)
-    })
 }
 
 /// A user by name: always the same number for the same name.

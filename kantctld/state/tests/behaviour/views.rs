@@ -71,8 +71,10 @@ fn a_job_shows_why_it_waits_what_it_asks_for_and_its_story() {
     assert_eq!((job.cpus, job.gpus, job.position), (Cpus(3), Gpus(6), Some(3)));
     assert_eq!(job.memory.to_string(), "3G");
     assert_eq!(job.reason.unwrap().detail, reason);
-    let explained = view::explain(&house.state, key, &waits).unwrap();
-    assert!(explained.lines[0].contains("number 3"), "{:?}", explained.lines);
+    let (snapshot, now) = (state::snapshot::snapshot(&house.state), house.state.now());
+    let explained = view::explain(&house.state, key, &waits, &snapshot, now).unwrap();
+    assert_eq!(explained.lines[0], reason.to_string());
+    assert!(explained.lines[1].contains("the only job"), "{:?}", explained.lines);
 
     let id = house.start(key, vec![Share { tasks: Tasks(3), ..share("g1", 0, 3, &[0]) }]);
     house.report("g1", id, running());

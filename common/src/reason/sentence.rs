@@ -1,0 +1,238 @@
+//! Why a job waits, in a sentence that somebody understands who has read no manual. Never says what
+//! to do where that takes more than the reason: `explain` does.
+
+use super::wait::{Nearest, Need, WaitReason};
+use crate::topology::Level;
+use std::fmt;
+
+impl fmt::Display for Need {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = Vec::new();
+        if self.gpus.0 > 0 {
+            let kind = self.gpu_kind.as_ref().map(|k| format!("{k} ")).unwrap_or_default();
+            parts.push(format!("{} {kind}GPU{}", self.gpus, plural(self.gpus.0)));
+        }
+        parts.push(format!("{} CPU{}", self.cpus, plural(self.cpus.0)));
+        parts.push(format!("{} memory", self.memory));
+        let on = match self.nodes.0 {
+            1 => "on one node".to_owned(),
+            n => format!("on each of {n} nodes"),
+        };
+        write!(f, "{} {on}", parts.join(", "))
+    }
+}
+
+const fn level_text(level: Level) -> &'static str {
+    match level {
+        Level::NvlinkDomain => "NVLink domain",
+        Level::Leaf => "leaf switch",
+        Level::Spine => "spine switch",
+        Level::Superspine => "superspine switch",
+    }
+}
+
+const fn plural(count: u32) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}
+
+fn show_nearest(f: &mut fmt::Formatter<'_>, need: &Need, n: &Nearest, verb: &str) -> fmt::Result {
+    if need.gpus.0 > 0 && n.gpus < need.gpus {
+        write!(f, "{} {verb} {} GPU{}", n.node, n.gpus, plural(n.gpus.0))
+    } else if n.cpus < need.cpus {
+        write!(f, "{} {verb} {} CPU{}", n.node, n.cpus, plural(n.cpus.0))
+    } else if n.memory < need.memory {
+        write!(f, "{} {verb} {} memory", n.node, n.memory)
+    } else {
+        write!(f, "{} {verb} enough", n.node)
+    }
+}
+
+impl fmt::Display for WaitReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotConsidered => write!(f, "the scheduler has not looked at it yet"),
+            Self::Held => write!(f, "held: `kantctl release` lets it go"),
+            Self::BeginTime { at } => write!(f, "not before {at}, as asked with --begin"),
+            Self::BackOff { until } => {
+                write!(f, "its last attempt failed for no fault of its own; tried again at {until}")
+            }
+            Self::QueueGone { queue } => write!(
+                f,
+                "queue {queue} is no longer configured: cancel it, or add the queue to \
+                 kantctld.toml again"
+            ),
+            Self::ArrayLimit { limit } => write!(
+                f,
+                "its array already runs {limit} task{}, as many as it allows at once",
+                plural(*limit)
+            ),
+            Self::QuotaExceeded { .. } | Self::LimitReached { .. } => self.bounds(f),
+            Self::DeadlineTooNear { deadline } => write!(
+                f,
+                "started now, its time limit would let it run beyond its deadline, {deadline}"
+            ),
+            Self::ReservationClosed { name, from: Some(from) } => {
+                write!(f, "its reservation {name} begins at {from}")
+            }
+            Self::ReservationClosed { name, from: None } => {
+                write!(f, "its reservation {name} is over or was removed")
+            }
+            Self::NodesReserved { name, from, to } => write!(
+                f,
+                "nodes that are free are kept for reservation {name} from {from} to {to}, and its \
+                 time limit reaches into that"
+            ),
+            Self::Preempting { victims: 1, example } => write!(f, "job {example} makes way for it"),
+            Self::Preempting { victims, example } => {
+                write!(f, "{victims} jobs make way for it, {example} among them")
+            }
+            Self::BehindHead { head } => write!(
+                f,
+                "job {head} is first in its queue, and in this queue nobody starts before the first"
+            ),
+            Self::Priority { ahead, next } => {
+                write!(f, "what is free is kept for job {next}")?;
+                match ahead.saturating_sub(1) {
+                    0 => write!(f, ", which comes before it"),
+                    others => write!(f, " and {others} more, which come before it"),
+                }
+            }
+            _ => self.room(f),
+        }
+    }
+}
+
+impl WaitReason {
+    /// Quotas and limits.
+    fn bounds(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::QuotaExceeded { queue, isolated: true, counted } => write!(
+                f,
+                "queue {queue} has a quota of {} and neither lends nor borrows: {counted}",
+                counted.limit_text(),
+            ),
+            Self::QuotaExceeded { queue, isolated: false, counted } => write!(
+                f,
+                "queue {queue} may have {}, what it could borrow included: {counted}",
+                counted.limit_text(),
+            ),
+            Self::LimitReached { bound, counted } => {
+                write!(f, "{bound} may have {} at once: {counted}", counted.limit_text())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What is free, up, near enough, or there at all.
+    fn room(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Topology { level, need, best, expected_at } => {
+                write!(f, "needs {need} nodes under one {}", level_text(*level))?;
+                match best {
+                    Some((switch, nodes)) => write!(f, "; best is {switch} with {nodes} free")?,
+                    None => write!(f, "; none has any free")?,
+                }
+                expected_at.map_or(Ok(()), |at| write!(f, "; expected by {at}"))
+            }
+            Self::Resources { need, nodes_free, nearest, expected_at } => {
+                write!(f, "needs {need}")?;
+                match nearest {
+                    Some(n) if need.nodes.0 == 1 => {
+                        write!(f, "; best is ")?;
+                        show_nearest(f, need, n, "with")?;
+                        write!(f, " free")?;
+                    }
+                    _ if nodes_free.0 == 1 => write!(f, "; 1 node has that free now")?,
+                    _ => write!(f, "; {nodes_free} nodes have that free now")?,
+                }
+                expected_at.map_or(Ok(()), |at| write!(f, "; expected by {at}"))
+            }
+            Self::NodesUnavailable { need, unavailable, example } => {
+                write!(f, "needs {need}; ")?;
+                match unavailable.0 {
+                    1 => write!(f, "{example}, which could hold it, is down or drained"),
+                    n => write!(
+                        f,
+                        "{n} nodes that could hold it are down or drained, {example} among them"
+                    ),
+                }
+            }
+            Self::NeverFits { need, largest, nodes_fit } => {
+                write!(f, "needs {need}, which this cluster does not have: ")?;
+                match largest {
+                    _ if nodes_fit.0 == 1 => write!(f, "only 1 node is large enough"),
+                    _ if nodes_fit.0 > 1 => write!(f, "only {nodes_fit} nodes are large enough"),
+                    Some(n) => show_nearest(f, need, n, "has at most"),
+                    None => write!(f, "no node qualifies"),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::NodeName;
+    use crate::time::Time;
+    use crate::unit::{Bytes, Cpus, Gpus, Nodes};
+
+    fn need(nodes: u32) -> Need {
+        Need {
+            nodes: Nodes(nodes),
+            cpus: Cpus(8),
+            memory: Bytes::from_mib(1024),
+            gpus: Gpus(8),
+            gpu_kind: None,
+        }
+    }
+
+    #[test]
+    fn a_shortage_names_the_need_the_nearest_node_and_the_time() {
+        let reason = WaitReason::Resources {
+            need: need(1),
+            nodes_free: Nodes(0),
+            nearest: Some(Nearest {
+                node: NodeName::new("g-012").unwrap(),
+                cpus: Cpus(64),
+                memory: Bytes::from_mib(4096),
+                gpus: Gpus(6),
+            }),
+            expected_at: Some(Time(1_700_000_000_000)),
+        };
+        assert_eq!(
+            reason.to_string(),
+            "needs 8 GPUs, 8 CPUs, 1G memory on one node; best is g-012 with 6 GPUs free; \
+             expected by 2023-11-14T22:13:20Z"
+        );
+    }
+
+    #[test]
+    fn one_is_spoken_of_as_one() {
+        let example: crate::id::JobKey = "7".parse().unwrap();
+        let preempting = |victims| WaitReason::Preempting { victims, example }.to_string();
+        assert_eq!(preempting(1), "job 7 makes way for it");
+        assert_eq!(preempting(3), "3 jobs make way for it, 7 among them");
+        let unavailable = |nodes| {
+            let example = NodeName::new("g1").unwrap();
+            WaitReason::NodesUnavailable { need: need(2), unavailable: Nodes(nodes), example }
+                .to_string()
+        };
+        assert!(unavailable(1).ends_with("; g1, which could hold it, is down or drained"));
+        assert!(
+            unavailable(2)
+                .ends_with("; 2 nodes that could hold it are down or drained, g1 among them")
+        );
+        let never = |nodes_fit| {
+            let nodes_fit = Nodes(nodes_fit);
+            WaitReason::NeverFits { need: need(4), largest: None, nodes_fit }.to_string()
+        };
+        assert!(never(1).ends_with("only 1 node is large enough"));
+        assert!(never(3).ends_with("only 3 nodes are large enough"));
+        let next = example;
+        let behind = |ahead| WaitReason::Priority { ahead, next }.to_string();
+        assert_eq!(behind(1), "what is free is kept for job 7, which comes before it");
+        assert_eq!(behind(3), "what is free is kept for job 7 and 2 more, which come before it");
+    }
+}

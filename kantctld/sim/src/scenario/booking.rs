@@ -1,0 +1,39 @@
+//! Operators' bookings: `reserve` and `unreserve`. Never chooses nodes.
+
+use super::words::Words;
+use common::hostlist;
+use common::id::{ReservationName, Uid};
+use common::policy::Access;
+use common::reservation::Reservation;
+use common::time::{Span, Time};
+use state::{Actor, Command};
+
+/// What the line asks for, as an operator.
+pub(super) fn command(verb: &str, words: &mut Words) -> Result<Command, String> {
+    let actor = Actor { uid: Uid(0), operator: true };
+    let name: ReservationName = words.plain("a reservation's name")?;
+    if verb == "unreserve" {
+        words.end()?;
+        return Ok(Command::DeleteReservation { actor, name });
+    }
+    let nodes: String = words.value("nodes")?.ok_or("nodes= is missing")?;
+    let nodes = hostlist::expand(&nodes).map_err(|error| error.to_string())?;
+    let mut time = |which: &str| {
+        let span: Option<Span> = words.value(which)?;
+        span.map(|span| Time(span.0)).ok_or_else(|| format!("{which}= is missing"))
+    };
+    let (from, to) = (time("from")?, time("to")?);
+    let maintenance = words.flag("maintenance");
+    words.end()?;
+    let reservation = Reservation {
+        name,
+        nodes: nodes.into_iter().collect(),
+        from,
+        to,
+        access: Access::default(),
+        maintenance,
+        by: actor.uid,
+        comment: String::new(),
+    };
+    Ok(Command::CreateReservation { actor, reservation: Box::new(reservation) })
+}

@@ -1,0 +1,71 @@
+//! How long something takes, as people say it. Never more exact than anybody wants to know.
+
+use common::time::Span;
+
+/// `40 s`, `25 min`, `3 h 10 min`, `2 days 4 h`: seconds under a minute, whole minutes under a day,
+/// then whole hours.
+pub(super) fn words(span: Span) -> String {
+    let seconds = span.0.div_ceil(1000);
+    let minutes = (seconds + 30) / 60;
+    match minutes {
+        _ if seconds < 60 => format!("{seconds} s"),
+        0..60 => format!("{minutes} min"),
+        60..1440 => with(format!("{} h", minutes / 60), minutes % 60, "min"),
+        _ => {
+            let hours = (minutes + 30) / 60;
+            let days =
+                if hours / 24 == 1 { "1 day".to_owned() } else { format!("{} days", hours / 24) };
+            with(days, hours % 24, "h")
+        }
+    }
+}
+
+fn with(large: String, small: u64, unit: &str) -> String {
+    if small == 0 { large } else { format!("{large} {small} {unit}") }
+}
+
+/// A time limit, as `--time` takes it, that ends within the span if the job starts in the next
+/// minute: somebody has to type it first. `None`: there is none.
+pub(super) fn limit_within(span: Span) -> Option<String> {
+    match (span.seconds() / 60).saturating_sub(1) {
+        0 => None,
+        minutes if minutes % 60 == 0 => Some(format!("{}h", minutes / 60)),
+        minutes => Some(format!("{minutes}m")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_read_as_people_say_them() {
+        for (seconds, text) in [
+            (0, "0 s"),
+            (59, "59 s"),
+            (60, "1 min"),
+            (61, "1 min"),
+            (90, "2 min"),
+            (3600, "1 h"),
+            (11_400, "3 h 10 min"),
+            (86_400, "1 day"),
+            (187_200, "2 days 4 h"),
+            (86_399, "1 day"),
+        ] {
+            assert_eq!(words(Span::from_seconds(seconds)), text);
+        }
+        assert_eq!(words(Span(1)), "1 s");
+    }
+
+    #[test]
+    fn a_limit_within_a_span_can_be_asked_for_and_ends_in_time() {
+        for (seconds, text) in
+            [(119, None), (120, Some("1m")), (7200, Some("119m")), (7300, Some("2h"))]
+        {
+            let span = Span::from_seconds(seconds);
+            let limit = limit_within(span);
+            assert_eq!(limit.as_deref(), text);
+            assert!(limit.is_none_or(|limit| limit.parse::<Span>().unwrap() < span));
+        }
+    }
+}

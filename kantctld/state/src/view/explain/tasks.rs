@@ -1,0 +1,56 @@
+//! What the tasks of an array do, in few lines. Never lists every task: there may be many.
+
+use crate::job::Record;
+use crate::view::Waits;
+use common::id::JobKey;
+use common::job::Phase;
+use std::collections::BTreeMap;
+
+/// How many tasks wait, run and are over; for what those wait; and of which the rest tells.
+pub(super) fn summary(record: &Record, waits: &Waits, first: JobKey) -> Vec<String> {
+    let (mut pending, mut running, mut over) = (0_u32, 0_u32, 0_u32);
+    let mut by_reason: BTreeMap<&str, u32> = BTreeMap::new();
+    for (index, element) in &record.elements {
+        match element.phase {
+            Phase::Pending => {
+                pending += 1;
+                let wait = waits.get(&record.key(*index)).map(|wait| wait.reason.code());
+                let code = if element.held { "JobHeldUser" } else { wait.unwrap_or("None") };
+                *by_reason.entry(plain_words(code)).or_default() += 1;
+            }
+            Phase::Done => over += 1,
+            _ => running += 1,
+        }
+    }
+    let counts = [(pending, "wait"), (running, "run"), (over, "are over")];
+    let counts = counts.iter().filter(|(count, _)| *count > 0);
+    let counts: Vec<String> = counts.map(|(count, what)| format!("{count} {what}")).collect();
+    let mut lines = vec![format!("of its {} tasks {}", record.elements.len(), counts.join(", "))];
+    if by_reason.len() > 1 {
+        let reasons: Vec<String> =
+            by_reason.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
+        lines.push(format!("of those that wait: {}", reasons.join(", ")));
+    }
+    if record.elements.len() > 1 {
+        let which = if pending > 0 { "the first that waits" } else { "the first" };
+        lines.push(format!("of task {first}, {which}:"));
+    }
+    lines
+}
+
+/// What those are that have this reason.
+fn plain_words(code: &str) -> &'static str {
+    match code {
+        "JobHeldUser" => "held",
+        "BeginTime" => "waiting for a time",
+        "JobArrayTaskLimit" => "waiting for other tasks to end",
+        "Resources" => "waiting for room",
+        "Priority" => "behind other jobs",
+        "Reservation" => "waiting for a reservation",
+        "ReqNodeNotAvail" => "waiting for nodes that are down or drained",
+        "BadConstraints" => "too large to run here ever",
+        "DeadLine" => "too late for their deadline",
+        "None" => "not looked at yet",
+        _ => "waiting for a quota or limit",
+    }
+}
