@@ -101,9 +101,9 @@ impl<'a> Bounds<'a> {
             let time = self.held.get(&who).map_or(0, |sum| sum.gpu_time) + held.gpu_time;
             let endless = job.time_limit.is_none();
             let is_longer = gpus(&held) > 0
-                && limits.gpu_minutes.is_some_and(|minutes| {
-                    endless || time > u128::from(minutes) * 60_000 * 1000
-                });
+                && limits
+                    .gpu_minutes
+                    .is_some_and(|minutes| endless || time > u128::from(minutes) * 60_000 * 1000);
             if is_more || is_longer {
                 faults.push(format!("is more than the limits of {who} allow"));
             }
@@ -139,9 +139,8 @@ impl<'a> Bounds<'a> {
     /// isolated queues may still take?
     fn takes_what_is_kept(&self, path: &[&Queue], column: &Column, asked: u64) -> bool {
         let names = |queue: &Queue| named(&queue.quota.amounts, column);
-        let isolated = |queue: &Queue| {
-            names(queue).filter(|_| queue.quota.mode == QuotaMode::Isolated)
-        };
+        let isolated =
+            |queue: &Queue| names(queue).filter(|_| queue.quota.mode == QuotaMode::Isolated);
         if path.iter().any(|queue| isolated(queue).is_some()) {
             return false;
         }
@@ -158,7 +157,9 @@ impl<'a> Bounds<'a> {
             .queues
             .iter()
             .filter(is_top)
-            .filter_map(|queue| Some(isolated(queue)?.saturating_sub(self.quota_used(queue, column))))
+            .filter_map(|queue| {
+                Some(isolated(queue)?.saturating_sub(self.quota_used(queue, column)))
+            })
             .sum();
         let used = self.held.get(EVERYBODY).map_or(0, |held| held.get(column));
         !is_owed && kept > 0 && used + asked + kept > self.capacity.get(column)

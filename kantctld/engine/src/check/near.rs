@@ -17,8 +17,7 @@ impl Judge<'_> {
         };
         let is_near = |block: &[Share]| {
             let first = switch(&block[0]);
-            block.len() == 1
-                || first.is_some() && block.iter().all(|share| switch(share) == first)
+            block.len() == 1 || first.is_some() && block.iter().all(|share| switch(share) == first)
         };
         let all_near = shares.chunks(block.max(1)).all(is_near);
         self.expect(all_near, "gets nodes further apart than it allows");

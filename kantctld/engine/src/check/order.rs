@@ -5,12 +5,12 @@ use super::Judge;
 use crate::round::Round;
 use crate::snapshot::WaitingJob;
 use common::id::JobKey;
+use common::id::QueueName;
 use common::policy::{Behind, Order};
 use common::reason::WaitReason;
 use common::time::Time;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use common::id::QueueName;
 
 /// A job's place among those of FIFO queues.
 type Place = (Reverse<i32>, Reverse<i32>, i32, Time, JobKey);

@@ -6,8 +6,8 @@ use super::Judge;
 use super::order::has_no_room;
 use crate::round::Round;
 use crate::snapshot::{Promise, WaitingJob};
-use common::policy::{Behind, Order};
 use common::id::NodeName;
+use common::policy::{Behind, Order};
 
 impl Judge<'_> {
     /// A job that was promised a start is promised none that is later, or starts.
@@ -24,7 +24,10 @@ impl Judge<'_> {
             let kept = round.promises.get(key).is_some_and(|new| new.at <= promise.at);
             let waits_for_room =
                 round.waits.of(snapshot, *key).is_some_and(|reason| has_no_room(&reason));
-            if kept || !waits_for_room || !self.binds(job, promise) || self.somebody_may_go_before(job)
+            if kept
+                || !waits_for_room
+                || !self.binds(job, promise)
+                || self.somebody_may_go_before(job)
             {
                 continue;
             }
@@ -34,10 +37,7 @@ impl Judge<'_> {
                     "was promised a start by {}, and now by {}",
                     promise.at, new.at
                 )),
-                None => self.fault(format!(
-                    "was promised a start by {}, and now none",
-                    promise.at
-                )),
+                None => self.fault(format!("was promised a start by {}, and now none", promise.at)),
             }
         }
     }
@@ -45,6 +45,7 @@ impl Judge<'_> {
     /// Does everything keep its time, and are there no bookings and no nodes out of use?
     fn is_quiet(&self) -> bool {
         self.snapshot.reservations().next().is_none()
+            && self.snapshot.promises().values().all(|promise| promise.at >= self.now)
             && self.snapshot.nodes().iter().all(|node| node.unusable.is_none())
             && self
                 .snapshot
@@ -64,12 +65,12 @@ impl Judge<'_> {
                 || promise.nodes.iter().all(|node| queue.nodes.contains(node)))
     }
 
-    /// Is there a job without a promise that is not surely behind this one?
+    /// Is there a job without certain nodes kept for it that is not surely behind this one?
     fn somebody_may_go_before(&self, job: &WaitingJob) -> bool {
         let Some(own) = self.place_in_order(job) else { return true };
         self.snapshot.all_waiting().any(|other| {
             other.key != job.key
-                && !self.snapshot.promises().contains_key(&other.key)
+                && self.snapshot.promises().get(&other.key).is_none_or(|p| p.nodes.is_empty())
                 && self.place_in_order(other).is_none_or(|place| place < own)
         })
     }

@@ -80,10 +80,10 @@ impl<'a> Judge<'a> {
     fn reclaimed(&mut self, victim: &RunningJob, by: &WaitingJob) {
         let may = self.queues.get(&by.queue).is_some_and(|queue| queue.preemption.reclaim);
         self.expect(may, "yields to a queue that takes nothing back");
-        let (own, other) = (self.bounds.path(of_waiting(by).queue), self.bounds.path(&victim.queue));
+        let (own, other) =
+            (self.bounds.path(of_waiting(by).queue), self.bounds.path(&victim.queue));
         let above = |path: &[&Queue], queue: &Queue| path.iter().any(|q| q.name == queue.name);
-        let side: Vec<&Queue> =
-            other.iter().filter(|queue| !above(&own, queue)).copied().collect();
+        let side: Vec<&Queue> = other.iter().filter(|queue| !above(&own, queue)).copied().collect();
         let lends = own.iter().any(|queue| !above(&other, queue));
         self.expect(lends, "yields its quota to its own queue or one above");
         let allocation = &victim.allocation;

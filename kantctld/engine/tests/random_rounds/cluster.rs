@@ -1,0 +1,109 @@
+//! Small clusters by chance: nodes of several sizes and kinds, and where they stand. Never a large
+//! one.
+
+use super::draw::Draw;
+use common::cpuset::CpuSet;
+use common::gpu::{Gpu, GpuKind, GpuMatrix, GpuPath};
+use common::id::{GpuIndex, NodeName, SwitchName, ZoneName};
+use common::node::{Inventory, Numa};
+use common::topology::{Position, Topology};
+use common::unit::Bytes;
+use engine::NodeSnapshot;
+use std::sync::Arc;
+
+pub fn name(number: u32) -> NodeName {
+    NodeName::new(format!("n{number}")).unwrap()
+}
+
+/// One node.
+pub fn node(draw: &mut Draw, number: u32) -> NodeSnapshot {
+    let cores = draw.one(&[2, 4, 4, 8]);
+    let threads = draw.one(&[1, 1, 2]);
+    let gpus: u16 = draw.one(&[0, 0, 2, 4, 4]);
+    let kind = draw.one(&["h100", "h100", "a100"]);
+    let mixed = draw.once_in(6);
+    let cores: Vec<CpuSet> =
+        (0..cores).map(|core| (0..threads).map(|t| core + t * cores).collect()).collect();
+    let half = cores.len() / 2;
+    let join = |cores: &[CpuSet]| cores.iter().fold(CpuSet::new(), |all, core| all.union(core));
+    let numa =
+        if draw.once_in(2) { vec![&cores[..]] } else { vec![&cores[..half], &cores[half..]] };
+    let sides = u16::try_from(numa.len()).unwrap();
+    let numa: Vec<Numa> = (0..)
+        .zip(numa)
+        .map(|(id, cores)| Numa { id, cpus: join(cores), memory: Bytes(8 << 30) })
+        .collect();
+    let lost = draw.maybe(8, |draw| u16::try_from(draw.below(4)).unwrap());
+    let present: Vec<u16> = (0..gpus).filter(|index| Some(*index) != lost).collect();
+    let gpu = |index: u16| Gpu {
+        index: GpuIndex(index),
+        uuid: format!("GPU-{number}-{index}"),
+        model: String::new(),
+        kind: GpuKind(if mixed && index >= 2 { "v100" } else { kind }.to_owned()),
+        memory: Bytes(80 << 30),
+        minor: index.into(),
+        pci_bus_id: String::new(),
+        numa: Some(index % sides),
+        cpus: CpuSet::new(),
+    };
+    let path = |a: u16, b: u16| match (a == b, a / 2 == b / 2) {
+        (true, _) => GpuPath::Own,
+        (_, true) => GpuPath::NvLink(4),
+        _ => GpuPath::Sys,
+    };
+    let paths = (0..gpus).map(|a| (0..gpus).map(|b| path(a, b)).collect()).collect();
+    let inventory = Inventory {
+        sockets: 1,
+        threads_per_core: threads,
+        cpus: join(&cores),
+        cores,
+        numa,
+        memory: Bytes(16 << 30),
+        gpus: present.into_iter().map(gpu).collect(),
+        gpu_matrix: GpuMatrix { paths },
+        boot_id: String::new(),
+        gpu_driver: None,
+        limits_missing: Vec::new(),
+    };
+    NodeSnapshot::usable(name(number), Arc::new(inventory))
+}
+
+/// Nodes, some of them with a twin.
+pub fn nodes(draw: &mut Draw) -> Vec<NodeSnapshot> {
+    let count = draw.within(1, 6);
+    let mut nodes: Vec<NodeSnapshot> = Vec::new();
+    for number in 0..count {
+        let twin = nodes.last().filter(|_| !draw.once_in(3)).cloned();
+        let node = match twin {
+            Some(twin) => NodeSnapshot { name: name(number), ..twin },
+            None => node(draw, number),
+        };
+        nodes.push(node);
+    }
+    nodes
+}
+
+/// Where they stand: known for most of them, in half of all clusters.
+pub fn topology(draw: &mut Draw, nodes: u32) -> Topology {
+    let mut topology = Topology::default();
+    if draw.once_in(2) {
+        return topology;
+    }
+    let wide = draw.within(1, 3);
+    let switch =
+        |text: &str, number: u32| Some(SwitchName::new(format!("{text}{number}")).unwrap());
+    let has_zone = draw.once_in(3);
+    for number in (0..nodes).filter(|_| !draw.once_in(8)) {
+        let leaf = number / wide;
+        let zone = (has_zone && number % 3 == 0).then(|| ZoneName::new("serve").unwrap());
+        let position = Position {
+            nvlink_domain: switch("d", leaf).filter(|_| wide > 1),
+            leaf: switch("l", leaf),
+            spine: switch("s", leaf / 2),
+            superspine: switch("c", 0),
+            zone,
+        };
+        topology.0.insert(name(number), position);
+    }
+    topology
+}

@@ -1,0 +1,189 @@
+//! Random clusters, policies and jobs, run as little histories before the judge: what is started
+//! may be started, what is promised is kept, nobody is forgotten, and when no new jobs come
+//! everybody has their turn. Never flaky: a seed gives the same history on any machine.
+//!
+//! `KANT_SEED=N cargo test -p engine --test random_rounds` replays one history alone, and
+//! `KANT_ROUNDS=N` runs more rounds than usual.
+
+mod cluster;
+mod draw;
+mod jobs;
+mod policies;
+mod world;
+
+use common::id::JobKey;
+use common::policy::Policy;
+use common::reason::WaitReason;
+use common::time::{Span, Time};
+use engine::{Round, Snapshot, WaitingJob, could_ever_fit, schedule};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use world::World;
+
+/// So many rounds at least.
+const ROUNDS: u64 = 100_000;
+
+/// A history must come to rest within so many rounds once no new jobs come.
+const REST_MAX: u32 = 600;
+
+#[test]
+fn the_judge_is_content_with_every_round_and_everybody_has_their_turn() {
+    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
+    let (only, wanted) = (number("KANT_SEED"), number("KANT_ROUNDS").unwrap_or(ROUNDS));
+    let (mut rounds, mut starts, mut preempts) = (0, 0, 0);
+    let mut seed = only.unwrap_or(1);
+    while rounds < wanted {
+        let world = history(seed).unwrap_or_else(|wrong| {
+            panic!("seed {seed}: {wrong}\nreplay it alone with KANT_SEED={seed}")
+        });
+        rounds += u64::from(world.rounds);
+        starts += u64::from(world.starts);
+        preempts += u64::from(world.preempts);
+        seed += 1;
+        if only.is_some() {
+            break;
+        }
+    }
+    println!("{rounds} rounds of {seed} histories, {starts} starts, {preempts} preemptions");
+    assert!(starts > 0, "nothing started");
+}
+
+/// One history, to its end.
+fn history(seed: u64) -> Result<World, String> {
+    let mut world = World::new(seed);
+    let count = world.draw.within(1, 8);
+    world.arrive(count);
+    for _ in 0..world.draw.within(5, 25) {
+        let round = world.round().map_err(|wrong| format!("{}: {wrong}", world.now))?;
+        let minutes = world.draw.one(&[0, 1, 1, 5, 15]);
+        let step = world.now + Span::from_seconds(minutes * 60 + 7);
+        let event = world.next_event().into_iter().chain(round.next_look).min();
+        let next = if world.draw.once_in(2) { step } else { event.unwrap_or(step) };
+        world.pass(next);
+        if world.draw.once_in(2) {
+            let count = world.draw.below(4);
+            world.arrive(count);
+        }
+        if world.draw.once_in(4) {
+            world.surprise();
+        }
+        world.tidy();
+    }
+    world.free_held();
+    world.mend();
+    let stuck = come_to_rest(&mut world)?;
+    blamed_on_bounds(&world, &stuck)?;
+    everybody_runs(&mut world)?;
+    Ok(world)
+}
+
+/// Runs until nothing runs and nothing starts any more. Says why whoever is left waits.
+fn come_to_rest(world: &mut World) -> Result<Vec<(JobKey, WaitReason)>, String> {
+    let mut last = Round::default();
+    let mut quiet = 0;
+    for _ in 0..REST_MAX {
+        let round = world.round().map_err(|wrong| format!("{}: {wrong}", world.now))?;
+        let event = world.next_event();
+        let is_quiet = event.is_none() && world.is_idle() && round.decisions.is_empty();
+        quiet = if is_quiet { quiet + 1 } else { 0 };
+        if quiet == 2 {
+            world.show(&round);
+            let waits =
+                |job: &Arc<WaitingJob>| Some((job.key, round.waits.of(&world.snapshot, job.key)?));
+            return Ok(world.snapshot.all_waiting().filter_map(waits).collect());
+        }
+        let next = event.into_iter().chain(round.next_look).min().unwrap_or(world.now);
+        world.pass(next.max(world.now));
+        world.tidy();
+        last = round;
+    }
+    world.show(&last);
+    let left: Vec<String> = world.snapshot.all_waiting().map(|job| job.key.to_string()).collect();
+    Err(format!("no rest after {REST_MAX} rounds; {} wait", left.join(" ")))
+}
+
+/// On an idle cluster nobody waits for room who could have it, but behind one who cannot.
+fn blamed_on_bounds(world: &World, stuck: &[(JobKey, WaitReason)]) -> Result<(), String> {
+    let policy = policies::unbounded(&world.policy);
+    let waiting: Vec<Arc<WaitingJob>> = world.snapshot.all_waiting().cloned().collect();
+    let mut never: BTreeSet<JobKey> = BTreeSet::new();
+    for job in &waiting {
+        if !starts_alone(world, &policy, &waiting, job)? {
+            never.insert(job.key);
+        }
+    }
+    for (key, reason) in stuck.iter().filter(|(key, _)| !never.contains(key)) {
+        let fine = match reason {
+            WaitReason::Resources { .. }
+            | WaitReason::Topology { .. }
+            | WaitReason::NeverFits { .. }
+            | WaitReason::NodesUnavailable { .. }
+            | WaitReason::NodesReserved { .. }
+            | WaitReason::Preempting { .. }
+            | WaitReason::NotConsidered => false,
+            WaitReason::BehindHead { head } | WaitReason::Priority { next: head, .. } => {
+                never.contains(head)
+            }
+            _ => true,
+        };
+        if !fine {
+            return Err(format!("nothing runs, and job {key} waits: {reason}"));
+        }
+    }
+    Ok(())
+}
+
+/// Without bounds, whoever could start on an idle cluster has run in the end.
+fn everybody_runs(world: &mut World) -> Result<(), String> {
+    let policy = policies::unbounded(&world.policy);
+    world.set_policy(policy.clone());
+    let waiting: Vec<Arc<WaitingJob>> = world.snapshot.all_waiting().cloned().collect();
+    for job in &waiting {
+        if !starts_alone(world, &policy, &waiting, job)? {
+            world.snapshot.remove_job(job.key);
+            continue;
+        }
+        let job = WaitingJob { deadline: None, reservation: None, ..WaitingJob::clone(job) };
+        world.snapshot.set_waiting(job);
+    }
+    let stuck = come_to_rest(world)?;
+    match stuck.first() {
+        Some((key, reason)) => Err(format!("job {key} never starts: {reason}")),
+        None => Ok(()),
+    }
+}
+
+/// Would this job start, with its other components, were it the only one?
+fn starts_alone(
+    world: &World,
+    policy: &Policy,
+    waiting: &[Arc<WaitingJob>],
+    job: &WaitingJob,
+) -> Result<bool, String> {
+    let now = Time(world.now.0 + 1_000_000_000);
+    let mut alone = Snapshot::default();
+    alone.set_policy(Arc::new(policy.clone()));
+    world.nodes.iter().for_each(|node| alone.set_node(node));
+    let parts = waiting.iter().filter(|other| {
+        other.key == job.key || (job.together.is_some() && other.together == job.together)
+    });
+    for part in parts {
+        let part = WaitingJob { deadline: None, reservation: None, ..WaitingJob::clone(part) };
+        alone.set_waiting(part);
+    }
+    let starts = !schedule(&alone, now).decisions.is_empty();
+    let queue = policy.queues.iter().find(|queue| queue.name == job.queue);
+    let queue = queue.ok_or("a job of no queue")?;
+    let fits = could_ever_fit(&alone, queue, &job.request, job.service).is_ok();
+    let is_plain = job.together.is_none() && job.request.near.is_none();
+    if starts && !fits {
+        return Err(format!("job {} starts, though it was said never to fit", job.key));
+    }
+    if is_plain && fits && !starts {
+        return Err(format!(
+            "job {} does not start on an idle cluster that could hold it",
+            job.key
+        ));
+    }
+    Ok(starts)
+}
