@@ -3,6 +3,7 @@
 
 mod error;
 mod jobs;
+mod metrics;
 mod nodes;
 mod output;
 mod priority;
@@ -43,6 +44,7 @@ pub fn router(core: Arc<Core>) -> Router {
         .route("/v1/reservations/{name}/delete", post(reservations::delete))
         .route("/v1/queues", get(nodes::queues))
         .route("/v1/priority", get(priority::list))
+        .route("/v1/metrics", get(metrics::show))
         .route("/v1/reload", post(reload::reload))
         .route("/v1/status", get(nodes::status))
         .route(NODE_PATH, get(nodes::channel))

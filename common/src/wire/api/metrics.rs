@@ -22,26 +22,29 @@ pub struct MetricsView {
     pub kinds: Vec<KindUse>,
     /// GPU allocation ratio: GPUs in use of those there are, now.
     pub gar: f64,
-    /// Scheduling occupancy ratio: GPU-time held of GPU-time there was, since `sor_from`.
+    /// Scheduling occupancy rate: GPU-time held since `sor_from`, of what the GPUs that are there
+    /// now would have given meanwhile.
     pub sor: f64,
-    /// The begin of the window of `sor` and `waits`: as far back as finished jobs are kept.
+    /// The begin of the window of `sor`, `waits` and `spans`: the last 24 hours, to the full hour,
+    /// or since the first job that is known of.
     pub sor_from: Time,
     /// GPU node fragmentation ratio: nodes with some but not all GPUs in use, of all with GPUs.
     pub gfr: f64,
     /// The same, of the nodes with any GPU in use.
     pub gfr_of_used: f64,
-    /// FR_8: of the free GPUs, those that no further 8-GPU job on one node can have.
+    /// FR_8: of the free GPUs where jobs may start, those that no further 8-GPU job on one node can
+    /// have.
     pub fr_8: f64,
-    /// The FGD ratio: of the free GPUs, the part that the typical waiting or running job cannot
-    /// use where it is (ATC'23); `None` where it was not computed.
+    /// The FGD ratio: of the free GPUs where jobs may start, the part that the typical job of the
+    /// window cannot use there (ATC'23); `None` without any such job.
     pub fgd: Option<f64>,
     /// Nodes with GPUs.
     pub nodes: Nodes,
-    /// Those of them with no GPU in use.
+    /// Those of them where jobs may start and nobody is.
     pub nodes_free: Nodes,
     /// Leaf groups with GPUs.
     pub leaf_groups: u32,
-    /// Those of them with no GPU in use.
+    /// Those of them on whose nodes with GPUs jobs may start, on each of them, and nobody is.
     pub leaf_groups_free: u32,
     /// Waiting times by size of job, in the order of sizes; every bucket, also an empty one.
     pub waits: Vec<WaitBucket>,
@@ -60,12 +63,12 @@ pub struct KindUse {
     pub used_milli: GpuMilli,
 }
 
-/// The waits of jobs of like size, from submission to (first) start. Quantiles in seconds;
-/// `None`: no such job has started.
+/// The waits of jobs of like size, from submission or, if that is later, begin time to the first
+/// start. Quantiles in seconds; `None`: no such job has started.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WaitBucket {
-    /// GPUs in the whole job: "0", "1", "2-7", "8", "9-63", "64-255", "256-1023", ">=1024".
+    /// GPUs in the whole job: "0", "<1", "1", "2-7", "8", "9-63", "64-255", "256-1023", ">=1024".
     pub gpus: String,
     /// Jobs of this size that started in the window.
     pub started: u32,
@@ -81,7 +84,8 @@ pub struct WaitBucket {
     pub p99_seconds: Option<u64>,
 }
 
-/// How far apart jobs of like size were put: JTTED's raw parts, which need no model.
+/// How far apart jobs of like size were put: JTTED. Of jobs of more than one GPU: others have no
+/// choice.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SpanBucket {

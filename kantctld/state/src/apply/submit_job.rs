@@ -47,7 +47,7 @@ pub(super) fn apply(
     check_who(state, submission)?;
     check_what(submission)?;
     let (owner, groups) = (submission.owner, submission.groups);
-    let ask = fill_in(state, submission.ask)?;
+    let ask = fill_in(state, owner, submission.ask)?;
     admission::check(state, &Applicant { owner, groups }, &ask)?;
     let Some(id) = state.last_job.0.checked_add(1).map(JobId) else {
         return Err(Refusal::BadAsk { message: "there are no job ids left".to_owned() });
@@ -110,12 +110,23 @@ fn check_what(submission: &Submission<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The ask with its queue, and a time limit that the queue and the QoS allow.
-fn fill_in(state: &State, ask: &Ask) -> Result<Ask, Refusal> {
+/// The ask with its queue, a time limit that the queue and the QoS allow, and a group of its owner.
+fn fill_in(state: &State, owner: &Owner, ask: &Ask) -> Result<Ask, Refusal> {
     let queue = admission::find_queue(state, ask)?;
     let qos_max = admission::find_qos(state, ask)?.and_then(|qos| qos.time_limit_max);
     let usual = queue.time_limit_default.or(queue.time_limit_max);
     let usual = usual.into_iter().chain(qos_max).min();
     let time_limit = ask.time_limit.or(usual);
-    Ok(Ask { queue: Some(queue.name.clone()), time_limit, ..ask.clone() })
+    let mut ask = Ask { queue: Some(queue.name.clone()), time_limit, ..ask.clone() };
+    if let Some(most) = &mut ask.request.per_node_max {
+        most.group = group_of(owner, &most.group);
+        check::check_ask(&ask)?;
+    }
+    Ok(ask)
+}
+
+/// A group is its owner's own, whatever they call it: nobody keeps another's jobs from a node.
+fn group_of(owner: &Owner, group: &str) -> String {
+    let of_owner = format!("{}/", owner.uid);
+    format!("{of_owner}{}", group.strip_prefix(&of_owner).unwrap_or(group))
 }

@@ -8,6 +8,7 @@ mod deadlines;
 mod faults;
 mod house;
 mod life;
+mod metrics;
 mod nodes;
 mod queue_tree;
 mod rounds;

@@ -3,6 +3,7 @@
 use crate::house::{House, OPERATOR, USER, queue, settings};
 use common::id::{JobId, JobKey, QueueName, RequestKey, Uid};
 use common::job::Ask;
+use common::resource::PerNodeMax;
 use common::time::Span;
 use state::{Command, Event, Settings, Target};
 
@@ -45,6 +46,28 @@ fn a_repeated_request_gives_the_same_job_but_only_to_the_same_user() {
         house.apply(stranger),
         [Event::JobSubmitted { job: JobId(2), tasks: 1, repeated: false }]
     );
+}
+
+#[test]
+fn a_group_is_its_owners_own_whatever_they_call_it() {
+    let mut house = House::new();
+    for (said, kept) in [
+        ("chat", "1000/chat"),
+        ("1000/chat", "1000/chat"),
+        ("0/chat", "1000/0/chat"),
+        ("10001/chat", "1000/10001/chat"),
+    ] {
+        let mut ask = Ask::default();
+        ask.request.per_node_max = Some(PerNodeMax { group: said.to_owned(), jobs: 2 });
+        let job = house.submit(ask);
+        let most = house.state.job(job).unwrap().spec.ask.request.per_node_max.clone();
+        assert_eq!(most, Some(PerNodeMax { group: kept.to_owned(), jobs: 2 }));
+    }
+    let mut ask = Ask::default();
+    ask.request.per_node_max = Some(PerNodeMax { group: "g".repeat(320), jobs: 2 });
+    let command = house.submission(ask);
+    let refusal = house.refused(command).to_string();
+    assert!(refusal.contains("--max-per-node"), "{refusal}");
 }
 
 #[test]

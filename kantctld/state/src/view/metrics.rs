@@ -1,0 +1,232 @@
+//! The metrics of Kant as users see them: the cluster now, by the engine's snapshot, and the last
+//! day by what the state remembers of jobs and usage. Never has a formula of its own:
+//! `engine::measure` has them all.
+
+use super::asked::asked;
+use crate::job::{Element, Record, Run};
+use crate::remembered::State;
+use crate::story::StoryEvent;
+use crate::usage::{Hour, Used, running};
+use common::id::{NodeName, SwitchName};
+use common::job::Phase;
+use common::resource::{GpuRequest, Request, Share};
+use common::time::{Span, Time};
+use common::unit::{GpuMilli, Gpus, Nodes};
+use common::wire::api::{KindUse, MetricsView, SpanBucket, WaitBucket};
+use engine::Snapshot;
+use engine::measure::{self, GpuTime, JobWaits, KANT_SIZES, LeafSizes, size_of};
+use engine::typical::typical;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is over for longer does not count.
+const WINDOW_HOURS: u64 = 24;
+
+/// What the metrics are at `now`, of a snapshot of this state. Takes as long as there are jobs.
+#[must_use]
+pub fn metrics(state: &State, snapshot: &Snapshot, now: Time) -> MetricsView {
+    let cluster = measure::cluster(snapshot);
+    let from = window_from(state, now);
+    let mut jobs = Jobs::new(state);
+    state.jobs().for_each(|record| jobs.add(record, from));
+    let shapes = typical(jobs.requests.iter().copied());
+    let there_was = GpuTime::of(GpuMilli::WHOLE.times(cluster.gpus.0), now.since(from));
+    let kinds = cluster.kinds.iter().map(|(kind, of_kind)| KindUse {
+        kind: kind.clone(),
+        gpus: of_kind.gpus,
+        used_milli: of_kind.used,
+    });
+    MetricsView {
+        as_of: now,
+        gpus: cluster.gpus,
+        gpus_used_milli: cluster.used,
+        kinds: kinds.collect(),
+        gar: cluster.gar().unwrap_or(0.0),
+        sor: measure::sor(held(state, from, now), there_was).unwrap_or(0.0),
+        sor_from: from,
+        gfr: cluster.gfr().unwrap_or(0.0),
+        gfr_of_used: cluster.gfr_of_used().unwrap_or(0.0),
+        fr_8: cluster.fr_8(),
+        fgd: measure::fgd(snapshot, &shapes),
+        nodes: cluster.nodes,
+        nodes_free: cluster.nodes_free,
+        leaf_groups: cluster.leaf_groups,
+        leaf_groups_free: cluster.leaf_groups_free,
+        waits: KANT_SIZES.iter().zip(&jobs.of_size).map(|(size, of)| of.waits(size.name)).collect(),
+        spans: KANT_SIZES.iter().zip(&jobs.of_size).map(|(size, of)| of.spans(size.name)).collect(),
+    }
+}
+
+/// The last day, to the full hour as usage is kept; of a cluster that was first used later, since
+/// its first job, or the hour of it if that is all that is remembered.
+fn window_from(state: &State, now: Time) -> Time {
+    let day = Hour(Hour::of(now).0.saturating_sub(WINDOW_HOURS)).begin();
+    let charged = state.usage().iter().filter_map(|(_, hours)| hours.keys().next().copied()).min();
+    let submitted = state.jobs().map(|record| record.submitted_at).min().unwrap_or(now);
+    let charged = charged.filter(|hour| *hour < Hour::of(submitted)).map(Hour::begin);
+    day.max(charged.unwrap_or(submitted))
+}
+
+/// GPU-time that jobs held from the begin of an hour, or of all use, until now.
+fn held(state: &State, from: Time, now: Time) -> GpuTime {
+    let running = running(state, now);
+    let all = state.usage().iter().chain(running.iter()).flat_map(|(_, hours)| hours);
+    let mut sum = GpuTime::default();
+    for (_, Used { gpu_milliseconds, .. }) in all.filter(|(hour, _)| **hour >= Hour::of(from)) {
+        sum += GpuTime::of(GpuMilli::WHOLE, Span(*gpu_milliseconds));
+    }
+    sum
+}
+
+/// Jobs of about one size.
+#[derive(Default)]
+struct OfSize {
+    waiting: u32,
+    waits: Vec<Span>,
+    dev_node: Mean,
+    dev_group: Mean,
+    time_ratio: Mean,
+}
+
+impl OfSize {
+    fn waits(&self, name: &str) -> WaitBucket {
+        let waits = JobWaits::of(self.waits.clone());
+        WaitBucket {
+            gpus: name.to_owned(),
+            started: count(waits.jobs),
+            waiting: self.waiting,
+            mean_seconds: waits.mean.map(whole),
+            p50_seconds: waits.p50.map(whole),
+            p90_seconds: waits.p90.map(whole),
+            p99_seconds: waits.p99.map(whole),
+        }
+    }
+
+    fn spans(&self, name: &str) -> SpanBucket {
+        SpanBucket {
+            gpus: name.to_owned(),
+            jobs: self.dev_node.count,
+            nodes_ratio: self.dev_node.value(),
+            groups_ratio: self.dev_group.value(),
+            time_ratio: self.time_ratio.value(),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Mean {
+    sum: f64,
+    count: u32,
+}
+
+impl Mean {
+    fn add(&mut self, value: f64) {
+        self.sum += value;
+        self.count += 1;
+    }
+
+    fn value(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / f64::from(self.count))
+    }
+}
+
+/// All jobs, by size.
+struct Jobs<'a> {
+    state: &'a State,
+    of_size: Vec<OfSize>,
+    /// What waits, runs, or started in the window, and how many such tasks.
+    requests: Vec<(&'a Request, usize)>,
+    leaf_sizes: LeafSizes,
+}
+
+impl<'a> Jobs<'a> {
+    fn new(state: &'a State) -> Self {
+        let mut sizes: BTreeMap<&SwitchName, Gpus> = BTreeMap::new();
+        for (name, node) in state.nodes() {
+            if let Some(leaf) = leaf_of(state, name) {
+                *sizes.entry(leaf).or_default() += node.inventory.gpu_count();
+            }
+        }
+        let of_size = KANT_SIZES.iter().map(|_| OfSize::default()).collect();
+        let leaf_sizes = LeafSizes::of(sizes.into_values());
+        Self { state, of_size, requests: Vec::new(), leaf_sizes }
+    }
+
+    fn add(&mut self, record: &'a Record, from: Time) {
+        let mut counted = 0;
+        for element in record.elements.values() {
+            if element.phase == Phase::Pending {
+                self.of_size(asked_gpus(self.state, record)).waiting += 1;
+            }
+            let started = first_start(element).filter(|at| *at >= from);
+            if let Some(started) = started {
+                self.add_start(record, started, element.run.as_deref());
+            }
+            counted += usize::from(element.phase != Phase::Done || started.is_some());
+        }
+        if counted > 0 {
+            self.requests.push((&record.spec.ask.request, counted));
+        }
+    }
+
+    /// A job that was started then, and where it was put last; nowhere while it waits again.
+    fn add_start(&mut self, record: &Record, started: Time, run: Option<&Run>) {
+        let shares = run.map_or(&[][..], |run| run.allocation.shares());
+        let gpus = match shares {
+            [] => asked_gpus(self.state, record),
+            shares => shares.iter().map(Share::gpus_milli).sum(),
+        };
+        let ready = record.spec.ask.begin_at.unwrap_or_default().max(record.submitted_at);
+        let dev_node = self.dev_node(shares, gpus);
+        let dev_group = dev_node.and_then(|_| self.dev_group(shares, gpus));
+        let of_size = self.of_size(gpus);
+        of_size.waits.push(started.since(ready));
+        dev_group.into_iter().for_each(|deviation| of_size.dev_group.add(deviation));
+        if let Some(deviation) = dev_node {
+            of_size.dev_node.add(deviation);
+            of_size.time_ratio.add(measure::time_ratio(deviation, dev_group));
+        }
+    }
+
+    fn dev_node(&self, shares: &[Share], gpus: GpuMilli) -> Option<f64> {
+        let of_node = |share: &Share| Some(self.state.node(&share.node)?.inventory.gpu_count());
+        let largest = shares.iter().filter_map(of_node).max()?;
+        measure::dev_node(Nodes(count(shares.len())), gpus, largest)
+    }
+
+    fn dev_group(&self, shares: &[Share], gpus: GpuMilli) -> Option<f64> {
+        let leafs = shares.iter().map(|share| leaf_of(self.state, &share.node));
+        let leafs = leafs.collect::<Option<BTreeSet<&SwitchName>>>()?;
+        measure::dev_group(count(leafs.len()), gpus, &self.leaf_sizes)
+    }
+
+    fn of_size(&mut self, gpus: GpuMilli) -> &mut OfSize {
+        &mut self.of_size[size_of(&KANT_SIZES, gpus)]
+    }
+}
+
+fn leaf_of<'a>(state: &'a State, node: &NodeName) -> Option<&'a SwitchName> {
+    state.settings()?.topology.0.get(node)?.leaf.as_ref()
+}
+
+fn asked_gpus(state: &State, record: &Record) -> GpuMilli {
+    match record.spec.ask.request.gpus {
+        Some(GpuRequest::Fraction(share)) => share,
+        _ => GpuMilli::WHOLE.times(asked(state, record).gpus.0),
+    }
+}
+
+/// When it was first given nodes, as far as its story goes back.
+fn first_start(element: &Element) -> Option<Time> {
+    let is_start = |what: &StoryEvent| matches!(what, StoryEvent::Started { .. });
+    element.story.iter().find(|line| is_start(&line.what)).map(|line| line.at)
+}
+
+/// Seconds to the next whole one; waits are not negative.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn whole(seconds: f64) -> u64 {
+    seconds.round() as u64
+}
+
+fn count(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
