@@ -53,13 +53,11 @@ fn round(snapshot: &Snapshot, now: Time) -> Round {
     let mut desk = Desk::new(snapshot, now);
     // 1. Order.
     let mut queueing = Queueing::new(snapshot, now);
-    // 2 to 5, job by job: what one takes, the next does not see.
+    // 2 to 6, job by job: what one takes, the next does not see.
     while let Some(turn) = queueing.next() {
         let verdict = desk.consider(&turn);
         queueing.tell(&turn, verdict, desk.queue_is_done(&turn.job.queue));
     }
-    // 6. Preempt.
-    crate::preempt::preempt(&mut desk);
     // 7. Reasons.
     desk.finish()
 }

@@ -10,6 +10,7 @@ use super::start::Obstacle;
 use crate::queue_up::Next;
 use crate::snapshot::WaitingJob;
 use common::id::JobKey;
+use common::policy::Behind;
 use common::reason::WaitReason;
 use std::sync::Arc;
 
@@ -50,7 +51,7 @@ impl<'a> Desk<'a> {
             return Err((None, Obstacle::Refused(reason)));
         }
         self.trials_left = self.trials_left.saturating_sub(1);
-        self.try_start(job, shape).map_err(|obstacle| (Some(shape), obstacle))
+        self.try_start(job, shape, &[]).map_err(|obstacle| (Some(shape), obstacle))
     }
 
     fn tell_all(
@@ -73,10 +74,15 @@ impl<'a> Desk<'a> {
             }
         }
         if let (Some(shape), Some(queue)) = (shape, self.queues.get(&failed.queue).copied())
-            && !self.queue_is_done(&queue.name)
-            && self.reserve(queue, failed, shape)
+            && !matches!(obstacle, Obstacle::Refused(_))
         {
-            self.heads.entry(&queue.name).or_insert((failed.key, 0)).1 += 1;
+            let backfills = queue.behind == Behind::Backfill;
+            let reserved = backfills
+                && !self.queue_is_done(&queue.name)
+                && self.reserve(queue, failed, shape);
+            if reserved || !backfills {
+                self.heads.entry(&queue.name).or_insert((failed.key, 0)).1 += u32::from(reserved);
+            }
         }
     }
 }

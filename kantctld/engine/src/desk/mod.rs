@@ -4,6 +4,7 @@
 mod gang;
 mod reserve;
 mod start;
+mod yielding;
 
 use crate::admit::{self, Arrays};
 use crate::backfill::bookings::Bookings;
@@ -13,6 +14,7 @@ use crate::decision::Decision;
 use crate::fit::hall::{Hall, Side};
 use crate::floor::node::NEVER;
 use crate::line::UNLIMITED;
+use crate::preempt::Asks;
 use crate::queue_up::{Next, Turn};
 use crate::round::{Round, TRIALS_MAX};
 use crate::shape::{Shape, ShapeIndex, Shapes};
@@ -22,14 +24,15 @@ use crate::waits::Waits;
 use common::id::{JobKey, QueueName};
 use common::policy::{Behind, Placement};
 use common::queue::Queue;
-use common::reason::WaitReason;
+use common::reason::{WaitReason, What};
 use common::time::{Span, Time};
 use common::unit::Nodes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
+use yielding::Awaiting;
 
-/// A job that may start and has no room.
+/// A job that has no room.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NoRoom<'a> {
     pub job: &'a Arc<WaitingJob>,
@@ -54,24 +57,28 @@ pub(crate) struct Desk<'a> {
     pub promises: BTreeMap<JobKey, Promise>,
     /// Jobs with kept promises whose turn has not come.
     unmet: BTreeSet<JobKey>,
-    /// Jobs without room, in their order; as many as preemption looks at.
-    pub no_room: Vec<NoRoom<'a>>,
+    /// What is known about asking others to yield.
+    pub asks: Asks,
+    /// Jobs that room is kept for until others are gone.
+    awaiting: BTreeMap<JobKey, Awaiting>,
+    /// Jobs that others yield to: how many, and one of them.
+    yielders: BTreeMap<JobKey, (u32, JobKey)>,
     pub waits: Waits,
     pub decisions: Vec<Decision>,
     pub next_look: Option<Time>,
     pub trials_left: u32,
     /// Components of jobs that start together, by their first.
     together: BTreeMap<JobKey, Vec<&'a Arc<WaitingJob>>>,
+    /// The nodes that certain shadows count on, and when that was worked out.
+    avoid: Option<(Vec<usize>, (usize, usize), Rc<Vec<bool>>)>,
 }
-
-/// So many jobs without room are kept for preemption to look at.
-const NO_ROOM_MAX: usize = 64;
 
 impl<'a> Desk<'a> {
     pub fn new(snapshot: &'a Snapshot, now: Time) -> Self {
         let policy = &snapshot.policy;
         let mut together: BTreeMap<JobKey, Vec<&'a Arc<WaitingJob>>> = BTreeMap::new();
-        for (_, class) in snapshot.line.classes() {
+        let classes = snapshot.line.classes().filter(|_| snapshot.line.has_components());
+        for (_, class) in classes {
             for job in class.jobs().take_while(|job| job.together.is_some()) {
                 if let Some(first) = job.together {
                     together.entry(first).or_default().push(job);
@@ -91,18 +98,22 @@ impl<'a> Desk<'a> {
             heads: BTreeMap::new(),
             promises: BTreeMap::new(),
             unmet: BTreeSet::new(),
-            no_room: Vec::new(),
+            asks: Asks::default(),
+            awaiting: BTreeMap::new(),
+            yielders: BTreeMap::new(),
             waits: Waits::default(),
             decisions: Vec::new(),
             next_look: None,
             trials_left: TRIALS_MAX,
             together,
+            avoid: None,
         };
         desk.look_again(snapshot.line.next_gate());
         for booking in snapshot.reservations.values() {
             desk.look_again(Some(booking.from).filter(|from| *from > now));
             desk.look_again(Some(booking.to).filter(|to| *to > now));
         }
+        desk.keep_rooms();
         desk.keep_promises();
         desk
     }
@@ -112,8 +123,15 @@ impl<'a> Desk<'a> {
         self.next_look = self.next_look.into_iter().chain(at).min();
     }
 
-    /// Steps 2 to 5 for one job.
+    /// Steps 2 to 6 for one job.
     pub fn consider(&mut self, turn: &Turn<'a>) -> Next {
+        let Some(awaiting) = self.set_aside(turn.job.key) else { return self.give_turn(turn) };
+        let next = self.give_turn(turn);
+        self.put_back(turn.job.key, awaiting);
+        next
+    }
+
+    fn give_turn(&mut self, turn: &Turn<'a>) -> Next {
         let job = turn.job;
         if self.waits.is_told(job.key) {
             return Next::MayTry;
@@ -135,7 +153,7 @@ impl<'a> Desk<'a> {
                 self.waits.tell(job.key, reason);
                 return Next::MayTry;
             }
-            Err(Refused::Class(reason)) => return self.class_waits(turn, reason),
+            Err(Refused::Class(reason)) => return self.without_quota(turn, queue, shape, reason),
         };
         self.meet(job.key);
         let promised = self.promises.get(&job.key).filter(|promise| !promise.nodes.is_empty());
@@ -156,9 +174,12 @@ impl<'a> Desk<'a> {
             return self.without_room(turn, queue, NoRoom { job, shape, standing }, None);
         }
         self.trials_left -= 1;
-        match self.try_start(job, shape) {
+        match self.try_start(job, shape, &[]) {
             Ok(()) => Next::MayTry,
             Err(start::Obstacle::Refused(reason)) => {
+                // Nothing is kept for a job that may not have it.
+                self.unbook(job.key);
+                self.promises.remove(&job.key);
                 self.waits.tell(job.key, reason);
                 Next::MayTry
             }
@@ -207,9 +228,27 @@ impl<'a> Desk<'a> {
             // Bounds on what is still to be used loosen as time goes by.
             self.next_look =
                 self.next_look.into_iter().chain([self.now + Span::from_minutes(1)]).min();
-            return Err(Refused::Class(reason));
+            // A shorter job of its class may be within a bound on GPU-minutes.
+            let is_own = matches!(&reason, WaitReason::LimitReached { counted, .. }
+                if counted.what == What::GpuMinutes);
+            return Err(if is_own { Refused::Job(reason) } else { Refused::Class(reason) });
         }
         self.books.admit(&claim).map_err(Refused::Class)
+    }
+
+    /// A job that a limit or a quota keeps from starting: others may make way in its queue.
+    fn without_quota(
+        &mut self,
+        turn: &Turn<'a>,
+        queue: &'a Queue,
+        shape: ShapeIndex,
+        reason: WaitReason,
+    ) -> Next {
+        let no = NoRoom { job: turn.job, shape, standing: Standing::Borrowing };
+        if matches!(reason, WaitReason::QuotaExceeded { .. }) && self.ask(queue, no, true) {
+            return Next::MayTry;
+        }
+        self.class_waits(turn, reason)
     }
 
     /// Notes a job without room, and reserves for it where its queue does.
@@ -220,14 +259,12 @@ impl<'a> Desk<'a> {
         job: NoRoom<'a>,
         kept_for: Option<JobKey>,
     ) -> Next {
-        let head = self.heads.entry(&queue.name).or_insert((job.job.key, 0));
-        let is_first = head.0 == job.job.key;
-        if self.no_room.len() < NO_ROOM_MAX || is_first {
-            self.no_room.push(job);
-        }
-        let reserved = queue.behind == Behind::Backfill
-            && !self.queue_is_done(&queue.name)
-            && self.reserve(queue, job.job, job.shape);
+        self.heads.entry(&queue.name).or_insert((job.job.key, 0));
+        // 6. Preempt; or else 5. backfill.
+        let reserved = self.ask(queue, job, false)
+            || (queue.behind == Behind::Backfill
+                && !self.queue_is_done(&queue.name)
+                && self.reserve(queue, job.job, job.shape));
         if reserved {
             if let Some((_, made)) = self.heads.get_mut(&queue.name) {
                 *made += 1;
@@ -239,7 +276,14 @@ impl<'a> Desk<'a> {
             let all_done = queue.behind != Behind::Backfill || self.queue_is_done(&queue.name);
             if all_done && self.shapes.get(job.shape).cannot_fit(ends) {
                 self.waits.note_kind(turn.kind, job.shape, kept_for);
-                return Next::KindIsDone;
+                // Where age may go before priority, those behind it may ask others to yield.
+                let may_ask =
+                    queue.preemption.by_priority && queue.order == common::policy::Order::Multifactor;
+                return if may_ask { Next::ClassIsDone } else { Next::KindIsDone };
+            }
+            if all_done && let Some(limit) = self.shapes.get(job.shape).fits_below(self.now) {
+                self.waits.note_kind(turn.kind, job.shape, kept_for);
+                return Next::Shorter(limit);
             }
         }
         self.waits.note(job.job.key, job.shape, kept_for);
@@ -284,7 +328,8 @@ impl<'a> Desk<'a> {
             self.promises.remove(&key);
         }
         let waits = std::mem::take(&mut self.waits);
-        let waits = crate::wait::explain(waits, &self);
+        let mut waits = crate::wait::explain(waits, &self);
+        self.tell_awaiting(&mut waits);
         Round {
             decisions: self.decisions,
             promises: self.promises,

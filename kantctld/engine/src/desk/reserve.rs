@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// A job's bookings, taken off for a moment.
 pub(super) struct Own {
-    nodes: Vec<NodeIndex>,
+    pub nodes: Vec<NodeIndex>,
     bookings: Vec<(NodeIndex, Booking)>,
 }
 
@@ -51,6 +51,10 @@ impl<'a> Desk<'a> {
         }
         self.promises.remove(&job.key);
         let Some(found) = found else { return false };
+        if job.together.is_some() && found.at <= self.now {
+            // It would fit by itself: what it lacks, the other components of its job took.
+            return false;
+        }
         self.keep_for(queue, job, shape, &found);
         true
     }
@@ -77,20 +81,20 @@ impl<'a> Desk<'a> {
         let hall = self.hall(job, shape, side, &[]);
         if floats && let Some(shadow) = Shadow::cast(&hall, job.key, shape, found) {
             self.shadows.push((&queue.name, shadow));
-            self.promises.insert(job.key, Promise { at: found.at, nodes: Vec::new() });
+            self.promises.insert(job.key, Promise::of(found.at, Vec::new()));
             return;
         }
         let layout = layout_then(&hall, found);
         let nodes = layout.iter().map(|(at, _)| hall.floor().node(*at).name.clone()).collect();
         let bookings = bookings(&hall, job, found.at, layout);
         bookings.into_iter().for_each(|(at, booking)| self.bookings.add(at, booking));
-        self.promises.insert(job.key, Promise { at: found.at, nodes });
+        self.promises.insert(job.key, Promise::of(found.at, nodes));
     }
 
     /// Keeps what earlier rounds promised on certain nodes, as far as that can still be.
     pub(super) fn keep_promises(&mut self) {
         for (key, promise) in &self.snapshot.promises {
-            if promise.nodes.is_empty() || promise.at < self.now {
+            if promise.nodes.is_empty() || promise.at < self.now || promise.yielded {
                 continue;
             }
             let class = self.snapshot.class_of(*key);
@@ -183,7 +187,7 @@ fn layout_then(hall: &Hall<'_>, found: &Earliest) -> Layout {
     layout
 }
 
-fn bookings(
+pub(super) fn bookings(
     hall: &Hall<'_>,
     job: &WaitingJob,
     from: Time,

@@ -15,6 +15,7 @@ use common::policy::Placement;
 use common::reason::WaitReason;
 use common::time::Time;
 use common::unit::Tasks;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Why a job that may start did not.
@@ -29,17 +30,18 @@ pub(crate) enum Obstacle {
 }
 
 impl<'a> Desk<'a> {
-    /// Gives the job all of its shares, or nothing.
+    /// Gives the job all of its shares, or nothing; none behind the fence.
     pub(super) fn try_start(
         &mut self,
         job: &'a Arc<WaitingJob>,
         shape: ShapeIndex,
+        fence: &[bool],
     ) -> Result<(), Obstacle> {
         let own = self.unbook(job.key);
         let whole = self.shapes.get(shape).clone();
-        let mut found = self.try_shape(job, &whole);
+        let mut found = self.try_shape(job, &whole, fence);
         if let (Err(_), Some(least)) = (&found, job.request.tasks_min) {
-            found = self.try_fewer(job, &whole, least);
+            found = self.try_fewer(job, &whole, least, fence);
         }
         if found.is_err()
             && let Some(own) = own
@@ -55,6 +57,7 @@ impl<'a> Desk<'a> {
         job: &'a Arc<WaitingJob>,
         whole: &Shape<'a>,
         least: Tasks,
+        fence: &[bool],
     ) -> Result<(), Obstacle> {
         let with = |tasks: u32| {
             let mut shape = whole.clone();
@@ -66,7 +69,7 @@ impl<'a> Desk<'a> {
             shape
                 .sides()
                 .into_iter()
-                .any(|side| place(&desk.hall_of(job, &shape, side, &[])).is_some())
+                .any(|side| place(&desk.hall_of(job, &shape, side, fence)).is_some())
         };
         let (mut fits, mut too_many) = (least.0.max(1), whole.demand.tasks.0);
         if !holds(self, fits) {
@@ -80,23 +83,24 @@ impl<'a> Desk<'a> {
                 too_many = middle;
             }
         }
-        self.try_shape(job, &with(fits))
+        self.try_shape(job, &with(fits), fence)
     }
 
-    fn try_shape(&mut self, job: &'a Arc<WaitingJob>, shape: &Shape<'a>) -> Result<(), Obstacle> {
+    fn try_shape(
+        &mut self,
+        job: &'a Arc<WaitingJob>,
+        shape: &Shape<'a>,
+        fence: &[bool],
+    ) -> Result<(), Obstacle> {
         let mut obstacle = Obstacle::NoRoom;
         for side in shape.sides() {
-            let Some(placed) = place(&self.hall_of(job, shape, side, &[])) else { continue };
+            let Some(placed) = place(&self.hall_of(job, shape, side, fence)) else { continue };
             let hurt = match self.settle(job, placed)? {
                 None => return Ok(()),
                 Some(hurt) => hurt,
             };
             // Elsewhere it might hurt nobody: off the nodes that those who are hurt count on.
-            let floor = self.trial.floor;
-            let avoid: Vec<bool> = floor
-                .nodes()
-                .map(|(at, _)| hurt.iter().any(|which| self.shadows[*which].1.counts_on(at)))
-                .collect();
+            let avoid = self.counted_on(&hurt);
             if let Some(placed) = place(&self.hall_of(job, shape, side, &avoid))
                 && self.settle(job, placed)?.is_none()
             {
@@ -119,6 +123,24 @@ impl<'a> Desk<'a> {
             }
         }
         Err(obstacle)
+    }
+
+    /// The nodes that these shadows count on, by position; known until another job starts.
+    fn counted_on(&mut self, shadows: &[usize]) -> Rc<Vec<bool>> {
+        let version = (self.decisions.len(), self.shadows.len());
+        if let Some((known, at, avoid)) = &self.avoid
+            && known == shadows
+            && *at == version
+        {
+            return avoid.clone();
+        }
+        let mut avoid = vec![false; self.trial.floor.len()];
+        for which in shadows {
+            self.shadows[*which].1.mark(&mut avoid);
+        }
+        let avoid = Rc::new(avoid);
+        self.avoid = Some((shadows.to_vec(), version, avoid.clone()));
+        avoid
     }
 
     /// Takes the shares. `Some`: that hurts these shadows, and nothing was taken.
@@ -150,7 +172,10 @@ impl<'a> Desk<'a> {
         }
         let shares = placed.shares.iter().map(|(_, share)| share);
         let claim = crate::claims::of_start(job, shares, self.trial.floor, &mut self.books);
-        let allocation = match (self.books.admit(&claim), placed.allocation()) {
+        // Whole cores and whole nodes may be more than was asked for.
+        let limits = self.books.check_limits(&claim, job.time_limit, self.now);
+        let admitted = limits.and_then(|()| self.books.admit(&claim));
+        let allocation = match (admitted, placed.allocation()) {
             (Ok(_), Ok(allocation)) => allocation,
             (refused, _) => {
                 self.trial.roll_back(checkpoint);
@@ -174,7 +199,7 @@ impl<'a> Desk<'a> {
     }
 
     /// Which shadows no longer stand, now that a job that ends then is on these nodes.
-    fn hurt(&mut self, nodes: &[NodeIndex], ends: Time) -> Vec<usize> {
+    pub fn hurt(&mut self, nodes: &[NodeIndex], ends: Time) -> Vec<usize> {
         self.look(nodes, ends);
         let stands = |(which, (_, shadow)): (usize, &(_, Shadow))| {
             (ends > shadow.at && !shadow.stands()).then_some(which)
@@ -183,7 +208,7 @@ impl<'a> Desk<'a> {
     }
 
     /// Lets shadows that reach beyond that time look at these nodes again.
-    pub(super) fn look(&mut self, nodes: &[NodeIndex], ends: Time) {
+    pub fn look(&mut self, nodes: &[NodeIndex], ends: Time) {
         for which in 0..self.shadows.len() {
             let shadow = &self.shadows[which].1;
             let Some(job) = self.snapshot.waiting(shadow.key).filter(|_| ends > shadow.at) else {

@@ -121,7 +121,7 @@ pub struct RunningJob {
     /// Its end is decided: it is on its way out, and yields to nobody any more.
     #[serde(default)]
     pub ending: bool,
-    /// The job it was made to yield to.
+    /// The job it was made to yield to; that one asks nobody else until this one is gone.
     #[serde(default)]
     pub yields_to: Option<JobKey>,
 }

@@ -32,6 +32,17 @@ pub struct Promise {
     /// On these nodes; empty where any that hold it will do.
     #[serde(default)]
     pub nodes: Vec<NodeName>,
+    /// Others were made to yield for it: until they are gone nobody else gets what comes free on
+    /// these nodes, and `at` is when that was decided.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub yielded: bool,
+}
+
+impl Promise {
+    /// A start by that time, on these nodes, for which nobody yields.
+    pub(crate) const fn of(at: Time, nodes: Vec<NodeName>) -> Self {
+        Self { at, nodes, yielded: false }
+    }
 }
 
 /// Ranks that move with time are kept so long.
@@ -46,6 +57,8 @@ pub struct Snapshot {
     pub(crate) line: Line,
     pub(crate) running: BTreeMap<JobKey, Arc<RunningJob>>,
     claims: BTreeMap<JobKey, Claim>,
+    /// Running jobs that are on their way out, and whom they yield to.
+    pub(crate) ending: BTreeMap<JobKey, Option<JobKey>>,
     pub(crate) books: Books,
     pub(crate) array_running: BTreeMap<JobId, u32>,
     pub(crate) reservations: BTreeMap<ReservationName, Reservation>,
@@ -57,6 +70,8 @@ pub struct Snapshot {
     pub(crate) ranked_at: Option<Time>,
     /// What the nodes have in all.
     pub(crate) capacity: Amounts,
+    /// A node went down or came up since that was added up.
+    is_capacity_old: bool,
     /// What jobs typically ask for, if somebody said so.
     pub(crate) typical: Option<Arc<Vec<Typical>>>,
     /// Something came free sooner than promises counted on, or nodes changed, since they were made.
@@ -96,6 +111,7 @@ impl Snapshot {
     pub fn set_node(&mut self, node: &NodeSnapshot) {
         self.floor.set_node(node);
         self.is_looser = true;
+        self.is_capacity_old = true;
     }
 
     /// Forgets a node.
@@ -120,6 +136,9 @@ impl Snapshot {
         self.claim(&job);
         if job.key.index.is_some() {
             *self.array_running.entry(job.key.job).or_default() += 1;
+        }
+        if job.ending {
+            self.ending.insert(job.key, job.yields_to);
         }
         self.running.insert(job.key, job);
     }
@@ -167,6 +186,7 @@ impl Snapshot {
 
     fn stop(&mut self, key: JobKey) {
         let Some(job) = self.running.remove(&key) else { return };
+        self.ending.remove(&key);
         self.is_looser = true;
         self.floor.let_go(&job);
         if let Some(claim) = self.claims.remove(&key) {
@@ -217,6 +237,11 @@ impl Snapshot {
             self.ranked_at = None;
             self.rebuild_books();
         }
+        if std::mem::take(&mut self.is_capacity_old) {
+            self.capacity = self.floor.capacity();
+            self.books.set_capacity(&self.capacity);
+            self.ranked_at = None;
+        }
         self.line.settle(now);
         let all = self.is_rank_due(now);
         let at = self.ranked_at.filter(|_| !all).unwrap_or(now);
@@ -235,7 +260,9 @@ impl Snapshot {
     /// Is it ready for a round at `now`?
     #[must_use]
     pub fn is_settled(&self, now: Time) -> bool {
-        self.floor.is_laid_out() && self.line.is_settled(now) && !self.is_rank_due(now)
+        self.floor.is_laid_out()
+            && !self.is_capacity_old
+            && self.line.is_settled(now) && !self.is_rank_due(now)
     }
 
     /// The policy.

@@ -1,0 +1,258 @@
+//! What is kept for jobs that others yield to, until those are gone. Never chooses who yields;
+//! `preempt` does.
+//!
+//! Source: ours. Slurm and Kubernetes nominate nodes, too; where a nomination binds nobody, small
+//! jobs take what comes free first, and more and more have to go.
+//!
+//! The room is kept from now on: jobs may use beside it what is left, and nobody what comes free
+//! in it. As soon as the job fits on its nodes it starts, before any other has its turn. If
+//! everybody is gone from its nodes and it does not fit, the room is no longer kept.
+
+use super::reserve::bookings;
+use super::start::Obstacle;
+use super::{Desk, NoRoom};
+use crate::books::Claim;
+use crate::decision::Decision;
+use crate::fit::gang::{Layout, lay_out};
+use crate::floor::NodeIndex;
+use crate::floor::node::NEVER;
+use crate::place::filled_in;
+use crate::preempt::victims::Chosen;
+use crate::preempt::{Asker, Tier, choose, may_ask};
+use crate::shape::{Shape, ShapeIndex};
+use crate::snapshot::{Promise, WaitingJob};
+use crate::waits::Waits;
+use common::id::JobKey;
+use common::queue::Queue;
+use common::reason::WaitReason;
+use common::time::Time;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A job that others yield to.
+#[derive(Debug, Clone)]
+pub(crate) struct Awaiting {
+    shape: ShapeIndex,
+    nodes: Vec<NodeIndex>,
+    /// What it will hold; in the books already.
+    claim: Claim,
+    ends_by: Option<Time>,
+}
+
+impl<'a> Desk<'a> {
+    /// Jobs that will be gone soon: they are ending, or were made to yield in this round.
+    pub fn on_the_way_out(&self) -> impl Iterator<Item = JobKey> + '_ {
+        self.snapshot.ending.keys().chain(&self.asks.chosen).copied()
+    }
+
+    /// A job lets go of all it holds, on trial.
+    pub fn let_go(&mut self, key: JobKey) {
+        let Some(job) = self.snapshot.running(key) else { return };
+        for share in job.allocation.shares() {
+            if let Some(at) = self.trial.floor.find(&share.node) {
+                self.trial.give_back(at, key);
+            }
+        }
+    }
+
+    /// A job as it asks for room: with the fewest tasks.
+    fn fewest(&self, job: &WaitingJob, index: ShapeIndex) -> Shape<'a> {
+        let mut shape = self.shapes.get(index).clone();
+        if let Some(least) = job.request.tasks_min {
+            shape.demand = shape.demand.with_tasks(least);
+        }
+        shape
+    }
+
+    /// Keeps the rooms of jobs that others yield to, and starts those that fit by now.
+    pub(super) fn keep_rooms(&mut self) {
+        let snapshot = self.snapshot;
+        for (key, by) in &snapshot.ending {
+            if let Some(by) = by {
+                self.yielders.entry(*by).or_insert((0, *key)).0 += 1;
+            }
+        }
+        let firm: Vec<JobKey> =
+            snapshot.promises.iter().filter(|(_, p)| p.yielded).map(|(key, _)| *key).collect();
+        if firm.is_empty() {
+            return;
+        }
+        let checkpoint = self.trial.checkpoint();
+        snapshot.ending.keys().for_each(|key| self.let_go(*key));
+        let kept: Vec<_> = firm.into_iter().filter_map(|key| self.room_of(key)).collect();
+        self.trial.roll_back(checkpoint);
+        for (job, awaiting) in kept {
+            self.start_or_await(job, awaiting);
+        }
+    }
+
+    /// The room that is kept for a job, if it is still there when those are gone that go.
+    fn room_of(&mut self, key: JobKey) -> Option<(&'a Arc<WaitingJob>, Awaiting)> {
+        let snapshot = self.snapshot;
+        snapshot.class_of(key)?;
+        let job = snapshot.waiting(key)?;
+        let queue = self.queues.get(&job.queue).copied()?;
+        let promise = snapshot.promises.get(&key)?;
+        let nodes: Option<Vec<NodeIndex>> =
+            promise.nodes.iter().map(|name| snapshot.floor.find(name)).collect();
+        let nodes = nodes?;
+        let index = self.shapes.of(&snapshot.floor, &snapshot.policy, queue, job);
+        let (shape, fence) = (self.fewest(job, index), self.fence(&nodes));
+        let (layout, placed) = shape.sides().into_iter().find_map(|side| {
+            let hall = self.hall_of(job, &shape, side, &fence);
+            let layout = lay_out(&hall)?;
+            Some((layout.clone(), filled_in(&hall, layout)))
+        })?;
+        let shares = placed.shares.iter().map(|(_, share)| share);
+        let claim = crate::claims::of_start(job, shares, self.trial.floor, &mut self.books);
+        self.book_from_now(job, &shape, layout);
+        self.promises.insert(key, promise.clone());
+        let ends_by = job.time_limit.map(|limit| self.now + limit);
+        Some((job, Awaiting { shape: index, nodes, claim, ends_by }))
+    }
+
+    fn fence(&self, nodes: &[NodeIndex]) -> Vec<bool> {
+        let mut fence = vec![true; self.trial.floor.len()];
+        nodes.iter().for_each(|at| fence[at.at()] = false);
+        fence
+    }
+
+    fn book_from_now(&mut self, job: &WaitingJob, shape: &Shape<'a>, layout: Layout) {
+        let Some(side) = shape.sides().first().copied() else { return };
+        let booked = bookings(&self.hall_of(job, shape, side, &[]), job, self.now, layout);
+        booked.into_iter().for_each(|(at, booking)| self.bookings.add(at, booking));
+    }
+
+    fn start_or_await(&mut self, job: &'a Arc<WaitingJob>, awaiting: Awaiting) {
+        self.trials_left = self.trials_left.saturating_sub(1);
+        let fence = self.fence(&awaiting.nodes);
+        let started = match self.admit(job, awaiting.shape) {
+            Ok(_) => self.try_start(job, awaiting.shape, &fence),
+            Err(_) => Err(Obstacle::NoRoom),
+        };
+        if started.is_ok() {
+            return;
+        }
+        let goes = |key: &JobKey| {
+            let holders = |at: &NodeIndex| self.trial.holders(*at).iter();
+            awaiting.nodes.iter().flat_map(holders).any(|holder| holder.key == *key)
+        };
+        if self.yielders.contains_key(&job.key) || self.snapshot.ending.keys().any(goes) {
+            self.books.add(&awaiting.claim, awaiting.ends_by);
+            self.awaiting.insert(job.key, awaiting);
+        } else {
+            self.unbook(job.key);
+            self.promises.remove(&job.key);
+        }
+    }
+
+    /// What a job that others yield to will hold does not stand in its own way.
+    pub(super) fn set_aside(&mut self, key: JobKey) -> Option<Awaiting> {
+        let awaiting = self.awaiting.remove(&key)?;
+        self.books.remove(&awaiting.claim, awaiting.ends_by);
+        Some(awaiting)
+    }
+
+    /// After its turn: it started, or goes on to wait.
+    pub(super) fn put_back(&mut self, key: JobKey, awaiting: Awaiting) {
+        if self.promises.contains_key(&key) {
+            self.books.add(&awaiting.claim, awaiting.ends_by);
+            self.awaiting.insert(key, awaiting);
+        }
+    }
+
+    /// Lets a job without room, or without quota, ask others to yield. Says whether room is kept
+    /// for it now.
+    pub(super) fn ask(&mut self, queue: &'a Queue, no: NoRoom<'a>, lacks_quota: bool) -> bool {
+        let job = no.job;
+        if self.promises.get(&job.key).is_some_and(|promise| promise.yielded) {
+            return true;
+        }
+        if self.yielders.contains_key(&job.key) {
+            return false;
+        }
+        let asker = Asker {
+            job,
+            queue,
+            index: no.shape,
+            shape: self.fewest(job, no.shape),
+            tier: Tier::new(&self.snapshot.policy, Some(queue), job.qos.as_ref(), job.nice),
+            standing: no.standing,
+            is_head: self.heads.get(&queue.name).is_some_and(|(head, _)| *head == job.key),
+            lacks_quota,
+        };
+        if !may_ask(self, &asker) {
+            return false;
+        }
+        // What was promised to those behind it does not stand in its way.
+        let own = self.unbook(job.key);
+        let behind: Vec<JobKey> =
+            self.unmet.iter().copied().filter(|key| *key != job.key).collect();
+        let behind: Vec<_> =
+            behind.into_iter().filter_map(|key| Some((key, self.unbook(key)?))).collect();
+        let chosen = choose(self, &asker);
+        let nodes: Vec<NodeIndex> =
+            chosen.iter().flat_map(|chosen| &chosen.room.layout).map(|(at, _)| *at).collect();
+        for (key, others) in behind {
+            if others.nodes.iter().any(|at| nodes.contains(at)) {
+                self.promises.remove(&key);
+                self.unmet.remove(&key);
+            } else {
+                self.book_again(key, others);
+            }
+        }
+        match (chosen, own) {
+            (Some(chosen), _) => self.make_yield(&asker, chosen),
+            (None, Some(own)) => {
+                self.book_again(job.key, own);
+                return false;
+            }
+            (None, None) => return false,
+        }
+        true
+    }
+
+    fn make_yield(&mut self, asker: &Asker<'a>, chosen: Chosen<'a>) {
+        let (job, room) = (asker.job, chosen.room);
+        for victim in &chosen.victims {
+            self.asks.chosen.insert(victim.job.key);
+            self.yielders.entry(job.key).or_insert((0, victim.job.key)).0 += 1;
+            self.decisions.push(Decision::Preempt {
+                key: victim.job.key,
+                attempt: victim.job.attempt,
+                by: job.key,
+                reason: victim.reason,
+                mode: victim.job.victim_mode,
+            });
+        }
+        let floor = self.trial.floor;
+        let nodes: Vec<NodeIndex> = room.layout.iter().map(|(at, _)| *at).collect();
+        let names = nodes.iter().map(|at| floor.node(*at).name.clone()).collect();
+        self.promises.insert(job.key, Promise { at: self.now, nodes: names, yielded: true });
+        self.unmet.remove(&job.key);
+        self.book_from_now(job, &asker.shape, room.layout);
+        self.look(&nodes, NEVER);
+        let ends_by = job.time_limit.map(|limit| self.now + limit);
+        self.books.add(&room.claim, ends_by);
+        let (shape, claim) = (asker.index, room.claim);
+        self.awaiting.insert(job.key, Awaiting { shape, nodes, claim, ends_by });
+    }
+
+    /// Who waits for others to go is told so, whatever else stands in its way.
+    pub(super) fn tell_awaiting(&self, waits: &mut Waits) {
+        let started: BTreeMap<JobKey, ()> = self
+            .decisions
+            .iter()
+            .filter_map(|decision| match decision {
+                Decision::Start { key, .. } => Some((*key, ())),
+                Decision::Preempt { .. } => None,
+            })
+            .collect();
+        for (key, (victims, example)) in &self.yielders {
+            if self.snapshot.class_of(*key).is_some() && !started.contains_key(key) {
+                let (victims, example) = (*victims, *example);
+                waits.tell(*key, WaitReason::Preempting { victims, example });
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! When the first job of a queue has waited too long, preemptible jobs that passed it yield.
+//!
+//! Source: reference definition of Kant's backfill, ours where the paper (arXiv 2510.01256) is
+//! silent: evict only preemptible jobs, fewest GPU-seconds lost first; they keep their place.
+//! Reads: when jobs were submitted and started, priority of QoS and nice. Never: asks a job that
+//! goes before the first one anyway, or that ran when it came.
+//! Knobs: `backfill.head_timeout` of a queue.
+//!
+//! Example. Nodes a and b have 8 GPUs each, a is in use; the head timeout is 30 minutes. Job 1 asks
+//! for both nodes at minute 0. Jobs 2 and 3, both preemptible, come later and pass it on b, with 4
+//! GPUs each. At minute 20 a comes free, and job 1 still waits. At minute 30 both yield, job 3
+//! first, which has lost less.
+
+use super::{Asker, Tier};
+use crate::snapshot::RunningJob;
+use common::time::Time;
+
+/// When the job may ask because it has waited too long; `None`: never.
+pub(super) fn strike(asker: &Asker<'_>) -> Option<Time> {
+    let timeout = asker.queue.backfill.head_timeout.filter(|_| asker.is_head)?;
+    Some(asker.job.since() + timeout)
+}
+
+/// May the job ask this one, which passed it?
+pub(super) fn yields(asker: &Asker<'_>, now: Time, job: &RunningJob, tier: Tier) -> bool {
+    let since = asker.job.since();
+    strike(asker).is_some_and(|strike| strike <= now)
+        && job.preemptible
+        && job.queue == asker.job.queue
+        && job.started_at > since
+        && (tier, job.submitted_at, job.key) > (asker.tier, since, asker.job.key)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::preempt::tests::{World, low, on_nodes, queue, with_request};
+    use crate::snapshot::WaitingJob;
+    use crate::testing::gpu_node;
+    use common::queue::Queue;
+    use common::time::Span;
+
+    fn patient() -> Queue {
+        let mut queue = queue("q");
+        queue.preemption.by_priority = false;
+        queue.backfill.head_timeout = Some(Span::from_minutes(30));
+        queue
+    }
+
+    fn short(job: u32, gpus: u32) -> WaitingJob {
+        WaitingJob { time_limit: Some(Span::from_minutes(45)), ..low(job, gpus) }
+    }
+
+    /// Job 9 holds a for an hour, jobs 2 and 3 have passed job 1 on b.
+    fn world() -> World {
+        let mut world = World::new(vec![gpu_node("a", 8), gpu_node("b", 8)], vec![patient()]);
+        let hour = Some(Span::from_minutes(60));
+        world.submit(WaitingJob { time_limit: hour, ..low(9, 8) });
+        assert_eq!(world.round(), ["9 on a"]);
+        world.submit(with_request(low(1, 8), on_nodes(2, 8)));
+        assert_eq!(world.round(), [""; 0]);
+        for (minute, job) in [(5, 2), (10, 3)] {
+            world.at(minute).submit(short(job, 4));
+            assert_eq!(world.round(), [format!("{job} on b")]);
+        }
+        world
+    }
+
+    #[test]
+    fn the_example() {
+        let mut world = world();
+        world.at(20).over(9);
+        assert_eq!(world.round(), [""; 0]);
+        assert_eq!(world.round.next_look, Some(world.minute(30)));
+        world.at(30);
+        assert_eq!(world.round(), ["3 for 1", "2 for 1"]);
+        world.at(31).gone(2).gone(3);
+        assert_eq!(world.round(), ["1 on a b"]);
+    }
+
+    #[test]
+    fn who_would_yield_in_vain_goes_on() {
+        let mut world = world();
+        world.at(40);
+        assert_eq!(world.round(), [""; 0], "job 9 was there before, and yields to nobody");
+    }
+
+    #[test]
+    fn who_goes_before_the_first_or_was_there_is_left_alone() {
+        let mut world = World::new(vec![gpu_node("a", 8)], vec![patient()]);
+        world.submit(low(1, 8));
+        world.round();
+        world.at(5).submit(low(2, 8));
+        assert_eq!(world.at(90).round(), [""; 0], "job 1 ran when it came");
+        world.submit(super::super::tests::high(3, 4)).over(1);
+        assert_eq!(world.round(), ["3 on a"]);
+        assert_eq!(world.at(95).round(), [""; 0], "job 3 goes before it");
+    }
+}

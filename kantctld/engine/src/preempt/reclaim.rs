@@ -1,0 +1,130 @@
+//! A queue takes back what others borrowed of it.
+//!
+//! Source: Kueue, "Preemption", reclaimWithinCohort; KAI Scheduler, action reclaim. Ours: what is
+//! borrowed is always lent on recall, whether or not the job that has it calls itself preemptible.
+//! Reads: quotas and what is held (`books::reclaim` says what may be taken back). Never: takes
+//! anything for a job that would borrow itself.
+//! Knobs: `quota` of a queue; `preemption.reclaim` of the queue that takes back.
+//!
+//! A job that leaves open which kind of GPU it gets is owed each kind it accepts; what it gets in
+//! the end must be owed to it, too.
+//!
+//! Example. Nodes a and b have 8 GPUs each; queues x and y have a quota of 8 GPUs each. Jobs 1 and
+//! 2 of y run on a and b, job 2 started later. Job 3 of x asks for 4 GPUs: job 2 yields, for it has
+//! lost less. Then y holds what it is owed, and x gets no more at its cost.
+
+use super::Asker;
+use crate::books::{Books, Claim, Standing};
+use crate::desk::Desk;
+use common::id::QueueName;
+use common::queue::Queue;
+use common::unit::{GpuMilli, Nodes};
+use std::collections::BTreeMap;
+
+/// May a job of this queue take anything back at all?
+pub(super) fn may_ask(
+    asker: &Asker<'_>,
+    books: &Books,
+    queues: &BTreeMap<&QueueName, &Queue>,
+) -> bool {
+    let tree = books.tree();
+    let has_quota =
+        |name: &QueueName| queues.get(name).is_some_and(|q| !q.quota.amounts.is_empty());
+    asker.queue.preemption.reclaim
+        && asker.standing == Standing::WithinQuota
+        && tree
+            .index(&asker.queue.name)
+            .is_some_and(|queue| tree.path(queue).iter().any(|above| has_quota(tree.name(*above))))
+}
+
+/// What a job is owed, in each way it could be met.
+pub(crate) struct Owed {
+    claims: Vec<Claim>,
+}
+
+impl Owed {
+    pub(super) fn new(asker: &Asker<'_>, desk: &mut Desk<'_>) -> Self {
+        if !may_ask(asker, &desk.books, &desk.queues) {
+            return Self { claims: Vec::new() };
+        }
+        let demand = &asker.shape.demand;
+        let nodes = asker.shape.nodes().unwrap_or(Nodes(1));
+        let open = crate::claims::of_waiting(asker.job, demand, nodes, &mut desk.books);
+        let mut claims = Vec::new();
+        if open.gpu_milli() > 0 && open.kinds().is_empty() {
+            let gpus = GpuMilli(u32::try_from(open.gpu_milli()).unwrap_or(u32::MAX));
+            for (class, _) in desk.snapshot.floor.class_sizes() {
+                let accepted = class.accepted(demand.request);
+                let kinds = class.kinds().iter().filter(|(_, mask)| mask & accepted != 0);
+                for kind in kinds.filter_map(|(kind, _)| desk.books.kind(kind)) {
+                    let mut claim = Claim::new(open.who);
+                    (claim.cpus, claim.memory) = (open.cpus, open.memory);
+                    claim.add_gpus(Some(kind), gpus);
+                    if !claims.contains(&claim) {
+                        claims.push(claim);
+                    }
+                }
+            }
+        }
+        claims.push(open);
+        Self { claims }
+    }
+
+    /// May the job ask one that holds this much, as the books stand?
+    pub(super) fn may_reclaim(&self, books: &Books, victim: &Claim) -> bool {
+        self.claims.iter().any(|claim| books.may_reclaim(claim, victim))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::preempt::tests::{World, low, of, owed};
+    use crate::testing::{gpu_node, gpu_request};
+    use common::gpu::GpuKind;
+    use common::policy::{Amounts, Quota};
+    use common::queue::Queue;
+    use common::unit::Gpus;
+    use std::collections::BTreeMap;
+
+    /// Jobs 1 and 2 of queue y hold all.
+    fn world(queues: Vec<Queue>) -> World {
+        let mut world = World::new(vec![gpu_node("a", 8), gpu_node("b", 8)], queues);
+        for job in [1, 2] {
+            world.at(10 * u64::from(job)).submit(of(job, gpu_request(8), "y", "high"));
+            world.round();
+        }
+        assert_eq!(world.snapshot.all_running().count(), 2);
+        world.at(30);
+        world
+    }
+
+    #[test]
+    fn the_example() {
+        let mut world = world(vec![owed("q", 8), owed("y", 8)]);
+        assert_eq!(world.submit(low(3, 4)).round(), ["2 for 3"]);
+        assert_eq!(world.at(31).gone(2).round(), ["3 on b"]);
+        world.submit(low(4, 8));
+        assert_eq!(world.round(), [""; 0], "y holds what it is owed");
+    }
+
+    #[test]
+    fn a_queue_may_leave_lent_what_is_its_own() {
+        let mut lender = owed("q", 8);
+        lender.preemption.reclaim = false;
+        let mut world = world(vec![lender, owed("y", 8)]);
+        assert_eq!(world.submit(low(3, 4)).round(), [""; 0]);
+    }
+
+    #[test]
+    fn a_job_that_names_no_kind_of_gpu_is_owed_what_its_queue_is_owed_of_each() {
+        let h100 = |gpus| {
+            let gpus = BTreeMap::from([(GpuKind("h100".to_owned()), Gpus(gpus))]);
+            Quota { amounts: Amounts { gpus, ..Amounts::default() }, ..Quota::default() }
+        };
+        let of_kind = |name, gpus| Queue { quota: h100(gpus), ..owed(name, 0) };
+        let mut world = world(vec![of_kind("q", 8), of_kind("y", 8)]);
+        assert_eq!(world.submit(low(3, 8)).round(), ["2 for 3"]);
+        assert_eq!(world.at(31).gone(2).round(), ["3 on b"]);
+        assert_eq!(world.submit(low(4, 8)).round(), [""; 0], "it would borrow");
+    }
+}

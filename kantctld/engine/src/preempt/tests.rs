@@ -1,0 +1,153 @@
+//! Small clusters on which jobs yield. Never more than one thing happens at a time.
+
+mod histories;
+mod room;
+
+use crate::snapshot::{NodeSnapshot, RunningJob, Snapshot, WaitingJob};
+use crate::testing::{change_policy, gpu_request, key, with_queues};
+use crate::{Decision, Round, schedule};
+use common::id::{Attempt, JobKey, QosName, QueueName};
+use common::policy::{Amounts, Quota, QuotaMode};
+use common::qos::Qos;
+use common::queue::Queue;
+use common::resource::Request;
+use common::time::{Span, Time};
+use common::unit::Gpus;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A cluster over time; jobs that yielded wait again.
+pub(super) struct World {
+    pub snapshot: Snapshot,
+    pub now: Time,
+    start: Time,
+    asked: BTreeMap<JobKey, WaitingJob>,
+    pub round: Round,
+}
+
+fn qos(name: &str, priority: i32) -> Qos {
+    let name = QosName::new(name).unwrap();
+    serde_json::from_value(serde_json::json!({ "name": name, "priority": priority })).unwrap()
+}
+
+/// A queue in which higher priority makes jobs yield, all of them preemptible.
+pub(super) fn queue(name: &str) -> Queue {
+    let mut queue = Queue { default: name == "q", ..crate::testing::queue(name) };
+    queue.preemption.by_priority = true;
+    queue.preemption.preemptible = true;
+    queue
+}
+
+/// A queue that is owed so many GPUs of any kind; its jobs are not preemptible.
+pub(super) fn owed(name: &str, gpus: u32) -> Queue {
+    let amounts = Amounts { gpus_any: Some(Gpus(gpus)), ..Amounts::default() };
+    Queue { quota: Quota { amounts, ..Quota::default() }, ..crate::testing::queue(name) }
+}
+
+/// One that neither lends nor borrows, but preempts by priority.
+pub(super) fn isolated(name: &str, gpus: u32) -> Queue {
+    let mut queue = Queue { quota: owed(name, gpus).quota, ..queue(name) };
+    queue.quota.mode = QuotaMode::Isolated;
+    queue
+}
+
+/// A job of queue `q` and QoS low that asks for GPUs on one node, for two hours.
+pub(super) fn low(job: u32, gpus: u32) -> WaitingJob {
+    of(job, gpu_request(gpus), "q", "low")
+}
+
+pub(super) fn high(job: u32, gpus: u32) -> WaitingJob {
+    of(job, gpu_request(gpus), "q", "high")
+}
+
+pub(super) fn of(job: u32, request: Request, queue: &str, qos: &str) -> WaitingJob {
+    let queue = QueueName::new(queue).unwrap();
+    let qos = Some(QosName::new(qos).unwrap());
+    WaitingJob { queue, qos, ..crate::testing::waiting(job, request, 120) }
+}
+
+impl World {
+    pub fn new(nodes: Vec<NodeSnapshot>, queues: Vec<Queue>) -> Self {
+        let mut snapshot = with_queues(nodes, queues);
+        change_policy(&mut snapshot, |policy| policy.qos = vec![qos("high", 10), qos("low", 0)]);
+        let start = Time(36_000_000);
+        let (asked, round) = (BTreeMap::new(), Round::default());
+        Self { snapshot, now: start, start, asked, round }
+    }
+
+    /// It is that minute now.
+    pub fn at(&mut self, minute: u64) -> &mut Self {
+        self.now = self.start + Span::from_minutes(minute);
+        self
+    }
+
+    pub fn minute(&self, minute: u64) -> Time {
+        self.start + Span::from_minutes(minute)
+    }
+
+    /// A job is submitted now.
+    pub fn submit(&mut self, job: WaitingJob) -> &mut Self {
+        let job = WaitingJob { submitted_at: self.now, ..job };
+        self.asked.insert(job.key, job.clone());
+        self.snapshot.set_waiting(job);
+        self
+    }
+
+    /// What a round comes to, which then is so: `3 on b` starts, `2 for 3` yields.
+    pub fn round(&mut self) -> Vec<String> {
+        self.snapshot.settle(self.now);
+        self.round = schedule(&self.snapshot, self.now);
+        self.snapshot.set_promises(self.round.promises.clone());
+        let mut told = Vec::new();
+        for decision in self.round.decisions.clone() {
+            match decision {
+                Decision::Start { key, allocation, .. } => {
+                    let nodes = allocation.shares().iter().map(|share| share.node.to_string());
+                    told.push(format!("{key} on {}", nodes.collect::<Vec<_>>().join(" ")));
+                    self.snapshot.start(key, allocation, self.now);
+                }
+                Decision::Preempt { key, by, .. } => {
+                    told.push(format!("{key} for {by}"));
+                    self.change(key, |job| (job.ending, job.yields_to) = (true, Some(by)));
+                }
+            }
+        }
+        told
+    }
+
+    /// Changes a running job.
+    pub fn change(&mut self, key: JobKey, change: impl FnOnce(&mut RunningJob)) {
+        let mut job = RunningJob::clone(self.snapshot.running(key).unwrap());
+        change(&mut job);
+        self.snapshot.set_running(job);
+    }
+
+    /// A job that yielded is gone, and waits again.
+    pub fn gone(&mut self, job: u32) -> &mut Self {
+        let asked = self.asked.get_mut(&key(job)).unwrap();
+        asked.attempt = Attempt(asked.attempt.0 + 1);
+        let again = asked.clone();
+        self.snapshot.set_waiting(again);
+        self
+    }
+
+    /// A job is over.
+    pub fn over(&mut self, job: u32) -> &mut Self {
+        self.snapshot.remove_job(key(job));
+        self
+    }
+
+    /// Why a job waits.
+    pub fn reason(&self, job: u32) -> String {
+        self.round.waits.of(&self.snapshot, key(job)).unwrap().to_string()
+    }
+}
+
+pub(super) fn on_nodes(nodes: u32, gpus: u32) -> Request {
+    let nodes_asked = Some(common::unit::Nodes(nodes));
+    Request { tasks: common::unit::Tasks(nodes), nodes: nodes_asked, ..gpu_request(gpus) }
+}
+
+pub(super) fn with_request(job: WaitingJob, request: Request) -> WaitingJob {
+    WaitingJob { request: Arc::new(request), ..job }
+}
