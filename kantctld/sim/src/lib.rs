@@ -7,6 +7,7 @@
 
 pub mod behaviour;
 pub mod cluster;
+pub mod fill;
 pub mod machine;
 pub mod replay;
 pub mod report;

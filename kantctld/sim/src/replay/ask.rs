@@ -83,12 +83,12 @@ impl<'a> Asks<'a> {
 }
 
 /// The queue of a job where the policy has none for it; the engine says that it is gone.
-fn nowhere() -> QueueName {
+pub(crate) fn nowhere() -> QueueName {
     QueueName::new("none").expect("letters make a name")
 }
 
 /// What a job asks for, on each of its nodes.
-pub(super) fn request(job: &Job, scale: CpuScale) -> Request {
+pub(crate) fn request(job: &Job, scale: CpuScale) -> Request {
     let mut kinds: Vec<GpuKind> = job.gpu_models.iter().map(|model| kind_of(model)).collect();
     kinds.sort();
     kinds.dedup();

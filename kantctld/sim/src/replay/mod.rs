@@ -12,7 +12,7 @@
 //! 10 s with two for 10 s, job 3 at 20 s with one for 50 s. Job 1 starts at 0, job 3 at 20 on b, for
 //! it ends before job 1 does, job 2 at 100.
 
-mod ask;
+pub(crate) mod ask;
 mod cluster;
 mod error;
 mod named;
