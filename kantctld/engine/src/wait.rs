@@ -1,5 +1,7 @@
 //! Step 7: why a job that may start does not, in numbers. Never changes what was decided.
 
+mod kept;
+
 use crate::desk::Desk;
 use crate::fit::demand::Part;
 use crate::fit::hall::Hall;
@@ -55,13 +57,14 @@ struct Sight<'a> {
     hall: Hall<'a>,
     shape: &'a Shape<'a>,
     desk: &'a Desk<'a>,
+    key: JobKey,
 }
 
 impl<'a> Sight<'a> {
     fn new(desk: &'a Desk<'a>, job: &'a WaitingJob, index: ShapeIndex) -> Self {
         let shape = desk.shapes.get(index);
         let side = shape.sides()[0];
-        Self { hall: desk.hall(job, index, side, &[]), shape, desk }
+        Self { hall: desk.hall(job, index, side, &[]), shape, desk, key: job.key }
     }
 
     fn reason(&self) -> WaitReason {
@@ -76,10 +79,10 @@ impl<'a> Sight<'a> {
         if let Some(reason) = self.reserved(&need, part) {
             return reason;
         }
-        let fitting: Vec<NodeIndex> = match need.nodes {
-            Nodes(1) => Vec::new(),
-            _ => self.hall.all_that_hold(part).collect(),
-        };
+        let fitting = self.free_now(&need, part);
+        if let Some(reason) = self.kept(&need, part, &fitting) {
+            return reason;
+        }
         if let Some(near) = self.shape.demand.request.near.filter(|near| near.required)
             && fitting.len() >= need.nodes.0 as usize
         {
@@ -209,14 +212,7 @@ pub(crate) fn could_fit(
         sizes.iter().filter(|(class, _)| shape.fits_idle(class, part)).map(|(_, n)| n).sum()
     };
     let fits = match shape.nodes() {
-        Some(nodes) => {
-            let (first, last) = (shape.demand.even_part(nodes, 0), nodes.0.saturating_sub(1));
-            let large = (0..nodes.0)
-                .take_while(|rank| shape.demand.even_part(nodes, *rank) == first)
-                .count();
-            holding(first) as usize >= large
-                && holding(shape.demand.even_part(nodes, last)) >= nodes.0
-        }
+        Some(nodes) => shape.could_hold(sizes, nodes),
         None => {
             let all = shape.demand.tasks;
             let mut left = all;
