@@ -22,7 +22,7 @@ use crate::snapshot::{Promise, Snapshot, WaitingJob};
 use crate::trial::Trial;
 use crate::waits::Waits;
 use common::id::{JobKey, QueueName};
-use common::policy::{Behind, Placement};
+use common::policy::{Behind, Order, Placement};
 use common::queue::Queue;
 use common::reason::{WaitReason, What};
 use common::time::{Span, Time};
@@ -184,7 +184,8 @@ impl<'a> Desk<'a> {
                 Next::MayTry
             }
             Err(start::Obstacle::NoRoom) => {
-                self.shapes.get_mut(shape).did_not_fit(ends);
+                // Nor would there be any if nothing were kept: not for a shorter one either.
+                self.shapes.get_mut(shape).did_not_fit(self.now);
                 self.without_room(turn, queue, NoRoom { job, shape, standing }, None)
             }
             Err(start::Obstacle::Kept(whom)) => {
@@ -197,7 +198,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// The last time before `ends` from which on something is kept for somebody.
+    /// The last time before `ends` at which what is kept for anybody changes.
     fn last_kept_before(&self, ends: Time) -> Option<Time> {
         let shadows = self.shadows.iter().map(|(_, shadow)| shadow.at).filter(|at| *at < ends);
         shadows.chain(self.bookings.last_before(ends)).max()
@@ -278,7 +279,7 @@ impl<'a> Desk<'a> {
                 self.waits.note_kind(turn.kind, job.shape, kept_for);
                 // Where age may go before priority, those behind it may ask others to yield.
                 let may_ask =
-                    queue.preemption.by_priority && queue.order == common::policy::Order::Multifactor;
+                    queue.preemption.by_priority && queue.order == Order::Multifactor;
                 return if may_ask { Next::ClassIsDone } else { Next::KindIsDone };
             }
             if all_done && let Some(limit) = self.shapes.get(job.shape).fits_below(self.now) {
