@@ -81,7 +81,7 @@ pub struct JobOutcome {
 impl JobOutcome {
     /// The class its waiting time is reported in.
     #[must_use]
-    pub const fn size(&self) -> SizeClass {
+    pub fn size(&self) -> SizeClass {
         SizeClass::of(self.gpus)
     }
 

@@ -3,6 +3,7 @@
 
 use common::time::Time;
 use common::unit::{GpuMilli, Nodes};
+use engine::measure;
 
 /// The cluster after one pass of the scheduler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -103,29 +104,23 @@ impl Series {
     }
 }
 
-/// `part` of `all`, from 0 to 1; nothing of nothing.
-pub fn ratio(part: u32, all: u32) -> Option<f64> {
-    (all > 0).then(|| f64::from(part) / f64::from(all))
-}
-
 impl Sample {
     /// GPU allocation ratio now.
     #[must_use]
     pub fn gar(&self) -> Option<f64> {
-        ratio(self.allocated.0, self.total.0)
+        measure::gar(self.allocated, self.total)
     }
 
     /// GPU node fragmentation ratio now: broken nodes of the nodes with GPUs.
     #[must_use]
     pub fn gfr(&self) -> Option<f64> {
-        ratio(self.nodes_broken.0, self.nodes_with_gpus.0)
+        measure::gfr(self.nodes_broken, self.nodes_with_gpus)
     }
 
     /// The share of free GPUs that 8-GPU jobs cannot use; where none is free, none is unusable.
     #[must_use]
     pub fn fr8(&self) -> Option<f64> {
-        let share = ratio(self.free_unusable_by_8.0, self.free.0);
-        share.or((self.total.0 > 0).then_some(0.0))
+        (self.total.0 > 0).then(|| measure::fr(self.free_unusable_by_8, self.free))
     }
 }
 

@@ -1,7 +1,8 @@
-//! The classes of job size that waiting times are reported in. Never more precise than thousandths
-//! of a GPU.
+//! The classes of job size that waiting times are reported in: the engine's, by name. Never more
+//! precise than thousandths of a GPU.
 
 use common::unit::GpuMilli;
+use engine::measure::{SIMULATE_SIZES, size_of};
 
 /// Jobs of about one size, by all their GPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,36 +24,20 @@ pub enum SizeClass {
 }
 
 impl SizeClass {
-    /// All, smallest first.
-    pub const ALL: [Self; 7] =
+    /// All, smallest first, as the engine has them.
+    pub const ALL: [Self; SIMULATE_SIZES.len()] =
         [Self::Cpu, Self::Shared, Self::One, Self::Some, Self::Eight, Self::Many, Self::Most];
 
     /// The class of a job with so much of all GPUs together.
     #[must_use]
-    pub const fn of(gpus: GpuMilli) -> Self {
-        match gpus.0 {
-            0 => Self::Cpu,
-            1..=999 => Self::Shared,
-            1000 => Self::One,
-            1001..=7999 => Self::Some,
-            8000 => Self::Eight,
-            8001..=32_000 => Self::Many,
-            _ => Self::Most,
-        }
+    pub fn of(gpus: GpuMilli) -> Self {
+        Self::ALL[size_of(&SIMULATE_SIZES, gpus)]
     }
 
     /// Its name in tables and JSON.
     #[must_use]
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Cpu => "cpu",
-            Self::Shared => "frac",
-            Self::One => "1",
-            Self::Some => "2-7",
-            Self::Eight => "8",
-            Self::Many => "9-32",
-            Self::Most => ">32",
-        }
+        SIMULATE_SIZES[self as usize].name
     }
 
     /// Is it reported even if it has no jobs?

@@ -1,83 +1,96 @@
-//! How far jobs were spread beyond need: the part of JTTED that needs no model of training time.
-//! Source: reference definitions of JTTED, `dev_node` and `dev_group`. Never judges jobs of one GPU
-//! or less, which have no choice.
+//! JTTED of a replay: how far jobs were spread beyond need, and what that is estimated to cost.
+//! Formulas: `engine::measure`. Never judges jobs of one GPU or less, which have no choice.
 
-use super::{JobOutcome, Outcome};
+use super::{JobOutcome, NodeIndex, Outcome};
+use common::unit::{Gpus, Nodes};
+use engine::measure::{self, LeafSizes};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Means over the jobs of more than one GPU that started; nothing where there are none.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Stretch {
-    /// Nodes used, of the fewest that have as many GPUs: 1 is best.
+    /// Nodes used, of the fewest of the largest it got that have as many GPUs: 1 is best.
     pub dev_node: Option<f64>,
     /// Leaf groups used, of the fewest that have as many GPUs: 1 is best; nothing in a cluster
     /// without leaf groups.
     pub dev_group: Option<f64>,
+    /// Estimated training time, of the ideal one: an estimate, never a measurement.
+    pub time_ratio: Option<f64>,
+    /// What it assumes that each time as many nodes cost.
+    pub alpha: f64,
+    /// What it assumes that each time as many leaf groups cost.
+    pub beta: f64,
 }
 
 impl Stretch {
     /// Of one replay.
     #[must_use]
     pub fn of(outcome: &Outcome) -> Self {
-        let groups = Groups::of(outcome);
-        let wide = || outcome.jobs.iter().filter(|job| job.gpus.0 > 1000 && !job.nodes.is_empty());
+        let sizes = leaf_sizes(outcome);
+        let jobs = outcome.jobs.iter().filter(|job| !job.nodes.is_empty());
+        let (mut nodes, mut groups, mut times) =
+            (Mean::default(), Mean::default(), Mean::default());
+        for job in jobs {
+            let dev_group = dev_group(outcome, &sizes, job);
+            let Some(dev_node) = dev_node(outcome, job) else { continue };
+            nodes.add(dev_node);
+            dev_group.into_iter().for_each(|deviation| groups.add(deviation));
+            times.add(measure::time_ratio(dev_node, dev_group));
+        }
         Self {
-            dev_node: mean(wide().filter_map(|job| dev_node(outcome, job))),
-            dev_group: mean(wide().filter_map(|job| groups.dev_group(outcome, job))),
+            dev_node: nodes.value(),
+            dev_group: groups.value(),
+            time_ratio: times.value(),
+            alpha: measure::ALPHA,
+            beta: measure::BETA,
         }
     }
 }
 
-fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (count, sum) = values.fold((0u32, 0.0), |(count, sum), value| (count + 1, sum + value));
-    (count > 0).then(|| sum / f64::from(count))
+#[derive(Default)]
+struct Mean {
+    sum: f64,
+    count: u32,
 }
 
-/// Nodes used, of the fewest nodes of the kind it got that have as many GPUs.
+impl Mean {
+    fn add(&mut self, value: f64) {
+        self.sum += value;
+        self.count += 1;
+    }
+
+    fn value(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / f64::from(self.count))
+    }
+}
+
 fn dev_node(outcome: &Outcome, job: &JobOutcome) -> Option<f64> {
     let nodes = job.nodes.iter().filter_map(|node| outcome.nodes.get(node.0 as usize));
-    let largest = nodes.map(|node| node.gpus.0).max().filter(|gpus| *gpus > 0)?;
-    let fewest = job.gpus.0.div_ceil(1000).div_ceil(largest);
-    Some(count(job.nodes.len()) / f64::from(fewest))
+    let largest = nodes.map(|node| node.gpus.0).max()?;
+    measure::dev_node(Nodes(count(job.nodes.len())), job.gpus, Gpus(largest))
 }
 
-/// How many GPUs the largest leaf groups have together.
-struct Groups {
-    /// At `n - 1`: the GPUs of the `n` largest groups.
-    of_largest: Vec<u64>,
+fn dev_group(outcome: &Outcome, sizes: &LeafSizes, job: &JobOutcome) -> Option<f64> {
+    let leaf = |node: &NodeIndex| outcome.nodes.get(node.0 as usize)?.leaf.as_deref();
+    let used = job.nodes.iter().map(leaf).collect::<Option<BTreeSet<&str>>>()?;
+    measure::dev_group(count(used.len()), job.gpus, sizes)
 }
 
-impl Groups {
-    fn of(outcome: &Outcome) -> Self {
-        let mut sizes: BTreeMap<&str, u64> = BTreeMap::new();
-        for node in &outcome.nodes {
-            if let Some(leaf) = &node.leaf {
-                *sizes.entry(leaf).or_default() += u64::from(node.gpus.0);
-            }
+/// How many GPUs each leaf group has.
+fn leaf_sizes(outcome: &Outcome) -> LeafSizes {
+    let mut sizes: BTreeMap<&str, Gpus> = BTreeMap::new();
+    for node in &outcome.nodes {
+        if let Some(leaf) = &node.leaf {
+            *sizes.entry(leaf).or_default() += node.gpus;
         }
-        let mut of_largest: Vec<u64> = sizes.into_values().collect();
-        of_largest.sort_unstable_by(|a, b| b.cmp(a));
-        let mut sum = 0;
-        for size in &mut of_largest {
-            sum += *size;
-            *size = sum;
-        }
-        Self { of_largest }
     }
-
-    fn dev_group(&self, outcome: &Outcome, job: &JobOutcome) -> Option<f64> {
-        let leaf = |node: &super::NodeIndex| outcome.nodes.get(node.0 as usize)?.leaf.as_deref();
-        let used = job.nodes.iter().map(leaf).collect::<Option<BTreeSet<&str>>>()?;
-        let wanted = u64::from(job.gpus.0.div_ceil(1000));
-        let fewest = self.of_largest.partition_point(|gpus| *gpus < wanted) + 1;
-        (fewest <= self.of_largest.len()).then(|| count(used.len()) / count(fewest))
-    }
+    LeafSizes::of(sizes.into_values())
 }
 
-fn count(length: usize) -> f64 {
+fn count(length: usize) -> u32 {
     // No cluster has more nodes than a u32 counts.
-    f64::from(u32::try_from(length).unwrap_or(u32::MAX))
+    u32::try_from(length).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -171,6 +184,7 @@ pub(super) mod tests {
         let stretch = Stretch::of(&outcome);
         assert_eq!(stretch.dev_node, Some((1.0 + 2.0 + 1.0) / 3.0));
         assert_eq!(stretch.dev_group, Some((1.0 + 2.0 + 1.0) / 3.0), "each node its own leaf");
+        assert!((stretch.time_ratio.unwrap() - (1.0 + 1.15 + 1.0) / 3.0).abs() < 1e-12);
     }
 
     #[test]
@@ -180,6 +194,7 @@ pub(super) mod tests {
         outcome.nodes[0].leaf = None;
         assert_eq!(Stretch::of(&outcome).dev_group, None);
         outcome.jobs[0].gpus = GpuMilli(1000);
-        assert_eq!(Stretch::of(&outcome), Stretch::default());
+        let stretch = Stretch::of(&outcome);
+        assert_eq!((stretch.dev_node, stretch.time_ratio), (None, None));
     }
 }

@@ -2,10 +2,10 @@
 //! until the last one ends, "queued" over the time jobs wait after a pass of the scheduler.
 //! Never a percentage: ratios are from 0 to 1, and times are seconds.
 
-use super::series::ratio;
-use super::waits::{Waits, nearest_rank, seconds};
+use super::waits::{Waits, seconds};
 use super::{JobOutcome, Outcome, Sample, SizeClass, Stretch};
-use common::time::Time;
+use common::time::{Span, Time};
+use engine::measure::{GpuTime, nearest_rank, sor};
 
 /// Runs shorter than this count as so long in the bounded slowdown.
 const SHORT_RUN_SECONDS: f64 = 10.0;
@@ -117,7 +117,7 @@ impl Summary {
             fr8_mean: mean(Sample::fr8),
             whole_free_nodes_mean: mean(|s| Some(f64::from(s.nodes_whole_free.0))),
             whole_free_leaf_groups_mean: mean(|s| Some(f64::from(s.leaf_groups_whole_free))),
-            contended: mean(|s| ratio(u32::from(s.queue_length > 0), 1)),
+            contended: mean(|s| Some(if s.queue_length > 0 { 1.0 } else { 0.0 })),
             queue_max: samples.map(|sample| sample.queue_length).max().unwrap_or(0),
             wait: Waits::of(outcome.jobs.iter().filter_map(JobOutcome::wait).collect()),
             wait_by_size: wait_by_size(outcome),
@@ -155,19 +155,14 @@ impl Window {
 
 /// GPU time allocated, of GPU time there was.
 fn occupancy(outcome: &Outcome, from: Time, to: Time) -> Option<f64> {
-    let (mut used, mut all) = (0u128, 0u128);
-    for (sample, length) in outcome.series.during(from, to) {
-        used += u128::from(sample.allocated.0) * u128::from(length);
-        all += u128::from(sample.total.0) * u128::from(length);
-    }
-    #[allow(clippy::cast_precision_loss)]
-    (all > 0).then(|| used as f64 / all as f64)
+    let (used, all) = Parts::new(outcome).until(from, to);
+    sor(used, all)
 }
 
 /// The SOR from the first submission to each of equally many later points of time.
 fn sor_course(outcome: &Outcome, window: Window) -> Percentiles {
     let length = window.last_submit.since(window.first).0;
-    let (mut used, mut all) = (0.0, 0.0);
+    let (mut used, mut all) = (GpuTime::default(), GpuTime::default());
     let mut course = Vec::new();
     let point = |at: u64| Time(window.first.0 + length.saturating_mul(at) / SOR_POINTS);
     let mut parts = Parts::new(outcome);
@@ -175,9 +170,7 @@ fn sor_course(outcome: &Outcome, window: Window) -> Percentiles {
         let (part_used, part_all) = parts.until(point(at), point(at + 1));
         used += part_used;
         all += part_all;
-        if all > 0.0 {
-            course.push(used / all);
-        }
+        course.extend(sor(used, all));
     }
     course.sort_unstable_by(f64::total_cmp);
     Percentiles {
@@ -198,13 +191,13 @@ impl<'a> Parts<'a> {
     }
 
     /// GPU time allocated and there at all between two times, which only grow from call to call.
-    fn until(&mut self, from: Time, to: Time) -> (f64, f64) {
-        let (mut used, mut all) = (0.0, 0.0);
+    fn until(&mut self, from: Time, to: Time) -> (GpuTime, GpuTime) {
+        let (mut used, mut all) = (GpuTime::default(), GpuTime::default());
         while let Some((sample, rest)) = self.samples.split_first() {
             let end = rest.first().map_or(Time(u64::MAX), |next| next.at);
-            let length = seconds(end.min(to).since(sample.at.max(from)).0);
-            used += f64::from(sample.allocated.0) * length;
-            all += f64::from(sample.total.0) * length;
+            let length: Span = end.min(to).since(sample.at.max(from));
+            used += GpuTime::of(sample.allocated, length);
+            all += GpuTime::of(sample.total, length);
             if end > to {
                 break;
             }
