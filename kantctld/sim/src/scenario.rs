@@ -16,15 +16,15 @@
 //! | `cluster lost-after=60s grace=30s kept=1h` | settings; before everything else |
 //! | `queue NAME [default] [priority=N] [nodes=g[1-2]] [max=1h] [limit=10m] [mem-per-cpu=1G]` | |
 //! | ` ... [parent=] [order=] [behind=] [depth=] [head-timeout=] [placement=] [share-gpus]` | |
-//! | ` ... [quota=[KIND:]N] [quota-mode=isolated] [at-most=[KIND:]N] [[user-]gpus=] [[user-]jobs=]` | |
+//! | ` ... [quota=[KIND:]N] [quota-mode=isolated] [at-most=[KIND:]N] [user-gpus=] [user-jobs=]` | |
 //! | ` ... [by-priority] [no-reclaim] [preemptible] [victims=cancel] [min-run=]` | who yields |
-//! | `qos NAME [priority=] [preemptible] [[user-]jobs=] [[user-]gpus=]`, `account NAME [shares=]` | |
+//! | `qos NAME [priority=] [preemptible] [user-jobs=] [gpus=]`, `account NAME [shares=]` | |
 //! | `leaf NAME g[1-2] [spine=]`, `factors age= size= queue= qos= fair-share=` | |
 //! | `node g[1-4] cpus=8 [mem=64G] [gpus=4[:kind]] [threads=2]` | machines, connected at once |
 //! | `submit LABEL [nodes=] [tasks=] [cpus=] [gpus=] [gpus-per-node=] [mem=] [time=]` | a job |
 //! | ` ... [array=] [only=g1] [not=g1] [queue=] [user=] [nice=] [hold] [begin=]` | |
-//! | ` ... [launch=per-node] [exclusive] [no-requeue] [qos=] [account=] [deadline=] [near=leaf]` | |
-//! | ` ... [reservation=] [preemptible]` | |
+//! | ` ... [launch=per-node] [exclusive] [no-requeue] [qos=] [account=] [deadline=]` | |
+//! | ` ... [near=leaf] [reservation=] [preemptible]` | |
 //! | ` ... [run=5m] [exit=1] [oom] [fails-on=g1] [fault-on=g1]` | how its processes behave |
 //! | `cancel`, `hold`, `release`, `requeue` `LABEL[_INDEX] [as=USER]` | |
 //! | `drain NODE REASON`, `resume NODE` | |

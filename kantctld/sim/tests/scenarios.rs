@@ -1,4 +1,5 @@
-//! Plays every scenario of tests/scenarios and of its explain/ and compares what comes out with what is written there.
+//! Plays every scenario of tests/scenarios and of its explain/ and compares what comes out with
+//! what is written there.
 //! `UPDATE_GOLDEN=1 cargo test -p sim` writes it anew.
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 

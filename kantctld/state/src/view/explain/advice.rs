@@ -48,15 +48,10 @@ pub(super) fn advice(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
         .advice(),
         WaitReason::LimitReached { bound, counted } => limit(waiting, bound, counted),
         WaitReason::DeadlineTooNear { deadline } => deadline_advice(waiting, *deadline),
-        WaitReason::ReservationClosed { from: Some(_), name } => {
-            format!(
-                "nothing; to start it sooner, {}",
-                again(&format!("without --reservation={name}"))
-            )
-        }
-        WaitReason::ReservationClosed { from: None, .. } => {
-            again("without --reservation, or in one that `kantctl reservations` shows")
-        }
+        WaitReason::ReservationClosed { from, .. } => match from {
+            Some(_) => format!("nothing; to start it sooner, {}", again("without --reservation")),
+            None => again("without --reservation, or in one that `kantctl reservations` shows"),
+        },
         WaitReason::NodesReserved { from, .. } => before_reservation(waiting, *from),
         WaitReason::Topology { .. } => format!(
             "wait, or let it run on nodes further apart: `kantctl explain {key} --what-if \
@@ -216,8 +211,8 @@ fn unavailable(waiting: &Waiting<'_>, name: &common::id::NodeName) -> String {
     };
     match (node.contact, &node.drain) {
         (Contact::Silent { .. } | Contact::Lost { .. }, _) => format!(
-            "`kantctl nodes` shows which are down; ask an operator, who sees to it that {name} is up \
-             and that `systemctl status kantd` there is well"
+            "`kantctl nodes` shows which are down; ask an operator, who sees to it that {name} is \
+             up and that `systemctl status kantd` there is well"
         ),
         (Contact::Connected, Some(drain)) => format!(
             "ask an operator: {name} is drained ({}), and `kantctl resume {name}` lets jobs start \
