@@ -13,3 +13,4 @@ pub mod raft;
 pub mod run;
 pub mod session;
 pub mod settings;
+pub mod simulate;

@@ -3,6 +3,7 @@
 use clap::{Parser, Subcommand};
 use common::config::ControllerConfig;
 use kantctld::settings::{self, ConfigFile};
+use kantctld::simulate;
 use std::path::{Path, PathBuf};
 
 /// The kant controller: queues, schedules and remembers jobs.
@@ -23,14 +24,20 @@ enum Verb {
         /// The file [default: that of --config]
         file: Option<PathBuf>,
     },
+    /// Try policies on a recorded workload, in virtual time
+    Simulate(Box<simulate::Arguments>),
 }
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    if let Some(Verb::CheckConfig { file }) = arguments.verb {
-        check_config(file.or(arguments.config).as_deref())?;
-        println!("the configuration is good");
-        return Ok(());
+    match arguments.verb {
+        None => {}
+        Some(Verb::CheckConfig { file }) => {
+            check_config(file.or(arguments.config).as_deref())?;
+            println!("the configuration is good");
+            return Ok(());
+        }
+        Some(Verb::Simulate(arguments)) => return Ok(simulate::run(&arguments)?),
     }
     let file = ConfigFile::read(arguments.config.as_deref())?;
     start_log(&file.config)?;

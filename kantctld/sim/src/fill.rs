@@ -9,6 +9,7 @@
 //! gets b, job 3 gets the rest of a: allocated is 1. Had job 3 come before job 2 and gone to b, job 2
 //! would be dropped, and allocated 0.5.
 
+use crate::replay::rename::renamed;
 use crate::replay::{Cluster, ReplayError, ask};
 use crate::trace::{Job, Node};
 use common::id::{Attempt, JobId, JobKey, QueueName, Uid};
@@ -71,7 +72,7 @@ pub fn fill(filling: &Filling<'_>) -> Result<Filled, ReplayError> {
     let cluster = Cluster::in_order(filling.nodes, filling.jobs, filling.order);
     let requests = requests(filling.jobs, &cluster);
     let mut snapshot = Snapshot::default();
-    snapshot.set_policy(Arc::new(filling.policy.clone()));
+    snapshot.set_policy(Arc::new(renamed(filling.policy, &cluster, filling.nodes)));
     cluster.snapshots().iter().for_each(|node| snapshot.set_node(node));
     snapshot.set_typical(typical_of(&requests));
     let queue = default_queue(filling.policy);

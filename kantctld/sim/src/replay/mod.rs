@@ -19,14 +19,14 @@ mod named;
 mod placement;
 mod play;
 mod record;
-mod rename;
+pub(crate) mod rename;
 mod stage;
 mod tally;
 
 pub use cluster::{Cluster, CpuScale};
 pub use error::ReplayError;
 pub use named::Named;
-pub use placement::PLACEMENTS;
+pub use placement::{PLACEMENTS, placements_of};
 
 use crate::report::Outcome;
 use crate::trace::{Estimates, Job, Node};

@@ -19,7 +19,8 @@ pub(super) fn placement_name(placement: Placement) -> &'static str {
 }
 
 /// The placements of a policy's queues, each once, in the order of the queues.
-pub(super) fn placements_of(policy: &Policy) -> String {
+#[must_use]
+pub fn placements_of(policy: &Policy) -> String {
     let mut names: Vec<&str> = Vec::new();
     for queue in &policy.queues {
         let name = placement_name(queue.placement);

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 /// The policy in the engine's names. Nodes that the cluster does not have keep their names, which
 /// no node of the engine has. Where the policy says nothing of where nodes stand, the cluster does.
-pub(super) fn renamed(policy: &Policy, cluster: &Cluster, nodes: &[Node]) -> Policy {
+pub(crate) fn renamed(policy: &Policy, cluster: &Cluster, nodes: &[Node]) -> Policy {
     let names: BTreeMap<&str, &NodeName> = nodes
         .iter()
         .enumerate()

@@ -1,15 +1,17 @@
 //! What is in use on every node during a replay, counted apart from the engine: the metrics must
-//! not rest on the numbers that the decisions rest on. Never decides anything.
+//! not rest on the numbers that the decisions rest on; only the formulas are shared. Never decides
+//! anything.
 
 use crate::report::{NodeIndex, Sample};
 use crate::trace::Node;
 use common::resource::Share;
 use common::time::Time;
-use common::unit::{GpuMilli, Nodes};
+use common::unit::{GpuMilli, Gpus, Nodes};
+use engine::measure::{is_broken, useless_to};
 use std::collections::BTreeMap;
 
 /// GPUs of one node that a job of 8 needs.
-const EIGHT: u32 = 8;
+const EIGHT: Gpus = Gpus(8);
 
 /// One node.
 #[derive(Debug, Clone, Default)]
@@ -31,14 +33,14 @@ impl Use {
     }
 
     fn is_broken(&self) -> bool {
-        (1..self.total()).contains(&self.used())
+        is_broken(GpuMilli(self.used()), GpuMilli(self.total()))
     }
 
     /// Free thousandths that jobs of 8 whole GPUs could not use.
     fn useless_to_8(&self) -> u32 {
         let whole = self.milli.iter().filter(|used| **used == 0).count();
-        let whole = u32::try_from(whole).unwrap_or(0);
-        self.total() - self.used() - whole / EIGHT * EIGHT * 1000
+        let whole = Gpus(u32::try_from(whole).unwrap_or(0));
+        useless_to(EIGHT, GpuMilli(self.total() - self.used()), whole).0
     }
 }
 

@@ -1,0 +1,181 @@
+//! `kantctld simulate`: tries policies on a recorded workload before they are turned on. Reads and
+//! writes the files, draws what must be drawn, shows how far it is; `sim` does the rest. Never
+//! touches a cluster.
+
+mod choice;
+mod draw;
+mod error;
+mod filling;
+mod input;
+mod watch;
+
+pub use error::SimulateError;
+
+use choice::Choice;
+use clap::{Args, ValueEnum};
+use sim::replay::{Plan, replay};
+use sim::report::{Outcome, Summary};
+use sim::trace::Estimates;
+use std::path::{Path, PathBuf};
+
+/// Options of `simulate`.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "Policies by name:
+  fifo          nobody passes a job without room
+  befifo        whoever fits passes
+  easy          whoever fits passes, if that does not delay the first job without room (EASY)
+  easy-pinned   the same, its reservation on certain nodes
+  conservative  whoever fits passes, if that delays nobody before it
+  kant          what a queue does whose configuration says nothing
+A file is one like kantctld.toml, with as few keys as you like; a job goes to the queue called like
+its group, else to the default queue.")]
+pub struct Arguments {
+    /// The jobs, as CSV (what columns mean: tests/traces/README.md) or in the Standard Workload
+    /// Format (.swf); both may be compressed (.gz)
+    #[arg(long, value_name = "FILE")]
+    jobs: PathBuf,
+    /// The nodes, as CSV; may be compressed
+    #[arg(long, value_name = "FILE")]
+    nodes: PathBuf,
+    /// A policy by name, or a file like kantctld.toml [default: kant]
+    #[arg(long, value_name = "NAME|FILE", conflicts_with = "compare")]
+    policy: Option<String>,
+    /// Several policies, by name or file, side by side
+    #[arg(long, value_name = "NAME|FILE", num_args = 1..)]
+    compare: Vec<String>,
+    /// Which nodes jobs get, in all queues [default: what the policy says; fgd with --fill]
+    #[arg(long, value_enum)]
+    placement: Option<PlacementName>,
+    /// What the scheduler knows of how long jobs run: the walltime they asked for (twice their run
+    /// time, where they did not), or their run time
+    #[arg(long, value_enum, default_value = "request")]
+    estimates: EstimatesName,
+    /// Submit times are divided by this: with 1.2 the same jobs come in 1/1.2 of the time, a load
+    /// 1.2 times as high
+    #[arg(long, value_name = "X", default_value_t = 1.0)]
+    submit_scale: f64,
+    /// The first seed of --fill; without --fill nothing is drawn, and it is only reported
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Writes the metrics here; of several policies or with --fill as a list
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Writes start, end and nodes of every job here
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["compare", "fill"])]
+    jobs_out: Option<PathBuf>,
+    /// Writes a page with plots here
+    #[arg(long, value_name = "FILE", conflicts_with = "fill")]
+    report: Option<PathBuf>,
+    /// Fills the empty cluster with jobs of the trace in random order, none of which ever ends, and
+    /// tells how much of the GPUs is given away
+    #[arg(long)]
+    fill: bool,
+    /// With --fill: jobs arrive until they ask for so many times the GPUs there are
+    #[arg(long, value_name = "X", default_value_t = 1.3, requires = "fill")]
+    arrivals: f64,
+    /// With --fill: so many random orders
+    #[arg(long, value_name = "N", default_value_t = 10, requires = "fill")]
+    seeds: u32,
+}
+
+/// Placements as options name them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PlacementName {
+    First,
+    Binpack,
+    Ebinpack,
+    Spread,
+    Espread,
+    Fgd,
+}
+
+/// What is known of run times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum EstimatesName {
+    Request,
+    Exact,
+}
+
+/// Simulates, writes what was asked for, and prints the metrics.
+///
+/// # Errors
+/// [`SimulateError`], for what cannot be read, written or replayed.
+pub fn run(arguments: &Arguments) -> Result<(), SimulateError> {
+    let input = input::read(arguments)?;
+    let choices = choice::choices(arguments, &input)?;
+    if arguments.fill {
+        return filling::run(arguments, &input, &choices);
+    }
+    let mut outcomes = Vec::with_capacity(choices.len());
+    for choice in &choices {
+        let outcome = replayed(arguments, &input, choice)?;
+        tell_never_fit(&outcome);
+        outcomes.push(outcome);
+    }
+    let summaries: Vec<Summary> = outcomes.iter().map(Summary::of).collect();
+    print!("{}", sim::report::table(&summaries));
+    if let Some(file) = &arguments.json {
+        let texts: Vec<String> = summaries.iter().map(Summary::to_json).collect();
+        let text = match texts.as_slice() {
+            [one] => one.clone(),
+            several => format!("[\n{}]\n", several.join(",\n")),
+        };
+        write(file, &text)?;
+    }
+    if let (Some(file), Some(outcome)) = (&arguments.jobs_out, outcomes.first()) {
+        write(file, &sim::report::jobs_csv(outcome))?;
+    }
+    if let Some(file) = &arguments.report {
+        write(file, &sim::report::html(&outcomes))?;
+    }
+    Ok(())
+}
+
+fn replayed(
+    arguments: &Arguments,
+    input: &input::Input,
+    choice: &Choice,
+) -> Result<Outcome, SimulateError> {
+    let plan = Plan {
+        trace: &input.name,
+        jobs: &input.jobs,
+        nodes: &input.nodes,
+        name: &choice.name,
+        policy: &choice.policy,
+        estimates: match arguments.estimates {
+            EstimatesName::Request => Estimates::Request,
+            EstimatesName::Exact => Estimates::Exact,
+        },
+        seed: arguments.seed,
+    };
+    let mut bar = watch::Bar::new(&choice.name, input.jobs.len());
+    let outcome = replay(&plan, &mut bar)?;
+    bar.clear();
+    Ok(outcome)
+}
+
+/// Jobs that the cluster could not run, however empty, are no part of the metrics.
+fn tell_never_fit(outcome: &Outcome) {
+    const SHOWN: usize = 5;
+    let jobs = &outcome.never_fit;
+    if jobs.is_empty() {
+        return;
+    }
+    let few: Vec<String> = jobs.iter().take(SHOWN).map(ToString::to_string).collect();
+    let more = if jobs.len() > SHOWN { ", ..." } else { "" };
+    eprintln!(
+        "{}: {} of {} jobs ask for more than these nodes have when empty and are left out: {}{more}",
+        outcome.policy,
+        jobs.len(),
+        jobs.len() + outcome.jobs.len(),
+        few.join(", ")
+    );
+}
+
+fn write(file: &Path, text: &str) -> Result<(), SimulateError> {
+    std::fs::write(file, text)
+        .map_err(|source| SimulateError::Write { file: file.display().to_string(), source })
+}
+
+#[cfg(test)]
+mod tests;

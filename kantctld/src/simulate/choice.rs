@@ -1,0 +1,115 @@
+//! The policies that a simulation tries: by name, or from files like kantctld.toml. Never asks the
+//! host who a user is: who may use a queue plays no part in a replay.
+
+use super::input::Input;
+use super::{Arguments, PlacementName, SimulateError};
+use crate::settings::ConfigFile;
+use common::config::policy::{Capacity, Names, PolicySource, policy, warnings};
+use common::gpu::GpuKind;
+use common::id::{Gid, NodeName, QueueName, Uid};
+use common::policy::{Placement, Policy};
+use common::queue::Queue;
+use common::unit::{Bytes, Cpus};
+use sim::replay::Named;
+use std::path::Path;
+
+/// A policy to try.
+pub(super) struct Choice {
+    /// What reports call it.
+    pub name: String,
+    pub policy: Policy,
+}
+
+/// Everybody is known.
+struct Anybody;
+
+impl Names for Anybody {
+    fn user(&self, _: &str) -> Option<Uid> {
+        Some(Uid(1000))
+    }
+
+    fn group(&self, _: &str) -> Option<Gid> {
+        Some(Gid(1000))
+    }
+}
+
+pub(super) fn choices(
+    arguments: &Arguments,
+    input: &Input,
+) -> Result<Vec<Choice>, SimulateError> {
+    let one = [arguments.policy.clone().unwrap_or_else(|| Named::Kant.name().to_owned())];
+    let names = if arguments.compare.is_empty() { &one[..] } else { &arguments.compare };
+    names.iter().map(|name| choice(name, arguments, input)).collect()
+}
+
+fn choice(name: &str, arguments: &Arguments, input: &Input) -> Result<Choice, SimulateError> {
+    let mut choice = match Named::find(name) {
+        Some(named) => Choice { name: name.to_owned(), policy: named.policy() },
+        None => from_file(name, input)?,
+    };
+    let of_fill = arguments.fill.then_some(PlacementName::Fgd);
+    if let Some(placement) = arguments.placement.or(of_fill) {
+        for queue in &mut choice.policy.queues {
+            queue.placement = placement.placement();
+        }
+    }
+    Ok(choice)
+}
+
+fn from_file(name: &str, input: &Input) -> Result<Choice, SimulateError> {
+    let path = Path::new(name);
+    if !path.exists() && !name.contains(['/', '.']) {
+        let known: Vec<&str> = Named::ALL.iter().map(|named| named.name()).collect();
+        let (name, known) = (name.to_owned(), known.join(", "));
+        return Err(SimulateError::UnknownPolicy { name, known });
+    }
+    let file = ConfigFile::read(Some(path))?;
+    let capacity = capacity(input);
+    if let Some(topology) = &file.topology {
+        topology.check_known(|node| capacity.nodes.contains(node))?;
+    }
+    let (file_name, config) = (file.name(), &file.config);
+    let topology = file.topology.as_ref();
+    let source = PolicySource { file: &file_name, text: &file.text, config, topology };
+    let mut policy = policy(&source, &Anybody)?;
+    if policy.queues.is_empty() {
+        policy.queues.extend(the_default());
+    }
+    for warning in warnings(&policy, &capacity) {
+        eprintln!("{name}: {warning}");
+    }
+    let name = path.file_stem().map_or_else(|| name.into(), |stem| stem.to_string_lossy());
+    Ok(Choice { name: name.into_owned(), policy })
+}
+
+/// The queue of a configuration without any.
+fn the_default() -> Option<Queue> {
+    let name = QueueName::new("default").ok()?;
+    Some(Queue { default: true, ..Queue::plain(name) })
+}
+
+/// What the nodes of the trace have. What it does not say of CPUs and memory has no bound.
+fn capacity(input: &Input) -> Capacity {
+    let mut capacity = Capacity::default();
+    for node in &input.nodes {
+        capacity.nodes.extend(NodeName::new(node.name.clone()));
+        let kind = node.gpu_model.as_deref().unwrap_or("gpu").to_ascii_lowercase();
+        *capacity.gpus.entry(GpuKind(kind)).or_default() += node.gpus;
+        capacity.cpus += node.cpus.map_or(Cpus(u32::MAX), |cpus| Cpus(cpus.0 / 1000));
+        capacity.memory += node.mem_mib.map_or(Bytes(u64::MAX), Bytes::from_mib);
+    }
+    capacity
+}
+
+impl PlacementName {
+    const fn placement(self) -> Placement {
+        match self {
+            Self::First => Placement::First,
+            Self::Binpack => Placement::Binpack,
+            Self::Ebinpack => Placement::EBinpack,
+            Self::Spread => Placement::Spread,
+            Self::Espread => Placement::ESpread,
+            Self::Fgd => Placement::Fgd,
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What can go wrong in a simulation. Never without what to do next.
+
+use crate::settings::FileError;
+use common::config::ConfigError;
+use common::config::policy::TopologyError;
+use sim::replay::ReplayError;
+use sim::trace::TraceError;
+use std::io;
+
+/// A simulation that cannot be.
+#[derive(Debug, thiserror::Error)]
+pub enum SimulateError {
+    /// A file that the system did not give.
+    #[error("failed to read {file}: {source}")]
+    Read {
+        /// Which.
+        file: String,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// A file that could not be written.
+    #[error("failed to write {file}: {source}")]
+    Write {
+        /// Which.
+        file: String,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// A trace that makes no sense.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// A policy file that could not be read.
+    #[error(transparent)]
+    PolicyFile(#[from] FileError),
+    /// A policy file that makes no sense.
+    #[error(transparent)]
+    Policy(#[from] ConfigError),
+    /// A topology file that names nodes the trace does not have.
+    #[error(transparent)]
+    Topology(#[from] TopologyError),
+    /// Neither a name nor a file.
+    #[error(
+        "failed to find the policy `{name}`: it is neither a file nor one of {known}; \
+         write ./{name} for a file of that name"
+    )]
+    UnknownPolicy {
+        /// As written.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// A factor that is none.
+    #[error("failed to use {option} {value}: write a number above zero, like {example}")]
+    Factor {
+        /// The option.
+        option: &'static str,
+        /// Its value.
+        value: f64,
+        /// A good one.
+        example: &'static str,
+    },
+    /// A log in the Standard Workload Format, on nodes that differ.
+    #[error(
+        "failed to read {file}: its jobs ask for processors, and nodes of different size give no \
+         number of nodes for them; give nodes that all have the same number of gpus"
+    )]
+    SlotsDiffer {
+        /// The log.
+        file: String,
+    },
+    /// Nothing to fill, or to fill with.
+    #[error("failed to fill the cluster: {what}; give a trace and nodes that have some")]
+    NothingToFill {
+        /// What is missing.
+        what: &'static str,
+    },
+    /// The replay failed.
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
+}
