@@ -61,3 +61,6 @@ fn round(snapshot: &Snapshot, now: Time) -> Round {
     // 7. Reasons.
     desk.finish()
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@ use crate::floor::free::Free;
 use crate::floor::{Floor, NodeIndex};
 use crate::snapshot::WaitingJob;
 use crate::typical::Typical;
-use common::id::{NodeName, QueueName};
+use common::id::{NodeName, QueueName, ReservationName};
 use common::policy::{Placement, Policy};
 use common::queue::Queue;
 use common::resource::Request;
@@ -123,19 +123,22 @@ impl<'a> Shape<'a> {
         let largest = sizes.iter().map(|(class, _)| class.gpu_count().0).max().unwrap_or(1).max(1);
         let most = self.demand.tasks.0.max(1);
         let first = gpus.0.div_ceil(largest).max(1);
-        let holds = |nodes: &u32| {
-            let part = |rank| self.demand.even_part(Nodes(*nodes), rank);
-            // Parts shrink: whoever holds the first holds the rest.
-            let (large, small) = (part(0), part(nodes - 1));
-            let count = |part: Part| -> u32 {
-                sizes.iter().filter(|(class, _)| self.fits_idle(class, part)).map(|(_, n)| n).sum()
-            };
-            let large_parts = (0..*nodes).take_while(|rank| part(*rank) == large).count();
-            count(large) as usize >= large_parts && count(small) >= *nodes
-        };
         (first..=most.min(first.saturating_add(4096)))
-            .find(holds)
+            .find(|nodes| self.could_hold(&sizes, Nodes(*nodes)))
             .map_or(Nodes(first.min(most)), Nodes)
+    }
+
+    /// Could so many idle nodes of these sizes hold all parts?
+    pub fn could_hold(&self, sizes: &[(Arc<Class>, u32)], nodes: Nodes) -> bool {
+        let count = |part: Part| -> u32 {
+            sizes.iter().filter(|(class, _)| self.fits_idle(class, part)).map(|(_, n)| n).sum()
+        };
+        let all = nodes.0.max(1);
+        let gpus = self.demand.gpus_total().map_or(0, |gpus| gpus.0 % all);
+        // Parts shrink after these ranks: whoever holds one holds each later one.
+        let ends = [self.demand.tasks.0 % all, gpus, nodes.0];
+        let part = |rank| self.demand.even_part(nodes, rank);
+        ends.into_iter().filter(|end| *end > 0).all(|end| count(part(end - 1)) >= end)
     }
 
     /// How many nodes of each class it may have, up or down.
@@ -187,12 +190,15 @@ impl<'a> Shape<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ShapeIndex(usize);
 
+/// What tells shapes apart: queue, request, whether it is a service, and the booking it runs in.
+type Asks<'a> = (&'a QueueName, &'a Request, bool, Option<&'a ReservationName>);
+
 /// The shapes met in a round.
 #[derive(Debug, Default)]
 pub(crate) struct Shapes<'a> {
     shapes: Vec<Shape<'a>>,
     typical: Rc<Vec<Typical>>,
-    by_request: BTreeMap<(&'a QueueName, &'a Request, bool), ShapeIndex>,
+    by_request: BTreeMap<Asks<'a>, ShapeIndex>,
 }
 
 impl<'a> Shapes<'a> {
@@ -210,7 +216,8 @@ impl<'a> Shapes<'a> {
         job: &'a WaitingJob,
     ) -> ShapeIndex {
         let request: &'a Request = &job.request;
-        *self.by_request.entry((&job.queue, request, job.service)).or_insert_with(|| {
+        let asks = (&job.queue, request, job.service, job.reservation.as_ref());
+        *self.by_request.entry(asks).or_insert_with(|| {
             self.shapes.push(Shape::new(
                 floor,
                 policy,

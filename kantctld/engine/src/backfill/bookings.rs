@@ -77,10 +77,10 @@ impl Bookings {
         self.by_node.get(&at).map_or(&[], Vec::as_slice)
     }
 
-    /// The last time before `ends` at which anything booked begins.
+    /// The last time before `ends` at which anything booked begins or is over.
     pub fn last_before(&self, ends: Time) -> Option<Time> {
-        let all = self.by_node.values().flatten();
-        all.map(|booking| booking.from).filter(|from| *from < ends).max()
+        let edges = self.by_node.values().flatten().flat_map(|booking| [booking.from, booking.to]);
+        edges.filter(|edge| *edge < ends).max()
     }
 
     /// Is nothing kept anywhere?

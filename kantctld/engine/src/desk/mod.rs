@@ -156,8 +156,9 @@ impl<'a> Desk<'a> {
             Err(Refused::Class(reason)) => return self.without_quota(turn, queue, shape, reason),
         };
         self.meet(job.key);
-        let promised = self.promises.get(&job.key).filter(|promise| !promise.nodes.is_empty());
-        if promised.is_some_and(|promise| promise.at > self.now) && !self.snapshot.is_looser {
+        let kept = self.promises.get(&job.key).filter(|promise| !promise.nodes.is_empty());
+        let promised = kept.map(|promise| promise.at);
+        if promised.is_some_and(|at| at > self.now) && !self.snapshot.is_looser {
             // Nothing came free sooner than it was promised.
             return self.without_room(turn, queue, NoRoom { job, shape, standing }, None);
         }
@@ -170,7 +171,8 @@ impl<'a> Desk<'a> {
         }
         // 3. Fit and 4. score, in what earlier jobs' reservations leave; 5. backfill.
         let ends = self.ends_by(job.time_limit);
-        if self.shapes.get(shape).cannot_fit(ends) {
+        // What is kept for itself kept others of its shape off, but not it.
+        if promised.is_none() && self.shapes.get(shape).cannot_fit(ends) {
             return self.without_room(turn, queue, NoRoom { job, shape, standing }, None);
         }
         self.trials_left -= 1;
@@ -184,8 +186,11 @@ impl<'a> Desk<'a> {
                 Next::MayTry
             }
             Err(start::Obstacle::NoRoom) => {
-                // Nor would there be any if nothing were kept: not for a shorter one either.
-                self.shapes.get_mut(shape).did_not_fit(self.now);
+                // Nor would there be any if nothing were kept: not for a shorter one either, unless
+                // others might yield to that.
+                let asks = queue.preemption.by_priority
+                    || (queue.preemption.reclaim && self.snapshot.has_bounds);
+                self.shapes.get_mut(shape).did_not_fit(if asks { ends } else { self.now });
                 self.without_room(turn, queue, NoRoom { job, shape, standing }, None)
             }
             Err(start::Obstacle::Kept(whom)) => {

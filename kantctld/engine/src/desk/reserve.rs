@@ -41,13 +41,18 @@ impl<'a> Desk<'a> {
         }
         let own = self.unbook(job.key);
         let found = self.earliest(job, shape);
-        let is_sooner = |promise: &Promise| found.as_ref().is_some_and(|f| f.at < promise.at);
+        // At the same time as well: on the nodes that a promise made now would name, so that what
+        // is kept does not depend on when it was promised first.
+        let is_as_soon = |promise: &Promise| found.as_ref().is_some_and(|f| f.at <= promise.at);
         if let (Some(promise), Some(own)) = (&kept, own)
             && !promise.nodes.is_empty()
-            && !is_sooner(promise)
         {
-            self.book_again(job.key, own);
-            return true;
+            if !is_as_soon(promise) {
+                self.book_again(job.key, own);
+                return true;
+            }
+            // What was kept may be free now, for jobs that did not fit before.
+            self.shapes.forget();
         }
         self.promises.remove(&job.key);
         let Some(found) = found else { return false };

@@ -73,7 +73,9 @@ impl<'a> Desk<'a> {
         };
         let (mut fits, mut too_many) = (least.0.max(1), whole.demand.tasks.0);
         if !holds(self, fits) {
-            return Err(Obstacle::NoRoom);
+            // Whether that is for want of room or because some is kept was not asked.
+            let is_open = self.bookings.is_empty() && self.shadows.is_empty();
+            return Err(if is_open { Obstacle::NoRoom } else { Obstacle::Kept(None) });
         }
         while fits + 1 < too_many {
             let middle = fits + (too_many - fits) / 2;
