@@ -9,6 +9,7 @@ pub mod hub;
 pub mod leader;
 pub mod lookout;
 pub mod machine;
+pub mod metrics;
 pub mod raft;
 pub mod run;
 pub mod session;

@@ -1,5 +1,5 @@
 //! GET /v1/metrics: how well the cluster is used, and how long jobs waited. Never computes any of
-//! it; `state::view::metrics` and the engine do.
+//! it; `crate::metrics` and the engine do.
 
 use super::error::ApiFailure;
 use crate::core::Core;
@@ -7,7 +7,6 @@ use axum::Json;
 use axum::extract::State;
 use common::reason::Refusal;
 use common::wire::api::MetricsView;
-use state::view;
 use std::sync::Arc;
 
 /// GET /v1/metrics
@@ -20,7 +19,7 @@ pub async fn show(
         let now = core.now();
         let state = core.state.read().clone();
         let snapshot = core.lookout.fresh(&core.state, now, engine::Snapshot::clone);
-        view::metrics(&state, &snapshot, now)
+        crate::metrics::metrics(&state, &snapshot, now)
     });
     let message = || "the controller stopped while it looked: ask again".to_owned();
     Ok(Json(looked.await.map_err(|_| Refusal::BadAsk { message: message() })?))

@@ -3,7 +3,6 @@
 
 mod asked;
 mod explain;
-mod metrics;
 mod queues;
 
 use crate::job::{Element, Record};
@@ -21,7 +20,6 @@ use engine::{Round, Snapshot};
 use std::collections::BTreeMap;
 
 pub use explain::explain;
-pub use metrics::metrics;
 pub use queues::queue_list;
 
 /// What the last round said of a waiting job.

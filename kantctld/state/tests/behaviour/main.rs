@@ -8,7 +8,6 @@ mod deadlines;
 mod faults;
 mod house;
 mod life;
-mod metrics;
 mod nodes;
 mod queue_tree;
 mod rounds;

@@ -2,11 +2,6 @@
 //! day by what the state remembers of jobs and usage. Never has a formula of its own:
 //! `engine::measure` has them all.
 
-use super::asked::asked;
-use crate::job::{Element, Record, Run};
-use crate::remembered::State;
-use crate::story::StoryEvent;
-use crate::usage::{Hour, Used, running};
 use common::id::{NodeName, SwitchName};
 use common::job::Phase;
 use common::resource::{GpuRequest, Request, Share};
@@ -16,6 +11,10 @@ use common::wire::api::{KindUse, MetricsView, SpanBucket, WaitBucket};
 use engine::Snapshot;
 use engine::measure::{self, GpuTime, JobWaits, KANT_SIZES, LeafSizes, size_of};
 use engine::typical::typical;
+use state::State;
+use state::job::{Element, Record, Run};
+use state::story::StoryEvent;
+use state::usage::{Hour, Used, running};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is over for longer does not count.
@@ -155,7 +154,7 @@ impl<'a> Jobs<'a> {
         let mut counted = 0;
         for element in record.elements.values() {
             if element.phase == Phase::Pending {
-                self.of_size(asked_gpus(self.state, record)).waiting += 1;
+                self.of_size(asked_gpus(&record.spec.ask.request)).waiting += 1;
             }
             let started = first_start(element).filter(|at| *at >= from);
             if let Some(started) = started {
@@ -172,7 +171,7 @@ impl<'a> Jobs<'a> {
     fn add_start(&mut self, record: &Record, started: Time, run: Option<&Run>) {
         let shares = run.map_or(&[][..], |run| run.allocation.shares());
         let gpus = match shares {
-            [] => asked_gpus(self.state, record),
+            [] => asked_gpus(&record.spec.ask.request),
             shares => shares.iter().map(Share::gpus_milli).sum(),
         };
         let ready = record.spec.ask.begin_at.unwrap_or_default().max(record.submitted_at);
@@ -208,10 +207,15 @@ fn leaf_of<'a>(state: &'a State, node: &NodeName) -> Option<&'a SwitchName> {
     state.settings()?.topology.0.get(node)?.leaf.as_ref()
 }
 
-fn asked_gpus(state: &State, record: &Record) -> GpuMilli {
-    match record.spec.ask.request.gpus {
+/// What a job asks for in all; of nodes that it leaves open, on one.
+fn asked_gpus(request: &Request) -> GpuMilli {
+    let whole = |gpus: Gpus| GpuMilli::WHOLE.times(gpus.0);
+    match request.gpus {
+        None => GpuMilli::ZERO,
+        Some(GpuRequest::PerNode(gpus)) => whole(gpus.times(request.nodes.map_or(1, |n| n.0))),
+        Some(GpuRequest::PerTask(gpus)) => whole(gpus.times(request.tasks.0)),
+        Some(GpuRequest::Total(gpus)) => whole(gpus),
         Some(GpuRequest::Fraction(share)) => share,
-        _ => GpuMilli::WHOLE.times(asked(state, record).gpus.0),
     }
 }
 
@@ -230,3 +234,6 @@ fn whole(seconds: f64) -> u64 {
 fn count(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }
+
+#[cfg(test)]
+mod tests;
