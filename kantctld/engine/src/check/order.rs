@@ -34,6 +34,10 @@ impl Judge<'_> {
         for key in &self.started {
             let Some(job) = self.snapshot.waiting(*key) else { continue };
             let Some(queue) = self.queues.get(&job.queue) else { continue };
+            // Others have yielded to it already.
+            if self.snapshot.promises().get(key).is_some_and(|promise| promise.yielded) {
+                continue;
+            }
             if queue.behind == Behind::Wait
                 && let Some(place) = self.place_in_order(job)
             {

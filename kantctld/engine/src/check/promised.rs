@@ -58,7 +58,9 @@ impl Judge<'_> {
         let Some(queue) = self.queues.get(&job.queue) else { return false };
         let known: Vec<NodeName> =
             self.snapshot.nodes().into_iter().map(|node| node.name).collect();
-        queue.behind == Behind::Backfill
+        // What is kept for one component of several is no promise of a start.
+        job.together.is_none()
+            && queue.behind == Behind::Backfill
             && queue.order == Order::Fifo
             && promise.nodes.iter().all(|node| known.contains(node))
             && (queue.nodes.is_empty()
