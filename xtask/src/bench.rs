@@ -3,6 +3,9 @@
 
 mod e2e_bench;
 mod figures;
+mod optimised;
+
+use std::path::PathBuf;
 
 /// Measure kant on this machine
 #[derive(clap::Args)]
@@ -16,12 +19,22 @@ pub struct Args {
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
+    /// For quality: the folder with the traces
+    #[arg(long, value_name = "DIR", default_value = "traces")]
+    traces: PathBuf,
+    /// For engine and quality: write the tables into docs/
+    #[arg(long)]
+    write: bool,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Name {
     /// One controller and one node on loopback: submit, start, complete, memory
     E2e,
+    /// Rounds of the engine on made-up clusters: time, growth, memory
+    Engine,
+    /// Policies on replayed traces: the tables of docs/quality.md
+    Quality,
 }
 
 /// Runs a benchmark.
@@ -29,12 +42,32 @@ enum Name {
 /// # Errors
 /// When a daemon cannot be built or does not answer.
 pub fn run(args: Args) -> anyhow::Result<()> {
-    let figures = match args.name {
-        Name::E2e => e2e_bench::measure(args.rounds)?,
-    };
-    match args.json {
-        true => println!("{:#}", figures.to_json()),
-        false => print!("{}", figures.to_table()),
+    match args.name {
+        Name::E2e => {
+            let figures = e2e_bench::measure(args.rounds)?;
+            match args.json {
+                true => println!("{:#}", figures.to_json()),
+                false => print!("{}", figures.to_table()),
+            }
+            Ok(())
+        }
+        Name::Engine => {
+            let rows = optimised::engine()?;
+            let table = optimised::engine_table(&rows);
+            match args.json {
+                true => println!("{:#}", serde_json::Value::Array(rows)),
+                false => print!("{table}"),
+            }
+            write_if(args.write, "docs/performance.md", "engine", &table)
+        }
+        Name::Quality => {
+            let tables = optimised::quality(&args.traces)?;
+            print!("{tables}");
+            write_if(args.write, "docs/quality.md", "quality", &tables)
+        }
     }
-    Ok(())
+}
+
+fn write_if(asked: bool, page: &str, name: &str, text: &str) -> anyhow::Result<()> {
+    if asked { optimised::write_into(page, name, text) } else { Ok(()) }
 }

@@ -1,0 +1,73 @@
+//! The benchmarks that need an optimised build: `tests/bench`, built with the `measure` profile and
+//! run; its tables go into docs/ between markers. Never measures anything itself.
+
+use anyhow::{Context, bail, ensure};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Runs `bench engine`, and answers with its rows.
+pub fn engine() -> anyhow::Result<Vec<serde_json::Value>> {
+    let text = bench(&["engine".to_owned()])?;
+    serde_json::from_str(&text).context("failed to read what the benchmark printed")
+}
+
+/// Runs `bench quality` on the traces in a folder, and answers with its tables.
+pub fn quality(traces: &Path) -> anyhow::Result<String> {
+    ensure!(
+        traces.join("kth-sp2.jobs.csv.gz").exists(),
+        "failed to find the traces in {}: give the folder with `--traces DIR`; \
+         tests/traces/README.md says where they come from",
+        traces.display()
+    );
+    let traces = traces.canonicalize()?;
+    bench(&["quality".to_owned(), format!("--traces={}", traces.display())])
+}
+
+fn bench(arguments: &[String]) -> anyhow::Result<String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let run = Command::new(cargo)
+        .args(["run", "--quiet", "--profile", "measure", "-p", "bench", "--"])
+        .args(arguments)
+        .stderr(Stdio::inherit())
+        .output()
+        .context("failed to start cargo")?;
+    if !run.status.success() {
+        bail!("failed to measure: cargo run -p bench ended with {}", run.status);
+    }
+    String::from_utf8(run.stdout).context("failed to read what the benchmark printed")
+}
+
+/// The engine's rows as a Markdown table.
+pub fn engine_table(rows: &[serde_json::Value]) -> String {
+    let mut text = "| nodes | waiting | full round ms | incremental ms | nothing changed µs | \
+                    fill: starts/s | memory MiB |\n|--:|--:|--:|--:|--:|--:|--:|\n"
+        .to_owned();
+    for row in rows {
+        let number = |key: &str| row[key].as_f64().unwrap_or(f64::NAN);
+        text += &format!(
+            "| {} | {} | {:.1} | {:.1} | {:.2} | {:.0} | {} |\n",
+            row["nodes"],
+            row["waiting"],
+            number("full_ms"),
+            number("incremental_ms"),
+            number("nothing_us"),
+            number("starts_per_second"),
+            row["memory_mib"],
+        );
+    }
+    text
+}
+
+/// Puts a text between `<!-- bench:NAME -->` and `<!-- /bench:NAME -->` of a page.
+pub fn write_into(page: &str, name: &str, text: &str) -> anyhow::Result<()> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").join(page);
+    let before = std::fs::read_to_string(&path).with_context(|| format!("failed to read {page}"))?;
+    let (open, close) = (format!("<!-- bench:{name} -->"), format!("<!-- /bench:{name} -->"));
+    let parts = before.split_once(&open).and_then(|(head, rest)| {
+        let (_, tail) = rest.split_once(&close)?;
+        Some((head, tail))
+    });
+    let Some((head, tail)) = parts else { bail!("failed to find {open} and {close} in {page}") };
+    let after = format!("{head}{open}\n{}\n{close}{tail}", text.trim_end());
+    std::fs::write(&path, after).with_context(|| format!("failed to write {page}"))
+}
