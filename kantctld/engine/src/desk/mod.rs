@@ -1,10 +1,14 @@
 //! The desk on which a round is worked out: what is free, what is kept, who was told what.
 //! Never orders jobs; `queue_up` does.
 
+mod admission;
 mod gang;
 mod reserve;
 mod start;
+mod turn;
 mod yielding;
+
+pub(crate) use admission::{Refused, not_admitted};
 
 use crate::admit::{self, Arrays};
 use crate::backfill::bookings::Bookings;
@@ -123,92 +127,6 @@ impl<'a> Desk<'a> {
         self.next_look = self.next_look.into_iter().chain(at).min();
     }
 
-    /// Steps 2 to 6 for one job.
-    pub fn consider(&mut self, turn: &Turn<'a>) -> Next {
-        let Some(awaiting) = self.set_aside(turn.job.key) else { return self.give_turn(turn) };
-        let next = self.give_turn(turn);
-        self.put_back(turn.job.key, awaiting);
-        next
-    }
-
-    fn give_turn(&mut self, turn: &Turn<'a>) -> Next {
-        let job = turn.job;
-        if self.waits.is_told(job.key) {
-            return Next::MayTry;
-        }
-        let Some(queue) = self.queues.get(&job.queue).copied() else {
-            return self.class_waits(turn, WaitReason::QueueGone { queue: job.queue.clone() });
-        };
-        if queue.behind == Behind::Wait
-            && let Some((head, _)) = self.heads.get(&queue.name)
-        {
-            let head = *head;
-            return self.class_waits(turn, WaitReason::BehindHead { head });
-        }
-        // 2. Admit.
-        let shape = self.shapes.of(&self.snapshot.floor, &self.snapshot.policy, queue, job);
-        let standing = match self.admit(job, shape) {
-            Ok(standing) => standing,
-            Err(Refused::Job(reason)) => {
-                self.waits.tell(job.key, reason);
-                return Next::MayTry;
-            }
-            Err(Refused::Class(reason)) => return self.without_quota(turn, queue, shape, reason),
-        };
-        self.meet(job.key);
-        let kept = self.promises.get(&job.key).filter(|promise| !promise.nodes.is_empty());
-        let promised = kept.map(|promise| promise.at);
-        if promised.is_some_and(|at| at > self.now) && !self.snapshot.is_looser {
-            // Nothing came free sooner than it was promised.
-            return self.without_room(turn, queue, NoRoom { job, shape, standing }, None);
-        }
-        if self.trials_left == 0 {
-            self.look_again(Some(self.now));
-            return self.class_waits(turn, WaitReason::NotConsidered);
-        }
-        if let Some(first) = job.together {
-            return self.start_together(first, job);
-        }
-        // 3. Fit and 4. score, in what earlier jobs' reservations leave; 5. backfill.
-        let ends = self.ends_by(job.time_limit);
-        // What is kept for itself kept others of its shape off, but not it.
-        if promised.is_none() && self.shapes.get(shape).cannot_fit(ends) {
-            return self.without_room(turn, queue, NoRoom { job, shape, standing }, None);
-        }
-        self.trials_left -= 1;
-        match self.try_start(job, shape, &[]) {
-            Ok(()) => Next::MayTry,
-            Err(start::Obstacle::Refused(reason)) => {
-                // Nothing is kept for a job that may not have it.
-                self.unbook(job.key);
-                self.promises.remove(&job.key);
-                self.waits.tell(job.key, reason);
-                Next::MayTry
-            }
-            Err(start::Obstacle::NoRoom) => {
-                // Nor would there be any if nothing were kept: not for a shorter one either, unless
-                // others might yield to that.
-                let asks = queue.preemption.by_priority
-                    || (queue.preemption.reclaim && self.snapshot.has_bounds);
-                self.shapes.get_mut(shape).did_not_fit(if asks { ends } else { self.now });
-                self.without_room(turn, queue, NoRoom { job, shape, standing }, None)
-            }
-            Err(start::Obstacle::Kept(whom)) => {
-                // What is kept depends on an end only by what begins before it: a shorter one of
-                // its kind may pass, if it is over before the last of those.
-                let since = self.last_kept_before(ends).map_or(self.now, |at| at + Span(1));
-                self.shapes.get_mut(shape).did_not_fit(since);
-                self.without_room(turn, queue, NoRoom { job, shape, standing }, whom)
-            }
-        }
-    }
-
-    /// The last time before `ends` at which what is kept for anybody changes.
-    fn last_kept_before(&self, ends: Time) -> Option<Time> {
-        let shadows = self.shadows.iter().map(|(_, shadow)| shadow.at).filter(|at| *at < ends);
-        shadows.chain(self.bookings.last_before(ends)).max()
-    }
-
     /// When a job that starts now ends by its time limit, at the latest.
     pub fn ends_by(&self, limit: Option<Span>) -> Time {
         limit.map_or(NEVER, |limit| self.now + limit)
@@ -219,81 +137,6 @@ impl<'a> Desk<'a> {
         let Some(policy) = self.queues.get(queue) else { return true };
         let made = self.heads.get(queue).map_or(0, |(_, made)| *made);
         policy.backfill.depth > 0 && made >= policy.backfill.depth
-    }
-
-    fn class_waits(&mut self, turn: &Turn<'a>, reason: WaitReason) -> Next {
-        self.waits.tell_class(turn.class, reason);
-        Next::ClassIsDone
-    }
-
-    /// Step 2: the static rules.
-    fn admit(&mut self, job: &WaitingJob, shape: ShapeIndex) -> Result<Standing, Refused> {
-        admit::admit(job, self.snapshot, &self.arrays, self.now)?;
-        let claim = claim_of(job, self.shapes.get(shape), &mut self.books);
-        if let Err(reason) = self.books.check_limits(&claim, job.time_limit, self.now) {
-            // Bounds on what is still to be used loosen as time goes by.
-            self.next_look =
-                self.next_look.into_iter().chain([self.now + Span::from_minutes(1)]).min();
-            // A shorter job of its class may be within a bound on GPU-minutes.
-            let is_own = matches!(&reason, WaitReason::LimitReached { counted, .. }
-                if counted.what == What::GpuMinutes);
-            return Err(if is_own { Refused::Job(reason) } else { Refused::Class(reason) });
-        }
-        self.books.admit(&claim).map_err(Refused::Class)
-    }
-
-    /// A job that a limit or a quota keeps from starting: others may make way in its queue.
-    fn without_quota(
-        &mut self,
-        turn: &Turn<'a>,
-        queue: &'a Queue,
-        shape: ShapeIndex,
-        reason: WaitReason,
-    ) -> Next {
-        let no = NoRoom { job: turn.job, shape, standing: Standing::Borrowing };
-        if matches!(reason, WaitReason::QuotaExceeded { .. }) && self.ask(queue, no, true) {
-            return Next::MayTry;
-        }
-        self.class_waits(turn, reason)
-    }
-
-    /// Notes a job without room, and reserves for it where its queue does.
-    fn without_room(
-        &mut self,
-        turn: &Turn<'a>,
-        queue: &'a Queue,
-        job: NoRoom<'a>,
-        kept_for: Option<JobKey>,
-    ) -> Next {
-        self.heads.entry(&queue.name).or_insert((job.job.key, 0));
-        // 6. Preempt; or else 5. backfill.
-        let reserved = self.ask(queue, job, false)
-            || (queue.behind == Behind::Backfill
-                && !self.queue_is_done(&queue.name)
-                && self.reserve(queue, job.job, job.shape));
-        if reserved {
-            if let Some((_, made)) = self.heads.get_mut(&queue.name) {
-                *made += 1;
-            }
-        } else {
-            let kind = self.snapshot.line.kind_of(turn.kind);
-            let shortest = kind.map_or(UNLIMITED, crate::line::Kind::limit_min);
-            let ends = self.ends_by(Some(shortest).filter(|limit| *limit < UNLIMITED));
-            let all_done = queue.behind != Behind::Backfill || self.queue_is_done(&queue.name);
-            if all_done && self.shapes.get(job.shape).cannot_fit(ends) {
-                self.waits.note_kind(turn.kind, job.shape, kept_for);
-                // Where age may go before priority, those behind it may ask others to yield.
-                let may_ask =
-                    queue.preemption.by_priority && queue.order == Order::Multifactor;
-                return if may_ask { Next::ClassIsDone } else { Next::KindIsDone };
-            }
-            if all_done && let Some(limit) = self.shapes.get(job.shape).fits_below(self.now) {
-                self.waits.note_kind(turn.kind, job.shape, kept_for);
-                return Next::Shorter(limit);
-            }
-        }
-        self.waits.note(job.job.key, job.shape, kept_for);
-        Next::MayTry
     }
 
     /// Where a job looks for room.
@@ -343,38 +186,6 @@ impl<'a> Desk<'a> {
             next_look: self.next_look,
         }
     }
-}
-
-/// What a waiting job asks for; an elastic one at least.
-fn claim_of(job: &WaitingJob, shape: &Shape<'_>, books: &mut Books) -> Claim {
-    let nodes = shape.nodes().unwrap_or(Nodes(1));
-    let demand = match job.request.tasks_min {
-        Some(tasks) => shape.demand.with_tasks(tasks),
-        None => shape.demand,
-    };
-    crate::claims::of_waiting(job, &demand, nodes, books)
-}
-
-/// Why a job is not admitted by limits or quota, beside the jobs that run; `None`: it is.
-pub(crate) fn not_admitted(snapshot: &Snapshot, job: &WaitingJob) -> Option<WaitReason> {
-    if !snapshot.has_bounds {
-        return None;
-    }
-    let queue = snapshot.policy.queues.iter().find(|queue| queue.name == job.queue)?;
-    let (floor, policy) = (&snapshot.floor, &snapshot.policy);
-    let shape = Shape::new(floor, policy, queue, &job.request, job.service, Rc::default());
-    let mut books = snapshot.books.clone();
-    let claim = claim_of(job, &shape, &mut books);
-    let now = snapshot.ranked_at.unwrap_or_default();
-    books.check_limits(&claim, job.time_limit, now).and_then(|()| books.admit(&claim).map(drop)).err()
-}
-
-/// Why a job is not admitted: for a reason of its own, or of all of its class.
-pub(crate) enum Refused {
-    /// Its own.
-    Job(WaitReason),
-    /// Of all alike.
-    Class(WaitReason),
 }
 
 /// What fragmentation is measured against, where any queue asks for that.
