@@ -9,10 +9,11 @@ mod cluster;
 mod draw;
 mod jobs;
 mod policies;
+mod surprise;
 mod world;
 
 use common::id::JobKey;
-use common::policy::Policy;
+use common::policy::{Placement, Policy};
 use common::reason::WaitReason;
 use common::time::{Span, Time};
 use engine::{Round, Snapshot, WaitingJob, could_ever_fit, schedule};
@@ -92,7 +93,7 @@ fn come_to_rest(world: &mut World) -> Result<Vec<(JobKey, WaitReason)>, String> 
                 |job: &Arc<WaitingJob>| Some((job.key, round.waits.of(&world.snapshot, job.key)?));
             return Ok(world.snapshot.all_waiting().filter_map(waits).collect());
         }
-        let next = event.into_iter().chain(round.next_look).min().unwrap_or(world.now);
+        let next = event.or(round.next_look).unwrap_or(world.now);
         world.pass(next.max(world.now));
         world.tidy();
         last = round;
@@ -172,10 +173,17 @@ fn starts_alone(
         alone.set_waiting(part);
     }
     let starts = !schedule(&alone, now).decisions.is_empty();
+    let fgd = policy.queues.iter().any(|q| q.name == job.queue && q.placement == Placement::Fgd);
+    if fgd && job.together.is_some() {
+        // Where FGD puts the first component depends on who else waits, and the rest on that.
+        return Ok(false);
+    }
     let queue = policy.queues.iter().find(|queue| queue.name == job.queue);
     let queue = queue.ok_or("a job of no queue")?;
     let fits = could_ever_fit(&alone, queue, &job.request, job.service).is_ok();
-    let is_plain = job.together.is_none() && job.request.near.is_none();
+    // A service may have its zone or what is outside of all, but not some of each.
+    let zones = job.service && queue.zone.is_some();
+    let is_plain = job.together.is_none() && job.request.near.is_none() && !zones;
     if starts && !fits {
         return Err(format!("job {} starts, though it was said never to fit", job.key));
     }

@@ -3,13 +3,15 @@
 
 use super::draw::Draw;
 use super::{cluster, jobs, policies};
-use common::id::{Attempt, JobKey, NodeName, ReservationName, Uid};
-use common::policy::{Access, Policy, VictimMode};
+use common::cpuset::CpuSet;
+use common::id::{Attempt, GpuIndex, JobKey};
+use common::policy::{Policy, VictimMode};
 use common::reservation::Reservation;
-use common::resource::Allocation;
+use common::resource::{Allocation, Share};
 use common::time::{Span, Time};
+use common::unit::{Bytes, Tasks};
 use engine::check::check;
-use engine::{Decision, NodeSnapshot, Round, RunningJob, Snapshot, Unusable, WaitingJob, schedule};
+use engine::{Decision, NodeSnapshot, Round, RunningJob, Snapshot, WaitingJob, schedule};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -17,9 +19,9 @@ pub const START: Time = Time(1_700_000_000_000);
 
 /// A running job, and how it will go on.
 #[derive(Debug, Clone)]
-struct Real {
-    job: WaitingJob,
-    ends_at: Time,
+pub struct Real {
+    pub job: WaitingJob,
+    pub ends_at: Time,
 }
 
 /// All there is.
@@ -29,9 +31,9 @@ pub struct World {
     pub snapshot: Snapshot,
     pub policy: Policy,
     pub nodes: Vec<NodeSnapshot>,
-    bookings: Vec<Reservation>,
-    real: BTreeMap<JobKey, Real>,
-    next_job: u32,
+    pub bookings: Vec<Reservation>,
+    pub real: BTreeMap<JobKey, Real>,
+    pub next_job: u32,
     pub ran: BTreeSet<JobKey>,
     pub rounds: u32,
     pub starts: u32,
@@ -94,6 +96,9 @@ impl World {
         if self.draw.once_in(40) {
             self.is_the_same_when_read_again(&round)?;
         }
+        if self.draw.once_in(20) {
+            self.a_spoilt_round_is_noticed(&round)?;
+        }
         for decision in &round.decisions {
             self.enact(decision);
         }
@@ -107,6 +112,27 @@ impl World {
             println!("{}", serde_json::to_string(&self.snapshot).unwrap_or_default());
             println!("{}", serde_json::to_string(&round).unwrap_or_default());
         }
+    }
+
+    /// The judge is awake: a start that is spoilt is found.
+    fn a_spoilt_round_is_noticed(&mut self, round: &Round) -> Result<(), String> {
+        let mut spoilt = round.clone();
+        let Some(Decision::Start { key, allocation, .. }) = spoilt.decisions.last_mut() else {
+            return Ok(());
+        };
+        let key = *key;
+        let mut shares: Vec<Share> = allocation.clone().into();
+        match self.draw.below(5) {
+            0 => shares[0].tasks += Tasks(1),
+            1 => shares[0].memory += Bytes(1 << 40),
+            2 => shares[0].cpus = CpuSet::new(),
+            3 => shares[0].gpus.push(GpuIndex(99)),
+            _ => shares[0].node = cluster::name(99),
+        }
+        *allocation = Allocation::new(shares).map_err(|error| error.to_string())?;
+        let wrong = check(&self.snapshot, self.now, &spoilt);
+        let found = wrong.iter().any(|violation| violation.key == key);
+        if found { Ok(()) } else { Err(format!("the judge overlooks {spoilt:?}")) }
     }
 
     /// A snapshot kept up to date decides as one made anew.
@@ -225,130 +251,5 @@ impl World {
 
     pub fn is_idle(&self) -> bool {
         self.real.is_empty()
-    }
-
-    /// Something happens that nobody planned.
-    pub fn surprise(&mut self) {
-        match self.draw.below(12) {
-            0 | 1 => {
-                let at = self.draw.below(u32::try_from(self.nodes.len()).unwrap()) as usize;
-                let state =
-                    self.draw.one(&[None, None, Some(Unusable::Drained), Some(Unusable::Down)]);
-                self.nodes[at].unusable = state;
-                self.snapshot.set_node(&self.nodes[at]);
-                if state == Some(Unusable::Down) {
-                    self.lose(&self.nodes[at].name.clone());
-                }
-            }
-            2 => self.free_held(),
-            3 => {
-                let keys: Vec<JobKey> = self.snapshot.all_waiting().map(|job| job.key).collect();
-                if !keys.is_empty() {
-                    let key = self.draw.one(&keys);
-                    self.snapshot.remove_job(key);
-                }
-            }
-            4 | 5 if self.bookings.len() < 2 => self.book(),
-            6 => {
-                let (topology, nodes) = (self.policy.topology.clone(), self.nodes.len());
-                let nodes = u32::try_from(nodes).unwrap();
-                let new = policies::policy(&mut self.draw, topology, nodes);
-                if new.queues.len() >= self.policy.queues.len() {
-                    self.set_policy(new);
-                }
-            }
-            7 => {
-                // A job that does not get off the ground.
-                let keys: Vec<JobKey> = self.real.keys().copied().collect();
-                if !keys.is_empty() {
-                    self.fail_to_launch(keys);
-                }
-            }
-            8 if self.nodes.len() < 8 => {
-                let number = u32::try_from(self.nodes.len()).unwrap();
-                let node = cluster::node(&mut self.draw, number);
-                self.snapshot.set_node(&node);
-                self.nodes.push(node);
-            }
-            _ => {}
-        }
-    }
-
-    fn fail_to_launch(&mut self, keys: Vec<JobKey>) {
-        let key = self.draw.one(&keys);
-        let Some(real) = self.real.remove(&key) else { return };
-        let attempt = self.snapshot.running(key).map_or(Attempt(1), |job| job.attempt);
-        let not_before = Some(self.now + Span::from_seconds(30));
-        self.snapshot.set_waiting(WaitingJob {
-            attempt: Attempt(attempt.0 + 1),
-            not_before,
-            ..real.job
-        });
-    }
-
-    /// The jobs of a lost node wait again.
-    fn lose(&mut self, node: &NodeName) {
-        let there = |key: &&JobKey| {
-            self.snapshot.running(**key).is_some_and(|job| job.allocation.on(node).is_some())
-        };
-        let lost: Vec<JobKey> = self.real.keys().filter(there).copied().collect();
-        for key in lost {
-            if let Some(real) = self.real.remove(&key) {
-                let attempt = self.snapshot.running(key).map_or(Attempt(1), |job| job.attempt);
-                let attempt = Attempt(attempt.0 + 1);
-                self.snapshot.set_waiting(WaitingJob { attempt, ..real.job });
-            }
-        }
-    }
-
-    pub fn free_held(&mut self) {
-        let held: Vec<WaitingJob> = self
-            .snapshot
-            .all_waiting()
-            .filter(|job| job.held)
-            .map(|job| WaitingJob { held: false, ..WaitingJob::clone(job) })
-            .collect();
-        held.into_iter().for_each(|job| self.snapshot.set_waiting(job));
-    }
-
-    pub fn set_policy(&mut self, policy: Policy) {
-        self.snapshot.set_policy(Arc::new(policy.clone()));
-        self.policy = policy;
-    }
-
-    fn book(&mut self) {
-        let from = self.now + Span::from_minutes(self.draw.one(&[0, 10, 40]));
-        let nodes = self.nodes.iter().filter(|_| self.draw.once_in(2));
-        let nodes = nodes.map(|node| node.name.clone()).collect();
-        self.next_job += 1;
-        self.bookings.push(Reservation {
-            name: ReservationName::new(format!("r{}", self.next_job)).unwrap(),
-            nodes,
-            from,
-            to: from + Span::from_minutes(self.draw.one(&[20, 60])),
-            access: Access::default(),
-            maintenance: false,
-            by: Uid(0),
-            comment: String::new(),
-        });
-        self.snapshot.set_reservations(self.bookings.clone());
-    }
-
-    /// Bookings that are over are forgotten.
-    pub fn tidy(&mut self) {
-        let before = self.bookings.len();
-        self.bookings.retain(|booking| booking.to > self.now);
-        if self.bookings.len() < before {
-            self.snapshot.set_reservations(self.bookings.clone());
-        }
-    }
-
-    /// All nodes are up.
-    pub fn mend(&mut self) {
-        for node in &mut self.nodes {
-            if node.unusable.take().is_some() {
-                self.snapshot.set_node(node);
-            }
-        }
     }
 }
