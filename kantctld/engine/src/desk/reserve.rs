@@ -14,7 +14,7 @@ use crate::snapshot::{Promise, WaitingJob};
 use common::id::JobKey;
 use common::policy::ReservationKind;
 use common::queue::Queue;
-use common::time::Time;
+use common::time::{Span, Time};
 use common::unit::Tasks;
 use std::sync::Arc;
 
@@ -115,6 +115,12 @@ impl<'a> Desk<'a> {
                 .collect();
             let Some(nodes) = nodes else { continue };
             let shape = self.shapes.of(floor, &self.snapshot.policy, queue, job);
+            if !nodes.iter().all(|at| self.shapes.get(shape).allows(*at)) {
+                // A new policy, or a new request: not its nodes any more.
+                continue;
+            }
+            // Once it has passed, others may have them.
+            self.look_again(Some(promise.at + Span(1)));
             let side = self.shapes.get(shape).sides()[0];
             let hall = self.hall(job, shape, side, &[]);
             let found = Earliest { at: promise.at, nodes };
