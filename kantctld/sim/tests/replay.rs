@@ -1,0 +1,80 @@
+//! A replay of small real traces. Never stops at a mean: every start is compared.
+
+use sim::replay::{Named, Plan, Unwatched, replay};
+use sim::report::{Outcome, Summary, jobs_csv};
+use sim::trace::{Estimates, Job, Node, read_jobs, read_nodes};
+
+const BATSIM_JOBS: &[u8] = include_bytes!("../../../tests/traces/batsim-medium.jobs.csv.gz");
+const BATSIM_NODES: &[u8] = include_bytes!("../../../tests/traces/batsim-medium.nodes.csv");
+const ITP_JOBS: &[u8] = include_bytes!("../../../tests/traces/itp-04-window.jobs.csv");
+const ITP_NODES: &[u8] = include_bytes!("../../../tests/traces/itp-04-window.nodes.csv");
+
+fn played(named: Named, jobs: &[Job], nodes: &[Node], estimates: Estimates) -> Outcome {
+    let (policy, name) = (named.policy(), named.name());
+    let plan = Plan { trace: "test", jobs, nodes, name, policy: &policy, estimates, seed: 0 };
+    replay(&plan, &mut Unwatched).unwrap()
+}
+
+/// Jobs that start at another millisecond than Batsim had them start.
+fn different_from_batsim(named: Named, key: &str) -> Vec<u64> {
+    let jobs = read_jobs("batsim-medium", BATSIM_JOBS).unwrap();
+    let nodes = read_nodes("batsim-medium", BATSIM_NODES).unwrap();
+    let outcome = played(named, &jobs, &nodes, Estimates::Request);
+    assert_eq!(outcome.jobs.len(), 801);
+    let differs = |(job, ran): &(&Job, &sim::report::JobOutcome)| {
+        let start: f64 = job.constraint[key].parse().unwrap();
+        ran.start.map(|start| start.0) != Some((start * 1000.0).round() as u64)
+    };
+    jobs.iter().zip(&outcome.jobs).filter(differs).map(|(job, _)| job.id).collect()
+}
+
+#[test]
+fn easy_backfill_with_a_pinned_reservation_starts_all_801_jobs_when_batsim_does() {
+    assert_eq!(different_from_batsim(Named::EasyPinned, "ref_start_easy"), [0; 0]);
+}
+
+#[test]
+fn conservative_backfill_starts_all_801_jobs_when_batsim_does() {
+    assert_eq!(different_from_batsim(Named::Conservative, "ref_start_conservative"), [0; 0]);
+}
+
+/// What a run came to, without what the machine's speed changes.
+fn document(outcome: &Outcome) -> serde_json::Value {
+    let mut json: serde_json::Value =
+        serde_json::from_str(&Summary::of(outcome).to_json()).unwrap();
+    json["starts_per_cpu_second"].take();
+    json
+}
+
+#[test]
+fn every_policy_comes_to_the_same_on_the_itp_window_as_it_did() {
+    let jobs = read_jobs("itp", ITP_JOBS).unwrap();
+    let nodes = read_nodes("itp", ITP_NODES).unwrap();
+    let mut found = serde_json::Map::new();
+    for named in Named::ALL {
+        let outcome = played(named, &jobs, &nodes, Estimates::Request);
+        assert_eq!(outcome.jobs.iter().filter(|job| job.end.is_none()).count(), 0);
+        let again = played(named, &jobs, &nodes, Estimates::Request);
+        assert_eq!(jobs_csv(&outcome), jobs_csv(&again), "{}", named.name());
+        assert_eq!(document(&outcome), document(&again), "{}", named.name());
+        found.insert(named.name().to_owned(), document(&outcome));
+    }
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/itp-04-window.json");
+    let found = format!("{}\n", serde_json::to_string_pretty(&found).unwrap());
+    if std::env::var("UPDATE_GOLDEN").is_ok() {
+        std::fs::write(golden, &found).unwrap();
+    }
+    assert!(std::fs::read_to_string(golden).unwrap() == found, "run it with UPDATE_GOLDEN=1 and \
+        read the difference:\n{found}");
+}
+
+#[test]
+fn who_foresees_run_times_fills_gaps_better_and_a_job_too_large_is_named() {
+    let jobs = read_jobs("itp", ITP_JOBS).unwrap();
+    let nodes = read_nodes("itp", ITP_NODES).unwrap();
+    let few = played(Named::Fifo, &jobs, &nodes[..2], Estimates::Exact);
+    let too_large: Vec<u64> =
+        jobs.iter().filter(|job| job.nodes.0 > 2).map(|job| job.id).collect();
+    assert_eq!(few.never_fit, too_large);
+    assert!(!too_large.is_empty() && few.jobs.len() + too_large.len() == jobs.len());
+}
