@@ -1,7 +1,7 @@
 //! What jobs count for in the books: running ones by what they hold, waiting ones by what they ask
 //! for. Never decides whether that is too much; `books` does.
 
-use crate::books::{Books, Claim};
+use crate::books::{Books, Claim, Party};
 use crate::fit::demand::Demand;
 use crate::floor::Floor;
 use crate::snapshot::{RunningJob, WaitingJob};
@@ -44,13 +44,7 @@ fn add_share(claim: &mut Claim, share: &Share, floor: &Floor, books: &Books) {
 
 /// What a waiting job asks for, before it is known where it goes. `nodes` is how many it will be
 /// on. A job for whole nodes asks at least for what it names.
-pub(crate) fn of_waiting(
-    job: &WaitingJob,
-    demand: &Demand<'_>,
-    nodes: Nodes,
-    books: &mut Books,
-) -> Claim {
-    let party = books.party(&job.queue, job.owner, job.account.as_ref(), job.qos.as_ref());
+pub(crate) fn of_waiting(demand: &Demand<'_>, nodes: Nodes, party: Party, books: &Books) -> Claim {
     let request = demand.request;
     let mut claim = Claim::new(party);
     claim.cpus = request.cpus_per_task.times(demand.tasks.0);

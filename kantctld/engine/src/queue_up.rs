@@ -241,10 +241,11 @@ impl<'a> Queueing<'a> {
         }
         let last = self.ranker.rank(last);
         let classes = cursor.kind.classes_below(below);
-        let jobs = classes.filter_map(|id| Some((id, self.line.class(id)?))).flat_map(|(id, class)| {
-            let short = class.jobs_by_length().take_while(move |job| length(job).0 < below);
-            short.map(move |job| (id, job))
-        });
+        let jobs =
+            classes.filter_map(|id| Some((id, self.line.class(id)?))).flat_map(|(id, class)| {
+                let short = class.jobs_by_length().take_while(move |job| length(job).0 < below);
+                short.map(move |job| (id, job))
+            });
         let ranked = jobs.map(|(id, job)| (self.ranker.rank(job), id, job));
         let mut behind: Vec<Ranked<'a>> = ranked.filter(|(rank, ..)| *rank > last).collect();
         behind.sort_unstable_by_key(|(rank, ..)| *rank);
@@ -258,11 +259,7 @@ fn length(job: &WaitingJob) -> (Span, Time, JobKey) {
 
 /// What the order reads of a job. For jobs of no fixed number of nodes GPUs and CPUs are what they
 /// ask for on one.
-pub(crate) fn facts<'f>(
-    queue: &'f Queue,
-    job: &'f WaitingJob,
-    qos: Option<&'f Qos>,
-) -> Facts<'f> {
+pub(crate) fn facts<'f>(queue: &'f Queue, job: &'f WaitingJob, qos: Option<&'f Qos>) -> Facts<'f> {
     let demand = crate::fit::demand::Demand::new(&job.request, queue);
     let nodes = job.request.nodes.unwrap_or(Nodes(1));
     Facts {

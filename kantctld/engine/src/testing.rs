@@ -1,17 +1,18 @@
 //! Small nodes, jobs and clusters for the tests of this crate. Never compiled into the program.
 
+mod rounds;
+
+pub(crate) use rounds::*;
+
 use crate::snapshot::{NodeSnapshot, RunningJob, Snapshot, WaitingJob};
-use crate::{Decision, schedule};
 use common::cpuset::CpuSet;
 use common::gpu::{Gpu, GpuKind, GpuMatrix, GpuPath};
 use common::id::{
-    Attempt, GpuIndex, JobId, JobKey, NodeName, QueueName, ReservationName, SwitchName, Uid,
-    ZoneName,
+    Attempt, GpuIndex, JobId, JobKey, NodeName, QueueName, SwitchName, Uid, ZoneName,
 };
 use common::node::{Inventory, Numa};
-use common::policy::{Access, Placement, Policy, VictimMode};
+use common::policy::{Placement, Policy, VictimMode};
 use common::queue::Queue;
-use common::reservation::Reservation;
 use common::resource::{Allocation, GpuRequest, Request, Share};
 use common::time::{Span, Time};
 use common::unit::{Bytes, Cpus, GpuMilli, Gpus, Tasks};
@@ -205,44 +206,6 @@ pub(crate) fn use_share(snapshot: &mut Snapshot, node: &str, milli: u32) {
     let share = Share { gpus, gpu_milli: Some(GpuMilli(milli)), ..share(node, "0") };
     let job = 900 + u32::try_from(snapshot.all_running().count()).unwrap();
     run(snapshot, job, share, None);
-}
-
-/// What the round at 02:30 starts, and where: `1 a:0-1 b` (GPUs after the colon).
-pub(crate) fn placed(snapshot: &Snapshot) -> Vec<String> {
-    placed_at(snapshot, Time(9_000_000))
-}
-
-/// What a round at that time starts, and where.
-pub(crate) fn placed_at(snapshot: &Snapshot, now: Time) -> Vec<String> {
-    let round = schedule(snapshot, now);
-    let shown = |share: &Share| {
-        let gpus: CpuSet = share.gpus.iter().map(|gpu| u32::from(gpu.0)).collect();
-        if gpus.is_empty() { share.node.to_string() } else { format!("{}:{gpus}", share.node) }
-    };
-    let started = round.decisions.iter().filter_map(|decision| match decision {
-        Decision::Start { key, allocation, .. } => {
-            let shares: Vec<String> = allocation.shares().iter().map(shown).collect();
-            Some(format!("{key} {}", shares.join(" ")))
-        }
-        Decision::Preempt { .. } => None,
-    });
-    let mut started: Vec<String> = started.collect();
-    started.sort();
-    started
-}
-
-/// An operator's booking that everybody may use.
-pub(crate) fn booking(text: &str, nodes: &[&str], from: Time, to: Time) -> Reservation {
-    Reservation {
-        name: ReservationName::new(text).unwrap(),
-        nodes: nodes.iter().map(|node| name(node)).collect(),
-        from,
-        to,
-        access: Access::default(),
-        maintenance: false,
-        by: Uid(0),
-        comment: String::new(),
-    }
 }
 
 pub(crate) fn request(tasks: u32, cpus_per_task: u32) -> Request {

@@ -277,11 +277,6 @@ impl Desk<'_> {
         let others = self.promises.keys().filter(|other| **other != key);
         u32::try_from(others.count()).unwrap_or(u32::MAX).max(1)
     }
-
-    /// The start a job was promised.
-    pub fn promised(&self, key: JobKey) -> Option<Time> {
-        self.promises.get(&key).map(|promise| promise.at)
-    }
 }
 
 fn count(nodes: usize) -> Nodes {

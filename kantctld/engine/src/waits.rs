@@ -83,12 +83,7 @@ impl Waits {
         self.by_kind.insert(kind.0, reason);
     }
 
-    pub(crate) fn note_kind(
-        &mut self,
-        kind: KindId,
-        shape: ShapeIndex,
-        kept_for: Option<JobKey>,
-    ) {
+    pub(crate) fn note_kind(&mut self, kind: KindId, shape: ShapeIndex, kept_for: Option<JobKey>) {
         self.notes.by_kind.insert(kind, (shape, kept_for));
     }
 

@@ -259,9 +259,8 @@ fn filled(hall: &Hall<'_>, length: Span) -> Option<Earliest> {
 
 fn filled_from(hall: &Hall<'_>, allowed: Vec<NodeIndex>, length: Span) -> Option<Earliest> {
     let holders = |at: &NodeIndex| hall.trial.holders(*at).iter().map(|holder| holder.until);
-    let edges = |at: &NodeIndex| {
-        hall.bookings.on(*at).iter().flat_map(|booked| [booked.from, booked.to])
-    };
+    let edges =
+        |at: &NodeIndex| hall.bookings.on(*at).iter().flat_map(|booked| [booked.from, booked.to]);
     let mut times: Vec<Time> = allowed
         .iter()
         .flat_map(|at| holders(at).chain(edges(at)))

@@ -102,6 +102,23 @@ impl Books {
         }
     }
 
+    /// The same without learning a new account: one that nothing was counted for yet counts as none.
+    #[must_use]
+    pub fn known_party(
+        &self,
+        queue: &QueueName,
+        user: Uid,
+        account: Option<&AccountName>,
+        qos: Option<&QosName>,
+    ) -> Party {
+        Party {
+            queue: self.tree.index(queue),
+            user,
+            account: account.and_then(|account| self.names.account(account)),
+            qos: qos.and_then(|qos| self.names.qos(qos)),
+        }
+    }
+
     /// The number of a kind of GPU; `None`: no quota speaks of it.
     #[must_use]
     pub fn kind(&self, kind: &GpuKind) -> Option<KindIndex> {

@@ -77,9 +77,8 @@ impl<'a> Desk<'a> {
             && !matches!(obstacle, Obstacle::Refused(_))
         {
             let backfills = queue.behind == Behind::Backfill;
-            let reserved = backfills
-                && !self.queue_is_done(&queue.name)
-                && self.reserve(queue, failed, shape);
+            let reserved =
+                backfills && !self.queue_is_done(&queue.name) && self.reserve(queue, failed, shape);
             if reserved || !backfills {
                 self.heads.entry(&queue.name).or_insert((failed.key, 0)).1 += u32::from(reserved);
             }

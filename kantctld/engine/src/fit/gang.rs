@@ -51,7 +51,7 @@ pub(crate) fn best(scorer: &Scorer<'_>, part: Part, except: &[NodeIndex]) -> Opt
         }
         open.push((bound, group));
     }
-    let mut look = |group: crate::floor::group::GroupIndex, best: &mut Option<(Key, NodeIndex)>| {
+    let look = |group: crate::floor::group::GroupIndex, best: &mut Option<(Key, NodeIndex)>| {
         for at in hall.nodes_of(group).iter().copied() {
             if except.contains(&at) || !hall.holds(at, part) {
                 continue;

@@ -54,12 +54,6 @@ impl Free {
         Gpus(self.gpus.count_ones())
     }
 
-    /// Are all GPUs wholly free, and is there one?
-    pub fn has_all_gpus(&self) -> bool {
-        !self.milli.is_empty()
-            && self.milli_sum == 1000 * u32::try_from(self.milli.len()).unwrap_or(0)
-    }
-
     /// The wholly free GPUs a request accepts.
     pub fn gpus_for(&self, class: &Class, request: &Request) -> u128 {
         self.gpus & class.accepted(request)

@@ -13,7 +13,7 @@ pub(crate) mod tally;
 
 use crate::snapshot::{NodeSnapshot, RunningJob, Unusable};
 use class::{Class, ClassKey};
-use common::id::{JobKey, NodeName, QueueName, ZoneName};
+use common::id::{NodeName, QueueName, ZoneName};
 use common::policy::{Amounts, Policy};
 use common::unit::{Bytes, Cpus, Gpus};
 use group::{Group, GroupIndex, Sums};
@@ -238,11 +238,6 @@ impl Floor {
     /// Which nodes a queue names; `None`: it may have all.
     pub fn of_queue(&self, queue: &QueueName) -> Option<&[bool]> {
         self.queue_nodes.get(queue).map(Vec::as_slice)
-    }
-
-    /// Does this job hold anything on a node?
-    pub fn is_on(&self, at: NodeIndex, key: JobKey) -> bool {
-        self.node(at).holders.iter().any(|holder| holder.key == key)
     }
 
     /// What the nodes where jobs may start have in all, for quotas.

@@ -100,10 +100,4 @@ impl Node {
     pub fn counted(&self) -> Counted<'_> {
         Counted { usable: self.is_usable(), free: &self.free }
     }
-
-    /// How many jobs of a group run here.
-    pub fn of_group(&self, group: &str) -> u32 {
-        let same = self.holders.iter().filter(|holder| holder.group.as_deref() == Some(group));
-        u32::try_from(same.count()).unwrap_or(u32::MAX)
-    }
 }

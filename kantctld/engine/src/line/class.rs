@@ -108,11 +108,6 @@ impl Class {
     pub fn jobs_by_length(&self) -> impl Iterator<Item = &Arc<WaitingJob>> {
         self.by_length.values()
     }
-
-    /// How many of them have waited longer than this one.
-    pub fn before(&self, job: &WaitingJob) -> usize {
-        self.jobs.range(..(job.since(), job.key)).count()
-    }
 }
 
 fn length_key(job: &WaitingJob) -> (Span, Time, JobKey) {

@@ -163,8 +163,7 @@ impl Line {
 
     /// Has nobody's time come that is still parked, and has everybody a rank?
     pub fn is_settled(&self, now: Time) -> bool {
-        self.stale.is_empty()
-            && self.gates.first().is_none_or(|(gate, _)| *gate > now)
+        self.stale.is_empty() && self.gates.first().is_none_or(|(gate, _)| *gate > now)
     }
 
     /// When the next parked job's time comes.

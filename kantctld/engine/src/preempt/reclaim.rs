@@ -49,7 +49,10 @@ impl Owed {
         }
         let demand = &asker.shape.demand;
         let nodes = asker.shape.nodes().unwrap_or(Nodes(1));
-        let open = crate::claims::of_waiting(asker.job, demand, nodes, &mut desk.books);
+        let job = asker.job;
+        let (account, qos) = (job.account.as_ref(), job.qos.as_ref());
+        let party = desk.books.party(&job.queue, job.owner, account, qos);
+        let open = crate::claims::of_waiting(demand, nodes, party, &desk.books);
         let mut claims = Vec::new();
         if open.gpu_milli() > 0 && open.kinds().is_empty() {
             let gpus = GpuMilli(u32::try_from(open.gpu_milli()).unwrap_or(u32::MAX));

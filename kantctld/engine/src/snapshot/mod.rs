@@ -4,6 +4,7 @@
 mod job;
 mod node;
 mod plain;
+mod read;
 
 pub use job::{RunningJob, WaitingJob};
 pub use node::{NodeSnapshot, Unusable};
@@ -262,63 +263,8 @@ impl Snapshot {
     pub fn is_settled(&self, now: Time) -> bool {
         self.floor.is_laid_out()
             && !self.is_capacity_old
-            && self.line.is_settled(now) && !self.is_rank_due(now)
-    }
-
-    /// The policy.
-    #[must_use]
-    pub const fn policy(&self) -> &Arc<Policy> {
-        &self.policy
-    }
-
-    /// A waiting job.
-    #[must_use]
-    pub fn waiting(&self, key: JobKey) -> Option<&Arc<WaitingJob>> {
-        self.line.get(key)
-    }
-
-    /// All waiting jobs, by key.
-    pub fn all_waiting(&self) -> impl Iterator<Item = &Arc<WaitingJob>> {
-        self.line.all()
-    }
-
-    /// How many jobs wait.
-    #[must_use]
-    pub fn waiting_count(&self) -> usize {
-        self.line.len()
-    }
-
-    /// A job that holds something.
-    #[must_use]
-    pub fn running(&self, key: JobKey) -> Option<&Arc<RunningJob>> {
-        self.running.get(&key)
-    }
-
-    /// All jobs that hold something, by key.
-    pub fn all_running(&self) -> impl Iterator<Item = &Arc<RunningJob>> {
-        self.running.values()
-    }
-
-    /// All nodes, by name.
-    #[must_use]
-    pub fn nodes(&self) -> Vec<NodeSnapshot> {
-        self.floor.snapshots()
-    }
-
-    /// The operators' bookings, by name.
-    pub fn reservations(&self) -> impl Iterator<Item = &Reservation> {
-        self.reservations.values()
-    }
-
-    /// What was promised to waiting jobs in an earlier round.
-    #[must_use]
-    pub const fn promises(&self) -> &BTreeMap<JobKey, Promise> {
-        &self.promises
-    }
-
-    /// Is this job's wait reason that of its class of alike jobs?
-    pub(crate) fn class_of(&self, key: JobKey) -> Option<crate::line::ClassId> {
-        self.line.class_of(key)
+            && self.line.is_settled(now)
+            && !self.is_rank_due(now)
     }
 }
 

@@ -1,0 +1,160 @@
+//! Steps 2 to 6 for one job: its turn. Never looks at the others of its class or kind; it says what
+//! they may learn from it.
+
+use super::admission::Refused;
+use super::{Desk, NoRoom, start};
+use crate::books::Standing;
+use crate::line::UNLIMITED;
+use crate::queue_up::{Next, Turn};
+use crate::shape::ShapeIndex;
+use common::id::JobKey;
+use common::policy::{Behind, Order};
+use common::queue::Queue;
+use common::reason::WaitReason;
+use common::time::{Span, Time};
+
+impl<'a> Desk<'a> {
+    /// Steps 2 to 6 for one job.
+    pub fn consider(&mut self, turn: &Turn<'a>) -> Next {
+        let Some(awaiting) = self.set_aside(turn.job.key) else { return self.give_turn(turn) };
+        let next = self.give_turn(turn);
+        self.put_back(turn.job.key, awaiting);
+        next
+    }
+
+    fn give_turn(&mut self, turn: &Turn<'a>) -> Next {
+        let job = turn.job;
+        if self.waits.is_told(job.key) {
+            return Next::MayTry;
+        }
+        let Some(queue) = self.queues.get(&job.queue).copied() else {
+            return self.class_waits(turn, WaitReason::QueueGone { queue: job.queue.clone() });
+        };
+        if queue.behind == Behind::Wait
+            && let Some((head, _)) = self.heads.get(&queue.name)
+        {
+            let head = *head;
+            return self.class_waits(turn, WaitReason::BehindHead { head });
+        }
+        // 2. Admit.
+        let shape = self.shapes.of(&self.snapshot.floor, &self.snapshot.policy, queue, job);
+        let standing = match self.admit(job, shape) {
+            Ok(standing) => standing,
+            Err(Refused::Job(reason)) => {
+                self.waits.tell(job.key, reason);
+                return Next::MayTry;
+            }
+            Err(Refused::Class(reason)) => return self.without_quota(turn, queue, shape, reason),
+        };
+        self.meet(job.key);
+        let kept = self.promises.get(&job.key).filter(|promise| !promise.nodes.is_empty());
+        let promised = kept.map(|promise| promise.at);
+        if promised.is_some_and(|at| at > self.now) && !self.snapshot.is_looser {
+            // Nothing came free sooner than it was promised.
+            return self.without_room(turn, queue, NoRoom { job, shape, standing }, None);
+        }
+        if self.trials_left == 0 {
+            self.look_again(Some(self.now));
+            return self.class_waits(turn, WaitReason::NotConsidered);
+        }
+        if let Some(first) = job.together {
+            return self.start_together(first, job);
+        }
+        // 3. Fit and 4. score, in what earlier jobs' reservations leave; 5. backfill.
+        let ends = self.ends_by(job.time_limit);
+        // What is kept for itself kept others of its shape off, but not it.
+        if promised.is_none() && self.shapes.get(shape).cannot_fit(ends) {
+            return self.without_room(turn, queue, NoRoom { job, shape, standing }, None);
+        }
+        self.trials_left -= 1;
+        match self.try_start(job, shape, &[]) {
+            Ok(()) => Next::MayTry,
+            Err(start::Obstacle::Refused(reason)) => {
+                // Nothing is kept for a job that may not have it.
+                self.unbook(job.key);
+                self.promises.remove(&job.key);
+                self.waits.tell(job.key, reason);
+                Next::MayTry
+            }
+            Err(start::Obstacle::NoRoom) => {
+                // Nor would there be any if nothing were kept: not for a shorter one either, unless
+                // others might yield to that.
+                let asks = queue.preemption.by_priority
+                    || (queue.preemption.reclaim && self.snapshot.has_bounds);
+                self.shapes.get_mut(shape).did_not_fit(if asks { ends } else { self.now });
+                self.without_room(turn, queue, NoRoom { job, shape, standing }, None)
+            }
+            Err(start::Obstacle::Kept(whom)) => {
+                // What is kept depends on an end only by what begins before it: a shorter one of
+                // its kind may pass, if it is over before the last of those.
+                let since = self.last_kept_before(ends).map_or(self.now, |at| at + Span(1));
+                self.shapes.get_mut(shape).did_not_fit(since);
+                self.without_room(turn, queue, NoRoom { job, shape, standing }, whom)
+            }
+        }
+    }
+
+    /// The last time before `ends` at which what is kept for anybody changes.
+    fn last_kept_before(&self, ends: Time) -> Option<Time> {
+        let shadows = self.shadows.iter().map(|(_, shadow)| shadow.at).filter(|at| *at < ends);
+        shadows.chain(self.bookings.last_before(ends)).max()
+    }
+
+    fn class_waits(&mut self, turn: &Turn<'a>, reason: WaitReason) -> Next {
+        self.waits.tell_class(turn.class, reason);
+        Next::ClassIsDone
+    }
+
+    /// A job that a limit or a quota keeps from starting: others may make way in its queue.
+    fn without_quota(
+        &mut self,
+        turn: &Turn<'a>,
+        queue: &'a Queue,
+        shape: ShapeIndex,
+        reason: WaitReason,
+    ) -> Next {
+        let no = NoRoom { job: turn.job, shape, standing: Standing::Borrowing };
+        if matches!(reason, WaitReason::QuotaExceeded { .. }) && self.ask(queue, no, true) {
+            return Next::MayTry;
+        }
+        self.class_waits(turn, reason)
+    }
+
+    /// Notes a job without room, and reserves for it where its queue does.
+    fn without_room(
+        &mut self,
+        turn: &Turn<'a>,
+        queue: &'a Queue,
+        job: NoRoom<'a>,
+        kept_for: Option<JobKey>,
+    ) -> Next {
+        self.heads.entry(&queue.name).or_insert((job.job.key, 0));
+        // 6. Preempt; or else 5. backfill.
+        let reserved = self.ask(queue, job, false)
+            || (queue.behind == Behind::Backfill
+                && !self.queue_is_done(&queue.name)
+                && self.reserve(queue, job.job, job.shape));
+        if reserved {
+            if let Some((_, made)) = self.heads.get_mut(&queue.name) {
+                *made += 1;
+            }
+        } else {
+            let kind = self.snapshot.line.kind_of(turn.kind);
+            let shortest = kind.map_or(UNLIMITED, crate::line::Kind::limit_min);
+            let ends = self.ends_by(Some(shortest).filter(|limit| *limit < UNLIMITED));
+            let all_done = queue.behind != Behind::Backfill || self.queue_is_done(&queue.name);
+            if all_done && self.shapes.get(job.shape).cannot_fit(ends) {
+                self.waits.note_kind(turn.kind, job.shape, kept_for);
+                // Where age may go before priority, those behind it may ask others to yield.
+                let may_ask = queue.preemption.by_priority && queue.order == Order::Multifactor;
+                return if may_ask { Next::ClassIsDone } else { Next::KindIsDone };
+            }
+            if all_done && let Some(limit) = self.shapes.get(job.shape).fits_below(self.now) {
+                self.waits.note_kind(turn.kind, job.shape, kept_for);
+                return Next::Shorter(limit);
+            }
+        }
+        self.waits.note(job.job.key, job.shape, kept_for);
+        Next::MayTry
+    }
+}

@@ -1,0 +1,66 @@
+//! What a snapshot can be asked. Never changes it.
+
+use super::{NodeSnapshot, Promise, RunningJob, Snapshot, WaitingJob};
+use common::id::JobKey;
+use common::policy::Policy;
+use common::reservation::Reservation;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+impl Snapshot {
+    /// The policy.
+    #[must_use]
+    pub const fn policy(&self) -> &Arc<Policy> {
+        &self.policy
+    }
+
+    /// A waiting job.
+    #[must_use]
+    pub fn waiting(&self, key: JobKey) -> Option<&Arc<WaitingJob>> {
+        self.line.get(key)
+    }
+
+    /// All waiting jobs, by key.
+    pub fn all_waiting(&self) -> impl Iterator<Item = &Arc<WaitingJob>> {
+        self.line.all()
+    }
+
+    /// How many jobs wait.
+    #[must_use]
+    pub fn waiting_count(&self) -> usize {
+        self.line.len()
+    }
+
+    /// A job that holds something.
+    #[must_use]
+    pub fn running(&self, key: JobKey) -> Option<&Arc<RunningJob>> {
+        self.running.get(&key)
+    }
+
+    /// All jobs that hold something, by key.
+    pub fn all_running(&self) -> impl Iterator<Item = &Arc<RunningJob>> {
+        self.running.values()
+    }
+
+    /// All nodes, by name.
+    #[must_use]
+    pub fn nodes(&self) -> Vec<NodeSnapshot> {
+        self.floor.snapshots()
+    }
+
+    /// The operators' bookings, by name.
+    pub fn reservations(&self) -> impl Iterator<Item = &Reservation> {
+        self.reservations.values()
+    }
+
+    /// What was promised to waiting jobs in an earlier round.
+    #[must_use]
+    pub const fn promises(&self) -> &BTreeMap<JobKey, Promise> {
+        &self.promises
+    }
+
+    /// Is this job's wait reason that of its class of alike jobs?
+    pub(crate) fn class_of(&self, key: JobKey) -> Option<crate::line::ClassId> {
+        self.line.class_of(key)
+    }
+}
