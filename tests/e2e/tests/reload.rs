@@ -3,8 +3,10 @@
 
 use anyhow::Context as _;
 use common::config::{ControllerConfig, QueueTable, read};
-use common::id::QueueName;
+use common::id::{NodeName, QueueName};
 use common::job::{Outcome, Phase};
+use common::policy::{Behind, Placement, QuotaMode};
+use common::unit::Gpus;
 use common::wire::api::{QueueList, ReloadAnswer};
 use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person};
 use nix::sys::signal::Signal;
@@ -137,5 +139,119 @@ fn only_operators_reload_and_a_reload_can_make_one() -> anyhow::Result<()> {
     change(&cluster, |config| config.admins = vec![other.uid.to_string()])?;
     operator.ok(&["reload"])?;
     theirs.ok(&["reload"])?;
+    Ok(())
+}
+
+/// Two GPU nodes and two queues: a strict one that spreads, and a small isolated one. No round but
+/// those that something causes: a switch that waits for the next one by the clock would not pass.
+fn strict_spread_and_isolated() -> anyhow::Result<Cluster> {
+    let nodes = vec![("g1", Machine::with_gpus("pcie-2")), ("g2", Machine::with_gpus("pcie-2"))];
+    let two_queues = |config: &mut ControllerConfig| {
+        let queue = |name| QueueTable { name: QueueName::new(name).ok(), ..QueueTable::default() };
+        let mut small = queue("small");
+        small.quota_mode = QuotaMode::Isolated;
+        small.quota.0.gpus_any = Some(Gpus(1));
+        let (behind, placement) = (Behind::Wait, Placement::Spread);
+        config.queue = vec![QueueTable { behind, placement, ..queue("main") }, small];
+        config.round_period_seconds = 3600;
+    };
+    let controller = Some(two_queues as fn(&mut ControllerConfig));
+    Cluster::start(ClusterOptions { nodes, controller, ..ClusterOptions::default() })
+}
+
+/// Changes the file and has it read; the answer names the one key that changed.
+fn switch(
+    cluster: &Cluster,
+    told: &str,
+    new: impl FnOnce(&mut ControllerConfig),
+) -> anyhow::Result<()> {
+    change(cluster, new)?;
+    let answer: ReloadAnswer = cluster.kantctl(Person::me())?.json(&["reload"])?;
+    assert_eq!((answer.changed, answer.restart), (vec![told.to_owned()], vec![]));
+    Ok(())
+}
+
+/// Waits until it runs; on which node.
+fn runs_on(kantctl: &Kantctl, id: &str) -> anyhow::Result<NodeName> {
+    phase_is(kantctl, id, Phase::Running)?;
+    let allocation = kantctl.job(id)?.allocation.context("it runs somewhere")?;
+    assert_eq!(allocation.shares().len(), 1, "{allocation:?}");
+    Ok(allocation.shares()[0].node.clone())
+}
+
+/// Waits until a round has said why the job waits: in Slurm's word.
+fn waits_for(kantctl: &Kantctl, id: &str, code: &str) -> anyhow::Result<()> {
+    let last = e2e::wait_for(&format!("job {id} to wait for {code}"), || {
+        Ok(kantctl.job(id)?.reason.filter(|reason| reason.code == code).map(|_| ()))
+    });
+    last.with_context(|| format!("it waits for {:?}", kantctl.job(id).map(|job| job.reason)))
+}
+
+const ONE_GPU: [&str; 3] = ["--gpus=1", "--mem=16M", "--time=10"];
+
+fn placement_switches(cluster: &Cluster, kantctl: &Kantctl) -> anyhow::Result<()> {
+    let first = kantctl.submit(&ONE_GPU, UNTIL_TOLD)?;
+    let home = runs_on(kantctl, &first)?;
+    let spread = kantctl.submit(&ONE_GPU, UNTIL_TOLD)?;
+    assert_ne!(runs_on(kantctl, &spread)?, home, "spread: beside an empty node, not here");
+    kantctl.ok(&["cancel", &spread])?;
+    kantctl.finished(&spread)?;
+    let told = "queue.main.placement: \"spread\" -> \"ebinpack\"";
+    switch(cluster, told, |config| config.queue[0].placement = Placement::EBinpack)?;
+    let packed = kantctl.submit(&ONE_GPU, UNTIL_TOLD)?;
+    assert_eq!(runs_on(kantctl, &packed)?, home, "ebinpack: the node that is open already");
+    kantctl.ok(&["cancel", &first, &packed])?;
+    kantctl.finished(&first)?;
+    kantctl.finished(&packed)?;
+    Ok(())
+}
+
+fn order_switches(cluster: &Cluster, kantctl: &Kantctl) -> anyhow::Result<Vec<String>> {
+    let long = kantctl.submit(&["--gpus=1", "--mem=16M", "--time=1-0"], UNTIL_TOLD)?;
+    let there = format!("--nodelist={}", runs_on(kantctl, &long)?);
+    let head = kantctl.submit(&[&there, "--gpus=2", "--mem=16M"], "#!/bin/sh\ntrue\n")?;
+    let small = kantctl.submit(&ONE_GPU, UNTIL_TOLD)?;
+    waits_for(kantctl, &head, "Resources")?;
+    waits_for(kantctl, &small, "Priority")?;
+    let told = "queue.main.behind: \"wait\" -> \"backfill\"";
+    switch(cluster, told, |config| config.queue[0].behind = Behind::Backfill)?;
+    runs_on(kantctl, &small)?;
+    assert_eq!(kantctl.job(&head)?.phase, Phase::Pending, "it was passed");
+    Ok(vec![long, head, small])
+}
+
+fn quota_switches(cluster: &Cluster, kantctl: &Kantctl) -> anyhow::Result<Vec<String>> {
+    let in_small = ["-psmall", "--gpus=1", "--mem=16M", "--time=10"];
+    let first = kantctl.submit(&in_small, UNTIL_TOLD)?;
+    runs_on(kantctl, &first)?;
+    let second = kantctl.submit(&in_small, UNTIL_TOLD)?;
+    waits_for(kantctl, &second, "AssocGrpGRES")?;
+    let told = "queue.small.quota.gpus: 1 -> 2";
+    switch(cluster, told, |config| config.queue[1].quota.0.gpus_any = Some(Gpus(2)))?;
+    runs_on(kantctl, &second)?;
+    Ok(vec![first, second])
+}
+
+#[test]
+fn placement_queue_policy_and_quota_switch_while_the_cluster_runs() -> anyhow::Result<()> {
+    let mut cluster = strict_spread_and_isolated()?;
+    let pids = |cluster: &mut Cluster| -> anyhow::Result<[u32; 3]> {
+        Ok([cluster.controller()?.pid(), cluster.node("g1")?.pid(), cluster.node("g2")?.pid()])
+    };
+    let before = pids(&mut cluster)?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    placement_switches(&cluster, &kantctl)?;
+    let mut jobs = order_switches(&cluster, &kantctl)?;
+    jobs.extend(quota_switches(&cluster, &kantctl)?);
+
+    std::fs::write(kantctl.dir().join("enough"), "")?;
+    for job in jobs {
+        let job = kantctl.finished(&job)?;
+        assert_eq!((job.outcome, job.attempt), (Some(Outcome::Completed), 1), "{job:?}");
+    }
+    assert_eq!(pids(&mut cluster)?, before);
+    for daemon in [cluster.controller()?.ended()?, cluster.node("g1")?.ended()?] {
+        assert!(daemon.is_none());
+    }
     Ok(())
 }

@@ -1,0 +1,262 @@
+//! Policies on real daemons: who yields, what is kept for a booking, what misses its deadline, and
+//! what the cluster says about it all. Never a policy's fine points: the engine's own tests do that.
+
+use anyhow::{Context as _, ensure};
+use common::config::{ControllerConfig, QosTable, QueueTable};
+use common::id::{NodeName, QosName, QueueName};
+use common::job::{Outcome, Phase};
+use common::policy::Order;
+use common::reason::WaitReason;
+use common::unit::{GpuMilli, Gpus};
+use common::wire::api::{
+    Explanation, JobView, MetricsView, PriorityList, QueueList, ReservationList, WhatIfView,
+};
+use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person};
+
+fn phase_is(kantctl: &Kantctl, id: &str, phase: Phase) -> anyhow::Result<JobView> {
+    e2e::wait_for(&format!("job {id} to be {phase}"), || {
+        Ok(Some(kantctl.job(id)?).filter(|job| job.phase == phase))
+    })
+}
+
+fn runs_on(kantctl: &Kantctl, id: &str) -> anyhow::Result<Vec<String>> {
+    let allocation = phase_is(kantctl, id, Phase::Running)?.allocation;
+    let nodes = allocation.context("it runs somewhere")?;
+    Ok(nodes.shares().iter().map(|share| share.node.to_string()).collect())
+}
+
+/// Waits until a round says why the job waits, and that is of the kind asked for.
+fn reason(
+    kantctl: &Kantctl,
+    id: &str,
+    kind: fn(&WaitReason) -> bool,
+) -> anyhow::Result<(WaitReason, String)> {
+    let what = format!("job {id} to be told that it waits for that");
+    let last = e2e::wait_for(&what, || {
+        let reason = kantctl.job(id)?.reason.filter(|reason| kind(&reason.detail));
+        Ok(reason.map(|reason| (reason.detail, reason.sentence)))
+    });
+    last.with_context(|| format!("{:?}", kantctl.job(id).map(|job| job.reason)))
+}
+
+fn story(kantctl: &Kantctl, id: &str) -> anyhow::Result<String> {
+    let lines: Vec<String> = kantctl.job(id)?.story.into_iter().map(|line| line.text).collect();
+    Ok(lines.join("\n"))
+}
+
+/// In the owner's home; true once the job's script has made it.
+fn is_there(kantctl: &Kantctl, file: &str) -> bool {
+    kantctl.dir().join(file).exists()
+}
+
+const UNTIL_TOLD: &str = "#!/bin/sh\nwhile [ ! -e enough ]; do sleep 0.1; done\n";
+
+/// The second attempt is content with having begun.
+const TELLS_OF_ITS_END: &str = "#!/bin/sh\n\
+    [ -e first ] && exec touch second\n\
+    trap 'touch got-sigterm; exit 1' TERM\n\
+    touch first\n\
+    while :; do sleep 0.1; done\n";
+
+/// One node of two GPUs, a queue whose jobs make others yield, and a QoS for the urgent ones.
+fn urgent_jobs_and_others() -> anyhow::Result<Cluster> {
+    let policy = |config: &mut ControllerConfig| {
+        let name = QueueName::new("main").ok();
+        let preempt_by_priority = true;
+        config.queue = vec![QueueTable { name, preempt_by_priority, ..QueueTable::default() }];
+        let name = QosName::new("high").ok();
+        config.qos = vec![QosTable { name, priority: 10, ..QosTable::default() }];
+        // A trap takes what it takes on a busy machine; nobody waits for the end of this.
+        config.kill_grace_seconds = 60;
+    };
+    Cluster::start(ClusterOptions {
+        nodes: vec![("g1", Machine::with_gpus("pcie-2"))],
+        controller: Some(policy as fn(&mut ControllerConfig)),
+        ..ClusterOptions::default()
+    })
+}
+
+#[test]
+fn a_preemptible_job_yields_to_an_urgent_one_is_told_so_and_runs_again_later() -> anyhow::Result<()>
+{
+    let cluster = urgent_jobs_and_others()?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let both = ["--gpus=2", "--mem=16M", "--time=10"];
+    let spot = kantctl.submit(&[&both[..], &["--preemptible"]].concat(), TELLS_OF_ITS_END)?;
+    e2e::wait_for("its processes", || Ok(is_there(&kantctl, "first").then_some(())))?;
+    let calm = kantctl.submit(&both, "#!/bin/sh\ntrue\n")?;
+    reason(&kantctl, &calm, |reason| matches!(reason, WaitReason::Resources { .. }))?;
+    assert!(!is_there(&kantctl, "got-sigterm"), "nobody yields to an equal");
+
+    let urgent = kantctl.submit(&[&both[..], &["--qos=high"]].concat(), UNTIL_TOLD)?;
+    phase_is(&kantctl, &urgent, Phase::Running)?;
+    assert!(is_there(&kantctl, "got-sigterm"), "{}", story(&kantctl, &spot)?);
+    let waits = phase_is(&kantctl, &spot, Phase::Pending)?;
+    assert_eq!((waits.attempt, waits.outcome), (1, None));
+    assert!(!is_there(&kantctl, "second"));
+    let told: Explanation = kantctl.json(&["explain", &spot])?;
+    let lines = told.lines.join("\n");
+    assert!(lines.contains(&format!("job {urgent}")), "{lines}");
+
+    std::fs::write(kantctl.dir().join("enough"), "")?;
+    for job in [&urgent, &calm, &spot] {
+        assert_eq!(kantctl.finished(job)?.outcome, Some(Outcome::Completed), "{job}");
+    }
+    assert!(is_there(&kantctl, "second"));
+    assert_eq!(kantctl.job(&spot)?.attempt, 2);
+    let (victims, preemptors) = (story(&kantctl, &spot)?, story(&kantctl, &urgent)?);
+    let yielded = format!("made to yield to job {urgent} (higher priority), to be requeued");
+    assert!(victims.contains(&yielded), "{victims}");
+    let back = format!("requeued after preemption of attempt 1 by job {urgent}");
+    assert!(victims.contains(&back) && victims.contains("attempt 2 started"), "{victims}");
+    let makes = format!("makes job {spot} yield (higher priority)");
+    assert!(preemptors.contains(&makes), "{preemptors}");
+    let shown = kantctl.ok(&["show", "job", &spot])?;
+    assert!(shown.contains(&yielded) && shown.contains(&back), "{shown}");
+    Ok(())
+}
+
+fn two_nodes() -> anyhow::Result<Cluster> {
+    let nodes = vec![("n1", Machine::cpu()), ("n2", Machine::cpu())];
+    Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })
+}
+
+#[test]
+fn a_maintenance_window_keeps_long_jobs_off_its_node_until_it_is_deleted() -> anyhow::Result<()> {
+    let cluster = two_nodes()?;
+    let (kantctl, operator) = (cluster.kantctl(Person::plain())?, cluster.kantctl(Person::me())?);
+    let window = ["--nodes=n1", "--from=now+1hour", "--for=1h", "--maintenance"];
+    let create = [&["reservations", "create", "fans"][..], &window].concat();
+    let made: ReservationList = operator.json(&create)?;
+    assert_eq!((made.reservations.len(), made.reservations[0].maintenance), (1, true));
+    let again = operator.run(&create)?;
+    assert!(again.code == 1 && again.stderr.contains("fans"), "{again:?}");
+
+    let short = kantctl.submit(&["-wn1", "--mem=16M", "--time=10"], UNTIL_TOLD)?;
+    assert_eq!(runs_on(&kantctl, &short)?, ["n1"], "it is over before the window begins");
+    let long = kantctl.submit(&["-wn1", "--mem=16M", "--time=2:00:00"], UNTIL_TOLD)?;
+    let is_kept = |reason: &WaitReason| matches!(reason, WaitReason::NodesReserved { .. });
+    let (_, sentence) = reason(&kantctl, &long, is_kept)?;
+    assert!(sentence.contains("reservation fans"), "{sentence}");
+    let told: Explanation = kantctl.json(&["explain", &long])?;
+    assert!(told.advice.is_some_and(|advice| !advice.is_empty()));
+    let elsewhere = kantctl.submit(&["--mem=16M", "--time=2:00:00"], UNTIL_TOLD)?;
+    assert_eq!(runs_on(&kantctl, &elsewhere)?, ["n2"]);
+    assert_eq!(kantctl.job(&long)?.phase, Phase::Pending);
+    let shown = kantctl.ok(&["reservations"])?;
+    assert!(shown.contains("fans") && shown.contains("n1"), "{shown}");
+
+    operator.ok(&["reservations", "delete", "fans"])?;
+    assert_eq!(runs_on(&kantctl, &long)?, ["n1"]);
+    let left: ReservationList = kantctl.json(&["reservations"])?;
+    assert!(left.reservations.is_empty(), "{left:?}");
+    std::fs::write(kantctl.dir().join("enough"), "")?;
+    for job in [short, long, elsewhere] {
+        assert_eq!(kantctl.finished(&job)?.outcome, Some(Outcome::Completed));
+    }
+    Ok(())
+}
+
+#[test]
+fn only_operators_book_and_a_booking_of_unknown_nodes_is_refused() -> anyhow::Result<()> {
+    let cluster = two_nodes()?;
+    let operator = cluster.kantctl(Person::me())?;
+    let on = |nodes| ["reservations", "create", "fans", nodes, "--for=1h", "--maintenance"];
+    let answer = operator.run(&on("--nodes=n9"))?;
+    assert!(answer.code == 1 && answer.stderr.contains("n9"), "{answer:?}");
+    let Some(other) = Person::other() else {
+        eprintln!("half of it skipped: not root, so nobody here is no operator");
+        return Ok(());
+    };
+    let answer = cluster.kantctl(other)?.run(&on("--nodes=n1"))?;
+    assert!(answer.code == 1 && answer.stderr.contains("operator"), "{answer:?}");
+    let none: ReservationList = operator.json(&["reservations"])?;
+    assert!(none.reservations.is_empty(), "{none:?}");
+    Ok(())
+}
+
+#[test]
+fn a_job_that_cannot_start_before_its_deadline_ends_as_deadline_missed() -> anyhow::Result<()> {
+    let cluster = two_nodes()?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let all = ["-N2", "--exclusive", "--mem=16M", "--time=1:00:00"];
+    let first = kantctl.submit(&all, UNTIL_TOLD)?;
+    phase_is(&kantctl, &first, Phase::Running)?;
+    let due = ["--deadline=now+5seconds", "--time=0:01", "--mem=16M"];
+    let late = kantctl.submit(&due, "#!/bin/sh\ntouch ran\n")?;
+    let job = kantctl.finished(&late)?;
+    assert_eq!((job.outcome, job.attempt), (Some(Outcome::DeadlineMissed), 0), "{job:?}");
+    assert_eq!((job.state.as_str(), job.allocation), ("DEADLINE", None));
+    let deadline = job.ask.deadline.context("it has one")?;
+    assert!(job.ended_at.is_some_and(|at| at >= deadline), "{:?} {deadline}", job.ended_at);
+    assert!(!is_there(&kantctl, "ran"));
+    assert!(story(&kantctl, &late)?.contains("DeadlineMissed"), "{}", story(&kantctl, &late)?);
+    let code = kantctl.run(&["wait", &late])?.code;
+    assert_ne!(code, 0, "who waits for it is told that it did not run");
+    Ok(())
+}
+
+/// Two GPU nodes, multifactor order.
+fn two_gpu_nodes() -> anyhow::Result<Cluster> {
+    let multifactor = |config: &mut ControllerConfig| {
+        let name = QueueName::new("main").ok();
+        let order = Order::Multifactor;
+        config.queue = vec![QueueTable { name, order, ..QueueTable::default() }];
+    };
+    Cluster::start(ClusterOptions {
+        nodes: vec![("g1", Machine::with_gpus("pcie-2")), ("g2", Machine::with_gpus("pcie-2"))],
+        controller: Some(multifactor as fn(&mut ControllerConfig)),
+        ..ClusterOptions::default()
+    })
+}
+
+#[test]
+fn metrics_priority_queues_and_what_if_speak_of_the_same_cluster() -> anyhow::Result<()> {
+    let cluster = two_gpu_nodes()?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let three = kantctl.submit(&["--gpus=1", "--mem=16M", "--time=1:00:00"], UNTIL_TOLD)?;
+    let home = runs_on(&kantctl, &three)?;
+    let both = ["-N2", "--gpus-per-node=2", "--mem=16M", "--time=2:00:00"];
+    let head = kantctl.submit(&both, UNTIL_TOLD)?;
+    let is_room = |reason: &WaitReason| matches!(reason, WaitReason::Resources { .. });
+    reason(&kantctl, &head, is_room)?;
+
+    let used: MetricsView = kantctl.json(&["metrics"])?;
+    assert_eq!((used.gpus, used.gpus_used_milli), (Gpus(4), GpuMilli(1000)), "{used:?}");
+    assert!((used.gar - 0.25).abs() < 1e-9 && (used.gfr - 0.5).abs() < 1e-9, "{used:?}");
+    assert_eq!((used.nodes.0, used.nodes_free.0), (2, 1), "{used:?}");
+    let waiting: u32 = used.waits.iter().map(|bucket| bucket.waiting).sum();
+    let started: u32 = used.waits.iter().map(|bucket| bucket.started).sum();
+    assert_eq!((waiting, started), (1, 1), "{:?}", used.waits);
+    let text = kantctl.ok(&["metrics"])?;
+    assert!(text.contains("GAR") && text.contains("25"), "{text}");
+
+    let list: QueueList = kantctl.json(&["queues"])?;
+    let main = QueueName::new("main")?;
+    let held = list.held.get(&main).context("main is held")?;
+    assert_eq!((held.running, held.waiting, held.gpus_milli.len()), (1, 1, 1), "{held:?}");
+
+    let line: PriorityList = kantctl.json(&["priority"])?;
+    assert_eq!(line.jobs.len(), 1, "{line:?}");
+    let (only, sum) = (&line.jobs[0], line.jobs[0].factors.iter().map(|f| f.points).sum::<i64>());
+    assert_eq!((only.key.to_string(), only.position, only.total), (head.clone(), Some(1), sum));
+    let names: Vec<&str> = only.factors.iter().map(|factor| factor.name.as_str()).collect();
+    assert_eq!(names, ["age", "size", "queue", "qos", "fair-share", "nice"]);
+
+    let changed = |change: &str| -> anyhow::Result<WhatIfView> {
+        let view: WhatIfView = kantctl.json(&["explain", &head, "--what-if", change])?;
+        ensure!(view.compared_with.starts_now.is_none(), "as it is it waits: {view:?}");
+        Ok(view)
+    };
+    let shorter = changed("time=1")?;
+    assert_eq!(shorter.changed.starts_now, None, "no time makes room: {shorter:?}");
+    assert_eq!(shorter.changed.expected_at, shorter.compared_with.expected_at, "{shorter:?}");
+    let freed = kantctl.job(&three)?.started_at.context("it runs")?.0 + 3_600_000;
+    let expected = shorter.changed.expected_at.context("when the other one must be over")?;
+    assert!(expected.0.abs_diff(freed) < 120_000, "{expected} {freed}");
+    let smaller = changed("nodes=1 gpus-per-node=2 time=1")?;
+    let other = if home == ["g1"] { "g2" } else { "g1" };
+    assert_eq!(smaller.changed.starts_now, Some(vec![NodeName::new(other)?]), "{smaller:?}");
+    assert_eq!(kantctl.job(&head)?.ask.request.nodes.map(|nodes| nodes.0), Some(2), "only asked");
+    Ok(())
+}
