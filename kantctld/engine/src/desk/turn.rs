@@ -115,6 +115,10 @@ impl<'a> Desk<'a> {
     ) -> Next {
         let no = NoRoom { job: turn.job, shape, standing: Standing::Borrowing };
         if matches!(reason, WaitReason::QuotaExceeded { .. }) && self.ask(queue, no, true) {
+            if !self.yielders.contains_key(&turn.job.key) {
+                // Those who yielded to it are gone, and it waits for others that end.
+                self.waits.tell(turn.job.key, reason);
+            }
             return Next::MayTry;
         }
         self.class_waits(turn, reason)

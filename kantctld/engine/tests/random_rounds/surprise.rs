@@ -1,5 +1,6 @@
 //! What nobody planned: nodes go down, jobs are cancelled or fail to launch, operators book nodes
 //! and change the policy. Never the end of a job; `world` ends them.
+
 use super::world::World;
 use super::{cluster, policies};
 use common::id::{Attempt, JobKey, NodeName, ReservationName, Uid};
