@@ -22,7 +22,8 @@ pub enum Candidates {
     /// In the queue's order.
     #[default]
     InOrder,
-    /// The shortest time limit first.
+    /// The shortest time limit first, among jobs of equal priority (queue, QoS, nice). In a
+    /// multifactor queue they go in order all the same.
     ShortestFirst,
 }
 

@@ -7,7 +7,7 @@ use crate::order::rank::Rank;
 use crate::order::ranker::Ranker;
 use crate::snapshot::{Snapshot, WaitingJob};
 use common::id::{JobKey, QueueName};
-use common::policy::{Behind, Candidates};
+use common::policy::{Behind, Candidates, Order};
 use common::qos::Qos;
 use common::queue::Queue;
 use common::time::{Span, Time};
@@ -70,7 +70,7 @@ struct Cursor<'a> {
 impl<'a> Cursor<'a> {
     fn rank(&mut self) -> Option<Rank> {
         if let Some((below, jobs)) = &mut self.shorter {
-            while jobs.next_if(|(_, _, job)| length(job).0 >= *below).is_some() {}
+            while jobs.next_if(|(_, _, job)| length(job) >= *below).is_some() {}
             return jobs.peek().map(|(rank, ..)| *rank);
         }
         let head = self.heads.peek().map(|(rank, _)| *rank);
@@ -107,8 +107,8 @@ pub(crate) struct Queueing<'a> {
     heap: BinaryHeap<Reverse<(Rank, usize)>>,
     /// Queues whose reservations are made: the rest of their jobs go by length.
     by_length: BTreeSet<&'a QueueName>,
-    /// Kinds of those, shortest first.
-    short: BinaryHeap<Reverse<(Span, Time, JobKey, usize)>>,
+    /// Kinds of those, shortest first among jobs of equal priority.
+    short: BinaryHeap<Reverse<(Length, usize)>>,
     had_turn: BTreeSet<JobKey>,
 }
 
@@ -161,7 +161,7 @@ impl<'a> Queueing<'a> {
                 return Some(Turn { job, class, kind: cursor.id, cursor: at });
             }
         }
-        while let Some(Reverse((.., at))) = self.short.pop() {
+        while let Some(Reverse((_, at))) = self.short.pop() {
             let cursor = &mut self.cursors[at];
             if let Some((class, job)) = cursor.by_length.as_mut().and_then(Iterator::next) {
                 return Some(Turn { job, class, kind: cursor.id, cursor: at });
@@ -177,7 +177,7 @@ impl<'a> Queueing<'a> {
         let jobs = classes.flat_map(|(id, class)| class.jobs().map(move |job| (id, job)));
         let had_turn = &self.had_turn;
         let mut jobs: Vec<_> = jobs.filter(|(_, job)| !had_turn.contains(&job.key)).collect();
-        jobs.sort_by_key(|(_, job)| length(job));
+        jobs.sort_by_cached_key(|(_, job)| Length::of(&self.ranker, job));
         cursor.by_length = Some(jobs.into_iter().peekable());
         self.advance_by_length(at);
     }
@@ -185,8 +185,7 @@ impl<'a> Queueing<'a> {
     fn advance_by_length(&mut self, at: usize) {
         let next = self.cursors[at].by_length.as_mut().and_then(|jobs| jobs.peek().copied());
         if let Some((_, job)) = next {
-            let (limit, since, key) = length(job);
-            self.short.push(Reverse((limit, since, key, at)));
+            self.short.push(Reverse((Length::of(&self.ranker, job), at)));
         }
     }
 
@@ -197,6 +196,7 @@ impl<'a> Queueing<'a> {
         let current = cursor.current.take();
         let by_length = cursor.queue.filter(|queue| {
             queue.behind == Behind::Backfill
+                && queue.order == Order::Fifo
                 && queue.backfill.candidates == Candidates::ShortestFirst
         });
         if by_length.is_some() {
@@ -243,7 +243,7 @@ impl<'a> Queueing<'a> {
         let classes = cursor.kind.classes_below(below);
         let jobs =
             classes.filter_map(|id| Some((id, self.line.class(id)?))).flat_map(|(id, class)| {
-                let short = class.jobs_by_length().take_while(move |job| length(job).0 < below);
+                let short = class.jobs_by_length().take_while(move |job| length(job) < below);
                 short.map(move |job| (id, job))
             });
         let ranked = jobs.map(|(id, job)| (self.ranker.rank(job), id, job));
@@ -253,8 +253,26 @@ impl<'a> Queueing<'a> {
     }
 }
 
-fn length(job: &WaitingJob) -> (Span, Time, JobKey) {
-    (job.time_limit.unwrap_or(UNLIMITED), job.since(), job.key)
+/// A job's place where the shortest go first: priority of queue and QoS and nice still rank before
+/// that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Length {
+    tier: (Reverse<i32>, Reverse<i32>, i32),
+    limit: Span,
+    since: Time,
+    key: JobKey,
+}
+
+impl Length {
+    fn of(ranker: &Ranker<'_>, job: &WaitingJob) -> Self {
+        let rank = ranker.rank(job);
+        let tier = (rank.queue, rank.qos, rank.nice);
+        Self { tier, limit: length(job), since: job.since(), key: job.key }
+    }
+}
+
+fn length(job: &WaitingJob) -> Span {
+    job.time_limit.unwrap_or(UNLIMITED)
 }
 
 /// What the order reads of a job. For jobs of no fixed number of nodes GPUs and CPUs are what they

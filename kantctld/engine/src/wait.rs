@@ -13,7 +13,6 @@ use crate::snapshot::WaitingJob;
 use crate::waits::Waits;
 use common::id::JobKey;
 use common::reason::{Nearest, Need, WaitReason};
-use common::time::Time;
 use common::unit::{Bytes, Cpus, Gpus, Nodes, Tasks};
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -41,30 +41,36 @@ pub(crate) fn sizes(hall: &Hall<'_>, nodes: Nodes) -> Vec<Size> {
     sizes
 }
 
-/// The earliest time for a job that runs for `length` at most; `None`: never, as things are.
-pub(crate) fn earliest(hall: &Hall<'_>, length: Option<Span>) -> Option<Earliest> {
+/// The earliest time for a job that runs for `length` at most; `None`: never, as things are, or
+/// with `by` not by then.
+pub(crate) fn earliest(
+    hall: &Hall<'_>,
+    length: Option<Span>,
+    by: Option<Time>,
+) -> Option<Earliest> {
     let length = length.unwrap_or(Span(u64::MAX));
     match hall.shape.nodes() {
-        Some(nodes) => on_nodes(hall, nodes, length),
+        Some(nodes) => on_nodes(hall, nodes, length, by),
         None => filled(hall, length),
     }
 }
 
-fn on_nodes(hall: &Hall<'_>, nodes: Nodes, length: Span) -> Option<Earliest> {
+fn on_nodes(hall: &Hall<'_>, nodes: Nodes, length: Span, by: Option<Time>) -> Option<Earliest> {
     let sizes = sizes(hall, nodes);
     if let ([size], None, true) = (&sizes[..], hall.shape.demand.request.near, hall.is_open()) {
-        return first_to_end(hall, *size);
+        return first_to_end(hall, *size, by);
     }
+    let smallest = sizes.last().map(|size| hall.takes_least(size.part));
     let near = hall.shape.demand.request.near.filter(|near| near.required && nodes.0 > 1);
     let mut by_switch: BTreeMap<Option<SwitchIndex>, Sweep> = BTreeMap::new();
     for (at, _) in hall.floor().nodes().filter(|(at, _)| hall.allows(*at)) {
         let switch = near.map(|near| hall.floor().switches().of(near.level, at));
-        if switch == Some(None) {
+        if switch == Some(None) || is_late(hall, at, smallest, by) {
             continue;
         }
         let sweep = by_switch.entry(switch.flatten()).or_default();
         for (number, size) in sizes.iter().enumerate() {
-            ready(hall, at, size.part, length, None, |from, to| sweep.add(number, at, from, to));
+            ready(hall, at, size.part, length, by, |from, to| sweep.add(number, at, from, to));
         }
     }
     let found = by_switch.into_values().filter_map(|sweep| sweep.find(&sizes));
@@ -74,7 +80,7 @@ fn on_nodes(hall: &Hall<'_>, nodes: Nodes, length: Span) -> Option<Earliest> {
 /// The same for nodes that are as good as each other and not booked: what is free on each only
 /// grows, so the time is that of the last of the first so many nodes, and a node whose jobs all end
 /// later than those need not be looked at.
-fn first_to_end(hall: &Hall<'_>, size: Size) -> Option<Earliest> {
+fn first_to_end(hall: &Hall<'_>, size: Size, latest: Option<Time>) -> Option<Earliest> {
     let need = size.need as usize;
     let mut soonest: BinaryHeap<Time> = BinaryHeap::with_capacity(need + 1);
     let mut ready_at: Vec<(Time, NodeIndex)> = Vec::new();
@@ -82,7 +88,7 @@ fn first_to_end(hall: &Hall<'_>, size: Size) -> Option<Earliest> {
     for group in hall.groups() {
         let is_full = hall.rules_out(group, least);
         for at in hall.nodes_of(group).iter().copied() {
-            let by = if soonest.len() < need { None } else { soonest.peek().copied() };
+            let by = if soonest.len() < need { latest } else { soonest.peek().copied() };
             let ends = hall.trial.holders(at).first().map_or(NEVER, |first| first.until);
             if (is_full && by.is_some_and(|by| ends > by)) || !hall.allows(at) {
                 continue;
@@ -101,6 +107,13 @@ fn first_to_end(hall: &Hall<'_>, size: Size) -> Option<Earliest> {
     let mut nodes: Vec<NodeIndex> = ready.map(|(_, node)| node).collect();
     nodes.sort_unstable();
     Some(Earliest { at, nodes })
+}
+
+/// Is the node in a full group, and will none of its jobs end by then?
+fn is_late(hall: &Hall<'_>, at: NodeIndex, least: Option<Takes>, by: Option<Time>) -> bool {
+    let (Some(least), Some(by)) = (least, by) else { return false };
+    let first = hall.trial.holders(at).first().map_or(NEVER, |first| first.until);
+    first > by && hall.rules_out(hall.floor().node(at).group, least)
 }
 
 /// The start times at which a node has room for a part for so long, as intervals, both ends
@@ -151,7 +164,7 @@ fn ready(
             }
         }
     }
-    booked(hall, at, takes, length, add);
+    booked(hall, at, takes, (length, by), add);
 }
 
 /// The same beside what is kept for others.
@@ -159,7 +172,7 @@ fn booked(
     hall: &Hall<'_>,
     at: NodeIndex,
     takes: Takes,
-    length: Span,
+    (length, by): (Span, Option<Time>),
     mut add: impl FnMut(Time, Time),
 ) {
     let bookings = hall.bookings.on(at);
@@ -167,6 +180,7 @@ fn booked(
     let edges = bookings.iter().flat_map(|booked| [booked.from, booked.to]);
     let mut starts: Vec<Time> =
         ends.chain(edges).filter(|time| *time > hall.now && *time < NEVER).collect();
+    starts.retain(|time| by.is_none_or(|by| *time <= by));
     starts.push(hall.now);
     starts.sort_unstable();
     starts.dedup();

@@ -40,7 +40,9 @@ impl<'a> Desk<'a> {
             return true;
         }
         let own = self.unbook(job.key);
-        let found = self.earliest(job, shape);
+        // Later than was promised is of no use.
+        let by = kept.as_ref().filter(|promise| !promise.nodes.is_empty()).map(|kept| kept.at);
+        let found = self.earliest(job, shape, by);
         // At the same time as well: on the nodes that a promise made now would name, so that what
         // is kept does not depend on when it was promised first.
         let is_as_soon = |promise: &Promise| found.as_ref().is_some_and(|f| f.at <= promise.at);
@@ -65,11 +67,16 @@ impl<'a> Desk<'a> {
     }
 
     /// When and where a job will have room.
-    pub(super) fn earliest(&self, job: &WaitingJob, shape: ShapeIndex) -> Option<Earliest> {
+    pub(super) fn earliest(
+        &self,
+        job: &WaitingJob,
+        shape: ShapeIndex,
+        by: Option<Time>,
+    ) -> Option<Earliest> {
         let sides = self.shapes.get(shape).sides();
         let found = sides
             .into_iter()
-            .filter_map(|side| earliest(&self.hall(job, shape, side, &[]), job.time_limit));
+            .filter_map(|side| earliest(&self.hall(job, shape, side, &[]), job.time_limit, by));
         found.min_by_key(|earliest| earliest.at)
     }
 
