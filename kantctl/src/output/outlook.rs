@@ -3,6 +3,7 @@
 use super::plain;
 use super::time::local;
 use common::hostlist::fold;
+use common::reason::WaitReason;
 use common::wire::api::{StartOutlook, WhatIfView};
 use jiff::tz::TimeZone;
 
@@ -24,6 +25,9 @@ fn verdict(view: &WhatIfView) -> Option<String> {
         let later = outlook.expected_at.filter(|_| !outlook.bounded);
         outlook.starts_now.as_ref().map(|_| view.as_of).or(later)
     };
+    if never(&view.changed) && !never(&view.compared_with) {
+        return Some("What to do: nothing; with the change it could never start.".to_owned());
+    }
     let (with, without) = (at(&view.changed)?, at(&view.compared_with));
     Some(match without {
         None => "What to do: the change lets it start; without it nobody can say when.".to_owned(),
@@ -37,6 +41,12 @@ fn verdict(view: &WhatIfView) -> Option<String> {
     })
 }
 
+/// Not on these nodes, whoever leaves them.
+fn never(outlook: &StartOutlook) -> bool {
+    let never = |reason: &WaitReason| matches!(reason, WaitReason::NeverFits { .. });
+    outlook.reason.as_ref().is_some_and(|reason| never(&reason.detail))
+}
+
 fn outlook(outlook: &StartOutlook, zone: &TimeZone) -> String {
     let why = outlook.reason.as_ref().map(|reason| format!(" ({})", reason.sentence));
     let why = why.unwrap_or_default();
@@ -46,6 +56,7 @@ fn outlook(outlook: &StartOutlook, zone: &TimeZone) -> String {
             format!("would start at {} at the earliest{why}", local(at, zone))
         }
         (None, Some(at)) => format!("would start at about {}{why}", local(at, zone)),
+        (None, None) if never(outlook) => format!("could never start{why}"),
         (None, None) => format!("would wait, nobody can say until when{why}"),
     }
 }
@@ -54,8 +65,9 @@ fn outlook(outlook: &StartOutlook, zone: &TimeZone) -> String {
 mod tests {
     use super::*;
     use common::id::NodeName;
-    use common::reason::WaitReason;
+    use common::reason::Need;
     use common::time::Time;
+    use common::unit::{Bytes, Cpus, Gpus, Nodes};
     use common::wire::api::ReasonView;
 
     fn view(changed: StartOutlook, compared_with: StartOutlook) -> String {
@@ -100,5 +112,24 @@ What to do: the change saves 01:00:00 of waiting.
         let text = view(bounded, later(30));
         assert!(text.contains("at the earliest (full)") && !text.contains("What to do"), "{text}");
         assert!(view(now(), never).contains("the change lets it start"));
+    }
+
+    #[test]
+    fn a_change_that_no_node_could_ever_hold_is_called_that() {
+        let need = Need {
+            nodes: Nodes(1),
+            cpus: Cpus(1),
+            memory: Bytes(0),
+            gpus: Gpus(400),
+            gpu_kind: None,
+        };
+        let detail = WaitReason::NeverFits { need, largest: None, nodes_fit: Nodes(0) };
+        let reason = Some(ReasonView { code: "x".into(), sentence: "full".into(), detail });
+        let never = StartOutlook { reason, ..StartOutlook::default() };
+        let text = view(never.clone(), later(30));
+        assert!(text.contains("job 42 could never start (full)."), "{text}");
+        assert!(text.ends_with("What to do: nothing; with the change it could never start.\n"));
+        let text = view(never.clone(), never);
+        assert!(text.ends_with("As it is, it could never start (full).\n"), "{text}");
     }
 }

@@ -63,7 +63,7 @@ fn waiting(state: &state::State, key: JobKey) -> Result<JobKey, Refusal> {
     waits.map(|(index, _)| record.key(*index)).ok_or_else(|| {
         let phase = record.elements[first].phase;
         let key = record.key(*first);
-        Refusal::WrongPhase { key, verb: "asked what would let it start".to_owned(), phase }
+        Refusal::WrongPhase { key, verb: "ask about the start of".to_owned(), phase }
     })
 }
 

@@ -214,8 +214,8 @@ fn two_gpu_nodes() -> anyhow::Result<Cluster> {
 fn metrics_priority_queues_and_what_if_speak_of_the_same_cluster() -> anyhow::Result<()> {
     let cluster = two_gpu_nodes()?;
     let kantctl = cluster.kantctl(Person::plain())?;
-    let three = kantctl.submit(&["--gpus=1", "--mem=16M", "--time=1:00:00"], UNTIL_TOLD)?;
-    let home = runs_on(&kantctl, &three)?;
+    let small = kantctl.submit(&["--gpus=1", "--mem=16M", "--time=1:00:00"], UNTIL_TOLD)?;
+    let home = runs_on(&kantctl, &small)?;
     let both = ["-N2", "--gpus-per-node=2", "--mem=16M", "--time=2:00:00"];
     let head = kantctl.submit(&both, UNTIL_TOLD)?;
     let is_room = |reason: &WaitReason| matches!(reason, WaitReason::Resources { .. });
@@ -251,12 +251,16 @@ fn metrics_priority_queues_and_what_if_speak_of_the_same_cluster() -> anyhow::Re
     let shorter = changed("time=1")?;
     assert_eq!(shorter.changed.starts_now, None, "no time makes room: {shorter:?}");
     assert_eq!(shorter.changed.expected_at, shorter.compared_with.expected_at, "{shorter:?}");
-    let freed = kantctl.job(&three)?.started_at.context("it runs")?.0 + 3_600_000;
+    let freed = kantctl.job(&small)?.started_at.context("it runs")?.0 + 3_600_000;
     let expected = shorter.changed.expected_at.context("when the other one must be over")?;
     assert!(expected.0.abs_diff(freed) < 120_000, "{expected} {freed}");
     let smaller = changed("nodes=1 gpus-per-node=2 time=1")?;
     let other = if home == ["g1"] { "g2" } else { "g1" };
     assert_eq!(smaller.changed.starts_now, Some(vec![NodeName::new(other)?]), "{smaller:?}");
     assert_eq!(kantctl.job(&head)?.ask.request.nodes.map(|nodes| nodes.0), Some(2), "only asked");
+    let text = kantctl.ok(&["explain", &head, "--what-if", "gpus-per-node=64"])?;
+    assert!(text.contains("could never start"), "{text}");
+    let runs = kantctl.run(&["explain", &small, "--what-if", "time=1"])?;
+    assert!(runs.code == 1 && runs.stderr.contains("it is Running"), "{runs:?}");
     Ok(())
 }
