@@ -164,7 +164,8 @@ fn tell_never_fit(outcome: &Outcome) {
     let few: Vec<String> = jobs.iter().take(SHOWN).map(ToString::to_string).collect();
     let more = if jobs.len() > SHOWN { ", ..." } else { "" };
     eprintln!(
-        "{}: {} of {} jobs ask for more than these nodes have when empty and are left out: {}{more}",
+        "{}: {} of {} jobs ask for more than the nodes have when empty, and are left out: \
+         {}{more}",
         outcome.policy,
         jobs.len(),
         jobs.len() + outcome.jobs.len(),

@@ -5,9 +5,9 @@
 //! Source: Q. Weng et al., "Beware of Fragmentation" (USENIX ATC'23), section 6.2: jobs arrive one
 //! by one; one that finds no place is dropped and not tried again.
 //!
-//! Example. Nodes a and b of one GPU; jobs 1, 2 and 3 want 0.6, 1 and 0.4 of one. Job 1 gets a, job 2
-//! gets b, job 3 gets the rest of a: allocated is 1. Had job 3 come before job 2 and gone to b, job 2
-//! would be dropped, and allocated 0.5.
+//! Example. Nodes a and b of one GPU; jobs 1, 2 and 3 want 0.6, 1 and 0.4 of one. Job 1 gets a, job
+//! 2 gets b, job 3 gets the rest of a: allocated is 1. Had job 3 come before job 2 and gone to b,
+//! job 2 would be dropped, and allocated 0.5.
 
 use crate::replay::rename::renamed;
 use crate::replay::{Cluster, ReplayError, ask};

@@ -29,6 +29,17 @@ fn different_from_batsim(named: Named, key: &str) -> Vec<u64> {
 }
 
 #[test]
+fn the_example() {
+    let head = "job_id,submit_s,runtime_s,walltime_request_s,nodes,gpus_per_node";
+    let rows = "1,0,100,100,1,1\n2,10,10,10,2,1\n3,20,50,50,1,1\n";
+    let jobs = read_jobs("jobs", format!("{head}\n{rows}").as_bytes()).unwrap();
+    let nodes = read_nodes("nodes", b"name,gpus\nb,1\na,1\n").unwrap();
+    let outcome = played(Named::Easy, &jobs, &nodes, Estimates::Request);
+    let lines = ["job_id,start_s,end_s,nodes", "1,0,100,b", "2,100,110,b|a", "3,20,70,a"];
+    assert_eq!(jobs_csv(&outcome).lines().collect::<Vec<_>>(), lines);
+}
+
+#[test]
 fn easy_backfill_with_a_pinned_reservation_starts_all_801_jobs_when_batsim_does() {
     assert_eq!(different_from_batsim(Named::EasyPinned, "ref_start_easy"), [0; 0]);
 }
@@ -64,8 +75,11 @@ fn every_policy_comes_to_the_same_on_the_itp_window_as_it_did() {
     if std::env::var("UPDATE_GOLDEN").is_ok() {
         std::fs::write(golden, &found).unwrap();
     }
-    assert!(std::fs::read_to_string(golden).unwrap() == found, "run it with UPDATE_GOLDEN=1 and \
-        read the difference:\n{found}");
+    assert!(
+        std::fs::read_to_string(golden).unwrap() == found,
+        "run it with UPDATE_GOLDEN=1 and \
+        read the difference:\n{found}"
+    );
 }
 
 #[test]
@@ -73,8 +87,7 @@ fn who_foresees_run_times_fills_gaps_better_and_a_job_too_large_is_named() {
     let jobs = read_jobs("itp", ITP_JOBS).unwrap();
     let nodes = read_nodes("itp", ITP_NODES).unwrap();
     let few = played(Named::Fifo, &jobs, &nodes[..2], Estimates::Exact);
-    let too_large: Vec<u64> =
-        jobs.iter().filter(|job| job.nodes.0 > 2).map(|job| job.id).collect();
+    let too_large: Vec<u64> = jobs.iter().filter(|job| job.nodes.0 > 2).map(|job| job.id).collect();
     assert_eq!(few.never_fit, too_large);
     assert!(!too_large.is_empty() && few.jobs.len() + too_large.len() == jobs.len());
 }

@@ -33,10 +33,7 @@ impl Names for Anybody {
     }
 }
 
-pub(super) fn choices(
-    arguments: &Arguments,
-    input: &Input,
-) -> Result<Vec<Choice>, SimulateError> {
+pub(super) fn choices(arguments: &Arguments, input: &Input) -> Result<Vec<Choice>, SimulateError> {
     let one = [arguments.policy.clone().unwrap_or_else(|| Named::Kant.name().to_owned())];
     let names = if arguments.compare.is_empty() { &one[..] } else { &arguments.compare };
     names.iter().map(|name| choice(name, arguments, input)).collect()

@@ -1,5 +1,5 @@
-//! `simulate --fill`: one filling a seed, as many at once as there are CPUs. Never mixes seeds: each
-//! has its own cluster.
+//! `simulate --fill`: one filling a seed, as many at once as there are CPUs. Never mixes seeds:
+//! each has its own cluster.
 
 use super::choice::Choice;
 use super::draw::Draw;

@@ -57,11 +57,13 @@ fn two_runs_write_the_same_but_for_the_speed_of_the_machine() {
 
 #[test]
 fn policies_are_compared_side_by_side_also_from_a_file() {
-    let (folder, policy) = file("tomorrow.toml", "[[queue]]\nname = \"all\"\nplacement = \"fgd\"\n");
+    let (folder, policy) =
+        file("tomorrow.toml", "[[queue]]\nname = \"all\"\nplacement = \"fgd\"\n");
     let json = folder.path().join("out.json").display().to_string();
     let trace = ["--jobs", JOBS, "--nodes", NODES, "--json", &json];
     simulate(&[&trace[..], &["--compare", "fifo", &policy, "kant"]].concat()).unwrap();
-    let found: serde_json::Value = serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
+    let found: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
     let names: Vec<_> = found.as_array().unwrap().iter().map(|one| &one["policy"]).collect();
     assert_eq!(names, ["fifo", "tomorrow", "kant"]);
     assert_eq!(found[1]["placement"], "fgd");
@@ -80,7 +82,8 @@ fn filling_reports_the_allocated_ratio_of_each_seed() {
     let json = folder.path().join("out.json").display().to_string();
     let words = ["--jobs", &jobs, "--nodes", &nodes, "--json", &json, "--fill", "--seeds", "3"];
     simulate(&words).unwrap();
-    let found: serde_json::Value = serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
+    let found: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
     assert_eq!(found["seeds"], serde_json::json!([1, 2, 3]));
     let ratios = found["allocated_ratio"].as_array().unwrap();
     assert_eq!(ratios.len(), 3);
@@ -90,7 +93,8 @@ fn filling_reports_the_allocated_ratio_of_each_seed() {
 
 #[test]
 fn a_submit_scale_of_two_halves_the_time_between_submissions() {
-    let (folder, jobs) = file("j.csv", "job_id,submit_s,runtime_s,nodes\n1,0,5,1\n2,10,5,1\n");
+    let (folder, jobs) =
+        file("j.csv", "job_id,submit_s,runtime_s,nodes,gpus_per_node\n1,0,5,1,1\n2,10,5,1,1\n");
     let nodes = folder.path().join("nodes.csv").display().to_string();
     fs::write(&nodes, "name,gpus\na,1\n").unwrap();
     let out = folder.path().join("out.csv").display().to_string();
@@ -102,7 +106,8 @@ fn a_submit_scale_of_two_halves_the_time_between_submissions() {
 
 #[test]
 fn bad_input_is_refused_with_file_line_and_mend() {
-    let (_folder, negative) = file("j.csv", "job_id,submit_s,runtime_s,nodes\n1,-4,5,1\n");
+    let (_folder, negative) =
+        file("j.csv", "job_id,submit_s,runtime_s,nodes,gpus_per_node\n1,-4,5,1,1\n");
     let text = message(&["--jobs", &negative, "--nodes", NODES]);
     assert!(text.contains("j.csv, line 2, column submit_s: `-4`"), "{text}");
 

@@ -9,8 +9,8 @@
 //! again at once, in its old place, and starts over: its work is lost.
 //!
 //! Example, nodes a and b of one GPU, EASY. Job 1 arrives at 0 s with one node for 100 s, job 2 at
-//! 10 s with two for 10 s, job 3 at 20 s with one for 50 s. Job 1 starts at 0, job 3 at 20 on b, for
-//! it ends before job 1 does, job 2 at 100.
+//! 10 s with two for 10 s, job 3 at 20 s with one for 50 s. Job 1 starts at 0, job 3 at 20 on b,
+//! for it ends before job 1 does, job 2 at 100.
 
 pub(crate) mod ask;
 mod cluster;
