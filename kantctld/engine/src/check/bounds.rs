@@ -148,7 +148,7 @@ impl<'a> Bounds<'a> {
             names(queue).map(|quota| self.quota_used(queue, column) + asked > quota)
         };
         let is_owed = path.iter().any(|queue| names(queue).is_some())
-            && path.iter().filter_map(|queue| over(queue)).all(|over| !over);
+            && path.iter().filter_map(over).all(|over| !over);
         let is_top = |queue: &&Queue| {
             self.path(&queue.name).iter().skip(1).all(|above| isolated(above).is_none())
         };

@@ -22,7 +22,7 @@ impl Draw {
 
     /// One of `0..below`.
     pub fn below(&mut self, below: u32) -> u32 {
-        u32::try_from(u64::from(self.next()) * u64::from(below) >> 32).unwrap()
+        u32::try_from((u64::from(self.next()) * u64::from(below)) >> 32).unwrap()
     }
 
     /// One of `from..=to`.
