@@ -1,5 +1,5 @@
-//! Policies on real daemons: who yields, what is kept for a booking, what misses its deadline, and
-//! what the cluster says about it all. Never a policy's fine points: the engine's own tests do that.
+//! Policies on real daemons: who yields, what is kept for a booking, what misses its deadline,
+//! and what the cluster says of it all. Never a policy's fine points: the engine's tests do that.
 
 use anyhow::{Context as _, ensure};
 use common::config::{ControllerConfig, QosTable, QueueTable};
