@@ -20,10 +20,10 @@ pub enum ReservationKind {
 #[serde(rename_all = "kebab-case")]
 pub enum Candidates {
     /// In the queue's order.
-    #[default]
     InOrder,
     /// The shortest time limit first, among jobs of equal priority (queue, QoS, nice). In a
     /// multifactor queue they go in order all the same.
+    #[default]
     ShortestFirst,
 }
 
@@ -47,7 +47,7 @@ impl Default for Backfill {
         Self {
             depth: 1,
             reservation: ReservationKind::Floating,
-            candidates: Candidates::InOrder,
+            candidates: Candidates::ShortestFirst,
             head_timeout: None,
         }
     }

@@ -3,7 +3,7 @@
 
 use crate::traces::{TRACES, Trace};
 use anyhow::Context;
-use common::policy::{Candidates, Placement, Policy};
+use common::policy::{Placement, Policy};
 use sim::replay::{Named, Plan, Unwatched, replay};
 use sim::report::{Summary, Waits};
 use sim::trace::Estimates;
@@ -52,16 +52,8 @@ fn ablation(trace: &'static Trace) -> Vec<Run> {
         with("+ binpack", Named::Easy, Placement::Binpack),
         with("+ E-Binpack", Named::Easy, Placement::EBinpack),
         with("EASY, spread", Named::Easy, Placement::Spread),
-        shortest(with("+ E-Binpack, shortest first", Named::Easy, Placement::EBinpack)),
-        with("kant's default", Named::Kant, Placement::EBinpack),
+        with("+ shortest first behind a reservation (kant's default)", Named::Kant, Placement::EBinpack),
     ]
-}
-
-/// Jobs behind a reservation are tried in the order of their time limits.
-fn shortest(mut run: Run) -> Run {
-    let queues = run.policy.queues.iter_mut();
-    queues.for_each(|queue| queue.backfill.candidates = Candidates::ShortestFirst);
-    run
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {

@@ -224,8 +224,10 @@ impl Snapshot {
 
     /// What the last round promised; the next one keeps it.
     pub fn set_promises(&mut self, promises: BTreeMap<JobKey, Promise>) {
+        // What was kept for a job that still waits and is kept no more is free for others.
+        let is_freed = |key: &JobKey| !promises.contains_key(key) && self.line.get(*key).is_some();
+        self.is_looser = self.promises.keys().any(is_freed);
         self.promises = promises;
-        self.is_looser = false;
     }
 
     /// Makes ready for rounds at `now`: new nodes find their groups, jobs whose time has come join

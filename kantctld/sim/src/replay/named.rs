@@ -10,7 +10,7 @@
 //! | `kant` | the defaults of a queue | the defaults of a queue |
 
 use common::id::QueueName;
-use common::policy::{Backfill, Behind, Order, Placement, Policy, ReservationKind};
+use common::policy::{Backfill, Behind, Candidates, Order, Placement, Policy, ReservationKind};
 use common::queue::Queue;
 
 /// A policy that has a name.
@@ -62,7 +62,12 @@ impl Named {
         let classic = |behind, depth, reservation| Queue {
             order: Order::Fifo,
             behind,
-            backfill: Backfill { depth, reservation, ..Backfill::default() },
+            backfill: Backfill {
+                depth,
+                reservation,
+                candidates: Candidates::InOrder,
+                ..Backfill::default()
+            },
             placement: Placement::First,
             ..plain.clone()
         };
