@@ -3,9 +3,7 @@
 
 use common::cpuset::CpuSet;
 use common::gpu::{Gpu, GpuKind, GpuMatrix, GpuPath};
-use common::id::{
-    Attempt, GpuIndex, JobId, JobKey, NodeName, QueueName, SwitchName, Uid,
-};
+use common::id::{Attempt, GpuIndex, JobId, JobKey, NodeName, QueueName, SwitchName, Uid};
 use common::node::{Inventory, Numa};
 use common::policy::{Policy, VictimMode};
 use common::queue::Queue;
@@ -48,11 +46,8 @@ fn inventory() -> Inventory {
     };
     let path = |a: u16, b: u16| if a == b { GpuPath::Own } else { GpuPath::NvLink(18) };
     let half = |from: u32| (from..from + CPUS / 2).collect::<CpuSet>();
-    let numa = |id: u16| Numa {
-        id,
-        cpus: half(u32::from(id) * CPUS / 2),
-        memory: Bytes(512 << 30),
-    };
+    let numa =
+        |id: u16| Numa { id, cpus: half(u32::from(id) * CPUS / 2), memory: Bytes(512 << 30) };
     Inventory {
         sockets: 2,
         threads_per_core: 1,

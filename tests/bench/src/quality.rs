@@ -52,7 +52,7 @@ fn ablation(trace: &'static Trace) -> Vec<Run> {
         with("+ binpack", Named::Easy, Placement::Binpack),
         with("+ E-Binpack", Named::Easy, Placement::EBinpack),
         with("EASY, spread", Named::Easy, Placement::Spread),
-        with("+ shortest first behind a reservation (kant's default)", Named::Kant, Placement::EBinpack),
+        with("+ shortest first behind (kant's default)", Named::Kant, Placement::EBinpack),
     ]
 }
 

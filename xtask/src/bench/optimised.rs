@@ -61,7 +61,8 @@ pub fn engine_table(rows: &[serde_json::Value]) -> String {
 /// Puts a text between `<!-- bench:NAME -->` and `<!-- /bench:NAME -->` of a page.
 pub fn write_into(page: &str, name: &str, text: &str) -> anyhow::Result<()> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").join(page);
-    let before = std::fs::read_to_string(&path).with_context(|| format!("failed to read {page}"))?;
+    let before =
+        std::fs::read_to_string(&path).with_context(|| format!("failed to read {page}"))?;
     let (open, close) = (format!("<!-- bench:{name} -->"), format!("<!-- /bench:{name} -->"));
     let parts = before.split_once(&open).and_then(|(head, rest)| {
         let (_, tail) = rest.split_once(&close)?;

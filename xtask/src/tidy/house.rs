@@ -26,6 +26,7 @@ pub const ROOMS: &[Room] = &[
     room("kantctld", "kantctld", false, &["common", "engine", "state", "sim", "net", "wal"]),
     room("kantd", "kantd", false, &["common", "node", "net"]),
     room("kantctl", "kantctl", false, &["common", "net"]),
+    outside("bench", "tests/bench"),
     outside("e2e", "tests/e2e"),
     outside("nvml-standin", "tests/nvml-standin"),
     outside("xtask", "xtask"),

@@ -5,7 +5,8 @@
 //! Knobs: `--reservation` of a job.
 //!
 //! Example. Nodes a and b; a is reserved as r from 12:00 to 14:00. At 11:00 job 1 of r waits for
-//! noon, job 2 (two hours) starts on b since it would reach into r on a, job 3 (half an hour) on b too.
+//! noon, job 2 (two hours) starts on b since it would reach into r on a, job 3 (half an hour) on b
+//! too.
 
 use crate::snapshot::{Snapshot, WaitingJob};
 use common::reason::WaitReason;

@@ -1,8 +1,8 @@
 //! What is kept for somebody on certain nodes at certain times: reservations of operators, and
 //! promises to jobs. Never decides what to keep.
 //!
-//! Source: man scontrol, RESERVATIONS; conservative backfill: A. Mu'alem and D. Feitelson, IEEE TPDS
-//! 12(6), 2001.
+//! Source: man scontrol, RESERVATIONS; conservative backfill: A. Mu'alem and D. Feitelson, IEEE
+//! TPDS 12(6), 2001.
 
 use crate::fit::hall::Hall;
 use crate::floor::tally::{Takes, Tally};

@@ -4,6 +4,7 @@
 //! Source: man slurm.conf, SchedulerType=sched/backfill: time limits, not past behaviour, say when
 //! a job ends.
 
+use crate::backfill::sweep::Sweep;
 use crate::fit::demand::Part;
 use crate::fit::hall::Hall;
 use crate::floor::NodeIndex;
@@ -206,53 +207,6 @@ fn group_allows(
         let same = left.iter().filter(|holder| holder.group.as_deref() == Some(&most.group));
         (same.count() as u64) < u64::from(most.jobs)
     })
-}
-
-/// Intervals of start times of many nodes, swept over time.
-#[derive(Debug, Default)]
-struct Sweep {
-    /// (time, leaves, size, node): arrivals before departures at equal times.
-    edges: Vec<(Time, bool, usize, NodeIndex)>,
-}
-
-impl Sweep {
-    fn add(&mut self, size: usize, at: NodeIndex, from: Time, to: Time) {
-        self.edges.push((from, false, size, at));
-        if to < NEVER {
-            self.edges.push((to, true, size, at));
-        }
-    }
-
-    /// The first time at which every size has enough nodes.
-    fn find(mut self, sizes: &[Size]) -> Option<Earliest> {
-        self.edges.sort_unstable();
-        let mut counts = vec![0_u32; sizes.len()];
-        for number in 0..self.edges.len() {
-            let (time, leaves, size, _) = self.edges[number];
-            if leaves {
-                counts[size] -= 1;
-                continue;
-            }
-            counts[size] += 1;
-            let is_last =
-                self.edges.get(number + 1).is_none_or(|next| (next.0, next.1) != (time, false));
-            if is_last && counts.iter().zip(sizes).all(|(count, size)| *count >= size.need) {
-                return Some(Earliest { at: time, nodes: self.ready_at(time, sizes.len() - 1) });
-            }
-        }
-        None
-    }
-
-    /// The nodes that are ready for the smallest part at a time, in their order.
-    fn ready_at(&self, time: Time, smallest: usize) -> Vec<NodeIndex> {
-        let mut nodes: BTreeMap<NodeIndex, i32> = BTreeMap::new();
-        for (at, leaves, size, node) in &self.edges {
-            if *size == smallest && (*at < time || (*at == time && !leaves)) {
-                *nodes.entry(*node).or_default() += if *leaves { -1 } else { 1 };
-            }
-        }
-        nodes.into_iter().filter(|(_, count)| *count > 0).map(|(node, _)| node).collect()
-    }
 }
 
 /// For a job that takes as few nodes as hold its tasks: the earliest end after which they do, under

@@ -8,3 +8,4 @@
 pub(crate) mod bookings;
 pub(crate) mod earliest;
 pub(crate) mod shadow;
+mod sweep;

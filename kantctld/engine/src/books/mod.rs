@@ -102,7 +102,7 @@ impl Books {
         }
     }
 
-    /// The same without learning a new account: one that nothing was counted for yet counts as none.
+    /// The same without learning a new account: one that nothing was counted for counts as none.
     #[must_use]
     pub fn known_party(
         &self,

@@ -60,11 +60,22 @@ impl<'a> Desk<'a> {
         if let Some(first) = job.together {
             return self.start_together(first, job);
         }
-        // 3. Fit and 4. score, in what earlier jobs' reservations leave; 5. backfill.
+        self.look_for_room(turn, queue, NoRoom { job, shape, standing }, promised.is_some())
+    }
+
+    /// 3. Fit and 4. score, in what earlier jobs' reservations leave; 5. backfill.
+    fn look_for_room(
+        &mut self,
+        turn: &Turn<'a>,
+        queue: &'a Queue,
+        no: NoRoom<'a>,
+        is_promised: bool,
+    ) -> Next {
+        let NoRoom { job, shape, .. } = no;
         let ends = self.ends_by(job.time_limit);
         // What is kept for itself kept others of its shape off, but not it.
-        if promised.is_none() && self.shapes.get(shape).cannot_fit(ends) {
-            return self.without_room(turn, queue, NoRoom { job, shape, standing }, None);
+        if !is_promised && self.shapes.get(shape).cannot_fit(ends) {
+            return self.without_room(turn, queue, no, None);
         }
         self.trials_left -= 1;
         match self.try_start(job, shape, &[]) {
@@ -82,14 +93,14 @@ impl<'a> Desk<'a> {
                 let asks = queue.preemption.by_priority
                     || (queue.preemption.reclaim && self.snapshot.has_bounds);
                 self.shapes.get_mut(shape).did_not_fit(if asks { ends } else { self.now });
-                self.without_room(turn, queue, NoRoom { job, shape, standing }, None)
+                self.without_room(turn, queue, no, None)
             }
             Err(start::Obstacle::Kept(whom)) => {
                 // What is kept depends on an end only by what begins before it: a shorter one of
                 // its kind may pass, if it is over before the last of those.
                 let since = self.last_kept_before(ends).map_or(self.now, |at| at + Span(1));
                 self.shapes.get_mut(shape).did_not_fit(since);
-                self.without_room(turn, queue, NoRoom { job, shape, standing }, whom)
+                self.without_room(turn, queue, no, whom)
             }
         }
     }

@@ -1,5 +1,8 @@
 //! Where one job looks for room now: which nodes it may have, and what each of them holds. Never
 //! says which is best; `score` does.
+//!
+//! Source: Kant (arXiv 2510.01256) page 11, groups are chosen before nodes, and page 9, the
+//! inference zone.
 
 use crate::backfill::bookings::Bookings;
 use crate::fit::demand::Part;

@@ -1,4 +1,7 @@
 //! The rank of any waiting job, for one policy, usage and time. Never compares jobs.
+//!
+//! Source: man slurm.conf, PriorityCalcPeriod: priorities are worked out now and then, not whenever
+//! somebody looks.
 
 use super::fair_share::{FairShare, Usage};
 use super::multifactor::Multifactor;

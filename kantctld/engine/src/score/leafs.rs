@@ -1,4 +1,6 @@
 //! What is free under each leaf, summed over its groups. Never looks at a node.
+//!
+//! Source: Kant (arXiv 2510.01256) page 9, LeafGroup.
 
 use crate::fit::hall::Hall;
 use crate::floor::group::GroupIndex;

@@ -1,4 +1,5 @@
-//! Rounds as short texts, and bookings, for the tests of this crate. Never compiled into the program.
+//! Rounds as short texts, and bookings, for the tests of this crate. Never compiled into the
+//! program.
 
 use super::name;
 use crate::{Decision, Snapshot, schedule};
