@@ -9,8 +9,8 @@
 //! Example. Node a has 8 GPUs, all in use by job 1; node b has 8, of which job 2 has 2; node c is
 //! down and counts for nothing. GAR is 10 of 16, 0.625. GFR is 1 broken node of 2, 0.5, and of the
 //! 2 in use too. FR_8 is 1: none of the 6 free GPUs is of use to a job of 8. Job 1 held its GPUs
-//! for all of an hour, job 2 for half of it, job 3 waited: SOR over that hour is 9 GPU-hours of 16. Had
-//! job 2 come on two nodes under two leafs, it would be stretched by 2 and 2, and its training
+//! for all of an hour, job 2 for half of it, job 3 waited: SOR over that hour is 9 GPU-hours of 16.
+//! Had job 2 come on two nodes under two leafs, it would be stretched by 2 and 2, and its training
 //! estimated at 1.15 times the ideal.
 
 mod cluster;

@@ -2,7 +2,8 @@
 //! whether a node fits.
 //!
 //! Source: Kant (arXiv 2510.01256) 3.3.5; Slurm's topology/tree and topology/block plugins;
-//! Volcano, "Network Topology Aware Scheduling": a job goes under the smallest switch that holds it.
+//! Volcano, "Network Topology Aware Scheduling": a job goes under the smallest switch that holds
+//! it.
 //! Reads: switches of all levels. Knobs: `--near`, `--segment` of a job; `placement` of a queue.
 //!
 //! E-Binpack, where a job asks for nothing: one leaf with the fewest nodes that fit, if one has
