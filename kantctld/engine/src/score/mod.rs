@@ -43,6 +43,8 @@ impl<'a> Scorer<'a> {
             return match self.hall.placement {
                 Placement::First => first::KEY,
                 Placement::Spread => spread::cpu_key(self.hall, at),
+                // CPUs that are taken may leave GPUs useless too.
+                Placement::Fgd => fgd::key(self.hall, at, takes),
                 _ => cpu_only::key(self.hall, at, takes),
             };
         }
