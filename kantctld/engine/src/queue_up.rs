@@ -40,6 +40,7 @@ pub(crate) enum Next {
 }
 
 type Ranked<'a> = (Rank, ClassId, &'a Arc<WaitingJob>);
+type ByLength<'a> = Peekable<std::vec::IntoIter<(ClassId, &'a Arc<WaitingJob>)>>;
 type Jobs<'a> = Box<dyn Iterator<Item = &'a Arc<WaitingJob>> + 'a>;
 
 /// One class whose first job had its turn.
@@ -64,7 +65,7 @@ struct Cursor<'a> {
     /// Those short enough to have a chance, by rank, and how short that is.
     shorter: Option<(Span, Peekable<std::vec::IntoIter<Ranked<'a>>>)>,
     /// All jobs, the shortest first, once the queue has come to that.
-    by_length: Option<Peekable<std::vec::IntoIter<(ClassId, &'a Arc<WaitingJob>)>>>,
+    by_length: Option<ByLength<'a>>,
 }
 
 impl<'a> Cursor<'a> {

@@ -7,7 +7,11 @@
 
 use super::Desk;
 use super::start::Obstacle;
+use crate::decision::Decision;
+use crate::floor::NodeIndex;
+use crate::floor::node::NEVER;
 use crate::queue_up::Next;
+use crate::shape::ShapeIndex;
 use crate::snapshot::WaitingJob;
 use common::id::JobKey;
 use common::policy::Behind;
@@ -23,10 +27,13 @@ impl<'a> Desk<'a> {
         let (books, arrays) = (self.books.clone(), self.arrays.clone());
         let decided = self.decisions.len();
         for component in components.iter().copied() {
-            if let Err((shape, obstacle)) = self.start_component(component) {
+            if let Err(failed) = self.start_component(component) {
+                let (shape, obstacle) = *failed;
                 self.trial.roll_back(checkpoint);
                 (self.books, self.arrays) = (books, arrays);
-                self.decisions.truncate(decided);
+                let undone = self.decisions.split_off(decided);
+                // Shadows had looked at the nodes as they were with the others there.
+                self.look(&self.nodes_of(&undone), NEVER);
                 self.waits.forget_starts(components.iter().map(|component| component.key));
                 self.tell_all(&components, component, shape, obstacle);
                 return Next::MayTry;
@@ -36,29 +43,38 @@ impl<'a> Desk<'a> {
         Next::MayTry
     }
 
+    /// The nodes of these starts.
+    fn nodes_of(&self, starts: &[Decision]) -> Vec<NodeIndex> {
+        let shares = starts.iter().flat_map(|decision| match decision {
+            Decision::Start { allocation, .. } => allocation.shares(),
+            Decision::Preempt { .. } => &[],
+        });
+        shares.filter_map(|share| self.trial.floor.find(&share.node)).collect()
+    }
+
     fn start_component(
         &mut self,
         job: &'a Arc<WaitingJob>,
-    ) -> Result<(), (Option<crate::shape::ShapeIndex>, Obstacle)> {
+    ) -> Result<(), Box<(Option<ShapeIndex>, Obstacle)>> {
         let Some(queue) = self.queues.get(&job.queue).copied() else {
             let reason = WaitReason::QueueGone { queue: job.queue.clone() };
-            return Err((None, Obstacle::Refused(reason)));
+            return Err(Box::new((None, Obstacle::Refused(reason))));
         };
         let shape = self.shapes.of(&self.snapshot.floor, &self.snapshot.policy, queue, job);
         if let Err(super::Refused::Job(reason) | super::Refused::Class(reason)) =
             self.admit(job, shape)
         {
-            return Err((None, Obstacle::Refused(reason)));
+            return Err(Box::new((None, Obstacle::Refused(reason))));
         }
         self.trials_left = self.trials_left.saturating_sub(1);
-        self.try_start(job, shape, &[]).map_err(|obstacle| (Some(shape), obstacle))
+        self.try_start(job, shape, &[]).map_err(|obstacle| Box::new((Some(shape), obstacle)))
     }
 
     fn tell_all(
         &mut self,
         components: &[&'a Arc<WaitingJob>],
         failed: &'a Arc<WaitingJob>,
-        shape: Option<crate::shape::ShapeIndex>,
+        shape: Option<ShapeIndex>,
         obstacle: Obstacle,
     ) {
         for component in components {

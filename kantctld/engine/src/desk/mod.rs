@@ -41,6 +41,9 @@ pub(crate) struct NoRoom<'a> {
     pub standing: Standing,
 }
 
+/// Shadows, how many jobs had started and shadows been cast, and the nodes those count on.
+type Avoided = (Vec<usize>, (usize, usize), Rc<Vec<bool>>);
+
 /// What lies on the desk.
 pub(crate) struct Desk<'a> {
     pub snapshot: &'a Snapshot,
@@ -70,7 +73,7 @@ pub(crate) struct Desk<'a> {
     /// Components of jobs that start together, by their first.
     together: BTreeMap<JobKey, Vec<&'a Arc<WaitingJob>>>,
     /// The nodes that certain shadows count on, and when that was worked out.
-    avoid: Option<(Vec<usize>, (usize, usize), Rc<Vec<bool>>)>,
+    avoid: Option<Avoided>,
 }
 
 impl<'a> Desk<'a> {
