@@ -1,4 +1,5 @@
 //! A replay of small real traces. Never stops at a mean: every start is compared.
+#![allow(clippy::unwrap_used)]
 
 use sim::replay::{Named, Plan, Unwatched, replay};
 use sim::report::{Outcome, Summary, jobs_csv};
@@ -72,7 +73,7 @@ fn every_policy_comes_to_the_same_on_the_itp_window_as_it_did() {
     }
     let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/itp-04-window.json");
     let found = format!("{}\n", serde_json::to_string_pretty(&found).unwrap());
-    if std::env::var("UPDATE_GOLDEN").is_ok() {
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(golden, &found).unwrap();
     }
     assert!(

@@ -23,7 +23,8 @@ const AT_START_ONLY: &[&str] = &[
 pub fn changes(old: &ControllerConfig, new: &ControllerConfig) -> Vec<String> {
     let (mut old, mut new) = (table(old), table(new));
     for key in AT_START_ONLY {
-        (old.remove(*key), new.remove(*key));
+        old.remove(*key);
+        new.remove(*key);
     }
     let mut sentences = Vec::new();
     compare("", &old, &new, &mut sentences);

@@ -92,5 +92,5 @@ pub fn replay(plan: &Plan<'_>, watcher: &mut dyn Watcher) -> Result<Outcome, Rep
     let cluster = Cluster::new(plan.nodes, plan.jobs);
     let policy = std::sync::Arc::new(rename::renamed(plan.policy, &cluster, plan.nodes));
     let mut stage = stage::Bare::new(&cluster, policy);
-    play::Play::new(plan, &cluster, &mut stage)?.to_the_end(watcher)
+    play::Play::new(plan, &cluster, &mut stage)?.play_out(watcher)
 }

@@ -101,7 +101,7 @@ impl<'a, S: Stage> Play<'a, S> {
     }
 
     /// Plays until nothing is left to happen.
-    pub fn to_the_end(mut self, watcher: &mut dyn Watcher) -> Result<Outcome, ReplayError> {
+    pub fn play_out(mut self, watcher: &mut dyn Watcher) -> Result<Outcome, ReplayError> {
         let mut idle_looks = 0;
         while let Some(now) = self.next_event() {
             self.terminate(now)?;

@@ -37,10 +37,6 @@ impl Bare {
         snapshot.settle(Time(0));
         Self { snapshot }
     }
-
-    pub fn snapshot_mut(&mut self) -> &mut Snapshot {
-        &mut self.snapshot
-    }
 }
 
 impl Stage for Bare {

@@ -133,12 +133,6 @@ impl Tally {
     pub const fn sample(&self, at: Time, queue_length: u32) -> Sample {
         Sample { at, queue_length, ..self.sums }
     }
-
-    /// Has any GPU more in use than there is of it?
-    #[cfg(test)]
-    pub fn is_overfull(&self) -> bool {
-        self.nodes.iter().any(|node| node.milli.iter().any(|used| *used > 1000))
-    }
 }
 
 #[cfg(test)]

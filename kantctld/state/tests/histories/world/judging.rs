@@ -34,7 +34,7 @@ impl World {
         self.log.push(stamped);
         self.untold.extend(events);
         // Now and then several answers at once, as a busy controller has them.
-        if self.log.len() % 3 > 0 {
+        if !self.log.len().is_multiple_of(3) {
             self.keep()?;
         }
         self.check_submissions()?;
