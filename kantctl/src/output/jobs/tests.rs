@@ -109,8 +109,8 @@ fn the_queue_is_shown_whole_without_a_terminal() {
     let expected = "\
 ID          NAME                  USER  QUEUE  STATE        TIME     LIMIT  NODES  GPUS  WHERE/WHY
 41          llama-pretrain-large  ada   gpu    RUNNING  01:01:01  02:00:00      2     4  g-[001-002]
-42_[0-2,7]  sweep                 ada   gpu    PENDING         -  02:00:00      1     0  3 jobs before it, next is 41
-43          sweep                 ada   gpu    PENDING         -  02:00:00      1     0  3 jobs before it, next is 41
+42_[0-2,7]  sweep                 ada   gpu    PENDING         -  02:00:00      1     0  what is free is kept for job 41 and 2 more, which come before it
+43          sweep                 ada   gpu    PENDING         -  02:00:00      1     0  what is free is kept for job 41 and 2 more, which come before it
 40          test                  ada   gpu    FAILED      00:05  02:00:00      1     0  exit code 3
 ";
     assert_eq!(table(&samples(), NOW).render(None, false), expected);
@@ -121,8 +121,8 @@ fn the_queue_fits_120_columns() {
     let expected = "\
 ID          NAME                  USER  QUEUE  STATE        TIME     LIMIT  NODES  GPUS  WHERE/WHY
 41          llama-pretrain-large  ada   gpu    RUNNING  01:01:01  02:00:00      2     4  g-[001-002]
-42_[0-2,7]  sweep                 ada   gpu    PENDING         -  02:00:00      1     0  3 jobs before it, next is 41
-43          sweep                 ada   gpu    PENDING         -  02:00:00      1     0  3 jobs before it, next is 41
+42_[0-2,7]  sweep                 ada   gpu    PENDING         -  02:00:00      1     0  what is free is kept for job 4…
+43          sweep                 ada   gpu    PENDING         -  02:00:00      1     0  what is free is kept for job 4…
 40          test                  ada   gpu    FAILED      00:05  02:00:00      1     0  exit code 3
 ";
     assert_eq!(table(&samples(), NOW).render(Some(120), false), expected);
@@ -133,8 +133,8 @@ fn the_queue_fits_80_columns() {
     let expected = "\
 ID          NAME           USER  ST      TIME  NODES  GPUS  WHERE/WHY
 41          llama-pretra…  ada   R   01:01:01      2     4  g-[001-002]
-42_[0-2,7]  sweep          ada   PD         -      1     0  3 jobs before it, n…
-43          sweep          ada   PD         -      1     0  3 jobs before it, n…
+42_[0-2,7]  sweep          ada   PD         -      1     0  what is free is kep…
+43          sweep          ada   PD         -      1     0  what is free is kep…
 40          test           ada   F      00:05      1     0  exit code 3
 ";
     assert_eq!(table(&samples(), NOW).render(Some(80), false), expected);
@@ -188,7 +188,12 @@ story
 #[test]
 fn a_waiting_job_says_why_and_an_ended_one_how() {
     let text = shown(&waiting("43"));
-    assert!(text.contains("\nreason      3 jobs before it, next is 41\n"), "{text}");
+    assert!(
+        text.contains(
+            "\nreason      what is free is kept for job 41 and 2 more, which come before it\n"
+        ),
+        "{text}"
+    );
     let text = shown(&failed());
     assert!(text.contains("\nexit        3:0 (code:signal)\n"), "{text}");
     assert!(text.contains("\nused        00:04 CPU time, at most 300M memory at once\n"), "{text}");
