@@ -3,6 +3,7 @@
 
 use crate::line::{ClassId, Kind, KindId, Line, UNLIMITED};
 use crate::order::Facts;
+use crate::order::length::{Length, length};
 use crate::order::rank::Rank;
 use crate::order::ranker::Ranker;
 use crate::snapshot::{Snapshot, WaitingJob};
@@ -66,6 +67,8 @@ struct Cursor<'a> {
     shorter: Option<(Span, Peekable<std::vec::IntoIter<Ranked<'a>>>)>,
     /// All jobs, the shortest first, once the queue has come to that.
     by_length: Option<ByLength<'a>>,
+    /// Only the shortest of them so far.
+    is_probe: bool,
 }
 
 impl<'a> Cursor<'a> {
@@ -142,6 +145,7 @@ impl<'a> Queueing<'a> {
                 current: None,
                 shorter: None,
                 by_length: None,
+                is_probe: false,
             };
             ranks.extend(cursor.rank().map(|rank| Reverse((rank, queueing.cursors.len()))));
             queueing.cursors.push(cursor);
@@ -173,6 +177,26 @@ impl<'a> Queueing<'a> {
 
     /// From now on the jobs of this kind that had no turn go by their length.
     fn go_by_length(&mut self, at: usize) {
+        // The shortest of all is asked first: where it has no chance nobody has, and the others
+        // need not be sorted.
+        if let Some(shortest) = self.shortest(at) {
+            self.cursors[at].by_length = Some(vec![shortest].into_iter().peekable());
+            self.cursors[at].is_probe = true;
+            self.advance_by_length(at);
+        } else {
+            self.sort_by_length(at);
+        }
+    }
+
+    /// The shortest job of a kind, if all of them have one priority and it had no turn yet.
+    fn shortest(&self, at: usize) -> Option<(ClassId, &'a Arc<WaitingJob>)> {
+        let kind = self.cursors[at].kind;
+        let class = kind.classes().next().filter(|_| kind.has_one_tier())?;
+        let job = self.line.class(class)?.jobs_by_length().next()?;
+        (!self.had_turn.contains(&job.key)).then_some((class, job))
+    }
+
+    fn sort_by_length(&mut self, at: usize) {
         let cursor = &mut self.cursors[at];
         let classes = cursor.kind.classes().filter_map(|id| Some((id, self.line.class(id)?)));
         let jobs = classes.flat_map(|(id, class)| class.jobs().map(move |job| (id, job)));
@@ -207,7 +231,16 @@ impl<'a> Queueing<'a> {
             return;
         }
         if cursor.by_length.is_some() {
-            self.advance_by_length(at);
+            let is_too_long = matches!(next, Next::Shorter(below) if length(turn.job) >= below);
+            if is_too_long && cursor.kind.has_one_tier() {
+                // All that are left are as long or longer.
+                return;
+            }
+            if std::mem::take(&mut cursor.is_probe) {
+                self.sort_by_length(at);
+            } else {
+                self.advance_by_length(at);
+            }
             return;
         }
         if let Some(queue) = by_length.filter(|_| is_done) {
@@ -252,28 +285,6 @@ impl<'a> Queueing<'a> {
         behind.sort_unstable_by_key(|(rank, ..)| *rank);
         cursor.shorter = Some((below, behind.into_iter().peekable()));
     }
-}
-
-/// A job's place where the shortest go first: priority of queue and QoS and nice still rank before
-/// that.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Length {
-    tier: (Reverse<i32>, Reverse<i32>, i32),
-    limit: Span,
-    since: Time,
-    key: JobKey,
-}
-
-impl Length {
-    fn of(ranker: &Ranker<'_>, job: &WaitingJob) -> Self {
-        let rank = ranker.rank(job);
-        let tier = (rank.queue, rank.qos, rank.nice);
-        Self { tier, limit: length(job), since: job.since(), key: job.key }
-    }
-}
-
-fn length(job: &WaitingJob) -> Span {
-    job.time_limit.unwrap_or(UNLIMITED)
 }
 
 /// What the order reads of a job. For jobs of no fixed number of nodes GPUs and CPUs are what they

@@ -92,7 +92,14 @@ impl Kind {
         self.heads.iter().map(|(rank, class)| (*rank, *class))
     }
 
-    /// The classes.
+    /// Have all of them one priority of queue and QoS, and one nice?
+    pub fn has_one_tier(&self) -> bool {
+        let tier = |rank: &Rank| (rank.queue, rank.qos, rank.nice);
+        let first = self.heads.first_key_value().map(|(rank, _)| tier(rank));
+        first == self.heads.last_key_value().map(|(rank, _)| tier(rank))
+    }
+
+    /// The classes, the one with the shortest time limit first.
     pub fn classes(&self) -> impl Iterator<Item = ClassId> + '_ {
         self.shortest.iter().map(|(_, class)| *class)
     }

@@ -2,6 +2,7 @@
 
 pub mod fair_share;
 pub mod fifo;
+pub(crate) mod length;
 pub mod multifactor;
 pub mod rank;
 pub(crate) mod ranker;
