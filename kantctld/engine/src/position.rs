@@ -4,8 +4,8 @@
 use crate::order::fair_share::FairShare;
 use crate::order::multifactor::Multifactor;
 use crate::order::rank::Rank;
+use crate::order::ranker::facts;
 use crate::order::{Facts, rank_of};
-use crate::queue_up::facts;
 use crate::snapshot::{Snapshot, WaitingJob};
 use common::id::JobKey;
 use common::queue::Queue;

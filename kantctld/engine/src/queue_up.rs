@@ -1,18 +1,15 @@
 //! Step 1 at work: whose turn is next. Kinds of jobs queue up by their first one; who is told that
 //! nobody of a class or kind can start lets all of it go. Never looks at what is free.
 
-use crate::line::{ClassId, Kind, KindId, Line, UNLIMITED};
-use crate::order::Facts;
+use crate::line::{ClassId, Kind, KindId, Line};
 use crate::order::length::{Length, length};
 use crate::order::rank::Rank;
 use crate::order::ranker::Ranker;
 use crate::snapshot::{Snapshot, WaitingJob};
 use common::id::{JobKey, QueueName};
 use common::policy::{Behind, Candidates, Order};
-use common::qos::Qos;
 use common::queue::Queue;
 use common::time::{Span, Time};
-use common::unit::Nodes;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::iter::Peekable;
@@ -284,23 +281,5 @@ impl<'a> Queueing<'a> {
         let mut behind: Vec<Ranked<'a>> = ranked.filter(|(rank, ..)| *rank > last).collect();
         behind.sort_unstable_by_key(|(rank, ..)| *rank);
         cursor.shorter = Some((below, behind.into_iter().peekable()));
-    }
-}
-
-/// What the order reads of a job. For jobs of no fixed number of nodes GPUs and CPUs are what they
-/// ask for on one.
-pub(crate) fn facts<'f>(queue: &'f Queue, job: &'f WaitingJob, qos: Option<&'f Qos>) -> Facts<'f> {
-    let demand = crate::fit::demand::Demand::new(&job.request, queue);
-    let nodes = job.request.nodes.unwrap_or(Nodes(1));
-    Facts {
-        key: job.key,
-        queue,
-        qos,
-        account: job.account.as_ref(),
-        owner: job.owner,
-        nice: job.nice,
-        since: job.since(),
-        gpus: crate::claims::gpus(&demand, nodes),
-        cpus: job.request.cpus_per_task.times(job.request.tasks.0),
     }
 }

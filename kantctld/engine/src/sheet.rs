@@ -3,7 +3,7 @@
 
 use crate::order::fair_share::FairShare;
 use crate::order::multifactor::{FactorSheet, Multifactor};
-use crate::queue_up::facts;
+use crate::order::ranker::facts;
 use crate::snapshot::Snapshot;
 use common::id::JobKey;
 use common::time::Time;

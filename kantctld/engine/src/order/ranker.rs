@@ -6,14 +6,14 @@
 use super::fair_share::{FairShare, Usage};
 use super::multifactor::Multifactor;
 use super::rank::Rank;
-use super::rank_of;
-use crate::queue_up::facts;
+use super::{Facts, rank_of};
 use crate::snapshot::WaitingJob;
 use common::id::{QosName, QueueName};
 use common::policy::{Amounts, Order, Policy};
 use common::qos::Qos;
 use common::queue::Queue;
 use common::time::Time;
+use common::unit::Nodes;
 use std::collections::BTreeMap;
 
 /// What ranks are made from.
@@ -48,5 +48,23 @@ impl<'a> Ranker<'a> {
         let qos = job.qos.as_ref().and_then(|name| self.qos.get(name).copied());
         let multifactor = Multifactor::new(self.policy, &self.fair, self.capacity);
         rank_of(&multifactor, &facts(queue, job, qos), self.now)
+    }
+}
+
+/// What the order reads of a job. For jobs of no fixed number of nodes GPUs and CPUs are what they
+/// ask for on one.
+pub(crate) fn facts<'f>(queue: &'f Queue, job: &'f WaitingJob, qos: Option<&'f Qos>) -> Facts<'f> {
+    let demand = crate::fit::demand::Demand::new(&job.request, queue);
+    let nodes = job.request.nodes.unwrap_or(Nodes(1));
+    Facts {
+        key: job.key,
+        queue,
+        qos,
+        account: job.account.as_ref(),
+        owner: job.owner,
+        nice: job.nice,
+        since: job.since(),
+        gpus: crate::claims::gpus(&demand, nodes),
+        cpus: job.request.cpus_per_task.times(job.request.tasks.0),
     }
 }
