@@ -5,7 +5,8 @@ use super::table::config_table;
 use crate::id::AccountName;
 
 config_table! {
-    /// One account: who is charged, with which share and bounds.
+    /// One account: who is charged, with which share and bounds. It has no members yet: any user
+    /// may name it, and so get into a queue or QoS that lets its jobs in.
     pub struct AccountTable {
         /// Its name, none twice.
         name: Option<AccountName> = None,

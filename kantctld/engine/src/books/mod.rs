@@ -94,12 +94,10 @@ impl Books {
         account: Option<&AccountName>,
         qos: Option<&QosName>,
     ) -> Party {
-        Party {
-            queue: self.tree.index(queue),
-            user,
-            account: account.map(|account| self.names.learn(account)),
-            qos: qos.and_then(|qos| self.names.qos(qos)),
+        if let Some(account) = account {
+            self.names.learn(account);
         }
+        self.known_party(queue, user, account, qos)
     }
 
     /// The same without learning a new account: one that nothing was counted for counts as none.

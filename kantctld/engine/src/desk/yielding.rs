@@ -26,7 +26,7 @@ use common::id::JobKey;
 use common::queue::Queue;
 use common::reason::WaitReason;
 use common::time::Time;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A job that others yield to.
@@ -240,16 +240,16 @@ impl<'a> Desk<'a> {
 
     /// Who waits for others to go is told so, whatever else stands in its way.
     pub(super) fn tell_awaiting(&self, waits: &mut Waits) {
-        let started: BTreeMap<JobKey, ()> = self
+        let started: BTreeSet<JobKey> = self
             .decisions
             .iter()
             .filter_map(|decision| match decision {
-                Decision::Start { key, .. } => Some((*key, ())),
+                Decision::Start { key, .. } => Some(*key),
                 Decision::Preempt { .. } => None,
             })
             .collect();
         for (key, (victims, example)) in &self.yielders {
-            if self.snapshot.class_of(*key).is_some() && !started.contains_key(key) {
+            if self.snapshot.class_of(*key).is_some() && !started.contains(key) {
                 let (victims, example) = (*victims, *example);
                 waits.tell(*key, WaitReason::Preempting { victims, example });
             }
