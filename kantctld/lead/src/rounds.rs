@@ -1,0 +1,149 @@
+//! The rounds of one leader: what its scheduler sees and what it last said. Not replicated: a new
+//! leader's first round says it anew. Never decides anything; the engine does.
+
+use common::id::JobKey;
+use common::time::{Span, Time};
+use engine::check::Violation;
+use engine::{Decision, Round, Snapshot};
+use state::snapshot::{Keeper, enactment};
+use state::view::{self, Waits};
+use state::{Command, Event, State};
+use std::collections::BTreeSet;
+
+/// Usage is said anew so often: it fades by hours.
+const USAGE_EVERY: Span = Span::from_minutes(1);
+
+/// What a round came to.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// To be proposed; `None`: there is nothing to do.
+    pub command: Option<Command>,
+    /// What the judge found: defects of the engine. What they touch is not in the command.
+    pub violations: Vec<Violation>,
+}
+
+/// What is seen, and what was said of it.
+#[derive(Debug, Default)]
+pub struct Rounds {
+    keeper: Keeper,
+    /// Has the keeper seen a state since the restart?
+    is_begun: bool,
+    round: Round,
+    /// When that was; 0 before the first.
+    at: Time,
+    /// How many rounds there were.
+    number: u64,
+    /// Something happened since.
+    is_stale: bool,
+    usage_at: Time,
+}
+
+impl Rounds {
+    /// Takes up what happened: `events` are all those between the state of the last time and this
+    /// one; `None` if not all of them are known, and then everything is looked at again. To be
+    /// called before each [`Self::round`] and [`Self::fresh`].
+    pub fn catch_up(&mut self, state: &State, events: Option<&[Event]>, now: Time) {
+        match events.filter(|_| self.is_begun) {
+            Some(events) => {
+                self.keeper.update(state, events);
+                self.is_stale |= !events.is_empty();
+            }
+            None => {
+                self.keeper = Keeper::new(state);
+                (self.is_begun, self.is_stale) = (true, true);
+                self.usage_at = Time::default();
+            }
+        }
+        if self.usage_at + USAGE_EVERY <= now {
+            self.keeper.set_usage(state, now);
+            self.usage_at = now;
+        }
+    }
+
+    /// Runs a round, unless nothing happened and nothing is due that could come to anything else
+    /// than the last one. Takes long where many jobs wait.
+    pub fn round(&mut self, now: Time) -> Outcome {
+        let is_due = self.round.next_look.is_some_and(|due| due <= now);
+        if !self.is_stale && !is_due {
+            return Outcome::default();
+        }
+        self.keeper.snapshot_mut().settle(now);
+        let mut round = engine::schedule(self.keeper.snapshot(), now);
+        let violations;
+        (round.decisions, violations) = judged(self.keeper.snapshot(), now, round.decisions);
+        let command = enactment(&round.decisions);
+        self.keeper.snapshot_mut().set_promises(round.promises.clone());
+        (self.round, self.at, self.is_stale) = (round, now, false);
+        self.number += 1;
+        Outcome { command, violations }
+    }
+
+    /// What the last round decided came to nothing: the next one decides again.
+    pub fn look_again(&mut self) {
+        self.is_stale = true;
+    }
+
+    /// A term of this leader begins: what was seen and said in an earlier one is void.
+    pub fn restart(&mut self) {
+        *self = Self { number: self.number + 1, ..Self::default() };
+    }
+
+    /// How long nothing is due, if nothing happens; `None`: for ever.
+    #[must_use]
+    pub fn idle_for(&self, now: Time) -> Option<Span> {
+        self.round.next_look.map(|due| due.since(now))
+    }
+
+    /// The cluster as it was when last caught up with, settled for now.
+    pub fn fresh(&mut self, now: Time) -> &Snapshot {
+        self.keeper.snapshot_mut().settle(now);
+        self.keeper.snapshot()
+    }
+
+    /// How many rounds there were, and restarts: while it stays, [`Self::waits`] does.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Why jobs wait, by the last round, in words. Takes long where many jobs wait.
+    #[must_use]
+    pub fn waits(&self) -> Waits {
+        view::waits(self.keeper.snapshot(), &self.round, self.at)
+    }
+
+    /// The cluster as the last round saw it, what that said, and when.
+    #[must_use]
+    pub fn last(&self) -> (&Snapshot, &Round, Time) {
+        (self.keeper.snapshot(), &self.round, self.at)
+    }
+}
+
+/// The decisions without what the judge does not pass: a defect that costs the jobs it touches, and
+/// those that were to start with them, and nobody else.
+fn judged(
+    snapshot: &Snapshot,
+    now: Time,
+    mut decisions: Vec<Decision>,
+) -> (Vec<Decision>, Vec<Violation>) {
+    let violations = engine::check::check_decisions(snapshot, now, &decisions);
+    let is_guilty = |key: JobKey| violations.iter().any(|violation| violation.key == key);
+    let guilty_groups: BTreeSet<JobKey> = decisions
+        .iter()
+        .filter_map(|decision| match decision {
+            Decision::Start { key, group, .. } if is_guilty(*key) => *group,
+            _ => None,
+        })
+        .collect();
+    decisions.retain(|decision| match decision {
+        Decision::Start { key, group, .. } => {
+            !is_guilty(*key) && group.is_none_or(|group| !guilty_groups.contains(&group))
+        }
+        Decision::Preempt { key, by, .. } => !is_guilty(*key) && !is_guilty(*by),
+        _ => true,
+    });
+    (decisions, violations)
+}
+
+#[cfg(test)]
+mod tests;
