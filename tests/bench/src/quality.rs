@@ -5,7 +5,7 @@ use crate::traces::{TRACES, Trace};
 use anyhow::Context;
 use common::policy::{Placement, Policy};
 use sim::replay::{Named, Plan, Unwatched, replay};
-use sim::report::{Summary, Waits};
+use sim::report::{Summary, Waits, jobs_csv};
 use sim::trace::Estimates;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -20,6 +20,12 @@ pub struct Args {
     /// Only these
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+    /// Only these policies, and no ablations
+    #[arg(long, value_delimiter = ',')]
+    policies: Vec<String>,
+    /// Write who started when and where into this folder, to compare two builds
+    #[arg(long)]
+    starts: Option<PathBuf>,
     /// How many replays at once
     #[arg(long, default_value_t = 2)]
     threads: usize,
@@ -36,8 +42,7 @@ struct Run {
 fn plain(trace: &'static Trace) -> Vec<Run> {
     let run = |named: Named| Run { trace, name: named.name().to_owned(), policy: named.policy() };
     let all = [Named::Fifo, Named::Befifo, Named::Easy, Named::Conservative, Named::Kant];
-    let fits = |named: &Named| *named != Named::Conservative || !trace.is_long;
-    all.into_iter().filter(fits).map(run).collect()
+    all.map(run).into()
 }
 
 /// One difference at a time, from what users of other systems have to kant's defaults.
@@ -62,17 +67,18 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let chosen = |trace: &&Trace| args.only.is_empty() || args.only.iter().any(|n| n == trace.name);
     let traces: Vec<&'static Trace> = TRACES.iter().filter(chosen).collect();
     let mut text = String::new();
-    let plan: Vec<Run> = traces.iter().copied().flat_map(plain).collect();
+    let wanted = |run: &Run| args.policies.is_empty() || args.policies.contains(&run.name);
+    let plan: Vec<Run> = traces.iter().copied().flat_map(plain).filter(wanted).collect();
     let by_policy = replay_all(args, &plan)?;
     for trace in &traces {
         let rows = by_policy.iter().filter(|(run, _)| run.trace.name == trace.name);
         writeln!(text, "### {}\n\n{}\n", trace.name, trace.about)?;
         table(&mut text, rows)?;
     }
-    let plan: Vec<Run> =
-        traces.iter().filter(|t| t.is_ablated).copied().flat_map(ablation).collect();
+    let ablated = traces.iter().filter(|t| t.is_ablated && args.policies.is_empty());
+    let plan: Vec<Run> = ablated.copied().flat_map(ablation).collect();
     let by_step = replay_all(args, &plan)?;
-    for trace in traces.iter().filter(|trace| trace.is_ablated) {
+    for trace in traces.iter().filter(|trace| trace.is_ablated && args.policies.is_empty()) {
         let rows = by_step.iter().filter(|(run, _)| run.trace.name == trace.name);
         writeln!(text, "### One difference at a time: {}\n", trace.name)?;
         table(&mut text, rows)?;
@@ -127,6 +133,11 @@ fn one(args: &Args, run: &Run) -> anyhow::Result<Summary> {
     };
     let outcome = replay(&plan, &mut Unwatched)
         .with_context(|| format!("failed to replay {} under {}", run.trace.name, run.name))?;
+    if let Some(folder) = &args.starts {
+        let path = folder.join(format!("{}.{}.csv", run.trace.name, run.name.replace(' ', "-")));
+        std::fs::write(&path, jobs_csv(&outcome))
+            .with_context(|| format!("failed to write {}", path.display()))?;
+    }
     Ok(Summary::of(&outcome))
 }
 

@@ -14,12 +14,10 @@ pub struct Trace {
     faster: f64,
     /// Several GPUs a node: worth one table for each difference.
     pub is_ablated: bool,
-    /// Conservative backfill of its long queues takes hours to replay.
-    pub is_long: bool,
 }
 
 const fn trace(name: &'static str, nodes: &'static str, about: &'static str) -> Trace {
-    Trace { name, about, nodes, faster: 1.0, is_ablated: false, is_long: false }
+    Trace { name, about, nodes, faster: 1.0, is_ablated: false }
 }
 
 /// All of them.
@@ -28,7 +26,6 @@ pub const TRACES: [Trace; 7] = [
     trace("batsim-medium", "batsim-medium.nodes.csv", "801 jobs on 32 nodes of one slot."),
     Trace {
         faster: 1.2,
-        is_long: true,
         ..trace(
             "llnl-atlas-a",
             "llnl-atlas.nodes.csv.gz",
@@ -37,7 +34,6 @@ pub const TRACES: [Trace; 7] = [
     },
     Trace {
         is_ablated: true,
-        is_long: true,
         ..trace("philly-a", "philly-a.nodes.csv", "44,230 jobs of 1 to 32 GPUs on 80 nodes of 8.")
     },
     Trace {
