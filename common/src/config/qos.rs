@@ -15,7 +15,8 @@ config_table! {
         users: Vec<String> = Vec::new(),
         /// Groups (names or gids) whose members may use it.
         groups: Vec<String> = Vec::new(),
-        /// Accounts whose jobs may use it.
+        /// Accounts whose jobs may use it: a lock where each has `users` or `groups` in its
+        /// [[account]] table.
         accounts: Vec<AccountName> = Vec::new(),
         /// `true`: its jobs may be made to yield; `false`: never. None: as the queue says.
         preemptible: Option<bool> = None,

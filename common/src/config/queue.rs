@@ -31,8 +31,8 @@ config_table! {
         users: Vec<String> = Vec::new(),
         /// Groups (names or gids) whose members may use it.
         groups: Vec<String> = Vec::new(),
-        /// Accounts whose jobs may use it. No lock: accounts have no members yet, any user may
-        /// name one.
+        /// Accounts whose jobs may use it: a lock where each has `users` or `groups` in its
+        /// [[account]] table.
         accounts: Vec<AccountName> = Vec::new(),
         /// Who goes first: `fifo` (by queue and QoS priority, then by waiting time) or
         /// `multifactor` (by the weights of [priority]).

@@ -118,6 +118,17 @@ pub enum Refusal {
         /// Those there are.
         known: String,
     },
+    /// An account of others.
+    #[error(
+        "account {name} is not open to you: {mend}, or ask an operator to add you to its `users` \
+         in kantctld.toml"
+    )]
+    AccountClosed {
+        /// Which.
+        name: AccountName,
+        /// What they may name instead, as a command to them.
+        mend: String,
+    },
     /// The queue does not share GPUs.
     #[error(
         "queue {queue} gives whole GPUs only: ask for --gpus=1, or name a queue with \
@@ -261,6 +272,7 @@ impl Refusal {
             Self::QosClosed { .. } => "qos_closed",
             Self::QosTimeLimit { .. } => "qos_time_limit",
             Self::UnknownAccount { .. } => "unknown_account",
+            Self::AccountClosed { .. } => "account_closed",
             Self::WholeGpusOnly { .. } => "whole_gpus_only",
             Self::DeadlinePassed { .. } => "deadline_passed",
             Self::DeadlineTooEarly { .. } => "deadline_too_early",

@@ -276,7 +276,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand man" -l retry -d 'Keep a
 complete -c kantctl -n "__fish_kantctl_using_subcommand man" -l json -d 'Print the controller\'s answer as JSON'
 complete -c kantctl -n "__fish_kantctl_using_subcommand man" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s J -l job-name -d 'The job\'s name [default: the script\'s file name]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s A -l account -d 'Whom to charge' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s A -l account -d 'Whom to charge: an account of yours [default: the first of which you are a member]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s q -l qos -d 'The quality of service: a priority and bounds that the cluster\'s operators set up' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l comment -d 'A word of yours, shown by `kantctl show job`' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s N -l nodes -d 'How many nodes [default: as few as hold the tasks]' -r

@@ -29,7 +29,7 @@ pub struct Options {
     /// The job's name [default: the script's file name]
     #[arg(short = 'J', long, value_name = "NAME", help_heading = WHAT)]
     pub job_name: Option<String>,
-    /// Whom to charge
+    /// Whom to charge: an account of yours [default: the first of which you are a member]
     #[arg(short = 'A', long, value_name = "NAME", help_heading = WHAT)]
     pub account: Option<AccountName>,
     /// The quality of service: a priority and bounds that the cluster's operators set up

@@ -3,6 +3,7 @@
 use super::ask::{self, Answer};
 use super::steer;
 use crate::failure::{Failure, OK};
+use crate::output::screen::warn;
 use crate::output::{Screen, reservations};
 use crate::server::Server;
 use crate::submission::begin::{read_begin, read_deadline};
@@ -166,7 +167,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
             if screen.json {
                 screen.answer(&answer.raw)?;
             } else {
-                let ReservationList { reservations, as_of } = &answer.typed;
+                let ReservationList { reservations, as_of, .. } = &answer.typed;
                 screen.table(&reservations::table(reservations, *as_of, &screen.zone))?;
             }
             Ok(OK)
@@ -179,6 +180,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
             if screen.json {
                 screen.answer(&raw)?;
             } else {
+                typed.warnings.iter().for_each(|warning| warn(warning));
                 typed.reservations.iter().try_for_each(|made| {
                     screen.line(&format!("Reserved {}", reservations::told(made, &screen.zone)))
                 })?;

@@ -73,6 +73,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::RootJob
         | Refusal::QueueClosed { .. }
         | Refusal::QosClosed { .. }
+        | Refusal::AccountClosed { .. }
         | Refusal::ReservationClosed { .. }
         | Refusal::NiceNegative => StatusCode::FORBIDDEN,
         Refusal::WrongPhase { .. }

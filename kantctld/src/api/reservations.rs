@@ -9,9 +9,9 @@ use crate::settings::HostNames;
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
-use common::config::policy::Names;
+use common::config::policy::{Names, no_locks};
 use common::id::{Gid, JobKey, ReservationName, Uid};
-use common::policy::Access;
+use common::policy::{Access, Policy};
 use common::reason::Refusal;
 use common::reservation::Reservation;
 use common::wire::api::{Changed, ReservationList, ReservationRequest, ReservationView};
@@ -49,7 +49,12 @@ pub async fn create(
     };
     let reservation = Box::new(reservation);
     core.command(Command::CreateReservation { actor, reservation }).await?;
-    Ok(Json(views(&core, move |made| *made == name).await))
+    let warnings = warnings(&core.state.read(), &name);
+    for warning in &warnings {
+        tracing::warn!("{warning}");
+    }
+    let made = views(&core, move |made| *made == name).await;
+    Ok(Json(ReservationList { warnings, ..made }))
 }
 
 /// POST /v1/reservations/{name}/delete
@@ -62,6 +67,14 @@ pub async fn delete(
     let waiting = jobs_in(&core.state.read(), &name);
     core.command(Command::DeleteReservation { actor, name }).await?;
     Ok(Json(Changed { jobs: waiting }))
+}
+
+/// What is probably not meant.
+fn warnings(state: &state::State, name: &ReservationName) -> Vec<String> {
+    // Only the booking is asked about.
+    let accounts = state.settings().map(|settings| settings.accounts.clone());
+    let policy = Policy { accounts: accounts.unwrap_or_default(), ..Policy::default() };
+    no_locks(&policy, state.reservation(name))
 }
 
 /// Who may use it. Asks the host's user database.
@@ -109,7 +122,8 @@ async fn views(
         views.sort_by(|a, b| (a.from, &a.name).cmp(&(b.from, &b.name)));
         views
     });
-    ReservationList { reservations: list.await.unwrap_or_default(), as_of }
+    let reservations = list.await.unwrap_or_default();
+    ReservationList { reservations, as_of, warnings: Vec::new() }
 }
 
 fn view(state: &state::State, reservation: &Reservation) -> ReservationView {

@@ -44,7 +44,8 @@ fn look(
     let (record, _) = state.element(key).ok_or(Refusal::UnknownJob { key })?;
     let ask = request.patch.over(&record.spec.ask);
     check_ask(&ask)?;
-    state::may_wait(state, record, &ask)?;
+    let operator = core.actor(record.spec.owner.uid).operator;
+    state::may_wait(state, record, operator, &ask)?;
     // A copy: rounds go on meanwhile.
     let snapshot = core.lookout.fresh(&core.state, now, engine::Snapshot::clone);
     let job = snapshot.waiting(key).ok_or(Refusal::UnknownJob { key })?;

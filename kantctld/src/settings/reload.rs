@@ -4,7 +4,7 @@
 use super::{ConfigFile, FileError, SettingsError, changes, needing_restart, operators, settings};
 use crate::core::{CommandError, Core};
 use common::config::ControllerConfig;
-use common::config::policy::{Capacity, warnings};
+use common::config::policy::{Capacity, no_locks, warnings};
 use common::id::Uid;
 use common::wire::api::ReloadAnswer;
 use state::{Command, Settings};
@@ -105,7 +105,10 @@ impl Reloader {
         let state = self.core.state.read();
         let nodes = state.nodes().map(|(name, node)| (name, &*node.inventory));
         let capacity = Capacity::of(nodes);
-        state.settings().map(|s| warnings(&s.policy(), &capacity)).unwrap_or_default()
+        let Some(policy) = state.settings().map(Settings::policy) else { return Vec::new() };
+        let mut told = no_locks(&policy, state.reservations());
+        told.extend(warnings(&policy, &capacity));
+        told
     }
 }
 

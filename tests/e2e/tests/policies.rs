@@ -2,8 +2,8 @@
 //! and what the cluster says of it all. Never a policy's fine points: the engine's tests do that.
 
 use anyhow::{Context as _, ensure};
-use common::config::{ControllerConfig, QosTable, QueueTable};
-use common::id::{NodeName, QosName, QueueName};
+use common::config::{AccountTable, ControllerConfig, QosTable, QueueTable};
+use common::id::{AccountName, NodeName, QosName, QueueName};
 use common::job::{Outcome, Phase};
 use common::policy::Order;
 use common::reason::WaitReason;
@@ -262,5 +262,31 @@ fn metrics_priority_queues_and_what_if_speak_of_the_same_cluster() -> anyhow::Re
     assert!(text.contains("could never start"), "{text}");
     let runs = kantctl.run(&["explain", &small, "--what-if", "time=1"])?;
     assert!(runs.code == 1 && runs.stderr.contains("it is Running"), "{runs:?}");
+    Ok(())
+}
+
+#[test]
+fn a_queue_of_an_account_lets_in_its_members_and_nobody_who_only_names_it() -> anyhow::Result<()> {
+    let of_visions_members = |config: &mut ControllerConfig| {
+        let account = AccountName::new("vision").ok();
+        let (name, accounts) = (QueueName::new("main").ok(), account.iter().cloned().collect());
+        config.queue = vec![QueueTable { name, accounts, ..QueueTable::default() }];
+        let users = vec![Person::plain().uid.to_string()];
+        config.account = vec![AccountTable { name: account, users, ..AccountTable::default() }];
+    };
+    let controller = Some(of_visions_members as fn(&mut ControllerConfig));
+    let nodes = vec![("n1", Machine::cpu())];
+    let cluster = Cluster::start(ClusterOptions { nodes, controller, ..Default::default() })?;
+    let member = cluster.kantctl(Person::plain())?;
+    let job = member.submit(&["--mem=16M"], "#!/bin/sh\ntrue\n")?;
+    let view = member.finished(&job)?;
+    assert_eq!(view.ask.account, AccountName::new("vision").ok(), "the member's default");
+    assert!(!cluster.controller_log().contains("keeps NOBODY out"));
+    // Only root can play two people.
+    let Some(other) = Person::other() else { return Ok(()) };
+    let stranger = cluster.kantctl(other)?;
+    let refused = stranger.run(&["submit", "--account=vision", "--wrap=true"])?;
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.stderr.contains("account vision is not open to you"), "{refused:?}");
     Ok(())
 }

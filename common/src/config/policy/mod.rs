@@ -6,6 +6,7 @@ mod capacity;
 mod fault;
 mod names;
 mod nodes;
+mod open;
 mod positions;
 mod queues;
 mod topology_file;
@@ -17,6 +18,7 @@ mod tests;
 pub use capacity::{Capacity, warnings};
 pub use fault::{Place, PolicyError, Problem};
 pub use names::{Names, NumbersOnly};
+pub use open::no_locks;
 pub use topology_file::{TopologyError, TopologyFile, TopologyProblem};
 pub use tree::check;
 
@@ -56,7 +58,7 @@ fn convert(
     let mut policy = Policy {
         queues: queues::queues(&config.queue, names)?,
         qos: queues::qos(&config.qos, names)?,
-        accounts: queues::accounts(&config.account)?,
+        accounts: queues::accounts(&config.account, names)?,
         factors: config.priority.factors(),
         topology: positions::topology(config, topology)?,
     };

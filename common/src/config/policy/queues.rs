@@ -154,13 +154,23 @@ pub(super) fn qos(tables: &[QosTable], names: &dyn Names) -> Result<Vec<Qos>, Po
 }
 
 /// All accounts.
-pub(super) fn accounts(tables: &[AccountTable]) -> Result<Vec<Account>, PolicyError> {
+pub(super) fn accounts(
+    tables: &[AccountTable],
+    names: &dyn Names,
+) -> Result<Vec<Account>, PolicyError> {
     let read = |(number, table): (usize, &AccountTable)| {
+        let name = named("account", number, table.name.as_ref())?;
+        let members = access(&table.users, &table.groups, &[], names);
+        let bad = |(key, problem): (&'static str, Problem)| {
+            let (number, name) = (Some(number), Some(name.to_string()));
+            PolicyError::at(Place { table: "account", number, name, key: Some(key) }, problem)
+        };
         Ok(Account {
-            name: named("account", number, table.name.as_ref())?,
             shares: table.shares,
+            access: members.map_err(bad)?,
             limits: table.limits.limits(),
             limits_per_user: table.limits_per_user.limits(),
+            name,
         })
     };
     tables.iter().enumerate().map(read).collect()

@@ -86,6 +86,8 @@ limits = { gpus = 16 }
 
 [[account]]
 name = "vision"
+users = ["ada", "7"]
+groups = ["ml"]
 shares = 3
 
 [priority]
@@ -124,6 +126,8 @@ fn every_key_arrives_where_it_belongs() {
     assert_eq!((serve.nodes.len(), serve.zone.as_ref().unwrap().as_str()), (2, "inference"));
     assert_eq!((policy.qos[0].priority, policy.qos[0].preemptible), (7, Some(false)));
     assert_eq!((policy.accounts[0].shares, policy.factors.size), (3, 100));
+    let members = &policy.accounts[0].access;
+    assert_eq!((members.users.len(), members.groups.first()), (2, Some(&Gid(50))));
     let at = |node: &str| policy.topology.0[&NodeName::new(node).unwrap()].clone();
     assert_eq!(at("g1").superspine.unwrap().as_str(), "c1");
     assert_eq!((at("g3").zone, at("g3").leaf.unwrap().as_str()), (serve.zone.clone(), "l2"));
@@ -172,6 +176,7 @@ fn contradictions_are_refused_with_line_table_key_and_mend() {
             "[[queue]]\nname=\"b\"\naccounts=[\"x\"]\n[[account]]\nname=\"y\"\n",
             &["line 3", "no [[account]] x"],
         ),
+        ("[[account]]\nname=\"x\"\nusers=[\"eve\"]\n", &["line 3, [[account]] x, users", "eve"]),
         ("[[qos]]\nname = \"u\"\n[[qos]]\nname = \"u\"\n", &["line 4, [[qos]] u", "two of this"]),
         (
             "[priority]\nhalf_life_hours = 0\n",

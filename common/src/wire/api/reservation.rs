@@ -85,4 +85,7 @@ pub struct ReservationList {
     pub reservations: Vec<ReservationView>,
     /// The controller's time when it looked.
     pub as_of: Time,
+    /// What is probably not meant, of the one that was made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }

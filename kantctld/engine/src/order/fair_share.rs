@@ -147,7 +147,13 @@ mod tests {
 
     fn account(text: &str, shares: u32) -> Account {
         let none = Limits::default();
-        Account { name: name(text), shares, limits: none, limits_per_user: none }
+        Account {
+            name: name(text),
+            shares,
+            access: common::policy::Access::default(),
+            limits: none,
+            limits_per_user: none,
+        }
     }
 
     fn used(account: Option<&str>, user: u32, hour: u64, gpu_hours: u64) -> UsedBy {

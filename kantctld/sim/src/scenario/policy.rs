@@ -124,6 +124,7 @@ pub(super) fn account(words: &mut Words) -> Result<Account, String> {
     Ok(Account {
         name: words.plain("an account name")?,
         shares: words.value("shares")?.unwrap_or(1),
+        access: common::policy::Access::default(),
         limits: limits(words, "")?,
         limits_per_user: limits(words, "user-")?,
     })

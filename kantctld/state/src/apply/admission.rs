@@ -3,6 +3,7 @@
 
 use crate::job::Record;
 use crate::remembered::State;
+use common::account::Account;
 use common::id::{AccountName, Gid, QueueName, Uid};
 use common::job::{Ask, Owner};
 use common::policy::Access;
@@ -16,12 +17,19 @@ use common::resource::{GpuRequest, Request};
 pub(super) struct Applicant<'a> {
     pub(super) owner: &'a Owner,
     pub(super) groups: &'a [Gid],
+    /// Is whoever asks for it an operator? They may charge any account.
+    pub(super) operator: bool,
 }
 
 impl Applicant<'_> {
     fn may_use(&self, access: &Access, account: Option<&AccountName>) -> bool {
         let Owner { uid, gid, .. } = self.owner;
         access.allows(*uid, self.groups, account) || access.groups.contains(gid)
+    }
+
+    /// Operators and root are not bound: they could change the members.
+    fn may_charge(&self, account: &Account) -> bool {
+        self.operator || self.owner.uid == Uid(0) || self.may_use(&account.access, None)
     }
 }
 
@@ -32,20 +40,23 @@ impl Applicant<'_> {
 /// The first rule that keeps it out.
 pub(super) fn check(state: &State, who: &Applicant<'_>, ask: &Ask) -> Result<(), Refusal> {
     let queue = find_queue(state, ask)?;
+    // First: whoever may not name it gets in nowhere by it.
+    check_account(state, who, ask)?;
     check_access(state, who, queue, ask.account.as_ref())?;
-    check_account(state, ask)?;
     check_shared_gpus(queue, &ask.request)?;
     check_time_limits(queue, find_qos(state, ask)?, who, ask)?;
     check_deadline(state, ask)?;
     check_reservation(state, who, ask)
 }
 
-/// Might this job wait with another ask? For those who ask what would be, not for `apply`.
+/// Might this job, of a user who is an operator or not, wait with another ask? For those who ask
+/// what would be, not for `apply`.
 ///
 /// # Errors
 /// The first rule that keeps it out.
-pub fn may_wait(state: &State, record: &Record, ask: &Ask) -> Result<(), Refusal> {
-    check(state, &Applicant { owner: &record.spec.owner, groups: &record.groups }, ask)
+pub fn may_wait(state: &State, record: &Record, operator: bool, ask: &Ask) -> Result<(), Refusal> {
+    let (owner, groups) = (&record.spec.owner, &record.groups[..]);
+    check(state, &Applicant { owner, groups, operator }, ask)
 }
 
 /// Root's jobs are welcome only where the operator says so.
@@ -115,15 +126,48 @@ fn check_access(
     Ok(())
 }
 
-/// Where there are accounts, only those may be named.
-fn check_account(state: &State, ask: &Ask) -> Result<(), Refusal> {
-    let accounts = state.settings().map_or(&[][..], |settings| &settings.accounts);
-    let Some(name) = ask.account.as_ref().filter(|_| !accounts.is_empty()) else { return Ok(()) };
-    if accounts.iter().any(|account| account.name == *name) {
-        return Ok(());
+fn accounts(state: &State) -> &[Account] {
+    state.settings().map_or(&[][..], |settings| &settings.accounts)
+}
+
+/// An account that is named, as it is listed; `None` where none are.
+///
+/// # Errors
+/// [`Refusal::UnknownAccount`].
+pub(super) fn find_account<'a>(
+    state: &'a State,
+    name: &AccountName,
+) -> Result<Option<&'a Account>, Refusal> {
+    let accounts = accounts(state);
+    let found = accounts.iter().find(|account| account.name == *name);
+    if found.is_some() || accounts.is_empty() {
+        return Ok(found);
     }
     let known: Vec<&str> = accounts.iter().map(|account| account.name.as_str()).collect();
     Err(Refusal::UnknownAccount { name: name.clone(), known: known.join(", ") })
+}
+
+/// What is charged for a job that names no account: the first of which its user is a member.
+/// Being let in as an operator, or with everybody, makes nobody a member.
+pub(super) fn default_account(state: &State, who: &Applicant<'_>) -> Option<AccountName> {
+    let is_member = |account: &&Account| !account.is_open() && who.may_use(&account.access, None);
+    accounts(state).iter().find(is_member).map(|account| account.name.clone())
+}
+
+/// Where there are accounts, only those may be named, and by their members.
+fn check_account(state: &State, who: &Applicant<'_>, ask: &Ask) -> Result<(), Refusal> {
+    let Some(name) = &ask.account else { return Ok(()) };
+    let Some(account) = find_account(state, name)? else { return Ok(()) };
+    if who.may_charge(account) {
+        return Ok(());
+    }
+    let theirs = accounts(state).iter().filter(|account| who.may_charge(account));
+    let theirs: Vec<&str> = theirs.map(|account| account.name.as_str()).collect();
+    let mend = match theirs.as_slice() {
+        [] => "leave --account out".to_owned(),
+        _ => format!("name {} with --account", theirs.join(" or ")),
+    };
+    Err(Refusal::AccountClosed { name: name.clone(), mend })
 }
 
 /// Parts of GPUs are for queues that say so: nothing keeps their jobs apart in a GPU's memory.

@@ -2,7 +2,7 @@
 //! one time. Jobs that run there go on: an operator who wants them gone says so.
 //! Never chooses nodes or times; the leader has done so before it proposes.
 
-use super::target;
+use super::{admission, target};
 use crate::command::Actor;
 use crate::event::Event;
 use crate::remembered::State;
@@ -28,6 +28,9 @@ pub(super) fn apply(
     }
     if let Some(unknown) = asked.nodes.iter().find(|name| state.node(name).is_none()) {
         return Err(Refusal::UnknownNode { name: unknown.clone() });
+    }
+    for account in &asked.access.accounts {
+        admission::find_account(state, account)?;
     }
     let from = asked.from.max(state.now);
     check_overlap(state, &Reservation { from, ..asked.clone() })?;

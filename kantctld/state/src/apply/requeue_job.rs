@@ -22,7 +22,7 @@ pub(super) fn apply(
     target::each(keys, |key| {
         match state.element(key).map(|(_, element)| element.phase) {
             Some(Phase::Done) => {
-                if let Err(refusal) = check_again(state, key) {
+                if let Err(refusal) = check_again(state, actor, key) {
                     return Did::Not(refusal);
                 }
                 life::revive(state, events, key);
@@ -41,7 +41,7 @@ pub(super) fn apply(
 
 /// May a job that is over live again, by the rules of today? It may have outlived its queue, a
 /// longer time limit, or the operator's trust in jobs of root.
-fn check_again(state: &State, key: JobKey) -> Result<(), Refusal> {
+fn check_again(state: &State, actor: &Actor, key: JobKey) -> Result<(), Refusal> {
     let record = state.job(key.job).ok_or(Refusal::UnknownJob { key })?;
     let (ask, owner) = (&record.spec.ask, &record.spec.owner);
     admission::check_owner(state, owner.uid)?;
@@ -54,6 +54,7 @@ fn check_again(state: &State, key: JobKey) -> Result<(), Refusal> {
         );
         return Err(Refusal::BadAsk { message });
     }
-    admission::check(state, &Applicant { owner, groups: &record.groups }, ask)?;
+    let who = Applicant { owner, groups: &record.groups, operator: actor.operator };
+    admission::check(state, &who, ask)?;
     state.living.check_room(owner.uid, 1)
 }

@@ -1,4 +1,4 @@
-//! `SubmitJob`: checks a submission, fills in queue and time limit, gives it an id.
+//! `SubmitJob`: checks a submission, fills in queue, account and time limit, gives it an id.
 //! The same request key of the same user gives the same job again, whatever else it holds.
 //!
 //! Never asks whether the job fits the nodes: that is the engine's to say and the leader's to ask
@@ -46,9 +46,10 @@ pub(super) fn apply(
     }
     check_who(state, submission)?;
     check_what(submission)?;
-    let (owner, groups) = (submission.owner, submission.groups);
-    let ask = fill_in(state, owner, submission.ask)?;
-    admission::check(state, &Applicant { owner, groups }, &ask)?;
+    let Submission { owner, groups, operator, .. } = *submission;
+    let who = Applicant { owner, groups, operator };
+    let ask = fill_in(state, &who, submission.ask)?;
+    admission::check(state, &who, &ask)?;
     let Some(id) = state.last_job.0.checked_add(1).map(JobId) else {
         return Err(Refusal::BadAsk { message: "there are no job ids left".to_owned() });
     };
@@ -110,16 +111,18 @@ fn check_what(submission: &Submission<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The ask with its queue, a time limit that the queue and the QoS allow, and a group of its owner.
-fn fill_in(state: &State, owner: &Owner, ask: &Ask) -> Result<Ask, Refusal> {
+/// The ask with its queue, account, a time limit that the queue and the QoS allow, and a group of
+/// its owner.
+fn fill_in(state: &State, who: &Applicant<'_>, ask: &Ask) -> Result<Ask, Refusal> {
     let queue = admission::find_queue(state, ask)?;
     let qos_max = admission::find_qos(state, ask)?.and_then(|qos| qos.time_limit_max);
     let usual = queue.time_limit_default.or(queue.time_limit_max);
     let usual = usual.into_iter().chain(qos_max).min();
     let time_limit = ask.time_limit.or(usual);
-    let mut ask = Ask { queue: Some(queue.name.clone()), time_limit, ..ask.clone() };
+    let account = ask.account.clone().or_else(|| admission::default_account(state, who));
+    let mut ask = Ask { queue: Some(queue.name.clone()), account, time_limit, ..ask.clone() };
     if let Some(most) = &mut ask.request.per_node_max {
-        most.group = group_of(owner, &most.group);
+        most.group = group_of(who.owner, &most.group);
         check::check_ask(&ask)?;
     }
     Ok(ask)

@@ -1,7 +1,6 @@
 //! Who may submit what to where: queues and those above them, QoS, accounts.
 
 use crate::house::{House, USER, queue, settings};
-use common::account::Account;
 use common::id::{AccountName, Gid, QosName};
 use common::job::Ask;
 use common::policy::{Access, Limits};
@@ -114,23 +113,6 @@ fn a_qos_is_known_open_and_bounds_the_time_limit() {
     let job = house.submit(short);
     let limit = house.state.job(job).unwrap().spec.ask.time_limit;
     assert_eq!(limit, Some(Span::from_minutes(5)), "the queue's default is longer");
-}
-
-#[test]
-fn where_there_are_accounts_only_those_may_be_named() {
-    let mut house = House::new();
-    let asks = |text: &str| Ask { account: text.parse().ok(), ..Ask::default() };
-    house.submit(asks("anything"));
-    configure(&mut house, |settings| {
-        let name = AccountName::new("vision").unwrap();
-        let (limits, limits_per_user) = (Limits::default(), Limits::default());
-        settings.accounts = vec![Account { name, shares: 1, limits, limits_per_user }];
-    });
-    house.submit(asks("vision"));
-    house.submit(Ask::default());
-    let command = house.submission(asks("anything"));
-    let refusal = house.refused(command).to_string();
-    assert!(refusal.contains("no account `anything`: there are vision"), "{refusal}");
 }
 
 #[test]

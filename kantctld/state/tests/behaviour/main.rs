@@ -1,6 +1,7 @@
 //! What each command does, told as short stories.
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
+mod accounts;
 mod admission;
 mod bookings;
 mod cancel_and_requeue;

@@ -113,6 +113,7 @@ fn qos_and_accounts_bound_their_jobs_in_any_queue() {
     let account = Account {
         name: AccountName::new("vision").unwrap(),
         shares: 1,
+        access: Access::default(),
         limits: gpus(6),
         limits_per_user: gpus(3),
     };

@@ -43,6 +43,7 @@ pub fn settings(more_queues: bool) -> Settings {
     let account = |name: &str| Account {
         name: AccountName::new(name).unwrap(),
         shares: 1,
+        access: Access::default(),
         limits: Limits::default(),
         limits_per_user: Limits::default(),
     };
