@@ -132,6 +132,23 @@ number_id!(
     /// A position in the replicated log.
     LogIndex, u64
 );
+number_id!(
+    /// A controller in the replicated log: given when it joins, from 1, never given again.
+    ControllerId, u64
+);
+
+/// Tells clusters apart: drawn once, when one is founded. Sixteen hexadecimal digits.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct ClusterId(pub u64);
+
+impl fmt::Display for ClusterId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
 
 name_id!(
     /// A node's name, unique in the cluster.

@@ -1,0 +1,40 @@
+//! Passes the consensus library's log lines on to `tracing`. Never filters; the subscriber does.
+
+use slog::{Drain, KV, Level, Logger, OwnedKVList, Record, Serializer, o};
+use std::fmt::{Arguments, Write as _};
+
+/// A logger for the library.
+pub fn logger() -> Logger {
+    Logger::root(ToTracing, o!())
+}
+
+struct ToTracing;
+
+impl Drain for ToTracing {
+    type Ok = ();
+    type Err = slog::Never;
+
+    fn log(&self, record: &Record<'_>, values: &OwnedKVList) -> Result<(), slog::Never> {
+        let mut pairs = Pairs(String::new());
+        // Writing into a string cannot fail.
+        let _ = record.kv().serialize(record, &mut pairs);
+        let _ = values.serialize(record, &mut pairs);
+        let text = format!("{}{}", record.msg(), pairs.0);
+        match record.level() {
+            Level::Critical | Level::Error => tracing::error!(target: "kantctld::raft", "{text}"),
+            Level::Warning => tracing::warn!(target: "kantctld::raft", "{text}"),
+            // The library tells every election as news; for operators that is detail.
+            Level::Info | Level::Debug => tracing::debug!(target: "kantctld::raft", "{text}"),
+            Level::Trace => tracing::trace!(target: "kantctld::raft", "{text}"),
+        }
+        Ok(())
+    }
+}
+
+struct Pairs(String);
+
+impl Serializer for Pairs {
+    fn emit_arguments(&mut self, key: slog::Key, value: &Arguments<'_>) -> slog::Result {
+        write!(self.0, " {key}={value}").map_err(|_| slog::Error::Other)
+    }
+}

@@ -1,0 +1,187 @@
+//! The order in which things become true: letters of a leader, the disk, letters that promise what
+//! is on the disk, applied entries, answers. Never sends a promise or an answer before the sync it
+//! rests on.
+
+use crate::error::{LogError, ProposeError, StoreError};
+use crate::letter::Letter;
+use crate::machine::Machine;
+use crate::payload;
+use crate::replica::{Replica, Settled};
+use crate::waiting::Outcome;
+use common::id::LogIndex;
+use raft::eraftpb::{Entry, EntryType, HardState, Message, Snapshot};
+use raft::{LightReady, Ready, StateRole};
+use wal::Disk;
+
+/// What is left of one round through the library.
+pub(crate) enum Stage {
+    /// To be written and synced.
+    Write(Box<Unwritten>),
+    /// To note how much is decided.
+    Commit(LightReady),
+}
+
+pub(crate) struct Unwritten {
+    ready: Ready,
+    snapshot: Option<Snapshot>,
+    entries: Vec<Entry>,
+    hard: Option<HardState>,
+}
+
+impl<M: Machine, D: Disk, T> Replica<M, D, T> {
+    /// Does all that follows from what it was told.
+    ///
+    /// # Errors
+    /// [`LogError`]: the process must end; what was not acknowledged may be lost.
+    pub fn settle(&mut self) -> Result<Settled, LogError> {
+        loop {
+            let next = match self.stage.take() {
+                None if self.node.has_ready() => Ok(Some(self.begin()?)),
+                None => break,
+                Some(Stage::Write(mut unwritten)) => match self.write(&mut unwritten) {
+                    Ok(()) => Ok(Some(self.promise(unwritten.ready)?)),
+                    Err(error) => Err((Stage::Write(unwritten), error)),
+                },
+                Some(Stage::Commit(light)) => match self.note_commit(&light) {
+                    Ok(()) => {
+                        self.finish(light)?;
+                        Ok(None)
+                    }
+                    Err(error) => Err((Stage::Commit(light), error)),
+                },
+            };
+            match next {
+                Ok(stage) => self.stage = stage,
+                Err((stage, StoreError::Wal(error @ wal::Error::NoSpace { .. }))) => {
+                    self.stage = Some(stage);
+                    return Ok(Settled::DiskFull(error.to_string()));
+                }
+                Err((_, error)) => return Err(error.into()),
+            }
+        }
+        self.note_role();
+        self.reads.answer(self.applied, &mut self.outbox);
+        self.maybe_snapshot()?;
+        Ok(Settled::Done)
+    }
+
+    fn begin(&mut self) -> Result<Stage, LogError> {
+        let mut ready = self.node.ready();
+        self.send(ready.take_messages())?;
+        self.reads.confirm(ready.take_read_states());
+        self.apply(ready.take_committed_entries())?;
+        let snapshot = Some(ready.snapshot().clone()).filter(|snapshot| !snapshot.is_empty());
+        let (entries, hard) = (ready.take_entries(), ready.hs().cloned());
+        Ok(Stage::Write(Box::new(Unwritten { ready, snapshot, entries, hard })))
+    }
+
+    fn write(&mut self, unwritten: &mut Unwritten) -> Result<(), StoreError> {
+        let store = self.node.mut_store();
+        if let Some(snapshot) = &unwritten.snapshot {
+            store.install_snapshot(snapshot)?;
+            let index = snapshot.get_metadata().index;
+            let (_, state) = payload::split(&snapshot.data)?;
+            self.machine.restore(LogIndex(index), state).map_err(|reason| {
+                crate::error::decode_error("a snapshot")(std::io::Error::other(reason))
+            })?;
+            self.applied = index;
+            unwritten.snapshot = None;
+        }
+        let store = self.node.mut_store();
+        if !unwritten.entries.is_empty() || unwritten.hard.is_some() {
+            store.append(&unwritten.entries, unwritten.hard.as_ref())?;
+        }
+        if unwritten.ready.must_sync() {
+            store.sync()?;
+        }
+        Ok(())
+    }
+
+    fn promise(&mut self, mut ready: Ready) -> Result<Stage, LogError> {
+        self.send(ready.take_persisted_messages())?;
+        Ok(Stage::Commit(self.node.advance(ready)))
+    }
+
+    fn note_commit(&mut self, light: &LightReady) -> Result<(), StoreError> {
+        // Losing this loses nothing: it is found again from a majority's entries.
+        light.commit_index().map_or(Ok(()), |commit| self.node.mut_store().note_commit(commit))
+    }
+
+    fn finish(&mut self, mut light: LightReady) -> Result<(), LogError> {
+        self.send(light.take_messages())?;
+        self.apply(light.take_committed_entries())?;
+        self.node.advance_apply();
+        Ok(())
+    }
+
+    fn send(&mut self, messages: Vec<Message>) -> Result<(), LogError> {
+        for message in messages {
+            let letter = Letter::seal(&message)
+                .map_err(|error| LogError::Store(crate::error::decode_error("a letter")(error)))?;
+            self.outbox.letters.push(letter);
+        }
+        Ok(())
+    }
+
+    fn apply(&mut self, entries: Vec<Entry>) -> Result<(), LogError> {
+        for entry in entries {
+            let outcome = match entry.get_entry_type() {
+                EntryType::EntryNormal if entry.data.is_empty() => Outcome::Answers(Vec::new()),
+                EntryType::EntryNormal => {
+                    let answers = self.machine.apply(LogIndex(entry.index), &entry.data);
+                    let index = entry.index;
+                    Outcome::Answers(answers.map_err(|reason| LogError::Apply { index, reason })?)
+                }
+                EntryType::EntryConfChange | EntryType::EntryConfChangeV2 => {
+                    self.apply_change(&entry)?;
+                    Outcome::Changed
+                }
+            };
+            self.applied = entry.index;
+            self.waiting.answer(entry.index, entry.term, outcome, &mut self.outbox);
+        }
+        Ok(())
+    }
+
+    /// Tells the machine when we lead and know all that was decided before us; and those who wait,
+    /// when we do no more.
+    fn note_role(&mut self) {
+        let raft = &self.node.raft;
+        let leads = raft.state == StateRole::Leader;
+        match (leads, self.term_began) {
+            (false, _) => self.term_began = None,
+            (true, Some((term, _))) if term == raft.term => {}
+            (true, _) => self.term_began = Some((raft.term, raft.raft_log.last_index())),
+        }
+        let leading = self.term_began.is_some_and(|(_, began)| self.applied >= began);
+        if !leads {
+            self.refuse_all(&ProposeError::Unknown);
+        }
+        if leading != self.leading {
+            self.leading = leading;
+            self.machine.lead(leading);
+        }
+        self.set_patience();
+    }
+
+    fn maybe_snapshot(&mut self) -> Result<(), LogError> {
+        let store = self.node.store();
+        let due = (store.snapshot_index + self.snapshot_every).max(self.snapshot_not_before);
+        let is_wanted = store.wants_snapshot.get() && self.applied > store.snapshot_index;
+        if self.applied < due && !is_wanted {
+            return Ok(());
+        }
+        let index = self.applied;
+        let state = self.machine.save().map_err(|reason| LogError::Save { index, reason })?;
+        match self.node.mut_store().save_snapshot(index, &state) {
+            Ok(()) => tracing::debug!("saved a snapshot at log index {index}"),
+            Err(StoreError::Wal(error @ wal::Error::NoSpace { .. })) => {
+                tracing::error!("no snapshot, the log grows: {error}");
+                self.snapshot_not_before = index + self.snapshot_every;
+                self.node.store().wants_snapshot.set(false);
+            }
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+}

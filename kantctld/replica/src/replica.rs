@@ -1,0 +1,210 @@
+//! The replica itself: what it holds, and what it may be told. Never does more than one thing at a
+//! time; after whatever it was told, [`Replica::settle`] does what follows.
+
+use crate::election::{ELECTION_TICKS, HEARTBEAT_TICKS};
+use crate::error::{LogError, ProposeError};
+use crate::log::logger;
+use crate::machine::Machine;
+use crate::open::Opening;
+use crate::outbox::Outbox;
+use crate::read::Reads;
+use crate::ready::Stage;
+use crate::storage::LogStore;
+use crate::waiting::{Askers, Waiting};
+use common::id::{ControllerId, LogIndex};
+use protobuf::Message as _;
+use raft::eraftpb::Message;
+use raft::{Config, RawNode, SnapshotStatus, StateRole};
+use wal::Disk;
+
+/// How far a replica got.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Settled {
+    /// Nothing is left to do until it is told something.
+    Done,
+    /// The disk is full: nothing was lost, nothing was acknowledged; settle again later. Until
+    /// then it hears nothing.
+    DiskFull(String),
+}
+
+/// One controller's part of the log. `T` is the ticket of somebody who asks.
+pub struct Replica<M: Machine, D: Disk, T> {
+    pub(crate) node: RawNode<LogStore<D>>,
+    pub(crate) machine: M,
+    pub(crate) seed: u64,
+    pub(crate) snapshot_every: u64,
+    /// Put off to this index after the disk was full.
+    pub(crate) snapshot_not_before: u64,
+    pub(crate) waiting: Waiting<T>,
+    pub(crate) reads: Reads<T>,
+    pub(crate) applied: u64,
+    /// As a leader: our term, and its first entry. Once applied, everything before is known.
+    pub(crate) term_began: Option<(u64, u64)>,
+    pub(crate) leading: bool,
+    /// What a full disk holds up.
+    pub(crate) stage: Option<Stage>,
+    pub(crate) outbox: Outbox<T, M::Answer>,
+}
+
+impl<M: Machine, D: Disk, T> Replica<M, D, T> {
+    /// Opens the log and brings `machine` to where its newest snapshot is; entries after it are
+    /// applied by [`Replica::settle`].
+    ///
+    /// # Errors
+    /// [`LogError`] when the log cannot be read, is not there, or is another's.
+    pub fn open(disk: D, opening: &Opening, mut machine: M) -> Result<Self, LogError> {
+        let (store, found) = opening.open(disk)?;
+        if !found.state.is_empty() {
+            machine
+                .restore(LogIndex(found.index), &found.state)
+                .map_err(|reason| LogError::Apply { index: found.index, reason })?;
+        }
+        let config = Config {
+            id: opening.id.0,
+            election_tick: ELECTION_TICKS,
+            heartbeat_tick: HEARTBEAT_TICKS,
+            applied: found.index,
+            max_size_per_msg: 1 << 20,
+            max_inflight_msgs: 256,
+            max_uncommitted_size: 256 << 20,
+            max_committed_size_per_ready: 16 << 20,
+            check_quorum: true,
+            pre_vote: true,
+            ..Config::default()
+        };
+        let mut replica = Self {
+            node: RawNode::new(&config, store, &logger())?,
+            machine,
+            seed: opening.seed,
+            snapshot_every: opening.snapshot_every.max(1),
+            snapshot_not_before: 0,
+            waiting: Waiting::default(),
+            reads: Reads::default(),
+            applied: found.index,
+            term_began: None,
+            leading: false,
+            stage: None,
+            outbox: Outbox::default(),
+        };
+        replica.campaign_if_alone()?;
+        replica.set_patience();
+        Ok(replica)
+    }
+
+    /// A moment has passed: a fixed one, of the shell's choice.
+    pub fn tick(&mut self) {
+        if !self.is_stuck() {
+            self.node.tick();
+            self.promote_who_caught_up();
+            self.set_patience();
+        }
+    }
+
+    /// A letter came from another replica. What does not read, or is stale, is as if lost.
+    pub fn step(&mut self, letter: &[u8]) {
+        if self.is_stuck() {
+            return;
+        }
+        let message = match Message::parse_from_bytes(letter) {
+            Ok(message) if message.to == self.node.raft.id => message,
+            Ok(message) => {
+                return tracing::warn!("dropped a letter to controller {}", message.to);
+            }
+            Err(error) => return tracing::warn!("dropped a letter that does not read: {error}"),
+        };
+        if let Err(error) = self.node.step(message) {
+            tracing::debug!("dropped a letter: {error}");
+        }
+        self.set_patience();
+    }
+
+    /// Puts requests into the log, together in one entry.
+    pub fn propose(&mut self, batch: Vec<(M::Command, T)>) {
+        let (commands, tickets): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
+        if self.is_stuck() {
+            return self.outbox.refuse(tickets, &ProposeError::Busy);
+        }
+        if self.node.raft.state != StateRole::Leader {
+            return self.outbox.refuse(tickets, &ProposeError::NotLeader);
+        }
+        let bytes = self.machine.pack(commands);
+        match self.node.propose(Vec::new(), bytes) {
+            Ok(()) => {
+                let index = self.node.raft.raft_log.last_index();
+                self.waiting.push(index, self.node.raft.term, Askers::Commands(tickets));
+            }
+            Err(raft::Error::ProposalDropped) if self.node.raft.lead_transferee.is_none() => {
+                // More is on its way to the others than they took so far.
+                self.outbox.refuse(tickets, &ProposeError::Busy);
+            }
+            Err(error) => {
+                tracing::debug!("failed to propose: {error}");
+                self.outbox.refuse(tickets, &ProposeError::NotLeader);
+            }
+        }
+    }
+
+    /// Hands the lead to another, or to the voter that lacks least. Whether it came to that, the
+    /// status says later; false if there is nobody, or this one does not lead.
+    pub fn transfer(&mut self, to: Option<ControllerId>) -> bool {
+        let raft = &self.node.raft;
+        if raft.state != StateRole::Leader || self.is_stuck() {
+            return false;
+        }
+        let members = &self.node.store().members;
+        let others = members.voters.iter().filter(|id| **id != raft.id);
+        let live = others.filter_map(|id| raft.prs().get(*id).map(|p| (p.matched, *id, p)));
+        let best = live.filter(|(_, _, p)| p.recent_active).map(|(holds, id, _)| (holds, id)).max();
+        let to = match to {
+            Some(to) if to.0 != raft.id && members.votes(to) => Some(to.0),
+            Some(_) => None,
+            None => best.map(|(_, id)| id),
+        };
+        if let Some(to) = to {
+            self.node.transfer_leader(to);
+        }
+        to.is_some()
+    }
+
+    /// A letter could not be carried: its receiver is away.
+    pub fn note_unreachable(&mut self, id: ControllerId) {
+        if !self.is_stuck() {
+            self.node.report_unreachable(id.0);
+        }
+    }
+
+    /// A letter with a snapshot was carried, or could not be.
+    pub fn note_snapshot_carried(&mut self, to: ControllerId, arrived: bool) {
+        let fate = if arrived { SnapshotStatus::Finish } else { SnapshotStatus::Failure };
+        if !self.is_stuck() {
+            self.node.report_snapshot(to.0, fate);
+        }
+    }
+
+    /// Makes room for coming entries while there is nothing else to do.
+    ///
+    /// # Errors
+    /// [`LogError::Store`].
+    pub fn prepare(&mut self) -> Result<(), LogError> {
+        match self.node.mut_store().wal.prepare() {
+            // Appends will say so, if it still is so then.
+            Ok(()) | Err(wal::Error::NoSpace { .. }) => Ok(()),
+            Err(error) => Err(crate::StoreError::from(error).into()),
+        }
+    }
+
+    /// Letters and answers since the last call.
+    pub fn take_outbox(&mut self) -> Outbox<T, M::Answer> {
+        std::mem::take(&mut self.outbox)
+    }
+
+    /// Tells everybody who still waits why there is no answer.
+    pub fn refuse_all(&mut self, why: &ProposeError) {
+        self.waiting.refuse_all(why, &mut self.outbox);
+        self.reads.refuse_all(why, &mut self.outbox);
+    }
+
+    pub(crate) fn is_stuck(&self) -> bool {
+        self.stage.is_some()
+    }
+}

@@ -1,0 +1,176 @@
+//! The consensus library's view of the log store: entries, hard state and snapshots on a [`Wal`].
+//! Never decides when to write; `ready` does.
+
+use crate::error::{StoreError, decode_error};
+use crate::members::Members;
+use crate::payload;
+use common::id::ControllerId;
+use protobuf::Message as _;
+use raft::eraftpb::{Entry, HardState, Snapshot};
+use raft::{GetEntriesContext, RaftState, Storage, StorageError};
+use std::cell::Cell;
+use wal::{Disk, Index, Term, Wal};
+
+/// The log, hard state, members and snapshots of one controller.
+pub struct LogStore<D: Disk> {
+    pub(crate) wal: Wal<D>,
+    pub(crate) hard_state: HardState,
+    pub(crate) members: Members,
+    /// The log position of the newest snapshot; 0 before the first.
+    pub(crate) snapshot_index: u64,
+    /// Somebody far behind, or new, needs a snapshot, and the newest will not do.
+    pub(crate) wants_snapshot: Cell<bool>,
+}
+
+impl<D: Disk> LogStore<D> {
+    /// Appends entries and a changed hard state; durable after [`LogStore::sync`].
+    ///
+    /// # Errors
+    /// [`StoreError::Wal`]; with `NoSpace` nothing has changed and it may be called again.
+    pub fn append(
+        &mut self,
+        entries: &[Entry],
+        hard: Option<&HardState>,
+    ) -> Result<(), StoreError> {
+        let mut records = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let payload = entry.write_to_bytes().map_err(decode_error("an entry"))?;
+            records.push(wal::Entry { index: Index(entry.index), term: Term(entry.term), payload });
+        }
+        let record = match hard {
+            None => None,
+            Some(hard) => {
+                let payload = hard.write_to_bytes().map_err(decode_error("the hard state"))?;
+                Some(wal::HardState { commit: Index(hard.commit), payload })
+            }
+        };
+        self.wal.append(records, record)?;
+        if let Some(hard) = hard {
+            self.hard_state = hard.clone();
+        }
+        Ok(())
+    }
+
+    /// Notes a raised commit index; need not be durable at once.
+    ///
+    /// # Errors
+    /// As [`LogStore::append`].
+    pub fn note_commit(&mut self, commit: u64) -> Result<(), StoreError> {
+        let hard = HardState { commit, ..self.hard_state.clone() };
+        self.append(&[], Some(&hard))
+    }
+
+    /// One fsync for everything appended.
+    ///
+    /// # Errors
+    /// [`StoreError::Wal`]: fatal, the process must end.
+    pub fn sync(&mut self) -> Result<(), StoreError> {
+        Ok(self.wal.sync()?)
+    }
+
+    /// Saves the state as of an applied index, and cuts the log up to the snapshot before it, so
+    /// that a damaged newest snapshot loses nothing.
+    ///
+    /// # Errors
+    /// As [`LogStore::append`].
+    pub fn save_snapshot(&mut self, index: u64, state: &[u8]) -> Result<(), StoreError> {
+        let payload = payload::join(&self.members, state)?;
+        let term = self.wal.term(Index(index))?;
+        self.wal.save_snapshot(&wal::Snapshot { index: Index(index), term, payload })?;
+        self.wal.compact(Index(self.snapshot_index))?;
+        self.snapshot_index = index;
+        self.wants_snapshot.set(false);
+        Ok(())
+    }
+
+    /// Begins anew after a snapshot that the leader sent, durably. May be called again after
+    /// `NoSpace`.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn install_snapshot(&mut self, snapshot: &Snapshot) -> Result<(), StoreError> {
+        let meta = snapshot.get_metadata();
+        let (members, _) = payload::split(&snapshot.data)?;
+        let installed = wal::Snapshot {
+            index: Index(meta.index),
+            term: Term(meta.term),
+            payload: snapshot.data.to_vec(),
+        };
+        self.wal.install_snapshot(&installed)?;
+        self.members = members;
+        self.snapshot_index = meta.index;
+        self.hard_state.commit = self.hard_state.commit.max(meta.index);
+        Ok(())
+    }
+}
+
+fn as_raft_error(error: impl Into<StoreError>) -> raft::Error {
+    raft::Error::Store(StorageError::Other(Box::new(error.into())))
+}
+
+impl<D: Disk> Storage for LogStore<D> {
+    fn initial_state(&self) -> raft::Result<RaftState> {
+        Ok(RaftState::new(self.hard_state.clone(), self.members.conf_state()))
+    }
+
+    fn entries(
+        &self,
+        low: u64,
+        high: u64,
+        bytes_max: impl Into<Option<u64>>,
+        _context: GetEntriesContext,
+    ) -> raft::Result<Vec<Entry>> {
+        if low < self.wal.first_index().0 {
+            return Err(raft::Error::Store(StorageError::Compacted));
+        }
+        let bytes_max = bytes_max.into().unwrap_or(u64::MAX);
+        let records =
+            self.wal.entries(Index(low), Index(high), bytes_max).map_err(as_raft_error)?;
+        let decode = |record: &wal::Entry| {
+            Entry::parse_from_bytes(&record.payload)
+                .map_err(|e| as_raft_error(decode_error("an entry")(e)))
+        };
+        records.into_iter().map(decode).collect()
+    }
+
+    fn term(&self, index: u64) -> raft::Result<u64> {
+        let first = self.wal.first_index().0;
+        if index + 1 < first {
+            return Err(raft::Error::Store(StorageError::Compacted));
+        }
+        if index > self.wal.last_index().0 {
+            return Err(raft::Error::Store(StorageError::Unavailable));
+        }
+        self.wal.term(Index(index)).map(|t| t.0).map_err(as_raft_error)
+    }
+
+    fn first_index(&self) -> raft::Result<u64> {
+        Ok(self.wal.first_index().0)
+    }
+
+    fn last_index(&self) -> raft::Result<u64> {
+        Ok(self.wal.last_index().0)
+    }
+
+    /// The newest snapshot, if it names the one who needs it: a follower ignores one that does not
+    /// (raft's own rule), and would wait for ever. Otherwise a new one is asked for.
+    fn snapshot(&self, request_index: u64, to: u64) -> raft::Result<Snapshot> {
+        let unavailable = raft::Error::Store(StorageError::SnapshotTemporarilyUnavailable);
+        // Damaged since it was written: the next one will do.
+        let Ok(Some(found)) = self.wal.snapshot() else {
+            self.wants_snapshot.set(true);
+            return Err(unavailable);
+        };
+        let (members, _) = payload::split(&found.payload).map_err(as_raft_error)?;
+        if found.index.0 < request_index || !members.has(ControllerId(to)) {
+            self.wants_snapshot.set(true);
+            return Err(unavailable);
+        }
+        let mut snapshot = Snapshot::default();
+        let meta = snapshot.mut_metadata();
+        (meta.index, meta.term) = (found.index.0, found.term.0);
+        meta.set_conf_state(members.conf_state());
+        snapshot.data = found.payload.into();
+        Ok(snapshot)
+    }
+}
