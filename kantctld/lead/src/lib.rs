@@ -16,3 +16,6 @@ pub use rounds::{Outcome, Rounds};
 pub use seats::{Seats, SessionId, Standing};
 pub use session::{NodeSession, check_hello, register};
 pub use timers::{Due, Limits, Watch};
+
+#[cfg(test)]
+mod tests;
