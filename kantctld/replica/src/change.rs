@@ -162,7 +162,8 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
     fn check_caught_up(&self, id: ControllerId) -> Result<(), ChangeRefusal> {
         let holds = self.node.raft.prs().get(id.0).map_or(0, |progress| progress.matched);
         let behind = self.node.raft.raft_log.committed.saturating_sub(holds);
-        match behind > CAUGHT_UP_ENTRIES {
+        // Who never said a word holds nothing, however short the log is.
+        match holds == 0 || behind > CAUGHT_UP_ENTRIES {
             true => Err(ChangeRefusal::Behind { id, behind }),
             false => Ok(()),
         }
