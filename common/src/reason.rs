@@ -6,6 +6,6 @@ mod refusal;
 mod sentence;
 mod wait;
 
-pub use bound::{Bound, Counted, What};
+pub use bound::{Bound, Counted, QuotaBound, What};
 pub use refusal::Refusal;
 pub use wait::{Nearest, Need, WaitReason};

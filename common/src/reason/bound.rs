@@ -62,6 +62,25 @@ impl fmt::Display for Bound {
     }
 }
 
+/// What kind of bound a quota is, and so whether time alone can help. Amounts are in the unit of what
+/// is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum QuotaBound {
+    /// The quota of an isolated queue: it gets no more, ever.
+    Isolated,
+    /// The quota and what it may borrow beside it: it gets no more, ever.
+    AtMost {
+        /// The quota itself; none: 0.
+        owed: u64,
+    },
+    /// What it has and what others leave to it at the moment: that changes as jobs end.
+    Lent {
+        /// The quota itself; none: 0.
+        owed: u64,
+    },
+}
+
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -97,6 +116,36 @@ impl Counted {
     /// The GPU-minutes that a job without a time limit asks for.
     pub const WITHOUT_END: u64 = u64::MAX;
 
+    /// Is it more than the bound, with nothing else in use?
+    #[must_use]
+    pub const fn is_beyond(&self) -> bool {
+        self.asked > self.limit
+    }
+
+    /// What the job alone asks for, as a clause.
+    #[must_use]
+    pub fn alone_text(&self) -> String {
+        match self.what {
+            What::GpuMinutes if self.asked == Self::WITHOUT_END => {
+                "this job has no time limit".to_owned()
+            }
+            What::GpuMinutes => format!("this job alone asks for {} GPU-minutes", self.asked),
+            What::Jobs => format!("this job alone counts as {}", self.asked),
+            _ => format!("this job alone asks for {}", self.text(self.asked)),
+        }
+    }
+
+    /// An amount without its unit.
+    #[must_use]
+    pub fn plain(&self, amount: u64) -> String {
+        match self.what {
+            What::Gpus if amount.is_multiple_of(1000) => (amount / 1000).to_string(),
+            What::Gpus => format!("{}.{:03}", amount / 1000, amount % 1000),
+            What::Memory => Bytes(amount).to_string(),
+            _ => amount.to_string(),
+        }
+    }
+
     /// The bound with its unit.
     #[must_use]
     pub fn limit_text(&self) -> String {
@@ -109,12 +158,7 @@ impl Counted {
             What::Jobs => format!("{amount} running job{}", plural(1)),
             What::Gpus => {
                 let kind = self.gpu_kind.as_ref().map(|k| format!("{k} ")).unwrap_or_default();
-                let count = if amount.is_multiple_of(1000) {
-                    (amount / 1000).to_string()
-                } else {
-                    format!("{}.{:03}", amount / 1000, amount % 1000)
-                };
-                format!("{count} {kind}GPU{}", plural(1000))
+                format!("{} {kind}GPU{}", self.plain(amount), plural(1000))
             }
             What::Cpus => format!("{amount} CPU{}", plural(1)),
             What::Memory => format!("{} memory", Bytes(amount)),

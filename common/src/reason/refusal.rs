@@ -1,11 +1,15 @@
 //! Why a command was refused: typed, with a stable word for programs and a sentence that says what
 //! to do. Never decides; the state does.
 
+mod code;
+
 use super::WaitReason;
+use super::sentence::level_text;
 use crate::id::{AccountName, JobId, JobKey, NodeName, QosName, QueueName, ReservationName, Uid};
 use crate::job::check::AskError;
 use crate::job::{Outcome, Phase};
 use crate::time::{Span, Time};
+use crate::topology::Level;
 use serde::{Deserialize, Serialize};
 
 /// Why a command was refused. Nothing changed.
@@ -191,10 +195,45 @@ pub enum Refusal {
         to: Time,
     },
     /// Can never run on the nodes there are.
-    #[error("{reason}; submit with --hold to keep it until there is such a node")]
+    #[error("{reason}; {mend}submit with --hold to keep it until there is such a node")]
     NeverFits {
         /// In full.
         reason: Box<WaitReason>,
+        /// What would fit instead, as a command to them and with ", or " behind; empty: nobody
+        /// knows.
+        #[serde(default)]
+        mend: String,
+    },
+    /// More than a quota or a limit ever allows.
+    #[error(
+        "{reason}; ask for less, name another queue (`kantctl queues`), or submit with --hold to \
+         keep it until the bound is raised"
+    )]
+    NeverAdmitted {
+        /// In full.
+        reason: Box<WaitReason>,
+    },
+    /// Nodes near each other, where nobody said which are.
+    #[error(
+        "no {} is configured here, so no nodes count as near each other: leave --near out, or ask \
+         an operator to describe the network in kantctld.toml",
+        level_text(*level)
+    )]
+    NoSuchLevel {
+        /// What was asked for.
+        level: Level,
+    },
+    /// Held by an operator.
+    #[error("an operator holds job {key}: ask one to release it")]
+    HeldByOperator {
+        /// The job.
+        key: JobKey,
+    },
+    /// Released, and not held.
+    #[error("job {key} is not held: there is nothing to release; see `kantctl explain {key}`")]
+    NotHeld {
+        /// The job.
+        key: JobKey,
     },
     /// No such node.
     #[error("there is no node {name}: see `kantctl nodes`")]
@@ -251,42 +290,5 @@ pub enum Refusal {
 impl From<AskError> for Refusal {
     fn from(error: AskError) -> Self {
         Self::BadAsk { message: error.to_string() }
-    }
-}
-
-impl Refusal {
-    /// A stable word for programs.
-    #[must_use]
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Self::UnknownJob { .. } => "unknown_job",
-            Self::NotYours { .. } => "not_yours",
-            Self::OperatorsOnly { .. } => "operators_only",
-            Self::RootJob => "root_job",
-            Self::WrongPhase { .. } => "wrong_phase",
-            Self::AlreadyDone { .. } => "already_done",
-            Self::UnknownQueue { .. } => "unknown_queue",
-            Self::TimeLimitTooLong { .. } => "time_limit_too_long",
-            Self::QueueClosed { .. } => "queue_closed",
-            Self::UnknownQos { .. } => "unknown_qos",
-            Self::QosClosed { .. } => "qos_closed",
-            Self::QosTimeLimit { .. } => "qos_time_limit",
-            Self::UnknownAccount { .. } => "unknown_account",
-            Self::AccountClosed { .. } => "account_closed",
-            Self::WholeGpusOnly { .. } => "whole_gpus_only",
-            Self::DeadlinePassed { .. } => "deadline_passed",
-            Self::DeadlineTooEarly { .. } => "deadline_too_early",
-            Self::UnknownReservation { .. } => "unknown_reservation",
-            Self::ReservationClosed { .. } => "reservation_closed",
-            Self::ReservationExists { .. } => "reservation_exists",
-            Self::ReservationOverlaps { .. } => "reservation_overlaps",
-            Self::NeverFits { .. } => "never_fits",
-            Self::UnknownNode { .. } => "unknown_node",
-            Self::NodeNameTaken { .. } => "node_name_taken",
-            Self::NiceNegative => "nice_negative",
-            Self::TooManyJobs { .. } => "too_many_jobs",
-            Self::ClusterFull { .. } => "cluster_full",
-            Self::BadAsk { .. } => "bad_ask",
-        }
     }
 }

@@ -1,7 +1,9 @@
 //! Why a job waits, in a sentence that somebody understands who has read no manual. Never says what
 //! to do where that takes more than the reason: `explain` does.
 
+use super::bound::{Counted, QuotaBound};
 use super::wait::{Nearest, Need, WaitReason};
+use crate::id::QueueName;
 use crate::topology::Level;
 use std::fmt;
 
@@ -22,7 +24,7 @@ impl fmt::Display for Need {
     }
 }
 
-const fn level_text(level: Level) -> &'static str {
+pub(super) const fn level_text(level: Level) -> &'static str {
     match level {
         Level::NvlinkDomain => "NVLink domain",
         Level::Leaf => "leaf switch",
@@ -47,12 +49,43 @@ fn show_nearest(f: &mut fmt::Formatter<'_>, need: &Need, n: &Nearest, verb: &str
     }
 }
 
+/// What a quota lets a queue hold, and why not more.
+fn quota(
+    f: &mut fmt::Formatter<'_>,
+    queue: &QueueName,
+    bound: QuotaBound,
+    counted: &Counted,
+) -> fmt::Result {
+    let limit = counted.limit_text();
+    let (QuotaBound::AtMost { owed } | QuotaBound::Lent { owed }) = bound else {
+        return write!(f, "queue {queue} has a quota of {limit} and neither lends nor borrows");
+    };
+    let now = if matches!(bound, QuotaBound::Lent { .. }) { " now" } else { "" };
+    match counted.limit.checked_sub(owed).filter(|borrowed| *borrowed > 0) {
+        Some(borrowed) => {
+            write!(f, "queue {queue} may hold {limit}{now} (")?;
+            match owed {
+                0 => write!(f, "all borrowed)"),
+                _ => write!(f, "{} own + {} borrowed)", counted.plain(owed), counted.plain(borrowed)),
+            }
+        }
+        None if now.is_empty() => write!(f, "queue {queue} may hold {limit} and borrow no more"),
+        None => write!(
+            f,
+            "queue {queue} may hold {limit} now and borrow no more: what nobody uses is kept for \
+             isolated queues"
+        ),
+    }
+}
+
 impl fmt::Display for WaitReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotConsidered => write!(f, "the scheduler has not looked at it yet"),
             Self::Held => write!(f, "held: `kantctl release` lets it go"),
-            Self::BeginTime { at } => write!(f, "not before {at}, as asked with --begin"),
+            Self::BeginTime { at } => {
+                write!(f, "it may not start before {at}, as asked with --begin")
+            }
             Self::BackOff { until } => {
                 write!(f, "its last attempt failed for no fault of its own; tried again at {until}")
             }
@@ -60,6 +93,10 @@ impl fmt::Display for WaitReason {
                 f,
                 "queue {queue} is no longer configured: cancel it, or add the queue to \
                  kantctld.toml again"
+            ),
+            Self::Component { key } => write!(
+                f,
+                "starts together with component {key} of its job, which is held or not due yet"
             ),
             Self::ArrayLimit { limit } => write!(
                 f,
@@ -79,8 +116,7 @@ impl fmt::Display for WaitReason {
             }
             Self::NodesReserved { name, from, to } => write!(
                 f,
-                "nodes that are free are kept for reservation {name} from {from} to {to}, and its \
-                 time limit reaches into that"
+                "free nodes are kept for reservation {name}, from {from} to {to}"
             ),
             Self::Preempting { victims: 1, example } => write!(f, "job {example} makes way for it"),
             Self::Preempting { victims, example } => {
@@ -106,18 +142,20 @@ impl WaitReason {
     /// Quotas and limits.
     fn bounds(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::QuotaExceeded { queue, isolated: true, counted } => write!(
-                f,
-                "queue {queue} has a quota of {} and neither lends nor borrows: {counted}",
-                counted.limit_text(),
-            ),
-            Self::QuotaExceeded { queue, isolated: false, counted } => write!(
-                f,
-                "queue {queue} may have {}, what it could borrow included: {counted}",
-                counted.limit_text(),
-            ),
+            Self::QuotaExceeded { queue, bound, counted } => {
+                quota(f, queue, *bound, counted)?;
+            }
             Self::LimitReached { bound, counted } => {
-                write!(f, "{bound} may have {} at once: {counted}", counted.limit_text())
+                write!(f, "{bound} may have {} at once", counted.limit_text())?;
+            }
+            _ => {}
+        }
+        match self {
+            Self::QuotaExceeded { counted, .. } | Self::LimitReached { counted, .. } => {
+                if self.is_for_ever() {
+                    return write!(f, ", and {}: it never starts", counted.alone_text());
+                }
+                write!(f, ": {counted}")
             }
             _ => Ok(()),
         }
@@ -129,7 +167,10 @@ impl WaitReason {
             Self::Topology { level, need, best, expected_at } => {
                 write!(f, "needs {need} nodes under one {}", level_text(*level))?;
                 match best {
-                    Some((switch, nodes)) => write!(f, "; best is {switch} with {nodes} free")?,
+                    Some((switch, nodes)) => {
+                        let nodes_free = plural(nodes.0);
+                        write!(f, "; best is {switch} with {nodes} node{nodes_free} free")?;
+                    }
                     None => write!(f, "; none has any free")?,
                 }
                 expected_at.map_or(Ok(()), |at| write!(f, "; expected by {at}"))
@@ -162,8 +203,12 @@ impl WaitReason {
                 match largest {
                     _ if nodes_fit.0 == 1 => write!(f, "only 1 node is large enough"),
                     _ if nodes_fit.0 > 1 => write!(f, "only {nodes_fit} nodes are large enough"),
+                    Some(n) if n.gpus.0 == 0 && need.gpus.0 > 0 => match &need.gpu_kind {
+                        Some(kind) => write!(f, "no node has {kind} GPUs"),
+                        None => write!(f, "no node has GPUs"),
+                    },
                     Some(n) => show_nearest(f, need, n, "has at most"),
-                    None => write!(f, "no node qualifies"),
+                    None => write!(f, "no node is left by what was asked"),
                 }
             }
             _ => Ok(()),

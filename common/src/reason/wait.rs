@@ -1,6 +1,6 @@
 //! Why a job waits, as data; `sentence` puts it in words. Never decides; the engine does.
 
-use super::bound::{Bound, Counted};
+use super::bound::{Bound, Counted, QuotaBound};
 use crate::gpu::GpuKind;
 use crate::id::{JobKey, NodeName, QueueName, ReservationName, SwitchName};
 use crate::time::Time;
@@ -68,9 +68,8 @@ pub enum WaitReason {
     QuotaExceeded {
         /// The queue that has the quota.
         queue: QueueName,
-        /// An isolated queue gets no more than its quota; a shared one borrows up to a bound, or
-        /// until nobody has anything to lend.
-        isolated: bool,
+        /// Whether that is for ever, or until others lend more.
+        bound: QuotaBound,
         /// The numbers.
         counted: Counted,
     },
@@ -120,6 +119,11 @@ pub enum WaitReason {
         /// One of them.
         example: JobKey,
     },
+    /// It starts together with a component of its job that is held, or whose time has not come.
+    Component {
+        /// That component.
+        key: JobKey,
+    },
     /// Its queue is strict: nobody passes its first job.
     BehindHead {
         /// That job.
@@ -164,6 +168,19 @@ pub enum WaitReason {
 }
 
 impl WaitReason {
+    /// Will it wait for ever, unless the job, the nodes or the configuration change?
+    #[must_use]
+    pub const fn is_for_ever(&self) -> bool {
+        match self {
+            Self::NeverFits { .. } => true,
+            Self::LimitReached { counted, .. } => counted.is_beyond(),
+            Self::QuotaExceeded { bound, counted, .. } => {
+                !matches!(bound, QuotaBound::Lent { .. }) && counted.is_beyond()
+            }
+            _ => false,
+        }
+    }
+
     /// Slurm's word for it (man squeue, "JOB REASON CODES").
     #[must_use]
     pub const fn code(&self) -> &'static str {
@@ -175,6 +192,7 @@ impl WaitReason {
             Self::ArrayLimit { .. } => "JobArrayTaskLimit",
             Self::QuotaExceeded { .. } => "AssocGrpGRES",
             Self::LimitReached { bound, counted } => bound.code(counted.what),
+            Self::Component { .. } => "Dependency",
             Self::DeadlineTooNear { .. } => "DeadLine",
             Self::ReservationClosed { .. } | Self::NodesReserved { .. } => "Reservation",
             Self::Topology { .. } => "Resources",

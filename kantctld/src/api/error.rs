@@ -1,6 +1,7 @@
 //! Refusals as HTTP answers: a status, a stable word, a sentence, and what to do. Never an inner
 //! detail that only a developer could use.
 
+use super::leader::{NO_LEADER, no_leader};
 use crate::core::CommandError;
 use crate::raft::ProposeError;
 use axum::extract::rejection::JsonRejection;
@@ -47,7 +48,7 @@ impl ApiFailure {
                 (refusal_status(refusal), refusal.code())
             }
             Self::Command(CommandError::NotTaken(ProposeError::NotLeader)) => {
-                (StatusCode::SERVICE_UNAVAILABLE, "not_leader")
+                (StatusCode::SERVICE_UNAVAILABLE, NO_LEADER)
             }
             Self::Command(CommandError::NotTaken(ProposeError::Busy)) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "busy")
@@ -75,11 +76,13 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::QosClosed { .. }
         | Refusal::AccountClosed { .. }
         | Refusal::ReservationClosed { .. }
+        | Refusal::HeldByOperator { .. }
         | Refusal::NiceNegative => StatusCode::FORBIDDEN,
         Refusal::WrongPhase { .. }
         | Refusal::AlreadyDone { .. }
         | Refusal::ReservationExists { .. }
         | Refusal::ReservationOverlaps { .. }
+        | Refusal::NotHeld { .. }
         | Refusal::NodeNameTaken { .. } => StatusCode::CONFLICT,
         Refusal::UnknownQueue { .. }
         | Refusal::UnknownQos { .. }
@@ -90,6 +93,8 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::DeadlinePassed { .. }
         | Refusal::DeadlineTooEarly { .. }
         | Refusal::NeverFits { .. }
+        | Refusal::NeverAdmitted { .. }
+        | Refusal::NoSuchLevel { .. }
         | Refusal::TooManyJobs { .. }
         | Refusal::ClusterFull { .. }
         | Refusal::BadAsk { .. } => StatusCode::UNPROCESSABLE_ENTITY,
@@ -99,6 +104,9 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
 impl IntoResponse for ApiFailure {
     fn into_response(self) -> Response {
         let (status, code) = self.status_and_code();
+        if code == NO_LEADER {
+            return no_leader().into_response();
+        }
         net::Refusal::new(status, code, self.to_string()).into_response()
     }
 }

@@ -37,6 +37,9 @@ pub struct Element {
     /// May not start, by wish of its user or an operator.
     #[serde(default, skip_serializing_if = "is_false")]
     pub held: bool,
+    /// The hold is an operator's, and only an operator may end it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub held_by_operator: bool,
     /// How often it was started.
     pub attempt: Attempt,
     /// The current attempt, or the last one of an element that is Done. Never of a waiting one.
@@ -136,6 +139,7 @@ impl Element {
         Self {
             phase: Phase::Pending,
             held,
+            held_by_operator: false,
             attempt: Attempt(0),
             run: None,
             faults: None,

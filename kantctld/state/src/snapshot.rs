@@ -3,15 +3,16 @@
 
 mod jobs;
 mod keeper;
+mod never;
 
 pub use keeper::Keeper;
+pub use never::never_fits;
 
 use crate::command::{Command, RoundPreempt, RoundStart};
 use crate::remembered::State;
 use crate::usage::{Charged, running};
-use common::id::{AttemptId, QueueName};
-use common::job::{Ask, Preempted};
-use common::reason::Refusal;
+use common::id::AttemptId;
+use common::job::Preempted;
 use common::time::Time;
 use engine::order::fair_share::{Bucket, Usage, UsedBy};
 use engine::{Decision, Snapshot};
@@ -47,18 +48,6 @@ pub fn enactment(decisions: &[Decision]) -> Option<Command> {
     }
     let is_empty = preempts.is_empty() && starts.is_empty();
     (!is_empty).then_some(Command::EnactRound { preempts, starts })
-}
-
-/// Is a submission beyond the nodes there are, up or down? Asked by the leader before it proposes
-/// the job, not by `apply`: the engine may judge otherwise in another version, and replicas of two
-/// versions must agree. A held job may wait for nodes to come.
-#[must_use]
-pub fn never_fits(state: &State, snapshot: &Snapshot, ask: &Ask) -> Option<Refusal> {
-    let named = |name: &QueueName| state.queue(name);
-    let default = || state.queues().iter().find(|queue| queue.default);
-    let queue = ask.queue.as_ref().map_or_else(default, named)?;
-    let reason = engine::could_ever_fit(snapshot, queue, &ask.request, ask.service).err()?;
-    (!ask.hold).then(|| Refusal::NeverFits { reason: Box::new(reason) })
 }
 
 /// What everybody used, charged and still running, as the fair share reads it.

@@ -22,11 +22,13 @@
 //! 16 are in use then, and 8 are kept for `b`. Job 3 of `a` asks for 1 and waits, though
 //! half of the cluster is free: `a` may have 8, what it could borrow included.
 
+mod hard;
+
 use super::claim::{Claim, KindIndex};
 use super::columns::{Bounds, Column, Columns, GPUS, amounts};
 use super::tree::{QueueIndex, Tree};
 use common::policy::{Amounts, Policy, QuotaMode};
-use common::reason::WaitReason;
+use common::reason::{QuotaBound, WaitReason};
 
 /// How a job stands to the quotas above it, were it started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -163,17 +165,13 @@ impl QuotaBook {
         let Some(leaf) = path.first() else { return Ok(Standing::WithinQuota) };
         let mut standing = Standing::WithinQuota;
         for (column, asked) in amounts(claim) {
-            let refusal = |queue: QueueIndex, isolated, limit| {
+            let refusal = |queue: QueueIndex, bound, limit| {
                 let used = self.used[queue.0][column.0];
                 let counted = columns.counted(column, limit, used, asked);
-                Err(WaitReason::QuotaExceeded {
-                    queue: tree.name(queue).clone(),
-                    isolated,
-                    counted,
-                })
+                Err(WaitReason::QuotaExceeded { queue: tree.name(queue).clone(), bound, counted })
             };
-            if let Some((queue, isolated, limit)) = self.hard_bound(path, column, asked) {
-                return refusal(queue, isolated, limit);
+            if let Some((queue, bound, limit)) = self.hard_bound(path, column, asked) {
+                return refusal(queue, bound, limit);
             }
             let view = self.view(path, column, asked);
             if view.is_owed() {
@@ -182,30 +180,14 @@ impl QuotaBook {
             if let Some(left) = self.left_to_borrow(view.pool, column).filter(|l| asked > *l) {
                 let queue = view.names_it.unwrap_or(*leaf);
                 let limit = self.used[queue.0][column.0].saturating_add(left);
-                return refusal(queue, false, limit);
+                let owed = self.rules[queue.0].owed[column.0].unwrap_or(0);
+                return refusal(queue, QuotaBound::Lent { owed }, limit);
             }
             if view.is_over {
                 standing = Standing::Borrowing;
             }
         }
         Ok(standing)
-    }
-
-    /// The first queue whose isolated quota or `at_most` the job would exceed.
-    fn hard_bound(
-        &self,
-        path: &[QueueIndex],
-        column: Column,
-        asked: u64,
-    ) -> Option<(QueueIndex, bool, u64)> {
-        path.iter().find_map(|at| {
-            let rule = &self.rules[at.0];
-            let with_it = self.used[at.0][column.0].saturating_add(asked);
-            let quota = rule.owed[column.0].filter(|quota| rule.isolated && with_it > *quota);
-            let at_most = rule.at_most[column.0].filter(|limit| with_it > *limit);
-            let quota = quota.map(|quota| (*at, true, quota));
-            quota.or_else(|| at_most.map(|limit| (*at, false, limit)))
-        })
     }
 
     /// How one resource of a job stands, from its queue up to the first isolated one.

@@ -1,5 +1,6 @@
-//! `HoldJob`: keeps a waiting job from starting until it is released. Its owner or an operator may.
-//! Never stops anything that has started.
+//! `HoldJob`: keeps a waiting job from starting until it is released. Its owner or an operator may;
+//! a hold by an operator of somebody else's job is for operators to end, whoever held it before
+//! (Slurm: JobHeldAdmin beside JobHeldUser). Never stops anything that has started.
 
 use super::target::{self, Did};
 use crate::command::{Actor, Target};
@@ -20,9 +21,11 @@ pub(super) fn apply(
         else {
             return target::wrong_phase(state, key, "hold");
         };
-        if !element.held {
+        let by_operator = actor.operator && !target::is_owner(state, actor, key);
+        if !element.held || by_operator && !element.held_by_operator {
             if let Some(element) = state.element_mut(key) {
                 element.held = true;
+                element.held_by_operator |= by_operator;
             }
             state.tell(events, Event::JobHeld { key, by: actor.uid });
         }

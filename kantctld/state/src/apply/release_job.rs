@@ -1,4 +1,5 @@
-//! `ReleaseJob`: lets a held job go. Its owner or an operator may. Never starts it; a round does.
+//! `ReleaseJob`: lets a held job go. Its owner may unless an operator holds it, and an operator.
+//! Never starts it; a round does.
 
 use super::target::{self, Did};
 use crate::command::{Actor, Target};
@@ -19,14 +20,18 @@ pub(super) fn apply(
         else {
             return target::wrong_phase(state, key, "release");
         };
-        if element.held {
-            if let Some(element) = state.element_mut(key) {
-                element.held = false;
-                // Whoever lets it go wants it tried again, and soon.
-                element.faults = None;
-            }
-            state.tell(events, Event::JobReleased { key, by: actor.uid });
+        if !element.held {
+            return Did::Not(Refusal::NotHeld { key });
         }
+        if element.held_by_operator && !actor.operator {
+            return Did::Not(Refusal::HeldByOperator { key });
+        }
+        if let Some(element) = state.element_mut(key) {
+            (element.held, element.held_by_operator) = (false, false);
+            // Whoever lets it go wants it tried again, and soon.
+            element.faults = None;
+        }
+        state.tell(events, Event::JobReleased { key, by: actor.uid });
         Did::Fine
     })
 }

@@ -52,6 +52,11 @@ pub(super) fn each(keys: Vec<JobKey>, mut act: impl FnMut(JobKey) -> Did) -> Res
     }
 }
 
+/// Is it the actor's own job?
+pub(super) fn is_owner(state: &State, actor: &Actor, key: JobKey) -> bool {
+    state.job(key.job).is_some_and(|record| record.spec.owner.uid == actor.uid)
+}
+
 /// An operator's business.
 ///
 /// # Errors

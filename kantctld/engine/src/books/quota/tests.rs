@@ -5,7 +5,7 @@ use crate::books::Books;
 use crate::books::tests::{any, books, claim, index, isolated, kind, of_kinds, queue, run, shared};
 use common::id::QueueName;
 use common::policy::{Amounts, Quota};
-use common::reason::{Counted, WaitReason, What};
+use common::reason::{Counted, QuotaBound, WaitReason, What};
 use common::unit::{Bytes, Cpus};
 
 /// The standing, or the queue, whether it is isolated, and limit, used and asked in whole GPUs.
@@ -14,10 +14,10 @@ type Answer<'a> = Result<Standing, (&'a str, bool, [u64; 3])>;
 fn ask(books: &mut Books, queue: &str, of: Option<&str>, gpus: u32, expected: Answer<'_>) {
     let claim = claim(books, queue, of, gpus);
     let answer = books.admit(&claim).map_err(|reason| match reason {
-        WaitReason::QuotaExceeded { queue, isolated, counted } => {
+        WaitReason::QuotaExceeded { queue, bound, counted } => {
             assert_eq!(counted.what, What::Gpus);
             let numbers = [counted.limit, counted.used, counted.asked].map(|milli| milli / 1000);
-            (queue.to_string(), isolated, numbers)
+            (queue.to_string(), bound == QuotaBound::Isolated, numbers)
         }
         other => panic!("{other}"),
     });
@@ -116,7 +116,7 @@ fn each_kind_is_judged_by_itself() {
         asked: 5_000,
     };
     let queue = QueueName::new("a").unwrap();
-    let expected = WaitReason::QuotaExceeded { queue, isolated: true, counted };
+    let expected = WaitReason::QuotaExceeded { queue, bound: QuotaBound::Isolated, counted };
     assert_eq!(books.admit(&job), Err(expected));
 }
 
@@ -163,8 +163,8 @@ fn cpus_and_memory_have_quotas_too() {
     assert_eq!(books.admit(&job), Ok(WithinQuota), "GPUs are not bounded");
     job.memory = Bytes(101);
     let text = books.admit(&job).unwrap_err().to_string();
-    let expected = "queue a has a quota of 100B memory and neither lends nor borrows: \
-                    0B memory in use, 101B memory asked for";
+    let expected = "queue a has a quota of 100B memory and neither lends nor borrows, \
+                    and this job alone asks for 101B memory: it never starts";
     assert_eq!(text, expected);
 }
 
@@ -177,4 +177,55 @@ fn a_quota_that_was_lowered_stops_only_who_asks_for_more() {
     cpu_job.cpus = Cpus(4);
     assert_eq!(books.admit(&cpu_job), Ok(WithinQuota));
     ask(&mut books, "a", None, 1, Err(("a", true, [4, 8, 1])));
+}
+
+/// The kind of bound, and whether the job waits for ever.
+fn bound(books: &mut Books, queue: &str, gpus: u32) -> (QuotaBound, bool) {
+    let claim = claim(books, queue, None, gpus);
+    let reason = books.admit(&claim).unwrap_err();
+    let is_for_ever = reason.is_for_ever();
+    match reason {
+        WaitReason::QuotaExceeded { bound, .. } => (bound, is_for_ever),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn only_bounds_that_no_idle_resource_moves_are_for_ever() {
+    let quota = Quota { at_most: any(6), ..shared(any(4)) };
+    let queues = vec![queue("a", None, quota), queue("b", None, isolated(any(8)))];
+    let mut books = books(queues, &any(12));
+    run(&mut books, "a", None, 4);
+    let at_most = QuotaBound::AtMost { owed: 4_000 };
+    assert_eq!(bound(&mut books, "a", 3), (at_most, false), "the worked example of hard bounds");
+    assert_eq!(bound(&mut books, "a", 7), (at_most, true));
+    assert_eq!(bound(&mut books, "b", 9), (QuotaBound::Isolated, true));
+    let lent = QuotaBound::Lent { owed: 4_000 };
+    assert_eq!(bound(&mut books, "a", 2), (lent, false));
+}
+
+#[test]
+fn what_is_lent_at_the_moment_is_no_bound_for_ever() {
+    let queues = vec![
+        queue("a", None, shared(any(2))),
+        queue("b", None, shared(any(2))),
+        queue("c", None, isolated(any(4))),
+    ];
+    let mut books = books(queues, &any(12));
+    run(&mut books, "b", None, 6);
+    let expected = (QuotaBound::Lent { owed: 2_000 }, false);
+    assert_eq!(bound(&mut books, "a", 5), expected, "5 of a limit of 2, until b gives back");
+}
+
+#[test]
+fn of_several_bounds_the_one_is_told_that_the_job_alone_exceeds() {
+    let queues = vec![
+        queue("top", None, isolated(any(8))),
+        queue("a", Some("top"), isolated(any(10))),
+        queue("b", Some("top"), Quota { at_most: any(6), ..shared(any(4)) }),
+    ];
+    let mut books = books(queues, &any(16));
+    run(&mut books, "a", None, 8);
+    ask(&mut books, "a", None, 9, Err(("top", true, [8, 8, 9])));
+    ask(&mut books, "b", None, 1, Err(("top", true, [8, 8, 1])));
 }

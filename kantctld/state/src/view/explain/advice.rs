@@ -33,6 +33,10 @@ pub(super) fn advice(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
             format!("nothing, it is tried again; `kantctl show {key}` says what went wrong")
         }
         WaitReason::QueueGone { .. } => again("to a queue that `kantctl queues` shows"),
+        WaitReason::Component { key: other } => format!(
+            "`kantctl explain {other}` says what that one waits for; if it is held, `kantctl release \
+             {other}`"
+        ),
         WaitReason::ArrayLimit { .. } => {
             "nothing, the next task starts when one is over; a larger number behind the % of \
              --array lets more run at once"

@@ -1,0 +1,44 @@
+//! The stable words of refusals, for programs. Never a sentence, and never changed once released.
+
+use super::Refusal;
+
+impl Refusal {
+    /// A stable word for programs.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::UnknownJob { .. } => "unknown_job",
+            Self::NotYours { .. } => "not_yours",
+            Self::OperatorsOnly { .. } => "operators_only",
+            Self::RootJob => "root_job",
+            Self::WrongPhase { .. } => "wrong_phase",
+            Self::AlreadyDone { .. } => "already_done",
+            Self::UnknownQueue { .. } => "unknown_queue",
+            Self::TimeLimitTooLong { .. } => "time_limit_too_long",
+            Self::QueueClosed { .. } => "queue_closed",
+            Self::UnknownQos { .. } => "unknown_qos",
+            Self::QosClosed { .. } => "qos_closed",
+            Self::QosTimeLimit { .. } => "qos_time_limit",
+            Self::UnknownAccount { .. } => "unknown_account",
+            Self::AccountClosed { .. } => "account_closed",
+            Self::WholeGpusOnly { .. } => "whole_gpus_only",
+            Self::DeadlinePassed { .. } => "deadline_passed",
+            Self::DeadlineTooEarly { .. } => "deadline_too_early",
+            Self::UnknownReservation { .. } => "unknown_reservation",
+            Self::ReservationClosed { .. } => "reservation_closed",
+            Self::ReservationExists { .. } => "reservation_exists",
+            Self::ReservationOverlaps { .. } => "reservation_overlaps",
+            Self::NeverFits { .. } => "never_fits",
+            Self::NeverAdmitted { .. } => "never_admitted",
+            Self::NoSuchLevel { .. } => "no_such_level",
+            Self::HeldByOperator { .. } => "held_by_operator",
+            Self::NotHeld { .. } => "not_held",
+            Self::UnknownNode { .. } => "unknown_node",
+            Self::NodeNameTaken { .. } => "node_name_taken",
+            Self::NiceNegative => "nice_negative",
+            Self::TooManyJobs { .. } => "too_many_jobs",
+            Self::ClusterFull { .. } => "cluster_full",
+            Self::BadAsk { .. } => "bad_ask",
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! A submission that could never start, refused with what would: beyond the nodes there are, beyond
+//! what quotas and limits ever allow, near others where nobody said what is near. Never refuses a
+//! held job: it may wait for nodes or for another configuration.
+
+use crate::remembered::State;
+use common::gpu::GpuKind;
+use common::id::{Attempt, JobId, JobKey, QueueName, Uid};
+use common::job::Ask;
+use common::queue::Queue;
+use common::reason::{Refusal, WaitReason};
+use common::resource::{GpuRequest, Request};
+use common::time::Span;
+use common::unit::{Gpus, Nodes, Tasks};
+use engine::{Snapshot, WaitingJob};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Into so many equal parts is a request for GPUs divided at most, when looking for what fits.
+const PARTS_MAX: u32 = 64;
+
+/// Could a submission never start? Asked by the leader before it proposes the job, not by `apply`:
+/// the engine may judge otherwise in another version, and replicas of two versions must agree.
+#[must_use]
+pub fn never_fits(state: &State, snapshot: &Snapshot, ask: &Ask) -> Option<Refusal> {
+    if ask.hold {
+        return None;
+    }
+    let named = |name: &QueueName| state.queue(name);
+    let default = || state.queues().iter().find(|queue| queue.default);
+    let queue = ask.queue.as_ref().map_or_else(default, named)?;
+    if let Err(reason) = engine::could_ever_fit(snapshot, queue, &ask.request, ask.service) {
+        let mut named = ask.request.only_nodes.iter();
+        if let Some(name) = named.find(|name| state.node(name).is_none()) {
+            return Some(Refusal::UnknownNode { name: name.clone() });
+        }
+        let mend = mend(state, snapshot, queue, ask, &reason).unwrap_or_default();
+        return Some(Refusal::NeverFits { reason: Box::new(reason), mend });
+    }
+    let near = ask.request.near.filter(|near| near.required);
+    if let Some(level) = near.map(|near| near.level).filter(|level| {
+        let topology = state.settings().map(|settings| &settings.topology);
+        !topology.is_some_and(|t| t.0.values().any(|position| position.at(*level).is_some()))
+    }) {
+        return Some(Refusal::NoSuchLevel { level });
+    }
+    let reason = snapshot.could_ever_be_admitted(&waiting(state, queue, ask)).err()?;
+    Some(Refusal::NeverAdmitted { reason: Box::new(reason) })
+}
+
+/// The submission as the engine would see it.
+fn waiting(state: &State, queue: &Queue, ask: &Ask) -> WaitingJob {
+    let qos = ask.qos.as_ref().and_then(|name| state.qos(name));
+    let usual = queue.time_limit_default.or(queue.time_limit_max);
+    let usual: Option<Span> =
+        usual.into_iter().chain(qos.and_then(|qos| qos.time_limit_max)).min();
+    WaitingJob {
+        key: JobKey::single(JobId(0)),
+        attempt: Attempt(1),
+        owner: Uid(0),
+        queue: queue.name.clone(),
+        account: ask.account.clone(),
+        qos: ask.qos.clone(),
+        request: Arc::new(ask.request.clone()),
+        time_limit: ask.time_limit.or(usual),
+        nice: ask.nice,
+        submitted_at: state.now(),
+        begin_at: ask.begin_at,
+        not_before: None,
+        deadline: ask.deadline,
+        held: false,
+        array_limit: None,
+        preemptible: ask.preemptible,
+        reservation: ask.reservation.clone(),
+        service: ask.service,
+        together: None,
+    }
+}
+
+/// What would fit, with ", or " behind.
+fn mend(
+    state: &State,
+    snapshot: &Snapshot,
+    queue: &Queue,
+    ask: &Ask,
+    reason: &WaitReason,
+) -> Option<String> {
+    let WaitReason::NeverFits { need, .. } = reason else { return None };
+    let kinds: BTreeSet<&GpuKind> = state
+        .nodes()
+        .flat_map(|(_, node)| node.inventory.gpus.iter().map(|gpu| &gpu.kind))
+        .collect();
+    if need.gpu_kind.as_ref().is_some_and(|kind| !kinds.contains(kind)) {
+        let all: Vec<&str> = kinds.iter().map(|kind| kind.0.as_str()).collect();
+        return (!all.is_empty()).then(|| format!("there are {}, or ", all.join(", ")));
+    }
+    let GpuRequest::Total(gpus) = ask.request.gpus? else { return None };
+    if ask.request.nodes.is_some() || ask.request.tasks != Tasks(1) {
+        return None;
+    }
+    let parts = (2..=gpus.0.min(PARTS_MAX)).filter(|parts| gpus.0.is_multiple_of(*parts));
+    let fits = |parts: &u32| {
+        let each = GpuRequest::PerNode(Gpus(gpus.0 / parts));
+        let (nodes, tasks) = (Some(Nodes(*parts)), Tasks(*parts));
+        let request = Request { nodes, tasks, gpus: Some(each), ..ask.request.clone() };
+        engine::could_ever_fit(snapshot, queue, &request, ask.service).is_ok()
+    };
+    let nodes = parts.into_iter().find(fits)?;
+    let kind = ask.request.gpu_kind.as_ref().map(|kind| format!("{}:", kind.0));
+    let (kind, each) = (kind.unwrap_or_default(), gpus.0 / nodes);
+    Some(format!("try --nodes={nodes} --gpus-per-node={kind}{each}, or "))
+}
