@@ -18,6 +18,13 @@ pub enum Beginning {
     None,
     /// A new cluster with this one voter, unless a log is there already.
     Found(Member),
+    /// The cluster that was saved, with this one voter; refused where a log is.
+    Restore {
+        /// This one.
+        member: Member,
+        /// The machine's state.
+        state: Vec<u8>,
+    },
     /// One more of a cluster that runs, and has added it: its log comes from the leader.
     Join,
 }
@@ -60,8 +67,12 @@ impl Opening {
             tracing::warn!("snapshot {file} is damaged; going on from the one before it");
         }
         let snapshot = match (recovered.snapshot, &self.beginning) {
+            (Some(_), Beginning::Restore { .. }) => return Err(StoreError::Taken { place }),
             (Some(snapshot), _) => Some(snapshot),
-            (None, Beginning::Found(member)) => Some(self.found_cluster(&mut wal, member)?),
+            (None, Beginning::Found(member)) => Some(self.begin(&mut wal, member, &[])?),
+            (None, Beginning::Restore { member, state }) => {
+                Some(self.begin(&mut wal, member, state)?)
+            }
             (None, Beginning::Join) => None,
             (None, Beginning::None) => return Err(StoreError::Empty { place }),
         };
@@ -90,15 +101,16 @@ impl Opening {
         Ok((LogStore { wal, hard_state, members, snapshot_index, wants_snapshot }, found))
     }
 
-    /// Writes the first snapshot: an empty state, one voter, index 1.
-    fn found_cluster<D: Disk>(
+    /// Writes the first snapshot: a state, empty for a new cluster; one voter; index 1.
+    fn begin<D: Disk>(
         &self,
         wal: &mut Wal<D>,
         member: &Member,
+        state: &[u8],
     ) -> Result<wal::Snapshot, StoreError> {
         let cluster = self.cluster.unwrap_or_default();
         let members = Members::founding(cluster, self.id, member.clone());
-        let payload = payload::join(&members, &[])?;
+        let payload = payload::join(&members, state)?;
         let snapshot = wal::Snapshot { index: Index(1), term: Term(1), payload };
         wal.install_snapshot(&snapshot)?;
         Ok(snapshot)

@@ -102,3 +102,20 @@ fn letters_that_do_not_read_or_are_for_others_change_nothing() {
     assert!(matches!(house.propose_at(1, 5), Some(Ok(_))));
     house.assert_all_know(&[5]);
 }
+
+#[test]
+fn a_saved_cluster_goes_on_with_one_voter_and_where_a_log_is_it_is_not_restored() {
+    let state: Vec<u8> = [5_u64, 6].iter().flat_map(|n| n.to_le_bytes()).collect();
+    let restore = || Beginning::Restore { member: member(9), state: state.clone() };
+    let mut house = House::found();
+    let opening = house.opening(9, restore());
+    let error = open(&house.disks[&1].clone(), &opening).unwrap_err();
+    assert!(matches!(error, StoreError::Wal(wal::Error::Locked { .. })), "{error}");
+    house.kill(1);
+    let error = open(&house.disks[&1].clone(), &opening).unwrap_err();
+    assert!(matches!(error, StoreError::Taken { .. }), "{error}");
+    house.open(9, restore());
+    house.run(2);
+    assert_eq!(house.propose_at(9, 7), Some(Ok(Told::Applied(18))));
+    assert_eq!(house.numbers(9), [5, 6, 7]);
+}
