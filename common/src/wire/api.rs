@@ -21,7 +21,11 @@
 //! | GET /v1/queues | -> `QueueList` |
 //! | POST /v1/reload | `()` -> `ReloadAnswer` (operators) |
 //! | GET /v1/status | -> `Status` |
+//! | GET /v1/controllers | -> `ControllerList` |
+//! | POST /v1/controllers | `JoinRequest` -> `JoinAnswer`; from controllers only |
+//! | POST /v1/controllers/{id}/promote, /remove, /transfer | -> `ControllerList` |
 
+mod controllers;
 mod metrics;
 mod priority;
 mod reload;
@@ -40,6 +44,9 @@ use crate::unit::{Bytes, Cpus, GpuMilli, Gpus};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+pub use controllers::{
+    ControllerList, ControllerRole, ControllerView, JoinAnswer, JoinRequest,
+};
 pub use metrics::{KindUse, MetricsView, SpanBucket, WaitBucket};
 pub use priority::{FactorView, PriorityList, PriorityQuery, PriorityView};
 pub use reload::ReloadAnswer;

@@ -10,10 +10,14 @@ const AT_START_ONLY: &[&str] = &[
     "state_dir",
     "socket",
     "listen",
+    "advertise",
+    "peers",
+    "name",
     "cluster_key",
     "node_lost_after_seconds",
     "round_period_seconds",
     "snapshot_every_entries",
+    "disk_reserve_mib",
     "log",
 ];
 

@@ -1,0 +1,94 @@
+//! Controllers: how they stand, and joining them. Never holds logic.
+
+use crate::id::{ClusterId, ControllerId, LogIndex};
+use crate::time::Time;
+use serde::{Deserialize, Serialize};
+
+/// How the controllers stand, as one of them sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ControllerList {
+    /// Which cluster.
+    pub cluster: ClusterId,
+    /// Who answers.
+    pub answering: ControllerId,
+    /// Who leads, as far as that one knows.
+    pub leader: Option<ControllerId>,
+    /// The election it knows of.
+    pub term: u64,
+    /// The last log entry decided, as far as it knows.
+    pub committed: LogIndex,
+    /// A change of voters is under way.
+    pub changing: bool,
+    /// Those that take part, by number.
+    pub controllers: Vec<ControllerView>,
+}
+
+/// One controller.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ControllerView {
+    /// Its number, never given twice.
+    pub id: ControllerId,
+    /// Its host's name.
+    pub name: String,
+    /// Where others reach it.
+    pub address: String,
+    /// Its part.
+    pub role: ControllerRole,
+    /// The last log entry it is known to hold; only a leader knows that of others.
+    pub holds: Option<LogIndex>,
+    /// Entries decided that it is not known to hold.
+    pub behind: Option<u64>,
+    /// The leader heard from it lately.
+    pub heard: Option<bool>,
+    /// It is being sent a snapshot.
+    #[serde(default)]
+    pub gets_snapshot: bool,
+}
+
+/// What a controller does in the cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ControllerRole {
+    /// It decides, with a majority.
+    Leader,
+    /// It votes.
+    Voter,
+    /// It keeps a copy; it becomes a voter once it has caught up.
+    Joining,
+    /// It keeps a copy and does not vote.
+    Learner,
+}
+
+/// Asks to become one of the controllers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JoinRequest {
+    /// [`crate::wire::peer::PEER_PROTOCOL`] of the asker.
+    pub protocol: u32,
+    /// Its release.
+    pub release: String,
+    /// Its host's name.
+    pub name: String,
+    /// Where the others are to reach it.
+    pub address: String,
+    /// It stays without a vote.
+    pub learner: bool,
+    /// It takes the place of this one, whose log is lost.
+    #[serde(default)]
+    pub replaces: Option<ControllerId>,
+    /// Of this cluster only, if it was one of it before.
+    #[serde(default)]
+    pub cluster: Option<ClusterId>,
+    /// Its wall clock.
+    pub now: Time,
+}
+
+/// It is one now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JoinAnswer {
+    /// Which cluster.
+    pub cluster: ClusterId,
+    /// Its number.
+    pub id: ControllerId,
+    /// The leader's release.
+    pub release: String,
+}
