@@ -1,32 +1,67 @@
 //! kantctl's way in on this node: a local socket whose callers the kernel names. Whatever is asked
-//! there is passed on to the controller in the caller's name. Never answers a question itself.
+//! there is passed on to a controller in the caller's name. Never answers a question itself.
 
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use net::{Client, Endpoint, User};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use tokio::sync::watch;
 
-/// Which of the configured controllers to ask: the one that answered last, by position.
-pub type Answering = watch::Receiver<usize>;
+/// The controller that this node is in session with, and so the one that leads.
+pub type Answering = watch::Receiver<Option<Endpoint>>;
 
-/// A client for each controller, and which one to use now.
-#[derive(Debug, Clone)]
+/// A controller that does not let itself be connected to for so long is passed over.
+const CONNECT_LIMIT: Duration = Duration::from_secs(2);
+
+/// A client for each controller.
+#[derive(Debug)]
 struct Controllers {
-    clients: Arc<[Client]>,
+    configured: Vec<Client>,
     answering: Answering,
+    /// Of the last session, which may be with a controller that is not configured.
+    last: Mutex<Option<Client>>,
 }
 
 /// The router for the local socket.
 pub fn router(controllers: &[Endpoint], answering: Answering) -> Router {
-    // Without an answer limit: `kantctl wait` and `logs --follow` take as long as they take.
-    let client = |endpoint: &Endpoint| Client::new(endpoint.clone()).with_answer_limit(None);
-    let clients = controllers.iter().map(client).collect();
-    Router::new().fallback(pass_on).with_state(Controllers { clients, answering })
+    let configured = controllers.iter().map(client).collect();
+    let controllers = Controllers { configured, answering, last: Mutex::default() };
+    Router::new().fallback(pass_on).with_state(Arc::new(controllers))
 }
 
-async fn pass_on(State(to): State<Controllers>, user: User, request: Request) -> Response {
-    let position = *to.answering.borrow();
-    net::forward(request, &to.clients[position], &user).await
+/// Without an answer limit: `kantctl wait` and `logs --follow` take as long as they take.
+fn client(endpoint: &Endpoint) -> Client {
+    Client::new(endpoint.clone()).with_connect_limit(CONNECT_LIMIT).with_answer_limit(None)
+}
+
+async fn pass_on(State(to): State<Arc<Controllers>>, user: User, request: Request) -> Response {
+    net::forward(request, &to.choose().await, &user).await
+}
+
+impl Controllers {
+    /// The one in session; else the first that lets itself be connected to, for it passes on to
+    /// the leader what it is asked. If there is none, the first: why it cannot be had is the
+    /// answer.
+    async fn choose(&self) -> Client {
+        let in_session = self.in_session();
+        let all = || in_session.iter().chain(&self.configured);
+        for client in all() {
+            if client.connect().await.is_ok() {
+                return client.clone();
+            }
+        }
+        all().next().cloned().expect("kantd does not start without a controller")
+    }
+
+    fn in_session(&self) -> Option<Client> {
+        let answering = self.answering.borrow().clone()?;
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |client: &&Client| client.endpoint().to_string() == answering.to_string();
+        Some(match last.as_ref().filter(is_it) {
+            Some(known) => known.clone(),
+            None => last.insert(client(&answering)).clone(),
+        })
+    }
 }

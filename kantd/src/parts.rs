@@ -42,7 +42,7 @@ impl Parts {
     ) -> JoinSet<()> {
         let (runner, board) = Runner::new(executor, held);
         let (words, heard) = mpsc::channel(WORDS_WAITING);
-        let (answering, answers) = watch::channel(0);
+        let (answering, answers) = watch::channel(None);
 
         let mut running = JoinSet::new();
         running.spawn(runner.run(heard, changes));
@@ -63,7 +63,7 @@ impl Parts {
         self,
         board: watch::Receiver<Observed>,
         words: mpsc::Sender<Word>,
-        answering: watch::Sender<usize>,
+        answering: watch::Sender<Option<Endpoint>>,
     ) -> Session {
         let output = OutputReader::new(self.allow_root, board.clone());
         let Self { controllers, about, pace, .. } = self;

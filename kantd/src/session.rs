@@ -4,15 +4,18 @@
 //! Never decides anything: what to run is the runner's business, and a lost connection is no event
 //! for any job.
 
+mod course;
+
 use crate::logging::with_causes;
 use crate::output::OutputReader;
 use crate::runner::Word;
 use common::id::NodeName;
 use common::node::Inventory;
 use common::wire::node::{FromNode, Hello, NODE_PATH, NODE_PROTOCOL, ToNode};
+use course::{Course, Ending};
 use net::{
-    Backoff, Channel, ChannelError, ChannelReceiver, ChannelSender, ClientError, Endpoint,
-    Keepalive, connect_channel,
+    Channel, ChannelError, ChannelReceiver, ChannelSender, ClientError, Endpoint, Keepalive,
+    connect_channel,
 };
 use node::Observed;
 use std::sync::Arc;
@@ -41,6 +44,8 @@ pub struct Pace {
     pub redial_first: Duration,
     /// The longest wait of all. A session that lasted longer counts as a success.
     pub redial_cap: Duration,
+    /// The longest wait while controllers answer and none of them leads: elections are short.
+    pub leaderless_cap: Duration,
     /// After the controller refused this node: only an operator can change that.
     pub refused_wait: Duration,
     /// For the answer to a Hello.
@@ -54,6 +59,7 @@ impl Default for Pace {
         Self {
             redial_first: Duration::from_millis(500),
             redial_cap: Duration::from_secs(15),
+            leaderless_cap: Duration::from_secs(2),
             refused_wait: Duration::from_secs(60),
             welcome_limit: Duration::from_secs(15),
             keepalive: Keepalive::default(),
@@ -76,8 +82,8 @@ pub struct Session {
     pub words: mpsc::Sender<Word>,
     /// Reads job output.
     pub output: OutputReader,
-    /// Tells the local socket which controller answers.
-    pub answering: watch::Sender<usize>,
+    /// Tells the local socket which controller this node is in session with.
+    pub answering: watch::Sender<Option<Endpoint>>,
 }
 
 /// Why a session ended or did not begin.
@@ -87,6 +93,8 @@ enum SessionError {
     Unreached(#[source] ClientError),
     #[error("the controller refuses this node: {0}")]
     Refused(String),
+    #[error("the controller does not lead{}", told(.0))]
+    NotLeader(Option<String>),
     #[error("the controller did not answer within {0:?}")]
     NoWelcome(Duration),
     #[error("the controller answered a hello with something else: is it of another version?")]
@@ -100,40 +108,30 @@ enum SessionError {
 impl Session {
     /// Holds sessions, one after the other, until the runner is gone.
     pub async fn run(mut self) {
-        let mut backoff = Backoff::new(self.pace.redial_first, self.pace.redial_cap);
+        let mut course = Course::new(self.controllers.clone(), self.pace);
         let mut last_trouble = String::new();
-        for turn in 0.. {
-            let position = turn % self.controllers.len();
+        loop {
+            let controller = course.next();
             let begun = Instant::now();
-            let error = self.hold(position).await;
+            let error = self.hold(&controller).await;
+            self.answering.send_replace(None);
             if self.words.send(Word::Suspend).await.is_err() {
                 return;
             }
-            if begun.elapsed() > self.pace.redial_cap {
-                backoff.reset();
-            }
             let trouble = with_causes(&error);
-            let controller = &self.controllers[position];
             match (&error, trouble == last_trouble) {
                 (SessionError::Refused(_), _) => tracing::error!("{controller}: {trouble}"),
                 (_, true) => tracing::debug!("{controller}: {trouble}"),
                 (_, false) => tracing::warn!("{controller}: {trouble}; jobs here go on"),
             }
             last_trouble = trouble;
-            let went_round = position + 1 == self.controllers.len();
-            let wait = match error {
-                // Spread out as well: a thousand nodes may be refused by one mistake.
-                SessionError::Refused(_) => self.pace.refused_wait.mul_f64(0.5 + fastrand::f64()),
-                SessionError::Unreached(_) if !went_round => Duration::ZERO,
-                _ => backoff.next(),
-            };
-            sleep(wait).await;
+            sleep(course.wait_after(ending(error), begun.elapsed())).await;
         }
     }
 
     /// One session from dialling to its end.
-    async fn hold(&mut self, position: usize) -> SessionError {
-        match self.begin(position).await {
+    async fn hold(&mut self, controller: &Endpoint) -> SessionError {
+        match self.begin(controller).await {
             Ok((channel, told)) => self.talk(channel, told).await,
             Err(error) => error,
         }
@@ -142,14 +140,11 @@ impl Session {
     /// Dials, says hello, and waits to be welcomed. Also returns what the controller now knows.
     async fn begin(
         &mut self,
-        position: usize,
+        endpoint: &Endpoint,
     ) -> Result<(Channel<FromNode, ToNode>, Observed), SessionError> {
-        let endpoint = &self.controllers[position];
         let mut channel = connect_channel(endpoint, NODE_PATH, self.pace.keepalive)
             .await
             .map_err(SessionError::Unreached)?;
-        // It answers: users may ask it, even if it will not have this node.
-        self.answering.send_replace(position);
         let told = self.board.borrow_and_update().clone();
         let hello = FromNode::Hello(Box::new(self.hello(&told)));
         channel.send(&hello).await.map_err(|error| SessionError::Over(Some(error)))?;
@@ -159,7 +154,9 @@ impl Session {
             Ok(None) => Err(SessionError::Over(None)),
             Ok(Some(Err(error))) => Err(SessionError::Over(Some(error))),
             Ok(Some(Ok(ToNode::Refused { reason }))) => Err(SessionError::Refused(reason)),
+            Ok(Some(Ok(ToNode::NotLeader { leader }))) => Err(SessionError::NotLeader(leader)),
             Ok(Some(Ok(ToNode::Welcome { protocol, cluster }))) => {
+                self.answering.send_replace(Some(endpoint.clone()));
                 tracing::info!(cluster, protocol, "welcomed by {endpoint}");
                 Ok((channel, told))
             }
@@ -213,6 +210,7 @@ impl Session {
                     });
                 }
                 Ok(ToNode::Refused { reason }) => return SessionError::Refused(reason),
+                Ok(ToNode::NotLeader { leader }) => return SessionError::NotLeader(leader),
                 Ok(ToNode::Welcome { .. }) => {}
                 Err(error @ ChannelError::Undecodable { .. }) => {
                     tracing::warn!("ignored a message: {}", with_causes(&error));
@@ -221,6 +219,21 @@ impl Session {
             }
         }
         SessionError::Over(reason)
+    }
+}
+
+/// The rest of a sentence.
+fn told(leader: &Option<String>) -> String {
+    leader.as_ref().map(|leader| format!(": {leader} does")).unwrap_or_default()
+}
+
+/// What matters of an error for what is dialled next.
+fn ending(error: SessionError) -> Ending {
+    match error {
+        SessionError::Unreached(_) => Ending::Unreached,
+        SessionError::Refused(_) => Ending::Refused,
+        SessionError::NotLeader(leader) => Ending::NotLeader(leader),
+        _ => Ending::Broken,
     }
 }
 

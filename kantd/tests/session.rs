@@ -174,6 +174,47 @@ async fn the_next_controller_is_dialled_and_local_users_are_passed_on_to_it() {
 }
 
 #[tokio::test]
+async fn a_controller_that_does_not_lead_sends_the_node_to_the_one_that_does() {
+    let key = ClusterKey::generate().unwrap();
+    let mut follower = Controller::start(&key).await;
+    // The node was configured before this one was added.
+    let mut leader = Controller::start(&key).await;
+    let held = holding(&[(id(1, 1), running())]);
+    let (steps, _node) = node(&key, &[follower.addr], held.clone(), None);
+    let (channel, _) = follower.greet().await;
+    let hint = ToNode::NotLeader { leader: Some(leader.addr.to_string()) };
+    channel.send(&hint).await.unwrap();
+    let (channel, hello) = leader.welcome().await;
+    assert_eq!(hello.steps, held);
+
+    // It leads no more, and does not know who does: the node asks around again.
+    channel.send(&ToNode::NotLeader { leader: None }).await.unwrap();
+    let (channel, hello) = follower.welcome().await;
+    assert_eq!(hello.steps, held);
+    say_all(&channel, vec![DesiredStep { id: id(1, 1), want: Want::Run, order: None }]).await;
+    assert_eq!(steps.told(), Vec::<String>::new(), "its job never noticed");
+}
+
+#[tokio::test]
+async fn without_a_session_local_users_are_passed_on_to_any_controller_that_stands() {
+    let key = ClusterKey::generate().unwrap();
+    let away = Controller::start(&key).await;
+    let mut there = Controller::start(&key).await;
+    let dir = tempfile::tempdir().unwrap();
+    let socket = dir.path().join("kantd.sock");
+    let both = [away.addr, there.addr];
+    away.stop().await;
+    let (_steps, _node) = node(&key, &both, vec![], Some(&socket));
+    // It leads nothing, so there is no session; but it can pass questions on.
+    let (channel, _) = there.greet().await;
+    channel.send(&ToNode::NotLeader { leader: None }).await.unwrap();
+    let local = Client::new(Endpoint::Unix(socket));
+    let ask = axum::http::Request::get("/v1/jobs").body(Default::default()).unwrap();
+    let answer = soon(local.send(ask)).await.unwrap();
+    assert!(answer.status().is_success(), "{answer:?}");
+}
+
+#[tokio::test]
 async fn questions_for_output_are_answered_on_the_channel() {
     let key = ClusterKey::generate().unwrap();
     let mut controller = Controller::start(&key).await;

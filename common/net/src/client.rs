@@ -69,6 +69,21 @@ impl Client {
         &self.endpoint
     }
 
+    /// Connects, unless a connection is kept already; the next question goes out on it. For who
+    /// must know that somebody is there before there is something to lose.
+    ///
+    /// # Errors
+    /// [`ClientError`] when there is no connection to be had.
+    pub async fn connect(&self) -> Result<(), ClientError> {
+        let mut connection = match self.take_idle() {
+            Some(connection) => connection,
+            None => self.endpoint.dial(self.connect_limit).await?,
+        };
+        connection.ready().await.map_err(|error| self.interrupted(error))?;
+        self.keep(connection);
+        Ok(())
+    }
+
     /// Asks for something. `path` may have a query.
     pub async fn get<A: DeserializeOwned>(&self, path: &str) -> Result<A, ClientError> {
         self.ask(Method::GET, path, Bytes::new()).await

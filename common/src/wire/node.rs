@@ -88,6 +88,12 @@ pub enum ToNode {
         /// In full, for the node's log.
         reason: String,
     },
+    /// Answers a Hello, or ends a session: another controller leads, or none does; the connection
+    /// ends after it. A node of an earlier release cannot read it, and dials on all the same.
+    NotLeader {
+        /// Where the one that leads is reached, `host:port`, if this one knows.
+        leader: Option<String>,
+    },
     /// What the node should run.
     Desired(DesiredUpdate),
     /// Asks for a piece of a job's output.

@@ -137,6 +137,7 @@ pub fn hasty() -> Pace {
     Pace {
         redial_first: Duration::from_millis(20),
         redial_cap: Duration::from_millis(100),
+        leaderless_cap: Duration::from_millis(50),
         refused_wait: Duration::from_millis(200),
         welcome_limit: Duration::from_secs(10),
         keepalive: Keepalive {
