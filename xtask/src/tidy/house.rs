@@ -25,14 +25,18 @@ pub const ROOMS: &[Room] = &[
     room("net", "common/net", false, &["common"]),
     room("wal", "kantctld/wal", false, &[]),
     room("replica", "kantctld/replica", false, &["common", "wal"]),
-    room("kantctld", "kantctld", false, &["common", "engine", "state", "lead", "sim", "net", "wal"]),
+    room("kantctld", "kantctld", false, KANTCTLD_IMPORTS),
     room("kantd", "kantd", false, &["common", "node", "net"]),
     room("kantctl", "kantctl", false, &["common", "net"]),
     outside("bench", "tests/bench"),
     outside("e2e", "tests/e2e"),
     outside("nvml-standin", "tests/nvml-standin"),
+    outside("storm", "tests/storm"),
     outside("xtask", "xtask"),
 ];
+
+const KANTCTLD_IMPORTS: &[&str] =
+    &["common", "engine", "state", "lead", "sim", "net", "wal", "replica"];
 
 const fn room(
     name: &'static str,
