@@ -1,19 +1,17 @@
-//! What the leader's scheduler sees and what it last said: the kept snapshot, the last round, and
-//! the reasons to wait, put in words when somebody asks. Not replicated: a new leader's first
-//! round says it anew. Never decides anything; the engine does.
+//! What the leader's scheduler sees and what it last said, shared between the scheduler and whoever
+//! asks. Never decides anything: [`lead::Rounds`] under a lock.
 
 use crate::machine::SharedState;
-use common::id::JobKey;
 use common::time::{Span, Time};
-use engine::{Decision, Round, Snapshot};
+use engine::Snapshot;
+use lead::Rounds;
 use state::Command;
-use state::snapshot::{Keeper, enactment};
-use state::view::{self, Waits};
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use state::view::Waits;
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// Usage is said anew so often: it fades by hours.
-const USAGE_EVERY: Span = Span::from_minutes(1);
+/// Tells terms of leading apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Term(u64);
 
 /// What is seen, and what was said of it.
 #[derive(Default)]
@@ -25,108 +23,104 @@ pub struct Lookout {
 
 #[derive(Default)]
 struct Seen {
-    keeper: Keeper,
-    round: Round,
-    /// When that was; 0 before the first.
-    at: Time,
-    /// How many rounds there were.
-    number: u64,
-    /// Something happened since.
-    is_stale: bool,
-    usage_at: Time,
+    term: Term,
+    rounds: Rounds,
 }
 
 impl Lookout {
+    /// This controller leads from now on: what it saw and said before is void. Waits for a round
+    /// that runs: not for a thread that serves sockets.
+    pub fn restart(&self) -> Term {
+        let mut seen = self.write();
+        seen.rounds.restart();
+        seen.term = Term(seen.term.0 + 1);
+        seen.term
+    }
+
     /// Catches up with the state and runs a round, unless nothing happened and nothing is due that
-    /// could come to anything else than the last one. Answers what is to be enacted. Takes a core
-    /// for a while: not for a thread that serves sockets.
-    pub fn round(&self, state: &SharedState, now: Time) -> Option<Command> {
-        let mut seen = self.seen.write().unwrap_or_else(PoisonError::into_inner);
-        let seen = &mut *seen;
-        seen.catch_up(state, now);
-        let is_due = seen.round.next_look.is_some_and(|due| due <= now);
-        if seen.number > 0 && !seen.is_stale && !is_due {
+    /// could come to anything else than the last one, or the term is over. Answers what is to be
+    /// enacted. Takes a core for a while: not for a thread that serves sockets.
+    pub fn round(&self, term: Term, state: &SharedState, now: Time) -> Option<Command> {
+        let mut seen = self.write();
+        // What a straggler decides would be proposed by nobody, and decided by nobody else.
+        if seen.term != term {
             return None;
         }
-        seen.keeper.snapshot_mut().settle(now);
-        let mut round = engine::schedule(seen.keeper.snapshot(), now);
-        round.decisions = judged(seen.keeper.snapshot(), now, round.decisions);
-        let command = enactment(&round.decisions);
-        seen.keeper.snapshot_mut().set_promises(round.promises.clone());
-        (seen.round, seen.at, seen.is_stale) = (round, now, false);
-        seen.number += 1;
-        command
+        catch_up(&mut seen.rounds, state, now);
+        let outcome = seen.rounds.round(now);
+        for violation in &outcome.violations {
+            tracing::error!(
+                "the judge found a defect of the scheduler, please report it: {violation}"
+            );
+        }
+        outcome.command
     }
 
     /// What the last round decided came to nothing: the next one decides again.
     pub fn look_again(&self) {
-        self.seen.write().unwrap_or_else(PoisonError::into_inner).is_stale = true;
+        self.write().rounds.look_again();
     }
 
     /// How long nothing is due, if nothing happens; `None`: for ever.
     pub fn idle_for(&self, now: Time) -> Option<Span> {
-        let seen = self.seen.read().unwrap_or_else(PoisonError::into_inner);
-        seen.round.next_look.map(|due| due.since(now))
+        self.read().rounds.idle_for(now)
     }
 
     /// Looks at the cluster as it is now.
     pub fn fresh<T>(&self, state: &SharedState, now: Time, look: impl FnOnce(&Snapshot) -> T) -> T {
-        let mut seen = self.seen.write().unwrap_or_else(PoisonError::into_inner);
-        seen.catch_up(state, now);
-        seen.keeper.snapshot_mut().settle(now);
-        look(seen.keeper.snapshot())
-    }
-
-    /// Looks at the cluster as the last round saw it, and at what that said, and when.
-    pub fn last<T>(&self, look: impl FnOnce(&Snapshot, &Round, Time) -> T) -> T {
-        let seen = self.seen.read().unwrap_or_else(PoisonError::into_inner);
-        look(seen.keeper.snapshot(), &seen.round, seen.at)
+        let mut seen = self.write();
+        catch_up(&mut seen.rounds, state, now);
+        look(seen.rounds.fresh(now))
     }
 
     /// Why jobs wait, by the last round. Put in words once a round at most, and only if somebody
     /// asks.
     pub fn waits(&self) -> Arc<Waits> {
-        let seen = self.seen.read().unwrap_or_else(PoisonError::into_inner);
+        let seen = self.read();
         let mut waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
-        if waits.0 != seen.number {
-            let said = view::waits(seen.keeper.snapshot(), &seen.round, seen.at);
-            *waits = (seen.number, Arc::new(said));
+        if waits.0 != seen.rounds.number() {
+            *waits = (seen.rounds.number(), Arc::new(seen.rounds.waits()));
         }
         waits.1.clone()
     }
-}
 
-impl Seen {
-    fn catch_up(&mut self, state: &SharedState, now: Time) {
-        self.is_stale |= state.tell(&mut self.keeper);
-        if self.usage_at + USAGE_EVERY <= now {
-            self.keeper.set_usage(&state.read(), now);
-            self.usage_at = now;
-        }
+    fn read(&self) -> RwLockReadGuard<'_, Seen> {
+        self.seen.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Seen> {
+        self.seen.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The decisions without what the judge does not pass: a defect that costs the jobs it touches, and
-/// those that were to start with them, and nobody else.
-fn judged(snapshot: &Snapshot, now: Time, mut decisions: Vec<Decision>) -> Vec<Decision> {
-    let violations = engine::check::check_decisions(snapshot, now, &decisions);
-    for violation in &violations {
-        tracing::error!("the judge found a defect of the scheduler, please report it: {violation}");
+fn catch_up(rounds: &mut Rounds, state: &SharedState, now: Time) {
+    state.tell(|state, events| rounds.catch_up(state, events, now));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::{SteadyClock, wall_clock};
+    use crate::machine::{Outlets, StateMachine};
+    use common::id::LogIndex;
+    use tokio::sync::{mpsc, watch};
+
+    #[test]
+    fn a_round_of_a_term_that_is_over_decides_nothing() {
+        let outlets = Outlets {
+            events: mpsc::unbounded_channel().0,
+            applied: watch::channel(LogIndex(0)).0,
+            leading: watch::channel(true).0,
+        };
+        let clock = Arc::new(SteadyClock::new(wall_clock));
+        let (_machine, state) = StateMachine::new(clock, outlets);
+        let lookout = Lookout::default();
+        let over = lookout.restart();
+        let term = lookout.restart();
+        let before = lookout.read().rounds.number();
+        assert!(lookout.round(over, &state, Time(1)).is_none());
+        assert_eq!(lookout.read().rounds.number(), before, "it held no round");
+        assert!(lookout.round(term, &state, Time(1)).is_none(), "there is no job");
+        assert_eq!(lookout.read().rounds.number(), before + 1);
     }
-    let is_guilty = |key: JobKey| violations.iter().any(|violation| violation.key == key);
-    let guilty_groups: BTreeSet<JobKey> = decisions
-        .iter()
-        .filter_map(|decision| match decision {
-            Decision::Start { key, group, .. } if is_guilty(*key) => *group,
-            _ => None,
-        })
-        .collect();
-    decisions.retain(|decision| match decision {
-        Decision::Start { key, group, .. } => {
-            !is_guilty(*key) && group.is_none_or(|group| !guilty_groups.contains(&group))
-        }
-        Decision::Preempt { key, by, .. } => !is_guilty(*key) && !is_guilty(*by),
-        _ => true,
-    });
-    decisions
 }

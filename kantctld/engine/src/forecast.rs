@@ -77,7 +77,7 @@ impl Play {
                 break;
             }
             let yielded = self.enact(&round);
-            let is_unfinished = !round.decisions.is_empty() && round.next_look == Some(self.at);
+            let is_unfinished = round.next_look == Some(self.at);
             if !yielded && !is_unfinished && !self.pass(round.next_look) {
                 return self.tell(None, false);
             }
@@ -97,6 +97,7 @@ impl Play {
     /// What a round decided comes to pass. Says whether somebody yielded.
     fn enact(&mut self, round: &Round) -> bool {
         self.snapshot.set_promises(round.promises.clone());
+        self.snapshot.set_halfway(round.halfway.clone());
         let mut yielded = false;
         for decision in &round.decisions {
             match decision {

@@ -16,6 +16,7 @@ mod desk;
 mod fit;
 mod floor;
 mod forecast;
+mod halfway;
 mod in_order;
 mod line;
 pub mod measure;
@@ -40,6 +41,7 @@ mod whole;
 
 pub use decision::Decision;
 pub use forecast::{Forecast, forecast};
+pub use halfway::Halfway;
 pub use in_order::in_order;
 pub use position::position;
 pub use round::{Round, schedule};

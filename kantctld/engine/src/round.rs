@@ -13,6 +13,7 @@
 
 use crate::decision::Decision;
 use crate::desk::Desk;
+use crate::halfway::Halfway;
 use crate::queue_up::Queueing;
 use crate::snapshot::{Promise, Snapshot};
 use crate::waits::Waits;
@@ -21,8 +22,9 @@ use common::time::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// So many searches for a place in one round; jobs after that are looked at in the next. Jobs
-/// that are known not to fit, because one like them did not, cost none.
+/// So many searches for a place in one round, unless the snapshot says otherwise; jobs after that
+/// are looked at in the next. Jobs that are known not to fit, because one like them did not, cost
+/// none.
 pub(crate) const TRIALS_MAX: u32 = 20_000;
 
 /// What a round came to.
@@ -32,6 +34,9 @@ pub struct Round {
     pub decisions: Vec<Decision>,
     /// What jobs that still wait are promised; the next round is to be handed this.
     pub promises: BTreeMap<JobKey, Promise>,
+    /// How far it came, if it ran out of searches; the next round is to be handed this.
+    #[serde(default, skip_serializing_if = "Halfway::is_empty")]
+    pub halfway: Halfway,
     /// Why the others wait.
     pub waits: Waits,
     /// As long as nothing changes, no round before this comes to anything else. `None`: none ever.

@@ -65,7 +65,7 @@ impl<'a> Shape<'a> {
             no_fit_from: None,
         };
         if let (None, Some(gpus)) = (request.nodes, shape.demand.gpus_total()) {
-            shape.spread = shape.fewest(floor, gpus);
+            shape.spread = shape.spread_over(floor, gpus);
         }
         shape
     }
@@ -116,15 +116,26 @@ impl<'a> Shape<'a> {
         })
     }
 
-    /// The fewest nodes that could hold the GPUs evenly were they idle; if none can, as many as
-    /// the GPUs need, for the sentence that says so.
-    fn fewest(&self, floor: &Floor, gpus: Gpus) -> Nodes {
-        let sizes = self.sizes(floor);
+    /// The fewest nodes that are up and could hold the GPUs evenly were they idle; if those cannot,
+    /// of all nodes; if none can, as many as the GPUs need, for the sentence that says so.
+    fn spread_over(&self, floor: &Floor, gpus: Gpus) -> Nodes {
+        let all = self.sizes(floor);
+        if floor.unusable_count() > 0 {
+            let up = self.sizes_of(floor, |at| floor.node(at).is_usable());
+            let spread = self.fewest(&up, gpus);
+            if self.could_hold(&up, spread) {
+                return spread;
+            }
+        }
+        self.fewest(&all, gpus)
+    }
+
+    fn fewest(&self, sizes: &[(Arc<Class>, u32)], gpus: Gpus) -> Nodes {
         let largest = sizes.iter().map(|(class, _)| class.gpu_count().0).max().unwrap_or(1).max(1);
         let most = self.demand.tasks.0.max(1);
         let first = gpus.0.div_ceil(largest).max(1);
         (first..=most.min(first.saturating_add(4096)))
-            .find(|nodes| self.could_hold(&sizes, Nodes(*nodes)))
+            .find(|nodes| self.could_hold(sizes, Nodes(*nodes)))
             .map_or(Nodes(first.min(most)), Nodes)
     }
 
@@ -147,9 +158,19 @@ impl<'a> Shape<'a> {
         {
             return floor.class_sizes().to_vec();
         }
+        self.sizes_of(floor, |_| true)
+    }
+
+    /// The same of certain nodes.
+    fn sizes_of(
+        &self,
+        floor: &Floor,
+        counts: impl Fn(NodeIndex) -> bool,
+    ) -> Vec<(Arc<Class>, u32)> {
         let mut sizes: BTreeMap<crate::floor::class::ClassKey, (Arc<Class>, u32)> = BTreeMap::new();
         let mine = |at: &NodeIndex| {
             self.allows(*at)
+                && counts(*at)
                 && self.sides().iter().any(|(side, _)| self.is_on_side(floor, *at, *side))
         };
         for (_, node) in floor.nodes().filter(|(at, _)| mine(at)) {
@@ -168,6 +189,11 @@ impl<'a> Shape<'a> {
     /// Is it known that no job of this shape that ends then fits?
     pub fn cannot_fit(&self, ends: Time) -> bool {
         self.no_fit_from.is_some_and(|from| ends >= from)
+    }
+
+    /// No job of this shape that ends then or later fits; `None`: nothing is known.
+    pub const fn no_fit_from(&self) -> Option<Time> {
+        self.no_fit_from
     }
 
     /// Only jobs with a time limit below this may still fit; `None`: nothing is known.

@@ -87,6 +87,25 @@ impl Waits {
         self.notes.by_kind.insert(kind, (shape, kept_for));
     }
 
+    /// The job waits for what an earlier round said.
+    pub(crate) fn repeat(&mut self, key: JobKey, reason: WaitReason) {
+        self.notes.by_job.remove(&key);
+        self.by_job.insert(key, reason);
+    }
+
+    /// The same for all of its kind.
+    pub(crate) fn repeat_kind(&mut self, kind: KindId, reason: WaitReason) {
+        self.notes.by_kind.remove(&kind);
+        self.by_kind.insert(kind.0, reason);
+    }
+
+    /// What was said of a job, or of those like it.
+    pub(crate) fn said(&self, snapshot: &Snapshot, key: JobKey) -> Option<&WaitReason> {
+        let class = snapshot.class_of(key)?;
+        let own = self.by_job.get(&key).or_else(|| self.by_class.get(&class.0));
+        own.or_else(|| self.by_kind.get(&snapshot.line.class(class)?.kind.0))
+    }
+
     /// The job starts.
     pub(crate) fn start(&mut self, key: JobKey) {
         self.notes.started.insert(key);

@@ -2,6 +2,8 @@
 //!
 //! Source: Slurm, "Heterogeneous Job Support": all components are started at the same time.
 //!
+//! One that is held, or whose time has not come, keeps the others waiting.
+//!
 //! Example. Nodes a (GPUs) and b (CPUs). Job 1 has two components: 1 asks for a GPU, 2 for 4 CPUs
 //! without any; both start. Were b in use, neither would.
 
@@ -15,14 +17,25 @@ use crate::shape::ShapeIndex;
 use crate::snapshot::WaitingJob;
 use common::id::JobKey;
 use common::policy::Behind;
+use common::queue::Queue;
 use common::reason::WaitReason;
 use std::sync::Arc;
 
 impl<'a> Desk<'a> {
     /// Starts all components, or none; every one of them has had its turn afterwards.
-    pub(super) fn start_together(&mut self, first: JobKey, job: &'a Arc<WaitingJob>) -> Next {
-        let mut components = self.together.get(&first).cloned().unwrap_or_else(|| vec![job]);
-        components.sort_by_key(|component| component.key);
+    /// `is_known`: as far as this one goes, nothing has changed since that was tried.
+    pub(super) fn start_together(&mut self, first: JobKey, is_known: bool) -> Next {
+        let components: Vec<_> = self.snapshot.line.together(first).collect();
+        let is_parked = |one: &&&Arc<WaitingJob>| self.snapshot.class_of(one.key).is_none();
+        if let Some(parked) = components.iter().find(is_parked) {
+            for component in components.iter().filter(|one| !is_parked(one)) {
+                self.waits.tell(component.key, WaitReason::Component { key: parked.key });
+            }
+            return Next::MayTry;
+        }
+        if is_known && self.repeat_together(&components) {
+            return Next::MayTry;
+        }
         let checkpoint = self.trial.checkpoint();
         let (books, arrays) = (self.books.clone(), self.arrays.clone());
         let decided = self.decisions.len();
@@ -66,7 +79,7 @@ impl<'a> Desk<'a> {
         {
             return Err(Box::new((None, Obstacle::Refused(reason))));
         }
-        self.trials_left = self.trials_left.saturating_sub(1);
+        self.searches.count();
         self.try_start(job, shape, &[]).map_err(|obstacle| Box::new((Some(shape), obstacle)))
     }
 
@@ -78,6 +91,7 @@ impl<'a> Desk<'a> {
         obstacle: Obstacle,
     ) {
         for component in components {
+            self.searches.in_vain(component.key, None, false);
             match (&obstacle, shape) {
                 (Obstacle::Refused(reason), _) => {
                     self.waits.tell(component.key, reason.clone());
@@ -92,12 +106,26 @@ impl<'a> Desk<'a> {
         if let (Some(shape), Some(queue)) = (shape, self.queues.get(&failed.queue).copied())
             && !matches!(obstacle, Obstacle::Refused(_))
         {
-            let backfills = queue.behind == Behind::Backfill;
-            let reserved =
-                backfills && !self.queue_is_done(&queue.name) && self.reserve(queue, failed, shape);
-            if reserved || !backfills {
-                self.heads.entry(&queue.name).or_insert((failed.key, 0)).1 += u32::from(reserved);
-            }
+            self.searches.in_vain(failed.key, None, true);
+            self.reserve_together(queue, failed, shape);
+        }
+    }
+
+    /// Reserves for a component without room where its queue does.
+    pub(super) fn reserve_together(
+        &mut self,
+        queue: &'a Queue,
+        job: &'a Arc<WaitingJob>,
+        shape: ShapeIndex,
+    ) {
+        if self.never_fits(shape).is_some() {
+            return;
+        }
+        let backfills = queue.behind == Behind::Backfill;
+        let reserved =
+            backfills && !self.queue_is_done(&queue.name) && self.reserve(queue, job, shape);
+        if reserved || !backfills {
+            self.heads.entry(&queue.name).or_insert((job.key, 0)).1 += u32::from(reserved);
         }
     }
 }

@@ -2,6 +2,7 @@
 //! Never orders jobs; `queue_up` does.
 
 mod admission;
+mod again;
 mod gang;
 mod reserve;
 mod start;
@@ -18,14 +19,16 @@ use crate::decision::Decision;
 use crate::fit::hall::{Hall, Side};
 use crate::floor::node::NEVER;
 use crate::preempt::Asks;
-use crate::round::{Round, TRIALS_MAX};
+use crate::round::Round;
 use crate::shape::{Shape, ShapeIndex, Shapes};
 use crate::snapshot::{Promise, Snapshot, WaitingJob};
 use crate::trial::Trial;
 use crate::waits::Waits;
+use again::Searches;
 use common::id::{JobKey, QueueName};
 use common::policy::Placement;
 use common::queue::Queue;
+use common::reason::WaitReason;
 use common::time::{Span, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -69,9 +72,9 @@ pub(crate) struct Desk<'a> {
     pub waits: Waits,
     pub decisions: Vec<Decision>,
     pub next_look: Option<Time>,
-    pub trials_left: u32,
-    /// Components of jobs that start together, by their first.
-    together: BTreeMap<JobKey, Vec<&'a Arc<WaitingJob>>>,
+    searches: Searches,
+    /// Of shapes without room: why none of them could ever have any.
+    never: BTreeMap<ShapeIndex, Option<WaitReason>>,
     /// The nodes that certain shadows count on, and when that was worked out.
     avoid: Option<Avoided>,
 }
@@ -79,15 +82,6 @@ pub(crate) struct Desk<'a> {
 impl<'a> Desk<'a> {
     pub fn new(snapshot: &'a Snapshot, now: Time) -> Self {
         let policy = &snapshot.policy;
-        let mut together: BTreeMap<JobKey, Vec<&'a Arc<WaitingJob>>> = BTreeMap::new();
-        let classes = snapshot.line.classes().filter(|_| snapshot.line.has_components());
-        for (_, class) in classes {
-            for job in class.jobs().take_while(|job| job.together.is_some()) {
-                if let Some(first) = job.together {
-                    together.entry(first).or_default().push(job);
-                }
-            }
-        }
         let mut desk = Self {
             snapshot,
             now,
@@ -107,8 +101,8 @@ impl<'a> Desk<'a> {
             waits: Waits::default(),
             decisions: Vec::new(),
             next_look: None,
-            trials_left: TRIALS_MAX,
-            together,
+            searches: Searches::new(snapshot, now),
+            never: BTreeMap::new(),
             avoid: None,
         };
         desk.look_again(snapshot.line.next_gate());
@@ -129,6 +123,18 @@ impl<'a> Desk<'a> {
     /// When a job that starts now ends by its time limit, at the latest.
     pub fn ends_by(&self, limit: Option<Span>) -> Time {
         limit.map_or(NEVER, |limit| self.now + limit)
+    }
+
+    /// Why no job of this shape could ever start; `None`: one could.
+    pub fn never_fits(&mut self, shape: ShapeIndex) -> Option<WaitReason> {
+        let floor = &self.snapshot.floor;
+        if let Some(known) = self.never.get(&shape) {
+            return known.clone();
+        }
+        let of = self.shapes.get(shape);
+        let never = crate::wait::could_fit(floor, of, &of.sizes(floor)).err();
+        self.never.insert(shape, never.clone());
+        never
     }
 
     /// Has this queue made all its reservations?
@@ -178,9 +184,14 @@ impl<'a> Desk<'a> {
         let waits = std::mem::take(&mut self.waits);
         let mut waits = crate::wait::explain(waits, &self);
         self.tell_awaiting(&mut waits);
+        let halfway = self.halfway(&waits);
+        if self.ran_out() {
+            self.look_again(Some(self.now));
+        }
         Round {
             decisions: self.decisions,
             promises: self.promises,
+            halfway,
             waits,
             next_look: self.next_look,
         }

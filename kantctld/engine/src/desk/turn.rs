@@ -4,6 +4,7 @@
 use super::admission::Refused;
 use super::{Desk, NoRoom, start};
 use crate::books::Standing;
+use crate::halfway::Step;
 use crate::line::UNLIMITED;
 use crate::queue_up::{Next, Turn};
 use crate::shape::ShapeIndex;
@@ -53,14 +54,16 @@ impl<'a> Desk<'a> {
             // Nothing came free sooner than it was promised.
             return self.without_room(turn, queue, NoRoom { job, shape, standing }, None);
         }
-        if self.trials_left == 0 {
-            self.look_again(Some(self.now));
-            return self.class_waits(turn, WaitReason::NotConsidered);
+        let no = NoRoom { job, shape, standing };
+        let step = self.step(job.key, promised.is_some_and(|at| at <= self.now));
+        if let (Some(first), Step::Search | Step::Repeat(_)) = (job.together, &step) {
+            return self.start_together(first, matches!(step, Step::Repeat(_)));
         }
-        if let Some(first) = job.together {
-            return self.start_together(first, job);
+        match step {
+            Step::Search => self.look_for_room(turn, queue, no, promised),
+            Step::Repeat(known) => self.repeat(turn, queue, no, known),
+            Step::Later => self.class_waits(turn, WaitReason::NotConsidered),
         }
-        self.look_for_room(turn, queue, NoRoom { job, shape, standing }, promised.is_some())
     }
 
     /// 3. Fit and 4. score, in what earlier jobs' reservations leave; 5. backfill.
@@ -69,18 +72,23 @@ impl<'a> Desk<'a> {
         turn: &Turn<'a>,
         queue: &'a Queue,
         no: NoRoom<'a>,
-        is_promised: bool,
+        promised: Option<Time>,
     ) -> Next {
         let NoRoom { job, shape, .. } = no;
+        let is_promised = promised.is_some();
+        let is_due = promised.is_some_and(|at| at <= self.now);
         let ends = self.ends_by(job.time_limit);
         // What is kept for itself kept others of its shape off, but not it.
         if !is_promised && self.shapes.get(shape).cannot_fit(ends) {
             return self.without_room(turn, queue, no, None);
         }
-        self.trials_left -= 1;
+        if !is_due {
+            self.searches.count();
+        }
         match self.try_start(job, shape, &[]) {
             Ok(()) => Next::MayTry,
             Err(start::Obstacle::Refused(reason)) => {
+                self.searches.in_vain(job.key, None, false);
                 // Nothing is kept for a job that may not have it.
                 self.unbook(job.key);
                 self.promises.remove(&job.key);
@@ -92,17 +100,24 @@ impl<'a> Desk<'a> {
                 // others might yield to that.
                 let asks = queue.preemption.by_priority
                     || (queue.preemption.reclaim && self.snapshot.has_bounds);
-                self.shapes.get_mut(shape).did_not_fit(if asks { ends } else { self.now });
+                self.no_room_from(no, if asks { ends } else { self.now });
                 self.without_room(turn, queue, no, None)
             }
             Err(start::Obstacle::Kept(whom)) => {
                 // What is kept depends on an end only by what begins before it: a shorter one of
                 // its kind may pass, if it is over before the last of those.
                 let since = self.last_kept_before(ends).map_or(self.now, |at| at + Span(1));
-                self.shapes.get_mut(shape).did_not_fit(since);
+                self.no_room_from(no, since);
                 self.without_room(turn, queue, no, whom)
             }
         }
+    }
+
+    /// No job of its shape that ends then or later fits.
+    fn no_room_from(&mut self, no: NoRoom<'a>, from: Time) {
+        let shape = self.shapes.get_mut(no.shape);
+        shape.did_not_fit(from);
+        self.searches.in_vain(no.job.key, shape.no_fit_from(), true);
     }
 
     /// The last time before `ends` at which what is kept for anybody changes.
@@ -136,13 +151,19 @@ impl<'a> Desk<'a> {
     }
 
     /// Notes a job without room, and reserves for it where its queue does.
-    fn without_room(
+    pub(super) fn without_room(
         &mut self,
         turn: &Turn<'a>,
         queue: &'a Queue,
         job: NoRoom<'a>,
         kept_for: Option<JobKey>,
     ) -> Next {
+        if let Some(reason) = self.never_fits(job.shape) {
+            // It keeps nobody waiting (man squeue, BadConstraints).
+            self.waits.tell(job.job.key, reason.clone());
+            self.waits.tell_kind(turn.kind, reason);
+            return Next::KindIsDone;
+        }
         self.heads.entry(&queue.name).or_insert((job.job.key, 0));
         // 6. Preempt; or else 5. backfill.
         let reserved = self.ask(queue, job, false)

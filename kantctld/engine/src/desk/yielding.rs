@@ -124,7 +124,6 @@ impl<'a> Desk<'a> {
     }
 
     fn start_or_await(&mut self, job: &'a Arc<WaitingJob>, awaiting: Awaiting) {
-        self.trials_left = self.trials_left.saturating_sub(1);
         let fence = self.fence(&awaiting.nodes);
         let started = match self.admit(job, awaiting.shape) {
             Ok(_) => self.try_start(job, awaiting.shape, &fence),

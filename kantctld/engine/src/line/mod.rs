@@ -36,8 +36,8 @@ pub(crate) struct Line {
     kinds: BTreeMap<KindId, Kind>,
     kind_by_key: BTreeMap<KindKey, KindId>,
     next_kind: u32,
-    /// How many jobs are components of one.
-    components: usize,
+    /// Components that start together, parked ones too, by their first.
+    together: BTreeMap<JobKey, BTreeSet<JobKey>>,
     /// Classes whose first job may have changed since ranks were worked out.
     stale: BTreeSet<ClassId>,
 }
@@ -46,7 +46,9 @@ impl Line {
     /// Adds a job, or changes it.
     pub fn set(&mut self, job: Arc<WaitingJob>) {
         self.remove(job.key);
-        self.components += usize::from(job.together.is_some());
+        if let Some(first) = job.together {
+            self.together.entry(first).or_default().insert(job.key);
+        }
         let place = match job.gate() {
             _ if job.held => Place::Parked,
             Some(gate) => {
@@ -114,7 +116,14 @@ impl Line {
     /// Takes a job out.
     pub fn remove(&mut self, key: JobKey) {
         let Some((job, place)) = self.jobs.remove(&key) else { return };
-        self.components -= usize::from(job.together.is_some());
+        if let Some(first) = job.together
+            && let Some(components) = self.together.get_mut(&first)
+        {
+            components.remove(&key);
+            if components.is_empty() {
+                self.together.remove(&first);
+            }
+        }
         match place {
             Place::Parked => {
                 if let Some(gate) = job.gate() {
@@ -176,9 +185,10 @@ impl Line {
         self.classes.iter().map(|(id, class)| (*id, class))
     }
 
-    /// Are there components of one job?
-    pub const fn has_components(&self) -> bool {
-        self.components > 0
+    /// The components that start together with this one, by key.
+    pub fn together(&self, first: JobKey) -> impl Iterator<Item = &Arc<WaitingJob>> {
+        let keys = self.together.get(&first).into_iter().flatten();
+        keys.filter_map(|key| self.get(*key))
     }
 
     /// The kinds, in no order that means anything.

@@ -15,6 +15,7 @@ use common::unit::{Bytes, Cpus, Gpus, Nodes, Tasks};
 
 mod admission;
 mod backfill;
+mod halfway;
 mod holes;
 
 const NOW: Time = Time(1_700_000_000_000);

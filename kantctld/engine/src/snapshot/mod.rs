@@ -1,6 +1,7 @@
 //! What a round sees of the cluster, kept up to date one change at a time. Never holds a handle or
 //! a clock; a snapshot saved as JSON and read again gives the same round.
 
+mod bounded;
 mod job;
 mod node;
 mod plain;
@@ -11,12 +12,14 @@ pub use node::{NodeSnapshot, Unusable};
 
 use crate::books::{Books, Claim};
 use crate::floor::Floor;
+use crate::halfway::Halfway;
 use crate::line::Line;
 use crate::order::fair_share::Usage;
 use crate::order::ranker::Ranker;
 use crate::typical::Typical;
+use bounded::bounds_anybody;
 use common::id::{JobId, JobKey, NodeName, ReservationName};
-use common::policy::{Amounts, Order, Policy, Quota};
+use common::policy::{Amounts, Order, Policy};
 use common::reservation::Reservation;
 use common::resource::Allocation;
 use common::time::{Span, Time};
@@ -64,6 +67,9 @@ pub struct Snapshot {
     pub(crate) array_running: BTreeMap<JobId, u32>,
     pub(crate) reservations: BTreeMap<ReservationName, Reservation>,
     pub(crate) promises: BTreeMap<JobKey, Promise>,
+    pub(crate) halfway: Halfway,
+    /// So many searches in one round; `None`: as many as is usual.
+    pub(crate) trials_max: Option<u32>,
     pub(crate) usage: Usage,
     /// Does the policy bound anybody?
     pub(crate) has_bounds: bool,
@@ -124,6 +130,7 @@ impl Snapshot {
     /// A job waits. It no longer holds anything.
     pub fn set_waiting(&mut self, job: WaitingJob) {
         self.stop(job.key);
+        self.halfway.jobs.remove(&job.key);
         self.line.set(Arc::new(job));
     }
 
@@ -179,6 +186,7 @@ impl Snapshot {
     /// A job is over, or unknown from now on.
     pub fn remove_job(&mut self, key: JobKey) {
         self.line.remove(key);
+        self.halfway.jobs.remove(&key);
         if self.promises.remove(&key).is_some() {
             self.is_looser = true;
         }
@@ -230,6 +238,16 @@ impl Snapshot {
         self.promises = promises;
     }
 
+    /// How far the last round came; the next one goes on from there.
+    pub fn set_halfway(&mut self, halfway: Halfway) {
+        self.halfway = halfway;
+    }
+
+    /// So many searches for a place in one round (20,000 if nobody says); the next round goes on.
+    pub fn set_trials_max(&mut self, trials: u32) {
+        self.trials_max = Some(trials);
+    }
+
     /// Makes ready for rounds at `now`: new nodes find their groups, jobs whose time has come join
     /// the others. A round that is handed a snapshot that was not settled settles a copy.
     pub fn settle(&mut self, now: Time) {
@@ -268,18 +286,6 @@ impl Snapshot {
             && self.line.is_settled(now)
             && !self.is_rank_due(now)
     }
-}
-
-/// Are there limits or quotas?
-fn bounds_anybody(policy: &Policy) -> bool {
-    let of_queue = |queue: &common::queue::Queue| {
-        let limits = [&queue.limits, &queue.limits_per_user, &queue.limits_per_account];
-        limits.into_iter().any(|limits| !limits.is_empty()) || queue.quota != Quota::default()
-    };
-    let limits = policy.qos.iter().flat_map(|qos| [&qos.limits, &qos.limits_per_user]);
-    let of_accounts = policy.accounts.iter();
-    let of_accounts = of_accounts.flat_map(|account| [&account.limits, &account.limits_per_user]);
-    policy.queues.iter().any(of_queue) || limits.chain(of_accounts).any(|limits| !limits.is_empty())
 }
 
 impl PartialEq for Snapshot {

@@ -1,6 +1,7 @@
 //! A snapshot as plain lists, for files and for comparison. Never used in a round.
 
 use super::{NodeSnapshot, Promise, RunningJob, Snapshot, WaitingJob};
+use crate::halfway::Halfway;
 use crate::order::fair_share::Usage;
 use common::id::JobKey;
 use common::policy::Policy;
@@ -21,6 +22,10 @@ pub(super) struct Plain {
     #[serde(default)]
     promises: BTreeMap<JobKey, Promise>,
     #[serde(default)]
+    halfway: Halfway,
+    #[serde(default)]
+    trials_max: Option<u32>,
+    #[serde(default)]
     usage: Usage,
     #[serde(default)]
     is_looser: bool,
@@ -36,6 +41,8 @@ impl From<Plain> for Snapshot {
         snapshot.set_reservations(plain.reservations);
         snapshot.set_usage(plain.usage);
         snapshot.promises = plain.promises;
+        snapshot.halfway = plain.halfway;
+        snapshot.trials_max = plain.trials_max;
         snapshot.is_looser = plain.is_looser;
         snapshot
     }
@@ -49,6 +56,8 @@ impl From<Snapshot> for Plain {
             running: snapshot.running.values().map(|job| RunningJob::clone(job)).collect(),
             reservations: snapshot.reservations.into_values().collect(),
             promises: snapshot.promises,
+            halfway: snapshot.halfway,
+            trials_max: snapshot.trials_max,
             usage: snapshot.usage,
             is_looser: snapshot.is_looser,
             policy: snapshot.policy,

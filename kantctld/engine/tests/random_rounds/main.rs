@@ -90,7 +90,8 @@ fn come_to_rest(world: &mut World) -> Result<Vec<(JobKey, WaitReason)>, String> 
     for _ in 0..REST_MAX {
         let round = world.round().map_err(|wrong| format!("{}: {wrong}", world.now))?;
         let event = world.next_event();
-        let is_quiet = event.is_none() && world.is_idle() && round.decisions.is_empty();
+        let is_done = round.decisions.is_empty() && round.next_look != Some(world.now);
+        let is_quiet = event.is_none() && world.is_idle() && is_done;
         quiet = if is_quiet { quiet + 1 } else { 0 };
         // Something may be kept still for a job that may not have it any more.
         let is_kept = !world.snapshot.promises().is_empty() && quiet < PATIENCE;

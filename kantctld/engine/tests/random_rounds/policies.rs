@@ -40,7 +40,7 @@ pub fn policy(draw: &mut Draw, topology: Topology, nodes: u32) -> Policy {
     let account = |draw: &mut Draw, text: &str, shares| Account {
         name: AccountName::new(text).unwrap(),
         shares,
-        access: Access::default(),
+        access: Default::default(),
         limits: limits(draw),
         limits_per_user: limits(draw),
     };

@@ -50,6 +50,10 @@ impl World {
         let mut snapshot = Snapshot::default();
         snapshot.set_policy(Arc::new(policy.clone()));
         nodes.iter().for_each(|node| snapshot.set_node(node));
+        // Some go through their line in small steps.
+        if draw.once_in(4) {
+            snapshot.set_trials_max(draw.within(1, 5));
+        }
         Self {
             draw,
             now: START,
@@ -103,6 +107,7 @@ impl World {
             self.enact(decision);
         }
         self.snapshot.set_promises(round.promises.clone());
+        self.snapshot.set_halfway(round.halfway.clone());
         Ok(round)
     }
 

@@ -1,77 +1,44 @@
 //! Where a replay plays: something that knows jobs and nodes and holds scheduling rounds. Never
 //! knows how long a job truly runs.
 
-use super::{Cluster, ReplayError};
+use super::ReplayError;
 use common::id::JobKey;
-use common::policy::Policy;
+use common::job::EndCause;
+use common::reason::Refusal;
 use common::time::Time;
-use engine::{Decision, Round, RunningJob, Snapshot, WaitingJob};
-use std::sync::Arc;
+use engine::{Decision, Round, WaitingJob};
 
-/// Something that schedules: the engine alone, or with a whole state around it.
+/// What becomes of a job that arrives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Entry {
+    /// It waits, under this key: jobs that wait are numbered as they come.
+    Waits(JobKey),
+    /// The cluster, however empty, cannot hold it.
+    NeverFits,
+    /// The policy does not let it in.
+    Refused(Box<Refusal>),
+}
+
+/// Something that schedules: the engine alone, or with the whole state around it.
 pub(super) trait Stage {
-    /// A job waits.
-    fn wait(&mut self, job: WaitingJob) -> Result<(), ReplayError>;
-    /// A job that was decided to start holds its nodes.
-    fn run(&mut self, job: RunningJob) -> Result<(), ReplayError>;
-    /// A job is over.
-    fn over(&mut self, key: JobKey) -> Result<(), ReplayError>;
-    /// One scheduling round.
-    fn round(&mut self, now: Time) -> Round;
+    /// A job arrives. Its key is the stage's to give.
+    fn submit(&mut self, job: &WaitingJob, now: Time) -> Result<Entry, ReplayError>;
+    /// One scheduling round. What it decides is not carried out yet.
+    fn decide(&mut self, now: Time) -> Round;
+    /// Carries a round out: who starts holds its nodes and runs. Who yields does so still.
+    fn enact(&mut self, round: &Round, now: Time) -> Result<(), ReplayError>;
+    /// A running job ended by itself: all its nodes let go of it.
+    fn over(&mut self, key: JobKey, cause: EndCause, now: Time) -> Result<(), ReplayError>;
+    /// All nodes have let go of a job that was made to yield: it waits again, as given here, or is
+    /// over.
+    fn yielded(
+        &mut self,
+        key: JobKey,
+        again: Option<&WaitingJob>,
+        now: Time,
+    ) -> Result<(), ReplayError>;
     /// How many jobs wait.
     fn waiting(&self) -> usize;
-    /// Can the cluster, empty, hold this job?
-    fn could_hold(&self, job: &WaitingJob) -> bool;
-}
-
-/// The engine alone: its snapshot is changed as jobs come and go.
-pub(super) struct Bare {
-    snapshot: Snapshot,
-}
-
-impl Bare {
-    pub fn new(cluster: &Cluster, policy: Arc<Policy>) -> Self {
-        let mut snapshot = Snapshot::default();
-        snapshot.set_policy(policy);
-        cluster.snapshots().iter().for_each(|node| snapshot.set_node(node));
-        snapshot.settle(Time(0));
-        Self { snapshot }
-    }
-}
-
-impl Stage for Bare {
-    fn wait(&mut self, job: WaitingJob) -> Result<(), ReplayError> {
-        self.snapshot.set_waiting(job);
-        Ok(())
-    }
-
-    fn run(&mut self, job: RunningJob) -> Result<(), ReplayError> {
-        self.snapshot.set_running(job);
-        Ok(())
-    }
-
-    fn over(&mut self, key: JobKey) -> Result<(), ReplayError> {
-        self.snapshot.remove_job(key);
-        Ok(())
-    }
-
-    fn round(&mut self, now: Time) -> Round {
-        self.snapshot.settle(now);
-        let mut round = engine::schedule(&self.snapshot, now);
-        self.snapshot.set_promises(std::mem::take(&mut round.promises));
-        round
-    }
-
-    fn waiting(&self) -> usize {
-        self.snapshot.waiting_count()
-    }
-
-    fn could_hold(&self, job: &WaitingJob) -> bool {
-        let queue = self.snapshot.policy().queues.iter().find(|queue| queue.name == job.queue);
-        queue.is_some_and(|queue| {
-            engine::could_ever_fit(&self.snapshot, queue, &job.request, job.service).is_ok()
-        })
-    }
 }
 
 /// Does a round that decided this ask for another one at the same time? One that only started jobs

@@ -1,4 +1,4 @@
-//! Who may start at all, who never can, and how many a round looks at.
+//! Who may start at all, and who never can.
 
 use super::*;
 
@@ -83,13 +83,18 @@ fn higher_queues_go_first_then_lower_nice_then_who_has_waited_longest() {
 }
 
 #[test]
-fn gpus_in_all_wait_for_the_one_node_that_holds_them_though_it_is_down() {
+fn gpus_in_all_go_over_nodes_that_are_up() {
     let mut snapshot = snapshot(vec![gpu_node("a", 4), gpu_node("b", 4)]);
-    let total = Request { gpus: Some(GpuRequest::Total(Gpus(8))), ..request(2, 1) };
-    wait(&mut snapshot, [waiting(1, total, 10)]);
+    let total = |tasks, gpus| {
+        let gpus = Some(GpuRequest::Total(Gpus(gpus)));
+        Request { gpus, ..request(tasks, 1) }
+    };
+    wait(&mut snapshot, [waiting(1, total(2, 8), 10)]);
     let given = ["a: 1x 0 [0, 1, 2, 3]", "b: 1x 0 [0, 1, 2, 3]"];
-    assert_eq!(judged(&snapshot).given(1), given);
     set_unusable(&mut snapshot, gpu_node("c", 8), Unusable::Down);
+    assert_eq!(judged(&snapshot).given(1), given, "c alone would hold it, and is down");
+    // Of one task it waits for the one node that holds it.
+    wait(&mut snapshot, [waiting(1, total(1, 8), 10)]);
     let seen = judged(&snapshot);
     assert!(seen.reason(1).contains("c, which could hold it"), "{}", seen.reason(1));
 }
@@ -151,28 +156,6 @@ fn a_job_of_a_queue_that_is_gone_says_so() {
 }
 
 #[test]
-fn jobs_that_are_alike_cost_one_trial_and_a_round_has_an_end() {
-    let mut snapshot = snapshot(vec![cpu_node("a", 1)]);
-    wait(&mut snapshot, (1..=30_000).map(|job| waiting(job, request(1, 1), 10)));
-    let seen = judged(&snapshot);
-    assert_eq!(seen.round.decisions.len(), 1);
-    let unseen = |seen: &Seen| {
-        let reason = |job: u32| seen.round.waits.of(&seen.snapshot, key(job));
-        (1..=30_000).filter(|job| reason(*job) == Some(WaitReason::NotConsidered)).count()
-    };
-    assert_eq!(unseen(&seen), 0);
-
-    // Each job another shape: the last ones are left for the next round.
-    for job in 1..=30_000 {
-        let memory = Some(MemoryRequest::PerNode(Bytes(job.into())));
-        wait(&mut snapshot, [waiting(job, Request { memory, ..request(1, 1) }, 10)]);
-    }
-    let seen = judged(&snapshot);
-    assert_eq!(unseen(&seen), 30_000 - TRIALS_MAX as usize);
-    assert_eq!(seen.round.next_look, Some(NOW));
-}
-
-#[test]
 fn a_limit_counts_whole_cores() {
     let mut snapshot = snapshot(vec![crate::testing::smt_node("s", 4)]);
     change_policy(&mut snapshot, |policy| policy.queues[0].limits.cpus = Some(Cpus(3)));
@@ -181,4 +164,44 @@ fn a_limit_counts_whole_cores() {
     let seen = judged(&snapshot);
     assert_eq!((seen.given(1).len(), seen.given(2).len()), (0, 1));
     assert!(seen.reason(1).contains("CPUs"), "{}", seen.reason(1));
+}
+
+#[test]
+fn a_component_that_is_held_or_not_due_keeps_the_others_of_its_job_waiting() {
+    let parked = |park: fn(&mut WaitingJob)| {
+        let mut snapshot = snapshot(vec![cpu_node("a", 4)]);
+        let one = |job| WaitingJob { together: Some(key(1)), ..waiting(job, request(1, 1), 10) };
+        let mut second = one(2);
+        park(&mut second);
+        wait(&mut snapshot, [one(1), second]);
+        let seen = judged(&snapshot);
+        assert_eq!(seen.given(1), [""; 0]);
+        assert_eq!(
+            seen.round.waits.of(&seen.snapshot, key(1)),
+            Some(WaitReason::Component { key: key(2) })
+        );
+        wait(&mut snapshot, [one(2)]);
+        assert_eq!(judged(&snapshot).round.decisions.len(), 2);
+    };
+    parked(|job| job.held = true);
+    parked(|job| job.begin_at = Some(in_minutes(1)));
+    parked(|job| job.not_before = Some(in_minutes(1)));
+}
+
+#[test]
+fn nobody_waits_behind_a_job_that_can_never_start() {
+    for behind in [common::policy::Behind::Wait, common::policy::Behind::Backfill] {
+        let mut snapshot = snapshot(vec![cpu_node("a", 4)]);
+        change_policy(&mut snapshot, |policy| policy.queues[0].behind = behind);
+        let both = WaitingJob { together: Some(key(2)), ..waiting(2, request(1, 5), 10) };
+        wait(&mut snapshot, [waiting(1, gpu_request(1), 10), both, waiting(3, request(1, 4), 10)]);
+        wait(&mut snapshot, [waiting(4, gpu_request(1), 10), waiting(5, request(1, 4), 10)]);
+        let seen = judged(&snapshot);
+        assert_eq!(seen.given(3), ["a: 1x 0-3 []"]);
+        for never in [1, 2, 4] {
+            assert!(seen.reason(never).contains("does not have"), "{}", seen.reason(never));
+        }
+        let next = seen.reason(5);
+        assert!(next.starts_with("needs 4 CPUs"), "it is the first that could start: {next}");
+    }
 }

@@ -1,0 +1,148 @@
+//! Going on where an earlier round ran out of searches. Never searches itself.
+
+use super::{Desk, NoRoom};
+use crate::halfway::{Halfway, Searched, Step};
+use crate::queue_up::{Next, Turn};
+use crate::round::TRIALS_MAX;
+use crate::shape::ShapeIndex;
+use crate::snapshot::{Snapshot, WaitingJob};
+use common::id::JobKey;
+use common::queue::Queue;
+use common::time::Time;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Searches of this round and of earlier ones, and how many more there may be.
+pub(crate) struct Searches {
+    left: u32,
+    /// Of these, so many are for jobs that nobody has looked at.
+    for_new: u32,
+    /// Is what earlier rounds found old?
+    is_old: bool,
+    /// Of jobs that had their turn and still wait: what is known of their shape, whether they
+    /// lacked room, and whether that is old.
+    found: BTreeMap<JobKey, (Option<Time>, bool, bool)>,
+    ran_out: bool,
+    repeated: bool,
+}
+
+impl Searches {
+    pub fn new(snapshot: &Snapshot, now: Time) -> Self {
+        let left = snapshot.trials_max.unwrap_or(TRIALS_MAX).max(1);
+        let is_first = snapshot.halfway.is_empty();
+        Self {
+            left,
+            for_new: if is_first { 0 } else { left / 2 },
+            is_old: snapshot.halfway.is_old(snapshot, now),
+            found: BTreeMap::new(),
+            ran_out: false,
+            repeated: false,
+        }
+    }
+
+    /// One more was made.
+    pub fn count(&mut self) {
+        self.left = self.left.saturating_sub(1);
+    }
+
+    /// It was in vain.
+    pub fn in_vain(&mut self, key: JobKey, no_fit_from: Option<Time>, lacks_room: bool) {
+        self.found.insert(key, (no_fit_from, lacks_room, false));
+    }
+}
+
+impl<'a> Desk<'a> {
+    /// Is this job searched for now? `is_due`: it was promised a start by now.
+    pub(super) fn step(&mut self, key: JobKey, is_due: bool) -> Step<'a> {
+        let known = self.snapshot.halfway.jobs.get(&key).filter(|_| !is_due);
+        let searches = &mut self.searches;
+        if let Some(known) = known {
+            let is_old = known.is_old || searches.is_old;
+            if !is_old || searches.left <= searches.for_new {
+                let found = (known.no_fit_from, known.lacks_room, is_old);
+                searches.found.insert(key, found);
+                searches.ran_out |= is_old;
+                searches.repeated = true;
+                return Step::Repeat(known);
+            }
+        }
+        if searches.left == 0 {
+            searches.ran_out = true;
+            return Step::Later;
+        }
+        Step::Search
+    }
+
+    /// What an earlier round came to, once more.
+    pub(super) fn repeat(
+        &mut self,
+        turn: &Turn<'a>,
+        queue: &'a Queue,
+        no: NoRoom<'a>,
+        known: &Searched,
+    ) -> Next {
+        let (key, reason) = (turn.job.key, known.reason.clone());
+        if let Some(from) = known.no_fit_from {
+            self.shapes.get_mut(no.shape).did_not_fit(from);
+        }
+        if !known.lacks_room {
+            self.waits.tell(key, reason);
+            return Next::MayTry;
+        }
+        let next = self.without_room(turn, queue, no, None);
+        if !self.promises.contains_key(&key) {
+            match next {
+                Next::KindIsDone | Next::Shorter(_) => self.waits.repeat_kind(turn.kind, reason),
+                Next::ClassIsDone => {
+                    self.waits.repeat_kind(turn.kind, reason.clone());
+                    self.waits.repeat(key, reason);
+                }
+                Next::MayTry => self.waits.repeat(key, reason),
+            }
+        }
+        next
+    }
+
+    /// The same for all components of a job. Says whether all of them were searched for.
+    pub(super) fn repeat_together(&mut self, components: &[&'a Arc<WaitingJob>]) -> bool {
+        let halfway = &self.snapshot.halfway;
+        let found = |job: &&'a Arc<WaitingJob>| Some((*job, halfway.jobs.get(&job.key)?));
+        let known: Option<Vec<_>> = components.iter().map(found).collect();
+        let Some(known) = known else { return false };
+        for (job, known) in known {
+            let is_old = known.is_old || self.searches.is_old;
+            let found = (known.no_fit_from, known.lacks_room, is_old);
+            self.searches.found.insert(job.key, found);
+            self.waits.repeat(job.key, known.reason.clone());
+            let queue = self.queues.get(&job.queue).copied().filter(|_| known.lacks_room);
+            if let Some(queue) = queue {
+                let shape = self.shape_of(queue, job);
+                self.reserve_together(queue, job, shape);
+            }
+        }
+        true
+    }
+
+    pub(super) fn shape_of(&mut self, queue: &'a Queue, job: &'a Arc<WaitingJob>) -> ShapeIndex {
+        self.shapes.of(&self.snapshot.floor, &self.snapshot.policy, queue, job)
+    }
+
+    /// What the next round is to be handed, once reasons are in words.
+    pub(super) fn halfway(&self, waits: &crate::waits::Waits) -> Halfway {
+        let searches = &self.searches;
+        if !searches.ran_out && !searches.repeated {
+            return Halfway::default();
+        }
+        let jobs = searches.found.iter().filter_map(|(key, found)| {
+            let (no_fit_from, lacks_room, is_old) = *found;
+            let reason = waits.said(self.snapshot, *key)?.clone();
+            Some((*key, Searched { no_fit_from, lacks_room, is_old, reason }))
+        });
+        Halfway { at: self.now, jobs: jobs.collect() }
+    }
+
+    /// Was there more to search for than a round may?
+    pub(super) const fn ran_out(&self) -> bool {
+        self.searches.ran_out
+    }
+}
