@@ -11,6 +11,9 @@ pub enum IdError {
     /// Not a job id.
     #[error("`{0}` is not a job id: write a number like 42, or 42_7 for task 7 of array 42")]
     Job(String),
+    /// Not a cluster's id.
+    #[error("`{0}` is not a cluster's id: it has sixteen digits of 0 to 9 and a to f")]
+    Cluster(String),
     /// Not a name.
     #[error(
         "`{text}` is not a valid {what} name: use 1 to 63 letters, digits, `-`, `_` or `.`, \
@@ -137,16 +140,39 @@ number_id!(
     ControllerId, u64
 );
 
-/// Tells clusters apart: drawn once, when one is founded. Sixteen hexadecimal digits.
+/// Tells clusters apart: drawn once, when one is founded. Sixteen hexadecimal digits, wherever it is
+/// written: a program that reads JSON may not hold all of a number that large.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
-#[serde(transparent)]
+#[serde(try_from = "String", into = "String")]
 pub struct ClusterId(pub u64);
 
 impl fmt::Display for ClusterId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:016x}", self.0)
+    }
+}
+
+impl FromStr for ClusterId {
+    type Err = IdError;
+    fn from_str(text: &str) -> Result<Self, IdError> {
+        let number = u64::from_str_radix(text, 16).ok();
+        let id = number.map(Self).filter(|id| id.to_string() == text);
+        id.ok_or_else(|| IdError::Cluster(text.to_owned()))
+    }
+}
+
+impl TryFrom<String> for ClusterId {
+    type Error = IdError;
+    fn try_from(text: String) -> Result<Self, IdError> {
+        text.parse()
+    }
+}
+
+impl From<ClusterId> for String {
+    fn from(id: ClusterId) -> Self {
+        id.to_string()
     }
 }
 
@@ -276,6 +302,16 @@ mod tests {
         for text in ["", "x", "-1", "+1", "1_", "_1", "1_2_3", "4294967296", "1 "] {
             let error = text.parse::<JobKey>().unwrap_err().to_string();
             assert!(error.contains("is not a job id"), "{text:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_clusters_id_reads_what_it_prints_and_nothing_else() {
+        for id in [ClusterId(0), ClusterId(0xcafe), ClusterId(u64::MAX)] {
+            assert_eq!(id.to_string().parse(), Ok(id));
+        }
+        for text in ["", "cafe", "0x0000000000cafe", "+00000000000cafe", "000000000000CAFE"] {
+            assert!(text.parse::<ClusterId>().is_err(), "{text:?}");
         }
     }
 
