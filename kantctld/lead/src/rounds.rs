@@ -73,6 +73,7 @@ impl Rounds {
         (round.decisions, violations) = judged(self.keeper.snapshot(), now, round.decisions);
         let command = enactment(&round.decisions);
         self.keeper.snapshot_mut().set_promises(round.promises.clone());
+        self.keeper.snapshot_mut().set_halfway(round.halfway.clone());
         (self.round, self.at, self.is_stale) = (round, now, false);
         self.number += 1;
         Outcome { command, violations }

@@ -246,6 +246,7 @@ impl Cluster {
         self.waits = state::view::waits(seen, &round, self.now);
         self.judged(wrong.iter().map(ToString::to_string).collect())?;
         self.keeper.snapshot_mut().set_promises(round.promises);
+        self.keeper.snapshot_mut().set_halfway(round.halfway);
         let Some(command) = enactment(&round.decisions) else { return Ok(()) };
         let events = self.apply(command)?;
         let refused = |event: &&Event| matches!(event, Event::RoundEntryRefused { .. });

@@ -52,6 +52,7 @@ fn measure(nodes: u32, jobs: u32, repeat: usize) -> serde_json::Value {
     }
     let resident = resident_bytes().saturating_sub(before);
     cluster.snapshot.set_promises(round.promises.clone());
+    cluster.snapshot.set_halfway(round.halfway.clone());
     let full = median(repeat, || {
         std::hint::black_box(schedule(&cluster.snapshot, NOW));
     });
@@ -100,6 +101,7 @@ fn apply(cluster: &mut Cluster, round: &Round) {
         }
     }
     cluster.snapshot.set_promises(round.promises.clone());
+    cluster.snapshot.set_halfway(round.halfway.clone());
     cluster.snapshot.settle(NOW);
 }
 
