@@ -1,62 +1,39 @@
-//! The one place that names the consensus library: a log of commands, replicated and on disk
-//! before anybody is told. What an entry means is the [`Machine`]'s; this module never looks
-//! inside one, and never reads a clock but to tick.
+//! The log's thread: drives this controller's [`replica::Replica`], and lends it what it has not: a
+//! clock to tick by, carriers for its letters, and others who ask. Never decides anything about the
+//! log; the replica does.
 //!
 //! ```text
-//! propose ──> thread: batch ──> raft-rs ──> wal: append, one fsync ──> committed ──> Machine
-//!    ^                                                                                 │
-//!    └───────────────────────────────── answers ───────────────────────────────────────┘
+//! propose, read, change ──> inbox ──> thread: Replica ──> Post: letters to the others
+//! letters from the others ──>              │
+//!                                          └──> answers, and a Status whenever it changes
 //! ```
 //!
 //! While the disk syncs one entry, proposals queue up; together they become the next entry. So a
 //! submit costs one fsync when idle, and a share of one under load.
 
 mod handle;
-mod log;
-mod members;
-mod storage;
+mod message;
+mod stuck;
+mod telling;
 mod thread;
-mod waiting;
 
-pub use handle::{LogError, LogHandle, ProposeError};
-pub use storage::{LogStore, StoreError};
-pub use thread::{LogThread, start};
+pub use handle::LogHandle;
+pub use replica::{
+    Beginning, Change, ChangeRefusal, Follower, Letter, LogError, Machine, Member, Members,
+    Opening, ProposeError, Role, Status, StoreError,
+};
+pub use thread::{LogThread, Shell, start};
 
-use common::id::LogIndex;
-
-/// What the log drives: the replicated state, or a stand-in in tests.
-pub trait Machine: Send + 'static {
-    /// One request.
-    type Command: Send + 'static;
-    /// What it led to.
-    type Answer: Send + 'static;
-
-    /// Roughly how many bytes a request takes in an entry.
-    fn weigh(command: &Self::Command) -> usize;
-
-    /// Packs requests into the bytes of one entry, stamping the time.
-    fn pack(&mut self, commands: Vec<Self::Command>) -> Vec<u8>;
-
-    /// Applies a committed entry; one answer for each request packed into it. Must depend on
-    /// nothing but the entries before.
-    ///
-    /// # Errors
-    /// A sentence, when the bytes cannot be read: the process must end, for it cannot go on
-    /// without knowing what was decided.
-    fn apply(&mut self, index: LogIndex, entry: &[u8]) -> Result<Vec<Self::Answer>, String>;
-
-    /// Everything, for a snapshot.
-    ///
-    /// # Errors
-    /// A sentence, when it cannot be written down.
-    fn save(&self) -> Result<Vec<u8>, String>;
-
-    /// Replaces everything by a snapshot.
-    ///
-    /// # Errors
-    /// A sentence, when the bytes cannot be read.
-    fn restore(&mut self, index: LogIndex, bytes: &[u8]) -> Result<(), String>;
-
-    /// This controller became the leader and has applied everything decided before.
-    fn lead(&mut self, leading: bool);
+/// A machine that a thread can drive.
+pub trait Driven:
+    Machine<Command: Send + 'static, Answer: Send + 'static> + Send + 'static
+{
 }
+
+impl<M> Driven for M where
+    M: Machine<Command: Send + 'static, Answer: Send + 'static> + Send + 'static
+{
+}
+
+/// Carries a letter, or says at once that it cannot. Never waits.
+pub type Post = Box<dyn Fn(Letter) -> bool + Send>;

@@ -3,8 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-use common::id::LogIndex;
-use kantctld::raft::{LogHandle, Machine, start};
+use common::id::{ControllerId, LogIndex};
+use kantctld::raft::{Beginning, LogHandle, Machine, Member, Opening, Shell, start};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use wal::{Options, RealDisk};
@@ -63,9 +63,16 @@ struct Running {
 
 fn run(dir: &std::path::Path, snapshot_every: u64) -> Running {
     let words = Words::default();
-    let options = Options { segment_bytes: 1 << 16, salt: 7 };
+    let opening = Opening {
+        id: ControllerId(1),
+        cluster: None,
+        beginning: Beginning::Found(Member::default()),
+        snapshot_every,
+        seed: 7,
+        options: Options { segment_bytes: 1 << 16, salt: 7 },
+    };
     let disk = RealDisk::open(dir).unwrap();
-    let (log, thread) = start(disk, options, 1, snapshot_every, words.clone()).unwrap();
+    let (log, thread) = start(disk, &opening, words.clone(), Shell::alone()).unwrap();
     let deadline = Instant::now() + Duration::from_secs(10);
     while !*words.leading.lock().unwrap() {
         assert!(Instant::now() < deadline, "a lone voter must come to lead");

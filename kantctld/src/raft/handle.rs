@@ -1,103 +1,136 @@
-//! What the rest of the controller holds of the log: a way to propose, and what can go wrong.
-//! Never touches the disk; the thread does.
+//! What the rest of the controller holds of the log: ways to ask, and how it stands. Never touches
+//! the disk; the thread does.
 
-use super::Machine;
-use super::storage::StoreError;
+use super::Driven;
+use super::message::{Message, Place, Ticket};
+use common::id::ControllerId;
+use replica::{Change, ProposeError, Status, Told};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{SyncSender, TrySendError};
-use tokio::sync::oneshot;
+use std::sync::mpsc::Sender;
+use tokio::sync::{Semaphore, oneshot, watch};
 
-/// A request was not accepted.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ProposeError {
-    /// Somebody else leads, or nobody.
-    #[error("this controller does not lead: try again in a moment")]
-    NotLeader,
-    /// More waits already than the log takes in: the disk is full, or far too slow.
-    #[error("the controller is busy, its disk may be full: try again in a moment")]
-    Busy,
-    /// The log is closing or has failed. Whether the request was accepted is unknown; a repeated
-    /// submit with the same request key is safe.
-    #[error("the controller is stopping: try again in a moment")]
-    Stopped,
-}
-
-/// The log cannot go on; the process must end.
-#[derive(Debug, thiserror::Error)]
-pub enum LogError {
-    /// The store.
-    #[error("failed to keep the log")]
-    Store(#[from] StoreError),
-    /// The consensus library.
-    #[error("failed to run consensus")]
-    Raft(#[from] raft::Error),
-    /// The machine could not read an entry.
-    #[error("failed to apply log entry {index}: {reason}")]
-    Apply {
-        /// Which.
-        index: u64,
-        /// Why.
-        reason: String,
-    },
-    /// The machine could not be written down.
-    #[error("failed to save the state at log entry {index}: {reason}")]
-    Save {
-        /// The last entry in it.
-        index: u64,
-        /// Why.
-        reason: String,
-    },
-    /// The thread could not be started.
-    #[error("failed to start the log's thread")]
-    Thread(#[from] std::io::Error),
-}
-
-/// A request on its way.
-pub(super) struct Proposal<M: Machine> {
-    pub(super) command: M::Command,
-    pub(super) answer: oneshot::Sender<Result<M::Answer, ProposeError>>,
-}
-
-/// What the thread is told.
-pub(super) enum Message<M: Machine> {
-    Propose(Proposal<M>),
-    Stop,
-}
+/// The most requests that wait for the log; more are refused as busy.
+const ASKS_MAX: usize = 2048;
+/// Letters that wait for the log weigh no more than this together, in KiB.
+const LETTERS_KIB_MAX: u32 = 64 << 10;
 
 /// What others hold of the log. Cloning is cheap.
-pub struct LogHandle<M: Machine> {
-    pub(super) messages: SyncSender<Message<M>>,
+pub struct LogHandle<M: Driven> {
+    messages: Sender<Message<M>>,
+    asks: Arc<Semaphore>,
+    letters: Arc<Semaphore>,
+    status: watch::Receiver<Status>,
     /// Seen by the thread even where it reads no messages: while it waits for room on the disk.
-    /// The message merely wakes it.
-    pub(super) stopping: Arc<AtomicBool>,
+    stopping: Arc<AtomicBool>,
 }
 
-impl<M: Machine> Clone for LogHandle<M> {
+impl<M: Driven> Clone for LogHandle<M> {
     fn clone(&self) -> Self {
-        Self { messages: self.messages.clone(), stopping: self.stopping.clone() }
+        Self {
+            messages: self.messages.clone(),
+            asks: self.asks.clone(),
+            letters: self.letters.clone(),
+            status: self.status.clone(),
+            stopping: self.stopping.clone(),
+        }
     }
 }
 
-impl<M: Machine> LogHandle<M> {
+impl<M: Driven> LogHandle<M> {
+    pub(super) fn new(
+        messages: Sender<Message<M>>,
+        status: watch::Receiver<Status>,
+        stopping: Arc<AtomicBool>,
+    ) -> Self {
+        let asks = Arc::new(Semaphore::new(ASKS_MAX));
+        let letters = Arc::new(Semaphore::new(LETTERS_KIB_MAX as usize));
+        Self { messages, asks, letters, status, stopping }
+    }
+
     /// Puts a request into the log; returns once it is durable and applied.
     ///
     /// # Errors
     /// [`ProposeError`].
     pub async fn propose(&self, command: M::Command) -> Result<M::Answer, ProposeError> {
+        match self.ask(|ticket, place| Message::Propose(command, ticket, place)).await? {
+            Told::Applied(answer) => Ok(answer),
+            Told::Changed(_) | Told::Fresh => Err(ProposeError::Stopped),
+        }
+    }
+
+    /// Waits until a look at the state here shows all that was acknowledged, by anybody, before.
+    ///
+    /// # Errors
+    /// [`ProposeError`]; only who leads can say.
+    pub async fn read(&self) -> Result<(), ProposeError> {
+        self.ask(Message::Read).await.map(drop)
+    }
+
+    /// Changes members; returns once that is in force, with the id that was given, if one was.
+    ///
+    /// # Errors
+    /// [`ProposeError`], [`ProposeError::Change`] where it makes no sense.
+    pub async fn change(&self, changes: Vec<Change>) -> Result<Option<ControllerId>, ProposeError> {
+        match self.ask(|ticket, place| Message::Change(changes, ticket, place)).await? {
+            Told::Changed(given) => Ok(given),
+            Told::Applied(_) | Told::Fresh => Err(ProposeError::Stopped),
+        }
+    }
+
+    /// Hands the lead to another, or to the one that lacks least. Whether it came to that, the
+    /// status says; false if there is nobody, or this controller does not lead.
+    pub async fn transfer(&self, to: Option<ControllerId>) -> bool {
         let (answer, answered) = oneshot::channel();
-        let message = Message::Propose(Proposal { command, answer });
-        self.messages.try_send(message).map_err(|error| match error {
-            TrySendError::Full(_) => ProposeError::Busy,
-            TrySendError::Disconnected(_) => ProposeError::Stopped,
-        })?;
-        answered.await.unwrap_or(Err(ProposeError::Stopped))
+        self.tell(Message::Transfer(to, answer)) && answered.await.unwrap_or(false)
+    }
+
+    /// How this controller stands; changes at once where somebody must act on it, counters within a
+    /// tick.
+    #[must_use]
+    pub fn status(&self) -> watch::Receiver<Status> {
+        self.status.clone()
+    }
+
+    /// Hands in a letter from another controller; waits while too many wait. False: the log ended.
+    pub async fn deliver(&self, letter: Vec<u8>) -> bool {
+        let kib = u32::try_from(letter.len() >> 10).unwrap_or(LETTERS_KIB_MAX);
+        let weight = (kib + 1).min(LETTERS_KIB_MAX);
+        match self.letters.clone().acquire_many_owned(weight).await {
+            Ok(place) => self.tell(Message::Letter(letter, place)),
+            Err(_) => false,
+        }
+    }
+
+    /// Letters cannot be carried there at the moment.
+    pub fn note_unreachable(&self, id: ControllerId) {
+        self.tell(Message::Unreachable(id));
+    }
+
+    /// A letter with a snapshot arrived, or will not.
+    pub fn note_snapshot_carried(&self, to: ControllerId, arrived: bool) {
+        self.tell(Message::SnapshotCarried(to, arrived));
     }
 
     /// Asks the thread to end; what was proposed before is still answered.
     pub fn stop(&self) {
         self.stopping.store(true, Ordering::SeqCst);
-        // Only to wake it: a full inbox does that as well.
-        let _ = self.messages.try_send(Message::Stop);
+        self.tell(Message::Wake);
+    }
+
+    async fn ask(
+        &self,
+        message: impl FnOnce(Ticket<M>, Place) -> Message<M>,
+    ) -> Result<Told<M::Answer>, ProposeError> {
+        let place = self.asks.clone().try_acquire_owned().map_err(|_| ProposeError::Busy)?;
+        let (ticket, answered) = oneshot::channel();
+        if !self.tell(message(ticket, place)) {
+            return Err(ProposeError::Stopped);
+        }
+        answered.await.unwrap_or(Err(ProposeError::Stopped))
+    }
+
+    fn tell(&self, message: Message<M>) -> bool {
+        self.messages.send(message).is_ok()
     }
 }

@@ -1,0 +1,182 @@
+//! Which controller a state directory belongs to: how that is written down, and the three ways to
+//! come by it: founding a cluster, joining one, and joining again after the log was lost. Never
+//! overwrites a membership, and never removes a log.
+
+mod file;
+mod found;
+mod join;
+mod rebuild;
+mod start;
+
+pub use file::{FILE, LogStage, Membership, MembershipFile};
+pub use found::found;
+pub use join::{How, join};
+pub use rebuild::rebuild;
+pub use start::{Start, at_start, check_adopted};
+
+use common::config::ControllerConfig;
+use common::id::{ClusterId, ControllerId};
+use net::{ClientError, Identity, IdentityError, KeyError};
+use std::io;
+use std::path::Path;
+
+/// A controller cannot begin here, or not like this.
+#[derive(Debug, thiserror::Error)]
+pub enum MembershipError {
+    /// The file, or a directory.
+    #[error("failed to {action} {path}")]
+    Io {
+        /// The verb.
+        action: &'static str,
+        /// Which file.
+        path: String,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The file's text.
+    #[error("failed to read {path}: {message}. Put the file back as kantctld wrote it")]
+    Unreadable {
+        /// Which file.
+        path: String,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// A second beginning.
+    #[error(
+        "{path} belongs to controller {id} of cluster {cluster} already: start kantctld plainly to \
+         go on, or give the new one an empty directory"
+    )]
+    Taken {
+        /// The state directory.
+        path: String,
+        /// Whose it is.
+        id: ControllerId,
+        /// Of which cluster.
+        cluster: ClusterId,
+    },
+    /// A second beginning over a log.
+    #[error(
+        "there is a log in {path} already: start kantctld plainly to go on with it, or give the \
+         new one an empty directory"
+    )]
+    LogTaken {
+        /// The state directory.
+        path: String,
+    },
+    /// Nobody said what an empty directory is to become.
+    #[error(
+        "{path} is empty, and kantctld.toml names other controllers in `peers`: on the first of \
+         them run `kantctld found`; on each other `kantctld join`"
+    )]
+    Unsaid {
+        /// The state directory.
+        path: String,
+    },
+    /// The log of several is there, and the file that says whose it is not.
+    #[error(
+        "the log in {path} is of {count} controllers, and {file} is not there to say which this \
+         one is: put that file back, or give this controller's log up with `kantctld rebuild`"
+    )]
+    Nameless {
+        /// The state directory.
+        path: String,
+        /// How many.
+        count: usize,
+        /// The missing file.
+        file: String,
+    },
+    /// Nothing to rebuild.
+    #[error("{path} belongs to no controller yet: `kantctld join` makes it one")]
+    NothingToRebuild {
+        /// The state directory.
+        path: String,
+    },
+    /// A kantctld has it open.
+    #[error("a kantctld runs on {path}: stop it first")]
+    Running {
+        /// The state directory.
+        path: String,
+    },
+    /// Others cannot reach it there.
+    #[error(
+        "other controllers cannot reach this one at `{address}`: write its host and port in \
+         `advertise` in kantctld.toml"
+    )]
+    Unreachable {
+        /// As configured.
+        address: String,
+    },
+    /// No address to ask.
+    #[error("say which controller to ask: --to HOST:PORT, or `peers` in kantctld.toml")]
+    NobodyToAsk,
+    /// There is no key.
+    #[error(
+        "there is no cluster key in {path}: copy it from a controller of the cluster, mode 0600"
+    )]
+    NoKey {
+        /// Where it should be.
+        path: String,
+    },
+    /// The key.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// A certificate from it.
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
+    /// None of those asked took it in.
+    #[error("failed to join the cluster by way of {asked}")]
+    Ask {
+        /// Who was asked.
+        asked: String,
+        /// What it said.
+        #[source]
+        source: ClientError,
+    },
+    /// The cluster has no controller but this one.
+    #[error("the runtime could not be started")]
+    Runtime(#[source] io::Error),
+}
+
+impl MembershipError {
+    fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.display().to_string();
+        move |source| Self::Io { action, path, source }
+    }
+}
+
+/// Where others reach this controller; empty: nowhere.
+#[must_use]
+pub fn advertised(config: &ControllerConfig) -> &str {
+    match config.advertise.as_str() {
+        "" => &config.listen,
+        address => address,
+    }
+}
+
+/// This controller's name.
+#[must_use]
+pub fn name(config: &ControllerConfig) -> String {
+    match config.name.as_str() {
+        "" => nix::unistd::gethostname()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default(),
+        name => name.to_owned(),
+    }
+}
+
+/// Can anybody else dial this?
+#[must_use]
+pub fn is_reachable(address: &str) -> bool {
+    let (host, _) = address.rsplit_once(':').unwrap_or_default();
+    !["", "0.0.0.0", "[::]", "*"].contains(&host)
+}
+
+/// The identity of a controller whose key must be there already.
+fn identity(config: &ControllerConfig) -> Result<Identity, MembershipError> {
+    let path = Path::new(&config.cluster_key);
+    if !path.exists() {
+        return Err(MembershipError::NoKey { path: path.display().to_string() });
+    }
+    Ok(Identity::new(&net::ClusterKey::load(path)?, net::Role::Controller)?)
+}

@@ -1,0 +1,60 @@
+//! Rebuilding: a controller whose log is lost or damaged gives its number up and joins again under
+//! a new one, with a log from the others. Never deletes the old log: it is moved aside.
+
+use super::join::{How, ask};
+use super::{Membership, MembershipError, MembershipFile};
+use common::config::ControllerConfig;
+use std::fs::{self, File};
+use std::path::PathBuf;
+use wal::{Disk, RealDisk};
+
+/// Joins anew, then moves the old log aside. Gives where it is now, if there was one.
+///
+/// # Errors
+/// [`MembershipError`]; before the cluster has answered, nothing has changed.
+pub async fn rebuild(
+    config: &ControllerConfig,
+    how: &How,
+) -> Result<(Membership, Option<PathBuf>), MembershipError> {
+    let file = MembershipFile::in_dir(&config.state_dir)?;
+    let old = file.read()?;
+    let path = || file.dir().display().to_string();
+    if old.is_none() && !file.has_log()? {
+        return Err(MembershipError::NothingToRebuild { path: path() });
+    }
+    let _held = hold(&file)?;
+    let joined = ask(config, how, old.map(|old| (old.cluster, old.id))).await?;
+    let aside = move_aside(&file)?;
+    // Last: a log that were still there would be taken for the new one's.
+    file.write(&joined)?;
+    Ok((joined, aside))
+}
+
+/// The lock that a running kantctld holds.
+fn hold(file: &MembershipFile) -> Result<Option<File>, MembershipError> {
+    let dir = file.log_dir();
+    if !dir.exists() {
+        return Ok(None);
+    }
+    let held = RealDisk::open(&dir).and_then(|disk| disk.lock("lock"));
+    held.map(Some).map_err(|error| match error.kind() {
+        std::io::ErrorKind::WouldBlock => {
+            MembershipError::Running { path: file.dir().display().to_string() }
+        }
+        _ => MembershipError::io("open", &dir)(error),
+    })
+}
+
+fn move_aside(file: &MembershipFile) -> Result<Option<PathBuf>, MembershipError> {
+    let dir = file.log_dir();
+    if !dir.exists() {
+        return Ok(None);
+    }
+    let free = |number: &u32| !file.dir().join(format!("log.lost-{number}")).exists();
+    let number = (1..).find(free).unwrap_or_default();
+    let aside = file.dir().join(format!("log.lost-{number}"));
+    fs::rename(&dir, &aside).map_err(MembershipError::io("move aside", &dir))?;
+    let synced = File::open(file.dir()).and_then(|dir| dir.sync_all());
+    synced.map_err(MembershipError::io("sync", file.dir()))?;
+    Ok(Some(aside))
+}

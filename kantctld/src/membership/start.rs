@@ -1,0 +1,114 @@
+//! What a plain start finds, and what follows. A directory from before there were memberships is
+//! adopted. Never begins a cluster where the configuration names other controllers.
+
+use super::{LogStage, Membership, MembershipError, MembershipFile, advertised, found, name};
+use crate::raft::{Beginning, Member, Members};
+use common::config::ControllerConfig;
+use common::id::{ClusterId, ControllerId};
+
+/// How to open the log.
+#[derive(Debug)]
+pub struct Start {
+    /// The file.
+    pub file: MembershipFile,
+    /// What it says; `None`: the log is from before there was one.
+    pub membership: Option<Membership>,
+    /// What an empty log directory is to become.
+    pub beginning: Beginning,
+}
+
+/// Looks at the state directory. `drawn` is the id of a cluster that is founded.
+///
+/// # Errors
+/// [`MembershipError`] when nobody said what is to begin here.
+pub fn at_start(config: &ControllerConfig, drawn: ClusterId) -> Result<Start, MembershipError> {
+    let file = MembershipFile::in_dir(&config.state_dir)?;
+    let membership = match (file.read()?, file.has_log()?) {
+        (Some(membership), _) => Some(membership),
+        (None, true) => None,
+        (None, false) if config.peers.is_empty() => Some(found(&file, drawn)?),
+        (None, false) => {
+            return Err(MembershipError::Unsaid { path: file.dir().display().to_string() });
+        }
+    };
+    let beginning = match membership.map(|membership| membership.log) {
+        None | Some(LogStage::Began) => Beginning::None,
+        Some(LogStage::ToFound) => Beginning::Found(Member {
+            name: name(config),
+            address: advertised(config).to_owned(),
+            becomes_voter: false,
+        }),
+        Some(LogStage::ToJoin) => Beginning::Join,
+    };
+    Ok(Start { file, membership, beginning })
+}
+
+/// The log was opened as controller 1's, for want of a membership: is it, alone?
+///
+/// # Errors
+/// [`MembershipError::Nameless`].
+pub fn check_adopted(
+    file: &MembershipFile,
+    members: &Members,
+) -> Result<Membership, MembershipError> {
+    let mut ids: Vec<u64> = members.voters.iter().chain(&members.learners).copied().collect();
+    ids.extend(&members.voters_outgoing);
+    if ids == [1] && members.last <= ControllerId(1) {
+        return Ok(Membership {
+            cluster: members.cluster,
+            id: ControllerId(1),
+            log: LogStage::ToFound,
+        });
+    }
+    Err(MembershipError::Nameless {
+        path: file.dir().display().to_string(),
+        count: ids.len(),
+        file: file.path().display().to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(dir: &std::path::Path) -> ControllerConfig {
+        ControllerConfig { state_dir: dir.display().to_string(), ..ControllerConfig::default() }
+    }
+
+    #[test]
+    fn an_empty_directory_becomes_a_cluster_of_one_unless_others_are_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut config = config(dir.path());
+        config.peers = vec!["b:7600".to_owned()];
+        let error = at_start(&config, ClusterId(7)).unwrap_err().to_string();
+        assert!(error.contains("kantctld found") && error.contains("kantctld join"), "{error}");
+        config.peers.clear();
+        let start = at_start(&config, ClusterId(7)).unwrap();
+        assert!(matches!(start.beginning, Beginning::Found(_)));
+        let again = at_start(&config, ClusterId(8)).unwrap();
+        assert_eq!(again.membership, start.membership, "one that was cut off is the same again");
+    }
+
+    #[test]
+    fn once_its_log_began_it_is_not_begun_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let start = at_start(&config(dir.path()), ClusterId(7)).unwrap();
+        start.file.note_began(&start.membership.unwrap()).unwrap();
+        let again = at_start(&config(dir.path()), ClusterId(7)).unwrap();
+        assert_eq!(again.beginning, Beginning::None);
+    }
+
+    #[test]
+    fn a_log_from_before_memberships_is_controller_1s_if_that_was_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("log")).unwrap();
+        std::fs::write(dir.path().join("log/snapshot-00000000000000000001"), "").unwrap();
+        let start = at_start(&config(dir.path()), ClusterId(7)).unwrap();
+        assert_eq!((start.membership, &start.beginning), (None, &Beginning::None));
+        let mut members = Members { voters: vec![1], ..Members::default() };
+        assert_eq!(check_adopted(&start.file, &members).unwrap().id, ControllerId(1));
+        members.voters.push(2);
+        let error = check_adopted(&start.file, &members).unwrap_err().to_string();
+        assert!(error.contains("kantctld rebuild"), "{error}");
+    }
+}
