@@ -16,11 +16,13 @@
 mod cluster;
 mod job_waits;
 mod leaf_sizes;
+mod mean;
 mod size;
 
 pub use cluster::{ClusterMeasure, KindMeasure, cluster, fgd, fr_of};
 pub use job_waits::JobWaits;
 pub use leaf_sizes::LeafSizes;
+pub use mean::Mean;
 pub use size::{KANT_SIZES, SIMULATE_SIZES, Size, size_of};
 
 use common::time::Span;

@@ -116,6 +116,9 @@ pub enum Problem {
     /// A switch, domain or zone without nodes.
     #[error("it has no nodes: add `nodes = \"...\"`")]
     NoNodes,
+    /// A node that is not there, where all that will ever be are known.
+    #[error("there is no node {0}: correct the name, or take it out here")]
+    UnknownNode(NodeName),
     /// A node in two places.
     #[error("node {node} stands in {first} already: take it out of one")]
     NodeTwice {

@@ -23,7 +23,7 @@ pub use topology_file::{TopologyError, TopologyFile, TopologyProblem};
 pub use tree::check;
 
 use super::{ConfigError, ControllerConfig};
-use crate::id::AccountName;
+use crate::id::{AccountName, NodeName};
 use crate::policy::{Access, Policy};
 use crate::topology::Topology;
 
@@ -48,6 +48,21 @@ pub fn policy(source: &PolicySource, names: &dyn Names) -> Result<Policy, Config
     let topology = source.topology.map(TopologyFile::topology).unwrap_or_default();
     let policy = convert(source.config, topology, names);
     policy.map_err(|error| error.in_file(source.file, source.text))
+}
+
+/// For who knows all nodes there will ever be, as of a recorded cluster: complains of a node that
+/// the topology file, or a table that says where nodes stand, has too many.
+///
+/// # Errors
+/// [`ConfigError`] with file, line, table and what to do.
+pub fn check_nodes(
+    source: &PolicySource,
+    known: impl Fn(&NodeName) -> bool,
+) -> Result<(), ConfigError> {
+    let of_file = source.topology.map_or(Ok(()), |file| file.check_known(&known));
+    let checked = of_file.map_err(PolicyError::from);
+    let checked = checked.and_then(|()| positions::known_nodes(source.config, known));
+    checked.map_err(|error| error.in_file(source.file, source.text))
 }
 
 fn convert(

@@ -55,6 +55,34 @@ pub(super) fn topology(
     Ok(topology)
 }
 
+/// Complains of the first node of these tables that is not known.
+///
+/// # Errors
+/// [`PolicyError`], with the table.
+pub(super) fn known_nodes(
+    config: &ControllerConfig,
+    known: impl Fn(&NodeName) -> bool,
+) -> Result<(), PolicyError> {
+    let leafs = config.leaf.iter().enumerate().map(|(number, table)| {
+        ("leaf", number, table.name.as_ref().map(ToString::to_string), &table.nodes)
+    });
+    let domains = config.nvlink_domain.iter().enumerate().map(|(number, table)| {
+        ("nvlink_domain", number, table.name.as_ref().map(ToString::to_string), &table.nodes)
+    });
+    let zones = config.zone.iter().enumerate().map(|(number, table)| {
+        ("zone", number, table.name.as_ref().map(ToString::to_string), &table.nodes)
+    });
+    for (table, number, name, nodes) in leafs.chain(domains).chain(zones) {
+        let name = name.unwrap_or_default();
+        let place = || of(table, number, &name, "nodes");
+        let nodes = expand(nodes, place)?;
+        if let Some(unknown) = nodes.into_iter().find(|node| !known(node)) {
+            return Err(PolicyError::at(place(), Problem::UnknownNode(unknown)));
+        }
+    }
+    Ok(())
+}
+
 fn of(table: &'static str, number: usize, name: &str, key: &'static str) -> Place {
     Place { table, number: Some(number), name: Some(name.to_owned()), key: Some(key) }
 }

@@ -243,6 +243,18 @@ fn a_node_of_the_file_that_the_cluster_does_not_have_is_found_with_its_line() {
     let error = file.check_known(known).unwrap_err().to_string();
     assert!(error.contains("line 3") && error.contains("no node g1"), "{error}");
     assert_eq!(file.check_known(|_| true), Ok(()));
+
+    let named = "[[zone]]\nname = \"z\"\nnodes = \"g2\"\n\
+                 [[nvlink_domain]]\nname = \"d\"\nnodes = \"g[1-2]\"\n";
+    let config: ControllerConfig = read("k.toml", named).unwrap();
+    let source = |topology| PolicySource { file: "k.toml", text: named, config: &config, topology };
+    let of_file = check_nodes(&source(Some(&file)), known).unwrap_err().to_string();
+    assert!(of_file.contains("t.csv: line 3"), "{of_file}");
+    let of_table = check_nodes(&source(None), known).unwrap_err().to_string();
+    let words =
+        ["k.toml", "line 6, [[nvlink_domain]] d, nodes: there is no node g1", "take it out"];
+    assert!(words.iter().all(|word| of_table.contains(word)), "{of_table}");
+    assert_eq!(check_nodes(&source(None), |_| true), Ok(()));
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! What can go wrong in a replay. Never a wrong trace: reading it found that.
 
 use crate::report::ReportError;
-use common::id::NodeName;
+use common::id::{AttemptId, NodeName};
+use common::reason::Refusal;
+use state::ledger::StartRefusal;
 
 /// A replay that cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +33,20 @@ pub enum ReplayError {
         job: u64,
         /// What it should be.
         expected: &'static str,
+    },
+    /// The state did not take what a node or the round said.
+    #[error("failed to carry out a command of the replay: {refusal}; report this")]
+    Refused {
+        /// Why.
+        refusal: Box<Refusal>,
+    },
+    /// The state did not take what the round decided.
+    #[error("failed to carry out a decision on {id}: {reason}; report this")]
+    NotEnacted {
+        /// The attempt.
+        id: AttemptId,
+        /// Why.
+        reason: StartRefusal,
     },
     /// The passes are out of order.
     #[error(transparent)]

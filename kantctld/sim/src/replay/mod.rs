@@ -1,4 +1,5 @@
-//! Replays a trace: virtual time, the real engine, and jobs that run as long as they did in life.
+//! Replays a trace: virtual time, the real engine and state, and jobs that run as long as they did
+//! in life.
 //! Never reads a clock: who wants the scheduler's CPU time hands one in.
 //!
 //! Source: the rules of trace-driven schedulers since A. Mu'alem and D. Feitelson, IEEE TPDS 12(6),
@@ -12,6 +13,7 @@
 //! 10 s with two for 10 s, job 3 at 20 s with one for 50 s. Job 1 starts at 0, job 3 at 20 on b,
 //! for it ends before job 1 does, job 2 at 100.
 
+mod alone;
 pub(crate) mod ask;
 mod cluster;
 mod error;
@@ -22,6 +24,7 @@ mod record;
 pub(crate) mod rename;
 mod stage;
 mod tally;
+mod through;
 
 pub use cluster::{Cluster, CpuScale};
 pub use error::ReplayError;
@@ -83,14 +86,33 @@ impl Watcher for Unwatched {
     fn progress(&mut self, _: Progress) {}
 }
 
-/// Replays a trace to its end.
+/// Replays a trace to its end, every step through the state as in production.
 ///
 /// # Errors
 /// [`ReplayError`] for more jobs than there are job numbers, and if the engine decides what cannot
 /// be.
 pub fn replay(plan: &Plan<'_>, watcher: &mut dyn Watcher) -> Result<Outcome, ReplayError> {
-    let cluster = Cluster::new(plan.nodes, plan.jobs);
-    let policy = std::sync::Arc::new(rename::renamed(plan.policy, &cluster, plan.nodes));
-    let mut stage = stage::Bare::new(&cluster, policy);
+    let (cluster, policy) = prepared(plan);
+    let mut stage = through::Through::new(&cluster, policy)?;
     play::Play::new(plan, &cluster, &mut stage)?.play_out(watcher)
+}
+
+/// Replays a trace to its end with the engine alone: faster, and the same wherever the order does
+/// not go by what was used and the policy lets every job in.
+///
+/// # Errors
+/// As [`replay`].
+pub fn replay_engine_alone(
+    plan: &Plan<'_>,
+    watcher: &mut dyn Watcher,
+) -> Result<Outcome, ReplayError> {
+    let (cluster, policy) = prepared(plan);
+    let mut stage = alone::Alone::new(&cluster, policy);
+    play::Play::new(plan, &cluster, &mut stage)?.play_out(watcher)
+}
+
+fn prepared(plan: &Plan<'_>) -> (Cluster, Policy) {
+    let cluster = Cluster::new(plan.nodes, plan.jobs);
+    let policy = rename::renamed(plan.policy, &cluster, plan.nodes);
+    (cluster, policy)
 }

@@ -3,16 +3,17 @@
 
 use super::ask::Asks;
 use super::record::Record;
-use super::stage::{Stage, asks_for_another};
+use super::stage::{Entry, Stage, asks_for_another};
 use super::{Cluster, Plan, Progress, ReplayError, Watcher};
 use crate::report::Outcome;
 use crate::trace::Job;
 use common::id::{Attempt, JobId, JobKey};
+use common::job::EndCause;
 use common::policy::VictimMode;
 use common::resource::Allocation;
 use common::time::{Span, Time};
-use engine::{Decision, RunningJob, WaitingJob};
-use std::collections::BTreeSet;
+use engine::{Decision, WaitingJob};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Without anything running or arriving, so many looks that start nobody end a replay: what still
@@ -27,9 +28,9 @@ pub(super) fn true_run(job: &Job) -> Span {
 
 /// One job of the trace on its way.
 struct Tracked {
-    /// As it waits; the attempt rises when it is made to yield.
+    /// As it waits; the key is the stage's once it has one, the attempt rises when it is made to
+    /// yield.
     waiting: WaitingJob,
-    preemptible: bool,
     run: Span,
     /// Where and since when it runs.
     running: Option<(Arc<Allocation>, Time)>,
@@ -41,14 +42,14 @@ pub(super) struct Play<'a, S: Stage> {
     stage: &'a mut S,
     record: Record<'a>,
     jobs: Vec<Tracked>,
-    victims: Vec<VictimMode>,
     /// The next job of the trace to arrive.
     next: usize,
+    /// The jobs that were let in, by the stage's key, as places in the trace.
+    places: BTreeMap<JobKey, usize>,
     /// When running jobs end.
     ends: BTreeSet<(Time, JobKey)>,
     /// When the engine wants to look again.
     look: Option<Time>,
-    never_fit: Vec<usize>,
     over: usize,
 }
 
@@ -62,10 +63,10 @@ impl<'a, S: Stage> Play<'a, S> {
             return Err(ReplayError::TooManyJobs { jobs: plan.jobs.len(), most: u32::MAX });
         }
         let mut asks = Asks::new(plan.policy, cluster.scale());
-        let jobs = (1..).zip(plan.jobs).map(|(number, job)| {
+        let jobs = plan.jobs.iter().map(|job| {
             let party = asks.party(job);
             let waiting = WaitingJob {
-                key: JobKey::single(JobId(number)),
+                key: JobKey::single(JobId(0)),
                 attempt: Attempt(1),
                 owner: party.owner,
                 queue: party.queue,
@@ -85,19 +86,12 @@ impl<'a, S: Stage> Play<'a, S> {
                 service: job.kind == "inference",
                 together: None,
             };
-            let (preemptible, run) = (party.preemptible, true_run(job));
-            Tracked { waiting, preemptible, run, running: None }
+            Tracked { waiting, run: true_run(job), running: None }
         });
         let jobs: Vec<Tracked> = jobs.collect();
-        let mode = |job: &Tracked| {
-            let mut queues = plan.policy.queues.iter();
-            let queue = queues.find(|queue| queue.name == job.waiting.queue);
-            queue.map_or(VictimMode::Requeue, |queue| queue.preemption.victims)
-        };
-        let victims = jobs.iter().map(mode).collect();
         let record = Record::new(plan, cluster);
-        let (next, ends, look, never_fit, over) = (0, BTreeSet::new(), None, Vec::new(), 0);
-        Ok(Self { plan, stage, record, jobs, victims, next, ends, look, never_fit, over })
+        let (next, places, ends, look, over) = (0, BTreeMap::new(), BTreeSet::new(), None, 0);
+        Ok(Self { plan, stage, record, jobs, next, places, ends, look, over })
     }
 
     /// Plays until nothing is left to happen.
@@ -116,7 +110,7 @@ impl<'a, S: Stage> Play<'a, S> {
                 break;
             }
         }
-        Ok(self.record.finish(&self.never_fit))
+        Ok(self.record.finish())
     }
 
     fn next_event(&self) -> Option<Time> {
@@ -129,8 +123,12 @@ impl<'a, S: Stage> Play<'a, S> {
     fn terminate(&mut self, now: Time) -> Result<(), ReplayError> {
         while let Some((at, key)) = self.ends.first().copied().filter(|(at, _)| *at <= now) {
             self.ends.remove(&(at, key));
-            let which = place(key);
+            let which = self.place(key)?;
             self.leave(which, now)?;
+            let job = &self.plan.jobs[which];
+            let in_time = job.walltime.is_none_or(|walltime| job.runtime <= walltime);
+            let cause = if in_time { EndCause::Exited } else { EndCause::TimedOut };
+            self.stage.over(key, cause, now)?;
             self.record.end(which, now);
             self.over += 1;
         }
@@ -139,24 +137,24 @@ impl<'a, S: Stage> Play<'a, S> {
 
     /// A running job lets go of its nodes.
     fn leave(&mut self, which: usize, now: Time) -> Result<(), ReplayError> {
-        let job = &mut self.jobs[which];
-        let Some((allocation, since)) = job.running.take() else {
+        let Some((allocation, since)) = self.jobs[which].running.take() else {
             let job = self.plan.jobs[which].id;
             return Err(ReplayError::WrongState { job, expected: "running" });
         };
-        self.stage.over(job.waiting.key)?;
         self.record.leave(&allocation, (since, now))
     }
 
     fn arrive(&mut self, now: Time) -> Result<(), ReplayError> {
         while self.plan.jobs.get(self.next).is_some_and(|job| job.submit <= now) {
-            let waiting = &self.jobs[self.next].waiting;
-            if self.stage.could_hold(waiting) {
-                self.stage.wait(waiting.clone())?;
+            let waiting = &mut self.jobs[self.next].waiting;
+            let entry = self.stage.submit(waiting, now)?;
+            if let Entry::Waits(key) = entry {
+                waiting.key = key;
+                self.places.insert(key, self.next);
             } else {
-                self.never_fit.push(self.next);
                 self.over += 1;
             }
+            self.record.enter(self.next, &entry);
             self.next += 1;
         }
         Ok(())
@@ -167,12 +165,13 @@ impl<'a, S: Stage> Play<'a, S> {
         let mut decided = false;
         loop {
             let before = watcher.cpu_seconds();
-            let round = self.stage.round(now);
+            let round = self.stage.decide(now);
             self.record.cpu(watcher.cpu_seconds() - before);
             let again = asks_for_another(&round, now);
             // Nothing changes by itself at the same time.
             self.look = round.next_look.filter(|look| *look > now);
             decided |= !round.decisions.is_empty();
+            self.stage.enact(&round, now)?;
             for decision in round.decisions {
                 self.carry_out(decision, now)?;
             }
@@ -182,27 +181,25 @@ impl<'a, S: Stage> Play<'a, S> {
         }
     }
 
+    /// Takes note of what a round decided, and has victims let go of their nodes at once.
     fn carry_out(&mut self, decision: Decision, now: Time) -> Result<(), ReplayError> {
         match decision {
             Decision::Start { key, allocation, .. } => self.start(key, allocation, now),
             Decision::Preempt { key, reason, mode, .. } => {
-                let which = self.known(key)?;
-                let ends = self.jobs[which]
-                    .running
-                    .as_ref()
-                    .map(|(_, since)| (*since + self.jobs[which].run, key));
-                if let Some(ends) = ends {
-                    self.ends.remove(&ends);
+                let which = self.place(key)?;
+                if let Some((_, since)) = self.jobs[which].running {
+                    self.ends.remove(&(since + self.jobs[which].run, key));
                 }
                 self.leave(which, now)?;
                 self.record.preempted(reason);
+                let job = &mut self.jobs[which].waiting;
                 match mode {
                     VictimMode::Requeue => {
-                        let job = &mut self.jobs[which].waiting;
                         job.attempt.0 += 1;
-                        self.stage.wait(job.clone())?;
+                        self.stage.yielded(key, Some(&*job), now)?;
                     }
                     VictimMode::Cancel => {
+                        self.stage.yielded(key, None, now)?;
                         self.record.end(which, now);
                         self.over += 1;
                     }
@@ -214,52 +211,24 @@ impl<'a, S: Stage> Play<'a, S> {
     }
 
     fn start(&mut self, key: JobKey, on: Allocation, now: Time) -> Result<(), ReplayError> {
-        let which = self.known(key)?;
+        let which = self.place(key)?;
         let job = &mut self.jobs[which];
         if job.running.is_some() {
             let job = self.plan.jobs[which].id;
             return Err(ReplayError::WrongState { job, expected: "waiting" });
         }
         self.record.start(which, &on, now)?;
-        let allocation = Arc::new(on);
-        job.running = Some((allocation.clone(), now));
+        job.running = Some((Arc::new(on), now));
         self.ends.insert((now + job.run, key));
-        let waiting = &job.waiting;
-        let group = waiting.request.per_node_max.as_ref().map(|most| most.group.as_str().into());
-        self.stage.run(RunningJob {
-            key,
-            attempt: waiting.attempt,
-            allocation,
-            ends_by: waiting.time_limit.map(|limit| now + limit),
-            owner: waiting.owner,
-            queue: waiting.queue.clone(),
-            account: waiting.account.clone(),
-            qos: waiting.qos.clone(),
-            nice: waiting.nice,
-            submitted_at: waiting.submitted_at,
-            started_at: now,
-            whole_nodes: waiting.request.exclusive,
-            group,
-            preemptible: job.preemptible,
-            victim_mode: self.victims[which],
-            ending: false,
-            yields_to: None,
-        })
+        Ok(())
     }
 
-    fn known(&self, key: JobKey) -> Result<usize, ReplayError> {
-        let which = place(key);
-        match self.jobs.get(which) {
-            Some(_) => Ok(which),
-            None => {
-                let job = u64::from(key.job.0);
-                Err(ReplayError::WrongState { job, expected: "a job of the trace" })
-            }
-        }
+    /// The place in the trace of a job that was let in.
+    fn place(&self, key: JobKey) -> Result<usize, ReplayError> {
+        let unknown = || {
+            let job = u64::from(key.job.0);
+            ReplayError::WrongState { job, expected: "a job of the trace" }
+        };
+        self.places.get(&key).copied().ok_or_else(unknown)
     }
-}
-
-/// The place in the trace of a job's number.
-const fn place(key: JobKey) -> usize {
-    (key.job.0 as usize).wrapping_sub(1)
 }

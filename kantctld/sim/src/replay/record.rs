@@ -1,9 +1,10 @@
 //! What happens in a replay, written down for the report. Never changes what happens.
 
 use super::placement::placements_of;
+use super::stage::Entry;
 use super::tally::Tally;
 use super::{Cluster, Plan, ReplayError};
-use crate::report::{Heatmap, JobOutcome, NodeIndex, Outcome, Preemptions, Series};
+use crate::report::{Heatmap, JobOutcome, NodeIndex, Outcome, Preemptions, RefusedJob, Series};
 use crate::trace::Job;
 use common::job::PreemptReason;
 use common::resource::Allocation;
@@ -14,6 +15,8 @@ pub(super) struct Record<'a> {
     cluster: &'a Cluster,
     tally: Tally,
     outcome: Outcome,
+    /// Jobs that were not let in, by place in the trace, rising.
+    left_out: Vec<usize>,
 }
 
 impl<'a> Record<'a> {
@@ -29,7 +32,20 @@ impl<'a> Record<'a> {
             heatmap: Heatmap::new(plan.nodes.len()),
             ..Outcome::default()
         };
-        Self { cluster, tally: Tally::of(plan.nodes), outcome }
+        Self { cluster, tally: Tally::of(plan.nodes), outcome, left_out: Vec::new() }
+    }
+
+    /// A job arrives, one after another; is it let in?
+    pub fn enter(&mut self, at: usize, entry: &Entry) {
+        let Some(id) = self.outcome.jobs.get(at).map(|job| job.id) else { return };
+        match entry {
+            Entry::Waits(_) => return,
+            Entry::NeverFits => self.outcome.never_fit.push(id),
+            Entry::Refused(refusal) => {
+                self.outcome.refused.push(RefusedJob { id, why: refusal.to_string() });
+            }
+        }
+        self.left_out.push(at);
     }
 
     /// A job gets its nodes.
@@ -86,16 +102,12 @@ impl<'a> Record<'a> {
         self.outcome.scheduler_cpu_seconds += seconds;
     }
 
-    /// The outcome; these jobs (places in the trace, rising) were never let in.
-    pub fn finish(mut self, never_fit: &[usize]) -> Outcome {
+    /// The outcome, without the jobs that were not let in.
+    pub fn finish(mut self) -> Outcome {
         let jobs = std::mem::take(&mut self.outcome.jobs);
-        for (at, job) in jobs.into_iter().enumerate() {
-            if never_fit.binary_search(&at).is_ok() {
-                self.outcome.never_fit.push(job.id);
-            } else {
-                self.outcome.jobs.push(job);
-            }
-        }
+        let is_in = |(at, _): &(usize, JobOutcome)| self.left_out.binary_search(at).is_err();
+        self.outcome.jobs =
+            jobs.into_iter().enumerate().filter(is_in).map(|(_, job)| job).collect();
         self.outcome
     }
 }

@@ -47,5 +47,5 @@ pub(super) trait Stage {
 pub(super) fn asks_for_another(round: &Round, now: Time) -> bool {
     let yields = round.decisions.iter().any(|one| matches!(one, Decision::Preempt { .. }));
     let is_short = round.next_look.is_some_and(|look| look <= now);
-    yields || (is_short && !round.decisions.is_empty())
+    yields || is_short
 }

@@ -26,6 +26,8 @@ pub struct Outcome {
     pub jobs: Vec<JobOutcome>,
     /// The numbers of those it could not, however empty.
     pub never_fit: Vec<u64>,
+    /// Those that the policy did not let in.
+    pub refused: Vec<RefusedJob>,
     /// The cluster after every pass of the scheduler.
     pub series: Series,
     /// Which nodes were busy when.
@@ -36,6 +38,15 @@ pub struct Outcome {
     pub starts: u64,
     /// Preemptions by what for.
     pub preemptions: Preemptions,
+}
+
+/// A job that would have been refused at its submission.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefusedJob {
+    /// Its number in the trace.
+    pub id: u64,
+    /// In a sentence, with what to do.
+    pub why: String,
 }
 
 /// How often running jobs had to yield.

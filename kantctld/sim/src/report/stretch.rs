@@ -3,7 +3,7 @@
 
 use super::{JobOutcome, NodeIndex, Outcome};
 use common::unit::{Gpus, Nodes};
-use engine::measure::{self, LeafSizes};
+use engine::measure::{self, LeafSizes, Mean};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,23 +45,6 @@ impl Stretch {
             alpha: measure::ALPHA,
             beta: measure::BETA,
         }
-    }
-}
-
-#[derive(Default)]
-struct Mean {
-    sum: f64,
-    count: u32,
-}
-
-impl Mean {
-    fn add(&mut self, value: f64) {
-        self.sum += value;
-        self.count += 1;
-    }
-
-    fn value(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum / f64::from(self.count))
     }
 }
 

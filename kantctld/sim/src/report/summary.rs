@@ -41,6 +41,8 @@ pub struct Summary {
     pub unfinished: usize,
     /// Jobs beside them that it could not run, however empty.
     pub never_fit: usize,
+    /// Jobs that the policy did not let in.
+    pub refused: usize,
     /// From the first submission to the last end.
     pub makespan_seconds: Option<f64>,
     /// Scheduling occupancy rate: GPU time allocated, of GPU time there was, from the first to the
@@ -106,6 +108,7 @@ impl Summary {
             jobs: outcome.jobs.len(),
             unfinished: outcome.jobs.len() - ended,
             never_fit: outcome.never_fit.len(),
+            refused: outcome.refused.len(),
             makespan_seconds: (ended > 0).then(|| seconds(window.end.since(window.first).0)),
             sor: occupancy(outcome, window.first, window.last_submit),
             sor_course: sor_course(outcome, window),

@@ -164,10 +164,15 @@ fn common_window(outcomes: &[Outcome]) -> Window {
 fn cluster(outcomes: &[Outcome]) -> String {
     let Some(outcome) = outcomes.first() else { return "no replay".to_owned() };
     let gpus: usize = outcome.nodes.iter().map(|node| node.gpus.0 as usize).sum();
-    let left_out = match outcome.never_fit.len() {
+    let left_out = |count: usize, why: &str| match count {
         0 => String::new(),
-        count => format!("; {} more can never run there", grouped(count)),
+        _ => format!("; {} more {why}", grouped(count)),
     };
+    let left_out = [
+        left_out(outcome.never_fit.len(), "can never run there"),
+        left_out(outcome.refused.len(), "are refused by the policy"),
+    ]
+    .concat();
     let [jobs, nodes, gpus] = [outcome.jobs.len(), outcome.nodes.len(), gpus].map(grouped);
     format!(
         "{jobs} jobs replayed on {nodes} nodes with {gpus} GPUs{left_out}. Seed {}.",

@@ -1,0 +1,41 @@
+//! A mean of values that come one by one. Never keeps the values.
+
+/// A running mean; of nothing there is none.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Mean {
+    sum: f64,
+    count: u32,
+}
+
+impl Mean {
+    /// One more value.
+    pub fn add(&mut self, value: f64) {
+        self.sum += value;
+        self.count += 1;
+    }
+
+    /// How many values there were.
+    #[must_use]
+    pub const fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Their mean; `None` of no value.
+    #[must_use]
+    pub fn value(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / f64::from(self.count))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_counts_alike_and_of_none_there_is_no_mean() {
+        let mut mean = Mean::default();
+        assert_eq!((mean.value(), mean.count()), (None, 0));
+        [1.0, 2.0, 6.0].into_iter().for_each(|value| mean.add(value));
+        assert_eq!((mean.value(), mean.count()), (Some(3.0), 3));
+    }
+}

@@ -1,0 +1,82 @@
+//! The engine alone: its snapshot is changed as jobs come and go. The faster stage, for tables of
+//! large traces. Never asks who may do what, nor how long a job may ask for, and nobody's use of
+//! the cluster is counted, so fair share is the same for all.
+
+use super::stage::{Entry, Stage};
+use super::{Cluster, ReplayError};
+use common::id::{JobId, JobKey};
+use common::job::EndCause;
+use common::policy::Policy;
+use common::time::Time;
+use engine::{Decision, Round, Snapshot, WaitingJob};
+use std::sync::Arc;
+
+/// A snapshot that nothing else stands behind.
+pub(super) struct Alone {
+    snapshot: Snapshot,
+    last: JobId,
+}
+
+impl Alone {
+    pub fn new(cluster: &Cluster, policy: Policy) -> Self {
+        let mut snapshot = Snapshot::default();
+        snapshot.set_policy(Arc::new(policy));
+        cluster.snapshots().iter().for_each(|node| snapshot.set_node(node));
+        snapshot.settle(Time(0));
+        Self { snapshot, last: JobId(0) }
+    }
+}
+
+impl Stage for Alone {
+    fn submit(&mut self, job: &WaitingJob, _: Time) -> Result<Entry, ReplayError> {
+        let queue = self.snapshot.policy().queues.iter().find(|queue| queue.name == job.queue);
+        let could_hold = queue.is_some_and(|queue| {
+            engine::could_ever_fit(&self.snapshot, queue, &job.request, job.service).is_ok()
+        });
+        if !could_hold {
+            return Ok(Entry::NeverFits);
+        }
+        self.last = JobId(self.last.0 + 1);
+        let key = JobKey::single(self.last);
+        self.snapshot.set_waiting(WaitingJob { key, ..job.clone() });
+        Ok(Entry::Waits(key))
+    }
+
+    fn decide(&mut self, now: Time) -> Round {
+        self.snapshot.settle(now);
+        let mut round = engine::schedule(&self.snapshot, now);
+        self.snapshot.set_promises(std::mem::take(&mut round.promises));
+        self.snapshot.set_halfway(std::mem::take(&mut round.halfway));
+        self.snapshot.set_halfway(std::mem::take(&mut round.halfway));
+        round
+    }
+
+    fn enact(&mut self, round: &Round, now: Time) -> Result<(), ReplayError> {
+        for decision in &round.decisions {
+            if let Decision::Start { key, allocation, .. } = decision {
+                self.snapshot.start(*key, allocation.clone(), now);
+            }
+        }
+        Ok(())
+    }
+
+    fn over(&mut self, key: JobKey, _: EndCause, _: Time) -> Result<(), ReplayError> {
+        self.snapshot.remove_job(key);
+        Ok(())
+    }
+
+    fn yielded(
+        &mut self,
+        key: JobKey,
+        again: Option<&WaitingJob>,
+        _: Time,
+    ) -> Result<(), ReplayError> {
+        self.snapshot.remove_job(key);
+        again.into_iter().for_each(|job| self.snapshot.set_waiting(job.clone()));
+        Ok(())
+    }
+
+    fn waiting(&self) -> usize {
+        self.snapshot.waiting_count()
+    }
+}

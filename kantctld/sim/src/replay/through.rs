@@ -1,0 +1,230 @@
+//! The whole controller but for its log and its sockets: every submission, round and report of a
+//! node goes through `state::apply`, and the engine sees what the state's keeper shows it, as in
+//! production. Use is charged, so fair share works; what the policy refuses is refused.
+//!
+//! Never asks who somebody is: users of a trace are none of this host, so whatever is open to some
+//! is open to all here. Never silent about a command that the state does not take.
+
+use super::stage::{Entry, Stage};
+use super::{Cluster, ReplayError};
+use common::id::{AttemptId, Gid, JobKey, NodeName, RequestKey};
+use common::job::{Ask, EndCause, ExitStatus, Owner, Phase, StepEnd, Usage};
+use common::policy::{Access, Order, Policy};
+use common::time::{Span, Time};
+use common::wire::node::{StepPhase, StepStatus};
+use engine::{Decision, Round, WaitingJob};
+use state::snapshot::{Keeper, enactment, never_fits};
+use state::usage::Hour;
+use state::{Command, Event, Settings, Stamped, State};
+
+/// Use is said anew so often, as the leader does.
+const USAGE_EVERY: Span = Span::from_minutes(1);
+
+/// A state, and what the engine sees of it.
+pub(super) struct Through {
+    state: State,
+    keeper: Keeper,
+    /// Does the order go by what was used?
+    weighs_use: bool,
+    /// When the engine was told last; `None`: never.
+    usage_at: Option<Time>,
+    /// When the state forgot last what is over.
+    forgot: Hour,
+}
+
+impl Through {
+    /// A cluster with these nodes, connected, and nothing on them.
+    pub fn new(cluster: &Cluster, policy: Policy) -> Result<Self, ReplayError> {
+        let by_use = policy.queues.iter().any(|queue| queue.order == Order::Multifactor);
+        let mut stage = Self {
+            state: State::default(),
+            keeper: Keeper::default(),
+            weighs_use: by_use && policy.factors.fair_share > 0,
+            usage_at: None,
+            forgot: Hour(0),
+        };
+        let mut events = stage.apply(Command::Configure(settings(policy)), Time(0))?;
+        for node in cluster.snapshots() {
+            let hello = Command::RegisterNode {
+                name: node.name.clone(),
+                identity: node.name.to_string(),
+                address: node.name.to_string(),
+                version: "replay".to_owned(),
+                inventory: Box::new((*node.inventory).clone()),
+                steps: Vec::new(),
+            };
+            events.extend(stage.apply(hello, Time(0))?);
+        }
+        stage.keeper.update(&stage.state, &events);
+        stage.keeper.snapshot_mut().settle(Time(0));
+        Ok(stage)
+    }
+
+    /// Carries a command out that nothing speaks against. The keeper is not told yet.
+    fn apply(&mut self, command: Command, now: Time) -> Result<Vec<Event>, ReplayError> {
+        let events = state::apply(&mut self.state, &Stamped { at: now, command });
+        for event in &events {
+            match event {
+                Event::CommandRefused(refusal) => {
+                    return Err(ReplayError::Refused { refusal: Box::new(refusal.clone()) });
+                }
+                Event::RoundEntryRefused { id, reason } => {
+                    return Err(ReplayError::NotEnacted { id: *id, reason: reason.clone() });
+                }
+                _ => {}
+            }
+        }
+        Ok(events)
+    }
+
+    /// Every node of a job's attempt says this of its step.
+    fn report(
+        &mut self,
+        key: JobKey,
+        phase: &StepPhase,
+        now: Time,
+    ) -> Result<Vec<Event>, ReplayError> {
+        let expected = "running";
+        let wrong = || ReplayError::WrongState { job: u64::from(key.job.0), expected };
+        let (_, element) = self.state.element(key).ok_or_else(wrong)?;
+        let id = AttemptId { key, attempt: element.attempt };
+        let allocation = element.run.as_ref().ok_or_else(wrong)?.allocation.clone();
+        let nodes: Vec<NodeName> =
+            allocation.shares().iter().map(|share| share.node.clone()).collect();
+        let mut events = Vec::new();
+        for node in nodes {
+            let steps = vec![StepStatus { id, phase: phase.clone() }];
+            events.extend(self.apply(Command::ReportSteps { node, steps }, now)?);
+        }
+        Ok(events)
+    }
+
+    /// All nodes have let go of a job, which is then to be in this phase.
+    fn ended(
+        &mut self,
+        key: JobKey,
+        cause: EndCause,
+        then: Phase,
+        now: Time,
+    ) -> Result<(), ReplayError> {
+        let exit = ExitStatus { code: 0, signal: None };
+        let (usage, message) = (Usage::default(), None);
+        let end = StepEnd { cause, exit, started_at: Some(now), ended_at: now, usage, message };
+        let events = self.report(key, &StepPhase::Ended(Box::new(end)), now)?;
+        self.keeper.update(&self.state, &events);
+        if self.state.element(key).is_none_or(|(_, element)| element.phase != then) {
+            let expected = if then == Phase::Done { "over" } else { "waiting again" };
+            return Err(ReplayError::WrongState { job: u64::from(key.job.0), expected });
+        }
+        // Often enough for what is kept by hours, and seldom enough to cost nothing.
+        if Hour::of(now) > self.forgot {
+            self.forgot = Hour::of(now);
+            let events = self.apply(Command::ForgetDone, now)?;
+            self.keeper.update(&self.state, &events);
+        }
+        Ok(())
+    }
+}
+
+impl Stage for Through {
+    fn submit(&mut self, job: &WaitingJob, now: Time) -> Result<Entry, ReplayError> {
+        let ask = ask(job);
+        if never_fits(&self.state, self.keeper.snapshot(), &ask).is_some() {
+            return Ok(Entry::NeverFits);
+        }
+        let name = job.owner.to_string();
+        let command = Command::SubmitJob {
+            request_key: RequestKey(format!("job-{}", self.state.last_job().0 + 1)),
+            owner: Owner { uid: job.owner, gid: Gid(job.owner.0), name },
+            groups: Vec::new(),
+            operator: false,
+            ask: Box::new(ask),
+            script: "#!/bin/sh\n".to_owned(),
+            environment: String::new(),
+        };
+        let events = state::apply(&mut self.state, &Stamped { at: now, command });
+        if let Err(refusal) = state::event::changed(&events) {
+            return Ok(Entry::Refused(Box::new(refusal)));
+        }
+        self.keeper.update(&self.state, &events);
+        Ok(Entry::Waits(JobKey::single(self.state.last_job())))
+    }
+
+    fn decide(&mut self, now: Time) -> Round {
+        if self.weighs_use && self.usage_at.is_none_or(|at| at + USAGE_EVERY <= now) {
+            self.keeper.set_usage(&self.state, now);
+            self.usage_at = Some(now);
+        }
+        let snapshot = self.keeper.snapshot_mut();
+        snapshot.settle(now);
+        let mut round = engine::schedule(snapshot, now);
+        snapshot.set_promises(std::mem::take(&mut round.promises));
+        snapshot.set_halfway(std::mem::take(&mut round.halfway));
+        snapshot.set_halfway(std::mem::take(&mut round.halfway));
+        round
+    }
+
+    fn enact(&mut self, round: &Round, now: Time) -> Result<(), ReplayError> {
+        let Some(command) = enactment(&round.decisions) else { return Ok(()) };
+        let mut events = self.apply(command, now)?;
+        for decision in &round.decisions {
+            if let Decision::Start { key, .. } = decision {
+                events.extend(self.report(*key, &StepPhase::Running { since: now }, now)?);
+            }
+        }
+        self.keeper.update(&self.state, &events);
+        Ok(())
+    }
+
+    fn over(&mut self, key: JobKey, cause: EndCause, now: Time) -> Result<(), ReplayError> {
+        self.ended(key, cause, Phase::Done, now)
+    }
+
+    fn yielded(
+        &mut self,
+        key: JobKey,
+        again: Option<&WaitingJob>,
+        now: Time,
+    ) -> Result<(), ReplayError> {
+        let then = if again.is_some() { Phase::Pending } else { Phase::Done };
+        self.ended(key, EndCause::Stopped, then, now)
+    }
+
+    fn waiting(&self) -> usize {
+        self.keeper.snapshot().waiting_count()
+    }
+}
+
+/// What somebody would submit to have a job wait like this.
+fn ask(job: &WaitingJob) -> Ask {
+    Ask {
+        queue: Some(job.queue.clone()),
+        account: job.account.clone(),
+        qos: job.qos.clone(),
+        request: (*job.request).clone(),
+        time_limit: job.time_limit,
+        service: job.service,
+        requeue: true,
+        ..Ask::default()
+    }
+}
+
+/// The settings of a controller with this policy, open to everybody. What is over is forgotten at
+/// once: the replay keeps its own record.
+fn settings(mut policy: Policy) -> Settings {
+    policy.queues.iter_mut().for_each(|queue| queue.access = Access::default());
+    policy.qos.iter_mut().for_each(|qos| qos.access = Access::default());
+    policy.accounts.iter_mut().for_each(|account| account.access = Access::default());
+    let Policy { queues, qos, accounts, factors, topology } = policy;
+    Settings {
+        cluster: "replay".to_owned(),
+        queues,
+        allow_root_jobs: false,
+        kill_grace: Span(0),
+        done_jobs_kept: Span(0),
+        qos,
+        accounts,
+        factors,
+        topology,
+    }
+}
