@@ -1,8 +1,12 @@
 //! The API: who asks (the kernel or a node's certificate says so), what they may, and answers as
-//! JSON. Never writes to the state but by a command in the log; never believes a name in a body.
+//! JSON. A controller that does not lead passes on what it is asked. Never writes to the state but
+//! by a command in the log; never believes a name in a body.
 
+mod controllers;
+mod accounting;
 mod error;
 mod jobs;
+mod leader;
 mod metrics;
 mod nodes;
 mod output;
@@ -13,17 +17,35 @@ mod submit;
 mod what_if;
 
 use crate::core::Core;
-use axum::Router;
+use crate::machine::StateMachine;
+use crate::peers::Peers;
+use axum::{Extension, Router};
 use axum::extract::DefaultBodyLimit;
+use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 use common::wire::node::NODE_PATH;
+use common::wire::peer::PEER_PATH;
+use leader::Relay;
 use std::sync::Arc;
 
 /// A script may have 4 MiB and an environment 1 MiB; as JSON with escapes that may double.
 const BODY_BYTES_MAX: usize = 16 << 20;
 
-/// All routes, for the local socket and the TLS port alike.
-pub fn router(core: Arc<Core>) -> Router {
+/// All routes, for the local socket and the TLS port alike. `peers` are the other controllers: what
+/// only the leader can answer is passed on to that one.
+pub fn router(core: Arc<Core>, peers: Arc<Peers<StateMachine>>) -> Router {
+    let relay = Arc::new(Relay::new(core.clone(), peers.identity.clone()));
+    Router::new()
+        .merge(of_leader().route_layer(from_fn_with_state(relay, leader::answers_or_passes_on)))
+        .merge(of_anyone())
+        .fallback(error::no_such_path)
+        .layer(Extension(peers))
+        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+        .with_state(core)
+}
+
+/// What the leader answers, whoever is asked.
+fn of_leader() -> Router<Arc<Core>> {
     Router::new()
         .route("/v1/jobs", post(submit::submit).get(jobs::list))
         .route("/v1/jobs/{key}", get(jobs::show))
@@ -45,10 +67,19 @@ pub fn router(core: Arc<Core>) -> Router {
         .route("/v1/queues", get(nodes::queues))
         .route("/v1/priority", get(priority::list))
         .route("/v1/metrics", get(metrics::show))
+        .route("/v1/accounting/jobs", get(accounting::jobs))
+        .route("/v1/accounting/nodes", get(accounting::nodes))
         .route("/v1/reload", post(reload::reload))
+        .route("/v1/controllers/{id}/promote", post(controllers::promote))
+        .route("/v1/controllers/{id}/remove", post(controllers::remove))
+        .route("/v1/controllers/{id}/transfer", post(controllers::transfer))
+}
+
+/// What every controller answers for itself. A node is told there who leads.
+fn of_anyone() -> Router<Arc<Core>> {
+    Router::new()
         .route("/v1/status", get(nodes::status))
+        .route("/v1/controllers", get(controllers::list).post(controllers::join))
+        .route(PEER_PATH, get(controllers::channel))
         .route(NODE_PATH, get(nodes::channel))
-        .fallback(error::no_such_path)
-        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
-        .with_state(core)
 }

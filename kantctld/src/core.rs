@@ -5,8 +5,8 @@ use crate::clock::SteadyClock;
 use crate::hub::Hub;
 use crate::lookout::Lookout;
 use crate::machine::{SharedState, StateMachine};
-use crate::raft::{LogHandle, ProposeError};
-use common::id::{LogIndex, Uid};
+use crate::raft::{LogHandle, ProposeError, Status};
+use common::id::{ControllerId, LogIndex, Uid};
 use common::reason::Refusal;
 use common::time::Time;
 use state::view::Waits;
@@ -26,6 +26,15 @@ pub enum CommandError {
     Refused(#[from] Refusal),
 }
 
+/// The controller that leads, as far as this one knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeaderHint {
+    /// Which.
+    pub id: ControllerId,
+    /// Where it is reached, `host:port`.
+    pub address: String,
+}
+
 /// The controller's shared parts.
 pub struct Core {
     /// The replicated state.
@@ -40,6 +49,10 @@ pub struct Core {
     pub applied: watch::Receiver<LogIndex>,
     /// Do we lead?
     pub leading: watch::Receiver<bool>,
+    /// How this controller stands among the others.
+    pub standing: watch::Receiver<Status>,
+    /// Leading, and with settings in force.
+    serving: watch::Sender<bool>,
     /// Who may do everything; a reload may change it.
     operators: RwLock<BTreeSet<Uid>>,
     /// The clock.
@@ -60,11 +73,13 @@ impl Core {
     ) -> Arc<Self> {
         Arc::new(Self {
             state,
+            standing: log.status(),
             log,
             hub: Hub::default(),
             wake: Notify::new(),
             applied,
             leading,
+            serving: watch::channel(false).0,
             operators: RwLock::new(operators),
             clock,
             lookout: Lookout::default(),
@@ -83,6 +98,37 @@ impl Core {
             }
         }
         Ok(events)
+    }
+
+    /// Does this controller serve: does it lead, with settings in force?
+    pub fn serves(&self) -> bool {
+        *self.leading.borrow() && *self.serving.borrow()
+    }
+
+    /// Returns once this controller serves; also when it has done so and does no more.
+    pub async fn wait_to_serve(&self) {
+        // The sender is here, so there is no error.
+        let _ = self.serving.subscribe().wait_for(|serves| *serves).await;
+    }
+
+    /// A term of leading begins to serve, or is over.
+    pub fn note_serving(&self, serves: bool) {
+        self.serving.send_replace(serves);
+    }
+
+    /// Is this controller alone, so that what its file says is the cluster's?
+    pub fn is_lone(&self) -> bool {
+        let standing = self.standing.borrow();
+        standing.members.voters == [standing.id.0] && !standing.members.is_joint()
+    }
+
+    /// Another controller that leads, if one is known to.
+    pub fn leader(&self) -> Option<LeaderHint> {
+        let standing = self.standing.borrow();
+        let id = standing.leader.filter(|leader| *leader != standing.id)?;
+        let address = standing.members.known.get(&id)?.address.clone();
+        // A lone controller was founded without one; there is nobody to tell it to.
+        (!address.is_empty()).then_some(LeaderHint { id, address })
     }
 
     /// Who asks, and what they may do.

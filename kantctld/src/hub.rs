@@ -3,7 +3,7 @@
 
 use common::id::NodeName;
 use common::wire::node::{OutputChunk, ReadOutput};
-use std::collections::BTreeMap;
+use lead::{Seats, SessionId, Standing};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::{mpsc, oneshot};
 
@@ -17,100 +17,57 @@ pub enum Nudge {
     Replaced,
 }
 
-/// Tells sessions of one node apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SessionId(u64);
-
-/// How a node stands with this controller.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
-    /// It has no session.
-    Absent,
-    /// Its Hello is on its way into the state.
-    Arriving,
-    /// It has a session that the state knows of.
-    InSession,
-}
-
-struct Seat {
-    id: SessionId,
-    /// Has the state taken its Hello? Before that it says nothing about the node.
-    registered: bool,
-    nudges: mpsc::UnboundedSender<Nudge>,
-}
-
-#[derive(Default)]
-struct Seats {
-    next_id: u64,
-    by_node: BTreeMap<NodeName, Seat>,
-}
-
 /// All sessions.
 #[derive(Default)]
-pub struct Hub(Mutex<Seats>);
+pub struct Hub(Mutex<Seats<mpsc::UnboundedSender<Nudge>>>);
 
 impl Hub {
-    fn seats(&self) -> MutexGuard<'_, Seats> {
+    fn seats(&self) -> MutexGuard<'_, Seats<mpsc::UnboundedSender<Nudge>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A node's session begins; the one before it, if any, is told to end.
     pub fn join(&self, node: &NodeName) -> (SessionId, mpsc::UnboundedReceiver<Nudge>) {
         let (nudges, inbox) = mpsc::unbounded_channel();
-        let mut seats = self.seats();
-        seats.next_id += 1;
-        let id = SessionId(seats.next_id);
-        if let Some(old) =
-            seats.by_node.insert(node.clone(), Seat { id, registered: false, nudges })
-        {
-            let _ = old.nudges.send(Nudge::Replaced);
+        let (id, replaced) = self.seats().join(node, nudges);
+        if let Some(old) = replaced {
+            let _ = old.send(Nudge::Replaced);
         }
         (id, inbox)
     }
 
     /// A session ended. True if the node has no other: it is silent now.
     pub fn leave(&self, node: &NodeName, id: SessionId) -> bool {
-        let mut seats = self.seats();
-        let mine = seats.by_node.get(node).is_some_and(|seat| seat.id == id);
-        if mine {
-            seats.by_node.remove(node);
-        }
-        mine
+        self.seats().leave(node, id)
     }
 
     /// Is this session still the node's?
     pub fn is_seated(&self, node: &NodeName, id: SessionId) -> bool {
-        self.seats().by_node.get(node).is_some_and(|seat| seat.id == id)
+        self.seats().is_seated(node, id)
     }
 
     /// The state has taken this session's Hello.
     pub fn note_registered(&self, node: &NodeName, id: SessionId) {
-        if let Some(seat) = self.seats().by_node.get_mut(node).filter(|seat| seat.id == id) {
-            seat.registered = true;
-        }
+        self.seats().note_registered(node, id);
     }
 
     /// How a node stands.
     pub fn standing(&self, node: &NodeName) -> Standing {
-        match self.seats().by_node.get(node) {
-            None => Standing::Absent,
-            Some(seat) if seat.registered => Standing::InSession,
-            Some(_) => Standing::Arriving,
-        }
+        self.seats().standing(node)
     }
 
     /// Makes the sessions of these nodes look again at what they should run.
     pub fn touch<'a>(&self, nodes: impl IntoIterator<Item = &'a NodeName>) {
         let seats = self.seats();
-        for seat in nodes.into_iter().filter_map(|node| seats.by_node.get(node)) {
-            let _ = seat.nudges.send(Nudge::Desired);
+        for nudges in nodes.into_iter().filter_map(|node| seats.line(node)) {
+            let _ = nudges.send(Nudge::Desired);
         }
     }
 
     /// Tells one node's session something.
     pub fn nudge(&self, node: &NodeName, nudge: Nudge) {
-        if let Some(seat) = self.seats().by_node.get(node) {
-            let _ = seat.nudges.send(nudge);
+        if let Some(nudges) = self.seats().line(node) {
+            let _ = nudges.send(nudge);
         }
     }
 
@@ -119,8 +76,7 @@ impl Hub {
         let (answer, answered) = oneshot::channel();
         {
             let seats = self.seats();
-            let seat = seats.by_node.get(node)?;
-            seat.nudges.send(Nudge::Read(question, answer)).ok()?;
+            seats.line(node)?.send(Nudge::Read(question, answer)).ok()?;
         }
         answered.await.ok()
     }
@@ -135,18 +91,12 @@ mod tests {
     }
 
     #[test]
-    fn a_new_session_replaces_the_old_and_only_the_last_to_leave_silences_the_node() {
+    fn a_session_is_told_that_another_took_over() {
         let hub = Hub::default();
-        let (first, mut inbox) = hub.join(&name("a"));
-        let (second, _keep) = hub.join(&name("a"));
-        assert!(matches!(inbox.try_recv(), Ok(Nudge::Replaced)));
-        assert!(!hub.leave(&name("a"), first), "the second is still there");
-        hub.note_registered(&name("a"), first);
-        assert_eq!(hub.standing(&name("a")), Standing::Arriving, "the first speaks no more");
-        hub.note_registered(&name("a"), second);
-        assert_eq!(hub.standing(&name("a")), Standing::InSession);
-        assert!(hub.leave(&name("a"), second));
-        assert_eq!(hub.standing(&name("a")), Standing::Absent);
+        let (_, mut first) = hub.join(&name("a"));
+        let (_, mut second) = hub.join(&name("a"));
+        assert!(matches!(first.try_recv(), Ok(Nudge::Replaced)));
+        assert!(second.try_recv().is_err());
     }
 
     #[test]

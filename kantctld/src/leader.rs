@@ -4,9 +4,10 @@
 mod booking;
 mod effects;
 mod scheduler;
+mod term;
 mod timers;
 
 pub use booking::{Choice, choose as choose_booking};
 pub use effects::pass_on;
-pub use scheduler::run as run_scheduler;
-pub use timers::{Limits, run as run_timers};
+pub use lead::Limits;
+pub use term::{Pace, run as run_terms};

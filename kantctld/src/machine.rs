@@ -4,7 +4,6 @@
 use crate::clock::SteadyClock;
 use crate::raft::Machine;
 use common::id::LogIndex;
-use state::snapshot::Keeper;
 use state::{Command, Event, Stamped, State};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tokio::sync::{mpsc, watch};
@@ -34,21 +33,13 @@ impl SharedState {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells a keeper everything up to now. Answers whether there was anything. There is one
-    /// keeper: a second one would miss what the first was told.
-    pub fn tell(&self, keeper: &mut Keeper) -> bool {
+    /// Tells the scheduler everything since it was last told: the state and the events that led to
+    /// it; `None` if not all of them are known. There is one listener: a second one would miss what
+    /// the first was told.
+    pub fn tell<T>(&self, listener: impl FnOnce(&State, Option<&[Event]>) -> T) -> T {
         let state = self.read();
         let untold = self.untold().0.replace(Vec::new());
-        match untold {
-            Some(events) => {
-                keeper.update(&state, &events);
-                !events.is_empty()
-            }
-            None => {
-                *keeper = Keeper::new(&state);
-                true
-            }
-        }
+        listener(&state, untold.as_deref())
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, State> {

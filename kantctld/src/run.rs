@@ -1,18 +1,21 @@
 //! Puts a controller together and runs it until it is told to stop, or cannot go on.
 //! Wiring only: never decides anything.
 
+use crate::api;
 use crate::clock::{SteadyClock, wall_clock};
-use crate::core::{CommandError, Core};
+use crate::core::Core;
 use crate::leader::{self, Limits};
 use crate::machine::{Outlets, StateMachine};
-use crate::raft::{self, LogError};
+use crate::opening::{self, Opened, OpeningError};
+use crate::peers::{self, Peers};
+use crate::raft::{LogError, LogHandle, Status};
 use crate::settings::{self, ConfigFile, Reloader, SettingsError};
-use crate::{api, core};
 use axum::Extension;
 use common::config::ControllerConfig;
 use common::id::LogIndex;
+use common::reason::Refusal;
+use common::time::Span;
 use net::{ClusterKey, Identity, KeyError, ListenError, LocalListener, Role, TlsListener};
-use state::{Command, Settings};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
@@ -21,10 +24,10 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
-use wal::{Options, RealDisk};
 
-/// The only voter of a single controller.
-const LONE_VOTER: u64 = 1;
+/// How long the lead may take to change hands before this controller stops.
+const HAND_OVER_LIMIT: Duration = Duration::from_secs(1);
+const HAND_OVER_PAUSE: Duration = Duration::from_millis(20);
 /// How long a lone voter may take to replay its log and lead, before it says so.
 const LEAD_NOTICE: Duration = Duration::from_secs(10);
 
@@ -36,7 +39,7 @@ pub enum RunError {
     Settings(#[from] SettingsError),
     /// The replicated state does not take the settings.
     #[error("failed to put the configuration in force")]
-    Configure(#[source] CommandError),
+    Configure(#[source] Refusal),
     /// A directory.
     #[error("failed to make {path}: give kantctld the right to, or set another in kantctld.toml")]
     Directory {
@@ -46,15 +49,9 @@ pub enum RunError {
         #[source]
         source: io::Error,
     },
-    /// The state directory's files.
-    #[error("failed to open the state directory {path}")]
-    StateDir {
-        /// Which.
-        path: String,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
+    /// The log could not be opened.
+    #[error(transparent)]
+    Opening(#[from] OpeningError),
     /// The cluster key.
     #[error(transparent)]
     Key(#[from] KeyError),
@@ -94,20 +91,16 @@ pub async fn run(file: ConfigFile) -> Result<(), RunError> {
     let clock = Arc::new(SteadyClock::new(wall_clock));
     let outlets = Outlets { events, applied, leading };
     let (machine, state) = StateMachine::new(clock.clone(), outlets);
-    let log_dir = Path::new(&config.state_dir).join("log");
-    let disk = RealDisk::open(&log_dir)
-        .map_err(|source| RunError::StateDir { path: log_dir.display().to_string(), source })?;
-    let options = Options { salt: fastrand::u64(..), ..Options::default() };
-    let (log, thread) =
-        raft::start(disk, options, LONE_VOTER, config.snapshot_every_entries, machine)?;
-    let core = Core::new(state, log, applied_seen, leading_seen, operators, clock);
+    let Opened { peers, thread } = opening::open(config, identity, machine)?;
+    let core = Core::new(state, peers.log.clone(), applied_seen, leading_seen, operators, clock);
 
     let mut log_end = tokio::task::spawn_blocking(move || match thread.join() {
         Ok(result) => result.map_err(RunError::from),
         Err(_) => Err(RunError::LogPanicked),
     });
+    let reloader = Reloader::new(core.clone(), file.clone(), settings);
     let served = tokio::select! {
-        served = serve(&file, core.clone(), settings, identity, applied_events, hangup) => served,
+        served = serve(&file.config, &core, reloader, peers, applied_events, hangup) => served,
         ended = &mut log_end => return ended.unwrap_or(Err(RunError::LogPanicked)),
     };
     // The log last: what was acknowledged is on disk already, what was asked is still answered.
@@ -135,16 +128,15 @@ fn make_dir(path: &str, mode: u32) -> Result<(), RunError> {
     made.map_err(|source| RunError::Directory { path: path.to_owned(), source })
 }
 
-/// Leads, then serves, until a signal.
+/// Listens, leads whenever the log says so, and ends with a signal.
 async fn serve(
-    file: &ConfigFile,
-    core: Arc<Core>,
-    settings: Settings,
-    identity: Identity,
+    config: &ControllerConfig,
+    core: &Arc<Core>,
+    reloader: Arc<Reloader>,
+    peers: Arc<Peers<StateMachine>>,
     events: mpsc::UnboundedReceiver<Vec<state::Event>>,
     hangup: Signal,
 ) -> Result<(), RunError> {
-    let config = &file.config;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut told_to_stop = std::pin::pin!(async move {
@@ -153,78 +145,88 @@ async fn serve(
             _ = interrupt.recv() => {}
         }
     });
-    tokio::select! {
-        // A full disk can hold this up; a signal must be heard all the same.
-        configured = lead_and_configure(&core, settings) => configured?,
-        () = &mut told_to_stop => return Ok(()),
-    }
-    let reloader = Reloader::new(core.clone(), file.clone());
-    for warning in reloader.warnings() {
-        tracing::warn!("configuration: {warning}");
-    }
-    let tasks = [
-        tokio::spawn(reload_on_hangup(reloader.clone(), hangup)),
-        tokio::spawn(leader::pass_on(core.clone(), events)),
-        tokio::spawn(leader::run_scheduler(
-            core.clone(),
-            Duration::from_secs(config.round_period_seconds.max(1)),
-        )),
-        tokio::spawn(leader::run_timers(
-            core.clone(),
-            Limits { node_lost_after: Duration::from_secs(config.node_lost_after_seconds) },
-        )),
-    ];
     let (stop, stopping) = watch::channel(false);
-    let servers = listen(config, &core, reloader, &identity, &stopping).await?;
-    let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
-    tracing::info!("ready");
-    told_to_stop.await;
+    let servers = listen(config, core, reloader.clone(), &peers, &stopping).await?;
+    let tasks = [
+        tokio::spawn(peers::keep(peers.clone())),
+        tokio::spawn(leader::pass_on(core.clone(), events)),
+        tokio::spawn(reload_on_hangup(core.clone(), reloader.clone(), hangup)),
+        tokio::spawn(say_ready(core.clone())),
+    ];
+    let pace = leader::Pace {
+        round_period: Duration::from_secs(config.round_period_seconds.max(1)),
+        limits: Limits { node_lost_after: Span::from_seconds(config.node_lost_after_seconds) },
+    };
+    // A full disk can hold the leader up; a signal must be heard all the same.
+    let ended = tokio::select! {
+        refused = leader::run_terms(core.clone(), reloader, pace) => match refused {
+            Err(refusal) => Err(RunError::Configure(refusal)),
+            Ok(never) => match never {},
+        },
+        () = &mut told_to_stop => Ok(()),
+    };
     tracing::info!("stopping");
+    hand_over(&core.log).await;
     let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
     stop.send_replace(true);
     for server in servers {
         let _ = server.await;
     }
     tasks.iter().for_each(JoinHandle::abort);
-    Ok(())
+    ended
 }
 
-/// SIGHUP, as `systemctl reload` sends it.
-async fn reload_on_hangup(reloader: Arc<Reloader>, mut hangup: Signal) {
-    while hangup.recv().await.is_some() {
-        // What came of it stands in the log.
-        let _ = reloader.reload().await;
+/// While others vote, one of them leads on at once; waiting for an election takes a second.
+async fn hand_over(log: &LogHandle<StateMachine>) {
+    let mut status = log.status();
+    let leads = |status: &Status| status.leader == Some(status.id);
+    let others_vote = status.borrow().members.voters.len() > 1;
+    if !others_vote || !leads(&status.borrow()) {
+        return;
+    }
+    let handed_over = async {
+        // Nobody may have been heard just now.
+        while !log.transfer(None).await {
+            tokio::time::sleep(HAND_OVER_PAUSE).await;
+        }
+        // An error means that the log has ended.
+        let _ = status.wait_for(|status| status.leader.is_some() && !leads(status)).await;
+    };
+    match tokio::time::timeout(HAND_OVER_LIMIT, handed_over).await {
+        Ok(()) => tracing::info!("another controller leads"),
+        Err(_) => tracing::warn!("no other controller took the lead: one will be elected"),
     }
 }
 
-async fn wait_to_lead(core: &Core) {
-    let mut leading = core.leading.clone();
-    loop {
-        let wait = leading.wait_for(|leads| *leads);
-        match tokio::time::timeout(LEAD_NOTICE, wait).await {
-            Ok(_) => return,
+/// Tells systemd when this controller is of use: alone once it serves; among several at once, since
+/// it votes, and the others may wait for that.
+async fn say_ready(core: Arc<Core>) {
+    while core.is_lone() {
+        match tokio::time::timeout(LEAD_NOTICE, core.wait_to_serve()).await {
+            Ok(()) => break,
             Err(_) => tracing::warn!("still reading the log"),
+        }
+    }
+    let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
+    tracing::info!("ready");
+}
+
+/// SIGHUP, as `systemctl reload` sends it.
+async fn reload_on_hangup(core: Arc<Core>, reloader: Arc<Reloader>, mut hangup: Signal) {
+    while hangup.recv().await.is_some() {
+        // What came of it stands in the log.
+        match core.serves() {
+            true => drop(reloader.reload().await),
+            false => reloader.reread().await,
         }
     }
 }
 
-/// Leads, and puts this file's settings into the log if they differ from what is there. Settings
-/// that the state refuses stop the start: going on with the old ones would be a silent default.
-async fn lead_and_configure(core: &Core, settings: Settings) -> Result<(), RunError> {
-    wait_to_lead(core).await;
-    if core.state.read().settings() == Some(&settings) {
-        return Ok(());
-    }
-    core.command(Command::Configure(settings)).await.map_err(RunError::Configure)?;
-    tracing::info!("new settings from the configuration file are in force");
-    Ok(())
-}
-
 async fn listen(
     config: &ControllerConfig,
-    core: &Arc<core::Core>,
+    core: &Arc<Core>,
     reloader: Arc<Reloader>,
-    identity: &Identity,
+    peers: &Arc<Peers<StateMachine>>,
     stopping: &watch::Receiver<bool>,
 ) -> Result<Vec<JoinHandle<io::Result<()>>>, RunError> {
     let stopped = || {
@@ -239,10 +241,10 @@ async fn listen(
     }
     let local = LocalListener::bind(Path::new(&config.socket))?;
     tracing::info!("listening on {}", config.socket);
-    let router = api::router(core.clone()).layer(Extension(reloader));
+    let router = api::router(core.clone(), peers.clone()).layer(Extension(reloader));
     let mut servers = vec![tokio::spawn(net::serve(local, router.clone(), stopped()))];
     if !config.listen.is_empty() {
-        let tls = TlsListener::bind(&config.listen, identity).await?;
+        let tls = TlsListener::bind(&config.listen, &peers.identity).await?;
         tracing::info!("listening on {} for nodes", tls.local_addr());
         servers.push(tokio::spawn(net::serve(tls, router, stopped())));
     }

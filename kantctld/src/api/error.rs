@@ -29,6 +29,9 @@ pub enum ApiFailure {
     /// The body does not read.
     #[error("failed to read the request: {0}")]
     BadBody(#[from] JsonRejection),
+    /// As it was put.
+    #[error("{}", .0.error)]
+    Said(net::Refusal),
     /// Its output cannot be shown.
     #[error("{message}")]
     Output {
@@ -56,10 +59,17 @@ impl ApiFailure {
             Self::Command(CommandError::NotTaken(ProposeError::Stopped)) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "stopping")
             }
+            Self::Command(CommandError::NotTaken(ProposeError::Unknown)) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "lead_lost")
+            }
+            Self::Command(CommandError::NotTaken(ProposeError::Change(_))) => {
+                (StatusCode::CONFLICT, "no_such_change")
+            }
             Self::BadId(_) => (StatusCode::BAD_REQUEST, "bad_id"),
             Self::BadAsk(_) => (StatusCode::BAD_REQUEST, "bad_ask"),
             Self::BadBody(rejection) => (rejection.status(), "bad_body"),
             Self::Output { status, code, .. } => (*status, code),
+            Self::Said(refusal) => (refusal.status, "said"),
         }
     }
 }
@@ -103,6 +113,9 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
 
 impl IntoResponse for ApiFailure {
     fn into_response(self) -> Response {
+        if let Self::Said(refusal) = self {
+            return refusal.into_response();
+        }
         let (status, code) = self.status_and_code();
         if code == NO_LEADER {
             return no_leader().into_response();

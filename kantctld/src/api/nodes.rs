@@ -80,8 +80,8 @@ pub async fn status(State(core): State<Arc<Core>>, _user: net::User) -> Json<Sta
     })
 }
 
-/// GET of the node channel: for daemons with a node's certificate, once we lead and know all that
-/// was decided before; a controller that knew less would tell nodes to end what they should run.
+/// GET of the node channel: for daemons with a node's certificate. Where this controller does not
+/// lead, the session says so, and who does.
 pub async fn channel(
     State(core): State<Arc<Core>>,
     caller: Caller,
@@ -98,11 +98,6 @@ pub async fn channel(
         Ok(name) => name,
         Err(error) => return ApiFailure::BadId(error).into_response(),
     };
-    if !*core.leading.borrow() {
-        let message = "this controller does not lead: try again in a moment";
-        let status = StatusCode::SERVICE_UNAVAILABLE;
-        return net::Refusal::new(status, "not_leader", message).into_response();
-    }
     net::accept_channel(upgrade, Keepalive::default(), move |channel| {
         session::serve(core, certified, channel)
     })

@@ -6,8 +6,9 @@ use crate::core::{CommandError, Core};
 use common::config::ControllerConfig;
 use common::config::policy::{Capacity, no_locks, warnings};
 use common::id::Uid;
-use common::wire::api::ReloadAnswer;
-use state::{Command, Settings};
+use common::queue::Queue;
+use common::wire::api::{QueueHeld, QueueList, ReloadAnswer};
+use state::{Command, Settings, State, view};
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::path::PathBuf;
@@ -43,16 +44,22 @@ pub struct Reloader {
     /// As named on the command line.
     named: Option<PathBuf>,
     at_start: ControllerConfig,
-    in_force: Mutex<ConfigFile>,
+    in_force: Mutex<Own>,
+}
+
+/// What this controller's file says, as last read.
+struct Own {
+    file: ConfigFile,
+    settings: Settings,
 }
 
 impl Reloader {
     /// For a controller that runs with this configuration.
     #[must_use]
-    pub fn new(core: Arc<Core>, file: ConfigFile) -> Arc<Self> {
+    pub fn new(core: Arc<Core>, file: ConfigFile, settings: Settings) -> Arc<Self> {
         let named = file.named.then(|| file.path.clone());
         let at_start = file.config.clone();
-        Arc::new(Self { core, named, at_start, in_force: Mutex::new(file) })
+        Arc::new(Self { core, named, at_start, in_force: Mutex::new(Own { file, settings }) })
     }
 
     /// Reads the configuration and puts it in force, and tells the log how that went. The next
@@ -61,32 +68,73 @@ impl Reloader {
     /// # Errors
     /// [`ReloadError`]; then nothing has changed.
     pub async fn reload(&self) -> Result<ReloadAnswer, ReloadError> {
-        let answer = self.take_up().await;
+        let answer = self.take_up(true).await;
         match &answer {
             Ok(answer) => log(answer),
-            Err(error) => {
-                let why = with_causes(error);
-                tracing::error!("the configuration is not taken up, the old one stays: {why}");
-            }
+            Err(error) => log_failure(error),
         }
         answer
     }
 
-    async fn take_up(&self) -> Result<ReloadAnswer, ReloadError> {
+    /// The same for a controller that does not lead: it takes its file for its own, with who its
+    /// operators are, and the settings in the log stay. How that went is in the log.
+    pub async fn reread(&self) {
+        match self.take_up(false).await {
+            Ok(answer) => {
+                log(&answer);
+                tracing::warn!(
+                    "this controller does not lead, the settings in force stay: `kantctl reload` \
+                     puts the leader's file in force"
+                );
+            }
+            Err(error) => log_failure(&error),
+        }
+    }
+
+    /// This controller begins to lead. Alone, it puts its file in force if the log holds other
+    /// settings. Among several the settings in the log stay: who happens to lead must change
+    /// nothing.
+    ///
+    /// # Errors
+    /// When the log or the state does not take the settings.
+    pub async fn take_office(&self, is_lone: bool) -> Result<(), CommandError> {
+        let in_force = self.in_force.lock().await;
+        let own = &in_force.settings;
+        let differs = match self.core.state.read().settings() {
+            None => true,
+            Some(settings) if settings == own => return Ok(()),
+            Some(_) => is_lone,
+        };
+        if !differs {
+            tracing::warn!(
+                "configuration {} differs from the settings in force, which stay: \
+                 `kantctl reload` puts it in force",
+                in_force.file.name()
+            );
+            return Ok(());
+        }
+        self.core.command(Command::Configure(own.clone())).await?;
+        tracing::info!("new settings from the configuration file are in force");
+        Ok(())
+    }
+
+    async fn take_up(&self, puts_in_force: bool) -> Result<ReloadAnswer, ReloadError> {
         // Held to the end: two reloads at once would tell each other's changes.
         let mut in_force = self.in_force.lock().await;
         let named = self.named.clone();
         // Files and the host's user database may block.
         let read = tokio::task::spawn_blocking(move || read(named)).await??;
         let (file, settings, operators) = read;
-        if in_force.found && !file.found {
+        if in_force.file.found && !file.found {
             return Err(ReloadError::Gone(file.name()));
         }
-        self.core.command(Command::Configure(settings)).await?;
+        if puts_in_force {
+            self.core.command(Command::Configure(settings.clone())).await?;
+        }
         self.core.set_operators(operators);
         self.core.wake.notify_one();
-        let mut changed = changes(&in_force.config, &file.config);
-        if in_force.topology != file.topology {
+        let mut changed = changes(&in_force.file.config, &file.config);
+        if in_force.file.topology != file.topology {
             changed.push("topology_file: other positions of nodes".to_owned());
         }
         let answer = ReloadAnswer {
@@ -95,7 +143,7 @@ impl Reloader {
             restart: needing_restart(&self.at_start, &file.config),
             warnings: self.warnings(),
         };
-        *in_force = file;
+        *in_force = Own { file, settings };
         Ok(answer)
     }
 
@@ -106,10 +154,25 @@ impl Reloader {
         let nodes = state.nodes().map(|(name, node)| (name, &*node.inventory));
         let capacity = Capacity::of(nodes);
         let Some(policy) = state.settings().map(Settings::policy) else { return Vec::new() };
-        let mut told = no_locks(&policy, state.reservations());
+        let mut told = closing(&state);
+        told.extend(no_locks(&policy, state.reservations()));
         told.extend(warnings(&policy, &capacity));
         told
     }
+}
+
+/// Queues that are no longer configured and still have jobs.
+fn closing(state: &State) -> Vec<String> {
+    let QueueList { queues, held } = view::queue_list(state);
+    let closing = queues.iter().filter_map(|queue| Some((queue, held.get(&queue.name)?)));
+    let told = |(queue, held): (&Queue, &QueueHeld)| {
+        format!(
+            "queue {} is no longer configured: {} of its jobs wait and {} run; they go on, and it \
+             takes no new ones. `kantctl cancel --queue={}` ends them",
+            queue.name, held.waiting, held.running, queue.name
+        )
+    };
+    closing.filter(|(_, held)| held.closing).map(told).collect()
 }
 
 type Read = (ConfigFile, Settings, BTreeSet<Uid>);
@@ -133,6 +196,11 @@ pub fn with_causes(error: &dyn Error) -> String {
     // An error that only wraps another says the same.
     sentences.dedup();
     sentences.join(": ")
+}
+
+fn log_failure(error: &ReloadError) {
+    let why = with_causes(error);
+    tracing::error!("the configuration is not taken up, the old one stays: {why}");
 }
 
 /// Tells the log what a reload did.

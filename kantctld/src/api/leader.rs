@@ -1,0 +1,80 @@
+//! What only the leader can answer, asked of another controller: it passes the request on, once, in
+//! the name of the user whom it knows. Never answers for the leader, and never passes on what was
+//! passed on already: two controllers that take each other for the leader must not play ball.
+
+use crate::core::Core;
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::{HeaderValue, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use net::{Client, Endpoint, Identity, User};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Says that a controller passed this request on.
+const PASSED_ON: &str = "x-kant-passed-on";
+/// The code of a refusal for want of a leader. Nothing was done: whatever it was may be asked
+/// again.
+pub const NO_LEADER: &str = "no-leader";
+/// A leader that does not let itself be connected to for so long may be gone.
+const CONNECT_LIMIT: Duration = Duration::from_secs(2);
+
+/// The way to the leader.
+pub struct Relay {
+    core: Arc<Core>,
+    identity: Identity,
+    /// Of the last leader, with its connections.
+    last: Mutex<Option<(String, Client)>>,
+}
+
+impl Relay {
+    /// For a controller that proves itself like this.
+    pub fn new(core: Arc<Core>, identity: Identity) -> Self {
+        Self { core, identity, last: Mutex::default() }
+    }
+
+    /// The leader that is to be asked instead; `None`: nobody is known to lead.
+    fn leader(&self) -> Option<Client> {
+        let addr = self.core.leader()?.address;
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, client)) = last.as_ref().filter(|(known, _)| *known == addr) {
+            return Some(client.clone());
+        }
+        let endpoint = Endpoint::Tls { addr: addr.clone(), identity: self.identity.clone() };
+        // Without an answer limit: waiting for a job takes as long as it takes.
+        let client =
+            Client::new(endpoint).with_connect_limit(CONNECT_LIMIT).with_answer_limit(None);
+        *last = Some((addr, client.clone()));
+        Some(client)
+    }
+}
+
+/// Lets a request through at the controller that leads; another passes it on to that one.
+pub async fn answers_or_passes_on(
+    State(relay): State<Arc<Relay>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if relay.core.serves() {
+        return next.run(request).await;
+    }
+    let was_passed_on = request.headers().contains_key(PASSED_ON);
+    let Some(leader) = relay.leader().filter(|_| !was_passed_on) else {
+        return no_leader().into_response();
+    };
+    let (mut parts, body) = request.into_parts();
+    let user = match User::from_request_parts(&mut parts, &()).await {
+        Ok(user) => user,
+        Err(error) => return error.into_response(),
+    };
+    parts.headers.insert(PASSED_ON, HeaderValue::from_static("1"));
+    net::forward(Request::from_parts(parts, body), &leader, &user).await
+}
+
+/// Nobody leads, as far as this controller knows.
+pub fn no_leader() -> net::Refusal {
+    let message = "no controller leads at the moment: an election takes a second or two";
+    let hint = "try again in a moment; if it lasts, more than half of the controllers must run: \
+                see `kantctl status` on each of them";
+    net::Refusal::new(StatusCode::SERVICE_UNAVAILABLE, NO_LEADER, message).hint(hint)
+}
