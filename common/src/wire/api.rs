@@ -16,6 +16,7 @@
 //! | POST /v1/jobs/{key}/what-if | `WhatIfRequest` -> `WhatIfView` |
 //! | GET /v1/priority?job= | -> `PriorityList` |
 //! | GET /v1/metrics | -> `MetricsView` |
+//! | GET /v1/accounting/jobs?since=, /v1/accounting/nodes | -> CSV, as `kantctld simulate` reads it |
 //! | GET, POST /v1/reservations | -, `ReservationRequest` -> `ReservationList` |
 //! | POST /v1/reservations/{name}/delete | `()` -> `Changed` |
 //! | GET /v1/queues | -> `QueueList` |
@@ -229,6 +230,9 @@ pub struct QueueList {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct QueueHeld {
+    /// It is no longer configured, and kept until its jobs are over: it takes no new ones.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub closing: bool,
     /// Jobs and array tasks that hold resources.
     pub running: u32,
     /// Jobs and array tasks that wait.

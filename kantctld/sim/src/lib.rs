@@ -5,6 +5,7 @@
 //! judges of both crates look, and a third one here watches that no job runs twice at once.
 #![warn(missing_docs)]
 
+pub mod accounting;
 pub mod behaviour;
 pub mod cluster;
 pub mod fill;

@@ -1,6 +1,6 @@
 //! What happened: the answer of `apply` to a command, in past tense. The leader answers clients
-//! from these, tells nodes, wakes the scheduler and writes accounting; replicas that follow only
-//! count them. Never stored: what people want to read later is in the job's story.
+//! from these, tells nodes and wakes the scheduler; replicas that follow only count them. Never
+//! stored: what people want to read later is in the job's story.
 
 mod about;
 mod show;

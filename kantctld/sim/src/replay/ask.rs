@@ -2,8 +2,8 @@
 //! get it.
 //!
 //! A job goes to the queue that is called like its group, else to the default queue; it has its
-//! QoS and its group's account where the policy lists them. What a trace does not record costs
-//! next to nothing: one CPU, one MiB.
+//! QoS and its account, else its group's, where the policy lists them. What a trace does not
+//! record costs next to nothing: one CPU, one MiB.
 
 use super::cluster::{CpuScale, kind_of};
 use crate::trace::Job;
@@ -28,8 +28,6 @@ pub(super) struct Party {
     pub queue: QueueName,
     pub account: Option<AccountName>,
     pub qos: Option<QosName>,
-    /// May be made to yield, by its QoS or its queue.
-    pub preemptible: bool,
 }
 
 /// Turns jobs of a trace into requests, equal ones into the same.
@@ -69,15 +67,14 @@ impl<'a> Asks<'a> {
             .find(|queue| queue.name.as_str() == job.group && is_leaf(&queue.name))
             .or_else(|| queues.iter().find(|queue| queue.default));
         let qos = self.policy.qos.iter().find(|qos| qos.name.as_str() == job.qos);
+        let charged = if job.account.is_empty() { &job.group } else { &job.account };
         let mut accounts = self.policy.accounts.iter();
-        let account = accounts.find(|account| account.name.as_str() == job.group);
-        let of_queue = queue.is_some_and(|queue| queue.preemption.preemptible);
+        let account = accounts.find(|account| account.name.as_str() == *charged);
         Party {
             owner,
             queue: queue.map_or_else(nowhere, |queue| queue.name.clone()),
             account: account.map(|account| account.name.clone()),
             qos: qos.map(|qos| qos.name.clone()),
-            preemptible: qos.and_then(|qos| qos.preemptible).unwrap_or(of_queue),
         }
     }
 }

@@ -48,12 +48,14 @@ pub struct Job {
     pub cpus: Option<CpuMilli>,
     /// Memory on each node in MiB, if recorded.
     pub mem_mib: Option<u64>,
-    /// Who submitted it; empty if unknown, as are the next four.
+    /// Who submitted it; empty if unknown, as are the next five.
     pub user: String,
     /// Virtual cluster, queue or application.
     pub group: String,
     /// Quality of service.
     pub qos: String,
+    /// The account it was charged to, where that is not the group's.
+    pub account: String,
     /// `training`, `inference` or `other`.
     pub kind: String,
     /// How it ended in life.

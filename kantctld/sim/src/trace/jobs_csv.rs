@@ -1,5 +1,5 @@
-//! Job files: one job a line, 17 columns, of which five must be there; kant's accounting exports
-//! the same. Never drops a job: a line is read or the file is refused.
+//! Job files: one job a line, 18 columns, of which five must be there; `kantctl export` writes
+//! them too. Never drops a job: a line is read or the file is refused.
 
 use super::columns::{Column, Row, Table, header_of, optional, push_row, required};
 use super::field::{self, Problem, show_thousandths};
@@ -29,6 +29,7 @@ const COLUMNS: &[Column] = &[
     optional("kind"),
     optional("final_status"),
     optional("constraint"),
+    optional("account"),
 ];
 
 /// Reads a job file, plain or gzip; `file` is what errors call it. The jobs come sorted by submit
@@ -91,6 +92,7 @@ fn read_job(row: &Row<'_>) -> Result<Job, TraceError> {
         user: word("user"),
         group: word("group"),
         qos: word("qos"),
+        account: word("account"),
         kind: word("kind"),
         status: word("final_status"),
         constraint: row.read("constraint", constraints)?,
@@ -161,7 +163,7 @@ pub fn write_jobs(jobs: &[Job]) -> String {
     text
 }
 
-fn fields(job: &Job) -> [String; 17] {
+fn fields(job: &Job) -> [String; 18] {
     let constraint: Vec<String> =
         job.constraint.iter().map(|(key, value)| format!("{key}={value}")).collect();
     [
@@ -182,6 +184,7 @@ fn fields(job: &Job) -> [String; 17] {
         job.kind.clone(),
         job.status.clone(),
         constraint.join(";"),
+        job.account.clone(),
     ]
 }
 
@@ -194,12 +197,12 @@ mod tests {
 
     const HEADER: &str = "job_id,submit_s,runtime_s,walltime_request_s,nodes,gpus_total,\
         gpus_per_node,gpu_fraction_milli,gpu_model,cpus,mem_mib,user,group,qos,kind,final_status,\
-        constraint\n";
+        constraint,account\n";
 
     #[test]
     fn a_full_line_is_read_into_every_field() {
         let line = "7,4.709164,265.8,399,1,1,1,460,V100|A10,11.908,47104,u1,app_0,LS,inference,\
-            running,role=HN;max_per_node=8\n";
+            running,role=HN;max_per_node=8,red\n";
         let jobs = read_jobs("j.csv", format!("{HEADER}{line}").as_bytes()).unwrap();
         let job = &jobs[0];
         assert_eq!((job.id, job.submit, job.runtime), (7, Time(4709), Span(265_800)));
@@ -207,6 +210,7 @@ mod tests {
         assert_eq!(job.gpu_models, ["V100", "A10"]);
         assert_eq!((job.gpu_milli_total(), job.max_per_node()), (GpuMilli(460), Some(8)));
         assert_eq!((job.user.as_str(), job.status.as_str()), ("u1", "running"));
+        assert_eq!(job.account, "red");
         assert_eq!(job.submit_seconds, 4.709164);
     }
 
@@ -296,7 +300,7 @@ mod tests {
                 let user = user.replace('"', "\"\"");
                 format!(
                     "{submit},{run},{walltime},{nodes},,{gpus},{milli},{model},{cpus},{mem},\
-                     \"{user}\",g,,training,,{ends}"
+                     \"{user}\",g,,training,,{ends},red"
                 )
             },
         )

@@ -1,5 +1,5 @@
-//! Workload traces: jobs and nodes from files, and back. The CSV format of kant's traces and of its
-//! accounting export, and the Standard Workload Format of the Parallel Workloads Archive.
+//! Workload traces: jobs and nodes from files, and back. The CSV format of kant's traces and of
+//! `kantctl export`, and the Standard Workload Format of the Parallel Workloads Archive.
 //!
 //! Never opens a file: the caller brings the bytes and the name to call them by in errors. Never
 //! judges whether a job fits a cluster; that is the replay's.

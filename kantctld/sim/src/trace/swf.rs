@@ -145,6 +145,7 @@ impl<'a> Record<'a> {
             user: word(11, 'u')?,
             group: word(12, 'g')?,
             qos: word(14, 'q')?,
+            account: String::new(),
             kind: "other".to_owned(),
             status: status_word(status).to_owned(),
             constraint: BTreeMap::new(),

@@ -1,0 +1,61 @@
+//! The cluster's own record as files that `kantctld simulate` replays. Never more than the state
+//! still keeps of what ran.
+
+use super::error::ApiFailure;
+use crate::core::Core;
+use axum::extract::{Query, State};
+use axum::http::StatusCode;
+use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use axum::response::{IntoResponse, Response};
+use common::time::Time;
+use serde::Deserialize;
+use sim::accounting;
+use sim::trace::{write_jobs, write_nodes};
+use std::sync::Arc;
+
+/// How many jobs or nodes the answer has, and how many jobs wait or never ran.
+const NODES: HeaderName = HeaderName::from_static("x-kant-nodes");
+const JOBS: HeaderName = HeaderName::from_static("x-kant-jobs");
+const LEFT_OUT: HeaderName = HeaderName::from_static("x-kant-left-out");
+
+const CSV: HeaderValue = HeaderValue::from_static("text/csv; charset=utf-8");
+
+/// Which jobs.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Since {
+    /// Submitted at this time or later; in milliseconds since 1970.
+    since: Time,
+}
+
+/// GET /v1/accounting/jobs
+pub async fn jobs(
+    State(core): State<Arc<Core>>,
+    _user: net::User,
+    Query(query): Query<Since>,
+) -> Result<Response, ApiFailure> {
+    // A copy shares the records; the lock must not be held while a long list is made.
+    let (state, now) = (core.state.read().clone(), core.now());
+    let written = tokio::task::spawn_blocking(move || {
+        let export = accounting::jobs(&state, query.since, now);
+        (write_jobs(&export.jobs), export.jobs.len(), export.left_out)
+    });
+    let (text, jobs, left_out) = written.await.map_err(|_| {
+        let message = "the controller stops: ask again in a moment";
+        let status = StatusCode::SERVICE_UNAVAILABLE;
+        ApiFailure::Said(net::Refusal::new(status, "stopping", message))
+    })?;
+    let headers = [
+        (CONTENT_TYPE, CSV),
+        (JOBS, HeaderValue::from(jobs)),
+        (LEFT_OUT, HeaderValue::from(left_out)),
+    ];
+    Ok((headers, text).into_response())
+}
+
+/// GET /v1/accounting/nodes
+pub async fn nodes(State(core): State<Arc<Core>>, _user: net::User) -> Response {
+    let nodes = accounting::nodes(&core.state.read());
+    let headers = [(CONTENT_TYPE, CSV), (NODES, HeaderValue::from(nodes.len()))];
+    (headers, write_nodes(&nodes)).into_response()
+}
