@@ -2,8 +2,8 @@
 //! Never does anything; `lib.rs` runs the verb.
 
 use crate::verb::{
-    cancel, completions, drain, explain, hold, logs, man, metrics, nodes, priority, queue, queues,
-    release, reload, requeue, reservations, resume, show, status, submit, wait,
+    cancel, completions, drain, explain, export, hold, logs, man, metrics, nodes, priority, queue,
+    queues, release, reload, requeue, reservations, resume, show, status, submit, wait,
 };
 use clap::{Args, Parser, Subcommand};
 use common::time::Span;
@@ -98,6 +98,8 @@ pub enum Verb {
     Priority(priority::Args),
     /// Say how well the GPUs are used, and how long jobs wait
     Metrics(metrics::Args),
+    /// Write what ran, and where, as files that `kantctld simulate` replays
+    Export(export::Args),
     /// Have the controller read its configuration again
     Reload(reload::Args),
     /// Say how the controller is

@@ -135,6 +135,7 @@ async fn ask(verb: &Verb, server: &Server, screen: &Screen) -> Result<u8, Failur
         Verb::Reservations(args) => verb::reservations::run(args, server, screen).await,
         Verb::Priority(args) => verb::priority::run(args, server, screen).await,
         Verb::Metrics(args) => verb::metrics::run(args, server, screen).await,
+        Verb::Export(args) => verb::export::run(args, server, screen).await,
         Verb::Reload(args) => verb::reload::run(args, server, screen).await,
         Verb::Status(args) => verb::status::run(args, server, screen).await,
         Verb::Completions(args) => verb::completions::run(args, screen),

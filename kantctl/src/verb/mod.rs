@@ -6,6 +6,7 @@ pub mod cancel;
 pub mod completions;
 pub mod drain;
 pub mod explain;
+pub mod export;
 pub mod filter;
 pub mod hold;
 pub mod logs;
