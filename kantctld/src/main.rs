@@ -2,13 +2,17 @@
 
 use clap::{Parser, Subcommand};
 use common::config::ControllerConfig;
+use kantctld::membership;
 use kantctld::settings::{self, ConfigFile};
 use kantctld::simulate;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 /// The kant controller: queues, schedules and remembers jobs.
+///
+/// Without a command it runs, in the foreground, and logs to standard error.
 #[derive(Parser)]
-#[command(version, about)]
+#[command(version, about, long_about)]
 struct Arguments {
     /// Configuration file [default: /etc/kant/kantctld.toml, if it exists]
     #[arg(long, value_name = "FILE", global = true)]
@@ -24,20 +28,83 @@ enum Verb {
         /// The file [default: that of --config]
         file: Option<PathBuf>,
     },
+    /// Begin a new cluster with this controller as its first
+    Found,
+    /// Make this controller one of a cluster that runs
+    Join(Joining),
+    /// Give up a lost or damaged log, and join again under a new number
+    Rebuild(Joining),
     /// Try policies on a recorded workload, in virtual time
     Simulate(Box<simulate::Arguments>),
 }
 
-fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::parse();
+/// How to join.
+#[derive(clap::Args)]
+struct Joining {
+    /// A controller of the cluster [default: those named in `peers`]
+    #[arg(long, value_name = "HOST:PORT")]
+    to: Option<String>,
+    /// Keep a copy without ever voting
+    #[arg(long)]
+    learner: bool,
+}
+
+impl From<Joining> for membership::How {
+    fn from(Joining { to, learner }: Joining) -> Self {
+        Self { to, learner }
+    }
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("kantctld: {}", told(&error));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What failed and why, in one line: without a backtrace, which tells a user nothing, and without a
+/// cause that the message before it names already.
+fn told(error: &anyhow::Error) -> String {
+    let mut told: Vec<String> = Vec::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if !told.last().is_some_and(|last| last.contains(&cause)) {
+            told.push(cause);
+        }
+    }
+    told.join(": ")
+}
+
+fn run(arguments: Arguments) -> anyhow::Result<()> {
     match arguments.verb {
         None => {}
         Some(Verb::CheckConfig { file }) => {
-            check_config(file.or(arguments.config).as_deref())?;
-            println!("the configuration is good");
-            return Ok(());
+            return check_config(file.or(arguments.config).as_deref());
         }
-        Some(Verb::Simulate(arguments)) => return Ok(simulate::run(&arguments)?),
+        Some(Verb::Found) => {
+            let config = checked(arguments.config.as_deref())?;
+            let told = membership::run_found(&config)?;
+            // Made now, so that it can be copied before the start.
+            kantctld::run::identity(&config)?;
+            return say(&told);
+        }
+        Some(Verb::Join(joining)) => {
+            let config = checked(arguments.config.as_deref())?;
+            return say(&membership::run_join(&config, &joining.into())?);
+        }
+        Some(Verb::Rebuild(joining)) => {
+            let config = checked(arguments.config.as_deref())?;
+            return say(&membership::run_rebuild(&config, &joining.into())?);
+        }
+        Some(Verb::Simulate(plan)) => {
+            anyhow::ensure!(
+                arguments.config.is_none(),
+                "simulate reads no --config: name a policy file with --policy FILE"
+            );
+            return Ok(simulate::run(&plan)?);
+        }
     }
     let file = ConfigFile::read(arguments.config.as_deref())?;
     start_log(&file.config)?;
@@ -46,12 +113,33 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// All that can be said of a configuration without starting.
+/// A configuration that a controller could start with.
+fn checked(file: Option<&Path>) -> anyhow::Result<ControllerConfig> {
+    let file = ConfigFile::read(file)?;
+    settings::check(&file.config)?;
+    Ok(file.config)
+}
+
+fn say(told: &str) -> anyhow::Result<()> {
+    println!("{told}");
+    Ok(())
+}
+
+/// All that can be said of a configuration without starting: what is wrong ends it, what is
+/// probably not meant is told.
 fn check_config(file: Option<&Path>) -> anyhow::Result<()> {
     let file = ConfigFile::read(file)?;
     settings::check(&file.config)?;
-    settings::settings(&file)?;
+    let settings = settings::settings(&file)?;
     settings::operators(&file.config)?;
+    for warning in settings::warnings(&settings) {
+        eprintln!("kantctld: warning: {warning}");
+    }
+    if file.found {
+        println!("the configuration {} is good", file.name());
+    } else {
+        println!("there is no {}, so every key has its default, and that is good", file.name());
+    }
     Ok(())
 }
 
@@ -69,6 +157,22 @@ fn start_log(config: &ControllerConfig) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cause_is_told_once() {
+        let system = || std::io::Error::from(std::io::ErrorKind::NotFound);
+        let named = anyhow::Error::new(system()).context(format!("failed to read x: {}", system()));
+        assert_eq!(told(&named), "failed to read x: entity not found");
+        let bare = anyhow::Error::new(system()).context("failed to read x");
+        assert_eq!(told(&bare), "failed to read x: entity not found");
+    }
+
+    #[test]
+    fn simulate_takes_no_configuration_but_a_policy() {
+        let words = "kantctld --config mine.toml simulate --jobs j --nodes n";
+        let refused = run(Arguments::try_parse_from(words.split(' ')).unwrap()).unwrap_err();
+        assert!(told(&refused).contains("--policy FILE"), "{refused}");
+    }
 
     #[test]
     fn the_file_to_check_may_be_named_either_way() {

@@ -11,7 +11,9 @@ pub use file::{ConfigFile, FileError};
 pub use host::HostNames;
 pub use reload::{ReloadError, Reloader, with_causes};
 
-use common::config::policy::{Names, PolicySource, policy};
+use common::config::policy::{
+    Capacity, Names, PolicySource, no_locks, policy, warnings as policy_warnings,
+};
 use common::config::{ConfigError, ControllerConfig};
 use common::id::Uid;
 use common::time::Span;
@@ -20,6 +22,9 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::ParseError;
+
+/// The parts of this program that log, as a filter may name them.
+const LOGGING: &[&str] = &["kantctld", "net", "lead", "replica", "state", "engine", "wal", "raft"];
 
 /// A configuration that reads, but makes no sense.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +38,25 @@ pub enum SettingsError {
     /// An address without host or port.
     #[error("failed to use `listen`: `{0}` is not host:port, like 0.0.0.0:7600")]
     Listen(String),
+    /// A length of time in which nothing can be done.
+    #[error("failed to use `{key}`: it is 0, and {why}; write 1 or more")]
+    Zero {
+        /// The key.
+        key: &'static str,
+        /// What would come of it.
+        why: &'static str,
+    },
+    /// A word in the place of a level.
+    #[error(
+        "failed to use the log filter `{text}`: `{word}` is no level (error, warn, info, debug, \
+         trace, off), and no part of kantctld has that name"
+    )]
+    LogWord {
+        /// As written.
+        text: String,
+        /// The word.
+        word: String,
+    },
     /// A log filter that is none.
     #[error("failed to read the log filter `{text}`")]
     Log {
@@ -88,7 +112,30 @@ pub fn check(config: &ControllerConfig) -> Result<(), SettingsError> {
     if !listen.is_empty() && !has_port(listen) {
         return Err(SettingsError::Listen(listen.clone()));
     }
+    for (key, seconds, why) in [
+        (
+            "node_lost_after_seconds",
+            config.node_lost_after_seconds,
+            "every node would be lost before it is heard from again",
+        ),
+        ("round_period_seconds", config.round_period_seconds, "rounds would never pause"),
+        ("snapshot_every_entries", config.snapshot_every_entries, "nothing else would be done"),
+    ] {
+        if seconds == 0 {
+            return Err(SettingsError::Zero { key, why });
+        }
+    }
     log_filter(&config.log).map(drop)
+}
+
+/// What is probably not meant, as far as the file alone tells: a running controller knows its nodes
+/// and bookings, and says more at a reload.
+#[must_use]
+pub fn warnings(settings: &Settings) -> Vec<String> {
+    let policy = settings.policy();
+    let mut told = no_locks(&policy, std::iter::empty());
+    told.extend(policy_warnings(&policy, &Capacity::default()));
+    told
 }
 
 fn has_port(address: &str) -> bool {
@@ -103,6 +150,17 @@ fn has_port(address: &str) -> bool {
 /// [`SettingsError::Log`].
 pub fn log_filter(text: &str) -> Result<EnvFilter, SettingsError> {
     let error = |source| SettingsError::Log { text: text.to_owned(), source };
+    // To the filter a single word is the name of a part of the program, and all others are silent.
+    let is_word = |part: &&str| !part.contains(['=', '[', ':']) && !part.is_empty();
+    let is_known = |word: &str| {
+        let level = word.parse::<tracing::level_filters::LevelFilter>().is_ok();
+        level || LOGGING.contains(&word)
+    };
+    let mut words = text.split(',').map(str::trim).filter(is_word);
+    if let Some(word) = words.find(|word| !is_known(word)) {
+        let (text, word) = (text.to_owned(), word.to_owned());
+        return Err(SettingsError::LogWord { text, word });
+    }
     EnvFilter::try_new(text).map_err(error)
 }
 

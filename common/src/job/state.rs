@@ -145,31 +145,19 @@ pub const fn slurm_state(phase: Phase, outcome: Option<Outcome>) -> (&'static st
     }
 }
 
+/// The word that tables show: one spelling everywhere.
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Completed => "Completed",
-            Self::Failed => "Failed",
-            Self::Cancelled => "Cancelled",
-            Self::TimedOut => "TimedOut",
-            Self::OutOfMemory => "OutOfMemory",
-            Self::NodeLost => "NodeLost",
-            Self::Preempted => "Preempted",
-            Self::DeadlineMissed => "DeadlineMissed",
-            Self::LaunchFailed => "LaunchFailed",
-        })
+        f.pad(slurm_state(Phase::Done, Some(*self)).0)
     }
 }
 
+/// The word that tables show; `DONE` of a job that is over, where its outcome says more.
 impl fmt::Display for Phase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Self::Pending => "Pending",
-            Self::Starting => "Starting",
-            Self::Running => "Running",
-            Self::Suspended => "Suspended",
-            Self::Completing => "Completing",
-            Self::Done => "Done",
+            Self::Done => "DONE",
+            phase => slurm_state(*phase, None).0,
         })
     }
 }

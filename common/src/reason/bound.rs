@@ -62,8 +62,8 @@ impl fmt::Display for Bound {
     }
 }
 
-/// What kind of bound a quota is, and so whether time alone can help. Amounts are in the unit of what
-/// is counted.
+/// What kind of bound a quota is, and so whether time alone can help. Amounts are in the unit of
+/// what is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum QuotaBound {

@@ -7,6 +7,7 @@ use crate::id::QueueName;
 use crate::topology::Level;
 use std::fmt;
 
+/// With `#`, the memory is marked as the default that it is, and a single CPU with it.
 impl fmt::Display for Need {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
@@ -14,8 +15,12 @@ impl fmt::Display for Need {
             let kind = self.gpu_kind.as_ref().map(|k| format!("{k} ")).unwrap_or_default();
             parts.push(format!("{} {kind}GPU{}", self.gpus, plural(self.gpus.0)));
         }
-        parts.push(format!("{} CPU{}", self.cpus, plural(self.cpus.0)));
-        parts.push(format!("{} memory", self.memory));
+        let cpus = format!("{} CPU{}", self.cpus, plural(self.cpus.0));
+        match (f.alternate(), self.cpus.0) {
+            (true, 1) => parts.push(format!("{cpus} and {} memory (by default)", self.memory)),
+            (true, _) => parts.extend([cpus, format!("{} memory (by default)", self.memory)]),
+            (false, _) => parts.extend([cpus, format!("{} memory", self.memory)]),
+        }
         let on = match self.nodes.0 {
             1 => "on one node".to_owned(),
             n => format!("on each of {n} nodes"),
@@ -66,14 +71,16 @@ fn quota(
             write!(f, "queue {queue} may hold {limit}{now} (")?;
             match owed {
                 0 => write!(f, "all borrowed)"),
-                _ => write!(f, "{} own + {} borrowed)", counted.plain(owed), counted.plain(borrowed)),
+                _ => {
+                    write!(f, "{} own + {} borrowed)", counted.plain(owed), counted.plain(borrowed))
+                }
             }
         }
         None if now.is_empty() => write!(f, "queue {queue} may hold {limit} and borrow no more"),
         None => write!(
             f,
-            "queue {queue} may hold {limit} now and borrow no more: what nobody uses is kept for \
-             isolated queues"
+            "queue {queue} may hold {limit} now and borrow no more (what nobody uses is kept for \
+             isolated queues)"
         ),
     }
 }
@@ -114,10 +121,9 @@ impl fmt::Display for WaitReason {
             Self::ReservationClosed { name, from: None } => {
                 write!(f, "its reservation {name} is over or was removed")
             }
-            Self::NodesReserved { name, from, to } => write!(
-                f,
-                "free nodes are kept for reservation {name}, from {from} to {to}"
-            ),
+            Self::NodesReserved { name, from, to } => {
+                write!(f, "free nodes are kept for reservation {name}, from {from} to {to}")
+            }
             Self::Preempting { victims: 1, example } => write!(f, "job {example} makes way for it"),
             Self::Preempting { victims, example } => {
                 write!(f, "{victims} jobs make way for it, {example} among them")

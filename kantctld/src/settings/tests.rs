@@ -31,6 +31,29 @@ fn an_address_without_a_host_or_a_port_is_found_before_the_start() {
 }
 
 #[test]
+fn what_can_only_go_wrong_is_found_before_the_start() {
+    for key in ["node_lost_after_seconds", "round_period_seconds", "snapshot_every_entries"] {
+        let told = complaint(&format!("{key} = 0")).unwrap();
+        assert!(told.contains(key) && told.contains("write 1 or more"), "{told}");
+    }
+    for log in ["shouty", "info,shouty"] {
+        let told = complaint(&format!("log = {log:?}")).unwrap();
+        assert!(told.contains("`shouty` is no level"), "{told}");
+    }
+    assert_eq!(complaint("log = \"warn,kantctld\""), None);
+}
+
+#[test]
+fn what_the_file_alone_shows_to_be_unmeant_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = "[[queue]]\nname = \"top\"\nquota = { gpus = 3 }\n[[queue]]\nname = \"a\"\n\
+                parent = \"top\"\nquota = { gpus = 9 }\n";
+    let told = warnings(&read(dir.path(), text).unwrap());
+    assert!(told.iter().any(|line| line.contains("top")), "{told:?}");
+    assert_eq!(warnings(&read(dir.path(), "").unwrap()), Vec::<String>::new());
+}
+
+#[test]
 fn a_log_filter_that_is_none_is_found_before_the_start() {
     let told = complaint("log = \"kantctld=loudly\"").unwrap();
     assert!(told.contains("log filter `kantctld=loudly`: "), "{told}");

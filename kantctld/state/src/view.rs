@@ -10,7 +10,7 @@ use crate::remembered::State;
 use crate::story::StoryEvent;
 use common::id::{JobId, JobKey, NodeName};
 use common::job::state::slurm_state;
-use common::job::{Ask, Outcome, Phase};
+use common::job::{Ask, Phase};
 use common::node::Contact;
 use common::reason::WaitReason;
 use common::time::Time;
@@ -148,7 +148,11 @@ fn reason(element: &Element, waiting: Option<&Wait>) -> ReasonView {
         (false, None | Some(WaitReason::Held)) => WaitReason::NotConsidered,
         (false, Some(reason)) => reason,
     };
-    ReasonView { code: reason.code().to_owned(), sentence: reason.to_string(), detail: reason }
+    let (code, sentence) = match element.held_by_operator {
+        true => ("JobHeldAdmin", "held by an operator, who alone can release it".to_owned()),
+        false => (reason.code(), reason.to_string()),
+    };
+    ReasonView { code: code.to_owned(), sentence, detail: reason }
 }
 
 /// The jobs a query asks for: running ones, then waiting ones in order, then finished ones, latest
@@ -256,7 +260,3 @@ pub fn node_list(state: &State) -> NodeList {
     NodeList { nodes, as_of: state.now() }
 }
 
-/// How a job ended or stands, in one word for a sentence.
-fn standing(phase: Phase, outcome: Option<Outcome>) -> String {
-    outcome.map_or_else(|| phase.to_string(), |outcome| outcome.to_string())
-}

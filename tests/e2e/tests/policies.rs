@@ -190,7 +190,7 @@ fn a_job_that_cannot_start_before_its_deadline_ends_as_deadline_missed() -> anyh
     let deadline = job.ask.deadline.context("it has one")?;
     assert!(job.ended_at.is_some_and(|at| at >= deadline), "{:?} {deadline}", job.ended_at);
     assert!(!is_there(&kantctl, "ran"));
-    assert!(story(&kantctl, &late)?.contains("DeadlineMissed"), "{}", story(&kantctl, &late)?);
+    assert!(story(&kantctl, &late)?.contains("DEADLINE"), "{}", story(&kantctl, &late)?);
     let code = kantctl.run(&["wait", &late])?.code;
     assert_ne!(code, 0, "who waits for it is told that it did not run");
     Ok(())
@@ -261,7 +261,7 @@ fn metrics_priority_queues_and_what_if_speak_of_the_same_cluster() -> anyhow::Re
     let text = kantctl.ok(&["explain", &head, "--what-if", "gpus-per-node=64"])?;
     assert!(text.contains("could never start"), "{text}");
     let runs = kantctl.run(&["explain", &small, "--what-if", "time=1"])?;
-    assert!(runs.code == 1 && runs.stderr.contains("it is Running"), "{runs:?}");
+    assert!(runs.code == 1 && runs.stderr.contains("it is RUNNING"), "{runs:?}");
     Ok(())
 }
 

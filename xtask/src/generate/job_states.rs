@@ -39,11 +39,11 @@ fn diagram() -> String {
     }
     let first = Phase::ALL[0];
     let last = Phase::ALL[Phase::ALL.len() - 1];
-    let mut text = format!("```mermaid\nstateDiagram-v2\n    [*] --> {first}\n");
+    let mut text = format!("```mermaid\nstateDiagram-v2\n    [*] --> {first:?}\n");
     for (from, to, labels) in arrows {
-        text += &format!("    {from} --> {to}: {}\n", labels.join(", "));
+        text += &format!("    {from:?} --> {to:?}: {}\n", labels.join(", "));
     }
-    text + &format!("    {last} --> [*]\n```\n")
+    text + &format!("    {last:?} --> [*]\n```\n")
 }
 
 #[cfg(test)]
@@ -54,7 +54,7 @@ mod tests {
     fn the_diagram_has_every_transition() {
         let diagram = diagram();
         for (from, change, to) in TRANSITIONS {
-            let arrow = format!("    {from} --> {to}: ");
+            let arrow = format!("    {from:?} --> {to:?}: ");
             let line = diagram.lines().find(|line| line.starts_with(&arrow)).unwrap();
             assert!(line.to_lowercase().contains(&format!("{change:?}").to_lowercase()), "{line}");
         }

@@ -39,11 +39,14 @@ impl Capacity {
     }
 }
 
-/// What to tell an operator of a policy on a cluster; nothing while the cluster has no nodes.
+/// What to tell an operator of a policy on a cluster. Of one without nodes, or of none that is
+/// known: only what queues owe each other.
 #[must_use]
 pub fn warnings(policy: &Policy, capacity: &Capacity) -> Vec<String> {
+    let owed = policy.queues.iter();
+    let owed = owed.flat_map(|queue| over(policy, Some(&queue.name), &queue.quota.amounts));
     if capacity.nodes.is_empty() {
-        return Vec::new();
+        return owed.collect();
     }
     let mut warnings = Vec::new();
     for queue in &policy.queues {
@@ -65,9 +68,7 @@ pub fn warnings(policy: &Policy, capacity: &Capacity) -> Vec<String> {
         memory: Some(capacity.memory),
     };
     warnings.extend(over(policy, None, &whole));
-    for queue in &policy.queues {
-        warnings.extend(over(policy, Some(&queue.name), &queue.quota.amounts));
-    }
+    warnings.extend(owed);
     if let Some(nodes) = unknown(policy.topology.0.keys(), capacity) {
         warnings.push(format!("topology: the cluster has no node {nodes} yet"));
     }

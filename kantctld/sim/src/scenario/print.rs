@@ -76,7 +76,6 @@ pub(super) fn explain(cluster: &mut Cluster, key: JobKey) -> Vec<String> {
     let Some(explained) = explained else {
         return vec![format!("there is no job {key}")];
     };
-    let expected = explained.expected_at.map(|at| format!("expected to start at {}", Span(at.0)));
     let advice = explained.advice.map(|advice| format!("What to do: {advice}"));
-    explained.lines.into_iter().chain(expected).chain(advice).collect()
+    explained.lines.into_iter().chain(advice).collect()
 }

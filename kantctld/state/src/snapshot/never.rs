@@ -51,8 +51,7 @@ pub fn never_fits(state: &State, snapshot: &Snapshot, ask: &Ask) -> Option<Refus
 fn waiting(state: &State, queue: &Queue, ask: &Ask) -> WaitingJob {
     let qos = ask.qos.as_ref().and_then(|name| state.qos(name));
     let usual = queue.time_limit_default.or(queue.time_limit_max);
-    let usual: Option<Span> =
-        usual.into_iter().chain(qos.and_then(|qos| qos.time_limit_max)).min();
+    let usual: Option<Span> = usual.into_iter().chain(qos.and_then(|qos| qos.time_limit_max)).min();
     WaitingJob {
         key: JobKey::single(JobId(0)),
         attempt: Attempt(1),
@@ -91,7 +90,7 @@ fn mend(
         .collect();
     if need.gpu_kind.as_ref().is_some_and(|kind| !kinds.contains(kind)) {
         let all: Vec<&str> = kinds.iter().map(|kind| kind.0.as_str()).collect();
-        return (!all.is_empty()).then(|| format!("there are {}, or ", all.join(", ")));
+        return (!all.is_empty()).then(|| format!("ask for {} GPUs, or ", all.join(" or ")));
     }
     let GpuRequest::Total(gpus) = ask.request.gpus? else { return None };
     if ask.request.nodes.is_some() || ask.request.tasks != Tasks(1) {

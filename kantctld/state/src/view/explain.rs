@@ -4,6 +4,9 @@
 mod advice;
 mod length;
 mod living;
+mod outage;
+mod sentence;
+mod start;
 mod tasks;
 mod waiting;
 

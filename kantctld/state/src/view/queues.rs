@@ -35,6 +35,9 @@ fn held(state: &State) -> BTreeMap<QueueName, QueueHeld> {
         }
     }
     let mut sums: BTreeMap<QueueName, QueueHeld> = BTreeMap::new();
+    for queue in state.queues().iter().filter(|queue| state.is_retired(&queue.name)) {
+        sums.entry(queue.name.clone()).or_default().closing = true;
+    }
     for (queue, held) in own {
         for above in upwards(state, queue) {
             add(sums.entry(above.name.clone()).or_default(), &held);

@@ -24,7 +24,7 @@ fn cancelling_a_waiting_job_ends_it_at_once() {
     let (attempt, outcome) = (Attempt(0), Outcome::Cancelled);
     assert_eq!(house.apply(cancel.clone()), [Event::JobDone { key, attempt, outcome, by }]);
     let refusal = house.refused(cancel).to_string();
-    assert_eq!(refusal, "cannot cancel job 1: it is over (Cancelled)");
+    assert_eq!(refusal, "cannot cancel job 1: it is over (CANCELLED)");
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn cancelling_a_running_job_stops_it_and_keeps_its_place_until_the_node_lets_go(
     assert_eq!((house.phase(id.key), house.want("g1", id)), (Phase::Completing, Some(Want::Stop)));
     assert!(house.state.ledger().on(&crate::house::name("g1")).is_some());
     let refusal = house.refused(cancel).to_string();
-    assert_eq!(refusal, "cannot cancel job 1: it is Completing");
+    assert_eq!(refusal, "cannot cancel job 1: it is COMPLETING");
     house.report("g1", id, end(EndCause::Stopped, 143));
     assert_eq!(house.outcome(id.key), Some(Outcome::Cancelled));
 }
@@ -102,7 +102,7 @@ fn a_finished_job_can_run_again_and_a_waiting_one_cannot() {
     assert_eq!(house.apply(requeue.clone()), [again]);
     assert_eq!((house.phase(id.key), house.outcome(id.key)), (Phase::Pending, None));
     let refusal = house.refused(requeue).to_string();
-    assert_eq!(refusal, "cannot requeue job 1: it is Pending");
+    assert_eq!(refusal, "cannot requeue job 1: it is PENDING");
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn a_job_that_started_cannot_be_held() {
     let id = living(&mut house);
     let target = state::Target { key: id.key };
     let hold = state::Command::HoldJob { actor: crate::house::USER, target };
-    assert_eq!(house.refused(hold).to_string(), "cannot hold job 1: it is Running");
+    assert_eq!(house.refused(hold).to_string(), "cannot hold job 1: it is RUNNING");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use crate::house::{House, OPERATOR, USER, queue, settings};
 use common::id::{JobId, JobKey, QueueName, RequestKey, Uid};
 use common::job::Ask;
+use common::reason::Refusal;
 use common::resource::PerNodeMax;
 use common::time::Span;
 use state::{Command, Event, Settings, Target};
@@ -250,6 +251,27 @@ fn hold_and_release_are_the_owners_and_operators() {
     let target = Target { key: gone };
     let refusal = house.refused(Command::HoldJob { actor: USER, target }).to_string();
     assert!(refusal.contains("there is no job 99"), "{refusal}");
+}
+
+#[test]
+fn an_operators_hold_is_an_operators_to_end() {
+    let mut house = House::new();
+    let key = house.job();
+    let target = Target { key };
+    let refusal = house.refused(Command::ReleaseJob { actor: USER, target });
+    assert_eq!(refusal, Refusal::NotHeld { key });
+    house.apply(Command::HoldJob { actor: USER, target });
+    let by_operator = house.apply(Command::HoldJob { actor: OPERATOR, target });
+    assert_eq!(by_operator, [Event::JobHeld { key, by: OPERATOR.uid }], "over the user's own");
+    house.apply(Command::HoldJob { actor: USER, target });
+    let refusal = house.refused(Command::ReleaseJob { actor: USER, target });
+    assert_eq!(refusal, Refusal::HeldByOperator { key });
+    let view = state::view::job_view(&house.state, key, &state::view::Waits::new()).unwrap();
+    assert_eq!(view.reason.unwrap().code, "JobHeldAdmin");
+    house.apply(Command::ReleaseJob { actor: OPERATOR, target });
+    house.apply(Command::HoldJob { actor: USER, target });
+    house.apply(Command::ReleaseJob { actor: USER, target });
+    assert!(!house.element(key).held);
 }
 
 #[test]

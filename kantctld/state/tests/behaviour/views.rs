@@ -87,8 +87,8 @@ fn a_job_shows_why_it_waits_what_it_asks_for_and_its_story() {
             "submitted",
             "attempt 1 started on g1",
             "running",
-            "ended as Failed (exit 1:0)",
-            "done: Failed"
+            "ended as FAILED (exit 1:0)",
+            "done: FAILED"
         ]
     );
     assert_eq!(

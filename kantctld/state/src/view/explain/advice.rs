@@ -1,12 +1,18 @@
 //! What somebody whose job waits can do about it: a command, or a choice that is theirs. Never a
 //! command that would not help.
 
-use super::length;
 use super::waiting::Waiting;
+use super::{length, outage};
+use common::hostlist;
+use common::id::{NodeName, ReservationName};
 use common::job::Ask;
-use common::node::Contact;
-use common::reason::{Bound, Counted, Nearest, Need, WaitReason, What};
+use common::reason::{Bound, Counted, Nearest, Need, QuotaBound, WaitReason, What};
 use common::time::{Span, Time};
+use std::collections::BTreeSet;
+
+/// Of a job that no round has looked at.
+const LATER: &str = "ask again in a few seconds; if nothing changes, `kantctl status` says how the \
+                     controller is";
 
 /// What to do.
 pub(super) fn advice(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
@@ -16,53 +22,42 @@ pub(super) fn advice(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
     }
     let again = |how: &str| format!("`kantctl cancel {key}`, and submit it again {how}");
     match reason {
-        WaitReason::NotConsidered => {
-            "ask again in a few seconds; if nothing changes, `kantctl status` says how the \
-             controller is"
-                .to_owned()
-        }
-        WaitReason::Held if waiting.never_fits().is_some() => format!(
-            "`kantctl nodes` shows what there is; {}, or keep it until there is such a node",
-            again("for less, or for other nodes")
-        ),
-        WaitReason::Held => format!("kantctl release {key}"),
+        WaitReason::NotConsidered => LATER.to_owned(),
+        WaitReason::Held => held(waiting),
         WaitReason::BeginTime { .. } => {
-            format!("nothing; to start it sooner, {}", again("without --begin"))
+            format!(
+                "nothing: it waits for its time; to start it sooner, {}",
+                again("without --begin")
+            )
         }
         WaitReason::BackOff { .. } => {
-            format!("nothing, it is tried again; `kantctl show {key}` says what went wrong")
+            format!("nothing: it is tried again; `kantctl show {key}` says what went wrong")
         }
         WaitReason::QueueGone { .. } => again("to a queue that `kantctl queues` shows"),
         WaitReason::Component { key: other } => format!(
-            "`kantctl explain {other}` says what that one waits for; if it is held, `kantctl release \
-             {other}`"
+            "`kantctl explain {other}` says what that one waits for; if it is held, `kantctl \
+             release {other}`"
         ),
-        WaitReason::ArrayLimit { .. } => {
-            "nothing, the next task starts when one is over; a larger number behind the % of \
-             --array lets more run at once"
-                .to_owned()
+        WaitReason::ArrayLimit { .. } => array(waiting),
+        WaitReason::QuotaExceeded { .. } => quota(waiting, reason),
+        WaitReason::LimitReached { bound, counted } => {
+            limit(waiting, bound, counted, reason.is_for_ever())
         }
-        WaitReason::QuotaExceeded { queue, counted, .. } => Bounded {
-            waiting,
-            counted,
-            of: format!("queue {queue}"),
-            look: format!("`kantctl queue --queue={queue}`"),
-            other: "to another queue (`kantctl queues`)",
-        }
-        .advice(),
-        WaitReason::LimitReached { bound, counted } => limit(waiting, bound, counted),
         WaitReason::DeadlineTooNear { deadline } => deadline_advice(waiting, *deadline),
         WaitReason::ReservationClosed { from, .. } => match from {
-            Some(_) => format!("nothing; to start it sooner, {}", again("without --reservation")),
+            Some(_) => format!(
+                "nothing: it waits for its reservation; to start it sooner, {}",
+                again("without --reservation")
+            ),
             None => again("without --reservation, or in one that `kantctl reservations` shows"),
         },
-        WaitReason::NodesReserved { from, .. } => before_reservation(waiting, *from),
+        WaitReason::NodesReserved { name, from, .. } => reserved(waiting, name, *from),
         WaitReason::Topology { .. } => format!(
             "wait, or let it run on nodes further apart: `kantctl explain {key} --what-if \
              'near=none'` says whether it would start now"
         ),
         WaitReason::Preempting { .. } => {
-            "nothing; it starts as soon as those nodes have cleaned up".to_owned()
+            format!("nothing: it starts as soon as {}", cleaned_up(waiting))
         }
         WaitReason::BehindHead { head } => format!(
             "wait for job {head} (`kantctl explain {head}`), or submit it to another queue \
@@ -72,7 +67,7 @@ pub(super) fn advice(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
         WaitReason::Resources { need, nearest, nodes_free, .. } => {
             room(waiting, need, nearest.as_ref(), nodes_free.0)
         }
-        WaitReason::NodesUnavailable { example, .. } => unavailable(waiting, example),
+        WaitReason::NodesUnavailable { need, .. } => outage::advice(waiting, need),
         WaitReason::NeverFits { .. } => {
             format!(
                 "`kantctl nodes` shows what there is; {}",
@@ -82,10 +77,38 @@ pub(super) fn advice(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
     }
 }
 
+/// Somebody holds it: who can let it go, and whether that would help.
+fn held(waiting: &Waiting<'_>) -> String {
+    let key = waiting.job.key;
+    if waiting.never_fits().is_some() {
+        return format!(
+            "`kantctl nodes` shows what there is; `kantctl cancel {key}`, and submit it again for \
+             less, or for other nodes, or keep it until there is such a node"
+        );
+    }
+    match waiting.is_held_by_operator() {
+        true => format!("ask an operator to release it (`kantctl release {key}`)"),
+        false => format!("`kantctl release {key}`"),
+    }
+}
+
+/// As many tasks of its array run as may.
+fn array(waiting: &Waiting<'_>) -> String {
+    format!(
+        "nothing: the next task starts when one is over; to run more at once, `kantctl cancel {}`, \
+         and submit the rest again with a larger number behind the % of --array",
+        waiting.job.key.job
+    )
+}
+
 /// A bound that a job ran into.
 struct Bounded<'a> {
     waiting: &'a Waiting<'a>,
     counted: &'a Counted,
+    /// No end of other jobs helps.
+    is_for_ever: bool,
+    /// It is what others leave, not what jobs of its own have.
+    is_lent: bool,
     /// Whose it is.
     of: String,
     /// What shows who uses it up.
@@ -98,29 +121,52 @@ impl Bounded<'_> {
     /// Who asks for more than the bound allows waits for ever; others wait for jobs to end.
     fn advice(&self) -> String {
         let (key, counted, other) = (self.waiting.job.key, self.counted, self.other);
-        if counted.asked > counted.limit {
+        if self.is_for_ever {
             let how = match counted.what {
                 What::GpuMinutes => "with a shorter --time or for fewer GPUs",
                 _ => "for less",
             };
             return format!(
-                "it alone asks for more than {} may ever have, and would wait for ever: `kantctl \
-                 cancel {key}`, and submit it {how}, or {other}",
+                "it waits for ever, unless an operator raises what {} may have: `kantctl cancel \
+                 {key}`, and submit it again {how}, or {other}",
                 self.of
             );
         }
         let left = counted.limit.saturating_sub(counted.used) / 1000;
         let less = match counted.what {
             What::Gpus if left > 0 && u64::from(self.waiting.job.gpus.0) > left => {
-                format!(", ask for less (`kantctl explain {key} --what-if 'gpus={left}'`)")
+                format!(
+                    ", or, if a smaller job does, ask for less (`kantctl explain {key} --what-if \
+                     'gpus={left}'`)"
+                )
             }
             _ => String::new(),
         };
-        format!("wait until some of those jobs end ({}){less}, or submit it {other}", self.look)
+        let until = if self.is_lent { "others use less" } else { "some of those jobs end" };
+        format!("wait until {until} ({}){less}, or submit it {other}", self.look)
     }
 }
 
-fn limit(waiting: &Waiting<'_>, bound: &Bound, counted: &Counted) -> String {
+fn quota(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
+    let WaitReason::QuotaExceeded { queue, bound, counted } = reason else { return String::new() };
+    let is_lent = matches!(bound, QuotaBound::Lent { .. });
+    let look = match is_lent {
+        true => "`kantctl queues` shows who has what".to_owned(),
+        false => format!("`kantctl queue --queue={queue}`"),
+    };
+    Bounded {
+        waiting,
+        counted,
+        is_for_ever: reason.is_for_ever(),
+        is_lent,
+        of: format!("queue {queue}"),
+        look,
+        other: "to another queue (`kantctl queues`)",
+    }
+    .advice()
+}
+
+fn limit(waiting: &Waiting<'_>, bound: &Bound, counted: &Counted, is_for_ever: bool) -> String {
     let user = &waiting.job.owner.name;
     let look = match bound {
         Bound::Queue(queue) | Bound::AccountInQueue(_, queue) => {
@@ -135,7 +181,8 @@ fn limit(waiting: &Waiting<'_>, bound: &Bound, counted: &Counted) -> String {
         Bound::Qos(_) | Bound::UserInQos(..) => "with another --qos, or none",
         _ => "with another --account",
     };
-    Bounded { waiting, counted, of: bound.to_string(), look, other }.advice()
+    let (of, is_lent) = (bound.to_string(), false);
+    Bounded { waiting, counted, is_for_ever, is_lent, of, look, other }.advice()
 }
 
 /// What is left until the deadline, counted from when there is room.
@@ -145,21 +192,43 @@ fn deadline_advice(waiting: &Waiting<'_>, deadline: Time) -> String {
     let shorter = left.and_then(length::limit_within);
     let shorter = shorter.map(|limit| format!("--time={limit} or less, or with "));
     format!(
-        "its deadline ends it as DeadlineMissed: `kantctl cancel {key}`, and submit it with {}a \
-         later --deadline",
+        "it cannot be over in time and will end unstarted (state DEADLINE): `kantctl cancel \
+         {key}`, and submit it again with {}a later --deadline",
         shorter.unwrap_or_default()
     )
 }
 
-fn before_reservation(waiting: &Waiting<'_>, from: Time) -> String {
+/// Nodes are kept for a reservation, or held by one that has begun.
+fn reserved(waiting: &Waiting<'_>, name: &ReservationName, from: Time) -> String {
     let key = waiting.job.key;
-    let left = from.since(waiting.now);
-    match length::limit_within(left) {
-        Some(limit) => format!(
-            "wait until it is over, or ask for a time limit that ends before it: `kantctl explain \
-             {key} --what-if 'time={limit}'` says whether it would start now"
+    if from > waiting.now {
+        return match length::limit_within(from.since(waiting.now)) {
+            Some(limit) => format!(
+                "wait until it is over, or ask for a time limit that ends before it: `kantctl \
+                 explain {key} --what-if 'time={limit}'` says whether it would start now"
+            ),
+            None => "nothing: it begins in a moment; wait until it is over".to_owned(),
+        };
+    }
+    match waiting.state.reservation(name) {
+        Some(reservation) if !reservation.maintenance => format!(
+            "wait until it is over, or, if you may use it (`kantctl reservations`), `kantctl \
+             cancel {key}`, and submit it again with --reservation={name}"
         ),
-        None => "wait until it is over; `kantctl reservations` shows who may use it".to_owned(),
+        _ => "nothing: wait until it is over".to_owned(),
+    }
+}
+
+/// Which nodes have to be done with the jobs that make way for it.
+fn cleaned_up(waiting: &Waiting<'_>) -> String {
+    let key = Some(waiting.job.key);
+    let victims = waiting.snapshot.all_running().filter(|job| job.yields_to == key);
+    let names: BTreeSet<&NodeName> =
+        victims.flat_map(|job| job.allocation.shares().iter().map(|share| &share.node)).collect();
+    match names.len() {
+        0 => "their nodes have cleaned up".to_owned(),
+        1 => format!("{} has cleaned up after that", hostlist::fold(names)),
+        _ => format!("{} have cleaned up after that", hostlist::fold(names)),
     }
 }
 
@@ -200,31 +269,10 @@ fn room(waiting: &Waiting<'_>, need: &Need, nearest: Option<&Nearest>, nodes_fre
     };
     match smaller {
         Some(change) => format!(
-            "wait, or ask for less: `kantctl explain {key} --what-if '{change}'` says whether it \
-             would start now"
+            "wait, or, if a smaller job does, ask for less: `kantctl explain {key} --what-if \
+             '{change}'` says whether that would start now"
         ),
         None => "wait; `kantctl queue` shows the jobs that run now, `kantctl nodes` what is free"
             .to_owned(),
-    }
-}
-
-/// Only an operator can help, and not each outage in the same way.
-fn unavailable(waiting: &Waiting<'_>, name: &common::id::NodeName) -> String {
-    let Some(node) = waiting.state.node(name) else {
-        return "`kantctl nodes` shows which are down or drained; ask an operator".to_owned();
-    };
-    match (node.contact, &node.drain) {
-        (Contact::Silent { .. } | Contact::Lost { .. }, _) => format!(
-            "`kantctl nodes` shows which are down; ask an operator, who sees to it that {name} is \
-             up and that `systemctl status kantd` there is well"
-        ),
-        (Contact::Connected, Some(drain)) => format!(
-            "ask an operator: {name} is drained ({}), and `kantctl resume {name}` lets jobs start \
-             there again",
-            drain.reason
-        ),
-        (Contact::Connected, None) => {
-            "nothing: the node is back, and the next look at it comes soon".to_owned()
-        }
     }
 }

@@ -3,9 +3,10 @@
 
 use crate::remembered::State;
 use crate::story::StoryEvent;
-use crate::view::standing;
+use common::id::NodeName;
 use common::job::{Outcome, Phase, PreemptReason, Preempted};
 use common::wire::api::JobView;
+use std::collections::BTreeSet;
 
 /// Why one job had to make way for another, as a clause.
 pub(super) fn why(preempted: Preempted) -> String {
@@ -21,22 +22,32 @@ pub(super) fn why(preempted: Preempted) -> String {
 
 pub(super) fn living(state: &State, job: &JobView) -> (Vec<String>, Option<String>) {
     let nodes = job.allocation.iter().flat_map(|a| a.shares()).map(|share| &share.node);
+    let nodes: BTreeSet<&NodeName> = nodes.collect();
+    let s = if nodes.len() == 1 { "s" } else { "" };
     let nodes = common::hostlist::fold(nodes);
+    let element = state.element(job.key).map(|(_, element)| element);
+    let end = element.and_then(|element| element.run.as_ref()?.end.as_ref());
     let line = match job.phase {
-        Phase::Starting => format!("its nodes make ready: {nodes}"),
-        Phase::Completing => format!("its end is decided; its nodes clean up: {nodes}"),
-        phase => format!("it is {phase} on {nodes}"),
+        Phase::Starting => format!("it is starting: {nodes} prepare{s} for it"),
+        Phase::Completing if end.is_some_and(|end| end.exit.is_some()) => {
+            format!("it has ended; {nodes} still clean{s} up after it")
+        }
+        Phase::Completing => format!("it is being stopped; {nodes} still clean{s} up after it"),
+        _ => format!("it is {} on {nodes}", job.state),
     };
     let mut lines = vec![line];
     lines.extend(ends(job));
-    let mut advice = None;
-    let Some((_, element)) = state.element(job.key) else { return (lines, None) };
+    let mut advice = match job.phase {
+        Phase::Starting => Some("nothing: it runs as soon as that is done".to_owned()),
+        Phase::Completing => Some("nothing: it is over as soon as that is done".to_owned()),
+        _ => None,
+    };
+    let Some(element) = element else { return (lines, advice) };
     for line in element.story.iter().rev().take_while(|line| !is_start(&line.what)) {
         if let StoryEvent::Preempts { victim, why } = &line.what {
             lines.push(format!("job {} made way for it ({why})", victim.key));
         }
     }
-    let end = element.run.as_ref().and_then(|run| run.end.as_ref());
     if let Some(preempted) = end.and_then(|end| end.preempted) {
         lines.push(format!("it makes way for {}", why(preempted)));
         advice = Some(match end.is_some_and(|end| end.requeue) {
@@ -67,7 +78,7 @@ fn ends(job: &JobView) -> Option<String> {
 }
 
 pub(super) fn over(job: &JobView) -> (Vec<String>, Option<String>) {
-    let mut lines = vec![format!("it is over: {}", standing(job.phase, job.outcome))];
+    let mut lines = vec![format!("it is over: {}", job.state)];
     if let Some(exit) = job.exit {
         lines.push(format!("its script exited with {exit}"));
     }

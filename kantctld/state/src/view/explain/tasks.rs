@@ -15,7 +15,11 @@ pub(super) fn summary(record: &Record, waits: &Waits, first: JobKey) -> Vec<Stri
             Phase::Pending => {
                 pending += 1;
                 let wait = waits.get(&record.key(*index)).map(|wait| wait.reason.code());
-                let code = if element.held { "JobHeldUser" } else { wait.unwrap_or("None") };
+                let code = match (element.held, element.held_by_operator) {
+                    (_, true) => "JobHeldAdmin",
+                    (true, false) => "JobHeldUser",
+                    (false, false) => wait.unwrap_or("None"),
+                };
                 *by_reason.entry(plain_words(code)).or_default() += 1;
             }
             Phase::Done => over += 1,
@@ -42,6 +46,7 @@ pub(super) fn summary(record: &Record, waits: &Waits, first: JobKey) -> Vec<Stri
 fn plain_words(code: &str) -> &'static str {
     match code {
         "JobHeldUser" => "held",
+        "JobHeldAdmin" => "held by an operator",
         "BeginTime" => "waiting for a time",
         "JobArrayTaskLimit" => "waiting for other tasks to end",
         "Resources" => "waiting for room",

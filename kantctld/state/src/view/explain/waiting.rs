@@ -2,7 +2,7 @@
 //! when it will start. Never says what to do; `advice` does.
 
 use super::living::why;
-use super::{advice, length};
+use super::{advice, sentence, start};
 use crate::remembered::State;
 use crate::story::StoryEvent;
 use common::job::Preempted;
@@ -19,15 +19,26 @@ pub(super) struct Waiting<'a> {
     pub snapshot: &'a Snapshot,
     pub now: Time,
     pub forecast: Forecast,
+    /// The first thing in its way; what is for ever comes before all else.
+    pub reason: Option<WaitReason>,
 }
 
 impl<'a> Waiting<'a> {
     pub fn new(state: &'a State, job: &'a JobView, snapshot: &'a Snapshot, now: Time) -> Self {
-        let forecast = match job.reason.as_ref().map(|reason| &reason.detail) {
-            None | Some(WaitReason::Held | WaitReason::NeverFits { .. }) => Forecast::default(),
+        let told = job.reason.as_ref().map(|reason| reason.detail.clone());
+        let is_bound = matches!(
+            told,
+            Some(WaitReason::QuotaExceeded { .. } | WaitReason::LimitReached { .. })
+        );
+        let asked = snapshot.waiting(job.key).filter(|_| is_bound);
+        let for_ever = asked.and_then(|job| snapshot.could_ever_be_admitted(job).err());
+        let reason = for_ever.or(told);
+        let forecast = match &reason {
+            None | Some(WaitReason::Held) => Forecast::default(),
+            Some(reason) if reason.is_for_ever() => Forecast::default(),
             Some(_) => engine::forecast(snapshot, now, job.key),
         };
-        Self { state, job, snapshot, now, forecast }
+        Self { state, job, snapshot, now, forecast, reason }
     }
 
     /// When it starts, if anybody can say.
@@ -37,7 +48,7 @@ impl<'a> Waiting<'a> {
 
     /// The deadline that it will miss, unless something ends before its time limit.
     pub fn will_miss(&self) -> Option<Time> {
-        let is_late = match self.job.reason.as_ref().map(|reason| &reason.detail) {
+        let is_late = match &self.reason {
             Some(WaitReason::DeadlineTooNear { .. }) => true,
             Some(WaitReason::Resources { .. } | WaitReason::Priority { .. }) => {
                 self.forecast.expected_at.is_none()
@@ -47,13 +58,36 @@ impl<'a> Waiting<'a> {
         self.job.ask.deadline.filter(|_| is_late)
     }
 
-    /// When it would start if it had no deadline.
-    pub fn without_deadline(&self) -> Option<Time> {
+    /// The cluster as it would be if the job had no deadline.
+    fn undated(&self) -> Option<Snapshot> {
         let mut snapshot = self.snapshot.clone();
         let job = snapshot.waiting(self.job.key)?.as_ref().clone();
         snapshot.set_waiting(WaitingJob { deadline: None, ..job });
-        let forecast = engine::forecast(&snapshot, self.now, self.job.key);
+        Some(snapshot)
+    }
+
+    /// When it would start if it had no deadline.
+    pub fn without_deadline(&self) -> Option<Time> {
+        let forecast = engine::forecast(&self.undated()?, self.now, self.job.key);
         forecast.expected_at.filter(|_| !forecast.bounded)
+    }
+
+    /// What else keeps it from starting now, were it not for its deadline.
+    fn beside_deadline(&self) -> Option<String> {
+        let mut snapshot = self.undated()?;
+        snapshot.settle(self.now);
+        let round = engine::schedule(&snapshot, self.now);
+        let starts = round.decisions.iter().any(|decision| {
+            matches!(decision, engine::Decision::Start { key, .. } if *key == self.job.key)
+        });
+        let reason = round.waits.of(&snapshot, self.job.key).filter(|_| !starts)?;
+        let reason = sentence::sentence(self, &reason);
+        Some(format!("without its deadline it would wait all the same: {reason}"))
+    }
+
+    /// May only an operator let it go?
+    pub fn is_held_by_operator(&self) -> bool {
+        self.state.element(self.job.key).is_some_and(|(_, element)| element.held_by_operator)
     }
 
     /// Why it could not run if it was let go: it is larger than what there is.
@@ -66,26 +100,28 @@ impl<'a> Waiting<'a> {
     pub fn told(&self) -> (Vec<String>, Option<String>) {
         let mut lines = Vec::new();
         lines.extend(self.past());
-        let Some(reason) = &self.job.reason else { return (lines, None) };
-        lines.push(self.sentence(&reason.detail));
-        lines.extend(self.job.message.clone());
-        if reason.detail == WaitReason::Held {
-            lines.extend(self.never_fits().map(|reason| reason.to_string()));
+        let Some(reason) = &self.reason else { return (lines, None) };
+        lines.push(sentence::sentence(self, reason));
+        let said = lines.last().cloned();
+        lines.extend(self.job.message.clone().filter(|message| said.as_ref() != Some(message)));
+        match reason {
+            WaitReason::Held => lines.extend(self.never_fits().map(|reason| reason.to_string())),
+            WaitReason::DeadlineTooNear { .. } => lines.extend(self.beside_deadline()),
+            _ => {}
         }
         let has_a_place = !matches!(
-            reason.detail,
+            reason,
             WaitReason::Held
                 | WaitReason::BeginTime { .. }
                 | WaitReason::BackOff { .. }
                 | WaitReason::QueueGone { .. }
-                | WaitReason::NeverFits { .. }
         );
-        if has_a_place {
+        if has_a_place && !reason.is_for_ever() {
             lines.extend(self.place());
             lines.extend(self.priority());
         }
-        lines.extend(self.start(&reason.detail));
-        (lines, Some(advice::advice(self, &reason.detail)))
+        lines.extend(start::start(self, reason));
+        (lines, Some(advice::advice(self, reason)))
     }
 
     /// What it has been through.
@@ -112,36 +148,6 @@ impl<'a> Waiting<'a> {
         })
     }
 
-    /// The reason without the time, which is said in its own line, and with who holds the job.
-    fn sentence(&self, reason: &WaitReason) -> String {
-        let mut reason = reason.clone();
-        match &mut reason {
-            WaitReason::Resources { expected_at, .. }
-            | WaitReason::Topology { expected_at, .. } => *expected_at = None,
-            WaitReason::Held => return self.held(),
-            _ => {}
-        }
-        reason.to_string()
-    }
-
-    fn held(&self) -> String {
-        let element = self.state.element(self.job.key).map(|(_, element)| element);
-        let last = element.into_iter().flat_map(|element| element.story.iter().rev());
-        let by = last.into_iter().find_map(|line| match &line.what {
-            StoryEvent::Held(by) => Some(Some(*by)),
-            StoryEvent::HeldForFaults { .. } => Some(None),
-            _ => None,
-        });
-        match by {
-            Some(None) => {
-                "it is held, after attempts that failed for no fault of its own".to_owned()
-            }
-            Some(Some(by)) if by == self.job.owner.uid => "its user holds it".to_owned(),
-            Some(Some(_)) => "an operator holds it".to_owned(),
-            None => "it was submitted with --hold, and nobody has let it go".to_owned(),
-        }
-    }
-
     fn made_way(&self, preempted: Preempted) -> String {
         format!(
             "it ran, and was stopped to make way for {}; it keeps its place in the queue",
@@ -149,11 +155,17 @@ impl<'a> Waiting<'a> {
         )
     }
 
+    /// Its place among those that may start as soon as there is room: held jobs and those whose
+    /// time has not come stand in no line.
     fn place(&self) -> Option<String> {
         let position = engine::position(self.snapshot, self.now, self.job.key)?;
-        let all = self.snapshot.waiting_count();
+        let now = self.now;
+        let lines_up = |job: &&std::sync::Arc<WaitingJob>| {
+            !job.held && job.begin_at.max(job.not_before).is_none_or(|gate| gate <= now)
+        };
+        let all = self.snapshot.all_waiting().filter(lines_up).count();
         Some(match (position, all) {
-            (1, 1) => "it is the only job that waits".to_owned(),
+            (1, 0 | 1) => "it is the only job that waits".to_owned(),
             (1, _) => format!("it is first of the {all} jobs that wait"),
             _ => format!("it is number {position} of the {all} jobs that wait"),
         })
@@ -174,61 +186,6 @@ impl<'a> Waiting<'a> {
         }
         let made_of =
             if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
-        Some(format!("its priority is {}{made_of}", sheet.points))
-    }
-
-    /// When it will start.
-    fn start(&self, reason: &WaitReason) -> Option<String> {
-        if matches!(
-            reason,
-            WaitReason::Held
-                | WaitReason::NeverFits { .. }
-                | WaitReason::QueueGone { .. }
-                | WaitReason::DeadlineTooNear { .. }
-                | WaitReason::ReservationClosed { from: None, .. }
-                | WaitReason::NodesUnavailable { .. }
-        ) {
-            return None;
-        }
-        if let Some(deadline) = self.will_miss() {
-            return Some(format!(
-                "as things are, it will not start in time to be over by its deadline, {deadline}"
-            ));
-        }
-        let Some(at) = self.forecast.expected_at else {
-            if let WaitReason::QuotaExceeded { counted, .. }
-            | WaitReason::LimitReached { counted, .. } = reason
-                && counted.asked > counted.limit
-            {
-                return Some("it will never start".to_owned());
-            }
-            let mut running = self.snapshot.all_running();
-            return Some(
-                match running.any(|job| job.ends_by.is_none() && !job.ending) {
-                    true => "nobody can say when it starts: jobs that run now have no time limit",
-                    false => "nobody can say when it starts",
-                }
-                .to_owned(),
-            );
-        };
-        let length = length::words(at.since(self.now));
-        if self.forecast.bounded {
-            return Some(format!("nobody can say when it starts; it is not in the next {length}"));
-        }
-        if at <= self.now {
-            return Some("it is expected to start any moment".to_owned());
-        }
-        if matches!(reason, WaitReason::BeginTime { at: begin } if at <= *begin) {
-            return Some(format!("it is expected to start in {length}"));
-        }
-        let ahead = match self.forecast.after {
-            0 => String::new(),
-            1 => ", after 1 other that waits".to_owned(),
-            after => format!(", after {after} others that wait"),
-        };
-        Some(format!(
-            "it is expected to start in {length}{ahead}, or sooner if jobs end before their time \
-             limits"
-        ))
+        Some(format!("its priority is {} points{made_of}", sheet.points))
     }
 }

@@ -1,0 +1,86 @@
+//! Nodes that could hold a job and are silent or drained: which, what is wrong with each, and what
+//! an operator can do. Never looks at what is free.
+
+use super::waiting::Waiting;
+use crate::node::NodeRecord;
+use common::gpu::GpuKind;
+use common::hostlist;
+use common::id::NodeName;
+use common::node::Contact;
+use common::reason::Need;
+
+/// So many nodes are spoken of one by one.
+const TOLD_MAX: usize = 4;
+
+/// What is wrong with each of them; `None`: by now none of them is down or drained.
+pub(super) fn told(waiting: &Waiting<'_>, need: &Need) -> Option<String> {
+    let nodes = nodes(waiting, need);
+    let each = |node: &&NodeRecord| {
+        let name = &node.name;
+        match (node.contact, &node.drain) {
+            (Contact::Connected, None) => format!("{name} is back"),
+            (Contact::Connected, Some(drain)) => format!("{name} is drained ({})", drain.reason),
+            (_, None) => format!("{name} is silent"),
+            (_, Some(drain)) => format!("{name} is silent and drained ({})", drain.reason),
+        }
+    };
+    let mut parts: Vec<String> = nodes.iter().take(TOLD_MAX).map(each).collect();
+    match nodes.len().checked_sub(TOLD_MAX).filter(|more| *more > 0) {
+        Some(more) => parts.push(format!("{more} more are silent or drained")),
+        None if nodes.is_empty() => return None,
+        None => {}
+    }
+    let last = parts.pop()?;
+    Some(if parts.is_empty() { last } else { format!("{} and {last}", parts.join(", ")) })
+}
+
+/// What somebody can do: mostly to ask an operator.
+pub(super) fn advice(waiting: &Waiting<'_>, need: &Need) -> String {
+    let nodes = nodes(waiting, need);
+    let named = |is_it: &dyn Fn(&NodeRecord) -> bool| -> Vec<&NodeName> {
+        nodes.iter().filter(|node| is_it(node)).map(|node| &node.name).collect()
+    };
+    let silent = named(&|node| node.contact != Contact::Connected);
+    let drained = named(&|node| node.drain.is_some());
+    let mut asks = Vec::new();
+    if !silent.is_empty() {
+        let names = hostlist::fold(silent);
+        asks.push(format!("to bring back {names} (is kantd running there?)"));
+    }
+    if !drained.is_empty() {
+        let names = hostlist::fold(drained);
+        asks.push(format!("to let jobs start on {names} again (`kantctl resume {names}`)"));
+    }
+    if asks.is_empty() {
+        return "nothing: the node is back, and the next look at it comes soon".to_owned();
+    }
+    format!("ask an operator {}", asks.join(" or "))
+}
+
+/// The nodes that could hold it if they were up, of those that are not.
+fn nodes<'a>(waiting: &Waiting<'a>, need: &Need) -> Vec<&'a NodeRecord> {
+    let ask = &waiting.job.ask;
+    let mut queue = ask.queue.as_ref().and_then(|name| waiting.state.queue(name));
+    let mut allowed = Vec::new();
+    while let Some(at) = queue {
+        allowed.push(&at.nodes);
+        queue = at.parent.as_ref().and_then(|name| waiting.state.queue(name));
+    }
+    let is_open = |name: &NodeName| {
+        let request = &ask.request;
+        allowed.iter().all(|nodes| nodes.is_empty() || nodes.contains(name))
+            && (request.only_nodes.is_empty() || request.only_nodes.contains(name))
+            && !request.not_nodes.contains(name)
+    };
+    let kinds = |kind: &GpuKind| {
+        let or = &ask.request.gpu_kinds_or;
+        ask.request.gpu_kind.as_ref().is_none_or(|asked| asked == kind || or.contains(kind))
+    };
+    let holds = |node: &NodeRecord| {
+        let has = &node.inventory;
+        let gpus = has.gpus.iter().filter(|gpu| kinds(&gpu.kind)).count();
+        gpus >= need.gpus.0 as usize && has.cpu_count() >= need.cpus && has.memory >= need.memory
+    };
+    let all = waiting.state.nodes().map(|(_, node)| node);
+    all.filter(|node| !node.is_usable() && is_open(&node.name) && holds(node)).collect()
+}

@@ -1,0 +1,71 @@
+//! Why a job waits, as somebody reads it who asked about this one: who holds it, which of its
+//! amounts are defaults, what is wrong with which node. Never says when it starts; `start` does.
+
+use super::outage;
+use super::waiting::Waiting;
+use crate::story::StoryEvent;
+use common::reason::{Need, WaitReason};
+
+/// The reason, without the time, which is said in its own line.
+pub(super) fn sentence(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
+    let mut reason = reason.clone();
+    match &mut reason {
+        WaitReason::Resources { expected_at, .. } | WaitReason::Topology { expected_at, .. } => {
+            *expected_at = None;
+        }
+        _ => {}
+    }
+    match &reason {
+        WaitReason::Held => held(waiting),
+        WaitReason::NodesReserved { name, from, to } if *from <= waiting.now => {
+            format!("reservation {name} holds the nodes that are free, until {to}")
+        }
+        WaitReason::NodesReserved { .. } if waiting.job.ask.time_limit.is_some() => {
+            format!("{reason}, and its time limit reaches into that")
+        }
+        WaitReason::NodesReserved { .. } => {
+            format!("{reason}, and without a time limit it might run into that")
+        }
+        WaitReason::NodesUnavailable { need, .. } => match outage::told(waiting, need) {
+            Some(outage) => {
+                format!("needs {}; of the nodes that could hold it, {outage}", said(waiting, need))
+            }
+            None => reason.to_string(),
+        },
+        WaitReason::Resources { need, .. } | WaitReason::NeverFits { need, .. } => {
+            reason.to_string().replacen(&need.to_string(), &said(waiting, need), 1)
+        }
+        _ => reason.to_string(),
+    }
+}
+
+/// What it needs, with what was not asked for marked as such.
+fn said(waiting: &Waiting<'_>, need: &Need) -> String {
+    let request = &waiting.job.ask.request;
+    if request.memory.is_none() && !request.exclusive {
+        format!("{need:#}")
+    } else {
+        need.to_string()
+    }
+}
+
+/// Who holds it.
+fn held(waiting: &Waiting<'_>) -> String {
+    let element = waiting.state.element(waiting.job.key).map(|(_, element)| element);
+    if element.is_some_and(|element| element.held_by_operator) {
+        return "an operator holds it".to_owned();
+    }
+    let last = element.into_iter().flat_map(|element| element.story.iter().rev());
+    let by = last.into_iter().find_map(|line| match &line.what {
+        StoryEvent::Held(by) => Some(Some(*by)),
+        StoryEvent::HeldForFaults { .. } => Some(None),
+        _ => None,
+    });
+    match by {
+        Some(None) => waiting.job.message.clone().unwrap_or_else(|| {
+            "it is held, after attempts that failed for no fault of its own".to_owned()
+        }),
+        Some(Some(_)) => "its user holds it".to_owned(),
+        None => "it was submitted with --hold and is not released yet".to_owned(),
+    }
+}
