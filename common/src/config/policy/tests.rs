@@ -283,5 +283,6 @@ fn quotas_over_capacity_are_allowed_and_warned_of() {
         assert!(told.iter().any(|one| one == sentence), "{sentence}\nin {told:#?}");
     }
     assert_eq!(told.len(), 7);
-    assert_eq!(warnings(&policy, &Capacity::default()), Vec::<String>::new());
+    let of_file = ["quotas of c: 5 h100 GPUs in all, more than the 4 that queue b above them has"];
+    assert_eq!(warnings(&policy, &Capacity::default()), of_file, "no node is known");
 }
