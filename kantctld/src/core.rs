@@ -100,6 +100,15 @@ impl Core {
         Ok(events)
     }
 
+    /// Waits until a look at the state shows all that was acknowledged before, by any controller.
+    ///
+    /// # Errors
+    /// [`CommandError::NotTaken`] where this controller leads no more.
+    pub async fn refresh(&self) -> Result<(), CommandError> {
+        // Alone, nobody else can have acknowledged anything.
+        if self.is_lone() { Ok(()) } else { Ok(self.log.read().await?) }
+    }
+
     /// Does this controller serve: does it lead, with settings in force?
     pub fn serves(&self) -> bool {
         *self.leading.borrow() && *self.serving.borrow()

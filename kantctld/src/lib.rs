@@ -3,14 +3,19 @@
 //! through the log (that is `state`), and never trusts a client about who they are.
 
 pub mod api;
+pub mod backup;
 pub mod clock;
 pub mod core;
 pub mod hub;
 pub mod leader;
 pub mod lookout;
 pub mod machine;
+pub mod membership;
 pub mod metrics;
+pub mod opening;
+pub mod peers;
 pub mod raft;
+pub mod room;
 pub mod run;
 pub mod session;
 pub mod settings;

@@ -7,12 +7,14 @@ mod found;
 mod join;
 mod rebuild;
 mod start;
+mod verbs;
 
 pub use file::{FILE, LogStage, Membership, MembershipFile};
 pub use found::found;
 pub use join::{How, join};
 pub use rebuild::rebuild;
 pub use start::{Start, at_start, check_adopted};
+pub use verbs::{run_found, run_join, run_rebuild};
 
 use common::config::ControllerConfig;
 use common::id::{ClusterId, ControllerId};
@@ -133,8 +135,8 @@ pub enum MembershipError {
         #[source]
         source: ClientError,
     },
-    /// The cluster has no controller but this one.
-    #[error("the runtime could not be started")]
+    /// Nothing can be asked.
+    #[error("failed to start what asks the cluster")]
     Runtime(#[source] io::Error),
 }
 

@@ -4,12 +4,12 @@
 use crate::clock::wall_clock;
 use crate::machine::StateMachine;
 use crate::membership::{
-    LogStage, Membership, MembershipError, advertised, at_start, check_adopted,
+    LogStage, Membership, MembershipError, Start, advertised, check_adopted,
 };
 use crate::peers::{Book, Lines, Me, Peers};
 use crate::raft::{self, LogError, LogThread, Opening, Shell, StoreError};
 use common::config::ControllerConfig;
-use common::id::{ClusterId, ControllerId};
+use common::id::ControllerId;
 use net::Identity;
 use std::io;
 use std::sync::Arc;
@@ -66,10 +66,10 @@ pub struct Opened {
 /// [`OpeningError`].
 pub fn open(
     config: &ControllerConfig,
+    start: Start,
     identity: Identity,
     machine: StateMachine,
 ) -> Result<Opened, OpeningError> {
-    let start = at_start(config, ClusterId(fastrand::u64(1..)))?;
     let log_dir = start.file.log_dir();
     let path = log_dir.display().to_string();
     let disk = RealDisk::open(&log_dir)

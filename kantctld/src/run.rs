@@ -6,13 +6,15 @@ use crate::clock::{SteadyClock, wall_clock};
 use crate::core::Core;
 use crate::leader::{self, Limits};
 use crate::machine::{Outlets, StateMachine};
+use crate::membership::{self, MembershipError};
 use crate::opening::{self, Opened, OpeningError};
 use crate::peers::{self, Peers};
 use crate::raft::{LogError, LogHandle, Status};
+use crate::room::Room;
 use crate::settings::{self, ConfigFile, Reloader, SettingsError};
 use axum::Extension;
 use common::config::ControllerConfig;
-use common::id::LogIndex;
+use common::id::{ClusterId, LogIndex};
 use common::reason::Refusal;
 use common::time::Span;
 use net::{ClusterKey, Identity, KeyError, ListenError, LocalListener, Role, TlsListener};
@@ -49,6 +51,9 @@ pub enum RunError {
         #[source]
         source: io::Error,
     },
+    /// Nobody said whose the state directory is to be.
+    #[error(transparent)]
+    Membership(#[from] MembershipError),
     /// The log could not be opened.
     #[error(transparent)]
     Opening(#[from] OpeningError),
@@ -82,8 +87,10 @@ pub async fn run(file: ConfigFile) -> Result<(), RunError> {
     let config = &file.config;
     let settings = settings::settings(&file)?;
     let operators = settings::operators(config)?;
-    let identity = identity(config)?;
     make_dir(&config.state_dir, 0o700)?;
+    // Before the key: one is made only where a cluster begins.
+    let start = membership::at_start(config, ClusterId(fastrand::u64(1..)))?;
+    let identity = identity(config)?;
 
     let (events, applied_events) = mpsc::unbounded_channel();
     let (applied, applied_seen) = watch::channel(LogIndex(0));
@@ -91,7 +98,7 @@ pub async fn run(file: ConfigFile) -> Result<(), RunError> {
     let clock = Arc::new(SteadyClock::new(wall_clock));
     let outlets = Outlets { events, applied, leading };
     let (machine, state) = StateMachine::new(clock.clone(), outlets);
-    let Opened { peers, thread } = opening::open(config, identity, machine)?;
+    let Opened { peers, thread } = opening::open(config, start, identity, machine)?;
     let core = Core::new(state, peers.log.clone(), applied_seen, leading_seen, operators, clock);
 
     let mut log_end = tokio::task::spawn_blocking(move || match thread.join() {
@@ -109,7 +116,11 @@ pub async fn run(file: ConfigFile) -> Result<(), RunError> {
     served
 }
 
-fn identity(config: &ControllerConfig) -> Result<Identity, RunError> {
+/// What proves this controller to others; makes the cluster's key if there is none.
+///
+/// # Errors
+/// [`RunError`].
+pub fn identity(config: &ControllerConfig) -> Result<Identity, RunError> {
     let path = Path::new(&config.cluster_key);
     if !path.exists() {
         if let Some(parent) = path.parent() {
@@ -242,6 +253,7 @@ async fn listen(
     let local = LocalListener::bind(Path::new(&config.socket))?;
     tracing::info!("listening on {}", config.socket);
     let router = api::router(core.clone(), peers.clone()).layer(Extension(reloader));
+    let router = router.layer(Extension(Arc::new(Room::new(config))));
     let mut servers = vec![tokio::spawn(net::serve(local, router.clone(), stopped()))];
     if !config.listen.is_empty() {
         let tls = TlsListener::bind(&config.listen, &peers.identity).await?;

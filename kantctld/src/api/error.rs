@@ -29,6 +29,9 @@ pub enum ApiFailure {
     /// The body does not read.
     #[error("failed to read the request: {0}")]
     BadBody(#[from] JsonRejection),
+    /// The disk is nearly full.
+    #[error(transparent)]
+    NearlyFull(#[from] crate::room::NearlyFull),
     /// As it was put.
     #[error("{}", .0.error)]
     Said(net::Refusal),
@@ -69,6 +72,7 @@ impl ApiFailure {
             Self::BadAsk(_) => (StatusCode::BAD_REQUEST, "bad_ask"),
             Self::BadBody(rejection) => (rejection.status(), "bad_body"),
             Self::Output { status, code, .. } => (*status, code),
+            Self::NearlyFull(_) => (StatusCode::INSUFFICIENT_STORAGE, "disk_nearly_full"),
             Self::Said(refusal) => (refusal.status, "said"),
         }
     }

@@ -55,7 +55,9 @@ pub async fn show(
     _user: net::User,
     Path(key): Path<String>,
 ) -> Result<Json<JobList>, ApiFailure> {
-    Ok(Json(detail(&core, key.parse()?)?))
+    let key = key.parse()?;
+    core.refresh().await?;
+    Ok(Json(detail(&core, key)?))
 }
 
 /// Proposes a command on a job and gathers what it changed.
@@ -123,6 +125,7 @@ pub async fn wait(
 ) -> Result<Json<JobList>, ApiFailure> {
     let key = key.parse()?;
     let deadline = tokio::time::Instant::now() + WAIT_LIMIT.min(Duration::from_secs(query.seconds));
+    core.refresh().await?;
     let mut applied = core.applied.clone();
     loop {
         applied.mark_unchanged();
@@ -160,6 +163,7 @@ pub async fn explain(
     Path(key): Path<String>,
 ) -> Result<Json<Explanation>, ApiFailure> {
     let key = key.parse()?;
+    core.refresh().await?;
     // Looking ahead takes many rounds: not on a thread that serves sockets, and under no lock.
     let looked = tokio::task::spawn_blocking(move || {
         let now = core.now();

@@ -3,7 +3,8 @@
 
 use super::error::ApiFailure;
 use crate::core::Core;
-use axum::Json;
+use crate::room::Room;
+use axum::{Extension, Json};
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use common::id::{Gid, Uid};
@@ -18,6 +19,7 @@ use std::sync::Arc;
 /// Accepts a job.
 pub async fn submit(
     State(core): State<Arc<Core>>,
+    Extension(room): Extension<Arc<Room>>,
     user: net::User,
     body: Result<Json<SubmitRequest>, JsonRejection>,
 ) -> Result<Json<SubmitAnswer>, ApiFailure> {
@@ -27,6 +29,7 @@ pub async fn submit(
     let environment = join_environment(&request.environment)?;
     let known = core.state.read().request(Uid(user.uid), &request.request_key).is_some();
     if !known {
+        room.check()?;
         refuse_what_never_fits(&core, &request.ask).await?;
     }
     let (owner, groups) = owner(user.uid, user.gid).await;

@@ -132,17 +132,25 @@ impl<M: Driven, D: Disk> Thread<M, D> {
 
     fn take(&mut self, message: Message<M>, batch: &mut Batch<M>) {
         match message {
-            Message::Propose(command, ticket, _) => {
+            Message::Propose(command, ticket, place) => {
+                drop(place);
                 batch.bytes += M::weigh(&command);
                 batch.proposals.push((command, ticket));
             }
-            Message::Read(ticket, _) => batch.reads.push(ticket),
-            Message::Change(changes, ticket, _) => self.replica.change(&changes, ticket),
+            Message::Read(ticket, place) => {
+                drop(place);
+                batch.reads.push(ticket);
+            }
+            Message::Change(changes, ticket, place) => {
+                drop(place);
+                self.replica.change(&changes, ticket);
+            }
             Message::Transfer(to, answer) => {
                 // Whoever asked may have gone away.
                 let _ = answer.send(self.replica.transfer(to));
             }
-            Message::Letter(letter, _) => {
+            Message::Letter(letter, place) => {
+                drop(place);
                 batch.letters += 1;
                 self.replica.step(&letter);
             }
