@@ -23,6 +23,8 @@ Exit codes:
   3  the controller cannot be reached
   `wait` and `submit --wait` exit with the job's code; 128+N is signal N.
 
+Times are shown in your zone (TZ); --json has milliseconds since 1970.
+
 Files:
   /etc/kant/kantctl.toml, ~/.config/kant/kantctl.toml";
 
@@ -45,7 +47,8 @@ pub struct Cli {
 #[command(next_help_heading = "Global options")]
 #[allow(missing_docs)] // each field's comment is its help
 pub struct Global {
-    /// Print the controller's answer as JSON
+    /// Print the controller's answer as JSON; what failed as {"error": ...}, beside the words on
+    /// stderr
     #[arg(long, global = true)]
     pub json: bool,
     /// The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]
@@ -55,7 +58,8 @@ pub struct Global {
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Keep asking for so long (30s, 10m) while the controller cannot be reached
-    /// [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]
+    /// [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s]
+    /// [env: KANT_RETRY]
     #[arg(long, global = true, value_name = "TIME")]
     pub retry: Option<Span>,
 }

@@ -72,6 +72,41 @@ impl Failure {
         self.error.downcast_ref().is_some_and(says_silent_node)
     }
 
+    /// For programs: a stable word (the controller's, or the kind of failure), what failed, and
+    /// what to do next where that is known.
+    #[must_use]
+    pub fn to_json(&self) -> serde_json::Value {
+        let kind = match self.kind {
+            Kind::Refused | Kind::ReaderGone => "failed",
+            Kind::Usage => "usage",
+            Kind::Unreachable => "unreachable",
+        };
+        let (code, message) = (self.code().unwrap_or(kind), self.chain());
+        serde_json::json!({ "code": code, "message": message, "hint": self.hint })
+    }
+
+    /// The controller's word for it, if it is one of its refusals.
+    #[must_use]
+    pub fn code(&self) -> Option<&str> {
+        match self.error.downcast_ref() {
+            Some(ClientError::Refused { error, .. }) => Some(error.code.as_str()),
+            _ => None,
+        }
+    }
+
+    /// The whole chain of causes in one line.
+    fn chain(&self) -> String {
+        let mut shown: Vec<String> = Vec::new();
+        for cause in self.error.chain() {
+            let text = cause.to_string();
+            // A message that already tells its cause is not told twice.
+            if !shown.last().is_some_and(|last| last.contains(&text)) {
+                shown.push(text);
+            }
+        }
+        shown.join(": ")
+    }
+
     /// The same with a hint what to do next.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -84,6 +119,17 @@ impl Failure {
 #[must_use]
 pub fn says_silent_node(error: &ClientError) -> bool {
     matches!(error, ClientError::Refused { error, .. } if error.code == "node_silent")
+}
+
+/// Did a daemon answer that nobody was there to do it: that no controller leads, or that the one it
+/// would pass this on to cannot be reached?
+#[must_use]
+pub fn says_nothing_done(error: &ClientError) -> bool {
+    matches!(
+        error,
+        ClientError::Refused { error, .. }
+            if ["no-leader", "controller-unreachable"].contains(&error.code.as_str())
+    )
 }
 
 impl From<anyhow::Error> for Failure {
@@ -115,15 +161,7 @@ impl From<ClientError> for Failure {
 /// The whole chain of causes in one line, and the hint in a second.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown: Vec<String> = Vec::new();
-        for cause in self.error.chain() {
-            let text = cause.to_string();
-            // A message that already tells its cause is not told twice.
-            if !shown.last().is_some_and(|last| last.contains(&text)) {
-                shown.push(text);
-            }
-        }
-        f.write_str(&shown.join(": "))?;
+        f.write_str(&self.chain())?;
         self.hint.as_ref().map_or(Ok(()), |hint| write!(f, "\nhint: {hint}"))
     }
 }

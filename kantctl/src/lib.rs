@@ -37,12 +37,17 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let parsed = command().try_get_matches_from(&arguments).and_then(|matches| {
         Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command()))
     });
-    let done = match parsed {
-        Ok(cli) => run_verb(cli),
+    let cli = match parsed {
+        Ok(cli) => cli,
         Err(error) => return refuse(&error, arguments.iter().any(|word| word == "submit")),
     };
-    done.unwrap_or_else(|failure| {
+    let screen = Screen::look(cli.global.json);
+    run_verb(cli, &screen).unwrap_or_else(|failure| {
         screen::complain(&failure);
+        if screen.json {
+            // Whoever should read it is gone then, and the exit code says the rest.
+            drop(screen.failure(&failure));
+        }
         failure.kind.code()
     })
 }
@@ -55,6 +60,9 @@ fn refuse(error: &clap::Error, submits: bool) -> u8 {
     };
     let refused = match error.kind() {
         ErrorKind::UnknownArgument if submits => text(ContextKind::InvalidArg).and_then(not_yet),
+        ErrorKind::ArgumentConflict if submits => {
+            submission::complaint::conflict(error).map(Failure::usage)
+        }
         ErrorKind::InvalidSubcommand => text(ContextKind::InvalidSubcommand).and_then(of_slurm),
         _ => None,
     };
@@ -77,11 +85,10 @@ fn of_slurm(word: &str) -> Option<Failure> {
     Some(Failure::usage(anyhow::anyhow!("there is no verb `{word}`")).hint(hint))
 }
 
-fn run_verb(cli: Cli) -> Result<u8, Failure> {
-    let screen = Screen::look(cli.global.json);
+fn run_verb(cli: Cli, screen: &Screen) -> Result<u8, Failure> {
     match &cli.verb {
-        Verb::Completions(args) => return verb::completions::run(args, &screen),
-        Verb::Man(args) => return verb::man::run(args, &screen),
+        Verb::Completions(args) => return verb::completions::run(args, screen),
+        Verb::Man(args) => return verb::man::run(args, screen),
         _ => {}
     }
     let server = server(&cli.global)?;
@@ -89,7 +96,7 @@ fn run_verb(cli: Cli) -> Result<u8, Failure> {
         .enable_all()
         .build()
         .context("failed to start")?;
-    runtime.block_on(ask(&cli.verb, &server, &screen))
+    runtime.block_on(ask(&cli.verb, &server, screen))
 }
 
 fn server(global: &Global) -> Result<Server, Failure> {

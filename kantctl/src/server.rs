@@ -1,7 +1,7 @@
 //! Asking the controller, on the first of its sockets that answers, and again for a while where
 //! asking twice does no harm. Never decides what an answer means.
 
-use crate::failure::{Failure, Kind, says_silent_node};
+use crate::failure::{Failure, Kind, says_nothing_done, says_silent_node};
 use crate::output::screen::note;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::{HeaderMap, Request};
@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+/// How long verbs without a patience of their own keep asking: an election, or a controller's
+/// restart, takes a second or two.
+pub const PATIENCE: Duration = Duration::from_secs(15);
 const BACKOFF_FIRST: Duration = Duration::from_millis(200);
 const BACKOFF_CAP: Duration = Duration::from_secs(2);
 /// The longest a long poll is asked to wait; a daemon's answer limit is above it.
@@ -29,8 +32,8 @@ pub struct Server {
 
 /// Which failures may be followed by asking again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Again {
-    /// Only when nothing was sent.
+pub enum Again {
+    /// Only when nothing was done: nothing was sent, or to nobody who leads.
     IfUnsent,
     /// Always when no answer came: asking twice does no harm.
     IfUnanswered,
@@ -66,7 +69,7 @@ impl Server {
     /// # Errors
     /// [`Failure`] when there is no answer, or a refusal.
     pub async fn get<A: DeserializeOwned>(&self, path: &str) -> Result<A, Failure> {
-        self.get_for(path, Duration::ZERO).await
+        self.get_for(path, PATIENCE).await
     }
 
     /// Asks for something, and again for so long while nobody answers.
@@ -81,17 +84,16 @@ impl Server {
         self.ask(Again::IfUnanswered, patience, async |client| client.get(path).await).await
     }
 
-    /// Puts a wish that must not be granted twice.
+    /// Puts a wish. `again` says what it would do if it were granted twice.
     ///
     /// # Errors
     /// [`Failure`] when there is no answer, or a refusal.
-    pub async fn post<Q, A>(&self, path: &str, wish: &Q) -> Result<A, Failure>
+    pub async fn post<Q, A>(&self, path: &str, wish: &Q, again: Again) -> Result<A, Failure>
     where
         Q: Serialize,
         A: DeserializeOwned,
     {
-        let patience = Duration::ZERO;
-        self.ask(Again::IfUnsent, patience, async |client| client.post(path, wish).await).await
+        self.ask(again, PATIENCE, async |client| client.post(path, wish).await).await
     }
 
     /// Puts a wish that carries its own key, so that it is granted once however often it is sent.
@@ -179,6 +181,7 @@ fn may_ask_again(silence: &Silence, again: Again) -> bool {
         Silence::Unreached(_) => true,
         Silence::Failed(error) => {
             let unanswered = match error {
+                error if says_nothing_done(error) => return true,
                 ClientError::Interrupted { .. } | ClientError::TimedOut { .. } => true,
                 // A daemon in between, or a controller that leads nothing at the moment.
                 ClientError::Refused { status: 502..=504, .. } => !says_silent_node(error),
@@ -265,10 +268,36 @@ mod tests {
     #[tokio::test]
     async fn an_absent_controller_is_named_by_its_sockets() {
         let sockets = ["/nonexistent/a.sock".into(), "/nonexistent/b.sock".into()];
-        let failure = Server::new(&sockets, None).get::<()>("/v1/status").await.unwrap_err();
+        let server = Server::new(&sockets, Some(Duration::ZERO));
+        let failure = server.get::<()>("/v1/status").await.unwrap_err();
         let message = failure.to_string();
         assert_eq!(failure.kind, Kind::Unreachable);
         assert!(message.contains("a.sock") && message.contains("b.sock"), "{message}");
         assert!(message.contains("hint: "), "{message}");
+    }
+
+    #[test]
+    fn a_wish_is_repeated_after_silence_only_where_that_does_no_harm() {
+        let refused = |status, code: &str| {
+            let error = ApiError { code: code.to_owned(), message: String::new(), hint: None };
+            Silence::Failed(ClientError::Refused { status, error })
+        };
+        let lost = || {
+            let (endpoint, source) = ("a".to_owned(), std::io::Error::other("gone").into());
+            Silence::Failed(ClientError::Interrupted { endpoint, source })
+        };
+        for (silence, if_unsent, if_unanswered) in [
+            (Silence::Unreached(Vec::new()), true, true),
+            (refused(503, "no-leader"), true, true),
+            (refused(503, "controller-unreachable"), true, true),
+            (refused(503, "lead_lost"), false, true),
+            (refused(502, "controller-lost"), false, true),
+            (lost(), false, true),
+            (refused(409, "wrong_phase"), false, false),
+            (refused(502, "node_silent"), false, false),
+        ] {
+            let may = [Again::IfUnsent, Again::IfUnanswered].map(|a| may_ask_again(&silence, a));
+            assert_eq!(may, [if_unsent, if_unanswered]);
+        }
     }
 }

@@ -132,7 +132,7 @@ async fn a_personal_configuration_that_cannot_be_read_is_passed_over() {
     // Root may read every file, but nobody reads a folder as one.
     std::fs::create_dir_all(house.dir.path().join(".config/kant/kantctl.toml")).unwrap();
     let path = house.dir.path().join(".config/kant/kantctl.toml");
-    let mut command = house.command(&["queues"]);
+    let mut command = house.command(&["queues", "--retry", "0s"]);
     let done = finish(command.env_remove("KANT_SOCKET").spawn().unwrap()).await;
     assert_ne!(done.code, Some(1), "{done:?}");
     let said = format!("warning: failed to read configuration {}: ", path.display());
@@ -145,10 +145,13 @@ async fn a_personal_configuration_that_cannot_be_read_is_passed_over() {
 #[tokio::test]
 async fn no_controller_is_exit_code_3() {
     let house = House::empty();
-    for verb in ["queue", "nodes", "queues", "status"] {
-        house.kantctl(&[verb]).await.refused(3, &["failed to reach the controller", "hint: "]);
+    for verb in ["queue", "nodes", "queues"] {
+        let words = [verb, "--retry", "0s"];
+        house.kantctl(&words).await.refused(3, &["failed to reach the controller", "hint: "]);
     }
-    house.kantctl(&["cancel", "1", "2"]).await.refused(3, &["kant.sock"]);
+    // Whether one is there is what this asks, so it does not wait for one.
+    house.kantctl(&["status"]).await.refused(3, &["failed to reach the controller", "hint: "]);
+    house.kantctl(&["cancel", "--retry", "0s", "1", "2"]).await.refused(3, &["kant.sock"]);
 }
 
 #[tokio::test]
@@ -241,4 +244,28 @@ async fn completions_and_manual_need_no_controller() {
     assert!(house.dir.path().join("kantctl-submit.1").exists());
     house.kantctl(&["man", "missing"]).await.refused(1, &["manual pages into missing"]);
     house.kantctl(&["completions", "tcsh"]).await.refused(2, &["possible values"]);
+}
+
+#[tokio::test]
+async fn who_books_nodes_that_run_jobs_is_told_of_them() {
+    let house = House::answering(|asked, _| {
+        let mut busy = node("g2");
+        busy["jobs"] = value!(["7", "8_3"]);
+        match asked.what.as_str() {
+            "GET /v1/nodes" => json(value!({ "nodes": [node("g1"), busy], "as_of": 9 })),
+            _ => {
+                let from = if asked.body["name"] == "later" { 10 } else { 9 };
+                json(value!({ "reservations": [{
+                    "name": "fans", "nodes": ["g1", "g2"], "from": from, "to": 7_200_000,
+                    "by": "root", "maintenance": true
+                }], "as_of": 9 }))
+            }
+        }
+    });
+    let create = |name| ["reservations", "create", name, "-w", "g[1-2]", "--for", "2h"];
+    let done = house.kantctl(&create("fans")).await;
+    assert!(done.good().starts_with("Reserved fans"), "{}", done.out);
+    assert!(done.err.contains("jobs still run on g2, and go on there"), "{}", done.err);
+    let later = house.kantctl(&create("later")).await;
+    assert_eq!((later.code, later.err.as_str()), (Some(0), ""), "it has not begun");
 }

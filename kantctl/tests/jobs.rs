@@ -101,6 +101,73 @@ async fn every_job_is_steered_though_one_is_refused() {
     }
     let done = house.kantctl(&["cancel", "--json", "7", "9"]).await;
     assert_eq!(parsed(done.good()), value!({ "jobs": ["7", "9"] }));
+    let done = house.kantctl(&["cancel", "--json", "7", "8"]).await;
+    assert_eq!(done.code, Some(1));
+    let told = parsed(&done.out);
+    assert_eq!(told["jobs"], value!(["7"]));
+    assert_eq!(told["errors"][0]["of"], "8");
+    assert_eq!(told["errors"][0]["message"], "cannot cancel job 8: it is over");
+}
+
+#[tokio::test]
+async fn what_fails_is_json_where_answers_are() {
+    let house = House::answering(|_, _| refusal(404, "there is no job 7"));
+    for line in [
+        &["--json", "explain", "7"][..],
+        &["--json", "show", "7"],
+        &["--json", "reload"],
+        &["--json", "submit", "--wrap", "true"],
+    ] {
+        let done = house.kantctl(line).await;
+        assert_eq!(done.code, Some(1), "{line:?}");
+        let error = &parsed(&done.out)["error"];
+        assert_eq!(error["message"], "there is no job 7", "{line:?}");
+        assert_eq!(error["hint"], "try something else", "{line:?}");
+        assert!(error["code"].is_string(), "{line:?}");
+        assert!(done.err.contains("there is no job 7"), "{line:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_not_held_is_told_and_is_no_failure() {
+    let house = House::answering(|asked, _| match key_in(&asked.what) {
+        "8" => refused_as("not_held", 409, "job 8 is not held"),
+        key => json(value!({ "jobs": [key] })),
+    });
+    let done = house.kantctl(&["release", "7", "8"]).await;
+    assert_eq!((done.code, done.out.as_str()), (Some(0), "Released 7\n"));
+    assert!(done.err.contains("job 8 is not held"), "{}", done.err);
+}
+
+#[tokio::test]
+async fn waiting_jobs_are_cancelled_before_those_whose_room_they_would_get() {
+    let house = House::answering(|asked, _| match asked.what.as_str() {
+        "GET /v1/jobs?user=ada" => json(jobs(vec![
+            job("41", Phase::Running, None),
+            job("42", Phase::Pending, None),
+            job("43", Phase::Starting, None),
+            job("44", Phase::Pending, None),
+        ])),
+        _ => json(value!({})),
+    });
+    let done = house.kantctl(&["cancel", "-u", "ada"]).await;
+    assert_eq!(done.good(), "Cancelled 42\nCancelled 44\nCancelled 41\nCancelled 43\n");
+    house.kantctl(&["cancel"]).await.refused(2, &["--me", "--user"]);
+}
+
+#[tokio::test]
+async fn a_user_whom_nobody_knows_is_no_empty_list() {
+    let house = House::answering(|asked, _| {
+        let theirs = asked.what.ends_with("user=ada");
+        json(jobs(if theirs { vec![job("41", Phase::Running, None)] } else { vec![] }))
+    });
+    for verb in ["queue", "cancel"] {
+        let done = house.kantctl(&[verb, "-u", "no-such-user"]).await;
+        done.refused(1, &["there is no user no-such-user"]);
+    }
+    house.kantctl(&["queue", "-u", "root"]).await.good();
+    house.kantctl(&["queue", "-u", "123456"]).await.good();
+    assert!(house.kantctl(&["queue", "-u", "ada"]).await.good().contains("41"), "by her jobs");
 }
 
 #[tokio::test]
@@ -194,6 +261,28 @@ async fn waiting_goes_on_until_the_end_and_through_a_controllers_absence() {
     assert_eq!(done.good(), "");
     assert!(done.err.ends_with("kantctl: job 42 is over: COMPLETED\n"), "{}", done.err);
     assert_eq!(house.questions().len(), 4);
+}
+
+#[tokio::test]
+async fn while_nobody_leads_a_wish_is_kept_and_the_user_told_once() {
+    let no_leader = || {
+        let status = axum::http::StatusCode::SERVICE_UNAVAILABLE;
+        net::Refusal::new(status, "no-leader", "no controller leads").into_response()
+    };
+    for (verb, said) in [("cancel", "Cancelled"), ("requeue", "Requeued")] {
+        let house = House::answering(move |_, before| match before {
+            0..=2 => no_leader(),
+            _ => json(value!({ "jobs": [] })),
+        });
+        let done = house.kantctl(&[verb, "42"]).await;
+        assert_eq!((done.good(), house.questions().len()), (format!("{said} 42\n").as_str(), 4));
+        let told = "kantctl: no controller leads\nkantctl: trying again for 15 s\n\
+                    kantctl: the controller answers again\n";
+        assert_eq!(done.err, told);
+    }
+    let house = House::answering(move |_, _| no_leader());
+    let done = house.kantctl(&["queue", "--retry", "1s"]).await;
+    done.refused(3, &["no controller leads"]);
 }
 
 #[tokio::test]
@@ -356,7 +445,7 @@ async fn an_explanation_ends_with_what_to_do() {
     let house = House::answering(|_, _| {
         let explanation = Explanation {
             job: job("42", Phase::Pending, None),
-            lines: vec!["It is held.".to_owned()],
+            lines: vec!["It is held until 2023-11-14T22:13:20Z.".to_owned()],
             advice: Some("kantctl release 42".to_owned()),
             expected_at: Some(NOW),
         };
@@ -364,8 +453,7 @@ async fn an_explanation_ends_with_what_to_do() {
     });
     let mut command = house.command(&["explain", "42"]);
     let done = finish(command.env("TZ", "UTC").spawn().unwrap()).await;
-    let expected = "Job 42 (job) is PENDING.\n  It is held.\n  \
-                    expected to start at about 2023-11-14 22:13:20\n\
+    let expected = "Job 42 (job) is PENDING.\n  It is held until 2023-11-14 22:13:20.\n\
                     What to do: kantctl release 42\n";
     assert_eq!(done.good(), expected);
 }

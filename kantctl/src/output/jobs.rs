@@ -3,9 +3,10 @@
 use super::record::Record;
 use super::sizes;
 use super::table::{Cell, Column, Table, Tint};
-use super::time::{elapsed, limit, local};
+use super::time::{elapsed, limit, local, localized};
 use common::hostlist::fold;
-use common::id::ArrayIndex;
+use common::id::{ArrayIndex, NodeName};
+use common::job::pattern::{PatternFacts, absolute, fill};
 use common::job::{Outcome, Phase};
 use common::resource::{GpuRequest, Share};
 use common::time::Time;
@@ -27,7 +28,7 @@ const COLUMNS: [Column; 10] = [
 
 /// Jobs, one a row; waiting tasks of one array that wait for the same reason share one.
 #[must_use]
-pub fn table(jobs: &[JobView], as_of: Time) -> Table {
+pub fn table(jobs: &[JobView], as_of: Time, zone: &TimeZone) -> Table {
     let mut table = Table::new(&COLUMNS, &["WHERE/WHY", "NAME", "USER", "QUEUE", "ID"]);
     for alike in jobs.chunk_by(wait_alike) {
         let Some(job) = alike.first() else { continue };
@@ -41,7 +42,7 @@ pub fn table(jobs: &[JobView], as_of: Time) -> Table {
             Cell::from(limit(job.ask.time_limit)),
             Cell::from(nodes(job)),
             Cell::from(gpus(job)),
-            Cell::from(where_or_why(job)),
+            Cell::from(localized(&where_or_why(job), zone)),
         ]);
     }
     table
@@ -141,7 +142,7 @@ pub fn ending(job: &JobView) -> String {
         (Some(Outcome::TimedOut), None) => "reached its time limit".to_owned(),
         (Some(Outcome::OutOfMemory), None) => "exceeded its memory".to_owned(),
         (Some(Outcome::NodeLost), None) => "a node was lost".to_owned(),
-        (Some(Outcome::Cancelled), None) => String::new(),
+        (Some(Outcome::Cancelled), None) => hosts(job),
         _ => exit,
     }
 }
@@ -156,7 +157,7 @@ pub fn record(job: &JobView, as_of: Time, zone: &TimeZone) -> String {
     let attempt =
         if job.attempt > 1 { format!(", attempt {}", job.attempt) } else { String::new() };
     record.fact("state", format!("{}{attempt}", job.state));
-    record.maybe("reason", why(job));
+    record.maybe("reason", why(job).map(|why| localized(&why, zone)));
     record.maybe("place", job.position.map(|place| format!("{place} among those that wait")));
     record.fact(
         "owner",
@@ -186,7 +187,7 @@ pub fn record(job: &JobView, as_of: Time, zone: &TimeZone) -> String {
         record.maybe("ended by", Some(ending(job)).filter(|e| job.exit.is_none() && !e.is_empty()));
         record.maybe("exit", job.exit.map(|exit| format!("{exit} (code:signal)")));
     }
-    record.maybe("note", job.message.as_ref());
+    record.maybe("note", job.message.as_ref().map(|note| localized(note, zone)));
     record.maybe(
         "used",
         job.usage.map(|usage| {
@@ -195,7 +196,10 @@ pub fn record(job: &JobView, as_of: Time, zone: &TimeZone) -> String {
     );
     let shares = job.allocation.iter().flat_map(|a| a.shares());
     record.list("allocation", shares.map(sizes::share));
-    let story = job.story.iter().map(|line| format!("{}  {}", local(line.at, zone), line.text));
+    let story = job
+        .story
+        .iter()
+        .map(|line| format!("{}  {}", local(line.at, zone), localized(&line.text, zone)));
     record.list("story", story);
     record.text()
 }
@@ -218,9 +222,28 @@ fn files(record: &mut Record, job: &JobView) {
     let ask = &job.ask;
     record.fact("directory", &ask.work_dir);
     record.maybe("arguments", Some(ask.args.join(" ")).filter(|args| !args.is_empty()));
-    record.maybe("input", ask.stdin.as_ref());
-    record.fact("output", ask.stdout_pattern());
-    record.maybe("errors", ask.stderr.as_ref());
+    record.maybe("input", ask.stdin.as_ref().map(|pattern| path(job, pattern)));
+    record.fact("output", path(job, ask.stdout_pattern()));
+    record.maybe("errors", ask.stderr.as_ref().map(|pattern| path(job, pattern)));
+}
+
+/// Where a file is, as far as it is known: a name that differs from node to node or from task to
+/// task (%N, %n, %t) is not one file's, and stays as it was asked.
+fn path(job: &JobView, pattern: &str) -> String {
+    let of = |node: &str, rank| {
+        let node = NodeName::new(node).ok()?;
+        let facts = PatternFacts {
+            key: job.key,
+            job_name: &job.ask.name,
+            user: &job.owner.name,
+            node: &node,
+            node_rank: rank,
+            task_rank: rank,
+        };
+        Some(fill(pattern, &facts))
+    };
+    let filled = of("a", 0).filter(|one| of("b", 1).as_ref() == Some(one));
+    absolute(&job.ask.work_dir, filled.as_deref().unwrap_or(pattern))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What users see. stdout is data, stderr is talk: a script may read the one and lose the other.
 //! Never asks the controller anything.
 
+pub mod controllers;
 pub mod jobs;
 pub mod metrics;
 pub mod nodes;

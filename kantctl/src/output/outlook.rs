@@ -1,9 +1,8 @@
 //! What a changed request would bring, beside the request as it is. Never asks for it.
 
 use super::plain;
-use super::time::local;
+use super::time::{local, localized};
 use common::hostlist::fold;
-use common::reason::WaitReason;
 use common::wire::api::{StartOutlook, WhatIfView};
 use jiff::tz::TimeZone;
 
@@ -26,7 +25,7 @@ fn verdict(view: &WhatIfView) -> Option<String> {
         outlook.starts_now.as_ref().map(|_| view.as_of).or(later)
     };
     if never(&view.changed) && !never(&view.compared_with) {
-        return Some("What to do: nothing; with the change it could never start.".to_owned());
+        return Some("What to do: nothing: with the change it could never start.".to_owned());
     }
     let (with, without) = (at(&view.changed)?, at(&view.compared_with));
     Some(match without {
@@ -35,20 +34,20 @@ fn verdict(view: &WhatIfView) -> Option<String> {
             format!("What to do: the change saves {} of waiting.", without.since(with))
         }
         Some(without) if with > without => {
-            format!("What to do: nothing; the change would cost {}.", with.since(without))
+            format!("What to do: nothing: the change would cost {}.", with.since(without))
         }
-        Some(_) => "What to do: nothing; the change makes no difference.".to_owned(),
+        Some(_) => "What to do: nothing: the change makes no difference.".to_owned(),
     })
 }
 
-/// Not on these nodes, whoever leaves them.
+/// Not on these nodes, nor within these bounds, whoever leaves.
 fn never(outlook: &StartOutlook) -> bool {
-    let never = |reason: &WaitReason| matches!(reason, WaitReason::NeverFits { .. });
-    outlook.reason.as_ref().is_some_and(|reason| never(&reason.detail))
+    outlook.reason.as_ref().is_some_and(|reason| reason.detail.is_for_ever())
 }
 
 fn outlook(outlook: &StartOutlook, zone: &TimeZone) -> String {
-    let why = outlook.reason.as_ref().map(|reason| format!(" ({})", reason.sentence));
+    let why =
+        outlook.reason.as_ref().map(|reason| format!(" ({})", localized(&reason.sentence, zone)));
     let why = why.unwrap_or_default();
     match (&outlook.starts_now, outlook.expected_at) {
         (Some(nodes), _) => format!("would start now, on {}", fold(nodes)),
@@ -65,7 +64,7 @@ fn outlook(outlook: &StartOutlook, zone: &TimeZone) -> String {
 mod tests {
     use super::*;
     use common::id::NodeName;
-    use common::reason::Need;
+    use common::reason::{Need, WaitReason};
     use common::time::Time;
     use common::unit::{Bytes, Cpus, Gpus, Nodes};
     use common::wire::api::ReasonView;
@@ -128,7 +127,7 @@ What to do: the change saves 01:00:00 of waiting.
         let never = StartOutlook { reason, ..StartOutlook::default() };
         let text = view(never.clone(), later(30));
         assert!(text.contains("job 42 could never start (full)."), "{text}");
-        assert!(text.ends_with("What to do: nothing; with the change it could never start.\n"));
+        assert!(text.ends_with("What to do: nothing: with the change it could never start.\n"));
         let text = view(never.clone(), never);
         assert!(text.ends_with("As it is, it could never start (full).\n"), "{text}");
     }

@@ -4,7 +4,7 @@
 mod record;
 
 use super::priority::order;
-use super::sizes::milli;
+use super::sizes::{count, milli};
 use super::table::{Cell, Column, Table};
 use super::time::limit;
 use common::hostlist::fold;
@@ -37,8 +37,9 @@ pub fn table(list: &QueueList) -> Table {
         let held = list.held.get(&queue.name).unwrap_or(&nothing);
         let star = if queue.default { "*" } else { "" };
         let nodes = if queue.nodes.is_empty() { "all".to_owned() } else { fold(&queue.nodes) };
+        let closing = if held.closing { " (closing)" } else { "" };
         table.row(vec![
-            Cell::from(format!("{}{}{star}", "  ".repeat(depth), queue.name)),
+            Cell::from(format!("{}{}{star}{closing}", "  ".repeat(depth), queue.name)),
             Cell::from(queue.priority),
             Cell::from(policy(queue)).short(&policy_short(queue)),
             Cell::from(placement(queue.placement)),
@@ -138,9 +139,9 @@ fn limits(queue: &Queue) -> String {
 
 fn some(limits: &Limits) -> String {
     let parts = [
-        limits.jobs.map(|jobs| format!("{jobs} jobs")),
-        limits.gpus.map(|gpus| format!("{gpus} GPUs")),
-        limits.cpus.map(|cpus| format!("{cpus} CPUs")),
+        limits.jobs.map(|jobs| count(jobs, "job")),
+        limits.gpus.map(|gpus| count(gpus.0, "GPU")),
+        limits.cpus.map(|cpus| count(cpus.0, "CPU")),
         limits.gpu_minutes.map(|minutes| format!("{minutes} GPU-min")),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")

@@ -2,6 +2,7 @@
 //! Never panics when a reader is gone or a disk is full; it says so.
 
 use super::table::Table;
+use super::time::localized;
 use crate::failure::{Failure, Kind};
 use anstream::{AutoStream, ColorChoice};
 use anyhow::Context;
@@ -71,6 +72,18 @@ impl Screen {
         self.line(&text)
     }
 
+    /// Writes a failure as JSON, where answers are: a program that reads stdout learns what failed,
+    /// and why, without reading prose. People read it on stderr.
+    ///
+    /// # Errors
+    /// [`Failure`] when stdout does not take it.
+    pub fn failure(&self, failure: &Failure) -> Result<(), Failure> {
+        if failure.kind == Kind::ReaderGone {
+            return Ok(());
+        }
+        self.answer(&serde_json::json!({ "error": failure.to_json() }))
+    }
+
     /// Writes a table, fitted to the terminal.
     ///
     /// # Errors
@@ -90,7 +103,7 @@ fn unwritten(error: io::Error) -> Failure {
 pub fn note(text: &str) {
     let mut stderr = anstream::stderr().lock();
     // Nobody is left to tell when stderr is gone.
-    let _ = writeln!(stderr, "kantctl: {text}");
+    let _ = writeln!(stderr, "kantctl: {}", localized(text, &TimeZone::system()));
 }
 
 /// Says on stderr that something may not be as meant.
@@ -105,7 +118,7 @@ pub fn complain(failure: &Failure) {
         return;
     }
     use owo_colors::OwoColorize;
-    let text = failure.to_string();
+    let text = localized(&failure.to_string(), &TimeZone::system());
     let (what, hint) = match text.rsplit_once("\nhint: ") {
         Some((what, hint)) => (what, Some(hint)),
         None => (text.as_str(), None),

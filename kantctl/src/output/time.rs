@@ -14,6 +14,35 @@ pub fn local(at: Time, zone: &TimeZone) -> String {
     )
 }
 
+/// Letters of a time in the controller's sentences: `2023-11-14T22:13:20Z`.
+const UTC_LETTERS: usize = 20;
+
+/// A sentence of the controller, which knows nobody's zone and writes times in UTC (RFC 3339), with
+/// these times in the given zone.
+#[must_use]
+pub fn localized(sentence: &str, zone: &TimeZone) -> String {
+    let mut told = String::with_capacity(sentence.len());
+    let mut rest = sentence;
+    while let Some(first) = rest.chars().next() {
+        let time =
+            rest.get(..UTC_LETTERS).filter(|text| first.is_ascii_digit() && text.ends_with('Z'));
+        let at = time.and_then(|text| text.parse::<Timestamp>().ok());
+        let at = at.and_then(|at| u64::try_from(at.as_millisecond()).ok());
+        let letters = match at {
+            Some(at) => {
+                told.push_str(&local(Time(at), zone));
+                UTC_LETTERS
+            }
+            None => {
+                told.push(first);
+                first.len_utf8()
+            }
+        };
+        rest = &rest[letters..];
+    }
+    told
+}
+
 /// How long since `start`: until `end`, or until now. `-` before the start.
 #[must_use]
 pub fn elapsed(start: Option<Time>, end: Option<Time>, now: Time) -> String {
@@ -29,6 +58,26 @@ pub fn limit(limit: Option<Span>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_in_sentences_are_shown_in_the_users_zone_and_nothing_else_is_touched() {
+        let zone = TimeZone::fixed(jiff::tz::offset(2));
+        for (told, shown) in [
+            ("until 2023-11-14T22:13:20Z, or sooner", "until 2023-11-15 00:13:20, or sooner"),
+            ("2023-11-14T22:13:20Z", "2023-11-15 00:13:20"),
+            (
+                "from 2023-11-14T22:13:20Z to 2023-11-14T22:13:21Z",
+                "from 2023-11-15 00:13:20 to 2023-11-15 00:13:21",
+            ),
+            (
+                "job 2023-11-14 of Zoë: 99 bottles, 2023-99-14T22:13:20Z",
+                "job 2023-11-14 of Zoë: 99 bottles, 2023-99-14T22:13:20Z",
+            ),
+            ("", ""),
+        ] {
+            assert_eq!(localized(told, &zone), shown);
+        }
+    }
 
     #[test]
     fn times_are_local_and_spans_are_slurms() {

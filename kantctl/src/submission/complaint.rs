@@ -86,6 +86,31 @@ pub fn not_yet(option: &str) -> Option<String> {
     Some(format!("{option} is not supported in this release{gap}{instead}"))
 }
 
+/// Options of which one is enough, and why.
+const ONE_OF: &[(&[&str], &str)] = &[
+    (
+        &["--gpus", "--gpus-per-node", "--gpus-per-task", "--gres"],
+        "--gpus counts those of the whole job, --gpus-per-node (or --gres) of each node, \
+         --gpus-per-task of each task: give one of them",
+    ),
+    (
+        &["--mem", "--mem-per-cpu", "--mem-per-gpu"],
+        "--mem is for each node, --mem-per-cpu for each CPU, --mem-per-gpu for each GPU: give one \
+         of them",
+    ),
+];
+
+/// Two options that exclude each other, with the reason where there is one.
+#[must_use]
+pub fn conflict(error: &clap::Error) -> Option<anyhow::Error> {
+    let line = first_line(error);
+    let named = |option: &&str| {
+        line.contains(&format!("'{option} ")) || line.contains(&format!("'{option}'"))
+    };
+    let (_, why) = ONE_OF.iter().find(|(options, _)| options.iter().any(|o| named(&o)))?;
+    Some(anyhow::anyhow!("{line}: {why}"))
+}
+
 /// What clap found wrong with a directive or a variable, in one line.
 #[must_use]
 pub fn explain(error: &clap::Error) -> String {
@@ -94,6 +119,9 @@ pub fn explain(error: &clap::Error) -> String {
         Some(ContextValue::Strings(texts)) => texts.first().cloned(),
         _ => None,
     };
+    if let Some(told) = conflict(error).filter(|_| error.kind() == ErrorKind::ArgumentConflict) {
+        return told.to_string();
+    }
     if error.kind() != ErrorKind::UnknownArgument {
         return first_line(error);
     }
@@ -145,6 +173,15 @@ mod tests {
             let message = explained(words);
             assert!(message.contains("not supported in this release"), "{message}");
         }
+    }
+
+    #[test]
+    fn options_that_exclude_each_other_say_why() {
+        let message = explained(&["--gpus=4", "--gpus-per-node=2"]);
+        assert!(message.contains("cannot be used with"), "{message}");
+        assert!(message.contains("--gpus counts those of the whole job"), "{message}");
+        let message = explained(&["--mem=4G", "--mem-per-cpu=2G"]);
+        assert!(message.contains("--mem is for each node"), "{message}");
     }
 
     #[test]

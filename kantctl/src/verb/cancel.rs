@@ -6,7 +6,8 @@ use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys};
 use crate::output::Screen;
 use crate::output::screen::note;
-use crate::server::Server;
+use crate::server::{Again, Server};
+use common::job::Phase;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -21,23 +22,30 @@ Examples:
 #[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     /// Jobs: 42, 42_7, 42_[0-3]; or say which below
-    #[arg(value_name = "JOB", required_unless_present_any = FILTERS)]
+    #[arg(value_name = "JOB")]
     pub keys: Vec<Keys>,
     #[command(flatten)]
     pub filter: Filter,
 }
 
-const FILTERS: [&str; 6] = ["me", "user", "queue", "nodes", "states", "names"];
-
-/// Cancels jobs.
+/// Cancels jobs: those that wait before those that run, for what one of these leaves another of
+/// them would get.
 ///
 /// # Errors
 /// [`Failure`] when the controller cannot be reached.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let mut keys = keys::all(&args.keys);
+    if keys.is_empty() && args.filter.is_empty() {
+        let missing = Failure::usage(anyhow::anyhow!("which jobs is required"));
+        return Err(missing.hint(
+            "name jobs (`kantctl cancel 42 50_7`), or say which: --me, --user, --queue, --node, \
+             --state, --name",
+        ));
+    }
     if !args.filter.is_empty() {
         let named = keys;
-        let found = args.filter.ask(server, false).await?.typed.jobs;
+        let mut found = args.filter.ask(server, false).await?.typed.jobs;
+        found.sort_by_key(|job| job.phase != Phase::Pending);
         let meant = |job: common::id::JobKey| {
             let whole = common::id::JobKey::single(job.job);
             named.is_empty() || named.contains(&job) || named.contains(&whole)
@@ -48,5 +56,5 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
             return Ok(OK);
         }
     }
-    steer::jobs(&keys, "cancel", "Cancelled", server, screen).await
+    steer::jobs(&keys, "cancel", Again::IfUnanswered, "Cancelled", server, screen).await
 }

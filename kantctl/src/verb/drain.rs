@@ -3,7 +3,7 @@
 use super::steer;
 use crate::failure::Failure;
 use crate::output::Screen;
-use crate::server::Server;
+use crate::server::{Again, Server};
 use crate::submission::value::Hosts;
 use anyhow::Context;
 use common::id::NodeName;
@@ -36,5 +36,5 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let wish = DrainRequest { reason: args.reason.clone() };
     let wish = serde_json::to_value(wish).context("failed to write JSON")?;
     let path = |name: &str| format!("/v1/nodes/{name}/drain");
-    steer::each(&nodes, path, &wish, "Drained", server, screen).await
+    steer::each(&nodes, path, (&wish, Again::IfUnanswered), "Drained", server, screen).await
 }

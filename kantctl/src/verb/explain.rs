@@ -3,13 +3,11 @@
 use super::ask::{self, Answer};
 use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys};
-use crate::output::time::local;
+use crate::output::time::localized;
 use crate::output::{Screen, jobs, outlook, plain};
-use crate::server::Server;
+use crate::server::{Again, Server};
 use crate::submission::what_if::WhatIf;
 use common::id::JobKey;
-use common::reason::WaitReason;
-use common::time::Time;
 use common::wire::api::{Explanation, WhatIfRequest, WhatIfView};
 use jiff::tz::TimeZone;
 use serde_json::Value;
@@ -85,36 +83,23 @@ async fn what_if(
     zone: &TimeZone,
 ) -> Result<(Value, String), Failure> {
     let request = WhatIfRequest { patch: change.patch.clone() };
-    let raw: Value = server.post(&format!("/v1/jobs/{key}/what-if"), &request).await?;
+    let raw: Value =
+        server.post(&format!("/v1/jobs/{key}/what-if"), &request, Again::IfUnanswered).await?;
     let Answer { raw, typed }: Answer<WhatIfView> = raw.try_into()?;
     Ok((raw, outlook::told(&typed, &change.text, zone)))
 }
 
+/// The controller says when it starts in a line of its own; `expected_at` is for programs.
 fn told(explanation: &Explanation, zone: &TimeZone) -> String {
     let Explanation { job, lines, advice, .. } = explanation;
+    let shown = |text: &str| plain(&localized(text, zone));
     let mut text = format!("Job {} ({}) is {}.\n", job.key, plain(&job.ask.name), job.state);
     let own = if lines.is_empty() { Some(jobs::where_or_why(job)) } else { None };
     for line in lines.iter().cloned().chain(own.filter(|own| !own.is_empty())) {
-        text.push_str(&format!("  {}\n", plain(&line)));
-    }
-    if let Some(at) = expected_at(explanation) {
-        text.push_str(&format!("  expected to start at about {}\n", local(at, zone)));
+        text.push_str(&format!("  {}\n", shown(&line)));
     }
     if let Some(advice) = advice {
-        text.push_str(&format!("What to do: {}\n", plain(advice)));
+        text.push_str(&format!("What to do: {}\n", shown(advice)));
     }
     text
-}
-
-/// When it starts, as far as anybody can say: a controller of an earlier release says it in the
-/// reason alone.
-fn expected_at(explanation: &Explanation) -> Option<Time> {
-    let reason = explanation.job.reason.as_ref();
-    let by_reason = reason.and_then(|reason| match reason.detail {
-        WaitReason::Resources { expected_at, .. } | WaitReason::Topology { expected_at, .. } => {
-            expected_at
-        }
-        _ => None,
-    });
-    explanation.expected_at.or(by_reason)
 }

@@ -78,7 +78,13 @@ impl Filter {
             let mut kept = keep.iter();
             jobs.retain(|_| kept.next() == Some(&true));
         }
-        Ok(answer)
+        match self.user.iter().find(|user| is_unknown(user, &answer.typed.jobs)) {
+            Some(user) => {
+                let refused = Failure::message(format!("there is no user {user}"));
+                Err(refused.hint("neither this host knows them, nor has a job of theirs been kept"))
+            }
+            None => Ok(answer),
+        }
     }
 
     fn path(&self, all: bool) -> String {
@@ -110,6 +116,14 @@ impl Filter {
                 || job.ask.queue.as_ref().is_some_and(|queue| self.queue.contains(queue)))
             && self.nodes.as_ref().is_none_or(|hosts| is_on(job, hosts))
     }
+}
+
+/// Is it a name that nobody has here, nor any of these jobs? Users of other hosts are known by
+/// their jobs.
+fn is_unknown(user: &str, jobs: &[JobView]) -> bool {
+    user.parse::<u32>().is_err()
+        && !jobs.iter().any(|job| job.owner.name == user)
+        && matches!(nix::unistd::User::from_name(user), Ok(None))
 }
 
 /// How jobs end. A job that is over without an outcome shows as completed.

@@ -7,7 +7,7 @@ use crate::keys::Keys;
 use crate::output::Screen;
 use crate::output::jobs::{ending, why};
 use crate::output::screen::note;
-use crate::server::{POLL_SECONDS, Server};
+use crate::server::{self, POLL_SECONDS, Server};
 use axum::http::HeaderMap;
 use common::id::JobKey;
 use common::job::Phase;
@@ -98,9 +98,9 @@ async fn started(key: JobKey, follow: bool, server: &Server) -> Result<JobView, 
     }
 }
 
-/// How long a controller may be away: following outlives its restart, a single look does not wait.
+/// How long a controller may be away: following outlives more than its restart.
 const fn patience(follow: bool) -> Duration {
-    if follow { PATIENCE } else { Duration::ZERO }
+    if follow { PATIENCE } else { server::PATIENCE }
 }
 
 async fn the_one(key: JobKey, follow: bool, server: &Server) -> Result<JobView, Failure> {

@@ -33,7 +33,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     if screen.json {
         screen.answer(&answer.raw)?;
     } else {
-        screen.table(&jobs::table(&answer.typed.jobs, answer.typed.as_of))?;
+        screen.table(&jobs::table(&answer.typed.jobs, answer.typed.as_of, &screen.zone))?;
     }
     Ok(OK)
 }

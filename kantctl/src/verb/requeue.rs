@@ -4,7 +4,7 @@ use super::steer;
 use crate::failure::Failure;
 use crate::keys::{self, Keys};
 use crate::output::Screen;
-use crate::server::Server;
+use crate::server::{Again, Server};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -26,5 +26,6 @@ pub struct Args {
 /// # Errors
 /// [`Failure`] when the controller cannot be reached.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    steer::jobs(&keys::all(&args.keys), "requeue", "Requeued", server, screen).await
+    steer::jobs(&keys::all(&args.keys), "requeue", Again::IfUnsent, "Requeued", server, screen)
+        .await
 }

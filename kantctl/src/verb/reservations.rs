@@ -1,11 +1,13 @@
 //! `kantctl reservations`: operators' bookings of nodes, for somebody or for maintenance.
 
+mod busy;
+
 use super::ask::{self, Answer};
 use super::steer;
 use crate::failure::{Failure, OK};
 use crate::output::screen::warn;
 use crate::output::{Screen, reservations};
-use crate::server::Server;
+use crate::server::{Again, Server};
 use crate::submission::begin::{read_begin, read_deadline};
 use crate::submission::gpus::read_kinds;
 use crate::submission::value::{Hosts, ValueError, read_count};
@@ -175,7 +177,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         Some(What::Create(create)) => {
             let now = Time(u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0));
             let request = request(create, now)?;
-            let raw: Value = server.post("/v1/reservations", &request).await?;
+            let raw: Value = server.post("/v1/reservations", &request, Again::IfUnsent).await?;
             let Answer { raw, typed }: Answer<ReservationList> = raw.try_into()?;
             if screen.json {
                 screen.answer(&raw)?;
@@ -184,12 +186,15 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
                 typed.reservations.iter().try_for_each(|made| {
                     screen.line(&format!("Reserved {}", reservations::told(made, &screen.zone)))
                 })?;
+                let begun = typed.reservations.iter().filter(|made| made.from <= typed.as_of);
+                busy::warn_of_jobs(server, &begun.flat_map(|made| &made.nodes).collect()).await;
             }
             Ok(OK)
         }
         Some(What::Delete { names }) => {
             let path = |name: &str| format!("/v1/reservations/{name}/delete");
-            steer::each(names, path, &Value::Null, "Deleted", server, screen).await
+            let wish = (&Value::Null, Again::IfUnsent);
+            steer::each(names, path, wish, "Deleted", server, screen).await
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::steer;
 use crate::failure::Failure;
 use crate::output::Screen;
-use crate::server::Server;
+use crate::server::{Again, Server};
 use crate::submission::value::Hosts;
 use common::id::NodeName;
 use serde_json::Value;
@@ -30,5 +30,5 @@ pub struct Args {
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let nodes: Vec<&NodeName> = args.nodes.iter().flat_map(|hosts| &hosts.0).collect();
     let path = |name: &str| format!("/v1/nodes/{name}/resume");
-    steer::each(&nodes, path, &Value::Null, "Resumed", server, screen).await
+    steer::each(&nodes, path, (&Value::Null, Again::IfUnanswered), "Resumed", server, screen).await
 }

@@ -136,7 +136,7 @@ async fn show_jobs(words: &[Keys], server: &Server, screen: &Screen) -> Result<u
         match jobs.as_slice() {
             [job] => screen.print(&jobs::record(job, as_of, &screen.zone))?,
             tasks => {
-                screen.table(&jobs::table(tasks, as_of))?;
+                screen.table(&jobs::table(tasks, as_of, &screen.zone))?;
                 if let Some(task) = tasks.first() {
                     note(&format!("`kantctl show job {}` shows all of one task", task.key));
                 }

@@ -1,11 +1,13 @@
 //! `kantctl status`: how the controller is.
 
-use super::ask::{self, Answer};
+use super::ask::Answer;
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::output::record::Record;
 use crate::server::Server;
 use common::wire::api::Status;
+use serde_json::Value;
+use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -17,12 +19,14 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub struct Args {}
 
-/// Shows the controller's status.
+/// Shows the controller's status. Does not wait for one to come: whether it is there is the
+/// question.
 ///
 /// # Errors
 /// [`Failure`] when the controller does not answer.
 pub async fn run(_: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let answer: Answer<Status> = ask::get(server, "/v1/status").await?;
+    let raw: Value = server.get_for("/v1/status", Duration::ZERO).await?;
+    let answer: Answer<Status> = raw.try_into()?;
     if screen.json {
         screen.answer(&answer.raw)?;
     } else {

@@ -5,53 +5,71 @@ use super::ask;
 use crate::failure::{Failure, Kind, OK};
 use crate::output::Screen;
 use crate::output::screen::complain;
-use crate::server::Server;
+use crate::server::{Again, Server};
 use common::id::JobKey;
 use serde_json::Value;
 
 /// Puts the wish of this name to each of these jobs; `done` is what is said of one it was granted
-/// for. One refusal does not keep the others from being asked.
+/// for, `again` what it would do twice. One refusal does not keep the others from being asked.
 ///
 /// # Errors
 /// [`Failure`] when the controller cannot be reached.
 pub async fn jobs(
     keys: &[JobKey],
     wish: &str,
+    again: Again,
     done: &str,
     server: &Server,
     screen: &Screen,
 ) -> Result<u8, Failure> {
     let path = |key: &str| format!("/v1/jobs/{key}/{wish}");
-    each(keys, path, &Value::Null, done, server, screen).await
+    each(keys, path, (&Value::Null, again), done, server, screen).await
 }
 
-/// Puts a wish to each of these: `path` is where, `done` what is said of one that was granted.
-/// One refusal does not keep the others from being asked.
+/// Puts a wish to each of these: `path` is where, `done` what is said of one that was granted. With
+/// the wish comes what it would do if it were granted twice. One refusal does not keep the others
+/// from being asked.
 ///
 /// # Errors
 /// [`Failure`] when the controller cannot be reached.
 pub async fn each<K: ToString>(
     keys: &[K],
     path: impl Fn(&str) -> String,
-    wish: &Value,
+    (wish, again): (&Value, Again),
     done: &str,
     server: &Server,
     screen: &Screen,
 ) -> Result<u8, Failure> {
-    let (mut code, mut raw) = (OK, Vec::new());
+    let (mut code, mut raw, mut errors) = (OK, Vec::new(), Vec::new());
     for key in keys.iter().map(ToString::to_string) {
-        match server.post::<Value, Value>(&path(&key), wish).await {
+        match server.post::<Value, Value>(&path(&key), wish, again).await {
             Ok(answer) if screen.json => raw.push(answer),
             Ok(_) => screen.line(&format!("{done} {key}"))?,
             Err(failure) if failure.kind == Kind::Unreachable => return Err(failure),
+            // As was wished, and a wish may reach the controller twice: worth a word, no failure.
+            Err(failure) if failure.code() == Some("not_held") => complain(&failure),
             Err(failure) => {
                 complain(&failure);
+                errors.push(told(&key, &failure));
                 code = code.max(failure.kind.code());
             }
         }
     }
     if screen.json {
-        screen.answer(&ask::join(raw, "jobs"))?;
+        let mut answer = ask::join(raw, "jobs");
+        if let Some(answer) = answer.as_object_mut().filter(|_| !errors.is_empty()) {
+            answer.insert("errors".to_owned(), Value::Array(errors));
+        }
+        screen.answer(&answer)?;
     }
     Ok(code)
+}
+
+/// What was refused of what, for programs.
+fn told(key: &str, failure: &Failure) -> Value {
+    let mut error = failure.to_json();
+    if let Some(error) = error.as_object_mut() {
+        error.insert("of".to_owned(), Value::String(key.to_owned()));
+    }
+    error
 }

@@ -237,8 +237,14 @@ pub fn output(bytes: &[u8], ended: bool) -> Response {
 
 /// A refusal, as the controller writes it.
 pub fn refusal(status: u16, message: &str) -> Response {
+    refused_as("no", status, message)
+}
+
+/// A refusal with its word for programs.
+#[allow(dead_code)] // only some of the tests need it
+pub fn refused_as(code: &'static str, status: u16, message: &str) -> Response {
     let status = axum::http::StatusCode::from_u16(status).unwrap();
-    Refusal::new(status, "no", message).hint("try something else").into_response()
+    Refusal::new(status, code, message).hint("try something else").into_response()
 }
 
 /// The key in `POST /v1/jobs/{key}/verb`.

@@ -113,7 +113,7 @@ ID          NAME                  USER  QUEUE  STATE        TIME     LIMIT  NODE
 43          sweep                 ada   gpu    PENDING         -  02:00:00      1     0  what is free is kept for job 41 and 2 more, which come before it
 40          test                  ada   gpu    FAILED      00:05  02:00:00      1     0  exit code 3
 ";
-    assert_eq!(table(&samples(), NOW).render(None, false), expected);
+    assert_eq!(table(&samples(), NOW, &TimeZone::UTC).render(None, false), expected);
 }
 
 #[test]
@@ -125,7 +125,7 @@ ID          NAME                  USER  QUEUE  STATE        TIME     LIMIT  NODE
 43          sweep                 ada   gpu    PENDING         -  02:00:00      1     0  what is free is kept for job 4…
 40          test                  ada   gpu    FAILED      00:05  02:00:00      1     0  exit code 3
 ";
-    assert_eq!(table(&samples(), NOW).render(Some(120), false), expected);
+    assert_eq!(table(&samples(), NOW, &TimeZone::UTC).render(Some(120), false), expected);
 }
 
 #[test]
@@ -137,13 +137,13 @@ ID          NAME           USER  ST      TIME  NODES  GPUS  WHERE/WHY
 43          sweep          ada   PD         -      1     0  what is free is kep…
 40          test           ada   F      00:05      1     0  exit code 3
 ";
-    assert_eq!(table(&samples(), NOW).render(Some(80), false), expected);
+    assert_eq!(table(&samples(), NOW, &TimeZone::UTC).render(Some(80), false), expected);
 }
 
 #[test]
 fn no_width_breaks_the_table() {
     for width in 0..140 {
-        let text = table(&samples(), NOW).render(Some(width), false);
+        let text = table(&samples(), NOW, &TimeZone::UTC).render(Some(width), false);
         assert_eq!(text.lines().count(), 5, "{width}");
         let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
         assert!(widest <= width.max(77), "{width}: {widest}\n{text}");
@@ -152,7 +152,7 @@ fn no_width_breaks_the_table() {
 
 #[test]
 fn an_empty_queue_is_a_header() {
-    let text = table(&[], NOW).render(Some(80), false);
+    let text = table(&[], NOW, &TimeZone::UTC).render(Some(80), false);
     assert_eq!(text.lines().count(), 1);
     assert!(text.starts_with("ID"), "{text}");
 }
@@ -175,7 +175,7 @@ time        01:01:01 of 02:00:00
 asked       2 nodes, 4 tasks, 1 CPU a task, 2 GPUs a node
 runs        once, on the first node
 directory   /home/ada
-output      kant-%j.out
+output      /home/ada/kant-41.out
 allocation
   g-001: 2 tasks, CPUs 0-3, 8G memory, GPUs 0,1
   g-002: 2 tasks, CPUs 0-3, 8G memory, GPUs 0,1
@@ -212,11 +212,37 @@ fn an_ending_is_told_by_what_is_known() {
 }
 
 #[test]
+fn who_ran_and_was_cancelled_shows_where() {
+    let mut job = running();
+    (job.phase, job.outcome) = (Phase::Done, Some(Outcome::Cancelled));
+    assert_eq!(where_or_why(&job), "g-[001-002]");
+    job.allocation = None;
+    assert_eq!(where_or_why(&job), "", "cancelled before it started");
+}
+
+#[test]
+fn the_files_of_a_job_are_named_as_far_as_they_are_known() {
+    let mut job = running();
+    for (asked, shown) in [
+        ("logs/%x-%j.out", "/home/ada/logs/llama-pretrain-large-41.out"),
+        ("/scratch/%u.out", "/scratch/ada.out"),
+        ("%j-%N.out", "/home/ada/%j-%N.out"),
+        ("%j-%t.out", "/home/ada/%j-%t.out"),
+    ] {
+        job.ask.stdout = Some(asked.to_owned());
+        assert_eq!(path(&job, asked), shown);
+    }
+    let text = record(&job, NOW, &TimeZone::UTC);
+    assert!(text.contains("/home/ada/%j-%t.out\n"), "{text}");
+}
+
+#[test]
 fn a_share_of_a_gpu_is_shown_as_that_share() {
     let mut job = waiting("44");
     job.gpus = Gpus(1);
     job.ask.request.gpus = Some(GpuRequest::Fraction(GpuMilli(500)));
-    let shown = |job: &JobView| table(std::slice::from_ref(job), NOW).render(None, false);
+    let shown =
+        |job: &JobView| table(std::slice::from_ref(job), NOW, &TimeZone::UTC).render(None, false);
     assert!(shown(&job).contains("  0.5  "), "{}", shown(&job));
     let mut running = running();
     running.allocation = Some(

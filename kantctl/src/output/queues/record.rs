@@ -1,7 +1,7 @@
 //! Everything about one queue, in words. Never a table, and never asks for it.
 
 use super::super::record::Record;
-use super::super::sizes::milli;
+use super::super::sizes::{count, milli};
 use super::super::time::limit;
 use super::{placement, policy, quota, some};
 use common::hostlist::fold;
@@ -16,6 +16,10 @@ pub fn record(queue: &Queue, held: &QueueHeld) -> String {
     let star = if queue.default { " (the default)" } else { "" };
     record.fact("queue", format!("{}{star}", queue.name));
     record.maybe("below", queue.parent.as_ref());
+    if held.closing {
+        let told = "no longer configured; it goes when its jobs are over, and takes no new ones";
+        record.fact("closing", told);
+    }
     record.fact("priority", queue.priority);
     record.fact("policy", policy(queue));
     let timeout = queue.backfill.head_timeout;
@@ -73,7 +77,7 @@ fn amounts(amounts: &Amounts) -> String {
     let kinds = amounts.gpus.iter().map(|(kind, gpus)| format!("{gpus} {kind}"));
     let rest = [
         amounts.gpus_any.map(|gpus| format!("{gpus} GPUs")),
-        amounts.cpus.map(|cpus| format!("{cpus} CPUs")),
+        amounts.cpus.map(|cpus| count(cpus.0, "CPU")),
         amounts.memory.map(|memory| memory.to_string()),
     ];
     kinds.chain(rest.into_iter().flatten()).collect::<Vec<_>>().join(", ")
@@ -104,6 +108,6 @@ fn preemption(preemption: &Preemption) -> String {
 fn holds(held: &QueueHeld) -> String {
     let kinds = held.gpus_milli.iter().filter(|(_, gpus)| gpus.0 > 0);
     let gpus = kinds.map(|(kind, gpus)| format!("{} {kind}", milli(*gpus)));
-    let rest = [format!("{} CPUs", held.cpus), format!("{} memory", held.memory)];
+    let rest = [count(held.cpus.0, "CPU"), format!("{} memory", held.memory)];
     gpus.chain(rest).collect::<Vec<_>>().join(", ")
 }
