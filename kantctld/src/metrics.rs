@@ -9,7 +9,7 @@ use common::time::{Span, Time};
 use common::unit::{GpuMilli, Gpus, Nodes};
 use common::wire::api::{KindUse, MetricsView, SpanBucket, WaitBucket};
 use engine::Snapshot;
-use engine::measure::{self, GpuTime, JobWaits, KANT_SIZES, LeafSizes, size_of};
+use engine::measure::{self, GpuTime, JobWaits, KANT_SIZES, LeafSizes, Mean, size_of};
 use engine::typical::typical;
 use state::State;
 use state::job::{Element, Record, Run};
@@ -103,28 +103,11 @@ impl OfSize {
     fn spans(&self, name: &str) -> SpanBucket {
         SpanBucket {
             gpus: name.to_owned(),
-            jobs: self.dev_node.count,
+            jobs: self.dev_node.count(),
             nodes_ratio: self.dev_node.value(),
             groups_ratio: self.dev_group.value(),
             time_ratio: self.time_ratio.value(),
         }
-    }
-}
-
-#[derive(Default)]
-struct Mean {
-    sum: f64,
-    count: u32,
-}
-
-impl Mean {
-    fn add(&mut self, value: f64) {
-        self.sum += value;
-        self.count += 1;
-    }
-
-    fn value(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum / f64::from(self.count))
     }
 }
 

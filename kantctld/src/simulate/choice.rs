@@ -1,10 +1,11 @@
 //! The policies that a simulation tries: by name, or from files like kantctld.toml. Never asks the
-//! host who a user is: who may use a queue plays no part in a replay.
+//! host who a user is: who may use a queue plays no part in a replay. Never lets a policy say where
+//! nodes stand that the trace does not have: what it says of the others would be lost.
 
 use super::input::Input;
 use super::{Arguments, PlacementName, SimulateError};
 use crate::settings::ConfigFile;
-use common::config::policy::{Capacity, Names, PolicySource, policy, warnings};
+use common::config::policy::{Capacity, Names, PolicySource, check_nodes, policy, warnings};
 use common::gpu::GpuKind;
 use common::id::{Gid, NodeName, QueueName, Uid};
 use common::policy::{Placement, Policy};
@@ -62,13 +63,11 @@ fn from_file(name: &str, input: &Input) -> Result<Choice, SimulateError> {
     }
     let file = ConfigFile::read(Some(path))?;
     let capacity = capacity(input);
-    if let Some(topology) = &file.topology {
-        topology.check_known(|node| capacity.nodes.contains(node))?;
-    }
     let (file_name, config) = (file.name(), &file.config);
     let topology = file.topology.as_ref();
     let source = PolicySource { file: &file_name, text: &file.text, config, topology };
     let mut policy = policy(&source, &Anybody)?;
+    check_nodes(&source, |node| capacity.nodes.contains(node))?;
     if policy.queues.is_empty() {
         policy.queues.extend(the_default());
     }

@@ -2,7 +2,6 @@
 
 use crate::settings::FileError;
 use common::config::ConfigError;
-use common::config::policy::TopologyError;
 use sim::replay::ReplayError;
 use sim::trace::TraceError;
 use std::io;
@@ -37,9 +36,6 @@ pub enum SimulateError {
     /// A policy file that makes no sense.
     #[error(transparent)]
     Policy(#[from] ConfigError),
-    /// A topology file that names nodes the trace does not have.
-    #[error(transparent)]
-    Topology(#[from] TopologyError),
     /// Neither a name nor a file.
     #[error(
         "failed to find the policy `{name}`: it is neither a file nor one of {known}; \

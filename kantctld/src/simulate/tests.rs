@@ -105,6 +105,32 @@ fn a_submit_scale_of_two_halves_the_time_between_submissions() {
 }
 
 #[test]
+fn a_policy_files_fair_share_shows_its_effect_unless_the_engine_is_alone() {
+    let (folder, jobs) = file(
+        "j.csv",
+        "job_id,submit_s,runtime_s,walltime_request_s,nodes,gpus_per_node,user,group\n\
+         1,0,7200,7200,1,1,ann,red\n2,10,600,600,1,1,ann,red\n3,30,600,600,1,1,bob,blue\n",
+    );
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (nodes, policy, out) = (path("nodes.csv"), path("fair.toml"), path("out.csv"));
+    fs::write(&nodes, "name,gpus\na,1\n").unwrap();
+    let fair = "[[queue]]\nname = \"all\"\norder = \"multifactor\"\n[[account]]\nname = \"red\"\n\
+                [[account]]\nname = \"blue\"\nusers = [\"bob\"]\n\
+                [priority]\nage = 0\nsize = 0\nfair_share = 1000\n";
+    fs::write(&policy, fair).unwrap();
+    let words = ["--jobs", &jobs, "--nodes", &nodes, "--policy", &policy, "--jobs-out", &out];
+    for (more, second, third) in [
+        (&[][..], "2,7800,8400,a", "3,7200,7800,a"),
+        (&["--engine-alone"], "2,7200,7800,a", "3,7800,8400,a"),
+    ] {
+        simulate(&[&words[..], more].concat()).unwrap();
+        let starts = fs::read_to_string(&out).unwrap();
+        let lines: Vec<&str> = starts.lines().skip(1).collect();
+        assert_eq!(lines, ["1,0,7200,a", second, third], "{more:?}");
+    }
+}
+
+#[test]
 fn bad_input_is_refused_with_file_line_and_mend() {
     let (_folder, negative) =
         file("j.csv", "job_id,submit_s,runtime_s,nodes,gpus_per_node\n1,-4,5,1,1\n");
@@ -120,6 +146,13 @@ fn bad_input_is_refused_with_file_line_and_mend() {
     fs::write(folder.path().join("t.csv"), "name,leaf,spine,core\nghost7,l1,s1,c1\n").unwrap();
     let text = message(&[&trace[..], &[&topology]].concat());
     assert!(text.contains("t.csv") && text.contains('2') && text.contains("ghost7"), "{text}");
+
+    let leaf = "[[queue]]\nname = \"a\"\n[[leaf]]\nname = \"l1\"\nnodes = \"ghost[7-8]\"\n";
+    let (_folder, table) = file("p.toml", leaf);
+    let text = message(&[&trace[..], &[&table]].concat());
+    for word in ["p.toml", "line 5, [[leaf]] l1, nodes", "no node ghost7: correct the name"] {
+        assert!(text.contains(word), "{text}");
+    }
 
     let text = message(&[&trace[..], &["esay"]].concat());
     assert!(text.contains("`esay`") && text.contains("easy-pinned"), "{text}");
