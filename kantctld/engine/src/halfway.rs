@@ -27,6 +27,9 @@ pub struct Halfway {
     /// When that was.
     pub(crate) at: Time,
     pub(crate) jobs: BTreeMap<JobKey, Searched>,
+    /// Something came free since, and not only what was kept for a job.
+    #[serde(default)]
+    pub(crate) is_freed: bool,
 }
 
 /// What became of a search.
@@ -65,7 +68,8 @@ impl Halfway {
         let is_past = |time: Time| self.at < time && time <= now;
         let mut promises = snapshot.promises.values();
         !self.is_empty()
-            && (snapshot.is_looser
+            && (self.is_freed
+                || (snapshot.is_looser && self.at < now)
                 || snapshot.reservations.values().any(|r| is_past(r.from) || is_past(r.to))
                 || promises.any(|promise| !promise.nodes.is_empty() && promise.at < now))
     }

@@ -4,16 +4,18 @@
 //! Source: man slurm.conf, SchedulerType=sched/backfill: time limits, not past behaviour, say when
 //! a job ends.
 
+use crate::backfill::blocks::Blocks;
 use crate::backfill::sweep::Sweep;
 use crate::fit::demand::Part;
 use crate::fit::hall::Hall;
 use crate::floor::NodeIndex;
-use crate::floor::node::NEVER;
+use crate::floor::node::{Holder, NEVER};
 use crate::floor::switches::SwitchIndex;
 use crate::floor::tally::{Takes, Tally};
 use common::time::{Span, Time};
 use common::unit::{Nodes, Tasks};
 use std::collections::{BTreeMap, BinaryHeap};
+use std::sync::Arc;
 
 /// When and where a job will have room.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,24 +44,32 @@ pub(crate) fn sizes(hall: &Hall<'_>, nodes: Nodes) -> Vec<Size> {
     sizes
 }
 
-/// The earliest time for a job that runs for `length` at most; `None`: never, as things are, or
-/// with `by` not by then.
+/// The earliest time, not before `after`, for a job that runs for `length` at most; `None`: never,
+/// as things are, or with `by` not by then.
 pub(crate) fn earliest(
     hall: &Hall<'_>,
     length: Option<Span>,
-    by: Option<Time>,
+    (after, by): (Time, Option<Time>),
 ) -> Option<Earliest> {
     let length = length.unwrap_or(Span(u64::MAX));
     match hall.shape.nodes() {
-        Some(nodes) => on_nodes(hall, nodes, length, by),
-        None => filled(hall, length),
+        Some(nodes) => on_nodes(hall, nodes, length, (after, by)),
+        None => filled(hall, length, after),
     }
 }
 
-fn on_nodes(hall: &Hall<'_>, nodes: Nodes, length: Span, by: Option<Time>) -> Option<Earliest> {
+fn on_nodes(
+    hall: &Hall<'_>,
+    nodes: Nodes,
+    length: Span,
+    (after, by): (Time, Option<Time>),
+) -> Option<Earliest> {
     let sizes = sizes(hall, nodes);
+    if let (Some(blocks), Some(largest)) = (Blocks::of(hall, nodes.0 as usize), sizes.first()) {
+        return blocks.first(hall, largest.part, length, (after, by));
+    }
     if let ([size], None, true) = (&sizes[..], hall.shape.demand.request.near, hall.is_open()) {
-        return first_to_end(hall, *size, by);
+        return first_to_end(hall, *size, (after, by));
     }
     let smallest = sizes.last().map(|size| hall.takes_least(size.part));
     let near = hall.shape.demand.request.near.filter(|near| near.required && nodes.0 > 1);
@@ -71,7 +81,11 @@ fn on_nodes(hall: &Hall<'_>, nodes: Nodes, length: Span, by: Option<Time>) -> Op
         }
         let sweep = by_switch.entry(switch.flatten()).or_default();
         for (number, size) in sizes.iter().enumerate() {
-            ready(hall, at, size.part, length, by, |from, to| sweep.add(number, at, from, to));
+            ready(hall, at, size.part, length, by, |from, to| {
+                if to >= after {
+                    sweep.add(number, at, from.max(after), to);
+                }
+            });
         }
     }
     let found = by_switch.into_values().filter_map(|sweep| sweep.find(&sizes));
@@ -81,7 +95,11 @@ fn on_nodes(hall: &Hall<'_>, nodes: Nodes, length: Span, by: Option<Time>) -> Op
 /// The same for nodes that are as good as each other and not booked: what is free on each only
 /// grows, so the time is that of the last of the first so many nodes, and a node whose jobs all end
 /// later than those need not be looked at.
-fn first_to_end(hall: &Hall<'_>, size: Size, latest: Option<Time>) -> Option<Earliest> {
+fn first_to_end(
+    hall: &Hall<'_>,
+    size: Size,
+    (after, latest): (Time, Option<Time>),
+) -> Option<Earliest> {
     let need = size.need as usize;
     let mut soonest: BinaryHeap<Time> = BinaryHeap::with_capacity(need + 1);
     let mut ready_at: Vec<(Time, NodeIndex)> = Vec::new();
@@ -95,6 +113,7 @@ fn first_to_end(hall: &Hall<'_>, size: Size, latest: Option<Time>) -> Option<Ear
                 continue;
             }
             ready(hall, at, size.part, Span(0), by, |from, _| {
+                let from = from.max(after);
                 ready_at.push((from, at));
                 soonest.push(from);
                 if soonest.len() > need {
@@ -119,7 +138,7 @@ fn is_late(hall: &Hall<'_>, at: NodeIndex, least: Option<Takes>, by: Option<Time
 
 /// The start times at which a node has room for a part for so long, as intervals, both ends
 /// included. With `by`, only such as begin by then.
-fn ready(
+pub(super) fn ready(
     hall: &Hall<'_>,
     at: NodeIndex,
     part: Part,
@@ -148,7 +167,7 @@ fn ready(
         let mut time = hall.now;
         let mut next = 0;
         loop {
-            if tally.holds(class, request, takes) && group_allows(hall, at, &holders[next..]) {
+            if tally.holds(class, request, takes) && group_allows(hall, &holders[next..]) {
                 add(time, NEVER);
                 return;
             }
@@ -187,7 +206,10 @@ fn booked(
     starts.dedup();
     for (number, start) in starts.iter().enumerate() {
         let next = starts.get(number + 1).map_or(NEVER, |next| Time(next.0 - 1));
-        let free = |from: Time| hall.bookings.is_free_from(hall, at, takes, from, from + length);
+        let free = |from: Time| {
+            group_allows(hall, left_at(hall, at, from))
+                && hall.bookings.is_free_from(hall, at, takes, from, from + length)
+        };
         if !free(*start) {
             continue;
         }
@@ -198,11 +220,14 @@ fn booked(
     }
 }
 
-fn group_allows(
-    hall: &Hall<'_>,
-    _at: NodeIndex,
-    left: &[std::sync::Arc<crate::floor::node::Holder>],
-) -> bool {
+/// Who still holds something there after those that end by a time, were that not now.
+fn left_at<'h>(hall: &'h Hall<'_>, at: NodeIndex, time: Time) -> &'h [Arc<Holder>] {
+    let holders = hall.trial.holders(at);
+    let over = |holder: &Arc<Holder>| time > hall.now && holder.until <= time;
+    &holders[holders.partition_point(over)..]
+}
+
+fn group_allows(hall: &Hall<'_>, left: &[Arc<Holder>]) -> bool {
     hall.shape.demand.request.per_node_max.as_ref().is_none_or(|most| {
         let same = left.iter().filter(|holder| holder.group.as_deref() == Some(&most.group));
         (same.count() as u64) < u64::from(most.jobs)
@@ -211,7 +236,7 @@ fn group_allows(
 
 /// For a job that takes as few nodes as hold its tasks: the earliest end after which they do, under
 /// one switch where it insists.
-fn filled(hall: &Hall<'_>, length: Span) -> Option<Earliest> {
+fn filled(hall: &Hall<'_>, length: Span, after: Time) -> Option<Earliest> {
     let near = hall.shape.demand.request.near.filter(|near| near.required);
     let mut by_switch: BTreeMap<(Option<SwitchIndex>, Option<NodeIndex>), Vec<NodeIndex>> =
         BTreeMap::new();
@@ -221,11 +246,16 @@ fn filled(hall: &Hall<'_>, length: Span) -> Option<Earliest> {
         let alone = (switch == Some(None)).then_some(at);
         by_switch.entry((switch.flatten(), alone)).or_default().push(at);
     }
-    let found = by_switch.into_values().filter_map(|nodes| filled_from(hall, nodes, length));
+    let found = by_switch.into_values().filter_map(|nodes| filled_from(hall, nodes, length, after));
     found.min_by_key(|earliest| earliest.at)
 }
 
-fn filled_from(hall: &Hall<'_>, allowed: Vec<NodeIndex>, length: Span) -> Option<Earliest> {
+fn filled_from(
+    hall: &Hall<'_>,
+    allowed: Vec<NodeIndex>,
+    length: Span,
+    after: Time,
+) -> Option<Earliest> {
     let holders = |at: &NodeIndex| hall.trial.holders(*at).iter().map(|holder| holder.until);
     let edges =
         |at: &NodeIndex| hall.bookings.on(*at).iter().flat_map(|booked| [booked.from, booked.to]);
@@ -235,7 +265,8 @@ fn filled_from(hall: &Hall<'_>, allowed: Vec<NodeIndex>, length: Span) -> Option
         .map(|time| time.max(hall.now))
         .filter(|time| *time < NEVER)
         .collect();
-    times.push(hall.now);
+    times.push(hall.now.max(after));
+    times.retain(|time| *time >= after);
     times.sort_unstable();
     times.dedup();
     let demand = &hall.shape.demand;
@@ -244,6 +275,7 @@ fn filled_from(hall: &Hall<'_>, allowed: Vec<NodeIndex>, length: Span) -> Option
         crate::fit::room::most_tasks(demand.tasks, |tasks| {
             let takes = hall.takes(at, demand.part(tasks));
             request.tasks_per_node.is_none_or(|most| tasks <= most)
+                && group_allows(hall, left_at(hall, at, time))
                 && (tasks.0 == 0
                     || hall.bookings.is_free_from(hall, at, takes, time, time + length))
         })

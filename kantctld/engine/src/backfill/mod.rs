@@ -5,6 +5,7 @@
 //! depth of 0 (all) conservative backfill. What is kept for it is either certain nodes
 //! (`bookings`) or enough of them, whichever (`shadow`).
 
+pub(crate) mod blocks;
 pub(crate) mod bookings;
 pub(crate) mod earliest;
 pub(crate) mod shadow;

@@ -15,6 +15,7 @@
 //! and gets a shadow in 60 minutes. Job 2 asks for a node for 30 minutes: it starts on b. Job 3,
 //! had it come before job 2, asks for a node for 90 minutes: it waits, it would delay job 1.
 
+use crate::backfill::blocks::Blocks;
 use crate::backfill::earliest::{Earliest, Size, sizes};
 use crate::fit::hall::Hall;
 use crate::floor::NodeIndex;
@@ -40,9 +41,13 @@ pub(crate) struct Shadow {
 
 impl Shadow {
     /// The shadow of a job that will have room then. `None` for a job that takes as few nodes as
-    /// hold its tasks: which they are is not fixed, so nothing can be counted.
+    /// hold its tasks, or blocks of nodes: which they are is not fixed, so nothing can be counted.
     pub fn cast(hall: &Hall<'_>, key: JobKey, shape: ShapeIndex, found: &Earliest) -> Option<Self> {
-        let sizes = sizes(hall, hall.shape.nodes()?);
+        let nodes = hall.shape.nodes()?;
+        if Blocks::of(hall, nodes.0 as usize).is_some() {
+            return None;
+        }
+        let sizes = sizes(hall, nodes);
         let mut shadow = Self {
             key,
             shape,

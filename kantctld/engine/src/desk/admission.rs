@@ -37,7 +37,7 @@ impl Desk<'_> {
 }
 
 /// What a waiting job asks for; an elastic one at least.
-fn claim_of(job: &WaitingJob, shape: &Shape<'_>, party: Party, books: &Books) -> Claim {
+pub(super) fn claim_of(job: &WaitingJob, shape: &Shape<'_>, party: Party, books: &Books) -> Claim {
     let nodes = shape.nodes().unwrap_or(Nodes(1));
     let demand = match job.request.tasks_min {
         Some(tasks) => shape.demand.with_tasks(tasks),

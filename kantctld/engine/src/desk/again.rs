@@ -138,7 +138,7 @@ impl<'a> Desk<'a> {
             let reason = waits.said(self.snapshot, *key)?.clone();
             Some((*key, Searched { no_fit_from, lacks_room, is_old, reason }))
         });
-        Halfway { at: self.now, jobs: jobs.collect() }
+        Halfway { at: self.now, jobs: jobs.collect(), is_freed: false }
     }
 
     /// Was there more to search for than a round may?

@@ -38,12 +38,15 @@ impl<'a> Desk<'a> {
         }
         let checkpoint = self.trial.checkpoint();
         let (books, arrays) = (self.books.clone(), self.arrays.clone());
+        let (pledges, started) = (self.pledges.clone(), self.started.len());
         let decided = self.decisions.len();
         for component in components.iter().copied() {
             if let Err(failed) = self.start_component(component) {
                 let (shape, obstacle) = *failed;
                 self.trial.roll_back(checkpoint);
-                (self.books, self.arrays) = (books, arrays);
+                (self.books, self.arrays, self.pledges) = (books, arrays, pledges);
+                self.started.truncate(started);
+                self.ends_at = None;
                 let undone = self.decisions.split_off(decided);
                 // Shadows had looked at the nodes as they were with the others there.
                 self.look(&self.nodes_of(&undone), NEVER);
@@ -95,6 +98,9 @@ impl<'a> Desk<'a> {
             match (&obstacle, shape) {
                 (Obstacle::Refused(reason), _) => {
                     self.waits.tell(component.key, reason.clone());
+                }
+                (Obstacle::Pledged(whom), Some(shape)) => {
+                    self.waits.note(component.key, shape, Some(*whom));
                 }
                 (Obstacle::Kept(whom), Some(shape)) => {
                     self.waits.note(component.key, shape, *whom);

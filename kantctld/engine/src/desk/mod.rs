@@ -4,6 +4,7 @@
 mod admission;
 mod again;
 mod gang;
+mod pledge;
 mod reserve;
 mod start;
 mod turn;
@@ -14,7 +15,7 @@ pub(crate) use admission::{Refused, not_admitted};
 use crate::admit::Arrays;
 use crate::backfill::bookings::Bookings;
 use crate::backfill::shadow::Shadow;
-use crate::books::{Books, Standing};
+use crate::books::{Books, Claim, Standing};
 use crate::decision::Decision;
 use crate::fit::hall::{Hall, Side};
 use crate::floor::node::NEVER;
@@ -30,6 +31,7 @@ use common::policy::Placement;
 use common::queue::Queue;
 use common::reason::WaitReason;
 use common::time::{Span, Time};
+use pledge::{Ends, Pledge};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -73,6 +75,12 @@ pub(crate) struct Desk<'a> {
     pub decisions: Vec<Decision>,
     pub next_look: Option<Time>,
     searches: Searches,
+    /// What promised jobs will need of quotas.
+    pledges: Vec<Pledge>,
+    /// What those hold that start in this round, and when they end.
+    started: Vec<(Claim, Option<Time>)>,
+    /// When jobs end, as of so many starts and victims.
+    ends_at: Option<((usize, usize), Ends)>,
     /// Of shapes without room: why none of them could ever have any.
     never: BTreeMap<ShapeIndex, Option<WaitReason>>,
     /// The nodes that certain shadows count on, and when that was worked out.
@@ -102,6 +110,9 @@ impl<'a> Desk<'a> {
             decisions: Vec::new(),
             next_look: None,
             searches: Searches::new(snapshot, now),
+            pledges: Vec::new(),
+            started: Vec::new(),
+            ends_at: None,
             never: BTreeMap::new(),
             avoid: None,
         };

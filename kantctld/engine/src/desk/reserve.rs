@@ -18,6 +18,9 @@ use common::time::{Span, Time};
 use common::unit::Tasks;
 use std::sync::Arc;
 
+/// So often a time at which there is room is held against quotas, and the other way round.
+const ADMITTED_MAX: u32 = 16;
+
 /// A job's bookings, taken off for a moment.
 pub(super) struct Own {
     pub nodes: Vec<NodeIndex>,
@@ -42,7 +45,7 @@ impl<'a> Desk<'a> {
         let own = self.unbook(job.key);
         // Later than was promised is of no use.
         let by = kept.as_ref().filter(|promise| !promise.nodes.is_empty()).map(|kept| kept.at);
-        let found = self.earliest(job, shape, by);
+        let found = self.earliest_admitted(job, shape, by);
         // At the same time as well: on the nodes that a promise made now would name, so that what
         // is kept does not depend on when it was promised first.
         let is_as_soon = |promise: &Promise| found.as_ref().is_some_and(|f| f.at <= promise.at);
@@ -63,15 +66,35 @@ impl<'a> Desk<'a> {
             return false;
         }
         self.keep_for(queue, job, shape, &found);
+        self.pledge(job, shape, found.at);
         true
     }
 
-    /// When and where a job will have room.
-    pub(super) fn earliest(
-        &self,
+    /// When and where a job will have room, and be admitted.
+    fn earliest_admitted(
+        &mut self,
         job: &WaitingJob,
         shape: ShapeIndex,
         by: Option<Time>,
+    ) -> Option<Earliest> {
+        let mut after = self.now;
+        for _ in 0..ADMITTED_MAX {
+            let found = self.earliest(job, shape, (after, by))?;
+            let admitted = self.admitted_from(job, shape, found.at)?;
+            if admitted <= found.at {
+                return Some(found);
+            }
+            after = admitted;
+        }
+        None
+    }
+
+    /// When and where a job will have room.
+    fn earliest(
+        &self,
+        job: &WaitingJob,
+        shape: ShapeIndex,
+        by: (Time, Option<Time>),
     ) -> Option<Earliest> {
         let sides = self.shapes.get(shape).sides();
         let found = sides
@@ -135,6 +158,7 @@ impl<'a> Desk<'a> {
             bookings.into_iter().for_each(|(at, booking)| self.bookings.add(at, booking));
             self.promises.insert(*key, promise.clone());
             self.unmet.insert(*key);
+            self.pledge(job, shape, promise.at);
         }
     }
 

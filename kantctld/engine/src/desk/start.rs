@@ -27,6 +27,8 @@ pub(crate) enum Obstacle {
     Kept(Option<JobKey>),
     /// With the GPUs it would get, a quota speaks against it.
     Refused(WaitReason),
+    /// A job that was promised a start would not be admitted then.
+    Pledged(JobKey),
 }
 
 impl<'a> Desk<'a> {
@@ -177,6 +179,14 @@ impl<'a> Desk<'a> {
         // Whole cores and whole nodes may be more than was asked for.
         let limits = self.books.check_limits(&claim, job.time_limit, self.now);
         let admitted = limits.and_then(|()| self.books.admit(&claim));
+        let ends_by = job.time_limit.map(|limit| self.now + limit);
+        if admitted.is_ok()
+            && let Some(whom) = self.broken_pledge(job.key, &claim, (self.now, ends_by))
+        {
+            self.trial.roll_back(checkpoint);
+            self.look(&nodes, ends);
+            return Err(Obstacle::Pledged(whom));
+        }
         let allocation = match (admitted, placed.allocation()) {
             (Ok(_), Ok(allocation)) => allocation,
             (refused, _) => {
@@ -187,7 +197,8 @@ impl<'a> Desk<'a> {
             }
         };
         self.trial.keep(checkpoint);
-        self.books.add(&claim, job.time_limit.map(|limit| self.now + limit));
+        self.books.add(&claim, ends_by);
+        self.note_start(claim, ends_by);
         self.arrays.count(job);
         self.promises.remove(&job.key);
         self.waits.start(job.key);

@@ -2,6 +2,7 @@
 //! they may learn from it.
 
 use super::admission::Refused;
+use super::pledge::is_of_queue;
 use super::{Desk, NoRoom, start};
 use crate::books::Standing;
 use crate::halfway::Step;
@@ -95,6 +96,11 @@ impl<'a> Desk<'a> {
                 self.waits.tell(job.key, reason);
                 Next::MayTry
             }
+            Err(start::Obstacle::Pledged(whom)) => {
+                // Others of its shape may be of another user, or shorter.
+                self.searches.in_vain(job.key, None, true);
+                self.without_room(turn, queue, no, Some(whom))
+            }
             Err(start::Obstacle::NoRoom) => {
                 // Nor would there be any if nothing were kept: not for a shorter one either, unless
                 // others might yield to that.
@@ -147,6 +153,18 @@ impl<'a> Desk<'a> {
             }
             return Next::MayTry;
         }
+        if is_of_queue(&reason)
+            && queue.behind == Behind::Backfill
+            && turn.job.together.is_none()
+            && !self.queue_is_done(&queue.name)
+        {
+            self.unmet.remove(&turn.job.key);
+            if self.reserve(queue, turn.job, shape) {
+                self.heads.entry(&queue.name).or_insert((turn.job.key, 0)).1 += 1;
+                self.waits.tell(turn.job.key, reason);
+                return Next::MayTry;
+            }
+        }
         self.class_waits(turn, reason)
     }
 
@@ -160,7 +178,6 @@ impl<'a> Desk<'a> {
     ) -> Next {
         if let Some(reason) = self.never_fits(job.shape) {
             // It keeps nobody waiting (man squeue, BadConstraints).
-            self.waits.tell(job.job.key, reason.clone());
             self.waits.tell_kind(turn.kind, reason);
             return Next::KindIsDone;
         }

@@ -123,7 +123,10 @@ impl<'a> Search<'_, 'a> {
         let claim = crate::claims::of_start(job, shares, floor, &mut self.books);
         let mut books = self.books.clone();
         victims.iter().for_each(|victim| books.remove(victim.claim, victim.job.ends_by));
-        let may_have = books.admit(&claim).is_ok() && books.is_within_quota_with(&claim);
+        let ends_by = job.time_limit.map(|limit| self.desk.now + limit);
+        let may_have = books.admit(&claim).is_ok()
+            && books.is_within_quota_with(&claim)
+            && self.desk.broken_pledge(job.key, &claim, (self.desk.now, ends_by)).is_none();
         may_have.then_some(Room { layout, claim })
     }
 

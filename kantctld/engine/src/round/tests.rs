@@ -8,6 +8,7 @@ use crate::testing::{
     change_policy, cpu_node, gpu_node, gpu_request, key, name, queue, request, run, share,
     snapshot, use_gpus, waiting,
 };
+use common::queue::Queue;
 use common::reason::WaitReason;
 use common::resource::{Allocation, GpuRequest, MemoryRequest, Request, Share};
 use common::time::Span;
@@ -17,6 +18,7 @@ mod admission;
 mod backfill;
 mod halfway;
 mod holes;
+mod pledges;
 
 const NOW: Time = Time(1_700_000_000_000);
 

@@ -91,7 +91,13 @@ impl Snapshot {
         self.has_bounds = bounds_anybody(&policy);
         self.policy = policy;
         self.floor.unsettle();
+        self.loosen();
+    }
+
+    /// Something came free, or may be used that was not.
+    fn loosen(&mut self) {
         self.is_looser = true;
+        self.halfway.is_freed = true;
     }
 
     fn rebuild_books(&mut self) {
@@ -117,14 +123,14 @@ impl Snapshot {
     /// Adds a node, or changes what it has and whether jobs may start there.
     pub fn set_node(&mut self, node: &NodeSnapshot) {
         self.floor.set_node(node);
-        self.is_looser = true;
+        self.loosen();
         self.is_capacity_old = true;
     }
 
     /// Forgets a node.
     pub fn remove_node(&mut self, name: &NodeName) {
         self.floor.remove_node(name);
-        self.is_looser = true;
+        self.loosen();
     }
 
     /// A job waits. It no longer holds anything.
@@ -188,7 +194,7 @@ impl Snapshot {
         self.line.remove(key);
         self.halfway.jobs.remove(&key);
         if self.promises.remove(&key).is_some() {
-            self.is_looser = true;
+            self.loosen();
         }
         self.stop(key);
     }
@@ -196,7 +202,7 @@ impl Snapshot {
     fn stop(&mut self, key: JobKey) {
         let Some(job) = self.running.remove(&key) else { return };
         self.ending.remove(&key);
-        self.is_looser = true;
+        self.loosen();
         self.floor.let_go(&job);
         if let Some(claim) = self.claims.remove(&key) {
             self.books.remove(&claim, job.ends_by);
@@ -215,7 +221,7 @@ impl Snapshot {
     pub fn set_reservations(&mut self, reservations: impl IntoIterator<Item = Reservation>) {
         self.reservations =
             reservations.into_iter().map(|booking| (booking.name.clone(), booking)).collect();
-        self.is_looser = true;
+        self.loosen();
     }
 
     /// What accounts and users have used, for fair share.

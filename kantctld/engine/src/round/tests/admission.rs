@@ -55,7 +55,7 @@ fn a_job_runs_on_nodes_of_its_queue_of_those_it_names_and_not_on_those_it_exclud
     let seen = judged(&snapshot);
     assert_eq!(seen.given(1), ["b: 1x 0 []"]);
     assert_eq!(seen.given(2), ["a: 1x 0 []"]);
-    assert!(seen.reason(3).ends_with("no node qualifies"), "{}", seen.reason(3));
+    assert!(seen.reason(3).ends_with("no node is left by what was asked"), "{}", seen.reason(3));
 }
 
 #[test]
@@ -133,7 +133,9 @@ fn what_no_node_has_is_refused_with_the_nearest_and_only_if_there_are_nodes() {
                   b has at most 4 GPUs";
     assert_eq!(ever(gpu_request(8)).unwrap_err().to_string(), reason);
     let elsewhere = Request { only_nodes: vec![name("z")], ..request(1, 1) };
-    assert!(ever(elsewhere).unwrap_err().to_string().ends_with("no node qualifies"));
+    assert!(
+        ever(elsewhere).unwrap_err().to_string().ends_with("no node is left by what was asked")
+    );
     let none = snapshot(Vec::new());
     assert_eq!(could_ever_fit(&none, &queue("q"), &gpu_request(8), false), Ok(()));
 }

@@ -1,0 +1,95 @@
+//! The earliest time for a job of segments: blocks of nodes, each under one switch. Never spreads a
+//! block over switches, nor counts a node that could hold the smallest part alone.
+//!
+//! Source: man sbatch, `--segment`.
+
+use crate::backfill::earliest::{Earliest, ready};
+use crate::fit::demand::Part;
+use crate::fit::hall::Hall;
+use crate::floor::NodeIndex;
+use crate::floor::switches::SwitchIndex;
+use common::time::{Span, Time};
+use common::topology::Level;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How a job wants its blocks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Blocks {
+    pub level: Level,
+    /// Nodes of a block; the last may be smaller.
+    pub size: usize,
+    /// Nodes in all.
+    pub count: usize,
+}
+
+impl Blocks {
+    /// Of a job that insists on them. One that would rather have them near goes anywhere.
+    pub fn of(hall: &Hall<'_>, count: usize) -> Option<Self> {
+        let request = hall.shape.demand.request;
+        let size = (request.segment?.0 as usize).max(1);
+        let level = match request.near {
+            Some(near) if near.required => near.level,
+            Some(_) => return None,
+            None => Level::Leaf,
+        };
+        (size < count).then_some(Self { level, size, count })
+    }
+
+    /// The first time, not before `after` nor after `by`, at which there are all blocks of nodes
+    /// with room for the part.
+    pub fn first(
+        self,
+        hall: &Hall<'_>,
+        part: Part,
+        length: Span,
+        (after, by): (Time, Option<Time>),
+    ) -> Option<Earliest> {
+        let mut edges: Vec<(Time, bool, NodeIndex, SwitchIndex)> = Vec::new();
+        for (at, _) in hall.floor().nodes().filter(|(at, _)| hall.allows(*at)) {
+            let Some(switch) = hall.floor().switches().of(self.level, at) else { continue };
+            ready(hall, at, part, length, by, |from, to| {
+                if to >= after {
+                    edges.push((from.max(after), false, at, switch));
+                    edges.push((to, true, at, switch));
+                }
+            });
+        }
+        edges.sort_unstable();
+        let mut sets: BTreeMap<SwitchIndex, BTreeSet<NodeIndex>> = BTreeMap::new();
+        for (time, leaves, at, switch) in edges {
+            let set = sets.entry(switch).or_default();
+            if leaves {
+                set.remove(&at);
+                continue;
+            }
+            set.insert(at);
+            if let Some(nodes) = self.choose(&sets) {
+                return Some(Earliest { at: time, nodes });
+            }
+        }
+        None
+    }
+
+    /// The nodes of all blocks, block by block.
+    fn choose(self, sets: &BTreeMap<SwitchIndex, BTreeSet<NodeIndex>>) -> Option<Vec<NodeIndex>> {
+        let (full, rest) = (self.count / self.size, self.count % self.size);
+        let whole: usize = sets.values().map(|set| set.len() / self.size).sum();
+        let has_rest = sets.values().any(|set| set.len() % self.size >= rest);
+        if whole < full || (rest > 0 && whole == full && !has_rest) {
+            return None;
+        }
+        let mut chosen = Vec::with_capacity(self.count);
+        let mut left: Vec<Vec<NodeIndex>> = Vec::new();
+        for set in sets.values() {
+            let mut nodes: Vec<NodeIndex> = set.iter().copied().collect();
+            while nodes.len() >= self.size && chosen.len() < full * self.size {
+                chosen.extend(nodes.drain(..self.size));
+            }
+            left.push(nodes);
+        }
+        if rest > 0 {
+            chosen.extend(left.into_iter().find(|nodes| nodes.len() >= rest)?.drain(..rest));
+        }
+        Some(chosen)
+    }
+}

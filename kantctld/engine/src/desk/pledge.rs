@@ -1,0 +1,199 @@
+//! What a promised job will need of quotas and limits when it starts. Who would still hold that
+//! then, so that the promised job were not admitted, does not start. Never keeps room; `reserve`
+//! does.
+//!
+//! Source: ours. Slurm's backfill looks at nodes alone, so that small jobs of an account use up for
+//! ever what a large one of the same account waits for.
+//! Reads: quotas, limits, and when jobs end by their time limits. Knobs: quotas and limits.
+//!
+//! Of quotas only, and limits of a whole queue, jobs wait with a promise; limits of users, accounts
+//! and QoS bound those who have them, and hold up nobody else.
+//!
+//! Example. Nodes a and b have 8 GPUs each, and the queue may have 8. Job 1 runs with 4 for an hour
+//! more. Job 2 asks for 8, and will have them in an hour. Job 3 asks for 2 for half an hour: it
+//! starts. Job 4 asks for 2 for two hours: it waits, job 2 would lack quota.
+
+use super::Desk;
+use crate::books::{Books, Claim};
+use crate::shape::ShapeIndex;
+use crate::snapshot::WaitingJob;
+use common::id::JobKey;
+use common::reason::{Bound, WaitReason};
+use common::time::{Span, Time};
+use std::rc::Rc;
+
+/// So many promised starts are priced in quota, in one round; those of later jobs are not.
+const PLEDGES_MAX: usize = 64;
+
+/// So many ends of jobs are looked at for one of them.
+const ENDS_MAX: usize = 2_048;
+
+/// When jobs end, what they hold, and until when by their time limits.
+pub(super) type Ends = Rc<Vec<(Time, Claim, Option<Time>)>>;
+
+/// What one promised job will need.
+#[derive(Debug, Clone)]
+pub(crate) struct Pledge {
+    key: JobKey,
+    at: Time,
+    limit: Option<Span>,
+    claim: Claim,
+    /// What will be held then, without what is promised to others.
+    books: Books,
+}
+
+impl Pledge {
+    fn holds_at(&self, time: Time) -> bool {
+        self.at <= time && self.limit.is_none_or(|limit| time < self.at + limit)
+    }
+
+    fn ends_by(&self) -> Option<Time> {
+        self.limit.map(|limit| self.at + limit)
+    }
+}
+
+/// Does a job wait for something that its queue will have again?
+pub(super) const fn is_of_queue(reason: &WaitReason) -> bool {
+    matches!(
+        reason,
+        WaitReason::QuotaExceeded { .. } | WaitReason::LimitReached { bound: Bound::Queue(_), .. }
+    )
+}
+
+impl<'a> Desk<'a> {
+    /// The first time, not before `from`, at which the job would be admitted beside the jobs that
+    /// run then and those that are promised a start. `None`: nobody knows one.
+    pub(super) fn admitted_from(
+        &mut self,
+        job: &WaitingJob,
+        shape: ShapeIndex,
+        from: Time,
+    ) -> Option<Time> {
+        if !self.snapshot.has_bounds {
+            return Some(from);
+        }
+        let claim = self.claim(job, shape);
+        let ends = self.ends();
+        let mut ended = 0;
+        let mut times: Vec<Time> = ends.iter().map(|(end, ..)| *end).collect();
+        let pledges = self.pledges.iter().filter(|pledge| self.is_pledged(pledge, job.key));
+        times.extend(pledges.flat_map(|pledge| pledge.ends_by()));
+        times.retain(|time| *time > from);
+        times.push(from);
+        times.sort_unstable();
+        times.dedup();
+        let mut books = self.books.clone();
+        times.into_iter().take(ENDS_MAX).find(|time| {
+            while let Some((_, claim, ends_by)) = ends.get(ended).filter(|(end, ..)| end <= time) {
+                books.remove(claim, *ends_by);
+                ended += 1;
+            }
+            let ends_by = job.time_limit.map(|limit| *time + limit);
+            self.is_admitted(&books, &claim, (job.time_limit, *time), [job.key; 2])
+                && self.broken_pledge(job.key, &claim, (*time, ends_by)).is_none()
+        })
+    }
+
+    /// The claims of jobs that run or start, and when they end, soonest first; those without an end
+    /// are left out. Who is on the way out is gone soon.
+    fn ends(&mut self) -> Ends {
+        let version = (self.started.len(), self.asks.chosen.len());
+        if let Some((_, ends)) = self.ends_at.as_ref().filter(|(known, _)| *known == version) {
+            return ends.clone();
+        }
+        let running = self.snapshot.running.values().filter_map(|job| {
+            let claim = self.snapshot.claim_of(job.key)?;
+            let is_leaving = job.ending || self.asks.chosen.contains(&job.key);
+            let end = if is_leaving { self.now } else { job.ends_by?.max(self.now) };
+            Some((end, claim.clone(), job.ends_by))
+        });
+        let started = self.started.iter();
+        let started = started.filter_map(|(claim, end)| Some(((*end)?, claim.clone(), *end)));
+        let mut ends: Vec<_> = running.chain(started).collect();
+        ends.sort_by_key(|(end, ..)| *end);
+        let ends = Rc::new(ends);
+        self.ends_at = Some((version, ends.clone()));
+        ends
+    }
+
+    /// What will be held at a time, without what is promised.
+    fn books_at(&mut self, time: Time) -> Books {
+        let mut books = self.books.clone();
+        if time > self.now {
+            for (_, claim, ends_by) in self.ends().iter().take_while(|(end, ..)| *end <= time) {
+                books.remove(claim, *ends_by);
+            }
+        }
+        books
+    }
+
+    fn claim(&mut self, job: &WaitingJob, shape: ShapeIndex) -> Claim {
+        let (account, qos) = (job.account.as_ref(), job.qos.as_ref());
+        let party = self.books.party(&job.queue, job.owner, account, qos);
+        super::admission::claim_of(job, self.shapes.get(shape), party, &self.books)
+    }
+
+    /// Notes what a job needs that is promised a start.
+    pub(super) fn pledge(&mut self, job: &WaitingJob, shape: ShapeIndex, at: Time) {
+        self.pledges.retain(|pledge| pledge.key != job.key);
+        if self.snapshot.has_bounds && self.pledges.len() < PLEDGES_MAX {
+            let (claim, books) = (self.claim(job, shape), self.books_at(at));
+            let (key, limit) = (job.key, job.time_limit);
+            self.pledges.push(Pledge { key, at, limit, claim, books });
+        }
+    }
+
+    /// A job starts: those hear of it that are promised a start before it ends.
+    pub(super) fn note_start(&mut self, claim: Claim, ends_by: Option<Time>) {
+        let until = |pledge: &&mut Pledge| ends_by.is_none_or(|ends| pledge.at < ends);
+        self.pledges.iter_mut().filter(until).for_each(|pledge| pledge.books.add(&claim, ends_by));
+        self.started.push((claim, ends_by));
+    }
+
+    fn is_pledged(&self, pledge: &Pledge, but: JobKey) -> bool {
+        pledge.key != but
+            && self.promises.get(&pledge.key).is_some_and(|promise| promise.at == pledge.at)
+    }
+
+    /// With these books, and what is promised to others for that time, is this one admitted?
+    fn is_admitted(
+        &self,
+        books: &Books,
+        claim: &Claim,
+        (limit, at): (Option<Span>, Time),
+        but: [JobKey; 2],
+    ) -> bool {
+        let mut with_others = None;
+        for other in self.pledges.iter().filter(|other| other.holds_at(at)) {
+            if !but.contains(&other.key) && self.is_pledged(other, but[0]) {
+                let books = with_others.get_or_insert_with(|| books.clone());
+                books.add(&other.claim, other.ends_by());
+            }
+        }
+        let books = with_others.as_ref().unwrap_or(books);
+        books.check_limits(claim, limit, at).is_ok() && books.admit(claim).is_ok()
+    }
+
+    /// The promised job that would not be admitted at its time if this one, which is not in the
+    /// books, ran from then to then.
+    pub(crate) fn broken_pledge(
+        &self,
+        key: JobKey,
+        claim: &Claim,
+        (from, ends_by): (Time, Option<Time>),
+    ) -> Option<JobKey> {
+        let overlaps =
+            |pledge: &&Pledge| from <= pledge.at && ends_by.is_none_or(|ends| pledge.at < ends);
+        let pledges = self.pledges.iter().filter(|pledge| self.is_pledged(pledge, key));
+        let broken = pledges.filter(overlaps).find(|pledge| {
+            let span = (pledge.limit, pledge.at);
+            let is_fine =
+                |books: &Books| self.is_admitted(books, &pledge.claim, span, [key, pledge.key]);
+            let mut with_it = pledge.books.clone();
+            with_it.add(claim, ends_by);
+            // Who would not be admitted anyway is not harmed.
+            !is_fine(&with_it) && is_fine(&pledge.books)
+        });
+        broken.map(|pledge| pledge.key)
+    }
+}
