@@ -47,7 +47,6 @@ impl Stage for Alone {
         let mut round = engine::schedule(&self.snapshot, now);
         self.snapshot.set_promises(std::mem::take(&mut round.promises));
         self.snapshot.set_halfway(std::mem::take(&mut round.halfway));
-        self.snapshot.set_halfway(std::mem::take(&mut round.halfway));
         round
     }
 

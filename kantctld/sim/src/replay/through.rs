@@ -160,7 +160,6 @@ impl Stage for Through {
         let mut round = engine::schedule(snapshot, now);
         snapshot.set_promises(std::mem::take(&mut round.promises));
         snapshot.set_halfway(std::mem::take(&mut round.halfway));
-        snapshot.set_halfway(std::mem::take(&mut round.halfway));
         round
     }
 
