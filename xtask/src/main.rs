@@ -5,6 +5,7 @@ mod bench;
 mod ci;
 mod demo;
 mod generate;
+mod sim;
 mod tidy;
 mod tree;
 
@@ -36,6 +37,7 @@ verbs! {
     Ci => ci,
     Demo => demo,
     Gen => generate,
+    Sim => sim,
     Tidy => tidy,
 }
 

@@ -1,0 +1,156 @@
+//! `cargo xtask sim`: runs seeds, shows who complains, and how to see it again. Never judges.
+
+use crate::faults::Kind;
+use crate::plan::Cuts;
+use crate::run::{Series, run, run_all};
+use crate::sabotage::Sabotage;
+use crate::shrink::shrink;
+use crate::table;
+use crate::world::Verdict;
+use anyhow::{anyhow, bail};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::ops::Range;
+use std::path::PathBuf;
+
+/// So many failed seeds are shown.
+const SHOWN_MAX: usize = 5;
+/// So many of the last lines of a failed seed's story are shown.
+const LINES_SHOWN: usize = 40;
+
+/// Simulate the whole control plane with faults, one history a seed
+#[derive(Debug, Clone, clap::Args)]
+pub struct Args {
+    /// Which seeds, from A up to but not with B
+    #[arg(long, value_name = "A..B", default_value = "0..500", value_parser = parse_seeds)]
+    pub seeds: Range<u64>,
+    /// What may go wrong: all, none, or names with commas between
+    #[arg(long, default_value = "all")]
+    pub faults: String,
+    /// Plant a bug, which a judge must catch
+    #[arg(long, value_name = "NAME")]
+    pub sabotage: Option<String>,
+    /// How many histories run at once
+    #[arg(long)]
+    pub jobs: Option<usize>,
+    /// Plant every bug in turn, and write the table of who caught it into this page
+    #[arg(long, value_name = "PAGE", num_args = 0..=1,
+        default_missing_value = "docs/operating/simulation.md")]
+    pub table: Option<PathBuf>,
+    /// Only these faults of a seed, by number
+    #[arg(long, value_name = "N,N", value_delimiter = ',')]
+    pub only_faults: Option<Vec<usize>>,
+    /// Only so many of a seed's works
+    #[arg(long)]
+    pub works: Option<usize>,
+    /// Tell the whole story of a single seed
+    #[arg(long)]
+    pub story: bool,
+}
+
+fn parse_seeds(text: &str) -> Result<Range<u64>, String> {
+    let wrong = || format!("`{text}` is no range of seeds: write 0..500");
+    let (first, end) = text.split_once("..").ok_or_else(wrong)?;
+    let first: u64 = first.parse().map_err(|_| wrong())?;
+    let end: u64 = end.parse().map_err(|_| wrong())?;
+    if first < end { Ok(first..end) } else { Err(wrong()) }
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// When a judge is not content with a history, or the arguments make no sense.
+pub fn main(args: &Args) -> anyhow::Result<()> {
+    // What is simulated may panic; that is a complaint like others, and told as such.
+    std::panic::set_hook(Box::new(|_| {}));
+    let jobs = args.jobs.unwrap_or_else(|| {
+        std::thread::available_parallelism().map_or(1, usize::from)
+    });
+    let kinds = Kind::parse_list(&args.faults).map_err(|text| anyhow!(text))?;
+    if let Some(page) = &args.table {
+        return table::write(page, &kinds, jobs);
+    }
+    let sabotage = args.sabotage.as_deref().map(Sabotage::parse).transpose();
+    let sabotage = sabotage.map_err(|text| anyhow!(text))?;
+    let only = args.only_faults.as_ref().filter(|only| **only != [usize::MAX]);
+    let cuts = Cuts { faults: only.cloned(), works: args.works };
+    let series = Series { kinds, sabotage, cuts };
+    if args.story {
+        let verdict = run(series.plan(args.seeds.start), true);
+        verdict.story.iter().for_each(|line| println!("{line}"));
+    }
+    let (failed, told) = run_series(args, &series, jobs);
+    let count = args.seeds.end - args.seeds.start;
+    for (place, (seed, verdict)) in failed.iter().take(SHOWN_MAX).enumerate() {
+        show(args, &series, *seed, verdict, place == 0);
+    }
+    eprintln!("virtual time {} s, {} submits acknowledged", told.0 / 1000, told.1);
+    println!("{count} seeds, {} failed", failed.len());
+    if failed.is_empty() { Ok(()) } else { bail!("a judge is not content") }
+}
+
+/// The failed, and how much virtual time and how many submits there were.
+fn run_series(
+    args: &Args,
+    series: &Series,
+    jobs: usize,
+) -> (Vec<(u64, Verdict)>, (u64, usize)) {
+    // Drawn on a terminal only.
+    let bar = ProgressBar::new(args.seeds.end - args.seeds.start);
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} seeds {eta} {msg}") {
+        bar.set_style(style);
+    }
+    let mut failed = Vec::new();
+    let mut told = (0, 0);
+    run_all(series, args.seeds.clone(), jobs, |seed, verdict| {
+        told = (told.0 + verdict.lasted_ms, told.1 + verdict.acknowledged);
+        if !verdict.complaints.is_empty() {
+            failed.push((seed, verdict));
+            bar.set_message(format!("{} failed", failed.len()));
+        }
+        bar.inc(1);
+        true
+    });
+    bar.finish_and_clear();
+    failed.sort_by_key(|(seed, _)| *seed);
+    (failed, told)
+}
+
+fn show(args: &Args, series: &Series, seed: u64, verdict: &Verdict, in_full: bool) {
+    let Some(first) = verdict.complaints.first() else { return };
+    println!("seed {seed}: {}: {}", first.judge, first.text);
+    let cuts = if in_full { shrink(series, seed, first.judge) } else { series.cuts.clone() };
+    if in_full {
+        let smaller = Series { cuts: cuts.clone(), ..series.clone() };
+        let plan = smaller.plan(seed);
+        let told = run(plan.clone(), true);
+        let skipped = told.story.len().saturating_sub(LINES_SHOWN);
+        told.story.iter().skip(skipped).for_each(|line| println!("    {line}"));
+        for fault in &plan.faults {
+            println!("    with {} at {} ms for {} ms", fault.kind.name(), fault.at_ms, fault.lasts_ms);
+        }
+        for complaint in &told.complaints {
+            println!("  {}: {}", complaint.judge, complaint.text);
+        }
+    }
+    println!("  again: {}", replay(args, seed, &cuts));
+}
+
+/// The command that shows a seed's history again.
+fn replay(args: &Args, seed: u64, cuts: &Cuts) -> String {
+    let mut command = format!("cargo xtask sim --seeds {seed}..{} --faults {}", seed + 1, args.faults);
+    if let Some(sabotage) = &args.sabotage {
+        command += &format!(" --sabotage {sabotage}");
+    }
+    match &cuts.faults {
+        None => {}
+        Some(faults) if faults.is_empty() => command += &format!(" --only-faults {}", usize::MAX),
+        Some(faults) => {
+            let numbers: Vec<String> = faults.iter().map(ToString::to_string).collect();
+            command += &format!(" --only-faults {}", numbers.join(","));
+        }
+    }
+    if let Some(works) = cuts.works {
+        command += &format!(" --works {works}");
+    }
+    command + " --story"
+}

@@ -1,0 +1,318 @@
+//! One simulated controller: its machine, its disk, and the process on it: the shell around the
+//! real replica, as `kantctld`'s log thread. Never shares anything with another controller but
+//! letters.
+
+use crate::disk::StormDisk;
+use crate::judge::log::LogJudge;
+use crate::leader::{Lead, Wishes};
+use crate::machine::SimMachine;
+use crate::message::{Body, Input, LinkId, Output, Reply, Ticket};
+use crate::sabotage::Sabotage;
+use common::id::{ClusterId, ControllerId};
+use common::time::{Span, Time};
+use common::wire::node::{FromNode, ToNode};
+use replica::{Beginning, LogError, Opening, ProposeError, Replica, Role, Settled, Told};
+use state::{Event, Settings};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// Segments are this small, so that a short history has many.
+const SEGMENT_BYTES: u64 = 16 << 10;
+
+/// What all controllers of a history have in common.
+pub struct House {
+    /// The cluster.
+    pub cluster: ClusterId,
+    /// What a first leader puts in force.
+    pub settings: Settings,
+    /// A node silent for so long is lost.
+    pub node_lost_after: Span,
+    /// A snapshot after so many entries.
+    pub snapshot_every: u64,
+    /// Of the history.
+    pub seed: u64,
+    /// A planted bug.
+    pub sabotage: Option<Sabotage>,
+    /// Watches the log.
+    pub judge: Rc<RefCell<LogJudge>>,
+}
+
+/// The process on a controller's machine.
+pub struct Process {
+    replica: Replica<SimMachine, StormDisk, Ticket>,
+    lead: Option<Lead>,
+    /// It waits for room on its disk.
+    pub is_stuck: bool,
+    outputs: Vec<Output>,
+    again: Vec<Input>,
+    watch: Option<lead::Watch>,
+}
+
+/// What the clocks of its machine show.
+#[derive(Debug, Clone, Copy)]
+pub struct Clocks {
+    /// Virtual time, in milliseconds.
+    pub now_ms: u64,
+    /// The wall clock.
+    pub wall: Time,
+}
+
+impl Process {
+    /// Starts the process on what is on the disk.
+    ///
+    /// # Errors
+    /// [`LogError`] when the log cannot be opened.
+    pub fn start(
+        id: ControllerId,
+        beginning: &Beginning,
+        disk: StormDisk,
+        life: u64,
+        house: &House,
+    ) -> Result<Self, LogError> {
+        let opening = Opening {
+            id,
+            cluster: Some(house.cluster),
+            beginning: beginning.clone(),
+            snapshot_every: house.snapshot_every,
+            seed: house.seed ^ (life << 8),
+            options: wal::Options { segment_bytes: SEGMENT_BYTES, salt: house.seed },
+        };
+        let machine = SimMachine::new(id, house.judge.clone(), house.sabotage);
+        let replica = Replica::open(disk, &opening, machine)?;
+        let (outputs, again) = (Vec::new(), Vec::new());
+        Ok(Self { replica, lead: None, is_stuck: false, outputs, again, watch: None })
+    }
+
+    /// The replica, to look at.
+    pub fn replica(&self) -> &Replica<SimMachine, StormDisk, Ticket> {
+        &self.replica
+    }
+
+    /// Does it lead, and know all that was decided before?
+    pub fn leads(&self) -> bool {
+        self.lead.is_some() && self.replica.leads()
+    }
+
+    /// Is this connection a session that the state knows of?
+    pub fn has_session(&self, link: LinkId) -> bool {
+        self.lead.as_ref().is_some_and(|lead| lead.has_session(link))
+    }
+
+    /// What the engine's own judge found since it was last asked.
+    pub fn take_violations(&mut self) -> Vec<String> {
+        self.lead.as_mut().map(|lead| std::mem::take(&mut lead.violations)).unwrap_or_default()
+    }
+
+    /// Takes all of this in, does what follows, and answers what goes out. Inputs that it gives to
+    /// itself are among the second.
+    ///
+    /// # Errors
+    /// [`LogError`]: the process ends. What it had to say before is in the outputs.
+    pub fn run(
+        &mut self,
+        clocks: Clocks,
+        inputs: Vec<Input>,
+        house: &House,
+    ) -> (Vec<Output>, Vec<Input>, Result<(), LogError>) {
+        self.replica.machine_mut().clock.set(clocks.wall, clocks.now_ms);
+        let mut wishes = Wishes::default();
+        let mut reads = Vec::new();
+        let mut is_ticked = false;
+        for input in inputs {
+            match input {
+                Input::Tick => is_ticked = true,
+                Input::Wake => {}
+                Input::Letter(bytes) => self.replica.step(&bytes),
+                Input::Unreachable(id) => self.replica.note_unreachable(id),
+                Input::SnapshotCarried(id, arrived) => {
+                    self.replica.note_snapshot_carried(id, arrived);
+                }
+                Input::Ask(id, body) => self.ask(id, body, house, &mut wishes, &mut reads),
+                Input::Propose(command, ticket) => wishes.commands.push((command, ticket)),
+                Input::Change(changes) => self.replica.change(&changes, Ticket::Operator),
+                Input::Transfer => drop(self.replica.transfer(None)),
+                Input::Up(link, message) => self.hear(link, *message, house, &mut wishes),
+                Input::Closed(link) => {
+                    if let Some(lead) = &mut self.lead {
+                        lead.closed(link, &mut wishes);
+                    }
+                }
+            }
+        }
+        if is_ticked {
+            self.replica.tick();
+        }
+        self.act(clocks.now_ms, house, &mut wishes);
+        if !reads.is_empty() {
+            self.replica.read(reads);
+        }
+        if !wishes.commands.is_empty() {
+            self.replica.propose(std::mem::take(&mut wishes.commands));
+        }
+        self.outputs.append(&mut wishes.outputs);
+        let result = self.settle(clocks.now_ms, house);
+        if let Some(lead) = &self.lead {
+            self.outputs.push(Output::Wake(lead.next_at_ms()));
+        }
+        (std::mem::take(&mut self.outputs), std::mem::take(&mut self.again), result)
+    }
+
+    fn ask(
+        &mut self,
+        id: crate::message::AskId,
+        body: Body,
+        house: &House,
+        wishes: &mut Wishes,
+        reads: &mut Vec<Ticket>,
+    ) {
+        let state = &self.replica.machine().state;
+        if self.lead.is_none() || state.settings().is_none() {
+            let leader = self.replica.leader();
+            return self.outputs.push(Output::Reply(id, Reply::NotLeader(leader)));
+        }
+        match body {
+            Body::Command(command) => {
+                if house.sabotage == Some(Sabotage::AckUnapplied)
+                    && matches!(*command, state::Command::SubmitJob { .. })
+                {
+                    let next = common::id::JobId(state.last_job().0 + 1);
+                    self.outputs.push(Output::Reply(id, Reply::Submitted(next)));
+                }
+                wishes.commands.push((*command, Ticket::Ask(id)));
+            }
+            Body::Look if house.sabotage == Some(Sabotage::StaleRead) => {
+                self.outputs.push(Output::Reply(id, Reply::Last(state.last_job())));
+            }
+            Body::Look => reads.push(Ticket::Ask(id)),
+        }
+    }
+
+    fn hear(&mut self, link: LinkId, message: FromNode, house: &House, wishes: &mut Wishes) {
+        let early = house.sabotage == Some(Sabotage::EarlySession)
+            && self.replica.status().role == Role::Leader;
+        if early && self.lead.is_none() {
+            let now_ms = u64::MAX / 2;
+            self.lead = Some(Lead::new(now_ms, house.node_lost_after, house.sabotage));
+        }
+        match &mut self.lead {
+            Some(lead) => lead.hear(link, message, &self.replica.machine().state, wishes),
+            None => {
+                let leader = self.replica.leader().map(address);
+                let not_leader = ToNode::NotLeader { leader };
+                self.outputs.push(Output::Down(link, Box::new(not_leader)));
+                self.outputs.push(Output::Close(link));
+            }
+        }
+    }
+
+    fn act(&mut self, now_ms: u64, house: &House, wishes: &mut Wishes) {
+        let Some(lead) = &mut self.lead else { return };
+        let machine = self.replica.machine_mut();
+        machine.clock.not_before(machine.state.now());
+        let now = machine.clock.now();
+        lead.act(now_ms, now, &self.replica.machine().state, &house.settings, wishes);
+    }
+
+    fn settle(&mut self, now_ms: u64, house: &House) -> Result<(), LogError> {
+        let settled = self.replica.settle();
+        let outbox = self.replica.take_outbox();
+        self.outputs.extend(outbox.letters.into_iter().map(Output::Letter));
+        let settled = settled?;
+        self.is_stuck = matches!(settled, Settled::DiskFull(_));
+        let mut wishes = Wishes::default();
+        let machine = self.replica.machine_mut();
+        let applied = std::mem::take(&mut machine.applied);
+        let is_restored = std::mem::take(&mut machine.is_restored);
+        self.note_lead(now_ms, house);
+        if let Some(lead) = &mut self.lead {
+            if is_restored {
+                lead.restored();
+            }
+            lead.applied(now_ms, &applied, &self.replica.machine().state, &mut wishes);
+        }
+        for (ticket, told) in outbox.answers {
+            self.answer(now_ms, ticket, told, &mut wishes);
+        }
+        self.outputs.append(&mut wishes.outputs);
+        let again = wishes.commands.into_iter();
+        self.again.extend(again.map(|(command, ticket)| Input::Propose(command, ticket)));
+        Ok(())
+    }
+
+    fn note_lead(&mut self, now_ms: u64, house: &House) {
+        let leading = self.replica.machine().leading;
+        match (leading, self.lead.is_some()) {
+            (true, false) => {
+                let mut lead = Lead::new(now_ms, house.node_lost_after, house.sabotage);
+                if house.sabotage == Some(Sabotage::StaleWatch)
+                    && let Some(watch) = self.watch.take()
+                {
+                    lead.keep_watch_of(watch);
+                }
+                self.lead = Some(lead);
+            }
+            (false, true) if house.sabotage != Some(Sabotage::KeepLeading) => {
+                let is_early = house.sabotage == Some(Sabotage::EarlySession)
+                    && self.replica.status().role == Role::Leader;
+                if is_early {
+                    return;
+                }
+                let leader = self.replica.leader().map(address);
+                let (outputs, watch) =
+                    self.lead.take().map(|lead| lead.end(leader.as_deref())).unzip();
+                self.outputs.extend(outputs.into_iter().flatten());
+                self.watch = watch;
+            }
+            _ => {}
+        }
+    }
+
+    fn answer(
+        &mut self,
+        now_ms: u64,
+        ticket: Ticket,
+        told: Result<Told<Vec<Event>>, ProposeError>,
+        wishes: &mut Wishes,
+    ) {
+        let events = match &told {
+            Ok(Told::Applied(events)) => Some(events.as_slice()),
+            _ => None,
+        };
+        let state = &self.replica.machine().state;
+        match (ticket, &mut self.lead) {
+            (Ticket::Operator, _) => self.outputs.push(Output::Changed(told)),
+            (Ticket::Ask(id), _) => {
+                let leader = self.replica.leader();
+                let reply = reply(&told, state.last_job(), leader);
+                self.outputs.push(Output::Reply(id, reply));
+            }
+            (Ticket::Round, Some(lead)) => lead.enacted(now_ms, events),
+            (Ticket::Register(link), Some(lead)) => lead.registered(link, events, state, wishes),
+            (Ticket::Report(link), Some(lead)) => lead.reported(link, events.is_some(), wishes),
+            _ => {}
+        }
+    }
+}
+
+/// Where a controller is reached.
+pub fn address(id: ControllerId) -> String {
+    format!("c{id}:1")
+}
+
+fn reply(
+    told: &Result<Told<Vec<Event>>, ProposeError>,
+    last: common::id::JobId,
+    leader: Option<ControllerId>,
+) -> Reply {
+    match told {
+        Ok(Told::Fresh) => Reply::Last(last),
+        Ok(Told::Applied(events)) => match (state::event::changed(events), &events[..]) {
+            (Err(refusal), _) => Reply::Refused(refusal.to_string()),
+            (Ok(_), [Event::JobSubmitted { job, .. }, ..]) => Reply::Submitted(*job),
+            (Ok(keys), _) => Reply::Changed(keys),
+        },
+        Ok(Told::Changed(_)) => Reply::Unknown,
+        Err(ProposeError::NotLeader | ProposeError::Busy) => Reply::NotLeader(leader),
+        Err(_) => Reply::Unknown,
+    }
+}

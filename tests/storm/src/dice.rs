@@ -1,0 +1,38 @@
+//! Chance, by seed. Never drawn from anything else, so that a seed is a history.
+
+/// A source of chance.
+#[derive(Debug, Clone)]
+pub struct Dice(fastrand::Rng);
+
+impl Dice {
+    /// The dice of a purpose: what one purpose draws changes nothing for another.
+    pub fn new(seed: u64, purpose: u64) -> Self {
+        let mixed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ purpose.wrapping_mul(0xd6e8_feb8);
+        Self(fastrand::Rng::with_seed(mixed))
+    }
+
+    /// A number below `bound`; 0 for 0.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        if bound == 0 { 0 } else { self.0.u64(0..bound) }
+    }
+
+    /// The same for places.
+    pub fn place(&mut self, bound: usize) -> usize {
+        if bound == 0 { 0 } else { self.0.usize(0..bound) }
+    }
+
+    /// A number of these, both ends included.
+    pub fn between(&mut self, least: u64, most: u64) -> u64 {
+        self.0.u64(least..=most.max(least))
+    }
+
+    /// True so often in a hundred.
+    pub fn percent(&mut self, percent: u64) -> bool {
+        self.0.u64(0..100) < percent
+    }
+
+    /// One of these.
+    pub fn one<'a, T>(&mut self, of: &'a [T]) -> Option<&'a T> {
+        if of.is_empty() { None } else { of.get(self.0.usize(0..of.len())) }
+    }
+}

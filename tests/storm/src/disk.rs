@@ -1,0 +1,99 @@
+//! A controller's disk: `wal`'s simulated one, with a count of syncs, and with the one lie that it
+//! cannot tell itself. Never does anything else of its own.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use wal::{Disk, DiskFile, MemDisk};
+
+/// A disk.
+#[derive(Clone)]
+pub struct StormDisk {
+    /// What it stands on; the world crashes that one.
+    pub memory: MemDisk,
+    /// How many syncs there were.
+    pub syncs: Arc<AtomicU64>,
+    /// It says that it synced, and does not.
+    pub lies: bool,
+}
+
+/// A file on it.
+pub struct StormFile {
+    file: <MemDisk as Disk>::File,
+    syncs: Arc<AtomicU64>,
+    lies: bool,
+}
+
+impl StormDisk {
+    /// An empty disk.
+    pub fn new(lies: bool) -> Self {
+        Self { memory: MemDisk::new(), syncs: Arc::default(), lies }
+    }
+
+    /// How many syncs there were so far.
+    pub fn sync_count(&self) -> u64 {
+        self.syncs.load(Ordering::Relaxed)
+    }
+
+    fn file(&self, file: <MemDisk as Disk>::File) -> StormFile {
+        StormFile { file, syncs: self.syncs.clone(), lies: self.lies }
+    }
+}
+
+impl Disk for StormDisk {
+    type File = StormFile;
+    type Lock = <MemDisk as Disk>::Lock;
+
+    fn place(&self, name: &str) -> String {
+        self.memory.place(name)
+    }
+
+    fn lock(&self, name: &str) -> io::Result<Self::Lock> {
+        self.memory.lock(name)
+    }
+
+    fn create(&self, name: &str) -> io::Result<StormFile> {
+        Ok(self.file(self.memory.create(name)?))
+    }
+
+    fn open(&self, name: &str) -> io::Result<StormFile> {
+        Ok(self.file(self.memory.open(name)?))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.memory.rename(from, to)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.memory.remove(name)
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        self.memory.list()
+    }
+
+    fn sync_dir(&self) -> io::Result<()> {
+        self.syncs.fetch_add(1, Ordering::Relaxed);
+        // Names are kept: a lie about them would only keep the next start from beginning.
+        self.memory.sync_dir()
+    }
+}
+
+impl DiskFile for StormFile {
+    fn len_bytes(&self) -> io::Result<u64> {
+        self.file.len_bytes()
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.file.read_at(offset, buffer)
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_at(offset, bytes)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.syncs.fetch_add(1, Ordering::Relaxed);
+        if self.lies { Ok(()) } else { self.file.sync() }
+    }
+}

@@ -1,0 +1,63 @@
+//! Judges the ledger against the machines once the trouble is over: what the one says is held, the
+//! others hold, and the other way round. What is under way may differ for a moment; never for long.
+
+use super::Complaint;
+use common::id::{AttemptId, NodeName};
+use common::resource::Share;
+use state::State;
+use std::collections::BTreeMap;
+
+/// So long may a difference last, in milliseconds.
+const DIFFERENCE_MAX_MS: u64 = 30_000;
+
+/// Differences, and since when they last.
+#[derive(Debug, Default)]
+pub struct ClaimJudge {
+    since_ms: BTreeMap<String, u64>,
+}
+
+impl ClaimJudge {
+    /// Compares; answers what lasts for too long.
+    pub fn look<'a>(
+        &mut self,
+        now_ms: u64,
+        state: &State,
+        living: impl Iterator<Item = (&'a NodeName, AttemptId, &'a Share)>,
+    ) -> Vec<Complaint> {
+        let living: BTreeMap<(NodeName, AttemptId), &Share> =
+            living.map(|(node, id, share)| ((node.clone(), id), share)).collect();
+        let mut differences = Vec::new();
+        for ((node, id), share) in &living {
+            let held = state.ledger().on(node);
+            let held = held.and_then(|held| held.holders().find(|(holder, _)| holder == id));
+            match held {
+                None => differences.push(format!("{id} lives on {node}, and holds nothing")),
+                Some((_, held)) => {
+                    let gpus: Vec<_> = held.gpus.iter().copied().collect();
+                    let is_same = held.cpus == share.cpus
+                        && held.memory == share.memory
+                        && gpus == share.gpus;
+                    if !is_same {
+                        differences.push(format!("{id} on {node} has other things than it holds"));
+                    }
+                }
+            }
+        }
+        for (node, held) in state.ledger().nodes() {
+            for (id, _) in held.holders() {
+                if !living.contains_key(&(node.clone(), id)) {
+                    differences.push(format!("{id} holds something on {node}, and does not live"));
+                }
+            }
+        }
+        self.since_ms.retain(|difference, _| differences.contains(difference));
+        let mut complaints = Vec::new();
+        for difference in differences {
+            let since = *self.since_ms.entry(difference.clone()).or_insert(now_ms);
+            if now_ms > since + DIFFERENCE_MAX_MS {
+                complaints.push(Complaint::new("ledger", difference));
+            }
+        }
+        complaints
+    }
+}

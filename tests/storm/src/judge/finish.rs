@@ -1,0 +1,48 @@
+//! Judges the end of a history, when all is quiet: what was acknowledged is on every replica and is
+//! over, no request became two jobs, all replicas hold the same bytes, nothing is held. Never
+//! looks at how it came to that.
+
+use super::Complaint;
+use super::users::UserJudge;
+use crate::work::work_of;
+use common::id::ControllerId;
+use common::job::Phase;
+use state::State;
+use std::collections::BTreeMap;
+
+/// Everything that is wrong at the end.
+pub fn judge(users: &UserJudge, replicas: &[(ControllerId, &State)]) -> Vec<Complaint> {
+    let mut complaints = Vec::new();
+    let mut complain = |judge, text: String| complaints.push(Complaint::new(judge, text));
+    for (work, job) in users.acknowledged() {
+        for (id, state) in replicas {
+            let name = state.job(job).map(|record| record.spec.ask.name.as_str());
+            match name.map(work_of) {
+                Some(Some(found)) if found == work => {}
+                Some(_) => complain("acknowledged", format!("job {job} is not w{work} on {id}")),
+                None => complain("acknowledged", format!("job {job} (w{work}) is lost on {id}")),
+            }
+        }
+    }
+    for (id, state) in replicas {
+        let mut seen = BTreeMap::new();
+        for record in state.jobs() {
+            let name = &record.spec.ask.name;
+            if let Some(before) = seen.insert(name.clone(), record.id) {
+                complain("same-key", format!("{name} is job {before} and {} on {id}", record.id));
+            }
+            for element in record.elements.values().filter(|e| e.phase != Phase::Done) {
+                complain("ends", format!("job {} is {} on {id}", record.id, element.phase));
+            }
+        }
+        if state.ledger().nodes().next().is_some() {
+            complain("ledger", format!("all jobs are over, and something is held on {id}"));
+        }
+    }
+    let prints = replicas.iter().map(|(id, state)| (super::log::print(state), id));
+    let prints: Vec<_> = prints.collect();
+    if let Some((_, other)) = prints.iter().find(|(print, _)| *print != prints[0].0) {
+        complain("same-bytes", format!("{other} ends in another state than {}", prints[0].1));
+    }
+    complaints
+}

@@ -1,0 +1,92 @@
+//! Judges the log and the replicas: one index, one entry, one state, whoever applies it; and the
+//! state's own invariants after each command. Never applies anything itself.
+
+use super::Complaint;
+use common::id::{ControllerId, LogIndex};
+use state::invariant::Judge;
+use state::{Command, Event, State};
+use std::collections::BTreeMap;
+
+/// States are compared at each index that this divides, and at snapshots.
+const COMPARE_EVERY: u64 = 16;
+
+/// What was seen of the log.
+#[derive(Debug)]
+pub struct LogJudge {
+    /// What is wrong so far.
+    pub complaints: Vec<Complaint>,
+    /// Events of commands at their first application anywhere, since they were last taken.
+    pub fresh: Vec<Event>,
+    /// The state of the highest index that was applied anywhere.
+    pub frontier: State,
+    entries: BTreeMap<u64, (u32, ControllerId)>,
+    states: BTreeMap<u64, (u32, ControllerId)>,
+    highest: u64,
+    history: Judge,
+}
+
+impl Default for LogJudge {
+    fn default() -> Self {
+        Self {
+            complaints: Vec::new(),
+            fresh: Vec::new(),
+            frontier: State::default(),
+            entries: BTreeMap::new(),
+            states: BTreeMap::new(),
+            highest: 0,
+            history: Judge::new(&State::default()),
+        }
+    }
+}
+
+impl LogJudge {
+    /// A replica applies an entry. Answers whether it is the first to apply one at this index.
+    pub fn note_entry(&mut self, me: ControllerId, index: LogIndex, entry: &[u8]) -> bool {
+        let print = (crc32fast::hash(entry), me);
+        let first = *self.entries.entry(index.0).or_insert(print);
+        if first.0 != print.0 {
+            let text = format!("entry {index} is another on controller {me} than on {}", first.1);
+            self.complaints.push(Complaint::new("one-log", text));
+        }
+        let is_first = index.0 > self.highest;
+        self.highest = self.highest.max(index.0);
+        is_first
+    }
+
+    /// What a command came to, at its first application.
+    pub fn look(&mut self, state: &State, command: &Command, events: &[Event]) {
+        for wrong in self.history.look(state, events) {
+            let text = format!("after {}: {wrong}", brief(command));
+            self.complaints.push(Complaint::new("invariant", text));
+        }
+        self.fresh.extend(events.iter().cloned());
+    }
+
+    /// A replica is in this state after this entry.
+    pub fn note_state(&mut self, me: ControllerId, index: LogIndex, state: &State) {
+        if index.0 == self.highest {
+            self.frontier = state.clone();
+        }
+        if !index.0.is_multiple_of(COMPARE_EVERY) && !self.states.contains_key(&index.0) {
+            return;
+        }
+        let print = (print(state), me);
+        let first = *self.states.entry(index.0).or_insert(print);
+        if first.0 != print.0 {
+            let text =
+                format!("controller {me} is in another state than {} after entry {index}", first.1);
+            self.complaints.push(Complaint::new("same-bytes", text));
+        }
+    }
+}
+
+/// A state's fingerprint.
+pub fn print(state: &State) -> u32 {
+    state::persist::to_bytes(state).map_or(0, |bytes| crc32fast::hash(&bytes))
+}
+
+/// The command's name.
+fn brief(command: &Command) -> String {
+    let text = format!("{command:?}");
+    text.chars().take_while(|letter| letter.is_alphanumeric()).collect()
+}

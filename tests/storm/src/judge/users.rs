@@ -1,0 +1,120 @@
+//! Judges what users were told: ids are unique and rise in real time, a repeated request gives the
+//! same job, a look sees what was acknowledged before it and nothing goes back, what was cancelled
+//! does not start again. Never looks at the log.
+
+use super::Complaint;
+use common::id::{Attempt, AttemptId, JobId, JobKey};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What one user asked for and was told.
+#[derive(Debug, Clone, Default)]
+struct Asked {
+    at_ms: u64,
+    told: Option<(JobId, u64)>,
+}
+
+/// A look at the last job id: when it was answered, with what.
+#[derive(Debug, Clone, Copy)]
+struct Look {
+    told_ms: u64,
+    last: JobId,
+}
+
+/// All that was asked and told.
+#[derive(Debug, Default)]
+pub struct UserJudge {
+    /// What is wrong so far.
+    pub complaints: Vec<Complaint>,
+    submits: BTreeMap<usize, Asked>,
+    looks: Vec<Look>,
+    /// The last attempt of what was cancelled, when that was acknowledged.
+    cancelled: BTreeMap<JobKey, Attempt>,
+    /// Jobs that somebody asks to start again, at any time.
+    requeued: BTreeSet<usize>,
+}
+
+impl UserJudge {
+    /// A submit is asked for, the first time.
+    pub fn submit_asked(&mut self, work: usize, now_ms: u64) {
+        self.submits.entry(work).or_insert(Asked { at_ms: now_ms, told: None });
+    }
+
+    /// Somebody will ask, or has asked, to start a job again.
+    pub fn requeue_asked(&mut self, work: usize) {
+        self.requeued.insert(work);
+    }
+
+    /// A submit is acknowledged, perhaps once more.
+    pub fn submit_told(&mut self, work: usize, job: JobId, now_ms: u64) {
+        let Some(asked) = self.submits.get(&work).cloned() else { return };
+        match asked.told {
+            Some((before, _)) if before != job => {
+                let text = format!("w{work} was told to be job {before}, then job {job}");
+                self.complaints.push(Complaint::new("same-key", text));
+            }
+            Some(_) => {}
+            None => self.judge_new(work, asked.at_ms, job, now_ms),
+        }
+    }
+
+    fn judge_new(&mut self, work: usize, asked_ms: u64, job: JobId, now_ms: u64) {
+        for (other, before) in &self.submits {
+            let Some((id, told_ms)) = before.told else { continue };
+            if id == job {
+                let text = format!("w{work} and w{other} were both told to be job {job}");
+                self.complaints.push(Complaint::new("history", text));
+            } else if told_ms < asked_ms && id > job {
+                let text = format!(
+                    "w{work} became job {job}, though w{other} had been told job {id} before"
+                );
+                self.complaints.push(Complaint::new("history", text));
+            }
+        }
+        if let Some(asked) = self.submits.get_mut(&work) {
+            asked.told = Some((job, now_ms));
+        }
+    }
+
+    /// A look is answered.
+    pub fn looked(&mut self, asked_ms: u64, told_ms: u64, last: JobId) {
+        let told = self.submits.values().filter_map(|asked| asked.told);
+        let before = told.filter(|(_, at)| *at < asked_ms).map(|(id, _)| id).max();
+        if let Some(before) = before.filter(|before| *before > last) {
+            let text = format!("a look saw job {last} last, though job {before} was acknowledged");
+            self.complaints.push(Complaint::new("history", text));
+        }
+        let earlier = self.looks.iter().filter(|look| look.told_ms < asked_ms);
+        if let Some(most) = earlier.map(|look| look.last).max().filter(|most| *most > last) {
+            let text = format!("a look saw job {last} last, though one before saw job {most}");
+            self.complaints.push(Complaint::new("history", text));
+        }
+        self.looks.push(Look { told_ms, last });
+    }
+
+    /// A cancel is acknowledged: nothing after this attempt starts.
+    pub fn cancel_told(&mut self, work: usize, key: JobKey, attempt: Attempt) {
+        if !self.requeued.contains(&work) {
+            self.cancelled.insert(key, attempt);
+        }
+    }
+
+    /// A node begins an attempt.
+    pub fn launched(&mut self, id: AttemptId) {
+        if let Some(last) = self.cancelled.get(&id.key)
+            && id.attempt > *last
+        {
+            let text = format!("{id} was launched after its job was cancelled");
+            self.complaints.push(Complaint::new("cancelled", text));
+        }
+    }
+
+    /// The job a work was told to be.
+    pub fn job_of(&self, work: usize) -> Option<JobId> {
+        self.submits.get(&work)?.told.map(|(job, _)| job)
+    }
+
+    /// All acknowledged submits.
+    pub fn acknowledged(&self) -> impl Iterator<Item = (usize, JobId)> + '_ {
+        self.submits.iter().filter_map(|(work, asked)| Some((*work, asked.told?.0)))
+    }
+}

@@ -1,0 +1,328 @@
+//! What a simulated controller does while it leads: rounds, timers, sessions; the shell around
+//! crate `lead`, as `kantctld`'s. Never decides anything itself.
+
+use crate::message::{LinkId, Output, Ticket};
+use crate::sabotage::Sabotage;
+use common::id::NodeName;
+use common::time::{Span, Time};
+use common::wire::node::{FromNode, Hello, StepStatus, ToNode};
+use lead::session::ORDERS_BYTES;
+use lead::{Due, Limits, NodeSession, Rounds, Seats, SessionId, Watch};
+use state::{Command, Event, State, effect};
+use std::collections::{BTreeMap, VecDeque};
+
+/// At least so often there is a round, in milliseconds.
+const ROUND_PERIOD_MS: u64 = 2_000;
+/// After what came to nothing, in milliseconds.
+const AGAIN_MS: u64 = 100;
+/// Between what wakes the scheduler and its round, in milliseconds.
+const WAKE_MS: u64 = 3;
+
+/// What a leader holds; all of it goes with the lead.
+pub struct Lead {
+    rounds: Rounds,
+    watch: Watch,
+    seats: Seats<LinkId>,
+    sessions: BTreeMap<LinkId, Session>,
+    is_round_under_way: bool,
+    round_at_ms: u64,
+    look_at_ms: u64,
+    /// All events since the rounds were last told; `None`: not all are known.
+    untold: Option<Vec<Event>>,
+    sabotage: Option<Sabotage>,
+    /// What the engine's own judge found.
+    pub violations: Vec<String>,
+    /// For a planted bug: an old state that rounds look at.
+    stale: Option<State>,
+}
+
+struct Session {
+    seat: SessionId,
+    hello: Box<Hello>,
+    live: Option<NodeSession>,
+    reports: VecDeque<Vec<StepStatus>>,
+    is_reporting: bool,
+}
+
+/// What a leader wants of its log and of its nodes.
+#[derive(Default)]
+pub struct Wishes {
+    /// To be proposed.
+    pub commands: Vec<(Command, Ticket)>,
+    /// To be sent.
+    pub outputs: Vec<Output>,
+}
+
+impl Lead {
+    /// A term of this leader begins.
+    pub fn new(now_ms: u64, node_lost_after: Span, sabotage: Option<Sabotage>) -> Self {
+        Self {
+            rounds: Rounds::default(),
+            watch: Watch::new(Limits { node_lost_after }),
+            seats: Seats::default(),
+            sessions: BTreeMap::new(),
+            is_round_under_way: false,
+            round_at_ms: now_ms,
+            look_at_ms: now_ms,
+            untold: None,
+            sabotage,
+            violations: Vec::new(),
+            stale: None,
+        }
+    }
+
+    /// For a planted bug: the watch of an earlier term goes on.
+    pub fn keep_watch_of(&mut self, earlier: Watch) {
+        self.watch = earlier;
+    }
+
+    /// The lead is over: every session ends. The watch is for a planted bug.
+    pub fn end(self, leader: Option<&str>) -> (Vec<Output>, Watch) {
+        let mut outputs = Vec::new();
+        for link in self.sessions.into_keys() {
+            let leader = leader.map(str::to_owned);
+            outputs.push(Output::Down(link, Box::new(ToNode::NotLeader { leader })));
+            outputs.push(Output::Close(link));
+        }
+        (outputs, self.watch)
+    }
+
+    /// Is this connection a session that the state knows of?
+    pub fn has_session(&self, link: LinkId) -> bool {
+        self.sessions.get(&link).is_some_and(|session| session.live.is_some())
+    }
+
+    /// A node says something.
+    pub fn hear(&mut self, link: LinkId, message: FromNode, state: &State, wishes: &mut Wishes) {
+        match message {
+            FromNode::Hello(hello) => self.welcome(link, hello, state, wishes),
+            FromNode::Report(steps) => {
+                if let Some(session) = self.sessions.get_mut(&link) {
+                    session.reports.push_back(steps);
+                    self.report(link, wishes);
+                }
+            }
+            FromNode::Output(_) => {}
+        }
+    }
+
+    fn welcome(&mut self, link: LinkId, hello: Box<Hello>, state: &State, wishes: &mut Wishes) {
+        if let Err(reason) = lead::check_hello(state, &hello.name, &hello) {
+            return refuse(link, reason, wishes);
+        }
+        let (seat, replaced) = self.seats.join(&hello.name, link);
+        if let Some(replaced) = replaced {
+            self.sessions.remove(&replaced);
+            wishes.outputs.push(Output::Close(replaced));
+        }
+        wishes.commands.push((lead::register(&hello), Ticket::Register(link)));
+        let reports = VecDeque::new();
+        let session = Session { seat, hello, live: None, reports, is_reporting: false };
+        self.sessions.insert(link, session);
+        if self.sabotage == Some(Sabotage::EarlySession) {
+            self.speak(link, state, wishes);
+        }
+    }
+
+    /// The state knows of a session, or will not have it.
+    pub fn registered(
+        &mut self,
+        link: LinkId,
+        events: Option<&[Event]>,
+        state: &State,
+        wishes: &mut Wishes,
+    ) {
+        let refusal = events.into_iter().flatten().find_map(|event| match event {
+            Event::CommandRefused(refusal) => Some(refusal.to_string()),
+            _ => None,
+        });
+        match (events, refusal) {
+            (Some(_), None) => self.speak(link, state, wishes),
+            (Some(_), Some(reason)) => {
+                self.forget(link);
+                refuse(link, reason, wishes);
+            }
+            (None, _) if self.sabotage == Some(Sabotage::KeepLeading) => {
+                self.speak(link, state, wishes);
+            }
+            (None, _) => {
+                self.forget(link);
+                let none = ToNode::NotLeader { leader: None };
+                wishes.outputs.push(Output::Down(link, Box::new(none)));
+                wishes.outputs.push(Output::Close(link));
+            }
+        }
+    }
+
+    fn speak(&mut self, link: LinkId, state: &State, wishes: &mut Wishes) {
+        let Some(session) = self.sessions.get_mut(&link).filter(|s| s.live.is_none()) else {
+            return;
+        };
+        self.seats.note_registered(&session.hello.name, session.seat);
+        let mut live = NodeSession::new(&session.hello, ORDERS_BYTES);
+        let mut say = |message| wishes.outputs.push(Output::Down(link, Box::new(message)));
+        say(NodeSession::welcome(state));
+        if self.sabotage != Some(Sabotage::NoResend) || session.hello.steps.is_empty() {
+            live.desired(state, true).into_iter().for_each(say);
+        }
+        session.live = Some(live);
+        self.report(link, wishes);
+    }
+
+    /// One report at a time, in their order.
+    fn report(&mut self, link: LinkId, wishes: &mut Wishes) {
+        let Some(session) = self.sessions.get_mut(&link) else { return };
+        let Some(live) = session.live.as_ref().filter(|_| !session.is_reporting) else { return };
+        if !self.seats.is_seated(live.node(), session.seat) {
+            return;
+        }
+        if let Some(steps) = session.reports.pop_front() {
+            session.is_reporting = true;
+            wishes.commands.push((live.report(steps), Ticket::Report(link)));
+        }
+    }
+
+    /// A report was taken, or came to nothing: then the node must say everything again.
+    pub fn reported(&mut self, link: LinkId, is_taken: bool, wishes: &mut Wishes) {
+        if let Some(session) = self.sessions.get_mut(&link) {
+            session.is_reporting = false;
+        }
+        if is_taken || self.sabotage == Some(Sabotage::KeepLeading) {
+            return self.report(link, wishes);
+        }
+        self.closed(link, wishes);
+        wishes.outputs.push(Output::Close(link));
+    }
+
+    /// A connection ended.
+    pub fn closed(&mut self, link: LinkId, wishes: &mut Wishes) {
+        let Some(session) = self.sessions.remove(&link) else { return };
+        if self.seats.leave(&session.hello.name, session.seat) {
+            let silent = NodeSession::new(&session.hello, ORDERS_BYTES).silent();
+            wishes.commands.push((silent, Ticket::Nobody));
+        }
+    }
+
+    fn forget(&mut self, link: LinkId) {
+        if let Some(session) = self.sessions.remove(&link) {
+            self.seats.leave(&session.hello.name, session.seat);
+        }
+    }
+
+    /// Entries were applied.
+    pub fn applied(
+        &mut self,
+        now_ms: u64,
+        events: &[Vec<Event>],
+        state: &State,
+        wishes: &mut Wishes,
+    ) {
+        for batch in events {
+            if effect::wakes_scheduler(batch) {
+                self.round_at_ms = self.round_at_ms.min(now_ms + WAKE_MS);
+            }
+            if let Some(untold) = &mut self.untold {
+                untold.extend(batch.iter().cloned());
+            }
+            for node in effect::touched_nodes(batch) {
+                self.tell(&node, state, wishes);
+            }
+        }
+    }
+
+    fn tell(&mut self, node: &NodeName, state: &State, wishes: &mut Wishes) {
+        let Some(link) = self.seats.line(node).copied() else { return };
+        let live = self.sessions.get_mut(&link).and_then(|session| session.live.as_mut());
+        let Some(live) = live else { return };
+        let messages = live.desired(state, false).into_iter();
+        wishes.outputs.extend(messages.map(|message| Output::Down(link, Box::new(message))));
+    }
+
+    /// Does what is due by now.
+    pub fn act(
+        &mut self,
+        now_ms: u64,
+        now: Time,
+        state: &State,
+        settings: &state::Settings,
+        wishes: &mut Wishes,
+    ) {
+        if now_ms >= self.look_at_ms {
+            self.look_at_ms = now_ms + lead::timers::LOOK_PERIOD.0;
+            if state.settings().is_none() {
+                wishes.commands.push((Command::Configure(settings.clone()), Ticket::Nobody));
+            }
+            let seats = &self.seats;
+            let uptime = Span(now_ms);
+            for due in self.watch.look(state, |node| seats.standing(node), now, uptime) {
+                match due {
+                    Due::Propose(command) => wishes.commands.push((command, Ticket::Nobody)),
+                    Due::EndSession(node) => {
+                        if let Some(link) = self.seats.line(&node).copied() {
+                            self.closed(link, wishes);
+                            wishes.outputs.push(Output::Close(link));
+                        }
+                    }
+                }
+            }
+        }
+        if now_ms >= self.round_at_ms && !self.is_round_under_way {
+            self.round(now_ms, now, state, wishes);
+        }
+    }
+
+    fn round(&mut self, now_ms: u64, now: Time, state: &State, wishes: &mut Wishes) {
+        let untold = self.untold.replace(Vec::new());
+        let mut seen = state;
+        if self.sabotage == Some(Sabotage::SkipLedgerCheck) {
+            // An old state, each time as old as the last round.
+            let old = self.stale.replace(state.clone());
+            self.rounds.catch_up(old.as_ref().unwrap_or(state), None, now);
+        } else {
+            seen = state;
+            self.rounds.catch_up(seen, untold.as_deref(), now);
+        }
+        let outcome = self.rounds.round(now);
+        let violations = outcome.violations.iter();
+        self.violations.extend(violations.map(ToString::to_string));
+        self.round_at_ms = now_ms + ROUND_PERIOD_MS;
+        if let Some(idle) = self.rounds.idle_for(now) {
+            self.round_at_ms = now_ms + idle.0.clamp(AGAIN_MS, ROUND_PERIOD_MS);
+        }
+        if seen.settings().is_some()
+            && let Some(command) = outcome.command
+        {
+            self.is_round_under_way = true;
+            wishes.commands.push((command, Ticket::Round));
+        }
+    }
+
+    /// What a round decided was taken, or came to nothing.
+    pub fn enacted(&mut self, now_ms: u64, events: Option<&[Event]>) {
+        self.is_round_under_way = false;
+        let refused = |event: &Event| matches!(event, Event::RoundEntryRefused { .. });
+        match events {
+            Some(events) if !events.iter().any(refused) => {}
+            _ => {
+                self.rounds.look_again();
+                self.round_at_ms = now_ms + AGAIN_MS;
+            }
+        }
+    }
+
+    /// When something is due next, in milliseconds.
+    pub fn next_at_ms(&self) -> u64 {
+        let round = if self.is_round_under_way { u64::MAX } else { self.round_at_ms };
+        self.look_at_ms.min(round)
+    }
+
+    /// The state was replaced by a snapshot.
+    pub fn restored(&mut self) {
+        self.untold = None;
+    }
+}
+
+fn refuse(link: LinkId, reason: String, wishes: &mut Wishes) {
+    wishes.outputs.push(Output::Down(link, Box::new(ToNode::Refused { reason })));
+    wishes.outputs.push(Output::Close(link));
+}

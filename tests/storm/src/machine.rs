@@ -1,0 +1,192 @@
+//! The replicated state under a simulated controller's log: what `kantctld`'s own machine does,
+//! without its threads, and with the planted bugs of this layer. Never decides; `state::apply` does.
+
+use crate::judge::log::LogJudge;
+use crate::sabotage::Sabotage;
+use crate::steady::Steady;
+use common::id::{ControllerId, LogIndex, RequestKey};
+use common::job::{EndCause, ExitStatus, StepEnd, Usage};
+use common::time::Time;
+use common::wire::node::{StepPhase, StepStatus};
+use replica::Machine;
+use state::{Command, Event, Stamped, State};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// The first byte of each entry.
+const ENTRY_FORMAT: u8 = 1;
+
+/// The machine of one controller's life.
+pub struct SimMachine {
+    /// What the log has come to.
+    pub state: State,
+    /// The controller's clock.
+    pub clock: Steady,
+    /// The events of entries applied since they were last taken.
+    pub applied: Vec<Vec<Event>>,
+    /// A snapshot took the place of what was known.
+    pub is_restored: bool,
+    /// It leads and knows all that was decided before; or does so no more.
+    pub leading: bool,
+    me: ControllerId,
+    judge: Rc<RefCell<LogJudge>>,
+    sabotage: Option<Sabotage>,
+    before: State,
+    counted: u32,
+}
+
+impl SimMachine {
+    /// An empty one.
+    pub fn new(
+        me: ControllerId,
+        judge: Rc<RefCell<LogJudge>>,
+        sabotage: Option<Sabotage>,
+    ) -> Self {
+        Self {
+            state: State::default(),
+            clock: Steady::default(),
+            applied: Vec::new(),
+            is_restored: false,
+            leading: false,
+            me,
+            judge,
+            sabotage,
+            before: State::default(),
+            counted: 0,
+        }
+    }
+
+    fn has(&self, sabotage: Sabotage) -> bool {
+        self.sabotage == Some(sabotage)
+    }
+
+    fn apply_one(&mut self, stamped: &Stamped<Command>) -> Vec<Event> {
+        if self.has(Sabotage::LocalTime) {
+            let at = self.clock.now();
+            let local = Stamped { at, command: stamped.command.clone() };
+            return state::apply(&mut self.state, &local);
+        }
+        if self.has(Sabotage::SkipLedgerCheck) {
+            self.make_room(stamped);
+        }
+        state::apply(&mut self.state, stamped)
+    }
+
+    /// Plants a ledger that lets a start take what another holds: the other's entry is overwritten.
+    fn make_room(&mut self, stamped: &Stamped<Command>) {
+        let Command::EnactRound { starts, .. } = &stamped.command else { return };
+        for share in starts.iter().flat_map(|start| start.allocation.shares()) {
+            let Some(held) = self.state.ledger().on(&share.node) else { continue };
+            let meets = |(_, held): &(_, &state::ledger::Held)| {
+                held.cpus.intersects(&share.cpus)
+                    || share.gpus.iter().any(|gpu| held.gpus.contains(gpu))
+            };
+            let others: Vec<StepStatus> = held
+                .holders()
+                .filter(meets)
+                .map(|(id, _)| StepStatus { id, phase: StepPhase::Ended(overwritten(stamped.at)) })
+                .collect();
+            let command = Command::ReportSteps { node: share.node.clone(), steps: others };
+            state::apply(&mut self.state, &Stamped { at: stamped.at, command });
+        }
+    }
+}
+
+fn overwritten(at: Time) -> Box<StepEnd> {
+    Box::new(StepEnd {
+        cause: EndCause::Exited,
+        exit: ExitStatus::default(),
+        started_at: Some(at),
+        ended_at: at,
+        usage: Usage::default(),
+        message: None,
+    })
+}
+
+impl Machine for SimMachine {
+    type Command = Command;
+    type Answer = Vec<Event>;
+
+    fn weigh(_: &Command) -> usize {
+        1 << 10
+    }
+
+    fn pack(&mut self, commands: Vec<Command>) -> Vec<u8> {
+        self.clock.not_before(self.state.now());
+        let at = self.clock.now();
+        let mut batch: Vec<Stamped<Command>> =
+            commands.into_iter().map(|command| Stamped { at, command }).collect();
+        if self.has(Sabotage::ForgetKeys) {
+            for stamped in &mut batch {
+                if let Command::SubmitJob { request_key, .. } = &mut stamped.command {
+                    self.counted += 1;
+                    *request_key = RequestKey(format!("{}-{}-{at}", self.me, self.counted));
+                }
+            }
+        }
+        let mut bytes = vec![ENTRY_FORMAT];
+        rmp_serde::encode::write_named(&mut bytes, &batch)
+            .expect("commands are plain data, and writing to memory does not fail");
+        bytes
+    }
+
+    fn apply(&mut self, index: LogIndex, entry: &[u8]) -> Result<Vec<Vec<Event>>, String> {
+        let body = entry.strip_prefix(&[ENTRY_FORMAT]).ok_or("it has another format")?;
+        let batch: Vec<Stamped<Command>> =
+            rmp_serde::from_slice(body).map_err(|error| error.to_string())?;
+        if self.has(Sabotage::SnapshotMisses) {
+            self.before = self.state.clone();
+        }
+        let judge = self.judge.clone();
+        let mut judge = judge.borrow_mut();
+        let is_first = judge.note_entry(self.me, index, entry);
+        let mut order: Vec<usize> = (0..batch.len()).collect();
+        if self.has(Sabotage::RandomOrder) && self.me.0 % 2 == 0 {
+            order.reverse();
+        }
+        let mut answers = vec![Vec::new(); batch.len()];
+        for place in order {
+            let events = self.apply_one(&batch[place]);
+            if is_first {
+                judge.look(&self.state, &batch[place].command, &events);
+            }
+            answers[place] = events;
+        }
+        judge.note_state(self.me, index, &self.state);
+        if self.has(Sabotage::LocalIds) {
+            self.count_ids(&mut answers);
+        }
+        self.applied.extend(answers.iter().cloned());
+        Ok(answers)
+    }
+
+    fn save(&self) -> Result<Vec<u8>, String> {
+        let misses = self.has(Sabotage::SnapshotMisses) && self.before.settings().is_some();
+        let state = if misses { &self.before } else { &self.state };
+        state::persist::to_bytes(state).map_err(|error| error.to_string())
+    }
+
+    fn restore(&mut self, index: LogIndex, bytes: &[u8]) -> Result<(), String> {
+        self.state = state::persist::from_bytes(bytes).map_err(|error| error.to_string())?;
+        self.is_restored = true;
+        self.applied.clear();
+        self.judge.borrow_mut().note_state(self.me, index, &self.state);
+        Ok(())
+    }
+
+    fn lead(&mut self, leading: bool) {
+        self.leading = leading;
+    }
+}
+
+impl SimMachine {
+    /// Plants ids that each controller counts for itself, from its start on.
+    fn count_ids(&mut self, answers: &mut [Vec<Event>]) {
+        for event in answers.iter_mut().flatten() {
+            if let Event::JobSubmitted { job, repeated: false, .. } = event {
+                self.counted += 1;
+                job.0 = self.counted;
+            }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! What goes from one part of the simulated world to another, but for what the real protocols
+//! already name. Never holds a handle to anything.
+
+use common::id::{AttemptId, ControllerId, JobId, JobKey};
+use common::wire::node::{FromNode, ToNode};
+use replica::{Change, Letter, ProposeError, Told};
+use state::{Command, Event};
+
+/// A host of the simulated network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Host {
+    /// A controller.
+    Controller(ControllerId),
+    /// A node, by its place.
+    Node(usize),
+    /// A host that users submit from.
+    User(usize),
+}
+
+/// One connection of a node to a controller. Never used again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LinkId(pub u64);
+
+/// One try of a user's request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AskId {
+    /// Its place in the plan.
+    pub work: usize,
+    /// Which try.
+    pub attempt: u32,
+}
+
+/// What a user's request comes to at a controller.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Body {
+    /// To be put into the log.
+    Command(Box<Command>),
+    /// The last job id is asked for.
+    Look,
+}
+
+/// What a user is told.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reply {
+    /// The job it became.
+    Submitted(JobId),
+    /// What was changed.
+    Changed(Vec<JobKey>),
+    /// It makes no sense.
+    Refused(String),
+    /// The last job id.
+    Last(JobId),
+    /// Somebody else leads, perhaps this one.
+    NotLeader(Option<ControllerId>),
+    /// Nobody can say whether it was accepted.
+    Unknown,
+}
+
+/// Who waits for what becomes of something that was put to the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ticket {
+    /// A user.
+    Ask(AskId),
+    /// The scheduler.
+    Round,
+    /// A session that begins.
+    Register(LinkId),
+    /// A session's report.
+    Report(LinkId),
+    /// A timer, or nobody.
+    Nobody,
+    /// The operator.
+    Operator,
+}
+
+/// What a controller is told.
+#[derive(Debug)]
+pub enum Input {
+    /// Some time has passed.
+    Tick,
+    /// Something of its own is due.
+    Wake,
+    /// A letter from another controller.
+    Letter(Vec<u8>),
+    /// A letter to another could not be carried.
+    Unreachable(ControllerId),
+    /// A letter with a snapshot was carried, or not.
+    SnapshotCarried(ControllerId, bool),
+    /// A user asks.
+    Ask(AskId, Body),
+    /// It asks itself.
+    Propose(Command, Ticket),
+    /// The operator changes members.
+    Change(Vec<Change>),
+    /// The operator has the lead handed on.
+    Transfer,
+    /// A node says something.
+    Up(LinkId, Box<FromNode>),
+    /// A node's connection ended.
+    Closed(LinkId),
+}
+
+/// What a controller does to others.
+#[derive(Debug)]
+pub enum Output {
+    /// To another controller.
+    Letter(Letter),
+    /// To a node.
+    Down(LinkId, Box<ToNode>),
+    /// A node's connection ends.
+    Close(LinkId),
+    /// To a user.
+    Reply(AskId, Reply),
+    /// To the operator.
+    Changed(Result<Told<Vec<Event>>, ProposeError>),
+    /// It wants to be woken then, in milliseconds.
+    Wake(u64),
+}
+
+/// What happens by itself to a step on a machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StepChange {
+    /// Its prolog is over.
+    Prepared,
+    /// Its processes exit.
+    Exits,
+    /// Its time is over.
+    TimesOut,
+    /// It has ended after it was told to.
+    Stopped,
+}
+
+/// What a node does to others.
+#[derive(Debug)]
+pub enum NodeOutput {
+    /// On a connection.
+    Up(LinkId, Box<FromNode>),
+    /// A connection ends.
+    Close(LinkId),
+    /// It dials again after so many milliseconds.
+    DialIn(u64),
+    /// Something becomes of a step after so many milliseconds.
+    StepIn(u64, AttemptId, StepChange),
+}

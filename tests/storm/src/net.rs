@@ -1,0 +1,114 @@
+//! The simulated network: who reaches whom, how late, how often. Never looks into a message.
+
+use crate::dice::Dice;
+use crate::message::{Host, LinkId};
+use common::id::ControllerId;
+use std::collections::BTreeMap;
+
+/// A message goes bad in these ways while the network is flaky.
+#[derive(Debug, Clone, Copy)]
+pub struct Flaky {
+    /// Until then, in milliseconds.
+    pub until_ms: u64,
+    /// So many of a hundred letters are lost.
+    pub lost_percent: u64,
+    /// So many of a hundred come twice.
+    pub doubled_percent: u64,
+    /// As late as this, in milliseconds.
+    pub late_ms: u64,
+}
+
+/// The network.
+pub struct Net {
+    blocked: BTreeMap<(Host, Host), u32>,
+    /// How bad it is at the moment.
+    pub flaky: Flaky,
+    dice: Dice,
+}
+
+/// A connection of a node to a controller.
+#[derive(Debug, Clone)]
+pub struct Link {
+    /// The node's place.
+    pub node: usize,
+    /// kantd's start that it is of.
+    pub node_life: u64,
+    /// The controller.
+    pub controller: ControllerId,
+    /// The process's start that it is of.
+    pub controller_life: u64,
+    /// The node has not closed it.
+    pub is_node_open: bool,
+    /// The controller has not closed it.
+    pub is_controller_open: bool,
+    /// Something was lost on it: nothing comes through any more.
+    pub is_doomed: bool,
+    /// Since when nothing comes through, in milliseconds.
+    pub bad_since_ms: Option<u64>,
+    /// When the last message to the controller arrives, in milliseconds.
+    pub up_at_ms: u64,
+    /// When the last message to the node arrives, in milliseconds.
+    pub down_at_ms: u64,
+}
+
+/// All connections.
+pub type Links = BTreeMap<LinkId, Link>;
+
+impl Net {
+    /// A network without a fault.
+    pub fn new(dice: Dice) -> Self {
+        let flaky = Flaky { until_ms: 0, lost_percent: 0, doubled_percent: 0, late_ms: 0 };
+        Self { blocked: BTreeMap::new(), flaky, dice }
+    }
+
+    /// Nothing comes through from one to the other any more.
+    pub fn block(&mut self, from: Host, to: Host) {
+        *self.blocked.entry((from, to)).or_insert(0) += 1;
+    }
+
+    /// It does again, unless another fault blocks it too.
+    pub fn unblock(&mut self, from: Host, to: Host) {
+        if let Some(count) = self.blocked.get_mut(&(from, to)) {
+            *count -= 1;
+            if *count == 0 {
+                self.blocked.remove(&(from, to));
+            }
+        }
+    }
+
+    /// All is well again.
+    pub fn heal(&mut self) {
+        self.blocked.clear();
+        self.flaky.until_ms = 0;
+    }
+
+    /// Does nothing come through?
+    pub fn is_blocked(&self, from: Host, to: Host) -> bool {
+        self.blocked.contains_key(&(from, to))
+    }
+
+    /// How late the copies of a message are that may be lost, in milliseconds; none: it is lost.
+    pub fn carry(&mut self, now_ms: u64, from: Host, to: Host) -> Vec<u64> {
+        if self.is_blocked(from, to) {
+            return Vec::new();
+        }
+        let first = self.delay_ms(now_ms);
+        if now_ms >= self.flaky.until_ms {
+            return vec![first];
+        }
+        let mut copies = vec![first];
+        if self.dice.percent(self.flaky.lost_percent) {
+            copies.clear();
+        }
+        if self.dice.percent(self.flaky.doubled_percent) {
+            copies.push(self.delay_ms(now_ms));
+        }
+        copies
+    }
+
+    /// How long a message takes that is not lost, in milliseconds.
+    pub fn delay_ms(&mut self, now_ms: u64) -> u64 {
+        let late = if now_ms < self.flaky.until_ms { self.flaky.late_ms } else { 0 };
+        self.dice.between(1, 4) + self.dice.below(late + 1)
+    }
+}

@@ -1,0 +1,166 @@
+//! The simulated kantd: what the controller wants, what is there, and the session between; around
+//! the real `node::reconcile`. Never keeps anything that its journals would not bring back.
+
+use super::course::Ending;
+use super::{Course, Node, Step, Surroundings};
+use crate::dice::Dice;
+use crate::message::{LinkId, NodeOutput};
+use crate::sabotage::Sabotage;
+use common::id::ControllerId;
+use common::job::{ExitStatus, StepEnd, Usage};
+use common::time::Time;
+use common::wire::node::{FromNode, Hello, NODE_PROTOCOL, StepPhase, StepStatus, ToNode};
+use node::{DeclineReason, Desired, NodeAction, Observed, reconcile};
+
+/// kantd, from its start to its end.
+pub struct Kantd {
+    /// Whom it dials next.
+    pub course: Course,
+    /// Its connection, if it has one.
+    pub link: Option<LinkId>,
+    /// It was welcomed on it.
+    pub is_welcomed: bool,
+    desired: Desired,
+    observed: Observed,
+    told: Observed,
+}
+
+impl Kantd {
+    /// A kantd that found these steps.
+    pub fn new(held: Vec<StepStatus>) -> Self {
+        Self {
+            course: Course::default(),
+            link: None,
+            is_welcomed: false,
+            desired: Desired::new(),
+            observed: held.into_iter().collect(),
+            told: Observed::new(),
+        }
+    }
+
+    /// A connection stands: the first message on it.
+    pub fn hello(&mut self, node: &Node, link: LinkId, sabotage: Option<Sabotage>) -> FromNode {
+        self.link = Some(link);
+        self.is_welcomed = false;
+        self.told = self.observed.clone();
+        let mut steps = self.told.statuses();
+        if sabotage == Some(Sabotage::HidesEnds) {
+            steps.retain(|step| !matches!(step.phase, StepPhase::Ended(_)));
+        }
+        FromNode::Hello(Box::new(Hello {
+            protocol: NODE_PROTOCOL,
+            version: "1".to_owned(),
+            name: node.name.clone(),
+            address: format!("{}.example", node.name),
+            identity: node.identity.clone(),
+            inventory: node.inventory.clone(),
+            steps,
+        }))
+    }
+
+    /// The controller says something on the connection.
+    pub fn hear(
+        &mut self,
+        node: &mut Node,
+        message: ToNode,
+        dice: &mut Dice,
+        around: &mut Surroundings<'_>,
+    ) {
+        match message {
+            ToNode::Welcome { .. } => {
+                self.is_welcomed = true;
+                self.course.welcomed();
+                self.report(around);
+            }
+            ToNode::Desired(update) => {
+                // What comes before the whole is ignored, as kantd does.
+                let _ = self.desired.apply(update);
+                self.act(node, around);
+            }
+            ToNode::Refused { .. } => self.hang_up(Ending::Refused, dice, around),
+            ToNode::NotLeader { leader } => {
+                let hint = leader.as_deref().and_then(controller_at);
+                self.hang_up(Ending::NotLeader(hint), dice, around);
+            }
+            ToNode::ReadOutput(_) => {}
+        }
+    }
+
+    /// The session is over, or did not begin.
+    pub fn hang_up(&mut self, ending: Ending, dice: &mut Dice, around: &mut Surroundings<'_>) {
+        if let Some(link) = self.link.take() {
+            around.outputs.push(NodeOutput::Close(link));
+        }
+        self.is_welcomed = false;
+        self.desired.suspend();
+        around.outputs.push(NodeOutput::DialIn(self.course.wait_ms(ending, dice)));
+    }
+
+    /// A step changed.
+    pub fn note(&mut self, status: StepStatus) {
+        self.observed.insert(status.id, status.phase);
+    }
+
+    /// Does what is to be done, and says what changed.
+    pub fn act(&mut self, node: &mut Node, around: &mut Surroundings<'_>) {
+        for action in reconcile(&self.desired, &self.observed) {
+            match action {
+                NodeAction::Launch(order) => {
+                    let Some(step) = Step::begin(&order, &node.name, around) else { continue };
+                    let machine = (&node.name, node.identity.as_str());
+                    around.nodes.launched(around.now_ms, machine, order.id, &step.share);
+                    around.users.launched(order.id);
+                    self.observed.insert(order.id, StepPhase::Preparing);
+                    node.steps.insert(order.id, step);
+                }
+                NodeAction::Go(id) => {
+                    if let Some(step) = node.steps.get_mut(&id) {
+                        step.go(id, around);
+                        self.note(step.status(id));
+                    }
+                }
+                NodeAction::Stop(id) => {
+                    if let Some(step) = node.steps.get_mut(&id)
+                        && step.stop(id, around)
+                    {
+                        around.nodes.stopped(&node.name, id, around.frontier);
+                    }
+                }
+                NodeAction::Forget(id) => {
+                    node.steps.remove(&id);
+                    self.observed.forget(id);
+                }
+                NodeAction::Decline(id, reason) => {
+                    self.observed.insert(id, declined(reason, around.clock));
+                }
+            }
+        }
+        self.report(around);
+    }
+
+    fn report(&mut self, around: &mut Surroundings<'_>) {
+        let Some(link) = self.link.filter(|_| self.is_welcomed) else { return };
+        let news = self.observed.changes_since(&self.told);
+        if !news.is_empty() {
+            around.outputs.push(NodeOutput::Up(link, Box::new(FromNode::Report(news))));
+        }
+        self.told = self.observed.clone();
+    }
+}
+
+/// The controller at an address.
+fn controller_at(address: &str) -> Option<ControllerId> {
+    let number = address.strip_prefix('c')?.strip_suffix(":1")?;
+    number.parse().ok().map(ControllerId)
+}
+
+fn declined(reason: DeclineReason, at: Time) -> StepPhase {
+    StepPhase::Ended(Box::new(StepEnd {
+        cause: reason.cause(),
+        exit: ExitStatus::default(),
+        started_at: None,
+        ended_at: at,
+        usage: Usage::default(),
+        message: Some(reason.to_string()),
+    }))
+}

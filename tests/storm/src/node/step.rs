@@ -1,0 +1,147 @@
+//! One step on a machine: its supervisor and its processes, and the journal that tells of them.
+//! Never ends without a reason, and never runs before it is told to.
+
+use super::Surroundings;
+use crate::message::{NodeOutput, StepChange};
+use crate::work::{self, Behaviour};
+use common::id::{AttemptId, NodeName};
+use common::job::{EndCause, ExitStatus, Launch, StepEnd, Usage};
+use common::resource::Share;
+use common::time::{Span, Time};
+use common::wire::node::{LaunchOrder, StepPhase, StepStatus};
+
+/// How far a step is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Stage {
+    /// Its prolog runs.
+    Preparing,
+    /// It waits for the word.
+    Ready,
+    /// Its processes run, since then.
+    Running(Time),
+    /// It is being ended; its processes ran since then, if they did.
+    Stopping(Option<Time>),
+    /// It is over.
+    Ended(StepEnd),
+}
+
+/// A step.
+#[derive(Debug, Clone)]
+pub struct Step {
+    /// How far it is.
+    pub stage: Stage,
+    /// What it was given.
+    pub share: Share,
+    /// Its exit alone decides how the job ends.
+    pub decides: bool,
+    has_process: bool,
+    time_limit: Option<Span>,
+    behaviour: Behaviour,
+}
+
+impl Step {
+    /// Begins what is ordered; `None`: the order has no share for this node.
+    pub fn begin(
+        order: &LaunchOrder,
+        node: &NodeName,
+        around: &mut Surroundings<'_>,
+    ) -> Option<Self> {
+        let share = order.allocation.on(node)?.clone();
+        let shares = order.allocation.shares();
+        let is_first = shares.first().is_some_and(|share| share.node == *node);
+        let id = order.id;
+        let behaviour =
+            work::behaviour(around.seed, &order.job_name, id.key.index, id.attempt.0);
+        if !behaviour.is_stuck {
+            let in_ms = behaviour.prepare_ms;
+            around.outputs.push(NodeOutput::StepIn(in_ms, id, StepChange::Prepared));
+        }
+        Some(Self {
+            stage: Stage::Preparing,
+            share,
+            decides: shares.len() == 1 || (order.launch == Launch::Once && is_first),
+            has_process: is_first || order.launch != Launch::Once,
+            time_limit: order.time_limit,
+            behaviour,
+        })
+    }
+
+    /// Lets its processes run.
+    pub fn go(&mut self, id: AttemptId, around: &mut Surroundings<'_>) {
+        if self.stage != Stage::Ready {
+            return;
+        }
+        self.stage = Stage::Running(around.clock);
+        if !self.has_process {
+            return;
+        }
+        let run_ms = self.behaviour.run_ms;
+        let limit = self.time_limit.map(|limit| limit.0).filter(|limit| *limit < run_ms);
+        let (in_ms, change) = match limit {
+            Some(limit) => (limit, StepChange::TimesOut),
+            None => (run_ms, StepChange::Exits),
+        };
+        around.outputs.push(NodeOutput::StepIn(in_ms, id, change));
+    }
+
+    /// Ends it. Answers whether that is news.
+    pub fn stop(&mut self, id: AttemptId, around: &mut Surroundings<'_>) -> bool {
+        let since = match self.stage {
+            Stage::Preparing | Stage::Ready => None,
+            Stage::Running(since) => Some(since),
+            Stage::Stopping(_) | Stage::Ended(_) => return false,
+        };
+        self.stage = Stage::Stopping(since);
+        let in_ms = self.behaviour.stop_ms;
+        around.outputs.push(NodeOutput::StepIn(in_ms, id, StepChange::Stopped));
+        true
+    }
+
+    /// What was to happen happens, if it still can. Answers whether it did.
+    pub fn change(&mut self, change: StepChange, around: &Surroundings<'_>) -> bool {
+        let end = |cause, code, since| Stage::Ended(ended(cause, code, since, around.clock));
+        let next = match (&self.stage, change) {
+            (Stage::Preparing, StepChange::Prepared) => Stage::Ready,
+            (Stage::Running(since), StepChange::Exits) => {
+                end(EndCause::Exited, self.behaviour.code, Some(*since))
+            }
+            (Stage::Running(since), StepChange::TimesOut) => {
+                end(EndCause::TimedOut, 0, Some(*since))
+            }
+            (Stage::Stopping(since), StepChange::Stopped) => end(EndCause::Stopped, 0, *since),
+            _ => return false,
+        };
+        self.stage = next;
+        true
+    }
+
+    /// The machine lost it.
+    pub fn lose(&mut self, at: Time) {
+        let since = match self.stage {
+            Stage::Ended(_) => return,
+            Stage::Running(since) => Some(since),
+            Stage::Stopping(since) => since,
+            Stage::Preparing | Stage::Ready => None,
+        };
+        self.stage = Stage::Ended(ended(EndCause::Lost, 0, since, at));
+    }
+
+    /// As it is told to the controller.
+    pub fn status(&self, id: AttemptId) -> StepStatus {
+        let phase = match &self.stage {
+            Stage::Preparing | Stage::Stopping(None) => StepPhase::Preparing,
+            Stage::Ready => StepPhase::Ready,
+            Stage::Running(since) | Stage::Stopping(Some(since)) => {
+                StepPhase::Running { since: *since }
+            }
+            Stage::Ended(end) => StepPhase::Ended(Box::new(end.clone())),
+        };
+        StepStatus { id, phase }
+    }
+}
+
+fn ended(cause: EndCause, code: u8, started_at: Option<Time>, ended_at: Time) -> StepEnd {
+    let signal = (cause == EndCause::Stopped && started_at.is_some()).then_some(15);
+    let exit = ExitStatus { code, signal };
+    StepEnd { cause, exit, started_at, ended_at, usage: Usage::default(), message: None }
+}

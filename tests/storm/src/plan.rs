@@ -1,0 +1,88 @@
+//! One history before it happens: how large the world is, what users do, what goes wrong. All of it
+//! from the seed. Never changes while the history runs.
+
+use crate::dice::Dice;
+use crate::faults::{Fault, Kind};
+use crate::sabotage::Sabotage;
+use crate::work::{self, Work};
+
+/// A history to be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// Everything that is drawn later is drawn from this.
+    pub seed: u64,
+    /// How many controllers it begins with.
+    pub controllers: usize,
+    /// How many nodes.
+    pub nodes: usize,
+    /// What users do, by time.
+    pub works: Vec<Work>,
+    /// What goes wrong, by time.
+    pub faults: Vec<Fault>,
+    /// The faults are over so many milliseconds after the cluster stands.
+    pub trouble_ms: u64,
+    /// A controller takes a snapshot after so many entries.
+    pub snapshot_every: u64,
+    /// A planted bug.
+    pub sabotage: Option<Sabotage>,
+}
+
+/// What of a plan is left out, to find out what of it matters.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Cuts {
+    /// Only these of the faults, by their places; `None`: all.
+    pub faults: Option<Vec<usize>>,
+    /// Only so many of the works; `None`: all.
+    pub works: Option<usize>,
+}
+
+impl Plan {
+    /// The history of a seed, with faults of these kinds.
+    pub fn draw(seed: u64, kinds: &[Kind], sabotage: Option<Sabotage>) -> Self {
+        let mut dice = Dice::new(seed, 1);
+        let controllers = match dice.below(20) {
+            0 => 1,
+            1..15 => 3,
+            _ => 5,
+        };
+        let nodes = usize::try_from(dice.between(2, 12)).unwrap_or(2).min(dice.place(16) + 2);
+        let trouble_ms = dice.between(8_000, 30_000);
+        let count = usize::try_from(dice.between(10, 60)).unwrap_or(10);
+        let snapshot_every = dice.between(8, 120);
+        let works = work::draw(count, trouble_ms, nodes, &mut Dice::new(seed, 2));
+        let mut dice = Dice::new(seed, 3);
+        let lone = |kind: &Kind| controllers > 1 || !matches!(kind, Kind::Rot);
+        // Few kinds at a time meet each other more often than all at once.
+        let mut kinds: Vec<Kind> = kinds.iter().copied().filter(lone).collect();
+        if kinds.len() > 4 && dice.percent(60) {
+            let few = dice.place(5) + 2;
+            while kinds.len() > few {
+                kinds.remove(dice.place(kinds.len()));
+            }
+        }
+        let count = dice.between(1, 14);
+        let draw = |_| Fault::draw(&kinds, trouble_ms, &mut dice);
+        let mut faults: Vec<Fault> = (0..count).filter_map(draw).collect();
+        faults.sort_by_key(|fault| fault.at_ms);
+        let ends = faults.iter().map(|fault| fault.at_ms + fault.lasts_ms);
+        let trouble_ms = ends.max().unwrap_or(0).max(trouble_ms);
+        Self { seed, controllers, nodes, works, faults, trouble_ms, snapshot_every, sabotage }
+    }
+
+    /// The same history with less in it.
+    pub fn cut(mut self, cuts: &Cuts) -> Self {
+        if let Some(kept) = &cuts.faults {
+            let places = kept.iter().filter_map(|place| self.faults.get(*place).copied());
+            self.faults = places.collect();
+        }
+        if let Some(works) = cuts.works {
+            self.works.truncate(works);
+        }
+        self
+    }
+
+    /// Is this bug planted?
+    pub fn has(&self, sabotage: Sabotage) -> bool {
+        self.sabotage == Some(sabotage)
+    }
+}

@@ -1,0 +1,96 @@
+//! Runs histories: one, or many at once in threads that share nothing. Never lets one history's
+//! panic end another.
+
+use crate::faults::Kind;
+use crate::judge::Complaint;
+use crate::plan::{Cuts, Plan};
+use crate::sabotage::Sabotage;
+use crate::world::{Verdict, World};
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Which histories.
+#[derive(Debug, Clone)]
+pub struct Series {
+    /// Faults of these kinds.
+    pub kinds: Vec<Kind>,
+    /// A planted bug.
+    pub sabotage: Option<Sabotage>,
+    /// What is left out.
+    pub cuts: Cuts,
+}
+
+impl Series {
+    /// The plan of a seed.
+    pub fn plan(&self, seed: u64) -> Plan {
+        Plan::draw(seed, &self.kinds, self.sabotage).cut(&self.cuts)
+    }
+}
+
+/// Runs one history. A panic of what is simulated is a complaint.
+pub fn run(plan: Plan, is_told: bool) -> Verdict {
+    let mut world = World::new(plan, is_told);
+    let run = catch_unwind(AssertUnwindSafe(|| world.run()));
+    let mut verdict = world.into_verdict();
+    if let Err(panic) = run {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+        let text = text.unwrap_or_else(|| "without a word".to_owned());
+        verdict.complaints.push(Complaint::new("panic", text));
+    }
+    verdict
+}
+
+/// Runs all seeds of a range, several at once, until `tell` says stop. Tells each in any order.
+pub fn run_all(
+    series: &Series,
+    seeds: Range<u64>,
+    jobs: usize,
+    tell: impl FnMut(u64, Verdict) -> bool + Send,
+) {
+    let next = AtomicU64::new(seeds.start);
+    let is_enough = AtomicBool::new(false);
+    let tell = Mutex::new(tell);
+    std::thread::scope(|scope| {
+        for _ in 0..jobs.max(1) {
+            scope.spawn(|| {
+                while !is_enough.load(Ordering::Relaxed) {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= seeds.end {
+                        return;
+                    }
+                    let verdict = run(series.plan(seed), false);
+                    let Ok(mut tell) = tell.lock() else { return };
+                    if !tell(seed, verdict) {
+                        is_enough.store(true, Ordering::Relaxed);
+                    }
+                }
+            });
+        }
+    });
+}
+
+/// For tests: the seeds of a range with whom a judge is not content, each with its first complaint.
+///
+/// # Errors
+/// A sentence for a fault or sabotage that does not exist.
+pub fn check_seeds(
+    seeds: Range<u64>,
+    faults: &str,
+    sabotage: Option<&str>,
+) -> Result<Vec<String>, String> {
+    let kinds = Kind::parse_list(faults)?;
+    let sabotage = sabotage.map(Sabotage::parse).transpose()?;
+    let series = Series { kinds, sabotage, cuts: Cuts::default() };
+    let mut failed = Vec::new();
+    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+    run_all(&series, seeds, jobs, |seed, verdict| {
+        if let Some(first) = verdict.complaints.first() {
+            failed.push(format!("seed {seed}: {}: {}", first.judge, first.text));
+        }
+        true
+    });
+    Ok(failed)
+}

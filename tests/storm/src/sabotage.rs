@@ -1,0 +1,108 @@
+//! Bugs planted on purpose, by name: each must be caught by a judge. Never active unless named.
+
+/// A planted bug.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sabotage {
+    /// The disk says that it synced, and did not.
+    AckBeforeFsync,
+    /// Rounds look at an old state, and `apply` lets a start take what another holds.
+    SkipLedgerCheck,
+    /// A repeated request is a new one.
+    ForgetKeys,
+    /// `apply` takes the replica's own clock for the leader's stamp.
+    LocalTime,
+    /// A node that connects anew is not told what it should run.
+    NoResend,
+    /// A controller goes on answering as the leader after it lost the lead.
+    KeepLeading,
+    /// A kantd that starts does not look which steps run.
+    NodeForgetsJournal,
+    /// A submit is acknowledged when it is proposed.
+    AckUnapplied,
+    /// The job id in an answer is counted by the controller that gives it.
+    LocalIds,
+    /// The commands of one entry are applied in an order of each replica's own.
+    RandomOrder,
+    /// A snapshot lacks what the last entry did.
+    SnapshotMisses,
+    /// A leader speaks to nodes before it knows all that was decided before it.
+    EarlySession,
+    /// A new term goes on with the silences that an earlier one counted.
+    StaleWatch,
+    /// A controller whose disk was lost comes back under its old id with an empty one.
+    ReuseId,
+    /// A kantd that connects anew does not mention steps that ended.
+    HidesEnds,
+    /// A read is answered without asking a majority.
+    StaleRead,
+}
+
+impl Sabotage {
+    /// All of them.
+    pub const ALL: &[Self] = &[
+        Self::AckBeforeFsync,
+        Self::SkipLedgerCheck,
+        Self::ForgetKeys,
+        Self::LocalTime,
+        Self::NoResend,
+        Self::KeepLeading,
+        Self::NodeForgetsJournal,
+        Self::AckUnapplied,
+        Self::LocalIds,
+        Self::RandomOrder,
+        Self::SnapshotMisses,
+        Self::EarlySession,
+        Self::StaleWatch,
+        Self::ReuseId,
+        Self::HidesEnds,
+        Self::StaleRead,
+    ];
+
+    /// Its name on the command line, and what it does.
+    pub const fn about(self) -> (&'static str, &'static str) {
+        match self {
+            Self::AckBeforeFsync => ("ack-before-fsync", "the disk says it synced, and did not"),
+            Self::SkipLedgerCheck => {
+                ("skip-ledger-check", "starts are decided on an old state and not checked again")
+            }
+            Self::ForgetKeys => ("forget-keys", "a repeated request counts as a new one"),
+            Self::LocalTime => ("local-time", "`apply` reads the replica's own clock"),
+            Self::NoResend => ("no-resend", "desired state is not sent again on a reconnect"),
+            Self::KeepLeading => {
+                ("keep-leading", "a controller that lost the lead goes on with its nodes")
+            }
+            Self::NodeForgetsJournal => {
+                ("node-forgets-journal", "a kantd that starts does not look which steps run")
+            }
+            Self::AckUnapplied => ("ack-unapplied", "a submit is acknowledged when proposed"),
+            Self::LocalIds => ("local-ids", "job ids are counted by each controller for itself"),
+            Self::RandomOrder => {
+                ("random-order", "commands of one entry are applied in a replica's own order")
+            }
+            Self::SnapshotMisses => ("snapshot-misses", "a snapshot lacks the last entry"),
+            Self::EarlySession => {
+                ("early-session", "a leader speaks to nodes before it applied what was decided")
+            }
+            Self::StaleWatch => {
+                ("stale-watch", "a new term goes on with silences counted in an earlier one")
+            }
+            Self::ReuseId => {
+                ("reuse-id", "a controller whose disk was lost comes back under its old id")
+            }
+            Self::HidesEnds => ("hides-ends", "a kantd that reconnects leaves out ended steps"),
+            Self::StaleRead => ("stale-read", "reads are answered without asking a majority"),
+        }
+    }
+
+    /// The one of this name.
+    ///
+    /// # Errors
+    /// A sentence that lists the names.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.iter().copied().find(|sabotage| sabotage.about().0 == text);
+        found.ok_or_else(|| {
+            let names: Vec<&str> = Self::ALL.iter().map(|sabotage| sabotage.about().0).collect();
+            format!("there is no sabotage `{text}`: one of {}", names.join(", "))
+        })
+    }
+}

@@ -1,0 +1,66 @@
+//! The table of planted bugs: which judge caught each, at which seed. Never plants one elsewhere.
+
+use crate::faults::Kind;
+use crate::plan::Cuts;
+use crate::run::{Series, run_all};
+use crate::sabotage::Sabotage;
+use anyhow::{Context, bail};
+use std::path::Path;
+
+/// Within so many seeds each must be caught.
+const SEEDS: u64 = 1_000;
+const OPEN: &str = "<!-- sim:sabotage -->";
+const CLOSE: &str = "<!-- /sim:sabotage -->";
+
+/// Plants each bug in turn and writes who caught it into a page.
+///
+/// # Errors
+/// When one is not caught, or the page cannot be written.
+pub fn write(page: &Path, kinds: &[Kind], jobs: usize) -> anyhow::Result<()> {
+    let mut text = "| planted bug | what it does | caught by | first at seed |\n\
+                    |---|---|---|--:|\n"
+        .to_owned();
+    let mut missed = Vec::new();
+    for sabotage in Sabotage::ALL.iter().copied() {
+        let (name, about) = sabotage.about();
+        let row = match first_caught(sabotage, kinds, jobs) {
+            Some((seed, judge)) => format!("| `{name}` | {about} | {judge} | {seed} |"),
+            None => {
+                missed.push(name);
+                format!("| `{name}` | {about} | **nobody** | |")
+            }
+        };
+        println!("{row}");
+        text += &(row + "\n");
+    }
+    let before = std::fs::read_to_string(page)
+        .with_context(|| format!("failed to read {}", page.display()))?;
+    let parts = before.split_once(OPEN).and_then(|(head, rest)| {
+        let (_, tail) = rest.split_once(CLOSE)?;
+        Some((head, tail))
+    });
+    let Some((head, tail)) = parts else {
+        bail!("failed to find {OPEN} and {CLOSE} in {}", page.display())
+    };
+    std::fs::write(page, format!("{head}{OPEN}\n{text}{CLOSE}{tail}"))
+        .with_context(|| format!("failed to write {}", page.display()))?;
+    if missed.is_empty() { Ok(()) } else { bail!("nobody caught {}", missed.join(", ")) }
+}
+
+/// The lowest seed at which a judge catches it, as far as one run can tell, and which judge.
+fn first_caught(
+    sabotage: Sabotage,
+    kinds: &[Kind],
+    jobs: usize,
+) -> Option<(u64, &'static str)> {
+    let series =
+        Series { kinds: kinds.to_vec(), sabotage: Some(sabotage), cuts: Cuts::default() };
+    let mut caught = Vec::new();
+    run_all(&series, 0..SEEDS, jobs, |seed, verdict| {
+        if let Some(first) = verdict.complaints.first() {
+            caught.push((seed, first.judge));
+        }
+        caught.is_empty()
+    });
+    caught.into_iter().min()
+}

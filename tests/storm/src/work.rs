@@ -1,0 +1,131 @@
+//! What users do in one history, and how their jobs behave on the nodes. Never knows how the
+//! cluster fares.
+
+use crate::dice::Dice;
+use common::id::{ArrayIndex, QueueName};
+use common::job::{Ask, Launch};
+use common::resource::{GpuRequest, Request};
+use common::time::Span;
+use common::unit::{Cpus, Gpus, Nodes, Tasks};
+
+/// One thing that a user does.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Work {
+    /// When, in milliseconds after the cluster stands.
+    pub at_ms: u64,
+    /// What.
+    pub deed: Deed,
+}
+
+/// What users do. Jobs are told by the place of their submit in the list of works.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Deed {
+    /// A new job.
+    Submit(Box<Ask>),
+    /// End it.
+    Cancel(usize),
+    /// Keep it waiting.
+    Hold(usize),
+    /// Let it go.
+    Release(usize),
+    /// Start it anew.
+    Requeue(usize),
+    /// What is the last job id?
+    Look,
+}
+
+/// How an attempt behaves on a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Behaviour {
+    /// Its prolog takes so long, in milliseconds.
+    pub prepare_ms: u64,
+    /// Its prolog hangs until it is told to stop.
+    pub is_stuck: bool,
+    /// Its processes run so long, in milliseconds.
+    pub run_ms: u64,
+    /// And exit with this code.
+    pub code: u8,
+    /// It takes so long to end once it is told to, in milliseconds.
+    pub stop_ms: u64,
+}
+
+/// The name of the job that this work submits.
+pub fn job_name(work: usize) -> String {
+    format!("w{work}")
+}
+
+/// The work that submitted a job of this name.
+pub fn work_of(name: &str) -> Option<usize> {
+    name.strip_prefix('w')?.parse().ok()
+}
+
+/// Draws so many works within so many milliseconds, in the order of their times.
+pub fn draw(count: usize, within_ms: u64, nodes: usize, dice: &mut Dice) -> Vec<Work> {
+    let mut times: Vec<u64> = (0..count).map(|_| dice.below(within_ms)).collect();
+    times.sort_unstable();
+    let mut submits: Vec<usize> = Vec::new();
+    let mut works = Vec::with_capacity(count);
+    for (place, at_ms) in times.into_iter().enumerate() {
+        let about = dice.one(&submits).copied();
+        let deed = match (dice.below(100), about) {
+            (0..6, Some(job)) => Deed::Cancel(job),
+            (6..10, Some(job)) => Deed::Hold(job),
+            (10..16, Some(job)) => Deed::Release(job),
+            (16..20, Some(job)) => Deed::Requeue(job),
+            (20..36, _) => Deed::Look,
+            _ => {
+                submits.push(place);
+                Deed::Submit(Box::new(ask(place, nodes, dice)))
+            }
+        };
+        works.push(Work { at_ms, deed });
+    }
+    works
+}
+
+fn ask(place: usize, nodes: usize, dice: &mut Dice) -> Ask {
+    let mut ask = Ask { name: job_name(place), ..Ask::default() };
+    ask.queue = match dice.below(4) {
+        0 => QueueName::new("urgent").ok(),
+        1 => QueueName::new("spare").ok(),
+        _ => None,
+    };
+    ask.nice = i32::try_from(dice.below(200)).unwrap_or(0);
+    ask.time_limit = Some(Span(dice.between(2_000, 30_000)));
+    ask.hold = dice.percent(3);
+    let mut request = Request { cpus_per_task: Cpus(1), ..Request::default() };
+    match dice.below(10) {
+        0..2 => {
+            let count = dice.between(2, nodes.clamp(2, 4) as u64).min(nodes as u64);
+            request.nodes = Some(Nodes(u32::try_from(count).unwrap_or(1)));
+            request.tasks = Tasks(u32::try_from(count).unwrap_or(1));
+            request.tasks_per_node = Some(Tasks(1));
+            request.gpus = Some(GpuRequest::PerNode(Gpus(1)));
+            ask.launch = if dice.percent(50) { Launch::PerNode } else { Launch::Once };
+        }
+        2..4 => ask.array = format!("0-{}", dice.between(1, 5)).parse().ok(),
+        4..7 => {
+            let gpus = u32::try_from(dice.between(1, 4)).unwrap_or(1);
+            request.gpus = Some(GpuRequest::PerNode(Gpus(gpus)));
+        }
+        _ => request.cpus_per_task = Cpus(u32::try_from(dice.between(1, 3)).unwrap_or(1)),
+    }
+    ask.request = request;
+    ask
+}
+
+/// How an attempt behaves on a node: the same each time it is asked.
+pub fn behaviour(seed: u64, name: &str, index: Option<ArrayIndex>, attempt: u32) -> Behaviour {
+    let work = work_of(name).unwrap_or(0) as u64;
+    let task = index.map_or(0, |index| u64::from(index.0) + 1);
+    let mut dice = Dice::new(seed, (work << 24) + (task << 12) + u64::from(attempt));
+    let is_long = dice.percent(15);
+    let is_stuck = dice.below(1_000) < 2;
+    Behaviour {
+        prepare_ms: dice.between(1, 300),
+        is_stuck,
+        run_ms: if is_long { dice.between(8_000, 25_000) } else { dice.between(5, 5_000) },
+        code: u8::from(dice.percent(10)),
+        stop_ms: dice.between(1, 1_500),
+    }
+}

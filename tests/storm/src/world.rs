@@ -1,0 +1,254 @@
+//! The simulated world: controllers, nodes, users, the network between them, and one agenda. Runs a
+//! plan to its end in virtual time, in one thread; the same plan gives the same history. Never
+//! reads a real clock.
+
+mod controllers;
+mod event;
+mod host;
+mod mishaps;
+mod operator;
+mod quiet;
+mod sessions;
+mod users;
+
+use crate::controller::House;
+use crate::dice::Dice;
+use crate::judge::Complaint;
+use crate::judge::claims::ClaimJudge;
+use crate::judge::log::LogJudge;
+use crate::judge::nodes::NodeJudge;
+use crate::judge::users::UserJudge;
+use crate::message::LinkId;
+use crate::net::{Links, Net};
+use crate::node::{Node, Surroundings};
+use crate::plan::Plan;
+use crate::story::Story;
+use common::id::{ClusterId, ControllerId, QueueName};
+use common::policy::{Factors, Order, Preemption};
+use common::queue::Queue;
+use common::time::Span;
+use common::topology::Topology;
+use common::unit::Bytes;
+use event::{Agenda, Event};
+use host::Host;
+use operator::Task;
+use state::Settings;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+use users::Errand;
+
+/// A node silent for so long is lost, in milliseconds.
+const NODE_LOST_AFTER_MS: u64 = 20_000;
+
+/// What became of a history.
+#[derive(Debug, Clone, Default)]
+pub struct Verdict {
+    /// What is wrong; empty is good.
+    pub complaints: Vec<Complaint>,
+    /// The last lines of its story, if it was told.
+    pub story: Vec<String>,
+    /// How long it was, in virtual milliseconds.
+    pub lasted_ms: u64,
+    /// How many submits were acknowledged.
+    pub acknowledged: usize,
+}
+
+/// The world.
+pub struct World {
+    now_ms: u64,
+    agenda: Agenda,
+    plan: Plan,
+    house: House,
+    hosts: BTreeMap<ControllerId, Host>,
+    nodes: Vec<Node>,
+    net: Net,
+    links: Links,
+    last_link: LinkId,
+    errands: Vec<Errand>,
+    tasks: VecDeque<Task>,
+    machines: u64,
+    /// When the cluster stood, in milliseconds; `None`: not yet.
+    ready_ms: Option<u64>,
+    /// One whose disk was damaged; there is at most one in a history.
+    rotten: Option<ControllerId>,
+    is_healed: bool,
+    is_over: bool,
+    log: Rc<RefCell<LogJudge>>,
+    node_judge: NodeJudge,
+    user_judge: UserJudge,
+    claim_judge: ClaimJudge,
+    complaints: Vec<Complaint>,
+    story: Story,
+    dice: Dice,
+}
+
+impl World {
+    /// The world of a plan, before anything has happened.
+    pub fn new(plan: Plan, is_told: bool) -> Self {
+        let log: Rc<RefCell<LogJudge>> = Rc::default();
+        let house = House {
+            cluster: ClusterId(plan.seed | 1 << 63),
+            settings: settings(),
+            node_lost_after: Span(NODE_LOST_AFTER_MS),
+            snapshot_every: plan.snapshot_every,
+            seed: plan.seed,
+            sabotage: plan.sabotage,
+            judge: log.clone(),
+        };
+        let mut dice = Dice::new(plan.seed, 4);
+        let nodes = (0..plan.nodes).map(|place| Node::new(place, &mut dice)).collect();
+        let errands = plan.works.iter().map(|_| Errand::default()).collect();
+        let mut world = Self {
+            now_ms: 0,
+            agenda: Agenda::default(),
+            house,
+            hosts: BTreeMap::new(),
+            nodes,
+            net: Net::new(Dice::new(plan.seed, 5)),
+            links: Links::new(),
+            last_link: LinkId(0),
+            errands,
+            tasks: VecDeque::new(),
+            machines: 1,
+            ready_ms: None,
+            rotten: None,
+            is_healed: false,
+            is_over: false,
+            log,
+            node_judge: NodeJudge::default(),
+            user_judge: UserJudge::default(),
+            claim_judge: ClaimJudge::default(),
+            complaints: Vec::new(),
+            story: Story::new(is_told),
+            dice,
+            plan,
+        };
+        world.begin();
+        world
+    }
+
+    fn begin(&mut self) {
+        self.found();
+        for _ in 1..self.plan.controllers {
+            let task = self.new_member();
+            self.tasks.push_back(task);
+        }
+        for node in 0..self.nodes.len() {
+            let at_ms = self.dice.below(2_000);
+            self.agenda.add(at_ms, Event::Kantd(node));
+        }
+        self.agenda.add(10, Event::Operator);
+        self.agenda.add(500, Event::Sample);
+    }
+
+    /// Lets it all happen.
+    pub fn run(&mut self) {
+        while let Some((at_ms, event)) = self.agenda.pop() {
+            self.now_ms = at_ms;
+            self.happen(event);
+            self.collect();
+            if self.is_over || !self.complaints.is_empty() {
+                break;
+            }
+        }
+    }
+
+    /// What became of it.
+    pub fn into_verdict(self) -> Verdict {
+        Verdict {
+            complaints: self.complaints,
+            story: self.story.into_lines(),
+            lasted_ms: self.now_ms,
+            acknowledged: self.user_judge.acknowledged().count(),
+        }
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::Run(id, at_ms) => self.run_controller(id, at_ms),
+            Event::Tick(id, life) => self.tick(id, life),
+            Event::Start(id) => self.start_controller(id),
+            Event::Letter { from, to, has_snapshot, bytes } => {
+                self.letter_arrives(from, to, has_snapshot, bytes);
+            }
+            Event::Work(work) => self.begin_work(work),
+            Event::Ask(to, id, body) => self.ask_arrives(to, id, body),
+            Event::AskTimeout(id) => self.ask_timed_out(id),
+            Event::AskAgain(id) => self.ask_again(id),
+            Event::Reply(id, reply) => self.reply_arrives(id, reply),
+            Event::Dial(node, life) => self.dial(node, life),
+            Event::WelcomeLimit(link) => self.welcome_limit(link),
+            Event::Up(link, message) => self.up_arrives(link, message),
+            Event::Down(link, message) => self.down_arrives(link, message),
+            Event::UpClosed(link) => self.up_closed(link),
+            Event::DownClosed(link) => self.down_closed(link),
+            Event::Step(node, id, change) => {
+                self.with_node(node, |node, around, _| node.step_changes(id, change, around));
+            }
+            Event::Kantd(node) => self.start_kantd(node),
+            Event::FaultBegins(place) => self.fault_begins(place),
+            Event::FaultEnds(place) => self.fault_ends(place),
+            Event::Operator => self.operate(),
+            Event::Sample => self.sample(),
+        }
+    }
+
+    /// Takes together what judges say.
+    fn collect(&mut self) {
+        let mut log = self.log.borrow_mut();
+        for event in std::mem::take(&mut log.fresh) {
+            self.story.tell(self.now_ms, || format!("log: {event:?}"));
+            self.node_judge.read(self.now_ms, &event, NODE_LOST_AFTER_MS);
+        }
+        self.complaints.append(&mut log.complaints);
+        self.complaints.append(&mut self.node_judge.complaints);
+        self.complaints.append(&mut self.user_judge.complaints);
+    }
+
+    /// Does something on a node, and what follows from it.
+    fn with_node(
+        &mut self,
+        place: usize,
+        act: impl FnOnce(&mut Node, &mut Surroundings<'_>, &mut Dice),
+    ) {
+        let log = self.log.borrow();
+        let mut around = Surroundings {
+            now_ms: self.now_ms,
+            clock: crate::steady::true_time(self.now_ms),
+            seed: self.plan.seed,
+            nodes: &mut self.node_judge,
+            users: &mut self.user_judge,
+            frontier: &log.frontier,
+            outputs: Vec::new(),
+        };
+        act(&mut self.nodes[place], &mut around, &mut self.dice);
+        let outputs = around.outputs;
+        drop(log);
+        self.carry_out(place, outputs);
+    }
+}
+
+/// Three queues: a plain one, one whose jobs make others yield, one whose jobs yield.
+fn settings() -> Settings {
+    let queue = |name: &str| Queue {
+        memory_per_cpu: Bytes::from_mib(256),
+        ..Queue::plain(QueueName::new(name).expect("a valid name"))
+    };
+    let main = Queue { default: true, order: Order::default(), ..queue("main") };
+    let by_priority = Preemption { by_priority: true, ..Preemption::default() };
+    let urgent = Queue { priority: 10, preemption: by_priority, ..queue("urgent") };
+    let yields = Preemption { preemptible: true, by_priority: true, ..Preemption::default() };
+    let spare = Queue { priority: -10, preemption: yields, ..queue("spare") };
+    Settings {
+        cluster: "storm".to_owned(),
+        queues: vec![main, urgent, spare],
+        allow_root_jobs: false,
+        kill_grace: Span::from_seconds(1),
+        done_jobs_kept: Span::from_minutes(48 * 60),
+        qos: Vec::new(),
+        accounts: Vec::new(),
+        factors: Factors::default(),
+        topology: Topology::default(),
+    }
+}

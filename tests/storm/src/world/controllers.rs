@@ -1,0 +1,282 @@
+//! Controllers in the simulated world: starting, running, dying, and the letters between them.
+//! Never looks into a letter.
+
+use super::event::Event;
+use super::host::Host;
+use super::{World, mishaps};
+use crate::controller::{Process, address};
+use crate::message::{Host as At, Input, Output};
+use crate::sabotage::Sabotage;
+use common::id::ControllerId;
+use replica::{Beginning, LogError, Member, StoreError};
+
+/// Between two ticks of a controller, in milliseconds; as the daemon's.
+const TICK_MS: u64 = 100;
+
+impl World {
+    /// The first controller begins the cluster.
+    pub(super) fn found(&mut self) {
+        let id = ControllerId(1);
+        let (name, address) = ("c1".to_owned(), address(id));
+        let member = Member { name, address, becomes_voter: false };
+        self.add_host(id, Beginning::Found(member));
+    }
+
+    pub(super) fn add_host(&mut self, id: ControllerId, beginning: Beginning) {
+        let lies = self.plan.has(Sabotage::AckBeforeFsync);
+        self.hosts.insert(id, Host::new(beginning, lies));
+        self.start_soon(id, 1);
+    }
+
+    /// The process is started after so many milliseconds, unless it runs or is about to.
+    pub(super) fn start_soon(&mut self, id: ControllerId, in_ms: u64) {
+        let Some(host) = self.hosts.get_mut(&id) else { return };
+        if host.process.is_none() && !host.is_starting && !host.is_broken && !host.is_gone {
+            host.is_starting = true;
+            self.agenda.add(self.now_ms + in_ms, Event::Start(id));
+        }
+    }
+
+    pub(super) fn start_controller(&mut self, id: ControllerId) {
+        let Some(host) = self.hosts.get_mut(&id) else { return };
+        host.is_starting = false;
+        if host.process.is_some() || host.is_gone || host.is_broken {
+            return;
+        }
+        host.life += 1;
+        let life = host.life;
+        let disk = host.disk.clone();
+        let started = Process::start(id, &host.beginning, disk, life, &self.house);
+        match started {
+            Ok(process) => {
+                host.process = Some(process);
+                host.inbox.clear();
+                host.busy_until_ms = self.now_ms;
+                host.run_at_ms = u64::MAX;
+                let first_ms = self.dice.below(TICK_MS);
+                self.agenda.add(self.now_ms + first_ms, Event::Tick(id, life));
+                self.story.tell(self.now_ms, || format!("c{id} starts"));
+                self.input(id, Input::Wake);
+            }
+            Err(error) => self.start_failed(id, &error),
+        }
+    }
+
+    fn start_failed(&mut self, id: ControllerId, error: &LogError) {
+        self.story.tell(self.now_ms, || format!("c{id} does not start: {}", chain(error)));
+        let is_tearing = self.hosts.get(&id).is_some_and(|host| host.is_tearing);
+        if is_tearing {
+            return self.cut_power(id);
+        }
+        let is_damaged = matches!(
+            error,
+            LogError::Store(StoreError::Wal(
+                wal::Error::Corrupt { .. } | wal::Error::Incomplete { .. }
+            ))
+        );
+        if let Some(host) = self.hosts.get_mut(&id) {
+            host.disk.memory.restart();
+        }
+        match (is_damaged, self.rotten == Some(id)) {
+            (true, true) => self.replace_broken(id),
+            (true, false) => {
+                let text = format!("c{id} cannot read its log: {}", chain(error));
+                self.complaints.push(crate::judge::Complaint::new("disk", text));
+            }
+            (false, _) => self.start_soon(id, 1_000),
+        }
+    }
+
+    /// Something comes to a controller. False: nobody is there.
+    pub(super) fn input(&mut self, id: ControllerId, input: Input) -> bool {
+        let Some(host) = self.hosts.get_mut(&id) else { return false };
+        if host.process.is_none() {
+            return false;
+        }
+        host.inbox.push(input);
+        let at_ms = host.free_at_ms(self.now_ms);
+        self.run_at(id, at_ms);
+        true
+    }
+
+    fn run_at(&mut self, id: ControllerId, at_ms: u64) {
+        let Some(host) = self.hosts.get_mut(&id) else { return };
+        if at_ms < host.run_at_ms {
+            host.run_at_ms = at_ms;
+            self.agenda.add(at_ms, Event::Run(id, at_ms));
+        }
+    }
+
+    pub(super) fn tick(&mut self, id: ControllerId, life: u64) {
+        let Some(host) = self.hosts.get(&id) else { return };
+        if host.life != life || host.process.is_none() {
+            return;
+        }
+        self.agenda.add(self.now_ms + TICK_MS, Event::Tick(id, life));
+        if !host.inbox.iter().any(|input| matches!(input, Input::Tick)) {
+            self.input(id, Input::Tick);
+        }
+    }
+
+    pub(super) fn run_controller(&mut self, id: ControllerId, at_ms: u64) {
+        let Some(host) = self.hosts.get_mut(&id) else { return };
+        if host.run_at_ms != at_ms {
+            return;
+        }
+        host.run_at_ms = u64::MAX;
+        let free_ms = host.free_at_ms(self.now_ms);
+        if free_ms > self.now_ms {
+            return self.run_at(id, free_ms);
+        }
+        let clocks = host.clocks(self.now_ms);
+        let syncs = host.disk.sync_count();
+        let inputs = std::mem::take(&mut host.inbox);
+        let Some(process) = &mut host.process else { return };
+        let (outputs, again, result) = process.run(clocks, inputs, &self.house);
+        let violations = process.take_violations();
+        let has_synced = host.disk.sync_count() > syncs;
+        let is_slow = self.now_ms < host.slow_until_ms;
+        let took_ms = match (has_synced, is_slow) {
+            (false, _) => 0,
+            (true, false) => self.dice.below(3),
+            (true, true) => self.dice.between(20, 900),
+        };
+        host.busy_until_ms = self.now_ms + took_ms;
+        for violation in violations {
+            self.complaints.push(crate::judge::Complaint::new("engine", violation));
+        }
+        // What was said before a failure may have gone out, or not.
+        if result.is_ok() || self.dice.percent(50) {
+            let outputs = outputs.into_iter();
+            outputs.for_each(|output| self.carry_from(id, output, self.now_ms + took_ms));
+        }
+        match result {
+            Ok(()) => {
+                for input in again {
+                    self.input(id, input);
+                }
+            }
+            Err(error) => self.died(id, &error),
+        }
+    }
+
+    /// A process ended by itself, because its disk failed.
+    fn died(&mut self, id: ControllerId, error: &LogError) {
+        self.story.tell(self.now_ms, || format!("c{id} ends: {}", chain(error)));
+        let is_expected = matches!(
+            error,
+            LogError::Store(StoreError::Wal(wal::Error::Io { .. } | wal::Error::Poisoned { .. }))
+        );
+        if !is_expected {
+            let text = format!("c{id} ended: {}", chain(error));
+            self.complaints.push(crate::judge::Complaint::new("process", text));
+        }
+        if self.hosts.get(&id).is_some_and(|host| host.is_tearing) {
+            self.cut_power(id);
+        } else {
+            self.kill_controller(id);
+        }
+        let in_ms = self.dice.between(200, 2_000);
+        self.start_soon(id, in_ms);
+    }
+
+    /// kill -9.
+    pub(super) fn kill_controller(&mut self, id: ControllerId) {
+        self.drop_process(id, false);
+        if let Some(host) = self.hosts.get_mut(&id) {
+            host.disk.memory.restart();
+        }
+    }
+
+    /// The machine loses power: what was not synced may be lost.
+    pub(super) fn cut_power(&mut self, id: ControllerId) {
+        self.drop_process(id, true);
+        let dice = &mut self.dice;
+        if let Some(host) = self.hosts.get_mut(&id) {
+            host.disk.memory.crash(&mut |below| dice.place(below));
+            host.is_tearing = false;
+        }
+        let in_ms = self.dice.between(300, 3_000);
+        self.start_soon(id, in_ms);
+    }
+
+    fn drop_process(&mut self, id: ControllerId, is_machine: bool) {
+        let Some(host) = self.hosts.get_mut(&id) else { return };
+        if host.process.take().is_some() {
+            self.story.tell(self.now_ms, || {
+                format!("c{id} {}", if is_machine { "loses power" } else { "is dead" })
+            });
+        }
+        host.inbox.clear();
+        host.paused_until_ms = 0;
+        self.break_links_of(id, is_machine);
+    }
+
+    fn carry_from(&mut self, id: ControllerId, output: Output, at_ms: u64) {
+        match output {
+            Output::Letter(letter) => {
+                let (from, to) = (At::Controller(id), At::Controller(letter.to));
+                let delays = self.net.carry(self.now_ms, from, to);
+                if delays.is_empty() {
+                    self.letter_lost(id, letter.to, letter.has_snapshot);
+                }
+                let large_ms = if letter.has_snapshot { self.dice.below(200) } else { 0 };
+                for delay_ms in delays {
+                    let letter = Event::Letter {
+                        from: id,
+                        to: letter.to,
+                        has_snapshot: letter.has_snapshot,
+                        bytes: letter.bytes.clone(),
+                    };
+                    self.agenda.add(at_ms + delay_ms + large_ms, letter);
+                }
+            }
+            Output::Down(link, message) => self.send_down(link, message, at_ms),
+            Output::Close(link) => self.close_down(link, at_ms),
+            Output::Reply(ask, reply) => {
+                let user = At::User(mishaps::user_host(ask.work));
+                for delay_ms in self.net.carry(self.now_ms, At::Controller(id), user) {
+                    self.agenda.add(at_ms + delay_ms, Event::Reply(ask, reply.clone()));
+                }
+            }
+            Output::Changed(result) => {
+                self.story.tell(self.now_ms, || format!("operator is told {result:?}"));
+            }
+            Output::Wake(at_ms) => self.run_at(id, at_ms.max(self.now_ms + 1)),
+        }
+    }
+
+    fn letter_lost(&mut self, from: ControllerId, to: ControllerId, has_snapshot: bool) {
+        if has_snapshot {
+            self.input(from, Input::SnapshotCarried(to, false));
+        } else if self.dice.percent(30) {
+            self.input(from, Input::Unreachable(to));
+        }
+    }
+
+    pub(super) fn letter_arrives(
+        &mut self,
+        from: ControllerId,
+        to: ControllerId,
+        has_snapshot: bool,
+        bytes: Vec<u8>,
+    ) {
+        let arrived = self.input(to, Input::Letter(bytes));
+        if has_snapshot {
+            self.input(from, Input::SnapshotCarried(to, arrived));
+        } else if !arrived {
+            self.letter_lost(from, to, false);
+        }
+    }
+}
+
+/// An error with its causes.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text += &format!(": {cause}");
+        source = cause.source();
+    }
+    text
+}

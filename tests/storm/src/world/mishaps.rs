@@ -1,0 +1,234 @@
+//! Faults in the simulated world: whom each hits, what it does, and how it ends. Never judges.
+
+use super::World;
+use super::event::Event;
+use super::operator::Task;
+use crate::dice::Dice;
+use crate::faults::{Fault, Kind};
+use crate::message::{Host as At, Input};
+use crate::net::Flaky;
+use common::id::ControllerId;
+use wal::Disk;
+
+/// Users submit from so many hosts.
+const USER_HOSTS: usize = 3;
+
+/// The host that a user submits from.
+pub fn user_host(work: usize) -> usize {
+    work % USER_HOSTS
+}
+
+impl World {
+    pub(super) fn fault_begins(&mut self, place: usize) {
+        if self.is_healed {
+            return;
+        }
+        let fault = self.plan.faults[place];
+        let mut dice = Dice::new(fault.salt, 0);
+        self.story.tell(self.now_ms, || format!("fault {place} begins: {}", fault.kind.name()));
+        self.agenda.add(self.now_ms + fault.lasts_ms, Event::FaultEnds(place));
+        if fault.kind == Kind::Storm {
+            self.blow_again(place, fault);
+        }
+        match fault.kind {
+            Kind::Kantd | Kind::NodeCut | Kind::LongCut | Kind::Reboot => {
+                self.hit_node(fault, &mut dice);
+            }
+            Kind::Split | Kind::OneWay => {
+                let pairs = self.cuts(fault);
+                pairs.into_iter().for_each(|(from, to)| self.net.block(from, to));
+            }
+            Kind::Flaky => {
+                self.net.flaky = Flaky {
+                    until_ms: self.now_ms + fault.lasts_ms,
+                    lost_percent: dice.below(40),
+                    doubled_percent: dice.below(40),
+                    late_ms: dice.below(600),
+                };
+            }
+            Kind::Members => {
+                let task = self.choose_change(&mut dice);
+                self.tasks.extend(task);
+            }
+            _ => {
+                if let Some(id) = self.victim(&mut dice) {
+                    self.hit_controller(id, fault, &mut dice);
+                }
+            }
+        }
+    }
+
+    /// A restart storm hits again, as long as it lasts.
+    fn blow_again(&mut self, place: usize, fault: Fault) {
+        let until_ms = self.ready_ms.unwrap_or(0) + fault.at_ms + fault.lasts_ms;
+        let next_ms = self.now_ms + self.dice.between(200, 1_500);
+        if next_ms < until_ms {
+            self.agenda.add(next_ms, Event::FaultBegins(place));
+        }
+    }
+
+    /// A controller that has a part in the cluster; the leader rather than others.
+    fn victim(&self, dice: &mut Dice) -> Option<ControllerId> {
+        let leader = self.leader().map(|(id, _)| id);
+        if dice.percent(40) && leader.is_some() {
+            return leader;
+        }
+        let parts = self.hosts.iter().filter(|(_, host)| !host.is_gone && !host.is_broken);
+        let parts: Vec<ControllerId> = parts.map(|(id, _)| *id).collect();
+        dice.one(&parts).copied()
+    }
+
+    fn hit_controller(&mut self, id: ControllerId, fault: Fault, dice: &mut Dice) {
+        let Some(host) = self.hosts.get_mut(&id) else { return };
+        let memory = host.disk.memory.clone();
+        match fault.kind {
+            Kind::Kill | Kind::Storm => {
+                self.kill_controller(id);
+                self.start_soon(id, dice.between(100, fault.lasts_ms.clamp(100, 2_000)));
+            }
+            Kind::Power => self.cut_power(id),
+            Kind::Tear => {
+                host.is_tearing = true;
+                let count = u32::try_from(dice.below(12)).unwrap_or(0);
+                match dice.percent(50) {
+                    true => memory.fail_write_after(count),
+                    false => memory.fail_sync_after(count),
+                }
+            }
+            Kind::BadSync => {
+                memory.fail_sync_after(u32::try_from(dice.below(6)).unwrap_or(0));
+            }
+            Kind::Pause => {
+                host.paused_until_ms = self.now_ms + fault.lasts_ms;
+                self.story.tell(self.now_ms, || format!("c{id} stands still"));
+            }
+            Kind::Clock => {
+                let far_ms = i64::try_from(dice.below(3_600_000)).unwrap_or(0);
+                host.skew_ms = if dice.percent(50) { far_ms } else { -far_ms };
+            }
+            Kind::SlowDisk => host.slow_until_ms = self.now_ms + fault.lasts_ms,
+            Kind::FullDisk => {
+                memory.set_capacity_bytes(Some(memory.used_bytes() + dice.below(20_000)));
+            }
+            Kind::Transfer => drop(self.input(id, Input::Transfer)),
+            Kind::Rot => self.damage(id, dice),
+            _ => {}
+        }
+    }
+
+    /// A byte turns, in a part of a file that was proved whole by what was written later: what is
+    /// at the very end cannot be told from a torn write (decision 0005).
+    fn damage(&mut self, id: ControllerId, dice: &mut Dice) {
+        let voters = self.leader().map_or(0, |(_, members)| members.voters.len());
+        let Some(host) = self.hosts.get(&id) else { return };
+        if self.rotten.is_some() || voters < 3 {
+            return;
+        }
+        let memory = host.disk.memory.clone();
+        let mut names = memory.list().unwrap_or_default();
+        names.retain(|name| name.starts_with("log-") || name.starts_with("snapshot-"));
+        let Some(name) = dice.one(&names) else { return };
+        let content = memory.content(name).unwrap_or_default();
+        let used = content.iter().rposition(|byte| *byte != 0).unwrap_or(0) as u64;
+        let (offset, bit) = (dice.below(used / 2), dice.below(8));
+        memory.rot(name, offset, |byte| *byte ^= 1 << bit);
+        self.story.tell(self.now_ms, || format!("byte {offset} of {name} on c{id} turns"));
+        self.rotten = Some(id);
+        self.kill_controller(id);
+        self.start_soon(id, 500);
+    }
+
+    fn hit_node(&mut self, fault: Fault, dice: &mut Dice) {
+        let place = self.node_of(fault);
+        let name = self.nodes[place].name.clone();
+        self.story.tell(self.now_ms, || format!("{} hits {name}", fault.kind.name()));
+        match fault.kind {
+            Kind::Kantd => {
+                self.nodes[place].kill_kantd();
+                self.break_link_of_node(place, false);
+                self.agenda.add(self.now_ms + fault.lasts_ms, Event::Kantd(place));
+            }
+            Kind::Reboot => {
+                let has_new_disk = dice.percent(25);
+                self.with_node(place, |node, around, _| node.reboot(has_new_disk, around));
+                self.break_link_of_node(place, true);
+                self.agenda.add(self.now_ms + fault.lasts_ms + 1_000, Event::Kantd(place));
+            }
+            _ => {
+                let pairs = self.cuts(fault);
+                pairs.into_iter().for_each(|(from, to)| self.net.block(from, to));
+            }
+        }
+    }
+
+    fn node_of(&self, fault: Fault) -> usize {
+        Dice::new(fault.salt, 7).place(self.nodes.len())
+    }
+
+    /// Who does not reach whom during a fault: the same when it begins and when it ends.
+    fn cuts(&self, fault: Fault) -> Vec<(At, At)> {
+        let mut dice = Dice::new(fault.salt, 9);
+        // Also those that join while it lasts.
+        let controllers = (1..=12).map(|id| At::Controller(ControllerId(id)));
+        let controllers: Vec<At> = controllers.collect();
+        let nodes = (0..self.nodes.len()).map(At::Node);
+        let all: Vec<At> =
+            controllers.iter().copied().chain(nodes).chain((0..USER_HOSTS).map(At::User)).collect();
+        match fault.kind {
+            Kind::Split => {
+                let (left, right): (Vec<At>, Vec<At>) =
+                    all.into_iter().partition(|_| dice.percent(50));
+                let pairs = left.iter().flat_map(|l| right.iter().map(|r| (*l, *r)));
+                pairs.flat_map(|(l, r)| [(l, r), (r, l)]).collect()
+            }
+            Kind::OneWay => {
+                let from = *dice.one(&controllers[..5]).unwrap_or(&controllers[0]);
+                let others = all.into_iter().filter(|to| *to != from);
+                let cut: Vec<At> = others.filter(|_| dice.percent(50)).collect();
+                let is_out = dice.percent(50);
+                cut.into_iter().map(|to| if is_out { (from, to) } else { (to, from) }).collect()
+            }
+            _ => {
+                let node = At::Node(self.node_of(fault));
+                controllers.iter().flat_map(|c| [(node, *c), (*c, node)]).collect()
+            }
+        }
+    }
+
+    fn choose_change(&mut self, dice: &mut Dice) -> Option<Task> {
+        let (_, members) = self.leader()?;
+        let planned = self.tasks.iter().filter(|task| matches!(task, Task::Add(_))).count();
+        let voters = members.voters.len() + planned;
+        if voters < 5 && (voters < 3 || dice.percent(50)) && self.machines < 12 {
+            return Some(self.new_member());
+        }
+        let is_planned = |id: &&u64| {
+            self.tasks.contains(&Task::Remove(ControllerId(**id)))
+        };
+        let free: Vec<u64> = members.voters.iter().filter(|id| !is_planned(id)).copied().collect();
+        if free.len() < 3 {
+            return None;
+        }
+        dice.one(&free).map(|id| Task::Remove(ControllerId(*id)))
+    }
+
+    pub(super) fn fault_ends(&mut self, place: usize) {
+        let fault = self.plan.faults[place];
+        if self.is_healed {
+            return;
+        }
+        self.story.tell(self.now_ms, || format!("fault {place} ends: {}", fault.kind.name()));
+        match fault.kind {
+            Kind::Split | Kind::OneWay | Kind::NodeCut | Kind::LongCut => {
+                let pairs = self.cuts(fault);
+                pairs.into_iter().for_each(|(from, to)| self.net.unblock(from, to));
+            }
+            Kind::FullDisk => {
+                for host in self.hosts.values() {
+                    host.disk.memory.set_capacity_bytes(None);
+                }
+            }
+            _ => {}
+        }
+    }
+}

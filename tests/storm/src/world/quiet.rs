@@ -1,0 +1,133 @@
+//! The end of trouble in the simulated world: all is mended, what was asked for comes to its end,
+//! and the judges look at what is left. Never ends a history while something is still to come.
+
+use super::World;
+use super::event::Event;
+use crate::judge::{Complaint, finish};
+use common::id::ControllerId;
+use common::job::Phase;
+use state::State;
+
+/// Between two looks, in milliseconds.
+const SAMPLE_MS: u64 = 500;
+/// Everything is over so long after the trouble, in milliseconds, or never will be.
+const QUIET_MAX_MS: u64 = 1_500_000;
+/// The cluster stands after so long, in milliseconds, or never will.
+const READY_MAX_MS: u64 = 120_000;
+
+impl World {
+    pub(super) fn sample(&mut self) {
+        self.agenda.add(self.now_ms + SAMPLE_MS, Event::Sample);
+        self.sweep();
+        self.note_contact();
+        let Some(ready_ms) = self.ready_ms else {
+            if self.now_ms > READY_MAX_MS {
+                self.complaints.push(Complaint::new("ends", "the cluster never came to stand"));
+            }
+            return;
+        };
+        let calm_ms = ready_ms + self.plan.trouble_ms;
+        if self.now_ms < calm_ms {
+            return;
+        }
+        if !self.is_healed {
+            self.heal();
+        }
+        self.look_at_claims();
+        if self.is_quiet() {
+            self.finish();
+        } else if self.now_ms > calm_ms + QUIET_MAX_MS {
+            let open = self.open();
+            let text = format!("not over {QUIET_MAX_MS} ms after the trouble: {open}");
+            self.complaints.push(Complaint::new("ends", text));
+        }
+    }
+
+    /// No fault lasts any longer.
+    fn heal(&mut self) {
+        self.is_healed = true;
+        self.story.tell(self.now_ms, || "the trouble is over".to_owned());
+        self.net.heal();
+        let ids: Vec<ControllerId> = self.hosts.keys().copied().collect();
+        for id in ids {
+            let Some(host) = self.hosts.get_mut(&id) else { continue };
+            host.disk.memory.set_capacity_bytes(None);
+            host.paused_until_ms = host.paused_until_ms.min(self.now_ms);
+            host.slow_until_ms = 0;
+            if host.is_tearing {
+                self.cut_power(id);
+            }
+            self.start_soon(id, 100);
+        }
+        for node in 0..self.nodes.len() {
+            self.agenda.add(self.now_ms + 1_000, Event::Kantd(node));
+        }
+    }
+
+    fn look_at_claims(&mut self) {
+        let Some((leader, _)) = self.leader() else { return };
+        let process = self.hosts.get(&leader).and_then(|host| host.process.as_ref());
+        let Some(process) = process else { return };
+        let state = &process.replica().machine().state;
+        let found = self.claim_judge.look(self.now_ms, state, self.node_judge.living());
+        self.complaints.extend(found);
+    }
+
+    /// The states of all controllers that have a part in the cluster; `None`: they are not all
+    /// there, or not all as far.
+    fn replicas(&self) -> Option<Vec<(ControllerId, &State)>> {
+        let (leader, members) = self.leader()?;
+        let applied = self.hosts.get(&leader)?.process.as_ref()?.replica().applied();
+        let voters = members.voters.iter().chain(&members.learners);
+        let mut replicas = Vec::new();
+        for id in voters.map(|id| ControllerId(*id)) {
+            let replica = self.hosts.get(&id)?.process.as_ref()?.replica();
+            if replica.applied() != applied {
+                return None;
+            }
+            replicas.push((id, &replica.machine().state));
+        }
+        Some(replicas)
+    }
+
+    fn is_quiet(&self) -> bool {
+        let Some(replicas) = self.replicas() else { return false };
+        self.errands.iter().all(|errand| errand.is_over)
+            && self.tasks.is_empty()
+            && !self.nodes.iter().any(|node| node.is_busy())
+            && replicas.first().is_some_and(|(_, state)| state.live().next().is_none())
+    }
+
+    fn finish(&mut self) {
+        let found = self.replicas().map(|states| finish::judge(&self.user_judge, &states));
+        self.complaints.extend(found.into_iter().flatten());
+        self.story.tell(self.now_ms, || "all is over".to_owned());
+        self.is_over = true;
+    }
+
+    /// What is not over.
+    fn open(&self) -> String {
+        let mut open = Vec::new();
+        let errands = self.errands.iter().enumerate().filter(|(_, errand)| !errand.is_over);
+        open.extend(errands.map(|(work, _)| format!("w{work} is not answered")));
+        open.extend(self.tasks.iter().map(|task| format!("{task:?}")));
+        let busy = self.nodes.iter().filter(|node| node.is_busy());
+        open.extend(busy.map(|node| format!("{} is busy", node.name)));
+        match self.leader() {
+            None => open.push("nobody leads".to_owned()),
+            Some((leader, _)) => {
+                let process = self.hosts.get(&leader).and_then(|host| host.process.as_ref());
+                let state = process.map(|process| &process.replica().machine().state);
+                for key in state.into_iter().flat_map(State::live) {
+                    let phase = state.and_then(|s| s.element(key)).map(|(_, e)| e.phase);
+                    open.push(format!("job {key} is {}", phase.unwrap_or(Phase::Pending)));
+                }
+            }
+        }
+        if self.replicas().is_none() {
+            open.push("replicas are not equally far".to_owned());
+        }
+        open.truncate(12);
+        open.join("; ")
+    }
+}

@@ -1,0 +1,181 @@
+//! Users in the simulated world: what they ask for, and asking again until they are answered, with
+//! the same request key. Never looks at the cluster itself.
+
+use super::World;
+use super::event::Event;
+use super::mishaps::user_host;
+use crate::message::{AskId, Body, Host as At, Input, Reply};
+use crate::work::{self, Deed};
+use common::id::{ControllerId, Gid, JobId, JobKey, RequestKey, Uid};
+use common::job::Owner;
+use state::{Actor, Command, Target};
+
+/// A user waits so long for an answer, in milliseconds.
+const PATIENCE_MS: u64 = 2_500;
+
+/// How far a user is with a work.
+#[derive(Debug, Clone, Default)]
+pub struct Errand {
+    /// The current try.
+    attempt: u32,
+    /// When each try was made, in milliseconds.
+    asked_ms: Vec<u64>,
+    /// Whom it asks next.
+    hint: Option<ControllerId>,
+    turn: usize,
+    /// It is answered, or needs no answer.
+    pub is_over: bool,
+}
+
+impl World {
+    pub(super) fn begin_work(&mut self, work: usize) {
+        let deed = self.plan.works[work].deed.clone();
+        if let Deed::Cancel(of) | Deed::Hold(of) | Deed::Release(of) | Deed::Requeue(of) = deed {
+            let Some(job) = self.user_judge.job_of(of) else {
+                // It waits to be told of the job; without an answer there is nothing to do.
+                if self.errands.get(of).is_none_or(|errand| errand.is_over) {
+                    self.errands[work].is_over = true;
+                } else {
+                    self.agenda.add(self.now_ms + 500, Event::Work(work));
+                }
+                return;
+            };
+            if let Deed::Requeue(_) = deed {
+                self.expect_requeue(job);
+            }
+        }
+        if let Deed::Submit(_) = deed {
+            self.user_judge.submit_asked(work, self.now_ms);
+        }
+        self.ask(work);
+    }
+
+    fn expect_requeue(&mut self, job: JobId) {
+        let log = self.log.borrow();
+        let elements = log.frontier.job(job).map(|record| record.elements.keys());
+        for index in elements.into_iter().flatten() {
+            self.node_judge.may_run_again(JobKey { job, index: *index });
+        }
+    }
+
+    fn ask(&mut self, work: usize) {
+        let Some(body) = self.body(work) else { return };
+        let controllers: Vec<ControllerId> = self.hosts.keys().copied().collect();
+        let errand = &mut self.errands[work];
+        errand.attempt += 1;
+        errand.asked_ms.push(self.now_ms);
+        errand.turn += 1;
+        let by_turn = controllers[(errand.turn + work) % controllers.len()];
+        let to = errand.hint.take().unwrap_or(by_turn);
+        let id = AskId { work, attempt: errand.attempt };
+        self.agenda.add(self.now_ms + PATIENCE_MS, Event::AskTimeout(id));
+        let (from, host) = (At::User(user_host(work)), At::Controller(to));
+        for delay_ms in self.net.carry(self.now_ms, from, host) {
+            self.agenda.add(self.now_ms + delay_ms, Event::Ask(to, id, body.clone()));
+        }
+    }
+
+    fn body(&self, work: usize) -> Option<Body> {
+        let uid = Uid(1000 + u32::try_from(work % 3).unwrap_or(0));
+        let actor = Actor { uid, operator: true };
+        let target = |of: usize| {
+            let job = self.user_judge.job_of(of)?;
+            Some(Target { key: JobKey::single(job) })
+        };
+        let command = match &self.plan.works.get(work)?.deed {
+            Deed::Submit(ask) => Command::SubmitJob {
+                request_key: RequestKey(format!("key of {}", work::job_name(work))),
+                owner: Owner { uid, gid: Gid(uid.0), name: format!("u{uid}") },
+                groups: Vec::new(),
+                operator: false,
+                ask: ask.clone(),
+                script: format!("#!/bin/sh\necho {}\n", work % 4),
+                environment: "PATH=/bin\0".to_owned(),
+            },
+            Deed::Cancel(of) => Command::CancelJob { actor, target: target(*of)? },
+            Deed::Hold(of) => Command::HoldJob { actor, target: target(*of)? },
+            Deed::Release(of) => Command::ReleaseJob { actor, target: target(*of)? },
+            Deed::Requeue(of) => Command::RequeueJob { actor, target: target(*of)? },
+            Deed::Look => return Some(Body::Look),
+        };
+        Some(Body::Command(Box::new(command)))
+    }
+
+    pub(super) fn ask_arrives(&mut self, to: ControllerId, id: AskId, body: Body) {
+        if self.input(to, Input::Ask(id, body)) {
+            return;
+        }
+        let (from, user) = (At::Controller(to), At::User(user_host(id.work)));
+        if !self.net.is_blocked(from, user) {
+            let reply = Event::Reply(id, Reply::NotLeader(None));
+            self.agenda.add(self.now_ms + 1, reply);
+        }
+    }
+
+    pub(super) fn ask_timed_out(&mut self, id: AskId) {
+        self.try_again(id, 0);
+    }
+
+    pub(super) fn ask_again(&mut self, id: AskId) {
+        self.try_again(id, 0);
+    }
+
+    /// Only the last try is tried again.
+    fn try_again(&mut self, id: AskId, in_ms: u64) {
+        let errand = &self.errands[id.work];
+        if errand.is_over || errand.attempt != id.attempt {
+            return;
+        }
+        if in_ms > 0 {
+            self.agenda.add(self.now_ms + in_ms, Event::AskAgain(id));
+        } else {
+            self.ask(id.work);
+        }
+    }
+
+    pub(super) fn reply_arrives(&mut self, id: AskId, reply: Reply) {
+        self.story.tell(self.now_ms, || format!("user w{} is told {reply:?}", id.work));
+        let deed = self.plan.works[id.work].deed.clone();
+        match reply {
+            Reply::NotLeader(hint) => {
+                let errand = &mut self.errands[id.work];
+                if errand.attempt == id.attempt {
+                    errand.hint = hint;
+                }
+                let in_ms = self.dice.between(30, 400);
+                return self.try_again(id, in_ms);
+            }
+            Reply::Unknown => {
+                let in_ms = self.dice.between(30, 400);
+                return self.try_again(id, in_ms);
+            }
+            Reply::Submitted(job) => self.user_judge.submit_told(id.work, job, self.now_ms),
+            Reply::Last(job) => {
+                let place = id.attempt as usize - 1;
+                let asked_ms = self.errands[id.work].asked_ms[place];
+                self.user_judge.looked(asked_ms, self.now_ms, job);
+            }
+            Reply::Changed(keys) => {
+                if let Deed::Cancel(of) = deed {
+                    self.note_cancel(of, &keys);
+                }
+            }
+            Reply::Refused(reason) => {
+                if let Deed::Submit(_) = deed {
+                    let text = format!("w{} was refused: {reason}", id.work);
+                    self.complaints.push(crate::judge::Complaint::new("refused", text));
+                }
+            }
+        }
+        self.errands[id.work].is_over = true;
+    }
+
+    fn note_cancel(&mut self, of: usize, keys: &[JobKey]) {
+        let log = self.log.borrow();
+        for key in keys {
+            if let Some((_, element)) = log.frontier.element(*key) {
+                self.user_judge.cancel_told(of, *key, element.attempt);
+            }
+        }
+    }
+}

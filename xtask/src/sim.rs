@@ -1,0 +1,28 @@
+//! `cargo xtask sim`: the deterministic simulation of `tests/storm`, built and run. Never simulates
+//! anything itself.
+
+use anyhow::{Context, bail};
+use std::process::Command;
+
+/// Simulate the whole control plane with faults, one history a seed
+#[derive(clap::Args)]
+#[command(disable_help_flag = true)]
+pub struct Args {
+    /// What the simulation takes; `cargo xtask sim --help` lists it
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<String>,
+}
+
+/// Builds the simulation and runs it.
+///
+/// # Errors
+/// When it cannot be built, or a judge is not content.
+pub fn run(args: Args) -> anyhow::Result<()> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(cargo)
+        .args(["run", "--quiet", "-p", "storm", "--"])
+        .args(args.arguments)
+        .status()
+        .context("failed to start cargo")?;
+    if status.success() { Ok(()) } else { bail!("the simulation ended with {status}") }
+}
