@@ -14,8 +14,6 @@ mod hello;
 mod keeper;
 mod lines;
 mod parcel;
-#[cfg(test)]
-mod tests;
 
 pub use book::Book;
 pub use door::serve;

@@ -65,6 +65,8 @@ pub(super) struct Dialler<M: Driven> {
 impl<M: Driven> Dialler<M> {
     /// Runs until it is dropped.
     pub async fn run(self) {
+        // One that an earlier dialler was carrying went with it.
+        self.peers.log.note_snapshot_carried(self.to, false);
         let (snapshots, snapshots_due) = mpsc::channel(1);
         let parcels = self.carry_snapshots(snapshots_due);
         let letters = self.carry_letters(snapshots);

@@ -31,9 +31,20 @@ impl Drop for Dialling {
 pub async fn keep<M: Driven>(peers: Arc<Peers<M>>) {
     let mut status = peers.log.status();
     let mut dialling: BTreeMap<ControllerId, Dialling> = BTreeMap::new();
+    let mut is_out = false;
     let mut moves = tokio::spawn(keep_addresses(peers.clone()));
     loop {
-        let targets = targets(&peers, &status.borrow_and_update().members);
+        let targets = {
+            let members = &status.borrow_and_update().members;
+            let was_out = std::mem::replace(&mut is_out, was_removed(members, peers.me.id));
+            if is_out && !was_out {
+                tracing::error!(
+                    "this controller was removed from the cluster: stop it, or make it a new one \
+                     with `kantctld rebuild`"
+                );
+            }
+            targets(&peers, members)
+        };
         dialling.retain(|id, old| targets.get(id) == Some(&old.address));
         for (id, address) in targets {
             dialling.entry(id).or_insert_with(|| dial(&peers, id, address));

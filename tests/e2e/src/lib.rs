@@ -6,6 +6,7 @@
 
 mod binaries;
 mod cluster;
+mod controllers;
 mod daemon;
 mod kantctl;
 mod machine;
@@ -14,6 +15,7 @@ mod wait;
 
 pub use binaries::{Binaries, Build, PREBUILT, forget_the_outer_cargo, workspace};
 pub use cluster::{Cluster, ClusterOptions, remove_groups};
+pub use controllers::Controllers;
 pub use daemon::Daemon;
 pub use kantctl::{Answer, Kantctl};
 pub use machine::{Gpus, Machine};

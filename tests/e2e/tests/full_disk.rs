@@ -1,6 +1,7 @@
 //! A controller whose disk is full acknowledges nothing, answers readers, and goes on by itself
 //! when there is room again. Needs root, for a small file system of its own.
 
+use common::config::ControllerConfig;
 use common::job::Outcome;
 use common::wire::api::JobList;
 use e2e::{Cluster, ClusterOptions, Machine, Person, wait_for};
@@ -55,7 +56,10 @@ fn a_full_disk_acknowledges_nothing_loses_nothing_and_heals_by_itself() -> anyho
     let dir = tempfile::Builder::new().prefix("kant-full-").tempdir()?;
     let disk = SmallDisk::mount(&dir.path().join("state"), "80m")?;
     let nodes = vec![("n1", Machine::cpu())];
-    let options = ClusterOptions { nodes, ..ClusterOptions::default() };
+    // To the last byte: what is kept free is another test's matter.
+    let to_the_last = |config: &mut ControllerConfig| config.disk_reserve_mib = 0;
+    let options =
+        ClusterOptions { nodes, controller: Some(to_the_last), ..ClusterOptions::default() };
     let mut cluster = Cluster::start_in(dir.path(), options)?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let ballast = dir.path().join("state/ballast");

@@ -1,0 +1,178 @@
+//! Controllers on real sockets: one that joins is caught up by a snapshot and votes; what is no
+//! controller of the cluster, or talks nonsense, is refused and harms nobody.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod words;
+
+use axum::extract::ws::WebSocketUpgrade;
+use axum::routing::get;
+use common::id::{ClusterId, ControllerId};
+use common::time::{Span, Time};
+use common::wire::peer::{FromPeer, LetterHead, PEER_PATH, PeerHello, ToPeer};
+use kantctld::clock::wall_clock;
+use kantctld::peers::{self, Book, Lines, Me, Peers};
+use kantctld::raft::{Beginning, Change, LogThread, Member, Opening, Shell, Status, start};
+use net::{
+    Channel, ClusterKey, Endpoint, Identity, Keepalive, Role, TlsListener, connect_channel,
+};
+use serde_bytes::ByteBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use wal::{Options, RealDisk};
+use words::Words;
+
+const CLUSTER: ClusterId = ClusterId(0xcafe);
+const LIMIT: Duration = Duration::from_secs(30);
+
+struct Running {
+    peers: Arc<Peers<Words>>,
+    words: Words,
+    thread: LogThread,
+    _dir: tempfile::TempDir,
+}
+
+/// A controller on a port of its own.
+async fn run(key: &ClusterKey, id: u64, beginning: impl FnOnce(String) -> Beginning) -> Running {
+    let dir = tempfile::tempdir().unwrap();
+    let identity = Identity::new(key, Role::Controller).unwrap();
+    let listener = TlsListener::bind("127.0.0.1:0", &identity).await.unwrap();
+    let address = listener.local_addr().to_string();
+    let opening = Opening {
+        id: ControllerId(id),
+        cluster: Some(CLUSTER),
+        beginning: beginning(address.clone()),
+        snapshot_every: 1_000_000,
+        seed: id,
+        options: Options { segment_bytes: 1 << 16, salt: 7 },
+    };
+    let (words, lines) = (Words::default(), Arc::new(Lines::default()));
+    let shell = Shell { post: lines.post(), ..Shell::alone() };
+    let disk = RealDisk::open(dir.path()).unwrap();
+    let (log, thread) = start(disk, &opening, words.clone(), shell).unwrap();
+    let me = Me { cluster: CLUSTER, id: ControllerId(id), address };
+    let book = Book::default();
+    let peers = Arc::new(Peers { me, log, lines, book, identity, clock: wall_clock });
+    let door = peers.clone();
+    let serve = move |upgrade: WebSocketUpgrade| async move { peers::serve(door, upgrade) };
+    let router = axum::Router::new().route(PEER_PATH, get(serve));
+    tokio::spawn(net::serve(listener, router, std::future::pending()));
+    tokio::spawn(peers::keep(peers.clone()));
+    Running { peers, words, thread, _dir: dir }
+}
+
+async fn founder(key: &ClusterKey) -> Running {
+    let member = |address| Member { name: "a".to_owned(), address, becomes_voter: false };
+    let founder = run(key, 1, |address| Beginning::Found(member(address))).await;
+    until(&founder, |status| status.leads).await;
+    founder
+}
+
+async fn until(controller: &Running, is_so: impl FnMut(&Status) -> bool) {
+    let mut status = controller.peers.log.status();
+    let waited = tokio::time::timeout(LIMIT, status.wait_for(is_so)).await;
+    assert!(waited.is_ok(), "{:?}", controller.peers.log.status().borrow());
+}
+
+impl Running {
+    fn stop(self) {
+        self.peers.log.stop();
+        self.thread.join().unwrap().unwrap();
+    }
+
+    /// A controller's certificate, and something of one's own to say.
+    async fn dial<Out>(&self) -> Channel<Out, FromPeer> {
+        let identity = self.peers.identity.clone();
+        let endpoint = Endpoint::Tls { addr: self.peers.me.address.clone(), identity };
+        connect_channel(&endpoint, PEER_PATH, Keepalive::default()).await.unwrap()
+    }
+
+    async fn answer(&self, hello: PeerHello) -> (Channel<ToPeer, FromPeer>, Option<FromPeer>) {
+        let mut channel = self.dial().await;
+        channel.send(&ToPeer::Hello(Box::new(hello))).await.unwrap();
+        let answer = tokio::time::timeout(LIMIT, channel.recv()).await.unwrap();
+        (channel, answer.map(Result::unwrap))
+    }
+}
+
+/// What controller 2 says to controller 1.
+fn hello(now: Time, snapshot: Option<LetterHead>) -> PeerHello {
+    let me = Me { cluster: CLUSTER, id: ControllerId(2), address: String::new() };
+    me.hello(ControllerId(1), now, snapshot)
+}
+
+#[tokio::test]
+async fn one_that_joins_is_caught_up_by_a_snapshot_and_comes_to_vote() {
+    let key = ClusterKey::generate().unwrap();
+    let first = founder(&key).await;
+    // More than one piece of a snapshot.
+    let large = "x".repeat(3 << 20);
+    first.peers.log.propose(large.clone()).await.unwrap();
+    let second = run(&key, 2, |_| Beginning::Join).await;
+    let address = second.peers.me.address.clone();
+    let member = Member { name: "b".to_owned(), address, becomes_voter: true };
+    let given = first.peers.log.change(vec![Change::Add(member)]).await.unwrap();
+    assert_eq!(given, Some(ControllerId(2)));
+    until(&first, |status| status.members.votes(ControllerId(2))).await;
+    assert!(second.words.restored_at.lock().unwrap().is_some(), "by a snapshot");
+
+    first.peers.log.propose("next".to_owned()).await.unwrap();
+    first.peers.log.read().await.unwrap();
+    until(&second, |status| status.applied == status.committed && status.leader.is_some()).await;
+    let applied = first.peers.log.status().borrow().committed;
+    until(&second, |status| status.applied >= applied).await;
+    assert_eq!(*second.words.words.lock().unwrap(), [large, "next".to_owned()]);
+
+    assert!(first.peers.log.transfer(Some(ControllerId(2))).await);
+    until(&second, |status| status.leads).await;
+    assert_eq!(second.peers.log.propose("last".to_owned()).await, Ok(3));
+    second.stop();
+    first.stop();
+}
+
+#[tokio::test]
+async fn a_hello_that_does_not_belong_here_is_refused_with_the_reason() {
+    let key = ClusterKey::generate().unwrap();
+    let first = founder(&key).await;
+    let now = wall_clock();
+    for (hello, word) in [
+        (PeerHello { cluster: ClusterId(0xbeef), ..hello(now, None) }, "other_cluster"),
+        (PeerHello { to: ControllerId(9), ..hello(now, None) }, "other_receiver"),
+        (PeerHello { protocol: 9, ..hello(now, None) }, "other_protocol"),
+        (hello(now + Span::from_seconds(3600), None), "clock"),
+    ] {
+        let (_, answer) = first.answer(hello).await;
+        match answer {
+            Some(FromPeer::Refused { code, .. }) => assert_eq!(code, word),
+            other => panic!("{word}: {other:?}"),
+        }
+    }
+    let (_, answer) = first.answer(hello(now, None)).await;
+    assert!(matches!(answer, Some(FromPeer::Welcome { .. })));
+    first.stop();
+}
+
+#[tokio::test]
+async fn nonsense_ends_its_connection_and_nothing_else() {
+    let key = ClusterKey::generate().unwrap();
+    let first = founder(&key).await;
+    let mut garbage = first.dial::<Vec<u8>>().await;
+    garbage.send(&vec![0x5a; 4096]).await.unwrap();
+    assert!(!matches!(garbage.recv().await, Some(Ok(_))), "no answer");
+
+    // Letters that are none are as if lost.
+    let (channel, _) = first.answer(hello(wall_clock(), None)).await;
+    channel.send(&ToPeer::Letters(vec![ByteBuf::from(vec![0xff; 100])])).await.unwrap();
+
+    // A snapshot that was damaged on the way, and one that never ends.
+    for chunk in [&b"abd"[..], b"abcabc"] {
+        let head = LetterHead { bytes: 3, checksum: 0x3524_41c2 };
+        let (mut channel, answer) = first.answer(hello(wall_clock(), Some(head))).await;
+        assert!(matches!(answer, Some(FromPeer::Welcome { .. })));
+        channel.send(&ToPeer::Chunk(ByteBuf::from(chunk))).await.unwrap();
+        let end = tokio::time::timeout(LIMIT, channel.recv()).await.unwrap();
+        assert!(!matches!(end, Some(Ok(FromPeer::Arrived))), "{end:?}");
+    }
+    assert_eq!(first.peers.log.propose("on".to_owned()).await, Ok(1));
+    first.stop();
+}

@@ -1,0 +1,54 @@
+//! A small machine under the log: remembers words. Never anything else.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+#![allow(dead_code, reason = "each test uses what it needs")]
+
+use common::id::LogIndex;
+use kantctld::raft::Machine;
+use std::sync::{Arc, Mutex};
+
+/// Remembers words, in order.
+#[derive(Clone, Default)]
+pub struct Words {
+    pub words: Arc<Mutex<Vec<String>>>,
+    pub leading: Arc<Mutex<bool>>,
+    pub restored_at: Arc<Mutex<Option<u64>>>,
+}
+
+impl Machine for Words {
+    type Command = String;
+    type Answer = usize;
+
+    fn weigh(command: &String) -> usize {
+        command.len()
+    }
+
+    fn pack(&mut self, commands: Vec<String>) -> Vec<u8> {
+        commands.join("\n").into_bytes()
+    }
+
+    fn apply(&mut self, _index: LogIndex, entry: &[u8]) -> Result<Vec<usize>, String> {
+        let text = std::str::from_utf8(entry).map_err(|e| e.to_string())?;
+        let mut words = self.words.lock().unwrap();
+        let mut add = |word: &str| {
+            words.push(word.to_owned());
+            words.len()
+        };
+        Ok(text.split('\n').map(&mut add).collect())
+    }
+
+    fn save(&self) -> Result<Vec<u8>, String> {
+        Ok(self.words.lock().unwrap().join("\n").into_bytes())
+    }
+
+    fn restore(&mut self, index: LogIndex, bytes: &[u8]) -> Result<(), String> {
+        let text = String::from_utf8(bytes.to_vec()).map_err(|e| e.to_string())?;
+        *self.words.lock().unwrap() = text.split('\n').map(str::to_owned).collect();
+        *self.restored_at.lock().unwrap() = Some(index.0);
+        Ok(())
+    }
+
+    fn lead(&mut self, leading: bool) {
+        *self.leading.lock().unwrap() = leading;
+    }
+}
