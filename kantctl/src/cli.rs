@@ -2,8 +2,8 @@
 //! Never does anything; `lib.rs` runs the verb.
 
 use crate::verb::{
-    cancel, completions, drain, explain, export, hold, logs, man, metrics, nodes, priority, queue,
-    queues, release, reload, requeue, reservations, resume, show, status, submit, wait,
+    admin, cancel, completions, drain, explain, export, hold, logs, man, metrics, nodes, priority,
+    queue, queues, release, reload, requeue, reservations, resume, show, status, submit, wait,
 };
 use clap::{Args, Parser, Subcommand};
 use common::time::Span;
@@ -108,6 +108,8 @@ pub enum Verb {
     Reload(reload::Args),
     /// Say how the controller is
     Status(status::Args),
+    /// See and change the cluster's controllers
+    Admin(admin::Args),
     /// Print a shell's completions
     Completions(completions::Args),
     /// Print the manual page, or write all of them

@@ -145,6 +145,7 @@ async fn ask(verb: &Verb, server: &Server, screen: &Screen) -> Result<u8, Failur
         Verb::Export(args) => verb::export::run(args, server, screen).await,
         Verb::Reload(args) => verb::reload::run(args, server, screen).await,
         Verb::Status(args) => verb::status::run(args, server, screen).await,
+        Verb::Admin(args) => verb::admin::run(args, server, screen).await,
         Verb::Completions(args) => verb::completions::run(args, screen),
         Verb::Man(args) => verb::man::run(args, screen),
     }

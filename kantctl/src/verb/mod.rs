@@ -1,6 +1,7 @@
 //! What kantctl can do, one file a verb: its arguments, its help with examples, and what it asks
 //! and shows. `filter`, `steer` and `ask` are what several of them share.
 
+pub mod admin;
 pub mod ask;
 pub mod cancel;
 pub mod completions;
