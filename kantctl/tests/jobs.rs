@@ -7,7 +7,7 @@ mod house;
 use axum::response::IntoResponse;
 use common::job::{ExitStatus, Outcome, Phase};
 use common::wire::api::{Explanation, StoryLine};
-use house::{House, NOW, completed, finish, job, jobs, json, key_in, output, refusal};
+use house::{House, NOW, completed, finish, job, jobs, json, key_in, output, refusal, refused_as};
 use serde_json::{Value, json as value};
 
 fn parsed(text: &str) -> Value {
