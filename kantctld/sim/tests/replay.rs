@@ -84,7 +84,22 @@ fn every_policy_comes_to_the_same_on_the_itp_window_as_it_did() {
 }
 
 #[test]
-fn who_foresees_run_times_fills_gaps_better_and_a_job_too_large_is_named() {
+fn who_foresees_run_times_fills_a_gap_that_the_request_does_not_fit() {
+    let head = "job_id,submit_s,runtime_s,walltime_request_s,nodes,gpus_per_node";
+    // Job 3 asks for longer than job 1 has left, and is over before that.
+    let rows = "1,0,100,100,1,1\n2,10,10,10,2,1\n3,20,50,200,1,1\n";
+    let jobs = read_jobs("jobs", format!("{head}\n{rows}").as_bytes()).unwrap();
+    let nodes = read_nodes("nodes", b"name,gpus\nb,1\na,1\n").unwrap();
+    let starts = |estimates| -> Vec<u64> {
+        let outcome = played(Named::Easy, &jobs, &nodes, estimates);
+        outcome.jobs.iter().map(|job| job.start.unwrap().0 / 1000).collect()
+    };
+    assert_eq!(starts(Estimates::Request), [0, 100, 110]);
+    assert_eq!(starts(Estimates::Exact), [0, 100, 20]);
+}
+
+#[test]
+fn a_job_too_large_for_the_cluster_is_named_and_the_others_run() {
     let jobs = read_jobs("itp", ITP_JOBS).unwrap();
     let nodes = read_nodes("itp", ITP_NODES).unwrap();
     let few = played(Named::Fifo, &jobs, &nodes[..2], Estimates::Exact);

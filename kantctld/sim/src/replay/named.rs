@@ -1,4 +1,5 @@
-//! Policies that need no file: the classic ones, and kant's own. Never more than one queue.
+//! Policies that need no file: the classic ones, and kant's own. Never more than one queue. All let
+//! jobs share GPUs, for traces have jobs that do; a queue without any key refuses those.
 //!
 //! | name | order | behind a job without room |
 //! |---|---|---|
@@ -26,7 +27,7 @@ pub enum Named {
     EasyPinned,
     /// Conservative backfill.
     Conservative,
-    /// What a cluster does whose operator configured nothing.
+    /// What a cluster does whose operator configured nothing but `share_gpus`.
     Kant,
 }
 
@@ -97,8 +98,10 @@ mod tests {
     }
 
     #[test]
-    fn kants_own_is_what_a_queue_without_any_key_does() {
+    fn kants_own_is_what_a_queue_without_any_key_does_but_for_shares_of_gpus() {
         let queue = &Named::Kant.policy().queues[0];
+        let without_keys = Queue { default: true, ..Queue::plain(queue.name.clone()) };
+        assert_eq!(*queue, Queue { share_gpus: true, ..without_keys });
         assert_eq!((queue.behind, queue.placement), (Behind::Backfill, Placement::EBinpack));
     }
 }
