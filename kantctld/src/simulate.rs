@@ -103,6 +103,13 @@ enum EstimatesName {
     Exact,
 }
 
+/// What the columns mean; on standard error, so that standard output is the table alone.
+const LEGEND: &str = "
+GAR: GPUs given away, mean over time; GARq: while somebody waits. SOR: GPU-time used of all there is
+GFR, GFRq: nodes with some but not all GPUs given away. FR8: free GPUs that no 8-GPU job can have
+slowdown: from submit to end by run time, runs under 10 s as 10 s (docs/operating/metrics.md)
+";
+
 /// Simulates, writes what was asked for, and prints the metrics.
 ///
 /// # Errors
@@ -113,14 +120,21 @@ pub fn run(arguments: &Arguments) -> Result<(), SimulateError> {
     if arguments.fill {
         return filling::run(arguments, &input, &choices);
     }
+    // A long run must not end at a folder that is not there.
+    let files = [&arguments.json, &arguments.jobs_out, &arguments.report];
+    files.into_iter().flatten().try_for_each(|file| check_writable(file))?;
     let mut outcomes = Vec::with_capacity(choices.len());
     for choice in &choices {
         let outcome = replayed(arguments, &input, choice)?;
         tell_left_out(&outcome);
+        if outcome.jobs.is_empty() && !input.jobs.is_empty() {
+            return Err(SimulateError::AllLeftOut { policy: outcome.policy });
+        }
         outcomes.push(outcome);
     }
     let summaries: Vec<Summary> = outcomes.iter().map(Summary::of).collect();
     print!("{}", sim::report::table(&summaries));
+    eprint!("{LEGEND}");
     if let Some(file) = &arguments.json {
         let texts: Vec<String> = summaries.iter().map(Summary::to_json).collect();
         let text = match texts.as_slice() {
@@ -193,6 +207,14 @@ fn few(numbers: impl ExactSizeIterator<Item = u64>) -> String {
     let more = if numbers.len() > SHOWN { ", ..." } else { "" };
     let few: Vec<String> = numbers.take(SHOWN).map(|number| number.to_string()).collect();
     format!("{}{more}", few.join(", "))
+}
+
+/// Opens a file as it will be written, without touching what is in it.
+fn check_writable(file: &Path) -> Result<(), SimulateError> {
+    let opened = std::fs::OpenOptions::new().append(true).create(true).open(file);
+    opened
+        .map(drop)
+        .map_err(|source| SimulateError::Write { file: file.display().to_string(), source })
 }
 
 fn write(file: &Path, text: &str) -> Result<(), SimulateError> {

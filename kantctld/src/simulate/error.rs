@@ -72,6 +72,16 @@ pub enum SimulateError {
         /// What is missing.
         what: &'static str,
     },
+    /// Nothing was left to replay.
+    #[error(
+        "failed to simulate {policy}: not one job of the trace could run; the lines above say why. \
+         Queues whose `nodes` name none of the trace's nodes, or quotas of other GPU kinds, do \
+         that: leave those keys out of a copy of the file, or name the trace's own"
+    )]
+    AllLeftOut {
+        /// Under which policy.
+        policy: String,
+    },
     /// The replay failed.
     #[error(transparent)]
     Replay(#[from] ReplayError),
