@@ -98,6 +98,19 @@ impl Request {
         self.gpu_kind.as_ref().is_none_or(|wanted| wanted == kind)
             || self.gpu_kinds_or.contains(kind)
     }
+
+    /// GPUs asked for in all by so many tasks on so many nodes, in thousandths; one node at least.
+    #[must_use]
+    pub fn gpus_in_all(&self, nodes: Nodes, tasks: Tasks) -> GpuMilli {
+        let whole = |gpus: Gpus| GpuMilli::WHOLE.times(gpus.0);
+        match self.gpus {
+            None => GpuMilli::ZERO,
+            Some(GpuRequest::PerNode(each)) => whole(each.times(nodes.0.max(1))),
+            Some(GpuRequest::PerTask(each)) => whole(each.times(tasks.0)),
+            Some(GpuRequest::Total(all)) => whole(all),
+            Some(GpuRequest::Fraction(share)) => share,
+        }
+    }
 }
 
 impl Default for Request {

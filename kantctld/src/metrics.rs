@@ -4,7 +4,7 @@
 
 use common::id::{NodeName, SwitchName};
 use common::job::Phase;
-use common::resource::{GpuRequest, Request, Share};
+use common::resource::{Request, Share};
 use common::time::{Span, Time};
 use common::unit::{GpuMilli, Gpus, Nodes};
 use common::wire::api::{KindUse, MetricsView, SpanBucket, WaitBucket};
@@ -192,14 +192,7 @@ fn leaf_of<'a>(state: &'a State, node: &NodeName) -> Option<&'a SwitchName> {
 
 /// What a job asks for in all; of nodes that it leaves open, on one.
 fn asked_gpus(request: &Request) -> GpuMilli {
-    let whole = |gpus: Gpus| GpuMilli::WHOLE.times(gpus.0);
-    match request.gpus {
-        None => GpuMilli::ZERO,
-        Some(GpuRequest::PerNode(gpus)) => whole(gpus.times(request.nodes.map_or(1, |n| n.0))),
-        Some(GpuRequest::PerTask(gpus)) => whole(gpus.times(request.tasks.0)),
-        Some(GpuRequest::Total(gpus)) => whole(gpus),
-        Some(GpuRequest::Fraction(share)) => share,
-    }
+    request.gpus_in_all(request.nodes.unwrap_or(Nodes(1)), request.tasks)
 }
 
 /// When it was first given nodes, as far as its story goes back.

@@ -23,8 +23,11 @@ pub struct Args {
     #[arg(long, value_name = "DIR", default_value = "traces")]
     traces: PathBuf,
     /// For engine and quality: write the tables into docs/
-    #[arg(long)]
+    #[arg(long, conflicts_with = "only")]
     write: bool,
+    /// For engine: only these rows (plain, 1000x1000, teams:10000x100000)
+    #[arg(long, value_name = "ROW", value_delimiter = ',')]
+    only: Vec<String>,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -52,7 +55,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
             Ok(())
         }
         Name::Engine => {
-            let rows = optimised::engine()?;
+            let rows = optimised::engine(&args.only)?;
             let table = optimised::engine_table(&rows);
             match args.json {
                 true => println!("{:#}", serde_json::Value::Array(rows)),

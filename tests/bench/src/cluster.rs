@@ -1,114 +1,156 @@
-//! A made-up cluster: nodes of 8 GPUs under leafs and spines, nearly full of jobs, with a long line
-//! of others. Never random: the same numbers give the same cluster.
+//! A made-up cluster as its leader has it: state, scheduler, and nodes that do what they are told at
+//! once. Never random: the same numbers give the same cluster.
 
-use common::cpuset::CpuSet;
-use common::gpu::{Gpu, GpuKind, GpuMatrix, GpuPath};
-use common::id::{Attempt, GpuIndex, JobId, JobKey, NodeName, QueueName, SwitchName, Uid};
-use common::node::{Inventory, Numa};
-use common::policy::{Policy, VictimMode};
-use common::queue::Queue;
+use crate::machine::{self, GPUS};
+use crate::policy::{QUEUES, Rules, account_name, queue_name, urgent};
+use anyhow::{bail, ensure};
+use common::id::{
+    AttemptId, Gid, GpuIndex, JobId, JobKey, NodeName, RequestKey, ReservationName, Uid,
+};
+use common::job::{Ask, EndCause, ExitStatus, Owner, StepEnd, Usage};
+use common::policy::Access;
+use common::reservation::Reservation;
 use common::resource::{Allocation, GpuRequest, Request, Share};
 use common::time::{Span, Time};
 use common::unit::{Bytes, Cpus, Gpus, Nodes, Tasks};
-use engine::{NodeSnapshot, RunningJob, Snapshot, WaitingJob};
+use common::wire::node::{StepPhase, StepStatus};
 use fastrand::Rng;
-use std::sync::Arc;
+use lead::Rounds;
+use state::{Actor, Command, Event, RoundStart, Stamped, State};
+use std::collections::BTreeMap;
 
-/// The time at which the measured rounds are.
-pub const NOW: Time = Time(1_800_000_000_000);
+/// When the measured rounds begin.
+const NOW: Time = Time(1_800_000_000_000);
+/// What runs then has run so long.
+const RUN_SO_FAR: Span = Span::from_minutes(120);
+/// The longest that anybody has waited.
+const WAITED_MAX: Span = Span::from_minutes(10_000);
+const USERS: u32 = 200;
+/// Nodes with one booking: one leaf.
+const BOOKED: u32 = 32;
 
-const GPUS: u16 = 8;
-const CPUS: u32 = 96;
-const LEAF: u32 = 32;
-const SPINE: u32 = 16 * LEAF;
-const QUEUES: u32 = 8;
-
-/// What nodes and jobs a cluster has.
 pub struct Cluster {
-    pub snapshot: Snapshot,
+    pub state: State,
+    pub rounds: Rounds,
+    pub now: Time,
+    rules: Rules,
+    /// What the scheduler was not told yet.
+    untold: Vec<Event>,
     rng: Rng,
-    next_job: u32,
     running: Vec<JobKey>,
-    shapes: Vec<Arc<Request>>,
-}
-
-fn inventory() -> Inventory {
-    let gpu = |index: u16| Gpu {
-        index: GpuIndex(index),
-        uuid: format!("GPU-{index}"),
-        model: "NVIDIA H100 80GB HBM3".to_owned(),
-        kind: GpuKind("h100".to_owned()),
-        memory: Bytes(80 << 30),
-        minor: index.into(),
-        pci_bus_id: format!("0000:{index:02x}:00.0"),
-        numa: Some(index / 4),
-        cpus: CpuSet::new(),
-    };
-    let path = |a: u16, b: u16| if a == b { GpuPath::Own } else { GpuPath::NvLink(18) };
-    let half = |from: u32| (from..from + CPUS / 2).collect::<CpuSet>();
-    let numa =
-        |id: u16| Numa { id, cpus: half(u32::from(id) * CPUS / 2), memory: Bytes(512 << 30) };
-    Inventory {
-        sockets: 2,
-        threads_per_core: 1,
-        cpus: CpuSet::first(CPUS),
-        cores: (0..CPUS).map(|cpu| CpuSet::from_iter([cpu])).collect(),
-        numa: vec![numa(0), numa(1)],
-        memory: Bytes(1 << 40),
-        gpus: (0..GPUS).map(gpu).collect(),
-        gpu_matrix: GpuMatrix {
-            paths: (0..GPUS).map(|a| (0..GPUS).map(|b| path(a, b)).collect()).collect(),
-        },
-        boot_id: String::new(),
-        gpu_driver: None,
-        limits_missing: Vec::new(),
-    }
-}
-
-fn name(number: u32) -> NodeName {
-    NodeName::new(format!("n{number:06}")).expect("a valid name")
-}
-
-fn queue(number: u32) -> QueueName {
-    QueueName::new(format!("q{number}")).expect("a valid name")
 }
 
 impl Cluster {
     /// So many nodes, of which `full` out of 1000 GPUs are in use, and so many waiting jobs.
-    pub fn new(nodes: u32, waiting: u32, full: u32) -> Self {
-        let mut policy = Policy::default();
-        for number in 0..QUEUES {
-            policy.queues.push(Queue { default: number == 0, ..Queue::plain(queue(number)) });
-        }
-        let switch = |text: String| SwitchName::new(text).ok();
-        for number in 0..nodes {
-            let position = policy.topology.0.entry(name(number)).or_default();
-            position.leaf = switch(format!("leaf{:05}", number / LEAF));
-            position.spine = switch(format!("spine{:04}", number / SPINE));
-        }
-        let mut snapshot = Snapshot::default();
-        snapshot.set_policy(Arc::new(policy));
-        let inventory = Arc::new(inventory());
-        for number in 0..nodes {
-            snapshot.set_node(&NodeSnapshot::usable(name(number), inventory.clone()));
-        }
+    pub fn new(rules: Rules, nodes: u32, waiting: u32, full: u32) -> anyhow::Result<Self> {
         let mut cluster = Self {
-            snapshot,
+            state: State::default(),
+            rounds: Rounds::default(),
+            now: Time(NOW.0 - RUN_SO_FAR.0 - WAITED_MAX.0),
+            rules,
+            untold: Vec::new(),
             rng: Rng::with_seed(7),
-            next_job: 1,
             running: Vec::new(),
-            shapes: shapes(),
         };
-        cluster.fill(nodes, full);
-        for _ in 0..waiting {
-            cluster.submit();
+        let mut settings = rules.settings(nodes * u32::from(GPUS));
+        settings.topology = machine::topology(nodes);
+        cluster.apply(Command::Configure(settings))?;
+        for number in 0..nodes {
+            let name = machine::name(number);
+            cluster.apply(Command::RegisterNode {
+                identity: name.to_string(),
+                address: name.to_string(),
+                name,
+                version: "1".to_owned(),
+                inventory: Box::new(machine::inventory()),
+                steps: Vec::new(),
+            })?;
         }
-        cluster
+        for number in 0..waiting {
+            cluster.submit()?;
+            let passed = WAITED_MAX.0 * u64::from(number + 1) / u64::from(waiting);
+            cluster.now = Time(NOW.0 - RUN_SO_FAR.0 - WAITED_MAX.0 + passed);
+        }
+        cluster.fill(nodes, full)?;
+        cluster.now = NOW;
+        if rules == Rules::Teams {
+            cluster.book(nodes)?;
+        }
+        // A term begins with a look at everything.
+        cluster.untold.clear();
+        Ok(cluster)
     }
 
-    fn fill(&mut self, nodes: u32, full: u32) {
+    fn apply(&mut self, command: Command) -> anyhow::Result<()> {
+        let events = state::apply(&mut self.state, &Stamped { at: self.now, command });
+        for event in &events {
+            if let Event::CommandRefused(_) | Event::RoundEntryRefused { .. } = event {
+                bail!("failed to make up a cluster: {event}");
+            }
+        }
+        self.untold.extend(events);
+        Ok(())
+    }
+
+    fn actor() -> Actor {
+        Actor { uid: Uid(0), operator: true }
+    }
+
+    /// One leaf is booked from in six hours on.
+    fn book(&mut self, nodes: u32) -> anyhow::Result<()> {
+        let reservation = Reservation {
+            name: ReservationName::new("course")?,
+            nodes: (0..nodes.min(BOOKED)).map(machine::name).collect(),
+            from: self.now + Span::from_minutes(6 * 60),
+            to: self.now + Span::from_minutes(18 * 60),
+            access: Access { users: [Uid(1000)].into(), ..Access::default() },
+            maintenance: false,
+            by: Uid(0),
+            comment: String::new(),
+        };
+        let (actor, reservation) = (Self::actor(), Box::new(reservation));
+        self.apply(Command::CreateReservation { actor, reservation })
+    }
+
+    /// A job of one of the users is submitted, to the queue of this number.
+    fn ask(&mut self, queue: u32, request: Request, limit: Span) -> anyhow::Result<JobKey> {
+        let user = self.rng.u32(..USERS);
+        let teams = self.rules == Rules::Teams;
+        let ask = Ask {
+            queue: Some(queue_name(queue)),
+            account: teams.then(|| account_name(user % QUEUES)),
+            qos: (teams && self.rng.u32(..20) == 0).then(urgent),
+            request,
+            time_limit: Some(limit),
+            requeue: true,
+            ..Ask::default()
+        };
+        let number = self.state.last_job().0 + 1;
+        self.apply(Command::SubmitJob {
+            request_key: RequestKey(format!("job-{number}")),
+            owner: Owner { uid: Uid(1000 + user), gid: Gid(100), name: format!("u{user}") },
+            groups: Vec::new(),
+            operator: false,
+            ask: Box::new(ask),
+            script: "#!/bin/sh\n".to_owned(),
+            environment: String::new(),
+        })?;
+        Ok(JobKey::single(JobId(number)))
+    }
+
+    /// One more job waits.
+    pub fn submit(&mut self) -> anyhow::Result<()> {
+        let sizes = [(1, 1), (1, 1), (1, 2), (1, 4), (1, 8), (2, 8), (4, 8), (8, 8), (16, 8)];
+        let (nodes, gpus) = sizes[self.rng.usize(..sizes.len())];
+        let cpus = [4, 8, 12][self.rng.usize(..3)] * gpus;
+        let request = request(nodes, gpus, cpus);
+        let (queue, minutes) = (self.rng.u32(..QUEUES), self.rng.u64(10..4000));
+        self.ask(queue, request, Span::from_minutes(minutes)).map(|_| ())
+    }
+
+    fn fill(&mut self, nodes: u32, full: u32) -> anyhow::Result<()> {
         for number in 0..nodes {
-            let mut free = 0;
+            let (mut free, mut starts) = (0, Vec::new());
             while free < GPUS {
                 let sizes = [1, 1, 2, 2, 4, 8].into_iter().filter(|size| *size <= GPUS - free);
                 let sizes: Vec<u16> = sizes.collect();
@@ -116,101 +158,110 @@ impl Cluster {
                 let gpus: Vec<GpuIndex> = (free..free + size).map(GpuIndex).collect();
                 free += size;
                 if self.rng.u32(..1000) < full {
-                    self.hold(number, gpus);
+                    starts.push(self.hold(number, gpus)?);
                 }
             }
+            let keys: Vec<JobKey> = starts.iter().map(|start| start.id.key).collect();
+            self.apply(Command::EnactRound { preempts: Vec::new(), starts })?;
+            self.run(&keys)?;
         }
+        Ok(())
     }
 
-    fn hold(&mut self, node: u32, gpus: Vec<GpuIndex>) {
+    /// A job that was given these GPUs. The first teams have more than their share.
+    fn hold(&mut self, node: u32, gpus: Vec<GpuIndex>) -> anyhow::Result<RoundStart> {
+        let limit = RUN_SO_FAR + Span::from_minutes(self.rng.u64(1..4000));
+        let count = u32::try_from(gpus.len())?;
+        let queue = self.rng.u32(..QUEUES).min(self.rng.u32(..QUEUES));
+        let key = self.ask(queue, request(1, count, 8 * count), limit)?;
+        let Some((_, element)) = self.state.element(key) else { bail!("job {key} is gone") };
         let cpus = gpus.iter().flat_map(|gpu| (0..8).map(move |n| u32::from(gpu.0) * 8 + n));
         let share = Share {
-            node: name(node),
+            node: machine::name(node),
             tasks: Tasks(1),
             cpus: cpus.collect(),
-            memory: Bytes(64 << 30),
+            memory: Bytes(8 << 30).times(count),
             gpus,
             gpu_milli: None,
         };
-        let key = JobKey::single(JobId(self.next_job));
-        self.next_job += 1;
-        let left = Span::from_minutes(self.rng.u64(1..4000));
-        let allocation = Allocation::new(vec![share]).expect("one share");
-        self.running.push(key);
-        self.snapshot.set_running(RunningJob {
-            key,
-            attempt: Attempt(1),
-            allocation: Arc::new(allocation),
-            ends_by: Some(NOW + left),
-            owner: Uid(1000 + self.rng.u32(..200)),
-            queue: queue(self.rng.u32(..QUEUES)),
-            account: None,
-            qos: None,
-            nice: 0,
-            submitted_at: NOW - left,
-            started_at: NOW - left,
-            whole_nodes: false,
-            group: None,
-            preemptible: false,
-            victim_mode: VictimMode::Requeue,
-            ending: false,
-            yields_to: None,
-        });
+        let id = AttemptId { key, attempt: element.next_attempt() };
+        Ok(RoundStart { id, allocation: Allocation::new(vec![share])?, group: None })
     }
 
-    /// One more job waits.
-    pub fn submit(&mut self) {
-        let key = JobKey::single(JobId(self.next_job));
-        self.next_job += 1;
-        let request = self.shapes[self.rng.usize(..self.shapes.len())].clone();
-        let waited = Span::from_minutes(self.rng.u64(..10_000));
-        self.snapshot.set_waiting(WaitingJob {
-            key,
-            attempt: Attempt(1),
-            owner: Uid(1000 + self.rng.u32(..200)),
-            queue: queue(self.rng.u32(..QUEUES)),
-            account: None,
-            qos: None,
-            request,
-            time_limit: Some(Span::from_minutes(self.rng.u64(10..4000))),
-            nice: 0,
-            submitted_at: NOW - waited,
-            begin_at: None,
-            not_before: None,
-            deadline: None,
-            held: false,
-            array_limit: None,
-            preemptible: None,
-            reservation: None,
-            service: false,
-            together: None,
-        });
+    /// All nodes of these jobs say this of them, each node in one message.
+    fn report(&mut self, keys: &[JobKey], phase: &StepPhase) -> anyhow::Result<()> {
+        let mut by_node: BTreeMap<NodeName, Vec<StepStatus>> = BTreeMap::new();
+        for key in keys {
+            let Some((_, element)) = self.state.element(*key) else { continue };
+            let Some(run) = &element.run else { continue };
+            let id = element.attempt_id(*key);
+            for share in run.allocation.shares() {
+                let steps = by_node.entry(share.node.clone()).or_default();
+                steps.push(StepStatus { id, phase: phase.clone() });
+            }
+        }
+        for (node, steps) in by_node {
+            self.apply(Command::ReportSteps { node, steps })?;
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, keys: &[JobKey]) -> anyhow::Result<()> {
+        self.report(keys, &StepPhase::Running { since: self.now })?;
+        self.running.extend(keys);
+        Ok(())
+    }
+
+    fn end(&mut self, keys: &[JobKey], cause: EndCause) -> anyhow::Result<()> {
+        let end = StepEnd {
+            cause,
+            exit: ExitStatus::default(),
+            started_at: Some(self.now),
+            ended_at: self.now,
+            usage: Usage::default(),
+            message: None,
+        };
+        self.report(keys, &StepPhase::Ended(Box::new(end)))
     }
 
     /// One running job ends.
-    pub fn end_one(&mut self) {
-        if self.running.is_empty() {
-            return;
-        }
+    pub fn end_one(&mut self) -> anyhow::Result<()> {
+        ensure!(!self.running.is_empty(), "nothing runs that could end");
         let key = self.running.swap_remove(self.rng.usize(..self.running.len()));
-        self.snapshot.remove_job(key);
+        self.end(&[key], EndCause::Exited)
+    }
+
+    /// The scheduler is told what happened.
+    pub fn catch_up(&mut self) {
+        let told = std::mem::take(&mut self.untold);
+        self.rounds.catch_up(&self.state, Some(&told), self.now);
+    }
+
+    /// A round, as the leader holds it: with the judge. What it decided, if anything.
+    pub fn round(&mut self) -> anyhow::Result<Option<Command>> {
+        let outcome = self.rounds.round(self.now);
+        ensure!(outcome.violations.is_empty(), "the judge: {:?}", outcome.violations);
+        Ok(outcome.command)
+    }
+
+    /// What a round decided is done, and the nodes do as they are told at once.
+    pub fn enact(&mut self, command: Command) -> anyhow::Result<()> {
+        let Command::EnactRound { preempts, starts } = &command else { bail!("{command:?}") };
+        let starts: Vec<JobKey> = starts.iter().map(|start| start.id.key).collect();
+        let victims: Vec<JobKey> = preempts.iter().map(|preempt| preempt.id.key).collect();
+        self.apply(command)?;
+        self.end(&victims, EndCause::Stopped)?;
+        self.running.retain(|key| !victims.contains(key));
+        self.run(&starts)
     }
 }
 
-/// What the waiting jobs ask for.
-fn shapes() -> Vec<Arc<Request>> {
-    let sizes = [(1, 1), (1, 1), (1, 2), (1, 4), (1, 8), (2, 8), (4, 8), (8, 8), (16, 8)];
-    let cpus = [4, 8, 12];
-    let shapes = sizes.iter().flat_map(|(nodes, gpus)| {
-        cpus.iter().map(move |cpus| {
-            Arc::new(Request {
-                nodes: Some(Nodes(*nodes)),
-                tasks: Tasks(*nodes),
-                cpus_per_task: Cpus(cpus * gpus),
-                gpus: Some(GpuRequest::PerNode(Gpus(*gpus))),
-                ..Request::default()
-            })
-        })
-    });
-    shapes.collect()
+fn request(nodes: u32, gpus: u32, cpus: u32) -> Request {
+    Request {
+        nodes: Some(Nodes(nodes)),
+        tasks: Tasks(nodes),
+        cpus_per_task: Cpus(cpus),
+        gpus: Some(GpuRequest::PerNode(Gpus(gpus))),
+        ..Request::default()
+    }
 }

@@ -2,8 +2,11 @@
 //! this. Never a test: nothing here passes or fails.
 
 mod cluster;
+mod machine;
+mod policy;
 mod quality;
 mod rounds;
+mod row;
 mod traces;
 
 use clap::Parser;
@@ -13,6 +16,9 @@ use clap::Parser;
 enum Command {
     /// Rounds on made-up clusters
     Engine(rounds::Args),
+    /// One row of those, for `engine` to call
+    #[command(hide = true)]
+    EngineRow(row::Args),
     /// Policies on replayed traces
     Quality(quality::Args),
 }
@@ -20,6 +26,7 @@ enum Command {
 fn main() -> anyhow::Result<()> {
     match Command::parse() {
         Command::Engine(args) => rounds::run(&args),
+        Command::EngineRow(args) => row::run(&args),
         Command::Quality(args) => quality::run(&args),
     }
 }

@@ -1,13 +1,11 @@
-//! How much CPU time rounds take, and how that grows with nodes and waiting jobs.
-//!
-//! - full: nearly all GPUs in use, everybody is considered anew;
-//! - incremental: one job ended and one came since the last round;
-//! - nothing: nothing changed, and the round before said that none is due;
-//! - fill: an empty cluster, as many starts as a round makes.
+//! How much CPU time rounds take, and how that grows with nodes and waiting jobs: a table of rows,
+//! each measured by a process of its own. Never measures anything itself; `row` does.
 
-use crate::cluster::{Cluster, NOW};
-use engine::{Decision, Round, schedule};
-use serde_json::json;
+use crate::policy::Rules;
+use crate::row;
+use anyhow::{Context, bail, ensure};
+use serde_json::{Value, json};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// What to measure
@@ -19,116 +17,79 @@ pub struct Args {
     /// Numbers of waiting jobs
     #[arg(long, value_delimiter = ',', default_values_t = [1_000, 10_000, 100_000])]
     jobs: Vec<u32>,
+    /// Only these rows: RULES, NODESxJOBS, or RULES:NODESxJOBS
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
     /// How often each round is repeated; the median counts
     #[arg(long, default_value_t = 9)]
     repeat: usize,
 }
 
-pub fn run(args: &Args) -> anyhow::Result<()> {
-    let mut rows = Vec::new();
-    for nodes in &args.nodes {
-        for jobs in &args.jobs {
-            let row = measure(*nodes, *jobs, args.repeat);
-            eprintln!("{row}");
-            rows.push(row);
-        }
+struct Row {
+    rules: Rules,
+    nodes: u32,
+    jobs: u32,
+}
+
+impl Row {
+    fn is_called(&self, name: &str) -> bool {
+        let size = format!("{}x{}", self.nodes, self.jobs);
+        let rules = self.rules.name();
+        name == rules || name == size || name == format!("{rules}:{size}")
     }
+}
+
+/// All rows, in the order of the table.
+fn plan(args: &Args) -> anyhow::Result<Vec<Row>> {
+    let rows = Rules::ALL.into_iter().flat_map(|rules| {
+        let of_size =
+            move |nodes: u32| args.jobs.iter().map(move |jobs| Row { rules, nodes, jobs: *jobs });
+        args.nodes.iter().copied().flat_map(of_size)
+    });
+    let rows: Vec<Row> = rows.collect();
+    for name in &args.only {
+        ensure!(
+            rows.iter().any(|row| row.is_called(name)),
+            "failed to find the row `{name}`: write plain, 1000x1000 or teams:10000x100000"
+        );
+    }
+    let wanted = |row: &Row| args.only.is_empty() || args.only.iter().any(|n| row.is_called(n));
+    Ok(rows.into_iter().filter(wanted).collect())
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let plan = plan(args)?;
+    let bar = indicatif::ProgressBar::new(plan.len() as u64);
+    bar.set_style(indicatif::ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} {elapsed}")?);
+    bar.enable_steady_tick(Duration::from_secs(1));
+    let mut rows = Vec::new();
+    for row in &plan {
+        bar.set_message(format!("{} {}x{}", row.rules.name(), row.nodes, row.jobs));
+        let measured = measure(row, args.repeat)?;
+        bar.suspend(|| eprintln!("{measured}"));
+        rows.push(measured);
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
     println!("{:#}", json!(rows));
     Ok(())
 }
 
-fn measure(nodes: u32, jobs: u32, repeat: usize) -> serde_json::Value {
-    let before = resident_bytes();
-    let mut cluster = Cluster::new(nodes, jobs, 970);
-    cluster.snapshot.settle(NOW);
-    // What can start, starts, as it would in a living cluster.
-    let mut round = Round::default();
-    for _ in 0..20 {
-        round = schedule(&cluster.snapshot, NOW);
-        if starts(&round) == 0 {
-            break;
-        }
-        apply(&mut cluster, &round);
+/// Has this program measure one row, in a process of its own.
+fn measure(row: &Row, repeat: usize) -> anyhow::Result<Value> {
+    let program = std::env::current_exe().context("failed to find this program")?;
+    let run = Command::new(program)
+        .arg("engine-row")
+        .args(["--rules", row.rules.name()])
+        .args(["--nodes", &row.nodes.to_string()])
+        .args(["--jobs", &row.jobs.to_string()])
+        .args(["--repeat", &repeat.to_string()])
+        .stderr(Stdio::inherit())
+        .output()
+        .context("failed to start a process for a row")?;
+    if !run.status.success() {
+        let (rules, nodes, jobs) = (row.rules.name(), row.nodes, row.jobs);
+        bail!("failed to measure {rules} {nodes}x{jobs}: its process ended with {}", run.status);
     }
-    let resident = resident_bytes().saturating_sub(before);
-    cluster.snapshot.set_promises(round.promises.clone());
-    cluster.snapshot.set_halfway(round.halfway.clone());
-    let full = median(repeat, || {
-        std::hint::black_box(schedule(&cluster.snapshot, NOW));
-    });
-    let next_look = round.next_look;
-    let nothing = median(repeat * 100, || {
-        std::hint::black_box(next_look.is_some_and(|at| at <= NOW));
-    });
-    let mut times = Vec::new();
-    for _ in 0..repeat {
-        cluster.end_one();
-        cluster.submit();
-        let began = cpu_time();
-        cluster.snapshot.settle(NOW);
-        let round = schedule(&cluster.snapshot, NOW);
-        times.push(cpu_time() - began);
-        apply(&mut cluster, &round);
-    }
-    let incremental = middle(times);
-    let mut empty = Cluster::new(nodes, jobs, 0);
-    empty.snapshot.settle(NOW);
-    let began = cpu_time();
-    let filled = schedule(&empty.snapshot, NOW);
-    let fill = cpu_time() - began;
-    let ms = |time: Duration| time.as_secs_f64() * 1e3;
-    json!({
-        "nodes": nodes,
-        "waiting": jobs,
-        "full_ms": ms(full),
-        "incremental_ms": ms(incremental),
-        "nothing_us": nothing.as_secs_f64() * 1e6,
-        "fill_ms": ms(fill),
-        "fill_starts": starts(&filled),
-        "starts_per_second": starts(&filled) as f64 / fill.as_secs_f64(),
-        "memory_mib": resident >> 20,
-    })
-}
-
-fn starts(round: &Round) -> usize {
-    round.decisions.iter().filter(|d| matches!(d, Decision::Start { .. })).count()
-}
-
-fn apply(cluster: &mut Cluster, round: &Round) {
-    for decision in &round.decisions {
-        if let Decision::Start { key, allocation, .. } = decision {
-            cluster.snapshot.start(*key, allocation.clone(), NOW);
-        }
-    }
-    cluster.snapshot.set_promises(round.promises.clone());
-    cluster.snapshot.set_halfway(round.halfway.clone());
-    cluster.snapshot.settle(NOW);
-}
-
-fn median(repeat: usize, mut what: impl FnMut()) -> Duration {
-    let times = (0..repeat.max(1)).map(|_| {
-        let began = cpu_time();
-        what();
-        cpu_time() - began
-    });
-    middle(times.collect())
-}
-
-fn middle(mut times: Vec<Duration>) -> Duration {
-    times.sort_unstable();
-    times.get(times.len() / 2).copied().unwrap_or_default()
-}
-
-/// CPU time of this process: a round is one thread's work, and the machine may have other things to
-/// do.
-fn cpu_time() -> Duration {
-    let now = nix::time::clock_gettime(nix::time::ClockId::CLOCK_PROCESS_CPUTIME_ID);
-    now.map(Duration::from).unwrap_or_default()
-}
-
-/// What this process has in memory.
-fn resident_bytes() -> u64 {
-    let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let pages = text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());
-    pages.unwrap_or(0) * 4096
+    row::read(&String::from_utf8(run.stdout)?).context("failed to read a row")
 }

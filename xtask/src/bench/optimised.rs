@@ -5,9 +5,10 @@ use anyhow::{Context, bail, ensure};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Runs `bench engine`, and answers with its rows.
-pub fn engine() -> anyhow::Result<Vec<serde_json::Value>> {
-    let text = bench(&["engine".to_owned()])?;
+/// Runs `bench engine`, and answers with its rows: all, or those that are named.
+pub fn engine(only: &[String]) -> anyhow::Result<Vec<serde_json::Value>> {
+    let only = only.iter().map(|row| format!("--only={row}"));
+    let text = bench(&std::iter::once("engine".to_owned()).chain(only).collect::<Vec<_>>())?;
     serde_json::from_str(&text).context("failed to read what the benchmark printed")
 }
 
@@ -39,19 +40,26 @@ fn bench(arguments: &[String]) -> anyhow::Result<String> {
 
 /// The engine's rows as a Markdown table.
 pub fn engine_table(rows: &[serde_json::Value]) -> String {
-    let mut text = "| nodes | waiting | full round ms | incremental ms | nothing changed µs | \
-                    fill: starts/s | memory MiB |\n|--:|--:|--:|--:|--:|--:|--:|\n"
+    let mut text = "| rules | nodes | waiting | takeover ms | full round ms | incremental ms: \
+                    median / worst | nothing changed µs | fill: starts/s | memory MiB |\n\
+                    |---|--:|--:|--:|--:|--:|--:|--:|--:|\n"
         .to_owned();
     for row in rows {
-        let number = |key: &str| row[key].as_f64().unwrap_or(f64::NAN);
+        let number = |key: &str, digits: usize| match row[key].as_f64() {
+            Some(number) => format!("{number:.digits$}"),
+            None => "-".to_owned(),
+        };
         text += &format!(
-            "| {} | {} | {:.1} | {:.1} | {:.2} | {:.0} | {} |\n",
+            "| {} | {} | {} | {} | {} | {} / {} | {} | {} | {} |\n",
+            row["rules"].as_str().unwrap_or("-"),
             row["nodes"],
             row["waiting"],
-            number("full_ms"),
-            number("incremental_ms"),
-            number("nothing_us"),
-            number("starts_per_second"),
+            number("takeover_ms", 0),
+            number("full_ms", 1),
+            number("incremental_ms", 1),
+            number("incremental_worst_ms", 1),
+            number("nothing_us", 2),
+            number("starts_per_second", 0),
             row["memory_mib"],
         );
     }

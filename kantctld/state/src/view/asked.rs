@@ -4,8 +4,8 @@
 use crate::job::Record;
 use crate::remembered::State;
 use common::job::Ask;
-use common::resource::{Allocation, GpuRequest, MemoryRequest, Request};
-use common::unit::{Bytes, Cpus, Gpus};
+use common::resource::{Allocation, MemoryRequest, Request};
+use common::unit::{Bytes, Cpus, GpuMilli, Gpus, Nodes};
 
 /// Amounts over all nodes.
 pub(super) struct Amounts {
@@ -24,13 +24,9 @@ pub(super) fn asked(state: &State, record: &Record) -> Amounts {
     let request = &ask.request;
     let nodes = request.nodes.map_or(1, |nodes| nodes.0);
     let cpus = request.cpus_per_task.times(request.tasks.0);
-    let gpus = match request.gpus {
-        None => Gpus::ZERO,
-        Some(GpuRequest::PerNode(gpus)) => gpus.times(nodes),
-        Some(GpuRequest::PerTask(gpus)) => gpus.times(request.tasks.0),
-        Some(GpuRequest::Total(gpus)) => gpus,
-        Some(GpuRequest::Fraction(_)) => Gpus(1),
-    };
+    // A share is one of a GPU.
+    let milli = request.gpus_in_all(Nodes(nodes), request.tasks);
+    let gpus = Gpus(milli.0.div_ceil(GpuMilli::WHOLE.0));
     let memory = match request.memory {
         Some(MemoryRequest::PerNode(memory)) => memory.times(nodes),
         Some(MemoryRequest::PerCpu(memory)) => memory.times(cpus.0),
