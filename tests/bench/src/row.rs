@@ -2,7 +2,7 @@
 //! prints anything but the row.
 //!
 //! - takeover: a new leader looks at the whole state for the first time;
-//! - full: its first round: everybody is considered anew;
+//! - full: its first round, after one job ended and one came: everybody is considered anew;
 //! - incremental: one job ended and one came since the last round; told, decided, judged;
 //! - nothing: nothing happened, and nothing is due;
 //! - fill: an empty cluster, as many starts as the first round makes.
@@ -48,14 +48,20 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut incremental = incremental(&mut cluster, args.repeat)?;
     let (mut takeover, mut full) = (Vec::new(), Vec::new());
     for _ in 0..args.repeat.min(5) {
+        cluster.now = cluster.now + Span::from_seconds(1);
+        cluster.end_one()?;
+        cluster.submit()?;
         let began = cpu_time();
         cluster.rounds = Rounds::default();
         cluster.rounds.catch_up(&cluster.state, None, cluster.now);
         cluster.rounds.fresh(cluster.now);
         takeover.push(cpu_time() - began);
         let began = cpu_time();
-        cluster.round()?;
+        let decided = cluster.round()?;
         full.push(cpu_time() - began);
+        if let Some(command) = decided {
+            cluster.enact(command)?;
+        }
     }
     drop(cluster);
     let (fill, filled) = fill(args)?;
