@@ -44,5 +44,6 @@ async fn what_cannot_be_written_or_makes_no_sense_is_said() {
     let house = cluster();
     house.kantctl(&["export"]).await.refused(2, &["--jobs"]);
     house.kantctl(&["export", "--jobs", "j", "--since", "soon"]).await.refused(2, &["7d"]);
-    house.kantctl(&["export", "--jobs", "no/j.csv"]).await.refused(1, &["failed to write no/j.csv"]);
+    let nowhere = ["export", "--jobs", "no/j.csv"];
+    house.kantctl(&nowhere).await.refused(1, &["failed to write no/j.csv"]);
 }

@@ -1,6 +1,6 @@
 //! A controller's own record as a trace: what ran there can be replayed under another policy.
-//! Never more than the state still keeps, and never what did not run: a job that was cancelled while
-//! it waited has no run time to replay.
+//! Never more than the state still keeps, and never what did not run: a job that was cancelled
+//! while it waited has no run time to replay.
 //!
 //! Of a job that was started several times the last attempt counts; of one that runs, the time it
 //! ran so far. Nodes hold equal parts of a job in a trace: where they did not in life, each is

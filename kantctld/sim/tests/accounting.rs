@@ -230,7 +230,8 @@ fn what_runs_counts_with_its_time_so_far_and_what_waits_or_never_ran_is_left_out
     let export = house.export(Time(0));
     assert_eq!((export.jobs.len(), export.left_out), (1, 2));
     let job = &export.jobs[0];
-    assert_eq!((job.submit, job.runtime, job.status.as_str()), (Time(0), Span(3_599_000), "running"));
+    assert_eq!((job.submit, job.runtime), (Time(0), Span(3_599_000)));
+    assert_eq!(job.status, "running");
     let later = house.export(Time(5 * 60_000 + 1));
     assert_eq!((later.jobs, later.left_out), (Vec::new(), 2));
 }

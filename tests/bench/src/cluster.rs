@@ -1,5 +1,5 @@
-//! A made-up cluster as its leader has it: state, scheduler, and nodes that do what they are told at
-//! once. Never random: the same numbers give the same cluster.
+//! A made-up cluster as its leader has it: state, scheduler, and nodes that do what they are told
+//! at once. Never random: the same numbers give the same cluster.
 
 use crate::machine::{self, GPUS};
 use crate::policy::{QUEUES, Rules, account_name, queue_name, urgent};
