@@ -3,9 +3,7 @@
 
 use crate::clock::wall_clock;
 use crate::machine::StateMachine;
-use crate::membership::{
-    LogStage, Membership, MembershipError, Start, advertised, check_adopted,
-};
+use crate::membership::{LogStage, Membership, MembershipError, Start, advertised, check_adopted};
 use crate::peers::{Book, Lines, Me, Peers};
 use crate::raft::{self, LogError, LogThread, Opening, Shell, StoreError};
 use common::config::ControllerConfig;

@@ -36,8 +36,13 @@ pub enum SettingsError {
     #[error("admins: there is no user `{0}` on this host: write a user's name or uid")]
     UnknownAdmin(String),
     /// An address without host or port.
-    #[error("failed to use `listen`: `{0}` is not host:port, like 0.0.0.0:7600")]
-    Listen(String),
+    #[error("failed to use `{key}`: `{address}` is not host:port, like 10.0.0.1:7600")]
+    Address {
+        /// Where it stands.
+        key: &'static str,
+        /// As written.
+        address: String,
+    },
     /// A length of time in which nothing can be done.
     #[error("failed to use `{key}`: it is 0, and {why}; write 1 or more")]
     Zero {
@@ -108,9 +113,11 @@ pub fn operators(config: &ControllerConfig) -> Result<BTreeSet<Uid>, SettingsErr
 /// # Errors
 /// [`SettingsError`].
 pub fn check(config: &ControllerConfig) -> Result<(), SettingsError> {
-    let listen = &config.listen;
-    if !listen.is_empty() && !has_port(listen) {
-        return Err(SettingsError::Listen(listen.clone()));
+    let single = [("listen", &config.listen), ("advertise", &config.advertise)];
+    let single = single.into_iter().filter(|(_, address)| !address.is_empty());
+    let addresses = single.chain(config.peers.iter().map(|address| ("peers", address)));
+    if let Some((key, address)) = addresses.into_iter().find(|(_, address)| !has_port(address)) {
+        return Err(SettingsError::Address { key, address: address.clone() });
     }
     for (key, seconds, why) in [
         (

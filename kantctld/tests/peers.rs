@@ -13,9 +13,7 @@ use common::wire::peer::{FromPeer, LetterHead, PEER_PATH, PeerHello, ToPeer};
 use kantctld::clock::wall_clock;
 use kantctld::peers::{self, Book, Lines, Me, Peers};
 use kantctld::raft::{Beginning, Change, LogThread, Member, Opening, Shell, Status, start};
-use net::{
-    Channel, ClusterKey, Endpoint, Identity, Keepalive, Role, TlsListener, connect_channel,
-};
+use net::{Channel, ClusterKey, Endpoint, Identity, Keepalive, Role, TlsListener, connect_channel};
 use serde_bytes::ByteBuf;
 use std::sync::Arc;
 use std::time::Duration;

@@ -62,7 +62,10 @@ pub fn summary(list: &ControllerList) -> String {
     if list.leader != Some(list.answering) {
         record.fact(
             "seen by",
-            format!("controller {}, which does not lead: only a leader knows of others", list.answering),
+            format!(
+                "controller {}, which does not lead: only a leader knows of others",
+                list.answering
+            ),
         );
     }
     record.maybe("change", list.changing.then_some("of voters, under way"));

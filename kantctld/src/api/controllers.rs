@@ -1,28 +1,28 @@
 //! The controllers: how they stand, taking one in, and changing their parts; and the door for the
 //! others. Never lets anybody but an operator, or a controller by its certificate, in.
 
+mod join;
+mod view;
+
 use super::error::ApiFailure;
-use crate::clock::wall_clock;
 use crate::core::{CommandError, Core};
 use crate::machine::StateMachine;
-use crate::membership::is_reachable;
-use crate::peers::{self, Peers, clocks_agree};
-use crate::raft::{Change, ChangeRefusal, Member, ProposeError, Status};
+use crate::peers::{self, Peers};
+use crate::raft::{Change, ChangeRefusal, ProposeError, Status};
 use axum::extract::rejection::JsonRejection;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use common::id::{ControllerId, LogIndex, Uid};
-use common::wire::api::{
-    ControllerList, ControllerRole, ControllerView, JoinAnswer, JoinRequest,
-};
-use common::wire::peer::PEER_PROTOCOL;
+use common::id::{ControllerId, Uid};
+use common::wire::api::{ControllerList, JoinAnswer, JoinRequest};
+use join::{check_join, take_in};
 use net::{Caller, Client, Endpoint, Role, User};
 use serde::Deserialize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use view::view;
 
 /// How long a change of members that is under way is waited for before another.
 const CHANGE_LIMIT: Duration = Duration::from_secs(5);
@@ -154,7 +154,8 @@ pub async fn transfer(
         Ok(Ok(status)) => Ok(Json(view(&status))),
         Ok(Err(_)) => Err(CommandError::NotTaken(ProposeError::Stopped).into()),
         Err(_) => {
-            let message = format!("controller {to} did not take the lead: is it up, and caught up?");
+            let message =
+                format!("controller {to} did not take the lead: is it up, and caught up?");
             let refusal = net::Refusal::new(StatusCode::CONFLICT, "not_taken_over", message);
             Err(ApiFailure::Said(refusal.hint("`kantctl admin controller status` shows it")))
         }
@@ -185,8 +186,7 @@ fn check_operator(core: &Core, user: &User) -> Result<(), ApiFailure> {
 
 fn leader(peers: &Peers<StateMachine>, status: &Status, limit: Duration) -> Option<Client> {
     let member = status.members.known.get(&status.leader.filter(|id| *id != status.id)?)?;
-    let endpoint =
-        Endpoint::Tls { addr: member.address.clone(), identity: peers.identity.clone() };
+    let endpoint = Endpoint::Tls { addr: member.address.clone(), identity: peers.identity.clone() };
     Some(Client::new(endpoint).with_connect_limit(LEADER_LIMIT).with_answer_limit(Some(limit)))
 }
 
@@ -202,80 +202,6 @@ fn passed_back(error: net::ClientError) -> net::Refusal {
             net::Refusal::new(StatusCode::SERVICE_UNAVAILABLE, super::leader::NO_LEADER, message)
         }
     }
-}
-
-fn check_join(peers: &Peers<StateMachine>, request: &JoinRequest) -> Result<(), net::Refusal> {
-    let now = wall_clock();
-    let ours = env!("CARGO_PKG_VERSION");
-    let refuse = |code: &str, message: String| {
-        Err(net::Refusal::new(StatusCode::CONFLICT, code, message))
-    };
-    if request.protocol != PEER_PROTOCOL {
-        let (release, theirs) = (&request.release, request.protocol);
-        return refuse(
-            "other_protocol",
-            format!(
-                "kantctld {release} speaks protocol {theirs} with controllers, kantctld {ours} of \
-                 this cluster {PEER_PROTOCOL}: install one release on both"
-            ),
-        );
-    }
-    if let Some(theirs) = request.cluster.filter(|cluster| *cluster != peers.me.cluster) {
-        let ours = peers.me.cluster;
-        return refuse(
-            "other_cluster",
-            format!("it was of cluster {theirs}, and this is {ours}: ask one of its own"),
-        );
-    }
-    if !clocks_agree(request.now, now) {
-        return refuse(
-            "clock",
-            format!(
-                "its clock says {}, that of the cluster's leader {now}: mend NTP on the one that \
-                 is wrong",
-                request.now
-            ),
-        );
-    }
-    let own = &peers.me.address;
-    for address in [&request.address, own].into_iter().filter(|a| !is_reachable(a)) {
-        return refuse(
-            "unreachable",
-            format!(
-                "controllers cannot reach each other at `{address}`: write `advertise` in \
-                 kantctld.toml there, and restart it if it runs"
-            ),
-        );
-    }
-    Ok(())
-}
-
-async fn take_in(
-    peers: &Peers<StateMachine>,
-    request: JoinRequest,
-) -> Result<ControllerId, ApiFailure> {
-    let status = peers.log.status().borrow().clone();
-    if let Some(old) = request.replaces.filter(|old| status.members.has(*old)) {
-        change(peers, Change::Remove(old)).await?;
-        tracing::info!("controller {old} gave its number up: its log is lost");
-    }
-    // An answer that was lost is given again, as long as nobody has lived under that number.
-    let waits = status.followers.iter().find(|follower| {
-        let member = status.members.known.get(&follower.id);
-        follower.holds == LogIndex(0)
-            && status.members.learns(follower.id)
-            && member.is_some_and(|member| member.address == request.address)
-    });
-    if let Some(waits) = waits {
-        return Ok(waits.id);
-    }
-    let JoinRequest { name, address, learner, .. } = request;
-    let said = format!("{name} at {address}");
-    let member = Member { name, address, becomes_voter: !learner };
-    let given = change(peers, Change::Add(member)).await?;
-    let id = given.ok_or(CommandError::NotTaken(ProposeError::Unknown))?;
-    tracing::info!("controller {id} joins: {said}");
-    Ok(id)
 }
 
 /// Makes a change, after the one under way if there is one.
@@ -298,38 +224,4 @@ async fn change(
 
 fn refused(why: ChangeRefusal) -> ApiFailure {
     CommandError::NotTaken(ProposeError::Change(why)).into()
-}
-
-/// How they stand, as one of them sees it.
-fn view(status: &Status) -> ControllerList {
-    let one = |(id, member): (&ControllerId, &Member)| {
-        let follower = status.followers.iter().find(|follower| follower.id == *id);
-        let is_me = *id == status.id;
-        let holds = follower.map(|f| f.holds).or(is_me.then_some(status.last));
-        let role = match (status.members.votes(*id), member.becomes_voter) {
-            (true, _) if status.leader == Some(*id) => ControllerRole::Leader,
-            (true, _) => ControllerRole::Voter,
-            (false, true) => ControllerRole::Joining,
-            (false, false) => ControllerRole::Learner,
-        };
-        ControllerView {
-            id: *id,
-            name: member.name.clone(),
-            address: member.address.clone(),
-            role,
-            holds,
-            behind: holds.map(|holds| status.committed.0.saturating_sub(holds.0)),
-            heard: follower.map(|f| f.is_heard).or(is_me.then_some(true)),
-            gets_snapshot: follower.is_some_and(|f| f.gets_snapshot),
-        }
-    };
-    ControllerList {
-        cluster: status.members.cluster,
-        answering: status.id,
-        leader: status.leader,
-        term: status.term,
-        committed: status.committed,
-        changing: status.members.is_joint(),
-        controllers: status.members.known.iter().map(one).collect(),
-    }
 }

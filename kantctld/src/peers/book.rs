@@ -3,8 +3,8 @@
 
 use super::hello::HelloRefusal;
 use common::id::ControllerId;
-use std::mem::Discriminant;
 use std::collections::BTreeMap;
+use std::mem::Discriminant;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 

@@ -146,9 +146,8 @@ impl<M: Driven> Dialler<M> {
     pub(super) async fn dial(&self, snapshot: Option<LetterHead>) -> Result<Out, Trouble> {
         let identity = self.peers.identity.clone();
         let endpoint = Endpoint::Tls { addr: self.address.clone(), identity };
-        let mut channel: Out = connect_channel(&endpoint, PEER_PATH, KEEPALIVE)
-            .await
-            .map_err(Trouble::Unreached)?;
+        let mut channel: Out =
+            connect_channel(&endpoint, PEER_PATH, KEEPALIVE).await.map_err(Trouble::Unreached)?;
         let hello = self.peers.me.hello(self.to, (self.peers.clock)(), snapshot);
         let sent = channel.send(&ToPeer::Hello(Box::new(hello))).await;
         sent.map_err(|error| Trouble::Over(Some(error)))?;

@@ -200,7 +200,11 @@ mod tests {
         let fine = PeerHello { from: ControllerId(3), ..hello() };
         let cases = [
             (PeerHello { protocol: 9, ..fine.clone() }, "other_protocol", "install one release"),
-            (PeerHello { cluster: ClusterId(8), ..fine.clone() }, "other_cluster", "key of its own"),
+            (
+                PeerHello { cluster: ClusterId(8), ..fine.clone() },
+                "other_cluster",
+                "key of its own",
+            ),
             (PeerHello { to: ControllerId(5), ..fine.clone() }, "other_receiver", "controller 5"),
             (PeerHello { from: ControllerId(1), ..fine.clone() }, "other_receiver", "reached"),
             (hello(), "removed", "rebuild"),

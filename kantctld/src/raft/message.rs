@@ -7,8 +7,7 @@ use replica::{Change, ProposeError, Told};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 /// Where an answer goes.
-pub(super) type Ticket<M> =
-    oneshot::Sender<Result<Told<<M as Machine>::Answer>, ProposeError>>;
+pub(super) type Ticket<M> = oneshot::Sender<Result<Told<<M as Machine>::Answer>, ProposeError>>;
 
 /// Somebody's place in the inbox; given back when it is dropped.
 pub(super) type Place = OwnedSemaphorePermit;

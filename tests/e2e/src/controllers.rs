@@ -60,7 +60,7 @@ impl Controllers {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
+        self.dir().join(name)
     }
 
     /// Writes the configuration of one more controller.
@@ -169,14 +169,6 @@ impl Controllers {
         Ok(())
     }
 
-    /// A controller's process.
-    ///
-    /// # Errors
-    /// When it does not run.
-    pub fn daemon(&mut self, name: &str) -> anyhow::Result<&mut Daemon> {
-        self.running.get_mut(name).with_context(|| format!("controller {name} does not run"))
-    }
-
     /// kill -9.
     ///
     /// # Errors
@@ -266,6 +258,7 @@ impl Controllers {
             spool_dir: text(self.path(&format!("spool-{name}"))),
             socket: text(self.path(&format!("kantd-{name}.sock"))),
             cgroup: CgroupMode::Off,
+            allow_root_jobs: true,
             nvml_library: text(self.path("no-nvml-here.so")),
             log: "debug".to_owned(),
             ..NodeConfig::default()
