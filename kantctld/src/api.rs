@@ -4,6 +4,7 @@
 
 mod controllers;
 mod accounting;
+mod backup;
 mod error;
 mod jobs;
 mod leader;
@@ -69,6 +70,7 @@ fn of_leader() -> Router<Arc<Core>> {
         .route("/v1/metrics", get(metrics::show))
         .route("/v1/accounting/jobs", get(accounting::jobs))
         .route("/v1/accounting/nodes", get(accounting::nodes))
+        .route("/v1/backup", get(backup::show))
         .route("/v1/reload", post(reload::reload))
         .route("/v1/controllers/{id}/promote", post(controllers::promote))
         .route("/v1/controllers/{id}/remove", post(controllers::remove))

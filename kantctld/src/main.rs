@@ -34,6 +34,11 @@ enum Verb {
     Join(Joining),
     /// Give up a lost or damaged log, and join again under a new number
     Rebuild(Joining),
+    /// Begin again from a file of `kantctl admin backup`, where every log is lost
+    Restore {
+        /// The backup
+        file: PathBuf,
+    },
     /// Try policies on a recorded workload, in virtual time
     Simulate(Box<simulate::Arguments>),
 }
@@ -97,6 +102,10 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         Some(Verb::Rebuild(joining)) => {
             let config = checked(arguments.config.as_deref())?;
             return say(&membership::run_rebuild(&config, &joining.into())?);
+        }
+        Some(Verb::Restore { file }) => {
+            let config = checked(arguments.config.as_deref())?;
+            return say(&membership::run_restore(&config, &file)?);
         }
         Some(Verb::Simulate(plan)) => {
             anyhow::ensure!(

@@ -6,6 +6,7 @@ mod file;
 mod found;
 mod join;
 mod rebuild;
+mod restore;
 mod start;
 mod verbs;
 
@@ -13,8 +14,9 @@ pub use file::{FILE, LogStage, Membership, MembershipFile};
 pub use found::found;
 pub use join::{How, join};
 pub use rebuild::rebuild;
+pub use restore::restore;
 pub use start::{Start, at_start, check_adopted};
-pub use verbs::{run_found, run_join, run_rebuild};
+pub use verbs::{run_found, run_join, run_rebuild, run_restore};
 
 use common::config::ControllerConfig;
 use common::id::{ClusterId, ControllerId};
@@ -135,6 +137,12 @@ pub enum MembershipError {
         #[source]
         source: ClientError,
     },
+    /// The backup.
+    #[error(transparent)]
+    Backup(#[from] crate::backup::BackupError),
+    /// The log that is made from it.
+    #[error("failed to make a log from the backup")]
+    Log(#[from] crate::raft::LogError),
     /// Nothing can be asked.
     #[error("failed to start what asks the cluster")]
     Runtime(#[source] io::Error),

@@ -3,16 +3,22 @@
 use super::ask::Answer;
 use crate::failure::{Failure, OK};
 use crate::output::{Screen, controllers};
-use crate::server::{Again, Server};
+use crate::server::{Again, PATIENCE, Server};
+use anyhow::Context;
 use clap::Subcommand;
 use common::wire::api::ControllerList;
-use serde_json::Value;
+use serde_json::{Value, json};
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
   kantctl admin controller status
   kantctl admin controller transfer 2
   kantctl admin controller remove 3
+  kantctl admin backup /var/backups/kant-monday
 
 A controller is added on its own host: `kantctld join --to HOST:PORT`. Operators only.";
 
@@ -31,6 +37,18 @@ pub enum What {
     /// See and change who keeps the cluster's log
     #[command(subcommand)]
     Controller(Controller),
+    /// Save all that the controllers know in one file, for `kantctld restore`
+    Backup(Backup),
+}
+
+/// Where to.
+#[derive(clap::Args, Debug)]
+#[allow(missing_docs)] // its comment is its help
+pub struct Backup {
+    /// The file; one that is there is not overwritten. It holds every job's script and environment,
+    /// so only you may read it
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
 }
 
 /// What to do to controllers.
@@ -60,7 +78,10 @@ pub struct One {
 /// # Errors
 /// [`Failure`] when it is refused, or nobody answers.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let What::Controller(controller) = &args.what;
+    let controller = match &args.what {
+        What::Controller(controller) => controller,
+        What::Backup(backup) => return save(&backup.file, server, screen).await,
+    };
     let raw: Value = match controller {
         Controller::Status => server.get("/v1/controllers").await?,
         Controller::Promote(one) => ask(server, one, "promote").await?,
@@ -81,4 +102,31 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
 async fn ask(server: &Server, One { id }: &One, verb: &str) -> Result<Value, Failure> {
     let path = format!("/v1/controllers/{id}/{verb}");
     server.post(&path, &Value::Null, Again::IfUnsent).await
+}
+
+/// Makes the file first: what cannot be kept need not be asked for.
+async fn save(path: &Path, server: &Server, screen: &Screen) -> Result<u8, Failure> {
+    let name = path.display();
+    let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    let mut file = opened.with_context(|| format!("failed to make {name}"))?;
+    let written = async {
+        let (_, bytes) = server.get_bytes_for("/v1/backup", PATIENCE).await?;
+        file.write_all(&bytes).with_context(|| format!("failed to write {name}"))?;
+        file.sync_all().with_context(|| format!("failed to write {name}"))?;
+        Ok::<_, Failure>(bytes.len())
+    };
+    let bytes = match written.await {
+        Ok(bytes) => bytes,
+        Err(failure) => {
+            // An empty file would pass for a backup.
+            let _ = std::fs::remove_file(path);
+            return Err(failure);
+        }
+    };
+    if screen.json {
+        screen.answer(&json!({ "file": path, "bytes": bytes }))?;
+    } else {
+        screen.line(&format!("saved {name}, {bytes} bytes"))?;
+    }
+    Ok(OK)
 }

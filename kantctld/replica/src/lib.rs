@@ -33,7 +33,7 @@ pub use error::{LogError, ProposeError, StoreError};
 pub use letter::Letter;
 pub use machine::Machine;
 pub use members::{Member, Members};
-pub use open::{Beginning, Opening};
+pub use open::{Beginning, Opening, begin};
 pub use outbox::{Outbox, Told};
 pub use replica::{Replica, Settled};
 pub use status::{Follower, Role, Status};

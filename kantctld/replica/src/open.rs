@@ -46,6 +46,14 @@ pub struct Opening {
     pub options: Options,
 }
 
+/// Begins a log without starting a replica: what [`Beginning`] says becomes durable.
+///
+/// # Errors
+/// [`LogError`] when it cannot be written, or one is there that must not be.
+pub fn begin<D: Disk>(disk: D, opening: &Opening) -> Result<(), LogError> {
+    opening.open(disk).map(drop)
+}
+
 /// The state as of a log index; empty before the first entry.
 pub(crate) struct Found {
     pub index: u64,

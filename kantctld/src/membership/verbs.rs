@@ -3,10 +3,11 @@
 
 use super::{
     How, Membership, MembershipError, MembershipFile, advertised, found, is_reachable, join,
-    rebuild,
+    rebuild, restore,
 };
 use common::config::ControllerConfig;
 use common::id::ClusterId;
+use std::path::Path;
 
 /// Founds a cluster. Gives what to say.
 ///
@@ -54,6 +55,20 @@ pub fn run_rebuild(config: &ControllerConfig, how: &How) -> Result<String, Membe
         "this is controller {id} of cluster {cluster} from now on{}; start kantctld now: it gets \
          its log from the others",
         aside.unwrap_or_default()
+    ))
+}
+
+/// Goes on from a backup. Gives what to say.
+///
+/// # Errors
+/// [`MembershipError`].
+pub fn run_restore(config: &ControllerConfig, backup: &Path) -> Result<String, MembershipError> {
+    let (head, Membership { cluster, id, .. }) = restore(config, backup)?;
+    Ok(format!(
+        "this is controller {id}, the only one, of cluster {cluster} ({}) as it was at {}; start \
+         kantctld now, then let others join. Jobs submitted since are not known: nodes that still \
+         run them end them",
+        head.name, head.at
     ))
 }
 

@@ -9,6 +9,7 @@ use common::job::{Ask, EndCause, ExitStatus, Owner, StepEnd, Usage};
 use common::node::{Inventory, Numa};
 use common::queue::Queue;
 use common::resource::Allocation;
+use common::resource::GpuRequest;
 use common::unit::{Bytes, Tasks};
 use common::wire::node::{StepPhase, StepStatus};
 use state::snapshot::snapshot;

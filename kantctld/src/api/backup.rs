@@ -1,0 +1,49 @@
+//! GET /v1/backup: the whole state as one file, for operators: it holds every user's scripts and
+//! environments. Never waits for anything to stand still: a copy of the state is one moment's.
+
+use super::error::ApiFailure;
+use crate::backup::{self, Head};
+use crate::core::Core;
+use crate::settings::with_causes;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::header::{CONTENT_TYPE, HeaderValue};
+use axum::response::{IntoResponse, Response};
+use common::id::Uid;
+use common::reason::Refusal;
+use std::sync::Arc;
+
+const BYTES: HeaderValue = HeaderValue::from_static("application/octet-stream");
+
+/// The state as of now, with everything that was acknowledged before the question.
+pub async fn show(State(core): State<Arc<Core>>, user: net::User) -> Result<Response, ApiFailure> {
+    let actor = core.actor(Uid(user.uid));
+    if !actor.operator {
+        return Err(Refusal::OperatorsOnly { uid: actor.uid }.into());
+    }
+    core.log.read().await.map_err(crate::core::CommandError::from)?;
+    let members = core.log.status().borrow().members.clone();
+    // Before the copy: what it names is in it.
+    let applied = *core.applied.borrow();
+    let (state, now) = (core.state.read().clone(), core.now());
+    let head = Head {
+        cluster: members.cluster,
+        name: core.cluster(),
+        last_controller: members.last,
+        applied,
+        at: now,
+        release: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    tracing::info!("user {} makes a backup", actor.uid);
+    let written = tokio::task::spawn_blocking(move || backup::to_bytes(&head, &state)).await;
+    let stopping = || "the controller stops: ask again in a moment".to_owned();
+    match written {
+        Ok(Ok(bytes)) => Ok(([(CONTENT_TYPE, BYTES)], bytes).into_response()),
+        Ok(Err(error)) => Err(failed(StatusCode::INTERNAL_SERVER_ERROR, with_causes(&error))),
+        Err(_) => Err(failed(StatusCode::SERVICE_UNAVAILABLE, stopping())),
+    }
+}
+
+fn failed(status: StatusCode, message: String) -> ApiFailure {
+    ApiFailure::Said(net::Refusal::new(status, "no_backup", message))
+}
