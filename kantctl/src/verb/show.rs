@@ -5,13 +5,12 @@ use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys, KeysError};
 use crate::output::screen::note;
 use crate::output::{Screen, jobs, nodes, queues};
-use crate::server::Server;
+use crate::server::{PATIENCE, Server};
 use crate::submission::value::Hosts;
 use clap::Subcommand;
 use common::id::QueueName;
 use common::wire::api::{JobList, NodeList, QueueList};
 use serde_json::Value;
-use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -124,7 +123,7 @@ async fn show_queues(names: &[QueueName], server: &Server, screen: &Screen) -> R
 async fn show_jobs(words: &[Keys], server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let mut raw = Vec::new();
     for (place, key) in keys::all(words).into_iter().enumerate() {
-        let answer = ask::jobs(server, key, Duration::ZERO).await?;
+        let answer = ask::jobs(server, key, PATIENCE).await?;
         if screen.json {
             raw.push(answer.raw);
             continue;

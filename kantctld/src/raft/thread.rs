@@ -113,7 +113,12 @@ impl<M: Driven, D: Disk> Thread<M, D> {
         let mut batch = Batch { proposals: Vec::new(), reads: Vec::new(), bytes: 0, letters: 0 };
         let mut next = match self.inbox.recv_timeout(wait) {
             Ok(message) => Some(message),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => {
+                // Nobody is left to ask anything.
+                self.stopping.store(true, Ordering::SeqCst);
+                None
+            }
         };
         let mut taken = 0;
         while let Some(message) = next {
