@@ -2,6 +2,10 @@
 
 use slog::{Drain, KV, Level, Logger, OwnedKVList, Record, Serializer, o};
 use std::fmt::{Arguments, Write as _};
+use tracing::Level as Tracing;
+
+/// What the lines are of.
+const TARGET: &str = "kantctld::raft";
 
 /// A logger for the library.
 pub fn logger() -> Logger {
@@ -15,17 +19,27 @@ impl Drain for ToTracing {
     type Err = slog::Never;
 
     fn log(&self, record: &Record<'_>, values: &OwnedKVList) -> Result<(), slog::Never> {
+        let is_heard = match record.level() {
+            Level::Critical | Level::Error => tracing::enabled!(target: TARGET, Tracing::ERROR),
+            Level::Warning => tracing::enabled!(target: TARGET, Tracing::WARN),
+            Level::Info | Level::Debug => tracing::enabled!(target: TARGET, Tracing::DEBUG),
+            Level::Trace => tracing::enabled!(target: TARGET, Tracing::TRACE),
+        };
+        // To put a message of the library into words takes longer than to handle it.
+        if !is_heard {
+            return Ok(());
+        }
         let mut pairs = Pairs(String::new());
         // Writing into a string cannot fail.
         let _ = record.kv().serialize(record, &mut pairs);
         let _ = values.serialize(record, &mut pairs);
         let text = format!("{}{}", record.msg(), pairs.0);
         match record.level() {
-            Level::Critical | Level::Error => tracing::error!(target: "kantctld::raft", "{text}"),
-            Level::Warning => tracing::warn!(target: "kantctld::raft", "{text}"),
+            Level::Critical | Level::Error => tracing::error!(target: TARGET, "{text}"),
+            Level::Warning => tracing::warn!(target: TARGET, "{text}"),
             // The library tells every election as news; for operators that is detail.
-            Level::Info | Level::Debug => tracing::debug!(target: "kantctld::raft", "{text}"),
-            Level::Trace => tracing::trace!(target: "kantctld::raft", "{text}"),
+            Level::Info | Level::Debug => tracing::debug!(target: TARGET, "{text}"),
+            Level::Trace => tracing::trace!(target: TARGET, "{text}"),
         }
         Ok(())
     }

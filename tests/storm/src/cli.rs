@@ -62,9 +62,8 @@ fn parse_seeds(text: &str) -> Result<Range<u64>, String> {
 pub fn main(args: &Args) -> anyhow::Result<()> {
     // What is simulated may panic; that is a complaint like others, and told as such.
     std::panic::set_hook(Box::new(|_| {}));
-    let jobs = args.jobs.unwrap_or_else(|| {
-        std::thread::available_parallelism().map_or(1, usize::from)
-    });
+    let jobs =
+        args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     let kinds = Kind::parse_list(&args.faults).map_err(|text| anyhow!(text))?;
     if let Some(page) = &args.table {
         return table::write(page, &kinds, jobs);
@@ -89,11 +88,7 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
 }
 
 /// The failed, and how much virtual time and how many submits there were.
-fn run_series(
-    args: &Args,
-    series: &Series,
-    jobs: usize,
-) -> (Vec<(u64, Verdict)>, (u64, usize)) {
+fn run_series(args: &Args, series: &Series, jobs: usize) -> (Vec<(u64, Verdict)>, (u64, usize)) {
     // Drawn on a terminal only.
     let bar = ProgressBar::new(args.seeds.end - args.seeds.start);
     if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} seeds {eta} {msg}") {
@@ -126,7 +121,12 @@ fn show(args: &Args, series: &Series, seed: u64, verdict: &Verdict, in_full: boo
         let skipped = told.story.len().saturating_sub(LINES_SHOWN);
         told.story.iter().skip(skipped).for_each(|line| println!("    {line}"));
         for fault in &plan.faults {
-            println!("    with {} at {} ms for {} ms", fault.kind.name(), fault.at_ms, fault.lasts_ms);
+            println!(
+                "    with {} at {} ms for {} ms",
+                fault.kind.name(),
+                fault.at_ms,
+                fault.lasts_ms
+            );
         }
         for complaint in &told.complaints {
             println!("  {}: {}", complaint.judge, complaint.text);
@@ -137,7 +137,8 @@ fn show(args: &Args, series: &Series, seed: u64, verdict: &Verdict, in_full: boo
 
 /// The command that shows a seed's history again.
 fn replay(args: &Args, seed: u64, cuts: &Cuts) -> String {
-    let mut command = format!("cargo xtask sim --seeds {seed}..{} --faults {}", seed + 1, args.faults);
+    let mut command =
+        format!("cargo xtask sim --seeds {seed}..{} --faults {}", seed + 1, args.faults);
     if let Some(sabotage) = &args.sabotage {
         command += &format!(" --sabotage {sabotage}");
     }

@@ -251,6 +251,9 @@ impl Process {
                 }
                 self.lead = Some(lead);
             }
+            (true, true) if house.sabotage == Some(Sabotage::EarlySession) => {
+                self.lead.iter_mut().for_each(|lead| lead.begin(now_ms));
+            }
             (false, true) if house.sabotage != Some(Sabotage::KeepLeading) => {
                 let is_early = house.sabotage == Some(Sabotage::EarlySession)
                     && self.replica.status().role == Role::Leader;

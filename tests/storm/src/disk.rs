@@ -40,6 +40,32 @@ impl StormDisk {
     }
 }
 
+/// How much at the beginning of a log segment is proved to have been synced by what follows it: the
+/// head, and the records up to the last that a later one swears by (decision 0005 has the layout).
+pub fn proved_bytes(segment: &[u8]) -> u64 {
+    const HEAD: usize = 48;
+    const RECORD_HEAD: usize = 24;
+    let number = |at: usize| {
+        let bytes = segment.get(at..at + 8)?;
+        Some(u64::from_le_bytes(bytes.try_into().ok()?))
+    };
+    let (mut at, mut ends, mut sworn) = (HEAD, Vec::new(), 0);
+    while let (Some(first), Some(sequence), Some(durable)) =
+        (number(at), number(at + 8), number(at + 16))
+    {
+        let body = usize::try_from(first & 0xffff_ffff).unwrap_or(0);
+        let is_next = ends.last().is_none_or(|(before, _)| before + 1 == sequence);
+        if body == 0 || !is_next {
+            break;
+        }
+        at += RECORD_HEAD + body.next_multiple_of(8);
+        ends.push((sequence, at as u64));
+        sworn = durable;
+    }
+    let proved = ends.iter().rev().find(|(sequence, _)| *sequence <= sworn);
+    proved.map_or(0, |(_, end)| *end)
+}
+
 impl Disk for StormDisk {
     type File = StormFile;
     type Lock = <MemDisk as Disk>::Lock;

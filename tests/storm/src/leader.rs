@@ -71,6 +71,12 @@ impl Lead {
         }
     }
 
+    /// For a planted bug: it spoke to nodes before it led; now it does all that a leader does.
+    pub fn begin(&mut self, now_ms: u64) {
+        self.round_at_ms = self.round_at_ms.min(now_ms + ROUND_PERIOD_MS);
+        self.look_at_ms = self.look_at_ms.min(now_ms + ROUND_PERIOD_MS);
+    }
+
     /// For a planted bug: the watch of an earlier term goes on.
     pub fn keep_watch_of(&mut self, earlier: Watch) {
         self.watch = earlier;
@@ -273,14 +279,12 @@ impl Lead {
 
     fn round(&mut self, now_ms: u64, now: Time, state: &State, wishes: &mut Wishes) {
         let untold = self.untold.replace(Vec::new());
-        let mut seen = state;
         if self.sabotage == Some(Sabotage::SkipLedgerCheck) {
             // An old state, each time as old as the last round.
             let old = self.stale.replace(state.clone());
             self.rounds.catch_up(old.as_ref().unwrap_or(state), None, now);
         } else {
-            seen = state;
-            self.rounds.catch_up(seen, untold.as_deref(), now);
+            self.rounds.catch_up(state, untold.as_deref(), now);
         }
         let outcome = self.rounds.round(now);
         let violations = outcome.violations.iter();
@@ -289,9 +293,7 @@ impl Lead {
         if let Some(idle) = self.rounds.idle_for(now) {
             self.round_at_ms = now_ms + idle.0.clamp(AGAIN_MS, ROUND_PERIOD_MS);
         }
-        if seen.settings().is_some()
-            && let Some(command) = outcome.command
-        {
+        if let Some(command) = outcome.command {
             self.is_round_under_way = true;
             wishes.commands.push((command, Ticket::Round));
         }

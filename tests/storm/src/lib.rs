@@ -19,6 +19,7 @@ mod node;
 mod plan;
 mod run;
 mod sabotage;
+mod scenarios;
 mod shrink;
 mod steady;
 mod story;
@@ -27,4 +28,4 @@ mod work;
 mod world;
 
 pub use cli::{Args, main};
-pub use run::check_seeds;
+pub use run::{check_scenarios, check_seeds};

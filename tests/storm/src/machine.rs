@@ -37,11 +37,7 @@ pub struct SimMachine {
 
 impl SimMachine {
     /// An empty one.
-    pub fn new(
-        me: ControllerId,
-        judge: Rc<RefCell<LogJudge>>,
-        sabotage: Option<Sabotage>,
-    ) -> Self {
+    pub fn new(me: ControllerId, judge: Rc<RefCell<LogJudge>>, sabotage: Option<Sabotage>) -> Self {
         Self {
             state: State::default(),
             clock: Steady::default(),

@@ -23,6 +23,8 @@ pub struct Plan {
     pub trouble_ms: u64,
     /// A controller takes a snapshot after so many entries.
     pub snapshot_every: u64,
+    /// A node silent for so long is lost, in milliseconds.
+    pub node_lost_after_ms: u64,
     /// A planted bug.
     pub sabotage: Option<Sabotage>,
 }
@@ -66,7 +68,18 @@ impl Plan {
         faults.sort_by_key(|fault| fault.at_ms);
         let ends = faults.iter().map(|fault| fault.at_ms + fault.lasts_ms);
         let trouble_ms = ends.max().unwrap_or(0).max(trouble_ms);
-        Self { seed, controllers, nodes, works, faults, trouble_ms, snapshot_every, sabotage }
+        let node_lost_after_ms = *Dice::new(seed, 6).one(&[12_000, 20_000]).unwrap_or(&20_000);
+        Self {
+            seed,
+            controllers,
+            nodes,
+            works,
+            faults,
+            trouble_ms,
+            snapshot_every,
+            node_lost_after_ms,
+            sabotage,
+        }
     }
 
     /// The same history with less in it.

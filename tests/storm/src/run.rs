@@ -94,3 +94,14 @@ pub fn check_seeds(
     });
     Ok(failed)
 }
+
+/// For tests: the scenarios written by hand with whom a judge is not content.
+pub fn check_scenarios() -> Vec<String> {
+    let mut failed = Vec::new();
+    for (name, plan) in crate::scenarios::all() {
+        if let Some(first) = run(plan, false).complaints.first() {
+            failed.push(format!("{name}: {}: {}", first.judge, first.text));
+        }
+    }
+    failed
+}

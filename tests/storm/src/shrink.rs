@@ -15,7 +15,8 @@ pub fn shrink(series: &Series, seed: u64, judge: &str) -> Cuts {
         tries += 1;
         let series = Series { cuts: cuts.clone(), ..series.clone() };
         let is_tried = tries <= TRIES_MAX;
-        is_tried && run(series.plan(seed), false).complaints.first().is_some_and(|c| c.judge == judge)
+        is_tried
+            && run(series.plan(seed), false).complaints.first().is_some_and(|c| c.judge == judge)
     };
     let all = series.cuts.faults.clone().unwrap_or_else(|| (0..plan.faults.len()).collect());
     let mut cuts = Cuts { faults: Some(all), works: series.cuts.works };

@@ -48,13 +48,8 @@ pub fn write(page: &Path, kinds: &[Kind], jobs: usize) -> anyhow::Result<()> {
 }
 
 /// The lowest seed at which a judge catches it, as far as one run can tell, and which judge.
-fn first_caught(
-    sabotage: Sabotage,
-    kinds: &[Kind],
-    jobs: usize,
-) -> Option<(u64, &'static str)> {
-    let series =
-        Series { kinds: kinds.to_vec(), sabotage: Some(sabotage), cuts: Cuts::default() };
+fn first_caught(sabotage: Sabotage, kinds: &[Kind], jobs: usize) -> Option<(u64, &'static str)> {
+    let series = Series { kinds: kinds.to_vec(), sabotage: Some(sabotage), cuts: Cuts::default() };
     let mut caught = Vec::new();
     run_all(&series, 0..SEEDS, jobs, |seed, verdict| {
         if let Some(first) = verdict.complaints.first() {

@@ -38,9 +38,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use users::Errand;
 
-/// A node silent for so long is lost, in milliseconds.
-const NODE_LOST_AFTER_MS: u64 = 20_000;
-
 /// What became of a history.
 #[derive(Debug, Clone, Default)]
 pub struct Verdict {
@@ -90,7 +87,7 @@ impl World {
         let house = House {
             cluster: ClusterId(plan.seed | 1 << 63),
             settings: settings(),
-            node_lost_after: Span(NODE_LOST_AFTER_MS),
+            node_lost_after: Span(plan.node_lost_after_ms),
             snapshot_every: plan.snapshot_every,
             seed: plan.seed,
             sabotage: plan.sabotage,
@@ -199,7 +196,7 @@ impl World {
         let mut log = self.log.borrow_mut();
         for event in std::mem::take(&mut log.fresh) {
             self.story.tell(self.now_ms, || format!("log: {event:?}"));
-            self.node_judge.read(self.now_ms, &event, NODE_LOST_AFTER_MS);
+            self.node_judge.read(self.now_ms, &event, self.plan.node_lost_after_ms);
         }
         self.complaints.append(&mut log.complaints);
         self.complaints.append(&mut self.node_judge.complaints);

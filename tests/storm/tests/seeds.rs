@@ -17,6 +17,12 @@ fn with_all_faults_every_judge_is_content() {
 }
 
 #[test]
+fn scenarios_written_by_hand_end_well() {
+    let failed = storm::check_scenarios();
+    assert!(failed.is_empty(), "{failed:#?}");
+}
+
+#[test]
 fn planted_bugs_are_caught() {
     for name in ["forget-keys", "local-ids", "ack-unapplied"] {
         let failed = storm::check_seeds(0..60, "all", Some(name)).unwrap();

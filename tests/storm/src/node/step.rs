@@ -50,8 +50,7 @@ impl Step {
         let shares = order.allocation.shares();
         let is_first = shares.first().is_some_and(|share| share.node == *node);
         let id = order.id;
-        let behaviour =
-            work::behaviour(around.seed, &order.job_name, id.key.index, id.attempt.0);
+        let behaviour = work::behaviour(around.seed, &order.job_name, id.key.index, id.attempt.0);
         if !behaviour.is_stuck {
             let in_ms = behaviour.prepare_ms;
             around.outputs.push(NodeOutput::StepIn(in_ms, id, StepChange::Prepared));

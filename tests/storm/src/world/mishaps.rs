@@ -129,8 +129,14 @@ impl World {
         names.retain(|name| name.starts_with("log-") || name.starts_with("snapshot-"));
         let Some(name) = dice.one(&names) else { return };
         let content = memory.content(name).unwrap_or_default();
-        let used = content.iter().rposition(|byte| *byte != 0).unwrap_or(0) as u64;
-        let (offset, bit) = (dice.below(used / 2), dice.below(8));
+        let proved = match name.starts_with("log-") {
+            true => crate::disk::proved_bytes(&content),
+            false => content.len() as u64,
+        };
+        let (offset, bit) = (dice.below(proved), dice.below(8));
+        if proved == 0 {
+            return;
+        }
         memory.rot(name, offset, |byte| *byte ^= 1 << bit);
         self.story.tell(self.now_ms, || format!("byte {offset} of {name} on c{id} turns"));
         self.rotten = Some(id);
@@ -202,9 +208,7 @@ impl World {
         if voters < 5 && (voters < 3 || dice.percent(50)) && self.machines < 12 {
             return Some(self.new_member());
         }
-        let is_planned = |id: &&u64| {
-            self.tasks.contains(&Task::Remove(ControllerId(**id)))
-        };
+        let is_planned = |id: &&u64| self.tasks.contains(&Task::Remove(ControllerId(**id)));
         let free: Vec<u64> = members.voters.iter().filter(|id| !is_planned(id)).copied().collect();
         if free.len() < 3 {
             return None;

@@ -97,7 +97,8 @@ impl World {
                 true
             }
             Task::Remove(id) => {
-                let stays: Vec<u64> = members.voters.iter().copied().filter(|v| *v != id.0).collect();
+                let stays: Vec<u64> =
+                    members.voters.iter().copied().filter(|v| *v != id.0).collect();
                 let is_up = |voter: &&u64| {
                     let host = self.hosts.get(&ControllerId(**voter));
                     host.is_some_and(|host| host.process.is_some())
@@ -126,7 +127,11 @@ impl World {
         let task = self.new_member();
         let pair = [Task::Remove(id), task];
         let is_first = self.dice.percent(50);
-        self.tasks.extend(if is_first { Vec::from(pair) } else { pair.into_iter().rev().collect() });
+        self.tasks.extend(if is_first {
+            Vec::from(pair)
+        } else {
+            pair.into_iter().rev().collect()
+        });
     }
 
     /// Once the trouble is over, nothing stays held or drained.

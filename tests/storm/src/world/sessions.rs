@@ -255,7 +255,8 @@ impl World {
     pub(super) fn note_contact(&mut self) {
         for (id, link) in &self.links {
             let host = self.hosts.get(&link.controller);
-            let leads = host.filter(|host| host.is_up(self.now_ms)).and_then(|h| h.process.as_ref());
+            let leads =
+                host.filter(|host| host.is_up(self.now_ms)).and_then(|h| h.process.as_ref());
             let has_session = leads.is_some_and(|p| p.leads() && p.has_session(*id));
             let node = &self.nodes[link.node];
             let is_welcomed =

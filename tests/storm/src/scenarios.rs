@@ -1,0 +1,70 @@
+//! Histories written by hand: what every operator will see one day, by name. Never drawn.
+
+use crate::dice::Dice;
+use crate::faults::{Fault, Kind};
+use crate::plan::Plan;
+use crate::work;
+
+/// A scenario: its name and its plan.
+pub type Scenario = (&'static str, Plan);
+
+/// All of them.
+pub fn all() -> Vec<Scenario> {
+    vec![
+        ("the leader is killed every two seconds under load", killed_again_and_again()),
+        ("all controllers lose power at once", dark()),
+        ("a cluster grows from one to five under load and shrinks again", grows_and_shrinks()),
+        ("a node comes back after it was given up", comes_back()),
+        ("the lead goes round while kantd of every node restarts", goes_round()),
+        ("a damaged controller is replaced while another stands still", replaced()),
+    ]
+}
+
+fn plan(controllers: usize, nodes: usize, seconds: u64, faults: Vec<Fault>) -> Plan {
+    let trouble_ms = seconds * 1_000;
+    Plan {
+        seed: 7,
+        controllers,
+        nodes,
+        works: work::draw(60, trouble_ms, nodes, &mut Dice::new(7, 2)),
+        faults,
+        trouble_ms,
+        snapshot_every: 40,
+        node_lost_after_ms: 12_000,
+        sabotage: None,
+    }
+}
+
+fn fault(at_ms: u64, kind: Kind, lasts_ms: u64) -> Fault {
+    Fault { at_ms, kind, lasts_ms, salt: at_ms.wrapping_mul(0x9e37_79b9) }
+}
+
+fn killed_again_and_again() -> Plan {
+    let kills = (1..15).map(|n| fault(n * 2_000, Kind::Kill, 700)).collect();
+    plan(3, 4, 32, kills)
+}
+
+fn dark() -> Plan {
+    // Salts differ, so that each is hit sooner or later.
+    let cuts = (0..12).map(|n| fault(6_000 + n, Kind::Power, 100)).collect();
+    plan(3, 3, 20, cuts)
+}
+
+fn grows_and_shrinks() -> Plan {
+    let changes = (0..14).map(|n| fault(500 + n * 3_000, Kind::Members, 100)).collect();
+    plan(1, 4, 50, changes)
+}
+
+fn comes_back() -> Plan {
+    plan(3, 3, 50, vec![fault(4_000, Kind::LongCut, 30_000)])
+}
+
+fn goes_round() -> Plan {
+    let moves = (0..10).map(|n| fault(1_000 + n * 1_500, Kind::Transfer, 100));
+    let restarts = (0..12).map(|n| fault(1_300 + n * 1_300, Kind::Kantd, 400));
+    plan(3, 6, 22, moves.chain(restarts).collect())
+}
+
+fn replaced() -> Plan {
+    plan(3, 4, 30, vec![fault(6_000, Kind::Rot, 100), fault(9_000, Kind::Pause, 3_000)])
+}
