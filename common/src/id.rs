@@ -140,8 +140,8 @@ number_id!(
     ControllerId, u64
 );
 
-/// Tells clusters apart: drawn once, when one is founded. Sixteen hexadecimal digits, wherever it is
-/// written: a program that reads JSON may not hold all of a number that large.
+/// Tells clusters apart: drawn once, when one is founded. Sixteen hexadecimal digits, wherever it
+/// is written: a program that reads JSON may not hold all of a number that large.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]

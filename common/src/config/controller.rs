@@ -19,8 +19,8 @@ config_table! {
         /// Address and port for node daemons, by mutual TLS with certificates from the cluster key.
         /// Empty: none.
         listen: String = "127.0.0.1:7600".to_owned(),
-        /// Where the other controllers, and nodes, reach this one, host:port. Empty: as in `listen`;
-        /// write it where that says 0.0.0.0.
+        /// Where the other controllers, and nodes, reach this one, host:port. Empty: as `listen`
+        /// says; write it where that is 0.0.0.0.
         advertise: String = String::new(),
         /// The other controllers of this cluster, each host:port. With any named, an empty
         /// state_dir is not taken for the beginning of a new cluster: `kantctld found` begins one,
@@ -45,8 +45,8 @@ config_table! {
         done_jobs_kept_seconds: u64 = 86_400,
         /// A snapshot of the state is taken, and the log cut, after so many log entries.
         snapshot_every_entries: u64 = 50_000,
-        /// With less room than this on the disk of state_dir, in MiB, jobs are no longer accepted, so
-        /// that those which run can still be told of. 0: accepted as long as anything fits.
+        /// With less room than this on the disk of state_dir, in MiB, jobs are no longer accepted,
+        /// so that those which run can still be told of. 0: accepted as long as anything fits.
         disk_reserve_mib: u64 = 64,
         /// What to log, as in RUST_LOG: `info`, `debug`, `kantctld::raft=debug`.
         log: String = "info".to_owned(),

@@ -26,8 +26,8 @@ end
 
 complete -c kantctl -n "__fish_kantctl_needs_command" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_needs_command" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
-complete -c kantctl -n "__fish_kantctl_needs_command" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
-complete -c kantctl -n "__fish_kantctl_needs_command" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_needs_command" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_needs_command" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_needs_command" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_needs_command" -s V -l version -d 'Print version'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "queue" -d 'List jobs'
@@ -47,8 +47,10 @@ complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "queues" -d 'List qu
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "reservations" -d 'List, make and delete bookings of nodes'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "priority" -d 'Say where waiting jobs\' priorities come from'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "metrics" -d 'Say how well the GPUs are used, and how long jobs wait'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "export" -d 'Write what ran, and where, as files that `kantctld simulate` replays'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "reload" -d 'Have the controller read its configuration again'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "status" -d 'Say how the controller is'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "admin" -d 'See and change the cluster\'s controllers'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "completions" -d 'Print a shell\'s completions'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "man" -d 'Print the manual page, or write all of them'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "submit" -d 'Submit a script as a job'
@@ -72,10 +74,10 @@ LAUNCH_FAILED\t''"
 complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -s n -l name -d 'Only with these names' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -l me -d 'Only my jobs'
 complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -s a -l all -d 'Finished jobs too, as long as the controller keeps them'
-complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand q" -s u -l user -d 'Only of these users (names or numbers)' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand q" -s p -l queue -l partition -d 'Only of these queues' -r
@@ -97,52 +99,52 @@ LAUNCH_FAILED\t''"
 complete -c kantctl -n "__fish_kantctl_using_subcommand q" -s n -l name -d 'Only with these names' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand q" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand q" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand q" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand q" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand q" -l me -d 'Only my jobs'
 complete -c kantctl -n "__fish_kantctl_using_subcommand q" -s a -l all -d 'Finished jobs too, as long as the controller keeps them'
-complete -c kantctl -n "__fish_kantctl_using_subcommand q" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand q" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand q" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node queue" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node queue" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node queue" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node queue" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node queue" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node queue" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node queue" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node queue" -a "job" -d 'A job\'s record and its story'
 complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node queue" -a "node" -d 'A node\'s record'
 complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node queue" -a "queue" -d 'A queue\'s record'
 complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from job" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from job" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from job" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from job" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from job" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from job" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from job" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from node" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from node" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from node" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from node" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from node" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from node" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from node" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from queue" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from queue" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from queue" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from queue" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from queue" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from queue" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from queue" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand explain" -l what-if -d 'Say what a changed request would bring: \'time=2h gpus=4\'' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand explain" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand explain" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand explain" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand explain" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand explain" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand explain" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand explain" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -s n -l tail -d 'Only the last so many lines of what is there' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -s f -l follow -d 'Go on until the job is over'
 complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -s e -l stderr -d 'The error file instead of the output file'
-complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand wait" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand wait" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand wait" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand wait" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand wait" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand wait" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand wait" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -s u -l user -d 'Only of these users (names or numbers)' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -s p -l queue -l partition -d 'Only of these queues' -r
@@ -164,24 +166,24 @@ LAUNCH_FAILED\t''"
 complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -s n -l name -d 'Only with these names' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -l me -d 'Only my jobs'
-complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand hold" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand hold" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand hold" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand hold" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand hold" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand hold" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand hold" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand release" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand release" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand release" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand release" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand release" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand release" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand release" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand nodes" -s t -l state -l states -d 'Only in these states: idle, mixed, allocated, draining, drained, down' -r -f -a "idle\t''
 mixed\t''
@@ -191,37 +193,37 @@ drained\t''
 down\t''"
 complete -c kantctl -n "__fish_kantctl_using_subcommand nodes" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand nodes" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand nodes" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand nodes" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand nodes" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand nodes" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand nodes" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand drain" -s r -l reason -d 'Why; shown by `kantctl nodes`' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand drain" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand drain" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand drain" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand drain" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand drain" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand drain" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand drain" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand resume" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand resume" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand resume" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand resume" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand resume" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand resume" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand resume" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand queues" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand queues" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand queues" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand queues" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand queues" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand queues" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand queues" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create delete" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create delete" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create delete" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create delete" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create delete" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create delete" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create delete" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create delete" -f -a "list" -d 'List bookings that are not over (the default)'
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create delete" -f -a "create" -d 'Book nodes'
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create delete" -f -a "delete" -d 'Give nodes back before their time'
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from list" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from list" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from list" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from list" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from list" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from list" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -s w -l nodes -d 'These nodes, whole, like g-[001-004]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -s N -l count -d 'So many nodes, chosen by the controller' -r
@@ -236,44 +238,73 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -l comment -d 'A word about it' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -l maintenance -d 'No job at all runs there meanwhile'
-complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from delete" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from delete" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from delete" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from delete" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from delete" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from delete" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from delete" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand priority" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand priority" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand priority" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand priority" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand priority" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand priority" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand priority" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand metrics" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand metrics" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand metrics" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand metrics" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand metrics" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand metrics" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand metrics" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand export" -l jobs -d 'Write the jobs here, as CSV' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand export" -l nodes -d 'Write the nodes here, as CSV' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand export" -l since -d 'Only jobs submitted so long ago at most (7d, 12h), or since a date (2030-01-31T08:00)' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand export" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand export" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand export" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand export" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
+complete -c kantctl -n "__fish_kantctl_using_subcommand export" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand reload" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand reload" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand reload" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand reload" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand reload" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand reload" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand reload" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand status" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand status" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand status" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand status" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand status" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand status" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand status" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and not __fish_seen_subcommand_from controller backup" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and not __fish_seen_subcommand_from controller backup" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and not __fish_seen_subcommand_from controller backup" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and not __fish_seen_subcommand_from controller backup" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
+complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and not __fish_seen_subcommand_from controller backup" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and not __fish_seen_subcommand_from controller backup" -f -a "controller" -d 'See and change who keeps the cluster\'s log'
+complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and not __fish_seen_subcommand_from controller backup" -f -a "backup" -d 'Save all that the controllers know in one file, for `kantctld restore`'
+complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and __fish_seen_subcommand_from controller" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and __fish_seen_subcommand_from controller" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and __fish_seen_subcommand_from controller" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and __fish_seen_subcommand_from controller" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
+complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and __fish_seen_subcommand_from controller" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and __fish_seen_subcommand_from controller" -f -a "status" -d 'List the controllers: who leads, who is behind'
+complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and __fish_seen_subcommand_from controller" -f -a "promote" -d 'Give a learner a vote'
+complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and __fish_seen_subcommand_from controller" -f -a "remove" -d 'Take a controller out for good; its number is never given again'
+complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and __fish_seen_subcommand_from controller" -f -a "transfer" -d 'Let another controller lead'
+complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and __fish_seen_subcommand_from backup" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and __fish_seen_subcommand_from backup" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and __fish_seen_subcommand_from backup" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and __fish_seen_subcommand_from backup" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
+complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and __fish_seen_subcommand_from backup" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand completions" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand completions" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand completions" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand completions" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand completions" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand completions" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand completions" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand man" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand man" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand man" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand man" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand man" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand man" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand man" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s J -l job-name -d 'The job\'s name [default: the script\'s file name]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s A -l account -d 'Whom to charge: an account of yours [default: the first of which you are a member]' -r
@@ -316,7 +347,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l mail-user -d 
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l wrap -d 'Run this command instead of a script' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, else 0s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l service -d 'A service that answers requests: a queue with a zone for services spreads its jobs there'
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l exclusive -d 'Whole nodes: nothing else runs there meanwhile'
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s H -l hold -d 'Wait until `kantctl release`'
@@ -327,5 +358,5 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l no-preemptibl
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l parsable -d 'Print only the job\'s id'
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s W -l wait -d 'Wait for its end, and exit with its code'
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s Q -l quiet -d 'Say nothing but errors'
-complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l json -d 'Print the controller\'s answer as JSON'
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s h -l help -d 'Print help'
