@@ -15,6 +15,8 @@ struct Changed {
     free: Free,
     /// Soonest end first.
     holders: Vec<Arc<Holder>>,
+    /// The trial's version when it was changed.
+    version: u64,
 }
 
 /// What is free, and how to go back.
@@ -63,6 +65,11 @@ impl<'a> Trial<'a> {
         self.own(at).map_or_else(|| &self.floor.node(at).holders[..], |own| &own.holders)
     }
 
+    /// Another number whenever a node changes.
+    pub fn version_of(&self, at: NodeIndex) -> u64 {
+        self.own(at).map_or(0, |own| own.version)
+    }
+
     /// How many jobs of a group run there.
     pub fn of_group(&self, at: NodeIndex, group: &str) -> u32 {
         let same = self.holders(at).iter().filter(|holder| holder.group.as_deref() == Some(group));
@@ -75,15 +82,17 @@ impl<'a> Trial<'a> {
     }
 
     fn change(&mut self, at: NodeIndex, change: impl FnOnce(&mut Changed)) {
-        let before = Changed { free: self.free(at).clone(), holders: self.holders(at).to_vec() };
+        let (free, holders) = (self.free(at).clone(), self.holders(at).to_vec());
+        let before = Changed { free, holders, version: 0 };
         let mut after = before.clone();
         change(&mut after);
         self.undo.push((at, before));
         self.set(at, after);
     }
 
-    fn set(&mut self, at: NodeIndex, node: Changed) {
+    fn set(&mut self, at: NodeIndex, mut node: Changed) {
         self.version += 1;
+        node.version = self.version;
         match (self.place[at.at()] as usize).checked_sub(1) {
             Some(place) => self.changed[place] = node,
             None => {

@@ -4,6 +4,7 @@
 //! Source: man scontrol, RESERVATIONS; conservative backfill: A. Mu'alem and D. Feitelson, IEEE
 //! TPDS 12(6), 2001.
 
+use crate::backfill::timeline::Timeline;
 use crate::fit::hall::Hall;
 use crate::floor::tally::{Takes, Tally};
 use crate::floor::{Floor, NodeIndex};
@@ -11,6 +12,8 @@ use crate::trial::Trial;
 use common::id::{JobKey, ReservationName};
 use common::reservation::Reservation;
 use common::time::Time;
+use common::unit::GpuMilli;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 /// Whom something is kept for.
@@ -34,7 +37,24 @@ pub(crate) struct Booking {
 /// All that is kept.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Bookings {
-    by_node: BTreeMap<NodeIndex, Vec<Booking>>,
+    by_node: Vec<Vec<Booking>>,
+    count: usize,
+    /// How many begin or are over at each time.
+    edges: BTreeMap<Time, u32>,
+    /// How many are of operators on each node.
+    reserved: BTreeMap<NodeIndex, u32>,
+    /// What nodes will have free, as far as somebody asked.
+    lines: RefCell<Vec<Slot>>,
+}
+
+/// What is known of a node's future.
+#[derive(Debug, Clone, Default)]
+enum Slot {
+    #[default]
+    Unknown,
+    /// Counts do not say all there, since this change of the trial.
+    None(u64),
+    Line(Timeline),
 }
 
 impl Bookings {
@@ -57,76 +77,99 @@ impl Bookings {
 
     /// Keeps something more.
     pub fn add(&mut self, at: NodeIndex, booking: Booking) {
-        self.by_node.entry(at).or_default().push(booking);
+        if self.by_node.len() <= at.at() {
+            self.by_node.resize_with(at.at() + 1, Vec::new);
+        }
+        self.count += 1;
+        for edge in [booking.from, booking.to] {
+            *self.edges.entry(edge).or_default() += 1;
+        }
+        if matches!(booking.whom, For::Reservation(_)) {
+            *self.reserved.entry(at).or_default() += 1;
+        }
+        if let Some(slot) = self.lines.get_mut().get_mut(at.at()) {
+            match slot {
+                Slot::Line(line) if booking.takes.milli == GpuMilli::ZERO => line.add(&booking),
+                _ => *slot = Slot::Unknown,
+            }
+        }
+        self.by_node[at.at()].push(booking);
     }
 
     /// Keeps nothing for this job any more.
     pub fn drop_job(&mut self, key: JobKey, nodes: impl Iterator<Item = NodeIndex>) {
         for at in nodes {
-            if let Some(list) = self.by_node.get_mut(&at) {
-                list.retain(|booking| booking.whom != For::Job(key));
-                if list.is_empty() {
-                    self.by_node.remove(&at);
+            while let Some(place) =
+                self.on(at).iter().position(|booking| booking.whom == For::Job(key))
+            {
+                let booking = self.by_node[at.at()].remove(place);
+                self.forget(at, &booking);
+            }
+        }
+    }
+
+    fn forget(&mut self, at: NodeIndex, booking: &Booking) {
+        self.count -= 1;
+        for edge in [booking.from, booking.to] {
+            if let Some(count) = self.edges.get_mut(&edge) {
+                *count -= 1;
+                if *count == 0 {
+                    self.edges.remove(&edge);
                 }
             }
+        }
+        match self.lines.get_mut().get_mut(at.at()) {
+            Some(Slot::Line(line)) => line.remove(booking),
+            Some(slot) => *slot = Slot::Unknown,
+            None => {}
         }
     }
 
     /// What is kept on a node.
     pub fn on(&self, at: NodeIndex) -> &[Booking] {
-        self.by_node.get(&at).map_or(&[], Vec::as_slice)
+        self.by_node.get(at.at()).map_or(&[], Vec::as_slice)
     }
 
     /// The last time before `ends` at which anything booked begins or is over.
     pub fn last_before(&self, ends: Time) -> Option<Time> {
-        let edges = self.by_node.values().flatten().flat_map(|booking| [booking.from, booking.to]);
-        edges.filter(|edge| *edge < ends).max()
+        self.edges.range(..ends).next_back().map(|(edge, _)| *edge)
     }
 
     /// Is nothing kept anywhere?
-    pub fn is_empty(&self) -> bool {
-        self.by_node.is_empty()
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
     }
 
-    /// Does a job that takes this much of a node now leave what is kept there?
-    pub fn leave_room(&self, hall: &Hall<'_>, at: NodeIndex, takes: Takes) -> bool {
-        if self.by_node.is_empty() && hall.reservation.is_none() {
-            return true;
-        }
-        self.is_free_from(hall, at, takes, hall.now, hall.ends)
-    }
-
-    /// Could a job hold this much of a node from `from` to `to`, beside what is kept there?
-    pub fn is_free_from(
+    /// Asks what a node will have free, if counts say all there and no operator booked it.
+    pub(super) fn ask<T>(
         &self,
         hall: &Hall<'_>,
         at: NodeIndex,
-        takes: Takes,
-        from: Time,
-        to: Time,
-    ) -> bool {
-        let on = self.on(at);
-        if let Some(own) = hall.reservation {
-            // A job of a reservation keeps to its nodes and its time.
-            let own = on.iter().find(|booked| booked.whom == For::Reservation(own.clone()));
-            if own.is_none_or(|own| from < own.from || to > own.to) {
-                return false;
-            }
+        ask: impl FnOnce(&Timeline) -> T,
+    ) -> Option<T> {
+        let is_plain =
+            hall.reservation.is_none() && hall.shape.demand.request.per_node_max.is_none();
+        if !is_plain || self.reserved.contains_key(&at) {
+            return None;
         }
-        let mut checks = vec![from];
-        for booked in on {
-            let overlaps = booked.from < to && from < booked.to;
-            match &booked.whom {
-                For::Reservation(name) if hall.reservation == Some(name) => {}
-                For::Reservation(_) if overlaps => return false,
-                For::Job(_) if overlaps && booked.from > from => checks.push(booked.from),
-                _ => {}
-            }
+        let mut lines = self.lines.borrow_mut();
+        if lines.len() <= at.at() {
+            lines.resize_with(hall.floor().len().max(at.at() + 1), Slot::default);
         }
-        checks.into_iter().all(|time| {
-            let tally = self.tally(hall.trial, at, time, hall.now);
-            tally.holds(&hall.floor().node(at).class, hall.shape.demand.request, takes)
-        })
+        let (version, slot) = (hall.trial.version_of(at), &mut lines[at.at()]);
+        let is_known = match slot {
+            Slot::Unknown => false,
+            Slot::None(known) => *known == version,
+            Slot::Line(line) => line.version == version && line.now == hall.now,
+        };
+        if !is_known {
+            *slot = Timeline::of(hall.trial, at, self.on(at), hall.now)
+                .map_or(Slot::None(version), Slot::Line);
+        }
+        match slot {
+            Slot::Line(line) => Some(ask(line)),
+            _ => None,
+        }
     }
 
     /// What is free on a node at a time, beside what is kept for jobs then.

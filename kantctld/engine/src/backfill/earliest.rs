@@ -167,7 +167,7 @@ pub(super) fn ready(
         let mut time = hall.now;
         let mut next = 0;
         loop {
-            if tally.holds(class, request, takes) && group_allows(hall, &holders[next..]) {
+            if tally.holds(class, request, takes) && group_has_room(hall, &holders[next..]) {
                 add(time, NEVER);
                 return;
             }
@@ -184,50 +184,24 @@ pub(super) fn ready(
             }
         }
     }
-    booked(hall, at, takes, (length, by), add);
+    let by = by.unwrap_or(NEVER);
+    hall.bookings.starts(hall, at, (takes, length), by, |from, to| {
+        add(from, to);
+        true
+    });
 }
 
-/// The same beside what is kept for others.
-fn booked(
-    hall: &Hall<'_>,
-    at: NodeIndex,
-    takes: Takes,
-    (length, by): (Span, Option<Time>),
-    mut add: impl FnMut(Time, Time),
-) {
-    let bookings = hall.bookings.on(at);
-    let ends = hall.trial.holders(at).iter().map(|holder| holder.until);
-    let edges = bookings.iter().flat_map(|booked| [booked.from, booked.to]);
-    let mut starts: Vec<Time> =
-        ends.chain(edges).filter(|time| *time > hall.now && *time < NEVER).collect();
-    starts.retain(|time| by.is_none_or(|by| *time <= by));
-    starts.push(hall.now);
-    starts.sort_unstable();
-    starts.dedup();
-    for (number, start) in starts.iter().enumerate() {
-        let next = starts.get(number + 1).map_or(NEVER, |next| Time(next.0 - 1));
-        let free = |from: Time| {
-            group_allows(hall, left_at(hall, at, from))
-                && hall.bookings.is_free_from(hall, at, takes, from, from + length)
-        };
-        if !free(*start) {
-            continue;
-        }
-        // A later start within the gap may run into what is kept; the latest that does not:
-        let limits = bookings.iter().filter(|booked| booked.from >= *start + length);
-        let latest = limits.map(|booked| Time(booked.from.0 - length.0)).min().unwrap_or(NEVER);
-        add(*start, latest.min(next).max(*start));
+/// Does the bound on jobs of its group on one node leave room for another one at that time?
+pub(super) fn group_allows(hall: &Hall<'_>, at: NodeIndex, time: Time) -> bool {
+    hall.shape.demand.request.per_node_max.is_none() || {
+        let holders = hall.trial.holders(at);
+        let over = |holder: &Arc<Holder>| time > hall.now && holder.until <= time;
+        group_has_room(hall, &holders[holders.partition_point(over)..])
     }
 }
 
-/// Who still holds something there after those that end by a time, were that not now.
-fn left_at<'h>(hall: &'h Hall<'_>, at: NodeIndex, time: Time) -> &'h [Arc<Holder>] {
-    let holders = hall.trial.holders(at);
-    let over = |holder: &Arc<Holder>| time > hall.now && holder.until <= time;
-    &holders[holders.partition_point(over)..]
-}
-
-fn group_allows(hall: &Hall<'_>, left: &[Arc<Holder>]) -> bool {
+/// The same of those that are left.
+fn group_has_room(hall: &Hall<'_>, left: &[Arc<Holder>]) -> bool {
     hall.shape.demand.request.per_node_max.as_ref().is_none_or(|most| {
         let same = left.iter().filter(|holder| holder.group.as_deref() == Some(&most.group));
         (same.count() as u64) < u64::from(most.jobs)
@@ -275,7 +249,7 @@ fn filled_from(
         crate::fit::room::most_tasks(demand.tasks, |tasks| {
             let takes = hall.takes(at, demand.part(tasks));
             request.tasks_per_node.is_none_or(|most| tasks <= most)
-                && group_allows(hall, left_at(hall, at, time))
+                && group_allows(hall, at, time)
                 && (tasks.0 == 0
                     || hall.bookings.is_free_from(hall, at, takes, time, time + length))
         })

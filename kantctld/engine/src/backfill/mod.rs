@@ -8,5 +8,8 @@
 pub(crate) mod blocks;
 pub(crate) mod bookings;
 pub(crate) mod earliest;
+pub(crate) mod freed;
+mod openings;
 pub(crate) mod shadow;
 mod sweep;
+mod timeline;

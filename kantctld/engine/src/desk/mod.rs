@@ -6,6 +6,8 @@ mod again;
 mod gang;
 mod pledge;
 mod reserve;
+mod settle;
+mod sooner;
 mod start;
 mod turn;
 mod yielding;
@@ -14,6 +16,7 @@ pub(crate) use admission::{Refused, not_admitted};
 
 use crate::admit::Arrays;
 use crate::backfill::bookings::Bookings;
+use crate::backfill::freed::Freed;
 use crate::backfill::shadow::Shadow;
 use crate::books::{Books, Claim, Standing};
 use crate::decision::Decision;
@@ -59,6 +62,10 @@ pub(crate) struct Desk<'a> {
     pub books: Books,
     pub arrays: Arrays,
     pub bookings: Bookings,
+    /// Where something came free since jobs were planned.
+    freed: Freed,
+    /// The promise of this job cannot come sooner.
+    stays: Option<JobKey>,
     pub shadows: Vec<(&'a QueueName, Shadow)>,
     /// The first job without room of each queue, and how many reservations the queue has made.
     pub heads: BTreeMap<&'a QueueName, (JobKey, u32)>,
@@ -79,6 +86,8 @@ pub(crate) struct Desk<'a> {
     pledges: Vec<Pledge>,
     /// What those hold that start in this round, and when they end.
     started: Vec<(Claim, Option<Time>)>,
+    /// What jobs would hold that a quota refused when it was known where they went.
+    priced: BTreeMap<JobKey, Claim>,
     /// When jobs end, as of so many starts and victims.
     ends_at: Option<((usize, usize), Ends)>,
     /// Of shapes without room: why none of them could ever have any.
@@ -99,6 +108,8 @@ impl<'a> Desk<'a> {
             books: snapshot.books.clone(),
             arrays: Arrays::of(snapshot),
             bookings: Bookings::of(&snapshot.floor, snapshot.reservations.values(), now),
+            freed: snapshot.freed.clone(),
+            stays: None,
             shadows: Vec::new(),
             heads: BTreeMap::new(),
             promises: BTreeMap::new(),
@@ -112,6 +123,7 @@ impl<'a> Desk<'a> {
             searches: Searches::new(snapshot, now),
             pledges: Vec::new(),
             started: Vec::new(),
+            priced: BTreeMap::new(),
             ends_at: None,
             never: BTreeMap::new(),
             avoid: None,

@@ -37,7 +37,7 @@ impl<'a> Desk<'a> {
     ) -> bool {
         let kept = self.promises.get(&job.key).cloned();
         if let Some(promise) = &kept
-            && !self.snapshot.is_looser
+            && (!self.snapshot.is_looser || self.stays == Some(job.key))
             && !promise.nodes.is_empty()
         {
             return true;
@@ -49,11 +49,11 @@ impl<'a> Desk<'a> {
         // At the same time as well: on the nodes that a promise made now would name, so that what
         // is kept does not depend on when it was promised first.
         let is_as_soon = |promise: &Promise| found.as_ref().is_some_and(|f| f.at <= promise.at);
-        if let (Some(promise), Some(own)) = (&kept, own)
-            && !promise.nodes.is_empty()
+        if let Some(promise) = kept.as_ref().filter(|promise| !promise.nodes.is_empty())
+            && own.is_some()
         {
             if !is_as_soon(promise) {
-                self.book_again(job.key, own);
+                own.into_iter().for_each(|own| self.book_again(job.key, own));
                 return true;
             }
             // What was kept may be free now, for jobs that did not fit before.
@@ -67,6 +67,11 @@ impl<'a> Desk<'a> {
         }
         self.keep_for(queue, job, shape, &found);
         self.pledge(job, shape, found.at);
+        if let Some(own) = own
+            && kept.as_ref() == self.promises.get(&job.key)
+        {
+            self.keep_again(&own);
+        }
         true
     }
 
@@ -129,7 +134,14 @@ impl<'a> Desk<'a> {
     /// Keeps what earlier rounds promised on certain nodes, as far as that can still be.
     pub(super) fn keep_promises(&mut self) {
         for (key, promise) in &self.snapshot.promises {
-            if promise.nodes.is_empty() || promise.at < self.now || promise.yielded {
+            if promise.nodes.is_empty() || promise.yielded {
+                continue;
+            }
+            // Until it is kept.
+            let found: Vec<NodeIndex> =
+                promise.nodes.iter().filter_map(|name| self.snapshot.floor.find(name)).collect();
+            self.free_up(&found);
+            if promise.at < self.now {
                 continue;
             }
             let class = self.snapshot.class_of(*key);
@@ -156,6 +168,7 @@ impl<'a> Desk<'a> {
             let found = Earliest { at: promise.at, nodes };
             let bookings = bookings(&hall, job, found.at, layout_then(&hall, &found));
             bookings.into_iter().for_each(|(at, booking)| self.bookings.add(at, booking));
+            found.nodes.iter().for_each(|at| self.freed.take_back(*at));
             self.promises.insert(*key, promise.clone());
             self.unmet.insert(*key);
             self.pledge(job, shape, promise.at);
@@ -184,10 +197,12 @@ impl<'a> Desk<'a> {
         };
         let bookings = nodes.iter().flat_map(mine).collect();
         self.bookings.drop_job(key, nodes.iter().copied());
+        self.free_up(&nodes);
         Some(Own { nodes, bookings })
     }
 
     pub(super) fn book_again(&mut self, key: JobKey, own: Own) {
+        self.keep_again(&own);
         self.bookings.drop_job(key, own.nodes.into_iter());
         own.bookings.into_iter().for_each(|(at, booking)| self.bookings.add(at, booking));
     }

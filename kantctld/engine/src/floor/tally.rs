@@ -24,20 +24,31 @@ pub(crate) struct Takes {
 pub(crate) struct Tally {
     pub cpus: Cpus,
     pub memory: Bytes,
-    /// Free thousandths of each GPU, by position in the node's class.
-    pub milli: Vec<u16>,
+    /// The positions of wholly free GPUs in the node's class.
+    gpus: u128,
+    /// Free thousandths of the GPUs that are used in part, by position, rising.
+    shared: Vec<(u8, u16)>,
     /// How many jobs hold something; a closed or used node is not idle.
     pub holders: u32,
     pub closed: bool,
 }
 
+/// All thousandths of a GPU.
+const WHOLE: u16 = 1000;
+
 impl Tally {
     /// What is free now.
     pub fn of(free: &Free) -> Self {
+        let mut shared = Vec::new();
+        if free.milli_sum > u32::from(WHOLE) * free.gpus.count_ones() {
+            let in_part = (0..).zip(&free.milli).filter(|(_, milli)| (1..WHOLE).contains(milli));
+            shared.extend(in_part.map(|(at, milli)| (at, *milli)));
+        }
         Self {
             cpus: free.core_cpus,
             memory: free.memory,
-            milli: free.milli.clone(),
+            gpus: free.gpus,
+            shared,
             holders: free.holders,
             closed: free.closed,
         }
@@ -49,13 +60,32 @@ impl Tally {
         self.memory += share.memory;
         let each = share.gpu_milli.unwrap_or(GpuMilli::WHOLE).0;
         for index in &share.gpus {
-            if let Some(milli) = class.position(*index).and_then(|at| self.milli.get_mut(at)) {
-                *milli = u16::try_from(u32::from(*milli) + each).unwrap_or(1000).min(1000);
+            if let Some(position) = class.position(*index) {
+                self.give_back_gpu(position, each);
             }
         }
         self.holders = self.holders.saturating_sub(1);
         if self.holders == 0 {
             self.closed = false;
+        }
+    }
+
+    fn give_back_gpu(&mut self, position: usize, each: u32) {
+        let Ok(at) = u8::try_from(position) else { return };
+        if self.gpus >> position & 1 == 1 {
+            return;
+        }
+        let place = self.shared.binary_search_by_key(&at, |(at, _)| *at);
+        let before = place.map_or(0, |place| self.shared[place].1);
+        let after = u16::try_from(u32::from(before) + each).unwrap_or(WHOLE).min(WHOLE);
+        match place {
+            Ok(place) if after == WHOLE => drop(self.shared.remove(place)),
+            Ok(place) => self.shared[place].1 = after,
+            Err(place) if (1..WHOLE).contains(&after) => self.shared.insert(place, (at, after)),
+            Err(_) => {}
+        }
+        if after == WHOLE {
+            self.gpus |= 1 << position;
         }
     }
 
@@ -65,18 +95,28 @@ impl Tally {
         self.memory -= takes.memory;
         self.holders += 1;
         self.closed |= takes.whole_node;
-        let mut left = takes.gpus.0;
-        for milli in self.milli.iter_mut().filter(|milli| **milli == 1000) {
-            if left == 0 {
-                break;
-            }
-            *milli = 0;
-            left -= 1;
+        for _ in 0..takes.gpus.0.min(self.gpus.count_ones()) {
+            // The lowest of them.
+            self.gpus &= self.gpus - 1;
         }
         if takes.milli.0 > 0 {
-            let enough = self.milli.iter_mut().filter(|m| u32::from(**m) >= takes.milli.0);
-            if let Some(tightest) = enough.min_by_key(|milli| **milli) {
-                *tightest -= u16::try_from(takes.milli.0).unwrap_or(u16::MAX);
+            self.take_share(u16::try_from(takes.milli.0).unwrap_or(u16::MAX));
+        }
+    }
+
+    /// A share of the tightest GPU that has room for it.
+    fn take_share(&mut self, share: u16) {
+        let enough = self.shared.iter_mut().filter(|(_, milli)| *milli >= share);
+        if let Some(tightest) = enough.min_by_key(|(_, milli)| *milli) {
+            tightest.1 -= share;
+            self.shared.retain(|(_, milli)| *milli > 0);
+        } else if self.gpus != 0 && share <= WHOLE {
+            let position = self.gpus.trailing_zeros();
+            self.gpus &= self.gpus - 1;
+            let at = u8::try_from(position).unwrap_or(u8::MAX);
+            let place = self.shared.partition_point(|(other, _)| *other < at);
+            if share < WHOLE {
+                self.shared.insert(place, (at, WHOLE - share));
             }
         }
     }
@@ -93,10 +133,19 @@ impl Tally {
             return true;
         }
         let accepted = class.accepted(request);
-        let on = self.milli.iter().enumerate().filter(|(at, _)| accepted >> at & 1 == 1);
+        let whole = self.gpus & accepted;
         if takes.milli.0 > 0 {
-            return on.map(|(_, milli)| u32::from(*milli)).any(|milli| milli >= takes.milli.0);
+            let has_room = |(at, milli): &(u8, u16)| {
+                accepted >> at & 1 == 1 && u32::from(*milli) >= takes.milli.0
+            };
+            return (whole != 0 && takes.milli <= GpuMilli::WHOLE)
+                || self.shared.iter().any(has_room);
         }
-        on.filter(|(_, milli)| **milli == 1000).count() >= takes.gpus.0 as usize
+        whole.count_ones() >= takes.gpus.0
+    }
+
+    /// Wholly free GPUs; `None` if some are used in part.
+    pub fn whole_gpus(&self) -> Option<Gpus> {
+        self.shared.is_empty().then(|| Gpus(self.gpus.count_ones()))
     }
 }

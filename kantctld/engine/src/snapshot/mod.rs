@@ -5,11 +5,14 @@ mod bounded;
 mod job;
 mod node;
 mod plain;
+mod promised;
 mod read;
 
 pub use job::{RunningJob, WaitingJob};
 pub use node::{NodeSnapshot, Unusable};
+pub use promised::Promise;
 
+use crate::backfill::freed::Freed;
 use crate::books::{Books, Claim};
 use crate::floor::Floor;
 use crate::halfway::Halfway;
@@ -27,27 +30,6 @@ use plain::Plain;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// What a waiting job was promised in an earlier round: a start, on certain nodes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Promise {
-    /// Not later than this, if every job keeps its time limit.
-    pub at: Time,
-    /// On these nodes; empty where any that hold it will do.
-    #[serde(default)]
-    pub nodes: Vec<NodeName>,
-    /// Others were made to yield for it: until they are gone nobody else gets what comes free on
-    /// these nodes, and `at` is when that was decided.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub yielded: bool,
-}
-
-impl Promise {
-    /// A start by that time, on these nodes, for which nobody yields.
-    pub(crate) const fn of(at: Time, nodes: Vec<NodeName>) -> Self {
-        Self { at, nodes, yielded: false }
-    }
-}
 
 /// Ranks that move with time are kept so long.
 const RANKS_KEPT: Span = Span::from_minutes(1);
@@ -81,6 +63,8 @@ pub struct Snapshot {
     is_capacity_old: bool,
     /// What jobs typically ask for, if somebody said so.
     pub(crate) typical: Option<Arc<Vec<Typical>>>,
+    /// Where something came free since rounds asked everybody whether that helps them.
+    pub(crate) freed: Freed,
     /// Something came free sooner than promises counted on, or nodes changed, since they were made.
     pub(crate) is_looser: bool,
 }
@@ -91,13 +75,7 @@ impl Snapshot {
         self.has_bounds = bounds_anybody(&policy);
         self.policy = policy;
         self.floor.unsettle();
-        self.loosen();
-    }
-
-    /// Something came free, or may be used that was not.
-    fn loosen(&mut self) {
-        self.is_looser = true;
-        self.halfway.is_freed = true;
+        self.loosen_everywhere();
     }
 
     fn rebuild_books(&mut self) {
@@ -123,27 +101,31 @@ impl Snapshot {
     /// Adds a node, or changes what it has and whether jobs may start there.
     pub fn set_node(&mut self, node: &NodeSnapshot) {
         self.floor.set_node(node);
-        self.loosen();
+        self.loosen_everywhere();
         self.is_capacity_old = true;
     }
 
     /// Forgets a node.
     pub fn remove_node(&mut self, name: &NodeName) {
         self.floor.remove_node(name);
-        self.loosen();
+        self.loosen_everywhere();
     }
 
     /// A job waits. It no longer holds anything.
     pub fn set_waiting(&mut self, job: WaitingJob) {
         self.stop(job.key);
         self.halfway.jobs.remove(&job.key);
+        if self.promises.contains_key(&job.key) {
+            // It may ask for less than what was kept for it.
+            self.freed = Freed::Everywhere;
+        }
         self.line.set(Arc::new(job));
     }
 
     /// A job holds this much. It no longer waits.
     pub fn set_running(&mut self, job: RunningJob) {
         self.line.remove(job.key);
-        self.promises.remove(&job.key);
+        self.unpromise(job.key);
         self.stop(job.key);
         let job = Arc::new(job);
         self.floor.hold(&job);
@@ -193,7 +175,7 @@ impl Snapshot {
     pub fn remove_job(&mut self, key: JobKey) {
         self.line.remove(key);
         self.halfway.jobs.remove(&key);
-        if self.promises.remove(&key).is_some() {
+        if self.unpromise(key) {
             self.loosen();
         }
         self.stop(key);
@@ -203,6 +185,9 @@ impl Snapshot {
         let Some(job) = self.running.remove(&key) else { return };
         self.ending.remove(&key);
         self.loosen();
+        for at in job.allocation.shares().iter().filter_map(|share| self.floor.find(&share.node)) {
+            self.freed.add(at);
+        }
         self.floor.let_go(&job);
         if let Some(claim) = self.claims.remove(&key) {
             self.books.remove(&claim, job.ends_by);
@@ -221,7 +206,7 @@ impl Snapshot {
     pub fn set_reservations(&mut self, reservations: impl IntoIterator<Item = Reservation>) {
         self.reservations =
             reservations.into_iter().map(|booking| (booking.name.clone(), booking)).collect();
-        self.loosen();
+        self.loosen_everywhere();
     }
 
     /// What accounts and users have used, for fair share.
@@ -236,19 +221,6 @@ impl Snapshot {
         self.typical = Some(Arc::new(typical));
     }
 
-    /// What the last round promised; the next one keeps it.
-    pub fn set_promises(&mut self, promises: BTreeMap<JobKey, Promise>) {
-        // What was kept for a job that still waits and is kept no more is free for others.
-        let is_freed = |key: &JobKey| !promises.contains_key(key) && self.line.get(*key).is_some();
-        self.is_looser = self.promises.keys().any(is_freed);
-        self.promises = promises;
-    }
-
-    /// How far the last round came; the next one goes on from there.
-    pub fn set_halfway(&mut self, halfway: Halfway) {
-        self.halfway = halfway;
-    }
-
     /// So many searches for a place in one round (20,000 if nobody says); the next round goes on.
     pub fn set_trials_max(&mut self, trials: u32) {
         self.trials_max = Some(trials);
@@ -260,6 +232,7 @@ impl Snapshot {
         if !self.floor.is_laid_out() {
             let policy = self.policy.clone();
             self.floor.lay_out(&policy);
+            self.freed = Freed::Everywhere;
             self.capacity = self.floor.capacity();
             self.ranked_at = None;
             self.rebuild_books();

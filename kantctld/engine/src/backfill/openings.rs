@@ -1,0 +1,139 @@
+//! When a node has room for a part of a job beside what is kept there. Never keeps anything.
+//!
+//! Source: man scontrol, RESERVATIONS: a job of a reservation keeps to its nodes and its time.
+
+use crate::backfill::bookings::{Booking, Bookings, For};
+use crate::backfill::earliest::group_allows;
+use crate::backfill::timeline::{Runs, Timeline};
+use crate::fit::hall::Hall;
+use crate::floor::NodeIndex;
+use crate::floor::node::NEVER;
+use crate::floor::tally::Takes;
+use common::id::JobKey;
+use common::time::{Span, Time};
+use common::unit::{GpuMilli, Gpus};
+
+impl Bookings {
+    /// Does a job that takes this much of a node now leave what is kept there?
+    pub fn leave_room(&self, hall: &Hall<'_>, at: NodeIndex, takes: Takes) -> bool {
+        if self.is_empty() && hall.reservation.is_none() {
+            return true;
+        }
+        self.is_free_from(hall, at, takes, hall.now, hall.ends)
+    }
+
+    /// Could a job hold this much of a node from `from` to `to`, beside what is kept there?
+    pub fn is_free_from(
+        &self,
+        hall: &Hall<'_>,
+        at: NodeIndex,
+        takes: Takes,
+        from: Time,
+        to: Time,
+    ) -> bool {
+        if !has_kind(hall, at, takes) {
+            return false;
+        }
+        if let Some(answer) = self.ask(hall, at, |line| line.is_free(takes, from, to)) {
+            return answer;
+        }
+        let own =
+            |name| move |booked: &&Booking| booked.whom == For::Reservation(Clone::clone(name));
+        let own = hall.reservation.map(|name| self.on(at).iter().find(own(name)));
+        if own.is_some_and(|own| own.is_none_or(|own| to > own.to)) {
+            return false;
+        }
+        let is_open = |time: Time| self.is_open(hall, at, takes, time);
+        let begins = self.on(at).iter().map(|booked| booked.from);
+        is_open(from) && begins.filter(|time| from < *time && *time < to).all(is_open)
+    }
+
+    /// Could a job hold this much of a node at this moment? Only whether that changes at a moment
+    /// at which a job ends, or at which anything booked begins or is over, need be asked.
+    fn is_open(&self, hall: &Hall<'_>, at: NodeIndex, takes: Takes, time: Time) -> bool {
+        let booked = |booked: &Booking| booked.from <= time && time < booked.to;
+        let mut is_own = hall.reservation.is_none();
+        for booking in self.on(at).iter().filter(|booking| booked(booking)) {
+            match &booking.whom {
+                // A job of a reservation keeps to its nodes and its time.
+                For::Reservation(name) if hall.reservation == Some(name) => is_own = true,
+                For::Reservation(_) => return false,
+                For::Job(_) => {}
+            }
+        }
+        let class = &hall.floor().node(at).class;
+        is_own
+            && group_allows(hall, at, time)
+            && self.tally(hall.trial, at, time, hall.now).holds(
+                class,
+                hall.shape.demand.request,
+                takes,
+            )
+    }
+
+    /// The same as [`Self::starts`], as if nothing were kept there for this job.
+    pub fn starts_without(
+        &self,
+        hall: &Hall<'_>,
+        at: NodeIndex,
+        (takes, length): (Takes, Span),
+        by: Time,
+        key: JobKey,
+        mut add: impl FnMut(Time, Time) -> bool,
+    ) {
+        let own = self.on(at).iter().find(|booking| booking.whom == For::Job(key));
+        let Some(own) = own else { return self.starts(hall, at, (takes, length), by, add) };
+        let without = |line: &Timeline| {
+            let mut line = line.clone();
+            line.remove(own);
+            line.starts(takes, length, by, &mut add);
+        };
+        if has_kind(hall, at, takes) && self.ask(hall, at, without).is_none() {
+            // A slow node: that it may help is never wrong to say.
+            add(hall.now, NEVER);
+        }
+    }
+
+    /// The start times at which a node has room for so long, as intervals, both ends included,
+    /// rising; those that begin later than `by` are left out. Stops when `add` says no.
+    pub fn starts(
+        &self,
+        hall: &Hall<'_>,
+        at: NodeIndex,
+        (takes, length): (Takes, Span),
+        by: Time,
+        mut add: impl FnMut(Time, Time) -> bool,
+    ) {
+        if !has_kind(hall, at, takes) {
+            return;
+        }
+        if self.ask(hall, at, |line| line.starts(takes, length, by, &mut add)).is_some() {
+            return;
+        }
+        let ends = hall.trial.holders(at).iter().map(|holder| holder.until);
+        let edges = self.on(at).iter().flat_map(|booked| [booked.from, booked.to]);
+        let mut steps: Vec<Time> =
+            ends.chain(edges).filter(|time| *time > hall.now && *time < NEVER).collect();
+        steps.push(hall.now);
+        steps.sort_unstable();
+        steps.dedup();
+        let mut runs = Runs::new(length, by);
+        for step in steps {
+            if !runs.step(step, self.is_open(hall, at, takes, step), &mut add) {
+                return;
+            }
+        }
+        runs.end(add);
+    }
+}
+
+/// Has a node any GPU that the job accepts, if it wants one?
+fn has_kind(hall: &Hall<'_>, at: NodeIndex, takes: Takes) -> bool {
+    let class = &hall.floor().node(at).class;
+    let wants = takes.gpus > Gpus::ZERO || takes.milli > GpuMilli::ZERO;
+    !wants
+        || class
+            .kinds()
+            .iter()
+            .any(|(_, mask)| mask & class.accepted(hall.shape.demand.request) != 0)
+}

@@ -1,0 +1,92 @@
+//! May a job that was promised a start get one sooner? Asks only the nodes on which something came
+//! free since that was asked last. Never says no where it does not know.
+
+use super::Desk;
+use super::reserve::Own;
+use crate::backfill::earliest::sizes;
+use crate::backfill::freed::Freed;
+use crate::floor::NodeIndex;
+use crate::shape::ShapeIndex;
+use crate::snapshot::WaitingJob;
+use common::time::{Span, Time};
+use std::sync::Arc;
+
+impl<'a> Desk<'a> {
+    /// Was the job promised a start on certain nodes, not yet, and does that stay as it is?
+    pub(super) fn stays_as_promised(
+        &mut self,
+        job: &'a Arc<WaitingJob>,
+        shape: ShapeIndex,
+    ) -> bool {
+        let Some(promise) = self.promises.get(&job.key) else { return false };
+        if promise.nodes.is_empty() || promise.at <= self.now {
+            return false;
+        }
+        let found = promise.nodes.iter().filter_map(|name| self.trial.floor.find(name));
+        let own: Vec<NodeIndex> = found.collect();
+        let stays = self.stays(job, shape, (promise.at, &own));
+        if stays {
+            self.stays = Some(job.key);
+        }
+        stays
+    }
+
+    /// A start that is promised later than now: is it out of the question that the job gets another
+    /// one by then? Its nodes may change, too, for such that stand before them.
+    fn stays(
+        &self,
+        job: &'a Arc<WaitingJob>,
+        shape: ShapeIndex,
+        (at, own): (Time, &[NodeIndex]),
+    ) -> bool {
+        if !self.snapshot.is_looser {
+            // Nothing came free sooner than it was promised.
+            return true;
+        }
+        // When it would be admitted is not asked here.
+        let Freed::On(freed) = &self.freed else { return false };
+        if self.snapshot.has_bounds {
+            return false;
+        }
+        let shape = self.shapes.get(shape);
+        let is_plain = job.request.tasks_min.is_none()
+            && job.together.is_none()
+            && job.reservation.is_none()
+            && !self.promises.get(&job.key).is_none_or(|promise| promise.yielded);
+        let ([side], Some(nodes), true) = (&shape.sides()[..], shape.nodes(), is_plain) else {
+            return false;
+        };
+        let hall = self.hall_of(job, shape, *side, &[]);
+        let Some(smallest) = sizes(&hall, nodes).last().map(|size| size.part) else { return false };
+        let length = job.time_limit.unwrap_or(Span(u64::MAX));
+        // Of equal starts the one on the first nodes is taken, unless switches matter.
+        let is_free_to_choose = job.request.near.is_none() && job.request.segment.is_none();
+        let last = own.iter().max().copied().filter(|_| is_free_to_choose);
+        let may_help = |node: NodeIndex| {
+            if !hall.allows(node) {
+                return false;
+            }
+            let mut helps = false;
+            let takes = hall.takes(node, smallest);
+            // On another node a start at the same time changes something, too.
+            let is_before = !own.contains(&node) && last.is_none_or(|last| node < last);
+            let look = |from: Time, to: Time| {
+                helps = from < at || (is_before && from <= at && at <= to);
+                from < at && !helps
+            };
+            self.bookings.starts_without(&hall, node, (takes, length), at, job.key, look);
+            helps
+        };
+        !freed.keys().any(|node| may_help(*node))
+    }
+
+    /// What was kept on these nodes is not any more.
+    pub(super) fn free_up(&mut self, nodes: &[NodeIndex]) {
+        nodes.iter().for_each(|at| self.freed.add(*at));
+    }
+
+    /// It is, after all.
+    pub(super) fn keep_again(&mut self, own: &Own) {
+        own.nodes.iter().for_each(|at| self.freed.take_back(*at));
+    }
+}
