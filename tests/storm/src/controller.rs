@@ -2,12 +2,14 @@
 //! real replica, as `kantctld`'s log thread. Never shares anything with another controller but
 //! letters.
 
+use crate::answer::{address, reply};
 use crate::disk::StormDisk;
 use crate::judge::log::LogJudge;
-use crate::leader::{Lead, Wishes};
+use crate::leader::Lead;
 use crate::machine::SimMachine;
 use crate::message::{Body, Input, LinkId, Output, Reply, Ticket};
 use crate::sabotage::Sabotage;
+use crate::wishes::Wishes;
 use common::id::{ClusterId, ControllerId};
 use common::time::{Span, Time};
 use common::wire::node::{FromNode, ToNode};
@@ -294,28 +296,5 @@ impl Process {
             (Ticket::Report(link), Some(lead)) => lead.reported(link, events.is_some(), wishes),
             _ => {}
         }
-    }
-}
-
-/// Where a controller is reached.
-pub fn address(id: ControllerId) -> String {
-    format!("c{id}:1")
-}
-
-fn reply(
-    told: &Result<Told<Vec<Event>>, ProposeError>,
-    last: common::id::JobId,
-    leader: Option<ControllerId>,
-) -> Reply {
-    match told {
-        Ok(Told::Fresh) => Reply::Last(last),
-        Ok(Told::Applied(events)) => match (state::event::changed(events), &events[..]) {
-            (Err(refusal), _) => Reply::Refused(refusal.to_string()),
-            (Ok(_), [Event::JobSubmitted { job, .. }, ..]) => Reply::Submitted(*job),
-            (Ok(keys), _) => Reply::Changed(keys),
-        },
-        Ok(Told::Changed(_)) => Reply::Unknown,
-        Err(ProposeError::NotLeader | ProposeError::Busy) => Reply::NotLeader(leader),
-        Err(_) => Reply::Unknown,
     }
 }

@@ -1,14 +1,16 @@
 //! What a simulated controller does while it leads: rounds, timers, sessions; the shell around
 //! crate `lead`, as `kantctld`'s. Never decides anything itself.
 
+mod told;
+
 use crate::message::{LinkId, Output, Ticket};
 use crate::sabotage::Sabotage;
-use common::id::NodeName;
+use crate::wishes::{Wishes, refuse};
 use common::time::{Span, Time};
 use common::wire::node::{FromNode, Hello, StepStatus, ToNode};
 use lead::session::ORDERS_BYTES;
 use lead::{Due, Limits, NodeSession, Rounds, Seats, SessionId, Watch};
-use state::{Command, Event, State, effect};
+use state::{Command, Event, State};
 use std::collections::{BTreeMap, VecDeque};
 
 /// At least so often there is a round, in milliseconds.
@@ -42,15 +44,6 @@ struct Session {
     live: Option<NodeSession>,
     reports: VecDeque<Vec<StepStatus>>,
     is_reporting: bool,
-}
-
-/// What a leader wants of its log and of its nodes.
-#[derive(Default)]
-pub struct Wishes {
-    /// To be proposed.
-    pub commands: Vec<(Command, Ticket)>,
-    /// To be sent.
-    pub outputs: Vec<Output>,
 }
 
 impl Lead {
@@ -215,35 +208,6 @@ impl Lead {
         }
     }
 
-    /// Entries were applied.
-    pub fn applied(
-        &mut self,
-        now_ms: u64,
-        events: &[Vec<Event>],
-        state: &State,
-        wishes: &mut Wishes,
-    ) {
-        for batch in events {
-            if effect::wakes_scheduler(batch) {
-                self.round_at_ms = self.round_at_ms.min(now_ms + WAKE_MS);
-            }
-            if let Some(untold) = &mut self.untold {
-                untold.extend(batch.iter().cloned());
-            }
-            for node in effect::touched_nodes(batch) {
-                self.tell(&node, state, wishes);
-            }
-        }
-    }
-
-    fn tell(&mut self, node: &NodeName, state: &State, wishes: &mut Wishes) {
-        let Some(link) = self.seats.line(node).copied() else { return };
-        let live = self.sessions.get_mut(&link).and_then(|session| session.live.as_mut());
-        let Some(live) = live else { return };
-        let messages = live.desired(state, false).into_iter();
-        wishes.outputs.extend(messages.map(|message| Output::Down(link, Box::new(message))));
-    }
-
     /// Does what is due by now.
     pub fn act(
         &mut self,
@@ -322,9 +286,4 @@ impl Lead {
     pub fn restored(&mut self) {
         self.untold = None;
     }
-}
-
-fn refuse(link: LinkId, reason: String, wishes: &mut Wishes) {
-    wishes.outputs.push(Output::Down(link, Box::new(ToNode::Refused { reason })));
-    wishes.outputs.push(Output::Close(link));
 }

@@ -5,6 +5,7 @@
 //!
 //! Start reading at `world`, then `judge`. docs/operating/simulation.md says how to use it.
 
+mod answer;
 mod cli;
 mod controller;
 mod dice;
@@ -24,6 +25,7 @@ mod shrink;
 mod steady;
 mod story;
 mod table;
+mod wishes;
 mod work;
 mod world;
 

@@ -1,6 +1,6 @@
-//! Judges what truly runs: at most one living attempt of a job, each attempt launched once, no two
-//! steps on the same CPUs or GPUs, nothing stopped that nobody asked to stop, nothing run again that
-//! had succeeded. Never believes the state; it sees the machines.
+//! Judges what truly runs: at most one living attempt of a job, each attempt launched once, no
+//! two steps on the same CPUs or GPUs, nothing stopped that nobody asked to stop, nothing run
+//! again that had succeeded. Never believes the state; it sees the machines.
 //!
 //! The one exception is the documented one: a node that was given up after it was out of contact
 //! for longer than `node_lost_after` may still run what has been started elsewhere.

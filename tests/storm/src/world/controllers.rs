@@ -4,7 +4,8 @@
 use super::event::Event;
 use super::host::Host;
 use super::{World, mishaps};
-use crate::controller::{Process, address};
+use crate::answer::address;
+use crate::controller::Process;
 use crate::message::{Host as At, Input, Output};
 use crate::sabotage::Sabotage;
 use common::id::ControllerId;
@@ -71,7 +72,10 @@ impl World {
         let is_damaged = matches!(
             error,
             LogError::Store(StoreError::Wal(
-                wal::Error::Corrupt { .. } | wal::Error::Incomplete { .. }
+                wal::Error::Corrupt { .. }
+                    | wal::Error::Incomplete { .. }
+                    // A turned bit in the format itself.
+                    | wal::Error::UnknownVersion { .. }
             ))
         );
         if let Some(host) = self.hosts.get_mut(&id) {

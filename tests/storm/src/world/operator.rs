@@ -126,12 +126,11 @@ impl World {
         }
         let task = self.new_member();
         let pair = [Task::Remove(id), task];
-        let is_first = self.dice.percent(50);
-        self.tasks.extend(if is_first {
-            Vec::from(pair)
-        } else {
-            pair.into_iter().rev().collect()
-        });
+        // Before all else: another change might need the one that is damaged.
+        let is_last = self.dice.percent(50);
+        for task in if is_last { pair.into_iter().rev().collect() } else { Vec::from(pair) } {
+            self.tasks.push_front(task);
+        }
     }
 
     /// Once the trouble is over, nothing stays held or drained.

@@ -192,7 +192,7 @@ impl World {
         self.hang_up(place, ending);
     }
 
-    /// A controller's process is gone: its connections break, at once or only when somebody notices.
+    /// A controller's process is gone: its connections break, at once or when somebody notices.
     pub(super) fn break_links_of(&mut self, id: ControllerId, is_machine: bool) {
         let mut closed = Vec::new();
         for (link_id, link) in &mut self.links {

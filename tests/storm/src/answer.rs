@@ -1,0 +1,31 @@
+//! What a simulated controller answers: where others are, and what became of a request. Never
+//! decides what becomes of it.
+
+use crate::message::Reply;
+use common::id::{ControllerId, JobId};
+use replica::{ProposeError, Told};
+use state::Event;
+
+/// Where a controller is reached.
+pub fn address(id: ControllerId) -> String {
+    format!("c{id}:1")
+}
+
+/// What a user is told of what became of a request.
+pub fn reply(
+    told: &Result<Told<Vec<Event>>, ProposeError>,
+    last: JobId,
+    leader: Option<ControllerId>,
+) -> Reply {
+    match told {
+        Ok(Told::Fresh) => Reply::Last(last),
+        Ok(Told::Applied(events)) => match (state::event::changed(events), &events[..]) {
+            (Err(refusal), _) => Reply::Refused(refusal.to_string()),
+            (Ok(_), [Event::JobSubmitted { job, .. }, ..]) => Reply::Submitted(*job),
+            (Ok(keys), _) => Reply::Changed(keys),
+        },
+        Ok(Told::Changed(_)) => Reply::Unknown,
+        Err(ProposeError::NotLeader | ProposeError::Busy) => Reply::NotLeader(leader),
+        Err(_) => Reply::Unknown,
+    }
+}
