@@ -39,30 +39,30 @@ pub(crate) fn best_gpu(hall: &Hall<'_>, at: NodeIndex, takes: Takes) -> Option<u
 fn best(hall: &Hall<'_>, at: NodeIndex, takes: Takes) -> (Option<usize>, f64) {
     let class = &hall.floor().node(at).class;
     let free = hall.trial.free(at);
-    let mut desk = Desk::free(class, free, &hall.shape.typical);
-    let before = desk.fragmentation();
-    desk.cpus -= takes.cpus;
-    desk.memory -= takes.memory;
+    let mut slots = Slots::free(class, free, &hall.shape.typical);
+    let before = slots.fragmentation();
+    slots.cpus -= takes.cpus;
+    slots.memory -= takes.memory;
     let accepted = class.accepted(hall.shape.demand.request);
     if takes.milli == GpuMilli::ZERO {
         let mut left = takes.gpus.0;
-        for (position, milli) in desk.milli.iter_mut().enumerate() {
+        for (position, milli) in slots.milli.iter_mut().enumerate() {
             if left > 0 && *milli == 1000 && accepted >> position & 1 == 1 {
                 *milli = 0;
                 left -= 1;
             }
         }
-        return (None, before - desk.fragmentation());
+        return (None, before - slots.fragmentation());
     }
     let share = u16::try_from(takes.milli.0).unwrap_or(u16::MAX);
     let mut best: Option<(usize, f64)> = None;
-    for position in 0..desk.milli.len() {
-        if accepted >> position & 1 == 0 || desk.milli[position] < share {
+    for position in 0..slots.milli.len() {
+        if accepted >> position & 1 == 0 || slots.milli[position] < share {
             continue;
         }
-        desk.milli[position] -= share;
-        let drop = before - desk.fragmentation();
-        desk.milli[position] += share;
+        slots.milli[position] -= share;
+        let drop = before - slots.fragmentation();
+        slots.milli[position] += share;
         if best.is_none_or(|(_, largest)| drop > largest) {
             best = Some((position, drop));
         }
@@ -71,7 +71,7 @@ fn best(hall: &Hall<'_>, at: NodeIndex, takes: Takes) -> (Option<usize>, f64) {
 }
 
 /// A node as it is, or as it would be.
-pub(crate) struct Desk<'a> {
+pub(crate) struct Slots<'a> {
     class: &'a Class,
     typical: &'a [Typical],
     cpus: Cpus,
@@ -79,7 +79,7 @@ pub(crate) struct Desk<'a> {
     milli: Vec<u16>,
 }
 
-impl<'a> Desk<'a> {
+impl<'a> Slots<'a> {
     /// A node with this much free.
     fn free(class: &'a Class, free: &Free, typical: &'a [Typical]) -> Self {
         let (cpus, memory, milli) = (free.core_cpus, free.memory, free.milli.clone());
