@@ -109,7 +109,8 @@ impl<'a> Demand<'a> {
             _ => (part.gpus, GpuMilli::ZERO),
         };
         let whole_node = self.request.exclusive;
-        Takes { cpus: amounts.cpus, memory: amounts.memory, gpus, milli, whole_node }
+        let (cpus, memory, accepted) = (amounts.cpus, amounts.memory, class.accepted(self.request));
+        Takes { cpus, memory, gpus, accepted, milli, whole_node }
     }
 
     /// What a part needs on a node with this much memory.

@@ -13,6 +13,8 @@ pub(crate) struct Takes {
     pub memory: Bytes,
     /// Whole GPUs.
     pub gpus: Gpus,
+    /// The positions of GPUs that it may have.
+    pub accepted: u128,
     /// A share of one GPU.
     pub milli: GpuMilli,
     /// The whole node, idle.
@@ -96,23 +98,25 @@ impl Tally {
         self.holders += 1;
         self.closed |= takes.whole_node;
         for _ in 0..takes.gpus.0.min(self.gpus.count_ones()) {
-            // The lowest of them.
-            self.gpus &= self.gpus - 1;
+            // The lowest of those it may have.
+            let own = self.gpus & takes.accepted;
+            self.gpus &= !(own & own.wrapping_neg());
         }
         if takes.milli.0 > 0 {
-            self.take_share(u16::try_from(takes.milli.0).unwrap_or(u16::MAX));
+            self.take_share(u16::try_from(takes.milli.0).unwrap_or(u16::MAX), takes.accepted);
         }
     }
 
     /// A share of the tightest GPU that has room for it.
-    fn take_share(&mut self, share: u16) {
-        let enough = self.shared.iter_mut().filter(|(_, milli)| *milli >= share);
+    fn take_share(&mut self, share: u16, accepted: u128) {
+        let is_own = |at: u8| accepted >> at & 1 == 1;
+        let enough = self.shared.iter_mut().filter(|(at, milli)| is_own(*at) && *milli >= share);
         if let Some(tightest) = enough.min_by_key(|(_, milli)| *milli) {
             tightest.1 -= share;
             self.shared.retain(|(_, milli)| *milli > 0);
-        } else if self.gpus != 0 && share <= WHOLE {
-            let position = self.gpus.trailing_zeros();
-            self.gpus &= self.gpus - 1;
+        } else if self.gpus & accepted != 0 && share <= WHOLE {
+            let position = (self.gpus & accepted).trailing_zeros();
+            self.gpus &= !(1 << position);
             let at = u8::try_from(position).unwrap_or(u8::MAX);
             let place = self.shared.partition_point(|(other, _)| *other < at);
             if share < WHOLE {
