@@ -4,6 +4,7 @@
 use crate::books::{Books, Claim, Party};
 use crate::fit::demand::Demand;
 use crate::floor::Floor;
+use crate::shape::Shape;
 use crate::snapshot::{RunningJob, WaitingJob};
 use common::resource::{GpuRequest, Share};
 use common::unit::{Bytes, Cpus, GpuMilli, Nodes};
@@ -40,6 +41,13 @@ fn add_share(claim: &mut Claim, share: &Share, floor: &Floor, books: &Books) {
         let kind = class.and_then(|class| class.kind_at(class.position(*index)?));
         claim.add_gpus(kind.and_then(|kind| books.kind(kind)), each);
     }
+}
+
+/// What a waiting job of this shape asks for, before it is known where it goes; an elastic one at
+/// least.
+pub(crate) fn of_asking(shape: &Shape<'_>, party: Party, books: &Books) -> Claim {
+    let fewest = shape.fewest();
+    of_waiting(&fewest.demand, fewest.nodes().unwrap_or(Nodes(1)), party, books)
 }
 
 /// What a waiting job asks for, before it is known where it goes. `nodes` is how many it will be

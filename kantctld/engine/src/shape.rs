@@ -14,6 +14,7 @@ use common::queue::Queue;
 use common::resource::Request;
 use common::time::{Span, Time};
 use common::unit::{Gpus, Nodes, Tasks};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -116,21 +117,32 @@ impl<'a> Shape<'a> {
         })
     }
 
+    /// The same with the fewest tasks that an elastic job runs with.
+    pub fn fewest(&self) -> Cow<'_, Self> {
+        match self.demand.request.tasks_min {
+            None => Cow::Borrowed(self),
+            Some(least) => {
+                let demand = self.demand.with_tasks(least);
+                Cow::Owned(Self { demand, ..self.clone() })
+            }
+        }
+    }
+
     /// The fewest nodes that are up and could hold the GPUs evenly were they idle; if those cannot,
     /// of all nodes; if none can, as many as the GPUs need, for the sentence that says so.
     fn spread_over(&self, floor: &Floor, gpus: Gpus) -> Nodes {
         let all = self.sizes(floor);
         if floor.unusable_count() > 0 {
             let up = self.sizes_of(floor, |at| floor.node(at).is_usable());
-            let spread = self.fewest(&up, gpus);
+            let spread = self.fewest_nodes(&up, gpus);
             if self.could_hold(&up, spread) {
                 return spread;
             }
         }
-        self.fewest(&all, gpus)
+        self.fewest_nodes(&all, gpus)
     }
 
-    fn fewest(&self, sizes: &[(Arc<Class>, u32)], gpus: Gpus) -> Nodes {
+    fn fewest_nodes(&self, sizes: &[(Arc<Class>, u32)], gpus: Gpus) -> Nodes {
         let largest = sizes.iter().map(|(class, _)| class.gpu_count().0).max().unwrap_or(1).max(1);
         let most = self.demand.tasks.0.max(1);
         let first = gpus.0.div_ceil(largest).max(1);

@@ -1,7 +1,8 @@
 //! Whether a job could ever run here, by the nodes and by what quotas and limits allow, for refusing
 //! it when it is submitted. Never looks at what is free.
 
-use crate::books::Books;
+use crate::books::{Books, Claim};
+use crate::claims::of_asking;
 use crate::shape::Shape;
 use crate::snapshot::{Snapshot, WaitingJob};
 use crate::wait::could_fit;
@@ -9,7 +10,6 @@ use common::queue::Queue;
 use common::reason::WaitReason;
 use common::resource::Request;
 use common::time::Time;
-use common::unit::Nodes;
 use std::rc::Rc;
 
 /// Could the nodes hold this request if all were up and idle? With no nodes at all, nothing is
@@ -49,17 +49,26 @@ impl Snapshot {
         };
         let shape =
             Shape::new(&self.floor, &self.policy, queue, &job.request, job.service, Rc::default());
-        let demand = match job.request.tasks_min {
-            Some(tasks) => shape.demand.with_tasks(tasks),
-            None => shape.demand,
-        };
+        let refused = self.refused_alone(job, &shape, None);
+        refused.filter(WaitReason::is_for_ever).map_or(Ok(()), Err)
+    }
+
+    /// Why quotas and limits, as they are, keep a job from starting even if nothing else runs.
+    /// `claim` is what it would hold, if that is known.
+    pub(crate) fn refused_alone(
+        &self,
+        job: &WaitingJob,
+        shape: &Shape<'_>,
+        claim: Option<&Claim>,
+    ) -> Option<WaitReason> {
         let mut books = Books::new(&self.policy, &self.capacity);
         let party = books.party(&job.queue, job.owner, job.account.as_ref(), job.qos.as_ref());
-        let nodes = shape.nodes().unwrap_or(Nodes(1));
-        let claim = crate::claims::of_waiting(&demand, nodes, party, &books);
-        let admitted = books
-            .check_limits(&claim, job.time_limit, Time(0))
-            .and_then(|()| books.admit(&claim).map(drop));
-        admitted.or_else(|reason| if reason.is_for_ever() { Err(reason) } else { Ok(()) })
+        let mut claim = match claim {
+            Some(known) => known.clone(),
+            None => of_asking(shape, party, &books),
+        };
+        claim.who = party;
+        let limits = books.check_limits(&claim, job.time_limit, Time(0));
+        limits.and_then(|()| books.admit(&claim).map(drop)).err()
     }
 }

@@ -14,7 +14,7 @@ use crate::floor::switches::SwitchIndex;
 use crate::floor::tally::{Takes, Tally};
 use common::time::{Span, Time};
 use common::unit::{Nodes, Tasks};
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::sync::Arc;
 
 /// When and where a job will have room.
@@ -136,6 +136,11 @@ fn is_late(hall: &Hall<'_>, at: NodeIndex, least: Option<Takes>, by: Option<Time
     first > by && hall.rules_out(hall.floor().node(at).group, least)
 }
 
+/// When a job will be gone. One that should be over by now is soon, but is there still.
+pub(super) fn gone_at(holder: &Holder, now: Time) -> Time {
+    holder.until.max(now + Span(1))
+}
+
 /// The start times at which a node has room for a part for so long, as intervals, both ends
 /// included. With `by`, only such as begin by then.
 pub(super) fn ready(
@@ -174,11 +179,11 @@ pub(super) fn ready(
             let Some(holder) = holders.get(next).filter(|holder| holder.until < NEVER) else {
                 return;
             };
-            time = holder.until.max(hall.now);
+            time = gone_at(holder, hall.now);
             if is_late(time) {
                 return;
             }
-            while let Some(holder) = holders.get(next).filter(|h| h.until.max(hall.now) <= time) {
+            while let Some(holder) = holders.get(next).filter(|h| gone_at(h, hall.now) <= time) {
                 tally.give_back(class, &holder.share);
                 next += 1;
             }
@@ -230,44 +235,73 @@ fn filled_from(
     length: Span,
     after: Time,
 ) -> Option<Earliest> {
-    let holders = |at: &NodeIndex| hall.trial.holders(*at).iter().map(|holder| holder.until);
-    let edges =
-        |at: &NodeIndex| hall.bookings.on(*at).iter().flat_map(|booked| [booked.from, booked.to]);
-    let mut times: Vec<Time> = allowed
-        .iter()
-        .flat_map(|at| holders(at).chain(edges(at)))
-        .map(|time| time.max(hall.now))
-        .filter(|time| *time < NEVER)
-        .collect();
-    times.push(hall.now.max(after));
-    times.retain(|time| *time >= after);
-    times.sort_unstable();
-    times.dedup();
-    let demand = &hall.shape.demand;
-    let request = demand.request;
-    let room = |at: NodeIndex, time: Time| -> Tasks {
-        crate::fit::room::most_tasks(demand.tasks, |tasks| {
-            let takes = hall.takes(at, demand.part(tasks));
-            request.tasks_per_node.is_none_or(|most| tasks <= most)
-                && group_allows(hall, at, time)
-                && (tasks.0 == 0
-                    || hall.bookings.is_free_from(hall, at, takes, time, time + length))
-        })
-    };
-    let enough = |time: Time| -> bool {
-        let mut left = demand.tasks;
-        allowed.iter().any(|at| {
-            left -= room(*at, time);
-            left == Tasks::ZERO
-        })
-    };
+    let all = hall.shape.demand.tasks;
     let at = if hall.is_open() {
+        let holders = |at: &NodeIndex| hall.trial.holders(*at).iter();
+        let ends = allowed.iter().flat_map(holders).map(|holder| gone_at(holder, hall.now));
+        let mut times: Vec<Time> = ends.filter(|time| *time > after && *time < NEVER).collect();
+        times.push(after);
+        times.sort_unstable();
+        times.dedup();
+        let enough = |time: Time| -> bool {
+            let mut left = all;
+            allowed.iter().any(|at| {
+                left -= room_from(hall, *at, time, length);
+                left == Tasks::ZERO
+            })
+        };
         // The more has ended, the more is free: search for the first time that is enough.
         let first = times.partition_point(|time| !enough(*time));
         *times.get(first)?
     } else {
-        *times.iter().find(|time| enough(**time))?
+        // Each node is asked at its own times only, and what they have is added up over time.
+        let mut changes: Vec<(Time, NodeIndex, Tasks)> = Vec::new();
+        for at in allowed.iter().copied() {
+            let mut known = Tasks::ZERO;
+            for time in changes_at(hall, at, length, after) {
+                let room = room_from(hall, at, time, length);
+                if room != known {
+                    changes.push((time, at, room));
+                    known = room;
+                }
+            }
+        }
+        changes.sort_unstable();
+        let mut rooms: BTreeMap<NodeIndex, Tasks> = BTreeMap::new();
+        let mut sum = 0;
+        let same_time = changes.chunk_by(|a, b| a.0 == b.0);
+        let enough = same_time.into_iter().find(|same| {
+            for (_, at, room) in same.iter() {
+                let before = rooms.insert(*at, *room).unwrap_or_default();
+                sum = sum + u64::from(room.0) - u64::from(before.0);
+            }
+            sum >= u64::from(all.0)
+        });
+        enough?.first()?.0
     };
-    let nodes = allowed.into_iter().filter(|node| room(*node, at) > Tasks::ZERO).collect();
+    let has_room = |node: &NodeIndex| room_from(hall, *node, at, length) > Tasks::ZERO;
+    let nodes = allowed.into_iter().filter(has_room).collect();
     Some(Earliest { at, nodes })
+}
+
+/// The most tasks that a node holds from then on, for so long.
+fn room_from(hall: &Hall<'_>, at: NodeIndex, time: Time, length: Span) -> Tasks {
+    let demand = &hall.shape.demand;
+    crate::fit::room::most_tasks(demand.tasks, |tasks| {
+        let takes = hall.takes(at, demand.part(tasks));
+        demand.request.tasks_per_node.is_none_or(|most| tasks <= most)
+            && group_allows(hall, at, time)
+            && (tasks.0 == 0 || hall.bookings.is_free_from(hall, at, takes, time, time + length))
+    })
+}
+
+/// The times, from `after` on, at which it may change how much a node holds for so long: a job
+/// ends, or anything booked begins, is over, or comes too near.
+fn changes_at(hall: &Hall<'_>, at: NodeIndex, length: Span, after: Time) -> BTreeSet<Time> {
+    let ends = hall.trial.holders(at).iter().map(|holder| gone_at(holder, hall.now));
+    let edges = hall.bookings.on(at).iter().flat_map(|booked| {
+        [booked.from, booked.to, Time(booked.from.0.saturating_sub(length.0)) + Span(1)]
+    });
+    let later = ends.chain(edges).filter(|time| *time > after && *time < NEVER);
+    later.chain([after]).collect()
 }

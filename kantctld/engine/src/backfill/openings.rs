@@ -3,7 +3,7 @@
 //! Source: man scontrol, RESERVATIONS: a job of a reservation keeps to its nodes and its time.
 
 use crate::backfill::bookings::{Booking, Bookings, For};
-use crate::backfill::earliest::group_allows;
+use crate::backfill::earliest::{gone_at, group_allows};
 use crate::backfill::timeline::{Runs, Timeline};
 use crate::fit::hall::Hall;
 use crate::floor::NodeIndex;
@@ -110,7 +110,7 @@ impl Bookings {
         if self.ask(hall, at, |line| line.starts(takes, length, by, &mut add)).is_some() {
             return;
         }
-        let ends = hall.trial.holders(at).iter().map(|holder| holder.until);
+        let ends = hall.trial.holders(at).iter().map(|holder| gone_at(holder, hall.now));
         let edges = self.on(at).iter().flat_map(|booked| [booked.from, booked.to]);
         let mut steps: Vec<Time> =
             ends.chain(edges).filter(|time| *time > hall.now && *time < NEVER).collect();

@@ -17,7 +17,7 @@
 
 use crate::backfill::blocks::Blocks;
 use crate::backfill::earliest::{Earliest, Size, sizes};
-use crate::fit::hall::Hall;
+use crate::fit::hall::{Hall, Side};
 use crate::floor::NodeIndex;
 use crate::floor::switches::SwitchIndex;
 use crate::shape::ShapeIndex;
@@ -31,6 +31,8 @@ pub(crate) struct Shadow {
     pub key: JobKey,
     pub shape: ShapeIndex,
     pub at: Time,
+    /// The side of the zones on which it will have room.
+    pub side: Side,
     sizes: Vec<Size>,
     /// For each size, the nodes that will have room for it, by position.
     ready: Vec<Vec<bool>>,
@@ -52,6 +54,7 @@ impl Shadow {
             key,
             shape,
             at: found.at,
+            side: hall.side,
             ready: vec![vec![false; hall.floor().len()]; sizes.len()],
             counts: vec![BTreeMap::new(); sizes.len()],
             sizes,
@@ -59,6 +62,7 @@ impl Shadow {
         for at in &found.nodes {
             shadow.look(hall, *at);
         }
+        debug_assert!(shadow.stands(), "the shadow of job {key} does not stand from the first");
         Some(shadow)
     }
 

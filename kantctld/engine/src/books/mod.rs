@@ -164,6 +164,19 @@ impl Books {
         self.quotas.admit(&self.tree, &self.columns, claim)
     }
 
+    /// How a job that one queue's quota refuses stands to the quotas of the queues below that one.
+    /// Where its own queue refuses it, it would borrow.
+    #[must_use]
+    pub fn standing_below(&self, refused_by: &QueueName, claim: &Claim) -> Standing {
+        let path = claim.who.queue.map(|queue| self.tree.path(queue)).unwrap_or_default();
+        let below = path.iter().take_while(|at| self.tree.name(**at) != refused_by).count();
+        let below = &path[..below];
+        if below.is_empty() || self.quotas.would_be_over(below, claim) {
+            return Standing::Borrowing;
+        }
+        Standing::WithinQuota
+    }
+
     /// Has the queue, with all below it, more of something than its quota?
     #[must_use]
     pub fn is_over_quota(&self, queue: QueueIndex) -> bool {

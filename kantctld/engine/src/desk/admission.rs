@@ -3,12 +3,12 @@
 
 use super::Desk;
 use crate::admit;
-use crate::books::{Books, Claim, Party, Standing};
+use crate::books::Standing;
+use crate::claims::of_asking;
 use crate::shape::{Shape, ShapeIndex};
 use crate::snapshot::{Snapshot, WaitingJob};
 use common::reason::{WaitReason, What};
 use common::time::Span;
-use common::unit::Nodes;
 use std::rc::Rc;
 
 impl Desk<'_> {
@@ -21,29 +21,24 @@ impl Desk<'_> {
         admit::admit(job, self.snapshot, &self.arrays, self.now)?;
         let (account, qos) = (job.account.as_ref(), job.qos.as_ref());
         let party = self.books.party(&job.queue, job.owner, account, qos);
-        let claim = claim_of(job, self.shapes.get(shape), party, &self.books);
+        let claim = of_asking(self.shapes.get(shape), party, &self.books);
         if let Err(reason) = self.books.check_limits(&claim, job.time_limit, self.now) {
-            // A shorter job of its class may be within a bound on GPU-minutes, and as time goes by
-            // so may this one.
-            let is_own = matches!(&reason, WaitReason::LimitReached { counted, .. }
-                if counted.what == What::GpuMinutes);
-            if is_own {
-                self.look_again(Some(self.now + Span::from_minutes(1)));
-            }
+            // A shorter job of its class may be within a bound on GPU-minutes.
+            let is_own = self.eases_with_time(&reason);
             return Err(if is_own { Refused::Job(reason) } else { Refused::Class(reason) });
         }
         self.books.admit(&claim).map_err(Refused::Class)
     }
-}
 
-/// What a waiting job asks for; an elastic one at least.
-pub(super) fn claim_of(job: &WaitingJob, shape: &Shape<'_>, party: Party, books: &Books) -> Claim {
-    let nodes = shape.nodes().unwrap_or(Nodes(1));
-    let demand = match job.request.tasks_min {
-        Some(tasks) => shape.demand.with_tasks(tasks),
-        None => shape.demand,
-    };
-    crate::claims::of_waiting(&demand, nodes, party, books)
+    /// Is this a bound on GPU-minutes? As time goes by the job may be within it: a look is due then.
+    pub(super) fn eases_with_time(&mut self, reason: &WaitReason) -> bool {
+        let eases = matches!(reason, WaitReason::LimitReached { counted, .. }
+            if counted.what == What::GpuMinutes);
+        if eases {
+            self.look_again(Some(self.now + Span::from_minutes(1)));
+        }
+        eases
+    }
 }
 
 /// Why a job is not admitted by limits or quota, beside the jobs that run; `None`: it is.
@@ -56,7 +51,7 @@ pub(crate) fn not_admitted(snapshot: &Snapshot, job: &WaitingJob) -> Option<Wait
     let shape = Shape::new(floor, policy, queue, &job.request, job.service, Rc::default());
     let (books, account) = (&snapshot.books, job.account.as_ref());
     let party = books.known_party(&job.queue, job.owner, account, job.qos.as_ref());
-    let claim = claim_of(job, &shape, party, books);
+    let claim = of_asking(&shape, party, books);
     let now = snapshot.ranked_at.unwrap_or_default();
     books
         .check_limits(&claim, job.time_limit, now)

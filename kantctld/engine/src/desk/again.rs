@@ -90,6 +90,10 @@ impl<'a> Desk<'a> {
             return Next::MayTry;
         }
         let next = self.without_room(turn, queue, no, None);
+        let is_head = self.heads.get(&queue.name).is_some_and(|(head, _)| *head == key);
+        if is_head && !self.promises.contains_key(&key) {
+            self.waits.repeat(key, reason.clone());
+        }
         if !self.promises.contains_key(&key) {
             match next {
                 Next::KindIsDone | Next::Shorter(_) => self.waits.repeat_kind(turn.kind, reason),
@@ -109,16 +113,20 @@ impl<'a> Desk<'a> {
         let found = |job: &&'a Arc<WaitingJob>| Some((*job, halfway.jobs.get(&job.key)?));
         let known: Option<Vec<_>> = components.iter().map(found).collect();
         let Some(known) = known else { return false };
+        let mut failed = None;
         for (job, known) in known {
             let is_old = known.is_old || self.searches.is_old;
             let found = (known.no_fit_from, known.lacks_room, is_old);
             self.searches.found.insert(job.key, found);
             self.waits.repeat(job.key, known.reason.clone());
-            let queue = self.queues.get(&job.queue).copied().filter(|_| known.lacks_room);
-            if let Some(queue) = queue {
-                let shape = self.shape_of(queue, job);
-                self.reserve_together(queue, job, shape);
+            if known.lacks_room {
+                failed = Some(job);
             }
+        }
+        if let Some(failed) = failed
+            && let Some(queue) = self.queues.get(&failed.queue).copied()
+        {
+            self.reserve_together(queue, failed, components);
         }
         true
     }

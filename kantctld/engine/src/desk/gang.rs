@@ -8,18 +8,23 @@
 //! without any; both start. Were b in use, neither would.
 
 use super::Desk;
+use super::reserve::{ADMITTED_MAX, Own};
 use super::start::Obstacle;
 use crate::decision::Decision;
 use crate::floor::NodeIndex;
 use crate::floor::node::NEVER;
 use crate::queue_up::Next;
 use crate::shape::ShapeIndex;
-use crate::snapshot::WaitingJob;
+use crate::snapshot::{Promise, WaitingJob};
 use common::id::JobKey;
 use common::policy::Behind;
 use common::queue::Queue;
 use common::reason::WaitReason;
+use common::time::Time;
 use std::sync::Arc;
+
+/// One component, and its shape.
+type Part<'a> = (&'a Arc<WaitingJob>, ShapeIndex);
 
 impl<'a> Desk<'a> {
     /// Starts all components, or none; every one of them has had its turn afterwards.
@@ -33,13 +38,17 @@ impl<'a> Desk<'a> {
             }
             return Next::MayTry;
         }
-        if is_known && self.repeat_together(&components) {
+        if self.tell_if_never(&components) || is_known && self.repeat_together(&components) {
             return Next::MayTry;
         }
         let checkpoint = self.trial.checkpoint();
         let (books, arrays) = (self.books.clone(), self.arrays.clone());
         let (pledges, started) = (self.pledges.clone(), self.started.len());
         let decided = self.decisions.len();
+        let kept: Vec<_> = components.iter().filter_map(|one| self.kept_for(one.key)).collect();
+        for component in &components {
+            self.unmet.remove(&component.key);
+        }
         for component in components.iter().copied() {
             if let Err(failed) = self.start_component(component) {
                 let (shape, obstacle) = *failed;
@@ -51,12 +60,28 @@ impl<'a> Desk<'a> {
                 // Shadows had looked at the nodes as they were with the others there.
                 self.look(&self.nodes_of(&undone), NEVER);
                 self.waits.forget_starts(components.iter().map(|component| component.key));
+                kept.into_iter().for_each(|kept| self.keep_once_more(kept));
                 self.tell_all(&components, component, shape, obstacle);
                 return Next::MayTry;
             }
         }
         self.trial.keep(checkpoint);
         Next::MayTry
+    }
+
+    /// Where one of them could never have room, all hear of it, and keep nobody waiting.
+    fn tell_if_never(&mut self, components: &[&'a Arc<WaitingJob>]) -> bool {
+        for component in components.iter().copied() {
+            let Some(queue) = self.queues.get(&component.queue).copied() else { continue };
+            let shape = self.shape_of(queue, component);
+            let Some(never) = self.never_fits(shape) else { continue };
+            for other in components {
+                self.waits.tell(other.key, WaitReason::Component { key: component.key });
+            }
+            self.waits.tell(component.key, never);
+            return true;
+        }
+        false
     }
 
     /// The nodes of these starts.
@@ -74,13 +99,13 @@ impl<'a> Desk<'a> {
     ) -> Result<(), Box<(Option<ShapeIndex>, Obstacle)>> {
         let Some(queue) = self.queues.get(&job.queue).copied() else {
             let reason = WaitReason::QueueGone { queue: job.queue.clone() };
-            return Err(Box::new((None, Obstacle::Refused(reason))));
+            return Err(Box::new((None, Obstacle::Refused(reason, Vec::new()))));
         };
         let shape = self.shapes.of(&self.snapshot.floor, &self.snapshot.policy, queue, job);
         if let Err(super::Refused::Job(reason) | super::Refused::Class(reason)) =
             self.admit(job, shape)
         {
-            return Err(Box::new((None, Obstacle::Refused(reason))));
+            return Err(Box::new((Some(shape), Obstacle::Refused(reason, Vec::new()))));
         }
         self.searches.count();
         self.try_start(job, shape, &[]).map_err(|obstacle| Box::new((Some(shape), obstacle)))
@@ -96,7 +121,7 @@ impl<'a> Desk<'a> {
         for component in components {
             self.searches.in_vain(component.key, None, false);
             match (&obstacle, shape) {
-                (Obstacle::Refused(reason), _) => {
+                (Obstacle::Refused(reason, _), _) => {
                     self.waits.tell(component.key, reason.clone());
                 }
                 (Obstacle::Pledged(whom), Some(shape)) => {
@@ -109,29 +134,119 @@ impl<'a> Desk<'a> {
                 (_, None) => self.waits.tell(component.key, WaitReason::NotConsidered),
             }
         }
-        if let (Some(shape), Some(queue)) = (shape, self.queues.get(&failed.queue).copied())
-            && !matches!(obstacle, Obstacle::Refused(_))
-        {
-            self.searches.in_vain(failed.key, None, true);
-            self.reserve_together(queue, failed, shape);
+        let Some(queue) = self.queues.get(&failed.queue).copied() else { return };
+        match (&obstacle, shape) {
+            (Obstacle::Refused(reason, _), Some(shape)) => {
+                if queue.behind == Behind::Wait
+                    && self.is_first_without_quota(queue, failed, shape, reason)
+                {
+                    self.heads.entry(&queue.name).or_insert((failed.key, 0));
+                }
+            }
+            (_, Some(_)) => {
+                self.searches.in_vain(failed.key, None, true);
+                self.reserve_together(queue, failed, components);
+            }
+            (_, None) => {}
         }
     }
 
-    /// Reserves for a component without room where its queue does.
+    /// What was promised to a job, and booked for it.
+    fn kept_for(&self, key: JobKey) -> Option<(JobKey, Promise, Option<Own>)> {
+        let promise = self.promises.get(&key)?.clone();
+        Some((key, promise, self.own(key)))
+    }
+
+    /// The same again, if it was taken off since.
+    fn keep_once_more(&mut self, (key, promise, own): (JobKey, Promise, Option<Own>)) {
+        if self.promises.contains_key(&key) {
+            return;
+        }
+        self.promises.insert(key, promise);
+        if let Some(own) = own {
+            self.book_again(key, own);
+        }
+    }
+
+    /// Keeps room for all components at one time, where the queue of the one that had none does.
     pub(super) fn reserve_together(
         &mut self,
         queue: &'a Queue,
-        job: &'a Arc<WaitingJob>,
-        shape: ShapeIndex,
+        failed: &'a Arc<WaitingJob>,
+        components: &[&'a Arc<WaitingJob>],
     ) {
-        if self.never_fits(shape).is_some() {
-            return;
+        let mut parts = Vec::new();
+        for component in components.iter().copied() {
+            let Some(own) = self.queues.get(&component.queue).copied() else { return };
+            parts.push((component, self.shape_of(own, component)));
         }
         let backfills = queue.behind == Behind::Backfill;
-        let reserved =
-            backfills && !self.queue_is_done(&queue.name) && self.reserve(queue, job, shape);
+        let reserved = backfills && !self.queue_is_done(&queue.name) && self.keep_together(&parts);
         if reserved || !backfills {
-            self.heads.entry(&queue.name).or_insert((job.key, 0)).1 += u32::from(reserved);
+            self.heads.entry(&queue.name).or_insert((failed.key, 0)).1 += u32::from(reserved);
+        }
+    }
+
+    /// Keeps certain nodes for all of them from the first time at which all have room; not later
+    /// than was promised. Says whether anything is kept now.
+    fn keep_together(&mut self, parts: &[Part<'a>]) -> bool {
+        let kept: Vec<_> = parts.iter().filter_map(|(one, _)| self.kept_for(one.key)).collect();
+        let by = kept.first().map(|(_, promise, _)| promise.at).filter(|at| {
+            kept.len() == parts.len() && kept.iter().all(|(_, promise, _)| promise.at == *at)
+        });
+        if by.is_some() && !self.snapshot.is_looser {
+            return true;
+        }
+        if !kept.is_empty() {
+            // What was kept may be free now, for jobs that did not fit before.
+            self.shapes.forget();
+        }
+        self.keep_no_more(parts);
+        let mut after = self.now;
+        for _ in 0..ADMITTED_MAX {
+            match self.keep_all_at(parts, (after, by)) {
+                // All of them would fit now: what one lacked was not room.
+                Ok(()) if after <= self.now => break,
+                Ok(()) => return true,
+                Err(None) => break,
+                Err(Some(later)) => {
+                    self.keep_no_more(parts);
+                    after = later;
+                }
+            }
+        }
+        self.keep_no_more(parts);
+        if by.is_some_and(|by| by > self.now) {
+            kept.into_iter().for_each(|kept| self.keep_once_more(kept));
+            return true;
+        }
+        false
+    }
+
+    /// Keeps nodes for all of them at that time.
+    ///
+    /// # Errors
+    /// The first time at which the one has room that has none then; `None`: nobody knows any.
+    fn keep_all_at(
+        &mut self,
+        parts: &[Part<'a>],
+        (at, by): (Time, Option<Time>),
+    ) -> Result<(), Option<Time>> {
+        for (job, shape) in parts.iter().copied() {
+            let found = self.earliest_admitted(job, shape, (at, by)).ok_or(None)?;
+            if found.0.at > at {
+                return Err(Some(found.0.at));
+            }
+            self.keep_nodes(job, shape, &found);
+            self.pledge(job, shape, at);
+        }
+        Ok(())
+    }
+
+    fn keep_no_more(&mut self, parts: &[Part<'a>]) {
+        for (job, _) in parts {
+            self.unbook(job.key);
+            self.promises.remove(&job.key);
         }
     }
 }

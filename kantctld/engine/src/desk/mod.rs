@@ -6,6 +6,7 @@ mod again;
 mod gang;
 mod pledge;
 mod reserve;
+mod settle;
 mod sooner;
 mod start;
 mod turn;
@@ -85,6 +86,8 @@ pub(crate) struct Desk<'a> {
     pledges: Vec<Pledge>,
     /// What those hold that start in this round, and when they end.
     started: Vec<(Claim, Option<Time>)>,
+    /// What jobs would hold that a quota refused when it was known where they went.
+    priced: BTreeMap<JobKey, Claim>,
     /// When jobs end, as of so many starts and victims.
     ends_at: Option<((usize, usize), Ends)>,
     /// Of shapes without room: why none of them could ever have any.
@@ -120,6 +123,7 @@ impl<'a> Desk<'a> {
             searches: Searches::new(snapshot, now),
             pledges: Vec::new(),
             started: Vec::new(),
+            priced: BTreeMap::new(),
             ends_at: None,
             never: BTreeMap::new(),
             avoid: None,

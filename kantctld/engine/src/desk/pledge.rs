@@ -52,7 +52,7 @@ impl Pledge {
     }
 }
 
-/// Does a job wait for something that its queue will have again?
+/// Does a job wait for something that its queue, or one above, will have again?
 pub(super) const fn is_of_queue(reason: &WaitReason) -> bool {
     matches!(
         reason,
@@ -95,7 +95,7 @@ impl<'a> Desk<'a> {
     }
 
     /// The claims of jobs that run or start, and when they end, soonest first; those without an end
-    /// are left out. Who is on the way out is gone soon.
+    /// are left out. Who is on the way out, or should be over, is gone soon, and not yet now.
     fn ends(&mut self) -> Ends {
         let version = (self.started.len(), self.asks.chosen.len());
         if let Some((_, ends)) = self.ends_at.as_ref().filter(|(known, _)| *known == version) {
@@ -104,7 +104,8 @@ impl<'a> Desk<'a> {
         let running = self.snapshot.running.values().filter_map(|job| {
             let claim = self.snapshot.claim_of(job.key)?;
             let is_leaving = job.ending || self.asks.chosen.contains(&job.key);
-            let end = if is_leaving { self.now } else { job.ends_by?.max(self.now) };
+            let soon = self.now + Span(1);
+            let end = if is_leaving { soon } else { job.ends_by?.max(soon) };
             Some((end, claim.clone(), job.ends_by))
         });
         let started = self.started.iter();
@@ -127,10 +128,14 @@ impl<'a> Desk<'a> {
         books
     }
 
-    fn claim(&mut self, job: &WaitingJob, shape: ShapeIndex) -> Claim {
+    /// What a job will hold, as far as that is known.
+    pub(super) fn claim(&mut self, job: &WaitingJob, shape: ShapeIndex) -> Claim {
+        if let Some(known) = self.priced.get(&job.key) {
+            return known.clone();
+        }
         let (account, qos) = (job.account.as_ref(), job.qos.as_ref());
         let party = self.books.party(&job.queue, job.owner, account, qos);
-        super::admission::claim_of(job, self.shapes.get(shape), party, &self.books)
+        crate::claims::of_asking(self.shapes.get(shape), party, &self.books)
     }
 
     /// Notes what a job needs that is promised a start.

@@ -6,20 +6,23 @@ use crate::backfill::earliest::{Earliest, earliest};
 use crate::backfill::shadow::Shadow;
 use crate::fit::demand::Part;
 use crate::fit::gang::Layout;
-use crate::fit::hall::Hall;
+use crate::fit::hall::{Hall, Side};
 use crate::fit::room::most_tasks;
 use crate::floor::NodeIndex;
 use crate::shape::ShapeIndex;
 use crate::snapshot::{Promise, WaitingJob};
 use common::id::JobKey;
-use common::policy::ReservationKind;
+use common::policy::{Placement, ReservationKind};
 use common::queue::Queue;
 use common::time::{Span, Time};
 use common::unit::Tasks;
 use std::sync::Arc;
 
 /// So often a time at which there is room is held against quotas, and the other way round.
-const ADMITTED_MAX: u32 = 16;
+pub(super) const ADMITTED_MAX: u32 = 16;
+
+/// When and where a job will have room, and on which side of the zones.
+pub(super) type Found = (Earliest, (Side, Placement));
 
 /// A job's bookings, taken off for a moment.
 pub(super) struct Own {
@@ -45,10 +48,11 @@ impl<'a> Desk<'a> {
         let own = self.unbook(job.key);
         // Later than was promised is of no use.
         let by = kept.as_ref().filter(|promise| !promise.nodes.is_empty()).map(|kept| kept.at);
-        let found = self.earliest_admitted(job, shape, by);
+        let found = self.earliest_admitted(job, shape, (self.now, by));
         // At the same time as well: on the nodes that a promise made now would name, so that what
         // is kept does not depend on when it was promised first.
-        let is_as_soon = |promise: &Promise| found.as_ref().is_some_and(|f| f.at <= promise.at);
+        let is_as_soon =
+            |promise: &Promise| found.as_ref().is_some_and(|(f, _)| f.at <= promise.at);
         if let Some(promise) = kept.as_ref().filter(|promise| !promise.nodes.is_empty())
             && own.is_some()
         {
@@ -61,12 +65,13 @@ impl<'a> Desk<'a> {
         }
         self.promises.remove(&job.key);
         let Some(found) = found else { return false };
-        if job.together.is_some() && found.at <= self.now {
+        let at = found.0.at;
+        if job.together.is_some() && at <= self.now {
             // It would fit by itself: what it lacks, the other components of its job took.
             return false;
         }
         self.keep_for(queue, job, shape, &found);
-        self.pledge(job, shape, found.at);
+        self.pledge(job, shape, at);
         if let Some(own) = own
             && kept.as_ref() == self.promises.get(&job.key)
         {
@@ -76,17 +81,16 @@ impl<'a> Desk<'a> {
     }
 
     /// When and where a job will have room, and be admitted.
-    fn earliest_admitted(
+    pub(super) fn earliest_admitted(
         &mut self,
         job: &WaitingJob,
         shape: ShapeIndex,
-        by: Option<Time>,
-    ) -> Option<Earliest> {
-        let mut after = self.now;
+        (mut after, by): (Time, Option<Time>),
+    ) -> Option<Found> {
         for _ in 0..ADMITTED_MAX {
             let found = self.earliest(job, shape, (after, by))?;
-            let admitted = self.admitted_from(job, shape, found.at)?;
-            if admitted <= found.at {
+            let admitted = self.admitted_from(job, shape, found.0.at)?;
+            if admitted <= found.0.at {
                 return Some(found);
             }
             after = admitted;
@@ -94,18 +98,19 @@ impl<'a> Desk<'a> {
         None
     }
 
-    /// When and where a job will have room.
+    /// When and where a job will have room; an elastic one for the fewest tasks.
     fn earliest(
         &self,
         job: &WaitingJob,
         shape: ShapeIndex,
         by: (Time, Option<Time>),
-    ) -> Option<Earliest> {
-        let sides = self.shapes.get(shape).sides();
-        let found = sides
-            .into_iter()
-            .filter_map(|side| earliest(&self.hall(job, shape, side, &[]), job.time_limit, by));
-        found.min_by_key(|earliest| earliest.at)
+    ) -> Option<Found> {
+        let shape = self.shapes.get(shape).fewest();
+        let found = shape.sides().into_iter().filter_map(|side| {
+            let hall = self.hall_of(job, &shape, side, &[]);
+            Some((earliest(&hall, job.time_limit, by)?, side))
+        });
+        found.min_by_key(|(earliest, _)| earliest.at)
     }
 
     fn keep_for(
@@ -113,17 +118,32 @@ impl<'a> Desk<'a> {
         queue: &'a Queue,
         job: &'a Arc<WaitingJob>,
         shape: ShapeIndex,
-        found: &Earliest,
+        found: &Found,
     ) {
         let floats =
             queue.backfill.depth == 1 && queue.backfill.reservation == ReservationKind::Floating;
-        let side = self.shapes.get(shape).sides()[0];
-        let hall = self.hall(job, shape, side, &[]);
-        if floats && let Some(shadow) = Shadow::cast(&hall, job.key, shape, found) {
-            self.shadows.push((&queue.name, shadow));
-            self.promises.insert(job.key, Promise::of(found.at, Vec::new()));
-            return;
+        if floats {
+            let (earliest, side) = found;
+            let fewest = self.shapes.get(shape).fewest();
+            let hall = self.hall_of(job, &fewest, *side, &[]);
+            if let Some(shadow) = Shadow::cast(&hall, job.key, shape, earliest) {
+                self.shadows.push((&queue.name, shadow));
+                self.promises.insert(job.key, Promise::of(earliest.at, Vec::new()));
+                return;
+            }
         }
+        self.keep_nodes(job, shape, found);
+    }
+
+    /// Keeps certain nodes.
+    pub(super) fn keep_nodes(
+        &mut self,
+        job: &'a Arc<WaitingJob>,
+        shape: ShapeIndex,
+        (found, side): &Found,
+    ) {
+        let shape = self.shapes.get(shape).fewest();
+        let hall = self.hall_of(job, &shape, *side, &[]);
         let layout = layout_then(&hall, found);
         let nodes = layout.iter().map(|(at, _)| hall.floor().node(*at).name.clone()).collect();
         let bookings = bookings(&hall, job, found.at, layout);
@@ -163,8 +183,8 @@ impl<'a> Desk<'a> {
             }
             // Once it has passed, others may have them.
             self.look_again(Some(promise.at + Span(1)));
-            let side = self.shapes.get(shape).sides()[0];
-            let hall = self.hall(job, shape, side, &[]);
+            let fewest = self.shapes.get(shape).fewest();
+            let hall = self.hall_of(job, &fewest, fewest.sides()[0], &[]);
             let found = Earliest { at: promise.at, nodes };
             let bookings = bookings(&hall, job, found.at, layout_then(&hall, &found));
             bookings.into_iter().for_each(|(at, booking)| self.bookings.add(at, booking));
@@ -186,8 +206,8 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Takes off what is booked for a job.
-    pub(super) fn unbook(&mut self, key: JobKey) -> Option<Own> {
+    /// What is booked for a job.
+    pub(super) fn own(&self, key: JobKey) -> Option<Own> {
         let promise = self.promises.get(&key).filter(|promise| !promise.nodes.is_empty())?;
         let nodes: Vec<NodeIndex> =
             promise.nodes.iter().filter_map(|name| self.trial.floor.find(name)).collect();
@@ -196,9 +216,15 @@ impl<'a> Desk<'a> {
             own.map(|booking| (*at, booking.clone())).collect::<Vec<_>>()
         };
         let bookings = nodes.iter().flat_map(mine).collect();
-        self.bookings.drop_job(key, nodes.iter().copied());
-        self.free_up(&nodes);
         Some(Own { nodes, bookings })
+    }
+
+    /// Takes off what is booked for a job.
+    pub(super) fn unbook(&mut self, key: JobKey) -> Option<Own> {
+        let own = self.own(key)?;
+        self.bookings.drop_job(key, own.nodes.iter().copied());
+        self.free_up(&own.nodes);
+        Some(own)
     }
 
     pub(super) fn book_again(&mut self, key: JobKey, own: Own) {

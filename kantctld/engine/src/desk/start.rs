@@ -1,20 +1,17 @@
-//! Starting one job: a place, its shares taken, and nobody's reservation hurt. Never looks at the
-//! order.
+//! Starting one job: where it looks for a place, and with how many tasks. Never looks at the order.
 
 use super::Desk;
-use crate::backfill::shadow::Shadow;
-use crate::decision::Decision;
 use crate::fit::hall::{Hall, Side};
 use crate::floor::NodeIndex;
-use crate::floor::node::Holder;
-use crate::place::{Placed, place};
+use crate::place::place;
 use crate::shape::{Shape, ShapeIndex};
 use crate::snapshot::WaitingJob;
 use common::id::JobKey;
 use common::policy::Placement;
 use common::reason::WaitReason;
-use common::time::Time;
 use common::unit::Tasks;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -25,8 +22,8 @@ pub(crate) enum Obstacle {
     NoRoom,
     /// Enough is free, and kept for this job, or for a reservation or several jobs.
     Kept(Option<JobKey>),
-    /// With the GPUs it would get, a quota speaks against it.
-    Refused(WaitReason),
+    /// With what it would get on these nodes, a quota or a limit speaks against it.
+    Refused(WaitReason, Vec<NodeIndex>),
     /// A job that was promised a start would not be admitted then.
     Pledged(JobKey),
 }
@@ -41,7 +38,7 @@ impl<'a> Desk<'a> {
     ) -> Result<(), Obstacle> {
         let own = self.unbook(job.key);
         let whole = self.shapes.get(shape).clone();
-        let mut found = self.try_shape(job, &whole, fence);
+        let mut found = self.try_shape(job, &whole, fence, true);
         if let (Err(_), Some(least)) = (&found, job.request.tasks_min) {
             found = self.try_fewer(job, &whole, least, fence);
         }
@@ -53,7 +50,8 @@ impl<'a> Desk<'a> {
         found
     }
 
-    /// An elastic job takes as many tasks as have room, at least so many.
+    /// An elastic job takes as many tasks as have room and are within quotas and limits, at least so
+    /// many.
     fn try_fewer(
         &mut self,
         job: &'a Arc<WaitingJob>,
@@ -66,53 +64,31 @@ impl<'a> Desk<'a> {
             shape.demand = shape.demand.with_tasks(Tasks(tasks));
             shape
         };
-        let holds = |desk: &Self, tasks: u32| {
-            let shape = with(tasks);
-            shape
-                .sides()
-                .into_iter()
-                .any(|side| place(&desk.hall_of(job, &shape, side, fence)).is_some())
-        };
+        self.priced.remove(&job.key);
         let (mut fits, mut too_many) = (least.0.max(1), whole.demand.tasks.0);
-        if !holds(self, fits) {
-            // Whether that is for want of room or because some is kept was not asked.
-            let is_open = self.bookings.is_empty() && self.shadows.is_empty();
-            return Err(if is_open { Obstacle::NoRoom } else { Obstacle::Kept(None) });
-        }
+        self.try_shape(job, &with(fits), fence, false)?;
         while fits + 1 < too_many {
             let middle = fits + (too_many - fits) / 2;
-            if holds(self, middle) {
+            if self.try_sides(job, &with(middle), fence, false).is_ok() {
                 fits = middle;
             } else {
                 too_many = middle;
             }
         }
-        self.try_shape(job, &with(fits), fence)
+        self.priced.remove(&job.key);
+        self.try_shape(job, &with(fits), fence, true)
     }
 
+    /// `for_real`: else it is only asked whether it would start.
     fn try_shape(
         &mut self,
         job: &'a Arc<WaitingJob>,
         shape: &Shape<'a>,
         fence: &[bool],
+        for_real: bool,
     ) -> Result<(), Obstacle> {
-        let mut obstacle = Obstacle::NoRoom;
-        for side in shape.sides() {
-            let Some(placed) = place(&self.hall_of(job, shape, side, fence)) else { continue };
-            let hurt = match self.settle(job, placed)? {
-                None => return Ok(()),
-                Some(hurt) => hurt,
-            };
-            // Elsewhere it might hurt nobody: off the nodes that those who are hurt count on.
-            let avoid = self.counted_on(&hurt);
-            if let Some(placed) = place(&self.hall_of(job, shape, side, &avoid))
-                && self.settle(job, placed)?.is_none()
-            {
-                return Ok(());
-            }
-            obstacle = Obstacle::Kept(hurt.first().map(|which| self.shadows[*which].1.key));
-        }
-        if matches!(obstacle, Obstacle::NoRoom) && !self.bookings.is_empty() {
+        let tried = self.try_sides(job, shape, fence, for_real);
+        if matches!(tried, Err(Obstacle::NoRoom)) && !self.bookings.is_empty() {
             let nothing = crate::backfill::bookings::Bookings::default();
             let is_there = shape.sides().into_iter().any(|side| {
                 let hall = Hall {
@@ -123,125 +99,90 @@ impl<'a> Desk<'a> {
                 crate::fit::gang::lay_out(&hall).is_some()
             });
             if is_there {
-                obstacle = Obstacle::Kept(None);
+                return Err(Obstacle::Kept(None));
+            }
+        }
+        tried
+    }
+
+    /// Where a quota on one kind of GPU refuses what it would get, others are tried.
+    fn try_sides(
+        &mut self,
+        job: &'a Arc<WaitingJob>,
+        shape: &Shape<'a>,
+        fence: &[bool],
+        for_real: bool,
+    ) -> Result<(), Obstacle> {
+        let mut obstacle = Obstacle::NoRoom;
+        for side in shape.sides() {
+            let mut fence = Cow::Borrowed(fence);
+            loop {
+                let found = match self.try_side(job, shape, side, (&fence, for_real)) {
+                    Ok(()) => return Ok(()),
+                    Err(found) => found,
+                };
+                let other_kinds = self.off_refused_kinds(job, &fence, &found);
+                let is_last = matches!(found, Obstacle::Refused(..) | Obstacle::Pledged(_))
+                    && other_kinds.is_none();
+                let is_first = !matches!(obstacle, Obstacle::Refused(..));
+                if is_first && !matches!(found, Obstacle::NoRoom) {
+                    obstacle = found;
+                }
+                match other_kinds {
+                    Some(other_kinds) => fence = Cow::Owned(other_kinds),
+                    None if is_last => return Err(obstacle),
+                    None => break,
+                }
             }
         }
         Err(obstacle)
     }
 
-    /// The nodes that these shadows count on, by position; known until another job starts.
-    fn counted_on(&mut self, shadows: &[usize]) -> Rc<Vec<bool>> {
-        let version = (self.decisions.len(), self.shadows.len());
-        if let Some((known, at, avoid)) = &self.avoid
-            && known == shadows
-            && *at == version
-        {
-            return avoid.clone();
-        }
-        let mut avoid = vec![false; self.trial.floor.len()];
-        for which in shadows {
-            self.shadows[*which].1.mark(&mut avoid);
-        }
-        let avoid = Rc::new(avoid);
-        self.avoid = Some((shadows.to_vec(), version, avoid.clone()));
-        avoid
-    }
-
-    /// Takes the shares. `Some`: that hurts these shadows, and nothing was taken.
-    fn settle(
+    /// On one side of the zones, off the nodes behind the fence.
+    fn try_side(
         &mut self,
         job: &'a Arc<WaitingJob>,
-        placed: Placed,
-    ) -> Result<Option<Vec<usize>>, Obstacle> {
-        let ends = self.ends_by(job.time_limit);
-        let checkpoint = self.trial.checkpoint();
-        let nodes: Vec<NodeIndex> = placed.shares.iter().map(|(at, _)| *at).collect();
-        let group: Option<Arc<str>> =
-            job.request.per_node_max.as_ref().map(|most| most.group.as_str().into());
-        for (at, share) in &placed.shares {
-            let holder = Holder {
-                key: job.key,
-                until: ends,
-                share: share.clone(),
-                whole_node: job.request.exclusive,
-                group: group.clone(),
-            };
-            self.trial.take(*at, Arc::new(holder));
+        shape: &Shape<'a>,
+        side: (Side, Placement),
+        (fence, for_real): (&[bool], bool),
+    ) -> Result<(), Obstacle> {
+        let placed = place(&self.hall_of(job, shape, side, fence)).ok_or(Obstacle::NoRoom)?;
+        let Some(hurt) = self.settle(job, placed, for_real)? else { return Ok(()) };
+        // Elsewhere it might hurt nobody: off the nodes that those who are hurt count on.
+        let mut avoid = self.counted_on(&hurt);
+        if !fence.is_empty() {
+            let avoid = Rc::make_mut(&mut avoid);
+            avoid.iter_mut().zip(fence).for_each(|(avoid, fence)| *avoid |= *fence);
         }
-        let hurt = self.hurt(&nodes, ends);
-        if !hurt.is_empty() {
-            self.trial.roll_back(checkpoint);
-            self.look(&nodes, ends);
-            return Ok(Some(hurt));
-        }
-        let shares = placed.shares.iter().map(|(_, share)| share);
-        let claim = crate::claims::of_start(job, shares, self.trial.floor, &mut self.books);
-        // Whole cores and whole nodes may be more than was asked for.
-        let limits = self.books.check_limits(&claim, job.time_limit, self.now);
-        let admitted = limits.and_then(|()| self.books.admit(&claim));
-        let ends_by = job.time_limit.map(|limit| self.now + limit);
-        if admitted.is_ok()
-            && let Some(whom) = self.broken_pledge(job.key, &claim, (self.now, ends_by))
+        if let Some(placed) = place(&self.hall_of(job, shape, side, &avoid))
+            && self.settle(job, placed, for_real)?.is_none()
         {
-            self.trial.roll_back(checkpoint);
-            self.look(&nodes, ends);
-            return Err(Obstacle::Pledged(whom));
+            return Ok(());
         }
-        let allocation = match (admitted, placed.allocation()) {
-            (Ok(_), Ok(allocation)) => allocation,
-            (refused, _) => {
-                self.trial.roll_back(checkpoint);
-                self.look(&nodes, ends);
-                let reason = refused.err().unwrap_or(WaitReason::NotConsidered);
-                return Err(Obstacle::Refused(reason));
-            }
-        };
-        self.trial.keep(checkpoint);
-        self.books.add(&claim, ends_by);
-        self.note_start(claim, ends_by);
-        self.arrays.count(job);
-        self.promises.remove(&job.key);
-        self.waits.start(job.key);
-        self.decisions.push(Decision::Start {
-            key: job.key,
-            attempt: job.attempt,
-            allocation,
-            group: job.together,
-        });
-        Ok(None)
+        Err(Obstacle::Kept(hurt.first().map(|which| self.shadows[*which].1.key)))
     }
 
-    /// Which shadows no longer stand, now that a job that ends then is on these nodes.
-    pub fn hurt(&mut self, nodes: &[NodeIndex], ends: Time) -> Vec<usize> {
-        self.look(nodes, ends);
-        let stands = |(which, (_, shadow)): (usize, &(_, Shadow))| {
-            (ends > shadow.at && !shadow.stands()).then_some(which)
+    /// The fence, and behind it, too, all nodes with GPUs of the kind that a quota just refused;
+    /// `None`: none did, or the job asks for that kind and no other.
+    fn off_refused_kinds(
+        &self,
+        job: &WaitingJob,
+        fence: &[bool],
+        found: &Obstacle,
+    ) -> Option<Vec<bool>> {
+        let Obstacle::Refused(WaitReason::QuotaExceeded { counted, .. }, nodes) = found else {
+            return None;
         };
-        self.shadows.iter().enumerate().filter_map(stands).collect()
-    }
-
-    /// Lets shadows that reach beyond that time look at these nodes again.
-    pub fn look(&mut self, nodes: &[NodeIndex], ends: Time) {
-        for which in 0..self.shadows.len() {
-            let shadow = &self.shadows[which].1;
-            let Some(job) = self.snapshot.waiting(shadow.key).filter(|_| ends > shadow.at) else {
-                continue;
-            };
-            let shape = self.shapes.get(shadow.shape);
-            let side = shape.sides().first().copied().unwrap_or((Side::Outside, Placement::First));
-            let hall = Hall {
-                trial: &self.trial,
-                shape,
-                bookings: &self.bookings,
-                reservation: job.reservation.as_ref(),
-                now: self.now,
-                ends: self.now,
-                side: side.0,
-                placement: side.1,
-                avoid: &[],
-            };
-            let shadow = &mut self.shadows[which].1;
-            nodes.iter().for_each(|at| shadow.look(&hall, *at));
-        }
+        let request = &job.request;
+        let is_open = request.gpu_kind.is_none() || !request.gpu_kinds_or.is_empty();
+        counted.gpu_kind.as_ref().filter(|_| is_open)?;
+        let floor = self.trial.floor;
+        let kinds = |at: NodeIndex| floor.node(at).class.kinds().iter().map(|(kind, _)| kind);
+        let refused: BTreeSet<_> = nodes.iter().flat_map(|at| kinds(*at)).collect();
+        let is_off = |at: NodeIndex| {
+            fence.get(at.at()).copied().unwrap_or(false)
+                || kinds(at).any(|kind| refused.contains(kind))
+        };
+        Some(floor.nodes().map(|(at, _)| is_off(at)).collect())
     }
 }

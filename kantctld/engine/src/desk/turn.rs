@@ -4,11 +4,11 @@
 use super::admission::Refused;
 use super::pledge::is_of_queue;
 use super::{Desk, NoRoom, start};
-use crate::books::Standing;
 use crate::halfway::Step;
 use crate::line::UNLIMITED;
 use crate::queue_up::{Next, Turn};
 use crate::shape::ShapeIndex;
+use crate::snapshot::WaitingJob;
 use common::id::JobKey;
 use common::policy::{Behind, Order};
 use common::queue::Queue;
@@ -34,6 +34,7 @@ impl<'a> Desk<'a> {
         };
         if queue.behind == Behind::Wait
             && let Some((head, _)) = self.heads.get(&queue.name)
+            && *head != job.key
         {
             let head = *head;
             return self.class_waits(turn, WaitReason::BehindHead { head });
@@ -42,11 +43,11 @@ impl<'a> Desk<'a> {
         let shape = self.shapes.of(&self.snapshot.floor, &self.snapshot.policy, queue, job);
         let standing = match self.admit(job, shape) {
             Ok(standing) => standing,
-            Err(Refused::Job(reason)) => {
+            Err(Refused::Job(reason)) if !is_of_queue(&reason) => {
                 self.waits.tell(job.key, reason);
                 return Next::MayTry;
             }
-            Err(Refused::Class(reason)) => return self.without_quota(turn, queue, shape, reason),
+            Err(refused) => return self.without_quota(turn, queue, shape, refused),
         };
         self.meet(job.key);
         let kept = self.promises.get(&job.key).filter(|promise| !promise.nodes.is_empty());
@@ -87,11 +88,15 @@ impl<'a> Desk<'a> {
         }
         match self.try_start(job, shape, &[]) {
             Ok(()) => Next::MayTry,
-            Err(start::Obstacle::Refused(reason)) => {
-                self.searches.in_vain(job.key, None, false);
+            Err(start::Obstacle::Refused(reason, _)) => {
                 // Nothing is kept for a job that may not have it.
                 self.unbook(job.key);
                 self.promises.remove(&job.key);
+                self.eases_with_time(&reason);
+                if is_of_queue(&reason) {
+                    return self.without_quota(turn, queue, shape, Refused::Job(reason));
+                }
+                self.searches.in_vain(job.key, None, false);
                 self.waits.tell(job.key, reason);
                 Next::MayTry
             }
@@ -136,35 +141,66 @@ impl<'a> Desk<'a> {
         Next::ClassIsDone
     }
 
-    /// A job that a limit or a quota keeps from starting: others may make way in its queue.
+    /// A job that a limit or a quota keeps from starting: others may make way. What its queue, or
+    /// one above, lacks is kept for it as room is: it is the first of its queue.
     fn without_quota(
         &mut self,
         turn: &Turn<'a>,
         queue: &'a Queue,
         shape: ShapeIndex,
-        reason: WaitReason,
+        refused: Refused,
     ) -> Next {
-        let no = NoRoom { job: turn.job, shape, standing: Standing::Borrowing };
-        if matches!(reason, WaitReason::QuotaExceeded { .. }) && self.ask(queue, no, true) {
-            if !self.yielders.contains_key(&turn.job.key) {
-                // Those who yielded to it are gone, and it waits for others that end.
-                self.waits.tell(turn.job.key, reason);
-            }
-            return Next::MayTry;
+        let job = turn.job;
+        let (Refused::Job(reason) | Refused::Class(reason)) = &refused;
+        let is_first = self.is_first_without_quota(queue, job, shape, reason);
+        if is_first {
+            self.heads.entry(&queue.name).or_insert((job.key, 0));
         }
-        if is_of_queue(&reason)
-            && queue.behind == Behind::Backfill
-            && turn.job.together.is_none()
-            && !self.queue_is_done(&queue.name)
-        {
-            self.unmet.remove(&turn.job.key);
-            if self.reserve(queue, turn.job, shape) {
-                self.heads.entry(&queue.name).or_insert((turn.job.key, 0)).1 += 1;
-                self.waits.tell(turn.job.key, reason);
+        if let WaitReason::QuotaExceeded { queue: refused_by, .. } = reason {
+            let claim = self.claim(job, shape);
+            let standing = self.books.standing_below(refused_by, &claim);
+            if self.ask(queue, NoRoom { job, shape, standing }, true) {
+                if !self.yielders.contains_key(&job.key) {
+                    // Those who yielded to it are gone, and it waits for others that end.
+                    self.waits.tell(job.key, reason.clone());
+                }
                 return Next::MayTry;
             }
         }
-        self.class_waits(turn, reason)
+        let mut is_kept = is_first && queue.behind == Behind::Wait;
+        if is_first && queue.behind == Behind::Backfill && job.together.is_none() {
+            self.unmet.remove(&job.key);
+            if self.reserve(queue, job, shape) {
+                self.heads.entry(&queue.name).or_insert((job.key, 0)).1 += 1;
+                is_kept = true;
+            }
+        }
+        match refused {
+            Refused::Class(reason) if !is_kept => self.class_waits(turn, reason),
+            Refused::Job(reason) | Refused::Class(reason) => {
+                self.waits.tell(job.key, reason);
+                Next::MayTry
+            }
+        }
+    }
+
+    /// Does a job keep others of its queue waiting for what the queue lacks? Not one that lacks it
+    /// even if nobody else has any.
+    pub(super) fn is_first_without_quota(
+        &mut self,
+        queue: &'a Queue,
+        job: &WaitingJob,
+        shape: ShapeIndex,
+        reason: &WaitReason,
+    ) -> bool {
+        is_of_queue(reason)
+            && queue.behind != Behind::Pass
+            && !self.queue_is_done(&queue.name)
+            && self.never_fits(shape).is_none()
+            && self
+                .snapshot
+                .refused_alone(job, self.shapes.get(shape), self.priced.get(&job.key))
+                .is_none()
     }
 
     /// Notes a job without room, and reserves for it where its queue does.
@@ -180,7 +216,11 @@ impl<'a> Desk<'a> {
             self.waits.tell_kind(turn.kind, reason);
             return Next::KindIsDone;
         }
-        self.heads.entry(&queue.name).or_insert((job.job.key, 0));
+        let head = self.heads.entry(&queue.name).or_insert((job.job.key, 0));
+        if head.0 == job.job.key {
+            // What those like it hear does not hold for the one they wait for.
+            self.waits.note(job.job.key, job.shape, kept_for);
+        }
         // 6. Preempt; or else 5. backfill.
         let reserved = self.ask(queue, job, false)
             || (queue.behind == Behind::Backfill

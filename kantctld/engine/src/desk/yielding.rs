@@ -55,15 +55,6 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// A job as it asks for room: with the fewest tasks.
-    fn fewest(&self, job: &WaitingJob, index: ShapeIndex) -> Shape<'a> {
-        let mut shape = self.shapes.get(index).clone();
-        if let Some(least) = job.request.tasks_min {
-            shape.demand = shape.demand.with_tasks(least);
-        }
-        shape
-    }
-
     /// Keeps the rooms of jobs that others yield to, and starts those that fit by now.
     pub(super) fn keep_rooms(&mut self) {
         let snapshot = self.snapshot;
@@ -97,7 +88,8 @@ impl<'a> Desk<'a> {
             promise.nodes.iter().map(|name| snapshot.floor.find(name)).collect();
         let nodes = nodes?;
         let index = self.shapes.of(&snapshot.floor, &snapshot.policy, queue, job);
-        let (shape, fence) = (self.fewest(job, index), self.fence(&nodes));
+        let shape = self.shapes.get(index).fewest().into_owned();
+        let fence = self.fence(&nodes);
         let (layout, placed) = shape.sides().into_iter().find_map(|side| {
             let hall = self.hall_of(job, &shape, side, &fence);
             let layout = lay_out(&hall)?;
@@ -174,7 +166,7 @@ impl<'a> Desk<'a> {
             job,
             queue,
             index: no.shape,
-            shape: self.fewest(job, no.shape),
+            shape: self.shapes.get(no.shape).fewest().into_owned(),
             tier: Tier::new(&self.snapshot.policy, Some(queue), job.qos.as_ref(), job.nice),
             standing: no.standing,
             is_head: self.heads.get(&queue.name).is_some_and(|(head, _)| *head == job.key),

@@ -130,4 +130,20 @@ mod tests {
         assert_eq!(world.at(31).gone(2).round(), ["3 on b"]);
         assert_eq!(world.submit(low(4, 8)).round(), [""; 0], "it would borrow");
     }
+
+    #[test]
+    fn a_queue_takes_back_from_one_beside_it_what_the_queue_above_both_has_no_more_of() {
+        let parent = crate::preempt::tests::isolated("p", 8);
+        let below = |name| Queue { parent: Some(parent.name.clone()), ..owed(name, 4) };
+        let nodes = vec![gpu_node("a", 8), gpu_node("b", 8)];
+        let mut world = World::new(nodes, vec![below("q"), below("y"), parent.clone()]);
+        for job in [1, 2] {
+            world.submit(of(job, gpu_request(4), "y", "low"));
+        }
+        assert_eq!(world.round().len(), 2, "y borrows what q does not use");
+        world.at(5).submit(low(3, 4));
+        assert_eq!(world.round(), ["2 for 3"]);
+        world.at(6).submit(low(4, 4)).gone(2);
+        assert_eq!(world.round(), ["3 on a"], "job 4 would borrow");
+    }
 }

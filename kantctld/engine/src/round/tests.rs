@@ -16,6 +16,7 @@ use common::unit::{Bytes, Cpus, Gpus, Nodes, Tasks};
 
 mod admission;
 mod backfill;
+mod first;
 mod halfway;
 mod holes;
 mod pledges;

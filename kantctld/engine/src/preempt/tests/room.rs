@@ -198,3 +198,19 @@ fn a_node_that_is_lost_ends_what_was_kept_on_it() {
     world.at(6).over(2).submit(low(4, 8));
     assert_eq!(world.round(), ["3 on b"]);
 }
+
+#[test]
+fn in_a_strict_queue_the_first_job_never_waits_for_itself() {
+    let strict = Queue { behind: Behind::Wait, ..queue("q") };
+    let mut world = World::new(vec![gpu_node("a", 8)], vec![strict]);
+    let firm = WaitingJob { preemptible: Some(false), ..low(1, 4) };
+    world.submit(firm).submit(low(2, 4));
+    world.round();
+    // Job 3 has room when jobs 1 and 2 are gone; others like it are shorter.
+    world.at(5).submit(high(3, 8));
+    let short = |job| WaitingJob { time_limit: Some(Span::from_minutes(5)), ..high(job, 8) };
+    world.submit(short(4)).submit(short(5));
+    assert_eq!(world.round(), [""; 0]);
+    assert!(world.reason(3).starts_with("needs 8 GPUs"), "{}", world.reason(3));
+    assert!(world.reason(4).contains("job 3"), "{}", world.reason(4));
+}

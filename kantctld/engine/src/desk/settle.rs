@@ -1,0 +1,153 @@
+//! Taking a place for one job: on trial, held against everybody's promises, quotas and limits, and
+//! then for good or not at all. Never looks for a place; `start` does.
+
+use super::Desk;
+use super::start::Obstacle;
+use crate::backfill::shadow::Shadow;
+use crate::books::Claim;
+use crate::decision::Decision;
+use crate::fit::hall::Hall;
+use crate::floor::NodeIndex;
+use crate::floor::node::Holder;
+use crate::place::Placed;
+use crate::snapshot::WaitingJob;
+use common::policy::Placement;
+use common::reason::WaitReason;
+use common::resource::Allocation;
+use common::time::Time;
+use std::rc::Rc;
+use std::sync::Arc;
+
+impl<'a> Desk<'a> {
+    /// The nodes that these shadows count on, by position; known until another job starts.
+    pub(super) fn counted_on(&mut self, shadows: &[usize]) -> Rc<Vec<bool>> {
+        let version = (self.decisions.len(), self.shadows.len());
+        if let Some((known, at, avoid)) = &self.avoid
+            && known == shadows
+            && *at == version
+        {
+            return avoid.clone();
+        }
+        let mut avoid = vec![false; self.trial.floor.len()];
+        for which in shadows {
+            self.shadows[*which].1.mark(&mut avoid);
+        }
+        let avoid = Rc::new(avoid);
+        self.avoid = Some((shadows.to_vec(), version, avoid.clone()));
+        avoid
+    }
+
+    /// Takes the shares, if that is for real. `Some`: it hurts these shadows, and nothing was taken.
+    pub(super) fn settle(
+        &mut self,
+        job: &'a Arc<WaitingJob>,
+        placed: Placed,
+        for_real: bool,
+    ) -> Result<Option<Vec<usize>>, Obstacle> {
+        let ends = self.ends_by(job.time_limit);
+        let checkpoint = self.trial.checkpoint();
+        let nodes: Vec<NodeIndex> = placed.shares.iter().map(|(at, _)| *at).collect();
+        let group: Option<Arc<str>> =
+            job.request.per_node_max.as_ref().map(|most| most.group.as_str().into());
+        for (at, share) in &placed.shares {
+            let holder = Holder {
+                key: job.key,
+                until: ends,
+                share: share.clone(),
+                whole_node: job.request.exclusive,
+                group: group.clone(),
+            };
+            self.trial.take(*at, Arc::new(holder));
+        }
+        let hurt = self.hurt(&nodes, ends);
+        let weighed =
+            if hurt.is_empty() { self.weigh(job, &placed, &nodes).map(Some) } else { Ok(None) };
+        if let (Ok(Some(_)), true) = (&weighed, for_real) {
+            self.trial.keep(checkpoint);
+        } else {
+            self.trial.roll_back(checkpoint);
+            self.look(&nodes, ends);
+        }
+        match weighed? {
+            None => Ok(Some(hurt)),
+            Some((claim, allocation)) => {
+                if for_real {
+                    self.begin(job, claim, allocation);
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    /// Is the job admitted with what it would get? Whole cores and whole nodes may be more than was
+    /// asked for.
+    fn weigh(
+        &mut self,
+        job: &WaitingJob,
+        placed: &Placed,
+        nodes: &[NodeIndex],
+    ) -> Result<(Claim, Allocation), Obstacle> {
+        let shares = placed.shares.iter().map(|(_, share)| share);
+        let claim = crate::claims::of_start(job, shares, self.trial.floor, &mut self.books);
+        let limits = self.books.check_limits(&claim, job.time_limit, self.now);
+        if let Err(reason) = limits.and_then(|()| self.books.admit(&claim)) {
+            self.priced.entry(job.key).or_insert(claim);
+            return Err(Obstacle::Refused(reason, nodes.to_vec()));
+        }
+        let ends_by = job.time_limit.map(|limit| self.now + limit);
+        if let Some(whom) = self.broken_pledge(job.key, &claim, (self.now, ends_by)) {
+            return Err(Obstacle::Pledged(whom));
+        }
+        let refused = |_| Obstacle::Refused(WaitReason::NotConsidered, Vec::new());
+        Ok((claim, placed.allocation().map_err(refused)?))
+    }
+
+    /// Its shares are taken: it starts.
+    fn begin(&mut self, job: &WaitingJob, claim: Claim, allocation: Allocation) {
+        let ends_by = job.time_limit.map(|limit| self.now + limit);
+        self.books.add(&claim, ends_by);
+        self.note_start(claim, ends_by);
+        self.arrays.count(job);
+        self.promises.remove(&job.key);
+        self.waits.start(job.key);
+        self.decisions.push(Decision::Start {
+            key: job.key,
+            attempt: job.attempt,
+            allocation,
+            group: job.together,
+        });
+    }
+
+    /// Which shadows no longer stand, now that a job that ends then is on these nodes.
+    pub fn hurt(&mut self, nodes: &[NodeIndex], ends: Time) -> Vec<usize> {
+        self.look(nodes, ends);
+        let stands = |(which, (_, shadow)): (usize, &(_, Shadow))| {
+            (ends > shadow.at && !shadow.stands()).then_some(which)
+        };
+        self.shadows.iter().enumerate().filter_map(stands).collect()
+    }
+
+    /// Lets shadows that reach beyond that time look at these nodes again.
+    pub fn look(&mut self, nodes: &[NodeIndex], ends: Time) {
+        for which in 0..self.shadows.len() {
+            let shadow = &self.shadows[which].1;
+            let Some(job) = self.snapshot.waiting(shadow.key).filter(|_| ends > shadow.at) else {
+                continue;
+            };
+            let shape = self.shapes.get(shadow.shape).fewest();
+            let hall = Hall {
+                trial: &self.trial,
+                shape: &shape,
+                bookings: &self.bookings,
+                reservation: job.reservation.as_ref(),
+                now: self.now,
+                ends: self.now,
+                side: shadow.side,
+                placement: Placement::First,
+                avoid: &[],
+            };
+            let shadow = &mut self.shadows[which].1;
+            nodes.iter().for_each(|at| shadow.look(&hall, *at));
+        }
+    }
+}
