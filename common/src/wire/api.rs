@@ -16,7 +16,7 @@
 //! | POST /v1/jobs/{key}/what-if | `WhatIfRequest` -> `WhatIfView` |
 //! | GET /v1/priority?job= | -> `PriorityList` |
 //! | GET /v1/metrics | -> `MetricsView` |
-//! | GET /v1/accounting/jobs?since=, /v1/accounting/nodes | -> CSV, as `kantctld simulate` reads it |
+//! | GET /v1/accounting/jobs?since=, /v1/accounting/nodes | -> CSV, as `simulate` reads it |
 //! | GET, POST /v1/reservations | -, `ReservationRequest` -> `ReservationList` |
 //! | POST /v1/reservations/{name}/delete | `()` -> `Changed` |
 //! | GET /v1/queues | -> `QueueList` |

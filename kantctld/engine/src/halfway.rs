@@ -10,7 +10,8 @@
 //! whose turn comes first, and the rest to those whom nobody has looked at, so that the end of the
 //! line is reached however often something comes free.
 //!
-//! Example, two nodes in use, and a bound of two searches. Jobs 1, 2 and 3 ask for different things.
+//! Example, two nodes in use, and a bound of two searches. Jobs 1, 2 and 3 ask for different
+//! things.
 //! The first round searches for 1 and 2 and looks again at once; the second for 3. After that
 //! nobody looks until something changes. Another job comes: only that is searched for.
 

@@ -39,8 +39,8 @@ pub enum StoreError {
     },
     /// Nothing is here, and nobody said that a cluster begins here, or that this one joins.
     #[error(
-        "failed to open the log in {place}: it is empty. `kantctld found` begins a new cluster here; \
-         `kantctld join` makes this controller one of a cluster that runs"
+        "failed to open the log in {place}: it is empty. `kantctld found` begins a new cluster \
+         here; `kantctld join` makes this controller one of a cluster that runs"
     )]
     Empty {
         /// The directory.

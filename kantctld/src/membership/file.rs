@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 /// Its name in the state directory.
 pub const FILE: &str = "controller.toml";
-const HEAD: &str = "# Which controller this directory belongs to. Written by kantctld; leave it as it is.\n";
+const HEAD: &str =
+    "# Which controller this directory belongs to. Written by kantctld; leave it as it is.\n";
 
 /// How far the log has begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -152,11 +153,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = MembershipFile::in_dir(&dir.path().join("state").display().to_string()).unwrap();
         assert_eq!(file.read().unwrap(), None);
-        let first = Membership {
-            cluster: ClusterId(u64::MAX),
-            id: ControllerId(3),
-            log: LogStage::ToJoin,
-        };
+        let first =
+            Membership { cluster: ClusterId(u64::MAX), id: ControllerId(3), log: LogStage::ToJoin };
         file.write(&first).unwrap();
         assert_eq!(file.read().unwrap(), Some(first));
         file.note_began(&first).unwrap();

@@ -1,5 +1,6 @@
 //! The replicated state under a simulated controller's log: what `kantctld`'s own machine does,
-//! without its threads, and with the planted bugs of this layer. Never decides: `state::apply` does.
+//! without its threads, and with the planted bugs of this layer. Never decides: `state::apply`
+//! does.
 
 use crate::judge::log::LogJudge;
 use crate::sabotage::Sabotage;
