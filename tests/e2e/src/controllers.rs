@@ -1,11 +1,13 @@
 //! Several controllers on loopback, each in a directory of its own, with one cluster key: founded,
 //! joined, killed and looked at as operators would. Never touches /etc, /run or /var.
 
+mod faults;
+
 use crate::binaries::{Binaries, Build};
 use crate::daemon::Daemon;
 use crate::kantctl::{Answer, Kantctl};
 use crate::wait::wait_for;
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, ensure};
 use common::config::{CgroupMode, ControllerConfig, NodeConfig};
 use common::id::ControllerId;
 use common::wire::api::{ControllerList, ControllerRole};
@@ -41,16 +43,7 @@ impl Controllers {
     /// # Errors
     /// When they do not come to vote.
     pub fn three() -> anyhow::Result<Self> {
-        let mut house = Self::new()?;
-        house.add("a")?;
-        house.start("a")?;
-        for name in ["b", "c"] {
-            house.add(name)?;
-            house.verb(name, &["join", "--to", &house.address("a")])?;
-            house.start(name)?;
-        }
-        house.wait_for_voters("a", 3)?;
-        Ok(house)
+        Self::three_with(|_| {})
     }
 
     /// The directory that all share.
@@ -156,17 +149,8 @@ impl Controllers {
     /// # Errors
     /// When it ends instead, with its log.
     pub fn start(&mut self, name: &str) -> anyhow::Result<()> {
-        let log = self.path(&format!("{name}.log"));
-        let mut daemon = Daemon::start(self.program(name), &log)?;
-        let kantctl = self.kantctl(name)?;
-        wait_for(&format!("controller {name}"), || {
-            if let Some(status) = daemon.ended()? {
-                bail!("kantctld of {name} ended with {status}:\n{}", daemon.log());
-            }
-            Ok((kantctl.run(&["status"])?.code == 0).then_some(()))
-        })?;
-        self.running.insert(name.to_owned(), daemon);
-        Ok(())
+        self.launch(name)?;
+        self.wait_for_answer(name)
     }
 
     /// kill -9.

@@ -1,0 +1,142 @@
+//! A client in this process that asks controllers in turn, without a pause for thought: what it
+//! waits is what the controllers were away. Never takes an answer for lost that it has.
+
+use crate::wait::DEADLINE;
+use anyhow::{Context as _, bail, ensure};
+use common::id::{JobId, RequestKey};
+use common::job::Ask;
+use common::resource::{MemoryRequest, Request};
+use common::unit::Bytes;
+use common::wire::api::{JobList, SubmitAnswer, SubmitRequest};
+use net::{Client, ClientError, Endpoint};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use tokio::runtime::Runtime;
+
+/// A controller that is stalled is given up for another after so long.
+const ANSWER_LIMIT: Duration = Duration::from_secs(3);
+/// Between two tries.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// The client.
+pub struct Probe {
+    runtime: Runtime,
+    clients: Vec<Client>,
+    /// Who answered last, and is asked first.
+    turn: usize,
+    name: String,
+    dir: String,
+    script: String,
+    submits: usize,
+}
+
+impl Probe {
+    /// A client of the controllers behind these sockets. Its jobs run `script` in `dir`; `name` is
+    /// in its request keys.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn new(name: &str, sockets: &[PathBuf], dir: &Path, script: &str) -> anyhow::Result<Self> {
+        let client = |path: &PathBuf| {
+            Client::new(Endpoint::Unix(path.clone()))
+                .with_connect_limit(ANSWER_LIMIT)
+                .with_answer_limit(Some(ANSWER_LIMIT))
+        };
+        Ok(Self {
+            runtime: tokio::runtime::Builder::new_current_thread().enable_all().build()?,
+            clients: sockets.iter().map(client).collect(),
+            turn: 0,
+            name: name.to_owned(),
+            dir: dir.display().to_string(),
+            script: script.to_owned(),
+            submits: 0,
+        })
+    }
+
+    /// Submits a job, under one key until some controller acknowledges it.
+    ///
+    /// # Errors
+    /// A refusal, or nobody who acknowledges within [`DEADLINE`].
+    pub fn submit(&mut self) -> anyhow::Result<JobId> {
+        self.submits += 1;
+        let request = self.request()?;
+        let since = Instant::now();
+        loop {
+            let client = &self.clients[self.turn];
+            let asked = client.post::<_, SubmitAnswer>("/v1/jobs", &request);
+            let error = match self.runtime.block_on(asked) {
+                Ok(answer) => return Ok(answer.job),
+                Err(error) => error,
+            };
+            ensure!(is_silence(&error), "a submit was refused: {error}");
+            if since.elapsed() > DEADLINE {
+                bail!("no controller acknowledges a submit, the last one said: {error}");
+            }
+            self.turn = (self.turn + 1) % self.clients.len();
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// The last submit again, at another controller: the same key is the same job.
+    ///
+    /// # Errors
+    /// When it is another job.
+    pub fn submit_again(&mut self, job: JobId) -> anyhow::Result<()> {
+        let request = self.request()?;
+        self.turn = (self.turn + 1) % self.clients.len();
+        let asked = self.clients[self.turn].post::<_, SubmitAnswer>("/v1/jobs", &request);
+        match self.runtime.block_on(asked) {
+            Ok(answer) => ensure!(answer.job == job, "{job} was doubled by job {}", answer.job),
+            Err(error) => ensure!(is_silence(&error), "a repeated submit was refused: {error}"),
+        }
+        Ok(())
+    }
+
+    /// Looks, at yet another controller, for a job that was acknowledged: an answer must show it.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub fn look(&mut self, job: JobId) -> anyhow::Result<()> {
+        self.turn = (self.turn + 1) % self.clients.len();
+        let client = &self.clients[self.turn];
+        let path = format!("/v1/jobs/{job}");
+        let asked = client.get::<JobList>(&path);
+        match self.runtime.block_on(asked) {
+            Ok(list) => ensure!(list.jobs.len() == 1, "job {job} is not shown"),
+            Err(error) => {
+                ensure!(is_silence(&error), "{}: job {job} is gone: {error}", client.endpoint());
+            }
+        }
+        Ok(())
+    }
+
+    fn request(&self) -> anyhow::Result<SubmitRequest> {
+        let memory = Some(MemoryRequest::PerNode(Bytes(16 << 20)));
+        let request = Request { memory, ..Request::default() };
+        let ask = Ask {
+            work_dir: self.dir.clone(),
+            stdout: Some("/dev/null".to_owned()),
+            request,
+            ..Ask::default()
+        };
+        let path = std::env::var("PATH").context("no PATH")?;
+        Ok(SubmitRequest {
+            request_key: RequestKey(format!("{}-{}", self.name, self.submits)),
+            ask,
+            script: self.script.clone(),
+            environment: BTreeMap::from([("PATH".to_owned(), path)]),
+        })
+    }
+}
+
+/// No answer, or of one who cannot say: asking again does no harm.
+fn is_silence(error: &ClientError) -> bool {
+    match error {
+        ClientError::Refused { status, .. } => (502..=504).contains(status),
+        ClientError::Unreachable { .. }
+        | ClientError::TimedOut { .. }
+        | ClientError::Interrupted { .. } => true,
+        ClientError::Broken { .. } | ClientError::Unaskable { .. } => false,
+    }
+}

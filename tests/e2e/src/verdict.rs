@@ -1,0 +1,92 @@
+//! Judges a load that is over: every acknowledged job exists and ends, nothing else does, and no
+//! attempt ran twice or beside another. Never looks at how long anything took.
+
+use crate::controllers::Controllers;
+use crate::load::{Record, Wish};
+use crate::wait::wait_for;
+use anyhow::{Context as _, bail, ensure};
+use common::id::JobId;
+use common::job::Outcome;
+use common::wire::api::{JobList, JobView};
+use std::collections::BTreeSet;
+
+impl Record {
+    /// Judges; gives how many jobs there were. The house must have had no other jobs.
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub fn judge(&self, house: &Controllers, asked: &str) -> anyhow::Result<usize> {
+        ensure!(self.failed.is_empty(), "clients failed: {:#?}", self.failed);
+        let ids: BTreeSet<JobId> = self.acknowledged.iter().copied().collect();
+        ensure!(ids.len() == self.acknowledged.len(), "a number was given to two jobs");
+        let kantctl = house.kantctl(asked)?;
+        wait_for("the end of all jobs", || {
+            let list: JobList = kantctl.json(&["queue"])?;
+            Ok(list.jobs.is_empty().then_some(()))
+        })?;
+        let list: JobList = kantctl.json(&["queue", "--all"])?;
+        let known: BTreeSet<JobId> = list.jobs.iter().map(|job| job.key.job).collect();
+        let lost: Vec<_> = ids.difference(&known).collect();
+        ensure!(lost.is_empty(), "jobs were acknowledged and are lost: {lost:?}");
+        let doubled: Vec<_> = known.difference(&ids).collect();
+        ensure!(doubled.is_empty(), "jobs that nobody was told of: {doubled:?}");
+        for job in &list.jobs {
+            let path = house.dir().join("ran").join(job.key.to_string());
+            let ran = std::fs::read_to_string(path).unwrap_or_default();
+            let fits = self.fits(job, &ran);
+            fits.with_context(|| format!("job {} ({:?}): {ran:?}", job.key, job.outcome))?;
+        }
+        Ok(ids.len())
+    }
+
+    fn fits(&self, job: &JobView, ran: &str) -> anyhow::Result<()> {
+        let last = check_attempts(ran)?;
+        ensure!(last <= job.attempt, "attempt {last} ran, and it had {}", job.attempt);
+        let wished = |wish| self.wishes.contains(&(job.key.job, wish));
+        match job.outcome {
+            Some(Outcome::Completed) => {
+                let end = format!("end {}\n", job.attempt);
+                ensure!(ran.ends_with(&end), "it is said to have completed");
+            }
+            Some(Outcome::Cancelled) => ensure!(wished(Wish::Cancel), "nobody cancelled it"),
+            _ => bail!("it was to complete: {:?}", job.message),
+        }
+        ensure!(job.attempt <= 1 || wished(Wish::Requeue), "nobody wished for attempt 2");
+        Ok(())
+    }
+}
+
+/// Every attempt began once, after the one before it, and ended before the next began, if it ended.
+/// Gives the last.
+fn check_attempts(ran: &str) -> anyhow::Result<u32> {
+    let mut last = 0;
+    let mut is_open = false;
+    for line in ran.lines() {
+        let (word, attempt) = line.split_once(' ').context("two attempts at once")?;
+        let attempt: u32 = attempt.parse()?;
+        match word {
+            "begin" => ensure!(attempt > last, "attempt {attempt} began again"),
+            "end" => ensure!(is_open && attempt == last, "attempt {attempt} ended late"),
+            _ => bail!("two attempts at once"),
+        }
+        (last, is_open) = (attempt, word == "begin");
+    }
+    Ok(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attempts_follow_each_other_and_each_begins_once() {
+        let check = |text: &str| check_attempts(text).ok();
+        assert_eq!(check(""), Some(0));
+        assert_eq!(check("begin 1\nend 1\n"), Some(1));
+        assert_eq!(check("begin 1\nbegin 3\nend 3\n"), Some(3), "the first was killed");
+        assert_eq!(check("begin 1\nend 1\nbegin 1\n"), None, "twice");
+        assert_eq!(check("begin 1\nbegin 2\nend 1\n"), None, "beside each other");
+        assert_eq!(check("begin 1\noverlap\nbegin 2\n"), None, "beside each other");
+        assert_eq!(check("end 1\n"), None);
+    }
+}

@@ -1,0 +1,75 @@
+//! Thirty leaders are killed under a steady load, each at a moment of its own: nothing that was
+//! acknowledged is lost, nothing runs twice. Prints how long nobody could submit; never judges that.
+
+use common::id::JobId;
+use e2e::{Controllers, probe, under_load};
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::time::{Duration, Instant};
+
+const KILLS: usize = 30;
+/// The histogram's step.
+const STEP: Duration = Duration::from_millis(250);
+
+/// Runs through all of it; a second start would say so where the judge looks.
+const LONG: &str = "#!/bin/sh\necho begin $KANT_JOB_ATTEMPT >> ran/$KANT_JOB_ID\n\
+    for i in $(seq 3000); do\n[ -e stop ] && break\nsleep 0.1\ndone\n\
+    echo end $KANT_JOB_ATTEMPT >> ran/$KANT_JOB_ID\n";
+
+#[test]
+fn thirty_killed_leaders_lose_no_acknowledged_job_and_double_none() -> anyhow::Result<()> {
+    // Snapshots and cuts of the log all the time, so that they are hit too.
+    let mut house = Controllers::three_with(|config| config.snapshot_every_entries = 200)?;
+    let nodes = ["n1", "n2"];
+    nodes.iter().try_for_each(|node| house.start_node(node))?;
+    house.wait_for_nodes("a")?;
+
+    let seed = fastrand::u64(..);
+    eprintln!("seed {seed}");
+    let mut random = fastrand::Rng::with_seed(seed);
+    let (spans, record) = under_load(&mut house, &nodes, |house, load| {
+        let long = house.kantctl("a")?.submit(&["-o", "/dev/null"], LONG)?;
+        load.note(JobId(long.parse()?));
+        let mut client = probe(house, "kills")?;
+        let mut spans = Vec::new();
+        for _ in 0..KILLS {
+            let (leader, _) = house.leader()?;
+            load.wait_for_more(random.usize(1..6))?;
+            let blow = Instant::now();
+            house.kill(&leader)?;
+            load.note(client.submit()?);
+            spans.push(blow.elapsed());
+            house.start(&leader)?;
+        }
+        Ok(spans)
+    })?;
+    std::fs::write(house.dir().join("stop"), "")?;
+    // Past the capture of tests' output: this is what operators want to see.
+    std::io::stderr().write_all(histogram(&spans).as_bytes())?;
+
+    let (leader, _) = house.leader()?;
+    let jobs = record.judge(&house, &leader)?;
+    let wishes = record.wishes.len();
+    writeln!(std::io::stderr(), "{jobs} jobs, {wishes} cancelled or requeued: 0 lost, 0 doubled")?;
+    Ok(())
+}
+
+/// From the death of a leader to the next acknowledged submit.
+fn histogram(spans: &[Duration]) -> String {
+    let mut sorted = spans.to_vec();
+    sorted.sort();
+    let mut text = format!("without service after kill -9 of the leader, {} times:\n", spans.len());
+    let slots = sorted.last().map_or(0, |most| most.as_millis() / STEP.as_millis() + 1);
+    for slot in 0..slots {
+        let count = sorted.iter().filter(|one| one.as_millis() / STEP.as_millis() == slot).count();
+        let from = slot * STEP.as_millis();
+        let to = from + STEP.as_millis();
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{from:>6} - {to:>5} ms {count:>3} {}", "#".repeat(count));
+    }
+    let at = |percent: usize| sorted.get((sorted.len() * percent / 100).min(sorted.len() - 1));
+    let shown = |span: Option<&Duration>| span.map_or(0, Duration::as_millis);
+    let (half, tenth, most) = (shown(at(50)), shown(at(90)), shown(sorted.last()));
+    let _ = writeln!(text, "median {half} ms, nine in ten under {tenth} ms, longest {most} ms");
+    text
+}
