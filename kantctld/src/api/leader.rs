@@ -19,9 +19,19 @@ pub const NO_LEADER: &str = "no-leader";
 /// A leader that does not let itself be connected to for so long may be gone.
 const CONNECT_LIMIT: Duration = Duration::from_secs(2);
 
+/// What this controller is to do with a request that is the leader's to answer.
+pub enum Duty {
+    /// Answer it.
+    Answer,
+    /// Pass it on to the controller at this address, `host:port`.
+    PassOn(String),
+    /// Refuse it: nobody is known to lead.
+    Refuse,
+}
+
 /// The way to the leader.
 pub struct Relay {
-    core: Arc<Core>,
+    duty: Box<dyn Fn() -> Duty + Send + Sync>,
     identity: Identity,
     /// Of the last leader, with its connections.
     last: Mutex<Option<(String, Client)>>,
@@ -30,22 +40,28 @@ pub struct Relay {
 impl Relay {
     /// For a controller that proves itself like this.
     pub fn new(core: Arc<Core>, identity: Identity) -> Self {
-        Self { core, identity, last: Mutex::default() }
+        Self::by(identity, move || match core.serves() {
+            true => Duty::Answer,
+            false => core.leader().map_or(Duty::Refuse, |leader| Duty::PassOn(leader.address)),
+        })
     }
 
-    /// The leader that is to be asked instead; `None`: nobody is known to lead.
-    fn leader(&self) -> Option<Client> {
-        let addr = self.core.leader()?.address;
+    fn by(identity: Identity, duty: impl Fn() -> Duty + Send + Sync + 'static) -> Self {
+        Self { duty: Box::new(duty), identity, last: Mutex::default() }
+    }
+
+    /// Who asks the controller at this address.
+    fn client(&self, addr: String) -> Client {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, client)) = last.as_ref().filter(|(known, _)| *known == addr) {
-            return Some(client.clone());
+            return client.clone();
         }
         let endpoint = Endpoint::Tls { addr: addr.clone(), identity: self.identity.clone() };
         // Without an answer limit: waiting for a job takes as long as it takes.
         let client =
             Client::new(endpoint).with_connect_limit(CONNECT_LIMIT).with_answer_limit(None);
         *last = Some((addr, client.clone()));
-        Some(client)
+        client
     }
 }
 
@@ -55,12 +71,11 @@ pub async fn answers_or_passes_on(
     request: Request,
     next: Next,
 ) -> Response {
-    if relay.core.serves() {
-        return next.run(request).await;
-    }
     let was_passed_on = request.headers().contains_key(PASSED_ON);
-    let Some(leader) = relay.leader().filter(|_| !was_passed_on) else {
-        return no_leader().into_response();
+    let leader = match (relay.duty)() {
+        Duty::Answer => return next.run(request).await,
+        Duty::PassOn(addr) if !was_passed_on => relay.client(addr),
+        Duty::PassOn(_) | Duty::Refuse => return no_leader().into_response(),
     };
     let (mut parts, body) = request.into_parts();
     let user = match User::from_request_parts(&mut parts, &()).await {
@@ -78,3 +93,6 @@ pub fn no_leader() -> net::Refusal {
                 see `kantctl status` on each of them";
     net::Refusal::new(StatusCode::SERVICE_UNAVAILABLE, NO_LEADER, message).hint(hint)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,89 @@
+//! Relays over real sockets, each told what its duty is. Never a log: who leads is given.
+
+use super::*;
+use axum::Router;
+use axum::http::HeaderMap;
+use axum::middleware::from_fn_with_state;
+use axum::routing::get;
+use net::{ClientError, ClusterKey, LocalListener, Role, TlsListener, User};
+use std::future::pending;
+
+/// A controller's answer: who asked, and whether another controller passed it on.
+async fn who(user: User, headers: HeaderMap) -> axum::Json<String> {
+    let passed_on = if headers.contains_key(PASSED_ON) { " passed on" } else { "" };
+    axum::Json(format!("{} {:?}{passed_on}", user.uid, user.via))
+}
+
+fn identity(key: &ClusterKey) -> Identity {
+    Identity::new(key, Role::Controller).unwrap()
+}
+
+fn router(key: &ClusterKey, duty: impl Fn() -> Duty + Send + Sync + 'static) -> Router {
+    let relay = Arc::new(Relay::by(identity(key), duty));
+    Router::new()
+        .route("/v1/jobs", get(who))
+        .route_layer(from_fn_with_state(relay, answers_or_passes_on))
+}
+
+/// A controller on loopback; answers its address.
+async fn controller(key: &ClusterKey, duty: impl Fn() -> Duty + Send + Sync + 'static) -> String {
+    let listener = TlsListener::bind("127.0.0.1:0", &identity(key)).await.unwrap();
+    let addr = listener.local_addr().to_string();
+    tokio::spawn(net::serve(listener, router(key, duty), pending()));
+    addr
+}
+
+/// Asks a controller of this duty on its local socket.
+async fn ask(
+    key: &ClusterKey,
+    duty: impl Fn() -> Duty + Send + Sync + 'static,
+) -> Result<String, (u16, String)> {
+    let dir = tempfile::tempdir().unwrap();
+    let socket = dir.path().join("kantctld.sock");
+    let listener = LocalListener::bind(&socket).unwrap();
+    let server = tokio::spawn(net::serve(listener, router(key, duty), pending()));
+    let answer = Client::new(Endpoint::Unix(socket)).get("/v1/jobs").await;
+    server.abort();
+    answer.map_err(|error| match error {
+        ClientError::Refused { status, error } => (status, error.code),
+        other => panic!("{other:?}"),
+    })
+}
+
+fn me() -> u32 {
+    nix::unistd::geteuid().as_raw()
+}
+
+#[tokio::test]
+async fn the_leader_answers_itself() {
+    let key = ClusterKey::generate().unwrap();
+    assert_eq!(ask(&key, || Duty::Answer).await, Ok(format!("{} Socket", me())));
+}
+
+#[tokio::test]
+async fn another_controller_passes_on_in_the_users_name() {
+    let key = ClusterKey::generate().unwrap();
+    let leader = controller(&key, || Duty::Answer).await;
+    let answer = ask(&key, move || Duty::PassOn(leader.clone())).await;
+    assert_eq!(answer, Ok(format!("{} Controller passed on", me())));
+}
+
+#[tokio::test]
+async fn controllers_that_take_each_other_for_the_leader_refuse() {
+    let key = ClusterKey::generate().unwrap();
+    // Were it passed on a second time, it would be answered.
+    let leader = controller(&key, || Duty::Answer).await;
+    let mistaken = controller(&key, move || Duty::PassOn(leader.clone())).await;
+    let answer = ask(&key, move || Duty::PassOn(mistaken.clone())).await;
+    assert_eq!(answer, Err((503, NO_LEADER.to_owned())));
+}
+
+#[tokio::test]
+async fn without_a_known_leader_it_is_refused_and_so_where_that_one_is_gone() {
+    let key = ClusterKey::generate().unwrap();
+    assert_eq!(ask(&key, || Duty::Refuse).await, Err((503, NO_LEADER.to_owned())));
+    // Taken and let go again, so that nobody listens there.
+    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let answer = ask(&key, move || Duty::PassOn(gone.to_string())).await;
+    assert_eq!(answer, Err((503, "controller-unreachable".to_owned())));
+}
