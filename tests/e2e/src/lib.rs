@@ -13,6 +13,7 @@ mod load;
 mod machine;
 mod person;
 mod probe;
+mod small_disk;
 mod verdict;
 mod wait;
 
@@ -25,4 +26,5 @@ pub use load::{Load, Record, Wish, probe, under_load};
 pub use machine::{Gpus, Machine};
 pub use person::{Person, is_root};
 pub use probe::Probe;
+pub use small_disk::SmallDisk;
 pub use wait::{DEADLINE, wait_for, wait_until};

@@ -4,48 +4,8 @@
 use common::config::ControllerConfig;
 use common::job::Outcome;
 use common::wire::api::JobList;
-use e2e::{Cluster, ClusterOptions, Machine, Person, wait_for};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-
-/// A tmpfs, unmounted when this goes.
-struct SmallDisk(PathBuf);
-
-impl SmallDisk {
-    fn mount(dir: &Path, size: &str) -> anyhow::Result<Self> {
-        std::fs::create_dir_all(dir)?;
-        let options = format!("size={size}");
-        let status = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &options, "kant-small"])
-            .arg(dir)
-            .status()?;
-        anyhow::ensure!(status.success(), "mount ended with {status}");
-        Ok(Self(dir.to_owned()))
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let status = Command::new("umount").arg(&self.0).status();
-        if !status.is_ok_and(|status| status.success()) {
-            eprintln!("failed to unmount {}", self.0.display());
-        }
-    }
-}
-
-/// Writes until nothing more fits.
-fn fill(path: &Path) -> anyhow::Result<()> {
-    use std::io::Write as _;
-    let mut file = std::fs::File::create(path)?;
-    let mut chunk = vec![1_u8; 1 << 20];
-    loop {
-        match file.write(&chunk) {
-            Ok(_) => {}
-            Err(_) if chunk.len() > 1 => chunk.truncate(chunk.len() / 2),
-            Err(_) => return Ok(()),
-        }
-    }
-}
+use e2e::{Cluster, ClusterOptions, Machine, Person, SmallDisk, wait_for};
+use std::process::Stdio;
 
 #[test]
 fn a_full_disk_acknowledges_nothing_loses_nothing_and_heals_by_itself() -> anyhow::Result<()> {
@@ -62,8 +22,7 @@ fn a_full_disk_acknowledges_nothing_loses_nothing_and_heals_by_itself() -> anyho
         ClusterOptions { nodes, controller: Some(to_the_last), ..ClusterOptions::default() };
     let mut cluster = Cluster::start_in(dir.path(), options)?;
     let kantctl = cluster.kantctl(Person::plain())?;
-    let ballast = dir.path().join("state/ballast");
-    fill(&ballast)?;
+    let ballast = disk.fill("ballast")?;
 
     // Scripts of 3 MiB use up the segments made ahead; then a submit hangs, unacknowledged.
     let script = kantctl.dir().join("large.sh");

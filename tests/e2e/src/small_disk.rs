@@ -1,0 +1,53 @@
+//! A file system of a few MiB that can be filled to the last byte. Never anywhere but in a directory
+//! of the test's own; only root can mount one.
+
+use anyhow::ensure;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A tmpfs, unmounted when this goes.
+pub struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    /// Mounts one; `size` as mount takes it.
+    ///
+    /// # Errors
+    /// Without the right to.
+    pub fn mount(dir: &Path, size: &str) -> anyhow::Result<Self> {
+        std::fs::create_dir_all(dir)?;
+        let options = format!("size={size}");
+        let mut command = Command::new("mount");
+        let status =
+            command.args(["-t", "tmpfs", "-o", &options, "kant-small"]).arg(dir).status()?;
+        ensure!(status.success(), "mount ended with {status}");
+        Ok(Self(dir.to_owned()))
+    }
+
+    /// Writes a file until nothing more fits; removing it makes room again.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn fill(&self, name: &str) -> anyhow::Result<PathBuf> {
+        let path = self.0.join(name);
+        let mut file = std::fs::File::create(&path)?;
+        let mut chunk = vec![1_u8; 1 << 20];
+        loop {
+            match file.write(&chunk) {
+                Ok(_) => {}
+                Err(_) if chunk.len() > 1 => chunk.truncate(chunk.len() / 2),
+                Err(_) => return Ok(path),
+            }
+        }
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        // Lazily: a daemon in it may not have ended yet.
+        let status = Command::new("umount").arg("-l").arg(&self.0).status();
+        if !status.is_ok_and(|status| status.success()) {
+            eprintln!("failed to unmount {}", self.0.display());
+        }
+    }
+}
