@@ -14,10 +14,12 @@ pub struct Trace {
     faster: f64,
     /// Several GPUs a node: worth one table for each difference.
     pub is_ablated: bool,
+    /// Conservative backfill of its queue of gangs takes longer to replay than all the rest.
+    pub is_long: bool,
 }
 
 const fn trace(name: &'static str, nodes: &'static str, about: &'static str) -> Trace {
-    Trace { name, about, nodes, faster: 1.0, is_ablated: false }
+    Trace { name, about, nodes, faster: 1.0, is_ablated: false, is_long: false }
 }
 
 /// All of them.
@@ -26,6 +28,7 @@ pub const TRACES: [Trace; 7] = [
     trace("batsim-medium", "batsim-medium.nodes.csv", "801 jobs on 32 nodes of one slot."),
     Trace {
         faster: 1.2,
+        is_long: true,
         ..trace(
             "llnl-atlas-a",
             "llnl-atlas.nodes.csv.gz",
