@@ -6,6 +6,7 @@ mod faults;
 use crate::binaries::{Binaries, Build};
 use crate::daemon::Daemon;
 use crate::kantctl::{Answer, Kantctl};
+use crate::network::Network;
 use crate::wait::wait_for;
 use anyhow::{Context as _, ensure};
 use common::config::{CgroupMode, ControllerConfig, NodeConfig};
@@ -24,6 +25,8 @@ pub struct Controllers {
     configs: BTreeMap<String, ControllerConfig>,
     running: BTreeMap<String, Daemon>,
     nodes: BTreeMap<String, Daemon>,
+    /// Each daemon on a host of its own; none: all on loopback.
+    network: Option<Network>,
 }
 
 impl Controllers {
@@ -34,8 +37,8 @@ impl Controllers {
     pub fn new() -> anyhow::Result<Self> {
         let binaries = Binaries::build(Build::Quiet)?;
         let dir = tempfile::Builder::new().prefix("kant-ha-").tempdir()?;
-        let (configs, running, nodes) = Default::default();
-        Ok(Self { dir, binaries, configs, running, nodes })
+        let (configs, running, nodes, network) = Default::default();
+        Ok(Self { dir, binaries, configs, running, nodes, network })
     }
 
     /// Three that vote: the first is named `a`.
@@ -116,7 +119,7 @@ impl Controllers {
     }
 
     fn program(&self, name: &str) -> Command {
-        let mut command = Command::new(&self.binaries.kantctld);
+        let mut command = self.on_host(name, &self.binaries.kantctld);
         command.arg("--config").arg(self.path(&format!("{name}.toml"))).env_remove("RUST_LOG");
         command
     }
@@ -249,7 +252,7 @@ impl Controllers {
         };
         let path = self.path(&format!("kantd-{name}.toml"));
         fs::write(&path, toml::to_string(&config)?)?;
-        let mut command = Command::new(&self.binaries.kantd);
+        let mut command = self.on_host(name, &self.binaries.kantd);
         command.arg("--config").arg(&path).env_remove("RUST_LOG");
         let log = self.path(&format!("kantd-{name}.log"));
         self.nodes.insert(name.to_owned(), Daemon::start(command, &log)?);

@@ -1,5 +1,5 @@
-//! A steady load on several controllers, and a record of what was acknowledged: submits, cancels and
-//! requeues by kantctl on nodes, submits by a client that repeats its keys. Never stops at a
+//! A steady load on several controllers, and a record of what was acknowledged: submits, cancels
+//! and requeues by kantctl on nodes, submits by a client that repeats its keys. Never stops at a
 //! failure: it records it.
 
 use crate::controllers::Controllers;

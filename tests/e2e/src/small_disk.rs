@@ -1,5 +1,5 @@
-//! A file system of a few MiB that can be filled to the last byte. Never anywhere but in a directory
-//! of the test's own; only root can mount one.
+//! A file system of a few MiB that can be filled to the last byte. Never anywhere but in a
+//! directory of the test's own; only root can mount one.
 
 use anyhow::ensure;
 use std::io::Write as _;

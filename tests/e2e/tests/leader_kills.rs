@@ -1,5 +1,5 @@
 //! Thirty leaders are killed under a steady load, each at a moment of its own: nothing that was
-//! acknowledged is lost, nothing runs twice. Prints how long nobody could submit; never judges that.
+//! acknowledged is lost, nothing runs twice. Prints how long nobody could submit; never judges it.
 
 use common::id::JobId;
 use e2e::{Controllers, probe, under_load};

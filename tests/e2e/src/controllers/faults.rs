@@ -4,13 +4,15 @@
 use super::Controllers;
 use crate::daemon::Daemon;
 use crate::kantctl::Kantctl;
+use crate::network::Network;
 use crate::wait::wait_for;
 use anyhow::{Context as _, bail};
 use common::config::ControllerConfig;
 use common::id::ControllerId;
 use common::node::Contact;
 use nix::sys::signal::Signal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 impl Controllers {
     /// Three that vote, each with a change to its configuration: the first is named `a`.
@@ -30,6 +32,44 @@ impl Controllers {
         }
         house.wait_for_voters("a", 3)?;
         Ok(house)
+    }
+
+    /// Three that vote, each on the host of its name, which this network must have.
+    ///
+    /// # Errors
+    /// When they do not come to vote.
+    pub fn three_on(network: Network) -> anyhow::Result<Self> {
+        let mut house = Self::new()?;
+        for name in ["a", "b", "c"] {
+            house.add(name)?;
+            let listen = format!("{}:7600", network.address(name)?);
+            house.reconfigure(name, |config| config.listen = listen)?;
+        }
+        let first = house.address("a");
+        house.network = Some(network);
+        house.reconfigure("a", |config| config.peers.clear())?;
+        house.start("a")?;
+        for name in ["b", "c"] {
+            house.verb(name, &["join", "--to", &first])?;
+            house.start(name)?;
+        }
+        house.wait_for_voters("a", 3)?;
+        Ok(house)
+    }
+
+    /// The network that its hosts are on.
+    ///
+    /// # Errors
+    /// When all is on loopback.
+    pub fn network(&self) -> anyhow::Result<&Network> {
+        self.network.as_ref().context("all is on loopback")
+    }
+
+    pub(super) fn on_host(&self, host: &str, program: &Path) -> Command {
+        match &self.network {
+            Some(network) => network.command(host, program),
+            None => Command::new(program),
+        }
     }
 
     /// Starts a controller and does not wait.

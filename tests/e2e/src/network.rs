@@ -1,0 +1,104 @@
+//! Hosts on a network of their own, as network namespaces at one bridge, which can be cut off.
+//! Never touches the network of the host it runs on; only root can make one.
+
+use crate::person::is_root;
+use anyhow::{Context as _, ensure};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Hosts by name; all goes when this goes.
+#[derive(Debug)]
+pub struct Network {
+    /// Namespaces are called so, a dash, and the host.
+    tag: String,
+    hosts: Vec<String>,
+}
+
+const SWITCH: &str = "switch";
+
+impl Network {
+    /// Makes these hosts; `None` where this system or user cannot.
+    ///
+    /// # Errors
+    /// When it could, and then failed.
+    pub fn new(hosts: &[&str]) -> anyhow::Result<Option<Self>> {
+        let hosts: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();
+        let network = Self { tag: format!("kant-test-{}", std::process::id()), hosts };
+        if !is_root() || network.ip(&["netns", "add", &network.namespace(SWITCH)]).is_err() {
+            return Ok(None);
+        }
+        network.at(SWITCH, &["link", "add", "br0", "type", "bridge", "forward_delay", "0"])?;
+        network.at(SWITCH, &["link", "set", "br0", "up"])?;
+        for host in &network.hosts {
+            let (space, port) = (network.namespace(host), format!("to-{host}"));
+            let address = format!("{}/24", network.address(host)?);
+            network.ip(&["netns", "add", &space])?;
+            let pair = ["link", "add", &port, "type", "veth", "peer", "name", "eth0"];
+            network.at(SWITCH, &[&pair[..], &["netns", &space]].concat())?;
+            network.at(SWITCH, &["link", "set", &port, "master", "br0", "up"])?;
+            network.at(host, &["addr", "add", &address, "dev", "eth0"])?;
+            network.at(host, &["link", "set", "eth0", "up"])?;
+            network.at(host, &["link", "set", "lo", "up"])?;
+        }
+        Ok(Some(network))
+    }
+
+    fn namespace(&self, host: &str) -> String {
+        format!("{}-{host}", self.tag)
+    }
+
+    /// The address of a host.
+    ///
+    /// # Errors
+    /// When there is none of that name.
+    pub fn address(&self, host: &str) -> anyhow::Result<String> {
+        let place = self.hosts.iter().position(|one| one == host);
+        Ok(format!("10.79.0.{}", place.with_context(|| format!("no host {host}"))? + 1))
+    }
+
+    /// A program on a host; its process is the program's own.
+    #[must_use]
+    pub fn command(&self, host: &str, program: &Path) -> Command {
+        let mut command = Command::new("nsenter");
+        command.arg(format!("--net=/run/netns/{}", self.namespace(host))).arg(program);
+        command
+    }
+
+    /// Nothing reaches a host any more, and nothing that it sends arrives: no error, only silence.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn cut_off(&self, host: &str) -> anyhow::Result<()> {
+        self.at(SWITCH, &["link", "set", &format!("to-{host}"), "nomaster"])
+    }
+
+    /// Ends that.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn heal(&self, host: &str) -> anyhow::Result<()> {
+        self.at(SWITCH, &["link", "set", &format!("to-{host}"), "master", "br0"])
+    }
+
+    fn at(&self, host: &str, words: &[&str]) -> anyhow::Result<()> {
+        self.ip(&[&["-n", &self.namespace(host)], words].concat())
+    }
+
+    fn ip(&self, words: &[&str]) -> anyhow::Result<()> {
+        let mut command = Command::new("ip");
+        let output = command.args(words).stdin(Stdio::null()).output();
+        let output = output.context("failed to run ip")?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "ip {words:?} ended with {}: {said}", output.status);
+        Ok(())
+    }
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        for host in self.hosts.iter().map(String::as_str).chain([SWITCH]) {
+            // One that could not be made, most likely.
+            let _ = self.ip(&["netns", "del", &self.namespace(host)]);
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Hosts are cut off from each other, in network namespaces, under a steady load: what is cut off
+//! acknowledges nothing, and the rest goes on. Never judges a time. Needs root.
+
+use common::node::Contact;
+use e2e::{Controllers, Network, probe, under_load, wait_for};
+use std::io::Write as _;
+
+/// Past the capture of tests' output, for who reads what CI printed.
+fn say(text: &str) {
+    // Whoever closed it does not want to know.
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+#[test]
+fn a_leader_that_is_cut_off_acknowledges_nothing_and_the_others_go_on() -> anyhow::Result<()> {
+    let Some(network) = Network::new(&["a", "b", "c", "n1", "n2"])? else {
+        say("skipped: only root can make network namespaces, with `ip` of iproute2");
+        return Ok(());
+    };
+    let mut house = Controllers::three_on(network)?;
+    let nodes = ["n1", "n2"];
+    nodes.iter().try_for_each(|node| house.start_node(node))?;
+    house.wait_for_nodes("a")?;
+    let ((), record) = under_load(&mut house, &nodes, |house, load| {
+        for round in 0..3 {
+            let (old, id) = house.leader()?;
+            load.wait_for_more(3)?;
+            let asked = if old == "a" { "b" } else { "a" };
+            house.network()?.cut_off(&old)?;
+            house.wait_for_another_leader(asked, &old)?;
+            // Who sits at the one that is cut off is told so, and nothing is promised.
+            let by_old = house.kantctl(&old)?;
+            let answer = by_old.run(&["--retry", "0s", "submit", "--hold", "--wrap", "true"])?;
+            assert_ne!(answer.code, 0, "acknowledged without a majority: {}", answer.stdout);
+            let told = probe(house, &format!("cut-{round}"))?.submit()?;
+            load.note(told);
+            load.wait_for_more(3)?;
+            house.network()?.heal(&old)?;
+            wait_for("the one that was cut off to follow", || {
+                Ok(house.list(&old)?.leader.filter(|leader| *leader != id))
+            })?;
+            assert_eq!(by_old.job(&told.to_string())?.key.job, told);
+        }
+        Ok(())
+    })?;
+    let jobs = record.judge(&house, "a")?;
+    say(&format!("3 leaders cut off: {jobs} jobs, 0 lost, 0 doubled"));
+    node_that_is_cut_off(&mut house)
+}
+
+/// Its job ends meanwhile, and is reported when it is back.
+fn node_that_is_cut_off(house: &mut Controllers) -> anyhow::Result<()> {
+    let kantctl = house.kantctl("a")?;
+    let script = "#!/bin/sh\nwhile [ ! -e stop ]; do sleep 0.1; done\necho ended > ended\n";
+    let id = kantctl.submit(&["-w", "n2", "-o", "/dev/null"], script)?;
+    wait_for("the job to run", || Ok(kantctl.job(&id)?.started_at.map(|_| ())))?;
+    house.network()?.cut_off("n2")?;
+    wait_for("silence of the node", || {
+        let list = kantctl.nodes()?;
+        let silent = |contact| matches!(contact, Contact::Silent { .. });
+        Ok(list.nodes.iter().any(|node| silent(node.contact)).then_some(()))
+    })?;
+    std::fs::write(house.dir().join("stop"), "")?;
+    wait_for("the job's end", || Ok(house.dir().join("ended").exists().then_some(())))?;
+    house.network()?.heal("n2")?;
+    let job = kantctl.finished(&id)?;
+    assert_eq!((job.outcome, job.attempt), (Some(common::job::Outcome::Completed), 1));
+    Ok(())
+}
