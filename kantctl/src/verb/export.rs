@@ -17,7 +17,9 @@ const EXAMPLES: &str = "\
 Examples:
   kantctl export --jobs jobs.csv --nodes nodes.csv
   kantctl export --jobs jobs.csv --since 7d
-  kantctld simulate --jobs jobs.csv --nodes nodes.csv --policy tomorrow.toml
+
+Then, with tomorrow's configuration:
+`kantctld simulate --jobs jobs.csv --nodes nodes.csv --policy tomorrow.toml`
 
 Jobs are those that run, with the time they ran so far, and those that ran, as long as the
 controller keeps them: `done_jobs_kept_seconds` in its configuration, a day by default.";
