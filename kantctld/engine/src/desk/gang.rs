@@ -99,13 +99,14 @@ impl<'a> Desk<'a> {
     ) -> Result<(), Box<(Option<ShapeIndex>, Obstacle)>> {
         let Some(queue) = self.queues.get(&job.queue).copied() else {
             let reason = WaitReason::QueueGone { queue: job.queue.clone() };
-            return Err(Box::new((None, Obstacle::Refused(reason, Vec::new()))));
+            return Err(Box::new((None, Obstacle::Refused(Box::new(reason), Vec::new()))));
         };
         let shape = self.shapes.of(&self.snapshot.floor, &self.snapshot.policy, queue, job);
         if let Err(super::Refused::Job(reason) | super::Refused::Class(reason)) =
             self.admit(job, shape)
         {
-            return Err(Box::new((Some(shape), Obstacle::Refused(reason, Vec::new()))));
+            let obstacle = Obstacle::Refused(Box::new(reason), Vec::new());
+            return Err(Box::new((Some(shape), obstacle)));
         }
         self.searches.count();
         self.try_start(job, shape, &[]).map_err(|obstacle| Box::new((Some(shape), obstacle)))
@@ -122,7 +123,7 @@ impl<'a> Desk<'a> {
             self.searches.in_vain(component.key, None, false);
             match (&obstacle, shape) {
                 (Obstacle::Refused(reason, _), _) => {
-                    self.waits.tell(component.key, reason.clone());
+                    self.waits.tell(component.key, (**reason).clone());
                 }
                 (Obstacle::Pledged(whom), Some(shape)) => {
                     self.waits.note(component.key, shape, Some(*whom));

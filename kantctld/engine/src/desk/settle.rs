@@ -92,13 +92,13 @@ impl<'a> Desk<'a> {
         let limits = self.books.check_limits(&claim, job.time_limit, self.now);
         if let Err(reason) = limits.and_then(|()| self.books.admit(&claim)) {
             self.priced.entry(job.key).or_insert(claim);
-            return Err(Obstacle::Refused(reason, nodes.to_vec()));
+            return Err(Obstacle::Refused(Box::new(reason), nodes.to_vec()));
         }
         let ends_by = job.time_limit.map(|limit| self.now + limit);
         if let Some(whom) = self.broken_pledge(job.key, &claim, (self.now, ends_by)) {
             return Err(Obstacle::Pledged(whom));
         }
-        let refused = |_| Obstacle::Refused(WaitReason::NotConsidered, Vec::new());
+        let refused = |_| Obstacle::Refused(Box::new(WaitReason::NotConsidered), Vec::new());
         Ok((claim, placed.allocation().map_err(refused)?))
     }
 

@@ -23,7 +23,7 @@ pub(crate) enum Obstacle {
     /// Enough is free, and kept for this job, or for a reservation or several jobs.
     Kept(Option<JobKey>),
     /// With what it would get on these nodes, a quota or a limit speaks against it.
-    Refused(WaitReason, Vec<NodeIndex>),
+    Refused(Box<WaitReason>, Vec<NodeIndex>),
     /// A job that was promised a start would not be admitted then.
     Pledged(JobKey),
 }
@@ -50,8 +50,8 @@ impl<'a> Desk<'a> {
         found
     }
 
-    /// An elastic job takes as many tasks as have room and are within quotas and limits, at least so
-    /// many.
+    /// An elastic job takes as many tasks as have room and are within quotas and limits, at least
+    /// so many.
     fn try_fewer(
         &mut self,
         job: &'a Arc<WaitingJob>,
@@ -170,9 +170,8 @@ impl<'a> Desk<'a> {
         fence: &[bool],
         found: &Obstacle,
     ) -> Option<Vec<bool>> {
-        let Obstacle::Refused(WaitReason::QuotaExceeded { counted, .. }, nodes) = found else {
-            return None;
-        };
+        let Obstacle::Refused(reason, nodes) = found else { return None };
+        let WaitReason::QuotaExceeded { counted, .. } = &**reason else { return None };
         let request = &job.request;
         let is_open = request.gpu_kind.is_none() || !request.gpu_kinds_or.is_empty();
         counted.gpu_kind.as_ref().filter(|_| is_open)?;

@@ -89,6 +89,7 @@ impl<'a> Desk<'a> {
         match self.try_start(job, shape, &[]) {
             Ok(()) => Next::MayTry,
             Err(start::Obstacle::Refused(reason, _)) => {
+                let reason = *reason;
                 // Nothing is kept for a job that may not have it.
                 self.unbook(job.key);
                 self.promises.remove(&job.key);
