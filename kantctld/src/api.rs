@@ -2,9 +2,9 @@
 //! JSON. A controller that does not lead passes on what it is asked. Never writes to the state but
 //! by a command in the log; never believes a name in a body.
 
-mod controllers;
 mod accounting;
 mod backup;
+mod controllers;
 mod error;
 mod jobs;
 mod leader;
@@ -20,10 +20,10 @@ mod what_if;
 use crate::core::Core;
 use crate::machine::StateMachine;
 use crate::peers::Peers;
-use axum::{Extension, Router};
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
+use axum::{Extension, Router};
 use common::wire::node::NODE_PATH;
 use common::wire::peer::PEER_PATH;
 use leader::Relay;

@@ -45,9 +45,7 @@ use crate::unit::{Bytes, Cpus, GpuMilli, Gpus};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-pub use controllers::{
-    ControllerList, ControllerRole, ControllerView, JoinAnswer, JoinRequest,
-};
+pub use controllers::{ControllerList, ControllerRole, ControllerView, JoinAnswer, JoinRequest};
 pub use metrics::{KindUse, MetricsView, SpanBucket, WaitBucket};
 pub use priority::{FactorView, PriorityList, PriorityQuery, PriorityView};
 pub use reload::ReloadAnswer;

@@ -4,9 +4,9 @@
 use super::error::ApiFailure;
 use crate::core::Core;
 use crate::room::Room;
-use axum::{Extension, Json};
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
+use axum::{Extension, Json};
 use common::id::{Gid, Uid};
 use common::job::check::{AskError, ENVIRONMENT_BYTES_MAX, check_ask, check_script};
 use common::job::{Ask, Owner};

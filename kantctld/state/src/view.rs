@@ -259,4 +259,3 @@ pub fn node_list(state: &State) -> NodeList {
     let nodes = state.nodes().filter_map(|(name, _)| node_view(state, name)).collect();
     NodeList { nodes, as_of: state.now() }
 }
-

@@ -30,7 +30,8 @@ impl Desk<'_> {
         self.books.admit(&claim).map_err(Refused::Class)
     }
 
-    /// Is this a bound on GPU-minutes? As time goes by the job may be within it: a look is due then.
+    /// Is this a bound on GPU-minutes? As time goes by the job may be within it: a look is due
+    /// then.
     pub(super) fn eases_with_time(&mut self, reason: &WaitReason) -> bool {
         let eases = matches!(reason, WaitReason::LimitReached { counted, .. }
             if counted.what == What::GpuMinutes);

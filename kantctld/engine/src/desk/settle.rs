@@ -37,7 +37,8 @@ impl<'a> Desk<'a> {
         avoid
     }
 
-    /// Takes the shares, if that is for real. `Some`: it hurts these shadows, and nothing was taken.
+    /// Takes the shares, if that is for real. `Some`: it hurts these shadows, and nothing was
+    /// taken.
     pub(super) fn settle(
         &mut self,
         job: &'a Arc<WaitingJob>,
