@@ -21,6 +21,7 @@ use crate::snapshot::{NodeSnapshot, RunningJob, Snapshot, WaitingJob};
 use bounds::Bounds;
 use common::id::{JobId, JobKey, NodeName, QueueName, ZoneName};
 use common::queue::Queue;
+use common::reason::WaitReason;
 use common::resource::Allocation;
 use common::time::Time;
 use left::Left;
@@ -204,6 +205,14 @@ impl<'a> Judge<'a> {
         for key in forgotten {
             self.key = key;
             self.fault("neither starts nor hears why not");
+        }
+        for job in self.snapshot.all_waiting() {
+            if let Some(WaitReason::BehindHead { head }) = round.waits.of(self.snapshot, job.key)
+                && head == job.key
+            {
+                self.key = job.key;
+                self.fault("is told to wait for itself");
+            }
         }
     }
 

@@ -42,6 +42,9 @@ pub(crate) struct Searched {
     pub lacks_room: bool,
     /// Something came free since.
     pub is_old: bool,
+    /// It is the first of its queue for want of quota: it is searched for again, at no cost.
+    #[serde(default)]
+    pub is_first: bool,
     /// What it was told.
     pub reason: WaitReason,
 }

@@ -1,5 +1,5 @@
-//! Whether a job could ever run here, by the nodes and by what quotas and limits allow, for refusing
-//! it when it is submitted. Never looks at what is free.
+//! Whether a job could ever run here, by the nodes and by what quotas and limits allow, for
+//! refusing it when it is submitted. Never looks at what is free.
 
 use crate::books::{Books, Claim};
 use crate::claims::of_asking;
@@ -49,26 +49,28 @@ impl Snapshot {
         };
         let shape =
             Shape::new(&self.floor, &self.policy, queue, &job.request, job.service, Rc::default());
-        let refused = self.refused_alone(job, &shape, None);
+        let refused = self.refused_alone([(job, &shape, None)].into_iter());
         refused.filter(WaitReason::is_for_ever).map_or(Ok(()), Err)
     }
 
-    /// Why quotas and limits, as they are, keep a job from starting even if nothing else runs.
-    /// `claim` is what it would hold, if that is known.
-    pub(crate) fn refused_alone(
+    /// Why quotas and limits, as they are, keep these jobs from starting together even if nothing
+    /// else runs. With each goes what it would hold, if that is known.
+    pub(crate) fn refused_alone<'j, 's: 'j>(
         &self,
-        job: &WaitingJob,
-        shape: &Shape<'_>,
-        claim: Option<&Claim>,
+        jobs: impl Iterator<Item = (&'j WaitingJob, &'j Shape<'s>, Option<&'j Claim>)>,
     ) -> Option<WaitReason> {
         let mut books = Books::new(&self.policy, &self.capacity);
-        let party = books.party(&job.queue, job.owner, job.account.as_ref(), job.qos.as_ref());
-        let mut claim = match claim {
-            Some(known) => known.clone(),
-            None => of_asking(shape, party, &books),
-        };
-        claim.who = party;
-        let limits = books.check_limits(&claim, job.time_limit, Time(0));
-        limits.and_then(|()| books.admit(&claim).map(drop)).err()
+        let start = Time(0);
+        for (job, shape, known) in jobs {
+            let party = books.party(&job.queue, job.owner, job.account.as_ref(), job.qos.as_ref());
+            let mut claim = known.cloned().unwrap_or_else(|| of_asking(shape, party, &books));
+            claim.who = party;
+            let limits = books.check_limits(&claim, job.time_limit, start);
+            if let Err(reason) = limits.and_then(|()| books.admit(&claim)) {
+                return Some(reason);
+            }
+            books.add(&claim, job.time_limit.map(|limit| start + limit));
+        }
+        None
     }
 }

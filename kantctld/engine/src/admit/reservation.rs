@@ -1,7 +1,8 @@
 //! A job of a reservation starts while that lasts. Which nodes it keeps to is `backfill::bookings`.
 //!
 //! Source: man sbatch, `--reservation`; man scontrol, RESERVATIONS.
-//! Reads: the reservation the job names. Never: who may use it; that was checked when it came.
+//! Reads: the reservation the job names, and who may use it: it may be another one of that name by
+//! now, or one for maintenance. Never: groups of users, which are known when a job comes.
 //! Knobs: `--reservation` of a job.
 //!
 //! Example. Nodes a and b; a is reserved as r from 12:00 to 14:00. At 11:00 job 1 of r waits for
@@ -10,6 +11,7 @@
 
 use crate::snapshot::{Snapshot, WaitingJob};
 use common::reason::WaitReason;
+use common::reservation::Reservation;
 use common::time::Time;
 
 pub(crate) fn check(job: &WaitingJob, snapshot: &Snapshot, now: Time) -> Result<(), WaitReason> {
@@ -17,10 +19,16 @@ pub(crate) fn check(job: &WaitingJob, snapshot: &Snapshot, now: Time) -> Result<
     let closed = |from| Err(WaitReason::ReservationClosed { name: name.clone(), from });
     match snapshot.reservations.get(name) {
         None => closed(None),
-        Some(booked) if now >= booked.to => closed(None),
+        Some(booked) if now >= booked.to || !may_use(job, booked) => closed(None),
         Some(booked) if now < booked.from => closed(Some(booked.from)),
         Some(_) => Ok(()),
     }
+}
+
+/// Is it for this job, as far as its user and its account say?
+fn may_use(job: &WaitingJob, booked: &Reservation) -> bool {
+    let by_group = !booked.access.groups.is_empty();
+    !booked.maintenance && (by_group || booked.access.allows(job.owner, &[], job.account.as_ref()))
 }
 
 #[cfg(test)]
@@ -47,5 +55,27 @@ mod tests {
         assert_eq!(round.waits.of(&snapshot, key(1)), Some(reason));
         assert_eq!(round.next_look, Some(noon));
         assert_eq!(placed_at(&snapshot, noon), ["1 a", "2 b", "3 b"]);
+    }
+
+    #[test]
+    fn another_reservation_of_the_same_name_is_for_others() {
+        let noon = Time(1_700_000_000_000);
+        let mut snapshot = snapshot(vec![cpu_node("a", 4)]);
+        let r = booking("r", &["a"], noon, noon + Span::from_minutes(120));
+        let mut one = waiting(1, request(1, 1), 60);
+        one.reservation = Some(r.name.clone());
+        let owner = one.owner;
+        snapshot.set_waiting(one);
+        let mut with = |change: &dyn Fn(&mut common::reservation::Reservation)| {
+            let mut other = r.clone();
+            change(&mut other);
+            snapshot.set_reservations([other]);
+            placed_at(&snapshot, noon)
+        };
+        assert_eq!(with(&|_| ()), ["1 a"]);
+        assert_eq!(with(&|r| r.maintenance = true), [""; 0]);
+        let stranger = common::id::Uid(owner.0 + 1);
+        assert_eq!(with(&|r| r.access.users = [stranger].into()), [""; 0]);
+        assert_eq!(with(&|r| r.access.users = [owner].into()), ["1 a"]);
     }
 }

@@ -8,6 +8,7 @@
 pub(crate) mod blocks;
 pub(crate) mod bookings;
 pub(crate) mod earliest;
+mod filled;
 pub(crate) mod freed;
 mod openings;
 pub(crate) mod shadow;

@@ -60,10 +60,9 @@ impl<'a> Judge<'a> {
             let found = self.snapshot.policy().qos.iter().find(|qos| Some(&qos.name) == name);
             found.map_or(0, |qos| qos.priority)
         };
-        let is_fifo = queue.is_some_and(|queue| queue.order == common::policy::Order::Fifo);
         let (own, other) = (qos(victim.qos.as_ref()), qos(by.qos.as_ref()));
         let is_lower = other > own || (other == own && by.nice < victim.nice);
-        self.expect(!is_fifo || is_lower, "yields to a job of no higher priority");
+        self.expect(is_lower, "yields to a job of no higher priority");
     }
 
     fn passed_the_head(&mut self, victim: &RunningJob, by: &WaitingJob) {

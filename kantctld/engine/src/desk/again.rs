@@ -9,7 +9,7 @@ use crate::snapshot::{Snapshot, WaitingJob};
 use common::id::JobKey;
 use common::queue::Queue;
 use common::time::Time;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Searches of this round and of earlier ones, and how many more there may be.
@@ -22,6 +22,8 @@ pub(crate) struct Searches {
     /// Of jobs that had their turn and still wait: what is known of their shape, whether they
     /// lacked room, and whether that is old.
     found: BTreeMap<JobKey, (Option<Time>, bool, bool)>,
+    /// Those of them that are first of their queues for want of quota.
+    firsts: BTreeSet<JobKey>,
     ran_out: bool,
     repeated: bool,
 }
@@ -35,6 +37,7 @@ impl Searches {
             for_new: if is_first { 0 } else { left / 2 },
             is_old: snapshot.halfway.is_old(snapshot, now),
             found: BTreeMap::new(),
+            firsts: BTreeSet::new(),
             ran_out: false,
             repeated: false,
         }
@@ -45,6 +48,11 @@ impl Searches {
         self.left = self.left.saturating_sub(1);
     }
 
+    /// The job keeps others waiting for what its queue lacks.
+    pub fn is_first(&mut self, key: JobKey) {
+        self.firsts.insert(key);
+    }
+
     /// It was in vain.
     pub fn in_vain(&mut self, key: JobKey, no_fit_from: Option<Time>, lacks_room: bool) {
         self.found.insert(key, (no_fit_from, lacks_room, false));
@@ -52,6 +60,11 @@ impl Searches {
 }
 
 impl<'a> Desk<'a> {
+    /// Did an earlier round find that this job keeps others waiting for what its queue lacks?
+    pub(super) fn was_first(&self, key: JobKey) -> bool {
+        self.snapshot.halfway.jobs.get(&key).is_some_and(|known| known.is_first)
+    }
+
     /// Is this job searched for now? `is_due`: it was promised a start by now.
     pub(super) fn step(&mut self, key: JobKey, is_due: bool) -> Step<'a> {
         let known = self.snapshot.halfway.jobs.get(&key).filter(|_| !is_due);
@@ -144,7 +157,8 @@ impl<'a> Desk<'a> {
         let jobs = searches.found.iter().filter_map(|(key, found)| {
             let (no_fit_from, lacks_room, is_old) = *found;
             let reason = waits.said(self.snapshot, *key)?.clone();
-            Some((*key, Searched { no_fit_from, lacks_room, is_old, reason }))
+            let is_first = searches.firsts.contains(key);
+            Some((*key, Searched { no_fit_from, lacks_room, is_old, is_first, reason }))
         });
         Halfway { at: self.now, jobs: jobs.collect(), is_freed: false }
     }

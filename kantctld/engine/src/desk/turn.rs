@@ -14,6 +14,7 @@ use common::policy::{Behind, Order};
 use common::queue::Queue;
 use common::reason::WaitReason;
 use common::time::{Span, Time};
+use std::sync::Arc;
 
 impl<'a> Desk<'a> {
     /// Steps 2 to 6 for one job.
@@ -56,7 +57,8 @@ impl<'a> Desk<'a> {
             return self.without_room(turn, queue, NoRoom { job, shape, standing }, None);
         }
         let no = NoRoom { job, shape, standing };
-        let step = self.step(job.key, promised.is_some_and(|at| at <= self.now));
+        let is_due = promised.is_some_and(|at| at <= self.now) || self.was_first(job.key);
+        let step = self.step(job.key, is_due);
         if let (Some(first), Step::Search | Step::Repeat(_)) = (job.together, &step) {
             return self.start_together(first, matches!(step, Step::Repeat(_)));
         }
@@ -83,7 +85,7 @@ impl<'a> Desk<'a> {
         if !is_promised && self.shapes.get(shape).cannot_fit(ends) {
             return self.without_room(turn, queue, no, None);
         }
-        if !is_due {
+        if !is_due && !self.was_first(job.key) {
             self.searches.count();
         }
         match self.try_start(job, shape, &[]) {
@@ -94,10 +96,10 @@ impl<'a> Desk<'a> {
                 self.unbook(job.key);
                 self.promises.remove(&job.key);
                 self.eases_with_time(&reason);
+                self.searches.in_vain(job.key, None, false);
                 if is_of_queue(&reason) {
                     return self.without_quota(turn, queue, shape, Refused::Job(reason));
                 }
-                self.searches.in_vain(job.key, None, false);
                 self.waits.tell(job.key, reason);
                 Next::MayTry
             }
@@ -155,6 +157,7 @@ impl<'a> Desk<'a> {
         let (Refused::Job(reason) | Refused::Class(reason)) = &refused;
         let is_first = self.is_first_without_quota(queue, job, shape, reason);
         if is_first {
+            self.searches.is_first(job.key);
             self.heads.entry(&queue.name).or_insert((job.key, 0));
         }
         if let WaitReason::QuotaExceeded { queue: refused_by, .. } = reason {
@@ -190,18 +193,32 @@ impl<'a> Desk<'a> {
     pub(super) fn is_first_without_quota(
         &mut self,
         queue: &'a Queue,
-        job: &WaitingJob,
+        job: &'a Arc<WaitingJob>,
         shape: ShapeIndex,
         reason: &WaitReason,
     ) -> bool {
-        is_of_queue(reason)
-            && queue.behind != Behind::Pass
-            && !self.queue_is_done(&queue.name)
-            && self.never_fits(shape).is_none()
-            && self
-                .snapshot
-                .refused_alone(job, self.shapes.get(shape), self.priced.get(&job.key))
-                .is_none()
+        if !is_of_queue(reason)
+            || queue.behind == Behind::Pass
+            || self.queue_is_done(&queue.name)
+            || self.never_fits(shape).is_some()
+        {
+            return false;
+        }
+        let snapshot = self.snapshot;
+        let components: Vec<&'a Arc<WaitingJob>> = match job.together {
+            Some(first) => snapshot.line.together(first).collect(),
+            None => vec![job],
+        };
+        let mut shapes = Vec::new();
+        for one in &components {
+            let Some(own) = self.queues.get(&one.queue).copied() else { return false };
+            shapes.push(self.shape_of(own, one));
+        }
+        let parts = components
+            .iter()
+            .zip(&shapes)
+            .map(|(one, shape)| (&***one, self.shapes.get(*shape), self.priced.get(&one.key)));
+        snapshot.refused_alone(parts).is_none()
     }
 
     /// Notes a job without room, and reserves for it where its queue does.

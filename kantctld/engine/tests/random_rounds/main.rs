@@ -36,7 +36,7 @@ fn the_judge_is_content_with_every_round_and_everybody_has_their_turn() {
     #[allow(clippy::disallowed_methods)] // how a person asks for one history, or for more
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
     let (only, wanted) = (number("KANT_SEED"), number("KANT_ROUNDS").unwrap_or(ROUNDS));
-    let (mut rounds, mut starts, mut preempts) = (0, 0, 0);
+    let (mut rounds, mut starts, mut preempts) = (0, 0, [0_u64; 3]);
     let mut seed = only.unwrap_or(1);
     while rounds < wanted {
         let world = history(seed).unwrap_or_else(|wrong| {
@@ -44,14 +44,19 @@ fn the_judge_is_content_with_every_round_and_everybody_has_their_turn() {
         });
         rounds += u64::from(world.rounds);
         starts += u64::from(world.starts);
-        preempts += u64::from(world.preempts);
+        for (sum, more) in preempts.iter_mut().zip(world.preempts) {
+            *sum += u64::from(more);
+        }
         seed += 1;
         if only.is_some() {
             break;
         }
     }
-    println!("{rounds} rounds of {seed} histories, {starts} starts, {preempts} preemptions");
+    println!("{rounds} rounds of {seed} histories, {starts} starts, {preempts:?} preemptions");
     assert!(starts > 0, "nothing started");
+    // Too few rounds need not come to every reason.
+    let is_all = only.is_some() || wanted < ROUNDS || preempts.iter().all(|count| *count > 0);
+    assert!(is_all, "nobody yielded for one of the reasons: {preempts:?}");
 }
 
 /// One history, to its end.

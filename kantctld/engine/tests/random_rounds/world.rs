@@ -5,6 +5,7 @@ use super::draw::Draw;
 use super::{cluster, jobs, policies};
 use common::cpuset::CpuSet;
 use common::id::{Attempt, GpuIndex, JobKey};
+use common::job::PreemptReason;
 use common::policy::{Policy, VictimMode};
 use common::reservation::Reservation;
 use common::resource::{Allocation, Share};
@@ -37,7 +38,8 @@ pub struct World {
     pub ran: BTreeSet<JobKey>,
     pub rounds: u32,
     pub starts: u32,
-    pub preempts: u32,
+    /// By reason: priority, reclaim, head timeout.
+    pub preempts: [u32; 3],
 }
 
 impl World {
@@ -66,7 +68,7 @@ impl World {
             ran: BTreeSet::new(),
             rounds: 0,
             starts: 0,
-            preempts: 0,
+            preempts: [0; 3],
         }
     }
 
@@ -171,8 +173,13 @@ impl World {
                 self.starts += 1;
                 self.start(*key, *attempt, allocation);
             }
-            Decision::Preempt { key, by, .. } => {
-                self.preempts += 1;
+            Decision::Preempt { key, by, reason, .. } => {
+                let reason = match reason {
+                    PreemptReason::Priority => 0,
+                    PreemptReason::Reclaim => 1,
+                    PreemptReason::HeadTimeout => 2,
+                };
+                self.preempts[reason] += 1;
                 let running = self.snapshot.running(*key).map(|job| RunningJob::clone(job));
                 let Some(mut running) = running else { return };
                 running.ending = true;

@@ -1,0 +1,106 @@
+//! The earliest time for a job that takes as few nodes as hold its tasks. Never asks a node at the
+//! times of another where anything is booked: what all have is added up over time.
+//!
+//! Source: the sweep line of computational geometry, over time.
+
+use crate::backfill::earliest::{Earliest, gone_at, group_allows};
+use crate::fit::hall::Hall;
+use crate::floor::NodeIndex;
+use crate::floor::node::NEVER;
+use crate::floor::switches::SwitchIndex;
+use common::time::{Span, Time};
+use common::unit::Tasks;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// For a job that takes as few nodes as hold its tasks: the earliest end after which they do, under
+/// one switch where it insists.
+pub(super) fn filled(hall: &Hall<'_>, length: Span, after: Time) -> Option<Earliest> {
+    let near = hall.shape.demand.request.near.filter(|near| near.required);
+    let mut by_switch: BTreeMap<(Option<SwitchIndex>, Option<NodeIndex>), Vec<NodeIndex>> =
+        BTreeMap::new();
+    for (at, _) in hall.floor().nodes().filter(|(at, _)| hall.allows(*at)) {
+        let switch = near.map(|near| hall.floor().switches().of(near.level, at));
+        // A node of no known switch is near to itself.
+        let alone = (switch == Some(None)).then_some(at);
+        by_switch.entry((switch.flatten(), alone)).or_default().push(at);
+    }
+    let found = by_switch.into_values().filter_map(|nodes| filled_from(hall, nodes, length, after));
+    found.min_by_key(|earliest| earliest.at)
+}
+
+fn filled_from(
+    hall: &Hall<'_>,
+    allowed: Vec<NodeIndex>,
+    length: Span,
+    after: Time,
+) -> Option<Earliest> {
+    let all = hall.shape.demand.tasks;
+    let at = if hall.is_open() {
+        let holders = |at: &NodeIndex| hall.trial.holders(*at).iter();
+        let ends = allowed.iter().flat_map(holders).map(|holder| gone_at(holder, hall.now));
+        let mut times: Vec<Time> = ends.filter(|time| *time > after && *time < NEVER).collect();
+        times.push(after);
+        times.sort_unstable();
+        times.dedup();
+        let enough = |time: Time| -> bool {
+            let mut left = all;
+            allowed.iter().any(|at| {
+                left -= room_from(hall, *at, time, length);
+                left == Tasks::ZERO
+            })
+        };
+        // The more has ended, the more is free: search for the first time that is enough.
+        let first = times.partition_point(|time| !enough(*time));
+        *times.get(first)?
+    } else {
+        // Each node is asked at its own times only, and what they have is added up over time.
+        let mut changes: Vec<(Time, NodeIndex, Tasks)> = Vec::new();
+        for at in allowed.iter().copied() {
+            let mut known = Tasks::ZERO;
+            for time in changes_at(hall, at, length, after) {
+                let room = room_from(hall, at, time, length);
+                if room != known {
+                    changes.push((time, at, room));
+                    known = room;
+                }
+            }
+        }
+        changes.sort_unstable();
+        let mut rooms: BTreeMap<NodeIndex, Tasks> = BTreeMap::new();
+        let mut sum = 0;
+        let same_time = changes.chunk_by(|a, b| a.0 == b.0);
+        let enough = same_time.into_iter().find(|same| {
+            for (_, at, room) in same.iter() {
+                let before = rooms.insert(*at, *room).unwrap_or_default();
+                sum = sum + u64::from(room.0) - u64::from(before.0);
+            }
+            sum >= u64::from(all.0)
+        });
+        enough?.first()?.0
+    };
+    let has_room = |node: &NodeIndex| room_from(hall, *node, at, length) > Tasks::ZERO;
+    let nodes = allowed.into_iter().filter(has_room).collect();
+    Some(Earliest { at, nodes })
+}
+
+/// The most tasks that a node holds from then on, for so long.
+fn room_from(hall: &Hall<'_>, at: NodeIndex, time: Time, length: Span) -> Tasks {
+    let demand = &hall.shape.demand;
+    crate::fit::room::most_tasks(demand.tasks, |tasks| {
+        let takes = hall.takes(at, demand.part(tasks));
+        demand.request.tasks_per_node.is_none_or(|most| tasks <= most)
+            && group_allows(hall, at, time)
+            && (tasks.0 == 0 || hall.bookings.is_free_from(hall, at, takes, time, time + length))
+    })
+}
+
+/// The times, from `after` on, at which it may change how much a node holds for so long: a job
+/// ends, or anything booked begins, is over, or comes too near.
+fn changes_at(hall: &Hall<'_>, at: NodeIndex, length: Span, after: Time) -> BTreeSet<Time> {
+    let ends = hall.trial.holders(at).iter().map(|holder| gone_at(holder, hall.now));
+    let edges = hall.bookings.on(at).iter().flat_map(|booked| {
+        [booked.from, booked.to, Time(booked.from.0.saturating_sub(length.0)) + Span(1)]
+    });
+    let later = ends.chain(edges).filter(|time| *time > after && *time < NEVER);
+    later.chain([after]).collect()
+}
