@@ -59,10 +59,20 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
                 Err((_, error)) => return Err(error.into()),
             }
         }
+        self.keep_members()?;
         self.note_role();
         self.reads.answer(self.applied, &mut self.outbox);
         self.maybe_snapshot()?;
         Ok(Settled::Done)
+    }
+
+    /// How much is decided need not be on the disk, but for a change of members: who forgets that
+    /// it was decided asks those who voted before, and they may be gone for good.
+    fn keep_members(&mut self) -> Result<(), LogError> {
+        if std::mem::take(&mut self.has_new_members) {
+            self.node.mut_store().sync()?;
+        }
+        Ok(())
     }
 
     fn begin(&mut self) -> Result<Stage, LogError> {
@@ -134,6 +144,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
                 }
                 EntryType::EntryConfChange | EntryType::EntryConfChangeV2 => {
                     self.apply_change(&entry)?;
+                    self.has_new_members = true;
                     Outcome::Changed
                 }
             };

@@ -43,6 +43,8 @@ pub struct Replica<M: Machine, D: Disk, T> {
     pub(crate) leading: bool,
     /// What a full disk holds up.
     pub(crate) stage: Option<Stage>,
+    /// A change of members was applied, and is not known to be on the disk as decided.
+    pub(crate) has_new_members: bool,
     pub(crate) outbox: Outbox<T, M::Answer>,
 }
 
@@ -84,6 +86,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
             term_began: None,
             leading: false,
             stage: None,
+            has_new_members: false,
             outbox: Outbox::default(),
         };
         replica.campaign_if_alone()?;

@@ -3,10 +3,10 @@
 
 use std::collections::VecDeque;
 
-/// So many lines are kept.
+/// So many lines are kept: the first half of them, and the last.
 const LINES_MAX: usize = 4_000;
 
-/// The last lines of a history.
+/// The first and the last lines of a history.
 #[derive(Debug, Default)]
 pub struct Story {
     is_told: bool,
@@ -25,12 +25,12 @@ impl Story {
             return;
         }
         if self.lines.len() == LINES_MAX {
-            self.lines.pop_front();
+            self.lines.remove(LINES_MAX / 2);
         }
         self.lines.push_back(format!("{:>7}.{:03} {}", now_ms / 1000, now_ms % 1000, line()));
     }
 
-    /// The last lines.
+    /// The lines kept.
     pub fn into_lines(self) -> Vec<String> {
         self.lines.into()
     }

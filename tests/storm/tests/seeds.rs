@@ -16,6 +16,13 @@ fn with_all_faults_every_judge_is_content() {
     content(0..500, "all");
 }
 
+/// Once two of three voters forgot in a power cut that one of them votes, and waited for ever for
+/// the third, whose disk was damaged.
+#[test]
+fn a_change_of_members_outlives_a_power_cut() {
+    content(5550..5551, "all");
+}
+
 #[test]
 fn scenarios_written_by_hand_end_well() {
     let failed = storm::check_scenarios();
