@@ -10,11 +10,15 @@ use common::config::ControllerConfig;
 use common::id::{ClusterId, ControllerId};
 use common::wire::api::{JoinAnswer, JoinRequest};
 use common::wire::peer::PEER_PROTOCOL;
-use net::{Client, ClientError, Endpoint};
-use std::time::Duration;
+use net::{Backoff, Client, ClientError, Endpoint, Identity};
+use std::time::{Duration, Instant};
 
 /// A removal and an addition each go through the log before the answer.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
+/// How long to ask again while the cluster is there and nobody leads it: just started, or electing.
+const PATIENCE: Duration = Duration::from_secs(15);
+const BACKOFF_FIRST: Duration = Duration::from_millis(200);
+const BACKOFF_CAP: Duration = Duration::from_secs(2);
 
 /// How to join.
 #[derive(Debug, Clone, Default)]
@@ -58,12 +62,33 @@ pub(super) async fn ask(
         cluster: before.map(|(cluster, _)| cluster),
         now: wall_clock(),
     };
+    let (since, mut backoff) = (Instant::now(), Backoff::new(BACKOFF_FIRST, BACKOFF_CAP));
+    loop {
+        match ask_all(config, how, &identity, &request).await {
+            // Asking twice does no harm: the same address gets the same answer.
+            Err(MembershipError::Ask { source, .. })
+                if is_leaderless(&source) && since.elapsed() < PATIENCE =>
+            {
+                tokio::time::sleep(backoff.next()).await;
+            }
+            answered => return answered,
+        }
+    }
+}
+
+/// Asks one after another, until one takes it in.
+async fn ask_all(
+    config: &ControllerConfig,
+    how: &How,
+    identity: &Identity,
+    request: &JoinRequest,
+) -> Result<Membership, MembershipError> {
     let asked = how.to.as_ref().map_or(config.peers.as_slice(), std::slice::from_ref);
     let mut last: Option<(String, ClientError)> = None;
-    for addr in asked.iter().filter(|addr| *addr != address) {
+    for addr in asked.iter().filter(|addr| **addr != request.address) {
         let endpoint = Endpoint::Tls { addr: addr.clone(), identity: identity.clone() };
         let client = Client::new(endpoint).with_answer_limit(Some(ANSWER_LIMIT));
-        match client.post::<_, JoinAnswer>("/v1/controllers", &request).await {
+        match client.post::<_, JoinAnswer>("/v1/controllers", request).await {
             Ok(JoinAnswer { cluster, id, .. }) => {
                 return Ok(Membership { cluster, id, log: LogStage::ToJoin });
             }
@@ -72,6 +97,11 @@ pub(super) async fn ask(
     }
     let (asked, source) = last.ok_or(MembershipError::NobodyToAsk)?;
     Err(MembershipError::Ask { asked, source })
+}
+
+/// Somebody is there who cannot say at the moment.
+fn is_leaderless(error: &ClientError) -> bool {
+    matches!(error, ClientError::Refused { status: 502..=504, .. })
 }
 
 /// A refusal says more than a silence.
@@ -83,5 +113,24 @@ fn worse(
     match last {
         Some((addr, said)) if error.is_unreachable() && !said.is_unreachable() => (addr, said),
         _ => (addr.to_owned(), error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use net::ApiError;
+
+    #[test]
+    fn only_a_cluster_without_a_leader_is_asked_again() {
+        let refused = |status| {
+            let (code, message) = (String::new(), String::new());
+            ClientError::Refused { status, error: ApiError { code, message, hint: None } }
+        };
+        let limit_seconds = 30.0;
+        let silent = ClientError::TimedOut { endpoint: String::new(), limit_seconds };
+        assert!(is_leaderless(&refused(503)));
+        assert!(!is_leaderless(&refused(409)), "a refusal is one");
+        assert!(!is_leaderless(&silent), "it may be the wrong address");
     }
 }
