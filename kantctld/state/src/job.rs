@@ -40,6 +40,9 @@ pub struct Element {
     /// The hold is an operator's, and only an operator may end it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub held_by_operator: bool,
+    /// When it was last let go after a hold: while held it does not age.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub released_at: Option<Time>,
     /// How often it was started.
     pub attempt: Attempt,
     /// The current attempt, or the last one of an element that is Done. Never of a waiting one.
@@ -140,6 +143,7 @@ impl Element {
             phase: Phase::Pending,
             held,
             held_by_operator: false,
+            released_at: None,
             attempt: Attempt(0),
             run: None,
             faults: None,

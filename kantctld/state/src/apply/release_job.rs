@@ -26,7 +26,9 @@ pub(super) fn apply(
         if element.held_by_operator && !actor.operator {
             return Did::Not(Refusal::HeldByOperator { key });
         }
+        let now = state.now;
         if let Some(element) = state.element_mut(key) {
+            element.released_at = Some(now);
             (element.held, element.held_by_operator) = (false, false);
             // Whoever lets it go wants it tried again, and soon.
             element.faults = None;

@@ -42,7 +42,8 @@ pub(super) fn waiting(
         time_limit: ask.time_limit,
         nice: ask.nice,
         submitted_at: record.submitted_at,
-        begin_at: ask.begin_at,
+        // Since then it waits for its turn, and no longer (Slurm: a held job gains no age).
+        begin_at: ask.begin_at.max(element.released_at),
         not_before: element.faults.as_ref().map(|faults| faults.not_before),
         deadline: ask.deadline,
         held: element.held,
