@@ -6,8 +6,9 @@ use super::Judge;
 use super::order::has_no_room;
 use crate::round::Round;
 use crate::snapshot::{Promise, WaitingJob};
-use common::id::NodeName;
+use common::id::{JobKey, NodeName};
 use common::policy::{Behind, Order};
+use common::queue::Queue;
 
 impl Judge<'_> {
     /// A job that was promised a start is promised none that is later, or starts.
@@ -60,11 +61,21 @@ impl Judge<'_> {
             self.snapshot.nodes().into_iter().map(|node| node.name).collect();
         // What is kept for one component of several is no promise of a start.
         job.together.is_none()
+            && self.makes_so_many(queue)
             && queue.behind == Behind::Backfill
             && queue.order == Order::Fifo
             && promise.nodes.iter().all(|node| known.contains(node))
             && (queue.nodes.is_empty()
                 || promise.nodes.iter().all(|node| queue.nodes.contains(node)))
+    }
+
+    /// Has the queue promised no more than it does by now? A new policy may be content with fewer.
+    fn makes_so_many(&self, queue: &Queue) -> bool {
+        let of_queue = |key: &JobKey| {
+            self.snapshot.waiting(*key).is_some_and(|other| other.queue == queue.name)
+        };
+        let made = self.snapshot.promises().keys().filter(|key| of_queue(key)).count();
+        queue.backfill.depth == 0 || made <= queue.backfill.depth as usize
     }
 
     /// Is there a job without certain nodes kept for it that is not surely behind this one?
