@@ -107,7 +107,7 @@ pub fn conflict(error: &clap::Error) -> Option<anyhow::Error> {
     let named = |option: &&str| {
         line.contains(&format!("'{option} ")) || line.contains(&format!("'{option}'"))
     };
-    let (_, why) = ONE_OF.iter().find(|(options, _)| options.iter().any(|o| named(&o)))?;
+    let (_, why) = ONE_OF.iter().find(|(options, _)| options.iter().any(&named))?;
     Some(anyhow::anyhow!("{line}: {why}"))
 }
 

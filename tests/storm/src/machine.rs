@@ -138,7 +138,7 @@ impl Machine for SimMachine {
         let mut judge = judge.borrow_mut();
         let is_first = judge.note_entry(self.me, index, entry);
         let mut order: Vec<usize> = (0..batch.len()).collect();
-        if self.has(Sabotage::RandomOrder) && self.me.0 % 2 == 0 {
+        if self.has(Sabotage::RandomOrder) && self.me.0.is_multiple_of(2) {
             order.reverse();
         }
         let mut answers = vec![Vec::new(); batch.len()];

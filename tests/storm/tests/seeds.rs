@@ -1,5 +1,6 @@
 //! Histories as tests: many seeds with all faults, and each seed that once showed a bug. Never a
 //! seed that only passes because of a fault left out.
+#![allow(clippy::unwrap_used)] // a test fails by panicking
 
 fn content(seeds: std::ops::Range<u64>, faults: &str) {
     let failed = storm::check_seeds(seeds, faults, None).unwrap();
