@@ -22,6 +22,36 @@ Examples:
 
 A controller is added on its own host: `kantctld join --to HOST:PORT`. Operators only.";
 
+const CONTROLLER_EXAMPLES: &str = "\
+Examples:
+  kantctl admin controller status
+  kantctl admin controller promote 4";
+
+const STATUS_EXAMPLES: &str = "\
+Examples:
+  kantctl admin controller status
+  kantctl --json admin controller status";
+
+const PROMOTE_EXAMPLES: &str = "\
+Examples:
+  kantctl admin controller promote 4
+  kantctl --json admin controller promote 4";
+
+const REMOVE_EXAMPLES: &str = "\
+Examples:
+  kantctl admin controller remove 3
+  kantctl --json admin controller remove 3";
+
+const TRANSFER_EXAMPLES: &str = "\
+Examples:
+  kantctl admin controller transfer 2
+  kantctl --json admin controller transfer 2";
+
+const BACKUP_EXAMPLES: &str = "\
+Examples:
+  kantctl admin backup kant-monday
+  kantctl --json admin backup /var/backups/kant-monday";
+
 /// Arguments of `admin`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -35,9 +65,10 @@ pub struct Args {
 #[derive(Subcommand, Debug)]
 pub enum What {
     /// See and change who keeps the cluster's log
-    #[command(subcommand)]
+    #[command(subcommand, after_help = CONTROLLER_EXAMPLES)]
     Controller(Controller),
     /// Save all that the controllers know in one file, for `kantctld restore`
+    #[command(after_help = BACKUP_EXAMPLES)]
     Backup(Backup),
 }
 
@@ -55,12 +86,16 @@ pub struct Backup {
 #[derive(Subcommand, Debug)]
 pub enum Controller {
     /// List the controllers: who leads, who is behind
+    #[command(after_help = STATUS_EXAMPLES)]
     Status,
     /// Give a learner a vote
+    #[command(after_help = PROMOTE_EXAMPLES)]
     Promote(One),
     /// Take a controller out for good; its number is never given again
+    #[command(after_help = REMOVE_EXAMPLES)]
     Remove(One),
     /// Let another controller lead
+    #[command(after_help = TRANSFER_EXAMPLES)]
     Transfer(One),
 }
 
