@@ -162,7 +162,7 @@ fn what_ran_is_exported_with_what_it_held_and_whose_it_was() {
     let text = write_jobs(&export.jobs);
     let lines: Vec<&str> = text.lines().skip(1).collect();
     // A gang's nodes take two seconds to let go after the first has ended; making ready is no part.
-    let gang = "2,60,1802,2400,2,8,4,1000,,8,8192,ada,train,,,completed,job=2,";
+    let gang = "2,60,1802,2400,2,8,4,1000,,8,8192,ada,train,,,completed,job=2";
     assert_eq!(lines[1], gang);
     let share = "3,120,1200,1500,1,1,1,500,,1,2861,ada,train,,,completed,job=3,";
     assert_eq!(lines[2], share);

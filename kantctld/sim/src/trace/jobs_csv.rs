@@ -155,10 +155,13 @@ fn constraints(text: &str) -> Result<BTreeMap<String, String>, Problem> {
 /// The jobs as a job file.
 #[must_use]
 pub fn write_jobs(jobs: &[Job]) -> String {
-    let mut text = header_of(COLUMNS);
+    // The last column is ours; traces of others are written as they were read.
+    let has_accounts = jobs.iter().any(|job| !job.account.is_empty());
+    let width = COLUMNS.len() - usize::from(!has_accounts);
+    let mut text = header_of(&COLUMNS[..width]);
     text.push('\n');
     for job in jobs {
-        push_row(&mut text, fields(job).iter().map(String::as_str));
+        push_row(&mut text, fields(job)[..width].iter().map(String::as_str));
     }
     text
 }
