@@ -164,10 +164,10 @@ fn what_ran_is_exported_with_what_it_held_and_whose_it_was() {
     // A gang's nodes take two seconds to let go after the first has ended; making ready is no part.
     let gang = "2,60,1802,2400,2,8,4,1000,,8,8192,ada,train,,,completed,job=2";
     assert_eq!(lines[1], gang);
-    let share = "3,120,1200,1500,1,1,1,500,,1,2861,ada,train,,,completed,job=3,";
+    let share = "3,120,1200,1500,1,1,1,500,,1,2861,ada,train,,,completed,job=3";
     assert_eq!(lines[2], share);
     // Memory of the whole node, rounded down as the node's own is.
-    let whole = "4,180,300,600,1,4,4,1000,h100,16,65536,ada,train,,,completed,job=4,";
+    let whole = "4,180,300,600,1,4,4,1000,h100,16,65536,ada,train,,,completed,job=4";
     assert_eq!(lines[3], whole);
     let nodes = write_nodes(&accounting::nodes(house.cluster.state()));
     let lines: Vec<&str> = nodes.lines().skip(1).collect();
