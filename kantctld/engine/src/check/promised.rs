@@ -61,7 +61,7 @@ impl Judge<'_> {
             self.snapshot.nodes().into_iter().map(|node| node.name).collect();
         // What is kept for one component of several is no promise of a start.
         job.together.is_none()
-            && self.makes_so_many(queue)
+            && self.is_among_the_first(queue, job)
             && queue.behind == Behind::Backfill
             && queue.order == Order::Fifo
             && promise.nodes.iter().all(|node| known.contains(node))
@@ -69,13 +69,17 @@ impl Judge<'_> {
                 || promise.nodes.iter().all(|node| queue.nodes.contains(node)))
     }
 
-    /// Has the queue promised no more than it does by now? A new policy may be content with fewer.
-    fn makes_so_many(&self, queue: &Queue) -> bool {
-        let of_queue = |key: &JobKey| {
-            self.snapshot.waiting(*key).is_some_and(|other| other.queue == queue.name)
+    /// Is it among the first of its queue that hold promises, as many as the queue makes by now? A
+    /// new policy may be content with fewer; the promises of those behind bind no more.
+    fn is_among_the_first(&self, queue: &Queue, job: &WaitingJob) -> bool {
+        let own = self.place_in_order(job);
+        let is_ahead = |key: &JobKey| {
+            self.snapshot
+                .waiting(*key)
+                .is_some_and(|other| other.queue == queue.name && self.place_in_order(other) < own)
         };
-        let made = self.snapshot.promises().keys().filter(|key| of_queue(key)).count();
-        queue.backfill.depth == 0 || made <= queue.backfill.depth as usize
+        let ahead = self.snapshot.promises().keys().filter(|key| is_ahead(key)).count();
+        queue.backfill.depth == 0 || ahead < queue.backfill.depth as usize
     }
 
     /// Is there a job without certain nodes kept for it that is not surely behind this one?
