@@ -30,6 +30,9 @@ enum End {
     NotLeader,
     /// In words.
     Because(String),
+    /// The log did not take it this time, for example because the disk is full: the node is to
+    /// try again soon. In words.
+    ForNow(String),
 }
 
 impl From<ChannelError> for End {
@@ -63,6 +66,8 @@ pub async fn serve(core: Arc<Core>, certified: NodeName, channel: Channel<ToNode
         return match end {
             End::NotLeader => go_elsewhere(&core, &down).await,
             End::Because(reason) => refuse(&name, &down, reason).await,
+            // Not a refusal: a node that is refused stays away for a minute or more.
+            End::ForNow(reason) => down.close(&reason).await,
         };
     }
     core.hub.note_registered(&name, id);
@@ -103,7 +108,7 @@ async fn register(core: &Core, hello: &Hello) -> Result<(), End> {
             Err(End::NotLeader)
         }
         Err(CommandError::Refused(refusal)) => Err(End::Because(refusal.to_string())),
-        Err(CommandError::NotTaken(error)) => Err(End::Because(error.to_string())),
+        Err(CommandError::NotTaken(error)) => Err(End::ForNow(error.to_string())),
     }
 }
 
@@ -195,7 +200,7 @@ impl Session {
         let was_last = self.core.hub.leave(node, self.id);
         let reason = match end {
             End::NotLeader => return go_elsewhere(&self.core, &self.down).await,
-            End::Because(reason) => reason,
+            End::Because(reason) | End::ForNow(reason) => reason,
         };
         if was_last {
             tracing::info!("node {node} is silent: {reason}");

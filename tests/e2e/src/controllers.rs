@@ -270,6 +270,10 @@ impl Drop for Controllers {
         {
             eprintln!("failed to end the jobs of a test: {error:#}");
         }
+        if std::env::var_os("KANT_KEEP").is_some() {
+            self.dir.disable_cleanup(true);
+            eprintln!("kept, as KANT_KEEP asks: {}", self.dir.path().display());
+        }
         if std::thread::panicking() {
             for name in self.configs.keys() {
                 let log = self.log(name);

@@ -20,9 +20,15 @@ impl Record {
         let ids: BTreeSet<JobId> = self.acknowledged.iter().copied().collect();
         ensure!(ids.len() == self.acknowledged.len(), "a number was given to two jobs");
         let kantctl = house.kantctl(asked)?;
-        wait_for("the end of all jobs", || {
+        let mut rest = Vec::new();
+        let ended = wait_for("the end of all jobs", || {
             let list: JobList = kantctl.json(&["queue"])?;
-            Ok(list.jobs.is_empty().then_some(()))
+            rest = list.jobs;
+            Ok(rest.is_empty().then_some(()))
+        });
+        ended.with_context(|| {
+            let told = |job: &JobView| format!("{} {:?} {:?}", job.key, job.state, job.reason);
+            format!("left over: {:#?}", rest.iter().take(5).map(told).collect::<Vec<_>>())
         })?;
         let list: JobList = kantctl.json(&["queue", "--all"])?;
         let known: BTreeSet<JobId> = list.jobs.iter().map(|job| job.key.job).collect();

@@ -280,6 +280,9 @@ fn a_leader_whose_disk_is_full_gives_way_and_catches_up_later() -> anyhow::Resul
         load.wait_for_more(3)
     })?;
     let jobs = record.judge(&house, "a")?;
+    // A node that is refused stays away for a minute; one that cannot be served yet does not.
+    let told = std::fs::read_to_string(house.dir().join("kantd-n1.log"))?;
+    assert!(!told.contains("refuses this node"), "{told}");
     say(&format!("a full disk: {jobs} jobs, 0 lost, 0 doubled"));
     // What is mounted cannot be removed.
     drop(disk);
