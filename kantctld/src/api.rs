@@ -8,6 +8,7 @@ mod controllers;
 mod error;
 mod jobs;
 mod leader;
+mod look;
 mod metrics;
 mod nodes;
 mod output;

@@ -5,6 +5,7 @@ use crate::clock::SteadyClock;
 use crate::hub::Hub;
 use crate::lookout::Lookout;
 use crate::machine::{SharedState, StateMachine};
+use crate::places::Places;
 use crate::raft::{LogHandle, ProposeError, Status};
 use common::id::{ControllerId, LogIndex, Uid};
 use common::reason::Refusal;
@@ -59,6 +60,8 @@ pub struct Core {
     pub clock: Arc<SteadyClock>,
     /// What the scheduler sees, and what the last round said.
     pub lookout: Lookout,
+    /// How many look at once.
+    pub places: Places,
 }
 
 impl Core {
@@ -83,6 +86,7 @@ impl Core {
             operators: RwLock::new(operators),
             clock,
             lookout: Lookout::default(),
+            places: Places::default(),
         })
     }
 

@@ -14,6 +14,7 @@ pub mod membership;
 pub mod metrics;
 pub mod opening;
 pub mod peers;
+pub mod places;
 pub mod raft;
 pub mod room;
 pub mod run;

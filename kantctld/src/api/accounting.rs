@@ -2,9 +2,9 @@
 //! still keeps of what ran.
 
 use super::error::ApiFailure;
+use super::look;
 use crate::core::Core;
 use axum::extract::{Query, State};
-use axum::http::StatusCode;
 use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use common::time::Time;
@@ -34,17 +34,12 @@ pub async fn jobs(
     _user: net::User,
     Query(query): Query<Since>,
 ) -> Result<Response, ApiFailure> {
-    // A copy shares the records; the lock must not be held while a long list is made.
-    let (state, now) = (core.state.read().clone(), core.now());
-    let written = tokio::task::spawn_blocking(move || {
-        let export = accounting::jobs(&state, query.since, now);
+    let now = core.now();
+    let written = look::list(&core, move |state| {
+        let export = accounting::jobs(state, query.since, now);
         (write_jobs(&export.jobs), export.jobs.len(), export.left_out)
     });
-    let (text, jobs, left_out) = written.await.map_err(|_| {
-        let message = "the controller stops: ask again in a moment";
-        let status = StatusCode::SERVICE_UNAVAILABLE;
-        ApiFailure::Said(net::Refusal::new(status, "stopping", message))
-    })?;
+    let (text, jobs, left_out) = written.await?;
     let headers = [
         (CONTENT_TYPE, CSV),
         (JOBS, HeaderValue::from(jobs)),
@@ -54,8 +49,11 @@ pub async fn jobs(
 }
 
 /// GET /v1/accounting/nodes
-pub async fn nodes(State(core): State<Arc<Core>>, _user: net::User) -> Response {
-    let nodes = accounting::nodes(&core.state.read());
+pub async fn nodes(
+    State(core): State<Arc<Core>>,
+    _user: net::User,
+) -> Result<Response, ApiFailure> {
+    let nodes = look::list(&core, accounting::nodes).await?;
     let headers = [(CONTENT_TYPE, CSV), (NODES, HeaderValue::from(nodes.len()))];
-    (headers, write_nodes(&nodes)).into_response()
+    Ok((headers, write_nodes(&nodes)).into_response())
 }

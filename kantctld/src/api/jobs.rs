@@ -2,6 +2,7 @@
 //! node.
 
 use super::error::ApiFailure;
+use super::look;
 use crate::core::Core;
 use axum::Json;
 use axum::extract::{Path, Query, State};
@@ -29,13 +30,10 @@ pub async fn list(
     State(core): State<Arc<Core>>,
     _user: net::User,
     Query(query): Query<JobQuery>,
-) -> Json<JobList> {
+) -> Result<Json<JobList>, ApiFailure> {
     let waits = core.last_waits();
-    // A copy shares the records; the lock must not be held while a long list is made.
-    let state = core.state.read().clone();
-    let list = tokio::task::spawn_blocking(move || view::job_list(&state, &query, &waits)).await;
-    let list = list.unwrap_or_else(|_| JobList { jobs: Vec::new(), as_of: core.now() });
-    Json(JobList { as_of: core.now(), ..list })
+    let list = look::list(&core, move |state| view::job_list(state, &query, &waits)).await?;
+    Ok(Json(JobList { as_of: core.now(), ..list }))
 }
 
 /// A job, or all tasks of an array, with their stories.
@@ -164,13 +162,12 @@ pub async fn explain(
 ) -> Result<Json<Explanation>, ApiFailure> {
     let key = key.parse()?;
     core.refresh().await?;
-    // Looking ahead takes many rounds: not on a thread that serves sockets, and under no lock.
-    let looked = tokio::task::spawn_blocking(move || {
+    let looked = look::forecast(&core, move |core| {
         let now = core.now();
         let (waits, state) = (core.last_waits(), core.state.read().clone());
         let snapshot = core.lookout.fresh(&core.state, now, engine::Snapshot::clone);
         view::explain(&state, key, &waits, &snapshot, now)
     });
-    let explanation = looked.await.ok().flatten();
+    let explanation = looked.await?;
     Ok(Json(explanation.ok_or(Refusal::UnknownJob { key })?))
 }

@@ -2,6 +2,7 @@
 //! Never opens the node channel to anything but a certificate of a node.
 
 use super::error::ApiFailure;
+use super::look;
 use crate::core::Core;
 use crate::session;
 use axum::Json;
@@ -18,9 +19,12 @@ use state::{Command, view};
 use std::sync::Arc;
 
 /// GET /v1/nodes
-pub async fn list(State(core): State<Arc<Core>>, _user: net::User) -> Json<NodeList> {
-    let list = view::node_list(&core.state.read());
-    Json(NodeList { as_of: core.now(), ..list })
+pub async fn list(
+    State(core): State<Arc<Core>>,
+    _user: net::User,
+) -> Result<Json<NodeList>, ApiFailure> {
+    let list = look::list(&core, view::node_list).await?;
+    Ok(Json(NodeList { as_of: core.now(), ..list }))
 }
 
 /// GET /v1/nodes/{name}
@@ -60,8 +64,11 @@ pub async fn resume(
 }
 
 /// GET /v1/queues
-pub async fn queues(State(core): State<Arc<Core>>, _user: net::User) -> Json<QueueList> {
-    Json(view::queue_list(&core.state.read()))
+pub async fn queues(
+    State(core): State<Arc<Core>>,
+    _user: net::User,
+) -> Result<Json<QueueList>, ApiFailure> {
+    Ok(Json(look::list(&core, view::queue_list).await?))
 }
 
 /// GET /v1/status

@@ -2,6 +2,7 @@
 //! does.
 
 use super::error::ApiFailure;
+use super::look::forecast;
 use crate::core::Core;
 use axum::Json;
 use axum::extract::{Query, State};
@@ -24,9 +25,7 @@ pub async fn list(
     let named = query.job.split(',').filter(|word| !word.is_empty());
     let named = named.map(str::parse).collect::<Result<Vec<JobKey>, _>>()?;
     let now = core.now();
-    // All waiting jobs are put in order: not on a thread that serves sockets.
-    let listed = tokio::task::spawn_blocking(move || list_of(&core, &named, now)).await;
-    let jobs = listed.unwrap_or_else(|_| Ok(Vec::new()))?;
+    let jobs = forecast(&core, move |core| list_of(core, &named, now)).await??;
     Ok(Json(PriorityList { jobs, as_of: now }))
 }
 

@@ -3,6 +3,7 @@
 
 use super::error::ApiFailure;
 use super::jobs::user_name;
+use super::look;
 use crate::core::Core;
 use crate::leader::choose_booking;
 use crate::settings::HostNames;
@@ -20,8 +21,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// GET /v1/reservations
-pub async fn list(State(core): State<Arc<Core>>, _user: net::User) -> Json<ReservationList> {
-    Json(views(&core, |_| true).await)
+pub async fn list(
+    State(core): State<Arc<Core>>,
+    _user: net::User,
+) -> Result<Json<ReservationList>, ApiFailure> {
+    Ok(Json(views(&core, |_| true).await?))
 }
 
 /// POST /v1/reservations
@@ -53,7 +57,7 @@ pub async fn create(
     for warning in &warnings {
         tracing::warn!("{warning}");
     }
-    let made = views(&core, move |made| *made == name).await;
+    let made = views(&core, move |made| *made == name).await?;
     Ok(Json(ReservationList { warnings, ..made }))
 }
 
@@ -113,17 +117,15 @@ fn jobs_in(state: &state::State, name: &ReservationName) -> Vec<JobKey> {
 async fn views(
     core: &Arc<Core>,
     wanted: impl Fn(&ReservationName) -> bool + Send + 'static,
-) -> ReservationList {
+) -> Result<ReservationList, ApiFailure> {
     let as_of = core.now();
-    let state = core.state.read().clone();
-    let list = tokio::task::spawn_blocking(move || {
+    let list = look::list(core, move |state| {
         let here = state.reservations().filter(|r| r.to > as_of && wanted(&r.name));
-        let mut views: Vec<ReservationView> = here.map(|r| view(&state, r)).collect();
+        let mut views: Vec<ReservationView> = here.map(|r| view(state, r)).collect();
         views.sort_by(|a, b| (a.from, &a.name).cmp(&(b.from, &b.name)));
         views
     });
-    let reservations = list.await.unwrap_or_default();
-    ReservationList { reservations, as_of, warnings: Vec::new() }
+    Ok(ReservationList { reservations: list.await?, as_of, warnings: Vec::new() })
 }
 
 fn view(state: &state::State, reservation: &Reservation) -> ReservationView {

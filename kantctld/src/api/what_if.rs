@@ -2,6 +2,7 @@
 //! asking.
 
 use super::error::ApiFailure;
+use super::look::forecast;
 use crate::core::Core;
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
@@ -24,16 +25,10 @@ pub async fn what_if(
 ) -> Result<Json<WhatIfView>, ApiFailure> {
     let (Json(request), key) = (body?, key.parse()?);
     let now = core.now();
-    // Looking ahead takes many rounds: not on a thread that serves sockets.
-    let looked = tokio::task::spawn_blocking(move || look(&core, key, &request, now));
-    looked.await.map_err(|_| stopped())?.map(Json)
+    forecast(&core, move |core| asked(core, key, &request, now)).await?.map(Json)
 }
 
-fn stopped() -> Refusal {
-    Refusal::BadAsk { message: "the controller stopped while it looked: ask again".to_owned() }
-}
-
-fn look(
+fn asked(
     core: &Core,
     key: JobKey,
     request: &WhatIfRequest,
