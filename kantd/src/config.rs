@@ -34,6 +34,10 @@ pub struct Settings {
     pub cgroup: CgroupMode,
     /// The group under which jobs' cgroups are made.
     pub cgroup_root: String,
+    /// Directories that each job has for itself; none below another.
+    pub private_dirs: Vec<PathBuf>,
+    /// Processes and threads of one job; `None`: half of what the machine can hold.
+    pub processes_max: Option<u32>,
     /// The NVML library, if not the loader's.
     pub nvml_library: Option<PathBuf>,
     /// Run jobs of root where the controller allows them.
@@ -82,6 +86,14 @@ pub enum SettingsError {
         key: &'static str,
         /// Its value.
         path: String,
+    },
+    /// A directory that no job can have for itself.
+    #[error("failed to use `private_dirs`: `{path}` {why}")]
+    PrivateDir {
+        /// The directory.
+        path: String,
+        /// What is wrong with it.
+        why: &'static str,
     },
     /// A group outside of the cgroup tree.
     #[error("failed to use `cgroup_root`: `{0}` is not a name or path below the cgroup tree")]
@@ -138,6 +150,8 @@ pub fn check(config: NodeConfig) -> Result<Settings, SettingsError> {
         memory_kept_back: config.memory_kept_back.parse().map_err(SettingsError::Memory)?,
         cgroup: config.cgroup,
         cgroup_root: config.cgroup_root,
+        private_dirs: private_dirs(config.private_dirs)?,
+        processes_max: Some(config.processes_max).filter(|most| *most > 0),
         nvml_library: unless_empty(config.nvml_library).map(PathBuf::from),
         allow_root_jobs: config.allow_root_jobs,
         log: config.log,
@@ -158,6 +172,28 @@ fn has_port(address: &str) -> bool {
 
 fn unless_empty(text: String) -> Option<String> {
     (!text.is_empty()).then_some(text)
+}
+
+/// Plain absolute paths. Without `/`, `/proc` and the like, a job could not even start.
+fn private_dirs(paths: Vec<String>) -> Result<Vec<PathBuf>, SettingsError> {
+    let needed = ["/", "/proc", "/sys", "/dev", "/etc", "/usr", "/bin", "/lib", "/lib64", "/run"];
+    let mut dirs: Vec<PathBuf> = Vec::new();
+    for path in paths {
+        let dir = PathBuf::from(&path);
+        let is_plain = dir.components().skip(1).all(|c| matches!(c, Component::Normal(_)));
+        let why = if !dir.is_absolute() || !is_plain {
+            "is not a plain absolute path"
+        } else if needed.iter().any(|needed| dir == Path::new(needed)) {
+            "is needed by every program: name a directory for files that come and go"
+        } else if dirs.iter().any(|other| dir.starts_with(other) || other.starts_with(&dir)) {
+            "is named twice, or lies below another one"
+        } else {
+            dirs.push(dir);
+            continue;
+        };
+        return Err(SettingsError::PrivateDir { path, why });
+    }
+    Ok(dirs)
 }
 
 fn absolute(key: &'static str, path: String) -> Result<PathBuf, SettingsError> {
@@ -198,6 +234,10 @@ mod tests {
             ("cgroup_root = \"../x\"", "`cgroup_root`"),
             ("cgroup_root = \"/kant\"", "`cgroup_root`"),
             ("cgroup = \"maybe\"", "cgroup"),
+            ("private_dirs = [\"tmp\"]", "`private_dirs`: `tmp`"),
+            ("private_dirs = [\"/tmp/../etc\"]", "`private_dirs`"),
+            ("private_dirs = [\"/usr\"]", "`/usr` is needed"),
+            ("private_dirs = [\"/tmp/a\", \"/tmp\"]", "`/tmp` is named twice"),
         ] {
             let text =
                 format!("{}{text}", if text.starts_with("name") { "" } else { "name = \"n\"\n" });

@@ -10,7 +10,7 @@ use crate::parts::Parts;
 use crate::runner::Executor;
 use crate::session::{About, Pace};
 use crate::spool::{Spool, SpoolError};
-use crate::step::{Steps, StepsError, StepsSettings};
+use crate::step::{StepRules, Steps, StepsError, StepsSettings};
 use crate::survey::{Survey, SurveyError, survey};
 use common::gpu::Gpu;
 use common::id::AttemptId;
@@ -79,7 +79,7 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
     let spool = Spool::open(&settings.spool)?;
     let (key, identity) = prove(&settings)?;
     let look = settings.clone();
-    let Survey { inventory, cgroup, mut gpu_numbers } =
+    let Survey { inventory, cgroup, private_dirs, mut gpu_numbers } =
         spawn_blocking(move || survey(&look)).await.map_err(|_| DaemonError::PartEnded)??;
     gpu_numbers.keep()?;
     let (steps, changes) = Steps::open(StepsSettings {
@@ -87,6 +87,7 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
         node: settings.name.clone(),
         cgroup,
         allow_root: settings.allow_root_jobs,
+        rules: StepRules { private_dirs, processes_max: settings.processes_max },
         program: StepsSettings::own_program(),
     })
     .await?;

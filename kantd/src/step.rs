@@ -17,11 +17,14 @@ mod journal;
 mod keeper;
 mod order;
 mod prepare;
+mod private;
 mod settle;
 mod supervisor;
 mod task;
 
 pub use handle::{StepChanges, Steps, StepsError, StepsSettings};
+pub use order::StepRules;
+pub(crate) use private::usable as usable_private_dirs;
 pub use supervisor::run_supervisor;
 
 /// `kantd step` exits with this if the step has or had a supervisor.

@@ -7,7 +7,9 @@ use crate::gpu::numbers::{GpuNumbers, NumbersError};
 use crate::gpu::{self, GpuInventory};
 use crate::inventory::{self, Host, InventoryError, KeptBack};
 use crate::logging::with_causes;
+use crate::step;
 use common::node::Inventory;
+use std::path::PathBuf;
 
 /// What was found.
 #[derive(Debug, Clone)]
@@ -16,6 +18,8 @@ pub struct Survey {
     pub inventory: Inventory,
     /// How steps are confined.
     pub cgroup: Place,
+    /// The directories that steps can have for themselves, as the kernel names them.
+    pub private_dirs: Vec<PathBuf>,
     /// The numbers of its GPUs, to be kept before anybody hears of them.
     pub gpu_numbers: GpuNumbers,
 }
@@ -45,6 +49,7 @@ pub fn survey(settings: &Settings) -> Result<Survey, SurveyError> {
     if !nix::unistd::geteuid().is_root() {
         missing.push("jobs of other users: kantd does not run as root".to_owned());
     }
+    let private_dirs = step::usable_private_dirs(&settings.private_dirs, &mut missing);
     let mut gpu_numbers = GpuNumbers::read(&settings.spool)?;
     let mut gpus = gpus(settings, &mut missing);
     if let Some(found) = &mut gpus {
@@ -53,7 +58,7 @@ pub fn survey(settings: &Settings) -> Result<Survey, SurveyError> {
     let kept_back =
         KeptBack { only_cpus: settings.only_cpus.clone(), memory: settings.memory_kept_back };
     let inventory = inventory::take(&Host::here(), &kept_back, gpus, missing)?;
-    Ok(Survey { inventory, cgroup: confinement.place, gpu_numbers })
+    Ok(Survey { inventory, cgroup: confinement.place, private_dirs, gpu_numbers })
 }
 
 /// A library that is there and broken costs the node its GPUs, not its CPUs. None is no news,

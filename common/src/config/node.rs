@@ -41,6 +41,11 @@ config_table! {
         cgroup: CgroupMode = CgroupMode::Auto,
         /// The group under which jobs' cgroups are made.
         cgroup_root: String = "kant".to_owned(),
+        /// Directories that each job has for itself, empty, and gone with it. Where the machine has
+        /// a tmpfs the job's is one too, held to its memory; else it is kept in the spool.
+        private_dirs: Vec<String> = vec!["/tmp".to_owned(), "/dev/shm".to_owned()],
+        /// Processes and threads that a job may have here. 0: half of what the machine can hold.
+        processes_max: u32 = 0,
         /// The NVML library. Empty: libnvidia-ml.so.1 from where the loader finds it.
         nvml_library: String = String::new(),
         /// Run jobs of root where the controller allows them.

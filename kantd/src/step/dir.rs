@@ -62,6 +62,11 @@ impl StepDir {
         self.0.join("script")
     }
 
+    /// The step's private directories, for root's eyes: users reach their own by its mount.
+    pub fn private(&self) -> PathBuf {
+        self.0.join("private")
+    }
+
     /// What the supervisor has to say.
     pub fn log(&self) -> PathBuf {
         self.0.join("log")

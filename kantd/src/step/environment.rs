@@ -13,6 +13,7 @@ use common::job::Launch;
 use common::time::Time;
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::path::PathBuf;
 
 /// The variable that marks every process of a step; its value is the attempt.
 pub(crate) use crate::cgroup::MARK;
@@ -111,6 +112,12 @@ impl Variables {
         self.set("SLURM_SUBMIT_DIR", submit_dir);
         self.set("PWD", &order.launch.work_dir);
         self.0.remove("OLDPWD");
+        // The submitter's own directory in /tmp is not in the job's.
+        let temporary = self.0.get("TMPDIR").map(PathBuf::from).unwrap_or_default();
+        let mut private = order.rules.private_dirs.iter();
+        if let Some(dir) = private.find(|dir| temporary.starts_with(dir)) {
+            self.set("TMPDIR", dir.display());
+        }
     }
 
     fn job(&mut self, order: &StepOrder, account: &Account, start: Time) {

@@ -6,7 +6,7 @@ use super::dir::{self, StepDir};
 use super::fault::LaunchFault;
 use super::journal;
 use super::keeper::{Beginning, Keeper};
-use super::order::StepOrder;
+use super::order::{StepOrder, StepRules};
 use super::settle;
 use crate::cgroup::Place;
 use common::gpu::Gpu;
@@ -37,6 +37,8 @@ pub struct StepsSettings {
     pub cgroup: Place,
     /// May jobs of root run?
     pub allow_root: bool,
+    /// What holds for every step.
+    pub rules: StepRules,
     /// The kantd program; usually [`StepsSettings::own_program`].
     pub program: PathBuf,
 }
@@ -139,9 +141,10 @@ impl Steps {
     pub fn launch(&self, order: LaunchOrder, gpus: &[Gpu]) {
         let id = order.id;
         let dir = StepDir::of(&self.dir, id);
-        let StepsSettings { node, cgroup, allow_root, .. } = self.settings.as_ref();
+        let StepsSettings { node, cgroup, allow_root, rules, .. } = self.settings.as_ref();
         match StepOrder::new(order, node, gpus, cgroup.clone(), *allow_root) {
             Ok(order) => {
+                let order = StepOrder { rules: rules.clone(), ..order };
                 let beginning = Beginning::Order(Box::new(order));
                 self.keep(id, dir, StepPhase::Preparing, beginning, None);
             }

@@ -10,6 +10,7 @@ use common::unit::Bytes;
 use common::wire::node::LaunchOrder;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 /// One GPU given to the step on this node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +21,16 @@ pub struct GpuGrant {
     pub uuid: String,
     /// The N of /dev/nvidiaN.
     pub minor: u32,
+}
+
+/// What the node's configuration says of every step here.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StepRules {
+    /// Directories that each step has for itself, as the kernel names them; none below another.
+    pub private_dirs: Vec<PathBuf>,
+    /// Processes and threads; `None`: half of what the machine can hold.
+    pub processes_max: Option<u32>,
 }
 
 /// All a supervisor needs to know.
@@ -41,6 +52,9 @@ pub struct StepOrder {
     pub cgroup: Place,
     /// May it run as root?
     pub allow_root: bool,
+    /// The node's rules for it. An order of an earlier release has none.
+    #[serde(default)]
+    pub rules: StepRules,
 }
 
 /// An order this node cannot follow.
@@ -101,7 +115,8 @@ impl StepOrder {
         let grants = share.gpus.iter().map(grant).collect::<Result<_, _>>()?;
         let gpu_minors = gpus.iter().map(|gpu| gpu.minor).collect();
         let node = node.clone();
-        Ok(Self { launch, node, rank, share, gpus: grants, gpu_minors, cgroup, allow_root })
+        let rules = StepRules::default();
+        Ok(Self { launch, node, rank, share, gpus: grants, gpu_minors, cgroup, allow_root, rules })
     }
 
     /// The processes this node runs.

@@ -4,19 +4,20 @@
 //! Never runs anything of the job's.
 
 use super::account::Account;
-use super::courier;
+use super::courier::{self, Parcel};
 use super::fault::LaunchFault;
 use super::files::{FilePlan, Opening, Use};
 use super::order::StepOrder;
+use super::private;
 use crate::cgroup::Handle;
 use nix::fcntl::{OFlag, open};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use nix::sys::stat::{Mode, umask};
-use nix::unistd::{AccessFlags, ForkResult, access, chdir, fork};
+use nix::unistd::{AccessFlags, ForkResult, Pid, access, chdir, fork};
 use serde::{Deserialize, Serialize};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What the child reports.
 #[derive(Serialize, Deserialize)]
@@ -26,6 +27,8 @@ enum Report {
     Account(Account),
     /// One for each file of the plan, in its order, with the file.
     Opened,
+    /// The working directory, with it, if it lies in one that the step has for itself.
+    WorkDir(PathBuf),
     /// Last: all stands.
     Done,
     /// Last: why not.
@@ -39,6 +42,8 @@ pub struct Prepared {
     pub account: Account,
     /// The files of the plan, in its order.
     pub files: Vec<OwnedFd>,
+    /// The working directory and where it is, if it lies in a private directory.
+    pub work_dir: Option<(PathBuf, OwnedFd)>,
 }
 
 /// Why there is no report.
@@ -46,10 +51,12 @@ const GONE: &str = "failed to prepare the job: the process that opens its files 
 
 /// A preparation on its way.
 pub struct Preparation {
+    pid: Pid,
     child: Option<Handle>,
     end: OwnedFd,
     account: Option<Account>,
     files: Vec<OwnedFd>,
+    work_dir: Option<(PathBuf, OwnedFd)>,
 }
 
 impl Preparation {
@@ -63,8 +70,8 @@ impl Preparation {
         // SAFETY: the supervisor has one thread, so the child may do anything.
         match unsafe { fork() }.map_err(failed)? {
             ForkResult::Parent { child } => {
-                let child = Handle::of(child);
-                Ok(Self { child, end: ours, account: None, files: Vec::new() })
+                let (pid, child, files) = (child, Handle::of(child), Vec::new());
+                Ok(Self { pid, child, end: ours, account: None, files, work_dir: None })
             }
             ForkResult::Child => {
                 drop(ours);
@@ -80,6 +87,11 @@ impl Preparation {
         }
     }
 
+    /// The child: it is the caller's to reap.
+    pub const fn pid(&self) -> Pid {
+        self.pid
+    }
+
     /// Readable when there is something to [`receive`](Self::receive).
     pub fn end(&self) -> BorrowedFd<'_> {
         self.end.as_fd()
@@ -88,23 +100,21 @@ impl Preparation {
     /// Takes what has arrived; when the last message has, what stands now or why it does not.
     pub fn receive(&mut self) -> Option<Result<Prepared, LaunchFault>> {
         loop {
-            let message = match courier::receive(self.end.as_fd()) {
+            let Parcel { message, file } = match courier::receive(self.end.as_fd()) {
                 Err(nix::Error::EAGAIN | nix::Error::EINTR) => return None,
-                Err(_) => Vec::new(),
-                Ok(parcel) => {
-                    self.files.extend(parcel.file);
-                    parcel.message
-                }
+                Err(_) => Parcel { message: Vec::new(), file: None },
+                Ok(parcel) => parcel,
             };
             match serde_json::from_slice(&message) {
                 Ok(Report::Account(account)) => {
                     self.account.get_or_insert(account);
                 }
-                Ok(Report::Opened) => {}
+                Ok(Report::Opened) => self.files.extend(file),
+                Ok(Report::WorkDir(path)) => self.work_dir = file.map(|file| (path, file)),
                 Ok(Report::Done) => {
-                    let files = std::mem::take(&mut self.files);
+                    let (files, work_dir) = (std::mem::take(&mut self.files), self.work_dir.take());
                     let account = self.account.take().ok_or_else(|| LaunchFault::of_node(GONE));
-                    return Some(account.map(|account| Prepared { account, files }));
+                    return Some(account.map(|account| Prepared { account, files, work_dir }));
                 }
                 Ok(Report::Failed(fault)) => return Some(Err(fault)),
                 Err(_) => return Some(Err(LaunchFault::of_node(GONE))),
@@ -176,6 +186,9 @@ fn prepare(
             order.node
         ))
     })?;
+    if let Some((path, dir)) = hidden_work_dir(order) {
+        send(end, &Report::WorkDir(path), Some(dir.as_fd()));
+    }
     for opening in &plan.openings {
         let file = open_file(opening).map_err(|error| explain(order, opening, error))?;
         send(end, &Report::Opened, Some(file.as_fd()));
@@ -196,6 +209,16 @@ fn become_user(order: &StepOrder, end: BorrowedFd<'_>) -> Result<(), String> {
     account.become_it().map_err(|error| {
         format!("failed to become user {} on node {}: {error}", order.user(), order.node)
     })
+}
+
+/// The directory we are in, by its real name, if the tasks will not see it by themselves.
+fn hidden_work_dir(order: &StepOrder) -> Option<(PathBuf, OwnedFd)> {
+    let path = std::env::current_dir().ok()?;
+    if !private::is_below(&path, &order.rules.private_dirs) {
+        return None;
+    }
+    let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+    Some((path, open(".", flags, Mode::empty()).ok()?))
 }
 
 fn open_file(opening: &Opening) -> nix::Result<OwnedFd> {

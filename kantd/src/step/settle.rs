@@ -7,6 +7,7 @@ use super::dir::StepDir;
 use super::fault::LaunchFault;
 use super::journal::{self, Event, Journal};
 use super::order::StepOrder;
+use super::private;
 use crate::cgroup::{self, CgroupError, Place};
 use crate::clock;
 use common::id::{AttemptId, Uid};
@@ -79,6 +80,7 @@ pub fn settle(dir: &StepDir, id: AttemptId, place: &Place) -> Result<Found, Sett
         }
         (Some(_), order) => {
             clean_up(id, order.ok().as_ref(), place)?;
+            private::remove(dir).map_err(io)?;
             lost(&events).map_err(io)?
         }
     };

@@ -13,6 +13,7 @@ use super::files::FilePlan;
 use super::journal::{Event, Journal};
 use super::order::{StepOrder, TaskPlace};
 use super::prepare::{Preparation, Prepared};
+use super::private::Entered;
 use super::task::{self, SoftLimit};
 use crate::cgroup::Cgroup;
 use crate::clock;
@@ -114,6 +115,10 @@ struct Supervisor {
     failure: Option<(TaskPlace, ExitStatus)>,
     /// When the first process was made, by the node's clock and by the one that never jumps.
     started: Option<(Time, Instant)>,
+    /// The child that prepares, until it is reaped.
+    preparer: Option<Pid>,
+    /// Once the step's private directories are there.
+    private: Option<Entered>,
 }
 
 impl Supervisor {
@@ -193,6 +198,7 @@ impl Supervisor {
 
     fn note_exit(&mut self, status: WaitStatus) {
         let (Some(pid), Some(exit)) = (status.pid(), task::exit_status(status)) else { return };
+        self.preparer = self.preparer.filter(|preparer| *preparer != pid);
         let Some(task) = self.tasks.iter_mut().find(|task| task.pid == pid) else { return };
         task.exit = Some(exit);
         if !exit.is_success() && self.failure.is_none() {

@@ -173,6 +173,9 @@ pub fn explain(failure: StartFailure, order: &StepOrder, script: &Path) -> Launc
             let line = order.launch.script.lines().next().unwrap_or_default();
             format!("its interpreter is not on this node (first line: `{line}`)")
         }
+        (child::Step::Exec, nix::Error::ENOEXEC) => {
+            "its first line names no interpreter: let it be #!/bin/sh or the like".to_owned()
+        }
         (child::Step::Exec, nix::Error::EACCES) => {
             format!("the script ({}) or its interpreter may not be run", script.display())
         }

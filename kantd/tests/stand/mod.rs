@@ -12,7 +12,7 @@ use common::time::{Span, Time};
 use common::unit::{Bytes, Tasks};
 use common::wire::node::{LaunchOrder, StepPhase};
 use kantd::cgroup::{self, Kind, Place};
-use kantd::step::{StepChanges, Steps, StepsSettings};
+use kantd::step::{StepChanges, StepRules, Steps, StepsSettings};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::collections::BTreeMap;
@@ -48,6 +48,8 @@ pub struct Stand {
     pub steps: Option<Steps>,
     changes: Option<StepChanges>,
     pub gpus: Vec<Gpu>,
+    /// In force from the next `open` on.
+    pub rules: StepRules,
 }
 
 impl Stand {
@@ -70,7 +72,8 @@ impl Stand {
         open_to_all(home.path(), 0o755);
         let program = PathBuf::from(env!("CARGO_BIN_EXE_kantd"));
         let gpus = vec![gpu(0, 3), gpu(1, 5)];
-        let mut stand = Self { home, place, program, steps: None, changes: None, gpus };
+        let rules = StepRules::default();
+        let mut stand = Self { home, place, program, steps: None, changes: None, gpus, rules };
         fs::create_dir(stand.work_dir()).unwrap();
         open_to_all(&stand.work_dir(), 0o777);
         stand.open().await;
@@ -84,6 +87,7 @@ impl Stand {
             node: NodeName::new("n1").unwrap(),
             cgroup: self.place.clone(),
             allow_root: false,
+            rules: self.rules.clone(),
             program: self.program.clone(),
         };
         let (steps, changes) = Steps::open(settings).await.unwrap();
@@ -99,6 +103,11 @@ impl Stand {
 
     pub fn steps(&self) -> &Steps {
         self.steps.as_ref().expect("the stand is open")
+    }
+
+    /// All of it is below this.
+    pub fn home(&self) -> &Path {
+        self.home.path()
     }
 
     pub fn spool(&self) -> PathBuf {
@@ -274,7 +283,8 @@ fn is_kantd(pid: Pid) -> bool {
         .is_ok_and(|line| line.split(|b| *b == 0).nth(1) == Some(b"step".as_slice()))
 }
 
-fn groups_below(path: &Path) -> Vec<PathBuf> {
+/// The groups of this path that exist, in all hierarchies.
+pub fn groups_below(path: &Path) -> Vec<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
     let cgroups = mounts.lines().filter(|line| line.contains(" - cgroup"));
     let points = cgroups.filter_map(|line| line.split(' ').nth(4));

@@ -210,6 +210,8 @@ impl Cluster {
             cgroup_root: self.cgroup_root(name),
             nvml_library: nvml,
             log: "debug".to_owned(),
+            // Everything of these tests is in /tmp, and their jobs look at it.
+            private_dirs: vec!["/dev/shm".to_owned()],
             ..NodeConfig::default()
         };
         fs::write(self.path(&format!("kantd-{name}.toml")), toml::to_string(&config)?)?;

@@ -248,6 +248,8 @@ impl Controllers {
             allow_root_jobs: true,
             nvml_library: text(self.path("no-nvml-here.so")),
             log: "debug".to_owned(),
+            // Everything of these tests is in /tmp, and their jobs look at it.
+            private_dirs: vec!["/dev/shm".to_owned()],
             ..NodeConfig::default()
         };
         let path = self.path(&format!("kantd-{name}.toml"));

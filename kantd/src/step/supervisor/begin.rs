@@ -96,7 +96,7 @@ fn supervise(
     children: nix::sys::signalfd::SignalFd,
     group: Box<dyn cgroup::Cgroup>,
 ) {
-    let supervisor = Supervisor {
+    let mut supervisor = Supervisor {
         plan: FilePlan::of(&order),
         order,
         dir,
@@ -111,9 +111,14 @@ fn supervise(
         tasks: Vec::new(),
         failure: None,
         started: None,
+        preparer: None,
+        private: None,
     };
     let stage = match supervisor.set_up() {
-        Ok(preparation) => Stage::Preparing(preparation),
+        Ok(preparation) => {
+            supervisor.preparer = Some(preparation.pid());
+            Stage::Preparing(preparation)
+        }
         Err(fault) => Stage::clean(Verdict::launch_failed(fault)),
     };
     supervisor.run(stage);
@@ -130,7 +135,7 @@ impl Supervisor {
 
     /// The cgroup and the script.
     fn make_place(&self) -> Result<(), String> {
-        let limits = self.order.limits(pids_max());
+        let limits = self.order.limits(self.order.rules.processes_max.or_else(pids_max));
         self.group.create(&limits).map_err(|error| {
             format!(
                 "failed to confine {} on node {}: {error}",

@@ -5,6 +5,7 @@ use super::{Stage, Supervisor, Verdict, log};
 use crate::cgroup;
 use crate::clock;
 use crate::step::journal::Event;
+use crate::step::private::{self, Entered};
 use common::job::{EndCause, StepEnd, Usage};
 use std::time::{Duration, Instant};
 
@@ -17,9 +18,14 @@ const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// Between the last sign of life of a task and its exit status.
 const REAP_PAUSE: Duration = Duration::from_millis(2);
 
+/// How long to wait for the child that prepared, once killed. It is in no group and holds nothing;
+/// one that hangs in the kernel for longer must not keep a gang from ending.
+const PREPARER_PATIENCE: Duration = Duration::from_secs(10);
+
 /// A cleaning on its way.
 pub struct Cleanup {
     end: Verdict,
+    begun: Instant,
     retry_at: Instant,
     /// Read once all is dead, as long as the group is there: OOM kills and usage.
     measured: Option<(u64, Usage)>,
@@ -37,8 +43,8 @@ impl Cleanup {
 impl Stage {
     /// The step ends like this.
     pub(super) fn clean(end: Verdict) -> Self {
-        let complaint = String::new();
-        Self::Cleaning(Cleanup { end, retry_at: Instant::now(), measured: None, complaint })
+        let (begun, complaint) = (Instant::now(), String::new());
+        Self::Cleaning(Cleanup { end, begun, retry_at: begun, measured: None, complaint })
     }
 }
 
@@ -64,16 +70,24 @@ impl Supervisor {
         }
     }
 
-    /// False: a task is dead and its exit status on the way.
+    /// False: a child is dead and its exit status on the way.
     fn try_clean(&mut self, cleanup: &mut Cleanup) -> Result<bool, String> {
         cgroup::kill_all(self.group.as_ref(), TRY).map_err(|error| error.to_string())?;
         self.reap();
-        if !self.all_exited() {
+        let waits = self.preparer.is_some() && cleanup.begun.elapsed() < PREPARER_PATIENCE;
+        if !self.all_exited() || waits {
             return Ok(false);
         }
         let group = self.group.as_ref();
         let (oom_kills, usage) =
             *cleanup.measured.get_or_insert_with(|| (group.oom_kills(), group.usage()));
+        // Before the group: what is in a tmpfs is the group's memory. Before the journal: what is
+        // on the disk may be all the room there is.
+        // the disk may be all the room there is.
+        self.private.iter_mut().for_each(Entered::leave);
+        private::remove(&self.dir).map_err(|error| {
+            format!("failed to remove {}: {error}", self.dir.private().display())
+        })?;
         cgroup::remove(group, TRY).map_err(|error| error.to_string())?;
         let end = self.judge(cleanup.end.clone(), oom_kills, usage);
         let event = Event::Ended(Box::new(end));

@@ -7,8 +7,10 @@ use crate::step::fault::LaunchFault;
 use crate::step::journal::Event;
 use crate::step::order::TaskPlace;
 use crate::step::prepare::{Preparation, Prepared};
+use crate::step::private::{self, Kept};
 use crate::step::task::{self, StartReport, StepFacts, TaskStart};
 use common::job::{EndCause, ExitStatus};
+use common::unit::Bytes;
 use nix::sys::signal::Signal;
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -29,14 +31,14 @@ impl Supervisor {
         }
     }
 
-    pub(super) fn ready(&mut self, prepared: Prepared) -> Stage {
+    pub(super) fn ready(&mut self, mut prepared: Prepared) -> Stage {
         if self.stop {
             return Stage::clean(Verdict::new(EndCause::Stopped, None));
         }
         if !self.go {
             return Stage::Ready(prepared);
         }
-        match self.start(&prepared) {
+        match self.make_private(&mut prepared).and_then(|()| self.start(&prepared)) {
             Ok(()) => Stage::Starting,
             Err(fault) => self.launch_failed(fault),
         }
@@ -47,6 +49,26 @@ impl Supervisor {
         self.started = None;
         self.failure = None;
         Stage::clean(Verdict::launch_failed(fault))
+    }
+
+    /// Goes where /tmp and the like are the step's own; its tasks come along.
+    fn make_private(&mut self, prepared: &mut Prepared) -> Result<(), LaunchFault> {
+        if self.plan.tasks.is_empty() {
+            return Ok(());
+        }
+        let dirs = &self.order.rules.private_dirs;
+        let kept = prepared.work_dir.take().map(|(path, dir)| Kept::open(path, dir.as_fd()));
+        let entered = kept.transpose().and_then(|kept| {
+            let memory = Some(self.order.share.memory).filter(|memory| *memory > Bytes::ZERO);
+            private::enter(dirs, &self.dir, memory, kept.into_iter().collect())
+        });
+        self.private = Some(entered.map_err(|error| {
+            let (id, node) = (self.order.launch.id, &self.order.node);
+            LaunchFault::of_node(format!(
+                "failed to give {id} private directories (see private_dirs) on node {node}: {error}"
+            ))
+        })?);
+        Ok(())
     }
 
     /// Makes the processes of all tasks. They exec on their own.
