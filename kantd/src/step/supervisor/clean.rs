@@ -83,7 +83,6 @@ impl Supervisor {
             *cleanup.measured.get_or_insert_with(|| (group.oom_kills(), group.usage()));
         // Before the group: what is in a tmpfs is the group's memory. Before the journal: what is
         // on the disk may be all the room there is.
-        // the disk may be all the room there is.
         self.private.iter_mut().for_each(Entered::leave);
         private::remove(&self.dir).map_err(|error| {
             format!("failed to remove {}: {error}", self.dir.private().display())
