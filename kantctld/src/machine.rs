@@ -22,9 +22,14 @@ pub struct SharedState {
     untold: Arc<Mutex<Untold>>,
 }
 
-/// What happened since the scheduler was last told; `None`: not all of it is known.
+/// What happened since the scheduler was last told.
 #[derive(Default)]
-struct Untold(Option<Vec<Event>>);
+struct Untold {
+    /// `None`: not all of it is known.
+    events: Option<Vec<Event>>,
+    /// Have settings changed?
+    configured: bool,
+}
 
 impl SharedState {
     /// Looks at the state. Never hold this across an await: applying waits for it.
@@ -38,8 +43,15 @@ impl SharedState {
     /// the first was told.
     pub fn tell<T>(&self, listener: impl FnOnce(&State, Option<&[Event]>) -> T) -> T {
         let state = self.read();
-        let untold = self.untold().0.replace(Vec::new());
-        listener(&state, untold.as_deref())
+        let told = Untold { events: Some(Vec::new()), configured: false };
+        let untold = std::mem::replace(&mut *self.untold(), told);
+        listener(&state, untold.events.as_deref())
+    }
+
+    /// Does the scheduler know the settings in force?
+    pub fn knows_settings(&self) -> bool {
+        let untold = self.untold();
+        untold.events.is_some() && !untold.configured
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, State> {
@@ -54,10 +66,12 @@ impl SharedState {
 impl Untold {
     /// Nobody listens to a follower: what it does not tell must not fill its memory.
     fn add(&mut self, answers: &[Vec<Event>]) {
-        let Some(events) = &mut self.0 else { return };
-        events.extend(answers.iter().flatten().cloned());
+        let Some(events) = &mut self.events else { return };
+        let told = answers.iter().flatten();
+        self.configured |= told.clone().any(|event| matches!(event, Event::Configured));
+        events.extend(told.cloned());
         if events.len() > UNTOLD_MAX {
-            self.0 = None;
+            self.events = None;
         }
     }
 }
@@ -138,7 +152,7 @@ impl Machine for StateMachine {
         let restored = state::persist::from_bytes(bytes).map_err(|error| error.to_string())?;
         let mut state = self.state.write();
         *state = restored;
-        self.state.untold().0 = None;
+        self.state.untold().events = None;
         drop(state);
         self.outlets.applied.send_replace(index);
         Ok(())

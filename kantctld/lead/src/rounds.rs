@@ -22,6 +22,13 @@ pub struct Outcome {
     pub violations: Vec<Violation>,
 }
 
+/// What a round thought, before it is kept.
+#[derive(Debug)]
+pub struct Thought {
+    round: Round,
+    violations: Vec<Violation>,
+}
+
 /// What is seen, and what was said of it.
 #[derive(Debug, Default)]
 pub struct Rounds {
@@ -63,14 +70,35 @@ impl Rounds {
     /// Runs a round, unless nothing happened and nothing is due that could come to anything else
     /// than the last one. Takes long where many jobs wait.
     pub fn round(&mut self, now: Time) -> Outcome {
-        let is_due = self.round.next_look.is_some_and(|due| due <= now);
-        if !self.is_stale && !is_due {
-            return Outcome::default();
+        match self.prepare(now) {
+            true => self.keep(self.think(now), now),
+            false => Outcome::default(),
         }
-        self.keeper.snapshot_mut().settle(now);
+    }
+
+    /// The first part of a round: is there to be one?
+    pub fn prepare(&mut self, now: Time) -> bool {
+        let is_due = self.round.next_look.is_some_and(|due| due <= now);
+        if self.is_stale || is_due {
+            self.keeper.snapshot_mut().settle(now);
+            return true;
+        }
+        false
+    }
+
+    /// The second, which takes long where many jobs wait, and changes nothing: others may look
+    /// meanwhile.
+    #[must_use]
+    pub fn think(&self, now: Time) -> Thought {
         let mut round = engine::schedule(self.keeper.snapshot(), now);
         let violations;
         (round.decisions, violations) = judged(self.keeper.snapshot(), now, round.decisions);
+        Thought { round, violations }
+    }
+
+    /// The third. Nothing may have been caught up with since the first.
+    pub fn keep(&mut self, thought: Thought, now: Time) -> Outcome {
+        let Thought { round, violations } = thought;
         let command = enactment(&round.decisions);
         self.keeper.snapshot_mut().set_promises(round.promises.clone());
         self.keeper.snapshot_mut().set_halfway(round.halfway.clone());
@@ -93,6 +121,12 @@ impl Rounds {
     #[must_use]
     pub fn idle_for(&self, now: Time) -> Option<Span> {
         self.round.next_look.map(|due| due.since(now))
+    }
+
+    /// The cluster as it was when last caught up with.
+    #[must_use]
+    pub fn seen(&self) -> &Snapshot {
+        self.keeper.snapshot()
     }
 
     /// The cluster as it was when last caught up with, settled for now.
