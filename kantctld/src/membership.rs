@@ -90,6 +90,16 @@ pub enum MembershipError {
         /// The missing file.
         file: String,
     },
+    /// The others hold of the log what is not in it any more.
+    #[error(
+        "a part of the log in {path} was lost, so this controller must not vote with what is left: \
+         `kantctld rebuild --to HOST:PORT` makes it a new controller with a log from the others, \
+         and moves this one aside"
+    )]
+    LogLost {
+        /// The log's directory.
+        path: String,
+    },
     /// Nothing to rebuild.
     #[error("{path} belongs to no controller yet: `kantctld join` makes it one")]
     NothingToRebuild {

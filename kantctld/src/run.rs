@@ -6,7 +6,7 @@ use crate::clock::{SteadyClock, wall_clock};
 use crate::core::Core;
 use crate::leader::{self, Limits};
 use crate::machine::{Outlets, StateMachine};
-use crate::membership::{self, MembershipError};
+use crate::membership::{self, LogStage, Membership, MembershipError};
 use crate::opening::{self, Opened, OpeningError};
 use crate::peers::{self, Peers};
 use crate::raft::{LogError, LogHandle, Status};
@@ -98,11 +98,20 @@ pub async fn run(file: ConfigFile) -> Result<(), RunError> {
     let clock = Arc::new(SteadyClock::new(wall_clock));
     let outlets = Outlets { events, applied, leading };
     let (machine, state) = StateMachine::new(clock.clone(), outlets);
+    let membership_file = start.file.clone();
     let Opened { peers, thread } = opening::open(config, start, identity, machine)?;
     let core = Core::new(state, peers.log.clone(), applied_seen, leading_seen, operators, clock);
 
+    let (cluster, id) = (peers.me.cluster, peers.me.id);
+    let whose = Membership { cluster, id, log: LogStage::Began };
     let mut log_end = tokio::task::spawn_blocking(move || match thread.join() {
-        Ok(result) => result.map_err(RunError::from),
+        Ok(result) => {
+            if let Err(LogError::Lost(_)) = &result {
+                // A restart would vote again before the others say what is lost.
+                membership_file.note_lost(&whose)?;
+            }
+            result.map_err(RunError::from)
+        }
         Err(_) => Err(RunError::LogPanicked),
     });
     let reloader = Reloader::new(core.clone(), file.clone(), settings);

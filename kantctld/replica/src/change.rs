@@ -223,10 +223,21 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
                 }
                 members.set_conf_state(conf);
                 tracing::info!("controllers {:?} vote now", members.voters);
+                self.give_way_if_out();
             }
             Err(error) => tracing::warn!("a change of controllers came to nothing: {error}"),
         }
         Ok(())
+    }
+
+    /// A leader is elected with its own removal in its log, undecided, and so decides it: no leader
+    /// would propose that, but the one before did. The library goes on leading, and panics.
+    fn give_way_if_out(&mut self) {
+        let raft = &mut self.node.raft;
+        if raft.state == StateRole::Leader && !raft.promotable() {
+            tracing::info!("this controller votes no more: another is elected");
+            raft.become_follower(raft.term, raft::INVALID_ID);
+        }
     }
 
     /// Makes voters of learners that asked for it, once they have caught up.

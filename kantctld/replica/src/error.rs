@@ -38,10 +38,7 @@ pub enum StoreError {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// Nothing is here, and nobody said that a cluster begins here, or that this one joins.
-    #[error(
-        "failed to open the log in {place}: it is empty. `kantctld found` begins a new cluster \
-         here; `kantctld join` makes this controller one of a cluster that runs"
-    )]
+    #[error("failed to open the log in {place}: it began once, and nothing is left of it")]
     Empty {
         /// The directory.
         place: String,
@@ -67,9 +64,49 @@ pub enum StoreError {
     },
 }
 
+/// What shows that a part of the log is lost which others rest on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Loss {
+    /// The end of the log rotted, and was taken for a write that a crash cut short.
+    #[error(
+        "this log ends at entry {last}, and the leader had it from here that entry {held} is on this disk"
+    )]
+    End {
+        /// What was promised to be kept.
+        held: u64,
+        /// What is there.
+        last: u64,
+    },
+    /// The same, found by a leader.
+    #[error("this log ends at entry {last}, and controller {by} had entry {held} from here")]
+    Sent {
+        /// Who has it.
+        by: common::id::ControllerId,
+        /// What it has.
+        held: u64,
+        /// What is here.
+        last: u64,
+    },
+    /// Two histories.
+    #[error(
+        "entry {index} was decided here, and the leader has another in its place: one of the two lost it"
+    )]
+    Other {
+        /// The first that differs.
+        index: u64,
+    },
+}
+
 /// The log cannot go on; the process must end.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
+    /// Going on would break promises given.
+    #[error(
+        "a part of the log that was on the disk is lost, so this controller must not vote any \
+         more: `kantctld rebuild --to HOST:PORT` makes it a new controller with a log from the \
+         others, and moves this one aside"
+    )]
+    Lost(#[from] Loss),
     /// The store.
     #[error("failed to keep the log")]
     Store(#[from] StoreError),

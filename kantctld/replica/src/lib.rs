@@ -21,6 +21,7 @@ mod members;
 mod open;
 mod outbox;
 mod payload;
+mod proof;
 mod read;
 mod ready;
 mod replica;
@@ -29,7 +30,7 @@ mod storage;
 mod waiting;
 
 pub use change::{Change, ChangeRefusal};
-pub use error::{LogError, ProposeError, StoreError};
+pub use error::{LogError, Loss, ProposeError, StoreError};
 pub use letter::Letter;
 pub use machine::Machine;
 pub use members::{Member, Members};

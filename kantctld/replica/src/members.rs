@@ -4,7 +4,7 @@
 use common::id::{ClusterId, ControllerId};
 use raft::eraftpb::ConfState;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One controller, as the others know it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -83,6 +83,30 @@ impl Members {
         self.votes(id) || self.learns(id) || self.voters_outgoing.contains(&id.0)
     }
 
+    /// What the library takes for granted of those who take part.
+    pub(crate) fn check(&self) -> Result<(), &'static str> {
+        let lists = [&self.voters, &self.learners, &self.voters_outgoing, &self.learners_next];
+        let is_set = |list: &&Vec<u64>| {
+            let ids: BTreeSet<u64> = list.iter().copied().collect();
+            !ids.contains(&0) && ids.len() == list.len()
+        };
+        let votes = |id: &u64| self.voters.contains(id) || self.voters_outgoing.contains(id);
+        if !lists.iter().all(is_set) {
+            return Err("a member is named twice");
+        }
+        if self.voters.is_empty() && !lists.iter().all(|list| list.is_empty()) {
+            return Err("nobody votes");
+        }
+        if self.learners.iter().any(votes) {
+            return Err("a member votes and does not");
+        }
+        if !self.learners_next.iter().all(|id| self.voters_outgoing.contains(id)) {
+            return Err("a member will only listen that never voted");
+        }
+        let is_left = !self.is_joint() && (self.auto_leave || !self.learners_next.is_empty());
+        if is_left { Err("a change is over and not over") } else { Ok(()) }
+    }
+
     pub(crate) fn conf_state(&self) -> ConfState {
         ConfState {
             voters: self.voters.clone(),
@@ -113,5 +137,31 @@ impl Members {
         let mut known = std::mem::take(&mut self.known);
         known.retain(|id, _| self.has(*id));
         self.known = known;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_that_no_change_leads_to_are_not_believed() {
+        let founded = Members::founding(ClusterId(7), ControllerId(1), Member::default());
+        let joint = Members { voters_outgoing: vec![2], auto_leave: true, ..founded.clone() };
+        for fine in [Members::default(), founded.clone(), joint.clone()] {
+            assert_eq!(fine.check(), Ok(()));
+        }
+        let unsound = [
+            Members { voters: vec![1, 1], ..founded.clone() },
+            Members { learners: vec![0], ..founded.clone() },
+            Members { learners: vec![1], ..founded.clone() },
+            Members { learners: vec![2], ..joint.clone() },
+            Members { learners_next: vec![3], ..joint },
+            Members { voters: Vec::new(), learners: vec![1], ..founded.clone() },
+            Members { auto_leave: true, ..founded },
+        ];
+        for members in unsound {
+            assert!(members.check().is_err(), "{members:?}");
+        }
     }
 }

@@ -21,5 +21,9 @@ pub fn split(payload: &[u8]) -> Result<(Members, &[u8]), StoreError> {
     let (length, rest) = payload.split_first_chunk::<4>().ok_or_else(short)?;
     let (head, state) =
         rest.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or_else(short)?;
-    Ok((rmp_serde::from_slice(head).map_err(decode_error("a snapshot"))?, state))
+    let members: Members = rmp_serde::from_slice(head).map_err(decode_error("a snapshot"))?;
+    match members.check() {
+        Ok(()) => Ok((members, state)),
+        Err(reason) => Err(decode_error("a snapshot")(std::io::Error::other(reason))),
+    }
 }

@@ -3,17 +3,17 @@
 
 use crate::election::{ELECTION_TICKS, HEARTBEAT_TICKS};
 use crate::error::{LogError, ProposeError};
+use crate::letter::Letter;
 use crate::log::logger;
 use crate::machine::Machine;
 use crate::open::Opening;
 use crate::outbox::Outbox;
+use crate::proof;
 use crate::read::Reads;
 use crate::ready::Stage;
 use crate::storage::LogStore;
 use crate::waiting::{Askers, Waiting};
 use common::id::{ControllerId, LogIndex};
-use protobuf::Message as _;
-use raft::eraftpb::Message;
 use raft::{Config, RawNode, SnapshotStatus, StateRole};
 use wal::Disk;
 
@@ -104,21 +104,26 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
     }
 
     /// A letter came from another replica. What does not read, or is stale, is as if lost.
-    pub fn step(&mut self, letter: &[u8]) {
+    ///
+    /// # Errors
+    /// [`LogError::Lost`]: it proves that this log lacks what it must have; the process must end.
+    pub fn step(&mut self, letter: &[u8]) -> Result<(), LogError> {
         if self.is_stuck() {
-            return;
+            return Ok(());
         }
-        let message = match Message::parse_from_bytes(letter) {
-            Ok(message) if message.to == self.node.raft.id => message,
-            Ok(message) => {
-                return tracing::warn!("dropped a letter to controller {}", message.to);
+        let message = match Letter::open(letter, self.node.raft.id) {
+            Ok(message) => message,
+            Err(error) => {
+                tracing::warn!("dropped a letter of another controller: {error}");
+                return Ok(());
             }
-            Err(error) => return tracing::warn!("dropped a letter that does not read: {error}"),
         };
+        proof::check(&self.node.raft, &message)?;
         if let Err(error) = self.node.step(message) {
             tracing::debug!("dropped a letter: {error}");
         }
         self.set_patience();
+        Ok(())
     }
 
     /// Puts requests into the log, together in one entry.

@@ -156,12 +156,16 @@ impl<D: Disk> Storage for LogStore<D> {
     /// (raft's own rule), and would wait for ever. Otherwise a new one is asked for.
     fn snapshot(&self, request_index: u64, to: u64) -> raft::Result<Snapshot> {
         let unavailable = raft::Error::Store(StorageError::SnapshotTemporarilyUnavailable);
-        // Damaged since it was written: the next one will do.
-        let Ok(Some(found)) = self.wal.snapshot() else {
+        // Damaged since it was written: the next one will do. On another error the library panics.
+        let found = self.wal.snapshot().ok().flatten();
+        let read = found.and_then(|found| {
+            let (members, _) = payload::split(&found.payload).ok()?;
+            Some((found, members))
+        });
+        let Some((found, members)) = read else {
             self.wants_snapshot.set(true);
             return Err(unavailable);
         };
-        let (members, _) = payload::split(&found.payload).map_err(as_raft_error)?;
         if found.index.0 < request_index || !members.has(ControllerId(to)) {
             self.wants_snapshot.set(true);
             return Err(unavailable);

@@ -1,5 +1,5 @@
 //! controller.toml in the state directory: whose it is, and how far its log has begun. Written
-//! whole or not at all, and durably. Never changed once the log has begun.
+//! whole or not at all, and durably. Never changed once the log has begun, but for its loss.
 
 use super::MembershipError;
 use common::id::{ClusterId, ControllerId};
@@ -24,6 +24,8 @@ pub enum LogStage {
     ToJoin,
     /// It has begun: should it be gone, something was lost.
     Began,
+    /// The others hold of it what is not in it any more: it must not be gone on with.
+    Lost,
 }
 
 /// Whose a state directory is.
@@ -108,6 +110,14 @@ impl MembershipFile {
             return Ok(());
         }
         self.replace(&Membership { log: LogStage::Began, ..*membership })
+    }
+
+    /// Notes that a part of the log is lost.
+    ///
+    /// # Errors
+    /// [`MembershipError`].
+    pub fn note_lost(&self, membership: &Membership) -> Result<(), MembershipError> {
+        self.write(&Membership { log: LogStage::Lost, ..*membership })
     }
 
     fn replace(&self, membership: &Membership) -> io::Result<()> {

@@ -39,6 +39,9 @@ pub fn at_start(config: &ControllerConfig, drawn: ClusterId) -> Result<Start, Me
             becomes_voter: false,
         }),
         Some(LogStage::ToJoin) => Beginning::Join,
+        Some(LogStage::Lost) => {
+            return Err(MembershipError::LogLost { path: file.log_dir().display().to_string() });
+        }
     };
     Ok(Start { file, membership, beginning })
 }
@@ -96,6 +99,15 @@ mod tests {
         start.file.note_began(&start.membership.unwrap()).unwrap();
         let again = at_start(&config(dir.path()), ClusterId(7)).unwrap();
         assert_eq!(again.beginning, Beginning::None);
+    }
+
+    #[test]
+    fn once_a_part_of_its_log_is_lost_it_does_not_start_with_it_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let start = at_start(&config(dir.path()), ClusterId(7)).unwrap();
+        start.file.note_lost(&start.membership.unwrap()).unwrap();
+        let error = at_start(&config(dir.path()), ClusterId(7)).unwrap_err().to_string();
+        assert!(error.contains("kantctld rebuild"), "{error}");
     }
 
     #[test]

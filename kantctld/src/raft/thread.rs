@@ -88,7 +88,7 @@ impl<M: Driven, D: Disk> Thread<M, D> {
         loop {
             let stops = self.stopping.load(Ordering::SeqCst);
             let until_tick = self.next_tick.saturating_duration_since(Instant::now());
-            let taken = self.take_in(if stops { Duration::ZERO } else { until_tick });
+            let taken = self.take_in(if stops { Duration::ZERO } else { until_tick })?;
             if taken == 0 {
                 self.replica.prepare()?;
             }
@@ -109,7 +109,7 @@ impl<M: Driven, D: Disk> Thread<M, D> {
 
     /// Waits for a message, then takes what else is there: the group that shares one fsync. Gives
     /// how many of those who ask were taken in.
-    fn take_in(&mut self, wait: Duration) -> usize {
+    fn take_in(&mut self, wait: Duration) -> Result<usize, LogError> {
         let mut batch = Batch { proposals: Vec::new(), reads: Vec::new(), bytes: 0, letters: 0 };
         let mut next = match self.inbox.recv_timeout(wait) {
             Ok(message) => Some(message),
@@ -123,7 +123,7 @@ impl<M: Driven, D: Disk> Thread<M, D> {
         let mut taken = 0;
         while let Some(message) = next {
             taken += usize::from(!matches!(message, Message::Letter(..) | Message::Wake));
-            self.take(message, &mut batch);
+            self.take(message, &mut batch)?;
             next = if batch.has_room() { self.inbox.try_recv().ok() } else { None };
         }
         if !batch.proposals.is_empty() {
@@ -132,10 +132,10 @@ impl<M: Driven, D: Disk> Thread<M, D> {
         if !batch.reads.is_empty() {
             self.replica.read(batch.reads);
         }
-        taken
+        Ok(taken)
     }
 
-    fn take(&mut self, message: Message<M>, batch: &mut Batch<M>) {
+    fn take(&mut self, message: Message<M>, batch: &mut Batch<M>) -> Result<(), LogError> {
         match message {
             Message::Propose(command, ticket, place) => {
                 drop(place);
@@ -157,7 +157,7 @@ impl<M: Driven, D: Disk> Thread<M, D> {
             Message::Letter(letter, place) => {
                 drop(place);
                 batch.letters += 1;
-                self.replica.step(&letter);
+                self.replica.step(&letter)?;
             }
             Message::Unreachable(id) => self.replica.note_unreachable(id),
             Message::SnapshotCarried(to, arrived) => {
@@ -165,6 +165,7 @@ impl<M: Driven, D: Disk> Thread<M, D> {
             }
             Message::Wake => {}
         }
+        Ok(())
     }
 
     /// Does all that can be done without another message; waits while the disk is full.

@@ -44,8 +44,7 @@ pub enum Error {
     /// The disk gave back something other than what was promised to be kept.
     #[error(
         "failed to read {file} at byte {offset}: {reason}. The damaged part had been acknowledged, \
-         so this controller must not vote again: keep the file for study, remove this controller \
-         from the cluster and add it again under a new id with an empty data directory"
+         so this controller must not vote again"
     )]
     Corrupt {
         /// The damaged file.
@@ -69,10 +68,7 @@ pub enum Error {
         known: u32,
     },
     /// Part of the directory is gone, or does not fit the rest.
-    #[error(
-        "failed to open the log in {file}: {reason}. Put the missing files back, or remove this \
-         controller from the cluster and add it again under a new id with an empty data directory"
-    )]
+    #[error("failed to open the log in {file}: {reason}.")]
     Incomplete {
         /// The directory or file that shows it.
         file: String,

@@ -12,6 +12,8 @@
 //! 48       records
 //! ```
 //!
+//! Every format, later ones too, has its first 16 bytes and the length of the head like this.
+//!
 //! A segment gets its final name only after its head and first record are synced, so a file of
 //! that name with a bad head is damage, never an accident of timing. And it is begun only after
 //! the one before is synced: its first sequence says where the earlier one must end.
@@ -93,12 +95,13 @@ impl Head {
         };
         let Fields { format, crc, number, salt, first, size_bytes } =
             Fields::read(head).ok_or_else(|| bad(0, "this is not a log segment"))?;
+        // First: a turned bit in the format is no other release.
+        if head_checksum(head) != crc {
+            return Err(bad(0, "the checksum of the head is wrong"));
+        }
         if format != FORMAT {
             let file = file.to_string();
             return Err(Error::UnknownVersion { file, found: format, known: FORMAT });
-        }
-        if head_checksum(head) != crc {
-            return Err(bad(0, "the checksum of the head is wrong"));
         }
         if number != id.0 {
             return Err(bad(16, "the head belongs to another segment: was the file renamed?"));
@@ -143,7 +146,7 @@ impl Fields {
     }
 }
 
-fn head_checksum(head: &[u8]) -> u32 {
+pub(crate) fn head_checksum(head: &[u8]) -> u32 {
     let mut hasher = Hasher::new();
     hasher.update(&head[..12]);
     hasher.update(&head[16..]);

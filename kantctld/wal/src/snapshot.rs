@@ -11,6 +11,8 @@
 //! 44  u32  0
 //! 48       payload
 //! ```
+//!
+//! Every format, later ones too, has its first 16 bytes and the length of the head like this.
 
 use crc32fast::Hasher;
 
@@ -64,12 +66,13 @@ impl Snapshot {
         let Some(head) = head else {
             return Err(bad(0, "this is not a snapshot"));
         };
+        // First: a turned bit in the format is no other release.
+        if head_checksum(&bytes[..HEAD_BYTES]) != head.crc {
+            return Err(bad(0, "the checksum of the snapshot's head is wrong"));
+        }
         if head.format != FORMAT {
             let file = file.to_string();
             return Err(Error::UnknownVersion { file, found: head.format, known: FORMAT });
-        }
-        if head_checksum(&bytes[..HEAD_BYTES]) != head.crc {
-            return Err(bad(0, "the checksum of the snapshot's head is wrong"));
         }
         if head.index != index.0 {
             return Err(bad(16, "the snapshot is of another index: was the file renamed?"));
@@ -157,6 +160,10 @@ mod tests {
     fn an_unknown_format_says_what_to_do() {
         let mut newer = bytes();
         newer[8] = 2;
+        let turned = Snapshot::decode(newer.clone(), Index(70), "s").unwrap_err();
+        assert!(matches!(turned, Error::Corrupt { .. }), "{turned}");
+        let crc = head_checksum(&newer[..HEAD_BYTES]);
+        newer[12..16].copy_from_slice(&crc.to_le_bytes());
         let error = Snapshot::decode(newer, Index(70), "s").unwrap_err();
         assert!(matches!(error, Error::UnknownVersion { found: 2, known: 1, .. }));
         assert!(error.to_string().contains("start the kantctld release that wrote it"));

@@ -117,14 +117,13 @@ impl Process {
         house: &House,
     ) -> (Vec<Output>, Vec<Input>, Result<(), LogError>) {
         self.replica.machine_mut().clock.set(clocks.wall, clocks.now_ms);
-        let mut wishes = Wishes::default();
-        let mut reads = Vec::new();
-        let mut is_ticked = false;
+        let (mut wishes, mut reads) = (Wishes::default(), Vec::new());
+        let (mut is_ticked, mut heard) = (false, Ok(()));
         for input in inputs {
             match input {
-                Input::Tick => is_ticked = true,
                 Input::Wake => {}
-                Input::Letter(bytes) => self.replica.step(&bytes),
+                Input::Tick => is_ticked = true,
+                Input::Letter(bytes) => heard = heard.and_then(|()| self.replica.step(&bytes)),
                 Input::Unreachable(id) => self.replica.note_unreachable(id),
                 Input::SnapshotCarried(id, arrived) => {
                     self.replica.note_snapshot_carried(id, arrived);
@@ -140,6 +139,9 @@ impl Process {
                     }
                 }
             }
+        }
+        if heard.is_err() {
+            return (Vec::new(), Vec::new(), heard);
         }
         if is_ticked {
             self.replica.tick();
@@ -193,14 +195,12 @@ impl Process {
         let early = house.sabotage == Some(Sabotage::EarlySession)
             && self.replica.status().role == Role::Leader;
         if early && self.lead.is_none() {
-            let now_ms = u64::MAX / 2;
-            self.lead = Some(Lead::new(now_ms, house.node_lost_after, house.sabotage));
+            self.lead = Some(Lead::new(u64::MAX / 2, house.node_lost_after, house.sabotage));
         }
         match &mut self.lead {
             Some(lead) => lead.hear(link, message, &self.replica.machine().state, wishes),
             None => {
-                let leader = self.replica.leader().map(address);
-                let not_leader = ToNode::NotLeader { leader };
+                let not_leader = ToNode::NotLeader { leader: self.replica.leader().map(address) };
                 self.outputs.push(Output::Down(link, Box::new(not_leader)));
                 self.outputs.push(Output::Close(link));
             }

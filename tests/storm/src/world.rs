@@ -8,6 +8,7 @@ mod host;
 mod mishaps;
 mod operator;
 mod quiet;
+mod rot;
 mod sessions;
 mod users;
 

@@ -113,3 +113,24 @@ fn a_change_by_a_leader_that_lost_the_lead_is_not_in_force() {
         assert_eq!(house.status(id).members.known.len(), 3, "controller {id}");
     }
 }
+
+#[test]
+fn a_controller_that_comes_to_lead_with_its_own_removal_in_its_log_gives_way() {
+    let mut house = House::of(3);
+    // The second alone gets the entry that removes it, and nobody hears that it has it.
+    house.cut.extend([(1, 3), (2, 1)]);
+    let ticket = house.ticket();
+    house.nodes.get_mut(&1).unwrap().change(&[Change::Remove(ControllerId(2))], ticket);
+    house.run(1);
+    house.heal();
+    house.isolate(1);
+    while house.status(2).members.voters.contains(&2) {
+        house.run(1);
+    }
+    house.heal();
+    house.run(60);
+    let leader = house.leader();
+    assert_eq!(house.status(leader).members.voters, [1, 3]);
+    assert_eq!(house.propose_at(leader, 7), Some(Ok(Told::Applied(7))), "{leader} leads");
+    assert!(!house.nodes[&2].leads());
+}

@@ -3,7 +3,7 @@
 
 use common::id::{ClusterId, ControllerId, LogIndex};
 use replica::{
-    Beginning, Change, Letter, Machine, Member, Opening, ProposeError, Replica, Settled,
+    Beginning, Change, Letter, LogError, Machine, Member, Opening, ProposeError, Replica, Settled,
 };
 use replica::{Status, Told};
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,6 +69,8 @@ pub struct House {
     /// Letters between these two do not arrive.
     pub cut: BTreeSet<(u64, u64)>,
     pub answers: BTreeMap<u32, Answer>,
+    /// Processes that ended by themselves, and why.
+    pub ends: BTreeMap<u64, LogError>,
     pub snapshot_every: u64,
     seed: u64,
     tickets: u32,
@@ -86,6 +88,7 @@ impl House {
             disks: BTreeMap::new(),
             cut: BTreeSet::new(),
             answers: BTreeMap::new(),
+            ends: BTreeMap::new(),
             snapshot_every: 1 << 20,
             seed: 7,
             tickets: 0,
@@ -176,8 +179,12 @@ impl House {
             for (from, letter) in letters {
                 let to = letter.to;
                 let arrives = !self.cut.contains(&(from, to.0)) && self.nodes.contains_key(&to.0);
-                if arrives && let Some(node) = self.nodes.get_mut(&to.0) {
-                    node.step(&letter.bytes);
+                if arrives
+                    && let Some(node) = self.nodes.get_mut(&to.0)
+                    && let Err(error) = node.step(&letter.bytes)
+                {
+                    self.ends.insert(to.0, error);
+                    self.kill(to.0);
                 }
                 if letter.has_snapshot
                     && let Some(node) = self.nodes.get_mut(&from)

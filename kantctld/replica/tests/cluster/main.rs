@@ -5,5 +5,6 @@
 mod changes;
 mod elections;
 mod house;
+mod loss;
 mod snapshots;
 mod trouble;

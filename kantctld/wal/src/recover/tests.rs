@@ -133,7 +133,7 @@ fn damage_before_a_later_sync_is_refused_by_file_and_byte() {
     assert!(file.ends_with(FIRST));
     let record_start = offset_of(&disk, FIRST, "of term 1") + 9;
     assert!(*offset > record_start && *offset < offset_of(&disk, FIRST, "entry 3 of"));
-    assert!(error.to_string().contains("add it again under a new id"), "{error}");
+    assert!(error.to_string().contains("must not vote again"), "{error}");
 }
 
 #[test]
@@ -278,6 +278,13 @@ fn an_unknown_segment_format_says_what_to_do() {
     let disk = MemDisk::new();
     drop(filled(&disk, 1..=3));
     disk.rot(FIRST, 8, |format| *format = 2);
+    let turned = refusal(&disk);
+    assert!(matches!(turned, Error::Corrupt { .. }), "a turned bit is no release: {turned}");
+    let head = disk.content(FIRST).unwrap();
+    let crc = crate::segment::head_checksum(&head[..crate::segment::HEAD_BYTES as usize]);
+    for (at, byte) in (12..).zip(crc.to_le_bytes()) {
+        disk.rot(FIRST, at, |kept| *kept = byte);
+    }
     let error = refusal(&disk);
     assert!(matches!(error, Error::UnknownVersion { found: 2, known: 1, .. }));
     assert!(error.to_string().contains("start the kantctld release that wrote it"), "{error}");

@@ -70,7 +70,6 @@ proptest! {
 
         match Wal::open(disk.clone(), OPTIONS) {
             Err(Error::Corrupt { file, .. }) => prop_assert!(file.ends_with(name.as_str())),
-            Err(Error::UnknownVersion { file, .. }) => prop_assert!(file.ends_with(name.as_str())),
             // The last, unwitnessed record was cut, and something else tells that it is missing.
             Err(Error::Incomplete { .. }) => prop_assert!(!is_clean),
             Err(other) => prop_assert!(false, "unexpected: {other}"),

@@ -72,10 +72,7 @@ impl World {
         let is_damaged = matches!(
             error,
             LogError::Store(StoreError::Wal(
-                wal::Error::Corrupt { .. }
-                    | wal::Error::Incomplete { .. }
-                    // A turned bit in the format itself.
-                    | wal::Error::UnknownVersion { .. }
+                wal::Error::Corrupt { .. } | wal::Error::Incomplete { .. }
             ))
         );
         if let Some(host) = self.hosts.get_mut(&id) {
@@ -167,6 +164,10 @@ impl World {
     /// A process ended by itself, because its disk failed.
     fn died(&mut self, id: ControllerId, error: &LogError) {
         self.story.tell(self.now_ms, || format!("c{id} ends: {}", chain(error)));
+        if matches!(error, LogError::Lost(_)) && self.rotten == Some(id) {
+            self.kill_controller(id);
+            return self.replace_broken(id);
+        }
         let is_expected = matches!(
             error,
             LogError::Store(StoreError::Wal(wal::Error::Io { .. } | wal::Error::Poisoned { .. }))

@@ -8,7 +8,6 @@ use crate::faults::{Fault, Kind};
 use crate::message::{Host as At, Input};
 use crate::net::Flaky;
 use common::id::ControllerId;
-use wal::Disk;
 
 /// Users submit from so many hosts.
 const USER_HOSTS: usize = 3;
@@ -114,34 +113,6 @@ impl World {
             Kind::Rot => self.damage(id, dice),
             _ => {}
         }
-    }
-
-    /// A byte turns, in a part of a file that was proved whole by what was written later: what is
-    /// at the very end cannot be told from a torn write (decision 0005).
-    fn damage(&mut self, id: ControllerId, dice: &mut Dice) {
-        let voters = self.leader().map_or(0, |(_, members)| members.voters.len());
-        let Some(host) = self.hosts.get(&id) else { return };
-        if self.rotten.is_some() || voters < 3 {
-            return;
-        }
-        let memory = host.disk.memory.clone();
-        let mut names = memory.list().unwrap_or_default();
-        names.retain(|name| name.starts_with("log-") || name.starts_with("snapshot-"));
-        let Some(name) = dice.one(&names) else { return };
-        let content = memory.content(name).unwrap_or_default();
-        let proved = match name.starts_with("log-") {
-            true => crate::disk::proved_bytes(&content),
-            false => content.len() as u64,
-        };
-        let (offset, bit) = (dice.below(proved), dice.below(8));
-        if proved == 0 {
-            return;
-        }
-        memory.rot(name, offset, |byte| *byte ^= 1 << bit);
-        self.story.tell(self.now_ms, || format!("byte {offset} of {name} on c{id} turns"));
-        self.rotten = Some(id);
-        self.kill_controller(id);
-        self.start_soon(id, 500);
     }
 
     fn hit_node(&mut self, fault: Fault, dice: &mut Dice) {

@@ -1,0 +1,67 @@
+//! A byte of a controller's log or snapshot turns. Never where that could cost an acknowledged job
+//! by itself: who runs three controllers is promised that one disk may rot.
+
+use super::World;
+use crate::dice::Dice;
+use common::id::ControllerId;
+use wal::Disk as _;
+
+/// The most that is lost at the end of a log.
+const END_BYTES_MAX: u64 = 600;
+
+impl World {
+    /// A byte turns in a file of a controller, in a part that was proved whole by what was written
+    /// later: its own start tells. Or the end of its log is gone, as if never synced, which looks
+    /// like a torn write (decision 0005): the others tell. Then it starts again.
+    pub(super) fn damage(&mut self, id: ControllerId, dice: &mut Dice) {
+        let voters = self.leader().map_or(0, |(_, members)| members.voters.len());
+        let Some(host) = self.hosts.get(&id) else { return };
+        if self.rotten.is_some() || voters < 3 {
+            return;
+        }
+        let memory = host.disk.memory.clone();
+        let mut names = memory.list().unwrap_or_default();
+        names.retain(|name| name.starts_with("log-") || name.starts_with("snapshot-"));
+        let newest = names.iter().filter(|name| name.starts_with("log-")).max().cloned();
+        let is_end = dice.percent(40) && self.all_hold_what_is_promised();
+        let chosen = if is_end { newest } else { dice.one(&names).cloned() };
+        let Some(name) = chosen else { return };
+        let content = memory.content(&name).unwrap_or_default();
+        if is_end {
+            let used =
+                content.iter().rposition(|byte| *byte != 0).map_or(0, |last| last as u64 + 1);
+            let from = used.saturating_sub(dice.between(1, END_BYTES_MAX));
+            (from..used).for_each(|offset| memory.rot(&name, offset, |byte| *byte = 0));
+            self.story.tell(self.now_ms, || format!("{name} on c{id} ends at byte {from}"));
+        } else {
+            let proved = match name.starts_with("log-") {
+                true => crate::disk::proved_bytes(&content),
+                false => content.len() as u64,
+            };
+            let (offset, bit) = (dice.below(proved), dice.below(8));
+            if proved == 0 {
+                return;
+            }
+            memory.rot(&name, offset, |byte| *byte ^= 1 << bit);
+            self.story.tell(self.now_ms, || format!("byte {offset} of {name} on c{id} turns"));
+        }
+        self.rotten = Some(id);
+        self.kill_controller(id);
+        self.start_soon(id, 500);
+    }
+
+    /// Do all voters hold the same, all of it decided, and follow the same leader? Then one of them
+    /// may lose its end: no majority can be had without one that holds it.
+    fn all_hold_what_is_promised(&self) -> bool {
+        let Some((leader, members)) = self.leader() else { return false };
+        let stands = members.voters.iter().map(|id| {
+            let host = self.hosts.get(&ControllerId(*id))?;
+            let status = host.process.as_ref()?.replica().status();
+            let is_decided = status.committed == status.last && status.leader == Some(leader);
+            is_decided.then_some((status.term, status.last))
+        });
+        let stands: Option<Vec<_>> = stands.collect();
+        !members.is_joint()
+            && stands.is_some_and(|stands| stands.windows(2).all(|pair| pair[0] == pair[1]))
+    }
+}
