@@ -23,6 +23,8 @@ pub(crate) enum Stage {
 
 pub(crate) struct Unwritten {
     ready: Ready,
+    /// Decided before; applied while the letters are on their way.
+    decided: Vec<Entry>,
     snapshot: Option<Snapshot>,
     entries: Vec<Entry>,
     hard: Option<HardState>,
@@ -36,12 +38,23 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
     pub fn settle(&mut self) -> Result<Settled, LogError> {
         loop {
             let next = match self.stage.take() {
-                None if self.node.has_ready() => Ok(Some(self.begin()?)),
+                None if self.node.has_ready() => {
+                    let unwritten = self.begin()?;
+                    if self.goes_out_at_once(&unwritten.ready) {
+                        self.stage = Some(Stage::Write(unwritten));
+                        return Ok(Settled::Sending);
+                    }
+                    Ok(Some(Stage::Write(unwritten)))
+                }
+                None if self.take_reports() => continue,
                 None => break,
-                Some(Stage::Write(mut unwritten)) => match self.write(&mut unwritten) {
-                    Ok(()) => Ok(Some(self.promise(unwritten.ready)?)),
-                    Err(error) => Err((Stage::Write(unwritten), error)),
-                },
+                Some(Stage::Write(mut unwritten)) => {
+                    self.apply(std::mem::take(&mut unwritten.decided))?;
+                    match self.write(&mut unwritten) {
+                        Ok(()) => Ok(Some(self.promise(unwritten.ready)?)),
+                        Err(error) => Err((Stage::Write(unwritten), error)),
+                    }
+                }
                 Some(Stage::Commit(light)) => match self.note_commit(&light) {
                     Ok(()) => {
                         self.finish(light)?;
@@ -75,14 +88,28 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
         Ok(())
     }
 
-    fn begin(&mut self) -> Result<Stage, LogError> {
+    fn begin(&mut self) -> Result<Box<Unwritten>, LogError> {
         let mut ready = self.node.ready();
         self.send(ready.take_messages())?;
         self.reads.confirm(ready.take_read_states());
-        self.apply(ready.take_committed_entries())?;
+        let decided = ready.take_committed_entries();
         let snapshot = Some(ready.snapshot().clone()).filter(|snapshot| !snapshot.is_empty());
         let (entries, hard) = (ready.take_entries(), ready.hs().cloned());
-        Ok(Stage::Write(Box::new(Unwritten { ready, snapshot, entries, hard })))
+        Ok(Box::new(Unwritten { ready, decided, snapshot, entries, hard }))
+    }
+
+    /// Are there letters of a leader that need not wait for its own sync? It counts itself among
+    /// those that have an entry only after that. But its term must be on its disk: one that forgot
+    /// it could write other entries in the same term.
+    ///
+    /// Source: D. Ongaro, "Consensus: bridging theory and practice", 2014, section 10.2.1.
+    fn goes_out_at_once(&self, ready: &Ready) -> bool {
+        let kept = &self.node.store().hard_state;
+        let is_new_term =
+            ready.hs().is_some_and(|hard| (hard.term, hard.vote) != (kept.term, kept.vote));
+        // Nor is anybody told of new members before they are.
+        let is_held_up = is_new_term || self.has_new_members;
+        !self.outbox.letters.is_empty() && ready.must_sync() && !is_held_up
     }
 
     fn write(&mut self, unwritten: &mut Unwritten) -> Result<(), StoreError> {

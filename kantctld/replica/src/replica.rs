@@ -22,9 +22,18 @@ use wal::Disk;
 pub enum Settled {
     /// Nothing is left to do until it is told something.
     Done,
+    /// Letters that need not wait for this disk are in the outbox: send them, and settle again at
+    /// once. Until then it hears nothing.
+    Sending,
     /// The disk is full: nothing was lost, nothing was acknowledged; settle again later. Until
     /// then it hears nothing.
     DiskFull(String),
+}
+
+/// What became of a letter. A lost one would never end the wait for a snapshot.
+enum Report {
+    Unreachable(u64),
+    Snapshot(u64, SnapshotStatus),
 }
 
 /// One controller's part of the log. `T` is the ticket of somebody who asks.
@@ -43,6 +52,8 @@ pub struct Replica<M: Machine, D: Disk, T> {
     pub(crate) leading: bool,
     /// What a full disk holds up.
     pub(crate) stage: Option<Stage>,
+    /// What became of letters, told while it heard nothing.
+    reports: Vec<Report>,
     /// A change of members was applied, and is not known to be on the disk as decided.
     pub(crate) has_new_members: bool,
     pub(crate) outbox: Outbox<T, M::Answer>,
@@ -86,6 +97,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
             term_began: None,
             leading: false,
             stage: None,
+            reports: Vec::new(),
             has_new_members: false,
             outbox: Outbox::default(),
         };
@@ -176,17 +188,32 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
 
     /// A letter could not be carried: its receiver is away.
     pub fn note_unreachable(&mut self, id: ControllerId) {
-        if !self.is_stuck() {
-            self.node.report_unreachable(id.0);
-        }
+        self.report(Report::Unreachable(id.0));
     }
 
     /// A letter with a snapshot was carried, or could not be.
     pub fn note_snapshot_carried(&mut self, to: ControllerId, arrived: bool) {
         let fate = if arrived { SnapshotStatus::Finish } else { SnapshotStatus::Failure };
+        self.report(Report::Snapshot(to.0, fate));
+    }
+
+    fn report(&mut self, report: Report) {
+        self.reports.push(report);
         if !self.is_stuck() {
-            self.node.report_snapshot(to.0, fate);
+            self.take_reports();
         }
+    }
+
+    /// Hears what became of letters meanwhile. False: nothing.
+    pub(crate) fn take_reports(&mut self) -> bool {
+        let reports = std::mem::take(&mut self.reports);
+        for report in &reports {
+            match report {
+                Report::Unreachable(id) => self.node.report_unreachable(*id),
+                Report::Snapshot(id, fate) => self.node.report_snapshot(*id, *fate),
+            }
+        }
+        !reports.is_empty()
     }
 
     /// Makes room for coming entries while there is nothing else to do.

@@ -8,7 +8,7 @@ use super::error::ApiFailure;
 use crate::core::{CommandError, Core};
 use crate::machine::StateMachine;
 use crate::peers::{self, Peers};
-use crate::raft::{Change, ChangeRefusal, ProposeError, Status};
+use crate::raft::{Change, ChangeRefusal, Members, ProposeError, Status};
 use axum::extract::rejection::JsonRejection;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{Path, Query, State};
@@ -111,8 +111,9 @@ pub async fn promote(
     Path(id): Path<u64>,
 ) -> Result<Json<ControllerList>, ApiFailure> {
     check_operator(&core, &user)?;
-    change(&peers, Change::Promote(ControllerId(id))).await?;
-    Ok(Json(view(&peers.log.status().borrow())))
+    let id = ControllerId(id);
+    change(&peers, Change::Promote(id)).await?;
+    Ok(Json(seen(&peers, |members| members.votes(id)).await))
 }
 
 /// POST /v1/controllers/{id}/remove
@@ -123,8 +124,9 @@ pub async fn remove(
     Path(id): Path<u64>,
 ) -> Result<Json<ControllerList>, ApiFailure> {
     check_operator(&core, &user)?;
-    change(&peers, Change::Remove(ControllerId(id))).await?;
-    Ok(Json(view(&peers.log.status().borrow())))
+    let id = ControllerId(id);
+    change(&peers, Change::Remove(id)).await?;
+    Ok(Json(seen(&peers, |members| !members.has(id)).await))
 }
 
 /// POST /v1/controllers/{id}/transfer: that one is to lead.
@@ -220,6 +222,16 @@ async fn change(
             changed => return changed.map_err(|error| CommandError::NotTaken(error).into()),
         }
     }
+}
+
+/// How the controllers stand once a change shows, and is over: whoever asked for it is not shown the
+/// members before, nor both majorities of a joint configuration.
+async fn seen(peers: &Peers<StateMachine>, shows: impl Fn(&Members) -> bool) -> ControllerList {
+    let mut status = peers.log.status();
+    let is_over = |status: &Status| shows(&status.members) && !status.members.is_joint();
+    // It is in force all the same.
+    let _ = tokio::time::timeout(CHANGE_LIMIT, status.wait_for(is_over)).await;
+    view(&status.borrow())
 }
 
 fn refused(why: ChangeRefusal) -> ApiFailure {

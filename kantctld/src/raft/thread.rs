@@ -183,6 +183,8 @@ impl<M: Driven, D: Disk> Thread<M, D> {
                     self.go_on();
                     return Ok(());
                 }
+                // They are on their way while this disk writes.
+                Settled::Sending => {}
                 Settled::DiskFull(_) if self.stopping.load(Ordering::SeqCst) => return Ok(()),
                 Settled::DiskFull(why) => self.wait_for_room(&why),
             }

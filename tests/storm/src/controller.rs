@@ -7,6 +7,7 @@ use crate::disk::StormDisk;
 use crate::judge::log::LogJudge;
 use crate::leader::Lead;
 use crate::machine::SimMachine;
+use crate::mail;
 use crate::message::{Body, Input, LinkId, Output, Reply, Ticket};
 use crate::sabotage::Sabotage;
 use crate::wishes::Wishes;
@@ -216,9 +217,7 @@ impl Process {
     }
 
     fn settle(&mut self, now_ms: u64, house: &House) -> Result<(), LogError> {
-        let settled = self.replica.settle();
-        let outbox = self.replica.take_outbox();
-        self.outputs.extend(outbox.letters.into_iter().map(Output::Letter));
+        let (answers, settled) = mail::settle(&mut self.replica, &mut self.outputs);
         let settled = settled?;
         self.is_stuck = matches!(settled, Settled::DiskFull(_));
         let mut wishes = Wishes::default();
@@ -232,7 +231,7 @@ impl Process {
             }
             lead.applied(now_ms, &applied, &self.replica.machine().state, &mut wishes);
         }
-        for (ticket, told) in outbox.answers {
+        for (ticket, told) in answers {
             self.answer(now_ms, ticket, told, &mut wishes);
         }
         self.outputs.append(&mut wishes.outputs);

@@ -14,6 +14,7 @@ mod faults;
 mod judge;
 mod leader;
 mod machine;
+mod mail;
 mod message;
 mod net;
 mod node;

@@ -105,6 +105,8 @@ pub enum Input {
 pub enum Output {
     /// To another controller.
     Letter(Letter),
+    /// The same, on its way before this one's disk wrote.
+    EarlyLetter(Letter),
     /// To a node.
     Down(LinkId, Box<ToNode>),
     /// A node's connection ends.

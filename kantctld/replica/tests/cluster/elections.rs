@@ -1,7 +1,7 @@
 //! Who leads, and what becomes of those who asked somebody who does no more.
 
-use crate::house::House;
-use replica::{ProposeError, Role, Told};
+use crate::house::{House, member};
+use replica::{Change, Member, ProposeError, Role, Settled, Told};
 
 #[test]
 fn a_lone_controller_leads_at_once_and_knows_all_after_a_power_cut() {
@@ -115,4 +115,47 @@ fn equal_seeds_give_equal_histories() {
         (told, house.status(1), house.status(2), house.status(3))
     };
     assert_eq!(history(), history());
+}
+
+#[test]
+fn entries_go_to_the_others_before_the_leaders_own_sync_and_outlive_its_power() {
+    let mut house = House::of(3);
+    let ticket = house.ticket();
+    let leader = house.nodes.get_mut(&1).unwrap();
+    leader.propose(vec![(5, ticket)]);
+    assert_eq!(leader.settle().unwrap(), Settled::Sending);
+    let letters = leader.take_outbox().letters;
+    let to: Vec<u64> = letters.iter().map(|letter| letter.to.0).collect();
+    assert_eq!(to, [2, 3], "before the entry is on its own disk");
+    house.cut_power(1);
+    for letter in letters {
+        house.nodes.get_mut(&letter.to.0).unwrap().step(&letter.bytes).unwrap();
+    }
+    house.run(60);
+    house.start(1);
+    house.run(20);
+    house.assert_all_know(&[5]);
+    assert!(!house.answers.contains_key(&ticket), "nobody was there to answer");
+}
+
+#[test]
+fn a_new_term_is_on_the_leaders_disk_before_anybody_hears_of_it() {
+    let mut house = House::found();
+    let listener = Member { becomes_voter: false, ..member(2) };
+    assert!(house.change(&[Change::Add(listener)]).is_ok());
+    house.open(2, replica::Beginning::Join);
+    house.run(20);
+    house.kill(1);
+    house.start(1);
+    // A lone voter elects itself at once, and writes to who listens.
+    let ticket = house.ticket();
+    let lone = house.nodes.get_mut(&1).unwrap();
+    assert_eq!(lone.settle().unwrap(), Settled::Done);
+    let term = lone.status().term;
+    lone.propose(vec![(5, ticket)]);
+    house.cut_power(1);
+    house.start(1);
+    assert!(house.status(1).term > term, "it knew that term, and stood in another");
+    house.run(20);
+    house.assert_all_know(&[]);
 }

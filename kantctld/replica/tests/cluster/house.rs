@@ -165,7 +165,7 @@ impl House {
         for _ in 0..10_000 {
             let mut letters: Vec<(u64, Letter)> = Vec::new();
             for (id, node) in &mut self.nodes {
-                let _: Settled = node.settle().unwrap();
+                while node.settle().unwrap() == Settled::Sending {}
                 let outbox = node.take_outbox();
                 letters.extend(outbox.letters.into_iter().map(|letter| (*id, letter)));
                 for (ticket, answer) in outbox.answers {

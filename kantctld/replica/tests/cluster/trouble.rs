@@ -24,6 +24,7 @@ fn a_full_disk_acknowledges_nothing_and_loses_nothing() {
         lone.propose(vec![(number, ticket)]);
         match lone.settle().unwrap() {
             Settled::Done => number += 1,
+            Settled::Sending => panic!("a lone controller has nobody to send to"),
             Settled::DiskFull(_) => break ticket,
         }
     };

@@ -9,7 +9,7 @@ use crate::controller::Process;
 use crate::message::{Host as At, Input, Output};
 use crate::sabotage::Sabotage;
 use common::id::ControllerId;
-use replica::{Beginning, LogError, Member, StoreError};
+use replica::{Beginning, Letter, LogError, Member, StoreError};
 
 /// Between two ticks of a controller, in milliseconds; as the daemon's.
 const TICK_MS: u64 = 100;
@@ -147,9 +147,13 @@ impl World {
             self.complaints.push(crate::judge::Complaint::new("engine", violation));
         }
         // What was said before a failure may have gone out, or not.
-        if result.is_ok() || self.dice.percent(50) {
-            let outputs = outputs.into_iter();
-            outputs.for_each(|output| self.carry_from(id, output, self.now_ms + took_ms));
+        let goes_out = result.is_ok() || self.dice.percent(50);
+        for output in outputs {
+            match output {
+                Output::EarlyLetter(letter) => self.carry_letter(id, letter, self.now_ms),
+                output if goes_out => self.carry_from(id, output, self.now_ms + took_ms),
+                _ => {}
+            }
         }
         match result {
             Ok(()) => {
@@ -219,22 +223,8 @@ impl World {
 
     fn carry_from(&mut self, id: ControllerId, output: Output, at_ms: u64) {
         match output {
-            Output::Letter(letter) => {
-                let (from, to) = (At::Controller(id), At::Controller(letter.to));
-                let delays = self.net.carry(self.now_ms, from, to);
-                if delays.is_empty() {
-                    self.letter_lost(id, letter.to, letter.has_snapshot);
-                }
-                let large_ms = if letter.has_snapshot { self.dice.below(200) } else { 0 };
-                for delay_ms in delays {
-                    let letter = Event::Letter {
-                        from: id,
-                        to: letter.to,
-                        has_snapshot: letter.has_snapshot,
-                        bytes: letter.bytes.clone(),
-                    };
-                    self.agenda.add(at_ms + delay_ms + large_ms, letter);
-                }
+            Output::Letter(letter) | Output::EarlyLetter(letter) => {
+                self.carry_letter(id, letter, at_ms);
             }
             Output::Down(link, message) => self.send_down(link, message, at_ms),
             Output::Close(link) => self.close_down(link, at_ms),
@@ -248,6 +238,24 @@ impl World {
                 self.story.tell(self.now_ms, || format!("operator is told {result:?}"));
             }
             Output::Wake(at_ms) => self.run_at(id, at_ms.max(self.now_ms + 1)),
+        }
+    }
+
+    fn carry_letter(&mut self, id: ControllerId, letter: Letter, at_ms: u64) {
+        let (from, to) = (At::Controller(id), At::Controller(letter.to));
+        let delays = self.net.carry(self.now_ms, from, to);
+        if delays.is_empty() {
+            self.letter_lost(id, letter.to, letter.has_snapshot);
+        }
+        let large_ms = if letter.has_snapshot { self.dice.below(200) } else { 0 };
+        for delay_ms in delays {
+            let letter = Event::Letter {
+                from: id,
+                to: letter.to,
+                has_snapshot: letter.has_snapshot,
+                bytes: letter.bytes.clone(),
+            };
+            self.agenda.add(at_ms + delay_ms + large_ms, letter);
         }
     }
 
