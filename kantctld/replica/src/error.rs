@@ -69,7 +69,8 @@ pub enum StoreError {
 pub enum Loss {
     /// The end of the log rotted, and was taken for a write that a crash cut short.
     #[error(
-        "this log ends at entry {last}, and the leader had it from here that entry {held} is on this disk"
+        "this log ends at entry {last}, and the leader had it from here that entry {held} is on \
+         this disk"
     )]
     End {
         /// What was promised to be kept.
@@ -89,7 +90,8 @@ pub enum Loss {
     },
     /// Two histories.
     #[error(
-        "entry {index} was decided here, and the leader has another in its place: one of the two lost it"
+        "entry {index} was decided here, and the leader has another in its place: one of the two \
+         lost it"
     )]
     Other {
         /// The first that differs.

@@ -224,8 +224,8 @@ async fn change(
     }
 }
 
-/// How the controllers stand once a change shows, and is over: whoever asked for it is not shown the
-/// members before, nor both majorities of a joint configuration.
+/// How the controllers stand once a change shows, and is over: whoever asked for it is not shown
+/// the members before, nor both majorities of a joint configuration.
 async fn seen(peers: &Peers<StateMachine>, shows: impl Fn(&Members) -> bool) -> ControllerList {
     let mut status = peers.log.status();
     let is_over = |status: &Status| shows(&status.members) && !status.members.is_joint();
