@@ -5,6 +5,7 @@ mod e2e_bench;
 mod figures;
 mod optimised;
 
+use figures::Figures;
 use std::path::PathBuf;
 
 /// Measure kant on this machine
@@ -22,7 +23,7 @@ pub struct Args {
     /// For quality: the folder with the traces
     #[arg(long, value_name = "DIR", default_value = "traces")]
     traces: PathBuf,
-    /// For engine and quality: write the tables into docs/
+    /// For engine, quality and raft: write the tables into docs/
     #[arg(long, conflicts_with = "only")]
     write: bool,
     /// For engine: only these rows (plain, 1000x1000, teams:10000x100000)
@@ -38,6 +39,8 @@ enum Name {
     Engine,
     /// Policies on replayed traces: the tables of docs/quality.md
     Quality,
+    /// One and three controllers on loopback: submits, failovers, restarts, snapshots
+    Raft,
 }
 
 /// Runs a benchmark.
@@ -67,6 +70,15 @@ pub fn run(args: Args) -> anyhow::Result<()> {
             let tables = optimised::quality(&args.traces)?;
             print!("{tables}");
             write_if(args.write, "docs/quality.md", "quality", &tables)
+        }
+        Name::Raft => {
+            let mut figures = Figures::default();
+            optimised::raft(args.rounds, &mut figures)?;
+            match args.json {
+                true => println!("{:#}", figures.to_json()),
+                false => print!("{}", figures.to_table()),
+            }
+            write_if(args.write, "docs/performance.md", "raft", &figures.to_table())
         }
     }
 }

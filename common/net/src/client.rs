@@ -26,7 +26,8 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 /// A list of a million jobs has its place; a runaway answer does not.
 const ANSWER_BYTES_MAX: usize = 1 << 30;
-/// More are opened when needed and closed when done.
+/// More are opened when needed and closed when done, unless [`Client::with_idle_connections`] says
+/// otherwise.
 const IDLE_CONNECTIONS_MAX: usize = 4;
 /// How much of an answer that is not ours is worth showing.
 const FOREIGN_TEXT_CHARS: usize = 200;
@@ -37,6 +38,7 @@ pub struct Client {
     endpoint: Endpoint,
     connect_limit: Duration,
     answer_limit: Option<Duration>,
+    idle_max: usize,
     idle: Arc<Mutex<Vec<SendRequest<Body>>>>,
 }
 
@@ -47,6 +49,7 @@ impl Client {
             endpoint,
             connect_limit: CONNECT_LIMIT,
             answer_limit: Some(ANSWER_LIMIT),
+            idle_max: IDLE_CONNECTIONS_MAX,
             idle: Arc::default(),
         }
     }
@@ -61,6 +64,13 @@ impl Client {
     /// ([`Client::send`]), to its head. `None` waits for ever.
     pub fn with_answer_limit(mut self, limit: Option<Duration>) -> Self {
         self.answer_limit = limit;
+        self
+    }
+
+    /// How many connections are kept while nobody asks; 4 unless said. For who asks in the name of
+    /// many at once: opening one costs more than a question.
+    pub fn with_idle_connections(mut self, most: usize) -> Self {
+        self.idle_max = most;
         self
     }
 
@@ -199,7 +209,7 @@ impl Client {
     fn keep(&self, connection: SendRequest<Body>) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.retain(|connection| !connection.is_closed());
-        if idle.len() < IDLE_CONNECTIONS_MAX {
+        if idle.len() < self.idle_max {
             idle.push(connection);
         }
     }

@@ -14,6 +14,8 @@
 mod change;
 mod election;
 mod error;
+#[cfg(test)]
+mod golden;
 mod letter;
 mod log;
 mod machine;

@@ -18,6 +18,8 @@ const PASSED_ON: &str = "x-kant-passed-on";
 pub const NO_LEADER: &str = "no-leader";
 /// A leader that does not let itself be connected to for so long may be gone.
 const CONNECT_LIMIT: Duration = Duration::from_secs(2);
+/// Kept to the leader: as many as ask at once at a busy hour.
+const CONNECTIONS: usize = 64;
 
 /// What this controller is to do with a request that is the leader's to answer.
 pub enum Duty {
@@ -58,8 +60,10 @@ impl Relay {
         }
         let endpoint = Endpoint::Tls { addr: addr.clone(), identity: self.identity.clone() };
         // Without an answer limit: waiting for a job takes as long as it takes.
-        let client =
-            Client::new(endpoint).with_connect_limit(CONNECT_LIMIT).with_answer_limit(None);
+        let client = Client::new(endpoint)
+            .with_connect_limit(CONNECT_LIMIT)
+            .with_answer_limit(None)
+            .with_idle_connections(CONNECTIONS);
         *last = Some((addr, client.clone()));
         client
     }

@@ -1,17 +1,18 @@
-//! Measurements that need an optimised build: `cargo xtask bench engine` and `bench quality` run
-//! this. Never a test: nothing here passes or fails.
+//! Measurements that need an optimised build: `cargo xtask bench engine`, `bench quality` and
+//! `bench raft` run this. Never a test: nothing here passes or fails.
 
 mod cluster;
 mod machine;
 mod policy;
 mod quality;
+mod raft;
 mod rounds;
 mod row;
 mod traces;
 
 use clap::Parser;
 
-/// Measures the engine.
+/// Measures the engine, and controllers.
 #[derive(Parser)]
 enum Command {
     /// Rounds on made-up clusters
@@ -21,6 +22,8 @@ enum Command {
     EngineRow(row::Args),
     /// Policies on replayed traces
     Quality(quality::Args),
+    /// Controllers on loopback: submits, failovers, restarts, snapshots
+    Raft(raft::Args),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -28,5 +31,6 @@ fn main() -> anyhow::Result<()> {
         Command::Engine(args) => rounds::run(&args),
         Command::EngineRow(args) => row::run(&args),
         Command::Quality(args) => quality::run(&args),
+        Command::Raft(args) => raft::run(&args),
     }
 }

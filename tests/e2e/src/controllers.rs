@@ -2,6 +2,7 @@
 //! joined, killed and looked at as operators would. Never touches /etc, /run or /var.
 
 mod faults;
+mod measured;
 
 use crate::binaries::{Binaries, Build};
 use crate::daemon::Daemon;

@@ -8,6 +8,7 @@ mod binaries;
 mod cluster;
 mod controllers;
 mod daemon;
+mod disk;
 mod kantctl;
 mod load;
 mod machine;
@@ -22,6 +23,7 @@ pub use binaries::{Binaries, Build, PREBUILT, forget_the_outer_cargo, workspace}
 pub use cluster::{Cluster, ClusterOptions, remove_groups};
 pub use controllers::Controllers;
 pub use daemon::Daemon;
+pub use disk::sync_times;
 pub use kantctl::{Answer, Kantctl};
 pub use load::{Load, Record, Wish, probe, under_load};
 pub use machine::{Gpus, Machine};

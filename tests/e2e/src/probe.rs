@@ -29,6 +29,8 @@ pub struct Probe {
     dir: String,
     script: String,
     submits: usize,
+    /// What is changed in each ask.
+    change: fn(&mut Ask),
 }
 
 impl Probe {
@@ -51,7 +53,14 @@ impl Probe {
             dir: dir.display().to_string(),
             script: script.to_owned(),
             submits: 0,
+            change: |_| {},
         })
+    }
+
+    /// The same with jobs that ask for something else.
+    #[must_use]
+    pub fn asking(self, change: fn(&mut Ask)) -> Self {
+        Self { change, ..self }
     }
 
     /// Submits a job, under one key until some controller acknowledges it.
@@ -61,17 +70,36 @@ impl Probe {
     pub fn submit(&mut self) -> anyhow::Result<JobId> {
         self.submits += 1;
         let request = self.request()?;
+        let asked = async |client: &Client| client.post("/v1/jobs", &request).await;
+        let answer: SubmitAnswer = self.insist(asked)?;
+        Ok(answer.job)
+    }
+
+    /// Waits until some controller shows a job, asking without a pause for thought.
+    ///
+    /// # Errors
+    /// A refusal, or nobody who shows it within [`DEADLINE`].
+    pub fn read(&mut self, job: JobId) -> anyhow::Result<()> {
+        let path = format!("/v1/jobs/{job}");
+        let list: JobList = self.insist(async |client: &Client| client.get(&path).await)?;
+        ensure!(list.jobs.len() == 1, "job {job} is not shown");
+        Ok(())
+    }
+
+    /// Asks one controller after the other until one answers.
+    fn insist<A>(
+        &mut self,
+        ask: impl AsyncFn(&Client) -> Result<A, ClientError>,
+    ) -> anyhow::Result<A> {
         let since = Instant::now();
         loop {
-            let client = &self.clients[self.turn];
-            let asked = client.post::<_, SubmitAnswer>("/v1/jobs", &request);
-            let error = match self.runtime.block_on(asked) {
-                Ok(answer) => return Ok(answer.job),
+            let error = match self.runtime.block_on(ask(&self.clients[self.turn])) {
+                Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
-            ensure!(is_silence(&error), "a submit was refused: {error}");
+            ensure!(is_silence(&error), "a question was refused: {error}");
             if since.elapsed() > DEADLINE {
-                bail!("no controller acknowledges a submit, the last one said: {error}");
+                bail!("no controller answers, the last one said: {error}");
             }
             self.turn = (self.turn + 1) % self.clients.len();
             std::thread::sleep(PAUSE);
@@ -114,12 +142,13 @@ impl Probe {
     fn request(&self) -> anyhow::Result<SubmitRequest> {
         let memory = Some(MemoryRequest::PerNode(Bytes(16 << 20)));
         let request = Request { memory, ..Request::default() };
-        let ask = Ask {
+        let mut ask = Ask {
             work_dir: self.dir.clone(),
             stdout: Some("/dev/null".to_owned()),
             request,
             ..Ask::default()
         };
+        (self.change)(&mut ask);
         let path = std::env::var("PATH").context("no PATH")?;
         Ok(SubmitRequest {
             request_key: RequestKey(format!("{}-{}", self.name, self.submits)),

@@ -4,15 +4,11 @@
 use super::figures::Figures;
 use anyhow::Context as _;
 use e2e::{Build, Cluster, ClusterOptions, Kantctl, Machine, Person};
-use std::fs::File;
-use std::io::Write as _;
-use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
 const SUBMITS: usize = 200;
 const TRIVIAL_JOBS: usize = 200;
 const STARTS: usize = 15;
-const FSYNCS: usize = 200;
 
 /// Measures everything `rounds` times.
 ///
@@ -33,7 +29,11 @@ pub fn measure(rounds: u32) -> anyhow::Result<Figures> {
             bar.inc(1);
         };
         step("fsync");
-        figures.add("fdatasync of 512 B on this disk", "ms", fsyncs(cluster.dir())?);
+        figures.add(
+            "fdatasync of 512 B on this disk",
+            "ms",
+            e2e::sync_times(cluster.dir())?.into_iter().map(milliseconds),
+        );
         step("memory");
         figures.add("kantctld RSS, idle", "MiB", [rss_mib(cluster.controller()?.pid())?]);
         figures.add("kantd RSS, idle", "MiB", [rss_mib(cluster.node("n1")?.pid())?]);
@@ -53,20 +53,6 @@ pub fn measure(rounds: u32) -> anyhow::Result<Figures> {
 
 fn milliseconds(span: Duration) -> f64 {
     span.as_secs_f64() * 1000.0
-}
-
-fn fsyncs(dir: &Path) -> anyhow::Result<Vec<f64>> {
-    let path = dir.join("fsync-probe");
-    let mut file = File::create(&path)?;
-    let mut samples = Vec::with_capacity(FSYNCS);
-    for _ in 0..FSYNCS {
-        let begin = Instant::now();
-        file.write_all(&[7; 512])?;
-        file.sync_data()?;
-        samples.push(milliseconds(begin.elapsed()));
-    }
-    std::fs::remove_file(&path)?;
-    Ok(samples)
 }
 
 fn rss_mib(pid: u32) -> anyhow::Result<f64> {

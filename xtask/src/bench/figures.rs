@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 /// One measured thing.
 struct Figure {
     what: String,
-    unit: &'static str,
+    unit: String,
     samples: Vec<f64>,
 }
 
@@ -27,12 +27,12 @@ pub struct Figures(Vec<Figure>);
 
 impl Figures {
     /// Adds samples of one thing; samples of a thing already there join it.
-    pub fn add(&mut self, what: &str, unit: &'static str, samples: impl IntoIterator<Item = f64>) {
+    pub fn add(&mut self, what: &str, unit: &str, samples: impl IntoIterator<Item = f64>) {
         if let Some(known) = self.0.iter_mut().find(|f| f.what == what) {
             return known.samples.extend(samples);
         }
         let samples = samples.into_iter().collect();
-        self.0.push(Figure { what: what.to_owned(), unit, samples });
+        self.0.push(Figure { what: what.to_owned(), unit: unit.to_owned(), samples });
     }
 
     /// For programs.

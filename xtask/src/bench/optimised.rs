@@ -1,6 +1,7 @@
 //! The benchmarks that need an optimised build: `tests/bench`, built with the `measure` profile and
 //! run; its tables go into docs/ between markers. Never measures anything itself.
 
+use super::figures::Figures;
 use anyhow::{Context, bail, ensure};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -22,6 +23,20 @@ pub fn quality(traces: &Path) -> anyhow::Result<String> {
     );
     let traces = traces.canonicalize()?;
     bench(&["quality".to_owned(), format!("--traces={}", traces.display())])
+}
+
+/// Runs `bench raft`, and answers with what each measured thing's samples are.
+pub fn raft(rounds: u32, figures: &mut Figures) -> anyhow::Result<()> {
+    let text = bench(&["raft".to_owned(), format!("--rounds={rounds}")])?;
+    let rows: Vec<serde_json::Value> =
+        serde_json::from_str(&text).context("failed to read what the benchmark printed")?;
+    for row in &rows {
+        let what = row["what"].as_str().context("a figure without a name")?;
+        let unit = row["unit"].as_str().context("a figure without a unit")?;
+        let samples = row["samples"].as_array().context("a figure without samples")?;
+        figures.add(what, unit, samples.iter().filter_map(serde_json::Value::as_f64));
+    }
+    Ok(())
 }
 
 fn bench(arguments: &[String]) -> anyhow::Result<String> {

@@ -7,6 +7,7 @@ mod bookings;
 mod cancel_and_requeue;
 mod deadlines;
 mod faults;
+mod golden;
 mod held;
 mod house;
 mod life;

@@ -20,18 +20,7 @@ impl Controllers {
     /// # Errors
     /// When they do not come to vote.
     pub fn three_with(change: fn(&mut ControllerConfig)) -> anyhow::Result<Self> {
-        let mut house = Self::new()?;
-        house.add("a")?;
-        house.reconfigure("a", change)?;
-        house.start("a")?;
-        for name in ["b", "c"] {
-            house.add(name)?;
-            house.reconfigure(name, change)?;
-            house.verb(name, &["join", "--to", &house.address("a")])?;
-            house.start(name)?;
-        }
-        house.wait_for_voters("a", 3)?;
-        Ok(house)
+        Self::of(&["a", "b", "c"], change)
     }
 
     /// Three that vote, each on the host of its name, which this network must have.

@@ -1,0 +1,151 @@
+//! What clients see. Never every answer: those that programs build on.
+
+use crate::nodes::{allocation, inventory, name, owner};
+use crate::{Form, check};
+use common::id::{ClusterId, ControllerId, JobId, JobKey, LogIndex, QueueName, RequestKey};
+use common::job::{Ask, ExitStatus, Outcome, Phase, Usage};
+use common::node::{Contact, NodeStatus};
+use common::reason::WaitReason;
+use common::time::{Span, Time};
+use common::unit::{Bytes, Cpus, Gpus};
+use common::wire::api::{
+    ControllerList, ControllerRole, ControllerView, JobList, JobView, JoinAnswer, JoinRequest,
+    NodeList, NodeView, ReasonView, StoryLine, SubmitAnswer, SubmitRequest,
+};
+use common::wire::peer::PEER_PROTOCOL;
+use std::collections::BTreeMap;
+
+fn ask() -> Ask {
+    Ask {
+        queue: QueueName::new("main").ok(),
+        work_dir: "/home/ada".to_owned(),
+        time_limit: Some(Span::from_minutes(60)),
+        ..Ask::default()
+    }
+}
+
+#[test]
+fn a_submit_looks_as_in_the_kept_files() {
+    let request = SubmitRequest {
+        request_key: RequestKey("k1".to_owned()),
+        ask: ask(),
+        script: "#!/bin/sh\ntrue\n".to_owned(),
+        environment: BTreeMap::from([("HOME".to_owned(), "/home/ada".to_owned())]),
+    };
+    check(&Form::JSON, "submit-request.json", &request);
+    check(&Form::JSON, "submit-answer.json", &SubmitAnswer { job: JobId(7), tasks: 1 });
+}
+
+#[test]
+fn jobs_look_as_in_the_kept_files() {
+    let waiting = JobView {
+        key: JobKey::single(JobId(7)),
+        owner: owner(),
+        ask: ask(),
+        phase: Phase::Pending,
+        outcome: None,
+        state: "PENDING".to_owned(),
+        state_code: "PD".to_owned(),
+        held: true,
+        reason: Some(ReasonView {
+            code: "JobHeldUser".to_owned(),
+            sentence: "it is held".to_owned(),
+            detail: WaitReason::Held,
+        }),
+        position: Some(1),
+        attempt: 0,
+        submitted_at: Time(1),
+        started_at: None,
+        ended_at: None,
+        allocation: None,
+        cpus: Cpus(2),
+        memory: Bytes(1 << 30),
+        gpus: Gpus(1),
+        exit: None,
+        usage: None,
+        message: None,
+        story: Vec::new(),
+    };
+    let over = JobView {
+        phase: Phase::Done,
+        outcome: Some(Outcome::Failed),
+        state: "FAILED".to_owned(),
+        state_code: "F".to_owned(),
+        held: false,
+        reason: None,
+        position: None,
+        attempt: 1,
+        started_at: Some(Time(2)),
+        ended_at: Some(Time(3)),
+        allocation: Some(allocation()),
+        exit: Some(ExitStatus { code: 3, signal: None }),
+        usage: Some(Usage { cpu: Span(4), memory_peak: Bytes(5) }),
+        message: Some("why".to_owned()),
+        story: vec![StoryLine { at: Time(1), text: "submitted".to_owned() }],
+        ..waiting.clone()
+    };
+    let list = JobList { jobs: vec![waiting, over], as_of: Time(4) };
+    check(&Form::JSON, "jobs.json", &list);
+}
+
+#[test]
+fn nodes_look_as_in_the_kept_files() {
+    let node = NodeView {
+        name: name(),
+        status: NodeStatus::Idle,
+        contact: Contact::Connected,
+        drain: None,
+        inventory: inventory(),
+        cpus_used: Cpus(2),
+        memory_used: Bytes(1 << 30),
+        gpus_used: Gpus(1),
+        jobs: vec![JobKey::single(JobId(7))],
+        address: "10.0.0.1".to_owned(),
+        version: "0.1.0".to_owned(),
+    };
+    check(&Form::JSON, "nodes.json", &NodeList { nodes: vec![node], as_of: Time(4) });
+}
+
+#[test]
+fn controllers_look_as_in_the_kept_files() {
+    let list = ControllerList {
+        cluster: ClusterId(0xcafe),
+        answering: ControllerId(1),
+        leader: Some(ControllerId(1)),
+        term: 3,
+        committed: LogIndex(9),
+        changing: false,
+        controllers: vec![ControllerView {
+            id: ControllerId(1),
+            name: "ctl1".to_owned(),
+            address: "ctl1:7600".to_owned(),
+            role: ControllerRole::Leader,
+            holds: Some(LogIndex(9)),
+            behind: Some(0),
+            heard: Some(true),
+            gets_snapshot: false,
+        }],
+    };
+    check(&Form::JSON, "controllers.json", &list);
+    let join = JoinRequest {
+        protocol: PEER_PROTOCOL,
+        release: "0.1.0".to_owned(),
+        name: "ctl2".to_owned(),
+        address: "ctl2:7600".to_owned(),
+        learner: false,
+        replaces: Some(ControllerId(2)),
+        cluster: Some(ClusterId(0xcafe)),
+        now: Time(1_700_000_000_000),
+    };
+    check(&Form::JSON, "join-request.json", &join);
+    let answer =
+        JoinAnswer { cluster: ClusterId(0xcafe), id: ControllerId(3), release: "0.1.0".to_owned() };
+    check(&Form::JSON, "join-answer.json", &answer);
+}
+
+#[test]
+fn what_a_later_release_adds_is_skipped() {
+    let text = r#"{"job": 7, "tasks": 1, "of_a_later_release": {"x": [1]}}"#;
+    let read: SubmitAnswer = serde_json::from_str(text).unwrap();
+    assert_eq!(read, SubmitAnswer { job: JobId(7), tasks: 1 });
+}

@@ -1,0 +1,156 @@
+//! Between controllers and nodes. Never an inventory of a real machine.
+
+use crate::{Form, check};
+use common::cpuset::CpuSet;
+use common::gpu::{Gpu, GpuKind, GpuMatrix, GpuPath};
+use common::id::{
+    ArrayIndex, Attempt, AttemptId, Gid, GpuIndex, JobId, JobKey, NodeName, QueueName, Uid,
+};
+use common::job::{EndCause, ExitStatus, Launch, OpenMode, Owner, Rlimit, StepEnd, Usage};
+use common::node::{Inventory, Numa};
+use common::resource::{Allocation, Share};
+use common::time::{Span, Time};
+use common::unit::{Bytes, Tasks};
+use common::wire::node::{
+    ArrayFacts, DesiredStep, DesiredUpdate, FromNode, Hello, LaunchOrder, NODE_PROTOCOL,
+    OutputChunk, ReadOutput, StepPhase, StepStatus, ToNode, Want,
+};
+use std::collections::BTreeMap;
+
+pub fn name() -> NodeName {
+    NodeName::new("g1").unwrap()
+}
+
+pub fn owner() -> Owner {
+    Owner { uid: Uid(1000), gid: Gid(100), name: "ada".to_owned() }
+}
+
+fn id() -> AttemptId {
+    AttemptId { key: JobKey::single(JobId(7)), attempt: Attempt(2) }
+}
+
+pub fn inventory() -> Inventory {
+    Inventory {
+        sockets: 1,
+        threads_per_core: 2,
+        cpus: CpuSet::first(4),
+        cores: vec![CpuSet::from_iter([0, 2]), CpuSet::from_iter([1, 3])],
+        numa: vec![Numa { id: 0, cpus: CpuSet::first(4), memory: Bytes(64 << 30) }],
+        memory: Bytes(64 << 30),
+        gpus: vec![Gpu {
+            index: GpuIndex(0),
+            uuid: "GPU-0".to_owned(),
+            model: "NVIDIA H100 80GB HBM3".to_owned(),
+            kind: GpuKind("h100".to_owned()),
+            memory: Bytes(80 << 30),
+            minor: 0,
+            pci_bus_id: "0000:01:00.0".to_owned(),
+            numa: Some(0),
+            cpus: CpuSet::first(2),
+        }],
+        gpu_matrix: GpuMatrix { paths: vec![vec![GpuPath::Own]] },
+        boot_id: "b".to_owned(),
+        gpu_driver: Some("550.54".to_owned()),
+        limits_missing: vec!["no cgroups: not root".to_owned()],
+    }
+}
+
+pub fn allocation() -> Allocation {
+    let share = Share {
+        node: name(),
+        tasks: Tasks(1),
+        cpus: CpuSet::first(2),
+        memory: Bytes(1 << 30),
+        gpus: vec![GpuIndex(0)],
+        gpu_milli: None,
+    };
+    Allocation::new(vec![share]).unwrap()
+}
+
+fn ended() -> StepPhase {
+    StepPhase::Ended(Box::new(StepEnd {
+        cause: EndCause::Exited,
+        exit: ExitStatus { code: 3, signal: None },
+        started_at: Some(Time(5)),
+        ended_at: Time(9),
+        usage: Usage { cpu: Span(4), memory_peak: Bytes(5) },
+        message: Some("why".to_owned()),
+    }))
+}
+
+fn order() -> LaunchOrder {
+    let text = str::to_owned;
+    LaunchOrder {
+        id: id(),
+        cluster: text("alpha"),
+        job_name: text("train"),
+        owner: owner(),
+        queue: QueueName::new("main").unwrap(),
+        account: Some(text("lab")),
+        script: text("#!/bin/sh\ntrue\n"),
+        args: vec![text("-v")],
+        environment: BTreeMap::from([(text("HOME"), text("/home/ada"))]),
+        work_dir: text("/home/ada"),
+        stdin: None,
+        stdout: text("kant-%j.out"),
+        stderr: None,
+        open_mode: OpenMode::Append,
+        umask: 0o027,
+        rlimits: vec![Rlimit { name: text("nofile"), soft: Some(1024) }],
+        launch: Launch::Once,
+        time_limit: Some(Span::from_minutes(60)),
+        kill_grace: Span::from_seconds(30),
+        allocation: allocation(),
+        addresses: vec![text("10.0.0.1")],
+        cpus_per_task: 2,
+        submitted_at: Time(1),
+        submit_host: text("login1"),
+        array: Some(ArrayFacts { count: 3, min: ArrayIndex(1), max: ArrayIndex(5), step: 2 }),
+    }
+}
+
+#[test]
+fn nodes_say_what_the_kept_files_say() {
+    let phases = [StepPhase::Preparing, StepPhase::Ready, StepPhase::Running { since: Time(5) }];
+    let steps = phases.into_iter().chain([ended()]).map(|phase| StepStatus { id: id(), phase });
+    let steps: Vec<StepStatus> = steps.collect();
+    let said = vec![
+        FromNode::Hello(Box::new(Hello {
+            protocol: NODE_PROTOCOL,
+            version: "0.1.0".to_owned(),
+            name: name(),
+            address: "10.0.0.1".to_owned(),
+            identity: "cafe".to_owned(),
+            inventory: inventory(),
+            steps: steps.clone(),
+        })),
+        FromNode::Report(steps),
+        FromNode::Output(OutputChunk { question: 1, bytes: b"out".to_vec(), error: None }),
+    ];
+    check(&Form::PACKED, "from-node.msgpack", &said);
+}
+
+#[test]
+fn nodes_are_told_what_the_kept_files_say() {
+    let step = |want, order| DesiredStep { id: id(), want, order };
+    let told = vec![
+        ToNode::Welcome { protocol: NODE_PROTOCOL, cluster: "alpha".to_owned() },
+        ToNode::Refused { reason: "another protocol".to_owned() },
+        ToNode::NotLeader { leader: Some("ctl2:7600".to_owned()) },
+        ToNode::Desired(DesiredUpdate {
+            full: true,
+            steps: vec![step(Want::Run, Some(Box::new(order())))],
+            gone: vec![id()],
+        }),
+        ToNode::ReadOutput(ReadOutput {
+            question: 1,
+            id: id(),
+            owner: owner(),
+            path: "/home/ada/kant-7.out".to_owned(),
+            offset: 4,
+            bytes_max: 1 << 16,
+            wait: Span::from_seconds(20),
+        }),
+    ];
+    check(&Form::PACKED, "to-node.msgpack", &told);
+}

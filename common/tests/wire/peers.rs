@@ -1,0 +1,36 @@
+//! Between controllers. Never their letters' insides: those are the consensus library's.
+
+use crate::{Form, check};
+use common::id::{ClusterId, ControllerId};
+use common::time::Time;
+use common::wire::peer::{FromPeer, LetterHead, PEER_PROTOCOL, PeerHello, ToPeer};
+use serde_bytes::ByteBuf;
+
+#[test]
+fn controllers_say_what_the_kept_files_say() {
+    let hello = |snapshot| {
+        ToPeer::Hello(Box::new(PeerHello {
+            protocol: PEER_PROTOCOL,
+            release: "0.1.0".to_owned(),
+            cluster: ClusterId(0xcafe),
+            from: ControllerId(1),
+            to: ControllerId(2),
+            address: "ctl1:7600".to_owned(),
+            now: Time(1_700_000_000_000),
+            snapshot,
+        }))
+    };
+    let said = vec![
+        hello(None),
+        hello(Some(LetterHead { bytes: 3, checksum: 7 })),
+        ToPeer::Letters(vec![ByteBuf::from([1, 2]), ByteBuf::new()]),
+        ToPeer::Chunk(ByteBuf::from([3])),
+    ];
+    check(&Form::PACKED, "to-peer.msgpack", &said);
+    let answered = vec![
+        FromPeer::Welcome { release: "0.1.0".to_owned() },
+        FromPeer::Refused { code: "clock".to_owned(), reason: "it is late".to_owned() },
+        FromPeer::Arrived,
+    ];
+    check(&Form::PACKED, "from-peer.msgpack", &answered);
+}

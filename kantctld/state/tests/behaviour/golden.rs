@@ -1,0 +1,82 @@
+//! The state's bytes against files kept in `tests/golden/`: `current` is what this release writes,
+//! `previous` what it must still read. Never rewrites `previous`: golden/README.md says when that
+//! changes. UPDATE_GOLDEN writes `current` anew.
+
+use crate::house::{House, USER, end, exited, name, running, settings, share};
+use common::id::JobKey;
+use common::job::{Ask, EndCause, Phase};
+use state::persist::{from_bytes, to_bytes};
+use state::{Command, State, Target};
+use std::path::{Path, PathBuf};
+
+fn golden(set: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(set).join("state")
+}
+
+/// Jobs in every phase, an array, a node that is silent, one that is drained.
+fn lived() -> State {
+    let mut house = House::new();
+    house.apply(Command::Configure(settings()));
+    let ended = house.job();
+    let id = house.start(ended, vec![share("g1", 0, 2, &[0])]);
+    house.report("g1", id, running());
+    house.report("g1", id, end(EndCause::Exited, 3));
+    let runs = house.job();
+    let id = house.start(runs, vec![share("g1", 2, 2, &[1])]);
+    house.wait(5);
+    house.report("g1", id, running());
+    let again = house.job();
+    let id = house.start(again, vec![share("g2", 0, 2, &[])]);
+    house.report("g2", id, running());
+    let requeue = house.requeue(again);
+    house.apply(requeue);
+    house.report("g2", id, exited(0));
+    let starts = house.job();
+    house.start(starts, vec![share("g2", 0, 2, &[])]);
+    let held = house.job();
+    house.apply(Command::HoldJob { actor: USER, target: Target { key: held } });
+    house.submit(Ask { array: "0-9:3%2".parse().ok(), ..Ask::default() });
+    house.silence("g2");
+    house.state
+}
+
+/// What a reader of any format must find in it.
+fn check_is_lived(state: &State) {
+    let phase = |id| state.element(JobKey::single(common::id::JobId(id))).unwrap().1.phase;
+    let phases = [1, 2, 3, 4, 5].map(phase);
+    let expected = [Phase::Done, Phase::Running, Phase::Pending, Phase::Starting, Phase::Pending];
+    assert_eq!(phases, expected);
+    assert!(state.ledger().on(&name("g1")).is_some() && state.ledger().on(&name("g2")).is_some());
+    assert_eq!(state::invariant::check(state), Vec::<String>::new());
+}
+
+#[test]
+fn the_state_is_written_as_the_kept_file_says() {
+    let state = lived();
+    let written = to_bytes(&state).unwrap();
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(golden("current"), &written).unwrap();
+    }
+    let kept = std::fs::read(golden("current")).unwrap();
+    let says = "what is written has changed: see tests/golden/README.md";
+    assert!(written == kept, "{says}");
+    let read = from_bytes(&kept).unwrap();
+    assert_eq!(read, state);
+    check_is_lived(&read);
+}
+
+#[test]
+fn a_state_of_the_format_before_is_read() {
+    check_is_lived(&from_bytes(&std::fs::read(golden("previous")).unwrap()).unwrap());
+}
+
+#[test]
+fn what_is_kept_of_the_format_before_is_at_most_one_behind() {
+    let format = |set| {
+        let bytes = std::fs::read(golden(set)).unwrap();
+        u32::from_le_bytes(bytes[8..12].try_into().unwrap())
+    };
+    let (current, previous) = (format("current"), format("previous"));
+    assert_eq!(current, state::persist::FORMAT);
+    assert!(previous == current || previous + 1 == current, "{previous}, then {current}");
+}

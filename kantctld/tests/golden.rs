@@ -1,0 +1,130 @@
+//! Log entries and backups against files kept in `golden/`: `current/` is what this release writes,
+//! `previous/` what it must still read. Never rewrites `previous/`: golden/README.md says when that
+//! changes. UPDATE_GOLDEN writes `current/` anew.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+use common::id::{
+    ClusterId, ControllerId, Gid, JobId, JobKey, LogIndex, NodeName, RequestKey, Uid,
+};
+use common::job::{Ask, Owner};
+use common::time::Time;
+use kantctld::backup::{self, Head};
+use kantctld::clock::SteadyClock;
+use kantctld::machine::{ENTRY_FORMAT, Outlets, StateMachine, unpack};
+use kantctld::raft::Machine;
+use state::{Actor, Command, Stamped, State, Target};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::sync::{mpsc, watch};
+
+fn golden(set: &str, name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(set).join(name)
+}
+
+fn check_written(name: &str, written: &[u8]) {
+    let kept = golden("current", name);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&kept, written).unwrap();
+    }
+    let says = "what is written has changed: see tests/golden/README.md";
+    assert!(std::fs::read(kept).unwrap() == written, "{name}: {says}");
+}
+
+fn commands() -> Vec<Command> {
+    let actor = Actor { uid: Uid(1000), operator: false };
+    let owner = Owner { uid: Uid(1000), gid: Gid(100), name: "ada".to_owned() };
+    let name = NodeName::new("g1").unwrap();
+    vec![
+        Command::SubmitJob {
+            request_key: RequestKey("k1".to_owned()),
+            owner,
+            groups: vec![Gid(100)],
+            operator: false,
+            ask: Box::new(Ask::default()),
+            script: "#!/bin/sh\ntrue\n".to_owned(),
+            environment: "HOME=/home/ada\0".to_owned(),
+        },
+        Command::CancelJob { actor, target: Target { key: JobKey::single(JobId(1)) } },
+        Command::NodeSilent { name },
+        Command::EnactRound { preempts: Vec::new(), starts: Vec::new() },
+    ]
+}
+
+/// Far ahead of what it said before, so that how much time passes between two looks is lost in it.
+fn leaping_clock() -> Time {
+    static LOOKS: AtomicU64 = AtomicU64::new(0);
+    Time(1_700_000_000_000 * LOOKS.fetch_add(1, Ordering::SeqCst))
+}
+
+fn packed() -> Vec<u8> {
+    let outlets = Outlets {
+        events: mpsc::unbounded_channel().0,
+        applied: watch::channel(LogIndex(0)).0,
+        leading: watch::channel(true).0,
+    };
+    let clock = Arc::new(SteadyClock::new(leaping_clock));
+    StateMachine::new(clock, outlets).0.pack(commands())
+}
+
+fn check_entry(entry: &[u8]) {
+    let at = Time(1_700_000_000_000);
+    let stamped = commands().into_iter().map(|command| Stamped { at, command });
+    assert_eq!(unpack(entry).unwrap(), stamped.collect::<Vec<_>>());
+}
+
+#[test]
+fn a_log_entry_is_written_as_the_kept_file_says_and_both_are_read() {
+    let written = packed();
+    check_written("entry", &written);
+    check_entry(&written);
+    check_entry(&std::fs::read(golden("previous", "entry")).unwrap());
+}
+
+#[test]
+fn a_log_entry_of_another_format_is_refused_with_what_to_do() {
+    let mut entry = std::fs::read(golden("current", "entry")).unwrap();
+    entry[0] = ENTRY_FORMAT + 1;
+    let reason = unpack(&entry).unwrap_err();
+    assert!(reason.contains("has format 2") && reason.contains("or a newer one"), "{reason}");
+}
+
+fn head() -> Head {
+    Head {
+        cluster: ClusterId(0xcafe),
+        name: "alpha".to_owned(),
+        last_controller: ControllerId(3),
+        applied: LogIndex(9),
+        at: Time(1_700_000_000_000),
+        release: "0.1.0".to_owned(),
+    }
+}
+
+fn check_backup(bytes: &[u8]) {
+    let (read, state) = backup::from_bytes(bytes).unwrap();
+    assert_eq!(read, head());
+    assert_eq!(state::persist::from_bytes(&state).unwrap(), State::default());
+}
+
+#[test]
+fn a_backup_is_written_as_the_kept_file_says_and_both_are_read() {
+    let written = backup::to_bytes(&head(), &State::default()).unwrap();
+    check_written("backup", &written);
+    check_backup(&written);
+    check_backup(&std::fs::read(golden("previous", "backup")).unwrap());
+}
+
+#[test]
+fn what_is_kept_of_the_formats_before_is_at_most_one_behind() {
+    let entry = |set| u32::from(std::fs::read(golden(set, "entry")).unwrap()[0]);
+    let backup = |set| {
+        let bytes = std::fs::read(golden(set, "backup")).unwrap();
+        u32::from_le_bytes(bytes[8..12].try_into().unwrap())
+    };
+    for (current, previous) in
+        [(entry("current"), entry("previous")), (backup("current"), backup("previous"))]
+    {
+        assert!(previous == current || previous + 1 == current, "{previous}, then {current}");
+    }
+}

@@ -1,0 +1,80 @@
+//! Controllers on loopback, everything durable: what submits cost, how long nobody is served when
+//! the leader goes, what a restart and a snapshot take. Prints samples; never judges them.
+
+mod away;
+mod figures;
+mod rates;
+mod restart;
+mod snapshot;
+
+use e2e::Controllers;
+use figures::Figures;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::time::Duration;
+
+/// What to measure
+#[derive(clap::Args)]
+pub struct Args {
+    /// How often each rate and each restart is measured; a leader is lost four times as often
+    #[arg(long, default_value_t = 3)]
+    rounds: usize,
+    /// How many jobs wait while restarts and snapshots are measured
+    #[arg(long, default_value_t = 100_000)]
+    jobs: usize,
+    /// For how long each rate is measured, in seconds
+    #[arg(long, default_value_t = 4)]
+    seconds: u64,
+}
+
+/// Measures everything; the daemons are built like this program.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let bar = ProgressBar::new(8);
+    bar.set_style(ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} {elapsed}")?);
+    bar.enable_steady_tick(Duration::from_secs(1));
+    let step = |name: &'static str| {
+        bar.inc(1);
+        bar.set_message(name);
+    };
+    bar.set_message("building the daemons");
+    let mut figures = Figures::default();
+    measure(args, &mut figures, step)?;
+    bar.finish_and_clear();
+    println!("{:#}", figures.to_json());
+    Ok(())
+}
+
+fn measure(args: &Args, figures: &mut Figures, step: impl Fn(&'static str)) -> anyhow::Result<()> {
+    let Args { rounds, jobs, seconds } = *args;
+    let span = Duration::from_secs(seconds);
+    let one = Controllers::of(&["a"], quietly)?;
+    step("syncs of this disk");
+    figures.times("fdatasync of 512 B on this disk", &e2e::sync_times(one.dir())?);
+    step("submits, one controller");
+    rates::measure(&one, "1 controller", span, rounds, figures)?;
+    drop(one);
+    let mut three = Controllers::of(&["a", "b", "c"], quietly)?;
+    step("lost leaders");
+    away::measure(&mut three, "", 4 * rounds, figures)?;
+    step("submits, three controllers");
+    rates::measure(&three, "3 controllers", span, rounds, figures)?;
+    drop(three);
+    let mut one = Controllers::of(&["a"], quietly)?;
+    step("one controller is given many jobs");
+    let long = restart::fill(&mut one, jobs)?;
+    step("restarts and snapshots");
+    restart::measure(&mut one, jobs, rounds, figures)?;
+    snapshot::measure(&one, jobs, rounds, figures)?;
+    restart::empty(&mut one, &long)?;
+    drop(one);
+    let mut three = Controllers::of(&["a", "b", "c"], quietly)?;
+    step("three controllers are given many jobs");
+    let long = restart::fill(&mut three, jobs)?;
+    step("leaders with many jobs are lost");
+    away::measure(&mut three, &format!(", {jobs} jobs wait"), rounds, figures)?;
+    restart::empty(&mut three, &long)
+}
+
+/// As in production: what is not logged takes no time.
+fn quietly(config: &mut common::config::ControllerConfig) {
+    config.log = "info".to_owned();
+}

@@ -1,0 +1,92 @@
+//! How long nobody is served when the leader is killed, hands over, or is told to stop: the longest
+//! time between two acknowledged submits of a client that asks without a pause. Never takes the
+//! death of a follower for that of a leader.
+
+use super::figures::Figures;
+use super::rates::SCRIPT;
+use anyhow::Context as _;
+use e2e::{Controllers, Probe};
+use nix::sys::signal::Signal;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+/// So many answers before and after.
+const CALM: usize = 20;
+
+/// Loses a leader so often, in each way.
+pub fn measure(
+    house: &mut Controllers,
+    with: &str,
+    rounds: usize,
+    figures: &mut Figures,
+) -> anyhow::Result<()> {
+    for round in 0..rounds {
+        let killed =
+            away(house, &format!("kill{with}-{round}"), |house, leader| house.kill(leader))?;
+        figures.time(&format!("no service: kill -9 of the leader{with}"), killed);
+        let handed = away(house, &format!("transfer{with}-{round}"), |house, leader| {
+            let to = if leader == "a" { "b" } else { "a" };
+            let to = house.number(to, to)?.to_string();
+            house.kantctl(leader)?.ok(&["admin", "controller", "transfer", &to]).map(drop)
+        })?;
+        figures.time(&format!("no service: `kantctl admin controller transfer`{with}"), handed);
+        let stopped = away(house, &format!("stop{with}-{round}"), |house, leader| {
+            house.signal(leader, Signal::SIGTERM)
+        })?;
+        figures.time(&format!("no service: the leader is told to stop{with}"), stopped);
+    }
+    Ok(())
+}
+
+/// Does something to the leader, and waits until all is as before, with another leader.
+fn away(
+    house: &mut Controllers,
+    name: &str,
+    act: impl FnOnce(&mut Controllers, &str) -> anyhow::Result<()>,
+) -> anyhow::Result<Duration> {
+    let (leader, _) = house.leader()?;
+    let probe = Probe::new(name, &house.sockets(), house.dir(), SCRIPT)?;
+    let mut probe = probe.asking(|ask| ask.hold = true);
+    let (told, answers) = channel();
+    let gap = std::thread::scope(|scope| {
+        scope.spawn(move || {
+            // Nobody listens any more once the gap is known.
+            while told.send(probe.submit().map(|_| Instant::now())).is_ok() {}
+        });
+        longest(answers, || act(house, &leader))
+    })?;
+    // One that was told to stop has ended by itself, or will.
+    house.stop(&leader)?;
+    house.start(&leader)?;
+    house.wait_for_voters(&leader, 3)?;
+    Ok(gap)
+}
+
+/// The longest time between two answers around an act.
+fn longest(
+    answers: Receiver<anyhow::Result<Instant>>,
+    act: impl FnOnce() -> anyhow::Result<()>,
+) -> anyhow::Result<Duration> {
+    let next = || answers.recv().context("the client ended")?;
+    let mut last = next()?;
+    for _ in 0..CALM {
+        last = next()?;
+    }
+    let begin = Instant::now();
+    act()?;
+    let end = Instant::now();
+    let mut gap = Duration::ZERO;
+    let mut calm = 0;
+    while calm < CALM {
+        let at = next()?;
+        // What came in before the act is not its doing.
+        if at > begin {
+            gap = gap.max(at - last);
+        }
+        if at > end {
+            calm += 1;
+        }
+        last = at;
+    }
+    Ok(gap)
+}

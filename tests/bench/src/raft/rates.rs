@@ -1,0 +1,76 @@
+//! Durable submits per second by clients that each wait for the answer to their last one. Their
+//! jobs are held, so that only the accepting is measured. Never counts what was not acknowledged.
+
+use super::figures::Figures;
+use anyhow::Context as _;
+use e2e::{Controllers, Probe};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+const CLIENTS: [usize; 3] = [1, 8, 64];
+/// What a job's script may look like.
+pub const SCRIPT: &str = "#!/bin/sh\n#SBATCH --time=1:00:00\nsrun python train.py \"$@\"\n";
+
+/// Measures so often for each number of clients.
+pub fn measure(
+    house: &Controllers,
+    of: &str,
+    span: Duration,
+    rounds: usize,
+    figures: &mut Figures,
+) -> anyhow::Result<()> {
+    for round in 0..rounds {
+        let (leader, _) = house.leader()?;
+        let leads = PathBuf::from(&house.config(&leader)?.socket);
+        for clients in CLIENTS {
+            let name = format!("rate-{round}-{clients}");
+            let plural = if clients == 1 { "" } else { "s" };
+            let what = format!("submits/s, {of}, {clients} client{plural}");
+            figures.add(&what, "1/s", rate(house, &leads, &name, clients, span)?);
+        }
+        if let Some(follows) = house.sockets().into_iter().find(|socket| *socket != leads) {
+            let what = format!("submits/s, {of}, 64 clients of one that does not lead");
+            let name = format!("rate-{round}-passed-on");
+            figures.add(&what, "1/s", rate(house, &follows, &name, 64, span)?);
+        }
+    }
+    Ok(())
+}
+
+fn rate(
+    house: &Controllers,
+    socket: &PathBuf,
+    name: &str,
+    clients: usize,
+    span: Duration,
+) -> anyhow::Result<f64> {
+    let probe = |client: usize| {
+        let sockets = std::slice::from_ref(socket);
+        let probe = Probe::new(&format!("{name}-{client}"), sockets, house.dir(), SCRIPT)?;
+        anyhow::Ok(probe.asking(|ask| ask.hold = true))
+    };
+    let probes: Vec<Probe> = (0..clients).map(probe).collect::<anyhow::Result<_>>()?;
+    let begin = Instant::now();
+    let counts = by_each(probes, |mut probe| {
+        let mut count = 0_u32;
+        while begin.elapsed() < span {
+            probe.submit()?;
+            count += 1;
+        }
+        Ok(count)
+    })?;
+    Ok(f64::from(counts.iter().sum::<u32>()) / begin.elapsed().as_secs_f64())
+}
+
+/// Has each client do something, at the same time.
+pub fn by_each<C: Send, T: Send>(
+    clients: Vec<C>,
+    what: impl Fn(C) -> anyhow::Result<T> + Sync,
+) -> anyhow::Result<Vec<T>> {
+    std::thread::scope(|scope| {
+        let what = &what;
+        let threads: Vec<_> =
+            clients.into_iter().map(|client| scope.spawn(move || what(client))).collect();
+        threads.into_iter().map(|one| one.join().ok().context("a client panicked")?).collect()
+    })
+}
