@@ -94,12 +94,14 @@ fn the_files_of_the_format_before_are_read() {
     check_reads("previous");
 }
 
-/// Segment and snapshot alike have it at byte 8.
+/// Segment and snapshot alike have it at byte 8, and the head's checksum at 12.
 fn with_format(name: &str, format: u32) -> tempfile::TempDir {
     let home = tempfile::tempdir().expect("a temporary directory");
     for (known, mut bytes) in files(&golden("current")) {
         if known.starts_with(name) {
             bytes[8..12].copy_from_slice(&format.to_le_bytes());
+            let crc = crc32fast::hash(&[&bytes[..12], &bytes[16..48]].concat());
+            bytes[12..16].copy_from_slice(&crc.to_le_bytes());
         }
         fs::write(home.path().join(known), bytes).expect("it is copied");
     }
