@@ -28,7 +28,9 @@ impl Figures {
 
     /// For `cargo xtask bench raft`, which shows them.
     pub fn to_json(&self) -> Value {
-        let figure = |(what, unit, samples): &(String, &str, Vec<f64>)| json!({ "what": what, "unit": unit, "samples": samples });
-        self.0.iter().map(figure).collect()
+        let figures = self.0.iter();
+        figures
+            .map(|(what, unit, samples)| json!({ "what": what, "unit": unit, "samples": samples }))
+            .collect()
     }
 }
