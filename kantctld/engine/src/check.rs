@@ -56,10 +56,13 @@ pub fn check(snapshot: &Snapshot, now: Time, round: &Round) -> Vec<Violation> {
 }
 
 /// What is wrong with the decisions, each by itself and all together; not whether they are in
-/// order, nor what the others were told. Free where there are none.
+/// order, nor what the others were told. Free where there are none; else it looks at the nodes they
+/// speak of, and where the policy bounds somebody at all that runs. Who runs on those nodes it
+/// takes from the snapshot's index of nodes, which [`check`] does not rely on.
 #[must_use]
 pub fn check_decisions(snapshot: &Snapshot, now: Time, decisions: &[Decision]) -> Vec<Violation> {
     let mut judge = Judge::new(snapshot, now);
+    judge.sees_all = judge.bounds.bound_anybody() || !snapshot.floor.is_laid_out();
     judge.decisions(decisions);
     judge.violations
 }
@@ -67,6 +70,8 @@ pub fn check_decisions(snapshot: &Snapshot, now: Time, decisions: &[Decision]) -
 struct Judge<'a> {
     snapshot: &'a Snapshot,
     now: Time,
+    /// Does it look at all nodes and all that runs, or at what decisions speak of?
+    sees_all: bool,
     queues: BTreeMap<&'a QueueName, &'a Queue>,
     /// Zones that some queue keeps for its services.
     zones: BTreeSet<&'a ZoneName>,
@@ -87,6 +92,7 @@ impl<'a> Judge<'a> {
         Self {
             snapshot,
             now,
+            sees_all: true,
             zones: policy.queues.iter().filter_map(|queue| queue.zone.as_ref()).collect(),
             queues,
             started: BTreeSet::new(),
@@ -112,7 +118,11 @@ impl<'a> Judge<'a> {
         if decisions.is_empty() {
             return;
         }
-        self.see_what_runs();
+        if self.sees_all {
+            self.see_what_runs();
+        } else {
+            self.see_what_they_speak_of(decisions);
+        }
         for decision in decisions {
             if let Decision::Start { key, attempt, allocation, group } = decision {
                 self.key = *key;
@@ -171,6 +181,38 @@ impl<'a> Judge<'a> {
         }
         let capacity: Vec<&NodeSnapshot> = self.left.values().map(|left| &left.node).collect();
         self.bounds.capacity(&capacity);
+    }
+
+    /// The same, of the nodes and arrays of these decisions alone.
+    fn see_what_they_speak_of(&mut self, decisions: &[Decision]) {
+        for decision in decisions {
+            let (key, allocation) = match decision {
+                Decision::Start { key, allocation, .. } => (key, Some(allocation)),
+                Decision::Preempt { key, .. } => {
+                    (key, self.running(*key).map(|job| &*job.allocation))
+                }
+            };
+            for share in allocation.map_or(&[][..], Allocation::shares) {
+                if !self.left.contains_key(&share.node) {
+                    self.see_node(&share.node);
+                }
+            }
+            if key.index.is_some() && !self.arrays.contains_key(&key.job) {
+                let running = self.snapshot.running_of(key.job).count();
+                self.arrays.insert(key.job, u32::try_from(running).unwrap_or(u32::MAX));
+            }
+        }
+    }
+
+    fn see_node(&mut self, name: &NodeName) {
+        let Some((node, jobs)) = self.snapshot.node_and_jobs(name) else { return };
+        let mut left = Left::whole(node);
+        for job in jobs {
+            for share in job.allocation.shares().iter().filter(|share| share.node == *name) {
+                left.held(share, job.whole_nodes, job.group.as_deref());
+            }
+        }
+        self.left.insert(name.clone(), left);
     }
 
     /// Components of one job start together, or none.

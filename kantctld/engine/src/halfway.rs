@@ -6,7 +6,8 @@
 //! Reads: what came free since. Knobs: none; `TRIALS_MAX` bounds a round.
 //!
 //! As long as nothing comes free, who found no room finds none, and is not searched for again.
-//! When something did, all of that is old. Half of a round's searches go to those with old answers,
+//! When something did, all of that is old; what was kept for a job and is no more, only a moment
+//! later, for a round may drop what it promises again in the next. Half of a round's searches go to those with old answers,
 //! whose turn comes first, and the rest to those whom nobody has looked at, so that the end of the
 //! line is reached however often something comes free.
 //!
@@ -31,6 +32,9 @@ pub struct Halfway {
     /// Something came free since, and not only what was kept for a job.
     #[serde(default)]
     pub(crate) is_freed: bool,
+    /// What was kept for a job that waits came free in that instant: a look is due after it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_dropped: bool,
 }
 
 /// What became of a search.
@@ -73,7 +77,7 @@ impl Halfway {
         let mut promises = snapshot.promises.values();
         !self.is_empty()
             && (self.is_freed
-                || (snapshot.is_looser && self.at < now)
+                || ((snapshot.is_looser || self.is_dropped) && self.at < now)
                 || snapshot.reservations.values().any(|r| is_past(r.from) || is_past(r.to))
                 || promises.any(|promise| !promise.nodes.is_empty() && promise.at < now))
     }

@@ -3,10 +3,11 @@
 //! Only nodes that a round touches are copied; everything else is read where it lies.
 
 use crate::floor::free::Free;
-use crate::floor::group::{Counted, Sums};
+use crate::floor::group::{Counted, GroupIndex, Sums};
 use crate::floor::node::Holder;
 use crate::floor::{Floor, NodeIndex};
 use common::id::JobKey;
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// A node as a round changed it.
@@ -26,7 +27,8 @@ pub(crate) struct Trial<'a> {
     /// For each node 0, or one more than its place in `changed`.
     place: Vec<u32>,
     changed: Vec<Changed>,
-    sums: Vec<Sums>,
+    /// The sums of each group; `None`: a node changed since they were added up.
+    sums: Vec<Cell<Option<Sums>>>,
     /// What each changed node was before, oldest first.
     undo: Vec<(NodeIndex, Changed)>,
     /// Counts changes, so that others can tell whether what they know is still so.
@@ -45,7 +47,7 @@ impl<'a> Trial<'a> {
             floor,
             place: vec![0; floor.len()],
             changed: Vec::new(),
-            sums: floor.sums().to_vec(),
+            sums: floor.sums().iter().map(|sums| Cell::new(Some(*sums))).collect(),
             undo: Vec::new(),
             version: 0,
         }
@@ -76,9 +78,23 @@ impl<'a> Trial<'a> {
         u32::try_from(same.count()).unwrap_or(u32::MAX)
     }
 
-    /// The sums of each group.
-    pub fn sums(&self) -> &[Sums] {
-        &self.sums
+    /// How many groups.
+    pub const fn groups_len(&self) -> usize {
+        self.sums.len()
+    }
+
+    /// The sums of a group.
+    pub fn sums(&self, group: GroupIndex) -> Sums {
+        let known = &self.sums[group.0 as usize];
+        known.get().unwrap_or_else(|| {
+            let members = self.floor.groups()[group.0 as usize].nodes.iter();
+            let sums = Sums::of(members.map(|member| Counted {
+                usable: self.floor.node(*member).is_usable(),
+                free: self.free(*member),
+            }));
+            known.set(Some(sums));
+            sums
+        })
     }
 
     fn change(&mut self, at: NodeIndex, change: impl FnOnce(&mut Changed)) {
@@ -100,13 +116,7 @@ impl<'a> Trial<'a> {
                 self.place[at.at()] = u32::try_from(self.changed.len()).unwrap_or(u32::MAX);
             }
         }
-        let group = self.floor.node(at).group.0 as usize;
-        let members = self.floor.groups()[group].nodes.iter();
-        let sums = Sums::of(members.map(|member| Counted {
-            usable: self.floor.node(*member).is_usable(),
-            free: self.free(*member),
-        }));
-        self.sums[group] = sums;
+        self.sums[self.floor.node(at).group.0 as usize].set(None);
     }
 
     /// A job takes a share of a node.

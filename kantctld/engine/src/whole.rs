@@ -49,28 +49,32 @@ impl Snapshot {
         };
         let shape =
             Shape::new(&self.floor, &self.policy, queue, &job.request, job.service, Rc::default());
-        let refused = self.refused_alone([(job, &shape, None)].into_iter());
+        let refused = refused_alone(self.empty_books(), [(job, &shape, None)].into_iter());
         refused.filter(WaitReason::is_for_ever).map_or(Ok(()), Err)
     }
 
-    /// Why quotas and limits, as they are, keep these jobs from starting together even if nothing
-    /// else runs. With each goes what it would hold, if that is known.
-    pub(crate) fn refused_alone<'j, 's: 'j>(
-        &self,
-        jobs: impl Iterator<Item = (&'j WaitingJob, &'j Shape<'s>, Option<&'j Claim>)>,
-    ) -> Option<WaitReason> {
-        let mut books = Books::new(&self.policy, &self.capacity);
-        let start = Time(0);
-        for (job, shape, known) in jobs {
-            let party = books.party(&job.queue, job.owner, job.account.as_ref(), job.qos.as_ref());
-            let mut claim = known.cloned().unwrap_or_else(|| of_asking(shape, party, &books));
-            claim.who = party;
-            let limits = books.check_limits(&claim, job.time_limit, start);
-            if let Err(reason) = limits.and_then(|()| books.admit(&claim)) {
-                return Some(reason);
-            }
-            books.add(&claim, job.time_limit.map(|limit| start + limit));
-        }
-        None
+    /// The books if nothing ran.
+    pub(crate) fn empty_books(&self) -> Books {
+        Books::new(&self.policy, &self.capacity)
     }
+}
+
+/// Why quotas and limits, as they are, keep these jobs from starting together even if nothing else
+/// runs, by empty books. With each goes what it would hold, if that is known.
+pub(crate) fn refused_alone<'j, 's: 'j>(
+    mut books: Books,
+    jobs: impl Iterator<Item = (&'j WaitingJob, &'j Shape<'s>, Option<&'j Claim>)>,
+) -> Option<WaitReason> {
+    let start = Time(0);
+    for (job, shape, known) in jobs {
+        let party = books.party(&job.queue, job.owner, job.account.as_ref(), job.qos.as_ref());
+        let mut claim = known.cloned().unwrap_or_else(|| of_asking(shape, party, &books));
+        claim.who = party;
+        let limits = books.check_limits(&claim, job.time_limit, start);
+        if let Err(reason) = limits.and_then(|()| books.admit(&claim)) {
+            return Some(reason);
+        }
+        books.add(&claim, job.time_limit.map(|limit| start + limit));
+    }
+    None
 }

@@ -14,3 +14,6 @@ mod openings;
 pub(crate) mod shadow;
 mod sweep;
 mod timeline;
+
+#[cfg(test)]
+mod tests;

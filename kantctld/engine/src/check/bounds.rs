@@ -34,6 +34,19 @@ impl<'a> Bounds<'a> {
         Self { policy, now, held: BTreeMap::new(), capacity: Held::default() }
     }
 
+    /// Is there any limit or quota at all?
+    pub fn bound_anybody(&self) -> bool {
+        let limits = |all: &[&Limits]| all.iter().any(|limits| !limits.is_empty());
+        let (queues, qos, accounts) =
+            (&self.policy.queues, &self.policy.qos, &self.policy.accounts);
+        queues.iter().any(|queue| {
+            limits(&[&queue.limits, &queue.limits_per_user, &queue.limits_per_account])
+                || !queue.quota.amounts.is_empty()
+                || !queue.quota.at_most.is_empty()
+        }) || qos.iter().any(|one| limits(&[&one.limits, &one.limits_per_user]))
+            || accounts.iter().any(|one| limits(&[&one.limits, &one.limits_per_user]))
+    }
+
     /// What the nodes have that are not down.
     pub fn capacity(&mut self, nodes: &[&NodeSnapshot]) {
         for node in nodes.iter().filter(|node| node.unusable != Some(crate::Unusable::Down)) {

@@ -1,6 +1,7 @@
 //! Going on where an earlier round ran out of searches. Never searches itself.
 
 use super::{Desk, NoRoom};
+use crate::decision::Decision;
 use crate::halfway::{Halfway, Searched, Step};
 use crate::queue_up::{Next, Turn};
 use crate::round::TRIALS_MAX;
@@ -160,7 +161,19 @@ impl<'a> Desk<'a> {
             let is_first = searches.firsts.contains(key);
             Some((*key, Searched { no_fit_from, lacks_room, is_old, is_first, reason }))
         });
-        Halfway { at: self.now, jobs: jobs.collect(), is_freed: false }
+        let before = &self.snapshot.halfway;
+        let is_dropped = self.has_dropped() || (before.is_dropped && before.at == self.now);
+        Halfway { at: self.now, jobs: jobs.collect(), is_freed: false, is_dropped }
+    }
+
+    /// Is anything no longer kept for a job that goes on to wait?
+    fn has_dropped(&self) -> bool {
+        let starts = |key: JobKey| {
+            let is_it = |one: &Decision| matches!(one, Decision::Start { key: k, .. } if *k == key);
+            self.decisions.iter().any(is_it)
+        };
+        let gone = self.snapshot.promises.keys().filter(|key| !self.promises.contains_key(key));
+        gone.into_iter().any(|key| self.snapshot.waiting(*key).is_some() && !starts(*key))
     }
 
     /// Was there more to search for than a round may?

@@ -52,6 +52,11 @@ impl<'a> Desk<'a> {
         for component in components.iter().copied() {
             if let Err(failed) = self.start_component(component) {
                 let (shape, obstacle) = *failed;
+                // What the others got is what they would have to be within their bounds with.
+                let got = components.iter().zip(&self.started[started..]);
+                for (other, (claim, _)) in got {
+                    self.priced.entry(other.key).or_insert_with(|| claim.clone());
+                }
                 self.trial.roll_back(checkpoint);
                 (self.books, self.arrays, self.pledges) = (books, arrays, pledges);
                 self.started.truncate(started);

@@ -40,6 +40,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use yielding::Awaiting;
 
+/// What was kept and is no more is offered to those who were turned away before so much later.
+const DROPPED_LOOK: Span = Span::from_seconds(1);
+
 /// A job that has no room.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NoRoom<'a> {
@@ -73,7 +76,7 @@ pub(crate) struct Desk<'a> {
     /// Jobs with kept promises whose turn has not come.
     unmet: BTreeSet<JobKey>,
     /// What is known about asking others to yield.
-    pub asks: Asks,
+    pub asks: Asks<'a>,
     /// Jobs that room is kept for until others are gone.
     awaiting: BTreeMap<JobKey, Awaiting>,
     /// Jobs that others yield to: how many, and one of them.
@@ -88,6 +91,8 @@ pub(crate) struct Desk<'a> {
     started: Vec<(Claim, Option<Time>)>,
     /// What jobs would hold that a quota refused when it was known where they went.
     priced: BTreeMap<JobKey, Claim>,
+    /// The books if nothing ran, once somebody asked.
+    empty: Option<Books>,
     /// When jobs end, as of so many starts and victims.
     ends_at: Option<((usize, usize), Ends)>,
     /// Of shapes without room: why none of them could ever have any.
@@ -124,6 +129,7 @@ impl<'a> Desk<'a> {
             pledges: Vec::new(),
             started: Vec::new(),
             priced: BTreeMap::new(),
+            empty: None,
             ends_at: None,
             never: BTreeMap::new(),
             avoid: None,
@@ -210,6 +216,9 @@ impl<'a> Desk<'a> {
         let halfway = self.halfway(&waits);
         if self.ran_out() {
             self.look_again(Some(self.now));
+        }
+        if halfway.is_dropped {
+            self.look_again(Some(self.now + DROPPED_LOOK));
         }
         Round {
             decisions: self.decisions,

@@ -89,7 +89,7 @@ impl<'a> Desk<'a> {
                 ended += 1;
             }
             let ends_by = job.time_limit.map(|limit| *time + limit);
-            self.is_admitted(&books, &claim, (job.time_limit, *time), [job.key; 2])
+            self.is_admitted(&mut books, &claim, (job.time_limit, *time), [job.key; 2])
                 && self.broken_pledge(job.key, &claim, (*time, ends_by)).is_none()
         })
     }
@@ -160,45 +160,49 @@ impl<'a> Desk<'a> {
             && self.promises.get(&pledge.key).is_some_and(|promise| promise.at == pledge.at)
     }
 
-    /// With these books, and what is promised to others for that time, is this one admitted?
+    /// With these books, and what is promised to others for that time, is this one admitted? The
+    /// books are afterwards as they were.
     fn is_admitted(
         &self,
-        books: &Books,
+        books: &mut Books,
         claim: &Claim,
         (limit, at): (Option<Span>, Time),
         but: [JobKey; 2],
     ) -> bool {
-        let mut with_others = None;
-        for other in self.pledges.iter().filter(|other| other.holds_at(at)) {
-            if !but.contains(&other.key) && self.is_pledged(other, but[0]) {
-                let books = with_others.get_or_insert_with(|| books.clone());
-                books.add(&other.claim, other.ends_by());
-            }
-        }
-        let books = with_others.as_ref().unwrap_or(books);
-        books.check_limits(claim, limit, at).is_ok() && books.admit(claim).is_ok()
+        let is_other = |other: &&Pledge| {
+            other.holds_at(at) && !but.contains(&other.key) && self.is_pledged(other, but[0])
+        };
+        let others: Vec<&Pledge> = self.pledges.iter().filter(is_other).collect();
+        others.iter().for_each(|other| books.add(&other.claim, other.ends_by()));
+        let may = books.check_limits(claim, limit, at).is_ok() && books.admit(claim).is_ok();
+        others.iter().for_each(|other| books.remove(&other.claim, other.ends_by()));
+        may
     }
 
     /// The promised job that would not be admitted at its time if this one, which is not in the
     /// books, ran from then to then.
     pub(crate) fn broken_pledge(
-        &self,
+        &mut self,
         key: JobKey,
         claim: &Claim,
         (from, ends_by): (Time, Option<Time>),
     ) -> Option<JobKey> {
-        let overlaps =
-            |pledge: &&Pledge| from <= pledge.at && ends_by.is_none_or(|ends| pledge.at < ends);
-        let pledges = self.pledges.iter().filter(|pledge| self.is_pledged(pledge, key));
-        let broken = pledges.filter(overlaps).find(|pledge| {
-            let span = (pledge.limit, pledge.at);
-            let is_fine =
-                |books: &Books| self.is_admitted(books, &pledge.claim, span, [key, pledge.key]);
-            let mut with_it = pledge.books.clone();
-            with_it.add(claim, ends_by);
+        (0..self.pledges.len()).find_map(|which| {
+            let pledge = &self.pledges[which];
+            let overlaps = from <= pledge.at && ends_by.is_none_or(|ends| pledge.at < ends);
+            if !overlaps || !self.is_pledged(pledge, key) {
+                return None;
+            }
+            let (whom, span, own) = (pledge.key, (pledge.limit, pledge.at), pledge.claim.clone());
+            // Taken out for a moment: copying them for each question takes most of a round.
+            let mut books = std::mem::take(&mut self.pledges[which].books);
+            books.add(claim, ends_by);
+            let fits = self.is_admitted(&mut books, &own, span, [key, whom]);
+            books.remove(claim, ends_by);
             // Who would not be admitted anyway is not harmed.
-            !is_fine(&with_it) && is_fine(&pledge.books)
-        });
-        broken.map(|pledge| pledge.key)
+            let is_broken = !fits && self.is_admitted(&mut books, &own, span, [key, whom]);
+            self.pledges[which].books = books;
+            is_broken.then_some(whom)
+        })
     }
 }

@@ -9,6 +9,7 @@ use crate::line::UNLIMITED;
 use crate::queue_up::{Next, Turn};
 use crate::shape::ShapeIndex;
 use crate::snapshot::WaitingJob;
+use crate::whole::refused_alone;
 use common::id::JobKey;
 use common::policy::{Behind, Order};
 use common::queue::Queue;
@@ -214,11 +215,12 @@ impl<'a> Desk<'a> {
             let Some(own) = self.queues.get(&one.queue).copied() else { return false };
             shapes.push(self.shape_of(own, one));
         }
+        let empty = self.empty.get_or_insert_with(|| snapshot.empty_books()).clone();
         let parts = components
             .iter()
             .zip(&shapes)
             .map(|(one, shape)| (&***one, self.shapes.get(*shape), self.priced.get(&one.key)));
-        snapshot.refused_alone(parts).is_none()
+        refused_alone(empty, parts).is_none()
     }
 
     /// Notes a job without room, and reserves for it where its queue does.

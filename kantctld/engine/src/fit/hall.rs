@@ -103,8 +103,8 @@ impl<'a> Hall<'a> {
     }
 
     /// The sums of a group.
-    pub fn sums(&self, group: GroupIndex) -> &Sums {
-        &self.trial.sums()[group.0 as usize]
+    pub fn sums(&self, group: GroupIndex) -> Sums {
+        self.trial.sums(group)
     }
 
     /// A lower bound of what a part takes on any node: all memory of a node counts as none.
@@ -127,7 +127,7 @@ impl<'a> Hall<'a> {
 
     /// All groups.
     pub fn groups(&self) -> impl Iterator<Item = GroupIndex> + use<> {
-        (0..u32::try_from(self.trial.sums().len()).unwrap_or(u32::MAX)).map(GroupIndex)
+        (0..u32::try_from(self.trial.groups_len()).unwrap_or(u32::MAX)).map(GroupIndex)
     }
 
     /// The nodes of a group, rising.

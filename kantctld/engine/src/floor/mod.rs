@@ -263,11 +263,6 @@ impl Floor {
     pub fn snapshots(&self) -> Vec<NodeSnapshot> {
         let mut all: Vec<&Node> = self.nodes.iter().chain(self.arrivals.values()).collect();
         all.sort_by(|a, b| a.name.cmp(&b.name));
-        let snapshot = |node: &Node| NodeSnapshot {
-            name: node.name.clone(),
-            inventory: node.class.inventory.clone(),
-            unusable: node.unusable,
-        };
-        all.into_iter().map(snapshot).collect()
+        all.into_iter().map(Node::snapshot).collect()
     }
 }

@@ -63,6 +63,15 @@ impl Node {
         }
     }
 
+    /// As a snapshot lists it.
+    pub fn snapshot(&self) -> NodeSnapshot {
+        NodeSnapshot {
+            name: self.name.clone(),
+            inventory: self.class.inventory.clone(),
+            unusable: self.unusable,
+        }
+    }
+
     /// May jobs start here?
     pub const fn is_usable(&self) -> bool {
         self.unusable.is_none()

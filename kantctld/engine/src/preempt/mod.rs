@@ -12,9 +12,11 @@
 //! change with time, and who yields by reclaim hands over what the other is owed; so victims that
 //! are queued again never ask it back, and a history without arrivals comes to rest.
 
+mod crowd;
 pub(crate) mod head_timeout;
 pub(crate) mod priority;
 pub(crate) mod reclaim;
+mod suffice;
 pub(crate) mod victims;
 
 #[cfg(test)]
@@ -22,6 +24,7 @@ mod tests;
 
 use crate::books::{Books, Claim, Standing};
 use crate::desk::Desk;
+use crate::floor::NodeIndex;
 use crate::line::UNLIMITED;
 use crate::shape::{Shape, ShapeIndex};
 use crate::snapshot::{RunningJob, WaitingJob};
@@ -30,6 +33,7 @@ use common::job::PreemptReason;
 use common::policy::Policy;
 use common::queue::Queue;
 use common::time::{Span, Time};
+use crowd::Crowd;
 use reclaim::Owed;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -104,20 +108,26 @@ impl Candidate<'_> {
 }
 
 /// What is known in a round about asking.
-pub(crate) struct Asks {
+pub(crate) struct Asks<'a> {
     pub trials_left: u32,
     /// Who was made to yield in this round.
     pub chosen: BTreeSet<JobKey>,
-    /// The shortest time limit with which a job like this found nobody: no longer one will.
-    refused: BTreeMap<(ShapeIndex, Tier, Standing, Option<ReservationName>), Span>,
+    /// Who runs, once somebody asked.
+    crowd: Option<Crowd<'a>>,
+    /// The shortest time limit with which a job like this found nobody: no longer one will. 0 where
+    /// the limit does not matter.
+    refused: BTreeMap<Alike, Span>,
 }
 
-impl Default for Asks {
+impl Default for Asks<'_> {
     fn default() -> Self {
         let (chosen, refused) = (BTreeSet::new(), BTreeMap::new());
-        Self { trials_left: TRIALS_MAX, chosen, refused }
+        Self { trials_left: TRIALS_MAX, chosen, crowd: None, refused }
     }
 }
+
+/// What jobs have in common that find the same; the last: does it lack quota?
+type Alike = (ShapeIndex, Tier, Standing, Option<ReservationName>, bool);
 
 /// May this job ask anybody at all, by what is configured and what is known of jobs like it? Notes
 /// when it may for having waited too long.
@@ -139,24 +149,34 @@ pub(crate) fn may_ask(desk: &mut Desk<'_>, asker: &Asker<'_>) -> bool {
     has_struck || refused.is_none_or(|known| limit < *known)
 }
 
-fn alike(asker: &Asker<'_>) -> (ShapeIndex, Tier, Standing, Option<ReservationName>) {
-    (asker.index, asker.tier, asker.standing, asker.job.reservation.clone())
+fn alike(asker: &Asker<'_>) -> Alike {
+    let reservation = asker.job.reservation.clone();
+    (asker.index, asker.tier, asker.standing, reservation, asker.lacks_quota)
 }
 
 /// Who yields to this job, and where it goes then. `None`: nobody, because nobody may be asked,
 /// or it would not be enough.
 pub(crate) fn choose<'a>(desk: &mut Desk<'a>, asker: &Asker<'a>) -> Option<victims::Chosen<'a>> {
-    let books = books_to_come(desk);
     let owed = Owed::new(asker, desk);
-    let (candidates, safe_until) = candidates(desk, asker, &books, &owed);
-    let chosen = victims::choose(desk, asker, books, &owed, candidates);
-    if chosen.is_none() {
-        desk.look_again(safe_until);
-        let limit = asker.job.time_limit.unwrap_or(UNLIMITED);
-        let known = desk.asks.refused.entry(alike(asker)).or_insert(limit);
-        *known = limit.min(*known);
+    let crowd = desk.asks.crowd.take().unwrap_or_else(|| Crowd::of(desk));
+    let mut books = (!owed.is_nothing()).then(|| books_to_come(desk));
+    let (candidates, safe_until) = candidates(desk, asker, &crowd, (books.as_ref(), &owed));
+    desk.asks.crowd = Some(crowd);
+    let found = if candidates.is_empty() {
+        Err(Span(0))
+    } else {
+        let books = books.take().unwrap_or_else(|| books_to_come(desk));
+        victims::choose(desk, asker, books, &owed, candidates)
+    };
+    match found {
+        Ok(chosen) => Some(chosen),
+        Err(limit) => {
+            desk.look_again(safe_until);
+            let known = desk.asks.refused.entry(alike(asker)).or_insert(limit);
+            *known = limit.min(*known);
+            None
+        }
     }
-    chosen
 }
 
 /// The books when all are gone that are on their way out.
@@ -176,38 +196,37 @@ fn books_to_come(desk: &Desk<'_>) -> Books {
 fn candidates<'a>(
     desk: &Desk<'a>,
     asker: &Asker<'a>,
-    books: &Books,
-    owed: &Owed,
+    crowd: &Crowd<'a>,
+    (books, owed): (Option<&Books>, &Owed),
 ) -> (Vec<Candidate<'a>>, Option<Time>) {
     let mut found = Vec::new();
     let mut safe_until: Option<Time> = None;
-    for job in desk.snapshot.running.values() {
-        if job.ending || desk.asks.chosen.contains(&job.key) {
+    for alike in crowd.groups() {
+        let is_lent = books.is_some_and(|books| owed.may_reclaim(books, alike.claim));
+        if !is_lent && alike.queue.is_none_or(|queue| queue.name != asker.queue.name) {
             continue;
         }
-        let Some(claim) = desk.snapshot.claim_of(job.key) else { continue };
-        let queue = desk.queues.get(&job.queue).copied();
-        let tier = Tier::new(&desk.snapshot.policy, queue, job.qos.as_ref(), job.nice);
-        let reason = if priority::yields(asker, job, tier) {
-            PreemptReason::Priority
-        } else if head_timeout::yields(asker, desk.now, job, tier) {
-            PreemptReason::HeadTimeout
-        } else if owed.may_reclaim(books, claim) {
-            PreemptReason::Reclaim
-        } else {
-            continue;
-        };
-        if !asker.lacks_quota && !is_in_the_way(desk, asker, job) {
-            continue;
+        let least = alike.queue.map_or(Span(0), |queue| queue.preemption.runtime_min);
+        for one in alike.members.iter().filter(|one| !desk.asks.chosen.contains(&one.job.key)) {
+            let reason = if priority::yields(asker, one.job, one.tier) {
+                PreemptReason::Priority
+            } else if head_timeout::yields(asker, desk.now, one.job, one.tier) {
+                PreemptReason::HeadTimeout
+            } else if is_lent {
+                PreemptReason::Reclaim
+            } else {
+                continue;
+            };
+            if !asker.lacks_quota && !is_in_the_way(desk, asker, &one.nodes) {
+                continue;
+            }
+            if one.job.started_at + least > desk.now {
+                safe_until = safe_until.into_iter().chain([one.job.started_at + least]).min();
+                continue;
+            }
+            let (job, claim) = (one.job, one.claim);
+            found.push(Candidate { job, claim, reason, lost: one.lost, tier: one.tier });
         }
-        let least = queue.map_or(Span(0), |queue| queue.preemption.runtime_min);
-        if job.started_at + least > desk.now {
-            safe_until = safe_until.into_iter().chain([job.started_at + least]).min();
-            continue;
-        }
-        let ran = u128::from(desk.now.since(job.started_at).0);
-        let lost = u128::from(claim.gpu_milli()) * ran;
-        found.push(Candidate { job, claim, reason, lost, tier });
     }
     found.sort_by_cached_key(Candidate::order);
     found.truncate(CANDIDATES_MAX);
@@ -215,10 +234,10 @@ fn candidates<'a>(
 }
 
 /// Does it hold anything where the job could go?
-fn is_in_the_way(desk: &Desk<'_>, asker: &Asker<'_>, job: &RunningJob) -> bool {
+fn is_in_the_way(desk: &Desk<'_>, asker: &Asker<'_>, nodes: &[NodeIndex]) -> bool {
     let floor = &desk.snapshot.floor;
-    job.allocation.shares().iter().filter_map(|share| floor.find(&share.node)).any(|at| {
-        let sides = asker.shape.sides();
+    let sides = asker.shape.sides();
+    nodes.iter().copied().any(|at| {
         floor.node(at).is_usable()
             && asker.shape.allows(at)
             && sides.iter().any(|(side, _)| asker.shape.is_on_side(floor, at, *side))

@@ -73,6 +73,11 @@ impl Owed {
         Self { claims }
     }
 
+    /// Is it owed nothing that somebody could have?
+    pub(super) const fn is_nothing(&self) -> bool {
+        self.claims.is_empty()
+    }
+
     /// May the job ask one that holds this much, as the books stand?
     pub(super) fn may_reclaim(&self, books: &Books, victim: &Claim) -> bool {
         self.claims.iter().any(|claim| books.may_reclaim(claim, victim))

@@ -20,15 +20,18 @@
 //! job 2 yields.
 
 use super::reclaim::Owed;
+use super::suffice::could_suffice;
 use super::{Asker, Candidate, TRIALS_MAX_EACH};
 use crate::books::{Books, Claim};
 use crate::desk::Desk;
 use crate::fit::gang::{Layout, lay_out};
 use crate::floor::NodeIndex;
 use crate::floor::node::{Holder, NEVER};
+use crate::line::UNLIMITED;
 use crate::place::{Placed, filled_in};
 use common::id::JobKey;
 use common::job::PreemptReason;
+use common::time::Span;
 use std::sync::Arc;
 
 /// Up to so many victims are left out one by one.
@@ -48,17 +51,32 @@ pub(crate) struct Room {
 }
 
 /// Chooses the victims.
+///
+/// # Errors
+/// No job like it with this time limit or a longer one finds any; 0 where the limit does not
+/// matter.
 pub(super) fn choose<'a>(
     desk: &mut Desk<'a>,
     asker: &Asker<'a>,
     books: Books,
     owed: &Owed,
     candidates: Vec<Candidate<'a>>,
-) -> Option<Chosen<'a>> {
-    let mut victims = allowed(&books, owed, candidates);
-    if victims.is_empty() {
-        return None;
+) -> Result<Chosen<'a>, Span> {
+    let victims = allowed(&books, owed, candidates);
+    if victims.is_empty() || !could_suffice(desk, asker, &victims) {
+        return Err(Span(0));
     }
+    let limit = asker.job.time_limit.unwrap_or(UNLIMITED);
+    enough(desk, asker, books, victims).ok_or(limit)
+}
+
+/// As few of them as make room.
+fn enough<'a>(
+    desk: &mut Desk<'a>,
+    asker: &Asker<'a>,
+    books: Books,
+    mut victims: Vec<Candidate<'a>>,
+) -> Option<Chosen<'a>> {
     let mut search = Search { desk, asker, books, trials_left: TRIALS_MAX_EACH };
     if search.room(&[]).is_some() {
         // It has room when those are gone who go anyway.

@@ -35,7 +35,8 @@ impl Leafs {
     pub fn of(hall: &Hall<'_>) -> Self {
         let floor = hall.floor();
         let mut leafs = vec![Leaf::default(); floor.switches().count(Level::Leaf)];
-        for (group, sums) in floor.groups().iter().zip(hall.trial.sums()) {
+        for (group, at) in floor.groups().iter().zip(hall.groups()) {
+            let sums = hall.sums(at);
             let Some(leaf) = group.leaf.and_then(|leaf| leafs.get_mut(leaf.0 as usize)) else {
                 continue;
             };

@@ -78,6 +78,18 @@ impl Snapshot {
         self.loosen_everywhere();
     }
 
+    /// What an earlier round found out about a waiting job holds no more, nor what it found out
+    /// about the components that start with it.
+    fn search_again(&mut self, key: JobKey) {
+        if self.halfway.jobs.remove(&key).is_some()
+            && let Some(first) = self.line.get(key).and_then(|job| job.together)
+        {
+            for component in self.line.together(first) {
+                self.halfway.jobs.remove(&component.key);
+            }
+        }
+    }
+
     fn rebuild_books(&mut self) {
         self.books = Books::new(&self.policy, &self.capacity);
         self.claims.clear();
@@ -114,7 +126,7 @@ impl Snapshot {
     /// A job waits. It no longer holds anything.
     pub fn set_waiting(&mut self, job: WaitingJob) {
         self.stop(job.key);
-        self.halfway.jobs.remove(&job.key);
+        self.search_again(job.key);
         if self.promises.contains_key(&job.key) {
             // It may ask for less than what was kept for it.
             self.freed = Freed::Everywhere;
@@ -124,6 +136,7 @@ impl Snapshot {
 
     /// A job holds this much. It no longer waits.
     pub fn set_running(&mut self, job: RunningJob) {
+        self.search_again(job.key);
         self.line.remove(job.key);
         self.unpromise(job.key);
         self.stop(job.key);
@@ -173,8 +186,8 @@ impl Snapshot {
 
     /// A job is over, or unknown from now on.
     pub fn remove_job(&mut self, key: JobKey) {
+        self.search_again(key);
         self.line.remove(key);
-        self.halfway.jobs.remove(&key);
         if self.unpromise(key) {
             self.loosen();
         }

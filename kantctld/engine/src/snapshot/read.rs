@@ -1,7 +1,7 @@
 //! What a snapshot can be asked. Never changes it.
 
 use super::{NodeSnapshot, Promise, RunningJob, Snapshot, WaitingJob};
-use common::id::JobKey;
+use common::id::{JobId, JobKey, NodeName};
 use common::policy::Policy;
 use common::reservation::Reservation;
 use std::collections::BTreeMap;
@@ -40,6 +40,23 @@ impl Snapshot {
     /// All jobs that hold something, by key.
     pub fn all_running(&self) -> impl Iterator<Item = &Arc<RunningJob>> {
         self.running.values()
+    }
+
+    /// The tasks of an array that hold something.
+    pub(crate) fn running_of(&self, job: JobId) -> impl Iterator<Item = &Arc<RunningJob>> {
+        let first = JobKey { job, index: None };
+        let running = self.running.range(first..).map(|(_, running)| running);
+        running.take_while(move |running| running.key.job == job)
+    }
+
+    /// A node that is in its group, and the jobs that hold something there.
+    pub(crate) fn node_and_jobs(
+        &self,
+        name: &NodeName,
+    ) -> Option<(NodeSnapshot, impl Iterator<Item = &Arc<RunningJob>>)> {
+        let node = self.floor.node(self.floor.find(name)?);
+        let holders = node.holders.iter().filter_map(|holder| self.running(holder.key));
+        Some((node.snapshot(), holders))
     }
 
     /// All nodes, by name.

@@ -59,6 +59,23 @@ fn the_judge_is_content_with_every_round_and_everybody_has_their_turn() {
     assert!(is_all, "nobody yielded for one of the reasons: {preempts:?}");
 }
 
+/// Seeds beyond the usual that went wrong once, and what did.
+const ONCE_WRONG: [(u64, &str); 3] = [
+    (7210, "a job told to wait for another's promise was not looked at when that was dropped"),
+    (
+        8171,
+        "a job whose components never are within a quota together kept its strict queue waiting",
+    ),
+    (8806, "components went on to wait for one that was gone, and kept nobody waiting"),
+];
+
+#[test]
+fn histories_that_went_wrong_once_go_right() {
+    for (seed, what) in ONCE_WRONG {
+        assert!(history(seed).is_ok(), "seed {seed}: {what}");
+    }
+}
+
 /// One history, to its end.
 fn history(seed: u64) -> Result<World, String> {
     let mut world = World::new(seed);

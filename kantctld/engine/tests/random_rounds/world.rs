@@ -11,7 +11,7 @@ use common::reservation::Reservation;
 use common::resource::{Allocation, Share};
 use common::time::{Span, Time};
 use common::unit::{Bytes, Tasks};
-use engine::check::check;
+use engine::check::{Violation, check, check_decisions};
 use engine::{Decision, NodeSnapshot, Round, RunningJob, Snapshot, WaitingJob, schedule};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -93,7 +93,8 @@ impl World {
         self.rounds += 1;
         self.snapshot.settle(self.now);
         let round = schedule(&self.snapshot, self.now);
-        let wrong = check(&self.snapshot, self.now, &round);
+        let mut wrong = check(&self.snapshot, self.now, &round);
+        wrong.extend(check_decisions(&self.snapshot, self.now, &round.decisions));
         if !wrong.is_empty() {
             let wrong: Vec<String> = wrong.iter().map(ToString::to_string).collect();
             self.show(&round);
@@ -138,7 +139,9 @@ impl World {
         }
         *allocation = Allocation::new(shares).map_err(|error| error.to_string())?;
         let wrong = check(&self.snapshot, self.now, &spoilt);
-        let found = wrong.iter().any(|violation| violation.key == key);
+        let quick = check_decisions(&self.snapshot, self.now, &spoilt.decisions);
+        let is_in = |wrong: &[Violation]| wrong.iter().any(|violation| violation.key == key);
+        let found = is_in(&wrong) && is_in(&quick);
         if found { Ok(()) } else { Err(format!("the judge overlooks {spoilt:?}")) }
     }
 

@@ -1,0 +1,94 @@
+//! Start times against brute force: every minute is asked. Never knows how openings are found.
+
+use crate::backfill::bookings::{Booking, For};
+use crate::desk::Desk;
+use crate::fit::hall::Side;
+use crate::floor::NodeIndex;
+use crate::shape::Shape;
+use crate::testing::{gpu_node, gpu_request, key, run, share, share_request, snapshot, waiting};
+use common::id::GpuIndex;
+use common::policy::Placement;
+use common::resource::{Request, Share};
+use common::time::{Span, Time};
+use common::unit::GpuMilli;
+use proptest::prelude::*;
+use std::rc::Rc;
+
+const NOW: Time = Time(9_000_000);
+const GPUS: u16 = 3;
+const HORIZON: u64 = 60;
+
+fn minute(minutes: u64) -> Time {
+    NOW + Span::from_minutes(minutes)
+}
+
+/// Thousandths of one GPU; 2000 are two whole ones.
+fn asks(milli: u32) -> Request {
+    if milli > 1000 { gpu_request(2) } else { share_request(milli) }
+}
+
+fn milli() -> impl Strategy<Value = u32> {
+    prop_oneof![Just(200), Just(300), Just(500), Just(700), Just(1000), Just(2000)]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+    #[test]
+    fn starts_on_shared_gpus_are_those_at_which_there_is_room_at_every_moment(
+        held in proptest::collection::vec((0..GPUS, milli(), 1_u64..30), 0..5),
+        booked in proptest::collection::vec((milli(), 0_u64..40, 1_u64..30), 0..5),
+        (asked, length) in (milli(), 1_u64..25),
+    ) {
+        let mut cluster = snapshot(vec![gpu_node("a", GPUS)]);
+        let mut free = [1000_u32; GPUS as usize];
+        for (job, (gpu, milli, end)) in (1..).zip(&held) {
+            let left = &mut free[usize::from(*gpu)];
+            if *milli > *left {
+                continue;
+            }
+            *left -= milli;
+            let gpu_milli = (*milli < 1000).then_some(GpuMilli(*milli));
+            let cpu = format!("{job}");
+            let gpus = vec![GpuIndex(*gpu)];
+            run(&mut cluster, job, Share { gpus, gpu_milli, ..share("a", &cpu) }, Some(minute(*end)));
+        }
+        cluster.settle(NOW);
+        let mut desk = Desk::new(&cluster, NOW);
+        let queue = &cluster.policy.queues[0];
+        let at = NodeIndex(0);
+        let side = (Side::Outside, Placement::First);
+        for (job, (milli, from, minutes)) in (100..).zip(&booked) {
+            let request = asks(*milli);
+            let shape =
+                Shape::new(&cluster.floor, &cluster.policy, queue, &request, false, Rc::default());
+            let other = waiting(job, request.clone(), *minutes);
+            let part = shape.demand.even_parts(common::unit::Nodes(1))[0];
+            let takes = desk.hall_of(&other, &shape, side, &[]).takes(at, part);
+            let (from, to) = (minute(*from), minute(from + minutes));
+            desk.bookings.add(at, Booking { from, to, takes, whom: For::Job(key(job)) });
+        }
+        let request = asks(asked);
+        let shape =
+            Shape::new(&cluster.floor, &cluster.policy, queue, &request, false, Rc::default());
+        let job = waiting(99, request.clone(), length);
+        let hall = desk.hall_of(&job, &shape, side, &[]);
+        let takes = hall.takes(at, shape.demand.even_parts(common::unit::Nodes(1))[0]);
+        let class = &cluster.floor.node(at).class;
+        let has_room = |time: Time| {
+            desk.bookings.tally(&desk.trial, at, time, NOW).holds(class, &request, takes)
+        };
+        let fits = |start: u64| (start..start + length).all(|time| has_room(minute(time)));
+        let by_force: Vec<u64> = (0..HORIZON).filter(|start| fits(*start)).collect();
+        let mut found = Vec::new();
+        let by = minute(HORIZON);
+        desk.bookings.starts(&hall, at, (takes, Span::from_minutes(length)), by, |from, to| {
+            found.push((from, to));
+            true
+        });
+        let is_found = |start: &u64| {
+            found.iter().any(|(from, to)| (*from..=*to).contains(&minute(*start)))
+        };
+        let found: Vec<u64> = (0..HORIZON).filter(is_found).collect();
+        prop_assert_eq!(found, by_force);
+    }
+}
