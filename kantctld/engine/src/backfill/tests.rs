@@ -50,7 +50,8 @@ proptest! {
             let gpu_milli = (*milli < 1000).then_some(GpuMilli(*milli));
             let cpu = format!("{job}");
             let gpus = vec![GpuIndex(*gpu)];
-            run(&mut cluster, job, Share { gpus, gpu_milli, ..share("a", &cpu) }, Some(minute(*end)));
+            let share = Share { gpus, gpu_milli, ..share("a", &cpu) };
+            run(&mut cluster, job, share, Some(minute(*end)));
         }
         cluster.settle(NOW);
         let mut desk = Desk::new(&cluster, NOW);
