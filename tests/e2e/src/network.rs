@@ -80,6 +80,31 @@ impl Network {
         self.at(SWITCH, &["link", "set", &format!("to-{host}"), "master", "br0"])
     }
 
+    /// Nothing that a host sends arrives any more, while it still hears the others: what it sends
+    /// goes to a card that nobody has.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn silence(&self, host: &str) -> anyhow::Result<()> {
+        self.neighbours(host, &["replace"], &["lladdr", "02:00:00:00:00:01", "nud", "permanent"])
+    }
+
+    /// Ends that.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn unsilence(&self, host: &str) -> anyhow::Result<()> {
+        self.neighbours(host, &["del"], &[])
+    }
+
+    fn neighbours(&self, host: &str, verb: &[&str], what: &[&str]) -> anyhow::Result<()> {
+        self.hosts.iter().filter(|other| *other != host).try_for_each(|other| {
+            let address = self.address(other)?;
+            let which = [address.as_str(), "dev", "eth0"];
+            self.at(host, &[&["neigh"], verb, &which, what].concat())
+        })
+    }
+
     fn at(&self, host: &str, words: &[&str]) -> anyhow::Result<()> {
         self.ip(&[&["-n", &self.namespace(host)], words].concat())
     }

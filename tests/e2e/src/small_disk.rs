@@ -24,6 +24,18 @@ impl SmallDisk {
         Ok(Self(dir.to_owned()))
     }
 
+    /// From now on nothing can be written to it, or everything again. A file that is open for
+    /// writing is in the way of the first.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn set_read_only(&self, is_read_only: bool) -> anyhow::Result<()> {
+        let options = if is_read_only { "remount,ro" } else { "remount,rw" };
+        let status = Command::new("mount").args(["-o", options]).arg(&self.0).status()?;
+        ensure!(status.success(), "mount -o {options} ended with {status}");
+        Ok(())
+    }
+
     /// Writes a file until nothing more fits; removing it makes room again.
     ///
     /// # Errors

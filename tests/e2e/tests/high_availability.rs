@@ -4,9 +4,10 @@
 use anyhow::Context as _;
 use common::job::Outcome;
 use common::wire::api::ControllerRole;
-use e2e::{Controllers, wait_for};
+use e2e::{Controllers, SmallDisk, is_root, wait_for};
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::path::Path;
 
 /// Runs until a file appears; a second start would write a second `begin`.
 const LONG: &str = "#!/bin/sh\necho begin\nwhile [ ! -e stop ]; do sleep 0.1; done\necho end\n";
@@ -104,6 +105,7 @@ fn what_makes_no_cluster_is_refused_and_harms_nothing() -> anyhow::Result<()> {
     let answer = house.try_verb("a", &["found"])?;
     assert!(answer.code != 0 && answer.stderr.contains("already"), "{}", answer.stderr);
     // Another cluster's key.
+    let key = house.config("a")?.cluster_key.clone();
     let other = house.dir().join("other.key").display().to_string();
     house.reconfigure("b", |config| config.cluster_key.clone_from(&other))?;
     let to_a = house.address("a");
@@ -114,6 +116,11 @@ fn what_makes_no_cluster_is_refused_and_harms_nothing() -> anyhow::Result<()> {
     std::fs::remove_dir_all(&house.config("b")?.state_dir)?;
     let answer = house.try_verb("b", &join)?;
     assert!(answer.code != 0 && answer.stderr.contains("same cluster key"), "{}", answer.stderr);
+    // A directory that has a cluster joins no other.
+    house.reconfigure("b", |config| config.cluster_key.clone_from(&key))?;
+    house.verb("b", &["found"])?;
+    let answer = house.try_verb("b", &join)?;
+    assert!(answer.code != 0 && answer.stderr.contains("empty directory"), "{}", answer.stderr);
     // The last voter.
     let answer = kantctl.run(&["admin", "controller", "remove", "1"])?;
     assert!(answer.code == 1 && answer.stderr.contains("nobody would be left"), "{answer:?}");
@@ -188,5 +195,34 @@ fn with_a_nearly_full_disk_no_jobs_are_accepted_and_all_else_goes_on() -> anyhow
     assert!(answer.code == 1 && answer.stderr.contains("disk_reserve_mib"), "{answer:?}");
     kantctl.ok(&["cancel", &job])?;
     assert_eq!(kantctl.job(&job)?.outcome, Some(Outcome::Cancelled));
+    Ok(())
+}
+
+#[test]
+fn on_a_read_only_disk_a_controller_does_not_start_and_says_which_it_is() -> anyhow::Result<()> {
+    if !is_root() {
+        // Past the capture of tests' output.
+        let _ = writeln!(std::io::stderr(), "skipped: only root can mount a small file system");
+        return Ok(());
+    }
+    let mut house = Controllers::new()?;
+    house.add("a")?;
+    let dir = house.config("a")?.state_dir.clone();
+    let disk = SmallDisk::mount(Path::new(&dir), "80m")?;
+    house.start("a")?;
+    let kantctl = house.kantctl("a")?;
+    let submit = ["submit", "--parsable", "--hold", "--wrap", "true"];
+    let job = kantctl.ok(&submit)?.trim().to_owned();
+    house.stop("a")?;
+    disk.set_read_only(true)?;
+    let answer = house.try_verb("a", &[])?;
+    assert_ne!(answer.code, 0);
+    let said = &answer.stderr;
+    assert!(said.contains("Read-only file system") && said.contains(&dir), "{said}");
+    disk.set_read_only(false)?;
+    house.start("a")?;
+    assert_eq!(kantctl.job(&job)?.outcome, None, "nothing was harmed");
+    house.kill("a")?;
+    drop(disk);
     Ok(())
 }

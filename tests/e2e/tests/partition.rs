@@ -67,3 +67,38 @@ fn node_that_is_cut_off(house: &mut Controllers) -> anyhow::Result<()> {
     assert_eq!((job.outcome, job.attempt), (Some(common::job::Outcome::Completed), 1));
     Ok(())
 }
+
+#[test]
+fn a_leader_that_hears_and_is_not_heard_gives_way_and_acknowledges_nothing() -> anyhow::Result<()> {
+    let Some(network) = Network::new(&["a", "b", "c", "n1"])? else {
+        say("skipped: only root can make network namespaces, with `ip` of iproute2");
+        return Ok(());
+    };
+    let mut house = Controllers::three_on(network)?;
+    house.start_node("n1")?;
+    house.wait_for_nodes("a")?;
+    let ((), record) = under_load(&mut house, &["n1"], |house, load| {
+        for round in 0..2 {
+            let (old, id) = house.leader()?;
+            load.wait_for_more(3)?;
+            let asked = if old == "a" { "b" } else { "a" };
+            house.network()?.silence(&old)?;
+            house.wait_for_another_leader(asked, &old)?;
+            let by_old = house.kantctl(&old)?;
+            let answer = by_old.run(&["--retry", "0s", "submit", "--hold", "--wrap", "true"])?;
+            assert_ne!(answer.code, 0, "acknowledged without a majority: {}", answer.stdout);
+            let told = probe(house, &format!("one-way-{round}"))?.submit()?;
+            load.note(told);
+            load.wait_for_more(3)?;
+            house.network()?.unsilence(&old)?;
+            wait_for("the one that was not heard to follow", || {
+                Ok(house.list(&old)?.leader.filter(|leader| *leader != id))
+            })?;
+            assert_eq!(by_old.job(&told.to_string())?.key.job, told);
+        }
+        Ok(())
+    })?;
+    let jobs = record.judge(&house, "a")?;
+    say(&format!("2 leaders not heard: {jobs} jobs, 0 lost, 0 doubled"));
+    Ok(())
+}
