@@ -2,6 +2,7 @@
 //! is missing and what to do. Never decides; the engine and the state do.
 
 mod bound;
+mod near;
 mod refusal;
 mod sentence;
 mod wait;

@@ -3,7 +3,8 @@
 
 use crate::verb::{
     admin, cancel, completions, drain, explain, export, hold, logs, man, metrics, nodes, priority,
-    queue, queues, release, reload, requeue, reservations, resume, show, status, submit, wait,
+    queue, queues, release, reload, requeue, reservations, resume, show, status, submit, update,
+    wait,
 };
 use clap::{Args, Parser, Subcommand};
 use common::time::Span;
@@ -86,6 +87,8 @@ pub enum Verb {
     Hold(hold::Args),
     /// Let held jobs go
     Release(release::Args),
+    /// Change what waiting jobs ask for
+    Update(Box<update::Args>),
     /// Start jobs again from the top
     Requeue(requeue::Args),
     /// List nodes

@@ -134,6 +134,7 @@ async fn ask(verb: &Verb, server: &Server, screen: &Screen) -> Result<u8, Failur
         Verb::Cancel(args) => verb::cancel::run(args, server, screen).await,
         Verb::Hold(args) => verb::hold::run(args, server, screen).await,
         Verb::Release(args) => verb::release::run(args, server, screen).await,
+        Verb::Update(args) => verb::update::run(args, server, screen).await,
         Verb::Requeue(args) => verb::requeue::run(args, server, screen).await,
         Verb::Nodes(args) => verb::nodes::run(args, server, screen).await,
         Verb::Drain(args) => verb::drain::run(args, server, screen).await,

@@ -16,6 +16,7 @@ mod priority;
 mod reload;
 mod reservations;
 mod submit;
+mod update;
 mod what_if;
 
 use crate::core::Core;
@@ -55,6 +56,7 @@ fn of_leader() -> Router<Arc<Core>> {
         .route("/v1/jobs/{key}/hold", post(jobs::hold))
         .route("/v1/jobs/{key}/release", post(jobs::release))
         .route("/v1/jobs/{key}/requeue", post(jobs::requeue))
+        .route("/v1/jobs/{key}/update", post(update::update))
         .route("/v1/jobs/{key}/wait", get(jobs::wait))
         .route("/v1/jobs/{key}/explain", get(jobs::explain))
         .route("/v1/jobs/{key}/what-if", post(what_if::what_if))

@@ -46,6 +46,9 @@ pub struct Core {
     pub hub: Hub,
     /// Wakes the scheduler.
     pub wake: Notify,
+    /// Held by a round until what it decided is carried out, and by whoever changes what a round
+    /// decides on and must not be overtaken by one.
+    pub between_rounds: tokio::sync::Mutex<()>,
     /// The last applied index.
     pub applied: watch::Receiver<LogIndex>,
     /// Do we lead?
@@ -80,6 +83,7 @@ impl Core {
             log,
             hub: Hub::default(),
             wake: Notify::new(),
+            between_rounds: tokio::sync::Mutex::new(()),
             applied,
             leading,
             serving: watch::channel(false).0,

@@ -51,6 +51,12 @@ impl ArraySpec {
         self.limit
     }
 
+    /// The same tasks, of which so many may run at once.
+    #[must_use]
+    pub fn with_limit(self, limit: Option<u32>) -> Self {
+        Self { limit: limit.map(|limit| limit.max(1)), ..self }
+    }
+
     /// The step, if the array is one stepped range (SLURM_ARRAY_TASK_STEP), else 1.
     #[must_use]
     pub fn step(&self) -> u32 {

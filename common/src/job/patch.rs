@@ -1,11 +1,11 @@
-//! A changed request: what `kantctl explain --what-if` lays over what a job asks for. Never
-//! checks the outcome; `check` does.
+//! A changed request: what `kantctl update` changes, and `kantctl explain --what-if` lays over what
+//! a job asks for. Never checks the outcome; `check` does.
 
 use super::spec::Ask;
 use crate::gpu::GpuKind;
-use crate::id::{QosName, QueueName};
+use crate::id::{QosName, QueueName, ReservationName};
 use crate::resource::{GpuRequest, MemoryRequest};
-use crate::time::Span;
+use crate::time::{Span, Time};
 use crate::topology::Nearness;
 use crate::unit::{Cpus, Nodes, Tasks};
 use serde::{Deserialize, Serialize};
@@ -53,6 +53,14 @@ pub struct Patch {
     pub qos: Option<Replaced<QosName>>,
     /// How near its nodes are to each other.
     pub near: Option<Replaced<Nearness>>,
+    /// When it may start at the earliest.
+    pub begin_at: Option<Replaced<Time>>,
+    /// When it must be over.
+    pub deadline: Option<Replaced<Time>>,
+    /// The booking it runs in.
+    pub reservation: Option<Replaced<ReservationName>>,
+    /// How many tasks of its array may run at once. Of a job that is no array: nothing.
+    pub array_limit: Option<Replaced<u32>>,
 }
 
 impl Patch {
@@ -92,7 +100,19 @@ impl Patch {
         ask.time_limit = self.time_limit.or(ask.time_limit);
         ask.queue = self.queue.clone().or(ask.queue);
         ask.qos = self.qos.clone().map_or(ask.qos, Replaced::value);
+        ask.begin_at = self.begin_at.map_or(ask.begin_at, Replaced::value);
+        ask.deadline = self.deadline.map_or(ask.deadline, Replaced::value);
+        ask.reservation = self.reservation.clone().map_or(ask.reservation, Replaced::value);
+        if let Some(limit) = self.array_limit {
+            ask.array = ask.array.map(|array| array.with_limit(limit.value()));
+        }
         ask
+    }
+
+    /// Does it change nothing but how many tasks of an array run at once?
+    #[must_use]
+    pub fn is_for_the_array_alone(&self) -> bool {
+        *self == Self { array_limit: self.array_limit, ..Self::default() }
     }
 }
 
@@ -124,6 +144,23 @@ mod tests {
         let named = Patch { tasks: Some((Tasks(8), Some(Tasks(4)))), ..four };
         let request = named.over(&ask()).request;
         assert_eq!((request.tasks, request.tasks_min), (Tasks(8), Some(Tasks(4))));
+    }
+
+    #[test]
+    fn times_and_bookings_are_set_and_taken_away() {
+        let until = |at| Patch { deadline: Some(at), ..Patch::default() };
+        let dated = until(Replaced::With(Time(7))).over(&ask());
+        assert_eq!(dated.deadline, Some(Time(7)));
+        assert_eq!(until(Replaced::Without).over(&dated).deadline, None);
+        let alone = Patch { array_limit: Some(Replaced::With(3)), ..Patch::default() };
+        assert!(alone.is_for_the_array_alone());
+        let both = Patch { nodes: Some(Nodes(1)), ..alone.clone() };
+        assert!(!both.is_for_the_array_alone());
+        let array = |text: &str| Ask { array: Some(text.parse().unwrap()), ..ask() };
+        assert_eq!(alone.over(&array("0-9")), array("0-9%3"));
+        assert_eq!(alone.over(&ask()), ask(), "no array");
+        let any = Patch { array_limit: Some(Replaced::Without), ..Patch::default() };
+        assert_eq!(any.over(&array("0-9%3")), array("0-9"));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::id::QueueName;
 use crate::topology::Level;
 use std::fmt;
 
-/// With `#`, the memory is marked as the default that it is, and a single CPU with it.
+/// With `#`, the memory is marked as the default that it is.
 impl fmt::Display for Need {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
@@ -16,10 +16,10 @@ impl fmt::Display for Need {
             parts.push(format!("{} {kind}GPU{}", self.gpus, plural(self.gpus.0)));
         }
         let cpus = format!("{} CPU{}", self.cpus, plural(self.cpus.0));
-        match (f.alternate(), self.cpus.0) {
-            (true, 1) => parts.push(format!("{cpus} and {} memory (by default)", self.memory)),
-            (true, _) => parts.extend([cpus, format!("{} memory (by default)", self.memory)]),
-            (false, _) => parts.extend([cpus, format!("{} memory", self.memory)]),
+        parts.push(cpus);
+        match f.alternate() {
+            true => parts.push(format!("and by default {} memory", self.memory)),
+            false => parts.push(format!("{} memory", self.memory)),
         }
         let on = match self.nodes.0 {
             1 => "on one node".to_owned(),
@@ -38,7 +38,11 @@ pub(super) const fn level_text(level: Level) -> &'static str {
     }
 }
 
-const fn plural(count: u32) -> &'static str {
+const fn gpus_too(need: &Need) -> &'static str {
+    if need.gpus.0 > 0 { " beside its free GPUs" } else { "" }
+}
+
+pub(super) const fn plural(count: u32) -> &'static str {
     if count == 1 { "" } else { "s" }
 }
 
@@ -72,15 +76,16 @@ fn quota(
             match owed {
                 0 => write!(f, "all borrowed)"),
                 _ => {
-                    write!(f, "{} own + {} borrowed)", counted.plain(owed), counted.plain(borrowed))
+                    let (own, lent) = (counted.plain(owed), counted.plain(borrowed));
+                    write!(f, "{own} of its own, up to {lent} borrowed)")
                 }
             }
         }
         None if now.is_empty() => write!(f, "queue {queue} may hold {limit} and borrow no more"),
         None => write!(
             f,
-            "queue {queue} may hold {limit} now and borrow no more (what nobody uses is kept for \
-             isolated queues)"
+            "queue {queue} may hold {limit} now, and borrow none: what others do not use is lent \
+             already, or belongs to queues that lend nothing"
         ),
     }
 }
@@ -113,7 +118,7 @@ impl fmt::Display for WaitReason {
             Self::QuotaExceeded { .. } | Self::LimitReached { .. } => self.bounds(f),
             Self::DeadlineTooNear { deadline } => write!(
                 f,
-                "started now, its time limit would let it run beyond its deadline, {deadline}"
+                "it is too late to start it: its time limit reaches beyond its deadline, {deadline}"
             ),
             Self::ReservationClosed { name, from: Some(from) } => {
                 write!(f, "its reservation {name} begins at {from}")
@@ -130,7 +135,7 @@ impl fmt::Display for WaitReason {
             }
             Self::BehindHead { head } => write!(
                 f,
-                "job {head} is first in its queue, and in this queue nobody starts before the first"
+                "job {head} is first in the same queue, and there nobody starts before the first"
             ),
             Self::Priority { ahead, next } => {
                 write!(f, "what is free is kept for job {next}")?;
@@ -139,6 +144,7 @@ impl fmt::Display for WaitReason {
                     others => write!(f, " and {others} more, which come before it"),
                 }
             }
+            Self::Topology { .. } | Self::NeverNear { .. } => super::near::show(self, f),
             _ => self.room(f),
         }
     }
@@ -167,23 +173,18 @@ impl WaitReason {
         }
     }
 
-    /// What is free, up, near enough, or there at all.
+    /// What is free, up, or there at all.
     fn room(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Topology { level, need, best, expected_at } => {
-                write!(f, "needs {need} nodes under one {}", level_text(*level))?;
-                match best {
-                    Some((switch, nodes)) => {
-                        let nodes_free = plural(nodes.0);
-                        write!(f, "; best is {switch} with {nodes} node{nodes_free} free")?;
-                    }
-                    None => write!(f, "; none has any free")?,
-                }
-                expected_at.map_or(Ok(()), |at| write!(f, "; expected by {at}"))
-            }
             Self::Resources { need, nodes_free, nearest, expected_at } => {
                 write!(f, "needs {need}")?;
                 match nearest {
+                    Some(n) if need.nodes.0 == 1 && need.gpus.0 > 0 && n.gpus.0 == 0 => {
+                        write!(f, "; no node it may use has a free GPU")?;
+                    }
+                    Some(n) if need.nodes.0 == 1 && n.gpus >= need.gpus && n.cpus.0 == 0 => {
+                        write!(f, "; no node it may use has a free CPU{}", gpus_too(need))?;
+                    }
                     Some(n) if need.nodes.0 == 1 => {
                         write!(f, "; best is ")?;
                         show_nearest(f, need, n, "with")?;

@@ -156,6 +156,15 @@ pub enum WaitReason {
         /// One of them.
         example: NodeName,
     },
+    /// So many nodes that could hold it are nowhere near enough to each other, free or not.
+    NeverNear {
+        /// They must be under one switch of this level.
+        level: Level,
+        /// So many nodes.
+        need: Nodes,
+        /// The switch with the most of them, and how many.
+        best: Option<(SwitchName, Nodes)>,
+    },
     /// No nodes of the cluster, free or not, can ever hold it.
     NeverFits {
         /// What it needs.
@@ -172,7 +181,7 @@ impl WaitReason {
     #[must_use]
     pub const fn is_for_ever(&self) -> bool {
         match self {
-            Self::NeverFits { .. } => true,
+            Self::NeverFits { .. } | Self::NeverNear { .. } => true,
             Self::LimitReached { counted, .. } => counted.is_beyond(),
             Self::QuotaExceeded { bound, counted, .. } => {
                 !matches!(bound, QuotaBound::Lent { .. }) && counted.is_beyond()
@@ -199,7 +208,7 @@ impl WaitReason {
             Self::Preempting { .. } | Self::BehindHead { .. } | Self::Priority { .. } => "Priority",
             Self::Resources { .. } => "Resources",
             Self::NodesUnavailable { .. } => "ReqNodeNotAvail",
-            Self::NeverFits { .. } => "BadConstraints",
+            Self::NeverFits { .. } | Self::NeverNear { .. } => "BadConstraints",
         }
     }
 }

@@ -7,6 +7,7 @@
 //! | GET /v1/jobs?all=&user=&queue=&node= | -> `JobList` (`all`: finished ones too) |
 //! | GET /v1/jobs/{key} | -> `JobList`: one job, or the tasks of an array; with events |
 //! | POST /v1/jobs/{key}/{cancel,hold,release,requeue} | `()` -> `Changed` |
+//! | POST /v1/jobs/{key}/update | `UpdateRequest` -> `Changed` |
 //! | GET /v1/jobs/{key}/wait?seconds= | -> `JobList`, once all are Done or the time is up |
 //! | GET /v1/jobs/{key}/explain | -> `Explanation` |
 //! | GET /v1/jobs/{key}/script | -> text |
@@ -50,7 +51,7 @@ pub use metrics::{KindUse, MetricsView, SpanBucket, WaitBucket};
 pub use priority::{FactorView, PriorityList, PriorityQuery, PriorityView};
 pub use reload::ReloadAnswer;
 pub use reservation::{ReservationList, ReservationRequest, ReservationView};
-pub use what_if::{StartOutlook, WhatIfRequest, WhatIfView};
+pub use what_if::{StartOutlook, UpdateRequest, WhatIfRequest, WhatIfView};
 
 /// Submits a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

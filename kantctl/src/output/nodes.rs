@@ -4,6 +4,7 @@ use super::record::Record;
 use super::sizes;
 use super::table::{Cell, Column, Table, Tint};
 use super::time::local;
+use common::id::Uid;
 use common::node::{Contact, NodeStatus};
 use common::wire::api::NodeView;
 use jiff::tz::TimeZone;
@@ -79,9 +80,11 @@ pub fn record(node: &NodeView, zone: &TimeZone) -> String {
     record.maybe("reason", Some(reason(node, zone)).filter(|reason| !reason.is_empty()));
     record.maybe(
         "drained",
-        node.drain
-            .as_ref()
-            .map(|drain| format!("{} by uid {}", local(drain.since, zone), drain.by)),
+        node.drain.as_ref().map(|drain| match drain.by {
+            // The controller drains as root, too: its reason says so.
+            Uid(0) => local(drain.since, zone),
+            by => format!("{} by uid {by}", local(drain.since, zone)),
+        }),
     );
     record.fact("address", &node.address);
     record.fact("kantd", &node.version);

@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 pub fn told(view: &WhatIfView, what: &str, zone: &TimeZone) -> String {
     let with = plain(&outlook(&view.changed, zone));
     let without = plain(&outlook(&view.compared_with, zone));
-    let verdict = match verdict(view) {
+    let verdict = match verdict(view, what) {
         Some(verdict) => format!("{verdict}\n"),
         None => String::new(),
     };
@@ -19,7 +19,7 @@ pub fn told(view: &WhatIfView, what: &str, zone: &TimeZone) -> String {
 }
 
 /// Is it worth it? Nothing where nobody can say.
-fn verdict(view: &WhatIfView) -> Option<String> {
+fn verdict(view: &WhatIfView, what: &str) -> Option<String> {
     let at = |outlook: &StartOutlook| {
         let later = outlook.expected_at.filter(|_| !outlook.bounded);
         outlook.starts_now.as_ref().map(|_| view.as_of).or(later)
@@ -28,16 +28,35 @@ fn verdict(view: &WhatIfView) -> Option<String> {
         return Some("What to do: nothing: with the change it could never start.".to_owned());
     }
     let (with, without) = (at(&view.changed)?, at(&view.compared_with));
+    let command = command(view, what);
     Some(match without {
-        None => "What to do: the change lets it start; without it nobody can say when.".to_owned(),
+        None => format!("What to do: {command}; without that nobody can say when it starts."),
         Some(without) if with < without => {
-            format!("What to do: the change saves {} of waiting.", without.since(with))
+            let saved = without.since(with);
+            format!("What to do: {command} saves {saved} of waiting.")
         }
         Some(without) if with > without => {
             format!("What to do: nothing: the change would cost {}.", with.since(without))
         }
         Some(_) => "What to do: nothing: the change makes no difference.".to_owned(),
     })
+}
+
+/// What makes the change, from the words it was given in: those of `kantctl update`'s options.
+fn command(view: &WhatIfView, what: &str) -> String {
+    let option = |word: &str| {
+        let word = word.trim_start_matches("--");
+        let (key, value) = word.split_once('=').unwrap_or((word, ""));
+        let key = match key {
+            "cpus" => "cpus-per-task",
+            key => key,
+        };
+        let is_plain = value.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:+,%".contains(c));
+        let quote = if is_plain { "" } else { "'" };
+        format!(" --{key}={quote}{value}{quote}")
+    };
+    let options: String = what.split(' ').map(option).collect();
+    format!("`kantctl update {}{options}`", view.key.job)
 }
 
 /// Not on these nodes, nor within these bounds, whoever leaves.
@@ -95,7 +114,7 @@ mod tests {
         let expected = "\
 With time=2h gpus=4, job 42 would start now, on g-[001-002].
 As it is, it would start at about 2023-11-14 23:13:20 (full).
-What to do: the change saves 01:00:00 of waiting.
+What to do: `kantctl update 42 --time=2h --gpus=4` saves 01:00:00 of waiting.
 ";
         assert_eq!(view(now(), later(60)), expected);
     }
@@ -110,7 +129,7 @@ What to do: the change saves 01:00:00 of waiting.
         let bounded = StartOutlook { bounded: true, ..later(60) };
         let text = view(bounded, later(30));
         assert!(text.contains("at the earliest (full)") && !text.contains("What to do"), "{text}");
-        assert!(view(now(), never).contains("the change lets it start"));
+        assert!(view(now(), never).contains("--gpus=4`; without that nobody can say"));
     }
 
     #[test]

@@ -1,7 +1,9 @@
-//! `--what-if 'time=2h gpus=4'`: a changed request, in the words of `kantctl submit`'s options.
+//! A changed request, in the words of `kantctl submit`'s options: `--what-if 'time=2h gpus=4'`, and
+//! what `kantctl update` is given.
 //! Never checks the outcome; the controller does.
 
 use super::ask::total;
+use super::begin::{BeginError, read_begin, read_deadline};
 use super::gpus::{GpuAsk, GpuCount, read_kinds};
 use super::near::read_near;
 use super::value::{TaskCount, read_count, read_nodes};
@@ -14,8 +16,8 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 /// What may be changed, as it is shown to those who wrote something else.
-const KEYS: &str =
-    "time, gpus, gpus-per-node, gpu-kind, nodes, ntasks, cpus, mem, queue, qos, near";
+const KEYS: &str = "time, gpus, gpus-per-node, gpu-kind, nodes, ntasks, cpus, mem, queue, qos, \
+                    near, begin, deadline, reservation, array-limit";
 
 /// A text that changes nothing, or something that cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -76,6 +78,20 @@ impl FromStr for WhatIf {
     }
 }
 
+/// What is changed by these keys and values.
+///
+/// # Errors
+/// [`WhatIfError::Value`].
+pub fn patch_of<'a>(
+    changes: impl Iterator<Item = (&'static str, &'a str)>,
+) -> Result<Patch, WhatIfError> {
+    let mut patch = Patch::default();
+    for (key, value) in changes {
+        change(&mut patch, key, value)?;
+    }
+    Ok(patch)
+}
+
 /// Lays one change into the patch; gives what it changed.
 fn change(patch: &mut Patch, key: &str, value: &str) -> Result<&'static str, WhatIfError> {
     let bad =
@@ -119,9 +135,37 @@ fn change(patch: &mut Patch, key: &str, value: &str) -> Result<&'static str, Wha
             let near = read_near(value).map_err(|error| bad(error.to_string()))?;
             patch.near = Some(Replaced::With(near));
         }
+        "begin" | "deadline" | "reservation" | "array-limit" => when(patch, key, value, bad)?,
         _ => return Err(WhatIfError::Key(key.to_owned())),
     }
     Ok(KEYS.split(", ").find(|known| *known == key).unwrap_or_default())
+}
+
+/// The same for what is no matter of size or place.
+fn when(
+    patch: &mut Patch,
+    key: &str,
+    value: &str,
+    bad: impl Fn(String) -> WhatIfError,
+) -> Result<(), WhatIfError> {
+    let at = |read: fn(&str) -> Result<_, _>| match without(value) {
+        true => Ok(Replaced::Without),
+        false => {
+            read(value).map(Replaced::With).map_err(|error: BeginError| bad(error.to_string()))
+        }
+    };
+    match key {
+        "begin" => patch.begin_at = Some(at(read_begin)?),
+        "deadline" => patch.deadline = Some(at(read_deadline)?),
+        "reservation" if without(value) => patch.reservation = Some(Replaced::Without),
+        "reservation" => patch.reservation = Some(Replaced::With(read(value, bad)?)),
+        _ if without(value) => patch.array_limit = Some(Replaced::Without),
+        _ => {
+            let limit = read_count(value).map_err(|error| bad(error.to_string()))?;
+            patch.array_limit = Some(Replaced::With(limit));
+        }
+    }
+    Ok(())
 }
 
 fn some_kinds<K>(kinds: Vec<K>) -> Option<Vec<K>> {
@@ -186,6 +230,15 @@ mod tests {
         assert_eq!(read.gpus, Some(Replaced::Without));
         assert_eq!((read.qos, read.near), (Some(Replaced::Without), Some(Replaced::Without)));
         assert_eq!(patch("gpu-kind=any").gpu_kinds, Some(vec![]));
+        let read = patch("begin=none deadline=none reservation=none array-limit=none");
+        assert_eq!(
+            (read.begin_at, read.deadline),
+            (Some(Replaced::Without), Some(Replaced::Without))
+        );
+        assert_eq!(read.reservation, Some(Replaced::Without));
+        assert_eq!(read.array_limit, Some(Replaced::Without));
+        assert_eq!(patch("array-limit=4").array_limit, Some(Replaced::With(4)));
+        assert!(matches!(patch("deadline=now+2hours").deadline, Some(Replaced::With(_))));
     }
 
     #[test]

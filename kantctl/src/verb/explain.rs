@@ -21,9 +21,10 @@ Examples:
 
 What if:
   --what-if asks whether and where a changed request would start now, beside the request as it is;
-  nothing is changed by asking. Keys are time, gpus, gpus-per-node, gpu-kind, nodes, ntasks, cpus
-  (each task's), mem, queue, qos and near, with the values of the options of `kantctl submit`;
-  gpus=0, qos=none, near=none and gpu-kind=any take away what was asked.";
+  nothing is changed by asking: `kantctl update` does that. Keys are time, gpus, gpus-per-node,
+  gpu-kind, nodes, ntasks, cpus (each task's), mem, queue, qos, near, begin, deadline, reservation
+  and array-limit, with the values of the options of `kantctl submit`; gpus=0, qos=none, near=none,
+  deadline=none and gpu-kind=any take away what was asked.";
 
 /// Arguments of `explain`.
 #[derive(clap::Args, Debug)]
@@ -73,7 +74,7 @@ async fn explain(
     zone: &TimeZone,
 ) -> Result<(Value, String), Failure> {
     let answer: Answer<Explanation> = ask::get(server, &format!("/v1/jobs/{key}/explain")).await?;
-    Ok((answer.raw, told(&answer.typed, zone)))
+    Ok((answer.raw, told(key, &answer.typed, zone)))
 }
 
 async fn what_if(
@@ -90,10 +91,15 @@ async fn what_if(
 }
 
 /// The controller says when it starts in a line of its own; `expected_at` is for programs.
-fn told(explanation: &Explanation, zone: &TimeZone) -> String {
+fn told(asked: JobKey, explanation: &Explanation, zone: &TimeZone) -> String {
     let Explanation { job, lines, advice, .. } = explanation;
     let shown = |text: &str| plain(&localized(text, zone));
-    let mut text = format!("Job {} ({}) is {}.\n", job.key, plain(&job.ask.name), job.state);
+    let name = plain(&job.ask.name);
+    // Of an array the lines say themselves which task they are about.
+    let mut text = match asked == job.key {
+        true => format!("Job {} ({name}) is {}.\n", job.key, job.state),
+        false => format!("Job {asked} ({name}) is an array.\n"),
+    };
     let own = if lines.is_empty() { Some(jobs::where_or_why(job)) } else { None };
     for line in lines.iter().cloned().chain(own.filter(|own| !own.is_empty())) {
         text.push_str(&format!("  {}\n", shown(&line)));

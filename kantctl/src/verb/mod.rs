@@ -26,4 +26,5 @@ pub mod show;
 pub mod status;
 pub mod steer;
 pub mod submit;
+pub mod update;
 pub mod wait;

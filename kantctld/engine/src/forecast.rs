@@ -49,7 +49,11 @@ pub(crate) fn after_round(snapshot: Snapshot, now: Time, key: JobKey, round: Rou
         let ends = at + job.time_limit.unwrap_or_default();
         job.deadline.is_none_or(|deadline| ends <= deadline)
     };
-    let promised = round.promises.get(&key).map(|promise| promise.at);
+    // Several jobs that may start anywhere were each promised that without the others.
+    let anywhere = round.promises.values().filter(|promise| promise.nodes.is_empty()).count();
+    let promised = round.promises.get(&key);
+    let promised = promised.filter(|promise| anywhere <= 1 || !promise.nodes.is_empty());
+    let promised = promised.map(|promise| promise.at);
     if promised.is_some_and(|at| in_time(at) && next_gate.is_none_or(|gate| gate >= at)) {
         return Forecast { expected_at: promised, ..Forecast::default() };
     }

@@ -49,4 +49,4 @@ pub use sheet::sheets;
 pub use snapshot::{NodeSnapshot, Promise, RunningJob, Snapshot, Unusable, WaitingJob};
 pub use waits::Waits;
 pub use what_if::{Outlook, outlook, what_if};
-pub use whole::could_ever_fit;
+pub use whole::{could_ever_be_near, could_ever_fit};

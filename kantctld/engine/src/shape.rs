@@ -173,6 +173,11 @@ impl<'a> Shape<'a> {
         self.sizes_of(floor, |_| true)
     }
 
+    /// Is it a node for this shape, up or down, large enough or not?
+    pub fn may_have(&self, floor: &Floor, at: NodeIndex) -> bool {
+        self.allows(at) && self.sides().iter().any(|(side, _)| self.is_on_side(floor, at, *side))
+    }
+
     /// The same of certain nodes.
     fn sizes_of(
         &self,
@@ -180,11 +185,7 @@ impl<'a> Shape<'a> {
         counts: impl Fn(NodeIndex) -> bool,
     ) -> Vec<(Arc<Class>, u32)> {
         let mut sizes: BTreeMap<crate::floor::class::ClassKey, (Arc<Class>, u32)> = BTreeMap::new();
-        let mine = |at: &NodeIndex| {
-            self.allows(*at)
-                && counts(*at)
-                && self.sides().iter().any(|(side, _)| self.is_on_side(floor, *at, *side))
-        };
+        let mine = |at: &NodeIndex| self.may_have(floor, *at) && counts(*at);
         for (_, node) in floor.nodes().filter(|(at, _)| mine(at)) {
             sizes.entry(node.class.key()).or_insert_with(|| (node.class.clone(), 0)).1 += 1;
         }

@@ -1,6 +1,8 @@
 //! Step 7: why a job that may start does not, in numbers. Never changes what was decided.
 
+mod apart;
 mod kept;
+mod promised;
 
 use crate::desk::Desk;
 use crate::fit::demand::Part;
@@ -17,6 +19,9 @@ use common::unit::{Bytes, Cpus, Gpus, Nodes, Tasks};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub(crate) use apart::could_be_near;
+use promised::undated;
+
 /// Puts in words what was noted.
 pub(crate) fn explain(mut waits: Waits, desk: &Desk<'_>) -> Waits {
     let notes = std::mem::take(&mut waits.notes);
@@ -30,7 +35,7 @@ pub(crate) fn explain(mut waits: Waits, desk: &Desk<'_>) -> Waits {
             .entry((shape, job.reservation.is_some()))
             .or_insert_with(|| Sight::new(desk, job, shape).reason());
         let mut reason = known.clone();
-        let promise = desk.promises.get(&key).map(|promise| promise.at);
+        let promise = desk.told_promise(job);
         if let WaitReason::Resources { expected_at, .. }
         | WaitReason::Topology { expected_at, .. } = &mut reason
         {
@@ -45,7 +50,12 @@ pub(crate) fn explain(mut waits: Waits, desk: &Desk<'_>) -> Waits {
         let line = &desk.snapshot.line;
         let class = line.kind_of(id).and_then(|kind| line.class(kind.classes().next()?));
         if let Some(first) = class.and_then(|class| class.jobs().next()) {
-            waits.tell_kind(id, reason(first.key, shape, kept));
+            // What one of them was promised, the others were not.
+            let told = reason(first.key, shape, kept);
+            if desk.promises.contains_key(&first.key) {
+                waits.tell(first.key, told.clone());
+            }
+            waits.tell_kind(id, undated(told));
         }
     }
     waits
@@ -101,9 +111,13 @@ impl<'a> Sight<'a> {
         if floor.unusable_count() == 0 {
             return None;
         }
+        // Of nodes that are to be near each other, those that could be.
+        let beside = self.near_enough(part, need.nodes);
         let mine = |at: NodeIndex| {
             let class = &floor.node(at).class;
-            self.shape.allows(at) && self.shape.fits_idle(class, part)
+            self.shape.allows(at)
+                && self.shape.fits_idle(class, part)
+                && beside.as_ref().is_none_or(|beside| beside.contains(&at))
         };
         let (up, down): (Vec<_>, Vec<_>) =
             floor.nodes().filter(|(at, _)| mine(*at)).partition(|(_, node)| node.is_usable());
@@ -268,14 +282,6 @@ fn need(shape: &Shape<'_>, sizes: &[(Arc<Class>, u32)]) -> (Need, Part) {
         gpu_kind: request.gpu_kind.clone(),
     };
     (need, part)
-}
-
-impl Desk<'_> {
-    /// How many jobs that something is kept for were considered before this one.
-    fn ahead_of(&self, key: JobKey) -> u32 {
-        let others = self.promises.keys().filter(|other| **other != key);
-        u32::try_from(others.count()).unwrap_or(u32::MAX).max(1)
-    }
 }
 
 fn count(nodes: usize) -> Nodes {

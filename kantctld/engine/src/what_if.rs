@@ -53,7 +53,7 @@ fn look(mut snapshot: Snapshot, now: Time, key: JobKey) -> Outlook {
         return Outlook { starts_on: Some(nodes), ..Outlook::default() };
     }
     let reason = round.waits.of(&snapshot, key).or(Some(WaitReason::NotConsidered));
-    if matches!(reason, Some(WaitReason::NeverFits { .. })) {
+    if matches!(reason, Some(WaitReason::NeverFits { .. } | WaitReason::NeverNear { .. })) {
         return Outlook { reason, ..Outlook::default() };
     }
     let forecast = crate::forecast::after_round(snapshot, now, key, round);

@@ -5,7 +5,7 @@ use crate::books::{Books, Claim};
 use crate::claims::of_asking;
 use crate::shape::Shape;
 use crate::snapshot::{Snapshot, WaitingJob};
-use crate::wait::could_fit;
+use crate::wait::{could_be_near, could_fit};
 use common::queue::Queue;
 use common::reason::WaitReason;
 use common::resource::Request;
@@ -36,6 +36,29 @@ pub fn could_ever_fit(
     }
     let shape = Shape::new(floor, &snapshot.policy, queue, request, service, Rc::default());
     could_fit(floor, &shape, &shape.sizes(floor))
+}
+
+/// Could nodes near enough to each other hold this request if all were up and idle? Asked of what
+/// [`could_ever_fit`], and where the network is described.
+///
+/// # Errors
+/// [`WaitReason::NeverNear`], in numbers.
+pub fn could_ever_be_near(
+    snapshot: &Snapshot,
+    queue: &Queue,
+    request: &Request,
+    service: bool,
+) -> Result<(), WaitReason> {
+    let mut settled;
+    let mut snapshot = snapshot;
+    if !snapshot.floor.is_laid_out() {
+        settled = snapshot.clone();
+        settled.settle(Time(0));
+        snapshot = &settled;
+    }
+    let floor = &snapshot.floor;
+    let shape = Shape::new(floor, &snapshot.policy, queue, request, service, Rc::default());
+    could_be_near(floor, &shape)
 }
 
 impl Snapshot {

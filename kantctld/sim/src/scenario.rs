@@ -23,10 +23,9 @@
 //! | `node g[1-4] cpus=8 [mem=64G] [gpus=4[:kind]] [threads=2]` | machines, connected at once |
 //! | `submit LABEL [nodes=] [tasks=] [cpus=] [gpus=] [gpus-per-node=] [mem=] [time=]` | a job |
 //! | ` ... [array=] [only=g1] [not=g1] [queue=] [user=] [nice=] [hold] [begin=]` | |
-//! | ` ... [launch=per-node] [exclusive] [no-requeue] [qos=] [account=] [deadline=]` | |
-//! | ` ... [near=leaf] [reservation=] [preemptible]` | |
-//! | ` ... [run=5m] [exit=1] [oom] [fails-on=g1] [fault-on=g1]` | how its processes behave |
-//! | `cancel`, `hold`, `release`, `requeue` `LABEL[_INDEX] [as=USER]` | |
+//! | ` ... [launch=per-node] [exclusive] [no-requeue] [qos=] [account=] [deadline=] [near=leaf]` | |
+//! | ` ... [reservation=] [preemptible] [run=5m] [exit=1] [oom] [fails-on=g1] [fault-on=g1]` | |
+//! | `cancel`, `hold`, `release`, `requeue`, `update` `LABEL[_INDEX] [as=USER]` | |
 //! | `drain NODE REASON`, `resume NODE` | |
 //! | `reserve NAME nodes=g1 from=1h to=2h [maintenance]`, `unreserve NAME` | bookings |
 //! | `cut NODE`, `return NODE`, `reboot NODE` | the network, the power |
@@ -176,7 +175,7 @@ impl Stage {
         match verb {
             "node" => self.add_nodes(words)?,
             "submit" => return self.submit(words),
-            "cancel" | "hold" | "release" | "requeue" => self.change(verb, words)?,
+            "cancel" | "hold" | "release" | "requeue" | "update" => self.change(verb, words)?,
             "drain" | "resume" => self.mark(verb, words)?,
             "reserve" | "unreserve" => {
                 let command = booking::command(verb, words)?;
@@ -261,8 +260,10 @@ impl Stage {
             None => Actor { uid: Uid(0), operator: true },
             Some(user) => Actor { uid: config::owner(&user).uid, operator: false },
         };
+        let patch = ask::patch(verb, words)?;
         words.end()?;
         self.cluster()?.command(match verb {
+            "update" => Command::UpdateJob { actor, target, patch: Box::new(patch) },
             "cancel" => Command::CancelJob { actor, target },
             "hold" => Command::HoldJob { actor, target },
             "release" => Command::ReleaseJob { actor, target },

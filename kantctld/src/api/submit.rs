@@ -74,7 +74,7 @@ fn join_environment(environment: &BTreeMap<String, String>) -> Result<String, Ap
 /// The engine's judgement, so it is the leader's to make, not `apply`'s: engines of two releases
 /// may differ, replicas may not. Whoever fits as the scheduler last saw the nodes is let in without
 /// waiting for a round that runs; nobody is refused but by the nodes and settings of now.
-async fn refuse_what_never_fits(core: &Arc<Core>, ask: &Ask) -> Result<(), ApiFailure> {
+pub async fn refuse_what_never_fits(core: &Arc<Core>, ask: &Ask) -> Result<(), ApiFailure> {
     let (core, ask) = (core.clone(), ask.clone());
     let judged = tokio::task::spawn_blocking(move || {
         let judge = |snapshot: &engine::Snapshot| {

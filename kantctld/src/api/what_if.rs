@@ -70,6 +70,10 @@ fn laid_over(job: &WaitingJob, ask: Ask) -> WaitingJob {
         qos: ask.qos,
         request: Arc::new(ask.request),
         time_limit: ask.time_limit,
+        begin_at: ask.begin_at,
+        deadline: ask.deadline,
+        reservation: ask.reservation,
+        array_limit: ask.array.and_then(|array| array.limit()),
         ..job.clone()
     }
 }

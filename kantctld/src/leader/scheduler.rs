@@ -47,6 +47,7 @@ pub async fn run(core: &Arc<Core>, term: Term, period: Duration) -> Infallible {
 }
 
 async fn round(core: &Arc<Core>, term: Term) -> Result<(), RoundError> {
+    let between_rounds = core.between_rounds.lock().await;
     let (now, looker) = (core.now(), core.clone());
     // Scheduling takes a core for a while: not on a thread that serves sockets.
     let decided =
@@ -56,6 +57,7 @@ async fn round(core: &Arc<Core>, term: Term) -> Result<(), RoundError> {
         tracing::debug!("a round starts {} jobs, {} yield", starts.len(), preempts.len());
     }
     let events = core.command(command).await?;
+    drop(between_rounds);
     if events.iter().any(|event| matches!(event, Event::RoundEntryRefused { .. })) {
         // The state had moved on; decide again on what is true now, though not in a hot loop.
         tokio::time::sleep(REFUSED_PAUSE).await;

@@ -9,7 +9,7 @@ mod round;
 
 use common::account::Account;
 use common::id::{AttemptId, Gid, JobKey, NodeName, RequestKey, ReservationName, Uid};
-use common::job::{Ask, Owner};
+use common::job::{Ask, Owner, Patch};
 use common::node::Inventory;
 use common::policy::{Factors, Policy};
 use common::qos::Qos;
@@ -133,6 +133,15 @@ pub enum Command {
         actor: Actor,
         /// Which.
         target: Target,
+    },
+    /// Changes what a waiting job asks for. It keeps its place.
+    UpdateJob {
+        /// Who asks.
+        actor: Actor,
+        /// Which; of an array: all its tasks.
+        target: Target,
+        /// What is asked otherwise.
+        patch: Box<Patch>,
     },
     /// Starts a running or finished job again, as a new attempt.
     RequeueJob {

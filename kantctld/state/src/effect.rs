@@ -36,6 +36,7 @@ pub fn wakes_scheduler(events: &[Event]) -> bool {
         Event::Configured
         | Event::JobHeld { .. }
         | Event::JobReleased { .. }
+        | Event::JobUpdated { .. }
         | Event::JobDone { .. }
         | Event::JobRequeued { .. }
         | Event::JobDelayed { .. }

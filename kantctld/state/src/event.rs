@@ -53,6 +53,13 @@ pub enum Event {
         /// Who asked.
         by: Uid,
     },
+    /// A waiting job asks for something else.
+    JobUpdated {
+        /// Which.
+        key: JobKey,
+        /// Who asked.
+        by: Uid,
+    },
     /// A job was given its allocation; its nodes are to prepare (or run) it.
     JobStarted {
         /// The new attempt.

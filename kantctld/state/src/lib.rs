@@ -29,7 +29,7 @@ mod life;
 mod overdue;
 mod remembered;
 
-pub use apply::{apply, may_wait};
+pub use apply::{apply, may_wait, updated};
 pub use command::{Actor, Command, RoundPreempt, RoundStart, Settings, Stamped, Target};
 pub use deadline::missed;
 pub use event::Event;

@@ -29,6 +29,8 @@ pub enum StoryEvent {
     Held(Uid),
     /// Somebody let it go.
     Released(Uid),
+    /// Somebody changed what it asks for.
+    Updated(Uid),
     /// It was given nodes.
     Started {
         /// Which attempt this is.
@@ -105,6 +107,14 @@ pub enum StoryEvent {
     },
 }
 
+/// A user in a sentence. Only the number is known; root's needs no looking up.
+pub(crate) fn who(uid: Uid) -> String {
+    match uid {
+        Uid(0) => "root".to_owned(),
+        _ => format!("user {uid}"),
+    }
+}
+
 /// What was wrong, after what came of it.
 fn because(f: &mut fmt::Formatter<'_>, why: Option<&String>) -> fmt::Result {
     why.map_or(Ok(()), |why| write!(f, " ({why})"))
@@ -117,8 +127,8 @@ fn end(
     requeue: bool,
 ) -> fmt::Result {
     match (by, requeue) {
-        (Some(uid), true) => write!(f, "stopped by user {uid}, to be requeued"),
-        (Some(uid), false) => write!(f, "cancelled by user {uid}"),
+        (Some(uid), true) => write!(f, "stopped by {}, to be requeued", who(uid)),
+        (Some(uid), false) => write!(f, "cancelled by {}", who(uid)),
         (None, true) => write!(f, "ended as {outcome}, to be requeued"),
         (None, false) => write!(f, "ended as {outcome}"),
     }
@@ -128,8 +138,9 @@ impl fmt::Display for StoryEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Submitted => write!(f, "submitted"),
-            Self::Held(by) => write!(f, "held by user {by}"),
-            Self::Released(by) => write!(f, "released by user {by}"),
+            Self::Held(by) => write!(f, "held by {}", who(*by)),
+            Self::Released(by) => write!(f, "released by {}", who(*by)),
+            Self::Updated(by) => write!(f, "what it asks for was changed by {}", who(*by)),
             Self::Started { attempt, nodes } => write!(f, "attempt {attempt} started on {nodes}"),
             Self::Ready => write!(f, "all its nodes are ready"),
             Self::Running => write!(f, "running"),
@@ -145,7 +156,7 @@ impl fmt::Display for StoryEvent {
                 end(f, *outcome, *by, *requeue)
             }
             Self::Done { outcome, by: None } => write!(f, "done: {outcome}"),
-            Self::Done { outcome, by: Some(by) } => write!(f, "done: {outcome} by user {by}"),
+            Self::Done { outcome, by: Some(by) } => write!(f, "done: {outcome} by {}", who(*by)),
             Self::MadeToYield { preempted: Preempted { by, why }, requeue } => {
                 let then = if *requeue { ", to be requeued" } else { "" };
                 write!(f, "made to yield to job {by} ({why}){then}")
@@ -166,10 +177,9 @@ impl fmt::Display for StoryEvent {
             Self::HeldForFaults { in_a_row, why } => {
                 write!(
                     f,
-                    "held after {in_a_row} attempts in a row that failed for no fault of its own; \
-                     `kantctl release` tries again"
+                    "held after {in_a_row} attempts in a row that failed for no fault of its own"
                 )?;
-                because(f, why.as_ref())
+                why.as_ref().map_or(Ok(()), |why| write!(f, "; the last: {why}"))
             }
         }
     }

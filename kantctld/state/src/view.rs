@@ -112,7 +112,7 @@ fn view_with(
         state: word.to_owned(),
         state_code: code.to_owned(),
         held: element.held,
-        reason: (element.phase == Phase::Pending).then(|| reason(element, waiting)),
+        reason: (element.phase == Phase::Pending).then(|| reason(key, element, waiting)),
         position: waiting.map(|wait| wait.position),
         attempt: element.attempt.0,
         submitted_at: record.submitted_at,
@@ -141,7 +141,7 @@ fn faults(element: &Element) -> Option<String> {
 }
 
 /// Held is known at once; everything else is the last round's word.
-fn reason(element: &Element, waiting: Option<&Wait>) -> ReasonView {
+fn reason(key: JobKey, element: &Element, waiting: Option<&Wait>) -> ReasonView {
     let told = waiting.map(|wait| wait.reason.clone());
     let reason = match (element.held, told) {
         (true, _) => WaitReason::Held,
@@ -150,6 +150,9 @@ fn reason(element: &Element, waiting: Option<&Wait>) -> ReasonView {
     };
     let (code, sentence) = match element.held_by_operator {
         true => ("JobHeldAdmin", "held by an operator, who alone can release it".to_owned()),
+        false if element.held => {
+            (reason.code(), format!("held: `kantctl release {key}` lets it go"))
+        }
         false => (reason.code(), reason.to_string()),
     };
     ReasonView { code: code.to_owned(), sentence, detail: reason }

@@ -15,6 +15,14 @@ pub struct WhatIfRequest {
     pub patch: Patch,
 }
 
+/// Changes what a waiting job asks for (POST /v1/jobs/{key}/update).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct UpdateRequest {
+    /// What is asked otherwise.
+    pub patch: Patch,
+}
+
 /// When a request would start.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]

@@ -161,7 +161,9 @@ impl<'a> Desk<'a> {
             return known.clone();
         }
         let of = self.shapes.get(shape);
-        let never = crate::wait::could_fit(floor, of, &of.sizes(floor)).err();
+        let never = crate::wait::could_fit(floor, of, &of.sizes(floor))
+            .and_then(|()| crate::wait::could_be_near(floor, of))
+            .err();
         self.never.insert(shape, never.clone());
         never
     }

@@ -6,7 +6,7 @@ use crate::behaviour::Behaviour;
 use common::gpu::GpuKind;
 use common::hostlist;
 use common::id::NodeName;
-use common::job::{Ask, EndCause, Launch};
+use common::job::{Ask, EndCause, Launch, Patch, Replaced};
 use common::resource::{GpuRequest, MemoryRequest, Request};
 use common::time::{Span, Time};
 use common::topology::{Level, Nearness};
@@ -36,6 +36,22 @@ pub(super) fn ask(words: &mut Words) -> Result<Ask, String> {
         deadline: words.value::<Span>("deadline")?.map(|span| Time(span.0)),
         preemptible: words.flag("preemptible").then_some(true),
         ..Ask::default()
+    })
+}
+
+/// What an `update` line changes; no other changes anything.
+pub(super) fn patch(verb: &str, words: &mut Words) -> Result<Patch, String> {
+    if verb != "update" {
+        return Ok(Patch::default());
+    }
+    let (gpus, _) = gpus(words, "gpus")?;
+    Ok(Patch {
+        time_limit: words.value("time")?,
+        gpus: gpus.map(|gpus| Replaced::With(GpuRequest::Total(gpus))),
+        queue: words.value("queue")?,
+        deadline: words.value::<Span>("deadline")?.map(|span| Replaced::With(Time(span.0))),
+        array_limit: words.value("array-limit")?.map(Replaced::With),
+        ..Patch::default()
     })
 }
 

@@ -23,8 +23,10 @@ mod resume_node;
 mod start_overdue;
 mod submit_job;
 mod target;
+mod update_job;
 
 pub use admission::may_wait;
+pub use update_job::updated;
 
 use crate::command::{Command, Stamped};
 use crate::event::Event;
@@ -53,6 +55,9 @@ pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
         Command::CancelJob { actor, target } => cancel_job::apply(state, out, actor, *target),
         Command::HoldJob { actor, target } => hold_job::apply(state, out, actor, *target),
         Command::ReleaseJob { actor, target } => release_job::apply(state, out, actor, *target),
+        Command::UpdateJob { actor, target, patch } => {
+            update_job::apply(state, out, actor, *target, patch)
+        }
         Command::RequeueJob { actor, target } => requeue_job::apply(state, out, actor, *target),
         Command::EnactRound { preempts, starts } => {
             enact_round::apply(state, out, preempts, starts)

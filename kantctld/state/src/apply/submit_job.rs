@@ -113,7 +113,7 @@ fn check_what(submission: &Submission<'_>) -> Result<(), Refusal> {
 
 /// The ask with its queue, account, a time limit that the queue and the QoS allow, and a group of
 /// its owner.
-fn fill_in(state: &State, who: &Applicant<'_>, ask: &Ask) -> Result<Ask, Refusal> {
+pub(super) fn fill_in(state: &State, who: &Applicant<'_>, ask: &Ask) -> Result<Ask, Refusal> {
     let queue = admission::find_queue(state, ask)?;
     let qos_max = admission::find_qos(state, ask)?.and_then(|qos| qos.time_limit_max);
     let usual = queue.time_limit_default.or(queue.time_limit_max);

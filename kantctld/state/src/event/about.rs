@@ -12,6 +12,7 @@ impl Event {
         match self {
             Self::JobHeld { key, .. }
             | Self::JobReleased { key, .. }
+            | Self::JobUpdated { key, .. }
             | Self::JobDone { key, .. }
             | Self::JobRequeued { key, .. }
             | Self::JobDelayed { key, .. }
@@ -34,6 +35,7 @@ impl Event {
         Some(match self {
             Self::JobHeld { by, .. } => StoryEvent::Held(*by),
             Self::JobReleased { by, .. } => StoryEvent::Released(*by),
+            Self::JobUpdated { by, .. } => StoryEvent::Updated(*by),
             Self::JobStarted { id, nodes } => {
                 StoryEvent::Started { attempt: id.attempt, nodes: hostlist::fold(nodes) }
             }

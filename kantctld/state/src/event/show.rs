@@ -1,6 +1,8 @@
 //! Events as lines for people and for the tests that tell stories. Never decides what is told.
 
 use super::{Event, ShareNews};
+use crate::story::who;
+use common::id::Uid;
 use common::job::EndCause;
 use std::fmt;
 
@@ -50,19 +52,24 @@ impl fmt::Display for Event {
             Self::NodeRegistered { name } => write!(f, "node {name}: connected"),
             Self::NodeSilent { name } => write!(f, "node {name}: silent"),
             Self::NodeLost { name } => write!(f, "node {name}: lost"),
-            Self::NodeDrained { name, by, reason } => {
-                write!(f, "node {name}: drained by user {by}: {reason}")
+            // Root stands for the controller too, whose reason says what it saw.
+            Self::NodeDrained { name, by: Uid(0), reason } => {
+                write!(f, "node {name}: drained: {reason}")
             }
-            Self::NodeResumed { name, by } => write!(f, "node {name}: resumed by user {by}"),
+            Self::NodeDrained { name, by, reason } => {
+                write!(f, "node {name}: drained by {}: {reason}", who(*by))
+            }
+            Self::NodeResumed { name, by } => write!(f, "node {name}: resumed by {}", who(*by)),
             Self::ReservationCreated { name } => write!(f, "reservation {name}: created"),
             Self::ReservationDeleted { name, by } => {
-                write!(f, "reservation {name}: deleted by user {by}")
+                write!(f, "reservation {name}: deleted by {}", who(*by))
             }
             Self::ReservationExpired { name } => write!(f, "reservation {name}: over"),
             Self::CommandRefused(refusal) => write!(f, "refused: {refusal}"),
             // Told above, by their story.
             Self::JobHeld { .. }
             | Self::JobReleased { .. }
+            | Self::JobUpdated { .. }
             | Self::JobStarted { .. }
             | Self::JobReady { .. }
             | Self::JobRunning { .. }

@@ -29,6 +29,8 @@ struct Touched {
     reservations: bool,
     nodes: BTreeSet<NodeName>,
     jobs: BTreeSet<JobKey>,
+    /// These ask for something else than before.
+    asking: BTreeSet<JobId>,
 }
 
 impl Keeper {
@@ -41,6 +43,7 @@ impl Keeper {
             reservations: true,
             nodes: state.nodes().map(|(name, _)| name.clone()).collect(),
             jobs: state.live().collect(),
+            asking: BTreeSet::new(),
         };
         keeper.take_up(state, touched);
         keeper
@@ -88,6 +91,14 @@ impl Keeper {
                 Some(node) => self.snapshot.set_node(&jobs::node(name, node)),
                 None => self.snapshot.remove_node(name),
             }
+        }
+        // What was kept for a job as it was is not kept for what it asks now.
+        for job in &touched.asking {
+            self.requests.remove(job);
+            let keys = touched.jobs.iter().filter(|key| key.job == *job);
+            let waiting = keys.filter(|key| self.snapshot.waiting(**key).is_some());
+            let waiting: Vec<JobKey> = waiting.copied().collect();
+            waiting.into_iter().for_each(|key| self.snapshot.remove_job(key));
         }
         self.take_up_jobs(state, &touched.jobs);
         if touched.reservations {
@@ -178,6 +189,10 @@ impl Touched {
             | Event::JobSubmitted { repeated: true, .. }
             | Event::JobForgotten { .. }
             | Event::CommandRefused(_) => {}
+            Event::JobUpdated { key, .. } => {
+                self.jobs.insert(*key);
+                self.asking.insert(key.job);
+            }
             Event::JobHeld { .. }
             | Event::JobReleased { .. }
             | Event::JobStarted { .. }

@@ -43,6 +43,10 @@ pub fn never_fits(state: &State, snapshot: &Snapshot, ask: &Ask) -> Option<Refus
     }) {
         return Some(Refusal::NoSuchLevel { level });
     }
+    if let Err(reason) = engine::could_ever_be_near(snapshot, queue, &ask.request, ask.service) {
+        let mend = "leave :required out of --near, or ".to_owned();
+        return Some(Refusal::NeverFits { reason: Box::new(reason), mend });
+    }
     let reason = snapshot.could_ever_be_admitted(&waiting(state, queue, ask)).err()?;
     Some(Refusal::NeverAdmitted { reason: Box::new(reason) })
 }
@@ -88,6 +92,9 @@ fn mend(
         .nodes()
         .flat_map(|(_, node)| node.inventory.gpus.iter().map(|gpu| &gpu.kind))
         .collect();
+    if kinds.is_empty() && need.gpus > Gpus(0) {
+        return Some("leave --gpus out, or ".to_owned());
+    }
     if need.gpu_kind.as_ref().is_some_and(|kind| !kinds.contains(kind)) {
         let all: Vec<&str> = kinds.iter().map(|kind| kind.0.as_str()).collect();
         return (!all.is_empty()).then(|| format!("ask for {} GPUs, or ", all.join(" or ")));

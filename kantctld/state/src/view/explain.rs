@@ -2,6 +2,9 @@
 //! Never guesses: what the last round and the engine's forecast do not say is not said.
 
 mod advice;
+mod change;
+mod deadline;
+mod held;
 mod length;
 mod living;
 mod outage;

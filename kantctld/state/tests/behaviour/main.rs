@@ -17,6 +17,7 @@ mod rounds;
 mod sharing;
 mod size;
 mod submit;
+mod updating;
 mod usage;
 mod views;
 mod yielding;

@@ -2,7 +2,7 @@
 //! command that would not help.
 
 use super::waiting::Waiting;
-use super::{length, outage};
+use super::{change, deadline, held, length, outage};
 use common::hostlist;
 use common::id::{NodeName, ReservationName};
 use common::job::Ask;
@@ -18,22 +18,25 @@ const LATER: &str = "ask again in a few seconds; if nothing changes, `kantctl st
 pub(super) fn advice(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
     let key = waiting.job.key;
     if let Some(deadline) = waiting.will_miss() {
-        return deadline_advice(waiting, deadline);
+        return deadline::may_miss(waiting, deadline);
     }
     let again = |how: &str| format!("`kantctl cancel {key}`, and submit it again {how}");
     match reason {
         WaitReason::NotConsidered => LATER.to_owned(),
-        WaitReason::Held => held(waiting),
+        WaitReason::Held => held::held(waiting),
         WaitReason::BeginTime { .. } => {
             format!(
                 "nothing: it waits for its time; to start it sooner, {}",
-                again("without --begin")
+                change::to(waiting, "--begin=none")
             )
         }
         WaitReason::BackOff { .. } => {
             format!("nothing: it is tried again; `kantctl show {key}` says what went wrong")
         }
-        WaitReason::QueueGone { .. } => again("to a queue that `kantctl queues` shows"),
+        WaitReason::QueueGone { .. } => {
+            let other = change::of_queue(waiting);
+            other.unwrap_or_else(|| again("to a queue that `kantctl queues` shows"))
+        }
         WaitReason::Component { key: other } => format!(
             "`kantctl explain {other}` says what that one waits for; if it is held, `kantctl \
              release {other}`"
@@ -43,61 +46,54 @@ pub(super) fn advice(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
         WaitReason::LimitReached { bound, counted } => {
             limit(waiting, bound, counted, reason.is_for_ever())
         }
-        WaitReason::DeadlineTooNear { deadline } => deadline_advice(waiting, *deadline),
+        WaitReason::DeadlineTooNear { deadline } => deadline::too_late(waiting, *deadline),
         WaitReason::ReservationClosed { from, .. } => match from {
             Some(_) => format!(
                 "nothing: it waits for its reservation; to start it sooner, {}",
-                again("without --reservation")
+                change::to(waiting, "--reservation=none")
             ),
-            None => again("without --reservation, or in one that `kantctl reservations` shows"),
+            None => format!(
+                "{}, or with one that `kantctl reservations` shows",
+                change::to(waiting, "--reservation=none")
+            ),
         },
         WaitReason::NodesReserved { name, from, .. } => reserved(waiting, name, *from),
         WaitReason::Topology { .. } => format!(
-            "wait, or let it run on nodes further apart: `kantctl explain {key} --what-if \
-             'near=none'` says whether it would start now"
+            "wait, or let it run on nodes further apart: {}; `kantctl explain {key} --what-if \
+             'near=none'` tells whether it would start then",
+            change::to(waiting, "--near=none")
         ),
         WaitReason::Preempting { .. } => {
             format!("nothing: it starts as soon as {}", cleaned_up(waiting))
         }
-        WaitReason::BehindHead { head } => format!(
-            "wait for job {head} (`kantctl explain {head}`), or submit it to another queue \
-             (`kantctl queues`)"
-        ),
+        WaitReason::BehindHead { head } => {
+            let other = change::of_queue(waiting).map(|other| format!(", or {other}"));
+            let other = other.unwrap_or_default();
+            format!("wait for job {head} (`kantctl explain {head}`){other}")
+        }
         WaitReason::Priority { next, .. } => behind(waiting, *next),
         WaitReason::Resources { need, nearest, nodes_free, .. } => {
             room(waiting, need, nearest.as_ref(), nodes_free.0)
         }
         WaitReason::NodesUnavailable { need, .. } => outage::advice(waiting, need),
         WaitReason::NeverFits { .. } => {
-            format!(
-                "`kantctl nodes` shows what there is; {}",
-                again("for less, or for other nodes")
-            )
+            format!("{}, or keep it until there is such a node", held::for_less(waiting))
         }
-    }
-}
-
-/// Somebody holds it: who can let it go, and whether that would help.
-fn held(waiting: &Waiting<'_>) -> String {
-    let key = waiting.job.key;
-    if waiting.never_fits().is_some() {
-        return format!(
-            "`kantctl nodes` shows what there is; `kantctl cancel {key}`, and submit it again for \
-             less, or for other nodes, or keep it until there is such a node"
-        );
-    }
-    match waiting.is_held_by_operator() {
-        true => format!("ask an operator to release it (`kantctl release {key}`)"),
-        false => format!("`kantctl release {key}`"),
+        WaitReason::NeverNear { .. } => format!(
+            "let it run on nodes further apart: {}, or ask for fewer",
+            change::to(waiting, "--near=none")
+        ),
     }
 }
 
 /// As many tasks of its array run as may.
 fn array(waiting: &Waiting<'_>) -> String {
+    let job = waiting.job.key.job;
+    let limit = waiting.job.ask.array.as_ref().and_then(common::job::ArraySpec::limit);
+    let more = limit.unwrap_or(1).saturating_mul(2);
     format!(
-        "nothing: the next task starts when one is over; to run more at once, `kantctl cancel {}`, \
-         and submit the rest again with a larger number behind the % of --array",
-        waiting.job.key.job
+        "nothing: the next task starts when one is over; to run more at once, \
+         `kantctl update {job} --array-limit={more}` (or another number)"
     )
 }
 
@@ -113,14 +109,15 @@ struct Bounded<'a> {
     of: String,
     /// What shows who uses it up.
     look: String,
-    /// Where it would not hold.
-    other: &'a str,
+    /// How it gets to where that does not hold, as what follows an "or".
+    other: Option<String>,
 }
 
 impl Bounded<'_> {
     /// Who asks for more than the bound allows waits for ever; others wait for jobs to end.
     fn advice(&self) -> String {
-        let (key, counted, other) = (self.waiting.job.key, self.counted, self.other);
+        let (key, counted) = (self.waiting.job.key, self.counted);
+        let other = self.other.as_ref().map(|other| format!(", or {other}")).unwrap_or_default();
         if self.is_for_ever {
             let how = match counted.what {
                 What::GpuMinutes => "with a shorter --time or for fewer GPUs",
@@ -128,7 +125,7 @@ impl Bounded<'_> {
             };
             return format!(
                 "it waits for ever, unless an operator raises what {} may have: `kantctl cancel \
-                 {key}`, and submit it again {how}, or {other}",
+                 {key}`, and submit it again {how}{other}",
                 self.of
             );
         }
@@ -136,14 +133,14 @@ impl Bounded<'_> {
         let less = match counted.what {
             What::Gpus if left > 0 && u64::from(self.waiting.job.gpus.0) > left => {
                 format!(
-                    ", or, if a smaller job does, ask for less (`kantctl explain {key} --what-if \
-                     'gpus={left}'`)"
+                    ", or, if a smaller job does, ask for less ({})",
+                    change::to(self.waiting, &format!("--gpus={left}"))
                 )
             }
             _ => String::new(),
         };
         let until = if self.is_lent { "others use less" } else { "some of those jobs end" };
-        format!("wait until {until} ({}){less}, or submit it {other}", self.look)
+        format!("wait until {until} ({}){less}{other}", self.look)
     }
 }
 
@@ -161,7 +158,7 @@ fn quota(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
         is_lent,
         of: format!("queue {queue}"),
         look,
-        other: "to another queue (`kantctl queues`)",
+        other: change::of_queue(waiting),
     }
     .advice()
 }
@@ -177,25 +174,17 @@ fn limit(waiting: &Waiting<'_>, bound: &Bound, counted: &Counted, is_for_ever: b
         Bound::Qos(_) | Bound::Account(_) => "`kantctl queue`".to_owned(),
     };
     let other = match bound {
-        Bound::Queue(_) | Bound::UserInQueue(..) => "to another queue (`kantctl queues`)",
-        Bound::Qos(_) | Bound::UserInQos(..) => "with another --qos, or none",
-        _ => "with another --account",
+        Bound::Queue(_) | Bound::UserInQueue(..) => change::of_queue(waiting),
+        Bound::Qos(_) | Bound::UserInQos(..) => {
+            Some(format!("give it another QoS, or none: {}", change::to(waiting, "--qos=none")))
+        }
+        _ => {
+            let key = waiting.job.key;
+            Some(format!("`kantctl cancel {key}`, and submit it again with another --account"))
+        }
     };
     let (of, is_lent) = (bound.to_string(), false);
     Bounded { waiting, counted, is_for_ever, is_lent, of, look, other }.advice()
-}
-
-/// What is left until the deadline, counted from when there is room.
-fn deadline_advice(waiting: &Waiting<'_>, deadline: Time) -> String {
-    let key = waiting.job.key;
-    let left = waiting.without_deadline().map(|starts| deadline.since(starts));
-    let shorter = left.and_then(length::limit_within);
-    let shorter = shorter.map(|limit| format!("--time={limit} or less, or with "));
-    format!(
-        "it cannot be over in time and will end unstarted (state DEADLINE): `kantctl cancel \
-         {key}`, and submit it again with {}a later --deadline",
-        shorter.unwrap_or_default()
-    )
 }
 
 /// Nodes are kept for a reservation, or held by one that has begun.
@@ -204,16 +193,17 @@ fn reserved(waiting: &Waiting<'_>, name: &ReservationName, from: Time) -> String
     if from > waiting.now {
         return match length::limit_within(from.since(waiting.now)) {
             Some(limit) => format!(
-                "wait until it is over, or ask for a time limit that ends before it: `kantctl \
-                 explain {key} --what-if 'time={limit}'` says whether it would start now"
+                "wait until it is over, or ask for a time limit that ends before it: {}; `kantctl \
+                 explain {key} --what-if 'time={limit}'` tells whether it would start then",
+                change::to(waiting, &format!("--time={limit}"))
             ),
             None => "nothing: it begins in a moment; wait until it is over".to_owned(),
         };
     }
     match waiting.state.reservation(name) {
         Some(reservation) if !reservation.maintenance => format!(
-            "wait until it is over, or, if you may use it (`kantctl reservations`), `kantctl \
-             cancel {key}`, and submit it again with --reservation={name}"
+            "wait until it is over, or, if you may use it (`kantctl reservations`), {}",
+            change::to(waiting, &format!("--reservation={name}"))
         ),
         _ => "nothing: wait until it is over".to_owned(),
     }
@@ -240,8 +230,9 @@ fn behind(waiting: &Waiting<'_>, next: common::id::JobKey) -> String {
     let limit = gap.and_then(length::limit_within);
     match limit {
         Some(limit) if is_shorter(&waiting.job.ask, gap) => format!(
-            "wait, or ask for a time limit that ends before job {next} starts: `kantctl explain \
-             {key} --what-if 'time={limit}'` says whether it would start now"
+            "wait, or ask for a time limit that ends before job {next} starts: {}; `kantctl \
+             explain {key} --what-if 'time={limit}'` tells whether it would start then",
+            change::to(waiting, &format!("--time={limit}"))
         ),
         _ => format!("wait for job {next}: `kantctl explain {next}` tells what for"),
     }
@@ -268,9 +259,10 @@ fn room(waiting: &Waiting<'_>, need: &Need, nearest: Option<&Nearest>, nodes_fre
         _ => None,
     };
     match smaller {
-        Some(change) => format!(
-            "wait, or, if a smaller job does, ask for less: `kantctl explain {key} --what-if \
-             '{change}'` says whether that would start now"
+        Some(smaller) => format!(
+            "wait, or, if a smaller job does, ask for less: {}; `kantctl explain {key} --what-if \
+             '{smaller}'` tells whether that would start then",
+            change::to(waiting, &format!("--{}", smaller.replace("cpus=", "cpus-per-task=")))
         ),
         None => "wait; `kantctl queue` shows the jobs that run now, `kantctl nodes` what is free"
             .to_owned(),

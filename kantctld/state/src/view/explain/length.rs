@@ -27,7 +27,16 @@ fn with(large: String, small: u64, unit: &str) -> String {
 /// A time limit, as `--time` takes it, that ends within the span if the job starts in the next
 /// minute: somebody has to type it first. `None`: there is none.
 pub(super) fn limit_within(span: Span) -> Option<String> {
-    match (span.seconds() / 60).saturating_sub(1) {
+    option((span.seconds() / 60).saturating_sub(1))
+}
+
+/// The same of a start that is not now: nobody has to hurry, but it takes a moment.
+pub(super) fn limit_until(span: Span) -> Option<String> {
+    option(span.seconds().saturating_sub(1) / 60)
+}
+
+fn option(minutes: u64) -> Option<String> {
+    match minutes {
         0 => None,
         minutes if minutes % 60 == 0 => Some(format!("{}h", minutes / 60)),
         minutes => Some(format!("{minutes}m")),
@@ -66,6 +75,8 @@ mod tests {
             let limit = limit_within(span);
             assert_eq!(limit.as_deref(), text);
             assert!(limit.is_none_or(|limit| limit.parse::<Span>().unwrap() < span));
+            let later = limit_until(span);
+            assert!(later.is_none_or(|limit| limit.parse::<Span>().unwrap() < span));
         }
     }
 }

@@ -1,10 +1,11 @@
 //! Jobs that have nodes, and jobs that are over: what they do, what ends or ended them.
 //! Never speaks of jobs that wait.
 
+use super::length;
 use crate::remembered::State;
 use crate::story::StoryEvent;
 use common::id::NodeName;
-use common::job::{Outcome, Phase, PreemptReason, Preempted};
+use common::job::{ExitStatus, Outcome, Phase, PreemptReason, Preempted};
 use common::wire::api::JobView;
 use std::collections::BTreeSet;
 
@@ -77,19 +78,42 @@ fn ends(job: &JobView) -> Option<String> {
     }
 }
 
+/// How the script ended, for people who do not know Slurm's `code:signal`.
+fn exited(exit: ExitStatus) -> String {
+    let name = match exit.signal {
+        None => return format!("its script exited with code {}", exit.code),
+        Some(1) => " (SIGHUP)",
+        Some(2) => " (SIGINT)",
+        Some(6) => " (SIGABRT)",
+        Some(7) => " (SIGBUS)",
+        Some(9) => " (SIGKILL)",
+        Some(11) => " (SIGSEGV)",
+        Some(15) => " (SIGTERM)",
+        Some(_) => "",
+    };
+    format!("its script was ended by signal {}{name}", exit.signal.unwrap_or_default())
+}
+
 pub(super) fn over(job: &JobView) -> (Vec<String>, Option<String>) {
-    let mut lines = vec![format!("it is over: {}", job.state)];
-    if let Some(exit) = job.exit {
-        lines.push(format!("its script exited with {exit}"));
+    let at = job.ended_at.map(|at| format!(" since {at}")).unwrap_or_default();
+    let mut lines = vec![format!("it is over{at}: {}", job.state)];
+    match (job.outcome, job.ask.deadline, job.ask.time_limit) {
+        (Some(Outcome::DeadlineMissed), Some(deadline), _) if job.attempt == 0 => {
+            lines.push(format!("it never started: its deadline, {deadline}, came first"));
+        }
+        (Some(Outcome::TimedOut), _, Some(limit)) => {
+            lines.push(format!("it was stopped at its time limit, {}", length::words(limit)));
+        }
+        _ => lines.extend(job.exit.map(exited)),
     }
     lines.extend(job.message.clone());
     let advice = match job.outcome {
-        Some(Outcome::TimedOut) => Some("submit it with a longer --time".to_owned()),
+        Some(Outcome::TimedOut) => Some("submit it again with a longer --time".to_owned()),
         Some(Outcome::DeadlineMissed) => {
-            Some("submit it with a later --deadline, or a shorter --time".to_owned())
+            Some("submit it again with a later --deadline, or a shorter --time".to_owned())
         }
-        Some(Outcome::OutOfMemory) => Some("submit it with more --mem".to_owned()),
-        Some(Outcome::Failed) => Some(format!("kantctl logs {}", job.key)),
+        Some(Outcome::OutOfMemory) => Some("submit it again with more --mem".to_owned()),
+        Some(Outcome::Failed) => Some(format!("`kantctl logs {}` shows what it printed", job.key)),
         _ => None,
     };
     (lines, advice)

@@ -24,6 +24,11 @@ pub(super) fn told(waiting: &Waiting<'_>, need: &Need) -> Option<String> {
             (_, Some(drain)) => format!("{name} is silent and drained ({})", drain.reason),
         }
     };
+    if let ([only], 0) = (nodes.as_slice(), up(waiting, need)) {
+        let rest = each(only);
+        let rest = rest.strip_prefix(&only.name.to_string()).unwrap_or_default().to_owned();
+        return Some(format!("{}, the only node that could hold it,{rest}", only.name));
+    }
     let mut parts: Vec<String> = nodes.iter().take(TOLD_MAX).map(each).collect();
     match nodes.len().checked_sub(TOLD_MAX).filter(|more| *more > 0) {
         Some(more) => parts.push(format!("{more} more are silent or drained")),
@@ -31,7 +36,8 @@ pub(super) fn told(waiting: &Waiting<'_>, need: &Need) -> Option<String> {
         None => {}
     }
     let last = parts.pop()?;
-    Some(if parts.is_empty() { last } else { format!("{} and {last}", parts.join(", ")) })
+    let each = if parts.is_empty() { last } else { format!("{} and {last}", parts.join(", ")) };
+    Some(format!("of the nodes that could hold it, {each}"))
 }
 
 /// What somebody can do: mostly to ask an operator.
@@ -40,8 +46,10 @@ pub(super) fn advice(waiting: &Waiting<'_>, need: &Need) -> String {
     let named = |is_it: &dyn Fn(&NodeRecord) -> bool| -> Vec<&NodeName> {
         nodes.iter().filter(|node| is_it(node)).map(|node| &node.name).collect()
     };
-    let silent = named(&|node| node.contact != Contact::Connected);
-    let drained = named(&|node| node.drain.is_some());
+    let is_silent = |node: &NodeRecord| node.contact != Contact::Connected;
+    let silent = named(&|node| is_silent(node) && node.drain.is_none());
+    let drained = named(&|node| !is_silent(node) && node.drain.is_some());
+    let both = named(&|node| is_silent(node) && node.drain.is_some());
     let mut asks = Vec::new();
     if !silent.is_empty() {
         let names = hostlist::fold(silent);
@@ -51,14 +59,34 @@ pub(super) fn advice(waiting: &Waiting<'_>, need: &Need) -> String {
         let names = hostlist::fold(drained);
         asks.push(format!("to let jobs start on {names} again (`kantctl resume {names}`)"));
     }
+    if !both.is_empty() {
+        let names = hostlist::fold(both);
+        asks.push(format!(
+            "to bring back {names} (is kantd running there?) and let jobs start there again \
+             (`kantctl resume {names}`)"
+        ));
+    }
     if asks.is_empty() {
         return "nothing: the node is back, and the next look at it comes soon".to_owned();
     }
-    format!("ask an operator {}", asks.join(" or "))
+    // So many of them have to come back, for all that are up.
+    let missing = (need.nodes.0 as usize).saturating_sub(up(waiting, need));
+    let join = if missing >= nodes.len() { " and " } else { " or " };
+    format!("ask an operator {}", asks.join(join))
+}
+
+/// How many nodes that could hold a part of it are up.
+fn up(waiting: &Waiting<'_>, need: &Need) -> usize {
+    able(waiting, need).filter(|node| node.is_usable()).count()
 }
 
 /// The nodes that could hold it if they were up, of those that are not.
 fn nodes<'a>(waiting: &Waiting<'a>, need: &Need) -> Vec<&'a NodeRecord> {
+    able(waiting, need).filter(|node| !node.is_usable()).collect()
+}
+
+/// The nodes that could hold a part of it if they were idle.
+fn able<'a>(waiting: &Waiting<'a>, need: &Need) -> impl Iterator<Item = &'a NodeRecord> {
     let ask = &waiting.job.ask;
     let mut queue = ask.queue.as_ref().and_then(|name| waiting.state.queue(name));
     let mut allowed = Vec::new();
@@ -82,5 +110,5 @@ fn nodes<'a>(waiting: &Waiting<'a>, need: &Need) -> Vec<&'a NodeRecord> {
         gpus >= need.gpus.0 as usize && has.cpu_count() >= need.cpus && has.memory >= need.memory
     };
     let all = waiting.state.nodes().map(|(_, node)| node);
-    all.filter(|node| !node.is_usable() && is_open(&node.name) && holds(node)).collect()
+    all.filter(|node| is_open(&node.name) && holds(node)).collect::<Vec<_>>().into_iter()
 }

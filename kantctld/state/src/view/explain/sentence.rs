@@ -1,8 +1,8 @@
 //! Why a job waits, as somebody reads it who asked about this one: who holds it, which of its
 //! amounts are defaults, what is wrong with which node. Never says when it starts; `start` does.
 
-use super::outage;
 use super::waiting::Waiting;
+use super::{length, outage};
 use crate::story::StoryEvent;
 use common::reason::{Need, WaitReason};
 
@@ -20,16 +20,19 @@ pub(super) fn sentence(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
         WaitReason::NodesReserved { name, from, to } if *from <= waiting.now => {
             format!("reservation {name} holds the nodes that are free, until {to}")
         }
-        WaitReason::NodesReserved { .. } if waiting.job.ask.time_limit.is_some() => {
-            format!("{reason}, and its time limit reaches into that")
+        WaitReason::NodesReserved { name, .. } if waiting.job.ask.time_limit.is_some() => {
+            let what = match waiting.state.reservation(name) {
+                Some(booking) if booking.maintenance => "that maintenance",
+                _ => "that",
+            };
+            let limit = waiting.job.ask.time_limit.map(length::words).unwrap_or_default();
+            format!("{reason}, and its time limit, {limit}, reaches into {what}")
         }
         WaitReason::NodesReserved { .. } => {
             format!("{reason}, and without a time limit it might run into that")
         }
         WaitReason::NodesUnavailable { need, .. } => match outage::told(waiting, need) {
-            Some(outage) => {
-                format!("needs {}; of the nodes that could hold it, {outage}", said(waiting, need))
-            }
+            Some(outage) => format!("needs {}; {outage}", said(waiting, need)),
             None => reason.to_string(),
         },
         WaitReason::Resources { need, .. } | WaitReason::NeverFits { need, .. } => {

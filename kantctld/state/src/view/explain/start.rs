@@ -13,23 +13,24 @@ pub(super) fn start(waiting: &Waiting<'_>, reason: &WaitReason) -> Option<String
         | WaitReason::QueueGone { .. }
         | WaitReason::DeadlineTooNear { .. }
         | WaitReason::ReservationClosed { from: None, .. } => return None,
-        WaitReason::NeverFits { .. } => {
+        WaitReason::NeverFits { .. } | WaitReason::NeverNear { .. } => {
             return Some("it will never start as things are".to_owned());
         }
         reason if reason.is_for_ever() => return None,
         WaitReason::NodesUnavailable { .. } => {
-            let told = "nobody can say when it starts: nodes come back when somebody sees to it";
+            let told = "nobody can say when it starts: that depends on when nodes come back";
             return Some(told.to_owned());
         }
         _ => {}
     }
     if let Some(deadline) = waiting.will_miss() {
-        return Some(format!(
-            "as things are, it cannot start in time to be over by its deadline, {deadline}"
-        ));
+        let late = "if the jobs that run now use all their time, it cannot be over by its deadline";
+        let latest = waiting.latest_start();
+        let latest = latest.map(|at| format!("; it can start until {at}")).unwrap_or_default();
+        return Some(format!("{late}, {deadline}{latest}"));
     }
     let Some(at) = waiting.forecast.expected_at else {
-        return Some(unknown(waiting).to_owned());
+        return Some(unknown(waiting));
     };
     let length = length::words(at.since(waiting.now));
     if waiting.forecast.bounded {
@@ -42,7 +43,7 @@ pub(super) fn start(waiting: &Waiting<'_>, reason: &WaitReason) -> Option<String
         return Some(format!("it is expected to start then, in {length}"));
     }
     if matches!(reason, WaitReason::NodesReserved { to, .. } if at == *to) {
-        return Some(format!("it is expected to start when that is over, in {length}"));
+        return Some(format!("it is expected to start when that is over, at {at} (in {length})"));
     }
     let runs = waiting.snapshot.all_running().next().is_some();
     let sooner = if runs { ", or sooner if jobs end before their time limits" } else { "" };
@@ -59,10 +60,21 @@ const fn gate(reason: &WaitReason) -> Option<Time> {
     }
 }
 
-fn unknown(waiting: &Waiting<'_>) -> &'static str {
-    let mut running = waiting.snapshot.all_running();
-    match running.any(|job| job.ends_by.is_none() && !job.ending) {
-        true => "nobody can say when it starts: jobs that run now have no time limit",
-        false => "nobody can say when it starts",
+/// So many jobs are named.
+const NAMED_MAX: usize = 3;
+
+fn unknown(waiting: &Waiting<'_>) -> String {
+    let running = waiting.snapshot.all_running();
+    let endless = running.filter(|job| job.ends_by.is_none() && !job.ending);
+    let endless: Vec<String> = endless.map(|job| job.key.to_string()).collect();
+    let told = "nobody can say when it starts";
+    match endless.as_slice() {
+        [] => told.to_owned(),
+        [one] => format!("{told}: job {one}, which runs now, has no time limit"),
+        [all @ .., last] if all.len() < NAMED_MAX => {
+            let all = all.join(", ");
+            format!("{told}: jobs {all} and {last}, which run now, have no time limit")
+        }
+        all => format!("{told}: {} jobs that run now have no time limit", all.len()),
     }
 }

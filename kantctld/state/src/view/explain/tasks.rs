@@ -29,7 +29,11 @@ pub(super) fn summary(record: &Record, waits: &Waits, first: JobKey) -> Vec<Stri
     let counts = [(pending, "wait"), (running, "run"), (over, "are over")];
     let counts = counts.iter().filter(|(count, _)| *count > 0);
     let counts: Vec<String> = counts.map(|(count, what)| format!("{count} {what}")).collect();
-    let mut lines = vec![format!("of its {} tasks {}", record.elements.len(), counts.join(", "))];
+    let all = record.elements.len();
+    let mut lines = vec![match counts.as_slice() {
+        [one] => format!("all of its {all} tasks {}", one.split_once(' ').map_or("", |(_, w)| w)),
+        _ => format!("of its {all} tasks {}", counts.join(", ")),
+    }];
     if by_reason.len() > 1 {
         let reasons: Vec<String> =
             by_reason.iter().map(|(reason, count)| format!("{count} {reason}")).collect();

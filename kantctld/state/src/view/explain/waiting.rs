@@ -46,16 +46,22 @@ impl<'a> Waiting<'a> {
         if self.forecast.bounded { None } else { self.forecast.expected_at }
     }
 
-    /// The deadline that it will miss, unless something ends before its time limit.
+    /// The deadline that it will miss, unless something ends before its time limit. `None` too
+    /// where nobody knows when there will be room.
     pub fn will_miss(&self) -> Option<Time> {
-        let is_late = match &self.reason {
-            Some(WaitReason::DeadlineTooNear { .. }) => true,
-            Some(WaitReason::Resources { .. } | WaitReason::Priority { .. }) => {
-                self.forecast.expected_at.is_none()
-            }
-            _ => false,
-        };
-        self.job.ask.deadline.filter(|_| is_late)
+        let is_open = matches!(
+            &self.reason,
+            Some(WaitReason::Resources { .. } | WaitReason::Priority { .. })
+        );
+        let deadline = self.job.ask.deadline.filter(|_| is_open)?;
+        let is_late = self.forecast.expected_at.is_none() && self.without_deadline().is_some();
+        is_late.then_some(deadline)
+    }
+
+    /// Started later, it would run beyond its deadline.
+    pub fn latest_start(&self) -> Option<Time> {
+        let (deadline, limit) = (self.job.ask.deadline?, self.job.ask.time_limit?);
+        deadline.0.checked_sub(limit.0).map(Time)
     }
 
     /// The cluster as it would be if the job had no deadline.
@@ -94,7 +100,10 @@ impl<'a> Waiting<'a> {
     pub fn never_fits(&self) -> Option<WaitReason> {
         let ask = &self.job.ask;
         let queue = self.state.queue(ask.queue.as_ref()?)?;
-        engine::could_ever_fit(self.snapshot, queue, &ask.request, ask.service).err()
+        let (snapshot, request) = (self.snapshot, &ask.request);
+        let fits = engine::could_ever_fit(snapshot, queue, request, ask.service);
+        let near = || engine::could_ever_be_near(snapshot, queue, request, ask.service);
+        fits.and_then(|()| near()).err()
     }
 
     pub fn told(&self) -> (Vec<String>, Option<String>) {
@@ -144,6 +153,7 @@ impl<'a> Waiting<'a> {
         };
         Some(match reason {
             Some(preempted) => self.made_way(preempted),
+            None if self.job.held => format!("attempt {} is behind it", self.job.attempt),
             None => format!("it waits again, after attempt {}", self.job.attempt),
         })
     }
@@ -163,11 +173,17 @@ impl<'a> Waiting<'a> {
         let lines_up = |job: &&std::sync::Arc<WaitingJob>| {
             !job.held && job.begin_at.max(job.not_before).is_none_or(|gate| gate <= now)
         };
-        let all = self.snapshot.all_waiting().filter(lines_up).count();
+        let line = || self.snapshot.all_waiting().filter(lines_up);
+        let (all, tasks) = (line().count(), line().filter(|job| job.key.index.is_some()).count());
+        let what = match tasks {
+            0 => "jobs",
+            _ if tasks == all => "array tasks",
+            _ => "jobs and array tasks",
+        };
         Some(match (position, all) {
             (1, 0 | 1) => "it is the only job that waits".to_owned(),
-            (1, _) => format!("it is first of the {all} jobs that wait"),
-            _ => format!("it is number {position} of the {all} jobs that wait"),
+            (1, _) => format!("it is first of the {all} {what} that wait"),
+            _ => format!("it is number {position} of the {all} {what} that wait"),
         })
     }
 

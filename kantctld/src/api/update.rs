@@ -1,0 +1,42 @@
+//! Changes what a waiting job asks for. Never answers before that is on disk, and never lets a
+//! round start the job with what it asked for before.
+
+use super::error::ApiFailure;
+use super::submit::refuse_what_never_fits;
+use crate::core::Core;
+use axum::Json;
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{Path, State};
+use common::id::{JobKey, Uid};
+use common::job::Phase;
+use common::wire::api::{Changed, UpdateRequest};
+use state::{Command, Target};
+use std::sync::Arc;
+
+/// POST /v1/jobs/{key}/update
+pub async fn update(
+    State(core): State<Arc<Core>>,
+    user: net::User,
+    Path(key): Path<String>,
+    body: Result<Json<UpdateRequest>, JsonRejection>,
+) -> Result<Json<Changed>, ApiFailure> {
+    let (Json(UpdateRequest { patch }), key) = (body?, key.parse::<JobKey>()?);
+    let actor = core.actor(Uid(user.uid));
+    let asked = {
+        let state = core.state.read();
+        let held = state.job(key.job).is_some_and(|record| {
+            record.elements.values().all(|e| e.held || e.phase != Phase::Pending)
+        });
+        // What keeps it from being changed is `apply`'s to say, and to whom.
+        let ask = state::updated(&state, key, &patch, actor.operator).ok();
+        ask.map(|ask| common::job::Ask { hold: held, ..ask })
+    };
+    if let Some(ask) = asked.filter(|_| !patch.is_for_the_array_alone()) {
+        refuse_what_never_fits(&core, &ask).await?;
+    }
+    // What a round has decided is carried out before, and the next one sees the change.
+    let _between_rounds = core.between_rounds.lock().await;
+    let command = Command::UpdateJob { actor, target: Target { key }, patch: Box::new(patch) };
+    let events = core.command(command).await?;
+    Ok(Json(Changed { jobs: state::event::changed(&events)? }))
+}

@@ -1,0 +1,93 @@
+//! `UpdateJob`: changes what a waiting job asks for, by the same rules by which it was accepted
+//! (Slurm: `scontrol update job`). Its owner or an operator may. It keeps its id and its place.
+//!
+//! All tasks of an array share what was asked for: it changes while none has started; how many run
+//! at once, at any time. Never changes anything about a job that has nodes.
+
+use super::admission::{self, Applicant};
+use super::submit_job::fill_in;
+use super::target::{self, Did};
+use crate::command::{Actor, Target};
+use crate::event::Event;
+use crate::remembered::State;
+use common::id::JobKey;
+use common::job::check::check_ask;
+use common::job::{Ask, Patch, Phase};
+use common::reason::Refusal;
+use std::sync::Arc;
+
+pub(super) fn apply(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    actor: &Actor,
+    target: Target,
+    patch: &Patch,
+) -> Result<(), Refusal> {
+    // Whether it is theirs, and whether there is one, comes before all else.
+    let named = target::keys(state, actor, target)?;
+    let ask = updated(state, target.key, patch, actor.operator)?;
+    let all = JobKey { index: None, ..target.key };
+    let keys = target::keys(state, actor, Target { key: all }).unwrap_or(named);
+    let alive = |key: &JobKey| state.element(*key).is_some_and(|(_, e)| e.phase != Phase::Done);
+    let alive: Vec<JobKey> = keys.into_iter().filter(alive).collect();
+    // The living are known by their deadlines, which the ask holds.
+    alive.iter().for_each(|key| state.set_alive(*key, false));
+    if let Some(record) = state.jobs.get_mut(&target.key.job) {
+        Arc::make_mut(record).spec.ask = ask;
+    }
+    for key in alive {
+        state.set_alive(key, true);
+        state.tell(events, Event::JobUpdated { key, by: actor.uid });
+    }
+    Ok(())
+}
+
+/// What a job would ask for with this changed, if it may: for `apply`, and for the leader, who asks
+/// the engine whether any node could hold that.
+///
+/// # Errors
+/// What keeps it from being changed, or from being accepted if it asked for that.
+pub fn updated(state: &State, key: JobKey, patch: &Patch, operator: bool) -> Result<Ask, Refusal> {
+    let record = state.job(key.job).ok_or(Refusal::UnknownJob { key })?;
+    let ask = &record.spec.ask;
+    if key.index.is_some() {
+        let job = key.job;
+        return refuse(format!(
+            "cannot change one task: the tasks of job {job} share what was asked for; name {job}"
+        ));
+    }
+    if patch.array_limit.is_some() && ask.array.is_none() {
+        return refuse(format!("job {} is no array: leave --array-limit out", key.job));
+    }
+    let mut phases = record.elements.values().map(|element| element.phase);
+    let (waits, all_wait) =
+        (phases.clone().any(|p| p == Phase::Pending), phases.all(|p| p == Phase::Pending));
+    if !waits {
+        let first = record.elements.keys().next().copied().flatten();
+        return match target::wrong_phase(state, record.key(first), "update") {
+            Did::Not(refusal) => Err(refusal),
+            Did::Fine => Err(Refusal::UnknownJob { key }),
+        };
+    }
+    if !all_wait && !patch.is_for_the_array_alone() {
+        return refuse(format!(
+            "cannot change what job {} asks for: its tasks share that, and some have started. Only \
+             --array-limit can be changed now; else cancel the tasks that wait, and submit those \
+             again",
+            key.job
+        ));
+    }
+    let changed = patch.over(ask);
+    check_ask(&changed)?;
+    if patch.is_for_the_array_alone() {
+        return Ok(changed);
+    }
+    let who = Applicant { owner: &record.spec.owner, groups: &record.groups, operator };
+    let changed = fill_in(state, &who, &changed)?;
+    admission::check(state, &who, &changed)?;
+    Ok(changed)
+}
+
+fn refuse(message: String) -> Result<Ask, Refusal> {
+    Err(Refusal::BadAsk { message })
+}
