@@ -111,7 +111,7 @@ pub enum Verb {
     Reload(reload::Args),
     /// Say how the controller is
     Status(status::Args),
-    /// See and change the cluster's controllers
+    /// See and change the cluster's controllers, and back up all that they know
     Admin(admin::Args),
     /// Print a shell's completions
     Completions(completions::Args),

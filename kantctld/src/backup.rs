@@ -24,12 +24,15 @@ const HEAD_BYTES_MAX: usize = 1 << 20;
 /// What a backup is of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
-    /// The cluster's id: whoever restores it goes on as this cluster.
+    /// The cluster's id; what is restored from it gets another.
     pub cluster: ClusterId,
     /// The cluster's name.
     pub name: String,
-    /// The highest id of a controller ever given: no later one may have it again.
+    /// The highest id of a controller given so far.
     pub last_controller: ControllerId,
+    /// Where its controllers are reached; whoever restores it asks there first.
+    #[serde(default)]
+    pub controllers: Vec<String>,
     /// The last log entry in it, or an earlier one.
     pub applied: LogIndex,
     /// When, by the cluster's clock.
@@ -82,11 +85,11 @@ pub fn to_bytes(head: &Head, state: &state::State) -> Result<Vec<u8>, BackupErro
     Ok(bytes)
 }
 
-/// What is in a backup: its head, and the bytes of a state that reads.
+/// What is in a backup: its head, and a state that reads.
 ///
 /// # Errors
 /// [`BackupError`] for anything else than what [`to_bytes`] gave.
-pub fn from_bytes(bytes: &[u8]) -> Result<(Head, Vec<u8>), BackupError> {
+pub fn from_bytes(bytes: &[u8]) -> Result<(Head, state::State), BackupError> {
     let rest = bytes.strip_prefix(MARK).ok_or(BackupError::NoBackup)?;
     let (version, rest) = rest.split_first_chunk::<4>().ok_or(BackupError::NoBackup)?;
     let found = u32::from_le_bytes(*version);
@@ -103,8 +106,7 @@ pub fn from_bytes(bytes: &[u8]) -> Result<(Head, Vec<u8>), BackupError> {
     let body = whole.get(16..).filter(|_| length <= HEAD_BYTES_MAX).ok_or(BackupError::Damaged)?;
     let (head, state) = body.split_at_checked(length).ok_or(BackupError::Damaged)?;
     let head = serde_json::from_slice(head).map_err(|_| BackupError::Damaged)?;
-    state::persist::from_bytes(state)?;
-    Ok((head, state.to_vec()))
+    Ok((head, state::persist::from_bytes(state)?))
 }
 
 #[cfg(test)]
@@ -116,6 +118,7 @@ mod tests {
             cluster: ClusterId(0xcafe),
             name: "alpha".to_owned(),
             last_controller: ControllerId(3),
+            controllers: vec!["a:7600".to_owned()],
             applied: LogIndex(99),
             at: Time(1_000),
             release: "0.1.0".to_owned(),
@@ -127,7 +130,7 @@ mod tests {
         let bytes = to_bytes(&head(), &state::State::default()).unwrap();
         let (read, state) = from_bytes(&bytes).unwrap();
         assert_eq!(read, head());
-        assert_eq!(state::persist::from_bytes(&state).unwrap(), state::State::default());
+        assert_eq!(state, state::State::default());
     }
 
     #[test]

@@ -38,6 +38,10 @@ enum Verb {
     Restore {
         /// The backup
         file: PathBuf,
+        /// Do not ask first whether a controller that `peers` or the backup name still runs: two
+        /// that think they are the cluster would both command its nodes
+        #[arg(long)]
+        force: bool,
     },
     /// Try policies on a recorded workload, in virtual time
     Simulate(Box<simulate::Arguments>),
@@ -103,9 +107,9 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
             let config = checked(arguments.config.as_deref())?;
             return say(&membership::run_rebuild(&config, &joining.into())?);
         }
-        Some(Verb::Restore { file }) => {
+        Some(Verb::Restore { file, force }) => {
             let config = checked(arguments.config.as_deref())?;
-            return say(&membership::run_restore(&config, &file)?);
+            return say(&membership::run_restore(&config, &file, force)?);
         }
         Some(Verb::Simulate(plan)) => {
             anyhow::ensure!(

@@ -1,10 +1,12 @@
-//! Which controller a state directory belongs to: how that is written down, and the three ways to
-//! come by it: founding a cluster, joining one, and joining again after the log was lost. Never
-//! overwrites a membership, and never removes a log.
+//! Which controller a state directory belongs to: how that is written down, and the four ways to
+//! come by it: founding a cluster, joining one, joining again after the log was lost, and going on
+//! from a backup. Never overwrites a membership that has a log, and never removes a log.
 
 mod file;
 mod found;
 mod join;
+mod living;
+mod owner;
 mod rebuild;
 mod restore;
 mod start;
@@ -13,13 +15,13 @@ mod verbs;
 pub use file::{FILE, LogStage, Membership, MembershipFile};
 pub use found::found;
 pub use join::{How, join};
+pub use owner::act_as_owner;
 pub use rebuild::rebuild;
-pub use restore::restore;
 pub use start::{Start, at_start, check_adopted};
 pub use verbs::{run_found, run_join, run_rebuild, run_restore};
 
 use common::config::ControllerConfig;
-use common::id::{ClusterId, ControllerId};
+use common::id::{ClusterId, ControllerId, Uid};
 use net::{ClientError, Identity, IdentityError, KeyError};
 use std::io;
 use std::path::Path;
@@ -70,8 +72,8 @@ pub enum MembershipError {
     },
     /// Nobody said what an empty directory is to become.
     #[error(
-        "{path} is empty, and kantctld.toml names other controllers in `peers`: on the first of \
-         them run `kantctld found`; on each other `kantctld join`"
+        "{path} is empty, and the configuration names other controllers in `peers`: on the first \
+         of them run `kantctld found`; on each other `kantctld join`"
     )]
     Unsaid {
         /// The state directory.
@@ -115,14 +117,14 @@ pub enum MembershipError {
     /// Others cannot reach it there.
     #[error(
         "other controllers cannot reach this one at `{address}`: write its host and port in \
-         `advertise` in kantctld.toml"
+         `advertise` in its configuration"
     )]
     Unreachable {
         /// As configured.
         address: String,
     },
     /// No address to ask.
-    #[error("say which controller to ask: --to HOST:PORT, or `peers` in kantctld.toml")]
+    #[error("say which controller to ask: --to HOST:PORT, or `peers` in the configuration")]
     NobodyToAsk,
     /// There is no key.
     #[error(
@@ -139,13 +141,52 @@ pub enum MembershipError {
     #[error(transparent)]
     Identity(#[from] IdentityError),
     /// None of those asked took it in.
-    #[error("failed to join the cluster by way of {asked}")]
-    Ask {
-        /// Who was asked.
-        asked: String,
-        /// What it said.
+    #[error("failed to join the cluster: {}", answers(.0))]
+    Ask(
+        /// What each said, by address.
+        Vec<(String, ClientError)>,
+    ),
+    /// A backup is to take the place of a cluster that runs.
+    #[error(
+        "{who} answers at {addr}, and two that think they are the cluster would both command its \
+         nodes. If it is to go on: `kantctld join` an empty directory to it, or `kantctld rebuild` \
+         this controller. If the backup is to go on: stop it there, and every other controller, \
+         then restore. (`--force` does not ask: only if it is no controller of these nodes)"
+    )]
+    Living {
+        /// Where.
+        addr: String,
+        /// Who.
+        who: String,
+    },
+    /// The directory was another cluster's.
+    #[error(
+        "{path} was of controller {id} of cluster {cluster}, and the backup is of cluster \
+         {theirs}: if it is the right one, move that directory aside first"
+    )]
+    OtherBackup {
+        /// The state directory.
+        path: String,
+        /// Whose it was.
+        id: ControllerId,
+        /// Of which cluster.
+        cluster: ClusterId,
+        /// The backup's.
+        theirs: ClusterId,
+    },
+    /// The numbers of jobs end.
+    #[error("failed to restore: of the job numbers there are none left to skip")]
+    NoJobNumbers,
+    /// Root typed it, and cannot act for the owner.
+    #[error("failed to act as user {uid}, who owns {path}: type it as that user")]
+    Owner {
+        /// The state directory.
+        path: String,
+        /// Whose it is.
+        uid: Uid,
+        /// Why.
         #[source]
-        source: ClientError,
+        source: io::Error,
     },
     /// The backup.
     #[error(transparent)]
@@ -163,6 +204,16 @@ impl MembershipError {
         let path = path.display().to_string();
         move |source| Self::Io { action, path, source }
     }
+}
+
+/// What each said, in one line.
+fn answers(said: &[(String, ClientError)]) -> String {
+    let one = |(addr, error): &(String, ClientError)| {
+        let why = crate::settings::with_causes(error);
+        // The address is in most, and not in a refusal.
+        if why.contains(addr.as_str()) { why } else { format!("{addr} says: {why}") }
+    };
+    said.iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
 /// Where others reach this controller; empty: nowhere.

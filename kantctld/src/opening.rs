@@ -36,14 +36,14 @@ pub enum OpeningError {
         "the log in {path} is gone or damaged, and this controller must not vote without it. If \
          others of the cluster run: `kantctld rebuild --to HOST:PORT` makes it a new controller \
          with a log from them, and moves this one aside. If it was the only one: put the files \
-         back, or `kantctld restore` a backup"
+         back, or, with every controller stopped, `kantctld restore` a backup"
     )]
     Lost {
         /// The log's directory.
         path: String,
-        /// What is wrong with it.
+        /// What is wrong with it; nothing, where it is simply gone.
         #[source]
-        source: LogError,
+        source: Option<LogError>,
     },
     /// The log.
     #[error(transparent)]
@@ -111,8 +111,10 @@ fn explain(path: String, error: LogError) -> OpeningError {
                 | StoreError::Wal(wal::Error::Corrupt { .. } | wal::Error::Incomplete { .. })
         )
     );
+    // What it says is for who never had one.
+    let is_gone = matches!(&error, LogError::Store(StoreError::Empty { .. }));
     match is_lost {
-        true => OpeningError::Lost { path, source: error },
+        true => OpeningError::Lost { path, source: Some(error).filter(|_| !is_gone) },
         false => OpeningError::Log(error),
     }
 }

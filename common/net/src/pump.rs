@@ -144,7 +144,12 @@ where
 }
 
 fn lost(error: impl StdError + Send + Sync + 'static) -> End {
-    End::Failed(ChannelError::Lost { source: error.into() })
+    // Who is killed says no good-bye; the TLS library then cites its manual.
+    let source = match error.to_string().contains("close_notify") {
+        true => "it ended without a good-bye".into(),
+        false => error.into(),
+    };
+    End::Failed(ChannelError::Lost { source })
 }
 
 fn short(reason: &str) -> &str {

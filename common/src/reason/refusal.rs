@@ -38,7 +38,8 @@ pub enum Refusal {
     },
     /// Submitted as root.
     #[error(
-        "jobs of root are refused: submit as a user, or set `allow_root_jobs` in kantctld.toml"
+        "jobs of root are refused: submit as a user, or set `allow_root_jobs` in kantctld.toml and \
+         each kantd.toml"
     )]
     RootJob,
     /// The job's phase does not allow it.

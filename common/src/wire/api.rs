@@ -35,7 +35,7 @@ mod reservation;
 mod what_if;
 
 use crate::gpu::GpuKind;
-use crate::id::{JobId, JobKey, NodeName, QueueName, RequestKey};
+use crate::id::{ControllerId, JobId, JobKey, NodeName, QueueName, RequestKey};
 use crate::job::{Ask, ExitStatus, Outcome, Owner, Phase, Usage};
 use crate::node::{Contact, Drain, Inventory, NodeStatus};
 use crate::queue::Queue;
@@ -274,6 +274,9 @@ pub struct Status {
     pub version: String,
     /// Is this controller the leader?
     pub leader: bool,
+    /// Who leads, as far as it knows.
+    #[serde(default)]
+    pub led_by: Option<ControllerId>,
     /// The last log index applied.
     pub applied: u64,
     /// Jobs waiting, running, finished and still kept.

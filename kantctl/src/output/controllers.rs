@@ -58,7 +58,7 @@ pub fn summary(list: &ControllerList) -> String {
     record.fact("cluster", list.cluster);
     let leader = list.leader.map_or("nobody leads".to_owned(), |id| format!("controller {id}"));
     record.fact("leader", format!("{leader}, term {}", list.term));
-    record.fact("log", format!("entry {}", list.committed));
+    record.fact("log", format!("entry {} decided", list.committed));
     if list.leader != Some(list.answering) {
         record.fact(
             "seen by",
@@ -70,6 +70,30 @@ pub fn summary(list: &ControllerList) -> String {
     }
     record.maybe("change", list.changing.then_some("of voters, under way"));
     record.text()
+}
+
+/// What an operator waits for before the next controller is restarted; `None`: nothing, all are
+/// there. Only the leader's view tells.
+#[must_use]
+pub fn unsettled(list: &ControllerList) -> Option<String> {
+    let Some(leader) = list.leader else { return Some("nobody leads".to_owned()) };
+    if leader != list.answering {
+        return Some(format!("controller {leader}, which leads, does not answer"));
+    }
+    if list.changing {
+        return Some("a change of voters is under way".to_owned());
+    }
+    list.controllers.iter().find_map(|one| {
+        let said = |what: &str| Some(format!("controller {} ({}) {what}", one.id, one.name));
+        match (one.role, one.heard, one.behind) {
+            (ControllerRole::Joining, ..) => said("joins, and does not vote yet"),
+            (_, Some(true), Some(0)) => None,
+            (_, Some(true), behind) => {
+                said(&format!("is {} entries behind", behind.unwrap_or_default()))
+            }
+            (..) => said("is not heard"),
+        }
+    })
 }
 
 #[cfg(test)]
@@ -117,6 +141,25 @@ ID  NAME  ADDRESS        ROLE     HOLDS  BEHIND  HEARD
         let text = table(&list(1).controllers).render(None, false);
         let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
         assert_eq!(lines.join("\n") + "\n", expected);
+    }
+
+    #[test]
+    fn a_cluster_is_settled_once_the_leader_hears_all_and_none_is_behind() {
+        let told = |list: &ControllerList| unsettled(list).unwrap_or_default();
+        let mut seen = list(1);
+        seen.controllers.iter_mut().for_each(|one| one.behind = Some(0));
+        assert_eq!(told(&seen), "controller 2 (c2) is not heard");
+        seen.controllers[1].heard = Some(true);
+        assert_eq!(told(&seen), "controller 3 (c3) joins, and does not vote yet");
+        seen.controllers[2] = one(3, ControllerRole::Learner, Some(true));
+        seen.controllers[2].behind = Some(4);
+        assert_eq!(told(&seen), "controller 3 (c3) is 4 entries behind");
+        seen.controllers[2].behind = Some(0);
+        assert_eq!(unsettled(&seen), None);
+        assert!(told(&ControllerList { changing: true, ..seen.clone() }).contains("under way"));
+        seen.answering = ControllerId(2);
+        assert!(told(&seen).contains("controller 1, which leads, does not answer"));
+        assert_eq!(told(&ControllerList { leader: None, ..seen }), "nobody leads");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::ask::Answer;
 use crate::failure::{Failure, OK};
+use crate::output::screen::note;
 use crate::output::{Screen, controllers};
 use crate::server::{Again, PATIENCE, Server};
 use anyhow::Context;
@@ -9,9 +10,10 @@ use clap::Subcommand;
 use common::wire::api::ControllerList;
 use serde_json::{Value, json};
 use std::fs::OpenOptions;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -30,6 +32,7 @@ Examples:
 const STATUS_EXAMPLES: &str = "\
 Examples:
   kantctl admin controller status
+  kantctl admin controller status --wait          # after a restart, before the next one
   kantctl --json admin controller status";
 
 const PROMOTE_EXAMPLES: &str = "\
@@ -51,6 +54,11 @@ const BACKUP_EXAMPLES: &str = "\
 Examples:
   kantctl admin backup kant-monday
   kantctl --json admin backup /var/backups/kant-monday";
+
+const CONTROLLERS: &str = "/v1/controllers";
+/// How long a controller that reads a long log may be away.
+const WAIT_PATIENCE: Duration = Duration::from_secs(600);
+const WAIT_PAUSE: Duration = Duration::from_millis(500);
 
 /// Arguments of `admin`.
 #[derive(clap::Args, Debug)]
@@ -87,7 +95,7 @@ pub struct Backup {
 pub enum Controller {
     /// List the controllers: who leads, who is behind
     #[command(after_help = STATUS_EXAMPLES)]
-    Status,
+    Status(Status),
     /// Give a learner a vote
     #[command(after_help = PROMOTE_EXAMPLES)]
     Promote(One),
@@ -97,6 +105,15 @@ pub enum Controller {
     /// Let another controller lead
     #[command(after_help = TRANSFER_EXAMPLES)]
     Transfer(One),
+}
+
+/// When to list them.
+#[derive(clap::Args, Debug)]
+#[allow(missing_docs)] // its comment is its help
+pub struct Status {
+    /// Only once one leads, hears all the others, and none of them is behind or still joins
+    #[arg(long)]
+    pub wait: bool,
 }
 
 /// Which controller.
@@ -118,7 +135,8 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         What::Backup(backup) => return save(&backup.file, server, screen).await,
     };
     let raw: Value = match controller {
-        Controller::Status => server.get("/v1/controllers").await?,
+        Controller::Status(Status { wait: true }) => settled(server).await?,
+        Controller::Status(_) => server.get(CONTROLLERS).await?,
         Controller::Promote(one) => ask(server, one, "promote").await?,
         Controller::Remove(one) => ask(server, one, "remove").await?,
         Controller::Transfer(one) => ask(server, one, "transfer").await?,
@@ -134,6 +152,21 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     Ok(OK)
 }
 
+/// How the controllers stand, once all are there. Says what is waited for, whenever that changes.
+async fn settled(server: &Server) -> Result<Value, Failure> {
+    let mut told = None;
+    loop {
+        let raw: Value = server.get_for(CONTROLLERS, WAIT_PATIENCE).await?;
+        let answer: Answer<ControllerList> = raw.try_into()?;
+        let Some(why) = controllers::unsettled(&answer.typed) else { return Ok(answer.raw) };
+        if told.as_ref() != Some(&why) {
+            note(&format!("waiting: {why}"));
+            told = Some(why);
+        }
+        tokio::time::sleep(WAIT_PAUSE).await;
+    }
+}
+
 async fn ask(server: &Server, One { id }: &One, verb: &str) -> Result<Value, Failure> {
     let path = format!("/v1/controllers/{id}/{verb}");
     server.post(&path, &Value::Null, Again::IfUnsent).await
@@ -143,7 +176,14 @@ async fn ask(server: &Server, One { id }: &One, verb: &str) -> Result<Value, Fai
 async fn save(path: &Path, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let name = path.display();
     let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-    let mut file = opened.with_context(|| format!("failed to make {name}"))?;
+    let mut file = opened.map_err(|error| {
+        let is_there = error.kind() == ErrorKind::AlreadyExists;
+        let failure = Failure::from(anyhow::Error::from(error).context(format!("failed to make {name}")));
+        match is_there {
+            true => failure.hint("a backup is not overwritten: name another file, or move it away"),
+            false => failure,
+        }
+    })?;
     let written = async {
         let (_, bytes) = server.get_bytes_for("/v1/backup", PATIENCE).await?;
         file.write_all(&bytes).with_context(|| format!("failed to write {name}"))?;

@@ -49,10 +49,12 @@ pub async fn run(_: &Args, server: &Server, screen: &Screen) -> Result<u8, Failu
 }
 
 fn lines(answer: &ReloadAnswer) -> Vec<String> {
+    let of = answer.of.as_ref().map(|of| format!(" of {of}")).unwrap_or_default();
+    let read = format!("Read {}{of}", answer.file);
     if answer.changed.is_empty() {
-        return vec![format!("Read {}: nothing changed", answer.file)];
+        return vec![format!("{read}: nothing changed")];
     }
-    let head = format!("Read {}, and changed", answer.file);
+    let head = format!("{read}, and changed");
     std::iter::once(head).chain(answer.changed.iter().map(|line| format!("  {line}"))).collect()
 }
 
@@ -64,6 +66,7 @@ mod tests {
     fn each_change_is_a_line_and_none_is_said() {
         let mut answer = ReloadAnswer {
             file: "/etc/kant/kantctld.toml".to_owned(),
+            of: None,
             changed: vec!["queue.a.priority: 0 -> 5".to_owned()],
             restart: Vec::new(),
             warnings: Vec::new(),
@@ -72,5 +75,8 @@ mod tests {
         assert_eq!(lines(&answer), changed);
         answer.changed.clear();
         assert_eq!(lines(&answer), ["Read /etc/kant/kantctld.toml: nothing changed"]);
+        answer.of = Some("controller 1 (a), which leads".to_owned());
+        let told = "Read /etc/kant/kantctld.toml of controller 1 (a), which leads: nothing changed";
+        assert_eq!(lines(&answer), [told]);
     }
 }

@@ -37,12 +37,51 @@ pub async fn run(_: &Args, server: &Server, screen: &Screen) -> Result<u8, Failu
 
 fn told(status: &Status) -> String {
     let mut record = Record::default();
-    let role = if status.leader { "leads" } else { "follows" };
+    let role = match (status.leader, status.led_by) {
+        (true, _) => "leads".to_owned(),
+        (false, Some(id)) => format!("follows controller {id}"),
+        (false, None) => "follows nobody: nobody leads, as far as it knows".to_owned(),
+    };
     record.fact("cluster", &status.cluster);
     record.fact("controller", format!("kantctld {}, {role}", status.version));
-    record.fact("log", format!("entry {}", status.applied));
+    record.fact("log", format!("entry {} applied", status.applied));
     let (pending, running) = (status.jobs_pending, status.jobs_running);
     record.fact("jobs", format!("{pending} wait, {running} run, {} are over", status.jobs_done));
-    record.fact("nodes", format!("{} of {} connected", status.nodes_connected, status.nodes));
+    let (connected, nodes) = (status.nodes_connected, status.nodes);
+    let nodes = match status.leader || status.led_by.is_some() {
+        true => format!("{connected} of {nodes} connected"),
+        // What was so when somebody led.
+        false => format!("{nodes} known, connected to whoever leads next"),
+    };
+    record.fact("nodes", nodes);
     record.text()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use common::id::ControllerId;
+
+    #[test]
+    fn who_leads_is_told_by_each() {
+        let mut status = Status {
+            cluster: "alpha".to_owned(),
+            version: "0".to_owned(),
+            leader: true,
+            led_by: Some(ControllerId(1)),
+            applied: 7,
+            jobs_pending: 0,
+            jobs_running: 1,
+            jobs_done: 0,
+            nodes_connected: 1,
+            nodes: 1,
+        };
+        let said = |status: &Status| anstream::adapter::strip_str(&told(status)).to_string();
+        assert!(said(&status).contains("leads\n"), "{}", said(&status));
+        status.leader = false;
+        assert!(said(&status).contains("follows controller 1"), "{}", said(&status));
+        status.led_by = None;
+        assert!(said(&status).contains("nobody leads"), "{}", said(&status));
+        assert!(!said(&status).contains("of 1 connected"), "{}", said(&status));
+    }
 }

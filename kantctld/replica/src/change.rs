@@ -68,13 +68,23 @@ pub enum ChangeRefusal {
         behind: u64,
     },
     /// Somebody has it.
-    #[error("controller {id} is reached at {address} already: remove it first, or use another")]
+    #[error(
+        "controller {id} is reached at {address} already: if that one is dead, `kantctl admin \
+         controller remove {id}` first; else give this one another address (`listen`, or \
+         `advertise`)"
+    )]
     AddressTaken {
         /// Who.
         id: ControllerId,
         /// Which.
         address: String,
     },
+    /// It would take the place of one that needs no successor.
+    #[error(
+        "controller {0} lives, and is not replaced: stop it first, if it is that one whose log is \
+         lost; else this state directory is a copy of its, and must be an empty one"
+    )]
+    Lives(ControllerId),
     /// No change was named.
     #[error("no change of controllers was named")]
     Nothing,
@@ -129,12 +139,14 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
             return Err(ChangeRefusal::Nothing);
         }
         let mut voters: BTreeSet<u64> = members.voters.iter().copied().collect();
+        // An address that one gives up is free for the next: of one change, the order counts.
+        let mut gone = BTreeSet::new();
         for change in changes {
             match change {
-                Change::Add(member) => check_address(members, &member.address)?,
+                Change::Add(member) => check_address(members, &gone, &member.address)?,
                 Change::Move { id, address } => {
                     check_known(members, *id)?;
-                    check_address(members, address)?;
+                    check_address(members, &gone, address)?;
                 }
                 Change::Promote(id) => {
                     check_known(members, *id)?;
@@ -153,6 +165,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
                     if id.0 == self.node.raft.id {
                         return Err(ChangeRefusal::Leads(*id));
                     }
+                    gone.insert(*id);
                 }
             }
         }
@@ -267,8 +280,13 @@ fn check_known(members: &Members, id: ControllerId) -> Result<(), ChangeRefusal>
     if members.has(id) { Ok(()) } else { Err(ChangeRefusal::Unknown(id)) }
 }
 
-fn check_address(members: &Members, address: &str) -> Result<(), ChangeRefusal> {
-    match members.known.iter().find(|(_, member)| member.address == address) {
+fn check_address(
+    members: &Members,
+    gone: &BTreeSet<ControllerId>,
+    address: &str,
+) -> Result<(), ChangeRefusal> {
+    let mut stay = members.known.iter().filter(|(id, _)| !gone.contains(id));
+    match stay.find(|(_, member)| member.address == address) {
         Some((id, _)) => Err(ChangeRefusal::AddressTaken { id: *id, address: address.to_owned() }),
         None => Ok(()),
     }

@@ -30,6 +30,7 @@ pub async fn show(State(core): State<Arc<Core>>, user: net::User) -> Result<Resp
         cluster: members.cluster,
         name: core.cluster(),
         last_controller: members.last,
+        controllers: members.known.into_values().map(|member| member.address).collect(),
         applied,
         at: now,
         release: env!("CARGO_PKG_VERSION").to_owned(),

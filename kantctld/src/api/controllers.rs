@@ -112,7 +112,7 @@ pub async fn promote(
 ) -> Result<Json<ControllerList>, ApiFailure> {
     check_operator(&core, &user)?;
     let id = ControllerId(id);
-    change(&peers, Change::Promote(id)).await?;
+    change(&peers, vec![Change::Promote(id)]).await?;
     Ok(Json(seen(&peers, |members| members.votes(id)).await))
 }
 
@@ -125,7 +125,7 @@ pub async fn remove(
 ) -> Result<Json<ControllerList>, ApiFailure> {
     check_operator(&core, &user)?;
     let id = ControllerId(id);
-    change(&peers, Change::Remove(id)).await?;
+    change(&peers, vec![Change::Remove(id)]).await?;
     Ok(Json(seen(&peers, |members| !members.has(id)).await))
 }
 
@@ -206,14 +206,14 @@ fn passed_back(error: net::ClientError) -> net::Refusal {
     }
 }
 
-/// Makes a change, after the one under way if there is one.
+/// Makes changes, as one, after the one under way if there is one.
 async fn change(
     peers: &Peers<StateMachine>,
-    change: Change,
+    changes: Vec<Change>,
 ) -> Result<Option<ControllerId>, ApiFailure> {
     let begun = Instant::now();
     loop {
-        match peers.log.change(vec![change.clone()]).await {
+        match peers.log.change(changes.clone()).await {
             Err(ProposeError::Change(ChangeRefusal::UnderWay))
                 if begun.elapsed() < CHANGE_LIMIT =>
             {

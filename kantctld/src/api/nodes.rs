@@ -78,6 +78,7 @@ pub async fn status(State(core): State<Arc<Core>>, _user: net::User) -> Json<Sta
         cluster: core.cluster(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         leader: *core.leading.borrow(),
+        led_by: core.standing.borrow().leader,
         applied: core.applied.borrow().0,
         jobs_pending: counts.jobs_pending,
         jobs_running: counts.jobs_running,

@@ -25,7 +25,9 @@ pub async fn reload(
         return Err(ApiFailure::from(refusal).into_response());
     }
     tracing::info!("user {} asks to read the configuration again", actor.uid);
-    reloader.reload().await.map(Json).map_err(|error| match error {
+    let of = whose(&core);
+    let told = reloader.reload().await.map(|answer| Json(ReloadAnswer { of, ..answer }));
+    told.map_err(|error| match error {
         ReloadError::Command(error) => ApiFailure::from(error).into_response(),
         other => {
             let message = with_causes(&other);
@@ -33,4 +35,12 @@ pub async fn reload(
             net::Refusal::new(status, "bad_configuration", message).into_response()
         }
     })
+}
+
+/// Which of several controllers this is: each has a file of its own, often of the same name.
+fn whose(core: &Core) -> Option<String> {
+    let standing = core.standing.borrow();
+    let several = standing.members.known.len() > 1;
+    let own = standing.members.known.get(&standing.id).filter(|_| several)?;
+    Some(format!("controller {} ({}), which leads", standing.id, own.name))
 }

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 /// Its name in the state directory.
 pub const FILE: &str = "controller.toml";
+/// What is to become it.
+const NEW: &str = "controller.toml.new";
 const HEAD: &str =
     "# Which controller this directory belongs to. Written by kantctld; leave it as it is.\n";
 
@@ -22,6 +24,8 @@ pub enum LogStage {
     ToFound,
     /// It is to come from the leader.
     ToJoin,
+    /// It is being made from a backup, which is not over: `kantctld restore` may come again.
+    ToRestore,
     /// It has begun: should it be gone, something was lost.
     Began,
     /// The others hold of it what is not in it any more: it must not be gone on with.
@@ -101,6 +105,16 @@ impl MembershipFile {
         self.replace(membership).map_err(MembershipError::io("write", &path))
     }
 
+    /// Can what is here be written? For who is about to ask for what cannot be given back.
+    ///
+    /// # Errors
+    /// [`MembershipError`] when it cannot.
+    pub fn check_writable(&self) -> Result<(), MembershipError> {
+        let new = self.dir.join(NEW);
+        let wrote = File::create(&new).and_then(|file| file.sync_all());
+        wrote.and_then(|()| fs::remove_file(&new)).map_err(MembershipError::io("write", &new))
+    }
+
     /// Notes that the log has begun.
     ///
     /// # Errors
@@ -122,7 +136,7 @@ impl MembershipFile {
 
     fn replace(&self, membership: &Membership) -> io::Result<()> {
         let body = toml::to_string(membership).map_err(io::Error::other)?;
-        let new = self.dir.join("controller.toml.new");
+        let new = self.dir.join(NEW);
         let mut file =
             OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
         file.write_all(HEAD.as_bytes())?;

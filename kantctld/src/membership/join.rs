@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 /// A removal and an addition each go through the log before the answer.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
-/// How long to ask again while the cluster is there and nobody leads it: just started, or electing.
+/// How long to ask again while nobody is there, or nobody leads: just started, or electing.
 const PATIENCE: Duration = Duration::from_secs(15);
 const BACKOFF_FIRST: Duration = Duration::from_millis(200);
 const BACKOFF_CAP: Duration = Duration::from_secs(2);
@@ -63,12 +63,16 @@ pub(super) async fn ask(
         now: wall_clock(),
     };
     let (since, mut backoff) = (Instant::now(), Backoff::new(BACKOFF_FIRST, BACKOFF_CAP));
+    let mut is_told = false;
     loop {
         match ask_all(config, how, &identity, &request).await {
             // Asking twice does no harm: the same address gets the same answer.
-            Err(MembershipError::Ask { source, .. })
-                if is_leaderless(&source) && since.elapsed() < PATIENCE =>
-            {
+            Err(MembershipError::Ask(said)) if may_change(&said) && since.elapsed() < PATIENCE => {
+                if !std::mem::replace(&mut is_told, true) {
+                    let seconds = PATIENCE.as_secs();
+                    eprintln!("kantctld: {}", MembershipError::Ask(said));
+                    eprintln!("kantctld: trying again for {seconds} s");
+                }
                 tokio::time::sleep(backoff.next()).await;
             }
             answered => return answered,
@@ -84,7 +88,7 @@ async fn ask_all(
     request: &JoinRequest,
 ) -> Result<Membership, MembershipError> {
     let asked = how.to.as_ref().map_or(config.peers.as_slice(), std::slice::from_ref);
-    let mut last: Option<(String, ClientError)> = None;
+    let mut said: Vec<(String, ClientError)> = Vec::new();
     for addr in asked.iter().filter(|addr| **addr != request.address) {
         let endpoint = Endpoint::Tls { addr: addr.clone(), identity: identity.clone() };
         let client = Client::new(endpoint).with_answer_limit(Some(ANSWER_LIMIT));
@@ -92,11 +96,22 @@ async fn ask_all(
             Ok(JoinAnswer { cluster, id, .. }) => {
                 return Ok(Membership { cluster, id, log: LogStage::ToJoin });
             }
-            Err(error) => last = Some(worse(last, addr, error)),
+            // It speaks for the cluster: the others would pass the question on to the same leader.
+            Err(error) if is_refusal(&error) => {
+                return Err(MembershipError::Ask(vec![(addr.clone(), error)]));
+            }
+            Err(error) => said.push((addr.clone(), error)),
         }
     }
-    let (asked, source) = last.ok_or(MembershipError::NobodyToAsk)?;
-    Err(MembershipError::Ask { asked, source })
+    match said.is_empty() {
+        true => Err(MembershipError::NobodyToAsk),
+        false => Err(MembershipError::Ask(said)),
+    }
+}
+
+/// The cluster's no.
+fn is_refusal(error: &ClientError) -> bool {
+    matches!(error, ClientError::Refused { .. }) && !is_leaderless(error)
 }
 
 /// Somebody is there who cannot say at the moment.
@@ -104,16 +119,17 @@ fn is_leaderless(error: &ClientError) -> bool {
     matches!(error, ClientError::Refused { status: 502..=504, .. })
 }
 
-/// A refusal says more than a silence.
-fn worse(
-    last: Option<(String, ClientError)>,
-    addr: &str,
-    error: ClientError,
-) -> (String, ClientError) {
-    match last {
-        Some((addr, said)) if error.is_unreachable() && !said.is_unreachable() => (addr, said),
-        _ => (addr.to_owned(), error),
-    }
+/// Nobody is there, as before a start.
+fn is_closed(error: &ClientError) -> bool {
+    let ClientError::Unreachable { source, .. } = error else { return false };
+    source.kind() == std::io::ErrorKind::ConnectionRefused
+}
+
+/// Might one of them say something else in a moment?
+fn may_change(said: &[(String, ClientError)]) -> bool {
+    said.iter().any(|(_, error)| is_leaderless(error))
+        || said.iter().all(|(_, error)| error.is_unreachable())
+            && said.iter().any(|(_, error)| is_closed(error))
 }
 
 #[cfg(test)]
@@ -122,15 +138,42 @@ mod tests {
     use net::ApiError;
 
     #[test]
-    fn only_a_cluster_without_a_leader_is_asked_again() {
+    fn a_cluster_without_a_leader_and_one_that_starts_are_asked_again() {
         let refused = |status| {
             let (code, message) = (String::new(), String::new());
             ClientError::Refused { status, error: ApiError { code, message, hint: None } }
         };
         let limit_seconds = 30.0;
-        let silent = ClientError::TimedOut { endpoint: String::new(), limit_seconds };
-        assert!(is_leaderless(&refused(503)));
-        assert!(!is_leaderless(&refused(409)), "a refusal is one");
-        assert!(!is_leaderless(&silent), "it may be the wrong address");
+        let silent = || ClientError::TimedOut { endpoint: String::new(), limit_seconds };
+        let closed = |kind: std::io::ErrorKind| {
+            let (endpoint, advice, source) = ("a:1".to_owned(), "", kind.into());
+            ClientError::Unreachable { endpoint, advice, source }
+        };
+        let starts = || closed(std::io::ErrorKind::ConnectionRefused);
+        let foreign = || closed(std::io::ErrorKind::InvalidData);
+        let may = |said: Vec<ClientError>| {
+            may_change(&said.into_iter().map(|error| (String::new(), error)).collect::<Vec<_>>())
+        };
+        assert!(may(vec![refused(503)]));
+        assert!(may(vec![starts(), foreign()]));
+        assert!(may(vec![silent(), refused(503)]));
+        assert!(is_refusal(&refused(409)) && !is_refusal(&refused(503)));
+        assert!(!may(vec![silent()]), "it may be the wrong address");
+        assert!(!may(vec![foreign()]), "another key stays another key");
+    }
+
+    #[test]
+    fn the_trouble_with_each_is_named() {
+        let closed = |addr: &str| {
+            let source = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
+            let (endpoint, advice) = (addr.to_owned(), "does it run?");
+            (addr.to_owned(), ClientError::Unreachable { endpoint, advice, source })
+        };
+        let error = ApiError { code: String::new(), message: "no".to_owned(), hint: None };
+        let refused = ("c:3".to_owned(), ClientError::Refused { status: 503, error });
+        let told = MembershipError::Ask(vec![closed("a:1"), closed("b:2"), refused]).to_string();
+        for words in ["connect to a:1", "connect to b:2", "c:3 says: no"] {
+            assert!(told.contains(words), "{told}");
+        }
     }
 }

@@ -8,7 +8,8 @@ use std::fs::{self, File};
 use std::path::PathBuf;
 use wal::{Disk, RealDisk};
 
-/// Joins anew, then moves the old log aside. Gives where it is now, if there was one.
+/// Joins anew, then moves the old log aside. Gives where it is now, if there was one. May be called
+/// again after it failed at any point: what the cluster gave once, it gives again.
 ///
 /// # Errors
 /// [`MembershipError`]; before the cluster has answered, nothing has changed.
@@ -23,6 +24,7 @@ pub async fn rebuild(
         return Err(MembershipError::NothingToRebuild { path: path() });
     }
     let _held = hold(&file)?;
+    file.check_writable()?;
     let joined = ask(config, how, old.map(|old| (old.cluster, old.id))).await?;
     let aside = move_aside(&file)?;
     // Last: a log that were still there would be taken for the new one's.

@@ -1,34 +1,62 @@
-//! Restoring: an empty directory becomes the only controller of the cluster that a backup is of,
-//! under a number that no controller had before. Never where a log is, and never from a backup that
-//! does not read to its end.
+//! Restoring: an empty directory becomes the only controller of a cluster that goes on from a
+//! backup: under a new cluster id and a number that no controller of the old one had, so that what
+//! is left of the old one is refused, and with job numbers that no job had. Never where a log is,
+//! and never from a backup that does not read to its end.
 
 use super::{LogStage, Membership, MembershipError, MembershipFile, advertised, name};
 use crate::backup::{self, Head};
 use common::config::ControllerConfig;
-use common::id::ControllerId;
+use common::id::{ClusterId, ControllerId};
 use replica::{Beginning, Member, Opening};
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
 use wal::{Options, RealDisk};
+
+/// The old cluster may have given numbers after the backup; so many it has not given.
+const CONTROLLERS_SKIPPED: u64 = 100;
+/// Nodes may still hold, and files be called after, jobs that came after the backup: so many did
+/// not, at a hundred a second for a day. The numbers of jobs last for 400 times that.
+pub const JOBS_SKIPPED: u32 = 10_000_000;
 
 /// Where the log is made before it is put in its place.
 const UNFINISHED: &str = "log.unfinished";
 
-/// Makes the log; gives what the backup was of, and who this controller is. May be called again
-/// after a crash.
+/// A backup that was read.
+pub struct Saved {
+    /// What it is of.
+    pub head: Head,
+    state: state::State,
+}
+
+/// Reads a backup to its end.
+///
+/// # Errors
+/// [`MembershipError`] when it is none.
+pub fn read(backup: &Path) -> Result<Saved, MembershipError> {
+    let bytes = fs::read(backup).map_err(MembershipError::io("read", backup))?;
+    let (head, state) = backup::from_bytes(&bytes)?;
+    Ok(Saved { head, state })
+}
+
+/// Makes the log of a cluster with this id, `drawn` anew. Gives who this controller is. May be
+/// called again after a crash.
 ///
 /// # Errors
 /// [`MembershipError`]; then there is no log.
 pub fn restore(
     config: &ControllerConfig,
-    backup: &Path,
-) -> Result<(Head, Membership), MembershipError> {
-    let bytes = fs::read(backup).map_err(MembershipError::io("read", backup))?;
-    let (head, state) = backup::from_bytes(&bytes)?;
+    saved: Saved,
+    drawn: ClusterId,
+) -> Result<Membership, MembershipError> {
+    let Saved { head, mut state } = saved;
     let file = MembershipFile::in_dir(&config.state_dir)?;
     check_free(&file, &head)?;
-    let id = ControllerId(head.last_controller.0 + 1);
-    let membership = Membership { cluster: head.cluster, id, log: LogStage::Began };
+    if !state.skip_jobs(JOBS_SKIPPED) {
+        return Err(MembershipError::NoJobNumbers);
+    }
+    let state = state::persist::to_bytes(&state).map_err(backup::BackupError::from)?;
+    let id = ControllerId(head.last_controller.0.saturating_add(CONTROLLERS_SKIPPED));
+    let membership = Membership { cluster: drawn, id, log: LogStage::ToRestore };
     // A log without a membership would be taken for that of controller 1; the other way round, a
     // start says that the log is missing, and this command may come again.
     file.write(&membership)?;
@@ -39,7 +67,7 @@ pub fn restore(
     let address = advertised(config).to_owned();
     let opening = Opening {
         id,
-        cluster: Some(head.cluster),
+        cluster: Some(drawn),
         beginning: Beginning::Restore {
             member: Member { name: name(config), address, becomes_voter: false },
             state,
@@ -56,20 +84,23 @@ pub fn restore(
         fs::remove_dir_all(&log_dir).map_err(MembershipError::io("clear", &log_dir))?;
     }
     fs::rename(&unfinished, &log_dir).map_err(MembershipError::io("put in its place", &log_dir))?;
-    let synced = File::open(file.dir()).and_then(|dir| dir.sync_all());
-    synced.map_err(MembershipError::io("sync", file.dir()))?;
-    Ok((head, membership))
+    let began = Membership { log: LogStage::Began, ..membership };
+    // Syncs the directory, and with it the log's new name.
+    file.write(&began)?;
+    Ok(began)
 }
 
-/// There is no log; and if the directory is anybody's, it is of the same cluster.
+/// There is no log; and if the directory is anybody's, it is of the backup's cluster, or of one
+/// whose restoring broke off.
 fn check_free(file: &MembershipFile, head: &Head) -> Result<(), MembershipError> {
     let path = file.dir().display().to_string();
     if file.has_log()? {
         return Err(MembershipError::LogTaken { path });
     }
     match file.read()? {
+        Some(Membership { log: LogStage::ToRestore, .. }) => Ok(()),
         Some(Membership { cluster, id, .. }) if cluster != head.cluster => {
-            Err(MembershipError::Taken { path, id, cluster })
+            Err(MembershipError::OtherBackup { path, id, cluster, theirs: head.cluster })
         }
         _ => Ok(()),
     }
@@ -78,14 +109,18 @@ fn check_free(file: &MembershipFile, head: &Head) -> Result<(), MembershipError>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use common::id::{ClusterId, LogIndex};
+    use common::id::LogIndex;
     use common::time::Time;
+    use std::path::PathBuf;
 
-    fn saved(dir: &Path, cluster: u64) -> std::path::PathBuf {
+    const DRAWN: ClusterId = ClusterId(0xbeef);
+
+    fn saved(dir: &Path, cluster: u64) -> PathBuf {
         let head = Head {
             cluster: ClusterId(cluster),
             name: "alpha".to_owned(),
             last_controller: ControllerId(3),
+            controllers: Vec::new(),
             applied: LogIndex(9),
             at: Time(1),
             release: "0".to_owned(),
@@ -101,20 +136,33 @@ mod tests {
     }
 
     #[test]
-    fn a_backup_becomes_a_controller_with_a_number_nobody_had_and_only_where_no_log_is() {
+    fn a_backup_becomes_a_cluster_and_a_controller_that_nobody_was_and_only_where_no_log_is() {
         let dir = tempfile::tempdir().unwrap();
         let (config, backup) = (config(dir.path()), saved(dir.path(), 7));
-        let (_, membership) = restore(&config, &backup).unwrap();
-        assert_eq!((membership.cluster, membership.id), (ClusterId(7), ControllerId(4)));
-        let again = restore(&config, &backup).unwrap_err();
-        assert!(matches!(again, MembershipError::LogTaken { .. }), "{again}");
+        let again = || restore(&config, read(&backup).unwrap(), DRAWN);
+        let membership = again().unwrap();
+        assert_eq!((membership.cluster, membership.log), (DRAWN, LogStage::Began));
+        assert!(membership.id > ControllerId(50), "far from what the old one gave since");
+        assert!(matches!(again().unwrap_err(), MembershipError::LogTaken { .. }));
 
         let file = MembershipFile::in_dir(&config.state_dir).unwrap();
         fs::remove_dir_all(file.log_dir()).unwrap();
-        assert!(restore(&config, &backup).is_ok(), "after a crash, or where the log was lost");
+        let foreign = again().unwrap_err();
+        assert!(matches!(foreign, MembershipError::OtherBackup { .. }), "{foreign}");
+        file.write(&Membership { log: LogStage::ToRestore, ..membership }).unwrap();
+        assert!(again().is_ok(), "the last one broke off");
         fs::remove_dir_all(file.log_dir()).unwrap();
-        let foreign = restore(&config, &saved(dir.path(), 8)).unwrap_err();
-        assert!(matches!(foreign, MembershipError::Taken { .. }), "{foreign}");
+        file.write(&Membership { cluster: ClusterId(7), ..membership }).unwrap();
+        assert!(again().is_ok(), "its own log was lost");
+    }
+
+    #[test]
+    fn jobs_after_a_restore_have_numbers_that_none_had() {
+        let mut state = state::State::default();
+        assert!(state.skip_jobs(JOBS_SKIPPED));
+        assert_eq!(state.last_job().0, JOBS_SKIPPED);
+        assert!(!state.skip_jobs(u32::MAX), "there are not so many");
+        assert_eq!(state.last_job().0, JOBS_SKIPPED);
     }
 
     #[test]
@@ -124,7 +172,7 @@ mod tests {
         let mut bytes = fs::read(&backup).unwrap();
         bytes.truncate(bytes.len() - 1);
         fs::write(&backup, bytes).unwrap();
-        assert!(restore(&config, &backup).is_err());
+        assert!(read(&backup).is_err());
         assert!(!Path::new(&config.state_dir).exists());
     }
 }

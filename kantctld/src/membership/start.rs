@@ -32,7 +32,7 @@ pub fn at_start(config: &ControllerConfig, drawn: ClusterId) -> Result<Start, Me
         }
     };
     let beginning = match membership.map(|membership| membership.log) {
-        None | Some(LogStage::Began) => Beginning::None,
+        None | Some(LogStage::Began | LogStage::ToRestore) => Beginning::None,
         Some(LogStage::ToFound) => Beginning::Found(Member {
             name: name(config),
             address: advertised(config).to_owned(),

@@ -1,9 +1,10 @@
-//! `kantctld found`, `join` and `rebuild`: what an operator types once in a controller's life. Each
-//! says what to do next. Never starts a controller.
+//! `kantctld found`, `join`, `rebuild` and `restore`: what an operator types once in a controller's
+//! life. Each says what to do next, and acts as the owner of the state directory. Never starts a
+//! controller.
 
 use super::{
-    How, Membership, MembershipError, MembershipFile, advertised, found, is_reachable, join,
-    rebuild, restore,
+    How, Membership, MembershipError, MembershipFile, act_as_owner, advertised, found,
+    is_reachable, join, living, rebuild, restore,
 };
 use common::config::ControllerConfig;
 use common::id::ClusterId;
@@ -14,14 +15,15 @@ use std::path::Path;
 /// # Errors
 /// [`MembershipError`].
 pub fn run_found(config: &ControllerConfig) -> Result<String, MembershipError> {
+    act_as_owner(config)?;
     let file = MembershipFile::in_dir(&config.state_dir)?;
     let Membership { cluster, .. } = found(&file, ClusterId(fastrand::u64(1..)))?;
     let address = advertised(config);
     let others = match is_reachable(address) {
         true => format!("then, on each other host, `kantctld join --to {address}`"),
         false => format!(
-            "before others join, write where they reach it in `advertise` in kantctld.toml: \
-             `{address}` is nowhere"
+            "before others join, write where they reach it in `advertise` in the \
+             configuration: `{address}` is nowhere"
         ),
     };
     Ok(format!(
@@ -36,6 +38,7 @@ pub fn run_found(config: &ControllerConfig) -> Result<String, MembershipError> {
 /// # Errors
 /// [`MembershipError`].
 pub fn run_join(config: &ControllerConfig, how: &How) -> Result<String, MembershipError> {
+    act_as_owner(config)?;
     let Membership { cluster, id, .. } = wait_for(join(config, how))?;
     let vote = match how.learner {
         true => "it keeps a copy and does not vote",
@@ -49,8 +52,9 @@ pub fn run_join(config: &ControllerConfig, how: &How) -> Result<String, Membersh
 /// # Errors
 /// [`MembershipError`].
 pub fn run_rebuild(config: &ControllerConfig, how: &How) -> Result<String, MembershipError> {
+    act_as_owner(config)?;
     let (Membership { cluster, id, .. }, aside) = wait_for(rebuild(config, how))?;
-    let aside = aside.map(|path| format!("; the old log is in {}", path.display()));
+    let aside = aside.map(|path| format!("; what is left of its log is in {}", path.display()));
     Ok(format!(
         "this is controller {id} of cluster {cluster} from now on{}; start kantctld now: it gets \
          its log from the others",
@@ -58,17 +62,40 @@ pub fn run_rebuild(config: &ControllerConfig, how: &How) -> Result<String, Membe
     ))
 }
 
-/// Goes on from a backup. Gives what to say.
+/// Goes on from a backup; with `force` without asking whether the old cluster lives. Gives what to
+/// say.
 ///
 /// # Errors
 /// [`MembershipError`].
-pub fn run_restore(config: &ControllerConfig, backup: &Path) -> Result<String, MembershipError> {
-    let (head, Membership { cluster, id, .. }) = restore(config, backup)?;
+pub fn run_restore(
+    config: &ControllerConfig,
+    backup: &Path,
+    force: bool,
+) -> Result<String, MembershipError> {
+    let saved = restore::read(backup)?;
+    let head = saved.head.clone();
+    act_as_owner(config)?;
+    let silent = match force {
+        true => Vec::new(),
+        false => wait_for(living::check_nobody_lives(config, &head.controllers))?,
+    };
+    let Membership { cluster, id, .. } =
+        restore::restore(config, saved, ClusterId(fastrand::u64(1..)))?;
+    let silent = match silent.is_empty() {
+        true => String::new(),
+        false => format!(
+            ". Nobody answers at {}: a controller that runs there all the same must be stopped",
+            silent.join(", ")
+        ),
+    };
     Ok(format!(
-        "this is controller {id}, the only one, of cluster {cluster} ({}) as it was at {}; start \
-         kantctld now, then let others join. Jobs submitted since are not known: nodes that still \
-         run them end them",
-        head.name, head.at
+        "this is controller {id}, the only one, of the new cluster {cluster}, which goes on as {} \
+         was at {}; start kantctld now, then let others join, each with an empty directory. Jobs \
+         submitted since are not known: nodes that still run them end them; the next job has a \
+         number {} higher{silent}",
+        head.name,
+        head.at,
+        restore::JOBS_SKIPPED
     ))
 }
 

@@ -139,6 +139,7 @@ impl Reloader {
         }
         let answer = ReloadAnswer {
             file: file.name(),
+            of: None,
             changed,
             restart: needing_restart(&self.at_start, &file.config),
             warnings: self.warnings(),

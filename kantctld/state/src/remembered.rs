@@ -73,6 +73,19 @@ impl State {
         self.last_job
     }
 
+    /// Skips so many job ids, none of which is ever given: for a state that goes on from a backup,
+    /// after which others were given. False, and nothing changes, where there are not so many left.
+    #[must_use]
+    pub fn skip_jobs(&mut self, count: u32) -> bool {
+        match self.last_job.0.checked_add(count) {
+            Some(last) => {
+                self.last_job = JobId(last);
+                true
+            }
+            None => false,
+        }
+    }
+
     /// All queues, also those that take no new jobs ([`State::is_retired`]).
     #[must_use]
     pub fn queues(&self) -> &[Queue] {

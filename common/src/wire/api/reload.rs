@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 pub struct ReloadAnswer {
     /// The file.
     pub file: String,
+    /// Whose, like `controller 1 (a), which leads`; none of a controller that is alone.
+    #[serde(default)]
+    pub of: Option<String>,
     /// What changed, each like `queue.train.placement: "ebinpack" -> "spread"`.
     #[serde(default)]
     pub changed: Vec<String>,

@@ -35,6 +35,23 @@ fn an_id_is_never_given_twice() {
 }
 
 #[test]
+fn one_takes_the_place_and_the_address_of_a_dead_one_in_one_change_or_not_at_all() {
+    let mut house = House::of(3);
+    house.kill(3);
+    let dead = Change::Remove(ControllerId(3));
+    let taken = ChangeRefusal::AddressTaken { id: ControllerId(2), address: "c2:7600".to_owned() };
+    assert_eq!(house.change(&[dead.clone(), Change::Add(member(2))]), refused(taken));
+    assert!(house.status(1).members.has(ControllerId(3)), "and nobody was removed");
+    let given = house.change(&[dead, Change::Add(member(3))]);
+    assert_eq!(given, Ok(Told::Changed(Some(ControllerId(4)))));
+    house.open(4, replica::Beginning::Join);
+    house.run(40);
+    let members = house.status(1).members;
+    assert_eq!((members.voters.as_slice(), members.is_joint()), (&[1, 2, 4][..], false));
+    assert_eq!(members.known[&ControllerId(4)].address, "c3:7600");
+}
+
+#[test]
 fn members_are_known_after_a_restart_of_all_and_from_a_snapshot() {
     let mut house = House::of(3);
     let moved = Change::Move { id: ControllerId(2), address: "elsewhere:1".to_owned() };

@@ -1,14 +1,14 @@
 //! Taking a controller in: what is asked of one that wants to join, and its number. Never gives a
 //! number under which somebody has lived.
 
-use super::change;
+use super::{CHANGE_LIMIT, change, refused};
 use crate::api::error::ApiFailure;
 use crate::clock::wall_clock;
 use crate::core::CommandError;
 use crate::machine::StateMachine;
 use crate::membership::is_reachable;
 use crate::peers::{Peers, clocks_agree};
-use crate::raft::{Change, Member, ProposeError};
+use crate::raft::{Change, ChangeRefusal, Member, ProposeError};
 use axum::http::StatusCode;
 use common::id::{ControllerId, LogIndex};
 use common::wire::api::JoinRequest;
@@ -37,7 +37,11 @@ pub fn check_join(peers: &Peers<StateMachine>, request: &JoinRequest) -> Result<
         let ours = peers.me.cluster;
         return refuse(
             "other_cluster",
-            format!("it was of cluster {theirs}, and this is {ours}: ask one of its own"),
+            format!(
+                "it was of cluster {theirs}, and this is {ours}: ask one of its own; if that \
+                 cluster is gone for good (one that is restored from a backup has a new id), move \
+                 its state directory aside, then `kantctld join`"
+            ),
         );
     }
     if !clocks_agree(request.now, now) {
@@ -63,18 +67,19 @@ pub fn check_join(peers: &Peers<StateMachine>, request: &JoinRequest) -> Result<
     }
 }
 
-/// Makes it a member, in the place of the one it replaces. Gives its number.
+/// Makes it a member, and takes the one it replaces out, in one change or not at all. Gives its
+/// number.
 ///
 /// # Errors
-/// [`ApiFailure`] when the members do not change so.
+/// [`ApiFailure`] when the members do not change so; then they are as they were.
 pub async fn take_in(
     peers: &Peers<StateMachine>,
     request: JoinRequest,
 ) -> Result<ControllerId, ApiFailure> {
     let status = peers.log.status().borrow().clone();
-    if let Some(old) = request.replaces.filter(|old| status.members.has(*old)) {
-        change(peers, Change::Remove(old)).await?;
-        tracing::info!("controller {old} gave its number up: its log is lost");
+    let replaced = request.replaces.filter(|old| status.members.has(*old));
+    if let Some(old) = replaced {
+        check_silent(peers, old).await?;
     }
     // An answer that was lost is given again, as long as nobody has lived under that number.
     let waits = status.followers.iter().find(|follower| {
@@ -83,14 +88,35 @@ pub async fn take_in(
             && status.members.learns(follower.id)
             && member.is_some_and(|member| member.address == request.address)
     });
-    if let Some(waits) = waits {
+    if let Some(waits) = waits.filter(|_| replaced.is_none()) {
         return Ok(waits.id);
     }
     let JoinRequest { name, address, learner, .. } = request;
     let said = format!("{name} at {address}");
     let member = Member { name, address, becomes_voter: !learner };
-    let given = change(peers, Change::Add(member)).await?;
+    let mut changes: Vec<Change> = replaced.map(Change::Remove).into_iter().collect();
+    changes.push(Change::Add(member));
+    let given = change(peers, changes).await?;
     let id = given.ok_or(CommandError::NotTaken(ProposeError::Unknown))?;
+    if let Some(old) = replaced {
+        tracing::info!("controller {old} gave its number up: its log is lost");
+    }
     tracing::info!("controller {id} joins: {said}");
     Ok(id)
+}
+
+/// Whoever is to be replaced says nothing any more: it may have been heard a moment ago, if it just
+/// ended.
+async fn check_silent(peers: &Peers<StateMachine>, old: ControllerId) -> Result<(), ApiFailure> {
+    let mut status = peers.log.status();
+    let silent = status.wait_for(|status| {
+        let heard = status.followers.iter().any(|one| one.id == old && one.is_heard);
+        // It never hears itself.
+        !heard && status.leader != Some(old)
+    });
+    match tokio::time::timeout(CHANGE_LIMIT, silent).await {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(_)) => Err(CommandError::NotTaken(ProposeError::Stopped).into()),
+        Err(_) => Err(refused(ChangeRefusal::Lives(old))),
+    }
 }
