@@ -2,14 +2,34 @@
 //! Never looks at the machine beyond its host name.
 
 use common::config::{self, CgroupMode, ConfigError, NodeConfig};
+use common::health::Check;
 use common::cpuset::{CpuSet, CpuSetError};
 use common::id::{IdError, NodeName};
+use common::time::Span;
 use common::unit::{Bytes, BytesError};
+use node::HealthPolicy;
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
 
 /// Where the configuration is looked for when none is named.
 pub const DEFAULT_FILE: &str = "/etc/kant/kantd.toml";
+
+/// How the node looks whether it is well, and what it does if not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HealthSettings {
+    /// Between two looks; `None`: it never looks.
+    pub period: Option<Duration>,
+    /// The site's own check.
+    pub script: Option<PathBuf>,
+    /// After so long it is killed.
+    pub script_limit: Duration,
+    /// The least room on the spool's disk.
+    pub disk_free_min: Bytes,
+    /// What is done about findings.
+    pub policy: HealthPolicy,
+}
 
 /// A configuration that can be worked with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,8 +58,16 @@ pub struct Settings {
     pub private_dirs: Vec<PathBuf>,
     /// Processes and threads of one job; `None`: half of what the machine can hold.
     pub processes_max: Option<u32>,
+    /// Run as root before a step.
+    pub prolog: Option<PathBuf>,
+    /// Run as root after a step.
+    pub epilog: Option<PathBuf>,
+    /// How long each of the two may take.
+    pub hook_limit: Span,
     /// The NVML library, if not the loader's.
     pub nvml_library: Option<PathBuf>,
+    /// How the node looks after itself.
+    pub health: HealthSettings,
     /// Run jobs of root where the controller allows them.
     pub allow_root_jobs: bool,
     /// What to log, as in RUST_LOG.
@@ -73,6 +101,17 @@ pub enum SettingsError {
     /// The memory is none.
     #[error("failed to use `memory_kept_back`: {0}")]
     Memory(#[source] BytesError),
+    /// Memory or disk room that is none.
+    #[error("failed to use `disk_free_min`: {0}")]
+    DiskFree(#[source] BytesError),
+    /// A check that is none.
+    #[error("failed to use `{key}`: `{word}` is no check; those are {}", checks())]
+    Check {
+        /// The key.
+        key: &'static str,
+        /// Its word.
+        word: String,
+    },
     /// No controller.
     #[error("failed to use `controllers`: name at least one, like [\"head:7600\"]")]
     NoController,
@@ -138,6 +177,7 @@ pub fn check(config: NodeConfig) -> Result<Settings, SettingsError> {
     if !below(&config.cgroup_root) {
         return Err(SettingsError::CgroupRoot(config.cgroup_root));
     }
+    let health = health(&config)?;
     let cpus = unless_empty(config.cpus).map(|cpus| cpus.parse());
     Ok(Settings {
         address: unless_empty(config.address).unwrap_or_else(|| name.to_string()),
@@ -152,10 +192,41 @@ pub fn check(config: NodeConfig) -> Result<Settings, SettingsError> {
         cgroup_root: config.cgroup_root,
         private_dirs: private_dirs(config.private_dirs)?,
         processes_max: Some(config.processes_max).filter(|most| *most > 0),
+        prolog: unless_empty(config.prolog).map(|p| absolute("prolog", p)).transpose()?,
+        epilog: unless_empty(config.epilog).map(|p| absolute("epilog", p)).transpose()?,
+        hook_limit: Span::from_seconds(u64::from(config.hook_limit_seconds)),
         nvml_library: unless_empty(config.nvml_library).map(PathBuf::from),
+        health,
         allow_root_jobs: config.allow_root_jobs,
         log: config.log,
     })
+}
+
+fn health(config: &NodeConfig) -> Result<HealthSettings, SettingsError> {
+    let seconds = |seconds: u32| Duration::from_secs(u64::from(seconds));
+    let script = unless_empty(config.health_script.clone());
+    let policy = HealthPolicy {
+        warn: read_checks("health_warn", &config.health_warn)?,
+        drain: read_checks("health_drain", &config.health_drain)?,
+        drain_now: read_checks("health_drain_now", &config.health_drain_now)?,
+    };
+    Ok(HealthSettings {
+        period: Some(seconds(config.health_seconds)).filter(|period| !period.is_zero()),
+        script: script.map(|path| absolute("health_script", path)).transpose()?,
+        script_limit: seconds(config.health_script_limit_seconds),
+        disk_free_min: config.disk_free_min.parse().map_err(SettingsError::DiskFree)?,
+        policy,
+    })
+}
+
+fn read_checks(key: &'static str, words: &[String]) -> Result<BTreeSet<Check>, SettingsError> {
+    let unknown = |word: &String| SettingsError::Check { key, word: word.clone() };
+    words.iter().map(|word| Check::of_word(word).ok_or_else(|| unknown(word))).collect()
+}
+
+/// All of them, for messages.
+fn checks() -> String {
+    Check::ALL.map(Check::word).join(", ")
 }
 
 fn host_name() -> Result<NodeName, SettingsError> {
@@ -234,6 +305,10 @@ mod tests {
             ("cgroup_root = \"../x\"", "`cgroup_root`"),
             ("cgroup_root = \"/kant\"", "`cgroup_root`"),
             ("cgroup = \"maybe\"", "cgroup"),
+            ("disk_free_min = \"much\"", "`disk_free_min`"),
+            ("health_warn = [\"gpu\"]", "`gpu` is no check; those are gpu_lost, gpu_xid"),
+            ("health_script = \"check\"", "`health_script`"),
+            ("prolog = \"check\"", "`prolog`"),
             ("private_dirs = [\"tmp\"]", "`private_dirs`: `tmp`"),
             ("private_dirs = [\"/tmp/../etc\"]", "`private_dirs`"),
             ("private_dirs = [\"/usr\"]", "`/usr` is needed"),

@@ -36,6 +36,7 @@ mod what_if;
 use crate::gpu::GpuKind;
 use crate::id::{JobId, JobKey, NodeName, QueueName, RequestKey};
 use crate::job::{Ask, ExitStatus, Outcome, Owner, Phase, Usage};
+use crate::health::Finding;
 use crate::node::{Contact, Drain, Inventory, NodeStatus};
 use crate::queue::Queue;
 use crate::reason::WaitReason;
@@ -203,6 +204,9 @@ pub struct NodeView {
     pub address: String,
     /// kantd's version.
     pub version: String,
+    /// What it finds wrong with itself.
+    #[serde(default)]
+    pub findings: Vec<Finding>,
 }
 
 /// Nodes.

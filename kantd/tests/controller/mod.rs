@@ -96,7 +96,11 @@ impl Controller {
     /// As [`Controller::greet`], and welcomes it.
     pub async fn welcome(&mut self) -> (NodeChannel, Hello) {
         let (channel, hello) = self.greet().await;
-        let welcome = ToNode::Welcome { protocol: 1, cluster: "test".to_owned() };
+        let welcome = ToNode::Welcome {
+            protocol: 1,
+            cluster: "test".to_owned(),
+            hears_health: true,
+        };
         channel.send(&welcome).await.unwrap();
         (channel, hello)
     }
