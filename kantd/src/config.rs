@@ -1,35 +1,21 @@
 //! kantd's configuration: the file's text, checked and turned into what the daemon works with.
 //! Never looks at the machine beyond its host name.
 
+mod health;
+mod private;
+
+pub use health::HealthSettings;
+
 use common::config::{self, CgroupMode, ConfigError, NodeConfig};
-use common::health::Check;
 use common::cpuset::{CpuSet, CpuSetError};
 use common::id::{IdError, NodeName};
 use common::time::Span;
 use common::unit::{Bytes, BytesError};
-use node::HealthPolicy;
-use std::collections::BTreeSet;
 use std::io;
 use std::path::{Component, Path, PathBuf};
-use std::time::Duration;
 
 /// Where the configuration is looked for when none is named.
 pub const DEFAULT_FILE: &str = "/etc/kant/kantd.toml";
-
-/// How the node looks whether it is well, and what it does if not.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HealthSettings {
-    /// Between two looks; `None`: it never looks.
-    pub period: Option<Duration>,
-    /// The site's own check.
-    pub script: Option<PathBuf>,
-    /// After so long it is killed.
-    pub script_limit: Duration,
-    /// The least room on the spool's disk.
-    pub disk_free_min: Bytes,
-    /// What is done about findings.
-    pub policy: HealthPolicy,
-}
 
 /// A configuration that can be worked with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,7 +91,7 @@ pub enum SettingsError {
     #[error("failed to use `disk_free_min`: {0}")]
     DiskFree(#[source] BytesError),
     /// A check that is none.
-    #[error("failed to use `{key}`: `{word}` is no check; those are {}", checks())]
+    #[error("failed to use `{key}`: `{word}` is no check; those are {}", health::checks())]
     Check {
         /// The key.
         key: &'static str,
@@ -177,7 +163,7 @@ pub fn check(config: NodeConfig) -> Result<Settings, SettingsError> {
     if !below(&config.cgroup_root) {
         return Err(SettingsError::CgroupRoot(config.cgroup_root));
     }
-    let health = health(&config)?;
+    let health = health::check(&config)?;
     let cpus = unless_empty(config.cpus).map(|cpus| cpus.parse());
     Ok(Settings {
         address: unless_empty(config.address).unwrap_or_else(|| name.to_string()),
@@ -190,7 +176,7 @@ pub fn check(config: NodeConfig) -> Result<Settings, SettingsError> {
         memory_kept_back: config.memory_kept_back.parse().map_err(SettingsError::Memory)?,
         cgroup: config.cgroup,
         cgroup_root: config.cgroup_root,
-        private_dirs: private_dirs(config.private_dirs)?,
+        private_dirs: private::check(config.private_dirs)?,
         processes_max: Some(config.processes_max).filter(|most| *most > 0),
         prolog: unless_empty(config.prolog).map(|p| absolute("prolog", p)).transpose()?,
         epilog: unless_empty(config.epilog).map(|p| absolute("epilog", p)).transpose()?,
@@ -200,33 +186,6 @@ pub fn check(config: NodeConfig) -> Result<Settings, SettingsError> {
         allow_root_jobs: config.allow_root_jobs,
         log: config.log,
     })
-}
-
-fn health(config: &NodeConfig) -> Result<HealthSettings, SettingsError> {
-    let seconds = |seconds: u32| Duration::from_secs(u64::from(seconds));
-    let script = unless_empty(config.health_script.clone());
-    let policy = HealthPolicy {
-        warn: read_checks("health_warn", &config.health_warn)?,
-        drain: read_checks("health_drain", &config.health_drain)?,
-        drain_now: read_checks("health_drain_now", &config.health_drain_now)?,
-    };
-    Ok(HealthSettings {
-        period: Some(seconds(config.health_seconds)).filter(|period| !period.is_zero()),
-        script: script.map(|path| absolute("health_script", path)).transpose()?,
-        script_limit: seconds(config.health_script_limit_seconds),
-        disk_free_min: config.disk_free_min.parse().map_err(SettingsError::DiskFree)?,
-        policy,
-    })
-}
-
-fn read_checks(key: &'static str, words: &[String]) -> Result<BTreeSet<Check>, SettingsError> {
-    let unknown = |word: &String| SettingsError::Check { key, word: word.clone() };
-    words.iter().map(|word| Check::of_word(word).ok_or_else(|| unknown(word))).collect()
-}
-
-/// All of them, for messages.
-fn checks() -> String {
-    Check::ALL.map(Check::word).join(", ")
 }
 
 fn host_name() -> Result<NodeName, SettingsError> {
@@ -243,28 +202,6 @@ fn has_port(address: &str) -> bool {
 
 fn unless_empty(text: String) -> Option<String> {
     (!text.is_empty()).then_some(text)
-}
-
-/// Plain absolute paths. Without `/`, `/proc` and the like, a job could not even start.
-fn private_dirs(paths: Vec<String>) -> Result<Vec<PathBuf>, SettingsError> {
-    let needed = ["/", "/proc", "/sys", "/dev", "/etc", "/usr", "/bin", "/lib", "/lib64", "/run"];
-    let mut dirs: Vec<PathBuf> = Vec::new();
-    for path in paths {
-        let dir = PathBuf::from(&path);
-        let is_plain = dir.components().skip(1).all(|c| matches!(c, Component::Normal(_)));
-        let why = if !dir.is_absolute() || !is_plain {
-            "is not a plain absolute path"
-        } else if needed.iter().any(|needed| dir == Path::new(needed)) {
-            "is needed by every program: name a directory for files that come and go"
-        } else if dirs.iter().any(|other| dir.starts_with(other) || other.starts_with(&dir)) {
-            "is named twice, or lies below another one"
-        } else {
-            dirs.push(dir);
-            continue;
-        };
-        return Err(SettingsError::PrivateDir { path, why });
-    }
-    Ok(dirs)
 }
 
 fn absolute(key: &'static str, path: String) -> Result<PathBuf, SettingsError> {

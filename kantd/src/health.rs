@@ -1,18 +1,20 @@
-//! The node's eye on itself: looks again and again, keeps what lasts, and shows all that is wrong to
-//! whoever wants to know. What it means is the pure crate's to say (`node::Ward`). Never changes
+//! The node's eye on itself: looks again and again, keeps what lasts, and shows all that is wrong
+//! to whoever wants to know. What it means is the pure crate's to say (`node::Ward`). Never changes
 //! anything on the machine, and never hangs with what it looks at.
 
-mod gpu;
 mod machine;
 mod prober;
 mod script;
 
+pub(crate) use prober::Asked;
+
 use crate::config::HealthSettings;
+use crate::gpu::patient;
 use common::gpu::Gpu;
 use common::health::{Check, Finding};
 use machine::MachineProbe;
 use node::{Sign, Ward};
-use prober::{Asked, Prober};
+use prober::Prober;
 use script::ScriptProbe;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -72,11 +74,12 @@ fn probers(watched: &Watched) -> Vec<Prober> {
     let Watched { settings, gpus, nvml_library, spool } = watched;
     let spool_hangs = Sign::new(Check::ReadOnly, format!("{} does not answer", spool.display()));
     let machine = MachineProbe::new(Path::new("/"), spool.clone(), settings.disk_free_min);
-    let mut probers = vec![Prober::start("machine", spool_hangs, move |asked| asked.always(|| machine.look()))];
+    let mut probers =
+        vec![Prober::start("machine", spool_hangs, move |asked| asked.always(|| machine.look()))];
     if !gpus.is_empty() {
         let hangs = Sign::new(Check::GpuDriver, "the GPU driver does not answer");
         let (library, gpus) = (nvml_library.clone(), gpus.clone());
-        let attend = move |asked: Asked| gpu::attend(library, &gpus, &asked);
+        let attend = move |asked: Asked| patient::attend(library, &gpus, &asked);
         probers.push(Prober::start("gpus", hangs, attend));
     }
     if let Some(script) = &settings.script {
@@ -97,4 +100,3 @@ fn tell(before: &[Finding], now: &[Finding]) {
         tracing::info!(check = finding.check.word(), "well again: {}", finding.says);
     }
 }
-

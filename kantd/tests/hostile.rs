@@ -293,7 +293,8 @@ async fn a_job_that_fills_the_disk_of_the_spool_gives_it_back_at_its_end() {
     stand.open().await;
     let order = stand.order(
         "until ! head -c 1M /dev/zero >> /tmp/fill; do :; done 2>/dev/null\n\
-         while echo x >> /tmp/rest; do :; done 2>/dev/null\ndf --output=avail /tmp | tail -1; exit 3",
+         while echo x >> /tmp/rest; do :; done 2>/dev/null\n\
+         df --output=avail /tmp | tail -1; exit 3",
     );
     let end = run_and_check(&mut stand, order).await;
     assert_eq!((end.cause, end.exit.code), (EndCause::Exited, 3), "{end:?}");

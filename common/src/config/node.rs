@@ -58,8 +58,8 @@ config_table! {
         nvml_library: String = String::new(),
         /// How often the node looks whether it is well, in seconds. 0: never.
         health_seconds: u32 = 30,
-        /// The site's own check: a program that exits with 0 when all is well, and otherwise says in
-        /// its first line what is not. Empty: none.
+        /// The site's own check: a program that exits with 0 when all is well, and otherwise says
+        /// in its first line what is not. Empty: none.
         health_script: String = String::new(),
         /// After so long the site's check is killed, and counts as failed.
         health_script_limit_seconds: u32 = 30,

@@ -34,9 +34,9 @@ mod reservation;
 mod what_if;
 
 use crate::gpu::GpuKind;
+use crate::health::Finding;
 use crate::id::{JobId, JobKey, NodeName, QueueName, RequestKey};
 use crate::job::{Ask, ExitStatus, Outcome, Owner, Phase, Usage};
-use crate::health::Finding;
 use crate::node::{Contact, Drain, Inventory, NodeStatus};
 use crate::queue::Queue;
 use crate::reason::WaitReason;

@@ -86,11 +86,7 @@ impl Hook {
     ///
     /// # Errors
     /// A sentence, when it cannot be started.
-    pub fn start(
-        kind: HookKind,
-        order: &StepOrder,
-        dir: &StepDir,
-    ) -> Result<Option<Self>, String> {
+    pub fn start(kind: HookKind, order: &StepOrder, dir: &StepDir) -> Result<Option<Self>, String> {
         let Some(program) = kind.program(order) else { return Ok(None) };
         let failed = |error: &dyn std::fmt::Display| {
             format!("failed to run the {} {}: {error}", kind.word(), program.display())

@@ -96,11 +96,8 @@ impl Controller {
     /// As [`Controller::greet`], and welcomes it.
     pub async fn welcome(&mut self) -> (NodeChannel, Hello) {
         let (channel, hello) = self.greet().await;
-        let welcome = ToNode::Welcome {
-            protocol: 1,
-            cluster: "test".to_owned(),
-            hears_health: true,
-        };
+        let welcome =
+            ToNode::Welcome { protocol: 1, cluster: "test".to_owned(), hears_health: true };
         channel.send(&welcome).await.unwrap();
         (channel, hello)
     }

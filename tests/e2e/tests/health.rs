@@ -37,8 +37,11 @@ fn broken_gpus_drain_their_nodes_with_the_reason_and_jobs_start_elsewhere() -> a
     let options = ClusterOptions { nodes: nodes.into(), ..ClusterOptions::default() };
     let cluster = Cluster::start(options)?;
     let kantctl = cluster.kantctl(Person::plain())?;
-    let running = kantctl.submit(&["-w", "g1"], "#!/bin/sh\nuntil [ -e over ]; do sleep 0.1; done\n")?;
-    wait_for("the job to run", || Ok((kantctl.job(&running)?.phase == Phase::Running).then_some(())))?;
+    let running =
+        kantctl.submit(&["-w", "g1"], "#!/bin/sh\nuntil [ -e over ]; do sleep 0.1; done\n")?;
+    wait_for("the job to run", || {
+        Ok((kantctl.job(&running)?.phase == Phase::Running).then_some(()))
+    })?;
 
     change(&cluster, "g1", |machine| {
         let xid = "gpu = 1\ncode = 79".parse().expect("it is TOML");

@@ -59,6 +59,7 @@ pub(super) fn judge_node(
     let why = end.message.as_deref().map_or_else(|| "it did not say why".to_owned(), short);
     let reason =
         format!("{} starts in a row failed here by a fault of the node: {why}", node.faults);
-    node.drain = Some(Drain { reason: reason.clone(), by: SYSTEM, since, cause: DrainCause::FailedStarts });
+    node.drain =
+        Some(Drain { reason: reason.clone(), by: SYSTEM, since, cause: DrainCause::FailedStarts });
     events.push(Event::NodeDrained { name: name.clone(), by: SYSTEM, reason });
 }

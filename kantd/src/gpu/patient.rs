@@ -2,8 +2,8 @@
 //! replaced, links that went down, slow-downs. Keeps the library open, for the driver tells of an
 //! XID only those who listened when it happened. Never resets or changes a GPU.
 
-use super::prober::Asked;
-use crate::gpu::nvml;
+use super::nvml;
+use crate::health::Asked;
 use crate::logging::with_causes;
 use common::gpu::Gpu;
 use common::health::Check;
