@@ -40,7 +40,6 @@ pub struct Watched {
 }
 
 /// Looks until nobody wants to know any more. To be spawned; the receiver shows what it found.
-#[must_use]
 pub fn watch(watched: Watched) -> (impl Future<Output = ()> + Send + 'static, Findings) {
     let (shown, findings) = watch::channel(None);
     (run(watched, shown), findings)
