@@ -86,7 +86,7 @@ mod tests {
             });
         });
         let brief = Duration::from_millis(10);
-        assert_eq!(prober.look(brief).await, [hangs.clone()]);
+        assert_eq!(prober.look(brief).await, std::slice::from_ref(&hangs));
         assert_eq!(prober.look(brief).await, [hangs]);
         release.send(()).unwrap();
         assert_eq!(prober.look(Duration::from_secs(30)).await, []);
