@@ -128,6 +128,8 @@ pub async fn until(
                     return found.phase;
                 }
             }
+            // Of no matter here, and it may come at any time.
+            Some(Ok(FromNode::Health(_))) => {}
             other => panic!("expected a report about {id}, got {other:?}"),
         }
     }
