@@ -9,6 +9,7 @@ pub mod blob;
 pub mod config;
 pub mod cpuset;
 pub mod gpu;
+pub mod health;
 pub mod hostlist;
 pub mod id;
 pub mod job;

@@ -2,6 +2,7 @@
 
 use crate::cpuset::CpuSet;
 use crate::gpu::{Gpu, GpuMatrix};
+use crate::health::DrainCause;
 use crate::id::{NodeName, Uid};
 use crate::time::Time;
 use crate::unit::{Bytes, Cpus, Gpus};
@@ -61,15 +62,18 @@ impl Inventory {
     }
 }
 
-/// An operator's wish that no new job starts on a node.
+/// No new job starts on a node: an operator's wish, or the node is not well.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drain {
-    /// Why, in the operator's words.
+    /// Why, in words: the operator's, or what is wrong.
     pub reason: String,
     /// Who asked.
     pub by: Uid,
     /// When.
     pub since: Time,
+    /// Why, for programs.
+    #[serde(default)]
+    pub cause: DrainCause,
 }
 
 /// Whether the controller hears from a node.

@@ -152,6 +152,12 @@ impl Session {
                             return because("more reports wait than the log takes in");
                         }
                     }
+                    Some(Ok(FromNode::Health(findings))) => {
+                        let command = self.known.health(&self.core.state.read(), findings);
+                        if command.is_some_and(|command| reports.try_send(command).is_err()) {
+                            return because("more reports wait than the log takes in");
+                        }
+                    }
                     Some(Ok(FromNode::Output(chunk))) => {
                         if let Some(reader) = reads.remove(&chunk.question) {
                             let _ = reader.send(chunk);

@@ -1,9 +1,15 @@
 //! kantd's configuration: the file's text, checked and turned into what the daemon works with.
 //! Never looks at the machine beyond its host name.
 
+mod health;
+mod private;
+
+pub use health::HealthSettings;
+
 use common::config::{self, CgroupMode, ConfigError, NodeConfig};
 use common::cpuset::{CpuSet, CpuSetError};
 use common::id::{IdError, NodeName};
+use common::time::Span;
 use common::unit::{Bytes, BytesError};
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -38,8 +44,16 @@ pub struct Settings {
     pub private_dirs: Vec<PathBuf>,
     /// Processes and threads of one job; `None`: half of what the machine can hold.
     pub processes_max: Option<u32>,
+    /// Run as root before a step.
+    pub prolog: Option<PathBuf>,
+    /// Run as root after a step.
+    pub epilog: Option<PathBuf>,
+    /// How long each of the two may take.
+    pub hook_limit: Span,
     /// The NVML library, if not the loader's.
     pub nvml_library: Option<PathBuf>,
+    /// How the node looks after itself.
+    pub health: HealthSettings,
     /// Run jobs of root where the controller allows them.
     pub allow_root_jobs: bool,
     /// What to log, as in RUST_LOG.
@@ -73,6 +87,17 @@ pub enum SettingsError {
     /// The memory is none.
     #[error("failed to use `memory_kept_back`: {0}")]
     Memory(#[source] BytesError),
+    /// Memory or disk room that is none.
+    #[error("failed to use `disk_free_min`: {0}")]
+    DiskFree(#[source] BytesError),
+    /// A check that is none.
+    #[error("failed to use `{key}`: `{word}` is no check; those are {}", health::checks())]
+    Check {
+        /// The key.
+        key: &'static str,
+        /// Its word.
+        word: String,
+    },
     /// No controller.
     #[error("failed to use `controllers`: name at least one, like [\"head:7600\"]")]
     NoController,
@@ -138,6 +163,7 @@ pub fn check(config: NodeConfig) -> Result<Settings, SettingsError> {
     if !below(&config.cgroup_root) {
         return Err(SettingsError::CgroupRoot(config.cgroup_root));
     }
+    let health = health::check(&config)?;
     let cpus = unless_empty(config.cpus).map(|cpus| cpus.parse());
     Ok(Settings {
         address: unless_empty(config.address).unwrap_or_else(|| name.to_string()),
@@ -150,9 +176,13 @@ pub fn check(config: NodeConfig) -> Result<Settings, SettingsError> {
         memory_kept_back: config.memory_kept_back.parse().map_err(SettingsError::Memory)?,
         cgroup: config.cgroup,
         cgroup_root: config.cgroup_root,
-        private_dirs: private_dirs(config.private_dirs)?,
+        private_dirs: private::check(config.private_dirs)?,
         processes_max: Some(config.processes_max).filter(|most| *most > 0),
+        prolog: unless_empty(config.prolog).map(|p| absolute("prolog", p)).transpose()?,
+        epilog: unless_empty(config.epilog).map(|p| absolute("epilog", p)).transpose()?,
+        hook_limit: Span::from_seconds(u64::from(config.hook_limit_seconds)),
         nvml_library: unless_empty(config.nvml_library).map(PathBuf::from),
+        health,
         allow_root_jobs: config.allow_root_jobs,
         log: config.log,
     })
@@ -172,28 +202,6 @@ fn has_port(address: &str) -> bool {
 
 fn unless_empty(text: String) -> Option<String> {
     (!text.is_empty()).then_some(text)
-}
-
-/// Plain absolute paths. Without `/`, `/proc` and the like, a job could not even start.
-fn private_dirs(paths: Vec<String>) -> Result<Vec<PathBuf>, SettingsError> {
-    let needed = ["/", "/proc", "/sys", "/dev", "/etc", "/usr", "/bin", "/lib", "/lib64", "/run"];
-    let mut dirs: Vec<PathBuf> = Vec::new();
-    for path in paths {
-        let dir = PathBuf::from(&path);
-        let is_plain = dir.components().skip(1).all(|c| matches!(c, Component::Normal(_)));
-        let why = if !dir.is_absolute() || !is_plain {
-            "is not a plain absolute path"
-        } else if needed.iter().any(|needed| dir == Path::new(needed)) {
-            "is needed by every program: name a directory for files that come and go"
-        } else if dirs.iter().any(|other| dir.starts_with(other) || other.starts_with(&dir)) {
-            "is named twice, or lies below another one"
-        } else {
-            dirs.push(dir);
-            continue;
-        };
-        return Err(SettingsError::PrivateDir { path, why });
-    }
-    Ok(dirs)
 }
 
 fn absolute(key: &'static str, path: String) -> Result<PathBuf, SettingsError> {
@@ -234,6 +242,10 @@ mod tests {
             ("cgroup_root = \"../x\"", "`cgroup_root`"),
             ("cgroup_root = \"/kant\"", "`cgroup_root`"),
             ("cgroup = \"maybe\"", "cgroup"),
+            ("disk_free_min = \"much\"", "`disk_free_min`"),
+            ("health_warn = [\"gpu\"]", "`gpu` is no check; those are gpu_lost, gpu_xid"),
+            ("health_script = \"check\"", "`health_script`"),
+            ("prolog = \"check\"", "`prolog`"),
             ("private_dirs = [\"tmp\"]", "`private_dirs`: `tmp`"),
             ("private_dirs = [\"/tmp/../etc\"]", "`private_dirs`"),
             ("private_dirs = [\"/usr\"]", "`/usr` is needed"),

@@ -5,6 +5,7 @@
 
 use crate::config::Settings;
 use crate::gpu::numbers::NumbersError;
+use crate::health::{self, Watched};
 use crate::notify;
 use crate::parts::Parts;
 use crate::runner::Executor;
@@ -87,7 +88,13 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
         node: settings.name.clone(),
         cgroup,
         allow_root: settings.allow_root_jobs,
-        rules: StepRules { private_dirs, processes_max: settings.processes_max },
+        rules: StepRules {
+            private_dirs,
+            processes_max: settings.processes_max,
+            prolog: settings.prolog.clone(),
+            epilog: settings.epilog.clone(),
+            hook_limit: settings.hook_limit,
+        },
         program: StepsSettings::own_program(),
     })
     .await?;
@@ -95,6 +102,12 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
     announce(&settings, &key, &inventory, &steps);
 
     let endpoint = |addr: &String| Endpoint::Tls { addr: addr.clone(), identity: identity.clone() };
+    let (watch, health) = health::watch(Watched {
+        settings: settings.health.clone(),
+        gpus: inventory.gpus.clone(),
+        nvml_library: settings.nvml_library.clone(),
+        spool: settings.spool.clone(),
+    });
     let parts = Parts {
         controllers: settings.controllers.iter().map(endpoint).collect(),
         about: About {
@@ -105,10 +118,12 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
         },
         allow_root: settings.allow_root_jobs,
         pace: Pace::default(),
+        health,
     };
     let held = steps.status();
     let gpus = parts.about.inventory.gpus.clone();
     let mut running = parts.start(StepExecutor { steps, gpus }, held, changes, listener);
+    running.spawn(watch);
     notify::ready();
     tokio::select! {
         () = stop.wait() => {}

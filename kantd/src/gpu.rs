@@ -1,10 +1,12 @@
 //! The GPUs of this machine: which there are, how they are linked, which cannot be offered and why.
 //!
 //! [`nvml`] asks NVIDIA's library, loaded at run time; [`numbers`] remembers which GPU has which
-//! number. Never decides who gets a GPU, never watches its health over time.
+//! number; `patient` looks whether they are well. Never decides who gets a GPU, or what follows
+//! from their health.
 
 pub mod numbers;
 pub mod nvml;
+pub(crate) mod patient;
 
 use common::gpu::{Gpu, GpuMatrix};
 use nvml_wrapper::error::NvmlError;

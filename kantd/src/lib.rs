@@ -9,6 +9,7 @@ pub mod clock;
 pub mod config;
 pub mod daemon;
 pub mod gpu;
+pub mod health;
 pub mod inventory;
 pub mod local;
 pub mod logging;

@@ -2,6 +2,7 @@
 //! tells the runner what is wanted, the runner shows on its board what is there, the session and
 //! the output reader read it. Wiring only.
 
+use crate::health::Findings;
 use crate::local;
 use crate::notify;
 use crate::output::OutputReader;
@@ -27,6 +28,8 @@ pub struct Parts {
     pub allow_root: bool,
     /// How patient the session is.
     pub pace: Pace,
+    /// What is wrong with the node.
+    pub health: Findings,
 }
 
 impl Parts {
@@ -66,7 +69,7 @@ impl Parts {
         answering: watch::Sender<Option<Endpoint>>,
     ) -> Session {
         let output = OutputReader::new(self.allow_root, board.clone());
-        let Self { controllers, about, pace, .. } = self;
-        Session { controllers, about, pace, board, words, output, answering }
+        let Self { controllers, about, pace, health, .. } = self;
+        Session { controllers, about, pace, board, health, words, output, answering }
     }
 }

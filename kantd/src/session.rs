@@ -6,6 +6,7 @@
 
 mod course;
 
+use crate::health::Findings;
 use crate::logging::with_causes;
 use crate::output::OutputReader;
 use crate::runner::Word;
@@ -78,6 +79,8 @@ pub struct Session {
     pub pace: Pace,
     /// What the node holds.
     pub board: watch::Receiver<Observed>,
+    /// What is wrong with the node.
+    pub health: Findings,
     /// To the runner.
     pub words: mpsc::Sender<Word>,
     /// Reads job output.
@@ -132,16 +135,17 @@ impl Session {
     /// One session from dialling to its end.
     async fn hold(&mut self, controller: &Endpoint) -> SessionError {
         match self.begin(controller).await {
-            Ok((channel, told)) => self.talk(channel, told).await,
+            Ok((channel, told, hears)) => self.talk(channel, told, hears).await,
             Err(error) => error,
         }
     }
 
-    /// Dials, says hello, and waits to be welcomed. Also returns what the controller now knows.
+    /// Dials, says hello, and waits to be welcomed. Also returns what the controller now knows, and
+    /// whether it hears of health.
     async fn begin(
         &mut self,
         endpoint: &Endpoint,
-    ) -> Result<(Channel<FromNode, ToNode>, Observed), SessionError> {
+    ) -> Result<(Channel<FromNode, ToNode>, Observed, bool), SessionError> {
         let mut channel = connect_channel(endpoint, NODE_PATH, self.pace.keepalive)
             .await
             .map_err(SessionError::Unreached)?;
@@ -155,10 +159,10 @@ impl Session {
             Ok(Some(Err(error))) => Err(SessionError::Over(Some(error))),
             Ok(Some(Ok(ToNode::Refused { reason }))) => Err(SessionError::Refused(reason)),
             Ok(Some(Ok(ToNode::NotLeader { leader }))) => Err(SessionError::NotLeader(leader)),
-            Ok(Some(Ok(ToNode::Welcome { protocol, cluster }))) => {
+            Ok(Some(Ok(ToNode::Welcome { protocol, cluster, hears_health }))) => {
                 self.answering.send_replace(Some(endpoint.clone()));
                 tracing::info!(cluster, protocol, "welcomed by {endpoint}");
-                Ok((channel, told))
+                Ok((channel, told, hears_health))
             }
             Ok(Some(Ok(_))) => Err(SessionError::NotAWelcome),
         }
@@ -177,10 +181,16 @@ impl Session {
     }
 
     /// Reports and listens at once, so that neither end ever waits for the other to read.
-    async fn talk(&self, channel: Channel<FromNode, ToNode>, told: Observed) -> SessionError {
+    async fn talk(
+        &self,
+        channel: Channel<FromNode, ToNode>,
+        told: Observed,
+        hears_health: bool,
+    ) -> SessionError {
         let (sender, receiver) = channel.split();
         tokio::select! {
             error = report(self.board.clone(), told, sender.clone()) => error,
+            error = report_health(self.health.clone(), sender.clone()), if hears_health => error,
             error = self.listen(receiver, sender) => error,
         }
     }
@@ -234,6 +244,22 @@ fn ending(error: SessionError) -> Ending {
         SessionError::Refused(_) => Ending::Refused,
         SessionError::NotLeader(leader) => Ending::NotLeader(leader),
         _ => Ending::Broken,
+    }
+}
+
+/// Sends all that is wrong with the node, once it is known and whenever that changed.
+async fn report_health(mut health: Findings, sender: ChannelSender<FromNode>) -> SessionError {
+    health.mark_changed();
+    loop {
+        if health.changed().await.is_err() {
+            // Nobody looks at the node any more, and that is no reason to end a session.
+            return std::future::pending().await;
+        }
+        let now = health.borrow_and_update().clone();
+        let Some(findings) = now else { continue };
+        if sender.send(&FromNode::Health(findings)).await.is_err() {
+            return std::future::pending().await;
+        }
     }
 }
 

@@ -13,6 +13,7 @@ mod environment;
 mod fault;
 mod files;
 mod handle;
+mod hook;
 mod journal;
 mod keeper;
 mod order;
@@ -23,6 +24,7 @@ mod supervisor;
 mod task;
 
 pub use handle::{StepChanges, Steps, StepsError, StepsSettings};
+pub(crate) use hook::failures as hook_failures;
 pub use order::StepRules;
 pub(crate) use private::usable as usable_private_dirs;
 pub use supervisor::run_supervisor;

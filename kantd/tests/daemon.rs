@@ -151,7 +151,7 @@ async fn read_output(
     loop {
         match soon(channel.recv()).await {
             Some(Ok(FromNode::Output(chunk))) => return chunk,
-            Some(Ok(FromNode::Report(_))) => {}
+            Some(Ok(FromNode::Report(_) | FromNode::Health(_))) => {}
             other => panic!("expected output, got {other:?}"),
         }
     }

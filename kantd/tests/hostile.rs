@@ -31,6 +31,7 @@ async fn node() -> Stand {
     stand.rules = StepRules {
         private_dirs: vec!["/tmp".into(), "/dev/shm".into()],
         processes_max: Some(PROCESSES_MAX),
+        ..StepRules::default()
     };
     stand.open().await;
     stand
@@ -178,6 +179,37 @@ async fn a_home_directory_that_hangs_holds_up_its_job_and_nobody_else() {
 }
 
 #[tokio::test]
+async fn a_prolog_that_never_ends_is_killed_and_its_job_is_for_another_node() {
+    needs_root!();
+    let mut stand = node().await;
+    stand.close();
+    let prolog = stand.program_of("prolog", "setsid sleep 600 & while :; do sleep 0.05; done");
+    stand.rules.prolog = Some(prolog);
+    stand.rules.hook_limit = Span(300);
+    stand.open().await;
+    let before = Before::of(&stand);
+    let order = before.own(stand.order("touch ran"));
+    let id = order.id;
+    let end = stand.run(order).await;
+    stand::assert_node_fault(&end, &["prolog", "did not end within 300ms and was killed"]);
+    assert!(!stand.work_dir().join("ran").exists());
+    before.assert_nothing_left(&stand, id).await;
+    // One that waits for it can be stopped at once.
+    stand.close();
+    stand.rules.hook_limit = Span::from_minutes(60);
+    stand.open().await;
+    let order = before.own(stand.order("touch ran"));
+    let id = order.id;
+    stand.steps().launch(order, &stand.gpus);
+    let running = stand.step_dir(id).join("prolog");
+    stand::until("the prolog runs", || running.exists()).await;
+    stand.steps().stop(id);
+    let end = stand.end(id).await;
+    assert_eq!((end.cause, end.started_at), (EndCause::Stopped, None), "{end:?}");
+    before.assert_nothing_left(&stand, id).await;
+}
+
+#[tokio::test]
 async fn a_fork_bomb_is_held_to_its_processes_and_killed_to_the_last() {
     needs_root!();
     let mut stand = node().await;
@@ -261,7 +293,8 @@ async fn a_job_that_fills_the_disk_of_the_spool_gives_it_back_at_its_end() {
     stand.open().await;
     let order = stand.order(
         "until ! head -c 1M /dev/zero >> /tmp/fill; do :; done 2>/dev/null\n\
-         while echo x >> /tmp/rest; do :; done 2>/dev/null\ndf --output=avail /tmp | tail -1; exit 3",
+         while echo x >> /tmp/rest; do :; done 2>/dev/null\n\
+         df --output=avail /tmp | tail -1; exit 3",
     );
     let end = run_and_check(&mut stand, order).await;
     assert_eq!((end.cause, end.exit.code), (EndCause::Exited, 3), "{end:?}");

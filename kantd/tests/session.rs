@@ -31,6 +31,7 @@ fn node(
         about: about("g-1"),
         allow_root: true,
         pace: hasty(),
+        health: tokio::sync::watch::channel(None).1,
     };
     let listener = socket.map(|path| LocalListener::bind(path).unwrap());
     (steps.clone(), parts.start(steps, held, changes, listener))

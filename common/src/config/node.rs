@@ -46,8 +46,32 @@ config_table! {
         private_dirs: Vec<String> = vec!["/tmp".to_owned(), "/dev/shm".to_owned()],
         /// Processes and threads that a job may have here. 0: half of what the machine can hold.
         processes_max: u32 = 0,
+        /// A program that root runs before each step on this node. If it fails, the step starts
+        /// elsewhere and the node is drained. Empty: none.
+        prolog: String = String::new(),
+        /// A program that root runs after each step on this node. If it fails, the node is drained.
+        /// Empty: none.
+        epilog: String = String::new(),
+        /// After so long prolog and epilog are killed, and count as failed.
+        hook_limit_seconds: u32 = 60,
         /// The NVML library. Empty: libnvidia-ml.so.1 from where the loader finds it.
         nvml_library: String = String::new(),
+        /// How often the node looks whether it is well, in seconds. 0: never.
+        health_seconds: u32 = 30,
+        /// The site's own check: a program that exits with 0 when all is well, and otherwise says
+        /// in its first line what is not. Empty: none.
+        health_script: String = String::new(),
+        /// After so long the site's check is killed, and counts as failed.
+        health_script_limit_seconds: u32 = 30,
+        /// The spool's disk counts as full when less than this is free.
+        disk_free_min: String = "512M".to_owned(),
+        /// Checks that are only shown when they fail, like gpu_link.
+        health_warn: Vec<String> = Vec::new(),
+        /// Checks that keep new jobs away when they fail: all that no other key names, but for
+        /// gpu_throttled, which is shown, and read_only, which drains at once.
+        health_drain: Vec<String> = Vec::new(),
+        /// Checks that, when they fail, also end the node's jobs, which start again elsewhere.
+        health_drain_now: Vec<String> = Vec::new(),
         /// Run jobs of root where the controller allows them.
         allow_root_jobs: bool = false,
         /// What to log, as in RUST_LOG.

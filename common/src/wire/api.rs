@@ -35,6 +35,7 @@ mod reservation;
 mod what_if;
 
 use crate::gpu::GpuKind;
+use crate::health::Finding;
 use crate::id::{ControllerId, JobId, JobKey, NodeName, QueueName, RequestKey};
 use crate::job::{Ask, ExitStatus, Outcome, Owner, Phase, Usage};
 use crate::node::{Contact, Drain, Inventory, NodeStatus};
@@ -204,6 +205,9 @@ pub struct NodeView {
     pub address: String,
     /// kantd's version.
     pub version: String,
+    /// What it finds wrong with itself.
+    #[serde(default)]
+    pub findings: Vec<Finding>,
 }
 
 /// Nodes.

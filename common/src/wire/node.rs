@@ -2,6 +2,7 @@
 //! Level, not edge: the controller sends what a node should run, the node says what it runs; a
 //! lost message is repeated by the next connect. Never carries a step without its attempt number.
 
+use crate::health::Finding;
 use crate::id::{ArrayIndex, AttemptId, NodeName, QueueName};
 use crate::job::{Launch, OpenMode, Owner, Rlimit, StepEnd};
 use crate::node::Inventory;
@@ -25,6 +26,9 @@ pub enum FromNode {
     Report(Vec<StepStatus>),
     /// Answers `ToNode::ReadOutput`.
     Output(OutputChunk),
+    /// All that is wrong with the node, whenever that changed and once on every connection. Only to
+    /// a controller whose Welcome said that it hears of it.
+    Health(Vec<Finding>),
 }
 
 /// Who a node is, what it has, and what it runs: everything, on every connect.
@@ -82,6 +86,9 @@ pub enum ToNode {
         protocol: u32,
         /// The cluster's name.
         cluster: String,
+        /// It can read [`FromNode::Health`]; those of earlier releases cannot.
+        #[serde(default)]
+        hears_health: bool,
     },
     /// Answers a Hello that was not; the connection ends after it.
     Refused {

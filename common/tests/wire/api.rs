@@ -102,6 +102,7 @@ fn nodes_look_as_in_the_kept_files() {
         jobs: vec![JobKey::single(JobId(7))],
         address: "10.0.0.1".to_owned(),
         version: "0.1.0".to_owned(),
+        findings: vec![],
     };
     check(&Form::JSON, "nodes.json", &NodeList { nodes: vec![node], as_of: Time(4) });
 }

@@ -134,7 +134,12 @@ fn nodes_say_what_the_kept_files_say() {
 fn nodes_are_told_what_the_kept_files_say() {
     let step = |want, order| DesiredStep { id: id(), want, order };
     let told = vec![
-        ToNode::Welcome { protocol: NODE_PROTOCOL, cluster: "alpha".to_owned() },
+        // As one of an earlier release, which knew of no health.
+        ToNode::Welcome {
+            protocol: NODE_PROTOCOL,
+            cluster: "alpha".to_owned(),
+            hears_health: false,
+        },
         ToNode::Refused { reason: "another protocol".to_owned() },
         ToNode::NotLeader { leader: Some("ctl2:7600".to_owned()) },
         ToNode::Desired(DesiredUpdate {

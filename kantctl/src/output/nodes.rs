@@ -117,6 +117,10 @@ pub fn record(node: &NodeView, zone: &TimeZone) -> String {
             .iter()
             .map(|numa| format!("{}: CPUs {}, {} memory", numa.id, numa.cpus, numa.memory)),
     );
+    record.list(
+        "health",
+        node.findings.iter().map(|finding| format!("{}: {}", finding.check.word(), finding.says)),
+    );
     record.list("not enforced here", has.limits_missing.iter().cloned());
     record.text()
 }

@@ -1,6 +1,7 @@
 //! One node's session, without its connection: judging the Hello, desired state down in messages
 //! of bounded size, reports up. Never remembers anything that a reconnect would not bring back.
 
+use common::health::Finding;
 use common::id::{AttemptId, NodeName};
 use common::node::Contact;
 use common::reason::Refusal;
@@ -90,7 +91,7 @@ impl NodeSession {
     #[must_use]
     pub fn welcome(state: &State) -> ToNode {
         let cluster = state.settings().map(|settings| settings.cluster.clone()).unwrap_or_default();
-        ToNode::Welcome { protocol: NODE_PROTOCOL, cluster }
+        ToNode::Welcome { protocol: NODE_PROTOCOL, cluster, hears_health: true }
     }
 
     /// What the node should run may have changed; `full`: tell it everything, not the difference
@@ -125,6 +126,13 @@ impl NodeSession {
     #[must_use]
     pub fn report(&self, steps: Vec<StepStatus>) -> Command {
         Command::ReportSteps { node: self.node.clone(), steps }
+    }
+
+    /// All that the node finds wrong with itself; `None` if the state knows that already.
+    #[must_use]
+    pub fn health(&self, state: &State, findings: Vec<Finding>) -> Option<Command> {
+        let known = state.node(&self.node).is_some_and(|node| node.findings == findings);
+        (!known).then(|| Command::ReportHealth { node: self.node.clone(), findings })
     }
 
     /// The session ended, and the node has no other.

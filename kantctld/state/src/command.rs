@@ -8,6 +8,7 @@
 mod round;
 
 use common::account::Account;
+use common::health::Finding;
 use common::id::{AttemptId, Gid, JobKey, NodeName, RequestKey, ReservationName, Uid};
 use common::job::{Ask, Owner, Patch};
 use common::node::Inventory;
@@ -164,6 +165,13 @@ pub enum Command {
         node: NodeName,
         /// The steps.
         steps: Vec<StepStatus>,
+    },
+    /// All that a node finds wrong with itself.
+    ReportHealth {
+        /// The node.
+        node: NodeName,
+        /// Everything; none: it is well.
+        findings: Vec<Finding>,
     },
     /// A node's session began: its Hello.
     RegisterNode {

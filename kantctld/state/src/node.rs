@@ -1,7 +1,9 @@
 //! What the state keeps of a node. Never what runs there; that is the ledger's.
 
+use common::health::Finding;
 use common::id::NodeName;
 use common::node::{Contact, Drain, Inventory, NodeStatus};
+use common::time::Time;
 use common::unit::{Cpus, Gpus};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -27,6 +29,12 @@ pub struct NodeRecord {
     /// Starts in a row that failed here by a fault of the node.
     #[serde(default)]
     pub faults: u32,
+    /// All that it finds wrong with itself, by its last word.
+    #[serde(default)]
+    pub findings: Vec<Finding>,
+    /// When it was drained for its health lately.
+    #[serde(default)]
+    pub health_drains: Vec<Time>,
 }
 
 impl NodeRecord {

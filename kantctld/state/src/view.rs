@@ -253,6 +253,7 @@ pub fn node_view(state: &State, name: &NodeName) -> Option<NodeView> {
         jobs: state.ledger().holders(name).map(|id| id.key).collect(),
         address: node.address.clone(),
         version: node.version.clone(),
+        findings: node.findings.clone(),
     })
 }
 

@@ -7,10 +7,12 @@
 
 mod action;
 mod desired;
+mod health;
 mod observed;
 mod reconcile;
 
 pub use action::{DeclineReason, NodeAction};
 pub use desired::{Desired, DesiredError, Wanted};
+pub use health::{HealthPolicy, Sign, Ward, broken_hardware};
 pub use observed::Observed;
 pub use reconcile::reconcile;

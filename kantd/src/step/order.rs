@@ -6,6 +6,7 @@ use common::gpu::Gpu;
 use common::id::{AttemptId, GpuIndex, NodeName};
 use common::job::Launch;
 use common::resource::Share;
+use common::time::Span;
 use common::unit::Bytes;
 use common::wire::node::LaunchOrder;
 use serde::{Deserialize, Serialize};
@@ -31,6 +32,12 @@ pub struct StepRules {
     pub private_dirs: Vec<PathBuf>,
     /// Processes and threads; `None`: half of what the machine can hold.
     pub processes_max: Option<u32>,
+    /// Run as root before a step.
+    pub prolog: Option<PathBuf>,
+    /// Run as root after a step.
+    pub epilog: Option<PathBuf>,
+    /// How long each of the two may take.
+    pub hook_limit: Span,
 }
 
 /// All a supervisor needs to know.

@@ -5,6 +5,7 @@
 use super::boot;
 use super::dir::StepDir;
 use super::fault::LaunchFault;
+use super::hook::HookKind;
 use super::journal::{self, Event, Journal};
 use super::order::StepOrder;
 use super::private;
@@ -143,7 +144,12 @@ fn clean_up(id: AttemptId, order: Option<&StepOrder>, place: &Place) -> Result<(
     let place = order.map_or(place, |order| &order.cgroup);
     // Without an owner, nobody's processes are touched.
     let owner = order.map_or(Uid(u32::MAX), |order| order.launch.owner.uid);
-    let group = cgroup::open(place, &id.to_string(), owner, None).map_err(failed)?;
-    cgroup::kill_all(group.as_ref(), TRY).map_err(failed)?;
-    cgroup::remove(group.as_ref(), TRY).map_err(failed)
+    let step = id.to_string();
+    let hooks = HookKind::ALL.map(|kind| kind.group(&step));
+    for group in std::iter::once(step).chain(hooks) {
+        let group = cgroup::open(place, &group, owner, None).map_err(failed)?;
+        cgroup::kill_all(group.as_ref(), TRY).map_err(failed)?;
+        cgroup::remove(group.as_ref(), TRY).map_err(failed)?;
+    }
+    Ok(())
 }

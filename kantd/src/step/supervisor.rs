@@ -10,6 +10,7 @@ use super::daemon;
 use super::dir::StepDir;
 use super::fault::LaunchFault;
 use super::files::FilePlan;
+use super::hook::Hook;
 use super::journal::{Event, Journal};
 use super::order::{StepOrder, TaskPlace};
 use super::prepare::{Preparation, Prepared};
@@ -61,6 +62,8 @@ struct Task {
 
 /// Where the step is. Each turn of the loop moves it on as far as it goes.
 enum Stage {
+    /// The site's prolog runs.
+    Prolog,
     /// A child looks the user up and opens the files.
     Preparing(Preparation),
     /// All stands.
@@ -117,6 +120,8 @@ struct Supervisor {
     started: Option<(Time, Instant)>,
     /// The child that prepares, until it is reaped.
     preparer: Option<Pid>,
+    /// The prolog or epilog that runs.
+    hook: Option<Hook>,
     /// Once the step's private directories are there.
     private: Option<Entered>,
 }
@@ -145,6 +150,7 @@ impl Supervisor {
         loop {
             let before = std::mem::discriminant(&stage);
             stage = match stage {
+                Stage::Prolog => self.prolog(),
                 Stage::Preparing(preparation) => self.preparing(preparation),
                 Stage::Ready(prepared) => self.ready(prepared),
                 Stage::Starting => self.starting(),
@@ -162,6 +168,7 @@ impl Supervisor {
     /// Until something happens, or it is time for something.
     fn wait(&self, stage: &Stage) {
         let until = match stage {
+            Stage::Prolog => self.hook.as_ref().map(Hook::deadline),
             Stage::Preparing(_) | Stage::Ready(_) | Stage::Over => None,
             Stage::Starting | Stage::Running => self.time_is_up_at(),
             Stage::Ending { kill_at, .. } => Some((*kill_at).min(Instant::now() + END_CHECK_PAUSE)),
@@ -199,6 +206,7 @@ impl Supervisor {
     fn note_exit(&mut self, status: WaitStatus) {
         let (Some(pid), Some(exit)) = (status.pid(), task::exit_status(status)) else { return };
         self.preparer = self.preparer.filter(|preparer| *preparer != pid);
+        self.hook.iter_mut().for_each(|hook| hook.note_exit(pid, exit));
         let Some(task) = self.tasks.iter_mut().find(|task| task.pid == pid) else { return };
         task.exit = Some(exit);
         if !exit.is_success() && self.failure.is_none() {

@@ -20,6 +20,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+pub use child::reset_signals;
 pub use rlimit::{SoftLimit, raise_open_files};
 
 /// What a new process needs, ready to use between fork and exec.
@@ -192,6 +193,14 @@ pub fn explain(failure: StartFailure, order: &StepOrder, script: &Path) -> Launc
         LaunchFault::of_job(message)
     } else {
         LaunchFault::of_node(message)
+    }
+}
+
+/// How a program that was to exit with 0 ended, in words.
+pub fn exit_words(exit: ExitStatus) -> String {
+    match exit.signal {
+        Some(signal) => format!("was ended by signal {signal}"),
+        None => format!("exited with {}", exit.code),
     }
 }
 

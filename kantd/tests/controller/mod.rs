@@ -96,7 +96,8 @@ impl Controller {
     /// As [`Controller::greet`], and welcomes it.
     pub async fn welcome(&mut self) -> (NodeChannel, Hello) {
         let (channel, hello) = self.greet().await;
-        let welcome = ToNode::Welcome { protocol: 1, cluster: "test".to_owned() };
+        let welcome =
+            ToNode::Welcome { protocol: 1, cluster: "test".to_owned(), hears_health: true };
         channel.send(&welcome).await.unwrap();
         (channel, hello)
     }
@@ -127,6 +128,8 @@ pub async fn until(
                     return found.phase;
                 }
             }
+            // Of no matter here, and it may come at any time.
+            Some(Ok(FromNode::Health(_))) => {}
             other => panic!("expected a report about {id}, got {other:?}"),
         }
     }

@@ -119,6 +119,14 @@ impl Stand {
         self.home.path().join("work")
     }
 
+    /// A shell script of root's.
+    pub fn program_of(&self, name: &str, lines: &str) -> PathBuf {
+        let path = self.home.path().join(name);
+        fs::write(&path, format!("#!/bin/sh\n{lines}\n")).unwrap();
+        open_to_all(&path, 0o700);
+        path
+    }
+
     pub fn step_dir(&self, id: AttemptId) -> PathBuf {
         self.spool().join("steps").join(id.to_string())
     }

@@ -212,6 +212,7 @@ impl Cluster {
             log: "debug".to_owned(),
             // Everything of these tests is in /tmp, and their jobs look at it.
             private_dirs: vec!["/dev/shm".to_owned()],
+            health_seconds: 1,
             ..NodeConfig::default()
         };
         fs::write(self.path(&format!("kantd-{name}.toml")), toml::to_string(&config)?)?;

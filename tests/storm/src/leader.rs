@@ -101,7 +101,7 @@ impl Lead {
                     self.report(link, wishes);
                 }
             }
-            FromNode::Output(_) => {}
+            FromNode::Output(_) | FromNode::Health(_) => {}
         }
     }
 

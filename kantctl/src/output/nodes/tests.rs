@@ -3,6 +3,7 @@
 use super::*;
 use common::cpuset::CpuSet;
 use common::gpu::{Gpu, GpuKind, GpuMatrix};
+use common::health::DrainCause;
 use common::id::{GpuIndex, NodeName, Uid};
 use common::node::{Drain, Inventory};
 use common::time::Time;
@@ -44,6 +45,7 @@ fn node(name: &str, gpus: u16) -> NodeView {
         jobs: vec!["41".parse().unwrap()],
         address: "g-001.local".to_owned(),
         version: "0.1.0".to_owned(),
+        findings: vec![],
     }
 }
 
@@ -52,7 +54,12 @@ fn drained() -> NodeView {
     node.status = NodeStatus::Down;
     node.contact = Contact::Silent { since: Time(1_700_000_000_000) };
     let since = Time(1_700_000_000_000);
-    node.drain = Some(Drain { reason: "bad fan".to_owned(), by: Uid(0), since });
+    node.drain = Some(Drain {
+        reason: "bad fan".to_owned(),
+        by: Uid(0),
+        since,
+        cause: DrainCause::Operator,
+    });
     node
 }
 

@@ -197,5 +197,8 @@ fn an_order_whose_attempt_is_over_is_left_out() {
 #[test]
 fn the_welcome_names_the_cluster() {
     let welcome = NodeSession::welcome(&House::new().state);
-    assert_eq!(welcome, ToNode::Welcome { protocol: NODE_PROTOCOL, cluster: "test".to_owned() });
+    assert_eq!(
+        welcome,
+        ToNode::Welcome { protocol: NODE_PROTOCOL, cluster: "test".to_owned(), hears_health: true }
+    );
 }

@@ -5,6 +5,7 @@ use super::target;
 use crate::command::Actor;
 use crate::event::Event;
 use crate::remembered::State;
+use common::health::DrainCause;
 use common::id::NodeName;
 use common::node::Drain;
 use common::reason::Refusal;
@@ -32,7 +33,7 @@ pub(super) fn apply(
     // Draining again gives another reason; who is asked about the node is the last who drained it.
     let (by, reason) = (actor.uid, reason.to_owned());
     let since = node.drain.as_ref().map_or(now, |drain| drain.since);
-    node.drain = Some(Drain { reason: reason.clone(), by, since });
+    node.drain = Some(Drain { reason: reason.clone(), by, since, cause: DrainCause::Operator });
     events.push(Event::NodeDrained { name: name.clone(), by, reason });
     Ok(())
 }

@@ -17,6 +17,7 @@ mod node_lost;
 mod node_silent;
 mod register_node;
 mod release_job;
+mod report_health;
 mod report_steps;
 mod requeue_job;
 mod resume_node;
@@ -63,6 +64,9 @@ pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
             enact_round::apply(state, out, preempts, starts)
         }
         Command::ReportSteps { node, steps } => report_steps::apply(state, out, node, steps),
+        Command::ReportHealth { node, findings } => {
+            report_health::apply(state, out, node, findings)
+        }
         Command::RegisterNode { name, identity, address, version, inventory, steps } => {
             let hello =
                 register_node::Registration { name, identity, address, version, inventory, steps };

@@ -53,6 +53,8 @@ pub(super) fn apply(
         contact: Contact::Connected,
         drain: known.and_then(|node| node.drain.clone()),
         faults: known.filter(|_| !replaced).map_or(0, |node| node.faults),
+        findings: known.filter(|_| !replaced).map_or_else(Vec::new, |node| node.findings.clone()),
+        health_drains: known.map_or_else(Vec::new, |node| node.health_drains.clone()),
     };
     state.nodes.insert(name.clone(), record);
     events.push(Event::NodeRegistered { name: name.clone() });

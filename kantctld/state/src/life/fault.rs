@@ -5,6 +5,7 @@ use crate::event::Event;
 use crate::fault::{Faults, NODE_FAULTS_MAX, short};
 use crate::job::End;
 use crate::remembered::State;
+use common::health::DrainCause;
 use common::id::{JobKey, NodeName, Uid};
 use common::job::{EndCause, StepEnd};
 use common::node::Drain;
@@ -58,6 +59,7 @@ pub(super) fn judge_node(
     let why = end.message.as_deref().map_or_else(|| "it did not say why".to_owned(), short);
     let reason =
         format!("{} starts in a row failed here by a fault of the node: {why}", node.faults);
-    node.drain = Some(Drain { reason: reason.clone(), by: SYSTEM, since });
+    node.drain =
+        Some(Drain { reason: reason.clone(), by: SYSTEM, since, cause: DrainCause::FailedStarts });
     events.push(Event::NodeDrained { name: name.clone(), by: SYSTEM, reason });
 }

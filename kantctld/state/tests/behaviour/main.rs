@@ -8,6 +8,7 @@ mod cancel_and_requeue;
 mod deadlines;
 mod faults;
 mod golden;
+mod health;
 mod held;
 mod house;
 mod life;

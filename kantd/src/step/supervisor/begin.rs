@@ -9,6 +9,7 @@ use crate::step::control::Control;
 use crate::step::dir::StepDir;
 use crate::step::fault::LaunchFault;
 use crate::step::files::FilePlan;
+use crate::step::hook::{self, Hook, HookKind};
 use crate::step::journal::{Event, Journal};
 use crate::step::order::StepOrder;
 use crate::step::prepare::Preparation;
@@ -112,25 +113,47 @@ fn supervise(
         failure: None,
         started: None,
         preparer: None,
+        hook: None,
         private: None,
     };
     let stage = match supervisor.set_up() {
-        Ok(preparation) => {
-            supervisor.preparer = Some(preparation.pid());
-            Stage::Preparing(preparation)
-        }
+        Ok(stage) => stage,
         Err(fault) => Stage::clean(Verdict::launch_failed(fault)),
     };
     supervisor.run(stage);
 }
 
 impl Supervisor {
-    /// What needs no user's eyes: permission, cgroup, script. Then a child goes on as the user.
-    fn set_up(&self) -> Result<Preparation, LaunchFault> {
+    /// What needs no user's eyes: permission, cgroup, script, and the site's prolog.
+    fn set_up(&mut self) -> Result<Stage, LaunchFault> {
         self.check_owner().map_err(LaunchFault::of_job)?;
         self.make_place().map_err(LaunchFault::of_node)?;
-        Preparation::begin(&self.order, &self.plan, &self.dir.script())
-            .map_err(LaunchFault::of_node)
+        let started = Hook::start(HookKind::Prolog, &self.order, &self.dir);
+        self.hook = started.map_err(|says| self.hook_failed(says))?;
+        match self.hook {
+            Some(_) => Ok(Stage::Prolog),
+            None => self.prepare(),
+        }
+    }
+
+    /// A child goes on as the user.
+    pub(super) fn prepare(&mut self) -> Result<Stage, LaunchFault> {
+        let begun = Preparation::begin(&self.order, &self.plan, &self.dir.script());
+        let preparation = begun.map_err(LaunchFault::of_node)?;
+        self.preparer = Some(preparation.pid());
+        Ok(Stage::Preparing(preparation))
+    }
+
+    /// The node is not fit for jobs; kantd drains it.
+    pub(super) fn hook_failed(&self, says: String) -> LaunchFault {
+        if let Err(error) = hook::tell_failure(&self.dir, &format!("{}: {says}", self.dir_name())) {
+            log(&format!("failed to tell kantd that {says}: {error}"));
+        }
+        LaunchFault::of_node(says)
+    }
+
+    fn dir_name(&self) -> String {
+        format!("job {}", self.order.launch.id)
     }
 
     /// The cgroup and the script.

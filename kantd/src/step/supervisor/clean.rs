@@ -4,6 +4,7 @@
 use super::{Stage, Supervisor, Verdict, log};
 use crate::cgroup;
 use crate::clock;
+use crate::step::hook::{Hook, HookKind, HookState};
 use crate::step::journal::Event;
 use crate::step::private::{self, Entered};
 use common::job::{EndCause, StepEnd, Usage};
@@ -29,6 +30,8 @@ pub struct Cleanup {
     retry_at: Instant,
     /// Read once all is dead, as long as the group is there: OOM kills and usage.
     measured: Option<(u64, Usage)>,
+    /// No process, file or group of the job is left, and the epilog was started if there is one.
+    is_gone: bool,
     /// What was last complained about.
     complaint: String,
 }
@@ -44,7 +47,8 @@ impl Stage {
     /// The step ends like this.
     pub(super) fn clean(end: Verdict) -> Self {
         let (begun, complaint) = (Instant::now(), String::new());
-        Self::Cleaning(Cleanup { end, begun, retry_at: begun, measured: None, complaint })
+        let (measured, is_gone) = (None, false);
+        Self::Cleaning(Cleanup { end, begun, retry_at: begun, measured, is_gone, complaint })
     }
 }
 
@@ -70,24 +74,20 @@ impl Supervisor {
         }
     }
 
-    /// False: a child is dead and its exit status on the way.
+    /// False: a child is dead and its exit status on the way, or the epilog runs.
     fn try_clean(&mut self, cleanup: &mut Cleanup) -> Result<bool, String> {
-        cgroup::kill_all(self.group.as_ref(), TRY).map_err(|error| error.to_string())?;
-        self.reap();
-        let waits = self.preparer.is_some() && cleanup.begun.elapsed() < PREPARER_PATIENCE;
-        if !self.all_exited() || waits {
+        if !cleanup.is_gone {
+            if !self.clear(cleanup)? {
+                return Ok(false);
+            }
+            cleanup.is_gone = true;
+            self.hook = Hook::start(HookKind::Epilog, &self.order, &self.dir)
+                .unwrap_or_else(|says| self.epilog_failed(says));
+        }
+        if !self.epilog()? {
             return Ok(false);
         }
-        let group = self.group.as_ref();
-        let (oom_kills, usage) =
-            *cleanup.measured.get_or_insert_with(|| (group.oom_kills(), group.usage()));
-        // Before the group: what is in a tmpfs is the group's memory. Before the journal: what is
-        // on the disk may be all the room there is.
-        self.private.iter_mut().for_each(Entered::leave);
-        private::remove(&self.dir).map_err(|error| {
-            format!("failed to remove {}: {error}", self.dir.private().display())
-        })?;
-        cgroup::remove(group, TRY).map_err(|error| error.to_string())?;
+        let (oom_kills, usage) = cleanup.measured.unwrap_or_default();
         let end = self.judge(cleanup.end.clone(), oom_kills, usage);
         let event = Event::Ended(Box::new(end));
         let written = self.journal.append(&event);
@@ -96,6 +96,50 @@ impl Supervisor {
         self.control.push(&self.phase);
         // The socket leads nowhere from here on; the journal has it all.
         let _ = std::fs::remove_file(self.dir.control());
+        Ok(true)
+    }
+
+    /// Is the epilog over? Whatever became of it is no word on the job.
+    fn epilog(&mut self) -> Result<bool, String> {
+        let Some(hook) = &self.hook else { return Ok(true) };
+        let state = hook.state();
+        if matches!(state, HookState::Runs) {
+            return Ok(false);
+        }
+        hook.end().map_err(|error| error.to_string())?;
+        self.hook = None;
+        if let HookState::Failed(says) = state {
+            self.epilog_failed(says);
+        }
+        Ok(true)
+    }
+
+    fn epilog_failed(&self, says: String) -> Option<Hook> {
+        log(&self.hook_failed(says).message);
+        None
+    }
+
+    /// Removes all of the job, and what is left of its prolog. False: not all is dead yet.
+    fn clear(&mut self, cleanup: &mut Cleanup) -> Result<bool, String> {
+        if let Some(prolog) = &self.hook {
+            prolog.end().map_err(|error| error.to_string())?;
+            self.hook = None;
+        }
+        cgroup::kill_all(self.group.as_ref(), TRY).map_err(|error| error.to_string())?;
+        self.reap();
+        let waits = self.preparer.is_some() && cleanup.begun.elapsed() < PREPARER_PATIENCE;
+        if !self.all_exited() || waits {
+            return Ok(false);
+        }
+        let group = self.group.as_ref();
+        cleanup.measured.get_or_insert_with(|| (group.oom_kills(), group.usage()));
+        // Before the group: what is in a tmpfs is the group's memory. Before the journal: what is
+        // on the disk may be all the room there is.
+        self.private.iter_mut().for_each(Entered::leave);
+        private::remove(&self.dir).map_err(|error| {
+            format!("failed to remove {}: {error}", self.dir.private().display())
+        })?;
+        cgroup::remove(group, TRY).map_err(|error| error.to_string())?;
         Ok(true)
     }
 

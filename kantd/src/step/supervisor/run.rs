@@ -4,6 +4,7 @@
 use super::{Stage, Supervisor, Task, Verdict, log};
 use crate::clock;
 use crate::step::fault::LaunchFault;
+use crate::step::hook::{Hook, HookState};
 use crate::step::journal::Event;
 use crate::step::order::TaskPlace;
 use crate::step::prepare::{Preparation, Prepared};
@@ -17,6 +18,25 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 impl Supervisor {
+    pub(super) fn prolog(&mut self) -> Stage {
+        if self.stop {
+            return Stage::clean(Verdict::new(EndCause::Stopped, None));
+        }
+        let prepared = match self.hook.as_ref().map_or(HookState::Fine, Hook::state) {
+            HookState::Runs => return Stage::Prolog,
+            HookState::Failed(says) => Err(self.hook_failed(says)),
+            // What it left running ends here.
+            HookState::Fine => match self.hook.as_ref().map_or(Ok(()), Hook::end) {
+                Ok(()) => {
+                    self.hook = None;
+                    self.prepare()
+                }
+                Err(error) => Err(self.hook_failed(error.to_string())),
+            },
+        };
+        prepared.unwrap_or_else(|fault| Stage::clean(Verdict::launch_failed(fault)))
+    }
+
     pub(super) fn preparing(&mut self, mut preparation: Preparation) -> Stage {
         if self.stop {
             return Stage::clean(Verdict::new(EndCause::Stopped, None));

@@ -153,7 +153,7 @@ const SIGNAL_MAX: libc::c_int = 64;
 /// Ignored and blocked signals survive exec; the job starts with none of either. Asks the kernel
 /// itself: the C library keeps two signals from its callers, and whoever started kantd may have
 /// ignored all of them.
-fn reset_signals() {
+pub fn reset_signals() {
     // The kernel's `struct sigaction`: SIG_DFL, no flags, an empty mask are all zeros.
     let default = [0_u64; 4];
     let mask_bytes = size_of::<u64>();

@@ -1,0 +1,91 @@
+//! `ReportHealth`: all that a node finds wrong with itself. A new finding drains it, if the node's
+//! policy says so; one that passed by itself ends the drain it caused; a node that this happens to
+//! again and again stays drained until an operator has looked at it.
+//! Never touches an operator's drain, and never drains again for what an operator has seen.
+
+use crate::event::Event;
+use crate::life::{self, Ending};
+use crate::remembered::State;
+use common::health::{DrainCause, Finding, Response};
+use common::id::{AttemptId, NodeName, Uid};
+use common::job::{Outcome, Phase};
+use common::node::Drain;
+use common::reason::Refusal;
+use common::time::{Span, Time};
+
+/// Who drains a node that drains itself.
+const SYSTEM: Uid = Uid(0);
+
+/// A node that is drained so often for its health within [`FLAPPING_WITHIN`] is held out.
+const FLAPPING_AT: usize = 3;
+
+/// See [`FLAPPING_AT`].
+const FLAPPING_WITHIN: Span = Span::from_minutes(24 * 60);
+
+pub(super) fn apply(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    name: &NodeName,
+    findings: &[Finding],
+) -> Result<(), Refusal> {
+    let now = state.now;
+    let unknown = || Refusal::UnknownNode { name: name.clone() };
+    let node = state.nodes.get_mut(name).ok_or_else(unknown)?;
+    let before = std::mem::replace(&mut node.findings, findings.to_vec());
+    let is_new = |finding: &&Finding| !before.contains(finding);
+    let drains = |finding: &&Finding| finding.response >= Response::Drain;
+    let new: Vec<&Finding> = findings.iter().filter(is_new).filter(drains).collect();
+
+    let worst = new.iter().max_by_key(|finding| finding.response);
+    if let (Some(finding), None) = (worst, &node.drain) {
+        let (cause, reason) = judge(&mut node.health_drains, finding, now);
+        node.drain = Some(Drain { reason: reason.clone(), by: SYSTEM, since: now, cause });
+        events.push(Event::NodeDrained { name: name.clone(), by: SYSTEM, reason });
+    } else if !findings.iter().any(|finding| drains(&finding)) && has_passed(node.drain.as_ref()) {
+        node.drain = None;
+        events.push(Event::NodeResumed { name: name.clone(), by: SYSTEM });
+    }
+    if let Some(finding) = new.iter().find(|finding| finding.response == Response::DrainNow) {
+        let message = format!("node {name} is not fit to run it any more: {}", finding.says);
+        end_all(state, events, name, &message);
+    }
+    Ok(())
+}
+
+/// Once more: is that too often?
+fn judge(drains: &mut Vec<Time>, finding: &Finding, now: Time) -> (DrainCause, String) {
+    drains.retain(|at| *at + FLAPPING_WITHIN > now);
+    drains.push(now);
+    let (check, says) = (finding.check, &finding.says);
+    if drains.len() < FLAPPING_AT {
+        return (DrainCause::Health(check), format!("{}: {says}", check.word()));
+    }
+    let reason = format!(
+        "{}: {says}; {} times within a day, so it is held out until `kantctl resume`",
+        check.word(),
+        drains.len()
+    );
+    (DrainCause::Flapping(check), reason)
+}
+
+/// Was it drained for something that comes and goes by itself?
+const fn has_passed(drain: Option<&Drain>) -> bool {
+    match drain {
+        Some(Drain { cause: DrainCause::Health(check), .. }) => !check.is_lasting(),
+        _ => false,
+    }
+}
+
+/// Ends what runs there; what may be requeued starts again elsewhere.
+fn end_all(state: &mut State, events: &mut Vec<Event>, name: &NodeName, message: &str) {
+    let held: Vec<AttemptId> = state.ledger.holders(name).collect();
+    for AttemptId { key, .. } in held {
+        let phase = state.element(key).map(|(_, element)| element.phase);
+        if matches!(phase, Some(Phase::Starting | Phase::Running | Phase::Suspended)) {
+            let requeue = state.job(key.job).is_some_and(|record| record.spec.ask.requeue);
+            let message = Some(message.to_owned());
+            let ending = Ending { requeue, message, ..Ending::new(Outcome::NodeLost) };
+            life::ended(state, events, key, ending);
+        }
+    }
+}

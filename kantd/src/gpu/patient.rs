@@ -1,0 +1,145 @@
+//! Looks at the GPUs through NVML: lost ones, XIDs, uncorrectable errors, rows that wait to be
+//! replaced, links that went down, slow-downs. Keeps the library open, for the driver tells of an
+//! XID only those who listened when it happened. Never resets or changes a GPU.
+
+use super::nvml;
+use crate::health::Asked;
+use crate::logging::with_causes;
+use common::gpu::Gpu;
+use common::health::Check;
+use node::{Sign, broken_hardware};
+use nvml_wrapper::bitmasks::device::ThrottleReasons;
+use nvml_wrapper::bitmasks::event::EventTypes;
+use nvml_wrapper::enum_wrappers::device::{EccCounter, MemoryError};
+use nvml_wrapper::enums::event::XidError;
+use nvml_wrapper::error::NvmlError;
+use nvml_wrapper::{Device, EventSet, Nvml};
+use nvml_wrapper_sys::bindings::{NVML_NVLINK_MAX_LINKS, nvmlReturn_enum_NVML_SUCCESS};
+use std::path::PathBuf;
+
+/// Looks whenever asked, until nobody asks any more. `gpus` are those that are offered.
+pub fn attend(library: Option<PathBuf>, gpus: &[Gpu], asked: &Asked) {
+    while asked.next() {
+        let trouble = match nvml::open(library.as_deref()) {
+            Ok(Some(nvml)) => return attend_with(&nvml, gpus, asked),
+            Ok(None) => "the GPU library is gone".to_owned(),
+            Err(error) => with_causes(&error),
+        };
+        asked.answer(vec![Sign::new(Check::GpuDriver, trouble)]);
+    }
+}
+
+/// Answers what was asked before, then whatever is asked.
+fn attend_with(nvml: &Nvml, gpus: &[Gpu], asked: &Asked) {
+    let mut patients: Vec<Patient<'_>> = gpus.iter().map(|gpu| Patient::new(nvml, gpu)).collect();
+    loop {
+        asked.answer(patients.iter_mut().flat_map(|patient| patient.look(nvml)).collect());
+        if !asked.next() {
+            return;
+        }
+    }
+}
+
+/// One GPU.
+struct Patient<'nvml> {
+    /// As people know it.
+    name: String,
+    device: Result<Device<'nvml>, NvmlError>,
+    /// Where its XIDs arrive, if its driver tells them.
+    xids: Option<EventSet<'nvml>>,
+    /// Its NVLinks that were up when it was first looked at.
+    links: Vec<u32>,
+}
+
+impl<'nvml> Patient<'nvml> {
+    fn new(nvml: &'nvml Nvml, gpu: &Gpu) -> Self {
+        let name = format!("GPU {} ({})", gpu.index, gpu.uuid);
+        let device = nvml.device_by_uuid(gpu.uuid.as_str());
+        let xids = device.as_ref().ok().and_then(|device| {
+            let set = nvml.create_event_set().ok()?;
+            device.register_events(EventTypes::CRITICAL_XID_ERROR, set).ok()
+        });
+        let links = device.as_ref().map(links_up).unwrap_or_default();
+        Self { name, device, xids, links }
+    }
+
+    fn look(&mut self, nvml: &Nvml) -> Vec<Sign> {
+        // First: a GPU that is lost has told why by an XID, and nothing else answers any more.
+        let mut signs = self.xids();
+        let device = match &self.device {
+            Ok(device) => device,
+            Err(error) => {
+                signs.push(self.sign(Check::GpuLost, &format!("cannot be found: {error}")));
+                return signs;
+            }
+        };
+        if let Err(error @ (NvmlError::GpuLost | NvmlError::ResetRequired)) = device.memory_info() {
+            signs.push(self.sign(Check::GpuLost, &error.to_string()));
+            return signs;
+        }
+        if device
+            .total_ecc_errors(MemoryError::Uncorrected, EccCounter::Volatile)
+            .is_ok_and(|count| count > 0)
+        {
+            signs.push(self.sign(Check::GpuEcc, "uncorrectable memory errors"));
+        }
+        signs.extend(rows(nvml, device).map(|says| self.sign(Check::GpuRows, says)));
+        let up = links_up(device);
+        for link in self.links.iter().filter(|link| !up.contains(link)) {
+            signs.push(self.sign(Check::GpuLink, &format!("NVLink {link} is down")));
+        }
+        let slow = ThrottleReasons::HW_THERMAL_SLOWDOWN | ThrottleReasons::HW_POWER_BRAKE_SLOWDOWN;
+        if device.current_throttle_reasons().is_ok_and(|reasons| reasons.intersects(slow)) {
+            signs.push(self.sign(Check::GpuThrottled, "slowed down: hot, or lacks power"));
+        }
+        signs
+    }
+
+    /// All that have arrived and mean broken hardware; the others are their jobs' business.
+    fn xids(&self) -> Vec<Sign> {
+        let mut signs = Vec::new();
+        while let Some(Ok(event)) = self.xids.as_ref().map(|set| set.wait(0)) {
+            let Some(XidError::Value(xid)) = event.event_data else { continue };
+            match broken_hardware(xid) {
+                Some(what) => {
+                    signs.push(self.sign(Check::GpuXid, &format!("XID {xid}: {what}")));
+                }
+                None => tracing::info!("{}: XID {xid}: taken for a job's own mistake", self.name),
+            }
+        }
+        signs
+    }
+
+    fn sign(&self, check: Check, says: &str) -> Sign {
+        Sign::new(check, format!("{}: {says}", self.name))
+    }
+}
+
+/// Its NVLinks that are up.
+fn links_up(device: &Device<'_>) -> Vec<u32> {
+    let is_up = |link: &u32| device.link_wrapper_for(*link).is_active().unwrap_or(false);
+    (0..NVML_NVLINK_MAX_LINKS).filter(is_up).collect()
+}
+
+/// What is wrong with its rows of memory. Asked of the library itself: the wrapper (0.13) has no
+/// method for it.
+fn rows(nvml: &Nvml, device: &Device<'_>) -> Option<&'static str> {
+    let ask = nvml.lib().nvmlDeviceGetRemappedRows.as_ref().ok()?;
+    let [mut corrected, mut uncorrected, mut pending, mut failed] = [0; 4];
+    // SAFETY: the handle comes from this library, which stays loaded while `nvml` lives, and the
+    // four numbers outlive the call.
+    let code = unsafe {
+        ask(
+            device.handle(),
+            &raw mut corrected,
+            &raw mut uncorrected,
+            &raw mut pending,
+            &raw mut failed,
+        )
+    };
+    match (code == nvmlReturn_enum_NVML_SUCCESS, pending, failed) {
+        (true, _, 1..) => Some("a row of memory could not be replaced: it needs repair"),
+        (true, 1.., _) => Some("a row of memory waits to be replaced: reset the GPU or reboot"),
+        _ => None,
+    }
+}

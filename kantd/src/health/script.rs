@@ -1,0 +1,132 @@
+//! The site's own check: a program that exits with 0 when all is well, and otherwise says in its
+//! first line what is not. Never waits for it longer than the limit: then all of it is killed.
+
+use common::health::Check;
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use node::Sign;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// How often it is looked whether the script is over.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// So much of what it says is read, in bytes.
+const SAID_MAX: u64 = 4096;
+
+/// So much of its first line is told, in characters.
+const LINE_MAX: usize = 200;
+
+/// The script.
+#[derive(Debug, Clone)]
+pub struct ScriptProbe {
+    script: PathBuf,
+    limit: Duration,
+    /// Takes what it says: a pipe that nobody empties would hold it up.
+    said: PathBuf,
+}
+
+impl ScriptProbe {
+    /// Run for as long as `limit`; what it says is kept in the spool meanwhile.
+    #[must_use]
+    pub fn new(script: PathBuf, limit: Duration, spool: &Path) -> Self {
+        Self { script, limit, said: spool.join("health-script.out") }
+    }
+
+    /// Runs it.
+    #[must_use]
+    pub fn look(&self) -> Vec<Sign> {
+        let name = self.script.display();
+        let says = match self.run() {
+            Ok(Some(status)) if status.success() => return Vec::new(),
+            Ok(Some(status)) => match self.first_line() {
+                line if line.is_empty() => format!("{name}: {status}, and it did not say why"),
+                line => format!("{name}: {line}"),
+            },
+            Ok(None) => format!("{name}: did not end within {:?} and was killed", self.limit),
+            Err(error) => format!("{name}: failed to run: {error}"),
+        };
+        vec![Sign::new(Check::Script, says)]
+    }
+
+    /// `None`: it took too long.
+    fn run(&self) -> io::Result<Option<ExitStatus>> {
+        let said = File::create(&self.said)?;
+        let mut child = Command::new(&self.script)
+            .process_group(0)
+            .current_dir("/")
+            .stdin(Stdio::null())
+            .stderr(said.try_clone()?)
+            .stdout(said)
+            .spawn()?;
+        let deadline = Instant::now() + self.limit;
+        loop {
+            if let Some(status) = child.try_wait()? {
+                return Ok(Some(status));
+            }
+            if Instant::now() >= deadline {
+                // The whole group: what it started waits for what it waits for.
+                let group = Pid::from_raw(i32::try_from(child.id()).map_err(io::Error::other)?);
+                let _ = killpg(group, Signal::SIGKILL);
+                child.wait()?;
+                return Ok(None);
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    fn first_line(&self) -> String {
+        let mut text = Vec::new();
+        let file = File::open(&self.said).map(|file| file.take(SAID_MAX));
+        let read = file.and_then(|mut file| file.read_to_end(&mut text));
+        let _ = fs::remove_file(&self.said);
+        let text = String::from_utf8_lossy(&text);
+        let line = read.ok().and_then(|_| text.lines().find(|line| !line.trim().is_empty()));
+        line.unwrap_or_default().trim().chars().take(LINE_MAX).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn look(lines: &str, limit: Duration) -> Vec<String> {
+        let dir = tempfile::tempdir().unwrap();
+        let script = dir.path().join("check");
+        fs::write(&script, format!("#!/bin/sh\n{lines}\n")).unwrap();
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+        let signs = ScriptProbe::new(script, limit, dir.path()).look();
+        signs.into_iter().map(|sign| sign.says.rsplit('/').next().unwrap().to_owned()).collect()
+    }
+
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    #[test]
+    fn a_script_says_what_is_wrong_in_its_first_line() {
+        assert_eq!(look("echo all is well", PATIENCE), [""; 0]);
+        assert_eq!(look("echo; echo the fan; echo x; exit 1", PATIENCE), ["check: the fan"]);
+        let silent = look("exit 3", PATIENCE);
+        assert!(silent[0].contains("did not say why"), "{silent:?}");
+    }
+
+    #[test]
+    fn a_script_that_never_ends_is_killed_with_all_that_it_started() {
+        let begun = Instant::now();
+        let says = look("sleep 600 & wait", Duration::from_millis(100));
+        assert!(says[0].contains("did not end within 100ms"), "{says:?}");
+        assert!(begun.elapsed() < PATIENCE);
+    }
+
+    #[test]
+    fn a_script_that_is_not_there_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let probe = ScriptProbe::new("/no/such/check".into(), PATIENCE, dir.path());
+        let signs = probe.look();
+        assert!(signs[0].says.contains("/no/such/check: failed to run"), "{signs:?}");
+    }
+}

@@ -1,0 +1,135 @@
+//! What a node finds wrong with itself, on a machine whose GPUs break while it looks: the stand-in
+//! library reads its file again when that changes. One test at a time: the library has one state.
+
+#![allow(clippy::unwrap_used)] // a test fails by panicking
+
+#[path = "../../tests/nvml-standin/find.rs"]
+mod standin;
+
+use common::health::{Check, Finding, Response};
+use common::unit::Bytes;
+use kantd::config::HealthSettings;
+use kantd::gpu::nvml;
+use kantd::health::{Findings, Watched, watch};
+use node::HealthPolicy;
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+use tempfile::TempDir;
+use tokio::task::JoinHandle;
+
+/// Everything here happens within this, also on a loaded machine.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A node whose machine can be broken.
+struct Node {
+    dir: TempDir,
+    findings: Findings,
+    watching: JoinHandle<()>,
+}
+
+impl Node {
+    fn new(machine: &str) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("machine.toml");
+        fs::copy(standin::machine(machine), &file).unwrap();
+        // SAFETY: there is one test in this program, and no thread of it was started yet that
+        // reads the environment.
+        unsafe { std::env::set_var(standin::VARIABLE, &file) };
+        let library = Some(standin::library());
+        let gpus = nvml::discover(library.as_deref()).unwrap().unwrap().gpus;
+        let settings = HealthSettings {
+            period: Some(Duration::from_millis(20)),
+            script: None,
+            script_limit: PATIENCE,
+            disk_free_min: Bytes(1),
+            policy: HealthPolicy { warn: [Check::GpuLink].into(), ..HealthPolicy::default() },
+        };
+        let spool = dir.path().join("spool");
+        fs::create_dir(&spool).unwrap();
+        let watched = Watched { settings, gpus, nvml_library: library, spool };
+        let (watching, findings) = watch(watched);
+        Self { dir, findings, watching: tokio::spawn(watching) }
+    }
+
+    fn machine(&self) -> PathBuf {
+        self.dir.path().join("machine.toml")
+    }
+
+    /// Replaced as a whole, so that nobody reads half of it.
+    fn change(&self, change: impl FnOnce(String) -> String) {
+        let text = change(fs::read_to_string(self.machine()).unwrap());
+        let new = self.dir.path().join("new");
+        fs::write(&new, text).unwrap();
+        fs::rename(new, self.machine()).unwrap();
+    }
+
+    /// Waits until just these checks fail; how they say it.
+    async fn until(&mut self, checks: &[Check]) -> Vec<Finding> {
+        let as_wanted = |found: &Option<Vec<Finding>>| {
+            found.as_ref().is_some_and(|found| {
+                found.iter().map(|finding| finding.check).collect::<Vec<_>>() == checks
+            })
+        };
+        let waited = tokio::time::timeout(PATIENCE, self.findings.wait_for(as_wanted)).await;
+        let found = waited.map(|found| found.unwrap().clone()).ok();
+        let now = || self.findings.borrow().clone();
+        found.unwrap_or_else(|| panic!("not {checks:?} but {:?}", now())).unwrap_or_default()
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        self.watching.abort();
+    }
+}
+
+/// Says more of the GPU at this address.
+fn with(text: &str, address: &str, more: &str) -> String {
+    let line = format!("pci = \"{address}\"\n");
+    assert!(text.contains(&line), "no {line} in {text}");
+    text.replacen(&line, &format!("{line}{more}\n"), 1)
+}
+
+#[tokio::test]
+async fn gpus_that_break_are_told_with_number_uuid_and_what_to_do() {
+    let mut node = Node::new("dgx-1v");
+    node.until(&[]).await;
+
+    // What passes by itself.
+    let whole = fs::read_to_string(node.machine()).unwrap();
+    node.change(|text| with(&text, "0000:07:00.0", "down_links = [0]"));
+    let found = node.until(&[Check::GpuLink, Check::GpuLink]).await;
+    assert!(found.iter().all(|finding| finding.response == Response::Warn), "{found:?}");
+    assert!(found[0].says.ends_with("NVLink 0 is down"), "{found:?}");
+    node.change(|_| whole);
+    node.until(&[]).await;
+
+    // A program's own mistake is its own; the hardware's is the node's, and lasts.
+    node.change(|text| text + "\n[[xid]]\ngpu = 1\ncode = 13\n\n[[xid]]\ngpu = 2\ncode = 48\n");
+    let found = node.until(&[Check::GpuXid]).await;
+    assert_eq!(found[0].response, Response::Drain);
+    assert!(found[0].says.starts_with("GPU 2 (GPU-"), "{found:?}");
+    assert!(found[0].says.ends_with("XID 48: uncorrectable memory error"), "{found:?}");
+
+    let sick = "ecc = { volatile = { uncorrected = 3 } }\nremapped_rows = { pending = true }";
+    node.change(|text| with(&text, "0000:85:00.0", sick));
+    let found = node.until(&[Check::GpuXid, Check::GpuEcc, Check::GpuRows]).await;
+    assert!(found[1].says.ends_with("uncorrectable memory errors"), "{found:?}");
+    assert!(found[2].says.ends_with("reset the GPU or reboot"), "{found:?}");
+
+    let before = fs::read_to_string(node.machine()).unwrap();
+    let lasting = [Check::GpuLost, Check::GpuXid, Check::GpuEcc, Check::GpuRows];
+    node.change(|text| with(&text, "0000:07:00.0", "lost = true"));
+    let found = node.until(&lasting).await;
+    assert!(found[0].says.starts_with("GPU 1 (GPU-"), "{found:?}");
+    // It may answer again: somebody has to look at it all the same.
+    node.change(|_| before);
+
+    let spool = node.dir.path().join("spool");
+    fs::remove_dir(&spool).unwrap();
+    let found = node.until(&[[Check::ReadOnly].as_slice(), &lasting].concat()).await;
+    assert_eq!(found[0].response, Response::DrainNow);
+    fs::create_dir(&spool).unwrap();
+    node.until(&lasting).await;
+}
