@@ -50,7 +50,7 @@ complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "metrics" -d 'Say ho
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "export" -d 'Write what ran, and where, as files that `kantctld simulate` replays'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "reload" -d 'Have the controller read its configuration again'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "status" -d 'Say how the controller is'
-complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "admin" -d 'See and change the cluster\'s controllers'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "admin" -d 'See and change the cluster\'s controllers, and back up all that they know'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "completions" -d 'Print a shell\'s completions'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "man" -d 'Print the manual page, or write all of them'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "submit" -d 'Submit a script as a job'

@@ -88,9 +88,7 @@ pub fn unsettled(list: &ControllerList) -> Option<String> {
         match (one.role, one.heard, one.behind) {
             (ControllerRole::Joining, ..) => said("joins, and does not vote yet"),
             (_, Some(true), Some(0)) => None,
-            (_, Some(true), behind) => {
-                said(&format!("is {} entries behind", behind.unwrap_or_default()))
-            }
+            (_, Some(true), behind) => said(&format!("is {} behind", behind.unwrap_or_default())),
             (..) => said("is not heard"),
         }
     })
@@ -153,7 +151,7 @@ ID  NAME  ADDRESS        ROLE     HOLDS  BEHIND  HEARD
         assert_eq!(told(&seen), "controller 3 (c3) joins, and does not vote yet");
         seen.controllers[2] = one(3, ControllerRole::Learner, Some(true));
         seen.controllers[2].behind = Some(4);
-        assert_eq!(told(&seen), "controller 3 (c3) is 4 entries behind");
+        assert_eq!(told(&seen), "controller 3 (c3) is 4 behind");
         seen.controllers[2].behind = Some(0);
         assert_eq!(unsettled(&seen), None);
         assert!(told(&ControllerList { changing: true, ..seen.clone() }).contains("under way"));

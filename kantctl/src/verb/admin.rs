@@ -178,7 +178,8 @@ async fn save(path: &Path, server: &Server, screen: &Screen) -> Result<u8, Failu
     let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     let mut file = opened.map_err(|error| {
         let is_there = error.kind() == ErrorKind::AlreadyExists;
-        let failure = Failure::from(anyhow::Error::from(error).context(format!("failed to make {name}")));
+        let failure =
+            Failure::from(anyhow::Error::from(error).context(format!("failed to make {name}")));
         match is_there {
             true => failure.hint("a backup is not overwritten: name another file, or move it away"),
             false => failure,

@@ -35,6 +35,7 @@ pub struct Saved {
 pub fn read(backup: &Path) -> Result<Saved, MembershipError> {
     let bytes = fs::read(backup).map_err(MembershipError::io("read", backup))?;
     let (head, state) = backup::from_bytes(&bytes)?;
+    let state = state::persist::from_bytes(&state).map_err(backup::BackupError::from)?;
     Ok(Saved { head, state })
 }
 

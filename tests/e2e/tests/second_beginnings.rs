@@ -4,7 +4,7 @@
 use anyhow::Context as _;
 use common::id::{ClusterId, ControllerId};
 use common::wire::api::ControllerRole;
-use e2e::{Controllers, Person, is_root};
+use e2e::{Controllers, Person, is_root, wait_for};
 use std::collections::BTreeSet;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
@@ -120,7 +120,12 @@ fn a_rebuild_removes_nobody_but_its_own_silent_number_and_may_come_again() -> an
     std::os::unix::fs::symlink("nowhere", &in_the_way)?;
     let answer = house.try_verb(lost, &rebuild)?;
     assert!(answer.code != 0 && answer.stderr.contains("move aside"), "{answer:?}");
-    let half = numbers(&house, &leader)?;
+    // In force at once; who left is named until the joint configuration is over.
+    let half = wait_for("the change to be over", || {
+        let list = house.list(&leader)?;
+        Ok((!list.changing).then(|| list.controllers.iter().map(|one| one.id).collect()))
+    });
+    let half: BTreeSet<ControllerId> = half?;
     assert!(half.len() == 3 && !half.contains(&old), "{half:?}");
     let joins = house.list(&leader)?.controllers.into_iter().find(|one| one.name == lost);
     assert_eq!(joins.context("it is known")?.role, ControllerRole::Joining);
