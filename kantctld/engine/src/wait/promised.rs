@@ -17,6 +17,9 @@ pub(super) fn undated(mut reason: WaitReason) -> WaitReason {
     reason
 }
 
+/// Beyond so many shadows nobody looks whether they are on other nodes.
+const SHADOWS_MAX: usize = 16;
+
 impl Desk<'_> {
     /// When a job starts, where that is known: not after its deadline would let it, and not by a
     /// shadow that does not know of another one.
@@ -24,8 +27,23 @@ impl Desk<'_> {
         let promise = self.promises.get(&job.key)?;
         let ends = promise.at + job.time_limit.unwrap_or_default();
         let in_time = job.deadline.is_none_or(|deadline| ends <= deadline);
-        let is_first = || self.shadows.first().is_none_or(|(_, shadow)| shadow.key == job.key);
-        (in_time && (!promise.nodes.is_empty() || is_first())).then_some(promise.at)
+        (in_time && (!promise.nodes.is_empty() || self.is_alone(job.key))).then_some(promise.at)
+    }
+
+    /// Is there no shadow, cast before that of this job, on a node that this job may have?
+    fn is_alone(&self, key: JobKey) -> bool {
+        let Some(own) = self.shadows.iter().position(|(_, shadow)| shadow.key == key) else {
+            return self.shadows.is_empty();
+        };
+        if own > SHADOWS_MAX {
+            return false;
+        }
+        let floor = &self.snapshot.floor;
+        let mine = self.shapes.get(self.shadows[own].1.shape);
+        self.shadows[..own].iter().all(|(_, earlier)| {
+            let other = self.shapes.get(earlier.shape);
+            !floor.nodes().any(|(at, _)| mine.allows(at) && other.allows(at))
+        })
     }
 
     /// How many jobs that something is kept for were considered before this one.

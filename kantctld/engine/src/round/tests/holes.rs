@@ -12,7 +12,7 @@ fn the_pair_that_is_left_is_found_by_its_numbers_and_so_are_its_cpus() {
     let seen = judged(&snapshot);
     assert_eq!(seen.given(1), ["a: 1x 8 [2, 3]"]);
     assert_eq!(seen.given(2), ["a: 1x 0 [0]"]);
-    assert!(seen.reason(3).contains("best is a with 0 GPUs free"), "{}", seen.reason(3));
+    assert!(seen.reason(3).contains("no node it may use has a free GPU"), "{}", seen.reason(3));
 }
 
 #[test]
