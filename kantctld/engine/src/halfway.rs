@@ -7,9 +7,9 @@
 //!
 //! As long as nothing comes free, who found no room finds none, and is not searched for again.
 //! When something did, all of that is old; what was kept for a job and is no more, only a moment
-//! later, for a round may drop what it promises again in the next. Half of a round's searches go to those with old answers,
-//! whose turn comes first, and the rest to those whom nobody has looked at, so that the end of the
-//! line is reached however often something comes free.
+//! later, for a round may drop what it promises again in the next. Half of a round's searches go to
+//! those with old answers, whose turn comes first, and the rest to those whom nobody has looked at,
+//! so that the end of the line is reached however often something comes free.
 //!
 //! Example, two nodes in use, and a bound of two searches. Jobs 1, 2 and 3 ask for different
 //! things.

@@ -23,7 +23,7 @@
 //! | `node g[1-4] cpus=8 [mem=64G] [gpus=4[:kind]] [threads=2]` | machines, connected at once |
 //! | `submit LABEL [nodes=] [tasks=] [cpus=] [gpus=] [gpus-per-node=] [mem=] [time=]` | a job |
 //! | ` ... [array=] [only=g1] [not=g1] [queue=] [user=] [nice=] [hold] [begin=]` | |
-//! | ` ... [launch=per-node] [exclusive] [no-requeue] [qos=] [account=] [deadline=] [near=leaf]` | |
+//! | ` ... [launch=per-node] [exclusive] [no-requeue] [qos=] [account=] [deadline=] [near=]` | |
 //! | ` ... [reservation=] [preemptible] [run=5m] [exit=1] [oom] [fails-on=g1] [fault-on=g1]` | |
 //! | `cancel`, `hold`, `release`, `requeue`, `update` `LABEL[_INDEX] [as=USER]` | |
 //! | `drain NODE REASON`, `resume NODE` | |

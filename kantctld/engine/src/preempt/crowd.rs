@@ -1,6 +1,8 @@
 //! Who runs and may be asked to yield, alike jobs together, so that whom a quota could take back
 //! from is asked once for all of them. Made once a round, when somebody first asks. Never says who
 //! yields to whom.
+//!
+//! Source: ours; it gives the same candidates as asking for each running job, in the same order.
 
 use super::Tier;
 use crate::books::{Claim, KindIndex, QueueIndex};

@@ -1,6 +1,8 @@
 //! Whether a search for victims could find any: by whole GPUs alone, node by node, which costs less
 //! than one placement on trial. Never says no where all of them together would make room.
 //!
+//! Source: ours; a necessary condition of what the search itself demands of each node.
+//!
 //! Most jobs that ask want whole nodes, and most of what may be asked for lies scattered.
 
 use super::{Asker, Candidate};
