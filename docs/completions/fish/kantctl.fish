@@ -39,6 +39,7 @@ complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "wait" -d 'Wait for 
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "cancel" -d 'End jobs'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "hold" -d 'Keep waiting jobs from starting'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "release" -d 'Let held jobs go'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "update" -d 'Change what waiting jobs ask for'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "requeue" -d 'Start jobs again from the top'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "nodes" -d 'List nodes'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "drain" -d 'Let nothing new start on nodes'
@@ -180,6 +181,26 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand release" -l config -d 'T
 complete -c kantctl -n "__fish_kantctl_using_subcommand release" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand release" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand release" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s t -l time -d 'Time limit: minutes, h:m:s, d-h, 90m, 2h' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s G -l gpus -d 'GPUs in the whole job: 8, h100:8, 0.5' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l gpus-per-node -d 'GPUs on each node' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l gpu-kind -d 'The kind of GPU, one of several (h100|a100), or any' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s N -l nodes -d 'How many nodes; without --ntasks, each keeps as many tasks' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s n -l ntasks -d 'Tasks in all, or a range (2-8)' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s c -l cpus-per-task -d 'CPUs for each task' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l mem -d 'Memory on each node, in MiB or with K, M, G, T' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s p -l queue -l partition -d 'The queue' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s q -l qos -d 'The quality of service' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l near -d 'Nodes near to each other: leaf, leaf:required' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l begin -d 'Not before: now+1hour, 16:30, tomorrow' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l deadline -d 'Over by then, or never started' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l reservation -d 'Run in this booking' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l array-limit -d 'At most so many tasks of the array at once' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
