@@ -104,6 +104,7 @@ fn head() -> Head {
 
 fn check_backup(bytes: &[u8], head: &Head) {
     let (read, state) = backup::from_bytes(bytes).unwrap();
+    let state = state::persist::from_bytes(&state).unwrap();
     assert_eq!((&read, state), (head, State::default()));
 }
 

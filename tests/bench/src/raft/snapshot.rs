@@ -18,8 +18,9 @@ pub fn measure(
     let path = house.dir().join("backup");
     let file = path.to_str().context("the directory's name")?;
     house.kantctl(&leader)?.ok(&["admin", "backup", file])?;
-    let (_, state) = kantctld::backup::from_bytes(&std::fs::read(&path)?)?;
-    let mib = u32::try_from(state::persist::to_bytes(&state)?.len() >> 10).map(f64::from)? / 1024.0;
+    let (_, payload) = kantctld::backup::from_bytes(&std::fs::read(&path)?)?;
+    let state = state::persist::from_bytes(&payload)?;
+    let mib = u32::try_from(payload.len() >> 10).map(f64::from)? / 1024.0;
     figures.add(&format!("snapshot, {jobs} jobs wait: size"), "MiB", mib);
     for _ in 0..rounds {
         // Beside the controllers, so on the same disk.
