@@ -45,7 +45,8 @@ async fn a_changed_request_is_asked_about_and_told_beside_the_present_one() {
         "{}",
         done.out
     );
-    assert!(done.out.ends_with("What to do: the change saves 01:00:00 of waiting.\n"));
+    let change = "`kantctl update 42 --time=2h --gpus=h100:4` saves 01:00:00 of waiting.\n";
+    assert!(done.out.ends_with(change), "{}", done.out);
     let patch = &house.asked()[0].body["patch"];
     assert_eq!(patch["time_limit"], 7_200_000);
     assert_eq!(patch["gpus"], value!({ "with": { "total": 4 } }));
