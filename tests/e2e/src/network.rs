@@ -5,6 +5,7 @@ use crate::person::is_root;
 use anyhow::{Context as _, ensure};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Hosts by name; all goes when this goes.
 #[derive(Debug)]
@@ -23,7 +24,10 @@ impl Network {
     /// When it could, and then failed.
     pub fn new(hosts: &[&str]) -> anyhow::Result<Option<Self>> {
         let hosts: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();
-        let network = Self { tag: format!("kant-test-{}", std::process::id()), hosts };
+        // Tests of one process run side by side.
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let network = Self { tag: format!("kant-test-{}-{count}", std::process::id()), hosts };
         if !is_root() || network.ip(&["netns", "add", &network.namespace(SWITCH)]).is_err() {
             return Ok(None);
         }

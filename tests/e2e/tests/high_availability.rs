@@ -209,6 +209,7 @@ fn on_a_read_only_disk_a_controller_does_not_start_and_says_which_it_is() -> any
     house.add("a")?;
     let dir = house.config("a")?.state_dir.clone();
     let disk = SmallDisk::mount(Path::new(&dir), "80m")?;
+    house.reconfigure("a", |config| config.disk_reserve_mib = 0)?;
     house.start("a")?;
     let kantctl = house.kantctl("a")?;
     let submit = ["submit", "--parsable", "--hold", "--wrap", "true"];

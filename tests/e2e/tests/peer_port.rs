@@ -127,7 +127,8 @@ fn letters_that_no_controller_would_write_are_dropped_and_the_one_asked_goes_on(
     // An empty proposal, and an endless one: the consensus library would panic at the first.
     let proposal = vec![0x08, 0x02, 0x10, 0x01, 0x18, 0x02];
     let letters = [Vec::new(), vec![0xff; 4096], b"GET / HTTP/1.1".to_vec(), proposal];
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     runtime.block_on(async {
         let (channel, answer) = greet(&endpoint, hello.clone()).await?;
         assert!(matches!(answer, FromPeer::Welcome { .. }), "{answer:?}");
