@@ -10,6 +10,7 @@ use common::queue::Queue;
 use common::reason::WaitReason;
 use common::resource::Request;
 use common::time::Time;
+use std::borrow::Cow;
 use std::rc::Rc;
 
 /// Could the nodes hold this request if all were up and idle? With no nodes at all, nothing is
@@ -23,13 +24,7 @@ pub fn could_ever_fit(
     request: &Request,
     service: bool,
 ) -> Result<(), WaitReason> {
-    let mut settled;
-    let mut snapshot = snapshot;
-    if !snapshot.floor.is_laid_out() {
-        settled = snapshot.clone();
-        settled.settle(Time(0));
-        snapshot = &settled;
-    }
+    let snapshot = laid_out(snapshot);
     let floor = &snapshot.floor;
     if floor.len() == 0 {
         return Ok(());
@@ -49,16 +44,20 @@ pub fn could_ever_be_near(
     request: &Request,
     service: bool,
 ) -> Result<(), WaitReason> {
-    let mut settled;
-    let mut snapshot = snapshot;
-    if !snapshot.floor.is_laid_out() {
-        settled = snapshot.clone();
-        settled.settle(Time(0));
-        snapshot = &settled;
-    }
+    let snapshot = laid_out(snapshot);
     let floor = &snapshot.floor;
     let shape = Shape::new(floor, &snapshot.policy, queue, request, service, Rc::default());
     could_be_near(floor, &shape)
+}
+
+/// The snapshot with its nodes in groups, which one that no round has looked at yet has not.
+fn laid_out(snapshot: &Snapshot) -> Cow<'_, Snapshot> {
+    if snapshot.floor.is_laid_out() {
+        return Cow::Borrowed(snapshot);
+    }
+    let mut settled = snapshot.clone();
+    settled.settle(Time(0));
+    Cow::Owned(settled)
 }
 
 impl Snapshot {

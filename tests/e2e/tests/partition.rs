@@ -2,7 +2,7 @@
 //! acknowledges nothing, and the rest goes on. Never judges a time. Needs root.
 
 use common::node::Contact;
-use e2e::{Controllers, Network, probe, under_load, wait_for};
+use e2e::{Controllers, Load, Network, probe, under_load, wait_for};
 use std::io::Write as _;
 
 /// Past the capture of tests' output, for who reads what CI printed.
@@ -22,30 +22,43 @@ fn a_leader_that_is_cut_off_acknowledges_nothing_and_the_others_go_on() -> anyho
     nodes.iter().try_for_each(|node| house.start_node(node))?;
     house.wait_for_nodes("a")?;
     let ((), record) = under_load(&mut house, &nodes, |house, load| {
-        for round in 0..3 {
-            let (old, id) = house.leader()?;
-            load.wait_for_more(3)?;
-            let asked = if old == "a" { "b" } else { "a" };
-            house.network()?.cut_off(&old)?;
-            house.wait_for_another_leader(asked, &old)?;
-            // Who sits at the one that is cut off is told so, and nothing is promised.
-            let by_old = house.kantctl(&old)?;
-            let answer = by_old.run(&["--retry", "0s", "submit", "--hold", "--wrap", "true"])?;
-            assert_ne!(answer.code, 0, "acknowledged without a majority: {}", answer.stdout);
-            let told = probe(house, &format!("cut-{round}"))?.submit()?;
-            load.note(told);
-            load.wait_for_more(3)?;
-            house.network()?.heal(&old)?;
-            wait_for("the one that was cut off to follow", || {
-                Ok(house.list(&old)?.leader.filter(|leader| *leader != id))
-            })?;
-            assert_eq!(by_old.job(&told.to_string())?.key.job, told);
-        }
-        Ok(())
+        (0..3).try_for_each(|round| {
+            let name = format!("cut-{round}");
+            leader_falls_away(house, load, &name, Network::cut_off, Network::heal)
+        })
     })?;
     let jobs = record.judge(&house, "a")?;
     say(&format!("3 leaders cut off: {jobs} jobs, 0 lost, 0 doubled"));
     node_that_is_cut_off(&mut house)
+}
+
+/// Does something to the leader's host, sees another lead and the old one acknowledge nothing, and
+/// undoes it: then the old one follows and knows what was acknowledged without it.
+fn leader_falls_away(
+    house: &mut Controllers,
+    load: &mut Load,
+    name: &str,
+    befall: fn(&Network, &str) -> anyhow::Result<()>,
+    mend: fn(&Network, &str) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let (old, id) = house.leader()?;
+    load.wait_for_more(3)?;
+    let asked = if old == "a" { "b" } else { "a" };
+    befall(house.network()?, &old)?;
+    house.wait_for_another_leader(asked, &old)?;
+    // Who sits at that one is told so, and nothing is promised.
+    let by_old = house.kantctl(&old)?;
+    let answer = by_old.run(&["--retry", "0s", "submit", "--hold", "--wrap", "true"])?;
+    assert_ne!(answer.code, 0, "acknowledged without a majority: {}", answer.stdout);
+    let told = probe(house, name)?.submit()?;
+    load.note(told);
+    load.wait_for_more(3)?;
+    mend(house.network()?, &old)?;
+    wait_for("the old leader to follow", || {
+        Ok(house.list(&old)?.leader.filter(|leader| *leader != id))
+    })?;
+    assert_eq!(by_old.job(&told.to_string())?.key.job, told);
+    Ok(())
 }
 
 /// Its job ends meanwhile, and is reported when it is back.
@@ -78,25 +91,10 @@ fn a_leader_that_hears_and_is_not_heard_gives_way_and_acknowledges_nothing() -> 
     house.start_node("n1")?;
     house.wait_for_nodes("a")?;
     let ((), record) = under_load(&mut house, &["n1"], |house, load| {
-        for round in 0..2 {
-            let (old, id) = house.leader()?;
-            load.wait_for_more(3)?;
-            let asked = if old == "a" { "b" } else { "a" };
-            house.network()?.silence(&old)?;
-            house.wait_for_another_leader(asked, &old)?;
-            let by_old = house.kantctl(&old)?;
-            let answer = by_old.run(&["--retry", "0s", "submit", "--hold", "--wrap", "true"])?;
-            assert_ne!(answer.code, 0, "acknowledged without a majority: {}", answer.stdout);
-            let told = probe(house, &format!("one-way-{round}"))?.submit()?;
-            load.note(told);
-            load.wait_for_more(3)?;
-            house.network()?.unsilence(&old)?;
-            wait_for("the one that was not heard to follow", || {
-                Ok(house.list(&old)?.leader.filter(|leader| *leader != id))
-            })?;
-            assert_eq!(by_old.job(&told.to_string())?.key.job, told);
-        }
-        Ok(())
+        (0..2).try_for_each(|round| {
+            let name = format!("one-way-{round}");
+            leader_falls_away(house, load, &name, Network::silence, Network::unsilence)
+        })
     })?;
     let jobs = record.judge(&house, "a")?;
     say(&format!("2 leaders not heard: {jobs} jobs, 0 lost, 0 doubled"));
