@@ -95,7 +95,7 @@ impl<'nvml> Patient<'nvml> {
         signs
     }
 
-    /// All that have arrived and mean broken hardware; the others are their jobs' business.
+    /// All that have arrived and mean that the GPU must be reset; the others are only logged.
     fn xids(&self) -> Vec<Sign> {
         let mut signs = Vec::new();
         while let Some(Ok(event)) = self.xids.as_ref().map(|set| set.wait(0)) {
@@ -104,7 +104,7 @@ impl<'nvml> Patient<'nvml> {
                 Some(what) => {
                     signs.push(self.sign(Check::GpuXid, &format!("XID {xid}: {what}")));
                 }
-                None => tracing::info!("{}: XID {xid}: taken for a job's own mistake", self.name),
+                None => tracing::info!("{}: XID {xid}: the GPU goes on", self.name),
             }
         }
         signs
