@@ -36,7 +36,7 @@ fn a_leader_that_is_cut_off_acknowledges_nothing_and_the_others_go_on() -> anyho
 /// undoes it: then the old one follows and knows what was acknowledged without it.
 fn leader_falls_away(
     house: &mut Controllers,
-    load: &mut Load,
+    load: &Load,
     name: &str,
     befall: fn(&Network, &str) -> anyhow::Result<()>,
     mend: fn(&Network, &str) -> anyhow::Result<()>,
