@@ -9,13 +9,13 @@ use crate::output::screen::warn;
 use crate::output::{Screen, reservations};
 use crate::server::{Again, Server};
 use crate::submission::begin::{read_begin, read_deadline};
-use crate::submission::gpus::read_kinds;
+use crate::submission::gpus::{GpuCount, read_kinds};
 use crate::submission::value::{Hosts, ValueError, read_count};
 use clap::{ArgGroup, Subcommand};
 use common::gpu::GpuKind;
 use common::id::{AccountName, ReservationName};
 use common::time::{Span, Time};
-use common::unit::Nodes;
+use common::unit::{Gpus, Nodes};
 use common::wire::api::{ReservationList, ReservationRequest};
 use serde_json::Value;
 
@@ -29,6 +29,7 @@ const CREATE_EXAMPLES: &str = "\
 Examples:
   kantctl reservations create exam --nodes g-[001-004] --from tomorrow --for 2h --group students
   kantctl reservations create demo --count 2 --gpu-kind h100 --to 18:00 --user ada
+  kantctl reservations create run7 --gpus h100:64 --from 20:00 --for 12h --account vision
   kantctl reservations create fans --nodes g-007 --from now+2hours --for 1h --maintenance
   kantctl reservations create patch --count 8 --for 30m --flexible-until now+12hours --maintenance
 
@@ -80,7 +81,7 @@ pub enum What {
 
 /// Arguments of `reservations create`.
 #[derive(clap::Args, Debug, Clone)]
-#[command(group(ArgGroup::new("where").required(true).args(["nodes", "count"])))]
+#[command(group(ArgGroup::new("where").required(true).args(["nodes", "count", "gpus"])))]
 #[command(group(ArgGroup::new("until").required(true).args(["to", "span"])))]
 #[allow(missing_docs)] // each field's comment is its help
 pub struct Create {
@@ -94,6 +95,9 @@ pub struct Create {
     #[arg(short = 'N', long, value_name = "COUNT", value_parser = read_count,
           allow_negative_numbers = true)]
     pub count: Option<u32>,
+    /// So many GPUs: whole nodes, chosen by the controller, that have them together
+    #[arg(short = 'G', long, value_name = "[KIND:]COUNT", conflicts_with = "gpu_kind")]
+    pub gpus: Option<GpuCount>,
     /// Of the chosen nodes: only such with GPUs of this kind
     #[arg(long, value_name = "KIND", value_parser = read_one_kind)]
     pub gpu_kind: Option<GpuKind>,
@@ -218,11 +222,17 @@ fn request(create: &Create, now: Time) -> Result<ReservationRequest, Failure> {
             "--flexible-until is the latest begin, --from the earliest",
         );
     }
+    let gpus = create.gpus.as_ref();
+    if gpus.is_some_and(|gpus| gpus.count == Gpus(0) || gpus.kinds.len() > 1) {
+        return refused("--gpus takes a number, or one kind and a number", "like --gpus h100:16");
+    }
+    let kind = gpus.and_then(|gpus| gpus.kinds.first()).or(create.gpu_kind.as_ref());
     Ok(ReservationRequest {
         name: create.name.clone(),
         nodes: create.nodes.clone().map(|hosts| hosts.0).unwrap_or_default(),
         node_count: create.count.map(Nodes),
-        gpu_kind: create.gpu_kind.clone(),
+        gpus: gpus.map(|gpus| gpus.count),
+        gpu_kind: kind.cloned(),
         from,
         to,
         flexible_until: create.flexible_until,
@@ -262,6 +272,9 @@ mod tests {
             (Some(Nodes(4)), read_one_kind("h100").ok())
         );
         assert_eq!(request.users, ["ada", "7"]);
+        let request = asked("run7 --gpus h100:64 --for 12h").unwrap();
+        assert_eq!((request.gpus, request.node_count), (Some(Gpus(64)), None));
+        assert_eq!(request.gpu_kind, read_one_kind("h100").ok());
         let request = asked("fans -w g-[1-2] --for 60 --maintenance --comment fans").unwrap();
         assert_eq!((request.nodes.len(), request.maintenance), (2, true));
     }
@@ -279,6 +292,9 @@ mod tests {
             ("exam --count 2 --from 2200-01-01 --to 2199-01-01", "later --to"),
             ("exam --count 2 --from 2200-01-01 --for 2h --flexible-until 2199-01-01", "latest"),
             ("exam --count 2 --for 2h --gpu-kind a100|h100", "one kind"),
+            ("exam --gpus a100|h100:8 --for 2h", "one kind"),
+            ("exam --gpus 0 --for 2h", "takes a number"),
+            ("exam --gpus 8 --count 1 --for 2h", "cannot be used with"),
         ] {
             let refused = asked(words).unwrap_err();
             assert!(refused.contains(word), "{words}: {refused}");

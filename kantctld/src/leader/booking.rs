@@ -4,10 +4,12 @@
 //!
 //! Here and not in `apply`: a later release may choose otherwise, and replicas must agree.
 
+use common::gpu::GpuKind;
 use common::id::NodeName;
 use common::node::Inventory;
 use common::reason::Refusal;
 use common::time::Time;
+use common::unit::Gpus;
 use common::wire::api::ReservationRequest;
 use state::State;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,12 +37,16 @@ pub struct Choice {
 pub fn choose(state: &State, asked: &ReservationRequest, now: Time) -> Result<Choice, Refusal> {
     let bad = |message: String| Err(Refusal::BadAsk { message });
     let name = &asked.name;
-    let wanted = match (asked.nodes.len(), asked.node_count) {
-        (0, None) => return bad(format!("reservation {name} names no node: give --nodes")),
-        (0, Some(count)) => count.0 as usize,
-        (_, None) => asked.nodes.iter().collect::<BTreeSet<_>>().len(),
-        (_, Some(_)) => {
-            return bad(format!("reservation {name} has nodes and a number: give one of them"));
+    let wanted = match (asked.nodes.len(), asked.node_count, asked.gpus) {
+        (0, None, None) => return bad(format!("reservation {name} names no node: give --nodes")),
+        (0, Some(count), None) => Wanted::Nodes(count.0 as usize),
+        (0, None, Some(gpus)) if gpus > Gpus(0) => Wanted::Gpus(gpus),
+        (_, None, None) => Wanted::Nodes(asked.nodes.iter().collect::<BTreeSet<_>>().len()),
+        _ => {
+            return bad(format!(
+                "reservation {name} is to have exactly one of nodes, a number of nodes, and a \
+                 number of GPUs"
+            ));
         }
     };
     let from = asked.from.max(now);
@@ -69,28 +75,78 @@ pub fn choose(state: &State, asked: &ReservationRequest, now: Time) -> Result<Ch
             None => free(begin).collect(),
         };
         nodes.sort_by_key(|node| (until(node), *node));
-        if nodes.len() >= wanted {
-            let nodes = nodes.into_iter().take(wanted).cloned().collect();
+        if let Some(nodes) = wanted.of(&nodes, |node| gpus_of(state, node, asked)) {
             return Ok(Choice { nodes, from: begin, to: begin + length });
         }
     }
-    let kind = asked.gpu_kind.as_ref().map(|kind| format!(" with {kind} GPUs")).unwrap_or_default();
+    let kind = asked.gpu_kind.as_ref();
+    let there: Vec<&NodeName> = free(from).collect();
+    let (wanted, there) = match wanted {
+        Wanted::Nodes(count) => {
+            let kind = kind.map(|kind| format!(" with {kind} GPUs")).unwrap_or_default();
+            (format!("{count} nodes{kind}"), there.len().to_string())
+        }
+        Wanted::Gpus(gpus) => {
+            let kind = kind.map(|kind| format!("{kind} ")).unwrap_or_default();
+            let sum: u32 = there.iter().map(|node| gpus_of(state, node, asked).0).sum();
+            (format!("{} {kind}GPUs", gpus.0), sum.to_string())
+        }
+    };
     match asked.flexible_until {
         Some(until) => bad(format!(
-            "{wanted} nodes{kind} are not expected to be free together between {from} and {until}: \
-             ask for fewer, or for a later start"
+            "{wanted} are not expected to be free together between {from} and {until}: ask for \
+             fewer, or for a later start"
         )),
         None => bad(format!(
-            "{} nodes{kind} are up and not booked then, {wanted} were asked for: ask for fewer, \
-             or for another time",
-            free(from).count()
+            "{wanted} were asked for, and {there} are up and not booked then: ask for fewer, or \
+             for another time"
         )),
     }
 }
 
+/// How much of what suits is to be booked.
+#[derive(Debug, Clone, Copy)]
+enum Wanted {
+    Nodes(usize),
+    /// Whole nodes, until they have so many together.
+    Gpus(Gpus),
+}
+
+impl Wanted {
+    /// The first nodes that are enough; `None` if all together are not.
+    fn of(self, nodes: &[&NodeName], gpus: impl Fn(&NodeName) -> Gpus) -> Option<BTreeSet<NodeName>> {
+        let taken: Vec<&NodeName> = match self {
+            Self::Nodes(count) => nodes.get(..count)?.to_vec(),
+            Self::Gpus(wanted) => {
+                let mut missing = wanted.0;
+                let mut taken = Vec::new();
+                for node in nodes.iter().copied().filter(|node| gpus(node) > Gpus(0)) {
+                    if missing == 0 {
+                        break;
+                    }
+                    missing = missing.saturating_sub(gpus(node).0);
+                    taken.push(node);
+                }
+                (missing == 0).then_some(taken)?
+            }
+        };
+        Some(taken.into_iter().cloned().collect())
+    }
+}
+
+/// How many GPUs of the kind asked for, or of any, a node has.
+fn gpus_of(state: &State, node: &NodeName, asked: &ReservationRequest) -> Gpus {
+    state.node(node).map_or(Gpus(0), |node| of_kind(&node.inventory, asked))
+}
+
+fn of_kind(inventory: &Inventory, asked: &ReservationRequest) -> Gpus {
+    let of_kind = |kind: &GpuKind| asked.gpu_kind.as_ref().is_none_or(|wanted| wanted == kind);
+    let count = inventory.gpus.iter().filter(|gpu| of_kind(&gpu.kind)).count();
+    Gpus(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
 fn suits(inventory: &Inventory, asked: &ReservationRequest) -> bool {
-    let kind = asked.gpu_kind.as_ref();
-    kind.is_none_or(|kind| inventory.gpus.iter().any(|gpu| gpu.kind == *kind))
+    asked.gpu_kind.is_none() || of_kind(inventory, asked) > Gpus(0)
 }
 
 /// When the last job of each node is over; nodes without one are not named.

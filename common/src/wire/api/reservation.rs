@@ -3,7 +3,7 @@
 use crate::gpu::GpuKind;
 use crate::id::{AccountName, JobKey, NodeName, ReservationName};
 use crate::time::Time;
-use crate::unit::Nodes;
+use crate::unit::{Gpus, Nodes};
 use serde::{Deserialize, Serialize};
 
 /// Books nodes (POST /v1/reservations; man scontrol, RESERVATIONS). Operators only.
@@ -17,7 +17,10 @@ pub struct ReservationRequest {
     /// So many nodes, where none are named.
     #[serde(default)]
     pub node_count: Option<Nodes>,
-    /// Only nodes with GPUs of this kind are chosen.
+    /// Whole nodes that have so many GPUs together, where none are named.
+    #[serde(default)]
+    pub gpus: Option<Gpus>,
+    /// Only nodes with GPUs of this kind are chosen, and only those GPUs counted.
     #[serde(default)]
     pub gpu_kind: Option<GpuKind>,
     /// From.

@@ -138,6 +138,7 @@ fn asked() -> ReservationRequest {
         name: ReservationName::new("r").unwrap(),
         nodes: vec![],
         node_count: None,
+        gpus: None,
         gpu_kind: None,
         from: NOW,
         to: minutes(10),
@@ -170,7 +171,7 @@ fn named_nodes_are_taken_as_they_are() {
     let unknown = ReservationRequest { nodes: vec![name("x9")], ..asked() };
     assert!(matches!(choose(&state, &unknown, NOW), Err(Refusal::UnknownNode { .. })));
     let both = ReservationRequest { node_count: Some(Nodes(2)), ..named };
-    assert!(choose(&state, &both, NOW).unwrap_err().to_string().contains("give one of them"));
+    assert!(choose(&state, &both, NOW).unwrap_err().to_string().contains("exactly one of"));
     assert!(choose(&state, &asked(), NOW).unwrap_err().to_string().contains("names no node"));
 }
 
@@ -184,7 +185,28 @@ fn of_a_kind_those_are_taken_that_are_free_soonest_and_not_booked() {
     book(&mut state, &["a1"], 9, 20);
     assert_eq!(chosen(&state, &any(1, "a40")), ("a2".to_owned(), 0));
     let refusal = choose(&state, &any(2, "a40"), NOW).unwrap_err().to_string();
-    assert!(refusal.starts_with("1 nodes with a40 GPUs are up and not booked then"), "{refusal}");
+    let told = "2 nodes with a40 GPUs were asked for, and 1 are up and not booked then";
+    assert!(refusal.starts_with(told), "{refusal}");
+}
+
+#[test]
+fn gpus_are_booked_by_whole_nodes_until_they_are_enough() {
+    let mut state = cluster();
+    let gpus = |count, kind: &str| {
+        let gpu_kind = (!kind.is_empty()).then(|| GpuKind(kind.to_owned()));
+        ReservationRequest { gpus: Some(Gpus(count)), gpu_kind, ..asked() }
+    };
+    assert_eq!(chosen(&state, &gpus(2, "a40")), ("a[1-2]".to_owned(), 0));
+    assert_eq!(chosen(&state, &gpus(3, "")), ("a[1-2],h1".to_owned(), 0), "never c1");
+    run(&mut state, "a1", 5);
+    assert_eq!(chosen(&state, &gpus(1, "")), ("a2".to_owned(), 0), "the one that is free");
+    let soon = ReservationRequest { flexible_until: Some(minutes(60)), ..gpus(2, "a40") };
+    assert_eq!(chosen(&state, &soon), ("a[1-2]".to_owned(), 5));
+    let refusal = choose(&state, &gpus(3, "a40"), NOW).unwrap_err().to_string();
+    assert!(refusal.starts_with("3 a40 GPUs were asked for, and 2 are up"), "{refusal}");
+    for odd in [gpus(0, ""), ReservationRequest { node_count: Some(Nodes(1)), ..gpus(1, "") }] {
+        assert!(choose(&state, &odd, NOW).unwrap_err().to_string().contains("exactly one of"));
+    }
 }
 
 #[test]
