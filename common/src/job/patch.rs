@@ -1,6 +1,8 @@
 //! A changed request: what `kantctl update` changes, and `kantctl explain --what-if` lays over what
 //! a job asks for. Never checks the outcome; `check` does.
 
+mod words;
+
 use super::spec::Ask;
 use crate::gpu::GpuKind;
 use crate::id::{QosName, QueueName, ReservationName};

@@ -27,6 +27,12 @@ pub enum Bound {
 }
 
 impl Bound {
+    /// Is it each user's by themselves?
+    #[must_use]
+    pub const fn is_of_one_user(&self) -> bool {
+        matches!(self, Self::UserInQueue(..) | Self::UserInQos(..) | Self::UserInAccount(..))
+    }
+
     /// Slurm's word for it (man squeue, "JOB REASON CODES").
     #[must_use]
     pub const fn code(&self, what: What) -> &'static str {
@@ -174,13 +180,21 @@ impl fmt::Display for Counted {
             What::Jobs if self.used == 1 => write!(f, "1 runs already"),
             What::Jobs => write!(f, "{} run already", self.used),
             What::GpuMinutes if self.asked == Self::WITHOUT_END => {
-                write!(f, "{}, and this job has no time limit", self.text(self.used))
+                write!(f, "{} are taken, and this job has no time limit", self.text(self.used))
             }
-            What::GpuMinutes => {
-                write!(f, "{}, and {} more of this job", self.text(self.used), self.asked)
-            }
+            What::GpuMinutes => write!(
+                f,
+                "{} are taken, and this job asks for {}",
+                self.text(self.used),
+                self.asked
+            ),
             What::Gpus | What::Cpus | What::Memory => {
-                write!(f, "{} in use, {} asked for", self.text(self.used), self.text(self.asked))
+                let is = match (self.what, self.used) {
+                    (What::Memory, _) | (What::Cpus, 1) | (What::Gpus, 1000) => "is",
+                    _ => "are",
+                };
+                let used = if self.used == 0 { "none".to_owned() } else { self.plain(self.used) };
+                write!(f, "{used} {is} in use, and this job asks for {}", self.plain(self.asked))
             }
         }
     }
@@ -202,7 +216,7 @@ mod tests {
         };
         let gpus = counted(16_000, 12_500, 8_000);
         assert_eq!(gpus.limit_text(), "16 h100 GPUs");
-        assert_eq!(gpus.to_string(), "12.500 h100 GPUs in use, 8 h100 GPUs asked for");
+        assert_eq!(gpus.to_string(), "12.500 are in use, and this job asks for 8");
     }
 
     #[test]
@@ -211,8 +225,14 @@ mod tests {
         assert_eq!(counted(What::Jobs, 2, 1).to_string(), "2 run already");
         let minutes = counted(What::GpuMinutes, 60, 900);
         assert_eq!(minutes.limit_text(), "600 GPU-minutes to go");
-        assert_eq!(minutes.to_string(), "60 GPU-minutes to go, and 900 more of this job");
+        assert_eq!(
+            minutes.to_string(),
+            "60 GPU-minutes to go are taken, and this job asks for 900"
+        );
         let endless = counted(What::GpuMinutes, 60, Counted::WITHOUT_END);
-        assert_eq!(endless.to_string(), "60 GPU-minutes to go, and this job has no time limit");
+        assert_eq!(
+            endless.to_string(),
+            "60 GPU-minutes to go are taken, and this job has no time limit"
+        );
     }
 }

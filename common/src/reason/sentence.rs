@@ -69,24 +69,22 @@ fn quota(
     let (QuotaBound::AtMost { owed } | QuotaBound::Lent { owed }) = bound else {
         return write!(f, "queue {queue} has a quota of {limit} and neither lends nor borrows");
     };
-    let now = if matches!(bound, QuotaBound::Lent { .. }) { " now" } else { "" };
-    match counted.limit.checked_sub(owed).filter(|borrowed| *borrowed > 0) {
-        Some(borrowed) => {
-            write!(f, "queue {queue} may hold {limit}{now} (")?;
-            match owed {
-                0 => write!(f, "all borrowed)"),
-                _ => {
-                    let (own, lent) = (counted.plain(owed), counted.plain(borrowed));
-                    write!(f, "{own} of its own, up to {lent} borrowed)")
-                }
-            }
+    let is_lent = matches!(bound, QuotaBound::Lent { .. });
+    let now = if is_lent { " now" } else { "" };
+    let borrowed = counted.limit.saturating_sub(owed);
+    write!(f, "queue {queue} may hold ")?;
+    match (owed, borrowed) {
+        (0, 0) => write!(f, "{limit}{now}: it has no quota, and nothing is left to borrow"),
+        (_, 0) if is_lent => {
+            write!(f, "{limit} now, its own quota: nothing is left to borrow")
         }
-        None if now.is_empty() => write!(f, "queue {queue} may hold {limit} and borrow no more"),
-        None => write!(
-            f,
-            "queue {queue} may hold {limit} now, and borrow none: what others do not use is lent \
-             already, or belongs to queues that lend nothing"
-        ),
+        (_, 0) => write!(f, "{limit} and borrow no more"),
+        (0, _) => write!(f, "{limit}{now}, which other queues lend it"),
+        _ => {
+            let (own, lent) = (counted.plain(owed), counted.plain(borrowed));
+            let up_to = if is_lent { "" } else { "up to " };
+            write!(f, "{limit}{now} ({own} of its own, {up_to}{lent} borrowed)")
+        }
     }
 }
 
@@ -167,7 +165,12 @@ impl WaitReason {
                 if self.is_for_ever() {
                     return write!(f, ", and {}: it never starts", counted.alone_text());
                 }
-                write!(f, ": {counted}")
+                match self {
+                    Self::LimitReached { bound, .. } if bound.is_of_one_user() => {
+                        write!(f, "; of this one, {counted}")
+                    }
+                    _ => write!(f, "; {counted}"),
+                }
             }
             _ => Ok(()),
         }
@@ -205,14 +208,15 @@ impl WaitReason {
                     ),
                 }
             }
+            Self::NoNodes => write!(f, "no node has connected to the controller yet"),
             Self::NeverFits { need, largest, nodes_fit } => {
                 write!(f, "needs {need}, which this cluster does not have: ")?;
                 match largest {
                     _ if nodes_fit.0 == 1 => write!(f, "only 1 node is large enough"),
                     _ if nodes_fit.0 > 1 => write!(f, "only {nodes_fit} nodes are large enough"),
                     Some(n) if n.gpus.0 == 0 && need.gpus.0 > 0 => match &need.gpu_kind {
-                        Some(kind) => write!(f, "no node has {kind} GPUs"),
-                        None => write!(f, "no node has GPUs"),
+                        Some(kind) => write!(f, "no node it may use has {kind} GPUs"),
+                        None => write!(f, "no node it may use has GPUs"),
                     },
                     Some(n) => show_nearest(f, need, n, "has at most"),
                     None => write!(f, "no node is left by what was asked"),

@@ -165,6 +165,8 @@ pub enum WaitReason {
         /// The switch with the most of them, and how many.
         best: Option<(SwitchName, Nodes)>,
     },
+    /// No node has connected yet, so nobody knows what the cluster can hold.
+    NoNodes,
     /// No nodes of the cluster, free or not, can ever hold it.
     NeverFits {
         /// What it needs.
@@ -207,7 +209,7 @@ impl WaitReason {
             Self::Topology { .. } => "Resources",
             Self::Preempting { .. } | Self::BehindHead { .. } | Self::Priority { .. } => "Priority",
             Self::Resources { .. } => "Resources",
-            Self::NodesUnavailable { .. } => "ReqNodeNotAvail",
+            Self::NodesUnavailable { .. } | Self::NoNodes => "ReqNodeNotAvail",
             Self::NeverFits { .. } | Self::NeverNear { .. } => "BadConstraints",
         }
     }

@@ -211,7 +211,7 @@ impl<'a> Sight<'a> {
 /// Could these nodes hold a job of this shape if all were up and idle?
 ///
 /// # Errors
-/// [`WaitReason::NeverFits`], in numbers.
+/// [`WaitReason::NeverFits`], in numbers; [`WaitReason::NoNodes`] where there are none.
 pub(crate) fn could_fit(
     floor: &Floor,
     shape: &Shape<'_>,
@@ -240,6 +240,9 @@ pub(crate) fn could_fit(
     };
     if fits {
         return Ok(());
+    }
+    if floor.len() == 0 {
+        return Err(WaitReason::NoNodes);
     }
     let (need, part) = need(&shape, sizes);
     let useful = |class: &Class| {

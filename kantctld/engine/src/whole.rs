@@ -7,7 +7,7 @@ use crate::shape::Shape;
 use crate::snapshot::{Snapshot, WaitingJob};
 use crate::wait::{could_be_near, could_fit};
 use common::queue::Queue;
-use common::reason::WaitReason;
+use common::reason::{QuotaBound, WaitReason};
 use common::resource::Request;
 use common::time::Time;
 use std::borrow::Cow;
@@ -61,17 +61,29 @@ fn laid_out(snapshot: &Snapshot) -> Cow<'_, Snapshot> {
 }
 
 impl Snapshot {
-    /// Would quotas and limits let this job start if nothing else ran?
+    /// Would quotas and limits let this job start if nothing else ran and all nodes were up? With
+    /// no nodes at all, what a queue may borrow is not known, and nothing is refused for that.
     ///
     /// # Errors
-    /// The [`WaitReason`] that is for ever ([`WaitReason::is_for_ever`]), in numbers.
+    /// The [`WaitReason`], which is for ever ([`WaitReason::is_for_ever`]), in numbers.
     pub fn could_ever_be_admitted(&self, job: &WaitingJob) -> Result<(), WaitReason> {
         let Some(queue) = self.policy.queues.iter().find(|queue| queue.name == job.queue) else {
             return Ok(());
         };
-        let shape =
-            Shape::new(&self.floor, &self.policy, queue, &job.request, job.service, Rc::default());
-        let refused = refused_alone(self.empty_books(), [(job, &shape, None)].into_iter());
+        let snapshot = laid_out(self);
+        let (floor, policy) = (&snapshot.floor, &self.policy);
+        let shape = Shape::new(floor, policy, queue, &job.request, job.service, Rc::default());
+        let books = Books::new(policy, &floor.capacity_of_all());
+        let refused = refused_alone(books, [(job, &shape, None)].into_iter());
+        let refused = refused.map(|reason| match reason {
+            // More than that nobody will ever lend it.
+            WaitReason::QuotaExceeded { queue, bound: QuotaBound::Lent { owed }, counted }
+                if floor.len() > 0 =>
+            {
+                WaitReason::QuotaExceeded { queue, bound: QuotaBound::AtMost { owed }, counted }
+            }
+            other => other,
+        });
         refused.filter(WaitReason::is_for_ever).map_or(Ok(()), Err)
     }
 

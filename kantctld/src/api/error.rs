@@ -7,7 +7,7 @@ use crate::raft::ProposeError;
 use axum::extract::rejection::JsonRejection;
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use common::id::IdError;
+use common::id::{IdError, JobKey};
 use common::job::check::AskError;
 use common::reason::Refusal;
 
@@ -48,6 +48,17 @@ pub enum ApiFailure {
 }
 
 impl ApiFailure {
+    /// The same of a job that is there already: it need not be submitted.
+    pub fn of_change(self, key: JobKey) -> Self {
+        let message = |reason| format!("{reason}: job {key} is left as it was");
+        match self {
+            Self::Refused(
+                Refusal::NeverFits { reason, .. } | Refusal::NeverAdmitted { reason },
+            ) => Self::Refused(Refusal::BadAsk { message: message(reason) }),
+            other => other,
+        }
+    }
+
     fn status_and_code(&self) -> (StatusCode, &'static str) {
         match self {
             Self::Command(CommandError::Refused(refusal)) | Self::Refused(refusal) => {

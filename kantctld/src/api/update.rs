@@ -32,7 +32,7 @@ pub async fn update(
         ask.map(|ask| common::job::Ask { hold: held, ..ask })
     };
     if let Some(ask) = asked.filter(|_| !patch.is_for_the_array_alone()) {
-        refuse_what_never_fits(&core, &ask).await?;
+        refuse_what_never_fits(&core, &ask).await.map_err(|failure| failure.of_change(key))?;
     }
     // What a round has decided is carried out before, and the next one sees the change.
     let _between_rounds = core.between_rounds.lock().await;

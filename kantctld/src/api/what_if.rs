@@ -36,7 +36,7 @@ fn asked(
 ) -> Result<WhatIfView, ApiFailure> {
     let state = &core.state.read().clone();
     let key = waiting(state, key)?;
-    let (record, _) = state.element(key).ok_or(Refusal::UnknownJob { key })?;
+    let (record, element) = state.element(key).ok_or(Refusal::UnknownJob { key })?;
     let ask = request.patch.over(&record.spec.ask);
     check_ask(&ask)?;
     let operator = core.actor(record.spec.owner.uid).operator;
@@ -44,7 +44,15 @@ fn asked(
     // A copy: rounds go on meanwhile.
     let snapshot = core.lookout.fresh(&core.state, now, engine::Snapshot::clone);
     let job = snapshot.waiting(key).ok_or(Refusal::UnknownJob { key })?;
-    let changed = engine::what_if(&snapshot, now, laid_over(job, ask));
+    // Before whatever else keeps it waiting.
+    let free = Ask { hold: false, ..ask.clone() };
+    let changed = match state::snapshot::never_fits(state, &snapshot, &free) {
+        Some(Refusal::NeverFits { reason, .. } | Refusal::NeverAdmitted { reason }) => {
+            Outlook { reason: Some(*reason), ..Outlook::default() }
+        }
+        Some(refusal) => return Err(refusal.into()),
+        None => engine::what_if(&snapshot, now, laid_over(job, ask, element.released_at)),
+    };
     let as_it_is = engine::outlook(&snapshot, now, key).ok_or(Refusal::UnknownJob { key })?;
     Ok(WhatIfView { key, changed: view(changed), compared_with: view(as_it_is), as_of: now })
 }
@@ -63,14 +71,15 @@ fn waiting(state: &state::State, key: JobKey) -> Result<JobKey, Refusal> {
     })
 }
 
-/// The same job with what would be asked otherwise.
-fn laid_over(job: &WaitingJob, ask: Ask) -> WaitingJob {
+/// The same job with what would be asked otherwise. One that was held has its place by when it was
+/// released, as the snapshot gives it.
+fn laid_over(job: &WaitingJob, ask: Ask, released_at: Option<Time>) -> WaitingJob {
     WaitingJob {
         queue: ask.queue.unwrap_or_else(|| job.queue.clone()),
         qos: ask.qos,
         request: Arc::new(ask.request),
         time_limit: ask.time_limit,
-        begin_at: ask.begin_at,
+        begin_at: ask.begin_at.max(released_at),
         deadline: ask.deadline,
         reservation: ask.reservation,
         array_limit: ask.array.and_then(|array| array.limit()),

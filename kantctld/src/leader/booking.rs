@@ -114,7 +114,11 @@ enum Wanted {
 
 impl Wanted {
     /// The first nodes that are enough; `None` if all together are not.
-    fn of(self, nodes: &[&NodeName], gpus: impl Fn(&NodeName) -> Gpus) -> Option<BTreeSet<NodeName>> {
+    fn of(
+        self,
+        nodes: &[&NodeName],
+        gpus: impl Fn(&NodeName) -> Gpus,
+    ) -> Option<BTreeSet<NodeName>> {
         let taken: Vec<&NodeName> = match self {
             Self::Nodes(count) => nodes.get(..count)?.to_vec(),
             Self::Gpus(wanted) => {

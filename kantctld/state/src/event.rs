@@ -7,7 +7,7 @@ mod show;
 
 use crate::ledger::StartRefusal;
 use common::id::{Attempt, AttemptId, JobId, JobKey, NodeName, ReservationName, Uid};
-use common::job::{EndCause, ExitStatus, Outcome, PreemptReason, Preempted};
+use common::job::{EndCause, ExitStatus, Outcome, Patch, PreemptReason, Preempted};
 use common::reason::Refusal;
 use common::time::Time;
 use serde::{Deserialize, Serialize};
@@ -59,6 +59,8 @@ pub enum Event {
         key: JobKey,
         /// Who asked.
         by: Uid,
+        /// What is otherwise.
+        patch: Box<Patch>,
     },
     /// A job was given its allocation; its nodes are to prepare (or run) it.
     JobStarted {

@@ -3,7 +3,7 @@
 //! Never decides anything; nothing reads a story but people.
 
 use common::id::{Attempt, AttemptId, JobKey, Uid};
-use common::job::{ExitStatus, Outcome, PreemptReason, Preempted};
+use common::job::{ExitStatus, Outcome, Patch, PreemptReason, Preempted};
 use common::time::Time;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -30,7 +30,12 @@ pub enum StoryEvent {
     /// Somebody let it go.
     Released(Uid),
     /// Somebody changed what it asks for.
-    Updated(Uid),
+    Updated {
+        /// Who.
+        by: Uid,
+        /// What is otherwise.
+        patch: Box<Patch>,
+    },
     /// It was given nodes.
     Started {
         /// Which attempt this is.
@@ -140,7 +145,7 @@ impl fmt::Display for StoryEvent {
             Self::Submitted => write!(f, "submitted"),
             Self::Held(by) => write!(f, "held by {}", who(*by)),
             Self::Released(by) => write!(f, "released by {}", who(*by)),
-            Self::Updated(by) => write!(f, "what it asks for was changed by {}", who(*by)),
+            Self::Updated { by, patch } => write!(f, "changed by {}: {patch}", who(*by)),
             Self::Started { attempt, nodes } => write!(f, "attempt {attempt} started on {nodes}"),
             Self::Ready => write!(f, "all its nodes are ready"),
             Self::Running => write!(f, "running"),

@@ -260,6 +260,15 @@ fn metrics_priority_queues_and_what_if_speak_of_the_same_cluster() -> anyhow::Re
     assert_eq!(kantctl.job(&head)?.ask.request.nodes.map(|nodes| nodes.0), Some(2), "only asked");
     let text = kantctl.ok(&["explain", &head, "--what-if", "gpus-per-node=64"])?;
     assert!(text.contains("could never start"), "{text}");
+    kantctl.ok(&["hold", &head])?;
+    let held = kantctl.ok(&["explain", &head, "--what-if", "gpus-per-node=64"])?;
+    assert!(held.contains("could never start"), "{held}");
+    let next = kantctl.submit(&both, UNTIL_TOLD)?;
+    reason(&kantctl, &next, is_room)?;
+    kantctl.ok(&["release", &head])?;
+    reason(&kantctl, &head, |reason| !matches!(reason, WaitReason::Held))?;
+    let same = kantctl.ok(&["explain", &head, "--what-if", "time=2:00:00"])?;
+    assert!(same.contains("makes no difference"), "{same}");
     let runs = kantctl.run(&["explain", &small, "--what-if", "time=1"])?;
     assert!(runs.code == 1 && runs.stderr.contains("it is RUNNING"), "{runs:?}");
     Ok(())

@@ -240,23 +240,14 @@ impl Floor {
         self.queue_nodes.get(queue).map(Vec::as_slice)
     }
 
-    /// What the nodes where jobs may start have in all, for quotas.
+    /// What the nodes that are not down have in all, for quotas.
     pub fn capacity(&self) -> Amounts {
-        let mut sum = Amounts::default();
-        let (mut cpus, mut memory, mut all) = (Cpus::ZERO, Bytes::ZERO, Gpus::ZERO);
-        for node in self.nodes.iter().filter(|node| node.unusable != Some(Unusable::Down)) {
-            cpus += node.class.core_cpus;
-            memory += node.class.inventory.memory;
-            for (kind, mask) in node.class.kinds() {
-                let gpus = Gpus(mask.count_ones());
-                all += gpus;
-                *sum.gpus.entry(kind.clone()).or_default() += gpus;
-            }
-        }
-        sum.gpus_any = Some(all);
-        sum.cpus = Some(cpus);
-        sum.memory = Some(memory);
-        sum
+        sum_of(self.nodes.iter().filter(|node| node.unusable != Some(Unusable::Down)))
+    }
+
+    /// What all nodes have, down or not.
+    pub fn capacity_of_all(&self) -> Amounts {
+        sum_of(self.nodes.iter())
     }
 
     /// The nodes as a snapshot lists them.
@@ -265,4 +256,22 @@ impl Floor {
         all.sort_by(|a, b| a.name.cmp(&b.name));
         all.into_iter().map(Node::snapshot).collect()
     }
+}
+
+fn sum_of<'n>(nodes: impl Iterator<Item = &'n Node>) -> Amounts {
+    let mut sum = Amounts::default();
+    let (mut cpus, mut memory, mut all) = (Cpus::ZERO, Bytes::ZERO, Gpus::ZERO);
+    for node in nodes {
+        cpus += node.class.core_cpus;
+        memory += node.class.inventory.memory;
+        for (kind, mask) in node.class.kinds() {
+            let gpus = Gpus(mask.count_ones());
+            all += gpus;
+            *sum.gpus.entry(kind.clone()).or_default() += gpus;
+        }
+    }
+    sum.gpus_any = Some(all);
+    sum.cpus = Some(cpus);
+    sum.memory = Some(memory);
+    sum
 }

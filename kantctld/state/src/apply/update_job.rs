@@ -37,7 +37,8 @@ pub(super) fn apply(
     }
     for key in alive {
         state.set_alive(key, true);
-        state.tell(events, Event::JobUpdated { key, by: actor.uid });
+        state
+            .tell(events, Event::JobUpdated { key, by: actor.uid, patch: Box::new(patch.clone()) });
     }
     Ok(())
 }

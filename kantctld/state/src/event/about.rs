@@ -35,7 +35,9 @@ impl Event {
         Some(match self {
             Self::JobHeld { by, .. } => StoryEvent::Held(*by),
             Self::JobReleased { by, .. } => StoryEvent::Released(*by),
-            Self::JobUpdated { by, .. } => StoryEvent::Updated(*by),
+            Self::JobUpdated { by, patch, .. } => {
+                StoryEvent::Updated { by: *by, patch: patch.clone() }
+            }
             Self::JobStarted { id, nodes } => {
                 StoryEvent::Started { attempt: id.attempt, nodes: hostlist::fold(nodes) }
             }

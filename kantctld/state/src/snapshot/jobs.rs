@@ -4,10 +4,11 @@ use crate::job::{Element, Record, Run};
 use crate::node::NodeRecord;
 use crate::remembered::State;
 use common::id::{JobKey, NodeName};
-use common::job::Phase;
+use common::job::{Ask, Phase};
 use common::node::Contact;
 use common::policy::VictimMode;
 use common::resource::{Allocation, Request, Share};
+use common::time::Time;
 use engine::{NodeSnapshot, RunningJob, Unusable, WaitingJob};
 use std::sync::Arc;
 
@@ -73,7 +74,7 @@ pub(super) fn running(
         key,
         attempt: element.attempt,
         allocation: still_held(run)?,
-        ends_by: run.ends_by(ask),
+        ends_by: gone_by(state, run, ask),
         owner: record.spec.owner.uid,
         account: ask.account.clone(),
         qos: ask.qos.clone(),
@@ -88,6 +89,14 @@ pub(super) fn running(
         yields_to: run.end.as_ref().and_then(|end| end.preempted).map(|preempted| preempted.by),
         queue,
     })
+}
+
+/// By when its processes are gone: at its end, and what is being stopped is killed when its grace
+/// is over.
+fn gone_by(state: &State, run: &Run, ask: &Ask) -> Option<Time> {
+    let grace = state.settings().map(|settings| settings.kill_grace).unwrap_or_default();
+    let killed = run.end.as_ref().map(|end| end.decided_at + grace);
+    run.ends_by(ask).into_iter().chain(killed).min()
 }
 
 fn still_held(run: &Run) -> Option<Arc<Allocation>> {

@@ -28,7 +28,7 @@ fn its_owner_and_operators_change_a_job_that_waits() {
     let mut house = House::new();
     let key = house.job();
     let events = house.apply(update(USER, key, minutes(5)));
-    assert_eq!(events, [Event::JobUpdated { key, by: USER.uid }]);
+    assert_eq!(events, [Event::JobUpdated { key, by: USER.uid, patch: Box::new(minutes(5)) }]);
     assert_eq!(ask(&house, key).time_limit, Some(Span::from_minutes(5)));
     house.apply(update(OPERATOR, key, minutes(6)));
     assert_eq!(ask(&house, key).time_limit, Some(Span::from_minutes(6)));

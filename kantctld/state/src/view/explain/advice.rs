@@ -2,11 +2,12 @@
 //! command that would not help.
 
 use super::waiting::Waiting;
-use super::{change, deadline, held, length, outage};
+use super::{bounded, change, deadline, held, length, outage};
 use common::hostlist;
 use common::id::{NodeName, ReservationName};
 use common::job::Ask;
-use common::reason::{Bound, Counted, Nearest, Need, QuotaBound, WaitReason, What};
+use common::policy::Order;
+use common::reason::{Nearest, Need, WaitReason};
 use common::time::{Span, Time};
 use std::collections::BTreeSet;
 
@@ -42,30 +43,19 @@ pub(super) fn advice(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
              release {other}`"
         ),
         WaitReason::ArrayLimit { .. } => array(waiting),
-        WaitReason::QuotaExceeded { .. } => quota(waiting, reason),
+        WaitReason::QuotaExceeded { .. } => bounded::quota(waiting, reason),
         WaitReason::LimitReached { bound, counted } => {
-            limit(waiting, bound, counted, reason.is_for_ever())
+            bounded::limit(waiting, bound, counted, reason.is_for_ever())
         }
         WaitReason::DeadlineTooNear { deadline } => deadline::too_late(waiting, *deadline),
-        WaitReason::ReservationClosed { from, .. } => match from {
-            Some(_) => format!(
-                "nothing: it waits for its reservation; to start it sooner, {}",
-                change::to(waiting, "--reservation=none")
-            ),
-            None => format!(
-                "{}, or with one that `kantctl reservations` shows",
-                change::to(waiting, "--reservation=none")
-            ),
-        },
+        WaitReason::ReservationClosed { from, .. } => closed(waiting, from.is_some()),
         WaitReason::NodesReserved { name, from, .. } => reserved(waiting, name, *from),
         WaitReason::Topology { .. } => format!(
             "wait, or let it run on nodes further apart: {}; `kantctl explain {key} --what-if \
              'near=none'` tells whether it would start then",
             change::to(waiting, "--near=none")
         ),
-        WaitReason::Preempting { .. } => {
-            format!("nothing: it starts as soon as {}", cleaned_up(waiting))
-        }
+        WaitReason::Preempting { .. } => making_way(waiting),
         WaitReason::BehindHead { head } => {
             let other = change::of_queue(waiting).map(|other| format!(", or {other}"));
             let other = other.unwrap_or_default();
@@ -77,8 +67,14 @@ pub(super) fn advice(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
         }
         WaitReason::NodesUnavailable { need, .. } => outage::advice(waiting, need),
         WaitReason::NeverFits { .. } => {
-            format!("{}, or keep it until there is such a node", held::for_less(waiting))
+            format!(
+                "{}; or `kantctl cancel {key}`, or keep it until there is such a node",
+                held::for_less(waiting, reason)
+            )
         }
+        WaitReason::NoNodes => "wait, or ask an operator whether kantd runs on the nodes \
+                                (`kantctl nodes`)"
+            .to_owned(),
         WaitReason::NeverNear { .. } => format!(
             "let it run on nodes further apart: {}, or ask for fewer",
             change::to(waiting, "--near=none")
@@ -97,94 +93,13 @@ fn array(waiting: &Waiting<'_>) -> String {
     )
 }
 
-/// A bound that a job ran into.
-struct Bounded<'a> {
-    waiting: &'a Waiting<'a>,
-    counted: &'a Counted,
-    /// No end of other jobs helps.
-    is_for_ever: bool,
-    /// It is what others leave, not what jobs of its own have.
-    is_lent: bool,
-    /// Whose it is.
-    of: String,
-    /// What shows who uses it up.
-    look: String,
-    /// How it gets to where that does not hold, as what follows an "or".
-    other: Option<String>,
-}
-
-impl Bounded<'_> {
-    /// Who asks for more than the bound allows waits for ever; others wait for jobs to end.
-    fn advice(&self) -> String {
-        let (key, counted) = (self.waiting.job.key, self.counted);
-        let other = self.other.as_ref().map(|other| format!(", or {other}")).unwrap_or_default();
-        if self.is_for_ever {
-            let how = match counted.what {
-                What::GpuMinutes => "with a shorter --time or for fewer GPUs",
-                _ => "for less",
-            };
-            return format!(
-                "it waits for ever, unless an operator raises what {} may have: `kantctl cancel \
-                 {key}`, and submit it again {how}{other}",
-                self.of
-            );
-        }
-        let left = counted.limit.saturating_sub(counted.used) / 1000;
-        let less = match counted.what {
-            What::Gpus if left > 0 && u64::from(self.waiting.job.gpus.0) > left => {
-                format!(
-                    ", or, if a smaller job does, ask for less ({})",
-                    change::to(self.waiting, &format!("--gpus={left}"))
-                )
-            }
-            _ => String::new(),
-        };
-        let until = if self.is_lent { "others use less" } else { "some of those jobs end" };
-        format!("wait until {until} ({}){less}{other}", self.look)
+/// Its reservation has not begun (`comes`), or is over.
+fn closed(waiting: &Waiting<'_>, comes: bool) -> String {
+    let without = change::to(waiting, "--reservation=none");
+    match comes {
+        true => format!("nothing: it waits for its reservation; to start it sooner, {without}"),
+        false => format!("{without}, or with one that `kantctl reservations` shows"),
     }
-}
-
-fn quota(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
-    let WaitReason::QuotaExceeded { queue, bound, counted } = reason else { return String::new() };
-    let is_lent = matches!(bound, QuotaBound::Lent { .. });
-    let look = match is_lent {
-        true => "`kantctl queues` shows who has what".to_owned(),
-        false => format!("`kantctl queue --queue={queue}`"),
-    };
-    Bounded {
-        waiting,
-        counted,
-        is_for_ever: reason.is_for_ever(),
-        is_lent,
-        of: format!("queue {queue}"),
-        look,
-        other: change::of_queue(waiting),
-    }
-    .advice()
-}
-
-fn limit(waiting: &Waiting<'_>, bound: &Bound, counted: &Counted, is_for_ever: bool) -> String {
-    let user = &waiting.job.owner.name;
-    let look = match bound {
-        Bound::Queue(queue) | Bound::AccountInQueue(_, queue) => {
-            format!("`kantctl queue --queue={queue}`")
-        }
-        Bound::UserInQueue(_, queue) => format!("`kantctl queue --user={user} --queue={queue}`"),
-        Bound::UserInQos(..) | Bound::UserInAccount(..) => format!("`kantctl queue --user={user}`"),
-        Bound::Qos(_) | Bound::Account(_) => "`kantctl queue`".to_owned(),
-    };
-    let other = match bound {
-        Bound::Queue(_) | Bound::UserInQueue(..) => change::of_queue(waiting),
-        Bound::Qos(_) | Bound::UserInQos(..) => {
-            Some(format!("give it another QoS, or none: {}", change::to(waiting, "--qos=none")))
-        }
-        _ => {
-            let key = waiting.job.key;
-            Some(format!("`kantctl cancel {key}`, and submit it again with another --account"))
-        }
-    };
-    let (of, is_lent) = (bound.to_string(), false);
-    Bounded { waiting, counted, is_for_ever, is_lent, of, look, other }.advice()
 }
 
 /// Nodes are kept for a reservation, or held by one that has begun.
@@ -193,8 +108,9 @@ fn reserved(waiting: &Waiting<'_>, name: &ReservationName, from: Time) -> String
     if from > waiting.now {
         return match length::limit_within(from.since(waiting.now)) {
             Some(limit) => format!(
-                "wait until it is over, or ask for a time limit that ends before it: {}; `kantctl \
-                 explain {key} --what-if 'time={limit}'` tells whether it would start then",
+                "wait until it is over, or, if that is time enough for the job (it is ended at its \
+                 time limit), let it end before: {}; `kantctl explain {key} --what-if \
+                 'time={limit}'` tells whether it would start then",
                 change::to(waiting, &format!("--time={limit}"))
             ),
             None => "nothing: it begins in a moment; wait until it is over".to_owned(),
@@ -207,6 +123,13 @@ fn reserved(waiting: &Waiting<'_>, name: &ReservationName, from: Time) -> String
         ),
         _ => "nothing: wait until it is over".to_owned(),
     }
+}
+
+/// Others were made to yield to it.
+fn making_way(waiting: &Waiting<'_>) -> String {
+    let grace = waiting.state.settings().map(|settings| settings.kill_grace).unwrap_or_default();
+    let (clean, grace) = (cleaned_up(waiting), length::words(grace));
+    format!("nothing: it starts as soon as {clean}; what runs there has {grace} to stop")
 }
 
 /// Which nodes have to be done with the jobs that make way for it.
@@ -230,8 +153,9 @@ fn behind(waiting: &Waiting<'_>, next: common::id::JobKey) -> String {
     let limit = gap.and_then(length::limit_within);
     match limit {
         Some(limit) if is_shorter(&waiting.job.ask, gap) => format!(
-            "wait, or ask for a time limit that ends before job {next} starts: {}; `kantctl \
-             explain {key} --what-if 'time={limit}'` tells whether it would start then",
+            "wait, or, if that is time enough for it (it is ended at its time limit), let it end \
+             before job {next} starts: {}; `kantctl explain {key} --what-if 'time={limit}'` tells \
+             whether it would start then",
             change::to(waiting, &format!("--time={limit}"))
         ),
         _ => format!("wait for job {next}: `kantctl explain {next}` tells what for"),
@@ -258,13 +182,19 @@ fn room(waiting: &Waiting<'_>, need: &Need, nearest: Option<&Nearest>, nodes_fre
         }
         _ => None,
     };
+    let multifactor = waiting.job.ask.queue.as_ref().and_then(|name| waiting.state.queue(name));
+    let order = match multifactor.is_some_and(|queue| queue.order == Order::Multifactor) {
+        true => ", `kantctl priority` who goes before whom",
+        false => "",
+    };
     match smaller {
         Some(smaller) => format!(
-            "wait, or, if a smaller job does, ask for less: {}; `kantctl explain {key} --what-if \
-             '{smaller}'` tells whether that would start then",
+            "wait, or, if a smaller job is enough, ask for less: {}; `kantctl explain {key} \
+             --what-if '{smaller}'` tells whether that would start then",
             change::to(waiting, &format!("--{}", smaller.replace("cpus=", "cpus-per-task=")))
         ),
-        None => "wait; `kantctl queue` shows the jobs that run now, `kantctl nodes` what is free"
-            .to_owned(),
+        None => format!(
+            "wait; `kantctl queue` shows the jobs that run now, `kantctl nodes` what is free{order}"
+        ),
     }
 }

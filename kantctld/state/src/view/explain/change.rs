@@ -1,12 +1,13 @@
 //! How a waiting job is changed, as a command: in its place where that is possible, else submitted
-//! again. Never names a queue that would not let the job in.
+//! again. Never names a queue that would not let the job in, or where it would not start sooner.
 
 use super::waiting::Waiting;
 use common::job::{Ask, Phase};
 use common::queue::Queue;
+use engine::WaitingJob;
 
-/// So many other queues are named.
-const QUEUES_MAX: usize = 3;
+/// So many other queues are tried: each takes as long as `explain` does.
+const QUEUES_MAX: usize = 4;
 
 /// Gives the job these options of `kantctl submit` instead of what it has.
 pub(super) fn to(waiting: &Waiting<'_>, options: &str) -> String {
@@ -23,24 +24,34 @@ fn may_be_updated(waiting: &Waiting<'_>) -> bool {
     record.is_some_and(|record| record.elements.values().all(|e| e.phase == Phase::Pending))
 }
 
-/// Moves it to another queue, as what follows an "or". `None`: no other would have it.
+/// Moves it to another queue, as what follows an "or": to the one of those tried where it would
+/// start first, and sooner than where it is. `None`: it gains nothing, or none would have it.
 pub(super) fn of_queue(waiting: &Waiting<'_>) -> Option<String> {
-    let state = waiting.state;
+    let (state, snapshot) = (waiting.state, waiting.snapshot);
     let record = state.job(waiting.job.key.job)?;
-    let ask = &record.spec.ask;
+    let (ask, job) = (&record.spec.ask, snapshot.waiting(waiting.job.key)?);
     let is_open = |queue: &&Queue| {
-        let there = Ask { queue: Some(queue.name.clone()), ..ask.clone() };
+        let there = Ask { queue: Some(queue.name.clone()), hold: false, ..ask.clone() };
         ask.queue.as_ref() != Some(&queue.name)
             && crate::may_wait(state, record, false, &there).is_ok()
-            && engine::could_ever_fit(waiting.snapshot, queue, &ask.request, ask.service).is_ok()
+            && crate::snapshot::never_fits(state, snapshot, &there).is_none()
     };
-    let names: Vec<&str> =
-        state.queues().iter().filter(is_open).map(|queue| queue.name.as_str()).collect();
-    let first = names.first()?;
-    let change = to(waiting, &format!("--queue={first}"));
-    Some(match names.len() {
-        1 => format!("move it to queue {first}: {change}"),
-        2..=QUEUES_MAX => format!("move it to queue {}: {change}", names.join(" or ")),
-        _ => format!("move it to another queue (`kantctl queues`): {change}"),
-    })
+    let starts = |queue: &Queue| {
+        let there = WaitingJob { queue: queue.name.clone(), ..job.as_ref().clone() };
+        let outlook = engine::what_if(snapshot, waiting.now, there);
+        let later = outlook.expected_at.filter(|_| !outlook.bounded);
+        outlook.starts_on.map(|_| waiting.now).or(later)
+    };
+    let open = state.queues().iter().filter(is_open).take(QUEUES_MAX);
+    let (at, queue) =
+        open.filter_map(|queue| Some((starts(queue)?, queue))).min_by_key(|(at, _)| *at)?;
+    if waiting.expected_at().is_some_and(|here| here <= at) {
+        return None;
+    }
+    let when = match at <= waiting.now {
+        true => "it would start now".to_owned(),
+        false => format!("it is expected to start at about {at}"),
+    };
+    let change = to(waiting, &format!("--queue={}", queue.name));
+    Some(format!("move it to queue {}, where {when}: {change}", queue.name))
 }

@@ -12,20 +12,24 @@ fn in_time(waiting: &Waiting<'_>, deadline: Time) -> String {
         true => length::limit_within(deadline.since(starts)),
         false => length::limit_until(deadline.since(starts)),
     });
+    let later = change::to(waiting, "--deadline=now+1day");
     match shorter {
         Some(limit) => format!(
-            "{} (or less), or give it a later --deadline",
+            "if that is time enough, {}, or give it a later deadline, like {later}",
             change::to(waiting, &format!("--time={limit}"))
         ),
-        None => format!("give it a later one: {}", change::to(waiting, "--deadline=...")),
+        None => format!("give it a later deadline, like {later}"),
     }
 }
 
-/// It still starts in time if others end early.
+/// It still starts in time if others end early, unless it is for something else that it waits.
 pub(super) fn may_miss(waiting: &Waiting<'_>, deadline: Time) -> String {
+    let hope = match waiting.waits_for_jobs() {
+        true => "wait: it starts if jobs end early; else it",
+        false => "as things are, it",
+    };
     format!(
-        "wait: it starts if jobs end early; else it ends unstarted (state DEADLINE) at {deadline}. \
-         To be sure, {}",
+        "{hope} ends unstarted (state DEADLINE) at {deadline}. To be sure that it runs: {}",
         in_time(waiting, deadline)
     )
 }
@@ -33,7 +37,7 @@ pub(super) fn may_miss(waiting: &Waiting<'_>, deadline: Time) -> String {
 /// No end of other jobs helps any more.
 pub(super) fn too_late(waiting: &Waiting<'_>, deadline: Time) -> String {
     format!(
-        "it can no longer be over in time, and ends unstarted (state DEADLINE) at {deadline}: {}",
+        "as it is, it ends unstarted (state DEADLINE) at {deadline}. To run it after all: {}",
         in_time(waiting, deadline)
     )
 }

@@ -3,14 +3,22 @@
 
 use super::change;
 use super::waiting::Waiting;
+use common::reason::WaitReason;
+use common::resource::GpuRequest;
 
 /// Somebody holds it: who can let it go, and whether that would help.
 pub(super) fn held(waiting: &Waiting<'_>) -> String {
     let key = waiting.job.key;
-    if waiting.never_fits().is_some() {
+    if let Some(reason) = waiting.never() {
+        let (less, until) = match &reason {
+            WaitReason::NeverFits { .. } | WaitReason::NeverNear { .. } => {
+                (for_less(waiting, &reason), "there is such a node")
+            }
+            _ => ("`kantctl queues` shows the bounds; ask for less".to_owned(), "it is raised"),
+        };
         return format!(
-            "{}, or keep it until there is such a node; released now, it would wait for ever",
-            for_less(waiting)
+            "{less}, and then `kantctl release {key}`; or leave it held until {until}: released \
+             now, it would wait for ever"
         );
     }
     let element = waiting.state.element(key).map(|(_, element)| element);
@@ -18,14 +26,26 @@ pub(super) fn held(waiting: &Waiting<'_>) -> String {
     match waiting.is_held_by_operator() {
         true => format!("ask an operator to release it (`kantctl release {key}`)"),
         false if failed => {
-            format!("ask an operator to see to that; then `kantctl release {key}` tries it again")
+            format!("ask an operator to mend that; then `kantctl release {key}` tries it again")
         }
         false => format!("`kantctl release {key}`"),
     }
 }
 
-/// It asks for more than there is.
-pub(super) fn for_less(waiting: &Waiting<'_>) -> String {
-    let change = change::to(waiting, "--gpus=...");
-    format!("`kantctl nodes` shows what there is; ask for less ({change}, --nodes, --mem)")
+/// It asks for more than there is: as much as there is, in the option that it used.
+pub(super) fn for_less(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
+    let shows = "`kantctl nodes` shows what there is";
+    let WaitReason::NeverFits { need, largest: Some(most), .. } = reason else {
+        return format!("{shows}; ask for less (`kantctl update --help`)");
+    };
+    let option = match waiting.job.ask.request.gpus {
+        Some(GpuRequest::PerNode(_)) => "--gpus-per-node",
+        Some(GpuRequest::Total(_)) if need.nodes.0 == 1 => "--gpus",
+        _ => "",
+    };
+    if most.gpus.0 > 0 && most.gpus < need.gpus && !option.is_empty() {
+        let change = change::to(waiting, &format!("{option}={}", most.gpus));
+        return format!("{shows}; if less is enough, {change}");
+    }
+    format!("{shows}; ask for less (`kantctl update --help`)")
 }

@@ -25,9 +25,11 @@ fn with(large: String, small: u64, unit: &str) -> String {
 }
 
 /// A time limit, as `--time` takes it, that ends within the span if the job starts in the next
-/// minute: somebody has to type it first. `None`: there is none.
+/// minutes, a twentieth of the span and five at most: somebody has to read this and type it first.
+/// `None`: there is none.
 pub(super) fn limit_within(span: Span) -> Option<String> {
-    option((span.seconds() / 60).saturating_sub(1))
+    let minutes = span.seconds() / 60;
+    option(minutes.saturating_sub((minutes / 20).clamp(1, 5)))
 }
 
 /// The same of a start that is not now: nobody has to hurry, but it takes a moment.
@@ -69,7 +71,7 @@ mod tests {
     #[test]
     fn a_limit_within_a_span_can_be_asked_for_and_ends_in_time() {
         for (seconds, text) in
-            [(119, None), (120, Some("1m")), (7200, Some("119m")), (7300, Some("2h"))]
+            [(119, None), (120, Some("1m")), (3600, Some("57m")), (7500, Some("2h"))]
         {
             let span = Span::from_seconds(seconds);
             let limit = limit_within(span);

@@ -6,6 +6,7 @@ use crate::remembered::State;
 use crate::story::StoryEvent;
 use common::id::NodeName;
 use common::job::{ExitStatus, Outcome, Phase, PreemptReason, Preempted};
+use common::time::Time;
 use common::wire::api::JobView;
 use std::collections::BTreeSet;
 
@@ -33,7 +34,7 @@ pub(super) fn living(state: &State, job: &JobView) -> (Vec<String>, Option<Strin
         Phase::Completing if end.is_some_and(|end| end.exit.is_some()) => {
             format!("it has ended; {nodes} still clean{s} up after it")
         }
-        Phase::Completing => format!("it is being stopped; {nodes} still clean{s} up after it"),
+        Phase::Completing => stopping(state, end.map(|end| end.decided_at), &nodes),
         _ => format!("it is {} on {nodes}", job.state),
     };
     let mut lines = vec![line];
@@ -52,7 +53,8 @@ pub(super) fn living(state: &State, job: &JobView) -> (Vec<String>, Option<Strin
     if let Some(preempted) = end.and_then(|end| end.preempted) {
         lines.push(format!("it makes way for {}", why(preempted)));
         advice = Some(match end.is_some_and(|end| end.requeue) {
-            true => "nothing: it goes back to its place in the queue and starts again from the top"
+            true => "nothing: it goes back to its place in the queue and starts again from the \
+                     top; what its script has not saved by then is lost"
                 .to_owned(),
             false => {
                 format!("submit it again; `kantctl explain {}` tells of the other", preempted.by)
@@ -60,6 +62,18 @@ pub(super) fn living(state: &State, job: &JobView) -> (Vec<String>, Option<Strin
         });
     }
     (lines, advice)
+}
+
+/// Told to end, and killed a while later.
+fn stopping(state: &State, told_at: Option<Time>, nodes: &str) -> String {
+    let grace = state.settings().map(|settings| settings.kill_grace).unwrap_or_default();
+    match told_at {
+        Some(at) => format!(
+            "it was told to stop at {at} (SIGTERM); what still runs on {nodes} at {} is killed",
+            at + grace
+        ),
+        None => format!("it is being stopped on {nodes}"),
+    }
 }
 
 const fn is_start(what: &StoryEvent) -> bool {

@@ -20,8 +20,8 @@ pub(super) fn told(waiting: &Waiting<'_>, need: &Need) -> Option<String> {
         match (node.contact, &node.drain) {
             (Contact::Connected, None) => format!("{name} is back"),
             (Contact::Connected, Some(drain)) => format!("{name} is drained ({})", drain.reason),
-            (_, None) => format!("{name} is silent"),
-            (_, Some(drain)) => format!("{name} is silent and drained ({})", drain.reason),
+            (_, None) => format!("{name} does not answer"),
+            (_, Some(drain)) => format!("{name} does not answer and is drained ({})", drain.reason),
         }
     };
     if let ([only], 0) = (nodes.as_slice(), up(waiting, need)) {
@@ -31,7 +31,7 @@ pub(super) fn told(waiting: &Waiting<'_>, need: &Need) -> Option<String> {
     }
     let mut parts: Vec<String> = nodes.iter().take(TOLD_MAX).map(each).collect();
     match nodes.len().checked_sub(TOLD_MAX).filter(|more| *more > 0) {
-        Some(more) => parts.push(format!("{more} more are silent or drained")),
+        Some(more) => parts.push(format!("{more} more do not answer or are drained")),
         None if nodes.is_empty() => return None,
         None => {}
     }
@@ -57,12 +57,12 @@ pub(super) fn advice(waiting: &Waiting<'_>, need: &Need) -> String {
     }
     if !drained.is_empty() {
         let names = hostlist::fold(drained);
-        asks.push(format!("to let jobs start on {names} again (`kantctl resume {names}`)"));
+        asks.push(format!("when jobs may start on {names} again (`kantctl resume {names}`)"));
     }
     if !both.is_empty() {
         let names = hostlist::fold(both);
         asks.push(format!(
-            "to bring back {names} (is kantd running there?) and let jobs start there again \
+            "to bring back {names} (is kantd running there?), and when jobs may start there again \
              (`kantctl resume {names}`)"
         ));
     }
@@ -73,6 +73,17 @@ pub(super) fn advice(waiting: &Waiting<'_>, need: &Need) -> String {
     let missing = (need.nodes.0 as usize).saturating_sub(up(waiting, need));
     let join = if missing >= nodes.len() { " and " } else { " or " };
     format!("ask an operator {}", asks.join(join))
+}
+
+/// What is wrong with all the nodes that it may use, where it named them; `None`: one is up, or it
+/// named none.
+pub(super) fn all_it_may_use(waiting: &Waiting<'_>) -> Option<String> {
+    let named = &waiting.job.ask.request.only_nodes;
+    let is_up = |name: &NodeName| waiting.state.node(name).is_some_and(NodeRecord::is_usable);
+    (!named.is_empty() && !named.iter().any(is_up)).then(|| match named.len() {
+        1 => format!("{}, the only node it may use, is down or drained", hostlist::fold(named)),
+        _ => format!("{}, the nodes it may use, are down or drained", hostlist::fold(named)),
+    })
 }
 
 /// How many nodes that could hold a part of it are up.

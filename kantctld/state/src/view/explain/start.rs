@@ -1,8 +1,8 @@
 //! When a waiting job will start, in one sentence: at about which time, how long that is from now,
 //! and what may make it sooner. Never guesses: where nobody can say, that is said.
 
-use super::length;
 use super::waiting::Waiting;
+use super::{length, outage};
 use common::reason::WaitReason;
 use common::time::Time;
 
@@ -24,7 +24,12 @@ pub(super) fn start(waiting: &Waiting<'_>, reason: &WaitReason) -> Option<String
         _ => {}
     }
     if let Some(deadline) = waiting.will_miss() {
-        let late = "if the jobs that run now use all their time, it cannot be over by its deadline";
+        let late = match waiting.waits_for_jobs() {
+            true => {
+                "if the jobs that run now use all their time, it cannot be over by its deadline"
+            }
+            false => "it cannot be over by its deadline",
+        };
         let latest = waiting.latest_start();
         let latest = latest.map(|at| format!("; it can start until {at}")).unwrap_or_default();
         return Some(format!("{late}, {deadline}{latest}"));
@@ -69,7 +74,10 @@ fn unknown(waiting: &Waiting<'_>) -> String {
     let endless: Vec<String> = endless.map(|job| job.key.to_string()).collect();
     let told = "nobody can say when it starts";
     match endless.as_slice() {
-        [] => told.to_owned(),
+        [] => match outage::all_it_may_use(waiting) {
+            Some(outage) => format!("{told}: {outage}"),
+            None => told.to_owned(),
+        },
         [one] => format!("{told}: job {one}, which runs now, has no time limit"),
         [all @ .., last] if all.len() < NAMED_MAX => {
             let all = all.join(", ");

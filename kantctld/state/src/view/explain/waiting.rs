@@ -2,9 +2,10 @@
 //! when it will start. Never says what to do; `advice` does.
 
 use super::living::why;
-use super::{advice, sentence, start};
+use super::{advice, length, sentence, start};
 use crate::remembered::State;
 use crate::story::StoryEvent;
+use common::id::JobKey;
 use common::job::Preempted;
 use common::policy::Order;
 use common::reason::WaitReason;
@@ -49,13 +50,34 @@ impl<'a> Waiting<'a> {
     /// The deadline that it will miss, unless something ends before its time limit. `None` too
     /// where nobody knows when there will be room.
     pub fn will_miss(&self) -> Option<Time> {
-        let is_open = matches!(
-            &self.reason,
-            Some(WaitReason::Resources { .. } | WaitReason::Priority { .. })
-        );
-        let deadline = self.job.ask.deadline.filter(|_| is_open)?;
+        let is_out = |reason: &WaitReason| {
+            reason.is_for_ever()
+                || matches!(
+                    reason,
+                    WaitReason::Held
+                        | WaitReason::QueueGone { .. }
+                        | WaitReason::DeadlineTooNear { .. }
+                        | WaitReason::NotConsidered
+                )
+        };
+        let deadline = self.job.ask.deadline?;
+        self.reason.as_ref().filter(|reason| !is_out(reason))?;
         let is_late = self.forecast.expected_at.is_none() && self.without_deadline().is_some();
         is_late.then_some(deadline)
+    }
+
+    /// Is it the end of other jobs that it waits for?
+    pub const fn waits_for_jobs(&self) -> bool {
+        matches!(
+            self.reason,
+            Some(
+                WaitReason::Resources { .. }
+                    | WaitReason::Priority { .. }
+                    | WaitReason::BehindHead { .. }
+                    | WaitReason::QuotaExceeded { .. }
+                    | WaitReason::LimitReached { .. }
+            )
+        )
     }
 
     /// Started later, it would run beyond its deadline.
@@ -96,14 +118,18 @@ impl<'a> Waiting<'a> {
         self.state.element(self.job.key).is_some_and(|(_, element)| element.held_by_operator)
     }
 
-    /// Why it could not run if it was let go: it is larger than what there is.
-    pub fn never_fits(&self) -> Option<WaitReason> {
+    /// Why it could not run if it was let go: it is larger than what there is, or than a bound.
+    pub fn never(&self) -> Option<WaitReason> {
         let ask = &self.job.ask;
         let queue = self.state.queue(ask.queue.as_ref()?)?;
         let (snapshot, request) = (self.snapshot, &ask.request);
         let fits = engine::could_ever_fit(snapshot, queue, request, ask.service);
         let near = || engine::could_ever_be_near(snapshot, queue, request, ask.service);
-        fits.and_then(|()| near()).err()
+        let bounds = || match snapshot.waiting(self.job.key) {
+            Some(job) => snapshot.could_ever_be_admitted(job),
+            None => Ok(()),
+        };
+        fits.and_then(|()| near()).and_then(|()| bounds()).err()
     }
 
     pub fn told(&self) -> (Vec<String>, Option<String>) {
@@ -114,7 +140,8 @@ impl<'a> Waiting<'a> {
         let said = lines.last().cloned();
         lines.extend(self.job.message.clone().filter(|message| said.as_ref() != Some(message)));
         match reason {
-            WaitReason::Held => lines.extend(self.never_fits().map(|reason| reason.to_string())),
+            WaitReason::Held => lines.extend(self.never().map(|reason| reason.to_string())),
+            WaitReason::Priority { next, .. } => lines.extend(self.kept_for(*next)),
             WaitReason::DeadlineTooNear { .. } => lines.extend(self.beside_deadline()),
             _ => {}
         }
@@ -131,6 +158,24 @@ impl<'a> Waiting<'a> {
         }
         lines.extend(start::start(self, reason));
         (lines, Some(advice::advice(self, reason)))
+    }
+
+    /// When the job starts for which something is kept, and why this one cannot go before.
+    fn kept_for(&self, next: JobKey) -> Option<String> {
+        let starts = engine::forecast(self.snapshot, self.now, next);
+        let at = starts.expected_at.filter(|at| !starts.bounded && *at > self.now)?;
+        let length = length::words(at.since(self.now));
+        let would = match self.job.ask.time_limit {
+            Some(limit) if self.now + limit > at => {
+                format!(
+                    "; with its time limit, {}, this one might still run then",
+                    length::words(limit)
+                )
+            }
+            Some(_) => String::new(),
+            None => "; without a time limit, this one might still run then".to_owned(),
+        };
+        Some(format!("job {next} is expected to start at about {at} (in {length}){would}"))
     }
 
     /// What it has been through.
@@ -153,7 +198,7 @@ impl<'a> Waiting<'a> {
         };
         Some(match reason {
             Some(preempted) => self.made_way(preempted),
-            None if self.job.held => format!("attempt {} is behind it", self.job.attempt),
+            None if self.job.held => return None,
             None => format!("it waits again, after attempt {}", self.job.attempt),
         })
     }

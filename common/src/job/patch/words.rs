@@ -1,0 +1,116 @@
+//! A change in the words of `kantctl update`, for a job's story. Never read again: the change
+//! itself is kept.
+
+use super::{Patch, Replaced};
+use crate::resource::{GpuRequest, MemoryRequest};
+use crate::topology::{Level, Nearness};
+use std::fmt::{self, Display};
+
+impl Display for Patch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words: Vec<String> = self.size().into_iter().chain(self.place()).flatten().collect();
+        f.write_str(&words.join(" "))
+    }
+}
+
+impl Patch {
+    /// How much, and for how long.
+    fn size(&self) -> [Option<String>; 7] {
+        let tasks = |(most, least)| match least {
+            Some(least) => format!("--ntasks={least}-{most}"),
+            None => format!("--ntasks={most}"),
+        };
+        let kinds = |kinds: &Vec<crate::gpu::GpuKind>| match kinds.as_slice() {
+            [] => "--gpu-kind=any".to_owned(),
+            kinds => {
+                let names: Vec<&str> = kinds.iter().map(|kind| kind.0.as_str()).collect();
+                format!("--gpu-kind={}", names.join("|"))
+            }
+        };
+        let gpus = |gpus| match gpus {
+            Replaced::Without => "--gpus=none".to_owned(),
+            Replaced::With(GpuRequest::Total(all)) => format!("--gpus={all}"),
+            Replaced::With(GpuRequest::PerNode(each)) => format!("--gpus-per-node={each}"),
+            Replaced::With(GpuRequest::PerTask(each)) => format!("--gpus-per-task={each}"),
+            Replaced::With(GpuRequest::Fraction(part)) => format!("--gpus=0.{:03}", part.0),
+        };
+        let memory = |memory| match memory {
+            MemoryRequest::PerNode(size) => format!("--mem={size}"),
+            MemoryRequest::PerCpu(size) => format!("--mem-per-cpu={size}"),
+            MemoryRequest::PerGpu(size) => format!("--mem-per-gpu={size}"),
+        };
+        [
+            self.time_limit.map(|limit| format!("--time={limit}")),
+            self.nodes.map(|nodes| format!("--nodes={nodes}")),
+            self.tasks.map(tasks),
+            self.gpus.map(gpus),
+            self.gpu_kinds.as_ref().map(kinds),
+            self.cpus_per_task.map(|cpus| format!("--cpus-per-task={cpus}")),
+            self.memory.map(memory),
+        ]
+    }
+
+    /// Where, when, and in whose name.
+    fn place(&self) -> [Option<String>; 7] {
+        let near = |near: Nearness| {
+            let level = match near.level {
+                Level::NvlinkDomain => "nvlink-domain",
+                Level::Leaf => "leaf",
+                Level::Spine => "spine",
+                Level::Superspine => "superspine",
+            };
+            format!("{level}{}", if near.required { ":required" } else { "" })
+        };
+        let near = self.near.map(|replaced| match replaced {
+            Replaced::Without => Replaced::Without,
+            Replaced::With(level) => Replaced::With(near(level)),
+        });
+        [
+            self.queue.as_ref().map(|queue| format!("--queue={queue}")),
+            word("qos", self.qos.as_ref()),
+            word("near", near.as_ref()),
+            word("begin", self.begin_at.as_ref()),
+            word("deadline", self.deadline.as_ref()),
+            word("reservation", self.reservation.as_ref()),
+            word("array-limit", self.array_limit.as_ref()),
+        ]
+    }
+}
+
+fn word<T: Display>(option: &str, replaced: Option<&Replaced<T>>) -> Option<String> {
+    Some(match replaced? {
+        Replaced::Without => format!("--{option}=none"),
+        Replaced::With(value) => format!("--{option}={value}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::{QosName, QueueName};
+    use crate::time::Span;
+    use crate::unit::{Bytes, Gpus, Nodes, Tasks};
+
+    #[test]
+    fn a_change_reads_as_the_command_that_made_it() {
+        let patch = Patch {
+            time_limit: Some(Span::from_minutes(90)),
+            nodes: Some(Nodes(2)),
+            tasks: Some((Tasks(8), Some(Tasks(4)))),
+            gpus: Some(Replaced::With(GpuRequest::PerNode(Gpus(8)))),
+            gpu_kinds: Some(Vec::new()),
+            memory: Some(MemoryRequest::PerNode(Bytes::from_mib(1024))),
+            queue: QueueName::new("debug").ok(),
+            qos: Some(Replaced::<QosName>::Without),
+            near: Some(Replaced::With(Nearness { level: Level::Leaf, required: true })),
+            array_limit: Some(Replaced::With(4)),
+            ..Patch::default()
+        };
+        assert_eq!(
+            patch.to_string(),
+            "--time=01:30:00 --nodes=2 --ntasks=4-8 --gpus-per-node=8 --gpu-kind=any --mem=1G \
+             --queue=debug --qos=none --near=leaf:required --array-limit=4"
+        );
+        assert_eq!(Patch::default().to_string(), "");
+    }
+}
