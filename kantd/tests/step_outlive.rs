@@ -53,7 +53,7 @@ async fn the_time_limit_holds_though_kantd_is_gone() {
     needs_root!();
     let mut stand = Stand::new().await;
     let mut order = stand.order("echo up > up; exec sleep 600");
-    order.time_limit = Some(Span(500));
+    order.time_limit = Some(Span::from_seconds(2));
     let id = stand.start(order).await;
     let supervisor = stand.supervisor(id).as_raw();
     stand.close();

@@ -1,16 +1,20 @@
 #!/usr/bin/env bash
-# The real units under a real systemd: installs kant, submits a job as somebody else, restarts kantd
-# under it, and looks at what the kernel says of its group. For a machine that is thrown away
-# afterwards (a virtual one will do), as root:
+# The real units under a real systemd: installs kant, submits jobs as somebody else, restarts,
+# upgrades and kills kantd under them, and looks at what the kernel says of their groups. For a
+# machine that is thrown away afterwards, with three CPUs or more, as root; `cargo xtask vm` has one.
 #
 #     cargo build -p kantctld -p kantd -p kantctl -p nvml-standin
-#     KANT_THROWAWAY_MACHINE=yes tests/systemd/units.sh
+#     KANT_THROWAWAY_MACHINE=yes tests/systemd/units.sh [BUILT] [before-reboot | after-reboot]
 #
-# It installs into /usr/bin, /etc and /var and adds the user kant-units. Never run by `cargo test`.
+# It installs into /usr/bin, /etc and /var and adds the user kant-units. `before-reboot` leaves two
+# jobs running, and `after-reboot`, when the machine has started again, finds what became of them.
+# Never run by `cargo test`.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 built=${1:-target/debug}
+part=${2:-}
 person=kant-units
+declare -A job pid attempt
 
 skip() { echo "skipped: $*"; exit 0; }
 fail() { echo "FAILED: $*" >&2; journalctl -q --no-pager -n 30 -u kantd -u kantctld >&2; exit 1; }
@@ -35,9 +39,9 @@ else
     skip "no memory and cpuset cgroups here"
 fi
 
-# until_so WHAT COMMAND...: asks until it is so, for a minute.
+# until_so WHAT COMMAND...: asks until it is so, for three minutes.
 until_so() {
-    local what=$1 end=$((SECONDS + 60))
+    local what=$1 end=$((SECONDS + 180))
     shift
     until "$@" >/dev/null 2>&1; do
         [ $SECONDS -lt $end ] || fail "waited in vain for $what"
@@ -70,7 +74,8 @@ install_all() {
 }
 
 as_person() { setpriv --reuid="$person" --regid="$person" --init-groups env HOME=/home/$person "$@"; }
-submit() { (cd "/home/$person" && as_person kantctl submit --parsable "$@"); }
+# submit FLAG...: in the folder $at of the person's.
+submit() { (cd "${at:-/home/$person}" && as_person kantctl submit --parsable "$@"); }
 node_is_there() { [[ $(kantctl nodes --json) == *'"Connected"'* ]]; }
 main_pid() { systemctl show -P MainPID kantd; }
 
@@ -86,66 +91,162 @@ exit "$(cat code)"
 JOB
 }
 
-# begin_job: submits one and waits until it runs.
+# begin_job NAME FLAG...: submits one and waits until it runs.
 begin_job() {
-    rm -f "/home/$person"/{code,pid}
-    job=$(submit -c 1 --mem=96M --gpus=1 -o job.out job.sh)
-    until_so "job $job to run" test -s "/home/$person/pid"
-    pid=$(cat "/home/$person/pid")
-    group=kant/$job.1
+    local name=$1 at=/home/$person/$1
+    shift
+    install -d -o "$person" -g "$person" "$at"
+    rm -f "$at"/{code,pid}
+    job[$name]=$(submit -c 1 --mem=64M -o job.out "$@" ../job.sh)
+    attempt[$name]=1
+    runs "$name"
 }
-end_job() { echo "$1" >"/home/$person/code.new" && mv "/home/$person/code.new" "/home/$person/code"; }
+# runs NAME: waits until it runs, and knows its process.
+runs() {
+    until_so "job ${job[$1]} ($1) to run" test -s "/home/$person/$1/pid"
+    pid[$1]=$(cat "/home/$person/$1/pid")
+}
+end_job() { echo "$2" >"/home/$person/$1/code.new" && mv "/home/$person/$1/code.new" "/home/$person/$1/code"; }
 code_of() { local code=0; kantctl wait "$1" >/dev/null 2>&1 || code=$?; echo "$code"; }
 seen() { tr '\n' ' ' <"/home/$person/$1" | sed 's/ $//'; }
-
-install_all
-systemctl restart kantctld
-systemctl restart kantd
-until_so "the node" node_is_there
-job_script >"/home/$person/job.sh"
-chmod 755 "/home/$person/job.sh"
-
-# looks WHEN: is the job in its group, and the group as it should be?
+group_of() { echo "kant/${job[$1]}.${attempt[$1]}"; }
+# looks NAME WHEN: is the job in its group, and the group as it should be?
 looks() {
-    members_of "$group" | grep -qx "$pid" || fail "job $job is not in $group $1"
-    is "memory limit $1" "$(memory_of "$group")" $((96 << 20))
-    [[ $(cpus_of "$group") =~ ^[0-9]+$ ]] || fail "one CPU alone $1: $(cpus_of "$group")"
-    ok "one CPU $1: $(cpus_of "$group")"
+    local group
+    group=$(group_of "$1")
+    members_of "$group" | grep -qx "${pid[$1]}" || fail "job ${job[$1]} is not in $group $2"
+    [ "$(memory_of "$group")" = $((64 << 20)) ] || fail "memory limit $2: $(memory_of "$group")"
+    [[ $(cpus_of "$group") =~ ^[0-9]+$ ]] || fail "one CPU alone $2: $(cpus_of "$group")"
+    ok "$1 runs $2, held to 64M and to CPU $(cpus_of "$group")"
 }
-
-begin_job
-looks "at first"
-is "its GPU and the other" "$(seen gpus)" "No such device or address Operation not permitted"
-is "oom_score_adj" "$(seen oom)" 0
-
-before=$(main_pid)
-systemctl restart kantd
-[ "$(main_pid)" != "$before" ] || fail "kantd was not restarted"
-systemctl daemon-reload
-systemctl daemon-reexec
-kill -9 "$(main_pid)"
-until_so "kantd to be started again" systemctl is-active kantd
-until_so "the node" node_is_there
-looks "after two restarts"
-end_job 7
-is "its code, after two restarts" "$(code_of "$job")" 7
-
-begin_job
-systemctl stop kantd
-end_job 9
-until_so "the job to end without kantd" test ! -e "/proc/$pid"
-systemctl start kantd
-is "the code of one that ended while kantd was stopped" "$(code_of "$job")" 9
-
-job=$(submit --mem=64M -o /dev/null --wrap 'tail /dev/zero')
-code_of "$job" >/dev/null
-[[ $(kantctl show job "$job" --json) == *'"out_of_memory"'* ]] || fail "job $job: $(kantctl show job "$job")"
-ok "one with too much memory was ended for that"
-
+# outcome_of NAME: how it ended.
+outcome_of() {
+    code_of "${job[$1]}" >/dev/null
+    kantctl show job "${job[$1]}" --json | sed -n 's/.*"outcome": *"\([a-z_]*\)".*/\1/p'
+}
+# kill_kantd FLAG: kill -9, and waits until systemd has started another one.
+kill_kantd() {
+    local before
+    before=$(main_pid)
+    systemctl kill "$1" --signal=KILL kantd
+    until_so "the end of kantd" another_than "$before"
+    kantd_is_back
+}
+another_than() { [[ $(main_pid) != "$1" ]]; }
+kantd_is_back() {
+    until_so "kantd to be started again" systemctl is-active kantd
+    until_so "the node" node_is_there
+}
 nothing_left() {
     [ -z "$(find "${roots[@]}" -mindepth 1 -type d)" ] && [ -z "$(pgrep -u "$person")" ] &&
         [ "$(pgrep -x kantd)" = "$(main_pid)" ] && ! pgrep -x kantd-step
 }
-until_so "everything of the jobs to be gone" nothing_left
-ok "no group, no process and no supervisor is left"
+# The supervisors' program, whether or not it has been replaced since.
+supervisors() { for step in $(pgrep -x kantd-step); do readlink "/proc/$step/exe"; done | sort -u; }
+
+before_reboot() {
+    install_all
+    systemctl enable -q kantctld kantd
+    systemctl restart kantctld
+    systemctl restart kantd
+    until_so "the node" node_is_there
+    job_script >"/home/$person/job.sh"
+    chmod 755 "/home/$person/job.sh"
+
+    begin_job one --gpus=1
+    begin_job two
+    begin_job three
+    for name in one two three; do looks "$name" "at first"; done
+    is "its GPU and the other" "$(seen one/gpus)" "No such device or address Operation not permitted"
+    is "oom_score_adj" "$(seen one/oom)" 0
+
+    local before
+    before=$(main_pid)
+    systemctl restart kantd
+    [ "$(main_pid)" != "$before" ] || fail "kantd was not restarted"
+    systemctl daemon-reload
+    systemctl daemon-reexec
+    kantd_is_back
+    for name in one two three; do looks "$name" "after a restart"; done
+
+    # A program with a few bytes more is another one.
+    for program in kantd kantctld kantctl; do
+        cp "$built/$program" "/usr/bin/$program.new"
+        echo upgraded >>"/usr/bin/$program.new"
+        mv "/usr/bin/$program.new" "/usr/bin/$program"
+    done
+    systemctl restart kantctld kantd
+    kantd_is_back
+    cmp -s "/proc/$(main_pid)/exe" "$built/kantd" && fail "kantd was not upgraded"
+    is "supervisors after an upgrade" "$(supervisors)" "/usr/bin/kantd (deleted)"
+    for name in one two three; do looks "$name" "after an upgrade"; done
+
+    kill_kantd --kill-whom=main
+    for name in one two three; do looks "$name" "after a kill -9 of kantd"; done
+    end_job one 7
+    is "its code, after all that" "$(code_of "${job[one]}")" 7
+    systemctl stop kantd
+    end_job two 9
+    until_so "the job to end without kantd" test ! -e "/proc/${pid[two]}"
+    systemctl start kantd
+    is "the code of one that ended while kantd was stopped" "$(code_of "${job[two]}")" 9
+
+    kantctl cancel "${job[three]}"
+    is "one that was cancelled, after all that" "$(outcome_of three)" cancelled
+
+    local killed
+    killed=$(submit --mem=64M -o /dev/null --wrap 'tail /dev/zero')
+    code_of "$killed" >/dev/null
+    [[ $(kantctl show job "$killed" --json) == *'"out_of_memory"'* ]] ||
+        fail "job $killed: $(kantctl show job "$killed")"
+    ok "one with too much memory was ended for that"
+    until_so "everything of the jobs to be gone" nothing_left
+    ok "no group, no process and no supervisor is left"
+
+    # Everything in kantd's unit at once, supervisors too: nobody watches their jobs any more.
+    begin_job again
+    begin_job never --no-requeue
+    rm "/home/$person/again/pid"
+    kill_kantd --kill-whom=all
+    is "one that may not start again, after a kill -9 of the whole unit" "$(outcome_of never)" node_lost
+    attempt[again]=2
+    runs again
+    looks again "anew after a kill -9 of the whole unit"
+    end_job again 0
+    is "its code" "$(code_of "${job[again]}")" 0
+    until_so "everything of the jobs to be gone" nothing_left
+    ok "no group, no process and no supervisor is left"
+}
+
+# Two jobs run when the machine goes down.
+leave_for_reboot() {
+    begin_job requeued
+    begin_job lost --no-requeue
+    echo "${job[requeued]} ${job[lost]}" >/var/tmp/kant-units
+    rm "/home/$person/requeued/pid"
+}
+
+after_reboot() {
+    read -r job[requeued] job[lost] </var/tmp/kant-units
+    until_so "kantctld to start by itself" systemctl is-active kantctld
+    kantd_is_back
+    is "one that may not start again, after a reboot" "$(outcome_of lost)" node_lost
+    attempt[requeued]=2
+    runs requeued
+    looks requeued "anew after a reboot"
+    end_job requeued 5
+    is "its code" "$(code_of "${job[requeued]}")" 5
+    until_so "everything of the jobs to be gone" nothing_left
+    ok "no group, no process and no supervisor is left"
+}
+
+case $part in
+    '') before_reboot ;;
+    before-reboot)
+        before_reboot
+        leave_for_reboot
+        ;;
+    after-reboot) after_reboot ;;
+    *) fail "no such part: $part" ;;
+esac
 echo "all is as it should be, on $(systemctl --version | head -n 1)"

@@ -12,7 +12,8 @@ pub use step::cargo;
 use step::{Outcome, Step};
 use totals::Totals;
 
-/// Run the whole gate: house rules, format, generated files, clippy, build, tests, licences.
+/// Run the whole gate: house rules, format, generated files, clippy, build, tests, a virtual
+/// machine with systemd, licences.
 #[derive(clap::Args)]
 pub struct Args {
     /// Run the later steps even after one failed.
@@ -32,6 +33,7 @@ const STEPS: &[Step] = &[
     ),
     Step::cargo("build", &["build", "--workspace", "--locked"]),
     Step::cargo("test", &["test", "--workspace", "--locked", "--no-fail-fast"]),
+    Step::unless(crate::vm::missing, "vm", &["xtask", "vm", "--required"]),
     Step::if_installed("deny", &["deny", "check"], "cargo-deny", "cargo install cargo-deny"),
 ];
 

@@ -8,6 +8,7 @@ mod generate;
 mod sim;
 mod tidy;
 mod tree;
+mod vm;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -39,6 +40,7 @@ verbs! {
     Gen => generate,
     Sim => sim,
     Tidy => tidy,
+    Vm => vm,
 }
 
 /// The project's own commands.

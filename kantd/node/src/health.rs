@@ -83,13 +83,13 @@ impl Ward {
     }
 }
 
-/// What an XID means, if it means that the node needs care; in words. Source: NVIDIA, "XID Errors",
-/// the catalog for A100 and later (docs.nvidia.com/deploy/xid-errors): those whose immediate action
-/// is to reset the GPU, to restart the machine or to look at its cables, with 48 and 74, whose
-/// workflows come to a reset. After all others the GPU goes on, by the same catalog: those that a
-/// program causes (13, 31, 43, 45, ...), and those whose cause was mended or contained (63, 92, 94).
-/// 144 to 150 and 154 are any of these, by a detail that NVML does not tell; 155 is told of links
-/// that go to sleep too.
+/// What an XID means, if it means that the GPU needs care; in words. Source: NVIDIA, "XID Errors",
+/// the catalog for A100 and later (docs.nvidia.com/deploy/xid-errors): those whose immediate
+/// action is to reset the GPU, to restart the machine or to look at its cables, with 48 and 74,
+/// whose workflows come to a reset. After all others the GPU goes on, by the same catalog: those
+/// that a program causes (13, 31, 43, 45, ...), and those whose cause was mended or contained (63,
+/// 92, 94). 144 to 150 and 154 are any of these, by a detail that NVML does not tell; 155 is told
+/// of links that go to sleep too.
 #[must_use]
 pub const fn broken_hardware(xid: u64) -> Option<&'static str> {
     Some(match xid {

@@ -1,5 +1,6 @@
 //! Becoming a supervisor: out of kantd's process family, with nothing of kantd's open, deaf to
-//! signals meant for others, and the one all orphans of the step come to.
+//! signals meant for others, and the one all orphans of the step come to. Of those that would end
+//! it, only SIGTERM is looked at, for it may mean that the machine goes down.
 //! Never touches the step itself.
 
 use super::dir::{self, StepDir};
@@ -53,7 +54,7 @@ pub fn detach() -> nix::Result<Standing> {
     }
 }
 
-/// The surroundings of a supervisor. Returns where ended children are announced.
+/// The surroundings of a supervisor. Returns where ended children and SIGTERM are announced.
 ///
 /// # Errors
 /// When the kernel refuses.
@@ -64,14 +65,13 @@ pub fn settle() -> io::Result<SignalFd> {
     prctl::set_name(c"kantd-step")?;
     prctl::set_child_subreaper(true)?;
     let ignore = SigAction::new(SigHandler::SigIgn, SaFlags::empty(), SigSet::empty());
-    for signal in [Signal::SIGHUP, Signal::SIGINT, Signal::SIGTERM, Signal::SIGPIPE] {
+    for signal in [Signal::SIGHUP, Signal::SIGINT, Signal::SIGPIPE] {
         // SAFETY: no handler runs; ignoring is always sound.
         unsafe { sigaction(signal, &ignore) }?;
     }
-    let mut children = SigSet::empty();
-    children.add(Signal::SIGCHLD);
-    children.thread_block()?;
-    Ok(SignalFd::with_flags(&children, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?)
+    let heard = SigSet::from_iter([Signal::SIGCHLD, Signal::SIGTERM]);
+    heard.thread_block()?;
+    Ok(SignalFd::with_flags(&heard, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?)
 }
 
 /// From here on, what the supervisor has to say goes to its log; until then kantd hears it.

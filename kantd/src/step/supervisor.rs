@@ -5,6 +5,7 @@ mod begin;
 mod clean;
 mod run;
 
+use super::boot;
 use super::control::{Command, Control};
 use super::daemon;
 use super::dir::StepDir;
@@ -23,6 +24,7 @@ use common::job::{EndCause, ExitStatus};
 use common::time::Time;
 use common::wire::node::StepPhase;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::Signal;
 use nix::sys::signalfd::SignalFd;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
@@ -103,8 +105,8 @@ struct Supervisor {
     plan: FilePlan,
     journal: Journal,
     control: Control,
-    /// Readable when a child ended.
-    children: SignalFd,
+    /// Readable when a child ended, or the machine goes down.
+    signals: SignalFd,
     group: Box<dyn Cgroup>,
     open_files: SoftLimit,
     /// As everybody was told.
@@ -113,6 +115,8 @@ struct Supervisor {
     go: bool,
     /// kantd said Stop.
     stop: bool,
+    /// The machine goes down, and everybody has been sent SIGTERM.
+    down: bool,
     tasks: Vec<Task>,
     /// The first task that did not end well.
     failure: Option<(TaskPlace, ExitStatus)>,
@@ -174,7 +178,7 @@ impl Supervisor {
             Stage::Ending { kill_at, .. } => Some((*kill_at).min(Instant::now() + END_CHECK_PAUSE)),
             Stage::Cleaning(cleanup) => Some(cleanup.retry_at()),
         };
-        let mut watched = vec![self.children.as_fd()];
+        let mut watched = vec![self.signals.as_fd()];
         watched.extend(self.control.descriptors());
         match stage {
             Stage::Preparing(preparation) => watched.push(preparation.end()),
@@ -190,9 +194,13 @@ impl Supervisor {
         let _ = poll(&mut watched, timeout(until));
     }
 
-    /// Collects ended children: tasks, and orphans of tasks, which come to us.
+    /// Collects ended children: tasks, and orphans of tasks, which come to us. Signals first: when
+    /// the machine goes down, a job that dies of it has been sent its SIGTERM together with us.
     fn reap(&mut self) {
-        while let Ok(Some(_)) = self.children.read_signal() {}
+        while let Ok(Some(signal)) = self.signals.read_signal() {
+            let is_end = signal.ssi_signo == Signal::SIGTERM as u32;
+            self.down |= is_end && signal.ssi_pid == 1 && boot::is_over();
+        }
         loop {
             match waitpid(Pid::from_raw(-1), Some(WaitPidFlag::WNOHANG)) {
                 Ok(WaitStatus::StillAlive) => return,

@@ -15,6 +15,8 @@ pub struct Step {
     arguments: &'static [&'static str],
     /// For a step that needs a tool cargo does not bring: its name, and how to install it.
     needs: Option<(&'static str, &'static str)>,
+    /// Why it cannot be done here, if it cannot.
+    hindered: fn() -> Option<String>,
 }
 
 /// How a step ended.
@@ -44,7 +46,16 @@ impl fmt::Display for Outcome {
 impl Step {
     /// A step that always runs.
     pub const fn cargo(name: &'static str, arguments: &'static [&'static str]) -> Step {
-        Step { name, arguments, needs: None }
+        Step { name, arguments, needs: None, hindered: || None }
+    }
+
+    /// A step that is skipped where something hinders it, which is said.
+    pub const fn unless(
+        hindered: fn() -> Option<String>,
+        name: &'static str,
+        arguments: &'static [&'static str],
+    ) -> Step {
+        Step { name, arguments, needs: None, hindered }
     }
 
     /// A step that is skipped, and says so, where its cargo subcommand is not installed.
@@ -54,7 +65,7 @@ impl Step {
         tool: &'static str,
         install: &'static str,
     ) -> Step {
-        Step { name, arguments, needs: Some((tool, install)) }
+        Step { name, arguments, needs: Some((tool, install)), hindered: || None }
     }
 
     /// The command as one would type it.
@@ -71,6 +82,9 @@ impl Step {
             && !has_subcommand(self.arguments[0])
         {
             return Ok(Outcome::Skipped(format!("{tool} is not installed (`{install}`)")));
+        }
+        if let Some(why) = (self.hindered)() {
+            return Ok(Outcome::Skipped(why));
         }
         let mut command = cargo();
         command.args(self.arguments).current_dir(root).stdout(Stdio::piped());
@@ -143,5 +157,8 @@ mod tests {
         let outcome = step.run(&crate::tree::root(), &mut Totals::default()).unwrap();
         let shown = "skipped: cargo-x is not installed (`cargo install cargo-x`)";
         assert_eq!(outcome.to_string(), shown);
+        let step = Step::unless(|| Some("no machine".to_owned()), "x", &["--version"]);
+        let outcome = step.run(&crate::tree::root(), &mut Totals::default()).unwrap();
+        assert_eq!(outcome.to_string(), "skipped: no machine");
     }
 }

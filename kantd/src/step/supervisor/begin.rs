@@ -75,7 +75,7 @@ pub fn begin(dir: &Path) -> Result<(), BeginError> {
     let boot = boot::boot_id().map_err(failed("read the boot id"))?;
 
     let standing = daemon::detach().map_err(|e| failed("detach the supervisor")(e.into()))?;
-    let children = daemon::settle().map_err(failed("settle the supervisor"))?;
+    let signals = daemon::settle().map_err(failed("settle the supervisor"))?;
     let me = Pid::this();
     let owner = order.launch.owner.uid;
     let group = cgroup::open(&order.cgroup, &order.launch.id.to_string(), owner, Some(me))?;
@@ -84,7 +84,7 @@ pub fn begin(dir: &Path) -> Result<(), BeginError> {
     journal.append(&preparing).map_err(failed("write the journal"))?;
     daemon::speak_to_log(&dir).map_err(failed("open the log"))?;
     standing.tell();
-    supervise(order, dir, journal, control, children, group);
+    supervise(order, dir, journal, control, signals, group);
     drop::<File>(lock);
     Ok(())
 }
@@ -94,7 +94,7 @@ fn supervise(
     dir: StepDir,
     journal: Journal,
     control: Control,
-    children: nix::sys::signalfd::SignalFd,
+    signals: nix::sys::signalfd::SignalFd,
     group: Box<dyn cgroup::Cgroup>,
 ) {
     let mut supervisor = Supervisor {
@@ -103,12 +103,13 @@ fn supervise(
         dir,
         journal,
         control,
-        children,
+        signals,
         group,
         open_files: task::raise_open_files(),
         phase: StepPhase::Preparing,
         go: false,
         stop: false,
+        down: false,
         tasks: Vec::new(),
         failure: None,
         started: None,

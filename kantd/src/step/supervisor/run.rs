@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 
 impl Supervisor {
     pub(super) fn prolog(&mut self) -> Stage {
-        if self.stop {
-            return Stage::clean(Verdict::new(EndCause::Stopped, None));
+        if let Some(end) = self.told_to_end() {
+            return Stage::clean(end);
         }
         let prepared = match self.hook.as_ref().map_or(HookState::Fine, Hook::state) {
             HookState::Runs => return Stage::Prolog,
@@ -38,8 +38,8 @@ impl Supervisor {
     }
 
     pub(super) fn preparing(&mut self, mut preparation: Preparation) -> Stage {
-        if self.stop {
-            return Stage::clean(Verdict::new(EndCause::Stopped, None));
+        if let Some(end) = self.told_to_end() {
+            return Stage::clean(end);
         }
         match preparation.receive() {
             None => Stage::Preparing(preparation),
@@ -52,8 +52,8 @@ impl Supervisor {
     }
 
     pub(super) fn ready(&mut self, mut prepared: Prepared) -> Stage {
-        if self.stop {
-            return Stage::clean(Verdict::new(EndCause::Stopped, None));
+        if let Some(end) = self.told_to_end() {
+            return Stage::clean(end);
         }
         if !self.go {
             return Stage::Ready(prepared);
@@ -143,12 +143,14 @@ impl Supervisor {
     }
 
     pub(super) fn running(&mut self) -> Stage {
-        if !self.tasks.is_empty() && self.all_exited() {
+        if !self.tasks.is_empty() && self.all_exited() && !self.down {
             return Stage::clean(Verdict::new(EndCause::Exited, None));
         }
         let Some(end) = self.why_end() else { return Stage::Running };
-        // A stopped process would sleep through its SIGTERM.
-        for signal in [Signal::SIGTERM, Signal::SIGCONT] {
+        // A stopped process would sleep through its SIGTERM. To many programs a second one means
+        // to be quick, and when the machine goes down all have been sent one.
+        let signals = [Signal::SIGTERM, Signal::SIGCONT];
+        for signal in signals.into_iter().filter(|_| !self.down) {
             if let Err(error) = self.group.signal(signal) {
                 log(&format!("failed to send {signal}: {error}"));
             }
@@ -168,10 +170,19 @@ impl Supervisor {
         Stage::Ending { end, kill_at }
     }
 
+    /// By kantd, or because the machine goes down.
+    fn told_to_end(&self) -> Option<Verdict> {
+        if self.down {
+            let message = "the node was shut down while it had the job";
+            return Some(Verdict::new(EndCause::Lost, message.to_owned()));
+        }
+        self.stop.then(|| Verdict::new(EndCause::Stopped, None))
+    }
+
     /// Is there a reason to end what still runs?
     fn why_end(&self) -> Option<Verdict> {
-        if self.stop {
-            return Some(Verdict::new(EndCause::Stopped, None));
+        if let Some(end) = self.told_to_end() {
+            return Some(end);
         }
         if self.time_is_up_at().is_some_and(|at| Instant::now() >= at) {
             let limit = self.order.launch.time_limit.unwrap_or_default();
