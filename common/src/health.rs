@@ -31,11 +31,13 @@ pub enum Check {
     Script,
     /// The prolog or the epilog of a job failed.
     Hook,
+    /// Processes of a job that kantd knows nothing of: its record of the job was lost.
+    Orphans,
 }
 
 impl Check {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::GpuLost,
         Self::GpuXid,
         Self::GpuEcc,
@@ -48,6 +50,7 @@ impl Check {
         Self::MemoryErrors,
         Self::Script,
         Self::Hook,
+        Self::Orphans,
     ];
 
     /// The word in configuration and in reasons.
@@ -66,6 +69,7 @@ impl Check {
             Self::MemoryErrors => "memory_errors",
             Self::Script => "script",
             Self::Hook => "hook",
+            Self::Orphans => "orphans",
         }
     }
 
@@ -90,7 +94,8 @@ impl Check {
             | Self::GpuDriver
             | Self::DiskFull
             | Self::ReadOnly
-            | Self::Script => false,
+            | Self::Script
+            | Self::Orphans => false,
         }
     }
 }

@@ -25,7 +25,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use std::fs;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// The major number of /dev/nvidiaN (Linux, Documentation/admin-guide/devices.txt).
@@ -176,6 +178,31 @@ pub fn open(
         Kind::V1 => Box::new(v1::Group::new(&mounts, &path)),
         Kind::None => Box::new(tree::Tree::new(id, owner, supervisor)),
     })
+}
+
+/// A group of which nothing is known but its name; for looking.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn open_to_look(place: &Place, name: &str) -> Result<Box<dyn Cgroup>, CgroupError> {
+    open(place, name, Uid(u32::MAX), None)
+}
+
+/// The names of all groups in a place, also of those whose steps are long gone. None without
+/// cgroups.
+///
+/// # Errors
+/// When the mounted hierarchies cannot be read.
+pub(crate) fn names(place: &Place) -> Result<BTreeSet<String>, CgroupError> {
+    let mounts = mounts::read()?;
+    let points: Vec<PathBuf> = match place.kind {
+        Kind::V2 => mounts.v2.into_iter().collect(),
+        Kind::V1 => mounts.v1.into_values().collect(),
+        Kind::None => Vec::new(),
+    };
+    let entries = points.iter().filter_map(|point| fs::read_dir(point.join(&place.root)).ok());
+    let dirs = entries.flatten().flatten().filter(|e| e.file_type().is_ok_and(|t| t.is_dir()));
+    Ok(dirs.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
 }
 
 /// Kills everything in a group until it is empty.

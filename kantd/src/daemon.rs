@@ -86,7 +86,7 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
     let (steps, changes) = Steps::open(StepsSettings {
         spool: settings.spool.clone(),
         node: settings.name.clone(),
-        cgroup,
+        cgroup: cgroup.clone(),
         allow_root: settings.allow_root_jobs,
         rules: StepRules {
             private_dirs,
@@ -107,6 +107,7 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
         gpus: inventory.gpus.clone(),
         nvml_library: settings.nvml_library.clone(),
         spool: settings.spool.clone(),
+        cgroup,
     });
     let parts = Parts {
         controllers: settings.controllers.iter().map(endpoint).collect(),

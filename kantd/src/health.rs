@@ -3,17 +3,21 @@
 //! anything on the machine, and never hangs with what it looks at.
 
 mod machine;
+mod orphans;
 mod prober;
 mod script;
 
 pub(crate) use prober::Asked;
 
+use crate::cgroup::Place;
 use crate::config::HealthSettings;
 use crate::gpu::patient;
+use crate::step;
 use common::gpu::Gpu;
 use common::health::{Check, Finding};
 use machine::MachineProbe;
 use node::{Sign, Ward};
+use orphans::OrphanProbe;
 use prober::Prober;
 use script::ScriptProbe;
 use std::path::{Path, PathBuf};
@@ -37,6 +41,8 @@ pub struct Watched {
     pub nvml_library: Option<PathBuf>,
     /// kantd's spool, on whose disk jobs' ends are written down.
     pub spool: PathBuf,
+    /// Where steps' groups are.
+    pub cgroup: Place,
 }
 
 /// Looks until nobody wants to know any more. To be spawned; the receiver shows what it found.
@@ -70,11 +76,12 @@ async fn run(watched: Watched, shown: watch::Sender<Option<Vec<Finding>>>) {
 }
 
 fn probers(watched: &Watched) -> Vec<Prober> {
-    let Watched { settings, gpus, nvml_library, spool } = watched;
+    let Watched { settings, gpus, nvml_library, spool, cgroup } = watched;
     let spool_hangs = Sign::new(Check::ReadOnly, format!("{} does not answer", spool.display()));
     let machine = MachineProbe::new(Path::new("/"), spool.clone(), settings.disk_free_min);
-    let mut probers =
-        vec![Prober::start("machine", spool_hangs, move |asked| asked.always(|| machine.look()))];
+    let orphans = OrphanProbe::new(cgroup.clone(), step::steps_dir(spool));
+    let look = move || [machine.look(), orphans.look()].concat();
+    let mut probers = vec![Prober::start("machine", spool_hangs, move |asked| asked.always(look))];
     if !gpus.is_empty() {
         let hangs = Sign::new(Check::GpuDriver, "the GPU driver does not answer");
         let (library, gpus) = (nvml_library.clone(), gpus.clone());

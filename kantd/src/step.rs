@@ -23,6 +23,7 @@ mod settle;
 mod supervisor;
 mod task;
 
+pub(crate) use dir::{StepDir, steps as steps_dir};
 pub use handle::{StepChanges, Steps, StepsError, StepsSettings};
 pub(crate) use hook::failures as hook_failures;
 pub use order::StepRules;

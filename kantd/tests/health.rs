@@ -8,6 +8,7 @@ mod standin;
 
 use common::health::{Check, Finding, Response};
 use common::unit::Bytes;
+use kantd::cgroup::{Kind, Place};
 use kantd::config::HealthSettings;
 use kantd::gpu::nvml;
 use kantd::health::{Findings, Watched, watch};
@@ -47,7 +48,8 @@ impl Node {
         };
         let spool = dir.path().join("spool");
         fs::create_dir(&spool).unwrap();
-        let watched = Watched { settings, gpus, nvml_library: library, spool };
+        let cgroup = Place { kind: Kind::None, root: "kant-test".to_owned() };
+        let watched = Watched { settings, gpus, nvml_library: library, spool, cgroup };
         let (watching, findings) = watch(watched);
         Self { dir, findings, watching: tokio::spawn(watching) }
     }

@@ -89,9 +89,12 @@ async fn one_that_is_not_there_fails_as_well() {
     needs_root!();
     let mut stand = node("true", "true").await;
     fs::remove_file(stand.home().join("prolog")).unwrap();
-    let order = stand.order("true");
+    let before = Before::of(&stand);
+    let order = before.own(stand.order("true"));
+    let id = order.id;
     let end = stand.run(order).await;
     stand::assert_node_fault(&end, &["failed to run the prolog", "prolog", "No such file"]);
+    before.assert_nothing_left(&stand, id).await;
 }
 
 #[tokio::test]

@@ -124,9 +124,14 @@ impl StepDir {
 /// Begins the names of directories on their way out.
 const GONE: &str = ".gone-";
 
+/// Where a spool has its steps.
+pub fn steps(spool: &Path) -> PathBuf {
+    spool.join("steps")
+}
+
 /// Makes the spool and the steps' directory in it, passable for users; returns the latter.
 pub fn make_steps(spool: &Path) -> io::Result<PathBuf> {
-    let steps = spool.join("steps");
+    let steps = steps(spool);
     DirBuilder::new().recursive(true).mode(DIR_MODE).create(&steps)?;
     open_mode(spool)?;
     open_mode(&steps)?;

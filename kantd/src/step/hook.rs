@@ -96,7 +96,11 @@ impl Hook {
             .map_err(|error| failed(&error))?;
         let gates = make(group.as_ref(), order).map_err(|error| failed(&error))?;
         let said = dir.path().join(kind.word());
-        let pid = spawn(program, kind, order, &said, gates).map_err(|error| failed(&error))?;
+        let pid = spawn(program, kind, order, &said, gates).map_err(|error| {
+            // Nothing is in it. If it stays all the same, that is not what is to be told.
+            let _ = cgroup::remove(group.as_ref(), TRY);
+            failed(&error)
+        })?;
         let limit = Duration::from_millis(order.rules.hook_limit.0);
         let deadline = Instant::now() + limit;
         let program = program.to_owned();
