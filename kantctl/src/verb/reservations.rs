@@ -15,7 +15,7 @@ use clap::{ArgGroup, Subcommand};
 use common::gpu::GpuKind;
 use common::id::{AccountName, ReservationName};
 use common::time::{Span, Time};
-use common::unit::{Gpus, Nodes};
+use common::unit::Nodes;
 use common::wire::api::{ReservationList, ReservationRequest};
 use serde_json::Value;
 
@@ -223,8 +223,8 @@ fn request(create: &Create, now: Time) -> Result<ReservationRequest, Failure> {
         );
     }
     let gpus = create.gpus.as_ref();
-    if gpus.is_some_and(|gpus| gpus.count == Gpus(0) || gpus.kinds.len() > 1) {
-        return refused("--gpus takes a number, or one kind and a number", "like --gpus h100:16");
+    if gpus.is_some_and(|gpus| gpus.kinds.len() > 1) {
+        return refused("--gpus takes no more than one kind", "like --gpus h100:16");
     }
     let kind = gpus.and_then(|gpus| gpus.kinds.first()).or(create.gpu_kind.as_ref());
     Ok(ReservationRequest {
@@ -248,6 +248,7 @@ fn request(create: &Create, now: Time) -> Result<ReservationRequest, Failure> {
 mod tests {
     use super::*;
     use clap::Parser;
+    use common::unit::Gpus;
 
     #[derive(Parser)]
     struct Line {
@@ -293,7 +294,7 @@ mod tests {
             ("exam --count 2 --from 2200-01-01 --for 2h --flexible-until 2199-01-01", "latest"),
             ("exam --count 2 --for 2h --gpu-kind a100|h100", "one kind"),
             ("exam --gpus a100|h100:8 --for 2h", "one kind"),
-            ("exam --gpus 0 --for 2h", "takes a number"),
+            ("exam --gpus 0 --for 2h", "write a number"),
             ("exam --gpus 8 --count 1 --for 2h", "cannot be used with"),
         ] {
             let refused = asked(words).unwrap_err();
