@@ -1,6 +1,7 @@
 //! A step's journal: one JSON line an event, synced before anybody hears of it. After a crash of
 //! kantd, the supervisor or the machine, it says what became of the step.
-//! A torn last line counts as never written. Never rewritten, only appended to.
+//! A torn last line counts as never written; a journal of a younger kantd is not read at all, for
+//! what looks torn in it may be news. Never rewritten, only appended to.
 
 use super::dir;
 use common::job::StepEnd;
@@ -10,6 +11,9 @@ use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
+
+/// Raised when a kantd of the last release would take a journal for another one than it is.
+pub const VERSION: u32 = 1;
 
 /// What happens to a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +27,9 @@ pub enum Event {
         boot: String,
         /// When.
         at: Time,
+        /// Of the journal. Its name and place never change.
+        #[serde(default = "first_version")]
+        version: u32,
     },
     /// It can run at once.
     Ready,
@@ -33,6 +40,10 @@ pub enum Event {
     },
     /// No process and no cgroup is left.
     Ended(Box<StepEnd>),
+}
+
+const fn first_version() -> u32 {
+    1
 }
 
 impl Event {
@@ -60,9 +71,9 @@ impl Journal {
     /// Opens a journal, makes it if need be, and cuts off a torn last line.
     ///
     /// # Errors
-    /// When the file cannot be made, read or cut.
+    /// When the file cannot be made, read or cut, or a younger kantd wrote it.
     pub fn open(path: &Path) -> io::Result<(Self, Vec<Event>)> {
-        let (events, end) = parse(&read_if_there(path)?);
+        let (events, end) = parse(&read_if_there(path)?)?;
         let file = dir::private().create(true).truncate(false).open(path)?;
         file.set_len(end)?;
         path.parent().map_or(Ok(()), dir::sync_dir)?;
@@ -88,9 +99,9 @@ impl Journal {
 /// The events of a journal; none if there is no journal.
 ///
 /// # Errors
-/// When it cannot be read.
+/// When it cannot be read, or a younger kantd wrote it.
 pub fn read(path: &Path) -> io::Result<Vec<Event>> {
-    Ok(parse(&read_if_there(path)?).0)
+    Ok(parse(&read_if_there(path)?)?.0)
 }
 
 fn read_if_there(path: &Path) -> io::Result<Vec<u8>> {
@@ -101,15 +112,29 @@ fn read_if_there(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// The whole lines, up to the first that is none, and where they end.
-fn parse(bytes: &[u8]) -> (Vec<Event>, u64) {
+fn parse(bytes: &[u8]) -> io::Result<(Vec<Event>, u64)> {
     let (mut events, mut end) = (Vec::new(), 0);
+    let version = version(bytes).unwrap_or(VERSION);
+    if version > VERSION {
+        return Err(io::Error::other(format!(
+            "its journal has version {version}, and this kantd reads up to {VERSION}: start the \
+             kantd that wrote it, or a younger one"
+        )));
+    }
     for line in bytes.split_inclusive(|b| *b == b'\n') {
         let whole = line.strip_suffix(b"\n").and_then(|text| serde_json::from_slice(text).ok());
         let Some(event) = whole else { break };
         events.push(event);
         end += line.len() as u64;
     }
-    (events, end)
+    Ok((events, end))
+}
+
+/// As the first line says it, whatever else that line has become.
+fn version(bytes: &[u8]) -> Option<u32> {
+    let first = bytes.split(|byte| *byte == b'\n').next()?;
+    let first: serde_json::Value = serde_json::from_slice(first).ok()?;
+    first["preparing"]["version"].as_u64().map(|version| u32::try_from(version).unwrap_or(u32::MAX))
 }
 
 #[cfg(test)]
@@ -129,7 +154,7 @@ mod tests {
     }
 
     fn story() -> Vec<Event> {
-        let preparing = Event::Preparing { pid: 7, boot: "b".into(), at: Time(1) };
+        let preparing = Event::Preparing { pid: 7, boot: "b".into(), at: Time(1), version: 1 };
         vec![preparing, Event::Ready, Event::Running { since: Time(5) }, ended()]
     }
 
@@ -160,6 +185,26 @@ mod tests {
             journal.append(&ended()).unwrap();
             assert_eq!(read(&path).unwrap(), story(), "appended after {length} bytes");
         }
+    }
+
+    #[test]
+    fn a_journal_from_before_versions_is_of_the_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("journal");
+        fs::write(&path, "{\"preparing\":{\"pid\":7,\"boot\":\"b\",\"at\":1}}\n").unwrap();
+        assert_eq!(read(&path).unwrap(), story()[..1]);
+    }
+
+    #[test]
+    fn a_younger_kantds_journal_is_neither_read_nor_cut() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("journal");
+        let text = "{\"preparing\":{\"version\":2,\"pids\":[7]}}\n{\"news\":1}\n";
+        fs::write(&path, text).unwrap();
+        for error in [read(&path).unwrap_err(), Journal::open(&path).unwrap_err()] {
+            assert!(error.to_string().contains("version 2"), "{error}");
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::step::dir::StepDir;
 use crate::step::fault::LaunchFault;
 use crate::step::files::FilePlan;
 use crate::step::hook::{self, Hook, HookKind};
-use crate::step::journal::{Event, Journal};
+use crate::step::journal::{self, Event, Journal};
 use crate::step::order::StepOrder;
 use crate::step::prepare::Preparation;
 use crate::step::{boot, daemon, task};
@@ -80,7 +80,8 @@ pub fn begin(dir: &Path) -> Result<(), BeginError> {
     let owner = order.launch.owner.uid;
     let group = cgroup::open(&order.cgroup, &order.launch.id.to_string(), owner, Some(me))?;
     let control = Control::listen(&dir).map_err(failed("make the control socket"))?;
-    let preparing = Event::Preparing { pid: me.as_raw(), boot, at: clock::now() };
+    let (pid, at, version) = (me.as_raw(), clock::now(), journal::VERSION);
+    let preparing = Event::Preparing { pid, boot, at, version };
     journal.append(&preparing).map_err(failed("write the journal"))?;
     daemon::speak_to_log(&dir).map_err(failed("open the log"))?;
     standing.tell();
