@@ -1,12 +1,17 @@
 //! What the leader's scheduler sees and what it last said, shared between the scheduler and whoever
 //! asks. Never decides anything: [`lead::Rounds`] under a lock, which a round holds for reading
 //! while it thinks, so that nobody who only looks waits for it.
+//!
+//! A look at everything, as each term begins with, takes a second where many jobs wait. It is at a
+//! copy of the state, which costs little: entries are applied meanwhile, and submits are judged by
+//! an outline without jobs.
 
 use crate::machine::SharedState;
 use common::time::{Span, Time};
 use engine::Snapshot;
 use lead::Rounds;
 use state::Command;
+use state::snapshot::Keeper;
 use state::view::Waits;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -29,15 +34,21 @@ pub struct Lookout {
 struct Seen {
     term: Term,
     rounds: Rounds,
+    /// Nodes and policy without jobs, until a term's first look at everything is done.
+    outline: Option<Snapshot>,
 }
 
 impl Lookout {
     /// This controller leads from now on: what it saw and said before is void. Waits for a round
     /// that runs: not for a thread that serves sockets.
-    pub fn restart(&self) -> Term {
+    pub fn restart(&self, state: &SharedState, now: Time) -> Term {
         let _turn = self.turn();
+        let copy = state.tell(|state, _| state.clone());
+        let mut outline = Keeper::outline(&copy).into_snapshot();
+        outline.settle(now);
         let mut seen = self.write();
         seen.rounds.restart();
+        seen.outline = Some(outline);
         seen.term = Term(seen.term.0 + 1);
         seen.term
     }
@@ -47,12 +58,11 @@ impl Lookout {
     /// enacted. Takes a core for a while: not for a thread that serves sockets.
     pub fn round(&self, term: Term, state: &SharedState, now: Time) -> Option<Command> {
         let _turn = self.turn();
-        let mut seen = self.write();
         // What a straggler decides would be proposed by nobody, and decided by nobody else.
-        if seen.term != term {
+        if self.read().term != term {
             return None;
         }
-        catch_up(&mut seen.rounds, state, now);
+        let mut seen = self.catch_up(state, now);
         if !seen.rounds.prepare(now) {
             return None;
         }
@@ -78,18 +88,18 @@ impl Lookout {
     }
 
     /// Looks at the cluster as it was at the last round, or is: what happened to jobs and nodes
-    /// since may be missing. Waits for no round; `None`: the settings in force were not taken up
-    /// yet.
+    /// since may be missing and, before a term's first round, all jobs. Waits for no round; `None`:
+    /// the settings in force were not taken up yet.
     pub fn glance<T>(&self, state: &SharedState, look: impl FnOnce(&Snapshot) -> T) -> Option<T> {
         let seen = self.read();
-        state.knows_settings().then(|| look(seen.rounds.seen()))
+        let glanced = || look(seen.outline.as_ref().unwrap_or_else(|| seen.rounds.seen()));
+        state.knows_settings().then(glanced)
     }
 
     /// Looks at the cluster as it is now. Waits for a round that runs.
     pub fn fresh<T>(&self, state: &SharedState, now: Time, look: impl FnOnce(&Snapshot) -> T) -> T {
         let _turn = self.turn();
-        let mut seen = self.write();
-        catch_up(&mut seen.rounds, state, now);
+        let mut seen = self.catch_up(state, now);
         look(seen.rounds.fresh(now))
     }
 
@@ -102,6 +112,22 @@ impl Lookout {
             *waits = (seen.rounds.number(), Arc::new(seen.rounds.waits()));
         }
         waits.1.clone()
+    }
+
+    /// Takes up what happened. Only for whoever has the turn.
+    fn catch_up(&self, state: &SharedState, now: Time) -> RwLockWriteGuard<'_, Seen> {
+        if !state.knows_all() || !self.read().rounds.is_begun() {
+            let copy = state.tell(|state, _| state.clone());
+            let mut begun = Rounds::default();
+            begun.catch_up(&copy, None, now);
+            begun.fresh(now);
+            let mut seen = self.write();
+            seen.rounds.adopt(begun);
+            seen.outline = None;
+        }
+        let mut seen = self.write();
+        state.tell(|state, events| seen.rounds.catch_up(state, events, now));
+        seen
     }
 
     fn turn(&self) -> MutexGuard<'_, ()> {
@@ -117,16 +143,17 @@ impl Lookout {
     }
 }
 
-fn catch_up(rounds: &mut Rounds, state: &SharedState, now: Time) {
-    state.tell(|state, events| rounds.catch_up(state, events, now));
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::clock::{SteadyClock, wall_clock};
     use crate::machine::{Outlets, StateMachine};
-    use common::id::LogIndex;
+    use crate::raft::Machine as _;
+    use common::cpuset::CpuSet;
+    use common::gpu::GpuMatrix;
+    use common::id::{LogIndex, NodeName};
+    use common::node::{Inventory, Numa};
+    use common::unit::Bytes;
     use tokio::sync::{mpsc, watch};
 
     fn empty() -> (StateMachine, SharedState) {
@@ -139,12 +166,37 @@ mod tests {
         StateMachine::new(clock, outlets)
     }
 
+    fn node_registers(name: &str) -> Command {
+        let (cpus, memory) = (CpuSet::first(1), Bytes::from_mib(1024));
+        let inventory = Inventory {
+            sockets: 1,
+            threads_per_core: 1,
+            cpus: cpus.clone(),
+            cores: vec![cpus.clone()],
+            numa: vec![Numa { id: 0, cpus, memory }],
+            memory,
+            gpus: Vec::new(),
+            gpu_matrix: GpuMatrix::default(),
+            boot_id: "boot-1".to_owned(),
+            gpu_driver: None,
+            limits_missing: Vec::new(),
+        };
+        Command::RegisterNode {
+            name: NodeName::new(name).unwrap(),
+            identity: name.to_owned(),
+            address: name.to_owned(),
+            version: "1".to_owned(),
+            inventory: Box::new(inventory),
+            steps: Vec::new(),
+        }
+    }
+
     #[test]
     fn a_glance_waits_for_no_round_but_for_settings_to_be_taken_up() {
         let (_machine, state) = empty();
         let lookout = Lookout::default();
-        let term = lookout.restart();
         assert!(lookout.glance(&state, |_| ()).is_none(), "nothing was told yet");
+        let term = lookout.restart(&state, Time(1));
         let _ = lookout.round(term, &state, Time(1));
         // As while a round thinks.
         let (_turn, _seen) = (lookout.turn(), lookout.read());
@@ -152,11 +204,52 @@ mod tests {
     }
 
     #[test]
+    fn before_a_terms_first_round_a_glance_finds_the_nodes_and_waits_for_nothing() {
+        let (mut machine, state) = empty();
+        let at = Time(1);
+        let command = node_registers("n1");
+        let entry = machine.pack(vec![command]);
+        machine.apply(LogIndex(1), &entry).unwrap();
+        let lookout = Lookout::default();
+        let term = lookout.restart(&state, at);
+        let nodes = |snapshot: &Snapshot| snapshot.nodes().len();
+        {
+            // As while the first look at everything goes on.
+            let _turn = lookout.turn();
+            assert_eq!(lookout.glance(&state, nodes), Some(1));
+            assert!(!lookout.read().rounds.is_begun());
+        }
+        let _ = lookout.round(term, &state, at);
+        assert!(lookout.read().outline.is_none(), "what was seen takes its place");
+        assert_eq!(lookout.glance(&state, nodes), Some(1));
+    }
+
+    #[test]
+    fn what_happens_during_a_look_at_everything_is_not_missed() {
+        let (mut machine, state) = empty();
+        let lookout = Lookout::default();
+        let term = lookout.restart(&state, Time(1));
+        let _ = lookout.round(term, &state, Time(1));
+        let register = |machine: &mut StateMachine, index, name| {
+            let entry = machine.pack(vec![node_registers(name)]);
+            machine.apply(LogIndex(index), &entry).unwrap();
+        };
+        register(&mut machine, 1, "n1");
+        // What led to a snapshot is told by nobody.
+        let bytes = machine.save().unwrap();
+        machine.restore(LogIndex(1), &bytes).unwrap();
+        register(&mut machine, 2, "n2");
+        let _ = lookout.round(term, &state, Time(1));
+        register(&mut machine, 3, "n3");
+        assert_eq!(lookout.fresh(&state, Time(1), |snapshot| snapshot.nodes().len()), 3);
+    }
+
+    #[test]
     fn a_round_of_a_term_that_is_over_decides_nothing() {
         let (_machine, state) = empty();
         let lookout = Lookout::default();
-        let over = lookout.restart();
-        let term = lookout.restart();
+        let over = lookout.restart(&state, Time(1));
+        let term = lookout.restart(&state, Time(1));
         let before = lookout.read().rounds.number();
         assert!(lookout.round(over, &state, Time(1)).is_none());
         assert_eq!(lookout.read().rounds.number(), before, "it held no round");

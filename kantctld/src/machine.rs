@@ -48,6 +48,11 @@ impl SharedState {
         listener(&state, untold.events.as_deref())
     }
 
+    /// Can the scheduler be told all that happened since it was last told?
+    pub fn knows_all(&self) -> bool {
+        self.untold().events.is_some()
+    }
+
     /// Does the scheduler know the settings in force?
     pub fn knows_settings(&self) -> bool {
         let untold = self.untold();

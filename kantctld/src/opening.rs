@@ -77,6 +77,7 @@ pub fn open(
         cluster: start.membership.map(|membership| membership.cluster),
         beginning: start.beginning,
         snapshot_every: config.snapshot_every_entries,
+        snapshot_bytes_min: replica::SNAPSHOT_BYTES_MIN,
         seed: fastrand::u64(..),
         options: Options { salt: fastrand::u64(..), ..Options::default() },
     };

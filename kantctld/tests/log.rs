@@ -25,6 +25,7 @@ fn run(dir: &std::path::Path, snapshot_every: u64) -> Running {
         cluster: None,
         beginning: Beginning::Found(Member::default()),
         snapshot_every,
+        snapshot_bytes_min: replica::SNAPSHOT_BYTES_MIN,
         seed: 7,
         options: Options { segment_bytes: 1 << 16, salt: 7 },
     };

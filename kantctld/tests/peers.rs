@@ -41,6 +41,7 @@ async fn run(key: &ClusterKey, id: u64, beginning: impl FnOnce(String) -> Beginn
         cluster: Some(CLUSTER),
         beginning: beginning(address.clone()),
         snapshot_every: 1_000_000,
+        snapshot_bytes_min: replica::SNAPSHOT_BYTES_MIN,
         seed: id,
         options: Options { segment_bytes: 1 << 16, salt: 7 },
     };

@@ -67,6 +67,19 @@ impl Rounds {
         }
     }
 
+    /// Has it seen the state since the restart?
+    #[must_use]
+    pub const fn is_begun(&self) -> bool {
+        self.is_begun
+    }
+
+    /// Takes over what another saw, which looked at everything meanwhile. What was said stays.
+    pub fn adopt(&mut self, begun: Self) {
+        let Self { keeper, is_begun, usage_at, .. } = begun;
+        (self.keeper, self.is_begun, self.usage_at) = (keeper, is_begun, usage_at);
+        self.is_stale = true;
+    }
+
     /// Runs a round, unless nothing happened and nothing is due that could come to anything else
     /// than the last one. Takes long where many jobs wait.
     pub fn round(&mut self, now: Time) -> Outcome {

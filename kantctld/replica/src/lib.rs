@@ -36,7 +36,7 @@ pub use error::{LogError, Loss, ProposeError, StoreError};
 pub use letter::Letter;
 pub use machine::Machine;
 pub use members::{Member, Members};
-pub use open::{Beginning, Opening, begin};
+pub use open::{Beginning, Opening, SNAPSHOT_BYTES_MIN, begin};
 pub use outbox::{Outbox, Told};
 pub use replica::{Replica, Settled};
 pub use status::{Follower, Role, Status};

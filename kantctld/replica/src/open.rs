@@ -11,6 +11,10 @@ use raft::eraftpb::HardState;
 use std::cell::Cell;
 use wal::{Disk, Index, Options, Term, Wal};
 
+/// A snapshot smaller than this is read, and entries of so many bytes are replayed, in no time: more
+/// snapshots would make no start quicker.
+pub const SNAPSHOT_BYTES_MIN: u64 = 32 << 20;
+
 /// What an empty directory is to become.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Beginning {
@@ -40,6 +44,8 @@ pub struct Opening {
     pub beginning: Beginning,
     /// A snapshot of the state is taken after so many entries.
     pub snapshot_every: u64,
+    /// Or once the entries since the last one hold more bytes than it, and than this.
+    pub snapshot_bytes_min: u64,
     /// Spreads elections; equal seeds give equal histories.
     pub seed: u64,
     /// The store's.
@@ -90,6 +96,7 @@ impl Opening {
                 .map_err(decode_error("the hard state"))?;
             hard_state.commit = recorded.commit.0;
         }
+        let snapshot_bytes = snapshot.as_ref().map_or(0, |snapshot| snapshot.payload.len() as u64);
         let (members, found) = match &snapshot {
             None => {
                 let cluster = self.cluster.unwrap_or_default();
@@ -106,7 +113,9 @@ impl Opening {
             return Err(StoreError::Foreign { place, found: members.cluster, expected });
         }
         let (snapshot_index, wants_snapshot) = (found.index, Cell::new(false));
-        Ok((LogStore { wal, hard_state, members, snapshot_index, wants_snapshot }, found))
+        let store =
+            LogStore { wal, hard_state, members, snapshot_index, snapshot_bytes, wants_snapshot };
+        Ok((store, found))
     }
 
     /// Writes the first snapshot: a state, empty for a new cluster; one voter; index 1.

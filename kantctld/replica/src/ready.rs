@@ -121,7 +121,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
             self.machine.restore(LogIndex(index), state).map_err(|reason| {
                 crate::error::decode_error("a snapshot")(std::io::Error::other(reason))
             })?;
-            self.applied = index;
+            (self.applied, self.unsaved_bytes) = (index, 0);
             unwritten.snapshot = None;
         }
         let store = self.node.mut_store();
@@ -176,6 +176,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
                 }
             };
             self.applied = entry.index;
+            self.unsaved_bytes += entry.data.len() as u64;
             self.waiting.answer(entry.index, entry.term, outcome, &mut self.outbox);
         }
         Ok(())
@@ -202,11 +203,19 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
         self.set_patience();
     }
 
-    fn maybe_snapshot(&mut self) -> Result<(), LogError> {
+    /// A start reads the snapshot and what came after it. Neither is to be much more than the other:
+    /// with fewer snapshots a start takes longer, and with more of them the disk writes the same
+    /// again and again.
+    fn is_snapshot_due(&self) -> bool {
         let store = self.node.store();
-        let due = (store.snapshot_index + self.snapshot_every).max(self.snapshot_not_before);
+        let many = self.applied >= store.snapshot_index + self.snapshot_every;
+        let much = self.unsaved_bytes > self.snapshot_bytes_min.max(store.snapshot_bytes);
         let is_wanted = store.wants_snapshot.get() && self.applied > store.snapshot_index;
-        if self.applied < due && !is_wanted {
+        is_wanted || much || many && self.applied >= self.snapshot_not_before
+    }
+
+    fn maybe_snapshot(&mut self) -> Result<(), LogError> {
+        if !self.is_snapshot_due() {
             return Ok(());
         }
         let index = self.applied;
@@ -220,6 +229,8 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
             }
             Err(error) => return Err(error.into()),
         }
+        // Where there was no room, it is tried again after as much again.
+        self.unsaved_bytes = 0;
         Ok(())
     }
 }

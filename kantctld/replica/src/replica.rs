@@ -42,11 +42,14 @@ pub struct Replica<M: Machine, D: Disk, T> {
     pub(crate) machine: M,
     pub(crate) seed: u64,
     pub(crate) snapshot_every: u64,
+    pub(crate) snapshot_bytes_min: u64,
     /// Put off to this index after the disk was full.
     pub(crate) snapshot_not_before: u64,
     pub(crate) waiting: Waiting<T>,
     pub(crate) reads: Reads<T>,
     pub(crate) applied: u64,
+    /// What the entries hold that were applied since the newest snapshot: a start replays them.
+    pub(crate) unsaved_bytes: u64,
     /// As a leader: our term, and its first entry. Once applied, everything before is known.
     pub(crate) term_began: Option<(u64, u64)>,
     pub(crate) leading: bool,
@@ -90,10 +93,12 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
             machine,
             seed: opening.seed,
             snapshot_every: opening.snapshot_every.max(1),
+            snapshot_bytes_min: opening.snapshot_bytes_min,
             snapshot_not_before: 0,
             waiting: Waiting::default(),
             reads: Reads::default(),
             applied: found.index,
+            unsaved_bytes: 0,
             term_began: None,
             leading: false,
             stage: None,

@@ -18,6 +18,8 @@ pub struct LogStore<D: Disk> {
     pub(crate) members: Members,
     /// The log position of the newest snapshot; 0 before the first.
     pub(crate) snapshot_index: u64,
+    /// What it takes on the disk.
+    pub(crate) snapshot_bytes: u64,
     /// Somebody far behind, or new, needs a snapshot, and the newest will not do.
     pub(crate) wants_snapshot: Cell<bool>,
 }
@@ -76,9 +78,10 @@ impl<D: Disk> LogStore<D> {
     pub fn save_snapshot(&mut self, index: u64, state: &[u8]) -> Result<(), StoreError> {
         let payload = payload::join(&self.members, state)?;
         let term = self.wal.term(Index(index))?;
+        let bytes = payload.len() as u64;
         self.wal.save_snapshot(&wal::Snapshot { index: Index(index), term, payload })?;
         self.wal.compact(Index(self.snapshot_index))?;
-        self.snapshot_index = index;
+        (self.snapshot_index, self.snapshot_bytes) = (index, bytes);
         self.wants_snapshot.set(false);
         Ok(())
     }
@@ -98,7 +101,7 @@ impl<D: Disk> LogStore<D> {
         };
         self.wal.install_snapshot(&installed)?;
         self.members = members;
-        self.snapshot_index = meta.index;
+        (self.snapshot_index, self.snapshot_bytes) = (meta.index, snapshot.data.len() as u64);
         self.hard_state.commit = self.hard_state.commit.max(meta.index);
         Ok(())
     }

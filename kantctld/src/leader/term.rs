@@ -47,8 +47,9 @@ pub async fn run(
 
 async fn term(core: &Arc<Core>, reloader: &Reloader, pace: Pace) -> Result<Infallible, Refusal> {
     configure(core, reloader).await?;
-    let looker = core.clone();
-    let restarted = tokio::task::spawn_blocking(move || looker.lookout.restart());
+    let (looker, now) = (core.clone(), core.now());
+    let restart = move || looker.lookout.restart(&looker.state, now);
+    let restarted = tokio::task::spawn_blocking(restart);
     let Ok(lookout_term) = restarted.await else {
         // Only while the process ends.
         return std::future::pending().await;

@@ -74,6 +74,7 @@ pub fn restore(
             state,
         },
         snapshot_every: config.snapshot_every_entries,
+        snapshot_bytes_min: replica::SNAPSHOT_BYTES_MIN,
         seed: 0,
         options: Options { salt: fastrand::u64(..), ..Options::default() },
     };

@@ -72,7 +72,7 @@ pub(crate) fn recover<D: Disk>(disk: Arc<D>, options: Options) -> Result<Opened<
     let torn = replayed.as_ref().and_then(|replayed| replayed.torn.clone());
     let mut segments = match replayed {
         Some(replayed) => resume(disk, options, spares, replayed)?,
-        None => Segments::create(disk, options, spares, &tail.opening())?,
+        None => begin(disk, options, spares, &tail)?,
     };
     if let Some(reset) = reset {
         segments.write(std::slice::from_ref(&reset), || tail.opening())?;
@@ -83,11 +83,6 @@ pub(crate) fn recover<D: Disk>(disk: Arc<D>, options: Options) -> Result<Opened<
         tail.raise_commit(snapshot.index);
     }
     segments.free(tail.base().index)?;
-    match segments.spares.prepare() {
-        // A full disk is no reason to stay down: entries still fit into what is there.
-        Err(Error::NoSpace { .. }) => {}
-        prepared => prepared?,
-    }
     let recovered = Recovered {
         hard_state: tail.hard_state().cloned(),
         first_index: tail.first_index(),
@@ -97,6 +92,23 @@ pub(crate) fn recover<D: Disk>(disk: Arc<D>, options: Options) -> Result<Opened<
         damaged_snapshot,
     };
     Ok(Opened { segments, snapshots, tail, recovered })
+}
+
+/// A new log, with room for more at hand. One that goes on makes room when it is idle: who waits
+/// for a controller that starts does not wait for that.
+fn begin<D: Disk>(
+    disk: Arc<D>,
+    options: Options,
+    spares: Spares<D>,
+    tail: &Tail,
+) -> Result<Segments<D>> {
+    let mut segments = Segments::create(disk, options, spares, &tail.opening())?;
+    match segments.spares.prepare() {
+        // A full disk is no reason to stay down: entries still fit into what is there.
+        Err(Error::NoSpace { .. }) => {}
+        prepared => prepared?,
+    }
+    Ok(segments)
 }
 
 fn incomplete(file: String, reason: impl Into<String>) -> Error {

@@ -10,13 +10,27 @@ use crate::names;
 /// More than this many are not hoarded.
 const READY_MAX: usize = 2;
 
+/// So much is filled at once: what is to be synced waits no longer than for this.
+const STEP_BYTES: u64 = 1 << 20;
+
 /// The stock of spare files.
 pub(crate) struct Spares<D: Disk> {
     disk: Arc<D>,
     /// The size they all have.
     size_bytes: u64,
     ready: Vec<String>,
+    /// Of an earlier run. If that ended with a failed sync, only the cache may know what is in
+    /// them: filled anew before they are used.
+    stale: Vec<String>,
+    filling: Option<Filling<D::File>>,
     next_number: u64,
+}
+
+/// A file that is being filled with zeros.
+struct Filling<F> {
+    name: String,
+    file: F,
+    filled_bytes: u64,
 }
 
 /// A file taken from the stock, still under its spare name.
@@ -26,34 +40,17 @@ pub(crate) struct Spare<F> {
 }
 
 impl<D: Disk> Spares<D> {
-    /// Takes over the spares of an earlier run; those of another size are removed. The others are
-    /// filled anew: if the earlier run ended with a failed sync, only the cache may know them.
+    /// Takes over the spares of an earlier run, as they are: a start waits for no disk that fills
+    /// what is needed later.
     pub fn new(disk: Arc<D>, size_bytes: u64, numbers: &[u64]) -> Result<Self> {
         let next_number = numbers.last().map_or(1, |last| last.saturating_add(1));
-        let mut spares = Spares { disk, size_bytes, ready: Vec::new(), next_number };
-        for &number in numbers {
-            let name = names::spare(number);
-            if spares.ready.len() < READY_MAX && spares.refill(&name)? {
-                spares.ready.push(name);
-            } else {
-                spares.remove(&name)?;
-            }
-        }
+        let names = numbers.iter().map(|&number| names::spare(number));
+        let mut stale: Vec<String> = names.collect();
+        let superfluous = stale.split_off(stale.len().min(READY_MAX));
+        let (ready, filling) = (Vec::new(), None);
+        let spares = Spares { disk, size_bytes, ready, stale, filling, next_number };
+        superfluous.iter().try_for_each(|name| spares.remove(name))?;
         Ok(spares)
-    }
-
-    /// Whether the file could be made good again.
-    fn refill(&self, name: &str) -> Result<bool> {
-        let place = || self.disk.place(name);
-        let file = self.disk.open(name).map_err(|e| Error::fatal("open", place(), e))?;
-        let length = file.len_bytes().map_err(|e| Error::fatal("read", place(), e))?;
-        if length != self.size_bytes {
-            return Ok(false);
-        }
-        match self.fill(name, &file, length) {
-            Err(Error::NoSpace { .. }) => Ok(false),
-            filled => filled.map(|()| true),
-        }
     }
 
     fn remove(&self, name: &str) -> Result<()> {
@@ -63,16 +60,16 @@ impl<D: Disk> Spares<D> {
 
     /// A file of this size, from the stock if it fits, otherwise made now.
     pub fn take(&mut self, size_bytes: u64) -> Result<Spare<D::File>> {
-        if size_bytes == self.size_bytes
-            && let Some(name) = self.ready.pop()
-        {
-            let file = self
-                .disk
-                .open(&name)
-                .map_err(|source| Error::fatal("open", self.disk.place(&name), source))?;
-            return Ok(Spare { name, file });
+        if size_bytes != self.size_bytes {
+            let mut made = self.create()?;
+            self.fill(&mut made, size_bytes)?;
+            return Ok(Spare { name: made.name, file: made.file });
         }
-        self.make(size_bytes)
+        self.prepare_up_to(size_bytes)?;
+        let name = self.ready.pop().expect("one was made ready");
+        let opened = self.disk.open(&name);
+        let file = opened.map_err(|source| Error::fatal("open", self.disk.place(&name), source))?;
+        Ok(Spare { name, file })
     }
 
     /// Takes back a file that could not be used after all.
@@ -85,32 +82,62 @@ impl<D: Disk> Spares<D> {
         }
     }
 
-    /// Makes one file ahead if none is ready.
+    /// Goes a step further towards one file ahead, if none is ready.
     pub fn prepare(&mut self) -> Result<()> {
-        if self.ready.is_empty() {
-            let spare = self.make(self.size_bytes)?;
-            self.ready.push(spare.name);
+        self.prepare_up_to(STEP_BYTES)
+    }
+
+    fn prepare_up_to(&mut self, step_bytes: u64) -> Result<()> {
+        while self.ready.is_empty() {
+            let mut filling = match self.filling.take() {
+                Some(filling) => filling,
+                None => self.renew()?.map_or_else(|| self.create(), Ok)?,
+            };
+            let end = filling.filled_bytes.saturating_add(step_bytes).min(self.size_bytes);
+            self.fill(&mut filling, end)?;
+            if end < self.size_bytes {
+                self.filling = Some(filling);
+                break;
+            }
+            self.ready.push(filling.name);
         }
         Ok(())
     }
 
-    fn make(&mut self, size_bytes: u64) -> Result<Spare<D::File>> {
+    /// The next one of an earlier run; those of another size are removed.
+    fn renew(&mut self) -> Result<Option<Filling<D::File>>> {
+        while let Some(name) = self.stale.pop() {
+            let place = || self.disk.place(&name);
+            let file = self.disk.open(&name).map_err(|e| Error::fatal("open", place(), e))?;
+            let length = file.len_bytes().map_err(|e| Error::fatal("read", place(), e))?;
+            if length == self.size_bytes {
+                return Ok(Some(Filling { name, file, filled_bytes: 0 }));
+            }
+            self.remove(&name)?;
+        }
+        Ok(None)
+    }
+
+    fn create(&mut self) -> Result<Filling<D::File>> {
         let name = names::spare(self.next_number);
         self.next_number += 1;
         let created = self.disk.create(&name);
         let file = created.map_err(|e| Error::write("create", self.disk.place(&name), e))?;
-        let filled = self.fill(&name, &file, size_bytes);
-        if let Err(Error::NoSpace { .. }) = filled {
-            // Give back what little it took; the error that matters is the one returned.
-            let _ = self.disk.remove(&name);
-        }
-        filled.map(|()| Spare { name, file })
+        Ok(Filling { name, file, filled_bytes: 0 })
     }
 
-    fn fill(&self, name: &str, file: &D::File, size_bytes: u64) -> Result<()> {
+    /// Fills up to there, durably. Where there is no room for it the file is gone.
+    fn fill(&self, filling: &mut Filling<D::File>, end: u64) -> Result<()> {
+        let Filling { name, file, filled_bytes } = filling;
         let place = || self.disk.place(name);
-        disk::fill_zeros(file, 0, size_bytes)
-            .map_err(|e| Error::write("fill with zeros", place(), e))?;
+        let filled = disk::fill_zeros(file, *filled_bytes, end - *filled_bytes);
+        let filled = filled.map_err(|e| Error::write("fill with zeros", place(), e));
+        if let Err(Error::NoSpace { .. }) = filled {
+            // Give back what little it took; the error that matters is the one returned.
+            let _ = self.disk.remove(name);
+        }
+        filled?;
+        *filled_bytes = end;
         file.sync().map_err(|e| Error::fatal("sync", place(), e))
     }
 
@@ -118,7 +145,8 @@ impl<D: Disk> Spares<D> {
     /// written into the file can never turn up under the old name.
     pub fn retire(&mut self, segment: &str, size_bytes: u64) -> Result<()> {
         let place = || self.disk.place(segment);
-        if size_bytes == self.size_bytes && self.ready.len() < READY_MAX {
+        let kept = self.ready.len() + self.stale.len() + usize::from(self.filling.is_some());
+        if size_bytes == self.size_bytes && kept < READY_MAX {
             let name = names::spare(self.next_number);
             self.next_number += 1;
             let renamed = self.disk.rename(segment, &name);
@@ -130,3 +158,6 @@ impl<D: Disk> Spares<D> {
         self.disk.sync_dir().map_err(|e| Error::fatal("sync", self.disk.place(""), e))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -146,7 +146,7 @@ impl<D: Disk> Wal<D> {
         })
     }
 
-    /// Zero-fills the next segment ahead of its use, if none is ready: for an idle moment.
+    /// Zero-fills a piece of the next segment ahead of its use, if none is ready: for idle moments.
     pub fn prepare(&mut self) -> Result<()> {
         self.guarded(|wal| wal.segments.spares.prepare())
     }

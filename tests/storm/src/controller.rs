@@ -77,6 +77,7 @@ impl Process {
             cluster: Some(house.cluster),
             beginning: beginning.clone(),
             snapshot_every: house.snapshot_every,
+            snapshot_bytes_min: replica::SNAPSHOT_BYTES_MIN,
             seed: house.seed ^ (life << 8),
             options: wal::Options { segment_bytes: SEGMENT_BYTES, salt: house.seed },
         };

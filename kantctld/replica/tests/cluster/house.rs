@@ -72,6 +72,7 @@ pub struct House {
     /// Processes that ended by themselves, and why.
     pub ends: BTreeMap<u64, LogError>,
     pub snapshot_every: u64,
+    pub snapshot_bytes_min: u64,
     seed: u64,
     tickets: u32,
 }
@@ -90,6 +91,7 @@ impl House {
             answers: BTreeMap::new(),
             ends: BTreeMap::new(),
             snapshot_every: 1 << 20,
+            snapshot_bytes_min: 1 << 20,
             seed: 7,
             tickets: 0,
         };
@@ -116,6 +118,7 @@ impl House {
             cluster: Some(ClusterId(0xcafe)),
             beginning,
             snapshot_every: self.snapshot_every,
+            snapshot_bytes_min: self.snapshot_bytes_min,
             seed: self.seed,
             options: Options { segment_bytes: 4096, salt: id },
         }

@@ -67,3 +67,51 @@ fn a_snapshot_that_is_lost_on_its_way_is_sent_again() {
     house.run(30);
     house.assert_all_know(&(0..30).collect::<Vec<_>>());
 }
+
+#[test]
+fn few_large_entries_bring_a_snapshot_about_and_a_large_state_does_so_less_often() {
+    let mut house = House::found();
+    house.snapshot_bytes_min = 8 * 100;
+    house.kill(1);
+    house.start(1);
+    house.run(1);
+    let mut taken = vec![house.status(1).snapshot.0];
+    let mut number = 0;
+    for _ in 0..100 {
+        // Eight bytes each, in the entry as in the snapshot.
+        let batch: Vec<(u64, u32)> = (0..20).map(|_| (0, house.ticket())).collect();
+        number += 20;
+        house.nodes.get_mut(&1).unwrap().propose(batch);
+        house.run(1);
+        let snapshot = house.status(1).snapshot.0;
+        if taken.last() != Some(&snapshot) {
+            taken.push(snapshot);
+        }
+    }
+    assert_eq!(house.numbers(1).len(), number);
+    let apart: Vec<u64> = taken.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    // At first more than 100 numbers, with two entries of elections; then more than the last one.
+    assert_eq!(apart, [8, 7, 14, 28]);
+}
+
+#[test]
+fn a_replica_that_starts_counts_what_it_replays_towards_the_next_snapshot() {
+    let mut house = House::found();
+    house.snapshot_bytes_min = 8 * 30;
+    house.kill(1);
+    house.start(1);
+    house.run(1);
+    let before = house.status(1).snapshot;
+    for number in 0..30 {
+        house.propose_at(1, number);
+        if number % 6 == 0 {
+            house.kill(1);
+            house.start(1);
+            house.run(1);
+        }
+    }
+    assert_eq!(house.status(1).snapshot, before);
+    house.propose_at(1, 30);
+    assert!(house.status(1).snapshot > before, "the 31st number counts with those before");
+    assert_eq!(house.numbers(1), (0..31).collect::<Vec<_>>());
+}

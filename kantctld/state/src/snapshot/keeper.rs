@@ -38,14 +38,15 @@ impl Keeper {
     #[must_use]
     pub fn new(state: &State) -> Self {
         let mut keeper = Self::default();
-        let touched = Touched {
-            policy: true,
-            reservations: true,
-            nodes: state.nodes().map(|(name, _)| name.clone()).collect(),
-            jobs: state.live().collect(),
-            asking: BTreeSet::new(),
-        };
-        keeper.take_up(state, touched);
+        keeper.take_up(state, Touched { jobs: state.live().collect(), ..Touched::outline(state) });
+        keeper
+    }
+
+    /// What there is without jobs, which are the most of it: for whoever asks what could ever be.
+    #[must_use]
+    pub fn outline(state: &State) -> Self {
+        let mut keeper = Self::default();
+        keeper.take_up(state, Touched::outline(state));
         keeper
     }
 
@@ -163,6 +164,12 @@ const fn is_live(phase: Phase) -> bool {
 }
 
 impl Touched {
+    /// All but jobs.
+    fn outline(state: &State) -> Self {
+        let nodes = state.nodes().map(|(name, _)| name.clone()).collect();
+        Self { policy: true, reservations: true, nodes, ..Self::default() }
+    }
+
     fn add(&mut self, state: &State, event: &Event) {
         match event {
             Event::Configured => self.policy = true,
