@@ -3,12 +3,18 @@
 
 use crate::message::Reply;
 use common::id::{ControllerId, JobId};
+use common::time::Span;
 use replica::{ProposeError, Told};
-use state::Event;
+use state::{Event, State};
 
 /// Where a controller is reached.
 pub fn address(id: ControllerId) -> String {
     format!("c{id}:1")
+}
+
+/// A job's time limit, as a state has it.
+pub fn limit(state: &State, job: JobId) -> Option<Span> {
+    state.job(job).and_then(|record| record.spec.ask.time_limit)
 }
 
 /// What a user is told of what became of a request.

@@ -2,20 +2,22 @@
 //! real replica, as `kantctld`'s log thread. Never shares anything with another controller but
 //! letters.
 
-use crate::answer::{address, reply};
+mod asks;
+
+use crate::answer::address;
 use crate::disk::StormDisk;
 use crate::judge::log::LogJudge;
 use crate::leader::Lead;
 use crate::machine::SimMachine;
 use crate::mail;
-use crate::message::{Body, Input, LinkId, Output, Reply, Ticket};
+use crate::message::{Input, LinkId, Output, Ticket};
 use crate::sabotage::Sabotage;
 use crate::wishes::Wishes;
 use common::id::{ClusterId, ControllerId};
 use common::time::{Span, Time};
 use common::wire::node::{FromNode, ToNode};
-use replica::{Beginning, LogError, Opening, ProposeError, Replica, Role, Settled, Told};
-use state::{Event, Settings};
+use replica::{Beginning, LogError, Opening, Replica, Role, Settled};
+use state::Settings;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -32,6 +34,8 @@ pub struct House {
     pub node_lost_after: Span,
     /// A snapshot after so many entries.
     pub snapshot_every: u64,
+    /// Or after so many bytes.
+    pub snapshot_bytes_min: u64,
     /// Of the history.
     pub seed: u64,
     /// A planted bug.
@@ -77,7 +81,7 @@ impl Process {
             cluster: Some(house.cluster),
             beginning: beginning.clone(),
             snapshot_every: house.snapshot_every,
-            snapshot_bytes_min: replica::SNAPSHOT_BYTES_MIN,
+            snapshot_bytes_min: house.snapshot_bytes_min,
             seed: house.seed ^ (life << 8),
             options: wal::Options { segment_bytes: SEGMENT_BYTES, salt: house.seed },
         };
@@ -100,6 +104,12 @@ impl Process {
     /// Is this connection a session that the state knows of?
     pub fn has_session(&self, link: LinkId) -> bool {
         self.lead.as_ref().is_some_and(|lead| lead.has_session(link))
+    }
+
+    /// What its rounds last saw and said; `None`: it does not lead.
+    pub fn last_round(&self) -> Option<(&engine::Snapshot, &engine::Round)> {
+        let (snapshot, round, _) = self.lead.as_ref()?.last_round();
+        Some((snapshot, round))
     }
 
     /// What the engine's own judge found since it was last asked.
@@ -161,36 +171,6 @@ impl Process {
             self.outputs.push(Output::Wake(lead.next_at_ms()));
         }
         (std::mem::take(&mut self.outputs), std::mem::take(&mut self.again), result)
-    }
-
-    fn ask(
-        &mut self,
-        id: crate::message::AskId,
-        body: Body,
-        house: &House,
-        wishes: &mut Wishes,
-        reads: &mut Vec<Ticket>,
-    ) {
-        let state = &self.replica.machine().state;
-        if self.lead.is_none() || state.settings().is_none() {
-            let leader = self.replica.leader();
-            return self.outputs.push(Output::Reply(id, Reply::NotLeader(leader)));
-        }
-        match body {
-            Body::Command(command) => {
-                if house.sabotage == Some(Sabotage::AckUnapplied)
-                    && matches!(*command, state::Command::SubmitJob { .. })
-                {
-                    let next = common::id::JobId(state.last_job().0 + 1);
-                    self.outputs.push(Output::Reply(id, Reply::Submitted(next)));
-                }
-                wishes.commands.push((*command, Ticket::Ask(id)));
-            }
-            Body::Look if house.sabotage == Some(Sabotage::StaleRead) => {
-                self.outputs.push(Output::Reply(id, Reply::Last(state.last_job())));
-            }
-            Body::Look => reads.push(Ticket::Ask(id)),
-        }
     }
 
     fn hear(&mut self, link: LinkId, message: FromNode, house: &House, wishes: &mut Wishes) {
@@ -268,32 +248,6 @@ impl Process {
                 self.outputs.extend(outputs.into_iter().flatten());
                 self.watch = watch;
             }
-            _ => {}
-        }
-    }
-
-    fn answer(
-        &mut self,
-        now_ms: u64,
-        ticket: Ticket,
-        told: Result<Told<Vec<Event>>, ProposeError>,
-        wishes: &mut Wishes,
-    ) {
-        let events = match &told {
-            Ok(Told::Applied(events)) => Some(events.as_slice()),
-            _ => None,
-        };
-        let state = &self.replica.machine().state;
-        match (ticket, &mut self.lead) {
-            (Ticket::Operator, _) => self.outputs.push(Output::Changed(told)),
-            (Ticket::Ask(id), _) => {
-                let leader = self.replica.leader();
-                let reply = reply(&told, state.last_job(), leader);
-                self.outputs.push(Output::Reply(id, reply));
-            }
-            (Ticket::Round, Some(lead)) => lead.enacted(now_ms, events),
-            (Ticket::Register(link), Some(lead)) => lead.registered(link, events, state, wishes),
-            (Ticket::Report(link), Some(lead)) => lead.reported(link, events.is_some(), wishes),
             _ => {}
         }
     }

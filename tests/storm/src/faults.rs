@@ -44,6 +44,8 @@ pub enum Kind {
     Reboot,
     /// A node is cut off until it is given up.
     LongCut,
+    /// A node finds something wrong with itself, for a while.
+    Sick,
 }
 
 impl Kind {
@@ -68,6 +70,7 @@ impl Kind {
         Self::NodeCut,
         Self::Reboot,
         Self::LongCut,
+        Self::Sick,
     ];
 
     /// Its name on the command line.
@@ -92,6 +95,7 @@ impl Kind {
             Self::NodeCut => "node-cut",
             Self::Reboot => "reboot",
             Self::LongCut => "long-cut",
+            Self::Sick => "sick",
         }
     }
 
@@ -139,6 +143,7 @@ impl Fault {
             Kind::OneWay | Kind::SlowDisk | Kind::FullDisk => dice.between(1_000, 8_000),
             Kind::NodeCut => dice.between(500, 8_000),
             Kind::LongCut => dice.between(24_000, 45_000),
+            Kind::Sick => dice.between(500, 8_000),
             _ => dice.between(100, 3_000),
         };
         let at_ms = dice.below(within_ms);

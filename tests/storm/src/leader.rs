@@ -1,11 +1,13 @@
 //! What a simulated controller does while it leads: rounds, timers, sessions; the shell around
 //! crate `lead`, as `kantctld`'s. Never decides anything itself.
 
+mod planted;
 mod told;
 
 use crate::message::{LinkId, Output, Ticket};
 use crate::sabotage::Sabotage;
 use crate::wishes::{Wishes, refuse};
+use common::id::JobKey;
 use common::time::{Span, Time};
 use common::wire::node::{FromNode, Hello, StepStatus, ToNode};
 use lead::session::ORDERS_BYTES;
@@ -36,6 +38,8 @@ pub struct Lead {
     pub violations: Vec<String>,
     /// For a planted bug: an old state that rounds look at.
     stale: Option<State>,
+    /// For a planted bug: who was to start, and is kept waiting until then.
+    broken: BTreeMap<JobKey, Time>,
 }
 
 struct Session {
@@ -61,18 +65,8 @@ impl Lead {
             sabotage,
             violations: Vec::new(),
             stale: None,
+            broken: BTreeMap::new(),
         }
-    }
-
-    /// For a planted bug: it spoke to nodes before it led; now it does all that a leader does.
-    pub fn begin(&mut self, now_ms: u64) {
-        self.round_at_ms = self.round_at_ms.min(now_ms + ROUND_PERIOD_MS);
-        self.look_at_ms = self.look_at_ms.min(now_ms + ROUND_PERIOD_MS);
-    }
-
-    /// For a planted bug: the watch of an earlier term goes on.
-    pub fn keep_watch_of(&mut self, earlier: Watch) {
-        self.watch = earlier;
     }
 
     /// The lead is over: every session ends. The watch is for a planted bug.
@@ -101,7 +95,12 @@ impl Lead {
                     self.report(link, wishes);
                 }
             }
-            FromNode::Output(_) | FromNode::Health(_) => {}
+            FromNode::Health(findings) => {
+                let live = self.sessions.get(&link).and_then(|session| session.live.as_ref());
+                let command = live.and_then(|live| live.health(state, findings));
+                wishes.commands.extend(command.map(|command| (command, Ticket::Nobody)));
+            }
+            FromNode::Output(_) => {}
         }
     }
 
@@ -250,7 +249,11 @@ impl Lead {
         } else {
             self.rounds.catch_up(state, untold.as_deref(), now);
         }
-        let outcome = self.rounds.round(now);
+        let promised = self.rounds.last().1.promises.keys().copied().collect();
+        let mut outcome = self.rounds.round(now);
+        if self.sabotage == Some(Sabotage::BreakPromises) {
+            self.break_promises(now, &promised, &mut outcome);
+        }
         let violations = outcome.violations.iter();
         self.violations.extend(violations.map(ToString::to_string));
         self.round_at_ms = now_ms + ROUND_PERIOD_MS;
@@ -261,6 +264,11 @@ impl Lead {
             self.is_round_under_way = true;
             wishes.commands.push((command, Ticket::Round));
         }
+    }
+
+    /// What its rounds last saw and said, and when.
+    pub fn last_round(&self) -> (&engine::Snapshot, &engine::Round, Time) {
+        self.rounds.last()
     }
 
     /// What a round decided was taken, or came to nothing.

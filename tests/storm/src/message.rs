@@ -2,6 +2,7 @@
 //! already name. Never holds a handle to anything.
 
 use common::id::{AttemptId, ControllerId, JobId, JobKey};
+use common::time::Span;
 use common::wire::node::{FromNode, ToNode};
 use replica::{Change, Letter, ProposeError, Told};
 use state::{Command, Event};
@@ -37,6 +38,8 @@ pub enum Body {
     Command(Box<Command>),
     /// The last job id is asked for.
     Look,
+    /// The time limit of a job is asked for.
+    Show(JobId),
 }
 
 /// What a user is told.
@@ -50,6 +53,8 @@ pub enum Reply {
     Refused(String),
     /// The last job id.
     Last(JobId),
+    /// A job's time limit; `None`: it has none, or is forgotten.
+    Limit(Option<Span>),
     /// Somebody else leads, perhaps this one.
     NotLeader(Option<ControllerId>),
     /// Nobody can say whether it was accepted.
@@ -61,6 +66,8 @@ pub enum Reply {
 pub enum Ticket {
     /// A user.
     Ask(AskId),
+    /// A user who looks at a job.
+    Show(AskId, JobId),
     /// The scheduler.
     Round,
     /// A session that begins.

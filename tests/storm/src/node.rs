@@ -17,6 +17,7 @@ use crate::message::{NodeOutput, StepChange};
 use crate::sabotage::Sabotage;
 use common::cpuset::CpuSet;
 use common::gpu::{Gpu, GpuKind, GpuMatrix, GpuPath};
+use common::health::Finding;
 use common::id::{AttemptId, GpuIndex, NodeName};
 use common::job::{EndCause, ExitStatus};
 use common::node::{Inventory, Numa};
@@ -37,6 +38,8 @@ pub struct Node {
     pub identity: String,
     /// What it has.
     pub inventory: Inventory,
+    /// What is wrong with the machine.
+    findings: Vec<Finding>,
     boots: u32,
     steps: BTreeMap<AttemptId, Step>,
 }
@@ -72,6 +75,7 @@ impl Node {
             kantd: None,
             life: 0,
             inventory,
+            findings: Vec::new(),
             boots: 1,
             steps: BTreeMap::new(),
         }
@@ -105,6 +109,14 @@ impl Node {
         }
         for step in self.steps.values_mut() {
             step.lose(around.clock);
+        }
+    }
+
+    /// Something is wrong with the machine from now on, or nothing any more.
+    pub fn find(&mut self, finding: Option<Finding>, around: &mut Surroundings<'_>) {
+        self.findings = finding.into_iter().collect();
+        if let Some(kantd) = &self.kantd {
+            kantd.tell_health(self, around);
         }
     }
 

@@ -23,6 +23,8 @@ pub struct Plan {
     pub trouble_ms: u64,
     /// A controller takes a snapshot after so many entries.
     pub snapshot_every: u64,
+    /// Or after so many bytes.
+    pub snapshot_bytes_min: u64,
     /// A node silent for so long is lost, in milliseconds.
     pub node_lost_after_ms: u64,
     /// A planted bug.
@@ -51,6 +53,7 @@ impl Plan {
         let trouble_ms = dice.between(8_000, 30_000);
         let count = usize::try_from(dice.between(10, 60)).unwrap_or(10);
         let snapshot_every = dice.between(8, 120);
+        let snapshot_bytes_min = dice.between(2 << 10, 64 << 10);
         let works = work::draw(count, trouble_ms, nodes, &mut Dice::new(seed, 2));
         let mut dice = Dice::new(seed, 3);
         let lone = |kind: &Kind| controllers > 1 || !matches!(kind, Kind::Rot);
@@ -77,6 +80,7 @@ impl Plan {
             faults,
             trouble_ms,
             snapshot_every,
+            snapshot_bytes_min,
             node_lost_after_ms,
             sabotage,
         }

@@ -35,6 +35,10 @@ pub enum Sabotage {
     HidesEnds,
     /// A read is answered without asking a majority.
     StaleRead,
+    /// A change of a job is acknowledged when it is proposed.
+    AckChange,
+    /// Who was promised a start waits on when its time has come.
+    BreakPromises,
 }
 
 impl Sabotage {
@@ -56,6 +60,8 @@ impl Sabotage {
         Self::ReuseId,
         Self::HidesEnds,
         Self::StaleRead,
+        Self::AckChange,
+        Self::BreakPromises,
     ];
 
     /// Its name on the command line, and what it does.
@@ -91,6 +97,10 @@ impl Sabotage {
             }
             Self::HidesEnds => ("hides-ends", "a kantd that reconnects leaves out ended steps"),
             Self::StaleRead => ("stale-read", "reads are answered without asking a majority"),
+            Self::AckChange => ("ack-change", "a change of a job is acknowledged when proposed"),
+            Self::BreakPromises => {
+                ("break-promises", "who was promised a start waits on when its time has come")
+            }
         }
     }
 

@@ -30,6 +30,7 @@ fn plan(controllers: usize, nodes: usize, seconds: u64, faults: Vec<Fault>) -> P
         faults,
         trouble_ms,
         snapshot_every: 40,
+        snapshot_bytes_min: 32 << 10,
         node_lost_after_ms: 12_000,
         sabotage: None,
     }

@@ -30,8 +30,27 @@ pub enum Deed {
     Release(usize),
     /// Start it anew.
     Requeue(usize),
+    /// Give it another time limit.
+    Update(usize),
+    /// What is its time limit?
+    Show(usize),
     /// What is the last job id?
     Look,
+}
+
+impl Deed {
+    /// The submit of the job that it is about, if it is not a new one.
+    pub const fn about(&self) -> Option<usize> {
+        match self {
+            Self::Submit(_) | Self::Look => None,
+            Self::Cancel(of)
+            | Self::Hold(of)
+            | Self::Release(of)
+            | Self::Requeue(of)
+            | Self::Update(of)
+            | Self::Show(of) => Some(*of),
+        }
+    }
 }
 
 /// How an attempt behaves on a node.
@@ -54,6 +73,11 @@ pub fn job_name(work: usize) -> String {
     format!("w{work}")
 }
 
+/// The time limit that this work sets: one that no job is submitted with, and no other work sets.
+pub fn new_limit(work: usize) -> Span {
+    Span(40_000 + work as u64)
+}
+
 /// The work that submitted a job of this name.
 pub fn work_of(name: &str) -> Option<usize> {
     name.strip_prefix('w')?.parse().ok()
@@ -72,7 +96,9 @@ pub fn draw(count: usize, within_ms: u64, nodes: usize, dice: &mut Dice) -> Vec<
             (6..10, Some(job)) => Deed::Hold(job),
             (10..16, Some(job)) => Deed::Release(job),
             (16..20, Some(job)) => Deed::Requeue(job),
-            (20..36, _) => Deed::Look,
+            (20..26, Some(job)) => Deed::Update(job),
+            (26..34, Some(job)) => Deed::Show(job),
+            (34..46, _) => Deed::Look,
             _ => {
                 submits.push(place);
                 Deed::Submit(Box::new(ask(place, nodes, dice)))

@@ -18,6 +18,8 @@ use crate::judge::Complaint;
 use crate::judge::claims::ClaimJudge;
 use crate::judge::log::LogJudge;
 use crate::judge::nodes::NodeJudge;
+use crate::judge::promises::PromiseJudge;
+use crate::judge::register::RegisterJudge;
 use crate::judge::users::UserJudge;
 use crate::message::LinkId;
 use crate::net::{Links, Net};
@@ -76,6 +78,8 @@ pub struct World {
     node_judge: NodeJudge,
     user_judge: UserJudge,
     claim_judge: ClaimJudge,
+    register_judge: RegisterJudge,
+    promise_judge: PromiseJudge,
     complaints: Vec<Complaint>,
     story: Story,
     dice: Dice,
@@ -90,6 +94,7 @@ impl World {
             settings: settings(),
             node_lost_after: Span(plan.node_lost_after_ms),
             snapshot_every: plan.snapshot_every,
+            snapshot_bytes_min: plan.snapshot_bytes_min,
             seed: plan.seed,
             sabotage: plan.sabotage,
             judge: log.clone(),
@@ -117,6 +122,8 @@ impl World {
             node_judge: NodeJudge::default(),
             user_judge: UserJudge::default(),
             claim_judge: ClaimJudge::default(),
+            register_judge: RegisterJudge::default(),
+            promise_judge: PromiseJudge::default(),
             complaints: Vec::new(),
             story: Story::new(is_told),
             dice,
@@ -198,10 +205,12 @@ impl World {
         for event in std::mem::take(&mut log.fresh) {
             self.story.tell(self.now_ms, || format!("log: {event:?}"));
             self.node_judge.read(self.now_ms, &event, self.plan.node_lost_after_ms);
+            self.promise_judge.read(&event);
         }
         self.complaints.append(&mut log.complaints);
         self.complaints.append(&mut self.node_judge.complaints);
         self.complaints.append(&mut self.user_judge.complaints);
+        self.complaints.append(&mut self.promise_judge.complaints);
     }
 
     /// Does something on a node, and what follows from it.

@@ -60,7 +60,8 @@ fn succeeded(run: &Run, launch: Launch, rank: usize) -> bool {
 }
 
 /// Another share of a job whose end is decided is over. What it says completes the picture; and a
-/// job that was cancelled or made to yield, but succeeded before the word reached it, did succeed.
+/// job that was cancelled, made to yield, or taken off a node that is unfit, but succeeded before
+/// the word reached it, did succeed.
 fn learn_more(
     state: &mut State,
     events: &mut Vec<Event>,
@@ -75,7 +76,9 @@ fn learn_more(
         end.message = short(share_end.message.as_deref());
     }
     let cancelled = end.asked && !end.requeue && end.outcome == Outcome::Cancelled;
-    if succeeded && (cancelled || end.preempted.is_some()) {
+    // A node that is lost, and not only unfit, is a fault.
+    let taken_off = end.outcome == Outcome::NodeLost && !end.fault;
+    if succeeded && (cancelled || taken_off || end.preempted.is_some()) {
         (end.outcome, end.asked, end.requeue) = (Outcome::Completed, false, false);
         end.preempted = None;
         let (outcome, by, requeue) = (Outcome::Completed, None, false);

@@ -129,3 +129,14 @@ fn drained_at_once_its_jobs_start_again_elsewhere_if_they_may() {
     let job = house.state.job(once.job).unwrap();
     assert!(format!("{job:?}").contains("not fit to run it any more"), "{job:?}");
 }
+
+#[test]
+fn a_job_that_succeeded_before_it_was_told_to_leave_an_unfit_node_has_succeeded() {
+    let mut house = House::new();
+    let key = JobKey::single(house.submit(Ask::default()));
+    let id = house.start(key, vec![share("g1", 0, 2, &[])]);
+    house.report("g1", id, running());
+    say(&mut house, &[finding(Check::ReadOnly, Response::DrainNow)]);
+    house.report("g1", id, crate::house::exited(0));
+    assert_eq!(house.outcome(key), Some(Outcome::Completed));
+}

@@ -5,6 +5,8 @@ pub mod claims;
 pub mod finish;
 pub mod log;
 pub mod nodes;
+pub mod promises;
+pub mod register;
 pub mod users;
 
 /// Something is wrong.

@@ -70,6 +70,11 @@ impl UserJudge {
                 self.complaints.push(Complaint::new("history", text));
             }
         }
+        let earlier = self.looks.iter().filter(|look| look.told_ms < asked_ms);
+        if let Some(last) = earlier.map(|look| look.last).max().filter(|last| *last >= job) {
+            let text = format!("w{work} became job {job}, though a look saw job {last} before");
+            self.complaints.push(Complaint::new("history", text));
+        }
         if let Some(asked) = self.submits.get_mut(&work) {
             asked.told = Some((job, now_ms));
         }

@@ -70,6 +70,7 @@ impl Kantd {
             ToNode::Welcome { .. } => {
                 self.is_welcomed = true;
                 self.course.welcomed();
+                self.tell_health(node, around);
                 self.report(around);
             }
             ToNode::Desired(update) => {
@@ -136,6 +137,13 @@ impl Kantd {
             }
         }
         self.report(around);
+    }
+
+    /// Says all that is wrong with the machine.
+    pub fn tell_health(&self, node: &Node, around: &mut Surroundings<'_>) {
+        let Some(link) = self.link.filter(|_| self.is_welcomed) else { return };
+        let health = FromNode::Health(node.findings.clone());
+        around.outputs.push(NodeOutput::Up(link, Box::new(health)));
     }
 
     fn report(&mut self, around: &mut Surroundings<'_>) {

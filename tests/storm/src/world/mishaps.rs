@@ -7,6 +7,7 @@ use crate::dice::Dice;
 use crate::faults::{Fault, Kind};
 use crate::message::{Host as At, Input};
 use crate::net::Flaky;
+use common::health::{Check, Finding, Response};
 use common::id::ControllerId;
 
 /// Users submit from so many hosts.
@@ -15,6 +16,14 @@ const USER_HOSTS: usize = 3;
 /// The host that a user submits from.
 pub fn user_host(work: usize) -> usize {
     work % USER_HOSTS
+}
+
+/// Something that may be wrong with a node: what lasts, and what passes by itself.
+fn finding(dice: &mut Dice) -> Finding {
+    let check = *dice.one(&[Check::DiskFull, Check::GpuXid]).unwrap_or(&Check::DiskFull);
+    let responses = [Response::Warn, Response::Drain, Response::DrainNow];
+    let response = *dice.one(&responses).unwrap_or(&Response::Warn);
+    Finding { check, says: check.word().to_owned(), response }
 }
 
 impl World {
@@ -30,7 +39,7 @@ impl World {
             self.blow_again(place, fault);
         }
         match fault.kind {
-            Kind::Kantd | Kind::NodeCut | Kind::LongCut | Kind::Reboot => {
+            Kind::Kantd | Kind::NodeCut | Kind::LongCut | Kind::Reboot | Kind::Sick => {
                 self.hit_node(fault, &mut dice);
             }
             Kind::Split | Kind::OneWay => {
@@ -131,6 +140,10 @@ impl World {
                 self.break_link_of_node(place, true);
                 self.agenda.add(self.now_ms + fault.lasts_ms + 1_000, Event::Kantd(place));
             }
+            Kind::Sick => {
+                let finding = finding(dice);
+                self.with_node(place, |node, around, _| node.find(Some(finding), around));
+            }
             _ => {
                 let pairs = self.cuts(fault);
                 pairs.into_iter().for_each(|(from, to)| self.net.block(from, to));
@@ -197,6 +210,10 @@ impl World {
             Kind::Split | Kind::OneWay | Kind::NodeCut | Kind::LongCut => {
                 let pairs = self.cuts(fault);
                 pairs.into_iter().for_each(|(from, to)| self.net.unblock(from, to));
+            }
+            Kind::Sick => {
+                let place = self.node_of(fault);
+                self.with_node(place, |node, around, _| node.find(None, around));
             }
             Kind::FullDisk => {
                 for host in self.hosts.values() {

@@ -4,12 +4,15 @@
 use super::World;
 use super::event::Event;
 use crate::judge::{Complaint, finish};
+use crate::work::Deed;
 use common::id::ControllerId;
 use common::job::Phase;
 use state::State;
 
 /// Between two looks, in milliseconds.
 const SAMPLE_MS: u64 = 500;
+/// Promises are judged so long after the trouble, in milliseconds.
+const CALM_MS: u64 = 5_000;
 /// Everything is over so long after the trouble, in milliseconds, or never will be.
 const QUIET_MAX_MS: u64 = 1_500_000;
 /// The cluster stands after so long, in milliseconds, or never will.
@@ -34,6 +37,9 @@ impl World {
             self.heal();
         }
         self.look_at_claims();
+        if self.now_ms > calm_ms + CALM_MS {
+            self.look_at_promises();
+        }
         if self.is_quiet() {
             self.finish();
         } else if self.now_ms > calm_ms + QUIET_MAX_MS {
@@ -60,6 +66,7 @@ impl World {
             self.start_soon(id, 100);
         }
         for node in 0..self.nodes.len() {
+            self.with_node(node, |node, around, _| node.find(None, around));
             self.agenda.add(self.now_ms + 1_000, Event::Kantd(node));
         }
     }
@@ -71,6 +78,15 @@ impl World {
         let state = &process.replica().machine().state;
         let found = self.claim_judge.look(self.now_ms, state, self.node_judge.living());
         self.complaints.extend(found);
+    }
+
+    fn look_at_promises(&mut self) {
+        let Some((leader, _)) = self.leader() else { return };
+        let process = self.hosts.get(&leader).and_then(|host| host.process.as_ref());
+        let Some(process) = process else { return };
+        let by = (leader, process.replica().status().term);
+        let Some(last) = process.last_round() else { return };
+        self.promise_judge.look(by, last, &self.log.borrow().frontier);
     }
 
     /// The states of all controllers that have a part in the cluster; `None`: they are not all
@@ -101,6 +117,11 @@ impl World {
     fn finish(&mut self) {
         let found = self.replicas().map(|states| finish::judge(&self.user_judge, &states));
         self.complaints.extend(found.into_iter().flatten());
+        let submitted = |of: usize| match &self.plan.works.get(of)?.deed {
+            Deed::Submit(ask) => ask.time_limit,
+            _ => None,
+        };
+        self.complaints.extend(self.register_judge.judge(submitted));
         self.story.tell(self.now_ms, || "all is over".to_owned());
         self.is_over = true;
     }

@@ -7,7 +7,7 @@ use super::mishaps::user_host;
 use crate::message::{AskId, Body, Host as At, Input, Reply};
 use crate::work::{self, Deed};
 use common::id::{ControllerId, Gid, JobId, JobKey, RequestKey, Uid};
-use common::job::Owner;
+use common::job::{Owner, Patch};
 use state::{Actor, Command, Target};
 
 /// A user waits so long for an answer, in milliseconds.
@@ -30,7 +30,7 @@ pub struct Errand {
 impl World {
     pub(super) fn begin_work(&mut self, work: usize) {
         let deed = self.plan.works[work].deed.clone();
-        if let Deed::Cancel(of) | Deed::Hold(of) | Deed::Release(of) | Deed::Requeue(of) = deed {
+        if let Some(of) = deed.about() {
             let Some(job) = self.user_judge.job_of(of) else {
                 // It waits to be told of the job; without an answer there is nothing to do.
                 if self.errands.get(of).is_none_or(|errand| errand.is_over) {
@@ -70,7 +70,13 @@ impl World {
         let id = AskId { work, attempt: errand.attempt };
         self.agenda.add(self.now_ms + PATIENCE_MS, Event::AskTimeout(id));
         let (from, host) = (At::User(user_host(work)), At::Controller(to));
-        for delay_ms in self.net.carry(self.now_ms, from, host) {
+        let mut delays_ms = self.net.carry(self.now_ms, from, host);
+        if let Deed::Update(of) = self.plan.works[work].deed {
+            self.register_judge.change_asked(of, id, work::new_limit(work), self.now_ms);
+            // A change that is made twice is two changes: no network doubles what is in a stream.
+            delays_ms.truncate(1);
+        }
+        for delay_ms in delays_ms {
             self.agenda.add(self.now_ms + delay_ms, Event::Ask(to, id, body.clone()));
         }
     }
@@ -96,6 +102,12 @@ impl World {
             Deed::Hold(of) => Command::HoldJob { actor, target: target(*of)? },
             Deed::Release(of) => Command::ReleaseJob { actor, target: target(*of)? },
             Deed::Requeue(of) => Command::RequeueJob { actor, target: target(*of)? },
+            Deed::Update(of) => {
+                let limit = Some(work::new_limit(work));
+                let patch = Box::new(Patch { time_limit: limit, ..Patch::default() });
+                Command::UpdateJob { actor, target: target(*of)?, patch }
+            }
+            Deed::Show(of) => return Some(Body::Show(self.user_judge.job_of(*of)?)),
             Deed::Look => return Some(Body::Look),
         };
         Some(Body::Command(Box::new(command)))
@@ -136,6 +148,15 @@ impl World {
     pub(super) fn reply_arrives(&mut self, id: AskId, reply: Reply) {
         self.story.tell(self.now_ms, || format!("user w{} is told {reply:?}", id.work));
         let deed = self.plan.works[id.work].deed.clone();
+        if let Deed::Update(of) = deed {
+            match reply {
+                Reply::NotLeader(_) | Reply::Refused(_) => {
+                    self.register_judge.change_refused(of, id);
+                }
+                Reply::Changed(_) => self.register_judge.change_told(of, id, self.now_ms),
+                _ => {}
+            }
+        }
         match reply {
             Reply::NotLeader(hint) => {
                 let errand = &mut self.errands[id.work];
@@ -151,9 +172,13 @@ impl World {
             }
             Reply::Submitted(job) => self.user_judge.submit_told(id.work, job, self.now_ms),
             Reply::Last(job) => {
-                let place = id.attempt as usize - 1;
-                let asked_ms = self.errands[id.work].asked_ms[place];
-                self.user_judge.looked(asked_ms, self.now_ms, job);
+                self.user_judge.looked(self.asked_ms(id), self.now_ms, job);
+            }
+            Reply::Limit(limit) => {
+                if let (Deed::Show(of), Some(limit)) = (deed, limit) {
+                    let asked_ms = self.asked_ms(id);
+                    self.register_judge.looked(of, id, limit, asked_ms, self.now_ms);
+                }
             }
             Reply::Changed(keys) => {
                 if let Deed::Cancel(of) = deed {
@@ -168,6 +193,11 @@ impl World {
             }
         }
         self.errands[id.work].is_over = true;
+    }
+
+    /// When a try was made, in milliseconds.
+    fn asked_ms(&self, id: AskId) -> u64 {
+        self.errands[id.work].asked_ms[id.attempt as usize - 1]
     }
 
     fn note_cancel(&mut self, of: usize, keys: &[JobKey]) {

@@ -1,0 +1,44 @@
+//! Planted bugs of a leader. Never active unless named.
+
+use super::{Lead, ROUND_PERIOD_MS};
+use common::id::JobKey;
+use common::time::{Span, Time};
+use lead::{Outcome, Watch};
+use state::Command;
+use std::collections::BTreeSet;
+
+/// A promise is broken for so long.
+const BROKEN_FOR: Span = Span::from_seconds(20);
+
+impl Lead {
+    /// For a planted bug: it spoke to nodes before it led; now it does all that a leader does.
+    pub fn begin(&mut self, now_ms: u64) {
+        self.round_at_ms = self.round_at_ms.min(now_ms + ROUND_PERIOD_MS);
+        self.look_at_ms = self.look_at_ms.min(now_ms + ROUND_PERIOD_MS);
+    }
+
+    /// For a planted bug: the watch of an earlier term goes on.
+    pub fn keep_watch_of(&mut self, earlier: Watch) {
+        self.watch = earlier;
+    }
+
+    /// Plants a round that lets those wait on who were promised a start.
+    pub(super) fn break_promises(
+        &mut self,
+        now: Time,
+        promised: &BTreeSet<JobKey>,
+        outcome: &mut Outcome,
+    ) {
+        let Some(Command::EnactRound { starts, preempts }) = &mut outcome.command else { return };
+        let until = now + BROKEN_FOR;
+        starts.retain(|start| {
+            let key = start.id.key;
+            let is_broken = promised.contains(&key) || self.broken.contains_key(&key);
+            !is_broken || *self.broken.entry(key).or_insert(until) <= now
+        });
+        if starts.is_empty() && preempts.is_empty() {
+            outcome.command = None;
+        }
+        self.rounds.look_again();
+    }
+}
