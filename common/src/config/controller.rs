@@ -43,7 +43,8 @@ config_table! {
         round_period_seconds: u64 = 10,
         /// Finished jobs are kept for `kantctl show` at least this long.
         done_jobs_kept_seconds: u64 = 86_400,
-        /// A snapshot of the state is taken, and the log cut, after so many log entries.
+        /// A snapshot of the state is taken, and the log cut, after so many log entries; or once
+        /// they hold more bytes than the last snapshot, and than 32 MiB.
         snapshot_every_entries: u64 = 50_000,
         /// With less room than this on the disk of state_dir, in MiB, jobs are no longer accepted,
         /// so that those which run can still be told of. 0: accepted as long as anything fits.

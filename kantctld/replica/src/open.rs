@@ -11,8 +11,8 @@ use raft::eraftpb::HardState;
 use std::cell::Cell;
 use wal::{Disk, Index, Options, Term, Wal};
 
-/// A snapshot smaller than this is read, and entries of so many bytes are replayed, in no time: more
-/// snapshots would make no start quicker.
+/// A snapshot smaller than this is read, and entries of so many bytes are replayed, in no time:
+/// more snapshots would make no start quicker.
 pub const SNAPSHOT_BYTES_MIN: u64 = 32 << 20;
 
 /// What an empty directory is to become.

@@ -203,9 +203,9 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
         self.set_patience();
     }
 
-    /// A start reads the snapshot and what came after it. Neither is to be much more than the other:
-    /// with fewer snapshots a start takes longer, and with more of them the disk writes the same
-    /// again and again.
+    /// A start reads the snapshot and what came after it. Neither is to be much more than the
+    /// other: with fewer snapshots a start takes longer, and with more of them the disk writes the
+    /// same again and again.
     fn is_snapshot_due(&self) -> bool {
         let store = self.node.store();
         let many = self.applied >= store.snapshot_index + self.snapshot_every;

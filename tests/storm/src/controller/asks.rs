@@ -1,4 +1,5 @@
-//! What users ask of a controller, and what whoever waits for the log is told. Never applies anything.
+//! What users ask of a controller, and what whoever waits for the log is told. Never applies
+//! anything.
 
 use super::{House, Process};
 use crate::answer::{limit, reply};

@@ -1,7 +1,7 @@
-//! Judges the leader's promises: in quiet times a job starts when it was promised to, at the latest.
-//! Never blames a round for what it could not know: whatever else happens to jobs or nodes, and a
-//! change of leaders, ends all promises. Only those of the highest queue in which jobs wait are
-//! judged: others give way to it.
+//! Judges the leader's promises: in quiet times a job starts when it was promised to, at the
+//! latest. Never blames a round for what it could not know: whatever else happens to jobs or nodes,
+//! and a change of leaders, ends all promises. Only those of the highest queue in which jobs wait
+//! are judged: others give way to it.
 
 use super::Complaint;
 use common::id::{ControllerId, JobKey};
