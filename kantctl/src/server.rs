@@ -20,8 +20,8 @@ const BACKOFF_CAP: Duration = Duration::from_secs(2);
 pub const POLL_SECONDS: u64 = 20;
 /// Time for an answer beyond what it was asked to wait.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30 + POLL_SECONDS);
-/// More than a daemon sends in one piece of output.
-const PIECE_BYTES_MAX: usize = 64 << 20;
+/// More than a daemon sends: a backup is as large as a state, about 70 MiB with 100,000 jobs.
+const ANSWER_BYTES_MAX: usize = 4 << 30;
 
 /// The controller.
 #[derive(Debug)]
@@ -226,7 +226,7 @@ async fn get_bytes(client: &Client, path: &str) -> Result<(HeaderMap, Bytes), Cl
         .body(Body::empty())
         .map_err(|error| ClientError::Unaskable { path: path.to_owned(), source: error.into() })?;
     let (head, body) = client.send(request).await?.into_parts();
-    let bytes = to_bytes(body, PIECE_BYTES_MAX).await.map_err(|error| {
+    let bytes = to_bytes(body, ANSWER_BYTES_MAX).await.map_err(|error| {
         ClientError::Interrupted { endpoint: client.endpoint().to_string(), source: error.into() }
     })?;
     if head.status.is_success() {

@@ -18,8 +18,9 @@ pub struct Args {
     /// How often each rate and each restart is measured; a leader is lost four times as often
     #[arg(long, default_value_t = 3)]
     rounds: usize,
-    /// How many jobs wait while restarts and snapshots are measured
-    #[arg(long, default_value_t = 100_000)]
+    /// How many jobs wait while restarts and snapshots are measured; one user may have 100,000,
+    /// and those who measure submit some more
+    #[arg(long, default_value_t = 95_000)]
     jobs: usize,
     /// For how long each rate is measured, in seconds
     #[arg(long, default_value_t = 4)]
