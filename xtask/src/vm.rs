@@ -38,8 +38,8 @@ const PROGRAMS: [(&str, &str); 8] = [
 /// What makes the disk, the kernel and what starts it.
 const RECIPE: &str = "tests/vm/image.sh";
 
-/// A machine that takes longer than this hangs, in seconds. All of it takes six minutes on two
-/// idle cores.
+/// A machine that takes longer than this hangs, in seconds. All of it takes seven minutes on
+/// two busy cores.
 const LIMIT_SECONDS: &str = "2400";
 
 /// Why it cannot be done here, and what would help; nothing if it can.
