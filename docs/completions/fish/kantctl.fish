@@ -248,6 +248,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -s w -l nodes -d 'These nodes, whole, like g-[001-004]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -s N -l count -d 'So many nodes, chosen by the controller' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -s G -l gpus -d 'So many GPUs: whole nodes, chosen by the controller, that have them together' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -l gpu-kind -d 'Of the chosen nodes: only such with GPUs of this kind' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -l from -l start -d 'When it begins, as for `submit --begin` [default: now]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -l to -l end -d 'When it ends' -r
