@@ -91,7 +91,7 @@ impl<'a> Desk<'a> {
         let shares = placed.shares.iter().map(|(_, share)| share);
         let claim = crate::claims::of_start(job, shares, self.trial.floor, &mut self.books);
         let limits = self.books.check_limits(&claim, job.time_limit, self.now);
-        if let Err(reason) = limits.and_then(|()| self.books.admit(&claim)) {
+        if let Err(reason) = limits.and_then(|()| self.admit_beside(&claim)) {
             self.priced.entry(job.key).or_insert(claim);
             return Err(Obstacle::Refused(Box::new(reason), nodes.to_vec()));
         }
@@ -101,6 +101,23 @@ impl<'a> Desk<'a> {
         }
         let refused = |_| Obstacle::Refused(Box::new(WaitReason::NotConsidered), Vec::new());
         Ok((claim, placed.allocation().map_err(refused)?))
+    }
+
+    /// Is the claim within quotas with what those hold already that others yield to, and without
+    /// it? What is kept for their isolated queues is kept until they start.
+    fn admit_beside(&mut self, claim: &Claim) -> Result<(), WaitReason> {
+        self.books.admit(claim)?;
+        if self.awaiting.is_empty() {
+            return Ok(());
+        }
+        for awaiting in self.awaiting.values() {
+            self.books.remove(&awaiting.claim, awaiting.ends_by);
+        }
+        let without = self.books.admit(claim);
+        for awaiting in self.awaiting.values() {
+            self.books.add(&awaiting.claim, awaiting.ends_by);
+        }
+        without.map(|_| ())
     }
 
     /// Its shares are taken: it starts.

@@ -35,8 +35,8 @@ pub(crate) struct Awaiting {
     shape: ShapeIndex,
     nodes: Vec<NodeIndex>,
     /// What it will hold; in the books already.
-    claim: Claim,
-    ends_by: Option<Time>,
+    pub(super) claim: Claim,
+    pub(super) ends_by: Option<Time>,
 }
 
 impl<'a> Desk<'a> {

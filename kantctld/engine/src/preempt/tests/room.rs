@@ -1,6 +1,6 @@
 //! What is kept for a job until those are gone who yield to it. Never who they are.
 
-use super::{World, high, isolated, low, on_nodes, owed, queue, with_request};
+use super::{World, high, isolated, low, of, on_nodes, owed, queue, with_request};
 use crate::snapshot::WaitingJob;
 use crate::testing::{gpu_node, gpu_request, key};
 use common::policy::{Backfill, Behind};
@@ -45,6 +45,22 @@ fn what_is_left_beside_its_room_is_free_for_others() {
     assert_eq!(world.round(), ["2 for 3"]);
     world.at(6).submit(low(4, 3)).gone(2);
     assert_eq!(world.round(), ["3 on a", "4 on a"]);
+}
+
+#[test]
+fn what_is_kept_for_an_isolated_queue_is_kept_until_its_job_starts() {
+    let nodes = vec![gpu_node("a", 4), gpu_node("b", 4)];
+    let mut world = World::new(nodes, vec![queue("q"), isolated("iso", 4)]);
+    world.submit(low(1, 4));
+    assert_eq!(world.round(), ["1 on a"]);
+    // It may go to that node only; the other four GPUs are what its queue is owed.
+    let mut request = gpu_request(4);
+    request.only_nodes.push(common::id::NodeName::new("a").unwrap());
+    world.at(5).submit(of(2, request, "iso", "low"));
+    world.submit(low(3, 1));
+    assert_eq!(world.round(), ["1 for 2"], "job 3 would borrow what is kept for iso");
+    world.at(6).gone(1);
+    assert_eq!(world.round(), ["2 on a", "1 on b"], "nothing is kept any more");
 }
 
 #[test]
