@@ -212,6 +212,15 @@ impl<'a> Desk<'a> {
         for key in std::mem::take(&mut self.unmet) {
             self.promises.remove(&key);
         }
+        // Once a promise that was kept has passed, others may have its nodes. Not so one that was
+        // moved: another round, with nothing changed, would only move those before it again.
+        let is_kept = |(key, promise): &(&JobKey, &Promise)| {
+            let is_pinned = !promise.nodes.is_empty() && !promise.yielded;
+            is_pinned && self.snapshot.promises.get(key) == Some(*promise)
+        };
+        let kept = self.promises.iter().filter(is_kept).map(|(_, promise)| promise.at);
+        let next = kept.filter(|at| *at >= self.now).min();
+        self.look_again(next.map(|at| at + Span(1)));
         let waits = std::mem::take(&mut self.waits);
         let mut waits = crate::wait::explain(waits, &self);
         self.tell_awaiting(&mut waits);

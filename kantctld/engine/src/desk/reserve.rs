@@ -14,7 +14,7 @@ use crate::snapshot::{Promise, WaitingJob};
 use common::id::JobKey;
 use common::policy::{Placement, ReservationKind};
 use common::queue::Queue;
-use common::time::{Span, Time};
+use common::time::Time;
 use common::unit::Tasks;
 use std::sync::Arc;
 
@@ -181,8 +181,6 @@ impl<'a> Desk<'a> {
                 // A new policy, or a new request: not its nodes any more.
                 continue;
             }
-            // Once it has passed, others may have them.
-            self.look_again(Some(promise.at + Span(1)));
             let fewest = self.shapes.get(shape).fewest();
             let hall = self.hall_of(job, &fewest, fewest.sides()[0], &[]);
             let found = Earliest { at: promise.at, nodes };

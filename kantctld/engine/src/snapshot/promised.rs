@@ -68,13 +68,15 @@ impl Snapshot {
             // That round asked everybody.
             self.freed = Freed::nowhere();
         }
+        self.is_looser = is_looser;
         let before = std::mem::replace(&mut self.promises, promises);
         for (key, promise) in &before {
             if self.promises.get(key) != Some(promise) {
+                // Where a promise was moved away from, those before it may find room, too.
+                self.is_looser |= !promise.nodes.is_empty();
                 self.free_promised(&promise.nodes);
             }
         }
-        self.is_looser = is_looser;
     }
 
     /// How far the last round came; the next one goes on from there.
