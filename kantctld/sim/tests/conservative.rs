@@ -136,9 +136,9 @@ proptest! {
         let (trace, nodes) = traced(&jobs);
         let policy = Named::Conservative.policy();
         let (name, estimates) = (Named::Conservative.name(), Estimates::Request);
-        let (jobs_of, nodes) = (&trace[..], &nodes[..]);
+        let (jobs_of, nodes, policy) = (&trace[..], &nodes[..], &policy);
         let plan =
-            Plan { trace: "random", jobs: jobs_of, nodes, name, policy: &policy, estimates, seed: 0 };
+            Plan { trace: "random", jobs: jobs_of, nodes, name, policy, estimates, seed: 0 };
         let outcome = replay(&plan, &mut Unwatched).unwrap();
         let found: Vec<u64> =
             outcome.jobs.iter().map(|job| job.start.unwrap().0 / 1000).collect();
