@@ -43,8 +43,8 @@ impl Lookout {
     /// that runs: not for a thread that serves sockets.
     pub fn restart(&self, state: &SharedState, now: Time) -> Term {
         let _turn = self.turn();
-        let copy = state.tell(|state, _| state.clone());
-        let mut outline = Keeper::outline(&copy).into_snapshot();
+        // No copy: nobody is served until this is done, and there are fewer nodes than jobs.
+        let mut outline = state.tell(|state, _| Keeper::outline(state)).into_snapshot();
         outline.settle(now);
         let mut seen = self.write();
         seen.rounds.restart();
