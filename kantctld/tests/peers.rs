@@ -130,6 +130,29 @@ async fn one_that_joins_is_caught_up_by_a_snapshot_and_comes_to_vote() {
 }
 
 #[tokio::test]
+async fn a_controller_that_says_hello_from_elsewhere_is_known_there_from_then_on() {
+    let key = ClusterKey::generate().unwrap();
+    let first = founder(&key).await;
+    let member = |address: &str| Member {
+        name: "b".to_owned(),
+        address: address.to_owned(),
+        becomes_voter: false,
+    };
+    let before = "127.0.0.1:1";
+    first.peers.log.change(vec![Change::Add(member(before))]).await.unwrap();
+    let known = |status: &Status| {
+        status.members.known.get(&ControllerId(2)).map(|member| member.address.clone())
+    };
+    until(&first, |status| known(status).as_deref() == Some(before)).await;
+    let now = (first.peers.clock)();
+    let moved = PeerHello { address: "127.0.0.1:2".to_owned(), ..hello(now, None) };
+    let (_channel, answer) = first.answer(moved).await;
+    assert!(matches!(answer, Some(FromPeer::Welcome { .. })), "{answer:?}");
+    until(&first, |status| known(status).as_deref() == Some("127.0.0.1:2")).await;
+    first.stop();
+}
+
+#[tokio::test]
 async fn a_hello_that_does_not_belong_here_is_refused_with_the_reason() {
     let key = ClusterKey::generate().unwrap();
     let first = founder(&key).await;

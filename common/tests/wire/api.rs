@@ -126,6 +126,7 @@ fn controllers_look_as_in_the_kept_files() {
             heard: Some(true),
             gets_snapshot: false,
         }],
+        moving: vec![],
     };
     check(&Form::JSON, "controllers.json", &list);
     let join = JoinRequest {

@@ -2,6 +2,7 @@
 
 use super::record::Record;
 use super::table::{Cell, Column, Table, Tint};
+use common::id::ControllerId;
 use common::wire::api::{ControllerList, ControllerRole, ControllerView};
 
 const COLUMNS: [Column; 7] = [
@@ -76,7 +77,17 @@ pub fn summary(list: &ControllerList) -> String {
 /// there. Only the leader's view tells.
 #[must_use]
 pub fn unsettled(list: &ControllerList) -> Option<String> {
-    let Some(leader) = list.leader else { return Some("nobody leads".to_owned()) };
+    let named = |id: ControllerId| {
+        let name = list.controllers.iter().find(|one| one.id == id).map(|one| one.name.as_str());
+        format!("controller {id} ({})", name.unwrap_or("unknown"))
+    };
+    if let Some(id) = list.moving.first() {
+        return Some(format!("{} has not told the others its new address yet", named(*id)));
+    }
+    // Who has just started does not know who leads.
+    let Some(leader) = list.leader else {
+        return Some(format!("{} does not know of a leader yet", named(list.answering)));
+    };
     if leader != list.answering {
         return Some(format!("controller {leader}, which leads, does not answer"));
     }
@@ -84,7 +95,7 @@ pub fn unsettled(list: &ControllerList) -> Option<String> {
         return Some("a change of voters is under way".to_owned());
     }
     list.controllers.iter().find_map(|one| {
-        let said = |what: &str| Some(format!("controller {} ({}) {what}", one.id, one.name));
+        let said = |what: &str| Some(format!("{} {what}", named(one.id)));
         match (one.role, one.heard, one.behind) {
             (ControllerRole::Joining, ..) => said("joins, and does not vote yet"),
             (_, Some(true), Some(0)) => None,
@@ -97,7 +108,7 @@ pub fn unsettled(list: &ControllerList) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use common::id::{ClusterId, ControllerId, LogIndex};
+    use common::id::{ClusterId, LogIndex};
 
     fn one(id: u64, role: ControllerRole, heard: Option<bool>) -> ControllerView {
         ControllerView {
@@ -125,6 +136,7 @@ mod tests {
                 one(2, ControllerRole::Voter, Some(false)),
                 one(3, ControllerRole::Joining, None),
             ],
+            moving: Vec::new(),
         }
     }
 
@@ -157,7 +169,10 @@ ID  NAME  ADDRESS        ROLE     HOLDS  BEHIND  HEARD
         assert!(told(&ControllerList { changing: true, ..seen.clone() }).contains("under way"));
         seen.answering = ControllerId(2);
         assert!(told(&seen).contains("controller 1, which leads, does not answer"));
-        assert_eq!(told(&ControllerList { leader: None, ..seen }), "nobody leads");
+        let lost = ControllerList { leader: None, ..seen };
+        assert_eq!(told(&lost), "controller 2 (c2) does not know of a leader yet");
+        let moving = ControllerList { moving: vec![ControllerId(3)], ..lost };
+        assert!(told(&moving).contains("controller 3 (c3) has not told the others its new"));
     }
 
     #[test]

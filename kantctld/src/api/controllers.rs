@@ -16,7 +16,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use common::id::{ControllerId, Uid};
-use common::wire::api::{ControllerList, JoinAnswer, JoinRequest};
+use common::wire::api::{ControllerList, ControllerView, JoinAnswer, JoinRequest};
 use join::{check_join, take_in};
 use net::{Caller, Client, Endpoint, Role, User};
 use serde::Deserialize;
@@ -68,14 +68,25 @@ pub async fn list(
         check_operator(&core, &user).map_err(IntoResponse::into_response)?;
     }
     let status = peers.log.status().borrow().clone();
-    if !status.leads
-        && !asked.here
-        && let Some(leader) = leader(&peers, &status, LEADER_LIMIT)
-        && let Ok(list) = leader.get("/v1/controllers?here=true").await
-    {
-        return Ok(Json(list));
+    let mut list = match asked.here {
+        true => view(&status),
+        false => as_led(&peers, &status).await,
+    };
+    let me = &peers.me;
+    let is_moving = |one: &ControllerView| one.id == me.id && one.address != me.address;
+    if !me.address.is_empty() && list.controllers.iter().any(is_moving) {
+        list.moving.push(me.id);
     }
-    Ok(Json(view(&status)))
+    Ok(Json(list))
+}
+
+/// As the leader sees them if it answers, else as this one does.
+async fn as_led(peers: &Peers<StateMachine>, status: &Status) -> ControllerList {
+    match leader(peers, status, LEADER_LIMIT).filter(|_| !status.leads) {
+        Some(leader) => leader.get("/v1/controllers?here=true").await.ok(),
+        None => None,
+    }
+    .unwrap_or_else(|| view(status))
 }
 
 /// POST /v1/controllers: another controller wants to be one of this cluster.
@@ -152,8 +163,9 @@ pub async fn transfer(
     }
     peers.log.transfer(Some(to)).await;
     let took_over = status.wait_for(|status| status.leader == Some(to));
-    match tokio::time::timeout(TRANSFER_LIMIT, took_over).await {
-        Ok(Ok(status)) => Ok(Json(view(&status))),
+    let took_over = tokio::time::timeout(TRANSFER_LIMIT, took_over).await;
+    match took_over.map(|status| status.map(|status| status.clone())) {
+        Ok(Ok(status)) => Ok(Json(as_led(&peers, &status).await)),
         Ok(Err(_)) => Err(CommandError::NotTaken(ProposeError::Stopped).into()),
         Err(_) => {
             let message =

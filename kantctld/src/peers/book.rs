@@ -21,6 +21,8 @@ pub struct Book {
     pub(super) snapshots: tokio::sync::Mutex<()>,
     /// Somebody was heard, from where it was not before or after it was away.
     pub(super) changed: Notify,
+    /// Somebody is reached elsewhere than it was heard to be before.
+    pub(super) moved: Notify,
 }
 
 impl Book {
@@ -28,11 +30,13 @@ impl Book {
     pub(super) fn hear(&self, from: ControllerId, address: &str) {
         let mut heard = self.entries();
         let fits = heard.len() < HEARD_MAX || heard.contains_key(&from);
-        if !address.is_empty() && fits {
-            heard.insert(from, address.to_owned());
-        }
+        let is_told = !address.is_empty() && fits;
+        let before = is_told.then(|| heard.insert(from, address.to_owned())).flatten();
         drop(heard);
         self.changed.notify_one();
+        if is_told && before.as_deref() != Some(address) {
+            self.moved.notify_one();
+        }
     }
 
     /// Is this something else than was said of it last?
@@ -55,5 +59,29 @@ impl Book {
 
     fn entries(&self) -> MutexGuard<'_, BTreeMap<ControllerId, String>> {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::pin::pin;
+
+    /// Whether somebody who waits for a move would go on now.
+    fn tells(book: &Book) -> bool {
+        pin!(book.moved.notified()).enable()
+    }
+
+    #[test]
+    fn who_says_hello_from_elsewhere_has_moved_and_who_says_it_again_has_not() {
+        let (book, one) = (Book::default(), ControllerId(2));
+        book.hear(one, "10.0.0.2:7600");
+        assert!(tells(&book), "the log may know it elsewhere");
+        book.hear(one, "10.0.0.2:7600");
+        book.hear(one, "");
+        assert!(!tells(&book));
+        book.hear(one, "10.0.0.9:7600");
+        assert!(tells(&book));
+        assert_eq!(book.heard()[&one], "10.0.0.9:7600");
     }
 }

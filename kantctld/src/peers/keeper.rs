@@ -89,6 +89,8 @@ async fn keep_addresses<M: Driven>(peers: Arc<Peers<M>>) {
         let Some((id, address)) = moved else {
             tokio::select! {
                 changed = status.changed() => if changed.is_err() { return },
+                // What was heard is no news to the log: nothing else need happen in a quiet cluster.
+                () = peers.book.moved.notified() => {}
             }
             continue;
         };

@@ -21,6 +21,9 @@ pub struct ControllerList {
     pub changing: bool,
     /// Those that take part, by number.
     pub controllers: Vec<ControllerView>,
+    /// Of those that answered: who is reached elsewhere than the others know yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moving: Vec<ControllerId>,
 }
 
 /// One controller.

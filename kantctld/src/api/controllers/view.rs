@@ -35,5 +35,6 @@ pub fn view(status: &Status) -> ControllerList {
         committed: status.committed,
         changing: status.members.is_joint(),
         controllers: status.members.known.iter().map(one).collect(),
+        moving: Vec::new(),
     }
 }
