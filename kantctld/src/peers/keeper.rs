@@ -89,7 +89,7 @@ async fn keep_addresses<M: Driven>(peers: Arc<Peers<M>>) {
         let Some((id, address)) = moved else {
             tokio::select! {
                 changed = status.changed() => if changed.is_err() { return },
-                // What was heard is no news to the log: nothing else need happen in a quiet cluster.
+                // A hello is no news to the log: in a quiet cluster nothing else need happen.
                 () = peers.book.moved.notified() => {}
             }
             continue;
