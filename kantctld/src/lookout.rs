@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happens_during_a_look_at_everything_is_not_missed() {
+    fn what_happens_before_and_after_a_look_at_everything_is_taken_up() {
         let (mut machine, state) = empty();
         let lookout = Lookout::default();
         let term = lookout.restart(&state, Time(1));

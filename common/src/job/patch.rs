@@ -36,32 +36,46 @@ impl<T> Replaced<T> {
 #[serde(default)]
 pub struct Patch {
     /// The time limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub time_limit: Option<Span>,
     /// GPUs.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub gpus: Option<Replaced<GpuRequest>>,
     /// The kinds of GPU it takes, one of them or any; empty: every kind.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub gpu_kinds: Option<Vec<GpuKind>>,
     /// How many nodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<Nodes>,
     /// Tasks, and how few are enough; without it, tasks follow `nodes`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tasks: Option<(Tasks, Option<Tasks>)>,
     /// CPUs for each task.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus_per_task: Option<Cpus>,
     /// Memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryRequest>,
     /// The queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueueName>,
     /// The quality of service.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub qos: Option<Replaced<QosName>>,
     /// How near its nodes are to each other.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub near: Option<Replaced<Nearness>>,
     /// When it may start at the earliest.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub begin_at: Option<Replaced<Time>>,
     /// When it must be over.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Replaced<Time>>,
     /// The booking it runs in.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reservation: Option<Replaced<ReservationName>>,
     /// How many tasks of its array may run at once. Of a job that is no array: nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub array_limit: Option<Replaced<u32>>,
 }
 

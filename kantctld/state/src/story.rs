@@ -30,7 +30,10 @@ pub enum StoryEvent {
     /// Somebody let it go.
     Released(Uid),
     /// Somebody changed what it asks for.
-    Updated {
+    /// Stands only in stories of builds that did not keep what.
+    Updated(Uid),
+    /// Somebody changed this of what it asks for.
+    Changed {
         /// Who.
         by: Uid,
         /// What is otherwise.
@@ -145,7 +148,8 @@ impl fmt::Display for StoryEvent {
             Self::Submitted => write!(f, "submitted"),
             Self::Held(by) => write!(f, "held by {}", who(*by)),
             Self::Released(by) => write!(f, "released by {}", who(*by)),
-            Self::Updated { by, patch } => write!(f, "changed by {}: {patch}", who(*by)),
+            Self::Updated(by) => write!(f, "what it asks for was changed by {}", who(*by)),
+            Self::Changed { by, patch } => write!(f, "changed by {}: {patch}", who(*by)),
             Self::Started { attempt, nodes } => write!(f, "attempt {attempt} started on {nodes}"),
             Self::Ready => write!(f, "all its nodes are ready"),
             Self::Running => write!(f, "running"),
@@ -196,4 +200,23 @@ pub(crate) fn add(story: &mut Vec<StoryLine>, at: Time, what: StoryEvent) {
         story.remove(0);
     }
     story.push(StoryLine { at, what });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use common::time::Span;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn a_story_of_a_build_that_did_not_keep_what_was_changed_is_still_read() {
+        let old = rmp_serde::to_vec_named(&BTreeMap::from([("Updated", 7)])).unwrap();
+        let line: StoryEvent = rmp_serde::from_slice(&old).unwrap();
+        assert_eq!(line, StoryEvent::Updated(Uid(7)));
+        let patch = Patch { time_limit: Some(Span::from_minutes(5)), ..Patch::default() };
+        let new = StoryEvent::Changed { by: Uid(7), patch: Box::new(patch) };
+        let kept = rmp_serde::to_vec_named(&new).unwrap();
+        assert_eq!(rmp_serde::from_slice::<StoryEvent>(&kept).unwrap(), new);
+        assert!(kept.len() < 60, "what was not changed is not written: {} bytes", kept.len());
+    }
 }

@@ -1,5 +1,5 @@
-//! A change in the words of `kantctl update`, for a job's story. Never read again: the change
-//! itself is kept.
+//! A change in the words of the options of `kantctl submit`, for a job's story. Never read again: the
+//! change itself is kept.
 
 use super::{Patch, Replaced};
 use crate::resource::{GpuRequest, MemoryRequest};

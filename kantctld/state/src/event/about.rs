@@ -36,7 +36,7 @@ impl Event {
             Self::JobHeld { by, .. } => StoryEvent::Held(*by),
             Self::JobReleased { by, .. } => StoryEvent::Released(*by),
             Self::JobUpdated { by, patch, .. } => {
-                StoryEvent::Updated { by: *by, patch: patch.clone() }
+                StoryEvent::Changed { by: *by, patch: patch.clone() }
             }
             Self::JobStarted { id, nodes } => {
                 StoryEvent::Started { attempt: id.attempt, nodes: hostlist::fold(nodes) }

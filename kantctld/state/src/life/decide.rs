@@ -81,6 +81,10 @@ fn learn_more(
     if succeeded && (cancelled || taken_off || end.preempted.is_some()) {
         (end.outcome, end.asked, end.requeue) = (Outcome::Completed, false, false);
         end.preempted = None;
+        if taken_off {
+            // Why it had to leave is no word about a job that succeeded.
+            end.message = None;
+        }
         let (outcome, by, requeue) = (Outcome::Completed, None, false);
         state.tell(events, Event::JobEndChanged { id, outcome, by, requeue });
     }

@@ -139,4 +139,6 @@ fn a_job_that_succeeded_before_it_was_told_to_leave_an_unfit_node_has_succeeded(
     say(&mut house, &[finding(Check::ReadOnly, Response::DrainNow)]);
     house.report("g1", id, crate::house::exited(0));
     assert_eq!(house.outcome(key), Some(Outcome::Completed));
+    let job = house.state.job(key.job).unwrap();
+    assert!(!format!("{:?}", job.elements).contains("not fit"), "{job:?}");
 }

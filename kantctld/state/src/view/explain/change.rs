@@ -4,6 +4,7 @@
 use super::waiting::Waiting;
 use common::job::{Ask, Phase};
 use common::queue::Queue;
+use common::time::Time;
 use engine::WaitingJob;
 
 /// So many other queues are tried: each takes as long as `explain` does.
@@ -43,8 +44,17 @@ pub(super) fn of_queue(waiting: &Waiting<'_>) -> Option<String> {
         outlook.starts_on.map(|_| waiting.now).or(later)
     };
     let open = state.queues().iter().filter(is_open).take(QUEUES_MAX);
-    let (at, queue) =
-        open.filter_map(|queue| Some((starts(queue)?, queue))).min_by_key(|(at, _)| *at)?;
+    let mut best: Option<(Time, &Queue)> = None;
+    for queue in open {
+        let Some(at) = starts(queue) else { continue };
+        if best.is_none_or(|(known, _)| at < known) {
+            best = Some((at, queue));
+        }
+        if at <= waiting.now {
+            break;
+        }
+    }
+    let (at, queue) = best?;
     if waiting.expected_at().is_some_and(|here| here <= at) {
         return None;
     }

@@ -12,13 +12,21 @@ fn in_time(waiting: &Waiting<'_>, deadline: Time) -> String {
         true => length::limit_within(deadline.since(starts)),
         false => length::limit_until(deadline.since(starts)),
     });
-    let later = change::to(waiting, "--deadline=now+1day");
+    let later = match starts.zip(waiting.job.ask.time_limit) {
+        Some((starts, limit)) => {
+            // An hour more than it should take, in whole hours.
+            let hours = (starts + limit).since(waiting.now).seconds() / 3600 + 2;
+            let change = change::to(waiting, &format!("--deadline=now+{hours}hours"));
+            format!("give it a later deadline, like {change}")
+        }
+        None => "give it a later --deadline".to_owned(),
+    };
     match shorter {
         Some(limit) => format!(
-            "if that is time enough, {}, or give it a later deadline, like {later}",
+            "if that is time enough, {}, or {later}",
             change::to(waiting, &format!("--time={limit}"))
         ),
-        None => format!("give it a later deadline, like {later}"),
+        None => later,
     }
 }
 
