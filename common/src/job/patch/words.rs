@@ -1,4 +1,4 @@
-//! A change in the words of the options of `kantctl submit`, for a job's story. Never read again: the
+//! A change in the words of `kantctl submit`'s options, for a job's story. Never read again: the
 //! change itself is kept.
 
 use super::{Patch, Replaced};
