@@ -4,6 +4,7 @@
 use crate::id::{NodeName, SwitchName, ZoneName};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// A level of the network, nearest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -60,4 +61,17 @@ pub struct Nearness {
     pub level: Level,
     /// It rather waits than be further apart; otherwise it takes the smallest level that holds it.
     pub required: bool,
+}
+
+/// As `--near` takes it.
+impl fmt::Display for Nearness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.level {
+            Level::NvlinkDomain => "nvlink-domain",
+            Level::Leaf => "leaf",
+            Level::Spine => "spine",
+            Level::Superspine => "superspine",
+        })?;
+        f.write_str(if self.required { ":required" } else { "" })
+    }
 }

@@ -1,6 +1,5 @@
 //! What a job asks for and what it has, in words. Never a table.
 
-use crate::submission::near::show_near;
 use common::job::Launch;
 use common::node::Inventory;
 use common::resource::{GpuRequest, MemoryRequest, PerNodeMax, Request, Share};
@@ -70,7 +69,7 @@ pub fn nearness(request: &Request) -> Option<String> {
         None => String::new(),
     };
     let wish = if near.required { "" } else { " (preferred)" };
-    Some(format!("{}{wish}{blocks}", show_near(near)))
+    Some(format!("{near}{wish}{blocks}"))
 }
 
 /// How many of its kind share a node: `at most 2 jobs of group 1000/chat on a node`.

@@ -38,18 +38,6 @@ pub fn read_near(text: &str) -> Result<Nearness, NearError> {
     Ok(Nearness { level, required })
 }
 
-/// Shows a nearness as `--near` takes it.
-#[must_use]
-pub fn show_near(near: Nearness) -> String {
-    let level = match near.level {
-        Level::NvlinkDomain => "nvlink-domain",
-        Level::Leaf => "leaf",
-        Level::Spine => "spine",
-        Level::Superspine => "superspine",
-    };
-    format!("{level}{}", if near.required { ":required" } else { "" })
-}
-
 /// Slurm's `--switches=1[@TIME]` (man sbatch): one leaf switch, preferred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Switches {
@@ -97,7 +85,7 @@ mod tests {
     #[test]
     fn what_is_shown_is_read_again() {
         for text in ["nvlink-domain", "leaf:required", "spine", "superspine:required"] {
-            assert_eq!(read_near(text).map(show_near).as_deref(), Ok(text));
+            assert_eq!(read_near(text).map(|near| near.to_string()).as_deref(), Ok(text));
         }
     }
 

@@ -3,7 +3,6 @@
 
 use super::{Patch, Replaced};
 use crate::resource::{GpuRequest, MemoryRequest};
-use crate::topology::{Level, Nearness};
 use std::fmt::{self, Display};
 
 impl Display for Patch {
@@ -52,23 +51,10 @@ impl Patch {
 
     /// Where, when, and in whose name.
     fn place(&self) -> [Option<String>; 7] {
-        let near = |near: Nearness| {
-            let level = match near.level {
-                Level::NvlinkDomain => "nvlink-domain",
-                Level::Leaf => "leaf",
-                Level::Spine => "spine",
-                Level::Superspine => "superspine",
-            };
-            format!("{level}{}", if near.required { ":required" } else { "" })
-        };
-        let near = self.near.map(|replaced| match replaced {
-            Replaced::Without => Replaced::Without,
-            Replaced::With(level) => Replaced::With(near(level)),
-        });
         [
             self.queue.as_ref().map(|queue| format!("--queue={queue}")),
             word("qos", self.qos.as_ref()),
-            word("near", near.as_ref()),
+            word("near", self.near.as_ref()),
             word("begin", self.begin_at.as_ref()),
             word("deadline", self.deadline.as_ref()),
             word("reservation", self.reservation.as_ref()),
@@ -89,6 +75,7 @@ mod tests {
     use super::*;
     use crate::id::{QosName, QueueName};
     use crate::time::Span;
+    use crate::topology::{Level, Nearness};
     use crate::unit::{Bytes, Gpus, Nodes, Tasks};
 
     #[test]
