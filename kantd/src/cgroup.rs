@@ -14,7 +14,7 @@ mod v2;
 
 pub use detect::{Detected, detect};
 pub use error::CgroupError;
-pub(crate) use process::Handle;
+pub(crate) use process::{Handle, catches};
 pub(crate) use tree::MARK;
 
 use common::cpuset::CpuSet;
@@ -134,21 +134,35 @@ pub trait Cgroup {
     /// What people call the group: a path or a description.
     fn name(&self) -> String;
 
-    /// Sends a signal to every process. The group stands still meanwhile: so nobody forks past the
-    /// signal, and no pid is given to a stranger between listing and signalling.
+    /// Sends a signal to those processes that are wanted, and counts them. The group stands still
+    /// meanwhile: so nobody forks past the signal, and no pid is given to a stranger between
+    /// listing and signalling.
     ///
     /// # Errors
     /// When processes cannot be listed.
-    fn signal(&self, signal: Signal) -> Result<(), CgroupError> {
+    fn signal_those(
+        &self,
+        signal: Signal,
+        wanted: &dyn Fn(Pid) -> bool,
+    ) -> Result<usize, CgroupError> {
         // A refusal to freeze makes signalling less exact, not impossible.
         let _ = self.freeze();
         let listed = self.pids();
-        for pid in listed.iter().flatten() {
+        let mut count = 0;
+        for pid in listed.iter().flatten().filter(|pid| wanted(**pid)) {
             // Gone already is as good as signalled.
-            let _ = kill(*pid, signal);
+            count += usize::from(kill(*pid, signal).is_ok());
         }
         let _ = self.thaw();
-        listed.map(drop)
+        listed.map(|_| count)
+    }
+
+    /// Sends a signal to every process.
+    ///
+    /// # Errors
+    /// As [`signal_those`](Self::signal_those).
+    fn signal(&self, signal: Signal) -> Result<(), CgroupError> {
+        self.signal_those(signal, &|_| true).map(drop)
     }
 
     /// Kills everything in the group, once; new processes may appear meanwhile.

@@ -8,6 +8,7 @@ mod near;
 mod shares;
 
 use super::spec::Ask;
+use super::warning::{LEAD_MAX, Warning};
 use crate::resource::{GpuRequest, MemoryRequest};
 use crate::time::Span;
 use crate::unit::{Gpus, Tasks};
@@ -64,6 +65,10 @@ pub fn check_ask(ask: &Ask) -> Result<(), AskError> {
     check_deadline(ask)?;
     if ask.time_limit.is_some_and(|limit| limit.0 == 0) {
         return Err(AskError::TimeLimitZero);
+    }
+    let warned = |warning: &Warning| warning.signal.name().is_some() && warning.lead <= LEAD_MAX;
+    if !ask.warning.as_ref().is_none_or(warned) {
+        return Err(AskError::Warning);
     }
     if !ask.work_dir.starts_with('/') {
         return Err(AskError::WorkDirRelative(ask.work_dir.clone()));
@@ -147,6 +152,7 @@ fn check_pattern(pattern: &str) -> Result<(), AskError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::job::SignalNumber;
     use crate::time::Time;
     use crate::unit::{Cpus, Nodes};
 
@@ -184,6 +190,9 @@ mod tests {
         assert!(refused(&|a| a.request.nodes = Some(Nodes(2))).contains("2 nodes for 1 tasks"));
         assert!(refused(&|a| a.request.segment = Some(Nodes(0))).contains("--segment is 0"));
         assert!(refused(&|a| a.time_limit = Some(Span(0))).contains("zero"));
+        let signal = SignalNumber(77);
+        let warning = |lead| Some(Warning { signal, lead, whom: Default::default() });
+        assert!(refused(&|a| a.warning = warning(Span(0))).contains("--signal"));
         assert!(refused(&|a| a.work_dir = "x".into()).contains("absolute"));
         assert!(refused(&|a| a.stdout = Some("a%q".into())).contains("%q"));
         assert!(refused(&|a| a.name = "a\nb".into()).contains("--job-name"));

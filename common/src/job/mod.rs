@@ -8,9 +8,11 @@ pub mod patch;
 pub mod pattern;
 pub mod spec;
 pub mod state;
+pub mod warning;
 
 pub use array::ArraySpec;
 pub use end::{EndCause, ExitStatus, PreemptReason, Preempted, StepEnd, Usage};
 pub use patch::{Patch, Replaced};
 pub use spec::{Ask, Launch, OpenMode, Owner, Rlimit, Spec};
 pub use state::{Change, Outcome, Phase};
+pub use warning::{SignalNumber, Warned, Warning};

@@ -1,6 +1,7 @@
 //! What a user asks for, and what the controller keeps of it. Never checks it; `check` does.
 
 use super::array::ArraySpec;
+use super::warning::Warning;
 use crate::blob::BlobHash;
 use crate::id::{AccountName, Gid, QosName, QueueName, ReservationName, Uid};
 use crate::resource::Request;
@@ -81,6 +82,9 @@ pub struct Ask {
     pub launch: Launch,
     /// Time limit; `None` in a submission: the queue's default.
     pub time_limit: Option<Span>,
+    /// Before its time limit (`--signal`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warning: Option<Warning>,
     /// Not before (`--begin`).
     pub begin_at: Option<Time>,
     /// Lowers (positive) or, for operators, raises (negative) the priority.
@@ -126,6 +130,7 @@ impl Default for Ask {
             request: Request::default(),
             launch: Launch::Once,
             time_limit: None,
+            warning: None,
             begin_at: None,
             nice: 0,
             qos: None,

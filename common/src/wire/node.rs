@@ -4,7 +4,7 @@
 
 use crate::health::Finding;
 use crate::id::{ArrayIndex, AttemptId, NodeName, QueueName};
-use crate::job::{Launch, OpenMode, Owner, Rlimit, StepEnd};
+use crate::job::{Launch, OpenMode, Owner, Rlimit, StepEnd, Warning};
 use crate::node::Inventory;
 use crate::resource::Allocation;
 use crate::time::{Span, Time};
@@ -194,6 +194,9 @@ pub struct LaunchOrder {
     pub launch: Launch,
     /// Counted by the node from its first process.
     pub time_limit: Option<Span>,
+    /// Sent before the time limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<Warning>,
     /// Between SIGTERM and SIGKILL.
     pub kill_grace: Span,
     /// The whole allocation; the node's place in it is its rank.

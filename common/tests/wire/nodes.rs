@@ -99,6 +99,7 @@ fn order() -> LaunchOrder {
         rlimits: vec![Rlimit { name: text("nofile"), soft: Some(1024) }],
         launch: Launch::Once,
         time_limit: Some(Span::from_minutes(60)),
+        warning: None,
         kill_grace: Span::from_seconds(30),
         allocation: allocation(),
         addresses: vec![text("10.0.0.1")],

@@ -1,6 +1,6 @@
 //! What a job asks for and what it has, in words. Never a table.
 
-use common::job::Launch;
+use common::job::{Launch, Warned, Warning};
 use common::node::Inventory;
 use common::resource::{GpuRequest, MemoryRequest, PerNodeMax, Request, Share};
 use common::unit::GpuMilli;
@@ -100,6 +100,16 @@ pub const fn launch(launch: Launch) -> &'static str {
         Launch::PerNode => "once on every node",
         Launch::PerTask => "once for every task",
     }
+}
+
+/// `USR1 60 s before its time limit, to all its processes`.
+#[must_use]
+pub fn warning(warning: &Warning) -> String {
+    let whom = match warning.whom {
+        Warned::All => "all its processes",
+        Warned::Script => "its script",
+    };
+    format!("{} {} s before its time limit, to {whom}", warning.signal, warning.lead.seconds())
 }
 
 /// The kinds of GPU a node has: `h100`, `a40,h100`, or nothing.

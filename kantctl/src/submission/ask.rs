@@ -46,6 +46,7 @@ pub fn ask(
         },
         launch: options.launch.unwrap_or_default(),
         time_limit: options.time,
+        warning: options.signal,
         begin_at: options.begin,
         nice: options.nice.unwrap_or(0),
         qos: options.qos.clone(),

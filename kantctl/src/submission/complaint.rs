@@ -60,7 +60,6 @@ const NOT_YET: &[(&str, &str)] = &[
     ("--profile", ""),
     ("--propagate", "the shell's soft limits are always passed on"),
     ("--reboot", ""),
-    ("--signal", "a job gets SIGTERM some seconds before SIGKILL at its end"),
     ("--sockets-per-node", ""),
     ("--spread-job", ""),
     ("--test-only", "submit with --hold and see `kantctl explain`"),

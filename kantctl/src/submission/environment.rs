@@ -35,6 +35,7 @@ const SBATCH: &[(&str, &str)] = &[
     ("SBATCH_REQUEUE", "requeue"),
     ("SBATCH_REQ_SWITCH", "switches"),
     ("SBATCH_RESERVATION", "reservation"),
+    ("SBATCH_SIGNAL", "signal"),
     ("SBATCH_TIMELIMIT", "time"),
     ("SBATCH_WAIT", "wait"),
 ];

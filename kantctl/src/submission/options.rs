@@ -10,7 +10,7 @@ use super::value::{Hosts, TaskCount, read_count, read_launch, read_nodes};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Command, FromArgMatches};
 use common::id::{AccountName, QosName, QueueName, ReservationName};
-use common::job::{ArraySpec, Launch, OpenMode};
+use common::job::{ArraySpec, Launch, OpenMode, Warning};
 use common::time::{Span, Time};
 use common::topology::Nearness;
 use common::unit::Bytes;
@@ -162,6 +162,10 @@ pub struct Options {
     #[arg(long, value_name = "once|per-node|per-task", value_parser = read_launch,
           help_heading = HOW)]
     pub launch: Option<Launch>,
+    /// A signal before its time limit: to all its processes, or (B:) to the script alone
+    /// [without @SECONDS: 60 before]
+    #[arg(long, value_name = "[B:]SIGNAL[@SECONDS]", help_heading = HOW)]
+    pub signal: Option<Warning>,
     /// What of your environment it gets: ALL, NONE, or NAME,NAME=VALUE [default: ALL]
     #[arg(long, value_name = "NAMES", help_heading = HOW)]
     pub export: Option<Export>,
@@ -239,6 +243,15 @@ mod tests {
             let error = read_words(&words.split(' ').collect::<Vec<_>>()).unwrap_err();
             assert_eq!(error.kind(), clap::error::ErrorKind::ArgumentConflict, "{words}");
         }
+    }
+
+    #[test]
+    fn a_warning_is_read_as_sbatch_reads_it() {
+        let shown = |words: &str| read(words).signal.map(|warning| warning.to_string());
+        assert_eq!(shown("--signal=B:USR1@120").as_deref(), Some("B:USR1@120"));
+        assert_eq!(shown("--signal TERM").as_deref(), Some("TERM@60"));
+        let error = read_words(&["--signal=R:USR1"]).unwrap_err().to_string();
+        assert!(error.contains("not supported"), "{error}");
     }
 
     #[test]

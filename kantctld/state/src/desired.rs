@@ -70,6 +70,7 @@ pub fn launch_order(state: &State, id: AttemptId) -> Option<LaunchOrder> {
         rlimits: ask.rlimits.clone(),
         launch: ask.launch,
         time_limit: time_limit(ask, run),
+        warning: ask.warning,
         kill_grace: settings.kill_grace,
         allocation: allocation.as_ref().clone(),
         addresses: allocation.shares().iter().map(|s| address(state, &s.node)).collect(),

@@ -62,6 +62,18 @@ fn parse_stat(pid: Pid, text: &str) -> Option<Process> {
     Some(Process { pid, parent, start_ticks })
 }
 
+/// Has a process a handler of its own for a signal? Not one that is gone.
+pub fn catches(pid: Pid, signal: Signal) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    caught(&status) & (1 << (signal as u32 - 1)) != 0
+}
+
+/// The signals with a handler, one bit each, from a status file (man 5 proc, SigCgt).
+fn caught(status: &str) -> u64 {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
+
 /// Every living process.
 pub fn all() -> Vec<Process> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -121,6 +133,15 @@ mod tests {
         let pids: BTreeSet<i32> =
             descendants(Pid::from_raw(10), &all).iter().map(|p| p.pid.as_raw()).collect();
         assert_eq!(pids, BTreeSet::from([20, 30]));
+    }
+
+    #[test]
+    fn handlers_are_read_from_the_mask() {
+        let status = "Name:\tsh\nSigIgn:\t0000000000000004\nSigCgt:\t0000000000010200\n";
+        assert_eq!(caught(status), 0x10200);
+        assert_eq!(caught("Name:\tsh\n"), 0);
+        // The test's own threads install no handler for it.
+        assert!(!catches(Pid::this(), Signal::SIGUSR2));
     }
 
     #[test]

@@ -38,14 +38,21 @@ impl Tree {
         }
     }
 
-    /// Signals each process through a pidfd, so that a pid given away meanwhile is not hit.
     fn signal_each(&self, signal: Signal) {
-        for listed in self.processes() {
+        self.signal_wanted(signal, &|_| true);
+    }
+
+    /// Signals each wanted process through a pidfd, so that a pid given away meanwhile is not hit.
+    fn signal_wanted(&self, signal: Signal, wanted: &dyn Fn(Pid) -> bool) -> usize {
+        let mut count = 0;
+        for listed in self.processes().into_iter().filter(|listed| wanted(listed.pid)) {
             let Some(handle) = Handle::of(listed.pid) else { continue };
             if process::read(listed.pid).is_some_and(|now| now.start_ticks == listed.start_ticks) {
                 handle.signal(signal);
+                count += 1;
             }
         }
+        count
     }
 }
 
@@ -98,9 +105,12 @@ impl Cgroup for Tree {
         format!("the processes with {}", self.mark)
     }
 
-    fn signal(&self, signal: Signal) -> Result<(), CgroupError> {
-        self.signal_each(signal);
-        Ok(())
+    fn signal_those(
+        &self,
+        signal: Signal,
+        wanted: &dyn Fn(Pid) -> bool,
+    ) -> Result<usize, CgroupError> {
+        Ok(self.signal_wanted(signal, wanted))
     }
 
     /// Stops them first, so that none can fork past the kill.

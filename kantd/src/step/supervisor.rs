@@ -4,6 +4,7 @@
 mod begin;
 mod clean;
 mod run;
+mod warn;
 
 use super::boot;
 use super::control::{Command, Control};
@@ -117,6 +118,8 @@ struct Supervisor {
     stop: bool,
     /// The machine goes down, and everybody has been sent SIGTERM.
     down: bool,
+    /// The job was told that its time is nearly up.
+    warned: bool,
     tasks: Vec<Task>,
     /// The first task that did not end well.
     failure: Option<(TaskPlace, ExitStatus)>,
@@ -174,7 +177,8 @@ impl Supervisor {
         let until = match stage {
             Stage::Prolog => self.hook.as_ref().map(Hook::deadline),
             Stage::Preparing(_) | Stage::Ready(_) | Stage::Over => None,
-            Stage::Starting | Stage::Running => self.time_is_up_at(),
+            Stage::Starting => self.time_is_up_at(),
+            Stage::Running => self.time_is_up_at().into_iter().chain(self.warning_due_at()).min(),
             Stage::Ending { kill_at, .. } => Some((*kill_at).min(Instant::now() + END_CHECK_PAUSE)),
             Stage::Cleaning(cleanup) => Some(cleanup.retry_at()),
         };

@@ -215,6 +215,7 @@ pub fn order(id: AttemptId, node: &str, script: &str, work_dir: &str) -> Box<Lau
         rlimits: vec![],
         launch: Launch::Once,
         time_limit: None,
+        warning: None,
         kill_grace: Span::from_seconds(5),
         allocation: Allocation::new(vec![share]).unwrap(),
         addresses: vec!["127.0.0.1".to_owned()],

@@ -162,6 +162,7 @@ impl Stand {
             rlimits: Vec::new(),
             launch: Launch::Once,
             time_limit: None,
+            warning: None,
             kill_grace: Span::from_seconds(10),
             allocation: Allocation::new(vec![share]).unwrap(),
             addresses: vec!["127.0.0.1".into()],

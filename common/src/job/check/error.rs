@@ -78,6 +78,9 @@ pub enum AskError {
     /// A zero time limit.
     #[error("the time limit is zero: give minutes (--time=30) or leave it out")]
     TimeLimitZero,
+    /// No signal, or too long before the end.
+    #[error("--signal: a signal from 1 to 31, at most 65535 seconds before the time limit")]
+    Warning,
     /// A relative working directory.
     #[error("the working directory `{0}` is not absolute: begin it with /")]
     WorkDirRelative(String),

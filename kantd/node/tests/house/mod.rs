@@ -46,6 +46,7 @@ pub fn order(id: AttemptId) -> Box<LaunchOrder> {
         rlimits: vec![],
         launch: Launch::Once,
         time_limit: None,
+        warning: None,
         kill_grace: Span(0),
         allocation: Allocation::new(vec![share]).unwrap(),
         addresses: vec!["n1".to_owned()],

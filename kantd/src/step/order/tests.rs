@@ -40,6 +40,7 @@ pub(crate) fn example_launch() -> LaunchOrder {
         rlimits: Vec::new(),
         launch: Launch::Once,
         time_limit: Some(Span::from_minutes(10)),
+        warning: None,
         kill_grace: Span::from_seconds(30),
         allocation: Allocation::new(vec![share("g1", 2), share("g2", 1)]).unwrap(),
         addresses: vec!["10.0.0.1".into(), "10.0.0.2".into()],

@@ -111,6 +111,7 @@ fn supervise(
         go: false,
         stop: false,
         down: false,
+        warned: false,
         tasks: Vec::new(),
         failure: None,
         started: None,

@@ -146,7 +146,10 @@ impl Supervisor {
         if !self.tasks.is_empty() && self.all_exited() && !self.down {
             return Stage::clean(Verdict::new(EndCause::Exited, None));
         }
-        let Some(end) = self.why_end() else { return Stage::Running };
+        let Some(end) = self.why_end() else {
+            self.warn_in_time();
+            return Stage::Running;
+        };
         // A stopped process would sleep through its SIGTERM. To many programs a second one means
         // to be quick, and when the machine goes down all have been sent one.
         let signals = [Signal::SIGTERM, Signal::SIGCONT];

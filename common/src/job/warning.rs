@@ -1,0 +1,190 @@
+//! The warning before a job's time is up: which signal, how long before, and to whom.
+//! Source: man sbatch, `--signal`. Never sends one; the supervisor on the node does.
+
+use crate::time::Span;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// How long before the end where nothing was said.
+pub const LEAD_DEFAULT: Span = Span::from_seconds(60);
+
+/// The longest time before the end, as in Slurm.
+pub const LEAD_MAX: Span = Span::from_seconds(65_535);
+
+/// The signals with a name, by number (man 7 signal, x86 and ARM).
+const NAMES: [&str; 31] = [
+    "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2",
+    "PIPE", "ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG",
+    "XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS",
+];
+
+/// The number of a signal, 1 to 31.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SignalNumber(pub u8);
+
+impl SignalNumber {
+    /// Its name without `SIG`; `None`: there is no such signal.
+    #[must_use]
+    pub fn name(self) -> Option<&'static str> {
+        NAMES.get(usize::from(self.0).checked_sub(1)?).copied()
+    }
+}
+
+/// A name with or without `SIG`, or a number.
+impl FromStr for SignalNumber {
+    type Err = WarningError;
+    fn from_str(text: &str) -> Result<Self, WarningError> {
+        let unknown = || WarningError::Signal(text.to_owned());
+        let upper = text.to_ascii_uppercase();
+        let bare = upper.strip_prefix("SIG").unwrap_or(&upper);
+        let place = NAMES.iter().position(|name| *name == bare);
+        let number = match place.and_then(|place| u8::try_from(place + 1).ok()) {
+            Some(number) => Self(number),
+            None => Self(text.parse().map_err(|_| unknown())?),
+        };
+        number.name().map(|_| number).ok_or_else(unknown)
+    }
+}
+
+/// `USR1`; of a number that is no signal, that number.
+impl fmt::Display for SignalNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => f.pad(name),
+            None => self.0.fmt(f),
+        }
+    }
+}
+
+/// Who gets it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Warned {
+    /// Every process of the job; the one that runs the script only if it has a handler for it: a
+    /// shell without one would end, and the job with it.
+    #[default]
+    All,
+    /// The process that runs the script, and nobody else.
+    Script,
+}
+
+/// A signal some time before the time limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    /// Which.
+    pub signal: SignalNumber,
+    /// So long before the end.
+    pub lead: Span,
+    /// To whom.
+    #[serde(default)]
+    pub whom: Warned,
+}
+
+/// A text that is no warning.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WarningError {
+    /// Not a signal.
+    #[error("`{0}` is no signal: write a name (USR1, TERM) or a number from 1 to 31")]
+    Signal(String),
+    /// Not a time before the end.
+    #[error("`{0}` is no number of seconds before the end: write one from 0 to 65535 (USR1@120)")]
+    Lead(String),
+    /// Neither nothing nor `B:`.
+    #[error(
+        "`{0}:` is not supported in this release: write B: for the script alone, or nothing \
+         before the signal for all processes"
+    )]
+    Whom(String),
+}
+
+/// Slurm's form: `[B:]SIGNAL[@SECONDS]`.
+impl FromStr for Warning {
+    type Err = WarningError;
+    fn from_str(text: &str) -> Result<Self, WarningError> {
+        let text = text.trim();
+        let (whom, rest) = match text.split_once(':') {
+            None => (Warned::All, text),
+            Some((word, rest)) if word.eq_ignore_ascii_case("B") => (Warned::Script, rest),
+            Some((word, _)) => return Err(WarningError::Whom(word.to_owned())),
+        };
+        let (signal, lead) = match rest.split_once('@') {
+            None => (rest, LEAD_DEFAULT),
+            Some((signal, seconds)) => {
+                let refused = || WarningError::Lead(seconds.to_owned());
+                let lead = Span::from_seconds(seconds.parse().map_err(|_| refused())?);
+                (signal, Some(lead).filter(|lead| *lead <= LEAD_MAX).ok_or_else(refused)?)
+            }
+        };
+        Ok(Self { signal: signal.parse()?, lead, whom })
+    }
+}
+
+/// As it is asked for: `B:USR1@60`.
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let whom = if self.whom == Warned::Script { "B:" } else { "" };
+        f.pad(&format!("{whom}{}@{}", self.signal, self.lead.seconds()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<String, String> {
+        text.parse::<Warning>().map(|w| w.to_string()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_ways_of_sbatch_are_read() {
+        for (text, shown) in [
+            ("USR1", "USR1@60"),
+            ("SIGUSR1@120", "USR1@120"),
+            ("B:usr2@90", "B:USR2@90"),
+            ("10@0", "USR1@0"),
+            ("b:15", "B:TERM@60"),
+            ("31@65535", "SYS@65535"),
+        ] {
+            assert_eq!(read(text).as_deref(), Ok(shown), "{text}");
+        }
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_what_to_write() {
+        for (text, word) in [
+            ("", "no signal"),
+            ("USR3@60", "no signal"),
+            ("0", "no signal"),
+            ("32", "no signal"),
+            ("-1", "no signal"),
+            ("USR1@", "seconds"),
+            ("USR1@soon", "seconds"),
+            ("USR1@65536", "seconds"),
+            ("USR1@-1", "seconds"),
+            ("R:USR1", "B:"),
+            ("RB:USR1", "B:"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(word), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_the_log_keeps_stays_as_it_is() {
+        let kept = r#"{"signal":10,"lead":120000,"whom":"script"}"#;
+        let warning: Warning = "B:USR1@120".parse().unwrap();
+        assert_eq!(serde_json::to_string(&warning).unwrap(), kept);
+        assert_eq!(serde_json::from_str::<Warning>(kept).unwrap(), warning);
+    }
+
+    #[test]
+    fn every_number_and_its_name_are_one_signal() {
+        for number in 1..=31 {
+            let name = SignalNumber(number).to_string();
+            assert_eq!(name.parse(), Ok(SignalNumber(number)));
+            assert_eq!(format!("SIG{name}").parse(), Ok(SignalNumber(number)));
+        }
+    }
+}
