@@ -2,9 +2,9 @@
 //! Never does anything; `lib.rs` runs the verb.
 
 use crate::verb::{
-    admin, cancel, completions, drain, explain, export, hold, logs, man, metrics, nodes, priority,
-    queue, queues, release, reload, requeue, reservations, resume, show, status, submit, update,
-    wait,
+    admin, cancel, completions, drain, explain, export, hold, install_slurm_names, logs, man,
+    metrics, nodes, priority, queue, queues, release, reload, requeue, reservations, resume, show,
+    status, submit, update, wait,
 };
 use clap::{Args, Parser, Subcommand};
 use common::time::Span;
@@ -44,7 +44,7 @@ pub struct Cli {
 
 /// What every verb takes. `lib.rs` reads their environment variables: those that clap reads show up
 /// in the usage of every error as if they had to be given.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Global options")]
 #[allow(missing_docs)] // each field's comment is its help
 pub struct Global {
@@ -117,4 +117,6 @@ pub enum Verb {
     Completions(completions::Args),
     /// Print the manual page, or write all of them
     Man(man::Args),
+    /// Make links that answer as sbatch, squeue and Slurm's other commands
+    InstallSlurmNames(install_slurm_names::Args),
 }

@@ -34,6 +34,9 @@ pub fn command() -> clap::Command {
 #[must_use]
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if let Some(name) = slurm::name::Name::of(arguments.first()) {
+        return slurm::name::run(name, &arguments);
+    }
     let parsed = command().try_get_matches_from(&arguments).and_then(|matches| {
         Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command()))
     });
@@ -89,14 +92,16 @@ fn run_verb(cli: Cli, screen: &Screen) -> Result<u8, Failure> {
     match &cli.verb {
         Verb::Completions(args) => return verb::completions::run(args, screen),
         Verb::Man(args) => return verb::man::run(args, screen),
+        Verb::InstallSlurmNames(args) => return verb::install_slurm_names::run(args, screen),
         _ => {}
     }
     let server = server(&cli.global)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("failed to start")?;
-    runtime.block_on(ask(&cli.verb, &server, screen))
+    runtime()?.block_on(ask(&cli.verb, &server, screen))
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    Ok(runtime.context("failed to start")?)
 }
 
 fn server(global: &Global) -> Result<Server, Failure> {
@@ -149,6 +154,7 @@ async fn ask(verb: &Verb, server: &Server, screen: &Screen) -> Result<u8, Failur
         Verb::Admin(args) => verb::admin::run(args, server, screen).await,
         Verb::Completions(args) => verb::completions::run(args, screen),
         Verb::Man(args) => verb::man::run(args, screen),
+        Verb::InstallSlurmNames(args) => verb::install_slurm_names::run(args, screen),
     }
 }
 

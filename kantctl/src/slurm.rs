@@ -1,5 +1,20 @@
-//! Slurm's commands, for fingers that know them: which verb of kantctl does what each does.
-//! Never runs anything in their place, since their options mean something else here and there.
+//! Slurm's commands under their own names: `sbatch`, `squeue` and the others, with Slurm's options,
+//! output and messages, for scripts and tools made for it. Never a second way to do anything: each
+//! asks the controller what the verbs of kantctl ask.
+
+pub mod accounting;
+pub mod calendar;
+pub mod format;
+pub mod job_field;
+pub mod job_fields;
+pub mod name;
+pub mod node_field;
+pub mod sacct;
+pub mod sbatch;
+pub mod scancel;
+pub mod scontrol;
+pub mod sinfo;
+pub mod squeue;
 
 /// What to type instead of a command of Slurm's; `None`: the word is none of them.
 #[must_use]

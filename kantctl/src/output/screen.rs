@@ -114,6 +114,11 @@ pub fn warn(text: &str) {
 
 /// Says on stderr what failed, why, and what to do; nothing when it is only that nobody reads.
 pub fn complain(failure: &Failure) {
+    complain_as("kantctl", failure);
+}
+
+/// The same, said by the command of this name.
+pub fn complain_as(name: &str, failure: &Failure) {
     if failure.kind == Kind::ReaderGone {
         return;
     }
@@ -125,7 +130,7 @@ pub fn complain(failure: &Failure) {
     };
     let mut stderr = anstream::stderr().lock();
     // Nobody is left to tell when stderr is gone.
-    let _ = writeln!(stderr, "{} {what}", "kantctl:".red());
+    let _ = writeln!(stderr, "{} {what}", format!("{name}:").red());
     if let Some(hint) = hint {
         let _ = writeln!(stderr, "{} {hint}", "hint:".cyan());
     }

@@ -10,6 +10,7 @@ pub mod explain;
 pub mod export;
 pub mod filter;
 pub mod hold;
+pub mod install_slurm_names;
 pub mod logs;
 pub mod man;
 pub mod metrics;

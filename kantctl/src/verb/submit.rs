@@ -12,7 +12,7 @@ use crate::submission::script::{self, Script};
 use crate::submission::shell::Shell;
 use crate::submission::{ask, environment};
 use anyhow::Context;
-use common::id::{JobKey, RequestKey};
+use common::id::{JobId, JobKey, RequestKey};
 use common::job::check::{AskError, ENVIRONMENT_BYTES_MAX, check_ask};
 use common::wire::api::{SubmitAnswer, SubmitRequest};
 use serde_json::Value;
@@ -66,18 +66,64 @@ pub struct Args {
 /// [`Failure`] when the script, an option or a directive does not make sense, or the controller
 /// refuses or does not answer.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
+    speak(args, &Voice::Kant, server, screen).await
+}
+
+/// Whose words are spoken, and whose names given to output files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Voice {
+    /// Our own.
+    Kant,
+    /// Slurm's, which clients of sbatch read.
+    Slurm {
+        /// The cluster's name, where the user named clusters.
+        cluster: Option<String>,
+    },
+}
+
+impl Voice {
+    /// What is said of a job that was accepted.
+    fn accepted(&self, job: JobId, parsable: bool) -> String {
+        match (self, parsable) {
+            (Self::Kant, true) | (Self::Slurm { cluster: None }, true) => job.to_string(),
+            (Self::Kant, false) => format!("Submitted job {job}"),
+            (Self::Slurm { cluster: Some(cluster) }, true) => format!("{job};{cluster}"),
+            (Self::Slurm { cluster: None }, false) => format!("Submitted batch job {job}"),
+            (Self::Slurm { cluster: Some(cluster) }, false) => {
+                format!("Submitted batch job {job} on cluster {cluster}")
+            }
+        }
+    }
+
+    /// Where output goes when nobody says.
+    fn output(&self, is_array: bool) -> Option<String> {
+        let pattern = if is_array { "slurm-%A_%a.out" } else { "slurm-%j.out" };
+        (*self != Self::Kant).then(|| pattern.to_owned())
+    }
+}
+
+/// Submits a job, in these words.
+///
+/// # Errors
+/// As of [`run`].
+pub async fn speak(
+    args: &Args,
+    voice: &Voice,
+    server: &Server,
+    screen: &Screen,
+) -> Result<u8, Failure> {
     let shell = Shell::look()?;
     let (script, script_args) = read_script(args)?;
-    let options = merge(args, &script, &shell)?;
+    let mut options = merge(args, &script, &shell)?;
+    let usual = voice.output(options.array.is_some());
+    options.output = options.output.or(usual);
     let request = request(&options, &script, script_args, &shell)?;
     let raw: Value = server.post_keyed("/v1/jobs", &request, PATIENCE).await?;
     let Answer { raw, typed }: Answer<SubmitAnswer> = raw.try_into()?;
     if screen.json {
         screen.answer(&raw)?;
-    } else if options.parsable {
-        screen.line(&typed.job.to_string())?;
-    } else if !options.quiet {
-        screen.line(&format!("Submitted job {}", typed.job))?;
+    } else if options.parsable || !options.quiet {
+        screen.line(&voice.accepted(typed.job, options.parsable))?;
     }
     if !options.wait {
         return Ok(OK);

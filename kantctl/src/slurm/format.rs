@@ -1,0 +1,244 @@
+//! The formats that users of Slurm write: `%.18i %R` of squeue and sinfo, `JobID:12,State` of -O,
+//! `jobid,state%20` of sacct; and lines laid out by them. Never knows what a field means.
+//! Source: man squeue, sinfo (--format, --Format), sacct (--format).
+
+/// How one field is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cell<F> {
+    /// What is shown.
+    pub field: F,
+    /// Letters it takes, cut or filled with blanks; `None`: as many as it has.
+    pub letters: Option<usize>,
+    /// Blanks come first.
+    pub right: bool,
+    /// As wide as its widest value.
+    pub widest: bool,
+}
+
+/// A part of a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Piece<F> {
+    /// These letters.
+    Text(String),
+    /// A field.
+    Cell(Cell<F>),
+}
+
+/// A format that does not read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FormatError {
+    /// No field has this letter.
+    #[error("there is no field %{0}: see the manual page for the letters")]
+    Letter(char),
+    /// It ends within a field.
+    #[error("the format ends after `%`: a field's letter is missing")]
+    Unfinished,
+    /// No field has this name.
+    #[error("there is no field {0:?}")]
+    Name(String),
+    /// No width.
+    #[error("`{0}` is no width: write a number, as in JobID:12 or State%20")]
+    Width(String),
+}
+
+/// Reads `%[[.]size]letter`, with any text in between; `#` is as wide as needed.
+///
+/// # Errors
+/// [`FormatError`] naming the letter.
+pub fn letters<F>(
+    format: &str,
+    field: impl Fn(char) -> Option<F>,
+) -> Result<Vec<Piece<F>>, FormatError> {
+    let mut pieces = Vec::new();
+    let mut rest = format.chars().peekable();
+    let mut text = String::new();
+    while let Some(letter) = rest.next() {
+        if letter != '%' {
+            text.push(letter);
+            continue;
+        }
+        let mut digits = String::new();
+        let (mut right, mut widest) = (false, false);
+        let named = loop {
+            match rest.next().ok_or(FormatError::Unfinished)? {
+                '.' => right = true,
+                '-' => right = false,
+                '#' => widest = true,
+                digit if digit.is_ascii_digit() => digits.push(digit),
+                '%' if digits.is_empty() => break None,
+                letter => break Some(letter),
+            }
+        };
+        let Some(letter) = named else {
+            text.push('%');
+            continue;
+        };
+        let field = field(letter).ok_or(FormatError::Letter(letter))?;
+        if !text.is_empty() {
+            pieces.push(Piece::Text(std::mem::take(&mut text)));
+        }
+        let letters = width(&digits)?;
+        pieces.push(Piece::Cell(Cell { field, letters, right, widest }));
+    }
+    if !text.is_empty() {
+        pieces.push(Piece::Text(text));
+    }
+    Ok(pieces)
+}
+
+/// Letters of a field of -O that names no width (man squeue).
+const LONG_LETTERS: usize = 20;
+
+/// Reads `name[:[.][size][text]],...`.
+///
+/// # Errors
+/// [`FormatError`] naming the field.
+pub fn names<F>(
+    format: &str,
+    field: impl Fn(&str) -> Option<F>,
+) -> Result<Vec<Piece<F>>, FormatError> {
+    let mut pieces = Vec::new();
+    for word in format.split(',').filter(|word| !word.is_empty()) {
+        let (name, size) = word.split_once(':').unwrap_or((word, ""));
+        let found = field(&name.to_ascii_lowercase());
+        let field = found.ok_or_else(|| FormatError::Name(name.to_owned()))?;
+        let right = size.starts_with('.');
+        let size = size.trim_start_matches('.');
+        let digits = size.chars().take_while(char::is_ascii_digit).count();
+        let letters = width(&size[..digits])?.or(Some(LONG_LETTERS));
+        pieces.push(Piece::Cell(Cell { field, letters, right, widest: false }));
+        if !size[digits..].is_empty() {
+            pieces.push(Piece::Text(size[digits..].to_owned()));
+        }
+    }
+    Ok(pieces)
+}
+
+/// Reads `name[%[-]size],...`; `usual` is a field's width where none is given.
+///
+/// # Errors
+/// [`FormatError`] naming the field.
+pub fn percents<F>(
+    format: &str,
+    field: impl Fn(&str) -> Option<(F, usize)>,
+) -> Result<Vec<Cell<F>>, FormatError> {
+    let read = |word: &str| {
+        let (name, size) = word.split_once('%').unwrap_or((word, ""));
+        let found = field(&name.trim().to_ascii_lowercase());
+        let (field, usual) = found.ok_or_else(|| FormatError::Name(name.trim().to_owned()))?;
+        let letters = width(size.trim_start_matches('-'))?.or(Some(usual));
+        Ok(Cell { field, letters, right: !size.starts_with('-'), widest: false })
+    };
+    format.split(',').filter(|word| !word.trim().is_empty()).map(read).collect()
+}
+
+fn width(digits: &str) -> Result<Option<usize>, FormatError> {
+    if digits.is_empty() {
+        return Ok(None);
+    }
+    let most = 10_000;
+    let wrong = || FormatError::Width(digits.to_owned());
+    digits.parse().ok().filter(|width| *width <= most).map(Some).ok_or_else(wrong)
+}
+
+/// Lines of these rows, a title's first where there is one: `value` says what a field shows.
+pub fn lines<F, R>(
+    pieces: &[Piece<F>],
+    title: Option<&dyn Fn(&F) -> String>,
+    rows: &[R],
+    value: impl Fn(&F, &R) -> String,
+) -> Vec<String> {
+    let fields = |row: &dyn Fn(&F) -> String| -> Vec<String> {
+        let show = |piece: &Piece<F>| match piece {
+            Piece::Text(text) => text.clone(),
+            Piece::Cell(cell) => row(&cell.field),
+        };
+        pieces.iter().map(show).collect()
+    };
+    let mut shown: Vec<Vec<String>> = Vec::new();
+    shown.extend(title.map(fields));
+    shown.extend(rows.iter().map(|row| fields(&|field| value(field, row))));
+    let widest = |place: usize| shown.iter().map(|row| row[place].chars().count()).max();
+    let widths: Vec<Option<usize>> = pieces
+        .iter()
+        .enumerate()
+        .map(|(place, piece)| match piece {
+            Piece::Cell(cell) if cell.widest => widest(place),
+            Piece::Cell(cell) => cell.letters,
+            Piece::Text(_) => None,
+        })
+        .collect();
+    let line = |row: &Vec<String>| {
+        let parts = row.iter().zip(pieces).zip(&widths);
+        parts.map(|((text, piece), width)| fit(text, *width, is_right(piece))).collect()
+    };
+    shown.iter().map(line).collect()
+}
+
+const fn is_right<F>(piece: &Piece<F>) -> bool {
+    matches!(piece, Piece::Cell(cell) if cell.right)
+}
+
+/// A text in so many letters, cut or filled. Control characters are somebody's joke.
+#[must_use]
+pub fn fit(text: &str, letters: Option<usize>, right: bool) -> String {
+    let clean = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    match letters {
+        None => clean.collect(),
+        Some(letters) => {
+            let kept: String = clean.take(letters).collect();
+            if right { format!("{kept:>letters$}") } else { format!("{kept:<letters$}") }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(pieces: &[Piece<char>]) -> Vec<String> {
+        let title = |field: &char| format!("<{field}>");
+        lines(pieces, Some(&title), &["ab", "abcdef"], |field, row| match field {
+            'r' => (*row).to_owned(),
+            other => other.to_string(),
+        })
+    }
+
+    #[test]
+    fn letters_keep_the_text_between_them() {
+        let read = letters("%.5r|%3x %r%%", Some).unwrap();
+        assert_eq!(shown(&read), ["  <r>|<x> <r>%", "   ab|x   ab%", "abcde|x   abcdef%"]);
+        let read = letters("%#r|", Some).unwrap();
+        assert_eq!(shown(&read), ["<r>   |", "ab    |", "abcdef|"]);
+    }
+
+    #[test]
+    fn names_have_widths_and_may_be_followed_by_text() {
+        let field = |name: &str| name.chars().next().filter(|c| *c != 'z');
+        let read = names("Row:4,X:.3|,row:", field).unwrap();
+        let expected = "<r> <x>|<r>                 ";
+        assert_eq!(shown(&read)[0], expected);
+        assert_eq!(names("row,zzz", field), Err(FormatError::Name("zzz".to_owned())));
+    }
+
+    #[test]
+    fn sizes_of_sacct_stand_right_unless_told_otherwise() {
+        let field = |name: &str| name.chars().next().map(|letter| (letter, 7));
+        let read = percents("row,x%-3", field).unwrap();
+        assert_eq!((read[0].letters, read[0].right), (Some(7), true));
+        assert_eq!((read[1].letters, read[1].right), (Some(3), false));
+        assert!(matches!(percents("row%x", field), Err(FormatError::Width(_))));
+    }
+
+    #[test]
+    fn a_format_that_does_not_read_is_refused() {
+        assert_eq!(letters("%z", |_| None::<char>), Err(FormatError::Letter('z')));
+        assert_eq!(letters("%1", Some), Err(FormatError::Unfinished));
+        assert!(matches!(letters("%99999999999r", Some), Err(FormatError::Width(_))));
+    }
+
+    #[test]
+    fn a_jobs_name_cannot_break_the_line() {
+        assert_eq!(fit("a\nb\u{1b}[1m", Some(20), false).trim_end(), "a b [1m");
+    }
+}

@@ -1,0 +1,247 @@
+//! What a field of squeue or sacct shows of a job. Never asks for jobs.
+
+use super::calendar::{long_span, moment, short_span};
+use common::hostlist::fold;
+use common::id::{ArrayIndex, JobKey};
+use common::job::Phase;
+use common::time::{Span, Time};
+use common::unit::Bytes;
+use common::wire::api::JobView;
+use jiff::tz::TimeZone;
+use std::collections::BTreeMap;
+
+/// A line of a listing: a job, several tasks of an array that wait alike, or the step of a job.
+#[derive(Debug, Clone, Copy)]
+pub struct Line<'a> {
+    /// The jobs it stands for: one, or tasks of one array.
+    pub alike: &'a [JobView],
+    /// The first of them.
+    pub job: &'a JobView,
+    /// It is the job's script, by itself: a `.batch` line of sacct.
+    pub batch: bool,
+    /// What all lines share.
+    pub page: &'a Page,
+}
+
+/// What all lines share.
+#[derive(Debug, Clone, Default)]
+pub struct Page {
+    /// The cluster's name.
+    pub cluster: String,
+    /// When the controller looked.
+    pub as_of: Time,
+    /// The zone that times are shown in.
+    pub zone: Option<TimeZone>,
+    /// Priorities, where they were asked for.
+    pub priorities: BTreeMap<JobKey, i64>,
+    /// Expected starts, where they were asked for.
+    pub starts: BTreeMap<JobKey, Time>,
+    /// The unit that sizes are shown in: sacct's --units, or --noconvert.
+    pub unit: Unit,
+}
+
+/// How sizes are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Unit {
+    /// As large as fits.
+    #[default]
+    Fitting,
+    /// In this one: `K`, `M`, `G`, `T`.
+    In(char),
+}
+
+/// What a field shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    /// These words.
+    Words(String),
+    /// Nothing is set: `(null)` in squeue.
+    Unset,
+    /// Not known, or it has no meaning here: `N/A` in squeue.
+    Unknown,
+    /// How long.
+    Span(Span),
+    /// Without an end.
+    Unlimited,
+    /// When.
+    At(Time),
+}
+
+impl Value {
+    /// Words, or nothing set.
+    pub fn set(words: Option<impl ToString>) -> Self {
+        words.map_or(Self::Unset, |words| Self::Words(words.to_string()))
+    }
+
+    /// These words.
+    pub fn of(words: impl ToString) -> Self {
+        Self::Words(words.to_string())
+    }
+
+    /// A time, or not known.
+    #[must_use]
+    pub fn at(at: Option<Time>) -> Self {
+        at.map_or(Self::Unknown, Self::At)
+    }
+
+    /// As squeue writes it.
+    #[must_use]
+    pub fn in_queue(self, zone: &TimeZone) -> String {
+        match self {
+            Self::Words(words) => words,
+            Self::Unset => "(null)".to_owned(),
+            Self::Unknown => "N/A".to_owned(),
+            Self::Span(span) => short_span(span),
+            Self::Unlimited => "UNLIMITED".to_owned(),
+            Self::At(at) => moment(at, zone),
+        }
+    }
+
+    /// As sacct writes it; `time` says whether the field is one.
+    #[must_use]
+    pub fn in_account(self, time: bool, zone: &TimeZone) -> String {
+        match self {
+            Self::Words(words) => words,
+            Self::Unset => String::new(),
+            Self::Unknown if time => "Unknown".to_owned(),
+            Self::Unknown => String::new(),
+            Self::Span(span) => long_span(span),
+            Self::Unlimited => "UNLIMITED".to_owned(),
+            Self::At(at) => moment(at, zone),
+        }
+    }
+}
+
+impl Line<'_> {
+    /// Its id as squeue shows it: `42`, `42_7`, `42_[0-3,7]`; `42.batch`.
+    #[must_use]
+    pub fn id(&self) -> String {
+        let indices: Vec<ArrayIndex> = self.alike.iter().filter_map(|job| job.key.index).collect();
+        let step = if self.batch { ".batch" } else { "" };
+        let key = match indices.as_slice() {
+            [_, _, ..] => format!("{}_[{}]", self.job.key.job, ranges(&indices)),
+            _ => self.job.key.to_string(),
+        };
+        format!("{key}{step}")
+    }
+
+    /// Where it runs, folded; empty before it starts.
+    #[must_use]
+    pub fn nodes(&self) -> String {
+        let shares = self.job.allocation.iter().flat_map(|given| given.shares());
+        let shares = shares.take(if self.batch { 1 } else { usize::MAX });
+        fold(shares.map(|share| &share.node))
+    }
+
+    /// How many nodes it has, or asks for.
+    #[must_use]
+    pub fn node_count(&self) -> usize {
+        let asked = self.job.ask.request.nodes.map_or(1, |nodes| nodes.0 as usize);
+        let given = self.job.allocation.as_ref().map(|given| given.shares().len());
+        if self.batch { 1 } else { given.unwrap_or(asked) }
+    }
+
+    /// Slurm's word for why it waits, `None` while it does not.
+    #[must_use]
+    pub fn reason(&self) -> Option<&str> {
+        let reason = self.job.reason.as_ref().map(|reason| reason.code.as_str());
+        if self.job.phase == Phase::Pending { Some(reason.unwrap_or("None")) } else { None }
+    }
+
+    /// How long it has run.
+    #[must_use]
+    pub fn elapsed(&self) -> Span {
+        let until = self.job.ended_at.unwrap_or(self.page.as_of);
+        self.job.started_at.map_or(Span(0), |start| until.since(start))
+    }
+
+    /// When it ends by its time limit, or ended.
+    #[must_use]
+    pub fn end(&self) -> Option<Time> {
+        let due = || Some(self.start()? + self.job.ask.time_limit?);
+        self.job.ended_at.or_else(due)
+    }
+
+    /// When it started, or is expected to.
+    #[must_use]
+    pub fn start(&self) -> Option<Time> {
+        self.job.started_at.or_else(|| self.page.starts.get(&self.job.key).copied())
+    }
+
+    /// `cpu=4,mem=8G,node=1,billing=4,gres/gpu=2`.
+    #[must_use]
+    pub fn tres(&self) -> String {
+        let job = self.job;
+        let gpus = if job.gpus.0 == 0 { String::new() } else { format!(",gres/gpu={}", job.gpus) };
+        let memory = size(job.memory, self.page.unit);
+        let nodes = self.node_count();
+        format!("billing={0},cpu={0}{gpus},mem={memory},node={nodes}", job.cpus)
+    }
+}
+
+/// `8G`, `1500M`, as Slurm writes sizes.
+#[must_use]
+pub fn size(bytes: Bytes, unit: Unit) -> String {
+    let kib = bytes.0 / 1024;
+    let scales = [('K', 1_u64), ('M', 1024), ('G', 1 << 20), ('T', 1 << 30)];
+    let fits = |scale: &&(char, u64)| match unit {
+        Unit::In(letter) => scale.0 == letter.to_ascii_uppercase(),
+        Unit::Fitting => kib >= scale.1 && kib % scale.1 == 0,
+    };
+    let (letter, scale) = scales.iter().rev().find(fits).unwrap_or(&scales[0]);
+    let (whole, rest) = (kib / scale, kib % scale);
+    if rest == 0 {
+        return format!("{whole}{letter}");
+    }
+    format!("{whole}.{:02}{letter}", rest * 100 / scale)
+}
+
+/// `0-3,7`.
+fn ranges(indices: &[ArrayIndex]) -> String {
+    let follows = |a: &ArrayIndex, b: &ArrayIndex| a.0.checked_add(1) == Some(b.0);
+    let show = |run: &[ArrayIndex]| match run {
+        [] => String::new(),
+        [one] => one.to_string(),
+        [first, .., last] => format!("{first}-{last}"),
+    };
+    indices.chunk_by(follows).map(show).collect::<Vec<_>>().join(",")
+}
+
+/// Jobs as lines: tasks of an array that wait alike share one, unless `apart`.
+#[must_use]
+pub fn gather(jobs: &[JobView], apart: bool) -> Vec<&[JobView]> {
+    let alike = |one: &JobView, other: &JobView| {
+        let waits = |job: &JobView| job.phase == Phase::Pending && job.key.index.is_some();
+        let why = |job: &JobView| job.reason.as_ref().map(|reason| reason.code.clone());
+        !apart
+            && waits(one)
+            && waits(other)
+            && one.key.job == other.key.job
+            && why(one) == why(other)
+    };
+    jobs.chunk_by(alike).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_slurms() {
+        let shown = |mib, unit| size(Bytes::from_mib(mib), unit);
+        assert_eq!(shown(8192, Unit::Fitting), "8G");
+        assert_eq!(shown(1500, Unit::Fitting), "1500M");
+        assert_eq!(shown(1536, Unit::In('G')), "1.50G");
+        assert_eq!(shown(2, Unit::In('K')), "2048K");
+        assert_eq!(shown(0, Unit::Fitting), "0K");
+    }
+
+    #[test]
+    fn what_is_not_known_is_said_in_each_commands_words() {
+        let zone = TimeZone::UTC;
+        assert_eq!(Value::Unset.in_queue(&zone), "(null)");
+        assert_eq!(Value::Unknown.in_queue(&zone), "N/A");
+        assert_eq!(Value::Unknown.in_account(true, &zone), "Unknown");
+        assert_eq!(Value::Unset.in_account(false, &zone), "");
+    }
+}

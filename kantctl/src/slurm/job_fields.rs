@@ -1,0 +1,308 @@
+//! The fields of squeue and sacct, one a row: the letter of `squeue -o`, the names of `squeue -O`
+//! and of `sacct -o`, and what it shows. Never lays lines out; `format` does.
+//! Source: man squeue (--format, --Format), man sacct (--format).
+
+use super::job_field::{Line, Value, size};
+use common::job::{ExitStatus, Phase};
+use common::resource::{GpuRequest, MemoryRequest};
+use common::time::Span;
+use common::unit::Bytes;
+use common::wire::api::JobView;
+
+/// One field.
+#[derive(Debug)]
+pub struct JobField {
+    /// Its letter in `squeue -o`, or a blank.
+    pub letter: char,
+    /// Its name in `squeue -O`, in small letters, or nothing.
+    pub queue: &'static str,
+    /// Its name in sacct, or nothing.
+    pub account: &'static str,
+    /// Its title in squeue.
+    pub title: &'static str,
+    /// What it shows.
+    pub value: fn(&Line<'_>) -> Value,
+}
+
+const fn field(
+    letter: char,
+    queue: &'static str,
+    account: &'static str,
+    title: &'static str,
+    value: fn(&Line<'_>) -> Value,
+) -> JobField {
+    JobField { letter, queue, account, title, value }
+}
+
+/// All of them.
+pub const FIELDS: &[JobField] = &[
+    field('i', "jobarrayid", "JobID", "JOBID", |l| Value::of(l.id())),
+    field('A', "jobid", "JobIDRaw", "JOBID", |l| Value::of(l.id())),
+    field('F', "arrayjobid", "", "ARRAY_JOB_ID", |l| Value::of(l.job.key.job)),
+    field('K', "arraytaskid", "", "ARRAY_TASK_ID", |l| {
+        l.job.key.index.map_or(Value::Unknown, Value::of)
+    }),
+    field('j', "name", "JobName", "NAME", |l| {
+        if l.batch { Value::of("batch") } else { Value::of(&l.job.ask.name) }
+    }),
+    field('P', "partition", "Partition", "PARTITION", |l| {
+        if l.batch { Value::Unset } else { Value::set(l.job.ask.queue.as_ref()) }
+    }),
+    field('a', "account", "Account", "ACCOUNT", |l| Value::set(l.job.ask.account.as_ref())),
+    field('q', "qos", "QOS", "QOS", |l| Value::set(l.job.ask.qos.as_ref())),
+    field('u', "username", "User", "USER", |l| {
+        if l.batch { Value::Unset } else { Value::of(&l.job.owner.name) }
+    }),
+    field('U', "userid", "UID", "UID", |l| Value::of(l.job.owner.uid)),
+    field('g', "groupname", "Group", "GROUP", |l| Value::of(group(l))),
+    field('G', "groupid", "GID", "GROUP", |l| Value::of(l.job.owner.gid)),
+    field('t', "statecompact", "", "ST", |l| Value::of(&l.job.state_code)),
+    field('T', "state", "State", "STATE", |l| Value::of(&l.job.state)),
+    field('r', "reason", "Reason", "REASON", |l| Value::of(l.reason().unwrap_or("None"))),
+    field('R', "reasonlist", "", "NODELIST(REASON)", where_or_why),
+    field('N', "nodelist", "NodeList", "NODELIST", |l| Value::of(l.nodes())),
+    field('B', "batchhost", "", "EXEC_HOST", |l| {
+        let first = l.job.allocation.as_ref().and_then(|given| given.shares().first());
+        first.map_or(Value::Unknown, |share| Value::of(&share.node))
+    }),
+    field('D', "numnodes", "NNodes", "NODES", |l| Value::of(l.node_count())),
+    field(' ', "", "AllocNodes", "", |l| Value::of(if begun(l) { l.node_count() } else { 0 })),
+    field(' ', "", "ReqNodes", "", |l| Value::of(l.node_count())),
+    field('C', "numcpus", "NCPUS", "CPUS", |l| Value::of(l.job.cpus)),
+    field(' ', "", "AllocCPUS", "", |l| Value::of(if begun(l) { l.job.cpus.0 } else { 0 })),
+    field(' ', "", "ReqCPUS", "", |l| Value::of(l.job.cpus)),
+    field('c', "mincpus", "", "MIN_CPUS", |l| Value::of(l.job.ask.request.cpus_per_task)),
+    field(' ', "numtasks", "NTasks", "TASKS", |l| Value::of(l.job.ask.request.tasks)),
+    field('m', "minmemory", "ReqMem", "MIN_MEMORY", |l| Value::of(memory(l))),
+    field('b', "tres-per-node", "", "TRES_PER_NODE", |l| Value::of(tres_per_node(l.job))),
+    field(' ', "tres-per-task", "", "TRES_PER_TASK", |l| {
+        gpu_words(l.job, |gpus| match gpus {
+            GpuRequest::PerTask(each) => Some(each.0),
+            _ => None,
+        })
+    }),
+    field(' ', "tres-per-job", "", "TRES_PER_JOB", |l| {
+        gpu_words(l.job, |gpus| match gpus {
+            GpuRequest::Total(all) => Some(all.0),
+            _ => None,
+        })
+    }),
+    field(' ', "tres-alloc", "AllocTRES", "TRES_ALLOC", |l| {
+        if begun(l) { Value::of(l.tres()) } else { Value::Unset }
+    }),
+    field(' ', "", "ReqTRES", "", |l| Value::of(l.tres())),
+    field('l', "timelimit", "Timelimit", "TIME_LIMIT", |l| {
+        if l.batch {
+            return Value::Unset;
+        }
+        l.job.ask.time_limit.map_or(Value::Unlimited, Value::Span)
+    }),
+    field(' ', "", "TimelimitRaw", "", |l| {
+        l.job.ask.time_limit.map_or(Value::Unset, |span| Value::of(span.seconds() / 60))
+    }),
+    field('L', "timeleft", "", "TIME_LEFT", |l| match l.job.ask.time_limit {
+        None => Value::Unlimited,
+        Some(limit) => Value::Span(Span(limit.0.saturating_sub(l.elapsed().0))),
+    }),
+    field('M', "timeused", "Elapsed", "TIME", |l| Value::Span(l.elapsed())),
+    field(' ', "", "ElapsedRaw", "", |l| Value::of(l.elapsed().seconds())),
+    field('S', "starttime", "Start", "START_TIME", |l| Value::at(l.start())),
+    field('e', "endtime", "End", "END_TIME", |l| Value::at(l.end())),
+    field('V', "submittime", "Submit", "SUBMIT_TIME", |l| Value::At(l.job.submitted_at)),
+    field(' ', "eligibletime", "Eligible", "ELIGIBLE_TIME", |l| {
+        let submitted = l.job.submitted_at;
+        Value::At(l.job.ask.begin_at.map_or(submitted, |begin| begin.max(submitted)))
+    }),
+    field(' ', "deadline", "", "DEADLINE", |l| Value::at(l.job.ask.deadline)),
+    field('p', "priority", "", "PRIORITY", |l| {
+        let points = priority(l);
+        points.map_or(Value::Unknown, |p| Value::of(format!("{:.14}", p as f64 / 4_294_967_295.0)))
+    }),
+    field('Q', "prioritylong", "Priority", "PRIORITY", |l| {
+        priority(l).map_or(Value::Unknown, Value::of)
+    }),
+    field('y', "nice", "", "NICE", |l| Value::of(l.job.ask.nice)),
+    field('v', "reservation", "Reservation", "RESERVATION", |l| {
+        Value::set(l.job.ask.reservation.as_ref())
+    }),
+    field('k', "comment", "Comment", "COMMENT", |l| Value::set(l.job.ask.comment.as_ref())),
+    field('Z', "workdir", "WorkDir", "WORK_DIR", |l| Value::of(&l.job.ask.work_dir)),
+    field('h', "oversubscribe", "", "OVER_SUBSCRIBE", |l| {
+        Value::of(if l.job.ask.request.exclusive { "NO" } else { "OK" })
+    }),
+    field('E', "dependency", "", "DEPENDENCY", |_| Value::Unset),
+    field('f', "feature", "", "FEATURES", |_| Value::Unset),
+    field('w', "wckey", "", "WCKEY", |_| Value::Unset),
+    field('W', "licenses", "Licenses", "LICENSES", |_| Value::Unset),
+    field('x', "exc_nodes", "", "EXC_NODES", |_| Value::of("")),
+    field('n', "reqnodes", "", "REQ_NODES", |_| Value::of("")),
+    field('Y', "schednodes", "", "SCHEDNODES", |_| Value::Unset),
+    field('O', "contiguous", "", "CONTIGUOUS", |_| Value::of(0)),
+    field('d', "mintmpdisk", "", "MIN_TMP_DISK", |_| Value::of(0)),
+    field('z', "socketsperboard", "", "S:C:T", |_| Value::of("*:*:*")),
+    field('o', "command", "", "COMMAND", |l| Value::of(&l.job.ask.name)),
+    field(' ', "restartcnt", "Restarts", "RESTART_COUNT", |l| {
+        Value::of(l.job.attempt.saturating_sub(1))
+    }),
+    field(' ', "exit_code", "ExitCode", "EXIT_CODE", |l| Value::of(exit(l.job))),
+    field(' ', "", "DerivedExitCode", "", |l| Value::of(exit(l.job))),
+    field(' ', "", "TotalCPU", "", |l| used(l, |cpu, _| Value::Span(cpu))),
+    field(' ', "", "CPUTime", "", |l| Value::Span(cpu_time(l))),
+    field(' ', "", "CPUTimeRAW", "", |l| Value::of(cpu_time(l).seconds())),
+    field(' ', "", "MaxRSS", "", |l| {
+        if !l.batch {
+            return Value::Unset;
+        }
+        used(l, |_, memory| Value::of(size(Bytes(memory.0 / 1024 * 1024), l.page.unit)))
+    }),
+    field(' ', "cluster", "Cluster", "CLUSTER", |l| Value::of(&l.page.cluster)),
+];
+
+/// Fields of sacct that kant knows nothing of, and shows empty as sacct itself does then.
+pub const ACCOUNT_EMPTY: &[&str] = &[
+    "AdminComment",
+    "AllocGRES",
+    "AssocID",
+    "AveCPU",
+    "AveCPUFreq",
+    "AveDiskRead",
+    "AveDiskWrite",
+    "AvePages",
+    "AveRSS",
+    "AveVMSize",
+    "BlockID",
+    "ConsumedEnergy",
+    "ConsumedEnergyRaw",
+    "Constraints",
+    "Container",
+    "DBIndex",
+    "Flags",
+    "Layout",
+    "MaxDiskRead",
+    "MaxDiskWrite",
+    "MaxPages",
+    "MaxRSSNode",
+    "MaxRSSTask",
+    "MaxVMSize",
+    "McsLabel",
+    "MinCPU",
+    "Planned",
+    "PlannedCPU",
+    "QOSRAW",
+    "ReqGRES",
+    "ReservationId",
+    "SubmitLine",
+    "Suspended",
+    "SystemComment",
+    "SystemCPU",
+    "TRESUsageInAve",
+    "TRESUsageInMax",
+    "TRESUsageInTot",
+    "TRESUsageOutTot",
+    "UserCPU",
+    "WCKey",
+    "WCKeyID",
+];
+
+/// The field of a letter of `squeue -o`.
+#[must_use]
+pub fn by_letter(letter: char) -> Option<&'static JobField> {
+    FIELDS.iter().find(|field| field.letter == letter && letter != ' ')
+}
+
+/// The field of a name of `squeue -O`.
+#[must_use]
+pub fn in_queue(name: &str) -> Option<&'static JobField> {
+    let name = match name {
+        "tres" => "tres-alloc",
+        "arrayid" => "jobarrayid",
+        "requestednodes" => "reqnodes",
+        other => other,
+    };
+    FIELDS.iter().find(|field| field.queue == name && !name.is_empty())
+}
+
+/// The field of a name of sacct, whatever its letters' case.
+#[must_use]
+pub fn in_account(name: &str) -> Option<&'static JobField> {
+    let found = FIELDS.iter().find(|field| field.account.eq_ignore_ascii_case(name));
+    found.filter(|_| !name.is_empty())
+}
+
+fn begun(line: &Line<'_>) -> bool {
+    line.job.started_at.is_some() || line.job.allocation.is_some()
+}
+
+fn where_or_why(line: &Line<'_>) -> Value {
+    match line.reason() {
+        Some(reason) => Value::of(format!("({reason})")),
+        None => Value::of(line.nodes()),
+    }
+}
+
+fn group(line: &Line<'_>) -> String {
+    let gid = line.job.owner.gid;
+    let known = nix::unistd::Group::from_gid(nix::unistd::Gid::from_raw(gid.0)).ok().flatten();
+    known.map_or_else(|| gid.to_string(), |group| group.name)
+}
+
+fn memory(line: &Line<'_>) -> String {
+    let unit = line.page.unit;
+    match line.job.ask.request.memory {
+        Some(MemoryRequest::PerNode(bytes) | MemoryRequest::PerCpu(bytes)) => size(bytes, unit),
+        Some(MemoryRequest::PerGpu(_)) | None => size(line.job.memory, unit),
+    }
+}
+
+fn gpu_words(job: &JobView, count: impl Fn(GpuRequest) -> Option<u32>) -> Value {
+    let Some(count) = job.ask.request.gpus.and_then(count) else { return Value::Unknown };
+    let kind = job.ask.request.gpu_kind.as_ref().map(|kind| format!("{}:", kind.0));
+    Value::of(format!("gres:gpu:{}{count}", kind.unwrap_or_default()))
+}
+
+fn tres_per_node(job: &JobView) -> String {
+    let words = gpu_words(job, |gpus| match gpus {
+        GpuRequest::PerNode(each) => Some(each.0),
+        _ => None,
+    });
+    match words {
+        Value::Words(words) => words,
+        _ => "N/A".to_owned(),
+    }
+}
+
+fn priority(line: &Line<'_>) -> Option<i64> {
+    line.page.priorities.get(&line.job.key).copied()
+}
+
+fn exit(job: &JobView) -> ExitStatus {
+    job.exit.unwrap_or_default()
+}
+
+fn used(line: &Line<'_>, show: impl Fn(Span, Bytes) -> Value) -> Value {
+    line.job.usage.map_or(Value::Unset, |usage| show(usage.cpu, usage.memory_peak))
+}
+
+fn cpu_time(line: &Line<'_>) -> Span {
+    let cpus = u64::from(line.job.cpus.0);
+    if line.job.phase == Phase::Pending { Span(0) } else { Span(line.elapsed().0 * cpus) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn a_letter_and_a_name_stand_for_one_field() {
+        let letters: Vec<char> = FIELDS.iter().map(|f| f.letter).filter(|l| *l != ' ').collect();
+        assert_eq!(letters.iter().collect::<BTreeSet<_>>().len(), letters.len());
+        let families: [fn(&JobField) -> &'static str; 2] = [|f| f.queue, |f| f.account];
+        for family in families {
+            let names = FIELDS.iter().map(family);
+            let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
+            assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
+        }
+        assert!(ACCOUNT_EMPTY.iter().all(|name| in_account(name).is_none()));
+    }
+}

@@ -1,0 +1,284 @@
+//! One program under Slurm's names: which of them it was called by, and what they have in common.
+//! Never decides what a command does.
+
+use super::{sacct, sbatch, scancel, scontrol, sinfo, squeue};
+use crate::cli::Global;
+use crate::failure::Failure;
+use crate::output::{Screen, screen};
+use crate::server::Server;
+use clap::{CommandFactory, Parser};
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+/// What `--version` says after the name: the release of Slurm whose options and output these are.
+pub const VERSION: &str = concat!("slurm 22.05.8-kant-", env!("CARGO_PKG_VERSION"));
+
+/// What the commands have in common.
+#[derive(clap::Args, Debug, Clone, Default)]
+#[allow(missing_docs)] // each field's comment is its help
+pub struct Common {
+    /// Which clusters: there is one, whatever is said
+    #[arg(short = 'M', long = "clusters", visible_alias = "cluster", value_name = "CLUSTER")]
+    pub clusters: Option<String>,
+    /// Say more (there is no more to say)
+    #[arg(short = 'v', long, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+    /// Print the version
+    #[arg(short = 'V', long)]
+    pub version: bool,
+    /// Print this help
+    #[arg(long, action = clap::ArgAction::HelpLong)]
+    pub help: Option<bool>,
+    /// Print the usage
+    #[arg(long, action = clap::ArgAction::HelpShort)]
+    pub usage: Option<bool>,
+    /// Of this cluster alone (there are no federations)
+    #[arg(long, hide = true)]
+    pub local: bool,
+    /// Of the whole federation (there are none)
+    #[arg(long, hide = true)]
+    pub federation: bool,
+}
+
+/// Again and again.
+#[derive(clap::Args, Debug, Clone, Default)]
+#[allow(missing_docs)] // each field's comment is its help
+pub struct Repeat {
+    /// Again after so many seconds, until interrupted
+    #[arg(short = 'i', long = "iterate", value_name = "SECONDS",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub seconds: Option<u64>,
+}
+
+impl Repeat {
+    /// Runs it once, or again and again with the time above.
+    ///
+    /// # Errors
+    /// The first [`Failure`] of `list`.
+    pub async fn run(
+        &self,
+        screen: &Screen,
+        list: impl AsyncFn() -> Result<u8, Failure>,
+    ) -> Result<u8, Failure> {
+        let Some(seconds) = self.seconds else { return list().await };
+        loop {
+            let now = jiff::Zoned::now().with_time_zone(screen.zone.clone());
+            screen.line(&now.strftime("%a %b %d %H:%M:%S %Y").to_string())?;
+            list().await?;
+            screen.line("")?;
+            tokio::time::sleep(Duration::from_secs(seconds)).await;
+        }
+    }
+}
+
+/// The commands of Slurm that this program answers as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Name {
+    /// Accounts.
+    Sacct,
+    /// Submits.
+    Sbatch,
+    /// Cancels.
+    Scancel,
+    /// Shows and steers.
+    Scontrol,
+    /// Lists nodes.
+    Sinfo,
+    /// Lists jobs.
+    Squeue,
+}
+
+impl Name {
+    /// All of them.
+    pub const ALL: [Name; 6] =
+        [Name::Sacct, Name::Sbatch, Name::Scancel, Name::Scontrol, Name::Sinfo, Name::Squeue];
+
+    /// The name itself.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Sacct => "sacct",
+            Self::Sbatch => "sbatch",
+            Self::Scancel => "scancel",
+            Self::Scontrol => "scontrol",
+            Self::Sinfo => "sinfo",
+            Self::Squeue => "squeue",
+        }
+    }
+
+    /// The name that a program was called by; `None`: by its own.
+    #[must_use]
+    pub fn of(program: Option<&OsString>) -> Option<Self> {
+        let name = Path::new(program?).file_name()?.to_str()?;
+        Self::ALL.into_iter().find(|known| known.word() == name)
+    }
+
+    /// Its command line, for manuals and tables.
+    #[must_use]
+    pub fn command(self) -> clap::Command {
+        match self {
+            Self::Sacct => sacct::Args::command(),
+            Self::Sbatch => sbatch::command(),
+            Self::Scancel => scancel::Args::command(),
+            Self::Scontrol => scontrol::Args::command(),
+            Self::Sinfo => sinfo::Args::command(),
+            Self::Squeue => squeue::Args::command(),
+        }
+    }
+
+    const fn variables(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Sacct => sacct::Args::variables(),
+            Self::Sinfo => sinfo::Args::variables(),
+            Self::Squeue => squeue::Args::variables(),
+            Self::Sbatch | Self::Scancel | Self::Scontrol => &[],
+        }
+    }
+}
+
+/// Runs the command of this name; gives the exit code.
+#[must_use]
+pub fn run(name: Name, arguments: &[OsString]) -> u8 {
+    let words = with_variables(name, arguments);
+    match answer(name, &words) {
+        Ok(code) => code,
+        Err(Said::Clap(error)) => {
+            // Nobody is left to tell when stdout and stderr are gone.
+            drop(error.print());
+            u8::from(error.use_stderr())
+        }
+        Err(Said::Failed(failure)) => {
+            screen::complain_as(name.word(), &failure);
+            // Slurm's commands exit with 1, whatever failed; clients look for nothing else.
+            1
+        }
+    }
+}
+
+/// What the environment sets comes first, so that what is typed wins.
+fn with_variables(name: Name, arguments: &[OsString]) -> Vec<OsString> {
+    let (own, typed) = match arguments.split_first() {
+        Some((own, typed)) => (own.clone(), typed),
+        None => (OsString::from(name.word()), &[][..]),
+    };
+    let typed_words: Vec<&str> = typed.iter().filter_map(|word| word.to_str()).collect();
+    let mut words = vec![own];
+    for (variable, option) in name.variables() {
+        let Some(value) = crate::from_env(variable) else { continue };
+        if !is_typed(name, option, &typed_words) {
+            let mut word = OsString::from(format!("{option}="));
+            word.push(value);
+            words.push(word);
+        }
+    }
+    words.extend(typed.iter().cloned());
+    words
+}
+
+/// Is this option, or one that excludes it, on the command line?
+fn is_typed(name: Name, option: &str, typed: &[&str]) -> bool {
+    let group: &[&str] = match option {
+        "--format" | "--Format" => &["--format", "--Format", "--long", "-o", "-O", "-l"],
+        other => {
+            let command = name.command();
+            let long = other.trim_start_matches("--").to_owned();
+            let short = command
+                .get_arguments()
+                .find(|argument| argument.get_long() == Some(long.as_str()))
+                .and_then(clap::Arg::get_short);
+            let named = |word: &&str| {
+                word.starts_with(other) || short.is_some_and(|s| word.starts_with(&format!("-{s}")))
+            };
+            return typed.iter().any(named);
+        }
+    };
+    typed.iter().any(|word| group.iter().any(|one| word.starts_with(one)))
+}
+
+enum Said {
+    Clap(clap::Error),
+    Failed(Failure),
+}
+
+impl From<Failure> for Said {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+fn parsed<A: Parser>(words: &[OsString]) -> Result<A, Said> {
+    let command = A::command().args_override_self(true).max_term_width(100);
+    let matches = command.try_get_matches_from(words).map_err(Said::Clap)?;
+    A::from_arg_matches(&matches).map_err(|error| Said::Clap(error.format(&mut A::command())))
+}
+
+fn answer(name: Name, words: &[OsString]) -> Result<u8, Said> {
+    let screen = Screen::look(false);
+    if words.iter().skip(1).any(|word| word == "-V" || word == "--version") {
+        screen.line(VERSION)?;
+        return Ok(crate::failure::OK);
+    }
+    let server = crate::server(&Global::default())?;
+    let runtime = crate::runtime()?;
+    match name {
+        Name::Sacct => {
+            let args = parsed::<sacct::Args>(words)?;
+            Ok(runtime.block_on(sacct::run(&args, &server, &screen))?)
+        }
+        Name::Sbatch => Ok(sbatch::run(words, &server, &screen, &runtime)?),
+        Name::Scancel => {
+            let args = parsed::<scancel::Args>(words)?;
+            Ok(runtime.block_on(scancel::run(&args, &server, &screen))?)
+        }
+        Name::Scontrol => {
+            let args = parsed::<scontrol::Args>(words)?;
+            Ok(runtime.block_on(scontrol::run(&args, &server, &screen))?)
+        }
+        Name::Sinfo => {
+            let args = parsed::<sinfo::Args>(words)?;
+            Ok(runtime.block_on(sinfo::run(&args, &server, &screen))?)
+        }
+        Name::Squeue => {
+            let args = parsed::<squeue::Args>(words)?;
+            Ok(runtime.block_on(squeue::run(&args, &server, &screen))?)
+        }
+    }
+}
+
+/// Asks about the cluster itself: its name.
+///
+/// # Errors
+/// [`Failure`] when the controller does not answer.
+pub async fn cluster(server: &Server) -> Result<String, Failure> {
+    let status: common::wire::api::Status = server.get("/v1/status").await?;
+    Ok(status.cluster)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_with_slurms_name_is_that_command_and_nothing_else_is() {
+        let named = |text: &str| Name::of(Some(&OsString::from(text)));
+        assert_eq!(named("/opt/slurm/bin/squeue"), Some(Name::Squeue));
+        assert_eq!(named("sbatch"), Some(Name::Sbatch));
+        assert_eq!((named("kantctl"), named("squeues")), (None, None));
+    }
+
+    #[test]
+    fn every_command_line_is_sound() {
+        for name in Name::ALL {
+            name.command().debug_assert();
+        }
+    }
+
+    #[test]
+    fn what_is_typed_wins_over_what_the_environment_sets() {
+        assert!(is_typed(Name::Squeue, "--format", &["-o%i"]));
+        assert!(is_typed(Name::Squeue, "--format", &["--Format=JobID"]));
+        assert!(is_typed(Name::Squeue, "--partition", &["-p", "gpu"]));
+        assert!(!is_typed(Name::Squeue, "--partition", &["-u", "ada"]));
+    }
+}

@@ -1,0 +1,253 @@
+//! The fields of sinfo: what it shows of nodes that are alike. Never asks for nodes.
+//! Source: man sinfo (--format, --Format).
+
+use super::calendar::{moment, short_span};
+use common::gpu::Gpu;
+use common::hostlist::fold;
+use common::node::{Contact, NodeStatus};
+use common::queue::Queue;
+use common::wire::api::NodeView;
+use jiff::tz::TimeZone;
+use std::collections::BTreeMap;
+
+/// A line of sinfo: the nodes of a partition that are alike in what is shown.
+#[derive(Debug, Clone)]
+pub struct Line<'a> {
+    /// The partition; `None` where lines are of nodes alone.
+    pub queue: Option<&'a Queue>,
+    /// The nodes; none, of a partition without any.
+    pub nodes: Vec<&'a NodeView>,
+    /// The zone that times are shown in.
+    pub zone: &'a TimeZone,
+}
+
+/// One field.
+#[derive(Debug)]
+pub struct NodeField {
+    /// Its letter in `sinfo -o`, or a blank.
+    pub letter: char,
+    /// Its name in `sinfo -O`, in small letters, or nothing.
+    pub name: &'static str,
+    /// Its title.
+    pub title: &'static str,
+    /// Do nodes that differ in it have lines of their own?
+    pub splits: bool,
+    /// What it shows.
+    pub value: fn(&Line<'_>) -> String,
+}
+
+const fn one(
+    letter: char,
+    name: &'static str,
+    title: &'static str,
+    value: fn(&Line<'_>) -> String,
+) -> NodeField {
+    NodeField { letter, name, title, splits: true, value }
+}
+
+const fn sum(
+    letter: char,
+    name: &'static str,
+    title: &'static str,
+    value: fn(&Line<'_>) -> String,
+) -> NodeField {
+    NodeField { letter, name, title, splits: false, value }
+}
+
+/// All of them.
+pub const FIELDS: &[NodeField] = &[
+    sum('P', "partition", "PARTITION", |l| partition(l, "*")),
+    sum('R', "partitionname", "PARTITION", |l| partition(l, "")),
+    sum('a', "available", "AVAIL", |_| "up".to_owned()),
+    sum('l', "time", "TIMELIMIT", |l| {
+        let longest = l.queue.and_then(|queue| queue.time_limit_max);
+        longest.map_or_else(|| "infinite".to_owned(), short_span)
+    }),
+    sum('L', "defaulttime", "DEFAULTTIME", |l| {
+        let usual = l.queue.and_then(|queue| queue.time_limit_default);
+        usual.map_or_else(|| "n/a".to_owned(), short_span)
+    }),
+    sum('D', "nodes", "NODES", |l| l.nodes.len().to_string()),
+    sum('N', "nodelist", "NODELIST", |l| fold(l.nodes.iter().map(|node| &node.name))),
+    one('n', "nodehost", "HOSTNAMES", |l| first(l, |node| node.name.to_string())),
+    one('o', "nodeaddr", "NODE_ADDR", |l| first(l, |node| node.address.clone())),
+    one('t', "statecompact", "STATE", |l| first(l, |node| state(node, true))),
+    one('T', "statelong", "STATE", |l| first(l, |node| state(node, false))),
+    one('c', "cpus", "CPUS", |l| first(l, |node| node.inventory.cpu_count().to_string())),
+    sum('C', "cpusstate", "CPUS(A/I/O/T)", cpus_by_state),
+    sum('A', "nodeai", "NODES(A/I)", |l| {
+        let [used, idle, _] = by_state(l);
+        format!("{used}/{idle}")
+    }),
+    sum('F', "nodeaiot", "NODES(A/I/O/T)", |l| {
+        let [used, idle, other] = by_state(l);
+        format!("{used}/{idle}/{other}/{}", l.nodes.len())
+    }),
+    one('m', "memory", "MEMORY", |l| first(l, |node| mib(node.inventory.memory.0))),
+    sum('e', "freemem", "FREE_MEM", |l| {
+        let free = |node: &&NodeView| node.inventory.memory.0.saturating_sub(node.memory_used.0);
+        range(l.nodes.iter().map(|node| mib(free(node)).parse().unwrap_or(0)).collect())
+    }),
+    sum(' ', "allocmem", "ALLOCMEM", |l| mib(l.nodes.iter().map(|node| node.memory_used.0).sum())),
+    one('G', "gres", "GRES", |l| first(l, |node| gres(&node.inventory.gpus))),
+    one(' ', "gresused", "GRES_USED", |l| {
+        first(l, |node| match node.inventory.gpus.first() {
+            None => "gpu:0".to_owned(),
+            Some(gpu) => format!("gpu:{}:{}", gpu.kind.0, node.gpus_used),
+        })
+    }),
+    one('f', "features", "AVAIL_FEATURES", |_| "(null)".to_owned()),
+    one('b', "features_act", "ACTIVE_FEATURES", |_| "(null)".to_owned()),
+    one('E', "reason", "REASON", |l| first(l, why)),
+    one('H', "timestamp", "TIMESTAMP", |l| {
+        let since = |node: &NodeView| since(node).map(|at| moment(at, l.zone));
+        first(l, |node| since(node).unwrap_or_else(|| "Unknown".to_owned()))
+    }),
+    one('u', "user", "USER", |l| {
+        first(l, |node| {
+            node.drain.as_ref().map_or_else(|| "Unknown".to_owned(), |drain| user(drain.by.0))
+        })
+    }),
+    one('O', "cpusload", "CPU_LOAD", |_| "N/A".to_owned()),
+    one('z', "socketcorethread", "S:C:T", |l| {
+        first(l, |node| {
+            let has = &node.inventory;
+            let sockets = has.sockets.max(1);
+            let cores = has.cores.len() / sockets as usize;
+            format!("{sockets}:{cores}:{}", has.threads_per_core)
+        })
+    }),
+    one('X', "sockets", "SOCKETS", |l| first(l, |node| node.inventory.sockets.to_string())),
+    one('Y', "cores", "CORES", |l| {
+        first(l, |node| {
+            (node.inventory.cores.len() / node.inventory.sockets.max(1) as usize).to_string()
+        })
+    }),
+    one('Z', "threads", "THREADS", |l| {
+        first(l, |node| node.inventory.threads_per_core.to_string())
+    }),
+    one('w', "weight", "WEIGHT", |_| "1".to_owned()),
+    one('d', "disk", "TMP_DISK", |_| "0".to_owned()),
+    sum('p', "prioritytier", "PRIO_TIER", |l| {
+        l.queue.map_or_else(|| "0".to_owned(), |queue| queue.priority.to_string())
+    }),
+    one('v', "version", "VERSION", |l| first(l, |node| node.version.clone())),
+    sum('s', "size", "JOB_SIZE", |_| "1-infinite".to_owned()),
+    sum('r', "root", "ROOT", |_| "no".to_owned()),
+    sum('h', "oversubscribe", "OVERSUBSCRIBE", |_| "NO".to_owned()),
+    sum('g', "groups", "GROUPS", |l| match l.queue.map(|queue| &queue.access.groups) {
+        Some(groups) if !groups.is_empty() => {
+            groups.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+        }
+        _ => "all".to_owned(),
+    }),
+];
+
+/// The field of a letter.
+#[must_use]
+pub fn by_letter(letter: char) -> Option<&'static NodeField> {
+    FIELDS.iter().find(|field| field.letter == letter && letter != ' ')
+}
+
+/// The field of a name.
+#[must_use]
+pub fn by_name(name: &str) -> Option<&'static NodeField> {
+    FIELDS.iter().find(|field| field.name == name && !name.is_empty())
+}
+
+fn partition(line: &Line<'_>, star: &str) -> String {
+    let show = |queue: &Queue| format!("{}{}", queue.name, if queue.default { star } else { "" });
+    line.queue.map_or_else(|| "n/a".to_owned(), show)
+}
+
+fn first(line: &Line<'_>, show: impl Fn(&NodeView) -> String) -> String {
+    line.nodes.first().map_or_else(|| "n/a".to_owned(), |node| show(node))
+}
+
+/// Slurm's word for a node's state, with a star for one that is not heard from.
+#[must_use]
+pub fn state(node: &NodeView, compact: bool) -> String {
+    let word = match (node.status, compact) {
+        (NodeStatus::Mixed, true) => "mix",
+        (NodeStatus::Allocated, true) => "alloc",
+        (NodeStatus::Draining, true) => "drng",
+        (NodeStatus::Drained, true) => "drain",
+        (status, _) => status.word(),
+    };
+    let star = if node.contact == Contact::Connected { "" } else { "*" };
+    format!("{word}{star}")
+}
+
+/// `gpu:h100:8`, `(null)`.
+#[must_use]
+pub fn gres(gpus: &[Gpu]) -> String {
+    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+    gpus.iter().for_each(|gpu| *kinds.entry(&gpu.kind.0).or_default() += 1);
+    let shown: Vec<String> =
+        kinds.iter().map(|(kind, count)| format!("gpu:{kind}:{count}")).collect();
+    if shown.is_empty() { "(null)".to_owned() } else { shown.join(",") }
+}
+
+/// Why nothing starts there, `none` where jobs do.
+#[must_use]
+pub fn why(node: &NodeView) -> String {
+    match (&node.drain, node.contact) {
+        (Some(drain), _) => drain.reason.clone(),
+        (None, Contact::Connected) => "none".to_owned(),
+        (None, Contact::Silent { .. } | Contact::Lost { .. }) => "Not responding".to_owned(),
+    }
+}
+
+fn since(node: &NodeView) -> Option<common::time::Time> {
+    match (&node.drain, node.contact) {
+        (Some(drain), _) => Some(drain.since),
+        (None, Contact::Silent { since } | Contact::Lost { since }) => Some(since),
+        (None, Contact::Connected) => None,
+    }
+}
+
+fn user(uid: u32) -> String {
+    let known = nix::unistd::User::from_uid(nix::unistd::Uid::from_raw(uid)).ok().flatten();
+    known.map_or_else(|| uid.to_string(), |user| user.name)
+}
+
+/// Whole MiB, in which sinfo shows memory.
+fn mib(bytes: u64) -> String {
+    (bytes >> 20).to_string()
+}
+
+fn range(mut of: Vec<u64>) -> String {
+    of.sort_unstable();
+    match (of.first(), of.last()) {
+        (Some(least), Some(most)) if least == most => least.to_string(),
+        (Some(least), Some(most)) => format!("{least}-{most}"),
+        _ => "N/A".to_owned(),
+    }
+}
+
+/// Nodes in use, idle, and neither.
+fn by_state(line: &Line<'_>) -> [usize; 3] {
+    let mut counts = [0; 3];
+    for node in &line.nodes {
+        counts[match node.status {
+            NodeStatus::Mixed | NodeStatus::Allocated => 0,
+            NodeStatus::Idle => 1,
+            NodeStatus::Draining | NodeStatus::Drained | NodeStatus::Down => 2,
+        }] += 1;
+    }
+    counts
+}
+
+fn cpus_by_state(line: &Line<'_>) -> String {
+    let (mut used, mut idle, mut other) = (0, 0, 0);
+    for node in &line.nodes {
+        let all = node.inventory.cpu_count().0;
+        let free = all.saturating_sub(node.cpus_used.0);
+        used += node.cpus_used.0;
+        match node.status {
+            NodeStatus::Draining | NodeStatus::Drained | NodeStatus::Down => other += free,
+            NodeStatus::Idle | NodeStatus::Mixed | NodeStatus::Allocated => idle += free,
+        }
+    }
+    format!("{used}/{idle}/{other}/{}", used + idle + other)
+}

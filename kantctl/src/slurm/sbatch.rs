@@ -1,0 +1,88 @@
+//! `sbatch`: submits a script with the options, the output file's name and the words of Slurm.
+//! Never submits otherwise than `kantctl submit`; the options are the same.
+//! Source: man sbatch.
+
+use super::name::{self};
+use crate::failure::Failure;
+use crate::output::Screen;
+use crate::server::Server;
+use crate::submission::complaint;
+use crate::verb::submit::{self, Voice};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{FromArgMatches, Parser};
+use std::ffi::OsString;
+use tokio::runtime::Runtime;
+
+/// Submit a script as a job, as Slurm's sbatch does
+#[derive(Parser, Debug)]
+#[command(name = "sbatch", disable_help_flag = true, disable_version_flag = true)]
+#[group(skip)]
+#[allow(missing_docs)] // each field's comment is its help
+pub struct Args {
+    #[command(flatten)]
+    pub submit: submit::Args,
+    /// Which clusters: there is one, whatever is said
+    #[arg(short = 'M', long = "clusters", value_name = "CLUSTER")]
+    pub clusters: Option<String>,
+    /// Say more (there is no more to say)
+    #[arg(short = 'v', long, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+    /// Print the version
+    #[arg(short = 'V', long)]
+    pub version: bool,
+    /// Print this help
+    #[arg(short = 'h', long, action = clap::ArgAction::HelpLong)]
+    pub help: Option<bool>,
+    /// Print the usage
+    #[arg(long, action = clap::ArgAction::HelpShort)]
+    pub usage: Option<bool>,
+}
+
+/// The command line.
+#[must_use]
+pub fn command() -> clap::Command {
+    use clap::CommandFactory;
+    Args::command().args_override_self(true)
+}
+
+/// Submits a job.
+///
+/// # Errors
+/// [`Failure`] as of `kantctl submit`.
+pub fn run(
+    words: &[OsString],
+    server: &Server,
+    screen: &Screen,
+    runtime: &Runtime,
+) -> Result<u8, Failure> {
+    let parsed = command()
+        .max_term_width(100)
+        .try_get_matches_from(words)
+        .and_then(|matches| Args::from_arg_matches(&matches));
+    let args = match parsed {
+        Ok(args) => args,
+        Err(error) if !error.use_stderr() => {
+            // Nobody is left to tell when stdout is gone.
+            drop(error.print());
+            return Ok(crate::failure::OK);
+        }
+        Err(error) => return Err(refusal(&error)),
+    };
+    let cluster = match args.clusters {
+        Some(_) => Some(runtime.block_on(name::cluster(server))?),
+        None => None,
+    };
+    runtime.block_on(submit::speak(&args.submit, &Voice::Slurm { cluster }, server, screen))
+}
+
+/// What is wrong, in one line: an option that is not supported says what to do instead.
+fn refusal(error: &clap::Error) -> Failure {
+    let unknown = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(text)) if error.kind() == ErrorKind::UnknownArgument => {
+            complaint::not_yet(text)
+        }
+        _ => None,
+    };
+    let told = unknown.unwrap_or_else(|| complaint::explain(error));
+    Failure::usage(anyhow::Error::msg(told))
+}

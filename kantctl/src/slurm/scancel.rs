@@ -1,0 +1,160 @@
+//! `scancel`: ends jobs, silently, as Slurm's does. Never sends a signal of the user's choice: that
+//! is refused in words.
+//! Source: man scancel.
+
+use super::name::Common;
+use crate::failure::{Failure, Kind, OK};
+use crate::keys::{self, Keys};
+use crate::output::{Screen, screen};
+use crate::server::{Again, Server};
+use crate::submission::value::Hosts;
+use crate::verb::filter::Filter;
+use common::id::{AccountName, JobKey, QosName, QueueName, ReservationName};
+use common::job::Phase;
+use common::wire::api::JobView;
+use serde_json::Value;
+
+/// End jobs, as Slurm's scancel does
+#[derive(clap::Parser, Debug)]
+#[command(name = "scancel", disable_help_flag = true, disable_version_flag = true)]
+#[allow(missing_docs)] // each field's comment is its help
+pub struct Args {
+    #[command(flatten)]
+    pub common: Common,
+    /// Jobs: 42, 42_7, 42_[0-3]
+    #[arg(value_name = "JOB")]
+    pub jobs: Vec<Keys>,
+    /// Only of this account
+    #[arg(short = 'A', long, value_name = "ACCOUNT")]
+    pub account: Option<AccountName>,
+    /// Signal the script alone (a cancelled job is told as a whole)
+    #[arg(short = 'b', long)]
+    pub batch: bool,
+    /// Signal the script and its steps (always)
+    #[arg(short = 'f', long)]
+    pub full: bool,
+    /// Jobs that were requeued too (always)
+    #[arg(long, hide = true)]
+    pub ctld: bool,
+    /// Only mine
+    #[arg(long)]
+    pub me: bool,
+    /// Only with these names
+    #[arg(
+        short = 'n',
+        long = "name",
+        visible_alias = "jobname",
+        value_delimiter = ',',
+        value_name = "NAME"
+    )]
+    pub names: Vec<String>,
+    /// Only of these partitions
+    #[arg(short = 'p', long = "partition", value_delimiter = ',', value_name = "PARTITION")]
+    pub partitions: Vec<QueueName>,
+    /// Only of this quality of service
+    #[arg(short = 'q', long, value_name = "QOS")]
+    pub qos: Option<QosName>,
+    /// Say nothing of jobs that are over
+    #[arg(short = 'Q', long)]
+    pub quiet: bool,
+    /// Only in this reservation
+    #[arg(short = 'R', long, value_name = "NAME")]
+    pub reservation: Option<ReservationName>,
+    /// Send this signal instead of ending the job: TERM and KILL end it
+    #[arg(short = 's', long, value_name = "SIGNAL")]
+    pub signal: Option<String>,
+    /// Only in this state
+    #[arg(
+        short = 't',
+        long = "state",
+        visible_alias = "states",
+        value_delimiter = ',',
+        value_name = "STATE"
+    )]
+    pub states: Vec<String>,
+    /// Only of this user
+    #[arg(short = 'u', long = "user", value_delimiter = ',', value_name = "USER")]
+    pub users: Vec<String>,
+    /// Only on these nodes
+    #[arg(short = 'w', long = "nodelist", value_name = "NODES")]
+    pub nodes: Option<Hosts>,
+}
+
+impl Args {
+    fn filters(&self) -> bool {
+        !self.filter().is_empty()
+            || self.account.is_some()
+            || self.qos.is_some()
+            || self.reservation.is_some()
+    }
+
+    fn filter(&self) -> Filter {
+        Filter {
+            me: self.me,
+            user: if self.me { Vec::new() } else { self.users.clone() },
+            queue: self.partitions.clone(),
+            nodes: self.nodes.clone(),
+            states: self.states.clone(),
+            names: self.names.clone(),
+        }
+    }
+
+    fn takes(&self, job: &JobView, named: &[JobKey]) -> bool {
+        let whole = JobKey::single(job.key.job);
+        let same = |asked: bool, equal: bool| !asked || equal;
+        (named.is_empty() || named.contains(&job.key) || named.contains(&whole))
+            && same(self.account.is_some(), job.ask.account == self.account)
+            && same(self.qos.is_some(), job.ask.qos == self.qos)
+            && same(self.reservation.is_some(), job.ask.reservation == self.reservation)
+    }
+}
+
+/// Ends jobs.
+///
+/// # Errors
+/// [`Failure`] when none is named, or the controller cannot be reached.
+pub async fn run(args: &Args, server: &Server, _: &Screen) -> Result<u8, Failure> {
+    if let Some(signal) = &args.signal {
+        ends(signal)?;
+    }
+    let named = keys::all(&args.jobs);
+    if named.is_empty() && !args.filters() {
+        return Err(Failure::usage(anyhow::anyhow!("No job identification provided")));
+    }
+    let keys = if args.filters() {
+        let mut found = args.filter().ask(server, false).await?.typed.jobs;
+        // Those that wait first: what one that runs leaves, another of them would get.
+        found.sort_by_key(|job| job.phase != Phase::Pending);
+        found.iter().filter(|job| args.takes(job, &named)).map(|job| job.key).collect()
+    } else {
+        named
+    };
+    let mut code = OK;
+    for key in keys {
+        let path = format!("/v1/jobs/{key}/cancel");
+        match server.post::<Value, Value>(&path, &Value::Null, Again::IfUnanswered).await {
+            Ok(_) => {}
+            // It is over: as was wished.
+            Err(failure) if failure.code() == Some("already_done") => {}
+            Err(failure) if failure.kind == Kind::Unreachable => return Err(failure),
+            Err(failure) => {
+                let told = format!("error: Kill job error on job id {key}: {failure}");
+                screen::complain_as("scancel", &Failure::message(told));
+                code = 1;
+            }
+        }
+    }
+    Ok(code)
+}
+
+/// Does this signal end a job? Others are refused.
+fn ends(signal: &str) -> Result<(), Failure> {
+    let name = signal.to_ascii_uppercase();
+    match name.strip_prefix("SIG").unwrap_or(&name) {
+        "TERM" | "15" | "KILL" | "9" | "INT" | "2" => Ok(()),
+        other => Err(Failure::message(format!(
+            "sending {other} to a running job is not supported in this release; without --signal \
+             the job is ended (SIGTERM, then SIGKILL)"
+        ))),
+    }
+}

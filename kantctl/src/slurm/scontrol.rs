@@ -1,0 +1,189 @@
+//! `scontrol`: shows records and steers jobs and nodes, in Slurm's words. Never does what no verb
+//! of kantctl does; what it lacks it refuses by name.
+//! Source: man scontrol.
+
+mod job;
+mod node;
+mod partition;
+mod settings;
+mod update;
+
+use super::name::Common;
+use crate::failure::{Failure, OK};
+use crate::keys::{self, Keys};
+use crate::output::Screen;
+use crate::server::{Again, Server};
+use common::hostlist::{expand, fold};
+use common::id::{JobKey, NodeName};
+use serde_json::Value;
+
+const AFTER: &str = "\
+Commands:
+  show job [JOB] | node [NODE] | partition [NAME] | config | hostnames NODES | hostlist NAME,NAME
+       | reservation [NAME]
+  hold JOB...   release JOB...   uhold JOB...   requeue JOB...
+  update JobId=JOB NAME=VALUE...   update NodeName=NODES State=DRAIN|RESUME Reason=TEXT
+  reconfigure   ping   version";
+
+/// Show and steer jobs and nodes, as Slurm's scontrol does
+#[derive(clap::Parser, Debug)]
+#[command(name = "scontrol", disable_help_flag = true, disable_version_flag = true)]
+#[command(after_help = AFTER, override_usage = "scontrol [OPTIONS] COMMAND [WORD]...")]
+#[allow(missing_docs)] // each field's comment is its help
+pub struct Args {
+    #[command(flatten)]
+    pub common: Common,
+    /// Records of all partitions (always)
+    #[arg(short = 'a', long)]
+    pub all: bool,
+    /// More: which GPUs a job has on each node
+    #[arg(short = 'd', long)]
+    pub details: bool,
+    /// One line for each record
+    #[arg(short = 'o', long)]
+    pub oneliner: bool,
+    /// Say nothing of what is done
+    #[arg(short = 'Q', long)]
+    pub quiet: bool,
+    /// The command and its words
+    #[arg(value_name = "WORD", num_args = 1.., required = true)]
+    pub words: Vec<String>,
+}
+
+/// A record of `NAME=value` fields, as scontrol writes them.
+#[derive(Debug, Clone, Default)]
+pub struct Record {
+    lines: Vec<Vec<(&'static str, String)>>,
+}
+
+impl Record {
+    /// Adds a line of fields.
+    pub fn line(&mut self, fields: Vec<(&'static str, String)>) {
+        self.lines.push(fields);
+    }
+
+    /// As text: indented lines, or all in one.
+    #[must_use]
+    pub fn text(&self, oneliner: bool) -> String {
+        let clean = |text: &str| -> String {
+            text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+        };
+        let show = |line: &Vec<(&'static str, String)>| {
+            let fields = line.iter().map(|(name, value)| format!("{name}={}", clean(value)));
+            fields.collect::<Vec<_>>().join(" ")
+        };
+        let lines: Vec<String> = self.lines.iter().map(show).collect();
+        if oneliner { lines.join(" ") + "\n" } else { lines.join("\n   ") + "\n\n" }
+    }
+}
+
+/// Shows or steers.
+///
+/// # Errors
+/// [`Failure`] when the controller does not answer, or a word is not known.
+pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
+    let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
+    let [command, rest @ ..] = words.as_slice() else {
+        return Err(Failure::usage(anyhow::anyhow!("a command is missing: see `scontrol --help`")));
+    };
+    match command.to_ascii_lowercase().as_str() {
+        "show" => show(args, rest, server, screen).await,
+        "hold" | "uhold" => steer(rest, "hold", server).await,
+        "release" => steer(rest, "release", server).await,
+        "requeue" => steer(rest, "requeue", server).await,
+        "update" => update::run(rest, server).await,
+        "reconfigure" | "reconfig" => {
+            server.post::<Value, Value>("/v1/reload", &Value::Null, Again::IfUnanswered).await?;
+            Ok(OK)
+        }
+        "ping" => settings::ping(server, screen).await,
+        "version" => {
+            screen.line(super::name::VERSION)?;
+            Ok(OK)
+        }
+        other => Err(Failure::usage(anyhow::anyhow!(
+            "there is no command {other} here: see `scontrol --help`"
+        ))),
+    }
+}
+
+async fn show(
+    args: &Args,
+    words: &[&str],
+    server: &Server,
+    screen: &Screen,
+) -> Result<u8, Failure> {
+    // `scontrol show job=42` is written as well as `scontrol show job 42`.
+    let joined: Vec<&str> = words.iter().flat_map(|word| word.splitn(2, '=')).collect();
+    let [what, names @ ..] = joined.as_slice() else {
+        return Err(Failure::usage(anyhow::anyhow!("show what? See `scontrol --help`")));
+    };
+    match what.to_ascii_lowercase().as_str() {
+        "job" | "jobs" | "jobid" => job::show(args, names, server, screen).await,
+        "node" | "nodes" | "nodename" => node::show(args, names, server, screen).await,
+        "partition" | "partitions" | "partitionname" | "part" => {
+            partition::show(args, names, server, screen).await
+        }
+        "config" => settings::config(server, screen).await,
+        "reservation" | "reservations" | "res" => {
+            settings::reservations(args, names, server, screen).await
+        }
+        "hostname" | "hostnames" => hostnames(names, screen),
+        "hostlist" | "hostlistsorted" => {
+            let named = names.iter().flat_map(|text| text.split(','));
+            let named: Vec<NodeName> = named.map(node_name).collect::<Result<_, _>>()?;
+            screen.line(&fold(&named))?;
+            Ok(OK)
+        }
+        other => Err(Failure::usage(anyhow::anyhow!(
+            "`scontrol show {other}` is not supported in this release: see `scontrol --help`"
+        ))),
+    }
+}
+
+fn node_name(text: &str) -> Result<NodeName, Failure> {
+    NodeName::new(text).map_err(Failure::usage)
+}
+
+/// `n[1-2]` as one name a line; without a word those of the job it runs in.
+fn hostnames(names: &[&str], screen: &Screen) -> Result<u8, Failure> {
+    let own = || std::env::var("SLURM_JOB_NODELIST").ok();
+    let text = if names.is_empty() { own() } else { Some(names.join(",")) };
+    let Some(text) = text else {
+        let missing = "which nodes? Outside a job (SLURM_JOB_NODELIST) name them: n[1-4]";
+        return Err(Failure::usage(anyhow::anyhow!(missing)));
+    };
+    for name in expand(&text).map_err(Failure::usage)? {
+        screen.line(name.as_str())?;
+    }
+    Ok(OK)
+}
+
+/// `42`, `42,43`, `JobId=42`.
+fn jobs(words: &[&str]) -> Result<Vec<JobKey>, Failure> {
+    let bare = |word: &&str| -> Result<Keys, Failure> {
+        let lower = word.to_ascii_lowercase();
+        let text = lower.strip_prefix("jobid=").unwrap_or(&lower);
+        let wrong = |error| Failure::usage(anyhow::anyhow!("{word}: {error}"));
+        text.parse().map_err(wrong)
+    };
+    let read: Vec<Keys> = words.iter().map(bare).collect::<Result<_, _>>()?;
+    Ok(keys::all(&read))
+}
+
+async fn steer(words: &[&str], wish: &str, server: &Server) -> Result<u8, Failure> {
+    let keys = jobs(words)?;
+    if keys.is_empty() {
+        return Err(Failure::usage(anyhow::anyhow!("which job?")));
+    }
+    for key in keys {
+        let path = format!("/v1/jobs/{key}/{wish}");
+        let asked = server.post::<Value, Value>(&path, &Value::Null, Again::IfUnanswered).await;
+        if let Err(failure) = asked
+            && failure.code() != Some("not_held")
+        {
+            return Err(failure);
+        }
+    }
+    Ok(OK)
+}

@@ -1,0 +1,203 @@
+//! `scontrol show job`: a job's record in Slurm's fields. Never shows what is not known as if it
+//! were.
+
+use super::super::calendar::{long_span, moment};
+use super::super::job_field::{Line, Page, size};
+use super::{Args, Record, jobs};
+use crate::failure::{Failure, OK};
+use crate::output::Screen;
+use crate::server::Server;
+use common::job::pattern::{PatternFacts, absolute, fill};
+use common::resource::{GpuRequest, MemoryRequest, Share};
+use common::time::Time;
+use common::wire::api::{JobList, JobView};
+
+/// Shows these jobs, or all that the controller knows.
+///
+/// # Errors
+/// [`Failure`] when the controller does not answer, or does not know one of them.
+pub async fn show(
+    args: &Args,
+    names: &[&str],
+    server: &Server,
+    screen: &Screen,
+) -> Result<u8, Failure> {
+    let mut lists: Vec<JobList> = Vec::new();
+    for key in jobs(names)? {
+        let list = server.get(&format!("/v1/jobs/{key}")).await;
+        lists.push(list.map_err(|failure: Failure| match failure.code() {
+            Some("unknown_job") => {
+                Failure::message("slurm_load_jobs error: Invalid job id specified".to_owned())
+            }
+            _ => failure,
+        })?);
+    }
+    if names.is_empty() {
+        lists.push(server.get("/v1/jobs?all=true").await?);
+    }
+    for list in &lists {
+        let page = Page { as_of: list.as_of, zone: Some(screen.zone.clone()), ..Page::default() };
+        for job in &list.jobs {
+            let line = Line { alike: std::slice::from_ref(job), job, batch: false, page: &page };
+            screen.print(&record(&line, args.details, screen).text(args.oneliner))?;
+        }
+    }
+    if lists.iter().all(|list| list.jobs.is_empty()) {
+        screen.line("No jobs in the system")?;
+    }
+    Ok(OK)
+}
+
+fn record(line: &Line<'_>, details: bool, screen: &Screen) -> Record {
+    let (job, ask) = (line.job, &line.job.ask);
+    let owner = &job.owner;
+    let or_none = |text: Option<String>| text.unwrap_or_else(|| "(null)".to_owned());
+    let mut record = Record::default();
+    let mut first = vec![("JobId", job.key.to_string())];
+    if let Some(index) = job.key.index {
+        first.push(("ArrayJobId", job.key.job.to_string()));
+        first.push(("ArrayTaskId", index.to_string()));
+    }
+    first.push(("JobName", ask.name.clone()));
+    record.line(first);
+    let group = nix::unistd::Group::from_gid(nix::unistd::Gid::from_raw(owner.gid.0));
+    let group = group.ok().flatten().map_or_else(|| owner.gid.to_string(), |group| group.name);
+    record.line(vec![
+        ("UserId", format!("{}({})", owner.name, owner.uid)),
+        ("GroupId", format!("{group}({})", owner.gid)),
+    ]);
+    record.line(vec![
+        ("Nice", ask.nice.to_string()),
+        ("Account", or_none(ask.account.as_ref().map(ToString::to_string))),
+        ("QOS", or_none(ask.qos.as_ref().map(ToString::to_string))),
+    ]);
+    record.line(vec![
+        ("JobState", job.state.clone()),
+        ("Reason", line.reason().unwrap_or("None").to_owned()),
+        ("Dependency", "(null)".to_owned()),
+    ]);
+    record.line(vec![
+        ("Requeue", u8::from(ask.requeue).to_string()),
+        ("Restarts", job.attempt.saturating_sub(1).to_string()),
+        ("BatchFlag", "1".to_owned()),
+        ("ExitCode", job.exit.unwrap_or_default().to_string()),
+    ]);
+    times(&mut record, line, screen);
+    places(&mut record, line);
+    if details {
+        for share in job.allocation.iter().flat_map(|given| given.shares()) {
+            record.line(share_fields(share));
+        }
+    }
+    files(&mut record, job);
+    record
+}
+
+fn times(record: &mut Record, line: &Line<'_>, screen: &Screen) {
+    let job = line.job;
+    let at = |at: Option<Time>, none: &str| {
+        at.map_or_else(|| none.to_owned(), |at| moment(at, &screen.zone))
+    };
+    let limit = job.ask.time_limit.map_or_else(|| "UNLIMITED".to_owned(), long_span);
+    record.line(vec![
+        ("RunTime", long_span(line.elapsed())),
+        ("TimeLimit", limit),
+        ("TimeMin", "N/A".to_owned()),
+    ]);
+    let eligible = job.ask.begin_at.map_or(job.submitted_at, |begin| begin.max(job.submitted_at));
+    record.line(vec![
+        ("SubmitTime", at(Some(job.submitted_at), "")),
+        ("EligibleTime", at(Some(eligible), "")),
+    ]);
+    record.line(vec![
+        ("StartTime", at(line.start(), "Unknown")),
+        ("EndTime", at(line.end(), "Unknown")),
+        ("Deadline", at(job.ask.deadline, "N/A")),
+    ]);
+}
+
+fn places(record: &mut Record, line: &Line<'_>) {
+    let (job, request) = (line.job, &line.job.ask.request);
+    let or_none = |text: String| if text.is_empty() { "(null)".to_owned() } else { text };
+    let queue = job.ask.queue.as_ref().map(ToString::to_string);
+    record.line(vec![
+        ("Partition", or_none(queue.unwrap_or_default())),
+        ("ReqNodeList", or_none(common::hostlist::fold(&request.only_nodes))),
+        ("ExcNodeList", or_none(common::hostlist::fold(&request.not_nodes))),
+    ]);
+    record.line(vec![("NodeList", or_none(line.nodes()))]);
+    let first = job.allocation.as_ref().and_then(|given| given.shares().first());
+    if let Some(share) = first {
+        record.line(vec![("BatchHost", share.node.to_string())]);
+    }
+    record.line(vec![
+        ("NumNodes", line.node_count().to_string()),
+        ("NumCPUs", job.cpus.to_string()),
+        ("NumTasks", request.tasks.to_string()),
+        ("CPUs/Task", request.cpus_per_task.to_string()),
+    ]);
+    record.line(vec![("TRES", line.tres())]);
+    let memory = match request.memory {
+        Some(MemoryRequest::PerCpu(bytes)) => ("MinMemoryCPU", size(bytes, line.page.unit)),
+        Some(MemoryRequest::PerNode(bytes)) => ("MinMemoryNode", size(bytes, line.page.unit)),
+        _ => ("MinMemoryNode", "0".to_owned()),
+    };
+    record.line(vec![("MinCPUsNode", request.cpus_per_task.to_string()), memory]);
+    let kind = request.gpu_kind.as_ref().map(|kind| format!("{}:", kind.0)).unwrap_or_default();
+    let gpus = match request.gpus {
+        Some(GpuRequest::PerNode(each)) => Some(("TresPerNode", each.0)),
+        Some(GpuRequest::PerTask(each)) => Some(("TresPerTask", each.0)),
+        Some(GpuRequest::Total(all)) => Some(("TresPerJob", all.0)),
+        Some(GpuRequest::Fraction(_)) | None => None,
+    };
+    if let Some((field, count)) = gpus {
+        record.line(vec![(field, format!("gres:gpu:{kind}{count}"))]);
+    }
+    let reservation = job.ask.reservation.as_ref().map(ToString::to_string);
+    record.line(vec![
+        ("OverSubscribe", if request.exclusive { "NO" } else { "OK" }.to_owned()),
+        ("Reservation", or_none(reservation.unwrap_or_default())),
+    ]);
+}
+
+fn share_fields(share: &Share) -> Vec<(&'static str, String)> {
+    let gpus: Vec<String> = share.gpus.iter().map(ToString::to_string).collect();
+    let mut fields = vec![
+        ("Nodes", share.node.to_string()),
+        ("CPU_IDs", share.cpus.to_string()),
+        ("Mem", (share.memory.0 >> 20).to_string()),
+    ];
+    if !gpus.is_empty() {
+        fields.push(("GRES", format!("gpu:{}(IDX:{})", gpus.len(), gpus.join(","))));
+    }
+    fields
+}
+
+fn files(record: &mut Record, job: &JobView) {
+    let ask = &job.ask;
+    record.line(vec![("Comment", ask.comment.clone().unwrap_or_else(|| "(null)".to_owned()))]);
+    record.line(vec![("WorkDir", ask.work_dir.clone())]);
+    let stdout = path(job, ask.stdout_pattern());
+    let stderr = ask.stderr.as_deref().map_or_else(|| stdout.clone(), |file| path(job, file));
+    let stdin = ask.stdin.as_deref().map_or_else(|| "/dev/null".to_owned(), |file| path(job, file));
+    record.line(vec![("StdErr", stderr)]);
+    record.line(vec![("StdIn", stdin)]);
+    record.line(vec![("StdOut", stdout)]);
+}
+
+/// Where a file is: `%N` and the like become the first node's, as Slurm shows them.
+fn path(job: &JobView, pattern: &str) -> String {
+    let first = job.allocation.as_ref().and_then(|given| given.shares().first());
+    let Some(node) = first.map(|share| &share.node) else {
+        return absolute(&job.ask.work_dir, pattern);
+    };
+    let facts = PatternFacts {
+        key: job.key,
+        job_name: &job.ask.name,
+        user: &job.owner.name,
+        node,
+        node_rank: 0,
+        task_rank: 0,
+    };
+    absolute(&job.ask.work_dir, &fill(pattern, &facts))
+}

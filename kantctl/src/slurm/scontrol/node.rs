@@ -1,0 +1,102 @@
+//! `scontrol show node`: a node's record in Slurm's fields. Never shows a measure that nobody took.
+
+use super::super::calendar::moment;
+use super::super::node_field::{gres, state, why};
+use super::super::sinfo::{holds, partitions};
+use super::{Args, Record};
+use crate::failure::{Failure, OK};
+use crate::output::Screen;
+use crate::server::Server;
+use common::hostlist::expand;
+use common::id::NodeName;
+use common::wire::api::{NodeList, NodeView, QueueList};
+
+/// Shows these nodes, or all.
+///
+/// # Errors
+/// [`Failure`] when the controller does not answer, or there is no such node.
+pub async fn show(
+    args: &Args,
+    names: &[&str],
+    server: &Server,
+    screen: &Screen,
+) -> Result<u8, Failure> {
+    let list: NodeList = server.get("/v1/nodes").await?;
+    let queues: QueueList = server.get("/v1/queues").await?;
+    let named: Vec<NodeName> = match names {
+        [] => list.nodes.iter().map(|node| node.name.clone()).collect(),
+        names => expand(&names.join(",")).map_err(Failure::usage)?,
+    };
+    let mut code = OK;
+    for name in &named {
+        match list.nodes.iter().find(|node| node.name == *name) {
+            Some(node) => {
+                screen.print(&record(node, &queues, screen).text(args.oneliner))?;
+            }
+            None => {
+                screen.line(&format!("Node {name} not found"))?;
+                code = 1;
+            }
+        }
+    }
+    Ok(code)
+}
+
+fn record(node: &NodeView, queues: &QueueList, screen: &Screen) -> Record {
+    let has = &node.inventory;
+    let sockets = has.sockets.max(1);
+    let mib = |bytes: u64| (bytes >> 20).to_string();
+    let mut record = Record::default();
+    record.line(vec![
+        ("NodeName", node.name.to_string()),
+        ("CoresPerSocket", (has.cores.len() / sockets as usize).to_string()),
+    ]);
+    record.line(vec![
+        ("CPUAlloc", node.cpus_used.to_string()),
+        ("CPUTot", has.cpu_count().to_string()),
+        ("CPULoad", "N/A".to_owned()),
+    ]);
+    record.line(vec![
+        ("AvailableFeatures", "(null)".to_owned()),
+        ("ActiveFeatures", "(null)".to_owned()),
+    ]);
+    record.line(vec![("Gres", gres(&has.gpus))]);
+    record.line(vec![
+        ("NodeAddr", node.address.clone()),
+        ("NodeHostName", node.name.to_string()),
+        ("Version", node.version.clone()),
+    ]);
+    record.line(vec![
+        ("RealMemory", mib(has.memory.0)),
+        ("AllocMem", mib(node.memory_used.0)),
+        ("FreeMem", mib(has.memory.0.saturating_sub(node.memory_used.0))),
+        ("Sockets", sockets.to_string()),
+        ("Boards", "1".to_owned()),
+    ]);
+    record.line(vec![
+        ("State", state(node, false).to_ascii_uppercase()),
+        ("ThreadsPerCore", has.threads_per_core.to_string()),
+        ("TmpDisk", "0".to_owned()),
+        ("Weight", "1".to_owned()),
+        ("Owner", "N/A".to_owned()),
+    ]);
+    let of: Vec<String> = partitions(queues)
+        .filter(|queue| holds(queue, node))
+        .map(|queue| queue.name.to_string())
+        .collect();
+    record.line(vec![("Partitions", of.join(","))]);
+    let tres = |cpus: u32, memory: u64, gpus: u32| {
+        let gpus = if gpus == 0 { String::new() } else { format!(",gres/gpu={gpus}") };
+        format!("cpu={cpus},mem={}M{gpus}", mib(memory))
+    };
+    record.line(vec![("CfgTRES", tres(has.cpu_count().0, has.memory.0, has.gpu_count().0))]);
+    record.line(vec![("AllocTRES", tres(node.cpus_used.0, node.memory_used.0, node.gpus_used.0))]);
+    if why(node) != "none" {
+        let since = node
+            .drain
+            .as_ref()
+            .map(|drain| format!(" [{}@{}]", drain.by, moment(drain.since, &screen.zone)));
+        record.line(vec![("Reason", format!("{}{}", why(node), since.unwrap_or_default()))]);
+    }
+    record
+}

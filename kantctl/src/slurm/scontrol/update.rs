@@ -1,0 +1,129 @@
+//! `scontrol update`: changes waiting jobs, drains and resumes nodes. Never passes over a field in
+//! silence: one that cannot be changed is named.
+
+use super::jobs;
+use crate::failure::{Failure, OK};
+use crate::server::{Again, Server};
+use crate::submission::what_if::patch_of;
+use anyhow::Context;
+use common::hostlist::expand;
+use common::wire::api::{DrainRequest, UpdateRequest};
+use serde_json::Value;
+
+/// Changes what the first word names.
+///
+/// # Errors
+/// [`Failure`] when a field is not known, or the controller refuses.
+pub async fn run(words: &[&str], server: &Server) -> Result<u8, Failure> {
+    let mut fields: Vec<(String, &str)> = Vec::new();
+    for word in words {
+        // `scontrol update job 42 TimeLimit=60` is written as well.
+        match (word.split_once('='), fields.last()) {
+            (Some((name, value)), _) => fields.push((name.to_ascii_lowercase(), value)),
+            (None, None) => fields.push((word.to_ascii_lowercase(), "")),
+            (None, Some((_, ""))) => {
+                if let Some(last) = fields.last_mut() {
+                    last.1 = word;
+                }
+            }
+            (None, Some(_)) => {
+                return Err(Failure::usage(anyhow::anyhow!("`{word}`: write NAME=VALUE")));
+            }
+        }
+    }
+    let Some(((what, which), rest)) = fields.split_first() else {
+        return Err(Failure::usage(anyhow::anyhow!("update what? See `scontrol --help`")));
+    };
+    match what.as_str() {
+        "jobid" | "job" => job(which, rest, server).await,
+        "nodename" | "node" => node(which, rest, server).await,
+        other => Err(Failure::usage(anyhow::anyhow!(
+            "`scontrol update {other}` is not supported in this release: jobs (JobId=) and nodes \
+             (NodeName=) can be updated"
+        ))),
+    }
+}
+
+/// The word of `kantctl update` for a field of scontrol's.
+fn key(field: &str) -> Option<&'static str> {
+    Some(match field {
+        "timelimit" => "time",
+        "partition" => "queue",
+        "qos" => "qos",
+        "numnodes" | "reqnodes" => "nodes",
+        "numtasks" => "ntasks",
+        "cpus/task" | "cpuspertask" => "cpus",
+        "minmemorynode" => "mem",
+        "starttime" | "eligibletime" => "begin",
+        "deadline" => "deadline",
+        "reservation" | "reservationname" => "reservation",
+        "arraytaskthrottle" => "array-limit",
+        _ => return None,
+    })
+}
+
+async fn job(which: &str, fields: &[(String, &str)], server: &Server) -> Result<u8, Failure> {
+    let keyed = |(field, value): &(String, _)| {
+        let refused = || {
+            Failure::usage(anyhow::anyhow!(
+                "{field} cannot be changed: TimeLimit, Partition, QOS, NumNodes, NumTasks, \
+                 CPUs/Task, MinMemoryNode, StartTime, Deadline, Reservation and ArrayTaskThrottle \
+                 can, of a job that waits"
+            ))
+        };
+        let key = key(field).ok_or_else(refused)?;
+        // Slurm takes a booking, a deadline or a throttle away by an empty value or 0.
+        let value = match (key, *value) {
+            ("reservation" | "deadline", "") | ("array-limit", "0") => "none",
+            (_, value) => value,
+        };
+        Ok::<_, Failure>((key, value))
+    };
+    let changes: Vec<(&'static str, &str)> = fields.iter().map(keyed).collect::<Result<_, _>>()?;
+    if changes.is_empty() {
+        return Err(Failure::usage(anyhow::anyhow!("no change is named: write NAME=VALUE")));
+    }
+    let patch = patch_of(changes.into_iter()).map_err(Failure::usage)?;
+    let wish = UpdateRequest { patch };
+    for key in jobs(&[which])? {
+        let path = format!("/v1/jobs/{key}/update");
+        server.post::<_, Value>(&path, &wish, Again::IfUnanswered).await?;
+    }
+    Ok(OK)
+}
+
+async fn node(which: &str, fields: &[(String, &str)], server: &Server) -> Result<u8, Failure> {
+    let (mut state, mut reason) = (None, None);
+    for (field, value) in fields {
+        match field.as_str() {
+            "state" => state = Some(value.to_ascii_uppercase()),
+            "reason" => reason = Some((*value).to_owned()),
+            other => {
+                return Err(Failure::usage(anyhow::anyhow!(
+                    "{other} cannot be changed: State and Reason can"
+                )));
+            }
+        }
+    }
+    let (verb, wish) = match (state.as_deref(), reason) {
+        (Some("DRAIN" | "DOWN" | "FAIL"), None) => {
+            let why = "a reason is needed: Reason=\"why\"";
+            return Err(Failure::usage(anyhow::anyhow!(why)));
+        }
+        (Some("DRAIN"), Some(reason)) => {
+            let wish = serde_json::to_value(DrainRequest { reason });
+            ("drain", wish.context("failed to write the request")?)
+        }
+        (Some("RESUME" | "UNDRAIN" | "IDLE"), _) => ("resume", Value::Null),
+        _ => {
+            return Err(Failure::usage(anyhow::anyhow!(
+                "write State=DRAIN Reason=\"why\", or State=RESUME"
+            )));
+        }
+    };
+    for name in expand(which).map_err(Failure::usage)? {
+        let path = format!("/v1/nodes/{name}/{verb}");
+        server.post::<Value, Value>(&path, &wish, Again::IfUnanswered).await?;
+    }
+    Ok(OK)
+}

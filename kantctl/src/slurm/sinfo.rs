@@ -1,0 +1,233 @@
+//! `sinfo`: partitions and nodes, as Slurm's users list them. Never changes any.
+//! Source: man sinfo.
+
+use super::format::{self, Piece};
+use super::name::{Common, Repeat};
+use super::node_field::{self, Line, NodeField};
+use crate::failure::{Failure, OK};
+use crate::output::Screen;
+use crate::server::Server;
+use crate::submission::value::Hosts;
+use common::id::QueueName;
+use common::node::{Contact, NodeStatus};
+use common::queue::Queue;
+use common::wire::api::{NodeList, NodeView, QueueList};
+use std::collections::BTreeMap;
+
+const USUAL: &str = "%#P %.5a %.10l %.6D %.6t %N";
+const LONG: &str = "%#P %.5a %.10l %.10s %.4r %.8h %.10g %.6D %.11T %N";
+const NODES: &str = "%#N %.6D %#P %6t";
+const NODES_LONG: &str = "%#N %.6D %#P %.11T %.4c %.8z %.6m %.8d %.6w %.8f %20E";
+const SUMS: &str = "%#P %.5a %.10l %.16F  %N";
+const REASONS: &str = "%20E %9u %19H %N";
+const REASONS_LONG: &str = "%20E %12u %19H %6t %N";
+
+/// List partitions and nodes, as Slurm's sinfo does
+#[derive(clap::Parser, Debug)]
+#[command(name = "sinfo", disable_help_flag = true, disable_version_flag = true)]
+#[allow(missing_docs)] // each field's comment is its help
+pub struct Args {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(flatten)]
+    pub repeat: Repeat,
+    /// All partitions, those that you may not use too (always)
+    #[arg(short = 'a', long)]
+    pub all: bool,
+    /// Only nodes that do not answer
+    #[arg(short = 'd', long, conflicts_with = "responding")]
+    pub dead: bool,
+    /// Nodes are grouped only where they are equal (always)
+    #[arg(short = 'e', long)]
+    pub exact: bool,
+    /// No titles
+    #[arg(short = 'h', long = "noheader")]
+    pub no_header: bool,
+    /// More columns
+    #[arg(short = 'l', long)]
+    pub long: bool,
+    /// Only these nodes
+    #[arg(short = 'n', long = "nodes", value_name = "NODES")]
+    pub nodes: Option<Hosts>,
+    /// One line for each node and partition
+    #[arg(short = 'N', long = "Node")]
+    pub by_node: bool,
+    /// What is shown: %[[.]size]letter
+    #[arg(short = 'o', long, value_name = "FORMAT", conflicts_with = "long_format")]
+    pub format: Option<String>,
+    /// What is shown, by names: NodeList:20,StateLong
+    #[arg(short = 'O', long = "Format", value_name = "NAMES")]
+    pub long_format: Option<String>,
+    /// Only these partitions
+    #[arg(short = 'p', long = "partition", value_delimiter = ',', value_name = "PARTITION")]
+    pub partitions: Vec<QueueName>,
+    /// Only nodes that answer
+    #[arg(short = 'r', long)]
+    pub responding: bool,
+    /// Why nodes are drained or down
+    #[arg(short = 'R', long = "list-reasons")]
+    pub reasons: bool,
+    /// One line for each partition
+    #[arg(short = 's', long)]
+    pub summarize: bool,
+    /// In this order: fields by their letters (accepted; lines stand by partition and name)
+    #[arg(short = 'S', long, value_name = "FIELDS", allow_hyphen_values = true)]
+    pub sort: Option<String>,
+    /// Only nodes in these states
+    #[arg(
+        short = 't',
+        long = "states",
+        visible_alias = "state",
+        value_delimiter = ',',
+        value_name = "STATE"
+    )]
+    pub states: Vec<String>,
+}
+
+/// What the environment sets where the command line is silent (man sinfo, ENVIRONMENT).
+const VARIABLES: &[(&str, &str)] =
+    &[("SINFO_FORMAT", "--format"), ("SINFO_PARTITION", "--partition"), ("SINFO_SORT", "--sort")];
+
+impl Args {
+    /// The variables that set options of sinfo.
+    #[must_use]
+    pub const fn variables() -> &'static [(&'static str, &'static str)] {
+        VARIABLES
+    }
+
+    fn pieces(&self) -> Result<Vec<Piece<&'static NodeField>>, Failure> {
+        let usual = match (self.reasons, self.summarize, self.by_node, self.long) {
+            (true, _, _, true) => REASONS_LONG,
+            (true, ..) => REASONS,
+            (_, true, ..) => SUMS,
+            (_, _, true, true) => NODES_LONG,
+            (_, _, true, false) => NODES,
+            (.., true) => LONG,
+            (.., false) => USUAL,
+        };
+        let read = match (&self.long_format, &self.format) {
+            (Some(names), _) => format::names(names, node_field::by_name),
+            (None, Some(letters)) => format::letters(letters, node_field::by_letter),
+            (None, None) => format::letters(usual, node_field::by_letter),
+        };
+        read.map_err(Failure::usage)
+    }
+
+    fn takes(&self, node: &NodeView) -> bool {
+        let answers = node.contact == Contact::Connected;
+        let silent = !answers || node.drain.is_some() || node.status == NodeStatus::Down;
+        self.nodes.as_ref().is_none_or(|hosts| hosts.0.contains(&node.name))
+            && (self.states.is_empty() || self.states.iter().any(|state| is_in(node, state)))
+            && !(self.dead && answers)
+            && !(self.responding && !answers)
+            && !(self.reasons && !silent)
+    }
+}
+
+/// Is it in the state that the user names, in either of Slurm's spellings?
+fn is_in(node: &NodeView, state: &str) -> bool {
+    let state = state.trim_end_matches('*').to_ascii_lowercase();
+    let drained = matches!(node.status, NodeStatus::Draining | NodeStatus::Drained);
+    let bare = |compact| node_field::state(node, compact).trim_end_matches('*').to_owned();
+    match state.as_str() {
+        "all" => true,
+        "drain" => drained,
+        "no_respond" => node.contact != Contact::Connected,
+        "alloc" | "allocated" => node.status == NodeStatus::Allocated,
+        other => other == bare(true) || other == bare(false),
+    }
+}
+
+/// Lists partitions and nodes.
+///
+/// # Errors
+/// [`Failure`] when the controller does not answer, or a format is not known.
+pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
+    let pieces = args.pieces()?;
+    args.repeat.run(screen, async || list(args, &pieces, server, screen).await).await
+}
+
+async fn list(
+    args: &Args,
+    pieces: &[Piece<&'static NodeField>],
+    server: &Server,
+    screen: &Screen,
+) -> Result<u8, Failure> {
+    let nodes: NodeList = server.get("/v1/nodes").await?;
+    let queues: QueueList = server.get("/v1/queues").await?;
+    let known: Vec<&NodeView> = nodes.nodes.iter().filter(|node| args.takes(node)).collect();
+    let mut lines = Vec::new();
+    if args.reasons {
+        lines.extend(split(pieces, Line { queue: None, nodes: known, zone: &screen.zone }));
+    } else {
+        for queue in partitions(&queues) {
+            if !args.partitions.is_empty() && !args.partitions.contains(&queue.name) {
+                continue;
+            }
+            let of_queue = |node: &&&NodeView| holds(queue, node);
+            let nodes: Vec<&NodeView> = known.iter().filter(of_queue).copied().collect();
+            lines.extend(lines_of(args, pieces, queue, nodes, screen));
+        }
+    }
+    if args.by_node {
+        lines.sort_by_key(|line| line.nodes.first().map(|node| &node.name));
+    }
+    if args.long {
+        let now = jiff::Zoned::now().with_time_zone(screen.zone.clone());
+        screen.line(&now.strftime("%a %b %d %H:%M:%S %Y").to_string())?;
+    }
+    let title = |field: &&'static NodeField| field.title.to_owned();
+    let titled = (!args.no_header).then_some(&title as &dyn Fn(&&'static NodeField) -> String);
+    for line in format::lines(pieces, titled, &lines, |field, line| (field.value)(line)) {
+        screen.line(&line)?;
+    }
+    Ok(OK)
+}
+
+/// Queues that jobs are in: those that have none below them.
+pub fn partitions(list: &QueueList) -> impl Iterator<Item = &Queue> {
+    let has_children =
+        |queue: &Queue| list.queues.iter().any(|other| other.parent.as_ref() == Some(&queue.name));
+    list.queues.iter().filter(move |queue| !has_children(queue))
+}
+
+/// Is this node one of the queue's? A queue that names none has all of them.
+#[must_use]
+pub fn holds(queue: &Queue, node: &NodeView) -> bool {
+    queue.nodes.is_empty() || queue.nodes.contains(&node.name)
+}
+
+fn lines_of<'a>(
+    args: &Args,
+    pieces: &[Piece<&'static NodeField>],
+    queue: &'a Queue,
+    nodes: Vec<&'a NodeView>,
+    screen: &'a Screen,
+) -> Vec<Line<'a>> {
+    let line = |nodes| Line { queue: Some(queue), nodes, zone: &screen.zone };
+    if args.by_node {
+        return nodes.into_iter().map(|node| line(vec![node])).collect();
+    }
+    if nodes.is_empty() {
+        // A partition without nodes of that kind is worth a line where nothing was asked for.
+        let all = args.nodes.is_none() && args.states.is_empty() && !args.dead && !args.responding;
+        return if all { vec![line(nodes)] } else { Vec::new() };
+    }
+    split(pieces, line(nodes))
+}
+
+/// A line for each group of nodes that show the same.
+fn split<'a>(pieces: &[Piece<&'static NodeField>], line: Line<'a>) -> Vec<Line<'a>> {
+    let splitting = pieces.iter().filter_map(|piece| match piece {
+        Piece::Cell(cell) if cell.field.splits => Some(cell.field),
+        _ => None,
+    });
+    let splitting: Vec<&NodeField> = splitting.collect();
+    let mut groups: BTreeMap<Vec<String>, Vec<&'a NodeView>> = BTreeMap::new();
+    for node in &line.nodes {
+        let alone = Line { queue: line.queue, nodes: vec![node], zone: line.zone };
+        let shown = splitting.iter().map(|field| (field.value)(&alone)).collect();
+        groups.entry(shown).or_default().push(node);
+    }
+    groups.into_values().map(|nodes| Line { nodes, ..line.clone() }).collect()
+}

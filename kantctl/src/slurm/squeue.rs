@@ -1,0 +1,314 @@
+//! `squeue`: the jobs there are, as Slurm's users list them. Never asks more often than it is told.
+//! Source: man squeue.
+
+use super::format::{self, Piece};
+use super::job_field::{Line, Page, Value, gather};
+use super::job_fields::{self, JobField};
+use super::name::{Common, Repeat};
+use crate::failure::{Failure, OK};
+use crate::keys::{self, Keys};
+use crate::output::Screen;
+use crate::output::screen::note;
+use crate::server::Server;
+use crate::submission::value::Hosts;
+use crate::verb::filter::Filter;
+use common::id::{AccountName, JobKey, QosName, QueueName, ReservationName};
+use common::job::Phase;
+use common::time::Time;
+use common::wire::api::{Explanation, JobList, JobView, PriorityList};
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+const USUAL: &str = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R";
+const LONG: &str = "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R";
+const STARTS: &str = "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R";
+
+/// Expected starts are forecasts of the controller: no more than so many are asked for.
+const STARTS_MAX: usize = 20;
+
+/// List jobs, as Slurm's squeue does
+#[derive(clap::Parser, Debug)]
+#[command(name = "squeue", disable_help_flag = true, disable_version_flag = true)]
+#[allow(missing_docs)] // each field's comment is its help
+pub struct Args {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(flatten)]
+    pub repeat: Repeat,
+    /// Only of these accounts
+    #[arg(short = 'A', long = "account", value_delimiter = ',', value_name = "ACCOUNT")]
+    pub accounts: Vec<AccountName>,
+    /// All partitions, those that you may not use too (always)
+    #[arg(short = 'a', long)]
+    pub all: bool,
+    /// One line for each task of an array
+    #[arg(short = 'r', long)]
+    pub array: bool,
+    /// No titles
+    #[arg(short = 'h', long = "noheader")]
+    pub no_header: bool,
+    /// Only these jobs
+    #[arg(short = 'j', long = "jobs", visible_alias = "job", value_name = "JOB")]
+    pub jobs: Vec<Keys>,
+    /// More columns
+    #[arg(short = 'l', long, conflicts_with_all = ["format", "long_format"])]
+    pub long: bool,
+    /// Only mine
+    #[arg(long)]
+    pub me: bool,
+    /// Only with these names
+    #[arg(short = 'n', long = "name", value_delimiter = ',', value_name = "NAME")]
+    pub names: Vec<String>,
+    /// What is shown: %[[.]size]letter
+    #[arg(short = 'o', long, value_name = "FORMAT", conflicts_with = "long_format")]
+    pub format: Option<String>,
+    /// What is shown, by names: JobID:12,State
+    #[arg(short = 'O', long = "Format", value_name = "NAMES")]
+    pub long_format: Option<String>,
+    /// Only of these partitions
+    #[arg(short = 'p', long = "partition", value_delimiter = ',', value_name = "PARTITION")]
+    pub partitions: Vec<QueueName>,
+    /// Only of these qualities of service
+    #[arg(short = 'q', long, value_delimiter = ',', value_name = "QOS")]
+    pub qos: Vec<QosName>,
+    /// Only in this reservation
+    #[arg(short = 'R', long, value_name = "NAME")]
+    pub reservation: Option<ReservationName>,
+    /// In this order: fields by their letters, - before one turns it around [default: P,t,-p]
+    #[arg(short = 'S', long, value_name = "FIELDS", allow_hyphen_values = true)]
+    pub sort: Option<String>,
+    /// When waiting jobs are expected to start
+    #[arg(long)]
+    pub start: bool,
+    /// Only in these states, or `all` [default: those that are not over]
+    #[arg(
+        short = 't',
+        long = "states",
+        visible_alias = "state",
+        value_delimiter = ',',
+        value_name = "STATE"
+    )]
+    pub states: Vec<String>,
+    /// Only of these users
+    #[arg(
+        short = 'u',
+        long = "user",
+        visible_alias = "users",
+        value_delimiter = ',',
+        value_name = "USER"
+    )]
+    pub users: Vec<String>,
+    /// Only on these nodes
+    #[arg(short = 'w', long = "nodelist", value_name = "NODES")]
+    pub nodes: Option<Hosts>,
+    /// A job in several partitions is listed for each (there are none such)
+    #[arg(short = 'P', long)]
+    pub priority: bool,
+}
+
+/// What the environment sets where the command line is silent (man squeue, ENVIRONMENT).
+const VARIABLES: &[(&str, &str)] = &[
+    ("SQUEUE_ACCOUNT", "--account"),
+    ("SQUEUE_FORMAT", "--format"),
+    ("SQUEUE_FORMAT2", "--Format"),
+    ("SQUEUE_NAMES", "--name"),
+    ("SQUEUE_PARTITION", "--partition"),
+    ("SQUEUE_QOS", "--qos"),
+    ("SQUEUE_SORT", "--sort"),
+    ("SQUEUE_STATES", "--states"),
+    ("SQUEUE_USERS", "--user"),
+];
+
+impl Args {
+    /// The variables that set options of squeue.
+    #[must_use]
+    pub const fn variables() -> &'static [(&'static str, &'static str)] {
+        VARIABLES
+    }
+
+    fn pieces(&self) -> Result<Vec<Piece<&'static JobField>>, Failure> {
+        let read = match (&self.long_format, &self.format) {
+            (Some(names), _) => format::names(names, job_fields::in_queue),
+            (None, Some(letters)) => format::letters(letters, job_fields::by_letter),
+            (None, None) if self.start => format::letters(STARTS, job_fields::by_letter),
+            (None, None) if self.long => format::letters(LONG, job_fields::by_letter),
+            (None, None) => format::letters(USUAL, job_fields::by_letter),
+        };
+        read.map_err(Failure::usage)
+    }
+
+    fn all_states(&self) -> bool {
+        self.states.iter().any(|state| state.eq_ignore_ascii_case("all"))
+    }
+
+    fn filter(&self) -> Filter {
+        let users = self.users.iter().filter(|user| !user.is_empty());
+        Filter {
+            me: self.me,
+            user: if self.me { Vec::new() } else { users.cloned().collect() },
+            queue: self.partitions.clone(),
+            nodes: self.nodes.clone(),
+            states: if self.all_states() { Vec::new() } else { self.states.clone() },
+            names: self.names.clone(),
+        }
+    }
+
+    fn takes(&self, job: &JobView, keys: &[JobKey]) -> bool {
+        let whole = JobKey::single(job.key.job);
+        let ask = &job.ask;
+        (keys.is_empty() || keys.contains(&job.key) || keys.contains(&whole))
+            && (!self.states.is_empty() || job.phase != Phase::Done)
+            && (!self.start || job.phase == Phase::Pending)
+            && (self.accounts.is_empty()
+                || ask.account.as_ref().is_some_and(|one| self.accounts.contains(one)))
+            && (self.qos.is_empty() || ask.qos.as_ref().is_some_and(|q| self.qos.contains(q)))
+            && (self.reservation.is_none() || ask.reservation == self.reservation)
+    }
+}
+
+/// Lists jobs.
+///
+/// # Errors
+/// [`Failure`] when the controller does not answer, or a job or format is not known.
+pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
+    let pieces = args.pieces()?;
+    args.repeat.run(screen, async || list(args, &pieces, server, screen).await).await
+}
+
+async fn list(
+    args: &Args,
+    pieces: &[Piece<&'static JobField>],
+    server: &Server,
+    screen: &Screen,
+) -> Result<u8, Failure> {
+    let all = !args.states.is_empty() || !args.jobs.is_empty();
+    let mut found: JobList = args.filter().ask(server, all).await?.typed;
+    let keys = keys::all(&args.jobs);
+    let known = |key: &JobKey| {
+        found.jobs.iter().any(|job| job.key == *key || JobKey::single(job.key.job) == *key)
+    };
+    // Of several jobs those that are gone are left out; one alone is a mistake (man squeue).
+    if let [key] = keys.as_slice()
+        && !known(key)
+    {
+        return Err(Failure::message(format!("Invalid job id specified: {key}")));
+    }
+    found.jobs.retain(|job| args.takes(job, &keys));
+    let sort = args.sort.as_deref().unwrap_or("P,t,-p");
+    let page = page(args, pieces, &found, server, screen).await?;
+    let mut lines: Vec<Line<'_>> = gather(&found.jobs, args.array)
+        .into_iter()
+        .filter_map(|alike| Some(Line { alike, job: alike.first()?, batch: false, page: &page }))
+        .collect();
+    let order = order(sort)?;
+    lines.sort_by(|one, other| compare(&order, one, other));
+    let title = |field: &&JobField| field.title.to_owned();
+    let titled = (!args.no_header).then_some(&title as &dyn Fn(&&'static JobField) -> String);
+    let show =
+        |field: &&'static JobField, line: &Line<'_>| (field.value)(line).in_queue(&screen.zone);
+    for line in format::lines(pieces, titled, &lines, show) {
+        screen.line(&line)?;
+    }
+    Ok(OK)
+}
+
+/// What lines share; priorities and expected starts only where they are shown.
+async fn page(
+    args: &Args,
+    pieces: &[Piece<&'static JobField>],
+    found: &JobList,
+    server: &Server,
+    screen: &Screen,
+) -> Result<Page, Failure> {
+    let mut page = Page { as_of: found.as_of, zone: Some(screen.zone.clone()), ..Page::default() };
+    let shows = |letters: [char; 2]| {
+        pieces
+            .iter()
+            .any(|piece| matches!(piece, Piece::Cell(cell) if letters.contains(&cell.field.letter)))
+    };
+    let waits = found.jobs.iter().any(|job| job.phase == Phase::Pending);
+    if waits && shows(['p', 'Q']) {
+        let list: PriorityList = server.get("/v1/priority").await?;
+        page.priorities = list.jobs.into_iter().map(|view| (view.key, view.total)).collect();
+    }
+    if args.start {
+        page.starts = starts(found, server).await?;
+    }
+    Ok(page)
+}
+
+async fn starts(found: &JobList, server: &Server) -> Result<BTreeMap<JobKey, Time>, Failure> {
+    let mut starts = BTreeMap::new();
+    let first = gather(&found.jobs, false);
+    for job in first.iter().filter_map(|alike| alike.first()).take(STARTS_MAX) {
+        let told: Explanation = server.get(&format!("/v1/jobs/{}/explain", job.key)).await?;
+        starts.extend(told.expected_at.map(|at| (job.key, at)));
+    }
+    if first.len() > STARTS_MAX {
+        note(&format!("expected starts of the first {STARTS_MAX} lines only; name others with -j"));
+    }
+    Ok(starts)
+}
+
+/// `P,t,-p` as fields; true: turned around.
+fn order(text: &str) -> Result<Vec<(&'static JobField, bool)>, Failure> {
+    let one = |word: &str| {
+        let (word, turned) = match word.strip_prefix('-') {
+            Some(word) => (word, true),
+            None => (word.trim_start_matches('+'), false),
+        };
+        let letter = word.chars().next().filter(|_| word.len() == 1);
+        let field = letter.and_then(job_fields::by_letter).or(job_fields::in_queue(word));
+        let unknown = || Failure::usage(anyhow::anyhow!("cannot sort by {word:?}: no such field"));
+        field.map(|field| (field, turned)).ok_or_else(unknown)
+    };
+    text.split(',').map(str::trim).filter(|word| !word.is_empty()).map(one).collect()
+}
+
+fn compare(order: &[(&JobField, bool)], one: &Line<'_>, other: &Line<'_>) -> Ordering {
+    let by = |(field, turned): &(&JobField, bool)| {
+        let ordering = match field.letter {
+            't' | 'T' => one.job.phase.cmp(&other.job.phase),
+            'i' | 'A' => one.job.key.cmp(&other.job.key),
+            // The controller lists waiting jobs in their order.
+            'p' | 'Q' => return other.job.position.cmp(&one.job.position).reverse_if(*turned),
+            _ => natural(field, one, other),
+        };
+        ordering.reverse_if(*turned)
+    };
+    order.iter().map(by).find(|ordering| ordering.is_ne()).unwrap_or(Ordering::Equal)
+}
+
+/// Numbers by size, words by their letters, times and spans by length.
+fn natural(field: &JobField, one: &Line<'_>, other: &Line<'_>) -> Ordering {
+    match ((field.value)(one), (field.value)(other)) {
+        (Value::At(one), Value::At(other)) => one.cmp(&other),
+        (Value::Span(one), Value::Span(other)) => one.cmp(&other),
+        (Value::Words(one), Value::Words(other)) => {
+            match (one.parse::<i64>(), other.parse::<i64>()) {
+                (Ok(one), Ok(other)) => one.cmp(&other),
+                _ => one.cmp(&other),
+            }
+        }
+        (one, other) => rank(&one).cmp(&rank(&other)),
+    }
+}
+
+/// What has no value comes last.
+const fn rank(value: &Value) -> u8 {
+    match value {
+        Value::Unlimited => 1,
+        Value::Unset | Value::Unknown => 2,
+        _ => 0,
+    }
+}
+
+trait ReverseIf {
+    fn reverse_if(self, turned: bool) -> Self;
+}
+
+impl ReverseIf for Ordering {
+    fn reverse_if(self, turned: bool) -> Self {
+        if turned { self.reverse() } else { self }
+    }
+}

@@ -1,0 +1,229 @@
+//! kantctl under Slurm's names, against a controller that answers as it is told: what clients of
+//! Slurm read, letter by letter.
+
+#![allow(clippy::unwrap_used)] // a test fails by panicking
+
+mod house;
+
+use common::cpuset::CpuSet;
+use common::id::{GpuIndex, NodeName};
+use common::job::{Outcome, Phase, Usage};
+use common::resource::{Allocation, GpuRequest, Share};
+use common::time::Span;
+use common::unit::{Bytes, Gpus, Nodes, Tasks};
+use common::wire::api::JobView;
+use house::{Done, House, NOW, finish, job, jobs, json, refusal, refused_as};
+use serde_json::json as value;
+use std::path::Path;
+
+/// Runs it as if by a link of this name.
+async fn slurm(house: &House, words: &[&str]) -> Done {
+    slurm_with(house, words, &[]).await
+}
+
+async fn slurm_with(house: &House, words: &[&str], environment: &[(&str, &str)]) -> Done {
+    let link = house.dir.path().join("bin").join(words[0]);
+    if !link.exists() {
+        let bin = link.parent().unwrap().to_str().unwrap().to_owned();
+        house.kantctl(&["install-slurm-names", &bin]).await.good();
+    }
+    let mut command = house.command(&words[1..]);
+    let mut linked = tokio::process::Command::new(&link);
+    linked.args(&words[1..]).current_dir(house.dir.path()).env_clear();
+    for (name, text) in command.as_std_mut().get_envs() {
+        linked.env(name, text.unwrap());
+    }
+    linked.envs(environment.iter().copied()).env("TZ", "UTC");
+    linked.stdin(std::process::Stdio::null());
+    linked.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    finish(linked.spawn().unwrap()).await
+}
+
+fn running() -> JobView {
+    let share = |node: &str| Share {
+        gpu_milli: None,
+        node: NodeName::new(node).unwrap(),
+        tasks: Tasks(2),
+        cpus: CpuSet::first(4),
+        memory: Bytes::from_mib(8192),
+        gpus: vec![GpuIndex(0), GpuIndex(1)],
+    };
+    let mut job = job("41", Phase::Running, None);
+    job.ask.name = "llama-pretrain".to_owned();
+    job.ask.time_limit = Some(Span::from_minutes(120));
+    job.ask.request.nodes = Some(Nodes(2));
+    job.ask.request.tasks = Tasks(4);
+    job.ask.request.gpus = Some(GpuRequest::PerNode(Gpus(2)));
+    job.started_at = Some(NOW - Span::from_seconds(3661));
+    job.submitted_at = NOW - Span::from_seconds(4000);
+    job.allocation = Some(Allocation::new(vec![share("g-001"), share("g-002")]).unwrap());
+    (job.cpus, job.gpus) = (common::unit::Cpus(8), Gpus(4));
+    job.memory = Bytes::from_mib(16_384);
+    job
+}
+
+fn failed() -> JobView {
+    let mut job = job("40", Phase::Done, Some(Outcome::Failed));
+    job.allocation = running().allocation;
+    job.started_at = Some(NOW - Span::from_seconds(100));
+    job.usage = Some(Usage { cpu: Span::from_seconds(4), memory_peak: Bytes::from_mib(300) });
+    job
+}
+
+fn waiting(key: &str) -> JobView {
+    let mut job = job(key, Phase::Pending, None);
+    job.ask.name = "sweep".to_owned();
+    job
+}
+
+fn cluster() -> House {
+    House::answering(|asked, _| {
+        if asked.what.starts_with("GET /v1/status") {
+            return json(value!({
+                "cluster": "lab", "version": "0", "leader": true, "applied": 1,
+                "jobs_pending": 0, "jobs_running": 0, "jobs_done": 0,
+                "nodes_connected": 1, "nodes": 1
+            }));
+        }
+        if asked.what.starts_with("GET /v1/jobs/41") {
+            return json(jobs(vec![running()]));
+        }
+        if asked.what.starts_with("GET /v1/jobs/") {
+            return refused_as("unknown_job", 404, "there is no job 7");
+        }
+        let mut all = vec![running(), waiting("42_0"), waiting("42_1"), waiting("42_3")];
+        if asked.what.contains("all=true") {
+            all.push(failed());
+        }
+        json(jobs(all))
+    })
+}
+
+#[tokio::test]
+async fn squeue_lists_what_is_not_over_waiting_jobs_first() {
+    let house = cluster();
+    let expected = concat!(
+        "             JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST(REASON)\n",
+        "        42_[0-1,3]      main    sweep      ada PD       0:00      1 (JobHeldUser)\n",
+        "                41      main llama-pr      ada  R    1:01:01      2 g-[001-002]\n",
+    );
+    assert_eq!(slurm(&house, &["squeue"]).await.good(), expected);
+    let done = slurm(&house, &["squeue", "-h", "-r", "-o", "%i %t|%C %b", "-t", "all"]).await;
+    let expected = "42_0 PD|1 N/A\n42_1 PD|1 N/A\n42_3 PD|1 N/A\n41 R|8 gres:gpu:2\n40 F|1 N/A\n";
+    assert_eq!(done.good(), expected);
+    let named = slurm(&house, &["squeue", "-O", "JobID:6,State:.9,TimeLeft", "-j", "41,7"]).await;
+    assert_eq!(
+        named.good(),
+        "JOBID     STATETIME_LEFT           \n41      RUNNING58:59               \n"
+    );
+    slurm(&house, &["squeue", "-j", "7"]).await.refused(1, &["Invalid job id specified"]);
+    slurm(&house, &["squeue", "-o", "%J"]).await.refused(1, &["%J"]);
+    let set = [("SQUEUE_FORMAT", "%A"), ("SQUEUE_STATES", "R")];
+    assert_eq!(slurm_with(&house, &["squeue", "-h"], &set).await.good(), "41\n");
+    let typed = slurm_with(&house, &["squeue", "-h", "-o", "%u", "-t", "R"], &set).await;
+    assert_eq!(typed.good(), "ada\n");
+}
+
+#[tokio::test]
+async fn sacct_tells_what_became_of_jobs_and_their_scripts() {
+    let house = cluster();
+    let words = ["sacct", "-o", "JobID,State,NodeList", "--parsable2", "-j", "40", "-j", "42"];
+    let expected = "\
+JobID|State|NodeList
+40|FAILED|g-[001-002]
+40.batch|FAILED|g-001
+42_[0-1,3]|PENDING|None assigned
+";
+    assert_eq!(slurm(&house, &words).await.good(), expected);
+    let words = ["sacct", "-a", "-X", "-S", "now-1hour", "--format", "jobid%-6,exitcode,elapsed"];
+    let expected = "\
+JobID  ExitCode    Elapsed 
+------ -------- ---------- 
+40          3:0   00:01:40 
+41          0:0   01:01:01 
+42_[0-      0:0   00:00:00 
+";
+    assert_eq!(slurm(&house, &words).await.good(), expected);
+    let words = ["sacct", "-j", "40.batch", "-nPo", "jobid,maxrss,totalcpu,maxvmsize"];
+    assert_eq!(slurm(&house, &words).await.good(), "40||00:00:04|\n40.batch|300M|00:00:04|\n");
+    slurm(&house, &["sacct", "-o", "nonsense"]).await.refused(1, &["nonsense", "sacct -e"]);
+    slurm(&house, &["sacct", "-S", "soon"]).await.refused(1, &["--starttime", "soon"]);
+}
+
+#[tokio::test]
+async fn scontrol_shows_a_job_in_slurms_fields() {
+    let house = cluster();
+    let done = slurm(&house, &["scontrol", "show", "job", "41"]).await;
+    let text = done.good();
+    for line in [
+        "JobId=41 JobName=llama-pretrain\n",
+        "   JobState=RUNNING Reason=None Dependency=(null)\n",
+        "   RunTime=01:01:01 TimeLimit=02:00:00 TimeMin=N/A\n",
+        "   NodeList=g-[001-002]\n   BatchHost=g-001\n",
+        "   TRES=billing=8,cpu=8,gres/gpu=4,mem=16G,node=2\n",
+        "   TresPerNode=gres:gpu:2\n",
+    ] {
+        assert!(text.contains(line), "no {line:?} in {text}");
+    }
+    let one = slurm(&house, &["scontrol", "-o", "show", "job=41"]).await;
+    assert_eq!(one.good().lines().count(), 1);
+    let done = slurm(&house, &["scontrol", "show", "job", "7"]).await;
+    done.refused(1, &["Invalid job id specified"]);
+    let done = slurm(&house, &["scontrol", "show", "hostnames", "g-[001-002],x"]).await;
+    assert_eq!(done.good(), "g-001\ng-002\nx\n");
+    let inside = [("SLURM_JOB_NODELIST", "n[1-2]")];
+    let done = slurm_with(&house, &["scontrol", "show", "hostnames"], &inside).await;
+    assert_eq!(done.good(), "n1\nn2\n");
+    let done = slurm(&house, &["scontrol", "update", "JobId=41", "Features=x"]).await;
+    done.refused(1, &["features", "TimeLimit"]);
+    let done = slurm(&house, &["scontrol", "update", "NodeName=g-001", "State=DRAIN"]).await;
+    done.refused(1, &["Reason="]);
+}
+
+#[tokio::test]
+async fn sbatch_speaks_as_clients_expect() {
+    let house = House::answering(|asked, _| match asked.what.as_str() {
+        "POST /v1/jobs" => json(value!({ "job": 42, "tasks": 0 })),
+        _ => json(value!({
+            "cluster": "lab", "version": "0", "leader": true, "applied": 1,
+            "jobs_pending": 0, "jobs_running": 0, "jobs_done": 0, "nodes_connected": 1, "nodes": 1
+        })),
+    });
+    let script = house.file("a.sh", "#!/bin/sh\n#SBATCH -n 2 --comment 'x y'\ntrue\n");
+    let script: &Path = script.as_ref();
+    let script = script.to_str().unwrap();
+    let done = slurm(&house, &["sbatch", script]).await;
+    assert_eq!(done.good(), "Submitted batch job 42\n");
+    assert_eq!(house.asked()[0].body["ask"]["stdout"], "slurm-%j.out");
+    assert_eq!(house.asked()[0].body["ask"]["request"]["tasks"], 2);
+    assert_eq!(slurm(&house, &["sbatch", "--parsable", script]).await.good(), "42\n");
+    assert_eq!(
+        slurm(&house, &["sbatch", "--parsable", "-M", "all", script]).await.good(),
+        "42;lab\n"
+    );
+    let done = slurm(&house, &["sbatch", "-a", "0-3", "-o", "x-%a", "--wrap", "hostname"]).await;
+    assert_eq!(done.good(), "Submitted batch job 42\n");
+    assert_eq!(house.asked().last().unwrap().body["ask"]["stdout"], "x-%a");
+    slurm(&house, &["sbatch", "--wrap", "x", "--tiem=3"]).await.refused(1, &["sbatch:", "--time"]);
+    let done = slurm(&house, &["sbatch", "--version"]).await;
+    assert!(done.good().starts_with("slurm 22.05"), "{done:?}");
+}
+
+#[tokio::test]
+async fn scancel_is_silent_and_names_what_it_could_not_do() {
+    let house = House::answering(|asked, _| match asked.what.as_str() {
+        "POST /v1/jobs/40/cancel" => refused_as("already_done", 409, "job 40 is over"),
+        "POST /v1/jobs/7/cancel" => refusal(404, "there is no job 7"),
+        what if what.starts_with("POST") => json(value!({ "jobs": [] })),
+        _ => json(jobs(vec![running(), waiting("42_0")])),
+    });
+    assert_eq!(slurm(&house, &["scancel", "40", "41", "42_[0-1]"]).await.good(), "");
+    let done = slurm(&house, &["scancel", "7", "41"]).await;
+    done.refused(1, &["Kill job error on job id 7"]);
+    assert_eq!(house.questions().last().unwrap(), "POST /v1/jobs/41/cancel");
+    slurm(&house, &["scancel", "-u", "4001,1000"]).await.good();
+    let last: Vec<String> = house.questions().into_iter().rev().take(2).collect();
+    assert_eq!(last, ["POST /v1/jobs/41/cancel", "POST /v1/jobs/42_0/cancel"]);
+    slurm(&house, &["scancel"]).await.refused(1, &["No job identification provided"]);
+    slurm(&house, &["scancel", "-s", "USR1", "41"]).await.refused(1, &["USR1", "not supported"]);
+}
