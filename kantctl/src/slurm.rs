@@ -15,6 +15,7 @@ pub mod scancel;
 pub mod scontrol;
 pub mod sinfo;
 pub mod squeue;
+pub mod srun;
 
 /// What to type instead of a command of Slurm's; `None`: the word is none of them.
 #[must_use]

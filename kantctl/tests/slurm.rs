@@ -227,3 +227,60 @@ async fn scancel_is_silent_and_names_what_it_could_not_do() {
     slurm(&house, &["scancel"]).await.refused(1, &["No job identification provided"]);
     slurm(&house, &["scancel", "-s", "USR1", "41"]).await.refused(1, &["USR1", "not supported"]);
 }
+
+/// Inside a job of two tasks on a node with four CPUs.
+const INSIDE: [(&str, &str); 6] = [
+    ("KANT_JOB_ID", "42"),
+    ("KANT_NODE", "g-1"),
+    ("KANT_NODE_COUNT", "1"),
+    ("KANT_TASKS", "2"),
+    ("KANT_NODE_CPUS", "4"),
+    ("SLURM_JOB_ID", "42"),
+];
+
+#[tokio::test]
+async fn srun_starts_all_tasks_and_ends_as_the_worst_of_them() {
+    let house = House::empty();
+    let told = "echo $SLURM_PROCID of $SLURM_NTASKS at $MASTER_PORT; exit $SLURM_LOCALID";
+    let done = slurm_with(&house, &["srun", "-l", "sh", "-c", told], &INSIDE).await;
+    let mut lines: Vec<&str> = done.out.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["0: 0 of 2 at 24242", "1: 1 of 2 at 24242"]);
+    assert_eq!(done.code, Some(1));
+    assert!(done.err.contains("srun: error: g-1: task 1: Exited with exit code 1"), "{done:?}");
+    let killed = slurm_with(&house, &["srun", "-n1", "sh", "-c", "kill -9 $$"], &INSIDE).await;
+    assert_eq!(killed.code, Some(137));
+    let missing = slurm_with(&house, &["srun", "no-such-program"], &INSIDE).await;
+    missing.refused(1, &["srun:", "failed to start no-such-program on g-1"]);
+    slurm(&house, &["srun", "true"]).await.refused(1, &["inside a job", "sbatch --wrap"]);
+}
+
+#[tokio::test]
+async fn srun_writes_files_by_task_and_step() {
+    let house = House::empty();
+    let words =
+        ["srun", "--unbuffered", "--output", "o_%A_%t.log", "--error", "e_%t.log", "sh", "-c"];
+    let words = [&words[..], &["echo out; echo err >&2"]].concat();
+    assert_eq!(slurm_with(&house, &words, &INSIDE).await.good(), "");
+    let read = |name: &str| std::fs::read_to_string(house.dir.path().join(name)).unwrap();
+    assert_eq!((read("o_42_0.log").as_str(), read("o_42_1.log").as_str()), ("out\n", "out\n"));
+    assert_eq!((read("e_0.log").as_str(), read("e_1.log").as_str()), ("err\n", "err\n"));
+    let words = ["srun", "-n3", "-o", "all.log", "sh", "-c", "echo a line; echo a fault >&2"];
+    slurm_with(&house, &words, &INSIDE).await.good();
+    assert_eq!(read("all.log").lines().count(), 6, "one file has them all: {}", read("all.log"));
+    let words = ["srun", "-n3", "-o", "1", "sh", "-c", "echo $SLURM_PROCID"];
+    assert_eq!(slurm_with(&house, &words, &INSIDE).await.good(), "1\n");
+}
+
+#[tokio::test]
+async fn srun_ends_the_others_when_one_fails_if_told_so() {
+    let house = House::empty();
+    let words = ["srun", "-K", "sh", "-c", "[ $SLURM_PROCID = 0 ] && exit 3; exec sleep 600"];
+    let done = slurm_with(&house, &words, &INSIDE).await;
+    assert_eq!(done.code, Some(143), "{done:?}");
+    let words = ["srun", "-W1", "sh", "-c", "[ $SLURM_PROCID = 0 ] && exit 0; exec sleep 600"];
+    assert_eq!(slurm_with(&house, &words, &INSIDE).await.code, Some(143));
+    let masked = ["srun", "-n1", "grep", "SigBlk", "/proc/self/status"];
+    let done = slurm_with(&house, &masked, &INSIDE).await;
+    assert_eq!(done.good(), "SigBlk:\t0000000000000000\n", "tasks obey signals");
+}

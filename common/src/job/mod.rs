@@ -6,6 +6,7 @@ pub mod check;
 pub mod end;
 pub mod patch;
 pub mod pattern;
+pub mod rendezvous;
 pub mod spec;
 pub mod state;
 pub mod warning;

@@ -54,6 +54,7 @@ complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "status" -d 'Say how
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "admin" -d 'See and change the cluster\'s controllers, and back up all that they know'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "completions" -d 'Print a shell\'s completions'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "man" -d 'Print the manual page, or write all of them'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "install-slurm-names" -d 'Make links that answer as sbatch, squeue and Slurm\'s other commands'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "submit" -d 'Submit a script as a job'
 complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -s u -l user -d 'Only of these users (names or numbers)' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -s p -l queue -l partition -d 'Only of these queues' -r
@@ -328,6 +329,11 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand man" -l config -d 'The c
 complete -c kantctl -n "__fish_kantctl_using_subcommand man" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand man" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand man" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand install-slurm-names" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand install-slurm-names" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand install-slurm-names" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand install-slurm-names" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
+complete -c kantctl -n "__fish_kantctl_using_subcommand install-slurm-names" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s J -l job-name -d 'The job\'s name [default: the script\'s file name]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s A -l account -d 'Whom to charge: an account of yours [default: the first of which you are a member]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s q -l qos -d 'The quality of service: a priority and bounds that the cluster\'s operators set up' -r

@@ -101,9 +101,14 @@ fn unwritten(error: io::Error) -> Failure {
 
 /// Says something on stderr.
 pub fn note(text: &str) {
+    note_as("kantctl", text);
+}
+
+/// The same, said by the command of this name.
+pub fn note_as(name: &str, text: &str) {
     let mut stderr = anstream::stderr().lock();
     // Nobody is left to tell when stderr is gone.
-    let _ = writeln!(stderr, "kantctl: {}", localized(text, &TimeZone::system()));
+    let _ = writeln!(stderr, "{name}: {}", localized(text, &TimeZone::system()));
 }
 
 /// Says on stderr that something may not be as meant.

@@ -1,5 +1,5 @@
-//! Times as Slurm's commands write and read them: `2026-11-22T10:37:03` in the user's zone, spans as
-//! `1-02:03:04`. Never reads a clock.
+//! Times as Slurm's commands write and read them: `2026-11-22T10:37:03` in the user's zone, spans
+//! as `1-02:03:04`. Never reads a clock.
 //! Source: man squeue (%M, %S), man sacct (-S).
 
 use common::time::{Span, Time};

@@ -186,7 +186,7 @@ pub fn size(bytes: Bytes, unit: Unit) -> String {
     let scales = [('K', 1_u64), ('M', 1024), ('G', 1 << 20), ('T', 1 << 30)];
     let fits = |scale: &&(char, u64)| match unit {
         Unit::In(letter) => scale.0 == letter.to_ascii_uppercase(),
-        Unit::Fitting => kib >= scale.1 && kib % scale.1 == 0,
+        Unit::Fitting => kib >= scale.1 && kib.is_multiple_of(scale.1),
     };
     let (letter, scale) = scales.iter().rev().find(fits).unwrap_or(&scales[0]);
     let (whole, rest) = (kib / scale, kib % scale);

@@ -1,7 +1,7 @@
 //! One program under Slurm's names: which of them it was called by, and what they have in common.
 //! Never decides what a command does.
 
-use super::{sacct, sbatch, scancel, scontrol, sinfo, squeue};
+use super::{sacct, sbatch, scancel, scontrol, sinfo, squeue, srun};
 use crate::cli::Global;
 use crate::failure::Failure;
 use crate::output::{Screen, screen};
@@ -87,12 +87,21 @@ pub enum Name {
     Sinfo,
     /// Lists jobs.
     Squeue,
+    /// Runs the tasks of a step.
+    Srun,
 }
 
 impl Name {
     /// All of them.
-    pub const ALL: [Name; 6] =
-        [Name::Sacct, Name::Sbatch, Name::Scancel, Name::Scontrol, Name::Sinfo, Name::Squeue];
+    pub const ALL: [Name; 7] = [
+        Name::Sacct,
+        Name::Sbatch,
+        Name::Scancel,
+        Name::Scontrol,
+        Name::Sinfo,
+        Name::Squeue,
+        Name::Srun,
+    ];
 
     /// The name itself.
     #[must_use]
@@ -104,6 +113,7 @@ impl Name {
             Self::Scontrol => "scontrol",
             Self::Sinfo => "sinfo",
             Self::Squeue => "squeue",
+            Self::Srun => "srun",
         }
     }
 
@@ -124,6 +134,7 @@ impl Name {
             Self::Scontrol => scontrol::Args::command(),
             Self::Sinfo => sinfo::Args::command(),
             Self::Squeue => squeue::Args::command(),
+            Self::Srun => srun::Args::command(),
         }
     }
 
@@ -132,7 +143,7 @@ impl Name {
             Self::Sacct => sacct::Args::variables(),
             Self::Sinfo => sinfo::Args::variables(),
             Self::Squeue => squeue::Args::variables(),
-            Self::Sbatch | Self::Scancel | Self::Scontrol => &[],
+            Self::Sbatch | Self::Scancel | Self::Scontrol | Self::Srun => &[],
         }
     }
 }
@@ -215,13 +226,19 @@ fn parsed<A: Parser>(words: &[OsString]) -> Result<A, Said> {
 
 fn answer(name: Name, words: &[OsString]) -> Result<u8, Said> {
     let screen = Screen::look(false);
-    if words.iter().skip(1).any(|word| word == "-V" || word == "--version") {
+    let own = words.iter().skip(1).take_while(|word| word.to_string_lossy().starts_with('-'));
+    if own.into_iter().any(|word| word == "-V" || word == "--version") {
         screen.line(VERSION)?;
         return Ok(crate::failure::OK);
     }
-    let server = crate::server(&Global::default())?;
     let runtime = crate::runtime()?;
+    if name == Name::Srun {
+        let args = parsed::<srun::Args>(words)?;
+        return Ok(runtime.block_on(srun::run(&args))?);
+    }
+    let server = crate::server(&Global::default())?;
     match name {
+        Name::Srun => Ok(crate::failure::OK),
         Name::Sacct => {
             let args = parsed::<sacct::Args>(words)?;
             Ok(runtime.block_on(sacct::run(&args, &server, &screen))?)

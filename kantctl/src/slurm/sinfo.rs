@@ -119,8 +119,8 @@ impl Args {
         self.nodes.as_ref().is_none_or(|hosts| hosts.0.contains(&node.name))
             && (self.states.is_empty() || self.states.iter().any(|state| is_in(node, state)))
             && !(self.dead && answers)
-            && !(self.responding && !answers)
-            && !(self.reasons && !silent)
+            && (!self.responding || answers)
+            && (!self.reasons || silent)
     }
 }
 

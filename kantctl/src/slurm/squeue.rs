@@ -1,8 +1,10 @@
 //! `squeue`: the jobs there are, as Slurm's users list them. Never asks more often than it is told.
 //! Source: man squeue.
 
+mod order;
+
 use super::format::{self, Piece};
-use super::job_field::{Line, Page, Value, gather};
+use super::job_field::{Line, Page, gather};
 use super::job_fields::{self, JobField};
 use super::name::{Common, Repeat};
 use crate::failure::{Failure, OK};
@@ -16,7 +18,6 @@ use common::id::{AccountName, JobKey, QosName, QueueName, ReservationName};
 use common::job::Phase;
 use common::time::Time;
 use common::wire::api::{Explanation, JobList, JobView, PriorityList};
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 const USUAL: &str = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R";
@@ -200,8 +201,8 @@ async fn list(
         .into_iter()
         .filter_map(|alike| Some(Line { alike, job: alike.first()?, batch: false, page: &page }))
         .collect();
-    let order = order(sort)?;
-    lines.sort_by(|one, other| compare(&order, one, other));
+    let order = order::read(sort)?;
+    lines.sort_by(|one, other| order::compare(&order, one, other));
     let title = |field: &&JobField| field.title.to_owned();
     let titled = (!args.no_header).then_some(&title as &dyn Fn(&&'static JobField) -> String);
     let show =
@@ -248,67 +249,4 @@ async fn starts(found: &JobList, server: &Server) -> Result<BTreeMap<JobKey, Tim
         note(&format!("expected starts of the first {STARTS_MAX} lines only; name others with -j"));
     }
     Ok(starts)
-}
-
-/// `P,t,-p` as fields; true: turned around.
-fn order(text: &str) -> Result<Vec<(&'static JobField, bool)>, Failure> {
-    let one = |word: &str| {
-        let (word, turned) = match word.strip_prefix('-') {
-            Some(word) => (word, true),
-            None => (word.trim_start_matches('+'), false),
-        };
-        let letter = word.chars().next().filter(|_| word.len() == 1);
-        let field = letter.and_then(job_fields::by_letter).or(job_fields::in_queue(word));
-        let unknown = || Failure::usage(anyhow::anyhow!("cannot sort by {word:?}: no such field"));
-        field.map(|field| (field, turned)).ok_or_else(unknown)
-    };
-    text.split(',').map(str::trim).filter(|word| !word.is_empty()).map(one).collect()
-}
-
-fn compare(order: &[(&JobField, bool)], one: &Line<'_>, other: &Line<'_>) -> Ordering {
-    let by = |(field, turned): &(&JobField, bool)| {
-        let ordering = match field.letter {
-            't' | 'T' => one.job.phase.cmp(&other.job.phase),
-            'i' | 'A' => one.job.key.cmp(&other.job.key),
-            // The controller lists waiting jobs in their order.
-            'p' | 'Q' => return other.job.position.cmp(&one.job.position).reverse_if(*turned),
-            _ => natural(field, one, other),
-        };
-        ordering.reverse_if(*turned)
-    };
-    order.iter().map(by).find(|ordering| ordering.is_ne()).unwrap_or(Ordering::Equal)
-}
-
-/// Numbers by size, words by their letters, times and spans by length.
-fn natural(field: &JobField, one: &Line<'_>, other: &Line<'_>) -> Ordering {
-    match ((field.value)(one), (field.value)(other)) {
-        (Value::At(one), Value::At(other)) => one.cmp(&other),
-        (Value::Span(one), Value::Span(other)) => one.cmp(&other),
-        (Value::Words(one), Value::Words(other)) => {
-            match (one.parse::<i64>(), other.parse::<i64>()) {
-                (Ok(one), Ok(other)) => one.cmp(&other),
-                _ => one.cmp(&other),
-            }
-        }
-        (one, other) => rank(&one).cmp(&rank(&other)),
-    }
-}
-
-/// What has no value comes last.
-const fn rank(value: &Value) -> u8 {
-    match value {
-        Value::Unlimited => 1,
-        Value::Unset | Value::Unknown => 2,
-        _ => 0,
-    }
-}
-
-trait ReverseIf {
-    fn reverse_if(self, turned: bool) -> Self;
-}
-
-impl ReverseIf for Ordering {
-    fn reverse_if(self, turned: bool) -> Self {
-        if turned { self.reverse() } else { self }
-    }
 }

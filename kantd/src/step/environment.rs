@@ -8,8 +8,7 @@
 use super::account::Account;
 use super::order::{StepOrder, TaskPlace};
 use common::hostlist;
-use common::id::JobKey;
-use common::job::Launch;
+use common::job::{Launch, rendezvous};
 use common::time::Time;
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -20,10 +19,6 @@ pub(crate) use crate::cgroup::MARK;
 
 /// Where programs are looked for when the submitted environment does not say.
 const PATH_DEFAULT: &str = "/usr/local/bin:/usr/bin:/bin";
-
-/// Ports for rendezvous: 20000 to 29999, below what Linux gives to outgoing connections.
-const MASTER_PORT_MIN: u64 = 20_000;
-const MASTER_PORTS: u64 = 10_000;
 
 /// Of a job this one was submitted from: wrong here, and nothing of the submitter's own.
 const OF_ANOTHER_JOB: [&str; 6] =
@@ -60,13 +55,6 @@ fn submitted(order: &StepOrder) -> BTreeMap<String, String> {
     all.filter(|(name, value)| is_sound(name, value) && is_kept(name))
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect()
-}
-
-/// The port that processes of a job meet on, the same on all its nodes:
-/// 20000 + (101 * job + array index) mod 10000, so that neighbours differ.
-fn master_port(key: JobKey) -> u64 {
-    let index = key.index.map_or(0, |index| u64::from(index.0));
-    MASTER_PORT_MIN + (101 * u64::from(key.job.0) + index) % MASTER_PORTS
 }
 
 /// `8(x2),4`: counts for each node, as Slurm folds them.
@@ -206,7 +194,7 @@ impl Variables {
     }
 
     /// What srun gives its steps, and what torch's env:// rendezvous reads. The rendezvous port is
-    /// [`master_port`], unless one was submitted.
+    /// [`rendezvous::port`], unless one was submitted.
     fn launcher(&mut self, order: &StepOrder, task: TaskPlace) {
         for (step, job) in [
             ("SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"),
@@ -227,7 +215,7 @@ impl Variables {
         self.set("LOCAL_RANK", task.local);
         let here = order.tasks_per_node().get(order.rank as usize).copied().unwrap_or(1);
         self.set("LOCAL_WORLD_SIZE", here);
-        self.set_if_missing("MASTER_PORT", master_port(order.launch.id.key));
+        self.set_if_missing("MASTER_PORT", rendezvous::port(order.launch.id.key));
     }
 }
 

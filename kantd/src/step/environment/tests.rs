@@ -181,12 +181,3 @@ fn counts_fold_as_slurm_folds_them() {
         assert_eq!(fold_counts(counts), folded);
     }
 }
-
-#[test]
-fn array_neighbours_and_job_neighbours_meet_on_different_ports() {
-    let key = |job, index: Option<u32>| JobKey { job: JobId(job), index: index.map(ArrayIndex) };
-    let ports: std::collections::BTreeSet<u64> =
-        [key(7, None), key(7, Some(1)), key(8, None), key(9, None)].map(master_port).into();
-    assert_eq!(ports.len(), 4);
-    assert!((20_000..30_000).contains(&master_port(key(u32::MAX, Some(u32::MAX)))));
-}

@@ -1,0 +1,239 @@
+//! A step's tasks as processes: started together, waited for, told of signals, ended together where
+//! that is wanted. Never outlives them.
+
+use super::Args;
+use super::place::Place;
+use super::stream::{Input, Outputs, copy_input, label};
+use crate::failure::Failure;
+use crate::output::screen::note_as;
+use anyhow::Context;
+use nix::sys::signal::{SigSet, Signal, kill};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::unistd::{Pid, getuid};
+use std::collections::BTreeMap;
+use std::io::{IsTerminal, PipeWriter};
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::Duration;
+use tokio::process::{Child, Command};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
+
+/// Between SIGTERM and SIGKILL for tasks that are to end.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// What srun passes on to its tasks.
+const PASSED_ON: [Signal; 8] = [
+    Signal::SIGINT,
+    Signal::SIGTERM,
+    Signal::SIGHUP,
+    Signal::SIGQUIT,
+    Signal::SIGUSR1,
+    Signal::SIGUSR2,
+    Signal::SIGCONT,
+    Signal::SIGALRM,
+];
+
+/// Runs the tasks; gives the largest exit code, 128+N for signal N.
+///
+/// # Errors
+/// [`Failure`] when a program or a file is missing.
+pub async fn step(
+    args: &Args,
+    place: &Place,
+    environment: BTreeMap<String, String>,
+) -> Result<u8, Failure> {
+    let (mut started, inputs) = start(args, place, environment)?;
+    // Not sooner: tasks are born with the mask of signals that srun has at that moment.
+    let mut signals = Signals::take()?;
+    if !inputs.is_empty() {
+        copy_input(inputs);
+    }
+    let pids: Vec<(u32, Pid)> = started
+        .iter()
+        .filter_map(|(task, child)| Some((*task, Pid::from_raw(i32::try_from(child.id()?).ok()?))))
+        .collect();
+    let mut streams = JoinSet::new();
+    let width = (place.tasks - 1).to_string().len();
+    for (task, child) in &mut started {
+        if let Some(output) = child.stdout.take() {
+            streams.spawn(label(output, *task, width, false));
+        }
+        if let Some(error) = child.stderr.take() {
+            streams.spawn(label(error, *task, width, true));
+        }
+    }
+    let mut running = JoinSet::new();
+    for (task, mut child) in started {
+        running.spawn(async move { (task, child.wait().await) });
+    }
+    let code = wait(args, place, &mut running, pids, &mut signals).await;
+    while streams.join_next().await.is_some() {}
+    code
+}
+
+/// Tasks by their numbers, and where to write what they are to read.
+type Started = (Vec<(u32, Child)>, Vec<PipeWriter>);
+
+fn start(
+    args: &Args,
+    place: &Place,
+    environment: BTreeMap<String, String>,
+) -> Result<Started, Failure> {
+    let here = std::env::current_dir().context("failed to find the current directory")?;
+    let directory = args.chdir.as_ref().map_or_else(|| here.clone(), |dir| here.join(dir));
+    let passed = match &args.export {
+        Some(export) => export.apply(&environment),
+        None => environment.clone(),
+    };
+    // A step is a step whatever is exported: who it is, is not the user's to leave out.
+    let own = environment.iter().filter(|(name, _)| {
+        ["SLURM_", "SLURMD_", "KANT_"].iter().any(|prefix| name.starts_with(prefix))
+    });
+    let mut common: BTreeMap<String, String> =
+        passed.into_iter().chain(own.map(|(n, v)| (n.clone(), v.clone()))).collect();
+    common.extend(place.rendezvous(&environment).into_iter().map(|(n, v)| (n.to_owned(), v)));
+    let terminal = std::io::stdin().is_terminal();
+    let mut outputs = Outputs::new(args, place, &directory);
+    let (mut started, mut inputs) = (Vec::new(), Vec::new());
+    let (program, rest) = args.program.split_first().context("a program is missing")?;
+    for task in 0..place.tasks {
+        let (output, error) = outputs.of(task)?;
+        let (input, copied) = Input::of(args, place, task, &directory, terminal).open()?;
+        inputs.extend(copied);
+        let mut command = Command::new(program);
+        command.args(rest).current_dir(&directory).env_clear().envs(&common);
+        command.envs(place.environment(task)).stdin(input).stdout(output).stderr(error);
+        // Whatever srun does not get to do: none of them is left behind.
+        command.kill_on_drop(true);
+        let child = command.spawn();
+        let failed = || format!("failed to start {program} on {}", place.node);
+        started.push((task, child.with_context(failed)?));
+    }
+    Ok((started, inputs))
+}
+
+type Ended = (u32, std::io::Result<ExitStatus>);
+
+async fn wait(
+    args: &Args,
+    place: &Place,
+    running: &mut JoinSet<Ended>,
+    mut pids: Vec<(u32, Pid)>,
+    signals: &mut Signals,
+) -> Result<u8, Failure> {
+    let mut worst = 0;
+    let mut stop: Option<Stop> = None;
+    loop {
+        tokio::select! {
+            ended = running.join_next() => {
+                let Some(ended) = ended else { return Ok(worst) };
+                let (task, status) = ended.context("failed to wait for a task")?;
+                let status = status.with_context(|| format!("failed to wait for task {task}"))?;
+                pids.retain(|(other, _)| *other != task);
+                let code = code(status);
+                worst = worst.max(code);
+                if code != 0 && !args.quiet {
+                    let ending = format!("error: {}: task {task}: {}", place.node, told(status));
+                    note_as("srun", &ending);
+                }
+                let fails = code != 0 && args.kill_on_bad_exit.as_deref() == Some("1");
+                stop = match (stop, args.wait) {
+                    (Some(stop), _) => Some(stop),
+                    (None, _) if fails => Some(Stop::at(Instant::now())),
+                    (None, Some(seconds @ 1..)) => {
+                        Some(Stop::at(Instant::now() + Duration::from_secs(seconds)))
+                    }
+                    (None, _) => None,
+                };
+            }
+            signal = signals.next() => tell(&pids, signal),
+            () = due(stop.as_ref()) => {
+                if let Some(stop) = &mut stop {
+                    tell(&pids, stop.signal);
+                    *stop = Stop { at: Instant::now() + GRACE, signal: Signal::SIGKILL };
+                }
+            }
+        }
+    }
+}
+
+/// When the tasks that are left are ended, and how.
+struct Stop {
+    at: Instant,
+    signal: Signal,
+}
+
+impl Stop {
+    const fn at(at: Instant) -> Self {
+        Self { at, signal: Signal::SIGTERM }
+    }
+}
+
+async fn due(stop: Option<&Stop>) {
+    match stop {
+        Some(stop) => sleep_until(stop.at).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn tell(pids: &[(u32, Pid)], signal: Signal) {
+    for (_, pid) in pids {
+        // One that has just ended hears nothing, which is as well.
+        let _ = kill(*pid, signal);
+    }
+}
+
+fn code(status: ExitStatus) -> u8 {
+    let code = status.code().or_else(|| Some(128 + status.signal()?)).unwrap_or(1);
+    u8::try_from(code).unwrap_or(u8::MAX)
+}
+
+fn told(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("Exited with exit code {code}"),
+        (None, Some(signal)) => {
+            let name = Signal::try_from(signal).map_or("a signal", Signal::as_str);
+            format!("ended by {name}")
+        }
+        (None, None) => "ended".to_owned(),
+    }
+}
+
+/// Signals to srun that its tasks have not got already.
+struct Signals(UnboundedReceiver<Signal>);
+
+impl Signals {
+    /// From now on they are read, not obeyed, by a thread that ends with srun. Tasks get what the
+    /// job's own user sends; kantd, which is root, tells all processes of a job itself.
+    fn take() -> Result<Self, Failure> {
+        let mut set = SigSet::empty();
+        PASSED_ON.into_iter().for_each(|signal| set.add(signal));
+        set.thread_block().context("failed to block signals")?;
+        let read = SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC);
+        let read = read.context("failed to read signals")?;
+        let (tell, told) = unbounded_channel();
+        let user = getuid();
+        std::thread::spawn(move || {
+            while let Ok(Some(sent)) = read.read_signal() {
+                let from_kantd = sent.ssi_uid == 0 && !user.is_root();
+                let signal = i32::try_from(sent.ssi_signo).ok();
+                let signal = signal.and_then(|number| Signal::try_from(number).ok());
+                if let Some(signal) = signal.filter(|_| !from_kantd)
+                    && tell.send(signal).is_err()
+                {
+                    return;
+                }
+            }
+        });
+        Ok(Self(told))
+    }
+
+    async fn next(&mut self) -> Signal {
+        match self.0.recv().await {
+            Some(signal) => signal,
+            None => std::future::pending().await,
+        }
+    }
+}
