@@ -139,6 +139,11 @@ number_id!(
     /// A controller in the replicated log: given when it joins, from 1, never given again.
     ControllerId, u64
 );
+number_id!(
+    /// A program started in a job that runs. Chosen at random by whoever asks; of one attempt on
+    /// one node.
+    TaskNumber, u64
+);
 
 /// Tells clusters apart: drawn once, when one is founded. Sixteen hexadecimal digits, wherever it
 /// is written: a program that reads JSON may not hold all of a number that large.

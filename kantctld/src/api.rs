@@ -16,6 +16,7 @@ mod priority;
 mod reload;
 mod reservations;
 mod submit;
+mod tasks;
 mod update;
 mod what_if;
 
@@ -62,6 +63,8 @@ fn of_leader() -> Router<Arc<Core>> {
         .route("/v1/jobs/{key}/what-if", post(what_if::what_if))
         .route("/v1/jobs/{key}/script", get(output::script))
         .route("/v1/jobs/{key}/output", get(output::read))
+        .route("/v1/jobs/{key}/tasks", post(tasks::start))
+        .route("/v1/jobs/{key}/tasks/{task}", get(tasks::watch))
         .route("/v1/nodes", get(nodes::list))
         .route("/v1/nodes/{name}", get(nodes::show))
         .route("/v1/nodes/{name}/drain", post(nodes::drain))

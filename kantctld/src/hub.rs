@@ -1,8 +1,9 @@
 //! Which nodes are in session, and how to reach them. Never talks to a node itself; the session
 //! does, when it is nudged or asked.
 
+use crate::session::Question;
 use common::id::NodeName;
-use common::wire::node::{OutputChunk, ReadOutput};
+use common::wire::node::{OutputChunk, ReadOutput, StartTask, TaskNews, WatchTask};
 use lead::{Seats, SessionId, Standing};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::{mpsc, oneshot};
@@ -11,8 +12,8 @@ use tokio::sync::{mpsc, oneshot};
 pub enum Nudge {
     /// What the node should run may have changed: look and send the difference.
     Desired,
-    /// Read a piece of output.
-    Read(ReadOutput, oneshot::Sender<OutputChunk>),
+    /// Ask the node something.
+    Ask(Question),
     /// Another session of this node took over.
     Replaced,
 }
@@ -73,10 +74,28 @@ impl Hub {
 
     /// Asks a node for a piece of output; `None` if it is not in session or went away.
     pub async fn read(&self, node: &NodeName, question: ReadOutput) -> Option<OutputChunk> {
+        self.ask(node, |answer| Question::Read(question, answer)).await
+    }
+
+    /// Asks a node to start a program in a job; `None` as for [`Self::read`], and then it may have.
+    pub async fn start_task(&self, node: &NodeName, question: StartTask) -> Option<TaskNews> {
+        self.ask(node, |answer| Question::Start(Box::new(question), answer)).await
+    }
+
+    /// Asks a node how such a program is doing; `None` as for [`Self::read`].
+    pub async fn watch_task(&self, node: &NodeName, question: WatchTask) -> Option<TaskNews> {
+        self.ask(node, |answer| Question::Watch(question, answer)).await
+    }
+
+    async fn ask<A>(
+        &self,
+        node: &NodeName,
+        question: impl FnOnce(oneshot::Sender<A>) -> Question,
+    ) -> Option<A> {
         let (answer, answered) = oneshot::channel();
         {
             let seats = self.seats();
-            seats.line(node)?.send(Nudge::Read(question, answer)).ok()?;
+            seats.line(node)?.send(Nudge::Ask(question(answer))).ok()?;
         }
         answered.await.ok()
     }

@@ -2,18 +2,22 @@
 //! controller leads no more. What is said is [`lead::NodeSession`]'s to know; this is its loop.
 //! Never remembers anything that a reconnect would not bring back.
 
+mod questions;
+
 use crate::core::{CommandError, Core};
 use crate::hub::Nudge;
 use crate::raft::ProposeError;
 use common::id::NodeName;
-use common::wire::node::{FromNode, Hello, OutputChunk, ToNode};
+use common::wire::node::{FromNode, Hello, ToNode};
 use lead::{NodeSession, SessionId, session};
 use net::{Channel, ChannelError, ChannelReceiver, ChannelSender};
 use state::Command;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, watch};
+
+pub use questions::Question;
+use questions::Questions;
 
 /// A node that connects must say who it is within this time.
 const HELLO_LIMIT: Duration = Duration::from_secs(10);
@@ -73,7 +77,8 @@ pub async fn serve(core: Arc<Core>, certified: NodeName, channel: Channel<ToNode
     core.hub.note_registered(&name, id);
     tracing::info!("node {name} is in session (kantd {})", hello.version);
     let known = NodeSession::new(&hello, session::ORDERS_BYTES);
-    let mut session = Session { core: core.clone(), id, known, down };
+    let questions = Questions::of(&hello);
+    let mut session = Session { core: core.clone(), id, known, down, questions };
     let end = tokio::select! {
         end = session.run(&mut up, nudges) => end,
         end = led_no_more(&mut leading) => end,
@@ -117,6 +122,7 @@ struct Session {
     id: SessionId,
     known: NodeSession,
     down: Down,
+    questions: Questions,
 }
 
 impl Session {
@@ -140,8 +146,6 @@ impl Session {
         let node = self.known.node().clone();
         let reporter = report(self.core.clone(), node, self.id, inbox);
         let mut reporter = std::pin::pin!(reporter);
-        let mut reads: BTreeMap<u64, oneshot::Sender<OutputChunk>> = BTreeMap::new();
-        let mut questions = 0_u64;
         let because = |reason: &str| End::Because(reason.to_owned());
         loop {
             tokio::select! {
@@ -158,11 +162,8 @@ impl Session {
                             return because("more reports wait than the log takes in");
                         }
                     }
-                    Some(Ok(FromNode::Output(chunk))) => {
-                        if let Some(reader) = reads.remove(&chunk.question) {
-                            let _ = reader.send(chunk);
-                        }
-                    }
+                    Some(Ok(FromNode::Output(chunk))) => self.questions.output(chunk),
+                    Some(Ok(FromNode::Task(news))) => self.questions.task(news),
                     Some(Ok(FromNode::Hello(_))) => return because("it said hello twice"),
                     Some(Err(error)) => return error.into(),
                     None => return because("the connection ended"),
@@ -173,12 +174,10 @@ impl Session {
                             return error.into();
                         }
                     }
-                    Some(Nudge::Read(mut question, answer)) => {
-                        questions += 1;
-                        question.question = questions;
-                        reads.retain(|_, reader| !reader.is_closed());
-                        reads.insert(questions, answer);
-                        if let Err(error) = self.down.send(&ToNode::ReadOutput(question)).await {
+                    Some(Nudge::Ask(question)) => {
+                        if let Some(message) = self.questions.ask(question)
+                            && let Err(error) = self.down.send(&message).await
+                        {
                             return error.into();
                         }
                     }

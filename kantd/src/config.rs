@@ -50,6 +50,8 @@ pub struct Settings {
     pub epilog: Option<PathBuf>,
     /// How long each of the two may take.
     pub hook_limit: Span,
+    /// kantctl, for jobs; `None`: their PATH finds it.
+    pub kantctl: Option<PathBuf>,
     /// The NVML library, if not the loader's.
     pub nvml_library: Option<PathBuf>,
     /// How the node looks after itself.
@@ -181,6 +183,7 @@ pub fn check(config: NodeConfig) -> Result<Settings, SettingsError> {
         prolog: unless_empty(config.prolog).map(|p| absolute("prolog", p)).transpose()?,
         epilog: unless_empty(config.epilog).map(|p| absolute("epilog", p)).transpose()?,
         hook_limit: Span::from_seconds(u64::from(config.hook_limit_seconds)),
+        kantctl: unless_empty(config.kantctl).map(|p| absolute("kantctl", p)).transpose()?,
         nvml_library: unless_empty(config.nvml_library).map(PathBuf::from),
         health,
         allow_root_jobs: config.allow_root_jobs,
@@ -246,6 +249,7 @@ mod tests {
             ("health_warn = [\"gpu\"]", "`gpu` is no check; those are gpu_lost, gpu_xid"),
             ("health_script = \"check\"", "`health_script`"),
             ("prolog = \"check\"", "`prolog`"),
+            ("kantctl = \"kantctl\"", "`kantctl`"),
             ("private_dirs = [\"tmp\"]", "`private_dirs`: `tmp`"),
             ("private_dirs = [\"/tmp/../etc\"]", "`private_dirs`"),
             ("private_dirs = [\"/usr\"]", "`/usr` is needed"),

@@ -19,7 +19,7 @@ use common::node::Inventory;
 use common::wire::node::LaunchOrder;
 use net::{ClusterKey, Endpoint, Identity, IdentityError, KeyError, ListenError, LocalListener};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::spawn_blocking;
@@ -94,6 +94,8 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
             prolog: settings.prolog.clone(),
             epilog: settings.epilog.clone(),
             hook_limit: settings.hook_limit,
+            kantctl: settings.kantctl.clone().or_else(find_kantctl),
+            socket: settings.socket.clone(),
         },
         program: StepsSettings::own_program(),
     })
@@ -120,6 +122,7 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
         allow_root: settings.allow_root_jobs,
         pace: Pace::default(),
         health,
+        steps: Some(steps.clone()),
     };
     let held = steps.status();
     let gpus = parts.about.inventory.gpus.clone();
@@ -186,6 +189,14 @@ fn prove(settings: &Settings) -> Result<(ClusterKey, Identity), DaemonError> {
         .map_err(|source| DaemonError::Key { path: path.display().to_string(), source })?;
     let identity = Identity::new(&key, net::Role::Node(settings.name.to_string()))?;
     Ok((key, identity))
+}
+
+/// Beside kantd, or where it is usually installed.
+fn find_kantctl() -> Option<PathBuf> {
+    let own = std::env::current_exe().ok();
+    let beside = own.as_deref().and_then(Path::parent).map(|dir| dir.join("kantctl"));
+    let usual = ["/usr/local/bin/kantctl", "/usr/bin/kantctl"].map(PathBuf::from);
+    beside.into_iter().chain(usual).find(|path| path.is_file())
 }
 
 fn listen(path: &Path) -> Result<LocalListener, DaemonError> {

@@ -8,6 +8,7 @@ use crate::notify;
 use crate::output::OutputReader;
 use crate::runner::{Executor, Runner, Word};
 use crate::session::{About, Pace, Session};
+use crate::step::Steps;
 use common::wire::node::StepStatus;
 use net::{Endpoint, LocalListener};
 use node::Observed;
@@ -30,6 +31,8 @@ pub struct Parts {
     pub pace: Pace,
     /// What is wrong with the node.
     pub health: Findings,
+    /// In which programs can be started; `None`: in none.
+    pub steps: Option<Steps>,
 }
 
 impl Parts {
@@ -69,7 +72,7 @@ impl Parts {
         answering: watch::Sender<Option<Endpoint>>,
     ) -> Session {
         let output = OutputReader::new(self.allow_root, board.clone());
-        let Self { controllers, about, pace, health, .. } = self;
-        Session { controllers, about, pace, board, health, words, output, answering }
+        let Self { controllers, about, pace, health, steps, .. } = self;
+        Session { controllers, about, pace, board, health, words, output, steps, answering }
     }
 }

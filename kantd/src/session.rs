@@ -10,6 +10,7 @@ use crate::health::Findings;
 use crate::logging::with_causes;
 use crate::output::OutputReader;
 use crate::runner::Word;
+use crate::step::Steps;
 use common::id::NodeName;
 use common::node::Inventory;
 use common::wire::node::{FromNode, Hello, NODE_PATH, NODE_PROTOCOL, ToNode};
@@ -85,6 +86,8 @@ pub struct Session {
     pub words: mpsc::Sender<Word>,
     /// Reads job output.
     pub output: OutputReader,
+    /// Starts programs in steps, if anybody does.
+    pub steps: Option<Steps>,
     /// Tells the local socket which controller this node is in session with.
     pub answering: watch::Sender<Option<Endpoint>>,
 }
@@ -177,6 +180,7 @@ impl Session {
             identity: self.about.identity.clone(),
             inventory: Inventory::clone(&self.about.inventory),
             steps: holds.statuses(),
+            starts_tasks: self.steps.is_some(),
         }
     }
 
@@ -219,6 +223,10 @@ impl Session {
                         let _ = sender.send(&FromNode::Output(chunk)).await;
                     });
                 }
+                Ok(question @ (ToNode::StartTask(_) | ToNode::WatchTask(_))) => {
+                    let (steps, sender) = (self.steps.clone(), sender.clone());
+                    questions.spawn(answer(steps, question, sender));
+                }
                 Ok(ToNode::Refused { reason }) => return SessionError::Refused(reason),
                 Ok(ToNode::NotLeader { leader }) => return SessionError::NotLeader(leader),
                 Ok(ToNode::Welcome { .. }) => {}
@@ -230,6 +238,18 @@ impl Session {
         }
         SessionError::Over(reason)
     }
+}
+
+/// Answers a question about a program in a step.
+async fn answer(steps: Option<Steps>, question: ToNode, sender: ChannelSender<FromNode>) {
+    let Some(steps) = steps else { return };
+    let news = match question {
+        ToNode::StartTask(question) => steps.start_task(*question).await,
+        ToNode::WatchTask(question) => steps.watch_task(question).await,
+        _ => return,
+    };
+    // If the session is over, nobody waits for the answer.
+    let _ = sender.send(&FromNode::Task(news)).await;
 }
 
 /// The rest of a sentence.

@@ -12,6 +12,7 @@ mod dir;
 mod environment;
 mod fault;
 mod files;
+mod guest;
 mod handle;
 mod hook;
 mod journal;
@@ -22,6 +23,7 @@ mod private;
 mod settle;
 mod supervisor;
 mod task;
+mod tasks;
 
 pub(crate) use dir::{StepDir, steps as steps_dir};
 pub use handle::{StepChanges, Steps, StepsError, StepsSettings};

@@ -32,6 +32,7 @@ fn node(
         allow_root: true,
         pace: hasty(),
         health: tokio::sync::watch::channel(None).1,
+        steps: None,
     };
     let listener = socket.map(|path| LocalListener::bind(path).unwrap());
     (steps.clone(), parts.start(steps, held, changes, listener))

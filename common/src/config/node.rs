@@ -54,6 +54,9 @@ config_table! {
         epilog: String = String::new(),
         /// After so long prolog and epilog are killed, and count as failed.
         hook_limit_seconds: u32 = 60,
+        /// kantctl, which starters of MPI programs in jobs reach other nodes with. Empty: the one
+        /// beside kantd, in /usr/local/bin or /usr/bin, or else what the job's PATH finds.
+        kantctl: String = String::new(),
         /// The NVML library. Empty: libnvidia-ml.so.1 from where the loader finds it.
         nvml_library: String = String::new(),
         /// How often the node looks whether it is well, in seconds. 0: never.

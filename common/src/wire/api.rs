@@ -12,6 +12,8 @@
 //! | GET /v1/jobs/{key}/explain | -> `Explanation` |
 //! | GET /v1/jobs/{key}/script | -> text |
 //! | GET /v1/jobs/{key}/output?stream=&offset=&wait_seconds= | -> bytes; `x-kant-ended: 1` at end |
+//! | POST /v1/jobs/{key}/tasks | `LaunchRequest` -> `LaunchAnswer` (the job's owner) |
+//! | GET /v1/jobs/{key}/tasks/{task}?`TaskQuery` | -> bytes: its output, its errors; headers say more |
 //! | GET /v1/nodes, /v1/nodes/{name} | -> `NodeList` |
 //! | POST /v1/nodes/{name}/{drain,resume} | `DrainRequest`, `()` -> `Changed` |
 //! | POST /v1/jobs/{key}/what-if | `WhatIfRequest` -> `WhatIfView` |
@@ -32,6 +34,7 @@ mod metrics;
 mod priority;
 mod reload;
 mod reservation;
+mod task;
 mod what_if;
 
 use crate::gpu::GpuKind;
@@ -52,6 +55,7 @@ pub use metrics::{KindUse, MetricsView, SpanBucket, WaitBucket};
 pub use priority::{FactorView, PriorityList, PriorityQuery, PriorityView};
 pub use reload::ReloadAnswer;
 pub use reservation::{ReservationList, ReservationRequest, ReservationView};
+pub use task::{LaunchAnswer, LaunchRequest, STDOUT_BYTES, TASK_STATE, TaskQuery};
 pub use what_if::{StartOutlook, UpdateRequest, WhatIfRequest, WhatIfView};
 
 /// Submits a job.

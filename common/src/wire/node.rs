@@ -2,6 +2,8 @@
 //! Level, not edge: the controller sends what a node should run, the node says what it runs; a
 //! lost message is repeated by the next connect. Never carries a step without its attempt number.
 
+mod task;
+
 use crate::health::Finding;
 use crate::id::{ArrayIndex, AttemptId, NodeName, QueueName};
 use crate::job::{Launch, OpenMode, Owner, Rlimit, StepEnd, Warning};
@@ -10,6 +12,8 @@ use crate::resource::Allocation;
 use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+pub use task::{StartTask, TaskNews, TaskState, WatchTask};
 
 /// The version of this protocol. Both sides send theirs; the controller answers in the lower one.
 pub const NODE_PROTOCOL: u32 = 1;
@@ -29,6 +33,8 @@ pub enum FromNode {
     /// All that is wrong with the node, whenever that changed and once on every connection. Only to
     /// a controller whose Welcome said that it hears of it.
     Health(Vec<Finding>),
+    /// Answers `ToNode::StartTask` and `ToNode::WatchTask`.
+    Task(TaskNews),
 }
 
 /// Who a node is, what it has, and what it runs: everything, on every connect.
@@ -49,6 +55,9 @@ pub struct Hello {
     pub inventory: Inventory,
     /// Every step it holds, ended ones too, until the controller no longer wants them.
     pub steps: Vec<StepStatus>,
+    /// It reads [`ToNode::StartTask`] and [`ToNode::WatchTask`]; those of earlier releases do not.
+    #[serde(default)]
+    pub starts_tasks: bool,
 }
 
 /// Where one step is on one node.
@@ -105,6 +114,10 @@ pub enum ToNode {
     Desired(DesiredUpdate),
     /// Asks for a piece of a job's output.
     ReadOutput(ReadOutput),
+    /// Asks for a program in a job that runs. Only to a node whose Hello said that it reads it.
+    StartTask(Box<StartTask>),
+    /// Asks how such a program is doing. Only to such a node.
+    WatchTask(WatchTask),
 }
 
 /// What a node should run: everything, or what changed.

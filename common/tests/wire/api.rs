@@ -2,7 +2,9 @@
 
 use crate::nodes::{allocation, inventory, name, owner};
 use crate::{Form, check};
-use common::id::{ClusterId, ControllerId, JobId, JobKey, LogIndex, QueueName, RequestKey};
+use common::id::{
+    Attempt, ClusterId, ControllerId, JobId, JobKey, LogIndex, QueueName, RequestKey, TaskNumber,
+};
 use common::job::{Ask, ExitStatus, Outcome, Phase, Usage};
 use common::node::{Contact, NodeStatus};
 use common::reason::WaitReason;
@@ -10,7 +12,8 @@ use common::time::{Span, Time};
 use common::unit::{Bytes, Cpus, Gpus};
 use common::wire::api::{
     ControllerList, ControllerRole, ControllerView, JobList, JobView, JoinAnswer, JoinRequest,
-    NodeList, NodeView, ReasonView, StoryLine, SubmitAnswer, SubmitRequest,
+    LaunchAnswer, LaunchRequest, NodeList, NodeView, ReasonView, StoryLine, SubmitAnswer,
+    SubmitRequest,
 };
 use common::wire::peer::PEER_PROTOCOL;
 use std::collections::BTreeMap;
@@ -143,6 +146,21 @@ fn controllers_look_as_in_the_kept_files() {
     let answer =
         JoinAnswer { cluster: ClusterId(0xcafe), id: ControllerId(3), release: "0.1.0".to_owned() };
     check(&Form::JSON, "join-answer.json", &answer);
+}
+
+#[test]
+fn a_program_in_a_job_is_asked_for_as_in_the_kept_file() {
+    let request = LaunchRequest {
+        task: TaskNumber(77),
+        node: "g1".to_owned(),
+        attempt: Some(Attempt(1)),
+        program: vec!["/bin/true".to_owned()],
+        environment: BTreeMap::from([("A".to_owned(), "b".to_owned())]),
+        work_dir: "/home/ada".to_owned(),
+    };
+    check(&Form::JSON, "launch-request.json", &request);
+    let answer = LaunchAnswer { node: request.node.parse().unwrap(), attempt: Attempt(1) };
+    check(&Form::JSON, "launch-answer.json", &answer);
 }
 
 #[test]

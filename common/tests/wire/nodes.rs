@@ -4,7 +4,8 @@ use crate::{Form, check};
 use common::cpuset::CpuSet;
 use common::gpu::{Gpu, GpuKind, GpuMatrix, GpuPath};
 use common::id::{
-    ArrayIndex, Attempt, AttemptId, Gid, GpuIndex, JobId, JobKey, NodeName, QueueName, Uid,
+    ArrayIndex, Attempt, AttemptId, Gid, GpuIndex, JobId, JobKey, NodeName, QueueName, TaskNumber,
+    Uid,
 };
 use common::job::{EndCause, ExitStatus, Launch, OpenMode, Owner, Rlimit, StepEnd, Usage};
 use common::node::{Inventory, Numa};
@@ -13,7 +14,8 @@ use common::time::{Span, Time};
 use common::unit::{Bytes, Tasks};
 use common::wire::node::{
     ArrayFacts, DesiredStep, DesiredUpdate, FromNode, Hello, LaunchOrder, NODE_PROTOCOL,
-    OutputChunk, ReadOutput, StepPhase, StepStatus, ToNode, Want,
+    OutputChunk, ReadOutput, StartTask, StepPhase, StepStatus, TaskNews, TaskState, ToNode, Want,
+    WatchTask,
 };
 use std::collections::BTreeMap;
 
@@ -124,11 +126,48 @@ fn nodes_say_what_the_kept_files_say() {
             identity: "cafe".to_owned(),
             inventory: inventory(),
             steps: steps.clone(),
+            starts_tasks: false,
         })),
         FromNode::Report(steps),
         FromNode::Output(OutputChunk { question: 1, bytes: b"out".to_vec(), error: None }),
     ];
     check(&Form::PACKED, "from-node.msgpack", &said);
+}
+
+/// Of the messages that came after protocol 1 was first kept: those of a later one are new files.
+#[test]
+fn programs_in_a_job_are_asked_for_as_in_the_kept_files() {
+    let told = vec![
+        ToNode::StartTask(Box::new(StartTask {
+            question: 1,
+            id: id(),
+            task: TaskNumber(77),
+            program: vec!["/bin/sh".to_owned(), "-c".to_owned(), "orted".to_owned()],
+            environment: BTreeMap::from([("A".to_owned(), "b".to_owned())]),
+            work_dir: "/home/ada".to_owned(),
+        })),
+        ToNode::WatchTask(WatchTask {
+            question: 2,
+            id: id(),
+            task: TaskNumber(77),
+            stdout_from: 3,
+            stderr_from: 4,
+            wait: Span::from_seconds(5),
+        }),
+    ];
+    check(&Form::PACKED, "tasks-to-node.msgpack", &told);
+    let ended = TaskState::Ended(ExitStatus { code: 0, signal: Some(9) });
+    let said = vec![
+        FromNode::Task(TaskNews::of(1, TaskState::Running)),
+        FromNode::Task(TaskNews {
+            question: 2,
+            state: ended,
+            stdout: b"out".to_vec(),
+            stderr: b"err".to_vec(),
+        }),
+        FromNode::Task(TaskNews::of(3, TaskState::Failed("why".to_owned()))),
+    ];
+    check(&Form::PACKED, "tasks-from-node.msgpack", &said);
 }
 
 #[test]

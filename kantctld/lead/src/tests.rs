@@ -39,6 +39,7 @@ pub fn hello(node: &str, steps: Vec<StepStatus>) -> Hello {
             limits_missing: Vec::new(),
         },
         steps,
+        starts_tasks: false,
     }
 }
 

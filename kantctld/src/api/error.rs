@@ -35,10 +35,10 @@ pub enum ApiFailure {
     /// As it was put.
     #[error("{}", .0.error)]
     Said(net::Refusal),
-    /// Its output cannot be shown.
+    /// Its output cannot be shown, or no program be started in it.
     #[error("{message}")]
     Output {
-        /// 409 before it started, 502 when the node cannot be asked.
+        /// 409 while it does not run, 502 when the node cannot be asked.
         status: StatusCode,
         /// A stable word.
         code: &'static str,

@@ -1,8 +1,8 @@
 //! What kantd knows of its steps: the phase of each, and a line for whoever wants every change.
 //! Never decides anything.
 
-use common::id::AttemptId;
-use common::wire::node::{StepPhase, StepStatus};
+use common::id::{AttemptId, TaskNumber};
+use common::wire::node::{StepPhase, StepStatus, TaskState};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::mpsc;
@@ -16,12 +16,16 @@ pub enum Wish {
     Stop,
     /// Be forgotten.
     Forget,
+    /// Start the program whose order lies in the step's directory.
+    Task(TaskNumber),
 }
 
 #[derive(Debug)]
 struct Entry {
     phase: StepPhase,
     keeper: mpsc::UnboundedSender<Wish>,
+    /// Programs that were started in it, as its supervisor told.
+    tasks: BTreeMap<TaskNumber, TaskState>,
 }
 
 /// All steps, by id.
@@ -50,7 +54,7 @@ impl Board {
         }
         let (keeper, wishes) = mpsc::unbounded_channel();
         self.tell(id, phase.clone());
-        entries.insert(id, Entry { phase, keeper });
+        entries.insert(id, Entry { phase, keeper, tasks: BTreeMap::new() });
         Some(wishes)
     }
 
@@ -62,6 +66,30 @@ impl Board {
             entry.phase = phase.clone();
             self.tell(id, phase);
         }
+    }
+
+    /// How a program in a step is doing; `None`: that is forgotten.
+    pub fn set_task(&self, id: AttemptId, task: TaskNumber, state: Option<TaskState>) {
+        let mut entries = self.entries();
+        let Some(entry) = entries.get_mut(&id) else { return };
+        match state {
+            Some(state) => drop(entry.tasks.insert(task, state)),
+            None => drop(entry.tasks.remove(&task)),
+        }
+    }
+
+    /// A supervisor is about to tell of all its programs; what it does not tell it has forgotten.
+    pub fn forget_tasks(&self, id: AttemptId) {
+        if let Some(entry) = self.entries().get_mut(&id) {
+            entry.tasks.clear();
+        }
+    }
+
+    /// The phase of a step, and how a program in it is doing, as far as that is known.
+    pub fn task(&self, id: AttemptId, task: TaskNumber) -> Option<(StepPhase, Option<TaskState>)> {
+        let entries = self.entries();
+        let entry = entries.get(&id)?;
+        Some((entry.phase.clone(), entry.tasks.get(&task).cloned()))
     }
 
     /// Inside the lock, so that changes are told in the order they happen.

@@ -1,9 +1,10 @@
-//! A supervisor's socket: kantd's commands in, phases out, one JSON line each. Whoever connects is
-//! told the present phase, then every change.
+//! A supervisor's socket: kantd's commands in, phases out, one JSON line each; and how programs do
+//! that were started in the job. Whoever connects is told how all is at present, then every change.
 //! Never waits for a client; one that does not read is dropped and may connect again.
 
 use super::dir::StepDir;
-use common::wire::node::StepPhase;
+use common::id::TaskNumber;
+use common::wire::node::{StepPhase, TaskState};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -20,6 +21,23 @@ pub enum Command {
     Stop,
     /// Tell the phase again.
     Status,
+    /// Start the program whose order lies in the step's directory under this number.
+    Task(TaskNumber),
+}
+
+/// What a supervisor tells. A phase has no word for it of its own: so kantd has always read it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Line {
+    /// The step's phase.
+    Phase(StepPhase),
+    /// How a program in it is doing.
+    Task {
+        /// Which.
+        task: TaskNumber,
+        /// How; `None`: it ended long ago, and is forgotten.
+        state: Option<TaskState>,
+    },
 }
 
 /// The longest line a client may send: far above any command.
@@ -57,12 +75,12 @@ impl Control {
         std::iter::once(self.listener.as_fd()).chain(self.clients.iter().map(|c| c.stream.as_fd()))
     }
 
-    /// Accepts who wants in, tells them the phase, and takes the commands that have arrived.
-    pub fn receive(&mut self, phase: &StepPhase) -> Vec<Command> {
+    /// Accepts who wants in, tells them how all is, and takes the commands that have arrived.
+    pub fn receive(&mut self, how_all_is: impl Fn() -> Vec<Line>) -> Vec<Command> {
         while let Ok((stream, _)) = self.listener.accept() {
             if stream.set_nonblocking(true).is_ok() {
                 let mut client = Client { stream, begun: Vec::new() };
-                if client.tell(phase) {
+                if how_all_is().iter().all(|line| client.tell(line)) {
                     self.clients.push(client);
                 }
             }
@@ -70,21 +88,21 @@ impl Control {
         let mut commands = Vec::new();
         self.clients.retain_mut(|client| client.receive(&mut commands));
         if commands.contains(&Command::Status) {
-            self.push(phase);
+            how_all_is().iter().for_each(|line| self.push(line));
         }
         commands
     }
 
     /// Tells everybody.
-    pub fn push(&mut self, phase: &StepPhase) {
-        self.clients.retain_mut(|client| client.tell(phase));
+    pub fn push(&mut self, line: &Line) {
+        self.clients.retain_mut(|client| client.tell(line));
     }
 }
 
 impl Client {
     /// False: it is gone, or does not read.
-    fn tell(&mut self, phase: &StepPhase) -> bool {
-        let Ok(mut line) = serde_json::to_vec(phase) else { return false };
+    fn tell(&mut self, line: &Line) -> bool {
+        let Ok(mut line) = serde_json::to_vec(line) else { return false };
         line.push(b'\n');
         self.stream.write_all(&line).is_ok()
     }

@@ -2,7 +2,7 @@
 //! cut leaves it whole or absent. Never interprets the files.
 
 use super::order::StepOrder;
-use common::id::{Attempt, AttemptId};
+use common::id::{Attempt, AttemptId, TaskNumber};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
@@ -65,6 +65,21 @@ impl StepDir {
     /// The step's private directories, for root's eyes: users reach their own by its mount.
     pub fn private(&self) -> PathBuf {
         self.0.join("private")
+    }
+
+    /// The order for a program in the step, as JSON, until the supervisor takes it.
+    pub fn task(&self, task: TaskNumber) -> PathBuf {
+        self.0.join(format!("task-{task}"))
+    }
+
+    /// What such a program wrote to its standard output and error.
+    pub fn task_output(&self, task: TaskNumber) -> [PathBuf; 2] {
+        ["out", "err"].map(|stream| self.0.join(format!("task-{task}.{stream}")))
+    }
+
+    /// The step's nodes, as Open MPI and as Hydra (of MPICH) read them.
+    pub fn hosts(&self) -> [PathBuf; 2] {
+        ["hosts", "hosts.hydra"].map(|name| self.0.join(name))
     }
 
     /// What the supervisor has to say.

@@ -5,6 +5,8 @@
 //! `SLURM_JOB_ID` of an array task is `42_7`: unique, as programs that name scratch directories
 //! and rendezvous after it rely on; `SLURM_ARRAY_JOB_ID` is the number alone.
 
+mod mpi;
+
 use super::account::Account;
 use super::order::{StepOrder, TaskPlace};
 use common::hostlist;
@@ -13,6 +15,8 @@ use common::time::Time;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::PathBuf;
+
+pub use mpi::{hosts as mpi_hosts, variables as mpi_variables};
 
 /// The variable that marks every process of a step; its value is the attempt.
 pub(crate) use crate::cgroup::MARK;
@@ -43,6 +47,32 @@ pub fn build(
         variables.launcher(order, task);
     }
     variables.0
+}
+
+/// The environment of a program that is started in a step; `asked` is the step's order as if it had
+/// been submitted so. It is none of the job's tasks: whoever starts it says what rank it has.
+#[must_use]
+pub fn build_for_guest(
+    step: &StepOrder,
+    asked: &StepOrder,
+    account: &Account,
+    start: Time,
+) -> BTreeMap<String, String> {
+    let mut variables = Variables(submitted(asked));
+    variables.user(asked, account);
+    variables.set("SLURM_SUBMIT_DIR", submit_dir(step));
+    variables.job(asked, account, start);
+    variables.array(asked);
+    variables.nodes(asked);
+    variables.first_node(asked);
+    variables.gpus(asked);
+    variables.0
+}
+
+/// Where the job was submitted from.
+fn submit_dir(order: &StepOrder) -> &str {
+    let submitted = order.launch.environment.get("PWD").filter(|dir| dir.starts_with('/'));
+    submitted.unwrap_or(&order.launch.work_dir)
 }
 
 /// The submitted environment, less what only the job it was submitted from could use.
@@ -95,9 +125,7 @@ impl Variables {
         self.set_if_missing("HOME", account.home.as_deref().unwrap_or("/"));
         self.set_if_missing("SHELL", account.shell.as_deref().unwrap_or("/bin/sh"));
         self.set_if_missing("PATH", PATH_DEFAULT);
-        let submit_dir = self.0.get("PWD").filter(|dir| dir.starts_with('/')).cloned();
-        let submit_dir = submit_dir.unwrap_or_else(|| order.launch.work_dir.clone());
-        self.set("SLURM_SUBMIT_DIR", submit_dir);
+        self.set("SLURM_SUBMIT_DIR", submit_dir(order));
         self.set("PWD", &order.launch.work_dir);
         self.0.remove("OLDPWD");
         // The submitter's own directory in /tmp is not in the job's.
@@ -174,6 +202,10 @@ impl Variables {
     fn task(&mut self, order: &StepOrder, task: TaskPlace) {
         self.set_all(&["SLURM_PROCID", "KANT_TASK_RANK"], task.rank);
         self.set_all(&["SLURM_LOCALID", "KANT_TASK_LOCAL_RANK"], task.local);
+        self.first_node(order);
+    }
+
+    fn first_node(&mut self, order: &StepOrder) {
         let first = order.launch.addresses.first();
         if let Some(address) = first {
             self.set("KANT_NODE_FIRST_ADDRESS", address);

@@ -172,6 +172,10 @@ impl Steps {
         self.board.wish(id, Wish::Forget);
     }
 
+    pub(super) fn board(&self) -> &Board {
+        &self.board
+    }
+
     /// Where steps live; what a step has to say is in its `log` there.
     #[must_use]
     pub fn dir(&self) -> &Path {

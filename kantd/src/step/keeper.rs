@@ -2,15 +2,16 @@
 //! and cleans up after one that died. Never believes more than journal and lock say.
 
 use super::board::{Board, Wish};
-use super::control::{self, Command};
+use super::control::{self, Command, Line};
 use super::dir::StepDir;
 use super::fault::LaunchFault;
 use super::handle::StepsSettings;
 use super::order::StepOrder;
 use super::settle::{self, Found};
-use common::id::AttemptId;
+use common::id::{AttemptId, TaskNumber};
 use common::job::EndCause;
 use common::wire::node::StepPhase;
+use std::collections::BTreeSet;
 use std::io;
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::os::unix::process::CommandExt;
@@ -51,6 +52,8 @@ pub struct Keeper {
     go: bool,
     stop: bool,
     forget: bool,
+    /// Programs to start that the supervisor has not spoken of yet.
+    tasks: BTreeSet<TaskNumber>,
     /// May a supervisor have been started?
     launched: bool,
     /// Dropped when the board shows the step as it is.
@@ -68,7 +71,8 @@ impl Keeper {
         looking: Option<mpsc::Sender<()>>,
     ) -> Self {
         let (go, stop, forget, launched) = (false, false, false, false);
-        Self { id, dir, settings, board, wishes, go, stop, forget, launched, looking }
+        let tasks = BTreeSet::new();
+        Self { id, dir, settings, board, wishes, go, stop, forget, tasks, launched, looking }
     }
 
     /// Until the step is forgotten.
@@ -181,18 +185,18 @@ impl Keeper {
         let Ok(stream) = stream else { return sleep(RECONNECT_PAUSE).await };
         let (reader, mut writer) = stream.into_split();
         let mut lines = BufReader::new(reader).lines();
-        for (wished, command) in [(self.go, Command::Go), (self.stop, Command::Stop)] {
-            if wished {
-                send(&mut writer, command).await;
-            }
+        let wished = [(self.go, Command::Go), (self.stop, Command::Stop)];
+        let wished = wished.into_iter().filter(|(wished, _)| *wished).map(|(_, command)| command);
+        for command in wished.chain(self.tasks.iter().map(|task| Command::Task(*task))) {
+            send(&mut writer, command).await;
         }
+        self.board.forget_tasks(self.id);
         loop {
             tokio::select! {
                 line = lines.next_line() => {
-                    let phase = line.ok().flatten().and_then(|l| serde_json::from_str(&l).ok());
-                    let Some(phase) = phase else { break };
-                    self.board.set(self.id, phase);
-                    self.looking = None;
+                    let line = line.ok().flatten().and_then(|l| serde_json::from_str(&l).ok());
+                    let Some(line) = line else { break };
+                    self.told(line);
                 }
                 Some(wish) = self.wishes.recv() => {
                     if let Some(command) = self.note(wish) {
@@ -202,6 +206,19 @@ impl Keeper {
             }
         }
         sleep(RECONNECT_PAUSE).await;
+    }
+
+    fn told(&mut self, line: Line) {
+        match line {
+            Line::Phase(phase) => {
+                self.board.set(self.id, phase);
+                self.looking = None;
+            }
+            Line::Task { task, state } => {
+                self.tasks.remove(&task);
+                self.board.set_task(self.id, task, state);
+            }
+        }
     }
 
     /// Keeps a wish for a later connection; returns what to tell the supervisor now.
@@ -218,6 +235,10 @@ impl Keeper {
             Wish::Forget => {
                 self.forget = true;
                 None
+            }
+            Wish::Task(task) => {
+                self.tasks.insert(task);
+                Some(Command::Task(task))
             }
         }
     }

@@ -38,6 +38,10 @@ pub struct StepRules {
     pub epilog: Option<PathBuf>,
     /// How long each of the two may take.
     pub hook_limit: Span,
+    /// kantctl, for a job's processes; `None`: their PATH finds it.
+    pub kantctl: Option<PathBuf>,
+    /// Where kantctl reaches kantd; `None`: nowhere.
+    pub socket: Option<PathBuf>,
 }
 
 /// All a supervisor needs to know.

@@ -3,11 +3,13 @@
 
 mod begin;
 mod clean;
+mod guests;
 mod run;
 mod warn;
 
+use super::account::Account;
 use super::boot;
-use super::control::{Command, Control};
+use super::control::{Command, Control, Line};
 use super::daemon;
 use super::dir::StepDir;
 use super::fault::LaunchFault;
@@ -24,6 +26,7 @@ use clean::Cleanup;
 use common::job::{EndCause, ExitStatus};
 use common::time::Time;
 use common::wire::node::StepPhase;
+use guests::Guests;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;
 use nix::sys::signalfd::SignalFd;
@@ -131,6 +134,10 @@ struct Supervisor {
     hook: Option<Hook>,
     /// Once the step's private directories are there.
     private: Option<Entered>,
+    /// Whom it runs as, once that was looked up.
+    account: Option<Account>,
+    /// What was started in it.
+    guests: Guests,
 }
 
 impl Supervisor {
@@ -141,14 +148,24 @@ impl Supervisor {
                 return;
             }
             self.wait(&stage);
-            for command in self.control.receive(&self.phase) {
-                match command {
-                    Command::Go => self.go = true,
-                    Command::Stop => self.stop = true,
-                    Command::Status => {}
-                }
-            }
+            self.hear();
             self.reap();
+            self.see_to_guests(&stage);
+        }
+    }
+
+    /// Takes what kantd says.
+    fn hear(&mut self) {
+        let (phase, guests) = (&self.phase, &self.guests);
+        let how_all_is =
+            || std::iter::once(Line::Phase(phase.clone())).chain(guests.lines()).collect();
+        for command in self.control.receive(how_all_is) {
+            match command {
+                Command::Go => self.go = true,
+                Command::Stop => self.stop = true,
+                Command::Status => {}
+                Command::Task(task) => self.invite(task),
+            }
         }
     }
 
@@ -184,6 +201,7 @@ impl Supervisor {
         };
         let mut watched = vec![self.signals.as_fd()];
         watched.extend(self.control.descriptors());
+        watched.extend(self.guests.reports());
         match stage {
             Stage::Preparing(preparation) => watched.push(preparation.end()),
             Stage::Starting => {
@@ -219,6 +237,7 @@ impl Supervisor {
         let (Some(pid), Some(exit)) = (status.pid(), task::exit_status(status)) else { return };
         self.preparer = self.preparer.filter(|preparer| *preparer != pid);
         self.hook.iter_mut().for_each(|hook| hook.note_exit(pid, exit));
+        self.guests.note_exit(pid, exit);
         let Some(task) = self.tasks.iter_mut().find(|task| task.pid == pid) else { return };
         task.exit = Some(exit);
         if !exit.is_success() && self.failure.is_none() {
@@ -242,7 +261,7 @@ impl Supervisor {
             log(&format!("failed to write the journal: {error}"));
         }
         self.phase = event.phase();
-        self.control.push(&self.phase);
+        self.control.push(&Line::Phase(self.phase.clone()));
     }
 }
 

@@ -6,14 +6,17 @@ mod child;
 mod rlimit;
 
 use super::account::Account;
+use super::dir::StepDir;
 use super::environment;
 use super::fault::LaunchFault;
+use super::guest::GuestOrder;
 use super::order::{StepOrder, TaskPlace};
 use common::job::ExitStatus;
 use common::time::Time;
 use nix::fcntl::OFlag;
 use nix::unistd::{ForkResult, Pid, fork, pipe2};
-use std::ffi::{CString, NulError};
+use std::collections::BTreeMap;
+use std::ffi::{CStr, CString, NulError};
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -25,11 +28,14 @@ pub use rlimit::{SoftLimit, raise_open_files};
 
 /// What a new process needs, ready to use between fork and exec.
 pub struct TaskStart {
-    /// The script, which is also argv[0].
+    /// The script or program, which is also argv[0].
     program: CString,
     arguments: Vec<CString>,
     environment: Vec<CString>,
     work_dir: CString,
+    /// What to say on standard error if it starts in [`ELSEWHERE`], for want of its directory;
+    /// `None`: then it does not start.
+    elsewhere: Option<CString>,
     /// Standard input, output, error.
     streams: [RawFd; 3],
     /// Files to write `0` to.
@@ -42,6 +48,9 @@ pub struct TaskStart {
     supervisor: libc::pid_t,
     soft_limits: Vec<rlimit::SoftLimit>,
 }
+
+/// Where a program starts whose directory the node does not have, if it may.
+pub const ELSEWHERE: &CStr = c"/tmp";
 
 /// A text of the order that no program can be handed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -73,25 +82,55 @@ impl TaskStart {
     /// # Errors
     /// [`NulInText`] for texts that end early.
     pub fn new(facts: &StepFacts<'_>, task: TaskPlace) -> Result<Self, NulInText> {
-        let text = |what: &'static str, text: &str| {
+        let StepFacts { order, account, script, .. } = *facts;
+        let mut program = vec![script.as_os_str().as_bytes()];
+        program.extend(order.launch.args.iter().map(String::as_bytes));
+        let variables = environment::build(order, account, task, facts.start);
+        Self::of(facts, order, &program, variables)
+    }
+
+    /// For a program that is started in the step.
+    ///
+    /// # Errors
+    /// [`NulInText`] for texts that end early.
+    pub fn of_guest(facts: &StepFacts<'_>, guest: GuestOrder) -> Result<Self, NulInText> {
+        let program = guest.program.clone();
+        let program: Vec<&[u8]> = program.iter().map(String::as_bytes).collect();
+        let asked = guest.as_submitted(facts.order);
+        let account = facts.account;
+        let variables = environment::build_for_guest(facts.order, &asked, account, facts.start);
+        let mut start = Self::of(facts, &asked, &program, variables)?;
+        let (dir, node) = (&asked.launch.work_dir, &asked.node);
+        let says = format!("kant: node {node} has no directory {dir}: starting in /tmp\n");
+        start.elsewhere = CString::new(says).ok();
+        Ok(start)
+    }
+
+    fn of(
+        facts: &StepFacts<'_>,
+        order: &StepOrder,
+        program: &[&[u8]],
+        mut variables: BTreeMap<String, String>,
+    ) -> Result<Self, NulInText> {
+        let text = |what: &'static str, text: &[u8]| {
             CString::new(text).map_err(|source| NulInText { what, source })
         };
-        let StepFacts { order, account, .. } = *facts;
-        let program = CString::new(facts.script.as_os_str().as_bytes())
-            .map_err(|source| NulInText { what: "the script's path", source })?;
-        let mut arguments = vec![program.clone()];
-        for argument in &order.launch.args {
-            arguments.push(text("an argument", argument)?);
+        let hosts = StepDir::at(facts.script.parent().unwrap_or(facts.script)).hosts();
+        for (name, value) in environment::mpi_variables(order, &hosts) {
+            variables.insert(name.to_owned(), value);
         }
-        let variables = environment::build(order, account, task, facts.start);
         let variables = variables.iter().map(|(name, value)| format!("{name}={value}"));
+        let arguments: Vec<CString> =
+            program.iter().map(|word| text("an argument", word)).collect::<Result<_, _>>()?;
+        let account = facts.account;
         Ok(Self {
-            program,
+            program: arguments.first().cloned().unwrap_or_default(),
             arguments,
             environment: variables
-                .map(|v| text("the environment", &v))
+                .map(|v| text("the environment", v.as_bytes()))
                 .collect::<Result<_, _>>()?,
-            work_dir: text("the working directory", &order.launch.work_dir)?,
+            work_dir: text("the working directory", order.launch.work_dir.as_bytes())?,
+            elsewhere: None,
             streams: [-1; 3],
             gates: Vec::new(),
             account: account.is_other().then(|| account.clone()),
@@ -194,6 +233,16 @@ pub fn explain(failure: StartFailure, order: &StepOrder, script: &Path) -> Launc
     } else {
         LaunchFault::of_node(message)
     }
+}
+
+/// Why a program did not start in a step, in a sentence.
+pub fn explain_guest(failure: StartFailure, program: &str, order: &StepOrder) -> String {
+    let (error, user) = (failure.error, order.user());
+    let what = match failure.step {
+        child::Step::Exec => "run it",
+        step => step.words(),
+    };
+    format!("failed to {what}: {error} (program {program}, user {user})")
 }
 
 /// How a program that was to exit with 0 ended, in words.

@@ -2,6 +2,7 @@
 //! journal line, and sets the stage: cgroup, script, files.
 //! Never does anything to a step that another supervisor has or had.
 
+use super::guests::Guests;
 use super::{Stage, Supervisor, Verdict, log};
 use crate::cgroup::{self, CgroupError};
 use crate::clock;
@@ -13,12 +14,12 @@ use crate::step::hook::{self, Hook, HookKind};
 use crate::step::journal::{self, Event, Journal};
 use crate::step::order::StepOrder;
 use crate::step::prepare::Preparation;
-use crate::step::{boot, daemon, task};
+use crate::step::{boot, daemon, environment, task};
 use common::wire::node::StepPhase;
 use nix::unistd::{Gid, Pid, Uid, chown, geteuid};
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 /// A supervisor that did not come to be. Nothing was done to the step.
@@ -118,6 +119,8 @@ fn supervise(
         preparer: None,
         hook: None,
         private: None,
+        account: None,
+        guests: Guests::default(),
     };
     let stage = match supervisor.set_up() {
         Ok(stage) => stage,
@@ -168,6 +171,9 @@ impl Supervisor {
                 self.order.launch.id, self.order.node
             )
         })?;
+        self.write_hosts().map_err(|error| {
+            format!("failed to write to {}: {error}", self.dir.path().display())
+        })?;
         if !self.plan.tasks.is_empty() {
             self.write_script().map_err(|error| {
                 format!("failed to write {}: {error}", self.dir.script().display())
@@ -192,6 +198,17 @@ impl Supervisor {
                  and can run that user's jobs only",
                 self.order.user()
             ));
+        }
+        Ok(())
+    }
+
+    /// For all to read: they name nodes.
+    fn write_hosts(&self) -> io::Result<()> {
+        let texts = environment::mpi_hosts(&self.order);
+        for (path, text) in self.dir.hosts().iter().zip(texts) {
+            let mut file = File::create(path)?;
+            file.set_permissions(Permissions::from_mode(0o644))?;
+            file.write_all(text.as_bytes())?;
         }
         Ok(())
     }

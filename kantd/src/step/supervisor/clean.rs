@@ -4,6 +4,7 @@
 use super::{Stage, Supervisor, Verdict, log};
 use crate::cgroup;
 use crate::clock;
+use crate::step::control::Line;
 use crate::step::hook::{Hook, HookKind, HookState};
 use crate::step::journal::Event;
 use crate::step::private::{self, Entered};
@@ -93,7 +94,7 @@ impl Supervisor {
         let written = self.journal.append(&event);
         written.map_err(|error| format!("failed to write the journal: {error}"))?;
         self.phase = event.phase();
-        self.control.push(&self.phase);
+        self.control.push(&Line::Phase(self.phase.clone()));
         // The socket leads nowhere from here on; the journal has it all.
         let _ = std::fs::remove_file(self.dir.control());
         Ok(true)

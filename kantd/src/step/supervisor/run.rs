@@ -14,6 +14,7 @@ use common::job::{EndCause, ExitStatus};
 use common::unit::Bytes;
 use nix::sys::signal::Signal;
 use std::fs::File;
+use std::io;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
@@ -58,6 +59,7 @@ impl Supervisor {
         if !self.go {
             return Stage::Ready(prepared);
         }
+        self.account = Some(prepared.account.clone());
         match self.make_private(&mut prepared).and_then(|()| self.start(&prepared)) {
             Ok(()) => Stage::Starting,
             Err(fault) => self.launch_failed(fault),
@@ -76,9 +78,21 @@ impl Supervisor {
         if self.plan.tasks.is_empty() {
             return Ok(());
         }
-        let dirs = &self.order.rules.private_dirs;
         let kept = prepared.work_dir.take().map(|(path, dir)| Kept::open(path, dir.as_fd()));
-        let entered = kept.transpose().and_then(|kept| {
+        self.enter(kept.transpose())
+    }
+
+    /// The same, before the first program of a step without tasks.
+    pub(super) fn enter_private(&mut self) -> Result<(), LaunchFault> {
+        if self.private.is_some() {
+            return Ok(());
+        }
+        self.enter(Ok(None))
+    }
+
+    fn enter(&mut self, kept: io::Result<Option<Kept>>) -> Result<(), LaunchFault> {
+        let dirs = &self.order.rules.private_dirs;
+        let entered = kept.and_then(|kept| {
             let memory = Some(self.order.share.memory).filter(|memory| *memory > Bytes::ZERO);
             private::enter(dirs, &self.dir, memory, kept.into_iter().collect())
         });

@@ -1,7 +1,7 @@
 //! The moments between fork and exec, in the child. Only async-signal-safe calls, no memory, no
 //! panics: everything it needs lies ready. Never returns.
 
-use super::{StartFailure, TaskStart, rlimit};
+use super::{ELSEWHERE, StartFailure, TaskStart, rlimit};
 use std::os::fd::RawFd;
 use std::ptr;
 
@@ -112,13 +112,9 @@ fn prepare(start: &TaskStart) -> Result<(), Step> {
     start.soft_limits.iter().for_each(rlimit::apply);
     become_user(start)?;
     die_with_supervisor(start)?;
-    // SAFETY: umask takes a number; chdir a live null-ended text.
-    unsafe {
-        libc::umask(start.umask);
-        if libc::chdir(start.work_dir.as_ptr()) != 0 {
-            return Err(Step::WorkDir);
-        }
-    }
+    // SAFETY: umask takes a number.
+    unsafe { libc::umask(start.umask) };
+    enter_work_dir(start)?;
     for (target, stream) in (0..).zip(start.streams) {
         // SAFETY: duplicates one of our open descriptors; all of them are above 2.
         if unsafe { libc::dup2(stream, target) } < 0 {
@@ -181,6 +177,23 @@ fn die_with_supervisor(start: &TaskStart) -> Result<(), Step> {
             && libc::getppid() == start.supervisor
     };
     if stays { Ok(()) } else { Err(Step::Parent) }
+}
+
+/// Or, where that may be, another; which it says where the program will say what it has to.
+fn enter_work_dir(start: &TaskStart) -> Result<(), Step> {
+    // SAFETY: chdir takes a live null-ended text.
+    if unsafe { libc::chdir(start.work_dir.as_ptr()) } == 0 {
+        return Ok(());
+    }
+    let Some(says) = &start.elsewhere else { return Err(Step::WorkDir) };
+    // SAFETY: as above, and writes from live memory of the length passed to an open descriptor.
+    unsafe {
+        if libc::chdir(ELSEWHERE.as_ptr()) != 0 {
+            return Err(Step::WorkDir);
+        }
+        libc::write(start.streams[2], says.as_ptr().cast(), says.as_bytes().len());
+    }
+    Ok(())
 }
 
 fn become_user(start: &TaskStart) -> Result<(), Step> {

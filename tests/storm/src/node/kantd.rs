@@ -55,6 +55,7 @@ impl Kantd {
             identity: node.identity.clone(),
             inventory: node.inventory.clone(),
             steps,
+            starts_tasks: false,
         }))
     }
 

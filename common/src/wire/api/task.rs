@@ -1,0 +1,57 @@
+//! A program in a job that runs: asking for it, and asking how it is doing.
+//! Never says whom it runs as: that is the job's owner, and nobody else may ask.
+
+use crate::id::{Attempt, NodeName, TaskNumber};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// On an answer about a program: how many of its bytes are standard output; standard error follows.
+pub const STDOUT_BYTES: &str = "x-kant-stdout-bytes";
+
+/// On an answer about a program: a [`TaskState`](crate::wire::node::TaskState), as JSON.
+pub const TASK_STATE: &str = "x-kant-task";
+
+/// Asks for a program in a job that runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaunchRequest {
+    /// Chosen at random: a request that is repeated starts nothing again.
+    pub task: TaskNumber,
+    /// One of the job's nodes, by its name or its address.
+    pub node: String,
+    /// The attempt that asks, so that one that is over starts nothing in the next.
+    #[serde(default)]
+    pub attempt: Option<Attempt>,
+    /// What to run, by its full path, and its arguments.
+    pub program: Vec<String>,
+    /// What it finds in its environment, less what the node knows better.
+    pub environment: BTreeMap<String, String>,
+    /// Where it starts, if the node has that directory; else in /tmp.
+    pub work_dir: String,
+}
+
+/// The program runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaunchAnswer {
+    /// Where.
+    pub node: NodeName,
+    /// In which attempt.
+    pub attempt: Attempt,
+}
+
+/// Which program, and from where on its output.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskQuery {
+    /// Where it runs.
+    pub node: NodeName,
+    /// In which attempt.
+    pub attempt: Attempt,
+    /// From this byte of its standard output on.
+    #[serde(default)]
+    pub stdout_from: u64,
+    /// From this byte of its standard error on.
+    #[serde(default)]
+    pub stderr_from: u64,
+    /// Wait so long for news.
+    #[serde(default)]
+    pub wait_seconds: u64,
+}

@@ -1,0 +1,161 @@
+//! Programs in jobs that run: the job's owner asks, the node answers. They run as the owner, in the
+//! job's place on one of its nodes, and end with its attempt.
+//! Never for anybody but the owner, operators included: that would be to act as them. Never written
+//! to the log: such a program is no state.
+
+use super::error::ApiFailure;
+use crate::core::Core;
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use common::id::{Attempt, AttemptId, JobKey, NodeName, TaskNumber};
+use common::job::Phase;
+use common::job::check::ENVIRONMENT_BYTES_MAX;
+use common::reason::Refusal;
+use common::time::Span;
+use common::wire::api::{LaunchAnswer, LaunchRequest, STDOUT_BYTES, TASK_STATE, TaskQuery};
+use common::wire::node::{StartTask, TaskNews, TaskState, WatchTask};
+use state::view;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The longest one question waits on the node, in seconds.
+const WAIT_SECONDS_MAX: u64 = 30;
+/// How long a node may take to start a program: it waits for the rest of the gang.
+const START_LIMIT: Duration = Duration::from_secs(40);
+/// How much longer a node may take than it was asked to wait.
+const ANSWER_LIMIT: Duration = Duration::from_secs(15);
+
+/// POST /v1/jobs/{key}/tasks
+pub async fn start(
+    State(core): State<Arc<Core>>,
+    user: net::User,
+    Path(key): Path<String>,
+    body: Result<Json<LaunchRequest>, axum::extract::rejection::JsonRejection>,
+) -> Result<Json<LaunchAnswer>, ApiFailure> {
+    let Json(request) = body?;
+    let key: JobKey = key.parse()?;
+    check_owner(&core, key, &user)?;
+    check_size(&request)?;
+    let (id, node) = place(&core, key, &request)?;
+    let LaunchRequest { task, program, environment, work_dir, .. } = request;
+    let question = StartTask { question: 0, id, task, program, environment, work_dir };
+    let asked = tokio::time::timeout(START_LIMIT, core.hub.start_task(&node, question)).await;
+    match asked.ok().flatten().map(|news| news.state) {
+        Some(TaskState::Failed(why)) => {
+            Err(refused("not_launched", format!("failed to start it on node {node}: {why}")))
+        }
+        Some(_) => Ok(Json(LaunchAnswer { node, attempt: id.attempt })),
+        None => Err(silent(&node)),
+    }
+}
+
+/// GET /v1/jobs/{key}/tasks/{task}
+pub async fn watch(
+    State(core): State<Arc<Core>>,
+    user: net::User,
+    Path((key, task)): Path<(String, u64)>,
+    Query(query): Query<TaskQuery>,
+) -> Result<Response, ApiFailure> {
+    let key: JobKey = key.parse()?;
+    check_owner(&core, key, &user)?;
+    let TaskQuery { node, attempt, stdout_from, stderr_from, wait_seconds } = query;
+    let wait_seconds = wait_seconds.min(WAIT_SECONDS_MAX);
+    let (id, task) = (AttemptId { key, attempt }, TaskNumber(task));
+    let wait = Span::from_seconds(wait_seconds);
+    let question = WatchTask { question: 0, id, task, stdout_from, stderr_from, wait };
+    let limit = Duration::from_secs(wait_seconds) + ANSWER_LIMIT;
+    let asked = tokio::time::timeout(limit, core.hub.watch_task(&node, question)).await;
+    let news = asked.ok().flatten().ok_or_else(|| silent(&node))?;
+    Ok(answer(news))
+}
+
+/// Standard output, then standard error; headers say where one ends, and how the program is doing.
+fn answer(news: TaskNews) -> Response {
+    let TaskNews { state, mut stdout, stderr, .. } = news;
+    // A header is ASCII, and JSON can be.
+    let state = serde_json::to_string(&state).unwrap_or_default();
+    let state: String = state.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect();
+    let headers = [(STDOUT_BYTES, stdout.len().to_string()), (TASK_STATE, state)];
+    stdout.extend(stderr);
+    (headers, stdout).into_response()
+}
+
+/// Operators end jobs, they do not act as their owners.
+fn check_owner(core: &Core, key: JobKey, user: &net::User) -> Result<(), ApiFailure> {
+    let state = core.state.read();
+    let record = state.job(key.job).ok_or(Refusal::UnknownJob { key })?;
+    let owner = &record.spec.owner;
+    if owner.uid.0 == user.uid {
+        return Ok(());
+    }
+    let message =
+        format!("job {key} belongs to user {}: only they may start programs in it", owner.name);
+    let refusal = net::Refusal::new(StatusCode::FORBIDDEN, "not_yours", message);
+    Err(ApiFailure::Said(refusal))
+}
+
+/// What no node could run is not sent to one.
+fn check_size(request: &LaunchRequest) -> Result<(), Refusal> {
+    let refuse = |message: String| Err(Refusal::BadAsk { message });
+    let is_path = request.program.first().is_some_and(|program| program.starts_with('/'));
+    if !is_path || !request.work_dir.starts_with('/') {
+        return refuse("name the program and its directory by their full paths".to_owned());
+    }
+    let words: usize = request.program.iter().map(|word| word.len() + 1).sum();
+    let variables = request.environment.iter();
+    let variables: usize = variables.map(|(name, value)| name.len() + value.len() + 2).sum();
+    if words + variables > ENVIRONMENT_BYTES_MAX {
+        return refuse(format!(
+            "the program's arguments and environment have {} bytes together, and may have \
+             {ENVIRONMENT_BYTES_MAX}: hand it a file instead",
+            words + variables
+        ));
+    }
+    Ok(())
+}
+
+/// The attempt that runs, and the node that was meant.
+fn place(
+    core: &Core,
+    key: JobKey,
+    request: &LaunchRequest,
+) -> Result<(AttemptId, NodeName), ApiFailure> {
+    let waits = core.last_waits();
+    let state = core.state.read();
+    let job = view::job_view(&state, key, &waits).ok_or(Refusal::UnknownJob { key })?;
+    let attempt = Attempt(job.attempt);
+    // While it starts: its first node may run before the controller has heard of the others.
+    if !matches!(job.phase, Phase::Starting | Phase::Running) {
+        let verb = "start a program in".to_owned();
+        return Err(Refusal::WrongPhase { key, verb, phase: job.phase }.into());
+    }
+    if let Some(asking) = request.attempt.filter(|asking| *asking != attempt) {
+        let message = format!("attempt {asking} of job {key} is over: attempt {attempt} runs");
+        return Err(refused("attempt_over", message));
+    }
+    let allocation = job.allocation.as_ref();
+    let nodes = || allocation.into_iter().flat_map(|all| all.shares()).map(|share| &share.node);
+    let address = |node: &NodeName| state.node(node).map(|node| node.address.as_str());
+    let by_name = nodes().find(|node| node.as_str() == request.node);
+    let by_address = || nodes().find(|node| address(node) == Some(request.node.as_str()));
+    let node = by_name.or_else(by_address).ok_or_else(|| {
+        let has = common::hostlist::fold(nodes());
+        let message = format!("job {key} does not run on node {}: it has {has}", request.node);
+        refused("not_its_node", message)
+    })?;
+    Ok((AttemptId { key, attempt }, node.clone()))
+}
+
+fn refused(code: &'static str, message: String) -> ApiFailure {
+    ApiFailure::Output { status: StatusCode::CONFLICT, code, message }
+}
+
+fn silent(node: &NodeName) -> ApiFailure {
+    ApiFailure::Output {
+        status: StatusCode::BAD_GATEWAY,
+        code: "node_silent",
+        message: format!("node {node} did not answer: it is out of contact, or hangs"),
+    }
+}

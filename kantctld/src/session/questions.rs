@@ -1,0 +1,121 @@
+//! What a node was asked and has not answered. Never waits for an answer; whoever asked does.
+
+use common::wire::node::{
+    Hello, OutputChunk, ReadOutput, StartTask, TaskNews, TaskState, ToNode, WatchTask,
+};
+use std::collections::BTreeMap;
+use tokio::sync::oneshot;
+
+/// A question, and where its answer goes.
+pub enum Question {
+    /// Read a piece of output.
+    Read(ReadOutput, oneshot::Sender<OutputChunk>),
+    /// Start a program in a job.
+    Start(Box<StartTask>, oneshot::Sender<TaskNews>),
+    /// Look how such a program is doing.
+    Watch(WatchTask, oneshot::Sender<TaskNews>),
+}
+
+/// The open questions of one session.
+#[derive(Default)]
+pub struct Questions {
+    last: u64,
+    /// The node reads questions about programs.
+    knows_tasks: bool,
+    reads: BTreeMap<u64, oneshot::Sender<OutputChunk>>,
+    tasks: BTreeMap<u64, oneshot::Sender<TaskNews>>,
+}
+
+impl Questions {
+    /// None yet, to a node that said this.
+    pub fn of(hello: &Hello) -> Self {
+        Self { knows_tasks: hello.starts_tasks, ..Self::default() }
+    }
+
+    /// What to send the node; `None` if it could not read it, and its answer is given here.
+    pub fn ask(&mut self, question: Question) -> Option<ToNode> {
+        self.reads.retain(|_, reader| !reader.is_closed());
+        self.tasks.retain(|_, asker| !asker.is_closed());
+        self.last += 1;
+        let number = self.last;
+        match question {
+            Question::Read(read, answer) => {
+                self.reads.insert(number, answer);
+                Some(ToNode::ReadOutput(ReadOutput { question: number, ..read }))
+            }
+            Question::Start(mut start, answer) => {
+                start.question = number;
+                self.expect(answer)?;
+                Some(ToNode::StartTask(start))
+            }
+            Question::Watch(watch, answer) => {
+                self.expect(answer)?;
+                Some(ToNode::WatchTask(WatchTask { question: number, ..watch }))
+            }
+        }
+    }
+
+    fn expect(&mut self, answer: oneshot::Sender<TaskNews>) -> Option<()> {
+        if self.knows_tasks {
+            self.tasks.insert(self.last, answer);
+            return Some(());
+        }
+        let why = "the kantd there is of an earlier release, which starts nothing in a job that \
+                   runs: upgrade it";
+        // Whoever asked may have gone.
+        let _ = answer.send(TaskNews::of(self.last, TaskState::Failed(why.to_owned())));
+        None
+    }
+
+    /// The node answered a question for output.
+    pub fn output(&mut self, chunk: OutputChunk) {
+        if let Some(reader) = self.reads.remove(&chunk.question) {
+            let _ = reader.send(chunk);
+        }
+    }
+
+    /// The node answered a question about a program.
+    pub fn task(&mut self, news: TaskNews) {
+        if let Some(asker) = self.tasks.remove(&news.question) {
+            let _ = asker.send(news);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use common::id::{Attempt, AttemptId, JobId, JobKey, TaskNumber};
+    use common::time::Span;
+
+    fn watch() -> (Question, oneshot::Receiver<TaskNews>) {
+        let (answer, answered) = oneshot::channel();
+        let id = AttemptId { key: JobKey::single(JobId(7)), attempt: Attempt(1) };
+        let (task, wait) = (TaskNumber(1), Span::default());
+        let watch = WatchTask { question: 0, id, task, stdout_from: 0, stderr_from: 0, wait };
+        (Question::Watch(watch, answer), answered)
+    }
+
+    #[test]
+    fn each_answer_goes_to_who_asked_for_it() {
+        let mut questions = Questions { knows_tasks: true, ..Questions::default() };
+        let ((first, mut heard_first), (second, mut heard_second)) = (watch(), watch());
+        let numbers = [first, second].map(|question| match questions.ask(question) {
+            Some(ToNode::WatchTask(watch)) => watch.question,
+            other => panic!("{other:?}"),
+        });
+        questions.task(TaskNews::of(numbers[1], TaskState::Running));
+        assert!(heard_first.try_recv().is_err());
+        assert_eq!(heard_second.try_recv().unwrap().state, TaskState::Running);
+        questions.task(TaskNews::of(99, TaskState::Running));
+    }
+
+    #[test]
+    fn a_node_of_an_earlier_release_is_not_asked_what_it_cannot_read() {
+        let mut questions = Questions::default();
+        let (question, mut heard) = watch();
+        assert_eq!(questions.ask(question), None);
+        let TaskState::Failed(why) = heard.try_recv().unwrap().state else { panic!("it ran") };
+        assert!(why.contains("earlier release"), "{why}");
+    }
+}

@@ -1,0 +1,133 @@
+//! Programs in steps that run, for whoever asks the session: kantd leaves the order in the step's
+//! directory, its supervisor starts it and tells how it does, and kantd reads what it wrote.
+//! Never starts a process itself.
+
+use super::board::Wish;
+use super::dir::StepDir;
+use super::guest::GuestOrder;
+use super::handle::Steps;
+use common::id::{AttemptId, TaskNumber};
+use common::wire::node::{StartTask, StepPhase, TaskNews, TaskState, WatchTask};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::time::Duration;
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, sleep};
+
+/// How long a program may take to start: its step may wait for the rest of its gang.
+const START_LIMIT: Duration = Duration::from_secs(30);
+/// How long a kantd that has just started waits for a supervisor's word on a program.
+const KNOWN_LIMIT: Duration = Duration::from_secs(5);
+/// No question waits longer.
+const WAIT_MAX: Duration = Duration::from_secs(60);
+/// The first and the longest pause between two looks.
+const LOOKS: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(75)];
+/// No piece of output is larger.
+const BYTES_MAX: usize = 256 << 10;
+
+/// Pauses between looks: short at first, for most programs start at once.
+struct Pause(Duration);
+
+impl Pause {
+    async fn wait(&mut self) {
+        sleep(self.0).await;
+        self.0 = (self.0 * 2).min(LOOKS[1]);
+    }
+}
+
+impl Steps {
+    /// Starts a program in a step, once however often it is asked.
+    pub async fn start_task(&self, asked: StartTask) -> TaskNews {
+        let StartTask { question, id, task, program, environment, work_dir } = asked;
+        let state = match self.begin(id, task, GuestOrder { program, environment, work_dir }).await
+        {
+            Ok(()) => self.begun(id, task).await,
+            Err(why) => TaskState::Failed(why),
+        };
+        TaskNews::of(question, state)
+    }
+
+    async fn begin(
+        &self,
+        id: AttemptId,
+        task: TaskNumber,
+        order: GuestOrder,
+    ) -> Result<(), String> {
+        match self.board().task(id, task) {
+            None => return Err(format!("the node does not have {id}")),
+            Some((StepPhase::Ended(_), _)) => return Err(format!("{id} is over there")),
+            Some((_, Some(_))) => return Ok(()),
+            Some((_, None)) => {}
+        }
+        let dir = StepDir::of(self.dir(), id);
+        let left = spawn_blocking(move || order.leave(&dir, task)).await;
+        match left.map_err(io::Error::other).and_then(|left| left) {
+            Ok(_) => self.board().wish(id, Wish::Task(task)),
+            Err(error) => return Err(format!("failed to write its order to the spool: {error}")),
+        }
+        Ok(())
+    }
+
+    /// What became of its start.
+    async fn begun(&self, id: AttemptId, task: TaskNumber) -> TaskState {
+        let deadline = Instant::now() + START_LIMIT;
+        let mut pause = Pause(LOOKS[0]);
+        loop {
+            match self.board().task(id, task) {
+                Some((_, Some(state))) => return state,
+                Some((StepPhase::Ended(_), None)) | None => {
+                    return TaskState::Failed(format!("{id} is over there"));
+                }
+                Some(_) if Instant::now() >= deadline => {
+                    let why = "the job's supervisor there did not start it in time: the job has \
+                               not begun there, or the supervisor is of an earlier release";
+                    return TaskState::Failed(why.to_owned());
+                }
+                Some(_) => pause.wait().await,
+            }
+        }
+    }
+
+    /// How a program is doing, as soon as there is news of it or what it wrote.
+    pub async fn watch_task(&self, asked: WatchTask) -> TaskNews {
+        let WatchTask { question, id, task, stdout_from, stderr_from, wait } = asked;
+        let wait = Duration::from_millis(wait.0).min(WAIT_MAX);
+        let begun = Instant::now();
+        let mut pause = Pause(LOOKS[0]);
+        loop {
+            // Looked up before reading, so that its last words are never missed.
+            let known = self.board().task(id, task);
+            let state = match known {
+                Some((_, Some(state))) => state,
+                Some((phase, None))
+                    if !matches!(phase, StepPhase::Ended(_)) && begun.elapsed() < KNOWN_LIMIT =>
+                {
+                    pause.wait().await;
+                    continue;
+                }
+                _ => TaskState::Failed(format!("the node knows nothing of it: {id} is over there")),
+            };
+            let dir = StepDir::of(self.dir(), id);
+            let read = spawn_blocking(move || {
+                let [stdout, stderr] = dir.task_output(task);
+                [read_at(&stdout, stdout_from), read_at(&stderr, stderr_from)]
+            });
+            let [stdout, stderr] = read.await.unwrap_or_default();
+            let is_news = state != TaskState::Running || !(stdout.is_empty() && stderr.is_empty());
+            if is_news || begun.elapsed() >= wait {
+                return TaskNews { question, state, stdout, stderr };
+            }
+            pause.wait().await;
+        }
+    }
+}
+
+/// The next piece; none of a file that is not there: it never ran, or its step is forgotten.
+fn read_at(path: &Path, from: u64) -> Vec<u8> {
+    let mut bytes = vec![0; BYTES_MAX];
+    let read = File::open(path).and_then(|file| file.read_at(&mut bytes, from)).unwrap_or(0);
+    bytes.truncate(read);
+    bytes
+}
