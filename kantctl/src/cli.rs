@@ -2,9 +2,9 @@
 //! Never does anything; `lib.rs` runs the verb.
 
 use crate::verb::{
-    admin, cancel, completions, drain, explain, export, hold, install_slurm_names, logs, man,
-    metrics, nodes, priority, queue, queues, release, reload, requeue, reservations, resume, show,
-    status, submit, update, wait,
+    admin, cancel, completions, drain, explain, export, hold, install_slurm_names, launch, logs,
+    man, metrics, nodes, priority, queue, queues, release, reload, requeue, reservations, resume,
+    show, status, submit, update, wait,
 };
 use clap::{Args, Parser, Subcommand};
 use common::time::Span;
@@ -22,7 +22,8 @@ Exit codes:
   1  refused, or failed
   2  the command line does not make sense
   3  the controller cannot be reached
-  `wait` and `submit --wait` exit with the job's code; 128+N is signal N.
+  `wait` and `submit --wait` exit with the job's code, `launch` with the program's; 128+N is
+  signal N.
 
 Times are shown in your zone (TZ); --json has milliseconds since 1970.
 
@@ -79,6 +80,8 @@ pub enum Verb {
     Explain(explain::Args),
     /// Print a job's output
     Logs(logs::Args),
+    /// Start a program on a node of a job that runs
+    Launch(launch::Args),
     /// Wait for jobs to end, and exit with their code
     Wait(wait::Args),
     /// End jobs

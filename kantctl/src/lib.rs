@@ -135,6 +135,7 @@ async fn ask(verb: &Verb, server: &Server, screen: &Screen) -> Result<u8, Failur
         Verb::Show(args) => verb::show::run(args, server, screen).await,
         Verb::Explain(args) => verb::explain::run(args, server, screen).await,
         Verb::Logs(args) => verb::logs::run(args, server, screen).await,
+        Verb::Launch(args) => verb::launch::run(args, server, screen).await,
         Verb::Wait(args) => verb::wait::run(args, server, screen).await,
         Verb::Cancel(args) => verb::cancel::run(args, server, screen).await,
         Verb::Hold(args) => verb::hold::run(args, server, screen).await,

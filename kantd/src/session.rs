@@ -225,7 +225,15 @@ impl Session {
                 }
                 Ok(question @ (ToNode::StartTask(_) | ToNode::WatchTask(_))) => {
                     let (steps, sender) = (self.steps.clone(), sender.clone());
-                    questions.spawn(answer(steps, question, sender));
+                    questions.spawn(async move {
+                        let news = match steps {
+                            Some(steps) => steps.answer(question).await,
+                            None => None,
+                        };
+                        if let Some(news) = news {
+                            let _ = sender.send(&FromNode::Task(news)).await;
+                        }
+                    });
                 }
                 Ok(ToNode::Refused { reason }) => return SessionError::Refused(reason),
                 Ok(ToNode::NotLeader { leader }) => return SessionError::NotLeader(leader),
@@ -238,18 +246,6 @@ impl Session {
         }
         SessionError::Over(reason)
     }
-}
-
-/// Answers a question about a program in a step.
-async fn answer(steps: Option<Steps>, question: ToNode, sender: ChannelSender<FromNode>) {
-    let Some(steps) = steps else { return };
-    let news = match question {
-        ToNode::StartTask(question) => steps.start_task(*question).await,
-        ToNode::WatchTask(question) => steps.watch_task(question).await,
-        _ => return,
-    };
-    // If the session is over, nobody waits for the answer.
-    let _ = sender.send(&FromNode::Task(news)).await;
 }
 
 /// The rest of a sentence.

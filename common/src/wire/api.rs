@@ -13,7 +13,7 @@
 //! | GET /v1/jobs/{key}/script | -> text |
 //! | GET /v1/jobs/{key}/output?stream=&offset=&wait_seconds= | -> bytes; `x-kant-ended: 1` at end |
 //! | POST /v1/jobs/{key}/tasks | `LaunchRequest` -> `LaunchAnswer` (the job's owner) |
-//! | GET /v1/jobs/{key}/tasks/{task}?`TaskQuery` | -> bytes: its output, its errors; headers say more |
+//! | GET /v1/jobs/{key}/tasks/{task}?`TaskQuery` | -> its output and errors; headers say more |
 //! | GET /v1/nodes, /v1/nodes/{name} | -> `NodeList` |
 //! | POST /v1/nodes/{name}/{drain,resume} | `DrainRequest`, `()` -> `Changed` |
 //! | POST /v1/jobs/{key}/what-if | `WhatIfRequest` -> `WhatIfView` |

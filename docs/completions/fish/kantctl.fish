@@ -35,6 +35,7 @@ complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "q" -d 'List jobs'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "show" -d 'Show everything about a job or a node'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "explain" -d 'Say why a job is where it is, and what to do'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "logs" -d 'Print a job\'s output'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "launch" -d 'Start a program on a node of a job that runs'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "wait" -d 'Wait for jobs to end, and exit with their code'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "cancel" -d 'End jobs'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "hold" -d 'Keep waiting jobs from starting'
@@ -143,6 +144,13 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -s f -l follow -d 
 complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -s e -l stderr -d 'The error file instead of the output file'
 complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand launch" -l job -d 'The job, which must run [default: the one this runs in]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand launch" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand launch" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand launch" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand launch" -s x -d 'For who takes kantctl for ssh; no effect'
+complete -c kantctl -n "__fish_kantctl_using_subcommand launch" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
+complete -c kantctl -n "__fish_kantctl_using_subcommand launch" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand wait" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand wait" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand wait" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r

@@ -11,6 +11,7 @@ pub mod export;
 pub mod filter;
 pub mod hold;
 pub mod install_slurm_names;
+pub mod launch;
 pub mod logs;
 pub mod man;
 pub mod metrics;

@@ -159,3 +159,46 @@ fn silent(node: &NodeName) -> ApiFailure {
         message: format!("node {node} did not answer: it is out of contact, or hangs"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn request() -> LaunchRequest {
+        LaunchRequest {
+            task: TaskNumber(1),
+            node: "g1".to_owned(),
+            attempt: None,
+            program: vec!["/bin/true".to_owned()],
+            environment: BTreeMap::new(),
+            work_dir: "/".to_owned(),
+        }
+    }
+
+    #[test]
+    fn what_is_too_large_or_depends_on_where_one_stands_is_refused() {
+        assert_eq!(check_size(&request()), Ok(()));
+        let says = |request: LaunchRequest| check_size(&request).unwrap_err().to_string();
+        let large = || "x".repeat(ENVIRONMENT_BYTES_MAX / 2);
+        let environment = BTreeMap::from([("A".to_owned(), large())]);
+        let program = vec!["/bin/true".to_owned(), large()];
+        let refused = says(LaunchRequest { program, environment, ..request() });
+        assert!(refused.contains("may have 1048576"), "{refused}");
+        for program in [vec![], vec!["true".to_owned()]] {
+            let refused = says(LaunchRequest { program, ..request() });
+            assert!(refused.contains("full paths"), "{refused}");
+        }
+        let refused = says(LaunchRequest { work_dir: "here".to_owned(), ..request() });
+        assert!(refused.contains("full paths"), "{refused}");
+    }
+
+    #[test]
+    fn an_answer_says_where_its_output_ends_and_how_the_program_does() {
+        let state = TaskState::Failed("im Kübel\n".to_owned());
+        let news = TaskNews { question: 1, state, stdout: b"ab".to_vec(), stderr: b"c".to_vec() };
+        let answer = answer(news);
+        assert_eq!(answer.headers()[STDOUT_BYTES], "2");
+        assert_eq!(answer.headers()[TASK_STATE], r#"{"failed":"im K?bel\n"}"#);
+    }
+}

@@ -1,6 +1,8 @@
 //! kantd's side of one step: starts its supervisor once, holds the line to it, passes wishes on,
 //! and cleans up after one that died. Never believes more than journal and lock say.
 
+mod start;
+
 use super::board::{Board, Wish};
 use super::control::{self, Command, Line};
 use super::dir::StepDir;
@@ -14,9 +16,6 @@ use common::wire::node::StepPhase;
 use std::collections::BTreeSet;
 use std::io;
 use std::os::unix::net::UnixStream as StdUnixStream;
-use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
-use std::process::{Command as Program, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -150,7 +149,7 @@ impl Keeper {
     async fn launch(&mut self) {
         self.launched = true;
         let (program, dir) = (self.settings.program.clone(), self.dir.path().to_owned());
-        let Err(why) = blocking(move || start_supervisor(program, dir)).await else { return };
+        let Err(why) = blocking(move || start::supervisor(program, dir)).await else { return };
         let why = format!("failed to start the supervisor of {}: {why}", self.id);
         tracing::warn!("{why}");
         let (id, dir) = (self.id, self.dir.clone());
@@ -270,27 +269,6 @@ async fn send(writer: &mut OwnedWriteHalf, command: Command) {
         line.push(b'\n');
         let _ = writer.write_all(&line).await;
     }
-}
-
-/// Runs `kantd step`, whose own process ends as soon as the supervisor stands.
-fn start_supervisor(program: PathBuf, dir: PathBuf) -> Result<(), String> {
-    let output = Program::new(&program)
-        .arg0("kantd")
-        .args(["step", "--dir"])
-        .arg(dir)
-        .env_clear()
-        .current_dir("/")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .output()
-        .map_err(|error| format!("{}: {error}", program.display()))?;
-    let taken = i32::from(super::EXIT_TAKEN);
-    if output.status.success() || output.status.code() == Some(taken) {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("{} ({})", said.trim(), output.status))
 }
 
 /// Work that blocks, on a thread of its own.

@@ -161,6 +161,7 @@ fn prepare(
 ) -> Result<(), LaunchFault> {
     become_user(order, end).map_err(LaunchFault::of_node)?;
     if plan.tasks.is_empty() {
+        offer_work_dir(order, end);
         return Ok(());
     }
     // An open that hangs (a FIFO nobody reads) must not outlive the supervisor.
@@ -186,9 +187,7 @@ fn prepare(
             order.node
         ))
     })?;
-    if let Some((path, dir)) = hidden_work_dir(order) {
-        send(end, &Report::WorkDir(path), Some(dir.as_fd()));
-    }
+    tell_hidden(order, end);
     for opening in &plan.openings {
         let file = open_file(opening).map_err(|error| explain(order, opening, error))?;
         send(end, &Report::Opened, Some(file.as_fd()));
@@ -209,6 +208,21 @@ fn become_user(order: &StepOrder, end: BorrowedFd<'_>) -> Result<(), String> {
     account.become_it().map_err(|error| {
         format!("failed to become user {} on node {}: {error}", order.user(), order.node)
     })
+}
+
+/// Where no task starts, what is started later may want the working directory: kept in sight if
+/// it would be hidden. One that is not there is no matter; others are not looked at: they may hang.
+fn offer_work_dir(order: &StepOrder, end: BorrowedFd<'_>) {
+    let work_dir = Path::new(&order.launch.work_dir);
+    if private::is_below(work_dir, &order.rules.private_dirs) && chdir(work_dir).is_ok() {
+        tell_hidden(order, end);
+    }
+}
+
+fn tell_hidden(order: &StepOrder, end: BorrowedFd<'_>) {
+    if let Some((path, dir)) = hidden_work_dir(order) {
+        send(end, &Report::WorkDir(path), Some(dir.as_fd()));
+    }
 }
 
 /// The directory we are in, by its real name, if the tasks will not see it by themselves.

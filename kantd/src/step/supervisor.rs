@@ -147,10 +147,10 @@ impl Supervisor {
             if matches!(stage, Stage::Over) {
                 return;
             }
+            self.see_to_guests(&stage);
             self.wait(&stage);
             self.hear();
             self.reap();
-            self.see_to_guests(&stage);
         }
     }
 

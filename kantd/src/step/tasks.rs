@@ -7,7 +7,7 @@ use super::dir::StepDir;
 use super::guest::GuestOrder;
 use super::handle::Steps;
 use common::id::{AttemptId, TaskNumber};
-use common::wire::node::{StartTask, StepPhase, TaskNews, TaskState, WatchTask};
+use common::wire::node::{StartTask, StepPhase, TaskNews, TaskState, ToNode, WatchTask};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -38,6 +38,15 @@ impl Pause {
 }
 
 impl Steps {
+    /// Answers a question about a program in a step; any other has no answer here.
+    pub async fn answer(&self, question: ToNode) -> Option<TaskNews> {
+        match question {
+            ToNode::StartTask(asked) => Some(self.start_task(*asked).await),
+            ToNode::WatchTask(asked) => Some(self.watch_task(asked).await),
+            _ => None,
+        }
+    }
+
     /// Starts a program in a step, once however often it is asked.
     pub async fn start_task(&self, asked: StartTask) -> TaskNews {
         let StartTask { question, id, task, program, environment, work_dir } = asked;

@@ -1,10 +1,11 @@
-//! A cluster in a directory: one controller, some node daemons, all on loopback. Never touches
-//! /etc, /run or /var.
+//! A cluster in a directory: one controller, some node daemons, all on loopback or each on a host
+//! of its own. Never touches /etc, /run or /var.
 
 use crate::binaries::{Binaries, Build, workspace};
 use crate::daemon::Daemon;
 use crate::kantctl::Kantctl;
 use crate::machine::{Gpus, Machine};
+use crate::network::Network;
 use crate::person::Person;
 use crate::wait::wait_for;
 use anyhow::{Context as _, bail, ensure};
@@ -40,16 +41,34 @@ pub struct Cluster {
     nodes: BTreeMap<String, Option<Daemon>>,
     machines: BTreeMap<String, Machine>,
     cgroup_base: String,
+    /// Where each daemon has a host of its own; none: all on loopback.
+    network: Option<Network>,
 }
 
 impl Cluster {
+    /// The host of the controller, on a network.
+    pub const CONTROLLER_HOST: &str = "ctl";
+
     /// Starts a cluster in a temporary directory and waits until its nodes are in contact.
     ///
     /// # Errors
     /// When a daemon does not come up, with its log.
     pub fn start(options: ClusterOptions) -> anyhow::Result<Self> {
+        Self::start_somewhere(options, None)
+    }
+
+    /// Starts a cluster whose nodes are the hosts of their names in a network, and its controller
+    /// [`Cluster::CONTROLLER_HOST`].
+    ///
+    /// # Errors
+    /// As [`Cluster::start`].
+    pub fn start_on(network: Network, options: ClusterOptions) -> anyhow::Result<Self> {
+        Self::start_somewhere(options, Some(network))
+    }
+
+    fn start_somewhere(options: ClusterOptions, network: Option<Network>) -> anyhow::Result<Self> {
         let temporary = tempfile::Builder::new().prefix("kant-").tempdir()?;
-        let mut cluster = Self::start_in(temporary.path(), options)?;
+        let mut cluster = Self::begin(temporary.path(), options, network)?;
         cluster._temporary = Some(temporary);
         Ok(cluster)
     }
@@ -59,6 +78,14 @@ impl Cluster {
     /// # Errors
     /// As [`Cluster::start`].
     pub fn start_in(dir: &Path, options: ClusterOptions) -> anyhow::Result<Self> {
+        Self::begin(dir, options, None)
+    }
+
+    fn begin(
+        dir: &Path,
+        options: ClusterOptions,
+        network: Option<Network>,
+    ) -> anyhow::Result<Self> {
         let binaries = Binaries::build(options.build)?;
         // Others must be able to walk in: jobs run as people who own nothing here but their home.
         fs::set_permissions(dir, fs::Permissions::from_mode(0o755))?;
@@ -72,6 +99,7 @@ impl Cluster {
             nodes: BTreeMap::new(),
             machines: BTreeMap::new(),
             cgroup_base,
+            network,
         };
         cluster.write_controller_config(options.controller)?;
         cluster.start_controller()?;
@@ -98,6 +126,18 @@ impl Cluster {
         &self.binaries
     }
 
+    fn on_host(&self, host: &str, program: &Path) -> Command {
+        match &self.network {
+            Some(network) => network.command_by_name(host, program),
+            None => Command::new(program),
+        }
+    }
+
+    fn address(&self, host: &str) -> anyhow::Result<String> {
+        let loopback = || Ok("127.0.0.1".to_owned());
+        self.network.as_ref().map_or_else(loopback, |network| network.address(host))
+    }
+
     /// The group under which a node's jobs have theirs.
     #[must_use]
     pub fn cgroup_root(&self, node: &str) -> String {
@@ -118,11 +158,12 @@ impl Cluster {
     ) -> anyhow::Result<()> {
         // Taken and let go again: the daemon binds it a moment later.
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let listen = format!("{}:{port}", self.address(Self::CONTROLLER_HOST)?);
         let mut config = ControllerConfig {
             cluster: "test".to_owned(),
             state_dir: self.path("state"),
             socket: self.path("kantctld.sock"),
-            listen: format!("127.0.0.1:{port}"),
+            listen,
             cluster_key: self.path("cluster.key"),
             kill_grace_seconds: 1,
             log: "debug".to_owned(),
@@ -145,7 +186,7 @@ impl Cluster {
     /// # Errors
     /// When it ends instead, with its log.
     pub fn start_controller(&mut self) -> anyhow::Result<()> {
-        let mut command = Command::new(&self.binaries.kantctld);
+        let mut command = self.on_host(Self::CONTROLLER_HOST, &self.binaries.kantctld);
         command.arg("--config").arg(self.path("kantctld.toml"));
         command.env_remove("RUST_LOG");
         let mut daemon = Daemon::start(command, Path::new(&self.path("kantctld.log")))?;
@@ -200,7 +241,8 @@ impl Cluster {
         };
         let config = NodeConfig {
             name: name.to_owned(),
-            address: "127.0.0.1".to_owned(),
+            address: self.address(name)?,
+            kantctl: self.path("kantctl"),
             controllers: vec![self.controller_config()?.listen],
             cluster_key: self.path("cluster.key"),
             spool_dir: self.path(&format!("spool-{name}")),
@@ -239,7 +281,7 @@ impl Cluster {
     /// # Errors
     /// When it cannot be started.
     pub fn start_node(&mut self, name: &str) -> anyhow::Result<()> {
-        let mut command = Command::new(&self.binaries.kantd);
+        let mut command = self.on_host(name, &self.binaries.kantd);
         command.arg("--config").arg(self.path(&format!("kantd-{name}.toml")));
         command.env_remove("RUST_LOG");
         if self.machines.get(name).is_some_and(|m| matches!(m.gpus, Gpus::StandIn(_))) {

@@ -68,6 +68,15 @@ impl Network {
         command
     }
 
+    /// The same, where the host's name is its own too.
+    #[must_use]
+    pub fn command_by_name(&self, host: &str, program: &Path) -> Command {
+        let named = r#"hostname "$0" && exec "$@""#;
+        let mut command = self.command(host, Path::new("unshare"));
+        command.args(["--uts", "sh", "-c", named, host]).arg(program);
+        command
+    }
+
     /// Nothing reaches a host any more, and nothing that it sends arrives: no error, only silence.
     ///
     /// # Errors

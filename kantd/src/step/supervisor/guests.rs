@@ -131,7 +131,6 @@ impl Supervisor {
         }
         let failed = |error: &dyn std::fmt::Display| format!("failed to start it: {error}");
         let guest = GuestOrder::take(&self.dir, task).map_err(|error| failed(&error))?;
-        self.enter_private().map_err(|fault| fault.message)?;
         let Some(account) = &self.account else { return Err(failed(&"its user is not known")) };
         let gates = self.group.gates().map_err(|error| failed(&error))?;
         let [stdin, stdout, stderr] = self.guest_files(task).map_err(|error| failed(&error))?;

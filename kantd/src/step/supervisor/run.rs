@@ -14,7 +14,6 @@ use common::job::{EndCause, ExitStatus};
 use common::unit::Bytes;
 use nix::sys::signal::Signal;
 use std::fs::File;
-use std::io;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
@@ -73,26 +72,11 @@ impl Supervisor {
         Stage::clean(Verdict::launch_failed(fault))
     }
 
-    /// Goes where /tmp and the like are the step's own; its tasks come along.
+    /// Goes where /tmp and the like are the step's own; all that it starts comes along.
     fn make_private(&mut self, prepared: &mut Prepared) -> Result<(), LaunchFault> {
-        if self.plan.tasks.is_empty() {
-            return Ok(());
-        }
-        let kept = prepared.work_dir.take().map(|(path, dir)| Kept::open(path, dir.as_fd()));
-        self.enter(kept.transpose())
-    }
-
-    /// The same, before the first program of a step without tasks.
-    pub(super) fn enter_private(&mut self) -> Result<(), LaunchFault> {
-        if self.private.is_some() {
-            return Ok(());
-        }
-        self.enter(Ok(None))
-    }
-
-    fn enter(&mut self, kept: io::Result<Option<Kept>>) -> Result<(), LaunchFault> {
         let dirs = &self.order.rules.private_dirs;
-        let entered = kept.and_then(|kept| {
+        let kept = prepared.work_dir.take().map(|(path, dir)| Kept::open(path, dir.as_fd()));
+        let entered = kept.transpose().and_then(|kept| {
             let memory = Some(self.order.share.memory).filter(|memory| *memory > Bytes::ZERO);
             private::enter(dirs, &self.dir, memory, kept.into_iter().collect())
         });
