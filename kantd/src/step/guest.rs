@@ -42,7 +42,7 @@ impl GuestOrder {
     }
 
     /// The step's order as if it had been submitted so.
-    pub fn as_submitted(self, step: &StepOrder) -> StepOrder {
+    pub fn into_order(self, step: &StepOrder) -> StepOrder {
         let mut order = step.clone();
         order.launch.script.clear();
         order.launch.environment = self.environment;

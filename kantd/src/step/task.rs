@@ -96,7 +96,7 @@ impl TaskStart {
     pub fn of_guest(facts: &StepFacts<'_>, guest: GuestOrder) -> Result<Self, NulInText> {
         let program = guest.program.clone();
         let program: Vec<&[u8]> = program.iter().map(String::as_bytes).collect();
-        let asked = guest.as_submitted(facts.order);
+        let asked = guest.into_order(facts.order);
         let account = facts.account;
         let variables = environment::build_for_guest(facts.order, &asked, account, facts.start);
         let mut start = Self::of(facts, &asked, &program, variables)?;

@@ -84,7 +84,7 @@ impl Kantd {
                 let hint = leader.as_deref().and_then(controller_at);
                 self.hang_up(Ending::NotLeader(hint), dice, around);
             }
-            ToNode::ReadOutput(_) => {}
+            ToNode::ReadOutput(_) | ToNode::StartTask(_) | ToNode::WatchTask(_) => {}
         }
     }
 
