@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::step::order::tests::{example, example_launch};
-use common::id::{ArrayIndex, Attempt, Gid, JobId, NodeName, Uid};
+use common::id::{ArrayIndex, Attempt, Gid, JobId, JobKey, NodeName, Uid};
 use common::resource::{Allocation, Share};
 use common::time::Span;
 use common::unit::{Bytes, Tasks};
