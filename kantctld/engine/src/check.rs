@@ -7,12 +7,14 @@
 
 mod asked;
 mod bounds;
+mod ledger;
 mod left;
 mod near;
 mod order;
 mod promised;
 mod static_rules;
 mod sums;
+mod who;
 mod yields;
 
 use crate::decision::Decision;
@@ -24,6 +26,7 @@ use common::queue::Queue;
 use common::reason::WaitReason;
 use common::resource::Allocation;
 use common::time::Time;
+pub(crate) use ledger::Ledger;
 use left::Left;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -57,12 +60,12 @@ pub fn check(snapshot: &Snapshot, now: Time, round: &Round) -> Vec<Violation> {
 
 /// What is wrong with the decisions, each by itself and all together; not whether they are in
 /// order, nor what the others were told. Free where there are none; else it looks at the nodes they
-/// speak of, and where the policy bounds somebody at all that runs. Who runs on those nodes it
-/// takes from the snapshot's index of nodes, which [`check`] does not rely on.
+/// speak of. Who runs on those nodes it takes from the snapshot's index of nodes, and what all that
+/// runs holds from sums that the judge keeps; [`check`] relies on neither.
 #[must_use]
 pub fn check_decisions(snapshot: &Snapshot, now: Time, decisions: &[Decision]) -> Vec<Violation> {
     let mut judge = Judge::new(snapshot, now);
-    judge.sees_all = judge.bounds.bound_anybody() || !snapshot.floor.is_laid_out();
+    judge.sees_all = !snapshot.is_laid_out();
     judge.decisions(decisions);
     judge.violations
 }
@@ -185,6 +188,7 @@ impl<'a> Judge<'a> {
 
     /// The same, of the nodes and arrays of these decisions alone.
     fn see_what_they_speak_of(&mut self, decisions: &[Decision]) {
+        self.bounds.go_by(&self.snapshot.ledger);
         for decision in decisions {
             let (key, allocation) = match decision {
                 Decision::Start { key, allocation, .. } => (key, Some(allocation)),

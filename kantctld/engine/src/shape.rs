@@ -78,6 +78,11 @@ impl<'a> Shape<'a> {
             && (self.not.is_empty() || !self.not.contains(&at))
     }
 
+    /// May it have every node that is up?
+    pub fn may_have_all(&self) -> bool {
+        self.of_queue.is_none() && self.only.is_none() && self.not.is_empty() && !self.has_zones
+    }
+
     /// Is a node on this side of the zones?
     pub fn is_on_side(&self, floor: &Floor, at: NodeIndex, side: Side) -> bool {
         if !self.has_zones {
@@ -166,8 +171,7 @@ impl<'a> Shape<'a> {
 
     /// How many nodes of each class it may have, up or down.
     pub fn sizes(&self, floor: &Floor) -> Vec<(Arc<Class>, u32)> {
-        if self.of_queue.is_none() && self.only.is_none() && self.not.is_empty() && !self.has_zones
-        {
+        if self.may_have_all() {
             return floor.class_sizes().to_vec();
         }
         self.sizes_of(floor, |_| true)

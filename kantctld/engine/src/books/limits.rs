@@ -96,6 +96,13 @@ impl LimitBook {
         Self { queues, qos, accounts, sums: BTreeMap::new() }
     }
 
+    /// Limits that bound nobody in these queues.
+    pub fn of_nobody(&self) -> Self {
+        let queues = vec![Rules::default(); self.queues.len()];
+        let (qos, accounts) = (Vec::new(), Vec::new());
+        Self { queues, qos, accounts, sums: BTreeMap::new() }
+    }
+
     /// Counts a running job; its end is that of its time limit.
     pub fn add(&mut self, tree: &Tree, claim: &Claim, ends_by: Option<Time>) {
         let Self { queues, qos, accounts, sums } = self;

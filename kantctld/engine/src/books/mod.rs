@@ -75,6 +75,14 @@ impl Books {
         Self { tree, columns, names, limits, quotas }
     }
 
+    /// The same for quotas alone: limits bound nobody in these, and are not counted.
+    #[must_use]
+    pub(crate) fn quotas_alone(&self) -> Self {
+        let (tree, columns) = (self.tree.clone(), self.columns.clone());
+        let (names, quotas) = (self.names.clone(), self.quotas.clone());
+        Self { tree, columns, names, limits: self.limits.of_nobody(), quotas }
+    }
+
     /// Nodes came or went: this is what there is now.
     pub fn set_capacity(&mut self, capacity: &Amounts) {
         self.quotas.set_capacity(&self.columns, capacity);

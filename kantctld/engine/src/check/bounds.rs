@@ -1,94 +1,81 @@
 //! Does anybody get more than limits and quotas allow? Counts what is held, not what was asked for.
 //! Never looks at a job that asks for nothing of what is bounded: it takes nothing.
 
+use super::ledger::Ledger;
 use super::left::Left;
-use super::sums::{Column, Held, named, to_go};
+use super::sums::{Column, Held, kind_in, named, to_go};
+use super::who::{Party, Who, counted_for, limits, of_running, of_waiting, path};
 use crate::snapshot::{NodeSnapshot, RunningJob, WaitingJob};
-use common::cpuset::CpuSet;
-use common::id::{AccountName, NodeName, QosName, QueueName, Uid};
-use common::policy::{Limits, Policy, QuotaMode};
+use common::gpu::GpuKind;
+use common::id::{GpuIndex, NodeName, QueueName};
+use common::policy::{Policy, QuotaMode};
 use common::queue::Queue;
 use common::resource::Allocation;
 use common::time::Time;
 use std::collections::BTreeMap;
 
-/// Whose job it is.
-pub(super) struct Party<'j> {
-    pub queue: &'j QueueName,
-    pub owner: Uid,
-    pub account: Option<&'j AccountName>,
-    pub qos: Option<&'j QosName>,
-}
-
 /// All bounds, and what those they bound hold.
 pub(super) struct Bounds<'a> {
     policy: &'a Policy,
     now: Time,
-    /// By whom, in words.
-    held: BTreeMap<String, Held>,
+    /// What was held before, where that was not added up anew.
+    before: Option<&'a Ledger>,
+    held: BTreeMap<Who, Held>,
     capacity: Held,
 }
 
 impl<'a> Bounds<'a> {
+    /// Nobody holds anything yet.
     pub fn new(policy: &'a Policy, now: Time) -> Self {
-        Self { policy, now, held: BTreeMap::new(), capacity: Held::default() }
+        let (held, capacity) = (BTreeMap::new(), Held::default());
+        Self { policy, now, before: None, held, capacity }
     }
 
-    /// Is there any limit or quota at all?
-    pub fn bound_anybody(&self) -> bool {
-        let limits = |all: &[&Limits]| all.iter().any(|limits| !limits.is_empty());
-        let (queues, qos, accounts) =
-            (&self.policy.queues, &self.policy.qos, &self.policy.accounts);
-        queues.iter().any(|queue| {
-            limits(&[&queue.limits, &queue.limits_per_user, &queue.limits_per_account])
-                || !queue.quota.amounts.is_empty()
-                || !queue.quota.at_most.is_empty()
-        }) || qos.iter().any(|one| limits(&[&one.limits, &one.limits_per_user]))
-            || accounts.iter().any(|one| limits(&[&one.limits, &one.limits_per_user]))
+    /// What runs was added up before.
+    pub fn go_by(&mut self, ledger: &'a Ledger) {
+        self.capacity = ledger.capacity.clone();
+        self.before = Some(ledger);
     }
 
     /// What the nodes have that are not down.
     pub fn capacity(&mut self, nodes: &[&NodeSnapshot]) {
         for node in nodes.iter().filter(|node| node.unusable != Some(crate::Unusable::Down)) {
-            let has = &node.inventory;
-            let cpus: u32 = has.cores.iter().map(CpuSet::len).sum();
-            let mut all = Held::default();
-            all.amounts.insert(Column::Cpus, cpus.into());
-            all.amounts.insert(Column::Memory, has.memory.0);
-            all.amounts.insert(Column::Gpus, has.gpus.len() as u64 * 1000);
-            for gpu in &has.gpus {
-                *all.amounts.entry(Column::Kind(gpu.kind.clone())).or_default() += 1000;
-            }
-            self.capacity.join(&all);
+            self.capacity.join(&Held::all_of(&node.inventory));
         }
     }
 
     /// A job runs.
     pub fn run(&mut self, job: &RunningJob, nodes: &BTreeMap<NodeName, Left>) {
-        let held = Held::of(&job.allocation, nodes, to_go(job.ends_by, self.now));
+        let held = Held::of(&job.allocation, kind_on(nodes), to_go(job.ends_by, self.now));
         self.add(&of_running(job), &held);
     }
 
     /// A running job no longer counts.
     pub fn stop(&mut self, job: &RunningJob, nodes: &BTreeMap<NodeName, Left>) {
-        let held = Held::of(&job.allocation, nodes, to_go(job.ends_by, self.now));
-        for (who, _) in self.limits(&of_running(job)) {
-            self.held.entry(who).or_default().leave(&held);
+        let held = Held::of(&job.allocation, kind_on(nodes), to_go(job.ends_by, self.now));
+        for who in counted_for(self.policy, &of_running(job)) {
+            self.sum_of(who).leave(&held);
         }
-        for queue in self.path(&job.queue) {
-            self.held.entry(quota_of(queue)).or_default().leave(&held);
-        }
-        self.held.entry(EVERYBODY.to_owned()).or_default().leave(&held);
     }
 
     fn add(&mut self, party: &Party<'_>, held: &Held) {
-        for (who, _) in self.limits(party) {
-            self.held.entry(who).or_default().join(held);
+        for who in counted_for(self.policy, party) {
+            self.sum_of(who).join(held);
         }
-        for queue in self.path(party.queue) {
-            self.held.entry(quota_of(queue)).or_default().join(held);
-        }
-        self.held.entry(EVERYBODY.to_owned()).or_default().join(held);
+    }
+
+    /// What somebody holds, to be changed.
+    fn sum_of(&mut self, who: Who) -> &mut Held {
+        let (before, now) = (self.before, self.now);
+        self.held.entry(who).or_insert_with_key(|who| {
+            before.map(|ledger| ledger.held(who, now)).unwrap_or_default()
+        })
+    }
+
+    /// How much of something somebody holds.
+    fn held(&self, who: &Who, of: impl Fn(&Held) -> u64) -> u64 {
+        let before = || self.before.and_then(|ledger| ledger.amounts(who));
+        self.held.get(who).or_else(before).map_or(0, of)
     }
 
     /// A job starts. Says which bounds it breaks.
@@ -99,10 +86,10 @@ impl<'a> Bounds<'a> {
         nodes: &BTreeMap<NodeName, Left>,
     ) -> Vec<String> {
         let party = of_waiting(job);
-        let held = Held::of(allocation, nodes, job.time_limit);
+        let held = Held::of(allocation, kind_on(nodes), job.time_limit);
         let mut faults = Vec::new();
-        for (who, limits) in self.limits(&party) {
-            let with_it = |of: fn(&Held) -> u64| self.held.get(&who).map_or(0, of) + of(&held);
+        for (who, limits) in limits(self.policy, &party) {
+            let with_it = |of: fn(&Held) -> u64| self.held(&who, of) + of(&held);
             let gpus = |held: &Held| held.get(&Column::Gpus);
             let cpus = |held: &Held| held.get(&Column::Cpus);
             let more = |limit: Option<u64>, of: fn(&Held) -> u64| {
@@ -111,12 +98,12 @@ impl<'a> Bounds<'a> {
             let is_more = more(limits.jobs.map(u64::from), |held| held.jobs)
                 || more(limits.gpus.map(|gpus| u64::from(gpus.0) * 1000), gpus)
                 || more(limits.cpus.map(|cpus| u64::from(cpus.0)), cpus);
-            let time = self.held.get(&who).map_or(0, |sum| sum.gpu_time) + held.gpu_time;
             let endless = job.time_limit.is_none();
             let is_longer = gpus(&held) > 0
-                && limits
-                    .gpu_minutes
-                    .is_some_and(|minutes| endless || time > u128::from(minutes) * 60_000 * 1000);
+                && limits.gpu_minutes.is_some_and(|minutes| {
+                    let time = self.sum_of(who.clone()).gpu_time + held.gpu_time;
+                    endless || time > u128::from(minutes) * 60_000 * 1000
+                });
             if is_more || is_longer {
                 faults.push(format!("is more than the limits of {who} allow"));
             }
@@ -174,66 +161,24 @@ impl<'a> Bounds<'a> {
                 Some(isolated(queue)?.saturating_sub(self.quota_used(queue, column)))
             })
             .sum();
-        let used = self.held.get(EVERYBODY).map_or(0, |held| held.get(column));
+        let used = self.held(&Who::Everybody, |held| held.get(column));
         !is_owed && kept > 0 && used + asked + kept > self.capacity.get(column)
     }
 
     /// What a queue and all below it hold.
     pub fn quota_used(&self, queue: &Queue, column: &Column) -> u64 {
-        self.held.get(&quota_of(queue)).map_or(0, |held| held.get(column))
+        self.held(&Who::Quota(queue.name.clone()), |held| held.get(column))
     }
 
     /// The queue and those above it.
     pub fn path(&self, name: &QueueName) -> Vec<&'a Queue> {
-        let find = |name: &QueueName| self.policy.queues.iter().find(|queue| queue.name == *name);
-        let mut path: Vec<&Queue> = find(name).into_iter().collect();
-        while let Some(above) = path.last().and_then(|last| find(last.parent.as_ref()?)) {
-            if path.iter().any(|queue| queue.name == above.name) {
-                break;
-            }
-            path.push(above);
-        }
-        path
-    }
-
-    /// Who is bounded, and how.
-    fn limits(&self, party: &Party<'_>) -> Vec<(String, Limits)> {
-        let mut all = Vec::new();
-        let user = party.owner;
-        for queue in self.path(party.queue) {
-            let name = &queue.name;
-            all.push((format!("queue {name}"), queue.limits));
-            all.push((format!("user {user} in queue {name}"), queue.limits_per_user));
-            if let Some(account) = party.account {
-                let who = format!("account {account} in queue {name}");
-                all.push((who, queue.limits_per_account));
-            }
-        }
-        for qos in self.policy.qos.iter().filter(|qos| Some(&qos.name) == party.qos) {
-            all.push((format!("QoS {}", qos.name), qos.limits));
-            all.push((format!("user {user} in QoS {}", qos.name), qos.limits_per_user));
-        }
-        for one in self.policy.accounts.iter().filter(|one| Some(&one.name) == party.account) {
-            all.push((format!("account {}", one.name), one.limits));
-            all.push((format!("user {user} in account {}", one.name), one.limits_per_user));
-        }
-        all.retain(|(_, limits)| !limits.is_empty());
-        all
+        path(self.policy, name)
     }
 }
 
-const EVERYBODY: &str = "everybody";
-
-fn quota_of(queue: &Queue) -> String {
-    format!("quota of {}", queue.name)
-}
-
-fn of_running(job: &RunningJob) -> Party<'_> {
-    let (account, qos) = (job.account.as_ref(), job.qos.as_ref());
-    Party { queue: &job.queue, owner: job.owner, account, qos }
-}
-
-pub(super) fn of_waiting(job: &WaitingJob) -> Party<'_> {
-    let (account, qos) = (job.account.as_ref(), job.qos.as_ref());
-    Party { queue: &job.queue, owner: job.owner, account, qos }
+/// The kind of a GPU of these nodes.
+pub(super) fn kind_on(
+    nodes: &BTreeMap<NodeName, Left>,
+) -> impl Fn(&NodeName, GpuIndex) -> Option<GpuKind> {
+    |name, index| kind_in(&nodes.get(name)?.node.inventory, index)
 }

@@ -1,8 +1,9 @@
-//! What jobs hold, added up anew for every judgement. Never kept.
+//! What jobs hold, in numbers that the judge adds up. Never asks for whom.
 
-use super::left::Left;
+use common::cpuset::CpuSet;
 use common::gpu::GpuKind;
-use common::id::NodeName;
+use common::id::{GpuIndex, NodeName};
+use common::node::Inventory;
 use common::policy::Amounts;
 use common::resource::Allocation;
 use common::time::{Span, Time};
@@ -31,7 +32,7 @@ impl Held {
     /// One job's part.
     pub fn of(
         allocation: &Allocation,
-        nodes: &BTreeMap<NodeName, Left>,
+        kind: impl Fn(&NodeName, GpuIndex) -> Option<GpuKind>,
         to_go: Option<Span>,
     ) -> Self {
         let mut held = Self { jobs: 1, ..Self::default() };
@@ -40,17 +41,26 @@ impl Held {
             held.add(Column::Cpus, share.cpus.len().into());
             held.add(Column::Memory, share.memory.0);
             held.add(Column::Gpus, each * share.gpus.len() as u64);
-            let Some(node) = nodes.get(&share.node).map(|left| &left.node) else { continue };
-            for index in &share.gpus {
-                let gpu = node.inventory.gpus.iter().find(|gpu| gpu.index == *index);
-                if let Some(gpu) = gpu {
-                    held.add(Column::Kind(gpu.kind.clone()), each);
-                }
+            for kind in share.gpus.iter().filter_map(|index| kind(&share.node, *index)) {
+                held.add(Column::Kind(kind), each);
             }
         }
         let to_go = to_go.unwrap_or(Span(0));
         held.gpu_time = u128::from(held.get(&Column::Gpus)) * u128::from(to_go.0);
         held
+    }
+
+    /// All of a node.
+    pub fn all_of(has: &Inventory) -> Self {
+        let cpus: u32 = has.cores.iter().map(CpuSet::len).sum();
+        let mut all = Self::default();
+        all.amounts.insert(Column::Cpus, cpus.into());
+        all.amounts.insert(Column::Memory, has.memory.0);
+        all.amounts.insert(Column::Gpus, has.gpus.len() as u64 * 1000);
+        for gpu in &has.gpus {
+            *all.amounts.entry(Column::Kind(gpu.kind.clone())).or_default() += 1000;
+        }
+        all
     }
 
     fn add(&mut self, column: Column, amount: u64) {
@@ -82,6 +92,11 @@ impl Held {
             }
         }
     }
+}
+
+/// The kind of a node's GPU.
+pub(super) fn kind_in(has: &Inventory, index: GpuIndex) -> Option<GpuKind> {
+    has.gpus.iter().find(|gpu| gpu.index == index).map(|gpu| gpu.kind.clone())
 }
 
 /// What a quota says of something.

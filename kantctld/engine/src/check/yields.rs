@@ -1,8 +1,8 @@
 //! May those that are made to yield be made to? Never asks whether fewer would have done.
 
 use super::Judge;
-use super::bounds::of_waiting;
 use super::sums::{Column, named};
+use super::who::of_waiting;
 use crate::decision::Decision;
 use crate::snapshot::{RunningJob, WaitingJob};
 use common::id::JobKey;
@@ -86,7 +86,7 @@ impl<'a> Judge<'a> {
         let lends = own.iter().any(|queue| !above(&other, queue));
         self.expect(lends, "yields its quota to its own queue or one above");
         let allocation = &victim.allocation;
-        let held = super::sums::Held::of(allocation, &self.left, None);
+        let held = super::sums::Held::of(allocation, super::bounds::kind_on(&self.left), None);
         let is_lent = |column: &Column| {
             let mut named_by =
                 side.iter().filter_map(|queue| Some((queue, named(&queue.quota.amounts, column)?)));

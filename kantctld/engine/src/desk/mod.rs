@@ -39,6 +39,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 use yielding::Awaiting;
+pub(crate) use yielding::Version;
 
 /// What was kept and is no more is offered to those who were turned away before so much later.
 const DROPPED_LOOK: Span = Span::from_seconds(1);

@@ -39,19 +39,24 @@ pub(crate) struct Awaiting {
     pub(super) ends_by: Option<Time>,
 }
 
+/// How many decisions, and jobs that others yield to.
+pub(crate) type Version = (usize, usize);
+
 impl<'a> Desk<'a> {
     /// Jobs that will be gone soon: they are ending, or were made to yield in this round.
     pub fn on_the_way_out(&self) -> impl Iterator<Item = JobKey> + '_ {
         self.snapshot.ending.keys().chain(&self.asks.chosen).copied()
     }
 
+    /// Another one whenever what is held or will be held changed, but for rooms on trial.
+    pub fn version(&self) -> Version {
+        (self.decisions.len(), self.awaiting.len())
+    }
+
     /// A job lets go of all it holds, on trial.
     pub fn let_go(&mut self, key: JobKey) {
-        let Some(job) = self.snapshot.running(key) else { return };
-        for share in job.allocation.shares() {
-            if let Some(at) = self.trial.floor.find(&share.node) {
-                self.trial.give_back(at, key);
-            }
+        for (at, _) in self.snapshot.nodes_of(key) {
+            self.trial.give_back(*at, key);
         }
     }
 

@@ -1,74 +1,150 @@
-//! Who runs and may be asked to yield, alike jobs together, so that whom a quota could take back
-//! from is asked once for all of them. Made once a round, when somebody first asks. Never says who
-//! yields to whom.
+//! Who runs and may be asked to yield, alike jobs together, kept up to date as jobs start and end.
+//! Of alike jobs who has lost less is who started later, whatever the time is; so they stand in the
+//! order in which they would be asked, and whoever asks merges a few rows. Never says who yields to
+//! whom.
 //!
-//! Source: ours; it gives the same candidates as asking for each running job, in the same order.
+//! Source: ours; it gives the same candidates as asking and sorting all that run.
 
 use super::Tier;
 use crate::books::{Claim, KindIndex, QueueIndex};
-use crate::desk::Desk;
-use crate::floor::NodeIndex;
-use crate::snapshot::RunningJob;
-use common::id::QueueName;
+use crate::snapshot::{Hold, RunningJob};
+use common::id::{ArrayIndex, JobId, JobKey, QueueName};
+use common::policy::Policy;
 use common::queue::Queue;
+use common::time::{Span, Time};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::Arc;
 
 /// One running job.
-pub(super) struct Member<'a> {
-    pub job: &'a Arc<RunningJob>,
-    pub claim: &'a Claim,
+#[derive(Debug, Clone)]
+pub(crate) struct Member {
+    pub job: Arc<RunningJob>,
+    pub hold: Arc<Hold>,
+}
+
+/// Who started last first.
+type Place = (Reverse<Time>, Reverse<JobKey>);
+
+/// Jobs that stand in an order that does not change with time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct RowKey {
     pub tier: Tier,
-    /// Thousandths of GPUs times milliseconds that it has run for.
-    pub lost: u128,
-    /// Where it holds something.
-    pub nodes: Vec<NodeIndex>,
+    pub preemptible: bool,
+    gpu_milli: u64,
 }
 
-/// Jobs of one queue that hold something of the same resources.
-pub(super) struct Group<'a> {
-    pub queue: Option<&'a Queue>,
-    /// What one of them holds: which resources, not how much, decides about taking back.
-    pub claim: &'a Claim,
-    pub members: Vec<Member<'a>>,
-}
+/// Those jobs, who has lost least first.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Row(BTreeMap<Place, Member>);
 
-/// Queue by name and in the books; kinds of GPUs; others, CPUs, memory: is there any?
-type Key<'a> = (&'a QueueName, Option<QueueIndex>, Vec<KindIndex>, [bool; 3]);
-
-/// All that run and are not on their way out.
-pub(crate) struct Crowd<'a>(BTreeMap<Key<'a>, Group<'a>>);
-
-impl<'a> Crowd<'a> {
-    pub fn of(desk: &Desk<'a>) -> Self {
-        let snapshot = desk.snapshot;
-        let mut groups: BTreeMap<Key<'a>, Group<'a>> = BTreeMap::new();
-        for job in snapshot.running.values().filter(|job| !job.ending) {
-            let Some(claim) = snapshot.claim_of(job.key) else { continue };
-            let queue = desk.queues.get(&job.queue).copied();
-            let tier = Tier::new(&snapshot.policy, queue, job.qos.as_ref(), job.nice);
-            let ran = u128::from(desk.now.since(job.started_at).0);
-            let lost = u128::from(claim.gpu_milli()) * ran;
-            let shares = job.allocation.shares().iter();
-            let nodes = shares.filter_map(|share| snapshot.floor.find(&share.node)).collect();
-            let group = groups.entry(key(job, claim)).or_insert_with(|| {
-                let members = Vec::new();
-                Group { queue, claim, members }
-            });
-            group.members.push(Member { job, claim, tier, lost, nodes });
-        }
-        Self(groups)
+impl Row {
+    /// All of them.
+    pub fn members(&self) -> impl Iterator<Item = &Member> {
+        self.0.values()
     }
 
-    pub fn groups(&self) -> impl Iterator<Item = &Group<'a>> {
+    /// Those that have run for so long.
+    pub fn ran_for(&self, now: Time, least: Span) -> impl Iterator<Item = &Member> {
+        let oldest = now.0.checked_sub(least.0);
+        let from = (Reverse(Time(oldest.unwrap_or(0))), Reverse(LAST));
+        self.0.range(from..).filter(move |_| oldest.is_some()).map(|(_, member)| member)
+    }
+
+    /// Those that have not, who will have first first.
+    pub fn safe(&self, now: Time, least: Span) -> impl Iterator<Item = &Member> {
+        let oldest = now.0.checked_sub(least.0).map(Time);
+        let end = oldest
+            .map_or(Bound::Unbounded, |oldest| Bound::Excluded((Reverse(oldest), Reverse(LAST))));
+        self.0.range((Bound::Unbounded, end)).rev().map(|(_, member)| member)
+    }
+}
+
+/// After all other keys.
+const LAST: JobKey = JobKey { job: JobId(u32::MAX), index: Some(ArrayIndex(u32::MAX)) };
+
+/// Queue by name and in the books; kinds of GPUs; others, CPUs, memory: is there any?
+type Key = (QueueName, Option<QueueIndex>, Vec<KindIndex>, [bool; 3]);
+
+/// Jobs of one queue that hold something of the same resources.
+#[derive(Debug, Clone)]
+pub(crate) struct Group {
+    pub queue: QueueName,
+    /// What one of them holds: which resources, not how much, decides about taking back.
+    pub claim: Claim,
+    rows: BTreeMap<RowKey, Row>,
+}
+
+impl Group {
+    pub fn rows(&self) -> impl Iterator<Item = (&RowKey, &Row)> {
+        self.rows.iter()
+    }
+}
+
+/// All that run and are not on their way out.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Crowd(BTreeMap<Key, Group>);
+
+impl Crowd {
+    /// Could anybody ask anybody under this policy?
+    pub fn is_wanted(policy: &Policy) -> bool {
+        let asks = |queue: &Queue| {
+            let preemption = &queue.preemption;
+            preemption.by_priority || preemption.reclaim || queue.backfill.head_timeout.is_some()
+        };
+        policy.queues.iter().any(asks)
+    }
+
+    /// A job runs.
+    pub fn add(&mut self, policy: &Policy, job: &Arc<RunningJob>, hold: &Arc<Hold>) {
+        if job.ending || !Self::is_wanted(policy) {
+            return;
+        }
+        let group = self.0.entry(key(job, &hold.claim)).or_insert_with(|| Group {
+            queue: job.queue.clone(),
+            claim: hold.claim.clone(),
+            rows: BTreeMap::new(),
+        });
+        let row = group.rows.entry(row_key(policy, job, &hold.claim)).or_default();
+        row.0.insert(place(job), Member { job: job.clone(), hold: hold.clone() });
+    }
+
+    /// It no longer does; under the policy under which it was added.
+    pub fn remove(&mut self, policy: &Policy, job: &RunningJob, hold: &Hold) {
+        let key = key(job, &hold.claim);
+        let Some(group) = self.0.get_mut(&key) else { return };
+        let row_key = row_key(policy, job, &hold.claim);
+        if let Some(row) = group.rows.get_mut(&row_key) {
+            row.0.remove(&place(job));
+            if row.0.is_empty() {
+                group.rows.remove(&row_key);
+            }
+        }
+        if group.rows.is_empty() {
+            self.0.remove(&key);
+        }
+    }
+
+    pub fn groups(&self) -> impl Iterator<Item = &Group> {
         self.0.values()
     }
 }
 
-fn key<'a>(job: &'a RunningJob, claim: &Claim) -> Key<'a> {
+const fn place(job: &RunningJob) -> Place {
+    (Reverse(job.started_at), Reverse(job.key))
+}
+
+fn row_key(policy: &Policy, job: &RunningJob, claim: &Claim) -> RowKey {
+    let queue = policy.queues.iter().find(|queue| queue.name == job.queue);
+    let tier = Tier::new(policy, queue, job.qos.as_ref(), job.nice);
+    RowKey { tier, preemptible: job.preemptible, gpu_milli: claim.gpu_milli() }
+}
+
+fn key(job: &RunningJob, claim: &Claim) -> Key {
     let mut kinds: Vec<KindIndex> = claim.kinds().iter().map(|(kind, _)| *kind).collect();
     kinds.sort_unstable();
     let named: u64 = claim.kinds().iter().map(|(_, amount)| amount).sum();
     let has = [claim.gpu_milli() > named, claim.cpus.0 > 0, claim.memory.0 > 0];
-    (&job.queue, claim.who.queue, kinds, has)
+    (job.queue.clone(), claim.who.queue, kinds, has)
 }

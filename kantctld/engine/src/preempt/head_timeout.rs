@@ -21,10 +21,15 @@ pub(super) fn strike(asker: &Asker<'_>) -> Option<Time> {
     Some(asker.job.since() + timeout)
 }
 
+/// Has the job waited too long?
+pub(super) fn has_struck(asker: &Asker<'_>, now: Time) -> bool {
+    strike(asker).is_some_and(|strike| strike <= now)
+}
+
 /// May the job ask this one, which passed it?
 pub(super) fn yields(asker: &Asker<'_>, now: Time, job: &RunningJob, tier: Tier) -> bool {
     let since = asker.job.since();
-    strike(asker).is_some_and(|strike| strike <= now)
+    has_struck(asker, now)
         && job.preemptible
         && job.queue == asker.job.queue
         && job.started_at > since

@@ -16,13 +16,15 @@ mod crowd;
 pub(crate) mod head_timeout;
 pub(crate) mod priority;
 pub(crate) mod reclaim;
+mod room;
+mod roster;
 mod suffice;
 pub(crate) mod victims;
 
 #[cfg(test)]
 mod tests;
 
-use crate::books::{Books, Claim, Standing};
+use crate::books::{Claim, Standing};
 use crate::desk::Desk;
 use crate::floor::NodeIndex;
 use crate::line::UNLIMITED;
@@ -33,8 +35,9 @@ use common::job::PreemptReason;
 use common::policy::Policy;
 use common::queue::Queue;
 use common::time::{Span, Time};
-use crowd::Crowd;
+pub(crate) use crowd::Crowd;
 use reclaim::Owed;
+use roster::Rosters;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -44,9 +47,6 @@ pub(crate) const TRIALS_MAX: u32 = 1_000;
 
 /// So many for one job.
 pub(crate) const TRIALS_MAX_EACH: u32 = 250;
-
-/// So many running jobs are looked at for one job; the best ones.
-const CANDIDATES_MAX: usize = 2_048;
 
 /// A job's priority without its age: the smaller goes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,12 +82,17 @@ pub(crate) struct Asker<'a> {
     pub lacks_quota: bool,
 }
 
+/// Rule, tier, what is lost, when it started, which job.
+type Place = (u8, Option<Reverse<Tier>>, u128, Reverse<Time>, Reverse<JobKey>);
+
 /// A running job that may be made to yield.
 #[derive(Clone, Copy)]
 pub(crate) struct Candidate<'a> {
     pub job: &'a Arc<RunningJob>,
     pub claim: &'a Claim,
     pub reason: PreemptReason,
+    /// Where it holds something, and how many GPUs there.
+    pub nodes: &'a [(NodeIndex, u32)],
     /// Thousandths of GPUs times milliseconds that it has run for, and would lose.
     lost: u128,
     tier: Tier,
@@ -95,7 +100,7 @@ pub(crate) struct Candidate<'a> {
 
 impl Candidate<'_> {
     /// The smaller yields first.
-    fn order(&self) -> (u8, Option<Reverse<Tier>>, u128, Reverse<Time>, Reverse<JobKey>) {
+    fn order(&self) -> Place {
         let rule = match self.reason {
             PreemptReason::Reclaim => 0,
             PreemptReason::Priority => 1,
@@ -112,8 +117,8 @@ pub(crate) struct Asks<'a> {
     pub trials_left: u32,
     /// Who was made to yield in this round.
     pub chosen: BTreeSet<JobKey>,
-    /// Who runs, once somebody asked.
-    crowd: Option<Crowd<'a>>,
+    /// Whom jobs may ask, as far as somebody asked.
+    rosters: Rosters<'a>,
     /// The shortest time limit with which a job like this found nobody: no longer one will. 0 where
     /// the limit does not matter.
     refused: BTreeMap<Alike, Span>,
@@ -122,7 +127,7 @@ pub(crate) struct Asks<'a> {
 impl Default for Asks<'_> {
     fn default() -> Self {
         let (chosen, refused) = (BTreeSet::new(), BTreeMap::new());
-        Self { trials_left: TRIALS_MAX, chosen, crowd: None, refused }
+        Self { trials_left: TRIALS_MAX, chosen, rosters: Rosters::default(), refused }
     }
 }
 
@@ -158,88 +163,14 @@ fn alike(asker: &Asker<'_>) -> Alike {
 /// or it would not be enough.
 pub(crate) fn choose<'a>(desk: &mut Desk<'a>, asker: &Asker<'a>) -> Option<victims::Chosen<'a>> {
     let owed = Owed::new(asker, desk);
-    let crowd = desk.asks.crowd.take().unwrap_or_else(|| Crowd::of(desk));
-    let mut books = (!owed.is_nothing()).then(|| books_to_come(desk));
-    let (candidates, safe_until) = candidates(desk, asker, &crowd, (books.as_ref(), &owed));
-    desk.asks.crowd = Some(crowd);
-    let found = if candidates.is_empty() {
-        Err(Span(0))
-    } else {
-        let books = books.take().unwrap_or_else(|| books_to_come(desk));
-        victims::choose(desk, asker, books, &owed, candidates)
-    };
-    match found {
+    let (books, roster) = Rosters::of(desk, asker, &owed);
+    match victims::choose(desk, asker, &books, &roster) {
         Ok(chosen) => Some(chosen),
         Err(limit) => {
-            desk.look_again(safe_until);
+            desk.look_again(roster.safe_until);
             let known = desk.asks.refused.entry(alike(asker)).or_insert(limit);
             *known = limit.min(*known);
             None
         }
     }
-}
-
-/// The books when all are gone that are on their way out.
-fn books_to_come(desk: &Desk<'_>) -> Books {
-    let mut books = desk.books.clone();
-    for key in desk.on_the_way_out() {
-        if let (Some(claim), Some(job)) = (desk.snapshot.claim_of(key), desk.snapshot.running(key))
-        {
-            books.remove(claim, job.ends_by);
-        }
-    }
-    books
-}
-
-/// Whom the job may ask, who yields first first; and when the next that still has its least run
-/// time may be asked.
-fn candidates<'a>(
-    desk: &Desk<'a>,
-    asker: &Asker<'a>,
-    crowd: &Crowd<'a>,
-    (books, owed): (Option<&Books>, &Owed),
-) -> (Vec<Candidate<'a>>, Option<Time>) {
-    let mut found = Vec::new();
-    let mut safe_until: Option<Time> = None;
-    for alike in crowd.groups() {
-        let is_lent = books.is_some_and(|books| owed.may_reclaim(books, alike.claim));
-        if !is_lent && alike.queue.is_none_or(|queue| queue.name != asker.queue.name) {
-            continue;
-        }
-        let least = alike.queue.map_or(Span(0), |queue| queue.preemption.runtime_min);
-        for one in alike.members.iter().filter(|one| !desk.asks.chosen.contains(&one.job.key)) {
-            let reason = if priority::yields(asker, one.job, one.tier) {
-                PreemptReason::Priority
-            } else if head_timeout::yields(asker, desk.now, one.job, one.tier) {
-                PreemptReason::HeadTimeout
-            } else if is_lent {
-                PreemptReason::Reclaim
-            } else {
-                continue;
-            };
-            if !asker.lacks_quota && !is_in_the_way(desk, asker, &one.nodes) {
-                continue;
-            }
-            if one.job.started_at + least > desk.now {
-                safe_until = safe_until.into_iter().chain([one.job.started_at + least]).min();
-                continue;
-            }
-            let (job, claim) = (one.job, one.claim);
-            found.push(Candidate { job, claim, reason, lost: one.lost, tier: one.tier });
-        }
-    }
-    found.sort_by_cached_key(Candidate::order);
-    found.truncate(CANDIDATES_MAX);
-    (found, safe_until)
-}
-
-/// Does it hold anything where the job could go?
-fn is_in_the_way(desk: &Desk<'_>, asker: &Asker<'_>, nodes: &[NodeIndex]) -> bool {
-    let floor = &desk.snapshot.floor;
-    let sides = asker.shape.sides();
-    nodes.iter().copied().any(|at| {
-        floor.node(at).is_usable()
-            && asker.shape.allows(at)
-            && sides.iter().any(|(side, _)| asker.shape.is_on_side(floor, at, *side))
-    })
 }

@@ -13,8 +13,8 @@
 //! 2 of y run on a and b, job 2 started later. Job 3 of x asks for 4 GPUs: job 2 yields, for it has
 //! lost less. Then y holds what it is owed, and x gets no more at its cost.
 
-use super::Asker;
-use crate::books::{Books, Claim, Standing};
+use super::{Asker, Crowd};
+use crate::books::{Books, Claim, KindIndex, Standing};
 use crate::desk::Desk;
 use common::id::QueueName;
 use common::queue::Queue;
@@ -35,6 +35,18 @@ pub(super) fn may_ask(
         && tree
             .index(&asker.queue.name)
             .is_some_and(|queue| tree.path(queue).iter().any(|above| has_quota(tree.name(*above))))
+}
+
+/// Who holds what a job is owed, if it is met in one way. Jobs for which this is the same may take
+/// back from the same, one after the other: how much they ask for decides at first alone.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Lent {
+    /// The kinds of GPUs it asks for.
+    kinds: Vec<KindIndex>,
+    /// Does it ask for GPUs, CPUs, memory?
+    asks: [bool; 3],
+    /// Which groups of running jobs, in their order, hold some of it that is not their own?
+    pub groups: Vec<bool>,
 }
 
 /// What a job is owed, in each way it could be met.
@@ -73,9 +85,14 @@ impl Owed {
         Self { claims }
     }
 
-    /// Is it owed nothing that somebody could have?
-    pub(super) const fn is_nothing(&self) -> bool {
-        self.claims.is_empty()
+    /// What running jobs hold of what it is owed, in each way.
+    pub(super) fn lent(&self, books: &Books, crowd: &Crowd) -> Vec<Lent> {
+        let lent = |claim: &Claim| Lent {
+            kinds: claim.kinds().iter().map(|(kind, _)| *kind).collect(),
+            asks: [claim.gpu_milli() > 0, claim.cpus.0 > 0, claim.memory.0 > 0],
+            groups: crowd.groups().map(|one| books.may_reclaim(claim, &one.claim)).collect(),
+        };
+        self.claims.iter().map(lent).collect()
     }
 
     /// May the job ask one that holds this much, as the books stand?

@@ -19,20 +19,18 @@
 //! the order and does not make room; with job 2 there is room on b, and without job 1, too: only
 //! job 2 yields.
 
-use super::reclaim::Owed;
-use super::suffice::could_suffice;
+use super::room::{Room, Search};
+use super::roster::{Roster, ToCome};
 use super::{Asker, Candidate, TRIALS_MAX_EACH};
-use crate::books::{Books, Claim};
 use crate::desk::Desk;
-use crate::fit::gang::{Layout, lay_out};
+use crate::fit::demand::Part;
+use crate::fit::hall::Side;
 use crate::floor::NodeIndex;
-use crate::floor::node::{Holder, NEVER};
 use crate::line::UNLIMITED;
-use crate::place::{Placed, filled_in};
 use common::id::JobKey;
 use common::job::PreemptReason;
+use common::policy::Placement;
 use common::time::Span;
-use std::sync::Arc;
 
 /// Up to so many victims are left out one by one.
 const ONE_BY_ONE_MAX: usize = 64;
@@ -43,13 +41,6 @@ pub(crate) struct Chosen<'a> {
     pub room: Room,
 }
 
-/// Where a job goes when they are gone.
-#[derive(Debug, Clone)]
-pub(crate) struct Room {
-    pub layout: Layout,
-    pub claim: Claim,
-}
-
 /// Chooses the victims.
 ///
 /// # Errors
@@ -58,148 +49,109 @@ pub(crate) struct Room {
 pub(super) fn choose<'a>(
     desk: &mut Desk<'a>,
     asker: &Asker<'a>,
-    books: Books,
-    owed: &Owed,
-    candidates: Vec<Candidate<'a>>,
+    to_come: &ToCome,
+    roster: &Roster<'a>,
 ) -> Result<Chosen<'a>, Span> {
-    let victims = allowed(&books, owed, candidates);
-    if victims.is_empty() || !could_suffice(desk, asker, &victims) {
+    if roster.victims.is_empty() || !roster.freed.could_suffice(asker) {
         return Err(Span(0));
     }
-    let limit = asker.job.time_limit.unwrap_or(UNLIMITED);
-    enough(desk, asker, books, victims).ok_or(limit)
-}
-
-/// As few of them as make room.
-fn enough<'a>(
-    desk: &mut Desk<'a>,
-    asker: &Asker<'a>,
-    books: Books,
-    mut victims: Vec<Candidate<'a>>,
-) -> Option<Chosen<'a>> {
-    let mut search = Search { desk, asker, books, trials_left: TRIALS_MAX_EACH };
-    if search.room(&[]).is_some() {
-        // It has room when those are gone who go anyway.
-        return None;
+    let (job, limit) = (asker.job, asker.job.time_limit.unwrap_or(UNLIMITED));
+    let (account, qos) = (job.account.as_ref(), job.qos.as_ref());
+    let party = desk.books.party(&job.queue, job.owner, account, qos);
+    // Wherever it goes, it will hold this at least.
+    let asked = crate::claims::of_asking(&asker.shape, party, &desk.books);
+    if !roster.quotas.is_within_quota_with(&asked) {
+        return Err(Span(0));
     }
-    let mut room = search.room(&victims)?;
-    let (mut low, mut high) = (1, victims.len());
-    while low < high {
-        let middle = low + (high - low) / 2;
-        match search.room(&victims[..middle]) {
-            Some(found) => (high, room) = (middle, found),
-            None => low = middle + 1,
-        }
+    let ends_by = job.time_limit.map(|limit| desk.now + limit);
+    if desk.broken_pledge(job.key, &asked, (desk.now, ends_by)).is_some() {
+        return Err(limit);
     }
-    victims.truncate(high);
-    search.leave_out(&mut victims, &mut room);
-    search.is_allowed(&victims, &room).then_some(Chosen { victims, room })
-}
-
-/// Those that may be asked one after the other: who borrowed only as long as there is more to be
-/// taken back.
-fn allowed<'a>(books: &Books, owed: &Owed, candidates: Vec<Candidate<'a>>) -> Vec<Candidate<'a>> {
-    let mut books = books.clone();
-    let mut allowed = candidates;
-    allowed.retain(|candidate| {
-        let may =
-            candidate.reason != PreemptReason::Reclaim || owed.may_reclaim(&books, candidate.claim);
-        if may {
-            books.remove(candidate.claim, candidate.job.ends_by);
-        }
-        may
-    });
-    allowed
-}
-
-struct Search<'s, 'a> {
-    desk: &'s mut Desk<'a>,
-    asker: &'s Asker<'a>,
-    /// Without those on their way out.
-    books: Books,
-    trials_left: u32,
+    let (sides, quotas) = (asker.shape.sides(), to_come.quotas.clone());
+    let (trials_left, looked) = (TRIALS_MAX_EACH, Vec::new());
+    let mut search = Search { desk, asker, sides, quotas, trials_left, looked };
+    search.enough(&roster.victims).ok_or(limit)
 }
 
 impl<'a> Search<'_, 'a> {
-    /// Where the job goes if these are gone; `None`: nowhere, or there were too many trials.
-    fn room(&mut self, victims: &[Candidate<'a>]) -> Option<Room> {
-        if self.trials_left == 0 || self.desk.asks.trials_left == 0 {
-            return None;
-        }
-        self.trials_left -= 1;
-        self.desk.asks.trials_left -= 1;
-        let checkpoint = self.desk.trial.checkpoint();
-        let gone: Vec<JobKey> = self.desk.on_the_way_out().collect();
-        let gone = gone.into_iter().chain(victims.iter().map(|victim| victim.job.key));
-        gone.for_each(|key| self.desk.let_go(key));
-        let found = self.place();
-        self.desk.trial.roll_back(checkpoint);
-        let (layout, placed) = found?;
-        self.desk.look(&nodes(&layout), NEVER);
-        let shares = placed.shares.iter().map(|(_, share)| share);
-        let (job, floor) = (self.asker.job, self.desk.trial.floor);
-        let claim = crate::claims::of_start(job, shares, floor, &mut self.books);
-        let mut books = self.books.clone();
-        victims.iter().for_each(|victim| books.remove(victim.claim, victim.job.ends_by));
-        let ends_by = job.time_limit.map(|limit| self.desk.now + limit);
-        let may_have = books.admit(&claim).is_ok()
-            && books.is_within_quota_with(&claim)
-            && self.desk.broken_pledge(job.key, &claim, (self.desk.now, ends_by)).is_none();
-        may_have.then_some(Room { layout, claim })
+    /// As few of them as make room.
+    fn enough(&mut self, victims: &[Candidate<'a>]) -> Option<Chosen<'a>> {
+        let (first, mut room) = self.first_enough(victims)?;
+        let mut victims = victims[..first].to_vec();
+        self.leave_out(&mut victims, &mut room);
+        self.is_allowed(&victims, &room).then_some(Chosen { victims, room })
     }
 
-    /// A place that hurts nobody's reservation, as the trial is now.
-    fn place(&mut self) -> Option<(Layout, Placed)> {
-        let (job, shape) = (self.asker.job, &self.asker.shape);
-        for side in shape.sides() {
-            let mut avoid: Vec<bool> = Vec::new();
-            for _ in 0..2 {
-                let hall = self.desk.hall_of(job, shape, side, &avoid);
-                let Some(layout) = lay_out(&hall) else { break };
-                let placed = filled_in(&hall, layout.clone());
-                avoid = self.hurt(&placed);
-                if avoid.is_empty() {
-                    return Some((layout, placed));
+    /// How many of the first have to go until there is room, and where. `None`: there is none, or
+    /// there is when those are gone who go anyway.
+    fn first_enough(&mut self, victims: &[Candidate<'a>]) -> Option<(usize, Room)> {
+        let checkpoint = self.desk.trial.checkpoint();
+        let found = self.first_promising(victims);
+        self.go_back(checkpoint);
+        let (mut low, known) = match found? {
+            (0, Some(_)) => return None,
+            (many, Some(room)) => return Some((many, room)),
+            (many, None) => (many + 1, self.room(victims)?),
+        };
+        let (mut high, mut room) = (victims.len(), known);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.room(&victims[..middle]) {
+                Some(found) => (high, room) = (middle, found),
+                None => low = middle + 1,
+            }
+        }
+        Some((high, room))
+    }
+
+    /// Lets one after the other go, on trial, until as many nodes as the job needs hold a part of
+    /// it: how many went, and where it goes then if nothing else stands in the way. `None`: never.
+    fn first_promising(&mut self, victims: &[Candidate<'a>]) -> Option<(usize, Option<Room>)> {
+        let leaving: Vec<JobKey> = self.desk.on_the_way_out().collect();
+        leaving.into_iter().for_each(|key| self.desk.let_go(key));
+        let Some(need) = self.asker.shape.nodes() else { return Some((0, self.room_now(&[]))) };
+        let part = self.asker.shape.demand.even_part(need, need.0.saturating_sub(1));
+        let mut holding = self.holding(part);
+        for many in 0..=victims.len() {
+            if holding.iter().any(|nodes| *nodes >= need.0) {
+                return Some((many, self.room_now(&victims[..many])));
+            }
+            let Some(victim) = victims.get(many) else { break };
+            for (at, _) in victim.nodes {
+                let before = self.holds(*at, part);
+                self.desk.trial.give_back(*at, victim.job.key);
+                let after = self.holds(*at, part);
+                for (nodes, (before, after)) in holding.iter_mut().zip(before.iter().zip(after)) {
+                    *nodes += u32::from(after && !before);
                 }
             }
         }
         None
     }
 
-    /// The nodes that those count on who would be delayed; empty: nobody would be.
-    fn hurt(&mut self, placed: &Placed) -> Vec<bool> {
-        if self.desk.shadows.is_empty() {
-            return Vec::new();
-        }
-        let (job, ends) = (self.asker.job, self.desk.ends_by(self.asker.job.time_limit));
-        let checkpoint = self.desk.trial.checkpoint();
-        let nodes: Vec<NodeIndex> = placed.shares.iter().map(|(at, _)| *at).collect();
-        for (at, share) in &placed.shares {
-            let whole_node = job.request.exclusive;
-            let share = share.clone();
-            let holder = Holder { key: job.key, until: ends, share, whole_node, group: None };
-            self.desk.trial.take(*at, Arc::new(holder));
-        }
-        let hurt = self.desk.hurt(&nodes, ends);
-        let floor = self.desk.trial.floor;
-        let counts_on = |at| hurt.iter().any(|which| self.desk.shadows[*which].1.counts_on(at));
-        let avoid = match hurt.is_empty() {
-            true => Vec::new(),
-            false => floor.nodes().map(|(at, _)| counts_on(at)).collect(),
+    /// On each side, how many nodes hold a part of the job.
+    fn holding(&self, part: Part) -> Vec<u32> {
+        let count = |side: &(Side, Placement)| {
+            let hall = self.desk.hall_of(self.asker.job, &self.asker.shape, *side, &[]);
+            u32::try_from(hall.all_that_hold(part).count()).unwrap_or(u32::MAX)
         };
-        self.desk.trial.roll_back(checkpoint);
-        self.desk.look(&nodes, NEVER);
-        avoid
+        self.sides.iter().map(count).collect()
+    }
+
+    /// On each side, does this node?
+    fn holds(&self, at: NodeIndex, part: Part) -> Vec<bool> {
+        let holds = |side: &(Side, Placement)| {
+            let hall = self.desk.hall_of(self.asker.job, &self.asker.shape, *side, &[]);
+            hall.holds(at, part)
+        };
+        self.sides.iter().map(holds).collect()
     }
 
     /// Leaves out whoever proves unnecessary, from the back.
     fn leave_out(&mut self, victims: &mut Vec<Candidate<'a>>, room: &mut Room) {
-        let at = nodes(&room.layout);
-        let floor = &self.desk.snapshot.floor;
-        let is_there = |victim: &&Candidate<'a>| {
-            let mut shares = victim.job.allocation.shares().iter();
-            shares.any(|share| floor.find(&share.node).is_some_and(|node| at.contains(&node)))
-        };
+        let at: Vec<NodeIndex> = room.layout.iter().map(|(at, _)| *at).collect();
+        let is_there =
+            |victim: &&Candidate<'a>| victim.nodes.iter().any(|(node, _)| at.contains(node));
         let there: Vec<Candidate<'a>> = victims.iter().filter(is_there).copied().collect();
         if there.len() < victims.len()
             && let Some(found) = self.room(&there)
@@ -226,18 +178,14 @@ impl<'a> Search<'_, 'a> {
 
     /// Is what is taken back owed, now that it is known what the job would get?
     fn is_allowed(&self, victims: &[Candidate<'a>], room: &Room) -> bool {
-        let mut books = self.books.clone();
+        let mut quotas = self.quotas.clone();
         victims.iter().all(|victim| {
             let may = victim.reason != PreemptReason::Reclaim
-                || books.may_reclaim(&room.claim, victim.claim);
-            books.remove(victim.claim, victim.job.ends_by);
+                || quotas.may_reclaim(&room.claim, victim.claim);
+            quotas.remove(victim.claim, victim.job.ends_by);
             may
         })
     }
-}
-
-fn nodes(layout: &Layout) -> Vec<NodeIndex> {
-    layout.iter().map(|(at, _)| *at).collect()
 }
 
 #[cfg(test)]

@@ -2,23 +2,27 @@
 //! a clock; a snapshot saved as JSON and read again gives the same round.
 
 mod bounded;
+mod hold;
 mod job;
 mod node;
 mod plain;
 mod promised;
 mod read;
 
+pub(crate) use hold::Hold;
 pub use job::{RunningJob, WaitingJob};
 pub use node::{NodeSnapshot, Unusable};
 pub use promised::Promise;
 
 use crate::backfill::freed::Freed;
-use crate::books::{Books, Claim};
+use crate::books::Books;
+use crate::check::Ledger;
 use crate::floor::Floor;
 use crate::halfway::Halfway;
 use crate::line::Line;
 use crate::order::fair_share::Usage;
 use crate::order::ranker::Ranker;
+use crate::preempt::Crowd;
 use crate::typical::Typical;
 use bounded::bounds_anybody;
 use common::id::{JobId, JobKey, NodeName, ReservationName};
@@ -42,7 +46,11 @@ pub struct Snapshot {
     pub(crate) floor: Floor,
     pub(crate) line: Line,
     pub(crate) running: BTreeMap<JobKey, Arc<RunningJob>>,
-    claims: BTreeMap<JobKey, Claim>,
+    holds: BTreeMap<JobKey, Arc<Hold>>,
+    /// Who may be asked to yield.
+    pub(crate) crowd: Crowd,
+    /// What the judge adds up of what runs.
+    pub(crate) ledger: Ledger,
     /// Running jobs that are on their way out, and whom they yield to.
     pub(crate) ending: BTreeMap<JobKey, Option<JobKey>>,
     pub(crate) books: Books,
@@ -90,26 +98,6 @@ impl Snapshot {
         }
     }
 
-    fn rebuild_books(&mut self) {
-        self.books = Books::new(&self.policy, &self.capacity);
-        self.claims.clear();
-        let running: Vec<Arc<RunningJob>> = self.running.values().cloned().collect();
-        for job in running {
-            self.claim(&job);
-        }
-    }
-
-    fn claim(&mut self, job: &RunningJob) {
-        let claim = crate::claims::of_running(job, &self.floor, &mut self.books);
-        self.books.add(&claim, job.ends_by);
-        self.claims.insert(job.key, claim);
-    }
-
-    /// What a running job counts for in the books.
-    pub(crate) fn claim_of(&self, key: JobKey) -> Option<&Claim> {
-        self.claims.get(&key)
-    }
-
     /// Adds a node, or changes what it has and whether jobs may start there.
     pub fn set_node(&mut self, node: &NodeSnapshot) {
         self.floor.set_node(node);
@@ -142,7 +130,7 @@ impl Snapshot {
         self.stop(job.key);
         let job = Arc::new(job);
         self.floor.hold(&job);
-        self.claim(&job);
+        self.count(&job);
         if job.key.index.is_some() {
             *self.array_running.entry(job.key.job).or_default() += 1;
         }
@@ -202,9 +190,7 @@ impl Snapshot {
             self.freed.add(at);
         }
         self.floor.let_go(&job);
-        if let Some(claim) = self.claims.remove(&key) {
-            self.books.remove(&claim, job.ends_by);
-        }
+        self.discount(&job);
         if key.index.is_some()
             && let Some(count) = self.array_running.get_mut(&key.job)
         {
@@ -253,6 +239,7 @@ impl Snapshot {
         if std::mem::take(&mut self.is_capacity_old) {
             self.capacity = self.floor.capacity();
             self.books.set_capacity(&self.capacity);
+            self.ledger.set_capacity(&self.floor);
             self.ranked_at = None;
         }
         self.line.settle(now);

@@ -59,6 +59,11 @@ impl Snapshot {
         Some((node.snapshot(), holders))
     }
 
+    /// Are all nodes in their groups, and what all have and hold added up?
+    pub(crate) const fn is_laid_out(&self) -> bool {
+        self.floor.is_laid_out() && !self.is_capacity_old
+    }
+
     /// All nodes, by name.
     #[must_use]
     pub fn nodes(&self) -> Vec<NodeSnapshot> {

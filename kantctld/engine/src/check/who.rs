@@ -1,0 +1,112 @@
+//! For whom the judge counts what a job holds, and what bounds them. Never says how much that is.
+
+use crate::snapshot::{RunningJob, WaitingJob};
+use common::id::{AccountName, QosName, QueueName, Uid};
+use common::policy::{Limits, Policy};
+use common::queue::Queue;
+use std::fmt;
+
+/// Whose job it is.
+pub(super) struct Party<'j> {
+    pub queue: &'j QueueName,
+    pub owner: Uid,
+    pub account: Option<&'j AccountName>,
+    pub qos: Option<&'j QosName>,
+}
+
+/// For whom something is counted.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Who {
+    Everybody,
+    /// A queue and all below it, against its quota.
+    Quota(QueueName),
+    /// The same, against its limits.
+    Queue(QueueName),
+    UserInQueue(Uid, QueueName),
+    AccountInQueue(AccountName, QueueName),
+    Qos(QosName),
+    UserInQos(Uid, QosName),
+    Account(AccountName),
+    UserInAccount(Uid, AccountName),
+}
+
+impl fmt::Display for Who {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Everybody => f.write_str("everybody"),
+            Self::Quota(queue) => write!(f, "quota of {queue}"),
+            Self::Queue(queue) => write!(f, "queue {queue}"),
+            Self::UserInQueue(user, queue) => write!(f, "user {user} in queue {queue}"),
+            Self::AccountInQueue(account, queue) => write!(f, "account {account} in queue {queue}"),
+            Self::Qos(qos) => write!(f, "QoS {qos}"),
+            Self::UserInQos(user, qos) => write!(f, "user {user} in QoS {qos}"),
+            Self::Account(account) => write!(f, "account {account}"),
+            Self::UserInAccount(user, account) => write!(f, "user {user} in account {account}"),
+        }
+    }
+}
+
+/// Is there any limit or quota at all?
+pub(super) fn bound_anybody(policy: &Policy) -> bool {
+    let limits = |all: &[&Limits]| all.iter().any(|limits| !limits.is_empty());
+    policy.queues.iter().any(|queue| {
+        limits(&[&queue.limits, &queue.limits_per_user, &queue.limits_per_account])
+            || !queue.quota.amounts.is_empty()
+            || !queue.quota.at_most.is_empty()
+    }) || policy.qos.iter().any(|one| limits(&[&one.limits, &one.limits_per_user]))
+        || policy.accounts.iter().any(|one| limits(&[&one.limits, &one.limits_per_user]))
+}
+
+/// The queue and those above it.
+pub(super) fn path<'a>(policy: &'a Policy, name: &QueueName) -> Vec<&'a Queue> {
+    let find = |name: &QueueName| policy.queues.iter().find(|queue| queue.name == *name);
+    let mut path: Vec<&Queue> = find(name).into_iter().collect();
+    while let Some(above) = path.last().and_then(|last| find(last.parent.as_ref()?)) {
+        if path.iter().any(|queue| queue.name == above.name) {
+            break;
+        }
+        path.push(above);
+    }
+    path
+}
+
+/// Who is limited, and how.
+pub(super) fn limits(policy: &Policy, party: &Party<'_>) -> Vec<(Who, Limits)> {
+    let mut all = Vec::new();
+    let user = party.owner;
+    for queue in path(policy, party.queue) {
+        let name = || queue.name.clone();
+        all.push((Who::Queue(name()), queue.limits));
+        all.push((Who::UserInQueue(user, name()), queue.limits_per_user));
+        if let Some(account) = party.account {
+            all.push((Who::AccountInQueue(account.clone(), name()), queue.limits_per_account));
+        }
+    }
+    for qos in policy.qos.iter().filter(|qos| Some(&qos.name) == party.qos) {
+        all.push((Who::Qos(qos.name.clone()), qos.limits));
+        all.push((Who::UserInQos(user, qos.name.clone()), qos.limits_per_user));
+    }
+    for one in policy.accounts.iter().filter(|one| Some(&one.name) == party.account) {
+        all.push((Who::Account(one.name.clone()), one.limits));
+        all.push((Who::UserInAccount(user, one.name.clone()), one.limits_per_user));
+    }
+    all.retain(|(_, limits)| !limits.is_empty());
+    all
+}
+
+/// All for whom a job of this party counts.
+pub(super) fn counted_for(policy: &Policy, party: &Party<'_>) -> Vec<Who> {
+    let limited = limits(policy, party).into_iter().map(|(who, _)| who);
+    let quotas = path(policy, party.queue).into_iter().map(|queue| Who::Quota(queue.name.clone()));
+    limited.chain(quotas).chain([Who::Everybody]).collect()
+}
+
+pub(super) fn of_running(job: &RunningJob) -> Party<'_> {
+    let (account, qos) = (job.account.as_ref(), job.qos.as_ref());
+    Party { queue: &job.queue, owner: job.owner, account, qos }
+}
+
+pub(super) fn of_waiting(job: &WaitingJob) -> Party<'_> {
+    let (account, qos) = (job.account.as_ref(), job.qos.as_ref());
+    Party { queue: &job.queue, owner: job.owner, account, qos }
+}

@@ -1,0 +1,117 @@
+//! Where a job would go if certain others were gone. Never says who they are; `victims` does.
+
+use super::{Asker, Candidate};
+use crate::books::{Books, Claim};
+use crate::desk::Desk;
+use crate::fit::gang::{Layout, lay_out};
+use crate::fit::hall::Side;
+use crate::floor::NodeIndex;
+use crate::floor::node::{Holder, NEVER};
+use crate::place::{Placed, filled_in};
+use crate::trial::Checkpoint;
+use common::id::JobKey;
+use common::policy::Placement;
+use std::sync::Arc;
+
+/// Where a job goes when they are gone.
+#[derive(Debug, Clone)]
+pub(crate) struct Room {
+    pub layout: Layout,
+    pub claim: Claim,
+}
+
+/// Looks for that.
+pub(super) struct Search<'s, 'a> {
+    pub desk: &'s mut Desk<'a>,
+    pub asker: &'s Asker<'a>,
+    /// Where it may go, in this order, and how it is placed there.
+    pub sides: Vec<(Side, Placement)>,
+    /// What is held of quotas without those on their way out.
+    pub quotas: Books,
+    pub trials_left: u32,
+    /// Nodes that shadows looked at on trial.
+    pub looked: Vec<NodeIndex>,
+}
+
+impl<'a> Search<'_, 'a> {
+    /// Where the job goes if these are gone; `None`: nowhere, or there were too many trials.
+    pub fn room(&mut self, victims: &[Candidate<'a>]) -> Option<Room> {
+        let checkpoint = self.desk.trial.checkpoint();
+        let leaving: Vec<JobKey> = self.desk.on_the_way_out().collect();
+        let gone = leaving.into_iter().chain(victims.iter().map(|victim| victim.job.key));
+        gone.for_each(|key| self.desk.let_go(key));
+        let found = self.room_now(victims);
+        self.go_back(checkpoint);
+        found
+    }
+
+    pub fn go_back(&mut self, checkpoint: Checkpoint) {
+        self.desk.trial.roll_back(checkpoint);
+        let looked = std::mem::take(&mut self.looked);
+        self.desk.look(&looked, NEVER);
+    }
+
+    /// Where the job goes as the trial is now, with these gone.
+    pub fn room_now(&mut self, victims: &[Candidate<'a>]) -> Option<Room> {
+        if self.trials_left == 0 || self.desk.asks.trials_left == 0 {
+            return None;
+        }
+        self.trials_left -= 1;
+        self.desk.asks.trials_left -= 1;
+        let (layout, placed) = self.place()?;
+        let shares = placed.shares.iter().map(|(_, share)| share);
+        let (job, floor) = (self.asker.job, self.desk.trial.floor);
+        let claim = crate::claims::of_start(job, shares, floor, &mut self.desk.books);
+        let mut quotas = self.quotas.clone();
+        victims.iter().for_each(|victim| quotas.remove(victim.claim, victim.job.ends_by));
+        let ends_by = job.time_limit.map(|limit| self.desk.now + limit);
+        let may_have = quotas.admit(&claim).is_ok()
+            && quotas.is_within_quota_with(&claim)
+            && self.desk.broken_pledge(job.key, &claim, (self.desk.now, ends_by)).is_none();
+        may_have.then_some(Room { layout, claim })
+    }
+
+    /// A place that hurts nobody's reservation, as the trial is now.
+    fn place(&mut self) -> Option<(Layout, Placed)> {
+        let (job, shape) = (self.asker.job, &self.asker.shape);
+        for side in self.sides.clone() {
+            let mut avoid: Vec<bool> = Vec::new();
+            for _ in 0..2 {
+                let hall = self.desk.hall_of(job, shape, side, &avoid);
+                let Some(layout) = lay_out(&hall) else { break };
+                let placed = filled_in(&hall, layout.clone());
+                avoid = self.hurt(&placed);
+                if avoid.is_empty() {
+                    return Some((layout, placed));
+                }
+            }
+        }
+        None
+    }
+
+    /// The nodes that those count on who would be delayed; empty: nobody would be.
+    fn hurt(&mut self, placed: &Placed) -> Vec<bool> {
+        if self.desk.shadows.is_empty() {
+            return Vec::new();
+        }
+        let (job, ends) = (self.asker.job, self.desk.ends_by(self.asker.job.time_limit));
+        let checkpoint = self.desk.trial.checkpoint();
+        let nodes: Vec<NodeIndex> = placed.shares.iter().map(|(at, _)| *at).collect();
+        for (at, share) in &placed.shares {
+            let whole_node = job.request.exclusive;
+            let share = share.clone();
+            let holder = Holder { key: job.key, until: ends, share, whole_node, group: None };
+            self.desk.trial.take(*at, Arc::new(holder));
+        }
+        let hurt = self.desk.hurt(&nodes, ends);
+        let floor = self.desk.trial.floor;
+        let counts_on = |at| hurt.iter().any(|which| self.desk.shadows[*which].1.counts_on(at));
+        let avoid = match hurt.is_empty() {
+            true => Vec::new(),
+            false => floor.nodes().map(|(at, _)| counts_on(at)).collect(),
+        };
+        self.desk.trial.roll_back(checkpoint);
+        self.looked.extend(nodes);
+        avoid
+    }
+}

@@ -1,0 +1,221 @@
+//! Whom jobs may ask to yield, who yields first first. Jobs of one queue and priority that are owed
+//! alike may ask the same, so a list is made once for all of them, and with it what all on it hold.
+//! Never says whether that is enough; `suffice` does.
+//!
+//! Source: ours.
+
+use super::crowd::{Member, Row, RowKey};
+use super::reclaim::{Lent, Owed};
+use super::suffice::{Freed, gpus_to_come};
+use super::{Asker, Candidate, Place, Tier, head_timeout, priority};
+use crate::books::Books;
+use crate::desk::{Desk, Version};
+use crate::shape::ShapeIndex;
+use common::id::QueueName;
+use common::job::PreemptReason;
+use common::time::{Span, Time};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::rc::Rc;
+
+/// So many running jobs are looked at for one job; the best ones.
+const CANDIDATES_MAX: usize = 2_048;
+
+/// Whom a job may ask.
+pub(super) struct Roster<'a> {
+    /// One after the other: who borrowed only as long as there is more to be taken back.
+    pub victims: Vec<Candidate<'a>>,
+    /// When the next that still has its least run time may be asked.
+    pub safe_until: Option<Time>,
+    /// The quotas when all of them are gone.
+    pub quotas: Books,
+    /// What comes free of nodes then.
+    pub freed: Freed,
+}
+
+/// What decides whom a job may ask: queue, priority, what is owed to it, and which nodes it could
+/// have; `None`: where they hold it does not matter.
+type Key<'a> = (&'a QueueName, Tier, Vec<Lent>, Option<Nodes>);
+
+/// Which nodes a job could have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Nodes {
+    /// All that are up.
+    All,
+    /// Those of its shape.
+    Of(ShapeIndex),
+}
+
+/// What there will be when all are gone that are on their way out.
+pub(super) struct ToCome {
+    /// Quotas, and what is held of them; no limits.
+    pub quotas: Books,
+    /// Whole GPUs of each node.
+    gpus: Vec<u32>,
+}
+
+/// The lists of a round, as long as nothing starts or yields.
+#[derive(Default)]
+pub(super) struct Rosters<'a> {
+    made_at: Version,
+    to_come: Option<Rc<ToCome>>,
+    lists: BTreeMap<Key<'a>, Rc<Roster<'a>>>,
+}
+
+impl<'a> Rosters<'a> {
+    /// What there will be anyway, and whom the job may ask beside.
+    pub fn of(desk: &mut Desk<'a>, asker: &Asker<'a>, owed: &Owed) -> (Rc<ToCome>, Rc<Roster<'a>>) {
+        let version = desk.version();
+        if desk.asks.rosters.made_at != version {
+            desk.asks.rosters = Rosters { made_at: version, ..Rosters::default() };
+        }
+        let known = desk.asks.rosters.to_come.clone();
+        let to_come = known.unwrap_or_else(|| Rc::new(ToCome::of(desk)));
+        desk.asks.rosters.to_come = Some(to_come.clone());
+        let lent = owed.lent(&to_come.quotas, &desk.snapshot.crowd);
+        let nodes = match asker.lacks_quota {
+            true => None,
+            false if asker.shape.may_have_all() => Some(Nodes::All),
+            false => Some(Nodes::Of(asker.index)),
+        };
+        let list = Listing { desk, asker, nodes };
+        if head_timeout::has_struck(asker, desk.now) {
+            let roster = list.roster(&lent, &to_come, owed);
+            return (to_come, Rc::new(roster));
+        }
+        let key = (&asker.queue.name, asker.tier, lent, nodes);
+        if let Some(known) = desk.asks.rosters.lists.get(&key) {
+            return (to_come, known.clone());
+        }
+        let roster = Rc::new(list.roster(&key.2, &to_come, owed));
+        desk.asks.rosters.lists.insert(key, roster.clone());
+        (to_come, roster)
+    }
+}
+
+impl ToCome {
+    fn of(desk: &Desk<'_>) -> Self {
+        let mut quotas = desk.books.quotas_alone();
+        let claims = desk.on_the_way_out().filter_map(|key| desk.snapshot.claim_of(key));
+        claims.for_each(|claim| quotas.remove(claim, None));
+        Self { quotas, gpus: gpus_to_come(desk) }
+    }
+}
+
+/// A list in the making.
+struct Listing<'s, 'a> {
+    desk: &'s Desk<'a>,
+    asker: &'s Asker<'a>,
+    nodes: Option<Nodes>,
+}
+
+impl<'s, 'a> Listing<'s, 'a> {
+    fn roster(&self, lent: &[Lent], to_come: &ToCome, owed: &Owed) -> Roster<'a> {
+        let (mut victims, safe_until) = self.candidates(lent);
+        let mut quotas = to_come.quotas.clone();
+        victims.retain(|candidate| {
+            let may = candidate.reason != PreemptReason::Reclaim
+                || owed.may_reclaim(&quotas, candidate.claim);
+            if may {
+                quotas.remove(candidate.claim, None);
+            }
+            may
+        });
+        let freed = Freed::of(&to_come.gpus, &victims);
+        Roster { victims, safe_until, quotas, freed }
+    }
+
+    /// Whom the job may ask, who yields first first; and when the next that still has its least run
+    /// time may be asked.
+    fn candidates(&self, lent: &[Lent]) -> (Vec<Candidate<'a>>, Option<Time>) {
+        let mut rows = Vec::new();
+        let mut safe_until: Option<Time> = None;
+        for (number, group) in self.desk.snapshot.crowd.groups().enumerate() {
+            let is_lent = lent.iter().any(|lent| lent.groups[number]);
+            if !is_lent && group.queue != self.asker.queue.name {
+                continue;
+            }
+            let queue = self.desk.queues.get(&group.queue);
+            let least = queue.map_or(Span(0), |queue| queue.preemption.runtime_min);
+            for (key, row) in group.rows() {
+                for reason in self.reasons((key, row), is_lent) {
+                    let may = move |member: &&'a Member| {
+                        self.reason(key.tier, member, is_lent) == Some(reason)
+                            && self.is_in_the_way(member)
+                            && !self.desk.asks.chosen.contains(&member.job.key)
+                    };
+                    let safe = row.safe(self.desk.now, least).find(may);
+                    let safe = safe.map(|member| member.job.started_at + least);
+                    safe_until = safe_until.into_iter().chain(safe).min();
+                    let candidate = move |member| self.candidate(key.tier, member, reason);
+                    rows.push(row.ran_for(self.desk.now, least).filter(may).map(candidate));
+                }
+            }
+        }
+        (merged(rows), safe_until)
+    }
+
+    /// For what reasons members of a row may be asked, each by itself: one for all, unless the job
+    /// has waited too long, which those must have passed.
+    fn reasons(&self, (key, row): (&RowKey, &'a Row), is_lent: bool) -> Vec<PreemptReason> {
+        if head_timeout::has_struck(self.asker, self.desk.now) {
+            return vec![
+                PreemptReason::Priority,
+                PreemptReason::HeadTimeout,
+                PreemptReason::Reclaim,
+            ];
+        }
+        let first = row.members().next();
+        first.and_then(|member| self.reason(key.tier, member, is_lent)).into_iter().collect()
+    }
+
+    fn reason(&self, tier: Tier, member: &Member, is_lent: bool) -> Option<PreemptReason> {
+        if priority::yields(self.asker, &member.job, tier) {
+            Some(PreemptReason::Priority)
+        } else if head_timeout::yields(self.asker, self.desk.now, &member.job, tier) {
+            Some(PreemptReason::HeadTimeout)
+        } else {
+            is_lent.then_some(PreemptReason::Reclaim)
+        }
+    }
+
+    fn candidate(&self, tier: Tier, member: &'a Member, reason: PreemptReason) -> Candidate<'a> {
+        let (job, claim, nodes) = (&member.job, &member.hold.claim, &member.hold.nodes[..]);
+        let ran = u128::from(self.desk.now.since(job.started_at).0);
+        let lost = u128::from(claim.gpu_milli()) * ran;
+        Candidate { job, claim, reason, nodes, lost, tier }
+    }
+
+    /// Does it hold anything where the job could go?
+    fn is_in_the_way(&self, member: &Member) -> bool {
+        let floor = &self.desk.snapshot.floor;
+        let mut nodes = member.hold.nodes.iter().map(|(at, _)| *at);
+        match self.nodes {
+            None => true,
+            Some(Nodes::All) => nodes.any(|at| floor.node(at).is_usable()),
+            Some(Nodes::Of(_)) => {
+                let shape = &self.asker.shape;
+                nodes.any(|at| floor.node(at).is_usable() && shape.may_have(floor, at))
+            }
+        }
+    }
+}
+
+/// The first of all rows, each of which is in order.
+fn merged<'a>(mut rows: Vec<impl Iterator<Item = Candidate<'a>>>) -> Vec<Candidate<'a>> {
+    let mut firsts: Vec<Option<Candidate<'a>>> = rows.iter_mut().map(Iterator::next).collect();
+    let place = |(at, first): (usize, &Option<Candidate<'a>>)| {
+        first.as_ref().map(|first| Reverse((first.order(), at)))
+    };
+    let mut heap: BinaryHeap<Reverse<(Place, usize)>> =
+        firsts.iter().enumerate().filter_map(place).collect();
+    let mut merged = Vec::new();
+    while merged.len() < CANDIDATES_MAX
+        && let Some(Reverse((_, at))) = heap.pop()
+    {
+        merged.extend(firsts[at].take());
+        firsts[at] = rows[at].next();
+        heap.extend(firsts[at].as_ref().map(|first| Reverse((first.order(), at))));
+    }
+    merged
+}

@@ -1,0 +1,66 @@
+//! What each running job holds: in the books, on which nodes, and among those that may be asked to
+//! yield. Never says whether that is too much.
+
+use super::{RunningJob, Snapshot};
+use crate::books::{Books, Claim};
+use crate::check::Ledger;
+use crate::floor::NodeIndex;
+use crate::preempt::Crowd;
+use common::id::JobKey;
+use common::resource::Share;
+use std::sync::Arc;
+
+/// What one running job holds.
+#[derive(Debug, Clone)]
+pub(crate) struct Hold {
+    /// What it counts for in the books.
+    pub claim: Claim,
+    /// Where it holds something, and how many GPUs there, whole or in part; nodes that are not known
+    /// are left out.
+    pub nodes: Vec<(NodeIndex, u32)>,
+}
+
+impl Snapshot {
+    /// Counts all that runs anew, after nodes or the policy changed.
+    pub(super) fn rebuild_books(&mut self) {
+        self.books = Books::new(&self.policy, &self.capacity);
+        self.holds.clear();
+        self.crowd = Crowd::default();
+        self.ledger = Ledger::default();
+        self.ledger.set_capacity(&self.floor);
+        let running: Vec<Arc<RunningJob>> = self.running.values().cloned().collect();
+        for job in running {
+            self.count(&job);
+        }
+    }
+
+    pub(super) fn count(&mut self, job: &Arc<RunningJob>) {
+        let claim = crate::claims::of_running(job, &self.floor, &mut self.books);
+        self.books.add(&claim, job.ends_by);
+        let gpus = |share: &Share| u32::try_from(share.gpus.len()).unwrap_or(u32::MAX);
+        let at = |share: &Share| Some((self.floor.find(&share.node)?, gpus(share)));
+        let nodes = job.allocation.shares().iter().filter_map(at).collect();
+        let hold = Arc::new(Hold { claim, nodes });
+        self.crowd.add(&self.policy, job, &hold);
+        self.ledger.run(&self.policy, &self.floor, job);
+        self.holds.insert(job.key, hold);
+    }
+
+    pub(super) fn discount(&mut self, job: &RunningJob) {
+        if let Some(hold) = self.holds.remove(&job.key) {
+            self.books.remove(&hold.claim, job.ends_by);
+            self.crowd.remove(&self.policy, job, &hold);
+            self.ledger.stop(&self.policy, &self.floor, job);
+        }
+    }
+
+    /// What a running job counts for in the books.
+    pub(crate) fn claim_of(&self, key: JobKey) -> Option<&Claim> {
+        self.holds.get(&key).map(|hold| &hold.claim)
+    }
+
+    /// Where a running job holds something, and how many GPUs there, as of the last time this was settled.
+    pub(crate) fn nodes_of(&self, key: JobKey) -> &[(NodeIndex, u32)] {
+        self.holds.get(&key).map_or(&[], |hold| &hold.nodes)
+    }
+}
