@@ -1,4 +1,6 @@
 //! Where a job would go if certain others were gone. Never says who they are; `victims` does.
+//!
+//! Source: ours; a place that hurts nobody's reservation, within quotas, and breaks no pledge.
 
 use super::{Asker, Candidate};
 use crate::books::{Books, Claim};

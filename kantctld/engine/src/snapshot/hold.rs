@@ -15,8 +15,8 @@ use std::sync::Arc;
 pub(crate) struct Hold {
     /// What it counts for in the books.
     pub claim: Claim,
-    /// Where it holds something, and how many GPUs there, whole or in part; nodes that are not known
-    /// are left out.
+    /// Where it holds something, and how many GPUs there, whole or in part; nodes that are not
+    /// known are left out.
     pub nodes: Vec<(NodeIndex, u32)>,
 }
 
@@ -59,7 +59,8 @@ impl Snapshot {
         self.holds.get(&key).map(|hold| &hold.claim)
     }
 
-    /// Where a running job holds something, and how many GPUs there, as of the last time this was settled.
+    /// Where a running job holds something, and how many GPUs there, as of the last time that
+    /// nodes found their groups.
     pub(crate) fn nodes_of(&self, key: JobKey) -> &[(NodeIndex, u32)] {
         self.holds.get(&key).map_or(&[], |hold| &hold.nodes)
     }
