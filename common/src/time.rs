@@ -33,6 +33,12 @@ impl Span {
         Self::from_seconds(minutes.saturating_mul(60))
     }
 
+    /// No time at all.
+    #[must_use]
+    pub const fn is_zero(&self) -> bool {
+        self.0 == 0
+    }
+
     /// Whole seconds, rounded down.
     #[must_use]
     pub const fn seconds(self) -> u64 {

@@ -4,7 +4,7 @@
 use crate::verb::{
     admin, cancel, completions, drain, explain, export, hold, install_slurm_names, launch, logs,
     man, metrics, nodes, priority, queue, queues, release, reload, requeue, reservations, resume,
-    show, status, submit, update, wait,
+    show, status, submit, suspend, update, wait,
 };
 use clap::{Args, Parser, Subcommand};
 use common::time::Span;
@@ -94,11 +94,13 @@ pub enum Verb {
     Update(Box<update::Args>),
     /// Start jobs again from the top
     Requeue(requeue::Args),
+    /// Let running jobs stand still
+    Suspend(suspend::Args),
     /// List nodes
     Nodes(nodes::Args),
     /// Let nothing new start on nodes
     Drain(drain::Args),
-    /// Let jobs start on nodes again
+    /// Let suspended jobs go on, or jobs start on nodes again
     Resume(resume::Args),
     /// List queues, as a tree
     Queues(queues::Args),

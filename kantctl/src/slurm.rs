@@ -34,7 +34,7 @@ pub fn instead_of(command: &str) -> Option<&'static str> {
         }
         "scontrol" => {
             "`scontrol show` is `kantctl show` here, `reconfigure` is `reload`; `hold`, `release`, \
-             `requeue`, `drain` and `resume` are verbs of their own"
+             `requeue`, `suspend`, `drain` and `resume` are verbs of their own"
         }
         "sacct" => {
             "`kantctl queue --all` lists finished jobs too, and `kantctl show job` tells a job's \

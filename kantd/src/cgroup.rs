@@ -119,6 +119,22 @@ pub trait Cgroup {
     /// When the kernel refuses.
     fn thaw(&self) -> Result<(), CgroupError>;
 
+    /// Stops all its processes until [`resume`](Self::resume), those that come to it too.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    fn suspend(&self) -> Result<(), CgroupError> {
+        self.freeze()
+    }
+
+    /// Lets a suspended group go on.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    fn resume(&self) -> Result<(), CgroupError> {
+        self.thaw()
+    }
+
     /// How many processes the kernel killed because the group was at its memory limit.
     fn oom_kills(&self) -> u64;
 

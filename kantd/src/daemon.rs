@@ -153,6 +153,12 @@ impl Executor for StepExecutor {
     fn go(&self, id: AttemptId) {
         self.steps.go(id);
     }
+    fn suspend(&self, id: AttemptId) {
+        self.steps.suspend(id);
+    }
+    fn resume(&self, id: AttemptId) {
+        self.steps.resume(id);
+    }
     fn stop(&self, id: AttemptId) {
         self.steps.stop(id);
     }

@@ -32,6 +32,10 @@ pub trait Executor: Send + 'static {
     fn launch(&self, order: LaunchOrder);
     /// Runs a step that stands ready.
     fn go(&self, id: AttemptId);
+    /// Lets the processes of a step stand still.
+    fn suspend(&self, id: AttemptId);
+    /// Lets them go on.
+    fn resume(&self, id: AttemptId);
     /// Ends a step.
     fn stop(&self, id: AttemptId);
     /// Drops what is kept of a step that ended.
@@ -118,6 +122,8 @@ impl<E: Executor> Runner<E> {
                     self.executor.launch(LaunchOrder::clone(order));
                 }
                 NodeAction::Go(id) => self.executor.go(*id),
+                NodeAction::Suspend(id) => self.executor.suspend(*id),
+                NodeAction::Resume(id) => self.executor.resume(*id),
                 NodeAction::Stop(id) => self.executor.stop(*id),
                 NodeAction::Forget(id) => {
                     self.executor.forget(*id);
@@ -148,6 +154,8 @@ fn tell(action: &NodeAction) {
             tracing::info!(%step, job = order.job_name, uid = order.owner.uid.0, "launching");
         }
         NodeAction::Go(_) => tracing::info!(%step, "letting it run"),
+        NodeAction::Suspend(_) => tracing::info!(%step, "suspending"),
+        NodeAction::Resume(_) => tracing::info!(%step, "resuming"),
         NodeAction::Stop(_) => tracing::info!(%step, "stopping"),
         NodeAction::Forget(_) => tracing::info!(%step, "forgetting"),
         NodeAction::Decline(_, reason) => tracing::warn!(%step, %reason, "declining"),

@@ -6,7 +6,7 @@
 //! | POST /v1/jobs | `SubmitRequest` -> `SubmitAnswer` |
 //! | GET /v1/jobs?all=&user=&queue=&node= | -> `JobList` (`all`: finished ones too) |
 //! | GET /v1/jobs/{key} | -> `JobList`: one job, or the tasks of an array; with events |
-//! | POST /v1/jobs/{key}/{cancel,hold,release,requeue} | `()` -> `Changed` |
+//! | POST /v1/jobs/{key}/{cancel,hold,release,requeue,suspend,resume} | `()` -> `Changed` |
 //! | POST /v1/jobs/{key}/update | `UpdateRequest` -> `Changed` |
 //! | GET /v1/jobs/{key}/wait?seconds= | -> `JobList`, once all are Done or the time is up |
 //! | GET /v1/jobs/{key}/explain | -> `Explanation` |
@@ -45,7 +45,7 @@ use crate::node::{Contact, Drain, Inventory, NodeStatus};
 use crate::queue::Queue;
 use crate::reason::WaitReason;
 use crate::resource::Allocation;
-use crate::time::Time;
+use crate::time::{Span, Time};
 use crate::unit::{Bytes, Cpus, GpuMilli, Gpus};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -141,6 +141,12 @@ pub struct JobView {
     pub started_at: Option<Time>,
     /// When it was over.
     pub ended_at: Option<Time>,
+    /// Since when it is suspended, while it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspended_at: Option<Time>,
+    /// How long its attempt was suspended before: no time of its own.
+    #[serde(default, skip_serializing_if = "Span::is_zero")]
+    pub suspended: Span,
     /// What it was given; kept after its end for the record.
     pub allocation: Option<Allocation>,
     /// CPUs, memory and GPUs of the allocation, or as asked while it waits.
@@ -293,8 +299,8 @@ pub struct Status {
     pub jobs_running: u32,
     /// Kept for the record.
     pub jobs_done: u32,
-    /// Nodes connected, of all known.
+    /// Nodes connected, of all that are known.
     pub nodes_connected: u32,
-    /// Known.
+    /// Nodes that are known.
     pub nodes: u32,
 }

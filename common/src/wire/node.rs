@@ -81,6 +81,9 @@ pub enum StepPhase {
     Running {
         /// Since when, by the node's clock.
         since: Time,
+        /// They stand still, and its time limit with them.
+        #[serde(default, skip_serializing_if = "is_false")]
+        suspended: bool,
     },
     /// It is over and cleaned up: no process and no cgroup is left.
     Ended(Box<StepEnd>),
@@ -132,6 +135,11 @@ pub struct DesiredUpdate {
     pub gone: Vec<AttemptId>,
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks for this shape
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
 /// One step a node should have.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DesiredStep {
@@ -139,6 +147,10 @@ pub struct DesiredStep {
     pub id: AttemptId,
     /// What should become of it.
     pub want: Want,
+    /// Of one that runs: its processes stand still. Nodes of builds before cannot do that, and let
+    /// it run.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub suspended: bool,
     /// How to launch it; left out when the node already said it holds the attempt.
     pub order: Option<Box<LaunchOrder>>,
 }

@@ -60,6 +60,8 @@ fn jobs_look_as_in_the_kept_files() {
         submitted_at: Time(1),
         started_at: None,
         ended_at: None,
+        suspended_at: None,
+        suspended: Span(0),
         allocation: None,
         cpus: Cpus(2),
         memory: Bytes(1 << 30),

@@ -114,7 +114,11 @@ fn order() -> LaunchOrder {
 
 #[test]
 fn nodes_say_what_the_kept_files_say() {
-    let phases = [StepPhase::Preparing, StepPhase::Ready, StepPhase::Running { since: Time(5) }];
+    let phases = [
+        StepPhase::Preparing,
+        StepPhase::Ready,
+        StepPhase::Running { since: Time(5), suspended: false },
+    ];
     let steps = phases.into_iter().chain([ended()]).map(|phase| StepStatus { id: id(), phase });
     let steps: Vec<StepStatus> = steps.collect();
     let said = vec![
@@ -172,7 +176,7 @@ fn programs_in_a_job_are_asked_for_as_in_the_kept_files() {
 
 #[test]
 fn nodes_are_told_what_the_kept_files_say() {
-    let step = |want, order| DesiredStep { id: id(), want, order };
+    let step = |want, order| DesiredStep { id: id(), want, suspended: false, order };
     let told = vec![
         // As one of an earlier release, which knew of no health.
         ToNode::Welcome {

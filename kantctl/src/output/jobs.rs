@@ -38,7 +38,7 @@ pub fn table(jobs: &[JobView], as_of: Time, zone: &TimeZone) -> Table {
             Cell::from(&job.owner.name),
             Cell::from(job.ask.queue.as_ref().map_or("-", |queue| queue.as_str())),
             Cell::from(&job.state).short(&job.state_code).tint(tint(job)),
-            Cell::from(elapsed(job.started_at, job.ended_at, as_of)),
+            Cell::from(ran(job, as_of)),
             Cell::from(limit(job.ask.time_limit)),
             Cell::from(nodes(job)),
             Cell::from(gpus(job)),
@@ -95,11 +95,17 @@ fn gpus(job: &JobView) -> String {
     }
 }
 
+/// How long it ran, without the time that it stood still.
+fn ran(job: &JobView, as_of: Time) -> String {
+    let until = job.ended_at.or(job.suspended_at);
+    elapsed(job.started_at.map(|at| at + job.suspended), until, as_of)
+}
+
 /// How a job's state is coloured.
 #[must_use]
 pub fn tint(job: &JobView) -> Tint {
     match (job.phase, job.outcome) {
-        (Phase::Pending, _) => Tint::Waiting,
+        (Phase::Pending | Phase::Suspended, _) => Tint::Waiting,
         (Phase::Done, Some(Outcome::Completed)) => Tint::Plain,
         (Phase::Done, _) => Tint::Bad,
         _ => Tint::Good,
@@ -215,7 +221,16 @@ fn times(record: &mut Record, job: &JobView, as_of: Time, zone: &TimeZone) {
     record.maybe("deadline", job.ask.deadline.map(|at| local(at, zone)));
     record.maybe("started", job.started_at.map(|at| local(at, zone)));
     record.maybe("ended", job.ended_at.map(|at| local(at, zone)));
-    let time = elapsed(job.started_at, job.ended_at, as_of);
+    let before = Some(job.suspended).filter(|span| !span.is_zero());
+    record.maybe(
+        "suspended",
+        match (job.suspended_at, before) {
+            (Some(at), None) => Some(format!("since {}", local(at, zone))),
+            (Some(at), Some(before)) => Some(format!("since {}, {before} before", local(at, zone))),
+            (None, before) => before.map(|before| format!("for {before}")),
+        },
+    );
+    let time = ran(job, as_of);
     record.fact("time", format!("{time} of {}", limit(job.ask.time_limit)));
 }
 

@@ -28,5 +28,6 @@ pub mod show;
 pub mod status;
 pub mod steer;
 pub mod submit;
+pub mod suspend;
 pub mod update;
 pub mod wait;

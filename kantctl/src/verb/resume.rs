@@ -1,34 +1,101 @@
-//! `kantctl resume`: lets jobs start on drained nodes again.
+//! `kantctl resume`: lets suspended jobs go on, or jobs start on drained nodes again.
 
 use super::steer;
 use crate::failure::Failure;
+use crate::keys::{self, Keys};
 use crate::output::Screen;
 use crate::server::{Again, Server};
 use crate::submission::value::Hosts;
 use common::id::NodeName;
 use serde_json::Value;
+use std::str::FromStr;
 
 const EXAMPLES: &str = "\
 Examples:
   kantctl resume g-001
-  kantctl resume g-[001-004]";
+  kantctl resume g-[001-004]
+  kantctl resume 42
+  kantctl resume --nodes 42
+
+A word that reads as a job's number is a job; --nodes says that all of them are nodes.";
 
 /// Arguments of `resume`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 #[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
-    /// Nodes: g-001, g-[001-004]
-    #[arg(required = true, value_name = "NODE")]
-    pub nodes: Vec<Hosts>,
+    /// Suspended jobs (42, 42_[0-3]) or drained nodes (g-001, g-[001-004])
+    #[arg(required = true, value_name = "JOB|NODE")]
+    pub words: Vec<String>,
+    /// They are nodes, also those that read as jobs
+    #[arg(long)]
+    pub nodes: bool,
 }
 
-/// Resumes nodes.
+/// What is to be resumed.
+enum Meant {
+    Jobs(Vec<Keys>),
+    Nodes(Vec<Hosts>),
+}
+
+impl Args {
+    fn meant(&self) -> Result<Meant, Failure> {
+        let jobs: Vec<Keys> = match self.nodes {
+            true => Vec::new(),
+            false => self.words.iter().filter_map(|word| word.parse().ok()).collect(),
+        };
+        if jobs.len() == self.words.len() {
+            return Ok(Meant::Jobs(jobs));
+        }
+        if !jobs.is_empty() {
+            let both = Failure::usage(anyhow::anyhow!("both jobs and nodes are named"));
+            return Err(both.hint("name jobs alone, or nodes alone (with --nodes)"));
+        }
+        let hosts = |word: &String| {
+            Hosts::from_str(word)
+                .map_err(|error| Failure::usage(anyhow::anyhow!("`{word}`: {error}")))
+        };
+        self.words.iter().map(hosts).collect::<Result<_, _>>().map(Meant::Nodes)
+    }
+}
+
+/// Resumes jobs or nodes.
 ///
 /// # Errors
-/// [`Failure`] when the controller cannot be reached.
+/// [`Failure`] when the words name neither, or the controller cannot be reached.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let nodes: Vec<&NodeName> = args.nodes.iter().flat_map(|hosts| &hosts.0).collect();
+    let again = Again::IfUnanswered;
+    let nodes = match args.meant()? {
+        Meant::Jobs(jobs) => {
+            let keys = keys::all(&jobs);
+            return steer::jobs(&keys, "resume", again, "Resumed", server, screen).await;
+        }
+        Meant::Nodes(nodes) => nodes,
+    };
+    let nodes: Vec<&NodeName> = nodes.iter().flat_map(|hosts| &hosts.0).collect();
     let path = |name: &str| format!("/v1/nodes/{name}/resume");
-    steer::each(&nodes, path, (&Value::Null, Again::IfUnanswered), "Resumed", server, screen).await
+    steer::each(&nodes, path, (&Value::Null, again), "Resumed", server, screen).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meant(words: &[&str], nodes: bool) -> String {
+        let words = words.iter().map(ToString::to_string).collect();
+        match (Args { words, nodes }).meant() {
+            Ok(Meant::Jobs(jobs)) => format!("{} jobs", keys::all(&jobs).len()),
+            Ok(Meant::Nodes(hosts)) => format!("{} nodes", hosts.iter().flat_map(|h| &h.0).count()),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn numbers_are_jobs_and_all_else_is_nodes() {
+        assert_eq!(meant(&["42", "43_[0-2]"], false), "4 jobs");
+        assert_eq!(meant(&["g-[001-004]", "login"], false), "5 nodes");
+        assert_eq!(meant(&["42"], true), "1 nodes");
+        assert!(meant(&["42", "g-001"], false).contains("both jobs and nodes"));
+        assert!(meant(&["g-["], false).contains("g-["));
+    }
 }

@@ -1,4 +1,4 @@
-//! What cancel, hold, release and requeue, and drain and resume, have in common: one wish for each
+//! What cancel, hold, release, requeue and suspend, and drain and resume, have in common: one wish for each
 //! of several jobs or nodes. Never chooses which.
 
 use super::ask;

@@ -200,6 +200,8 @@ pub fn job(key: &str, phase: Phase, outcome: Option<Outcome>) -> JobView {
         submitted_at: NOW,
         started_at: begun,
         ended_at: outcome.map(|_| NOW),
+        suspended_at: None,
+        suspended: Default::default(),
         allocation: None,
         cpus: Cpus(1),
         memory: Bytes::from_mib(512),

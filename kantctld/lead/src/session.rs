@@ -58,8 +58,8 @@ pub struct NodeSession {
     orders_bytes: usize,
     /// A look is due; true: at everything.
     asked: Option<bool>,
-    /// What the node was last told.
-    sent: BTreeMap<AttemptId, Want>,
+    /// What the node was last told, and whether to let it stand still.
+    sent: BTreeMap<AttemptId, (Want, bool)>,
     /// Attempts whose order the node has.
     known: BTreeSet<AttemptId>,
     /// Wanted by the last look, and the node has no order for them yet.
@@ -144,14 +144,15 @@ impl NodeSession {
     /// What is wanted of attempts that the node holds. The others are lacking from here on.
     fn update(&mut self, state: &State, full: bool) -> DesiredUpdate {
         let steps = state::desired::desired_for(state, &self.node);
-        let wanted: BTreeMap<AttemptId, Want> = steps.iter().map(|s| (s.id, s.want)).collect();
+        let said = |step: &DesiredStep| (step.want, step.suspended);
+        let wanted: BTreeMap<_, _> = steps.iter().map(|step| (step.id, said(step))).collect();
         let gone = self.sent.keys().filter(|id| !wanted.contains_key(id)).copied();
         let gone = if full { Vec::new() } else { gone.collect() };
         self.known.retain(|id| wanted.contains_key(id));
         let (held, lacking): (Vec<_>, Vec<_>) =
             steps.into_iter().partition(|step| self.known.contains(&step.id));
         self.lacking = lacking.into();
-        let is_news = |step: &DesiredStep| full || self.sent.get(&step.id) != Some(&step.want);
+        let is_news = |step: &DesiredStep| full || self.sent.get(&step.id) != Some(&said(step));
         let steps = held.into_iter().filter(is_news).collect();
         self.sent = wanted;
         DesiredUpdate { full, steps, gone }

@@ -162,7 +162,7 @@ impl Step {
             Stage::Preparing(_) => StepPhase::Preparing,
             Stage::Ready => StepPhase::Ready,
             Stage::Running(since, _) | Stage::Stopping(Some(since), _) => {
-                StepPhase::Running { since: *since }
+                StepPhase::Running { since: *since, suspended: false }
             }
             Stage::Stopping(None, _) => StepPhase::Preparing,
             Stage::Ended(end) => StepPhase::Ended(Box::new(end.clone())),

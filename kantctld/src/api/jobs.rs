@@ -106,6 +106,24 @@ pub async fn requeue(
     steer(&core, &user, &key, |actor, target| Command::RequeueJob { actor, target }).await
 }
 
+/// POST /v1/jobs/{key}/suspend
+pub async fn suspend(
+    State(core): State<Arc<Core>>,
+    user: net::User,
+    Path(key): Path<String>,
+) -> Result<Json<Changed>, ApiFailure> {
+    steer(&core, &user, &key, |actor, target| Command::SuspendJob { actor, target }).await
+}
+
+/// POST /v1/jobs/{key}/resume
+pub async fn resume(
+    State(core): State<Arc<Core>>,
+    user: net::User,
+    Path(key): Path<String>,
+) -> Result<Json<Changed>, ApiFailure> {
+    steer(&core, &user, &key, |actor, target| Command::ResumeJob { actor, target }).await
+}
+
 /// How long to wait.
 #[derive(Debug, Deserialize)]
 pub struct WaitQuery {

@@ -142,7 +142,7 @@ fn share(node: &str, first: u32, cpus: u32, gpus: &[u16]) -> Share {
 }
 
 fn running() -> StepPhase {
-    StepPhase::Running { since: Time(1) }
+    StepPhase::Running { since: Time(1), suspended: false }
 }
 
 fn exited(code: u8) -> StepPhase {

@@ -151,6 +151,20 @@ pub enum Command {
         /// Which.
         target: Target,
     },
+    /// Lets the processes of a running job stand still. It keeps all that it holds.
+    SuspendJob {
+        /// Who asks.
+        actor: Actor,
+        /// Which; of an array: its tasks that run.
+        target: Target,
+    },
+    /// Lets a suspended job go on.
+    ResumeJob {
+        /// Who asks.
+        actor: Actor,
+        /// Which; of an array: its tasks that are suspended.
+        target: Target,
+    },
     /// What a round decided. Each entry is checked again against the ledger.
     EnactRound {
         /// Who is to make room; before the starts.

@@ -17,7 +17,8 @@ use std::collections::BTreeMap;
 pub fn desired_for(state: &State, node: &NodeName) -> Vec<DesiredStep> {
     let step = |id: AttemptId| {
         let (_, element) = state.element(id.key)?;
-        Some(DesiredStep { id, want: want(element)?, order: None })
+        let suspended = element.phase == Phase::Suspended;
+        Some(DesiredStep { id, want: want(element)?, suspended, order: None })
     };
     state.ledger().holders(node).filter_map(step).collect()
 }

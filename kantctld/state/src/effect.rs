@@ -14,6 +14,8 @@ pub fn touched_nodes(events: &[Event]) -> BTreeSet<NodeName> {
         match event {
             Event::JobStarted { nodes, .. }
             | Event::JobReady { nodes, .. }
+            | Event::JobSuspended { nodes, .. }
+            | Event::JobResumed { nodes, .. }
             | Event::JobEnded { nodes, .. } => touched.extend(nodes.iter().cloned()),
             Event::StepReported { node, news: ShareNews::Ended(..), .. } => {
                 touched.insert(node.clone());
@@ -37,6 +39,8 @@ pub fn wakes_scheduler(events: &[Event]) -> bool {
         | Event::JobHeld { .. }
         | Event::JobReleased { .. }
         | Event::JobUpdated { .. }
+        | Event::JobSuspended { .. }
+        | Event::JobResumed { .. }
         | Event::JobDone { .. }
         | Event::JobRequeued { .. }
         | Event::JobDelayed { .. }

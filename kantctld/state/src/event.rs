@@ -90,6 +90,24 @@ pub enum Event {
         /// The attempt.
         id: AttemptId,
     },
+    /// A running job is to stand still.
+    JobSuspended {
+        /// The attempt.
+        id: AttemptId,
+        /// Who asked.
+        by: Uid,
+        /// The nodes that hold it.
+        nodes: Vec<NodeName>,
+    },
+    /// A suspended job is to go on.
+    JobResumed {
+        /// The attempt.
+        id: AttemptId,
+        /// Who asked.
+        by: Uid,
+        /// The nodes that hold it.
+        nodes: Vec<NodeName>,
+    },
     /// An attempt's end was decided; what still lives of it is to stop.
     JobEnded {
         /// The attempt.

@@ -90,6 +90,8 @@ fn faults(element: &Element, launch: Launch) -> Vec<&'static str> {
     let as_such = run.end.as_ref().is_some_and(|end| end.outcome == Outcome::Preempted);
     demand(yields == as_such, "it yields to somebody, and that is not how it ends");
     demand(!all(&over), "every share is over, and it is not");
+    let still = element.phase == Phase::Suspended;
+    demand(run.suspended_at.is_some() == still, "a stillness goes with Suspended and nothing else");
     match element.phase {
         Phase::Starting => {
             demand(!all(&|share| share >= SharePhase::Running), "all shares run, and it does not");

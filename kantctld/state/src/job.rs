@@ -8,7 +8,7 @@ use common::id::{ArrayIndex, Attempt, AttemptId, Gid, JobId, JobKey, NodeName};
 use common::job::state::Change;
 use common::job::{Ask, EndCause, ExitStatus, Outcome, Phase, Preempted, Spec, Usage};
 use common::resource::Allocation;
-use common::time::Time;
+use common::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -74,6 +74,12 @@ pub struct Run {
     /// When it began to run.
     #[serde(default)]
     pub running_at: Option<Time>,
+    /// Since when it is suspended, while it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspended_at: Option<Time>,
+    /// How long it was suspended before.
+    #[serde(default, skip_serializing_if = "Span::is_zero")]
+    pub suspended: Span,
     /// How it ends, once that is decided.
     #[serde(default)]
     pub end: Option<End>,
@@ -180,11 +186,12 @@ impl Element {
 
 impl Run {
     /// When it ends at the latest: by its time limit or its deadline, whichever is sooner. `None`:
-    /// it has neither.
+    /// it has neither, or stands still, and its time limit with it.
     #[must_use]
     pub fn ends_by(&self, ask: &Ask) -> Option<Time> {
         let began = self.running_at.unwrap_or(self.allocated_at);
-        let limit = ask.time_limit.map(|limit| began + limit);
+        let limit = ask.time_limit.filter(|_| self.suspended_at.is_none());
+        let limit = limit.map(|limit| began + limit + self.suspended);
         limit.into_iter().chain(ask.deadline).min()
     }
 
@@ -192,8 +199,23 @@ impl Run {
     #[must_use]
     pub(crate) fn new(allocation: Arc<Allocation>, now: Time) -> Self {
         let shares = vec![SharePhase::Unreported; allocation.shares().len()];
-        let (running_at, end, usage) = (None, None, Usage::default());
-        Self { allocation, shares, allocated_at: now, running_at, end, usage }
+        Self {
+            allocation,
+            shares,
+            allocated_at: now,
+            running_at: None,
+            suspended_at: None,
+            suspended: Span(0),
+            end: None,
+            usage: Usage::default(),
+        }
+    }
+
+    /// It does not stand still any more.
+    pub(crate) fn wake(&mut self, now: Time) {
+        if let Some(since) = self.suspended_at.take() {
+            self.suspended = self.suspended + now.since(since);
+        }
     }
 
     /// The place of a node in the allocation: its rank.

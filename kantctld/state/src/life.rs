@@ -6,6 +6,7 @@ mod decide;
 mod fault;
 mod preempt;
 mod start;
+mod suspend;
 
 use crate::event::{Event, ShareNews};
 use crate::job::{Element, End, Run, SharePhase};
@@ -19,6 +20,7 @@ use common::wire::node::{StepPhase, StepStatus};
 
 pub(crate) use preempt::preempt;
 pub(crate) use start::{start, start_together};
+pub(crate) use suspend::{resume, suspend};
 
 /// How an end came about.
 pub(crate) struct Ending {
@@ -113,6 +115,7 @@ pub(crate) fn ended(state: &mut State, events: &mut Vec<Event>, key: JobKey, end
     }
     let Some(run) = element.run.as_mut() else { return };
     let Ending { outcome, requeue, by, preempted, exit, message, fault } = ending;
+    run.wake(decided_at);
     let asked = by.is_some();
     run.end = Some(End { outcome, requeue, decided_at, fault, asked, preempted, exit, message });
     let nodes = run.holding();

@@ -50,6 +50,10 @@ pub enum StoryEvent {
     Ready,
     /// All its nodes run it.
     Running,
+    /// Somebody let it stand still.
+    Suspended(Uid),
+    /// Somebody let it go on.
+    Resumed(Uid),
     /// Its end was decided.
     Ended {
         /// How.
@@ -153,6 +157,8 @@ impl fmt::Display for StoryEvent {
             Self::Started { attempt, nodes } => write!(f, "attempt {attempt} started on {nodes}"),
             Self::Ready => write!(f, "all its nodes are ready"),
             Self::Running => write!(f, "running"),
+            Self::Suspended(by) => write!(f, "suspended by {}", who(*by)),
+            Self::Resumed(by) => write!(f, "resumed by {}", who(*by)),
             Self::Ended { outcome, exit, by, requeue } => {
                 end(f, *outcome, *by, *requeue)?;
                 match exit {

@@ -13,7 +13,7 @@ use common::job::state::slurm_state;
 use common::job::{Ask, Phase};
 use common::node::Contact;
 use common::reason::WaitReason;
-use common::time::Time;
+use common::time::{Span, Time};
 use common::unit::{Bytes, Cpus, Gpus};
 use common::wire::api::{JobList, JobQuery, JobView, NodeList, NodeView, ReasonView, StoryLine};
 use engine::{Round, Snapshot};
@@ -118,6 +118,8 @@ fn view_with(
         submitted_at: record.submitted_at,
         started_at: run.and_then(|run| run.running_at),
         ended_at: element.done_at,
+        suspended_at: run.and_then(|run| run.suspended_at),
+        suspended: run.map_or(Span(0), |run| run.suspended),
         allocation,
         cpus: amounts.cpus,
         memory: amounts.memory,

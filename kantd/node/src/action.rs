@@ -16,6 +16,10 @@ pub enum NodeAction {
     Decline(AttemptId, DeclineReason),
     /// It stands ready and all others of its gang do: run it.
     Go(AttemptId),
+    /// Let its processes stand still.
+    Suspend(AttemptId),
+    /// Let them go on.
+    Resume(AttemptId),
     /// Prepare it. Never a second time for one attempt, never beside another attempt of its job.
     Launch(Box<LaunchOrder>),
 }
@@ -25,7 +29,12 @@ impl NodeAction {
     #[must_use]
     pub fn id(&self) -> AttemptId {
         match self {
-            Self::Stop(id) | Self::Forget(id) | Self::Decline(id, _) | Self::Go(id) => *id,
+            Self::Stop(id)
+            | Self::Forget(id)
+            | Self::Decline(id, _)
+            | Self::Go(id)
+            | Self::Suspend(id)
+            | Self::Resume(id) => *id,
             Self::Launch(order) => order.id,
         }
     }

@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 pub struct Wanted {
     /// What should become of it.
     pub want: Want,
+    /// Of one that runs: it stands still.
+    pub suspended: bool,
     /// How to launch it; `None` if the controller believes that the node holds it.
     pub order: Option<Box<LaunchOrder>>,
 }
@@ -64,10 +66,10 @@ impl Desired {
         } else {
             return Err(DesiredError::ChangeBeforeWhole);
         }
-        for DesiredStep { id, want, order } in update.steps {
+        for DesiredStep { id, want, suspended, order } in update.steps {
             let known = earlier.remove(&id).or_else(|| self.steps.remove(&id));
             let order = order.filter(|order| order.id == id).or(known.and_then(|k| k.order));
-            self.steps.insert(id, Wanted { want, order });
+            self.steps.insert(id, Wanted { want, suspended, order });
         }
         Ok(())
     }

@@ -37,6 +37,13 @@ fn settle(wanted: Option<&Wanted>, id: AttemptId, phase: &StepPhase) -> Option<N
         (None, StepPhase::Ended(_)) => Some(NodeAction::Forget(id)),
         (None | Some(Want::Stop), phase) if is_living(phase) => Some(NodeAction::Stop(id)),
         (Some(Want::Run), StepPhase::Ready) => Some(NodeAction::Go(id)),
+        (Some(Want::Run), StepPhase::Running { suspended, .. }) => {
+            match (wanted.is_some_and(|w| w.suspended), *suspended) {
+                (true, false) => Some(NodeAction::Suspend(id)),
+                (false, true) => Some(NodeAction::Resume(id)),
+                _ => None,
+            }
+        }
         _ => None,
     }
 }
@@ -81,7 +88,8 @@ const fn place(action: &NodeAction) -> u8 {
         NodeAction::Stop(_) => 0,
         NodeAction::Forget(_) => 1,
         NodeAction::Decline(..) => 2,
-        NodeAction::Go(_) => 3,
-        NodeAction::Launch(_) => 4,
+        NodeAction::Suspend(_) => 3,
+        NodeAction::Go(_) | NodeAction::Resume(_) => 4,
+        NodeAction::Launch(_) => 5,
     }
 }

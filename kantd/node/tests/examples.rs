@@ -7,7 +7,7 @@ mod house;
 use common::id::AttemptId;
 use common::job::EndCause;
 use common::wire::node::{DesiredStep, StepPhase, StepStatus, Want};
-use house::{change, ended, id, order, running, wanted, wanted_without_order, whole};
+use house::{change, ended, id, order, running, standing, wanted, wanted_without_order, whole};
 use node::{DeclineReason, Desired, DesiredError, NodeAction, Observed, reconcile};
 
 fn desired(steps: Vec<DesiredStep>) -> Desired {
@@ -51,6 +51,18 @@ fn a_living_step_that_is_to_stop_or_is_a_stranger_is_stopped() {
         assert_eq!(next(vec![wanted(a, Want::Stop)], holds()), [NodeAction::Stop(a)]);
         assert_eq!(next(vec![], holds()), [NodeAction::Stop(a)]);
     }
+}
+
+#[test]
+fn a_step_stands_still_exactly_while_that_is_wanted() {
+    let a = id(1, 1);
+    let run = |suspended| vec![DesiredStep { suspended, ..wanted(a, Want::Run) }];
+    assert_eq!(next(run(true), vec![(a, running())]), [NodeAction::Suspend(a)]);
+    assert_eq!(next(run(true), vec![(a, standing())]), []);
+    assert_eq!(next(run(false), vec![(a, standing())]), [NodeAction::Resume(a)]);
+    // It has to begin to run first, and what is to end is ended as it is.
+    assert_eq!(next(run(true), vec![(a, StepPhase::Ready)]), [NodeAction::Go(a)]);
+    assert_eq!(next(vec![wanted(a, Want::Stop)], vec![(a, standing())]), [NodeAction::Stop(a)]);
 }
 
 #[test]
@@ -104,7 +116,7 @@ fn what_cannot_run_here_is_declined_so_that_nobody_waits_for_it() {
     let not_held = NodeAction::Decline(a, DeclineReason::NotHeld);
     assert_eq!(next(vec![wanted_without_order(a, Want::Run)], vec![]), vec![not_held.clone()]);
     // An order for another attempt is no order for this one.
-    let mixed_up = DesiredStep { id: a, want: Want::Run, order: Some(order(id(2, 1))) };
+    let mixed_up = DesiredStep { order: Some(order(id(2, 1))), ..wanted(a, Want::Run) };
     assert_eq!(next(vec![mixed_up], vec![]), [not_held]);
 }
 

@@ -8,7 +8,7 @@ mod house;
 use common::id::AttemptId;
 use common::job::EndCause;
 use common::wire::node::{DesiredStep, StepPhase, StepStatus, Want};
-use house::{change, ended, id, running, wanted, wanted_without_order, whole};
+use house::{change, ended, id, running, standing, wanted, wanted_without_order, whole};
 use node::{Desired, NodeAction, Observed, reconcile};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 enum Event {
     /// The controller changes its mind about an attempt.
     Want { id: AttemptId, want: Want, with_order: bool },
+    /// The controller wants an attempt to stand still while it runs, or no more.
+    Suspend(AttemptId, bool),
     /// The controller no longer wants an attempt.
     Unwant(AttemptId),
     /// The connection breaks; what the controller says is lost until it says everything.
@@ -36,6 +38,7 @@ enum Event {
 #[derive(Default)]
 struct World {
     wants: BTreeMap<AttemptId, (Want, bool)>,
+    suspended: BTreeSet<AttemptId>,
     desired: Desired,
     observed: Observed,
     stopping: BTreeSet<AttemptId>,
@@ -49,6 +52,15 @@ impl World {
                 self.wants.insert(id, (want, with_order));
                 // While nothing is in force this is refused, as a lost message would be.
                 let _ = self.desired.apply(change(vec![self.step(id)], vec![]));
+            }
+            Event::Suspend(id, suspended) => {
+                match suspended {
+                    true => self.suspended.insert(id),
+                    false => self.suspended.remove(&id),
+                };
+                if self.wants.contains_key(&id) {
+                    let _ = self.desired.apply(change(vec![self.step(id)], vec![]));
+                }
             }
             Event::Unwant(id) => {
                 self.wants.remove(&id);
@@ -69,7 +81,8 @@ impl World {
 
     fn step(&self, id: AttemptId) -> DesiredStep {
         let (want, with_order) = self.wants[&id];
-        if with_order { wanted(id, want) } else { wanted_without_order(id, want) }
+        let step = if with_order { wanted(id, want) } else { wanted_without_order(id, want) };
+        DesiredStep { suspended: self.suspended.contains(&id), ..step }
     }
 
     fn say_all(&mut self) {
@@ -125,6 +138,12 @@ impl World {
             NodeAction::Go(_) => {
                 assert_eq!((want, phase), (Some(Want::Run), Some(&StepPhase::Ready)), "go {id}");
             }
+            NodeAction::Suspend(_) | NodeAction::Resume(_) => {
+                assert_eq!(want, Some(Want::Run), "{action:?}, which is not to run");
+                let still = matches!(phase, Some(StepPhase::Running { suspended: true, .. }));
+                assert_eq!(still, matches!(action, NodeAction::Resume(_)), "{action:?} anew");
+                assert_eq!(self.suspended.contains(&id), !still, "{action:?} that nobody wants");
+            }
             NodeAction::Stop(_) => {
                 assert!(lives, "stopped {id}, which does not live");
                 assert!(matches!(want, None | Some(Want::Stop)), "stopped wanted {id}");
@@ -147,6 +166,8 @@ impl World {
                 self.observed.insert(order.id, StepPhase::Preparing);
             }
             NodeAction::Go(id) => self.observed.insert(*id, running()),
+            NodeAction::Suspend(id) => self.observed.insert(*id, standing()),
+            NodeAction::Resume(id) => self.observed.insert(*id, running()),
             NodeAction::Stop(id) => drop(self.stopping.insert(*id)),
             NodeAction::Forget(id) => self.observed.forget(*id),
             NodeAction::Decline(id, reason) => self.observed.insert(*id, ended(reason.cause())),
@@ -162,7 +183,9 @@ impl World {
             let rival = self.observed.living_of(id.key).find(|other| other != id);
             match (want, self.observed.phase(*id)) {
                 (_, Some(StepPhase::Ended(_))) => {}
-                (Want::Run, Some(StepPhase::Running { .. })) => {}
+                (Want::Run, Some(StepPhase::Running { suspended, .. })) => {
+                    assert_eq!(*suspended, self.suspended.contains(id), "{id}");
+                }
                 (Want::Prepare, Some(StepPhase::Ready | StepPhase::Running { .. })) => {}
                 (Want::Prepare | Want::Run, None) if rival.is_some() => {}
                 (want, phase) => panic!("{id} should {want:?} and is {phase:?}"),
@@ -180,6 +203,7 @@ fn any_event() -> impl Strategy<Value = Event> {
     prop_oneof![
         6 => want,
         2 => any_id().prop_map(Event::Unwant),
+        2 => (any_id(), prop::bool::ANY).prop_map(|(id, still)| Event::Suspend(id, still)),
         1 => Just(Event::Disconnect),
         2 => Just(Event::SayAll),
         1 => Just(Event::Restart),
@@ -200,8 +224,8 @@ proptest! {
             world.happen(event);
         }
         world.say_all();
-        // Stop, end, launch, ready, go: no attempt needs more rounds than this.
-        for _ in 0..6 {
+        // Stop, end, launch, ready, go, suspend: no attempt needs more rounds than this.
+        for _ in 0..7 {
             world.act();
             let ids: Vec<AttemptId> = world.observed.iter().map(|(id, _)| id).collect();
             ids.into_iter().for_each(|id| world.progress(id, false));

@@ -7,6 +7,7 @@ use super::{Cgroup, CgroupError, FREEZE_WAIT, Limits, NVIDIA_MAJOR, files};
 use common::job::Usage;
 use common::time::Span;
 use common::unit::Bytes;
+use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -149,6 +150,21 @@ impl Cgroup for Group {
 
     fn thaw(&self) -> Result<(), CgroupError> {
         self.set_freezer("THAWED")
+    }
+
+    /// Without a freezer, by signals, as a shell stops a job.
+    fn suspend(&self) -> Result<(), CgroupError> {
+        match self.dir("freezer") {
+            Some(_) => self.freeze(),
+            None => self.signal(Signal::SIGSTOP),
+        }
+    }
+
+    fn resume(&self) -> Result<(), CgroupError> {
+        match self.dir("freezer") {
+            Some(_) => self.thaw(),
+            None => self.signal(Signal::SIGCONT),
+        }
     }
 
     fn oom_kills(&self) -> u64 {

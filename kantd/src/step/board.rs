@@ -12,6 +12,10 @@ use tokio::sync::mpsc;
 pub enum Wish {
     /// Run.
     Go,
+    /// Stand still.
+    Suspend,
+    /// Go on.
+    Resume,
     /// End.
     Stop,
     /// Be forgotten.

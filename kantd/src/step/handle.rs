@@ -162,6 +162,17 @@ impl Steps {
         self.board.wish(id, Wish::Go);
     }
 
+    /// Lets the processes of a step stand still, and its time limit with them. A step that is not
+    /// there is let be.
+    pub fn suspend(&self, id: AttemptId) {
+        self.board.wish(id, Wish::Suspend);
+    }
+
+    /// Lets them go on. A step that is not there is let be.
+    pub fn resume(&self, id: AttemptId) {
+        self.board.wish(id, Wish::Resume);
+    }
+
     /// Ends a step: SIGTERM, the grace, SIGKILL. A step that is not there is let be.
     pub fn stop(&self, id: AttemptId) {
         self.board.wish(id, Wish::Stop);

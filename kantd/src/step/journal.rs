@@ -53,7 +53,7 @@ impl Event {
         match self {
             Self::Preparing { .. } => StepPhase::Preparing,
             Self::Ready => StepPhase::Ready,
-            Self::Running { since } => StepPhase::Running { since: *since },
+            Self::Running { since } => StepPhase::Running { since: *since, suspended: false },
             Self::Ended(end) => StepPhase::Ended(end.clone()),
         }
     }

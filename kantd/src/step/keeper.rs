@@ -50,6 +50,8 @@ pub struct Keeper {
     wishes: mpsc::UnboundedReceiver<Wish>,
     go: bool,
     stop: bool,
+    /// The last word on whether it stands still.
+    still: Option<Command>,
     forget: bool,
     /// Programs to start that the supervisor has not spoken of yet.
     tasks: BTreeSet<TaskNumber>,
@@ -70,8 +72,8 @@ impl Keeper {
         looking: Option<mpsc::Sender<()>>,
     ) -> Self {
         let (go, stop, forget, launched) = (false, false, false, false);
-        let tasks = BTreeSet::new();
-        Self { id, dir, settings, board, wishes, go, stop, forget, tasks, launched, looking }
+        let (still, tasks) = (None, BTreeSet::new());
+        Self { id, dir, settings, board, wishes, go, stop, still, forget, tasks, launched, looking }
     }
 
     /// Until the step is forgotten.
@@ -186,7 +188,8 @@ impl Keeper {
         let mut lines = BufReader::new(reader).lines();
         let wished = [(self.go, Command::Go), (self.stop, Command::Stop)];
         let wished = wished.into_iter().filter(|(wished, _)| *wished).map(|(_, command)| command);
-        for command in wished.chain(self.tasks.iter().map(|task| Command::Task(*task))) {
+        let tasks = self.tasks.iter().map(|task| Command::Task(*task));
+        for command in wished.chain(self.still).chain(tasks) {
             send(&mut writer, command).await;
         }
         self.board.forget_tasks(self.id);
@@ -204,7 +207,9 @@ impl Keeper {
                 }
             }
         }
-        sleep(RECONNECT_PAUSE).await;
+        // A supervisor of a build that cannot suspend hangs up on the word, each time anew.
+        let pause = if self.still.is_some() { RETRY_PAUSE } else { RECONNECT_PAUSE };
+        sleep(pause).await;
     }
 
     fn told(&mut self, line: Line) {
@@ -226,6 +231,14 @@ impl Keeper {
             Wish::Go => {
                 self.go = true;
                 Some(Command::Go)
+            }
+            Wish::Suspend => {
+                self.still = Some(Command::Suspend);
+                self.still
+            }
+            Wish::Resume => {
+                self.still = Some(Command::Resume);
+                self.still
             }
             Wish::Stop => {
                 self.stop = true;

@@ -5,6 +5,7 @@ mod begin;
 mod clean;
 mod guests;
 mod run;
+mod still;
 mod warn;
 
 use super::account::Account;
@@ -37,6 +38,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
+use still::Stillness;
 
 /// `kantd step --dir DIR`: becomes the supervisor of the step in DIR and returns as soon as that
 /// stands. To be called before anything was opened and before any thread was made.
@@ -121,6 +123,7 @@ struct Supervisor {
     stop: bool,
     /// The machine goes down, and everybody has been sent SIGTERM.
     down: bool,
+    stillness: Stillness,
     /// The job was told that its time is nearly up.
     warned: bool,
     tasks: Vec<Task>,
@@ -163,6 +166,8 @@ impl Supervisor {
             match command {
                 Command::Go => self.go = true,
                 Command::Stop => self.stop = true,
+                Command::Suspend => self.stillness.is_wanted = true,
+                Command::Resume => self.stillness.is_wanted = false,
                 Command::Status => {}
                 Command::Task(task) => self.invite(task),
             }
@@ -249,10 +254,11 @@ impl Supervisor {
         self.tasks.iter().all(|task| task.exit.is_some())
     }
 
-    /// When the time limit is reached.
+    /// When the time limit is reached; never while the job stands still.
     fn time_is_up_at(&self) -> Option<Instant> {
         let (_, started) = self.started?;
-        started.checked_add(Duration::from_millis(self.order.launch.time_limit?.0))
+        let limit = Duration::from_millis(self.order.launch.time_limit?.0);
+        started.checked_add(limit)?.checked_add(self.stillness.past()?)
     }
 
     /// Writes it down, then tells everybody. A journal that cannot be written must not end a job.

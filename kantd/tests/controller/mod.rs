@@ -228,7 +228,7 @@ pub fn order(id: AttemptId, node: &str, script: &str, work_dir: &str) -> Box<Lau
 
 /// Wanted, with an order for node `node` that the stand-in steps do not look into.
 pub fn wanted(id: AttemptId, want: Want, node: &str) -> DesiredStep {
-    DesiredStep { id, want, order: Some(order(id, node, "#!/bin/sh\n", "/")) }
+    DesiredStep { id, want, suspended: false, order: Some(order(id, node, "#!/bin/sh\n", "/")) }
 }
 
 /// Steps that do at once as they are told, and remember what that was.
@@ -278,6 +278,14 @@ impl Executor for FakeSteps {
         self.note("go", id);
         self.set(id, running());
     }
+    fn suspend(&self, id: AttemptId) {
+        self.note("suspend", id);
+        self.set(id, StepPhase::Running { since: Time(1), suspended: true });
+    }
+    fn resume(&self, id: AttemptId) {
+        self.note("resume", id);
+        self.set(id, running());
+    }
     fn stop(&self, id: AttemptId) {
         self.note("stop", id);
         self.set(id, ended(EndCause::Stopped));
@@ -288,7 +296,7 @@ impl Executor for FakeSteps {
 }
 
 pub fn running() -> StepPhase {
-    StepPhase::Running { since: Time(1) }
+    StepPhase::Running { since: Time(1), suspended: false }
 }
 
 pub fn ended(cause: EndCause) -> StepPhase {

@@ -207,7 +207,7 @@ impl Cluster {
     }
 
     fn run(&mut self, keys: &[JobKey]) -> anyhow::Result<()> {
-        self.report(keys, &StepPhase::Running { since: self.now })?;
+        self.report(keys, &StepPhase::Running { since: self.now, suspended: false })?;
         self.running.extend(keys);
         Ok(())
     }

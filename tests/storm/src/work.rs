@@ -30,6 +30,10 @@ pub enum Deed {
     Release(usize),
     /// Start it anew.
     Requeue(usize),
+    /// Let it stand still.
+    Suspend(usize),
+    /// Let it go on.
+    Resume(usize),
     /// Give it another time limit.
     Update(usize),
     /// What is its time limit?
@@ -47,6 +51,8 @@ impl Deed {
             | Self::Hold(of)
             | Self::Release(of)
             | Self::Requeue(of)
+            | Self::Suspend(of)
+            | Self::Resume(of)
             | Self::Update(of)
             | Self::Show(of) => Some(*of),
         }
@@ -98,6 +104,8 @@ pub fn draw(count: usize, within_ms: u64, nodes: usize, dice: &mut Dice) -> Vec<
             (16..20, Some(job)) => Deed::Requeue(job),
             (20..26, Some(job)) => Deed::Update(job),
             (26..34, Some(job)) => Deed::Show(job),
+            (34..40, Some(job)) => Deed::Suspend(job),
+            (40..44, Some(job)) => Deed::Resume(job),
             (34..46, _) => Deed::Look,
             _ => {
                 submits.push(place);

@@ -46,6 +46,8 @@ fn sample(key: &str, name: &str) -> JobView {
         submitted_at: ago(4000),
         started_at: None,
         ended_at: None,
+        suspended_at: None,
+        suspended: Span(0),
         allocation: None,
         cpus: Cpus(1),
         memory: Bytes::from_mib(1024),
@@ -284,4 +286,17 @@ fn a_record_shows_all_that_was_asked_of_the_engine() {
     ] {
         assert!(text.contains(line), "{line}: {text}");
     }
+}
+
+#[test]
+fn the_time_that_a_job_stood_still_is_not_its_own() {
+    let mut job = running();
+    assert!(table(&[job.clone()], NOW, &TimeZone::UTC).render(None, false).contains(" 01:01:01 "));
+    job.suspended = Span::from_minutes(1);
+    assert!(table(&[job.clone()], NOW, &TimeZone::UTC).render(None, false).contains(" 01:00:01 "));
+    (job.phase, job.suspended_at) = (Phase::Suspended, Some(ago(60)));
+    let row = table(&[job.clone()], NOW, &TimeZone::UTC).render(None, false);
+    assert!(row.contains(" 59:01 "), "{row}");
+    let text = shown(&job);
+    assert!(text.contains("\nsuspended   since ") && text.contains(", 01:00 before\n"), "{text}");
 }

@@ -10,7 +10,7 @@ use common::unit::Bytes;
 use common::wire::node::StepPhase;
 use state::{Actor, Target};
 
-const RUNNING: StepPhase = StepPhase::Running { since: Time(1) };
+const RUNNING: StepPhase = StepPhase::Running { since: Time(1), suspended: false };
 
 fn ended() -> StepPhase {
     StepPhase::Ended(Box::new(StepEnd {

@@ -168,7 +168,11 @@ impl Stage for Through {
         let mut events = self.apply(command, now)?;
         for decision in &round.decisions {
             if let Decision::Start { key, .. } = decision {
-                events.extend(self.report(*key, &StepPhase::Running { since: now }, now)?);
+                events.extend(self.report(
+                    *key,
+                    &StepPhase::Running { since: now, suspended: false },
+                    now,
+                )?);
             }
         }
         self.keeper.update(&self.state, &events);

@@ -20,9 +20,11 @@ mod release_job;
 mod report_health;
 mod report_steps;
 mod requeue_job;
+mod resume_job;
 mod resume_node;
 mod start_overdue;
 mod submit_job;
+mod suspend_job;
 mod target;
 mod update_job;
 
@@ -60,6 +62,8 @@ pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
             update_job::apply(state, out, actor, *target, patch)
         }
         Command::RequeueJob { actor, target } => requeue_job::apply(state, out, actor, *target),
+        Command::SuspendJob { actor, target } => suspend_job::apply(state, out, actor, *target),
+        Command::ResumeJob { actor, target } => resume_job::apply(state, out, actor, *target),
         Command::EnactRound { preempts, starts } => {
             enact_round::apply(state, out, preempts, starts)
         }

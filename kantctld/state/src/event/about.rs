@@ -22,6 +22,8 @@ impl Event {
             | Self::StepReported { id, .. }
             | Self::JobReady { id, .. }
             | Self::JobRunning { id }
+            | Self::JobSuspended { id, .. }
+            | Self::JobResumed { id, .. }
             | Self::JobEnded { id, .. }
             | Self::JobEndChanged { id, .. }
             | Self::RoundEntryRefused { id, .. } => Some(id.key),
@@ -43,6 +45,8 @@ impl Event {
             }
             Self::JobReady { .. } => StoryEvent::Ready,
             Self::JobRunning { .. } => StoryEvent::Running,
+            Self::JobSuspended { by, .. } => StoryEvent::Suspended(*by),
+            Self::JobResumed { by, .. } => StoryEvent::Resumed(*by),
             Self::JobEnded { preempted: Some(preempted), requeue, .. } => {
                 StoryEvent::MadeToYield { preempted: *preempted, requeue: *requeue }
             }

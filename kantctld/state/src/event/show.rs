@@ -73,6 +73,8 @@ impl fmt::Display for Event {
             | Self::JobStarted { .. }
             | Self::JobReady { .. }
             | Self::JobRunning { .. }
+            | Self::JobSuspended { .. }
+            | Self::JobResumed { .. }
             | Self::JobEnded { .. }
             | Self::JobPreempts { .. }
             | Self::JobEndChanged { .. }

@@ -73,6 +73,8 @@ impl Judge {
                 Some((id.key, Change::Start, id.attempt))
             }
             Event::JobRunning { id } => Some((id.key, Change::Run, id.attempt)),
+            Event::JobSuspended { id, .. } => Some((id.key, Change::Suspend, id.attempt)),
+            Event::JobResumed { id, .. } => Some((id.key, Change::Resume, id.attempt)),
             Event::JobEnded { id, .. } => Some((id.key, Change::End, id.attempt)),
             Event::JobRequeued { key, attempt, .. } => Some((*key, Change::Requeue, *attempt)),
             Event::JobDone { key, attempt, .. } => {

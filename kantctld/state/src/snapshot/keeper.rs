@@ -205,6 +205,8 @@ impl Touched {
             | Event::JobStarted { .. }
             | Event::StepReported { .. }
             | Event::JobRunning { .. }
+            | Event::JobSuspended { .. }
+            | Event::JobResumed { .. }
             | Event::JobEnded { .. }
             | Event::JobEndChanged { .. }
             | Event::JobDone { .. }

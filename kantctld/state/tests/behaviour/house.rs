@@ -118,7 +118,7 @@ pub fn exited(code: u8) -> StepPhase {
 }
 
 pub fn running() -> StepPhase {
-    StepPhase::Running { since: Time(1) }
+    StepPhase::Running { since: Time(1), suspended: false }
 }
 
 pub fn attempt(key: JobKey, attempt: u32) -> AttemptId {

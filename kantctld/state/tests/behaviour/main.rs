@@ -18,6 +18,7 @@ mod rounds;
 mod sharing;
 mod size;
 mod submit;
+mod suspend;
 mod updating;
 mod usage;
 mod views;

@@ -72,6 +72,8 @@ fn histories_reach_every_corner() {
         "JobStarted",
         "JobReady",
         "JobRunning",
+        "JobSuspended",
+        "JobResumed",
         "JobEnded",
         "JobEndChanged",
         "JobRequeued",

@@ -16,6 +16,8 @@ pub enum Move {
     Hold(u8, u8),
     Release(u8, u8),
     Requeue(u8, u8),
+    Suspend(u8, u8),
+    ResumeJob(u8, u8),
     /// The engine decides, and it is enacted at once.
     Round,
     /// The engine decides; something may come between.
@@ -60,6 +62,8 @@ pub fn moves() -> impl Strategy<Value = Vec<Move>> {
         1 => (some(), some()).prop_map(|(job, user)| Move::Hold(job, user)),
         1 => (some(), some()).prop_map(|(job, user)| Move::Release(job, user)),
         2 => (some(), some()).prop_map(|(job, user)| Move::Requeue(job, user)),
+        2 => (some(), some()).prop_map(|(job, user)| Move::Suspend(job, user)),
+        2 => (some(), some()).prop_map(|(job, user)| Move::ResumeJob(job, user)),
         6 => Just(Move::Round),
         2 => Just(Move::Decide),
         2 => Just(Move::EnactDecided),

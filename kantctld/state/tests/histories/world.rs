@@ -8,7 +8,7 @@ mod things;
 
 use crate::moves::Move;
 use common::id::{AttemptId, Gid, JobId, JobKey, RequestKey, Uid};
-use common::job::Owner;
+use common::job::{Owner, Phase};
 use common::policy::Access;
 use common::reservation::Reservation;
 use common::resource::Allocation;
@@ -17,7 +17,7 @@ use common::wire::node::StepStatus;
 use proptest::test_runner::TestCaseError;
 use state::invariant::Judge;
 use state::snapshot::Keeper;
-use state::{Command, Event, Stamped, State, Target};
+use state::{Actor, Command, Event, Stamped, State, Target};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use things::{actor, ask, node, pick, reservation_name, settings, step_phase};
@@ -97,6 +97,14 @@ impl World {
             Move::Requeue(job, user) => {
                 self.target(*job, |target| Command::RequeueJob { actor: actor(*user), target })
             }
+            Move::Suspend(job, user) => {
+                let command = |actor, target| Command::SuspendJob { actor, target };
+                self.steer(Phase::Running, *job, *user, command)
+            }
+            Move::ResumeJob(job, user) => {
+                let command = |actor, target| Command::ResumeJob { actor, target };
+                self.steer(Phase::Suspended, *job, *user, command)
+            }
             Move::Round => {
                 self.decide()?;
                 self.enact()
@@ -171,6 +179,24 @@ impl World {
         match pick(&keys, which) {
             Some(key) => self.apply(command(Target { key })),
             None => Ok(()),
+        }
+    }
+
+    /// Mostly an operator, and mostly a job in this phase.
+    fn steer(
+        &mut self,
+        phase: Phase,
+        which: u8,
+        user: u8,
+        command: impl Fn(Actor, Target) -> Command,
+    ) -> Result<(), TestCaseError> {
+        let actor = actor(if user < 224 { 0 } else { user });
+        let is_there =
+            |key: &JobKey| self.state.element(*key).is_some_and(|(_, e)| e.phase == phase);
+        let keys: Vec<JobKey> = self.state.live().filter(is_there).collect();
+        match pick(&keys, which).filter(|_| user % 8 > 0) {
+            Some(key) => self.apply(command(actor, Target { key })),
+            None => self.target(which, |target| command(actor.clone(), target)),
         }
     }
 

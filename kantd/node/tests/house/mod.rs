@@ -59,12 +59,12 @@ pub fn order(id: AttemptId) -> Box<LaunchOrder> {
 
 /// A wanted attempt with its order.
 pub fn wanted(id: AttemptId, want: Want) -> DesiredStep {
-    DesiredStep { id, want, order: Some(order(id)) }
+    DesiredStep { id, want, suspended: false, order: Some(order(id)) }
 }
 
 /// A wanted attempt whose order is left out.
 pub fn wanted_without_order(id: AttemptId, want: Want) -> DesiredStep {
-    DesiredStep { id, want, order: None }
+    DesiredStep { id, want, suspended: false, order: None }
 }
 
 /// Everything that is wanted.
@@ -77,8 +77,13 @@ pub fn change(steps: Vec<DesiredStep>, gone: Vec<AttemptId>) -> DesiredUpdate {
     DesiredUpdate { full: false, steps, gone }
 }
 
+/// Runs, and stands still.
+pub fn standing() -> StepPhase {
+    StepPhase::Running { since: Time(1), suspended: true }
+}
+
 pub fn running() -> StepPhase {
-    StepPhase::Running { since: Time(1) }
+    StepPhase::Running { since: Time(1), suspended: false }
 }
 
 pub fn ended(cause: EndCause) -> StepPhase {

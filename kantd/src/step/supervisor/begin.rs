@@ -3,7 +3,7 @@
 //! Never does anything to a step that another supervisor has or had.
 
 use super::guests::Guests;
-use super::{Stage, Supervisor, Verdict, log};
+use super::{Stage, Stillness, Supervisor, Verdict, log};
 use crate::cgroup::{self, CgroupError};
 use crate::clock;
 use crate::step::control::Control;
@@ -112,6 +112,7 @@ fn supervise(
         go: false,
         stop: false,
         down: false,
+        stillness: Stillness::default(),
         warned: false,
         tasks: Vec::new(),
         failure: None,

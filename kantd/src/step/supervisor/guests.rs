@@ -105,6 +105,8 @@ impl Supervisor {
     /// Starts who waits, and tells what became of those that were started.
     pub(super) fn see_to_guests(&mut self, stage: &Stage) {
         match stage {
+            // Who would come to a job that stands still waits until it goes on.
+            Stage::Running if self.stillness.past().is_none() => {}
             Stage::Running => {
                 for task in std::mem::take(&mut self.guests.waiting) {
                     if let Err(why) = self.start_guest(task) {

@@ -145,9 +145,11 @@ impl Supervisor {
             return Stage::clean(Verdict::new(EndCause::Exited, None));
         }
         let Some(end) = self.why_end() else {
+            self.follow_stillness();
             self.warn_in_time();
             return Stage::Running;
         };
+        self.wake();
         // A stopped process would sleep through its SIGTERM. To many programs a second one means
         // to be quick, and when the machine goes down all have been sent one.
         let signals = [Signal::SIGTERM, Signal::SIGCONT];

@@ -121,6 +121,12 @@ impl Kantd {
                         self.note(step.status(id));
                     }
                 }
+                NodeAction::Suspend(id) | NodeAction::Resume(id) => {
+                    if let Some(step) = node.steps.get_mut(&id) {
+                        step.stand_still(id, matches!(action, NodeAction::Suspend(_)), around);
+                        self.note(step.status(id));
+                    }
+                }
                 NodeAction::Stop(id) => {
                     if let Some(step) = node.steps.get_mut(&id)
                         && step.stop(id, around)

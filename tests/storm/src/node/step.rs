@@ -35,6 +35,10 @@ pub struct Step {
     /// Its exit alone decides how the job ends.
     pub decides: bool,
     has_process: bool,
+    /// Its processes stand still.
+    is_still: bool,
+    /// What would have happened to it meanwhile.
+    due: Option<StepChange>,
     time_limit: Option<Span>,
     behaviour: Behaviour,
 }
@@ -60,6 +64,8 @@ impl Step {
             share,
             decides: shares.len() == 1 || (order.launch == Launch::Once && is_first),
             has_process: is_first || order.launch != Launch::Once,
+            is_still: false,
+            due: None,
             time_limit: order.time_limit,
             behaviour,
         })
@@ -83,6 +89,17 @@ impl Step {
         around.outputs.push(NodeOutput::StepIn(in_ms, id, change));
     }
 
+    /// Lets its processes stand still, or go on.
+    pub fn stand_still(&mut self, id: AttemptId, still: bool, around: &mut Surroundings<'_>) {
+        if !matches!(self.stage, Stage::Running(_)) {
+            return;
+        }
+        self.is_still = still;
+        if let Some(change) = self.due.take_if(|_| !still) {
+            around.outputs.push(NodeOutput::StepIn(1, id, change));
+        }
+    }
+
     /// Ends it. Answers whether that is news.
     pub fn stop(&mut self, id: AttemptId, around: &mut Surroundings<'_>) -> bool {
         let since = match self.stage {
@@ -90,6 +107,7 @@ impl Step {
             Stage::Running(since) => Some(since),
             Stage::Stopping(_) | Stage::Ended(_) => return false,
         };
+        self.is_still = false;
         self.stage = Stage::Stopping(since);
         let in_ms = self.behaviour.stop_ms;
         around.outputs.push(NodeOutput::StepIn(in_ms, id, StepChange::Stopped));
@@ -98,6 +116,10 @@ impl Step {
 
     /// What was to happen happens, if it still can. Answers whether it did.
     pub fn change(&mut self, change: StepChange, around: &Surroundings<'_>) -> bool {
+        if self.is_still {
+            self.due = Some(change);
+            return false;
+        }
         let end = |cause, code, since| Stage::Ended(ended(cause, code, since, around.clock));
         let next = match (&self.stage, change) {
             (Stage::Preparing, StepChange::Prepared) => Stage::Ready,
@@ -131,7 +153,7 @@ impl Step {
             Stage::Preparing | Stage::Stopping(None) => StepPhase::Preparing,
             Stage::Ready => StepPhase::Ready,
             Stage::Running(since) | Stage::Stopping(Some(since)) => {
-                StepPhase::Running { since: *since }
+                StepPhase::Running { since: *since, suspended: self.is_still }
             }
             Stage::Ended(end) => StepPhase::Ended(Box::new(end.clone())),
         };

@@ -1,5 +1,5 @@
 //! The operator of the simulated world: adds and removes controllers, replaces one whose disk is
-//! damaged, releases jobs that are held and resumes drained nodes once the trouble is over. Follows
+//! damaged, releases jobs that are held, resumes those that stand still and drained nodes once the trouble is over. Follows
 //! the page on high availability; never does what that forbids.
 
 use super::World;
@@ -143,9 +143,13 @@ impl World {
         let mut commands = Vec::new();
         for key in state.live() {
             let Some((_, element)) = state.element(key) else { continue };
-            if element.held && element.phase == Phase::Pending {
-                let target = Target { key };
-                commands.push(Command::ReleaseJob { actor: actor.clone(), target });
+            let (actor, target) = (actor.clone(), Target { key });
+            match element.phase {
+                Phase::Pending if element.held => {
+                    commands.push(Command::ReleaseJob { actor, target });
+                }
+                Phase::Suspended => commands.push(Command::ResumeJob { actor, target }),
+                _ => {}
             }
         }
         for (name, node) in state.nodes() {

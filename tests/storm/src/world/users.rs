@@ -102,6 +102,8 @@ impl World {
             Deed::Hold(of) => Command::HoldJob { actor, target: target(*of)? },
             Deed::Release(of) => Command::ReleaseJob { actor, target: target(*of)? },
             Deed::Requeue(of) => Command::RequeueJob { actor, target: target(*of)? },
+            Deed::Suspend(of) => Command::SuspendJob { actor, target: target(*of)? },
+            Deed::Resume(of) => Command::ResumeJob { actor, target: target(*of)? },
             Deed::Update(of) => {
                 let limit = Some(work::new_limit(work));
                 let patch = Box::new(Patch { time_limit: limit, ..Patch::default() });

@@ -35,6 +35,10 @@ pub(super) fn living(state: &State, job: &JobView) -> (Vec<String>, Option<Strin
             format!("it has ended; {nodes} still clean{s} up after it")
         }
         Phase::Completing => stopping(state, end.map(|end| end.decided_at), &nodes),
+        Phase::Suspended => match job.suspended_at {
+            Some(at) => format!("an operator suspended it at {at}: it stands still on {nodes}"),
+            None => format!("it is suspended on {nodes}"),
+        },
         _ => format!("it is {} on {nodes}", job.state),
     };
     let mut lines = vec![line];
@@ -42,6 +46,10 @@ pub(super) fn living(state: &State, job: &JobView) -> (Vec<String>, Option<Strin
     let mut advice = match job.phase {
         Phase::Starting => Some("nothing: it runs as soon as that is done".to_owned()),
         Phase::Completing => Some("nothing: it is over as soon as that is done".to_owned()),
+        Phase::Suspended => Some(format!(
+            "an operator lets it go on with `kantctl resume {}`; its time limit stands still too",
+            job.key
+        )),
         _ => None,
     };
     let Some(element) = element else { return (lines, advice) };
@@ -83,7 +91,7 @@ const fn is_start(what: &StoryEvent) -> bool {
 /// What ends a running job that does not end by itself.
 fn ends(job: &JobView) -> Option<String> {
     let began = job.started_at.filter(|_| job.phase == Phase::Running)?;
-    let limit = job.ask.time_limit.map(|limit| began + limit);
+    let limit = job.ask.time_limit.map(|limit| began + limit + job.suspended);
     match (limit, job.ask.deadline) {
         (limit, Some(deadline)) if limit.is_none_or(|limit| limit > deadline) => {
             Some(format!("its deadline ends it at {deadline}"))

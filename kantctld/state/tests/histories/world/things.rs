@@ -149,7 +149,7 @@ pub fn step_phase(which: u8) -> StepPhase {
     let (cause, code) = match usize::from(which) % PHASES {
         0 => return StepPhase::Preparing,
         1 => return StepPhase::Ready,
-        2 => return StepPhase::Running { since: Time(7) },
+        2 => return StepPhase::Running { since: Time(7), suspended: false },
         3 => (EndCause::Exited, which % 3),
         4 => (EndCause::Stopped, 0),
         5 => (EndCause::LaunchFailed, 0),

@@ -1,0 +1,29 @@
+//! `SuspendJob`: the processes of a running job stand still, its time limit with them; it keeps all
+//! that it holds. Operators may (man scontrol, suspend). Never waits for the nodes, and never stops
+//! a deadline.
+
+use super::target::{self, Did};
+use crate::command::{Actor, Target};
+use crate::event::Event;
+use crate::life;
+use crate::remembered::State;
+use common::job::Phase;
+use common::reason::Refusal;
+
+pub(super) fn apply(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    actor: &Actor,
+    target: Target,
+) -> Result<(), Refusal> {
+    target::operators_only(actor)?;
+    let keys = target::keys(state, actor, target)?;
+    target::each(keys, |key| {
+        match state.element(key).map(|(_, element)| element.phase) {
+            Some(Phase::Running) => life::suspend(state, events, key, actor.uid),
+            Some(Phase::Suspended) => {}
+            _ => return target::wrong_phase(state, key, "suspend"),
+        }
+        Did::Fine
+    })
+}

@@ -1,0 +1,75 @@
+//! `kantctl suspend` and `resume` on real daemons: a job stands still and keeps what it holds,
+//! whatever becomes of the daemons meanwhile. Never how a node does it in all its ways:
+//! kantd/tests/step_suspend.rs has that.
+
+use common::job::{Outcome, Phase};
+use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, wait_for};
+
+const DOTS: &str = "#!/bin/sh\nwhile [ ! -e enough ]; do printf . >>dots; sleep 0.02; done\n";
+
+fn dots(kantctl: &Kantctl) -> anyhow::Result<u64> {
+    Ok(std::fs::metadata(kantctl.dir().join("dots"))?.len())
+}
+
+/// The node carries a wish out some moments after it was granted.
+fn stands_still(kantctl: &Kantctl) -> anyhow::Result<()> {
+    let mut before = u64::MAX;
+    wait_for("the job to stand still", || {
+        let now = dots(kantctl)?;
+        let is_still = now == before;
+        before = now;
+        // Between two looks a job that goes on makes several dots.
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        Ok((is_still && dots(kantctl)? == now).then_some(()))
+    })
+}
+
+fn goes_on(kantctl: &Kantctl) -> anyhow::Result<()> {
+    let before = dots(kantctl)?;
+    wait_for("more dots", || Ok((dots(kantctl)? > before).then_some(())))
+}
+
+#[test]
+fn a_suspended_job_keeps_its_gpu_over_crashes_of_both_daemons_and_then_goes_on()
+-> anyhow::Result<()> {
+    let nodes = vec![("g1", Machine::with_gpus("pcie-2"))];
+    let mut cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let operator = cluster.kantctl(Person::me())?;
+    let id = kantctl.submit(&["--gpus=2", "--mem=16M", "--time=1:00:00"], DOTS)?;
+    wait_for("dots", || Ok(kantctl.dir().join("dots").exists().then_some(())))?;
+    if Person::other().is_some() {
+        let refused = kantctl.run(&["suspend", &id])?;
+        assert!(refused.code == 1 && refused.stderr.contains("operator"), "{refused:?}");
+    }
+    operator.ok(&["suspend", &id])?;
+    assert_eq!(kantctl.job(&id)?.state, "SUSPENDED");
+    stands_still(&kantctl)?;
+    cluster.kill_node("g1")?;
+    cluster.kill_controller()?;
+    cluster.start_controller()?;
+    cluster.start_node("g1")?;
+    cluster.wait_for_nodes()?;
+    let other = kantctl.submit(&["--gpus=1", "--mem=16M", "--time=1"], "#!/bin/sh\n")?;
+    stands_still(&kantctl)?;
+    assert_eq!(kantctl.job(&other)?.phase, Phase::Pending, "the GPUs are not free");
+    let said = kantctl.ok(&["explain", &id])?;
+    assert!(said.contains(&format!("kantctl resume {id}")), "{said}");
+
+    operator.ok(&["resume", &id])?;
+    goes_on(&kantctl)?;
+    let job = kantctl.job(&id)?;
+    assert!(job.phase == Phase::Running && !job.suspended.is_zero(), "{job:?}");
+    std::fs::write(kantctl.dir().join("enough"), "")?;
+    assert_eq!(kantctl.finished(&id)?.outcome, Some(Outcome::Completed));
+    assert_eq!(kantctl.finished(&other)?.outcome, Some(Outcome::Completed));
+
+    std::fs::remove_file(kantctl.dir().join("enough"))?;
+    let id = kantctl.submit(&["--mem=16M"], DOTS)?;
+    wait_for("it to run", || Ok((kantctl.job(&id)?.phase == Phase::Running).then_some(())))?;
+    operator.ok(&["suspend", &id])?;
+    stands_still(&kantctl)?;
+    kantctl.ok(&["cancel", &id])?;
+    assert_eq!(kantctl.finished(&id)?.outcome, Some(Outcome::Cancelled));
+    Ok(())
+}
