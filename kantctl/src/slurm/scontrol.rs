@@ -21,7 +21,7 @@ const AFTER: &str = "\
 Commands:
   show job [JOB] | node [NODE] | partition [NAME] | config | hostnames NODES | hostlist NAME,NAME
        | reservation [NAME]
-  hold JOB...   release JOB...   uhold JOB...   requeue JOB...
+  hold JOB...   release JOB...   uhold JOB...   requeue JOB...   suspend JOB...   resume JOB...
   update JobId=JOB NAME=VALUE...   update NodeName=NODES State=DRAIN|RESUME Reason=TEXT
   reconfigure   ping   version";
 
@@ -91,6 +91,8 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         "hold" | "uhold" => steer(rest, "hold", server).await,
         "release" => steer(rest, "release", server).await,
         "requeue" => steer(rest, "requeue", server).await,
+        "suspend" => steer(rest, "suspend", server).await,
+        "resume" => steer(rest, "resume", server).await,
         "update" => update::run(rest, server).await,
         "reconfigure" | "reconfig" => {
             server.post::<Value, Value>("/v1/reload", &Value::Null, Again::IfUnanswered).await?;
