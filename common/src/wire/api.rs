@@ -32,27 +32,27 @@
 mod controllers;
 mod metrics;
 mod priority;
+mod queues;
 mod reload;
 mod reservation;
 mod task;
 mod what_if;
 
-use crate::gpu::GpuKind;
 use crate::health::Finding;
 use crate::id::{ControllerId, JobId, JobKey, NodeName, QueueName, RequestKey};
 use crate::job::{Ask, ExitStatus, Outcome, Owner, Phase, Usage};
 use crate::node::{Contact, Drain, Inventory, NodeStatus};
-use crate::queue::Queue;
 use crate::reason::WaitReason;
 use crate::resource::Allocation;
 use crate::time::{Span, Time};
-use crate::unit::{Bytes, Cpus, GpuMilli, Gpus};
+use crate::unit::{Bytes, Cpus, Gpus};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 pub use controllers::{ControllerList, ControllerRole, ControllerView, JoinAnswer, JoinRequest};
 pub use metrics::{KindUse, MetricsView, SpanBucket, WaitBucket};
 pub use priority::{FactorView, PriorityList, PriorityQuery, PriorityView};
+pub use queues::{QueueHeld, QueueList};
 pub use reload::ReloadAnswer;
 pub use reservation::{ReservationList, ReservationRequest, ReservationView};
 pub use task::{LaunchAnswer, LaunchRequest, STDOUT_BYTES, TASK_STATE, TaskQuery};
@@ -227,35 +227,6 @@ pub struct NodeList {
     pub nodes: Vec<NodeView>,
     /// The controller's time when it looked.
     pub as_of: Time,
-}
-
-/// Queues.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct QueueList {
-    /// By priority, highest first.
-    pub queues: Vec<Queue>,
-    /// What each of them has, by name; those that are not named have nothing.
-    #[serde(default)]
-    pub held: BTreeMap<QueueName, QueueHeld>,
-}
-
-/// What the jobs of a queue, and of all queues below it, have.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct QueueHeld {
-    /// It is no longer configured, and kept until its jobs are over: it takes no new ones.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub closing: bool,
-    /// Jobs and array tasks that hold resources.
-    pub running: u32,
-    /// Jobs and array tasks that wait.
-    pub waiting: u32,
-    /// Thousandths of GPUs of each kind.
-    pub gpus_milli: BTreeMap<GpuKind, GpuMilli>,
-    /// CPUs.
-    pub cpus: Cpus,
-    /// Memory.
-    pub memory: Bytes,
 }
 
 /// Which jobs to list.

@@ -42,9 +42,10 @@ complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "hold" -d 'Keep wait
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "release" -d 'Let held jobs go'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "update" -d 'Change what waiting jobs ask for'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "requeue" -d 'Start jobs again from the top'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "suspend" -d 'Let running jobs stand still'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "nodes" -d 'List nodes'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "drain" -d 'Let nothing new start on nodes'
-complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "resume" -d 'Let jobs start on nodes again'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "resume" -d 'Let suspended jobs go on, or jobs start on nodes again'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "queues" -d 'List queues, as a tree'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "reservations" -d 'List, make and delete bookings of nodes'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "priority" -d 'Say where waiting jobs\' priorities come from'
@@ -215,6 +216,11 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -l config -d 'T
 complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand suspend" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand suspend" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand suspend" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand suspend" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
+complete -c kantctl -n "__fish_kantctl_using_subcommand suspend" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand nodes" -s t -l state -l states -d 'Only in these states: idle, mixed, allocated, draining, drained, down' -r -f -a "idle\t''
 mixed\t''
 allocated\t''
@@ -235,6 +241,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand drain" -s h -l help -d '
 complete -c kantctl -n "__fish_kantctl_using_subcommand resume" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand resume" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand resume" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand resume" -l nodes -d 'They are nodes, also those that read as jobs'
 complete -c kantctl -n "__fish_kantctl_using_subcommand resume" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand resume" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand queues" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F

@@ -1,5 +1,5 @@
-//! What cancel, hold, release, requeue and suspend, and drain and resume, have in common: one wish for each
-//! of several jobs or nodes. Never chooses which.
+//! What cancel, hold, release, requeue and suspend, and drain and resume, have in common: one wish
+//! for each of several jobs or nodes. Never chooses which.
 
 use super::ask;
 use crate::failure::{Failure, Kind, OK};

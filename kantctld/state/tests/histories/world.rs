@@ -194,7 +194,7 @@ impl World {
         let is_there =
             |key: &JobKey| self.state.element(*key).is_some_and(|(_, e)| e.phase == phase);
         let keys: Vec<JobKey> = self.state.live().filter(is_there).collect();
-        match pick(&keys, which).filter(|_| user % 8 > 0) {
+        match pick(&keys, which).filter(|_| !user.is_multiple_of(8)) {
             Some(key) => self.apply(command(actor, Target { key })),
             None => self.target(which, |target| command(actor.clone(), target)),
         }
