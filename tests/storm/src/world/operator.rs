@@ -1,6 +1,6 @@
 //! The operator of the simulated world: adds and removes controllers, replaces one whose disk is
-//! damaged; once the trouble is over, releases jobs that are held and resumes those that stand still
-//! and drained nodes. Follows the page on high availability; never does what that forbids.
+//! damaged; once the trouble is over, releases held jobs and resumes those that stand still and
+//! drained nodes. Follows the page on high availability; never does what that forbids.
 
 use super::World;
 use super::event::Event;
