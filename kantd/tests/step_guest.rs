@@ -1,6 +1,8 @@
 //! Programs that are started in a step while it runs: as a part of it, on every node of the job,
 //! whatever they do no word on how it ends, and gone with it.
 
+#![allow(clippy::unwrap_used)] // a test fails by panicking
+
 mod leftovers;
 mod stand;
 
@@ -98,8 +100,15 @@ async fn it_is_a_part_of_the_job_on_a_node_where_nothing_of_it_ran() {
     let groups = err.strip_prefix("oh\n").unwrap().trim();
     assert_ne!(groups, "0", "it is in the job's group");
     assert!(!std::fs::exists("/dev/shm/mine").unwrap());
+    let task = TaskNumber(8);
+    let stays = StartTask { task, ..shell(&stand, id, "sleep 600") };
+    assert_eq!(stand.steps().start_task(stays).await.state, TaskState::Running);
     stand.steps().stop(id);
     let end = stand.end(id).await;
+    match ended(&stand, id, task).await.0 {
+        TaskState::Ended(exit) => assert_eq!(exit.signal, Some(15)),
+        state => assert!(why(state).contains("ended with the job")),
+    }
     assert_eq!((end.cause, end.exit), (EndCause::Stopped, ExitStatus::default()));
     before.assert_nothing_left(&stand, id).await;
 }
@@ -123,7 +132,8 @@ async fn all_of_it_ends_with_the_job_and_the_job_does_not_end_with_it() {
     assert_eq!(end.cause, EndCause::Exited);
     assert!(end.exit.is_success(), "{end:?}");
     assert!(!is_alive(daemon));
-    let late = stand.steps().start_task(shell(&stand, id, "true")).await;
+    let late = StartTask { task: TaskNumber(8), ..shell(&stand, id, "true") };
+    let late = stand.steps().start_task(late).await;
     assert!(why(late.state).contains("is over there"));
     before.assert_nothing_left(&stand, id).await;
 }
@@ -185,6 +195,35 @@ async fn one_that_is_asked_for_early_waits_until_the_job_runs() {
     stand.steps().go(id);
     assert!(!matches!(asked.await.unwrap().state, TaskState::Failed(_)));
     assert_eq!(ended(&stand, id, TASK).await.1, "here\n");
+    stand.steps().stop(id);
+    stand.end(id).await;
+}
+
+#[tokio::test]
+async fn no_more_wait_for_a_job_to_begin_than_its_node_can_bear() {
+    needs_root!();
+    const MOST: u64 = 128;
+    let mut stand = node().await;
+    let order = second(&stand);
+    let id = order.id;
+    stand.steps().launch(order, &stand.gpus);
+    let mut asked = tokio::task::JoinSet::new();
+    for number in 0..MOST {
+        let start = StartTask { task: TaskNumber(number), ..shell(&stand, id, "true") };
+        let steps = stand.steps().clone();
+        asked.spawn(async move { steps.start_task(start).await.state });
+    }
+    let dir = stand.step_dir(id);
+    let is_there = |number| dir.join(format!("task-{number}")).exists();
+    until("all were asked for", || (0..MOST).all(is_there)).await;
+    let more = StartTask { task: TaskNumber(MOST), ..shell(&stand, id, "true") };
+    let refused = why(stand.steps().start_task(more.clone()).await.state);
+    assert!(refused.contains("128 programs are being started"), "{refused}");
+    stand.steps().go(id);
+    for state in asked.join_all().await {
+        assert!(!matches!(state, TaskState::Failed(_)), "{state:?}");
+    }
+    assert!(!matches!(stand.steps().start_task(more).await.state, TaskState::Failed(_)));
     stand.steps().stop(id);
     stand.end(id).await;
 }

@@ -1,6 +1,7 @@
 //! `cargo xtask ci`: everything that must hold before a change is merged, as one list of steps. The
 //! same command on a desk and on a build machine. Never changes a file that git tracks.
 
+mod mpi;
 mod preflight;
 mod step;
 mod totals;
@@ -33,6 +34,8 @@ const STEPS: &[Step] = &[
     ),
     Step::cargo("build", &["build", "--workspace", "--locked"]),
     Step::cargo("test", &["test", "--workspace", "--locked", "--no-fail-fast"]),
+    // A part of `test`, once more: so that it is said where it was left out.
+    Step::unless(mpi::missing, "mpi", &["test", "-p", "e2e", "--test", "mpi", "--locked"]),
     Step::unless(crate::vm::missing, "vm", &["xtask", "vm", "--required"]),
     Step::if_installed("deny", &["deny", "check"], "cargo-deny", "cargo install cargo-deny"),
 ];

@@ -30,6 +30,8 @@ struct Entry {
     keeper: mpsc::UnboundedSender<Wish>,
     /// Programs that were started in it, as its supervisor told.
     tasks: BTreeMap<TaskNumber, TaskState>,
+    /// So many are being started in it.
+    starting: usize,
 }
 
 /// All steps, by id.
@@ -58,7 +60,7 @@ impl Board {
         }
         let (keeper, wishes) = mpsc::unbounded_channel();
         self.tell(id, phase.clone());
-        entries.insert(id, Entry { phase, keeper, tasks: BTreeMap::new() });
+        entries.insert(id, Entry { phase, keeper, tasks: BTreeMap::new(), starting: 0 });
         Some(wishes)
     }
 
@@ -80,6 +82,14 @@ impl Board {
             Some(state) => drop(entry.tasks.insert(task, state)),
             None => drop(entry.tasks.remove(&task)),
         }
+    }
+
+    /// A program is about to be started in a step; `None` if `most` are, or the step is not there.
+    pub fn begin_start(&self, id: AttemptId, most: usize) -> Option<Starting<'_>> {
+        let mut entries = self.entries();
+        let entry = entries.get_mut(&id).filter(|entry| entry.starting < most)?;
+        entry.starting += 1;
+        Some(Starting { board: self, id })
     }
 
     /// A supervisor is about to tell of all its programs; what it does not tell it has forgotten.
@@ -124,5 +134,20 @@ impl Board {
             .iter()
             .map(|(id, entry)| StepStatus { id: *id, phase: entry.phase.clone() })
             .collect()
+    }
+}
+
+/// A program that is being started, until this is dropped.
+#[derive(Debug)]
+pub struct Starting<'a> {
+    board: &'a Board,
+    id: AttemptId,
+}
+
+impl Drop for Starting<'_> {
+    fn drop(&mut self) {
+        if let Some(entry) = self.board.entries().get_mut(&self.id) {
+            entry.starting = entry.starting.saturating_sub(1);
+        }
     }
 }

@@ -18,6 +18,8 @@ use tokio::time::{Instant, sleep};
 
 /// How long a program may take to start: its step may wait for the rest of its gang.
 const START_LIMIT: Duration = Duration::from_secs(30);
+/// So many may be waited for in one step: each is held in memory and in the spool.
+const STARTING_MAX: usize = 128;
 /// How long a kantd that has just started waits for a supervisor's word on a program.
 const KNOWN_LIMIT: Duration = Duration::from_secs(5);
 /// No question waits longer.
@@ -50,26 +52,52 @@ impl Steps {
     /// Starts a program in a step, once however often it is asked.
     pub async fn start_task(&self, asked: StartTask) -> TaskNews {
         let StartTask { question, id, task, program, environment, work_dir } = asked;
-        let state = match self.begin(id, task, GuestOrder { program, environment, work_dir }).await
-        {
-            Ok(()) => self.begun(id, task).await,
-            Err(why) => TaskState::Failed(why),
-        };
-        TaskNews::of(question, state)
+        let order = GuestOrder { program, environment, work_dir };
+        // Held until it is known what became of it.
+        let room = self.board().begin_start(id, STARTING_MAX);
+        let has_room = room.is_some();
+        let begun = self.begin(id, task, order, has_room).await;
+        TaskNews::of(question, begun.unwrap_or_else(TaskState::Failed))
     }
 
+    /// Leaves the order once the step can take it, and waits for what becomes of it.
     async fn begin(
         &self,
         id: AttemptId,
         task: TaskNumber,
         order: GuestOrder,
-    ) -> Result<(), String> {
-        match self.board().task(id, task) {
-            None => return Err(format!("the node does not have {id}")),
-            Some((StepPhase::Ended(_), _)) => return Err(format!("{id} is over there")),
-            Some((_, Some(_))) => return Ok(()),
-            Some((_, None)) => {}
+        has_room: bool,
+    ) -> Result<TaskState, String> {
+        let deadline = Instant::now() + START_LIMIT;
+        let mut order = Some(order);
+        let mut pause = Pause(LOOKS[0]);
+        loop {
+            match self.board().task(id, task) {
+                Some((_, Some(state))) => return Ok(state),
+                Some((StepPhase::Ended(_), None)) => return Err(format!("{id} is over there")),
+                None if order.is_none() => return Err(format!("{id} is over there")),
+                None => return Err(format!("the node does not have {id}")),
+                Some(_) if !has_room => {
+                    return Err(format!("{STARTING_MAX} programs are being started in {id} there"));
+                }
+                Some(_) if Instant::now() >= deadline => return Err(self.too_late(id, task)),
+                Some((StepPhase::Ready | StepPhase::Running { .. }, None)) => {
+                    if let Some(order) = order.take() {
+                        self.leave(id, task, order).await?;
+                    }
+                }
+                Some(_) => {}
+            }
+            pause.wait().await;
         }
+    }
+
+    async fn leave(
+        &self,
+        id: AttemptId,
+        task: TaskNumber,
+        order: GuestOrder,
+    ) -> Result<(), String> {
         let dir = StepDir::of(self.dir(), id);
         let left = spawn_blocking(move || order.leave(&dir, task)).await;
         match left.map_err(io::Error::other).and_then(|left| left) {
@@ -79,24 +107,14 @@ impl Steps {
         Ok(())
     }
 
-    /// What became of its start.
-    async fn begun(&self, id: AttemptId, task: TaskNumber) -> TaskState {
-        let deadline = Instant::now() + START_LIMIT;
-        let mut pause = Pause(LOOKS[0]);
-        loop {
-            match self.board().task(id, task) {
-                Some((_, Some(state))) => return state,
-                Some((StepPhase::Ended(_), None)) | None => {
-                    return TaskState::Failed(format!("{id} is over there"));
-                }
-                Some(_) if Instant::now() >= deadline => {
-                    let why = "the job's supervisor there did not start it in time: the job has \
-                               not begun there, or the supervisor is of an earlier release";
-                    return TaskState::Failed(why.to_owned());
-                }
-                Some(_) => pause.wait().await,
-            }
-        }
+    /// Takes the order back, so that what was said not to start does not start later.
+    fn too_late(&self, id: AttemptId, task: TaskNumber) -> String {
+        let taken_back = std::fs::remove_file(StepDir::of(self.dir(), id).task(task)).is_ok();
+        let why = match taken_back {
+            true => "its supervisor is of an earlier release, or the job has not begun there",
+            false => "the job has not begun there, or it hangs and may start yet",
+        };
+        format!("it did not start within {START_LIMIT:?}: {why}")
     }
 
     /// How a program is doing, as soon as there is news of it or what it wrote.
@@ -109,6 +127,9 @@ impl Steps {
             // Looked up before reading, so that its last words are never missed.
             let known = self.board().task(id, task);
             let state = match known {
+                Some((StepPhase::Ended(_), Some(TaskState::Running))) => {
+                    TaskState::Failed(format!("it ended with the job: {id} is over"))
+                }
                 Some((_, Some(state))) => state,
                 Some((phase, None))
                     if !matches!(phase, StepPhase::Ended(_)) && begun.elapsed() < KNOWN_LIMIT =>

@@ -23,14 +23,17 @@ const COMPONENTS: &[(&str, &str)] = &[("fmt", "rustfmt"), ("clippy", "clippy")];
 /// # Errors
 /// Names each missing program and how to get it.
 pub fn check() -> Result<()> {
-    let search = std::env::var_os("PATH").unwrap_or_default();
-    let is_there =
-        |name: &str| std::env::split_paths(&search).any(|folder| is_program(&folder.join(name)));
-    let missing = missing(is_there, has_subcommand);
+    let missing = missing(has_program, has_subcommand);
     if !missing.is_empty() {
         bail!("failed to begin, something is missing:\n{}", missing.join("\n"));
     }
     Ok(())
+}
+
+/// Does the PATH find this program?
+pub fn has_program(name: &str) -> bool {
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&search).any(|folder| is_program(&folder.join(name)))
 }
 
 /// A sentence for each thing that is not there.
