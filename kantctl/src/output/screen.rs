@@ -9,6 +9,7 @@ use anyhow::Context;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
+use std::sync::OnceLock;
 
 /// Where output goes.
 #[derive(Debug, Clone)]
@@ -99,13 +100,22 @@ fn unwritten(error: io::Error) -> Failure {
     Failure::new(kind, anyhow::Error::new(error).context("failed to write to standard output"))
 }
 
-/// Says something on stderr.
-pub fn note(text: &str) {
-    note_as("kantctl", text);
+/// The name that users called this program by, where it is not its own.
+static SPEAKER: OnceLock<&'static str> = OnceLock::new();
+
+/// Says what is said on stderr under this name: a link's, set once and for all.
+pub fn speak_as(name: &'static str) {
+    // Called twice, the first stands.
+    let _ = SPEAKER.set(name);
 }
 
-/// The same, said by the command of this name.
-pub fn note_as(name: &str, text: &str) {
+fn speaker() -> &'static str {
+    SPEAKER.get().copied().unwrap_or("kantctl")
+}
+
+/// Says something on stderr.
+pub fn note(text: &str) {
+    let name = speaker();
     let mut stderr = anstream::stderr().lock();
     // Nobody is left to tell when stderr is gone.
     let _ = writeln!(stderr, "{name}: {}", localized(text, &TimeZone::system()));
@@ -119,11 +129,6 @@ pub fn warn(text: &str) {
 
 /// Says on stderr what failed, why, and what to do; nothing when it is only that nobody reads.
 pub fn complain(failure: &Failure) {
-    complain_as("kantctl", failure);
-}
-
-/// The same, said by the command of this name.
-pub fn complain_as(name: &str, failure: &Failure) {
     if failure.kind == Kind::ReaderGone {
         return;
     }
@@ -135,7 +140,7 @@ pub fn complain_as(name: &str, failure: &Failure) {
     };
     let mut stderr = anstream::stderr().lock();
     // Nobody is left to tell when stderr is gone.
-    let _ = writeln!(stderr, "{} {what}", format!("{name}:").red());
+    let _ = writeln!(stderr, "{} {what}", format!("{}:", speaker()).red());
     if let Some(hint) = hint {
         let _ = writeln!(stderr, "{} {hint}", "hint:".cyan());
     }

@@ -151,6 +151,7 @@ impl Name {
 /// Runs the command of this name; gives the exit code.
 #[must_use]
 pub fn run(name: Name, arguments: &[OsString]) -> u8 {
+    screen::speak_as(name.word());
     let words = with_variables(name, arguments);
     match answer(name, &words) {
         Ok(code) => code,
@@ -160,7 +161,7 @@ pub fn run(name: Name, arguments: &[OsString]) -> u8 {
             u8::from(error.use_stderr())
         }
         Err(Said::Failed(failure)) => {
-            screen::complain_as(name.word(), &failure);
+            screen::complain(&failure);
             // Slurm's commands exit with 1, whatever failed; clients look for nothing else.
             1
         }

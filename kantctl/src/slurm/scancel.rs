@@ -139,7 +139,7 @@ pub async fn run(args: &Args, server: &Server, _: &Screen) -> Result<u8, Failure
             Err(failure) if failure.kind == Kind::Unreachable => return Err(failure),
             Err(failure) => {
                 let told = format!("error: Kill job error on job id {key}: {failure}");
-                screen::complain_as("scancel", &Failure::message(told));
+                screen::complain(&Failure::message(told));
                 code = 1;
             }
         }

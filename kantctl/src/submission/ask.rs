@@ -4,6 +4,7 @@
 use super::gpus::GpuAmount;
 use super::near::Switches;
 use super::options::Options;
+use super::per_gpu::{self, PerGpuError};
 use super::script::Script;
 use super::shell::Shell;
 use crate::failure::Failure;
@@ -17,7 +18,7 @@ use std::path::Path;
 /// What the controller is asked.
 ///
 /// # Errors
-/// [`Failure`] when the working directory is no text.
+/// [`Failure`] when the working directory is no text, or counts for each GPU have no GPUs.
 pub fn ask(
     options: &Options,
     script: &Script,
@@ -42,7 +43,7 @@ pub fn ask(
         open_mode: options.open_mode.unwrap_or_default(),
         request: Request {
             per_node_max: options.max_per_node.map(|jobs| PerNodeMax { group, jobs }),
-            ..request(options)
+            ..request(options).map_err(Failure::usage)?
         },
         launch: options.launch.unwrap_or_default(),
         time_limit: options.time,
@@ -78,14 +79,16 @@ fn preemptible(options: &Options) -> Option<bool> {
     (options.preemptible || options.no_preemptible).then_some(options.preemptible)
 }
 
-fn request(options: &Options) -> Request {
+fn request(options: &Options) -> Result<Request, PerGpuError> {
     let (gpus, kinds) = gpus(options);
     let mut kinds = kinds.into_iter();
-    Request {
+    let tasks = per_gpu::tasks(options, gpus)?.unwrap_or_else(|| tasks(options));
+    let cpus = per_gpu::cpus(options, gpus, tasks)?.or(options.cpus_per_task);
+    Ok(Request {
         nodes: options.nodes.map(Nodes),
-        tasks: Tasks(tasks(options)),
+        tasks: Tasks(tasks),
         tasks_per_node: options.ntasks_per_node.map(Tasks),
-        cpus_per_task: Cpus(options.cpus_per_task.unwrap_or(1)),
+        cpus_per_task: Cpus(cpus.unwrap_or(1)),
         memory: memory(options),
         gpus,
         gpu_kind: kinds.next(),
@@ -97,7 +100,7 @@ fn request(options: &Options) -> Request {
         exclusive: options.exclusive,
         only_nodes: options.nodelist.clone().map(|hosts| hosts.0).unwrap_or_default(),
         not_nodes: options.exclude.clone().map(|hosts| hosts.0).unwrap_or_default(),
-    }
+    })
 }
 
 /// Without `--ntasks`: one on each node, or as many as fill every node.

@@ -2,6 +2,7 @@
 //! Never reads any.
 
 use super::options::Options;
+use super::passed_over::PassedOver;
 
 /// One setting laid over another.
 trait Layer {
@@ -17,6 +18,12 @@ impl<T> Layer for Option<T> {
 impl Layer for bool {
     fn over(self, below: Self) -> Self {
         self | below
+    }
+}
+
+impl Layer for PassedOver {
+    fn over(self, below: Self) -> Self {
+        PassedOver::over(self, below)
     }
 }
 
@@ -40,6 +47,12 @@ impl Options {
             (below.gpus, below.gpus_per_node) = (None, None);
             (below.gpus_per_task, below.gres) = (None, None);
         }
+        if above.cpus_per_gpu.is_some() || above.cpus_per_task.is_some() {
+            (below.cpus_per_gpu, below.cpus_per_task) = (None, None);
+        }
+        if above.ntasks_per_gpu.is_some() || above.ntasks.is_some() {
+            (below.ntasks_per_gpu, below.ntasks) = (None, None);
+        }
         if above.near.is_some() || above.switches.is_some() {
             (below.near, below.switches) = (None, None);
         }
@@ -54,7 +67,7 @@ impl Options {
             mem_per_cpu mem_per_gpu gpus gpus_per_node gpus_per_task gres exclusive queue time begin
             deadline reservation near switches segment max_per_node hold nice nodelist exclude
             output error input open_mode chdir array launch signal export requeue no_requeue
-            preemptible no_preemptible parsable wait quiet mail_type mail_user)
+            preemptible no_preemptible parsable wait quiet ntasks_per_gpu cpus_per_gpu passed_over)
     }
 
     fn asks_gpus(&self) -> bool {

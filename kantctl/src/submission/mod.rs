@@ -10,6 +10,8 @@ pub mod gpus;
 pub mod layer;
 pub mod near;
 pub mod options;
+pub mod passed_over;
+pub mod per_gpu;
 pub mod script;
 pub mod shell;
 pub mod value;

@@ -6,6 +6,7 @@ use super::begin::{read_begin, read_deadline};
 use super::export::Export;
 use super::gpus::{GpuAsk, GpuCount, Gres};
 use super::near::{Switches, read_near};
+use super::passed_over::PassedOver;
 use super::value::{Hosts, TaskCount, read_count, read_launch, read_nodes};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Command, FromArgMatches};
@@ -59,6 +60,14 @@ pub struct Options {
     #[arg(short = 'c', long, value_name = "COUNT", value_parser = read_count,
           allow_negative_numbers = true, help_heading = SIZE)]
     pub cpus_per_task: Option<u32>,
+    /// Tasks for each GPU asked for
+    #[arg(long, value_name = "COUNT", value_parser = read_count, conflicts_with = "ntasks",
+          allow_negative_numbers = true, help_heading = SIZE)]
+    pub ntasks_per_gpu: Option<u32>,
+    /// CPUs for each GPU asked for
+    #[arg(long, value_name = "COUNT", value_parser = read_count,
+          conflicts_with = "cpus_per_task", allow_negative_numbers = true, help_heading = SIZE)]
+    pub cpus_per_gpu: Option<u32>,
     /// Memory on each node, in MiB or with K, M, G, T; 0 is all of it
     #[arg(long, value_name = "SIZE", conflicts_with_all = ["mem_per_cpu", "mem_per_gpu"],
           allow_negative_numbers = true, help_heading = SIZE)]
@@ -190,12 +199,8 @@ pub struct Options {
     /// Say nothing but errors
     #[arg(short = 'Q', long, help_heading = HOW)]
     pub quiet: bool,
-    /// Accepted; kant sends no mail
-    #[arg(long, value_name = "TYPE", hide = true)]
-    pub mail_type: Option<String>,
-    /// Accepted; kant sends no mail
-    #[arg(long, value_name = "ADDRESS", hide = true)]
-    pub mail_user: Option<String>,
+    #[command(flatten)]
+    pub passed_over: PassedOver,
 }
 
 fn open_mode(word: &str) -> OpenMode {

@@ -155,8 +155,13 @@ fn merge(args: &Args, script: &Script, shell: &Shell) -> Result<Options, Failure
     }
     let environment = environment::read_options(&shell.environment)?;
     let options = args.options.clone().over(environment).over(directives);
-    if options.mail_type.is_some() || options.mail_user.is_some() {
-        warn("kant sends no mail: --mail-type and --mail-user have no effect");
+    let given = options.passed_over.given();
+    let mut told: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (name, why) in given {
+        told.entry(why).or_default().push(format!("--{}", name.replace('_', "-")));
+    }
+    for (why, names) in told {
+        warn(&format!("{} changes nothing: {why}", names.join(", ")));
     }
     if options.switches.is_some_and(|switches| switches.timed) {
         warn(

@@ -5,7 +5,7 @@ use super::Args;
 use super::place::Place;
 use super::stream::{Input, Outputs, copy_input, label};
 use crate::failure::Failure;
-use crate::output::screen::note_as;
+use crate::output::screen::note;
 use anyhow::Context;
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
@@ -136,7 +136,7 @@ async fn wait(
                 worst = worst.max(code);
                 if code != 0 && !args.quiet {
                     let ending = format!("error: {}: task {task}: {}", place.node, told(status));
-                    note_as("srun", &ending);
+                    note(&ending);
                 }
                 let fails = code != 0 && args.kill_on_bad_exit.as_deref() == Some("1");
                 stop = match (stop, args.wait) {
