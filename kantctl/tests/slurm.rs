@@ -146,6 +146,22 @@ JobID  ExitCode    Elapsed
     assert_eq!(slurm(&house, &words).await.good(), expected);
     let words = ["sacct", "-j", "40.batch", "-nPo", "jobid,maxrss,totalcpu,maxvmsize"];
     assert_eq!(slurm(&house, &words).await.good(), "40||00:00:04|\n40.batch|300M|00:00:04|\n");
+    let starting = || job("43", Phase::Starting, None);
+    let house = House::answering(move |_, _| {
+        let mut answer = jobs(vec![starting()]);
+        answer["cluster"] = value!("lab");
+        for (name, what) in [("version", value!("0")), ("leader", value!(true))] {
+            answer[name] = what;
+        }
+        for name in ["applied", "jobs_pending", "jobs_running", "jobs_done", "nodes_connected"] {
+            answer[name] = value!(1);
+        }
+        answer["nodes"] = value!(1);
+        json(answer)
+    });
+    let words = ["sacct", "-XnPo", "state"];
+    assert_eq!(slurm(&house, &words).await.good(), "RUNNING\n", "sacct knows no CONFIGURING");
+    assert_eq!(slurm(&house, &["squeue", "-ho", "%T"]).await.good(), "CONFIGURING\n");
     slurm(&house, &["sacct", "-o", "nonsense"]).await.refused(1, &["nonsense", "sacct -e"]);
     slurm(&house, &["sacct", "-S", "soon"]).await.refused(1, &["--starttime", "soon"]);
 }

@@ -141,7 +141,7 @@ fn check_pattern(pattern: &str) -> Result<(), AskError> {
             continue;
         }
         let letter = letters.find(|c| !c.is_ascii_digit());
-        if !letter.is_some_and(|l| "jAaxuNnts%".contains(l)) {
+        if !letter.is_some_and(|l| "jJAaxuNnts%".contains(l)) {
             let letter = letter.map(String::from).unwrap_or_default();
             return Err(AskError::Pattern { pattern: pattern.to_owned(), letter });
         }

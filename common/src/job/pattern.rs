@@ -57,7 +57,8 @@ fn value(letter: char, width: usize, facts: &PatternFacts<'_>) -> Option<String>
     let number = |n: u32| format!("{n:0width$}");
     let job = number(facts.key.job.0);
     Some(match letter {
-        'j' => match facts.key.index {
+        // Slurm's %J is job and step; of a script by itself the job.
+        'j' | 'J' => match facts.key.index {
             None => job,
             Some(index) => format!("{job}_{index}"),
         },

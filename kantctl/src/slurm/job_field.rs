@@ -3,7 +3,7 @@
 use super::calendar::{long_span, moment, short_span};
 use common::hostlist::fold;
 use common::id::{ArrayIndex, JobKey};
-use common::job::Phase;
+use common::job::{Outcome, Phase};
 use common::time::{Span, Time};
 use common::unit::Bytes;
 use common::wire::api::JobView;
@@ -36,6 +36,8 @@ pub struct Page {
     pub priorities: BTreeMap<JobKey, i64>,
     /// Expected starts, where they were asked for.
     pub starts: BTreeMap<JobKey, Time>,
+    /// It is sacct's, which knows no states on the way to running and from it.
+    pub account: bool,
     /// The unit that sizes are shown in: sacct's --units, or --noconvert.
     pub unit: Unit,
 }
@@ -139,6 +141,17 @@ impl Line<'_> {
         let asked = self.job.ask.request.nodes.map_or(1, |nodes| nodes.0 as usize);
         let given = self.job.allocation.as_ref().map(|given| given.shares().len());
         if self.batch { 1 } else { given.unwrap_or(asked) }
+    }
+
+    /// Slurm's word for its state, and its code. Clients take a word that they do not know for an
+    /// end, so there are none but those that Slurm's own command shows.
+    #[must_use]
+    pub fn state(&self) -> (&str, &str) {
+        match (self.job.phase, self.job.outcome) {
+            (Phase::Starting | Phase::Completing, _) if self.page.account => ("RUNNING", "R"),
+            (Phase::Done, Some(Outcome::LaunchFailed)) => ("FAILED", "F"),
+            _ => (&self.job.state, &self.job.state_code),
+        }
     }
 
     /// Slurm's word for why it waits, `None` while it does not.

@@ -236,6 +236,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         cluster: name::cluster(server).await?,
         as_of: found.as_of,
         zone: Some(screen.zone.clone()),
+        account: true,
         unit,
         ..Page::default()
     };

@@ -112,7 +112,7 @@ pub enum AskError {
         max: usize,
     },
     /// A file pattern with an unknown letter.
-    #[error("`{pattern}`: unknown pattern %{letter}; known are %j %A %a %x %u %N %n %t and %%")]
+    #[error("`{pattern}`: unknown pattern %{letter}; known are %j %J %A %a %x %u %N %n %t and %%")]
     Pattern {
         /// The pattern.
         pattern: String,

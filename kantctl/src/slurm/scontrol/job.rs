@@ -72,7 +72,7 @@ fn record(line: &Line<'_>, details: bool, screen: &Screen) -> Record {
         ("QOS", or_none(ask.qos.as_ref().map(ToString::to_string))),
     ]);
     record.line(vec![
-        ("JobState", job.state.clone()),
+        ("JobState", line.state().0.to_owned()),
         ("Reason", line.reason().unwrap_or("None").to_owned()),
         ("Dependency", "(null)".to_owned()),
     ]);
