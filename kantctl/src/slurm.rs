@@ -4,11 +4,13 @@
 
 pub mod accounting;
 pub mod calendar;
+pub mod compatibility;
 pub mod format;
 pub mod job_field;
 pub mod job_fields;
 pub mod name;
 pub mod node_field;
+pub mod refused;
 pub mod sacct;
 pub mod sbatch;
 pub mod scancel;

@@ -21,9 +21,6 @@ use tokio::runtime::Runtime;
 pub struct Args {
     #[command(flatten)]
     pub submit: submit::Args,
-    /// Which clusters: there is one, whatever is said
-    #[arg(short = 'M', long = "clusters", value_name = "CLUSTER")]
-    pub clusters: Option<String>,
     /// Say more (there is no more to say)
     #[arg(short = 'v', long, action = clap::ArgAction::Count)]
     pub verbose: u8,
@@ -68,7 +65,7 @@ pub fn run(
         }
         Err(error) => return Err(refusal(&error)),
     };
-    let cluster = match args.clusters {
+    let cluster = match args.submit.options.passed_over.clusters {
         Some(_) => Some(runtime.block_on(name::cluster(server))?),
         None => None,
     };

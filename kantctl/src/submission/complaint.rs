@@ -10,8 +10,6 @@ pub const NOT_YET: &[(&str, &str)] = &[
     ("--bb", ""),
     ("--bbf", ""),
     ("--cluster-constraint", ""),
-    ("--clusters", "name the cluster with --socket"),
-    ("-M", "name the cluster with --socket"),
     ("--constraint", "name nodes with --nodelist, a GPU kind with --gpus=KIND:COUNT"),
     ("-C", "name nodes with --nodelist, a GPU kind with --gpus=KIND:COUNT"),
     ("--container", "start the container in the script"),

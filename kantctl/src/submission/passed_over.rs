@@ -41,6 +41,8 @@ macro_rules! passed_over {
 
 passed_over! {
     acctg_freq: "what a job uses is measured at its end",
+    #[arg(short = 'M')]
+    clusters: "there is one cluster",
     cores_per_socket: "cores are chosen near the GPUs given, whatever the socket",
     cpu_bind: "a job is held to its CPUs, near its GPUs; bind single tasks with taskset",
     cpu_freq: "the machine's governor decides",

@@ -8,13 +8,17 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 Examples:
   kantctl man | man -l -
-  kantctl man /tmp";
+  kantctl man /tmp
+  kantctl man --slurm";
 
 /// Arguments of `man`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 #[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
+    /// Print what of Slurm's commands works, as Markdown
+    #[arg(long, conflicts_with = "directory")]
+    pub slurm: bool,
     /// Write all pages into this directory: kantctl.1, kantctl-submit.1, ...
     pub directory: Option<PathBuf>,
 }
@@ -24,6 +28,10 @@ pub struct Args {
 /// # Errors
 /// [`Failure`] when they cannot be written.
 pub fn run(args: &Args, screen: &Screen) -> Result<u8, Failure> {
+    if args.slurm {
+        screen.print(&crate::slurm::compatibility::page())?;
+        return Ok(OK);
+    }
     match &args.directory {
         Some(directory) => {
             clap_mangen::generate_to(crate::command(), directory).with_context(|| {

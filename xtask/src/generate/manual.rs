@@ -9,6 +9,9 @@ use std::path::Path;
 const MAN: &str = "docs/man";
 const COMPLETIONS: &str = "docs/completions";
 
+/// What of Slurm's commands works.
+const SLURM: &str = "docs/slurm-compatibility.md";
+
 /// The folders that hold nothing else.
 pub const FOLDERS: &[&str] = &[MAN, COMPLETIONS];
 
@@ -36,6 +39,7 @@ pub fn pages(root: &Path) -> Result<Vec<Page>> {
         let text = kantctl(root, &["completions", shell])?;
         pages.push(Page { path: format!("{COMPLETIONS}/{shell}/{name}"), text });
     }
+    pages.push(Page { path: SLURM.to_owned(), text: kantctl(root, &["man", "--slurm"])? });
     pages.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(pages)
 }

@@ -1,0 +1,159 @@
+//! What of Slurm's commands works here, as a page: made from the options themselves, so that it
+//! cannot say otherwise than they do. Never a promise.
+
+use super::job_fields::{ACCOUNT_EMPTY, FIELDS};
+use super::name::Name;
+use super::node_field;
+use super::refused;
+use crate::submission::complaint::NOT_YET;
+use crate::submission::passed_over::PASSED_OVER;
+use clap::Arg;
+use std::fmt::Write;
+
+/// Commands of Slurm that have no name here, and what does their work.
+const OTHERS: &[(&str, &str)] = &[
+    ("salloc", "not yet: `sbatch` with a script; `kantctl explain` says when it would start"),
+    ("sprio", "`kantctl priority`"),
+    ("sshare", "`kantctl queues`, `kantctl priority`"),
+    ("sdiag", "`kantctl status`, `kantctl metrics`"),
+    ("sreport", "`kantctl metrics`, `kantctl export`"),
+    ("sstat", "not yet: `kantctl show job` tells what a job used at its end"),
+    ("sacctmgr", "accounts, QoS and limits stand in the controller's configuration"),
+    ("sattach, sbcast, scrontab, strigger", "not yet"),
+    ("slurmrestd", "kantctld's API: JSON over HTTP on its socket"),
+];
+
+const HEAD: &str = "\
+# What of Slurm works
+
+This page is made by `cargo xtask gen` from the options themselves (`kantctl man --slurm`).
+
+    kantctl install-slurm-names ~/slurm-names     # links: sacct sbatch scancel scontrol ...
+    PATH=~/slurm-names:$PATH squeue
+
+By these names kantctl answers with Slurm's options, output and exit codes (1 for every failure),
+for scripts and tools made for Slurm 22.05. `cargo test -p e2e --test slurm_clients` runs submitit,
+dask-jobqueue, simple-slurm and parsl against real daemons, unchanged.
+
+Each option *works*, is *taken* (it changes nothing here, and why; sbatch says so), or is *refused*
+with a word what to do instead. What is not listed is no option of Slurm's that was found in use:
+it is refused by name.
+
+Good to know:
+
+- a partition is a queue; jobs are numbered by kant, tasks of arrays are `42_7` everywhere, in
+  SLURM_JOB_ID too;
+- `sacct` knows jobs for as long as the controller keeps them (`done_jobs_kept`), with a `.batch`
+  line for the script; steps have no lines of their own;
+- `srun` starts the tasks of a step inside a job, on the node of the script; tasks see all CPUs and
+  GPUs of the job there;
+- `sbatch` names output files as Slurm does (`slurm-42.out`).
+";
+
+/// The page.
+#[must_use]
+pub fn page() -> String {
+    let mut page = HEAD.to_owned();
+    for name in Name::ALL {
+        let _ = write!(page, "\n## {}\n\n| option | | |\n|---|---|---|\n", name.word());
+        for (options, state, why) in rows(name) {
+            let _ = writeln!(page, "| {options} | {state} | {why} |");
+        }
+    }
+    let _ = write!(page, "\n## Fields\n\n");
+    let letters: String = FIELDS.iter().map(|field| field.letter).filter(|l| *l != ' ').collect();
+    let _ = writeln!(page, "`squeue -o`: `{}`\n", sorted(&letters));
+    let names = FIELDS.iter().map(|field| field.queue).filter(|name| !name.is_empty());
+    let _ = writeln!(page, "`squeue -O`: {}\n", list(names));
+    let letters = node_field::FIELDS.iter().map(|field| field.letter);
+    let letters: String = letters.filter(|letter| *letter != ' ').collect();
+    let _ = writeln!(page, "`sinfo -o`: `{}`\n", sorted(&letters));
+    let _ = writeln!(page, "`sinfo -O`: {}\n", list(node_field::FIELDS.iter().map(|f| f.name)));
+    let names = FIELDS.iter().map(|field| field.account).filter(|name| !name.is_empty());
+    let _ = writeln!(page, "`sacct -o`: {}\n", list(names));
+    let _ = writeln!(page, "Always empty in `sacct`: {}", list(ACCOUNT_EMPTY.iter().copied()));
+    let _ = write!(page, "\n## Other commands\n\n| command | |\n|---|---|\n");
+    for (command, instead) in OTHERS {
+        let _ = writeln!(page, "| {command} | {instead} |");
+    }
+    page
+}
+
+fn sorted(letters: &str) -> String {
+    let mut letters: Vec<char> = letters.chars().collect();
+    letters.sort_unstable();
+    letters.into_iter().map(String::from).collect::<Vec<_>>().join(" ")
+}
+
+fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// An option, whether it works, and a word about it.
+type Row = (String, &'static str, String);
+
+/// Every option of this command: what it takes, what it does not.
+#[must_use]
+pub fn rows(name: Name) -> Vec<Row> {
+    let command = name.command();
+    let options = command.get_arguments().filter(|arg| !arg.is_positional());
+    let mut rows: Vec<Row> = options.map(|arg| row(name, arg)).collect();
+    if name == Name::Sbatch {
+        rows.extend(of_list(NOT_YET));
+    }
+    rows.extend(of_list(refused::of(name)));
+    rows.sort_by_key(|(option, ..)| option.trim_start_matches(['`', '-']).to_ascii_lowercase());
+    rows
+}
+
+fn row(name: Name, arg: &Arg) -> Row {
+    let long = arg.get_long().map(|long| format!("`--{long}`"));
+    let short = arg.get_short().map(|short| format!("`-{short}`"));
+    let aliases = arg.get_visible_aliases().unwrap_or_default();
+    let aliases = aliases.into_iter().map(|alias| format!("`--{alias}`"));
+    let options: Vec<String> = long.into_iter().chain(aliases).chain(short).collect();
+    let options = options.join(" ");
+    let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    let help = help.replace('|', "\\|").replace('\n', " ");
+    let passed = PASSED_OVER.iter().any(|(passed, _)| arg.get_id() == *passed);
+    let accepted = arg.get_help_heading().is_some_and(|heading| heading.starts_with("Accepted"));
+    let taken = name == Name::Sbatch && passed || accepted || arg.is_hide_set();
+    let taken = taken || help.contains("(always)") || help.contains("there is one");
+    (options, if taken { "taken" } else { "works" }, help)
+}
+
+fn of_list(list: &'static [(&str, &str)]) -> impl Iterator<Item = Row> {
+    list.iter().map(|(option, instead)| (format!("`{option}`"), "refused", (*instead).to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn no_option_is_in_two_rows_and_none_is_both_taken_and_refused() {
+        for name in Name::ALL {
+            let rows = rows(name);
+            let all: Vec<&str> = rows.iter().flat_map(|(options, ..)| options.split(' ')).collect();
+            let once: BTreeSet<&str> = all.iter().copied().collect();
+            let mut twice = all.clone();
+            twice.sort_unstable();
+            assert_eq!(once.len(), all.len(), "{}: {twice:?}", name.word());
+        }
+    }
+
+    #[test]
+    fn the_page_tells_the_three_apart() {
+        let page = page();
+        for row in [
+            "| `--array` `-a` | works |",
+            "| `--hint` | taken |",
+            "| `--licenses` | refused |",
+            "| `--cpu-bind` | taken |",
+            "| `--clusters` `-M` | taken |",
+        ] {
+            assert!(page.contains(row), "no {row} in {page}");
+        }
+    }
+}

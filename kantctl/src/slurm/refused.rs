@@ -1,0 +1,102 @@
+//! Options of Slurm's commands that are not known here, with what to do instead: each is refused as
+//! an unknown option is. Never an option that is.
+//! Source: the manual pages of each command, release 22.05. Those of sbatch stand with submission.
+
+use super::name::Name;
+
+const LATER: &str = "later: `kantctl` prints JSON with --json";
+
+const SACCT: &[(&str, &str)] = &[
+    ("--associations", "accounts stand in the configuration"),
+    ("--batch-script", "`kantctl show job` names the files"),
+    ("--completion", ""),
+    ("--constraints", ""),
+    ("--env-vars", ""),
+    ("--file", ""),
+    ("--federation-origin", ""),
+    ("--flags", ""),
+    ("--json", LATER),
+    ("--ncpus", ""),
+    ("--nnodes", ""),
+    ("--reason", ""),
+    ("--timelimit-max", ""),
+    ("--timelimit-min", ""),
+    ("--use-local-uid", ""),
+    ("--wckeys", ""),
+    ("--whole-hetjob", ""),
+    ("--yaml", LATER),
+];
+
+const SCANCEL: &[(&str, &str)] = &[
+    ("--hurry", ""),
+    ("--interactive", "`squeue` shows them before"),
+    ("--sibling", "there are no federations"),
+    ("--wckey", ""),
+];
+
+const SCONTROL: &[(&str, &str)] = &[
+    ("--future", ""),
+    ("--hide", ""),
+    ("--json", LATER),
+    ("--sibling", "there are no federations"),
+    ("--uid", ""),
+    ("--yaml", LATER),
+];
+
+const SINFO: &[(&str, &str)] = &[
+    ("--cluster-nodes", ""),
+    ("--future", ""),
+    ("--hide", ""),
+    ("--json", LATER),
+    ("--noconvert", ""),
+    ("--reservation", "`scontrol show reservation`"),
+    ("--yaml", LATER),
+];
+
+const SQUEUE: &[(&str, &str)] = &[
+    ("--hide", ""),
+    ("--json", LATER),
+    ("--licenses", ""),
+    ("--noconvert", ""),
+    ("--only-job-state", ""),
+    ("--sibling", "there are no federations"),
+    ("--steps", "steps are not listed"),
+    ("--yaml", LATER),
+];
+
+const SRUN: &[(&str, &str)] = &[
+    ("--bcast", "a shared file system holds programs"),
+    ("--begin", "of a job: sbatch has it"),
+    ("--constraint", "of a job: sbatch has it"),
+    ("--container", "start the container in the command"),
+    ("--dependency", "of a job: sbatch has it"),
+    ("--epilog", ""),
+    ("--exclude", "of a job: sbatch has it"),
+    ("--het-group", ""),
+    ("--immediate", ""),
+    ("--multi-prog", "choose by SLURM_PROCID in a script"),
+    ("--preserve-env", ""),
+    ("--prolog", ""),
+    ("--relative", "tasks are on the script's node"),
+    ("--signal", "of a job: sbatch has it"),
+    ("--slurmd-debug", ""),
+    ("--task-epilog", ""),
+    ("--task-prolog", ""),
+    ("--test-only", ""),
+    ("--threads", ""),
+    ("--x11", ""),
+];
+
+/// Those of this command.
+#[must_use]
+pub const fn of(name: Name) -> &'static [(&'static str, &'static str)] {
+    match name {
+        Name::Sacct => SACCT,
+        Name::Sbatch => &[],
+        Name::Scancel => SCANCEL,
+        Name::Scontrol => SCONTROL,
+        Name::Sinfo => SINFO,
+        Name::Squeue => SQUEUE,
+        Name::Srun => SRUN,
+    }
+}

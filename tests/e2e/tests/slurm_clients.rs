@@ -1,0 +1,103 @@
+//! Programs made for Slurm by others, unchanged, on real daemons: submitit, dask-jobqueue,
+//! simple-slurm and parsl, installed from their registry into an environment of their own.
+//! Never a stand-in for them; where they cannot be installed, the test says so and is skipped.
+
+use anyhow::{Context as _, ensure};
+use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Debian's Python: one under a home directory cannot be run by those whose jobs these are.
+const PYTHON: &str = "/usr/bin/python3";
+
+/// What one flow may take: dask and parsl look for changes every few seconds.
+const PATIENCE_SECONDS: &str = "150";
+
+fn sources() -> PathBuf {
+    e2e::workspace().join("tests/slurm-clients")
+}
+
+/// An environment with the clients, made once for a set of versions; why not, where it cannot be.
+fn environment() -> anyhow::Result<Result<PathBuf, String>> {
+    let wanted = std::fs::read_to_string(sources().join("requirements.txt"))?;
+    let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("slurm-clients");
+    let mark = home.join("made-for.txt");
+    if std::fs::read_to_string(&mark).is_ok_and(|made| made == wanted) {
+        return Ok(Ok(home));
+    }
+    let run = |command: &mut Command| -> anyhow::Result<Result<(), String>> {
+        let shown = format!("{command:?}");
+        let Ok(output) = command.output() else { return Ok(Err(format!("no {shown}"))) };
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        Ok(if output.status.success() { Ok(()) } else { Err(format!("{shown}: {told}")) })
+    };
+    let venv = run(Command::new(PYTHON).args(["-m", "venv", "--clear"]).arg(&home))?;
+    if let Err(why) = venv {
+        return Ok(Err(format!("{why}; `apt-get install python3-venv` helps on Debian")));
+    }
+    let mut pip = Command::new(home.join("bin/python"));
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]);
+    if let Err(why) = run(pip.arg(sources().join("requirements.txt")))? {
+        return Ok(Err(format!("the clients cannot be installed: {why}")));
+    }
+    std::fs::write(mark, wanted)?;
+    Ok(Ok(home))
+}
+
+/// Runs a client's flow as a person of the cluster, with kant behind Slurm's names.
+fn flow(cluster: &Cluster, kantctl: &Kantctl, home: &Path, script: &str) -> anyhow::Result<()> {
+    let folder = kantctl.dir().join(script.trim_end_matches(".py"));
+    std::fs::create_dir(&folder)?;
+    Person::plain().own(&folder)?;
+    let file = cluster.dir().join(script);
+    std::fs::copy(sources().join(script), &file)?;
+    let names = cluster.dir().join("slurm-names");
+    let path = format!("{}:{}/bin:/usr/local/bin:/usr/bin:/bin", names.display(), home.display());
+    // What is given to kantctl (its socket, the person), for another program.
+    let given = kantctl.command();
+    let mut command = Command::new("/usr/bin/timeout");
+    command.arg(PATIENCE_SECONDS).arg(home.join("bin/python")).arg(&file).arg(&folder);
+    command.env_clear().current_dir(&folder);
+    for (name, value) in given.get_envs() {
+        command.env(name, value.context("it has a value")?);
+    }
+    command.env("PATH", path).env("HOME", kantctl.dir()).env("USER", "somebody");
+    Person::plain().dress(&mut command);
+    let output = command.output()?;
+    let told = format!(
+        "{}\n{}\n{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+        kantctl.ok(&["queue", "--all"])?
+    );
+    ensure!(output.status.success(), "{script}: {}\n{told}", output.status);
+    Ok(())
+}
+
+#[test]
+fn clients_of_slurm_run_unchanged() -> anyhow::Result<()> {
+    let home = match environment()? {
+        Ok(home) => home,
+        Err(why) => {
+            eprintln!("SKIPPED: clients of Slurm: {why}");
+            return Ok(());
+        }
+    };
+    let cluster = Cluster::start(ClusterOptions {
+        nodes: vec![("n1", Machine::cpu()), ("n2", Machine::cpu())],
+        ..ClusterOptions::default()
+    })?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let names = cluster.dir().join("slurm-names");
+    std::fs::create_dir(&names)?;
+    std::fs::set_permissions(&names, std::fs::Permissions::from_mode(0o755))?;
+    Person::plain().own(&names)?;
+    let shown = names.to_str().context("the path is text")?;
+    kantctl.ok(&["install-slurm-names", shown])?;
+    for script in ["simple_slurm_flow.py", "submitit_flow.py", "dask_flow.py", "parsl_flow.py"] {
+        flow(&cluster, &kantctl, &home, script)?;
+        eprintln!("{script}: passed");
+    }
+    Ok(())
+}
