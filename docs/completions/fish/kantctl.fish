@@ -342,6 +342,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand completions" -s h -l hel
 complete -c kantctl -n "__fish_kantctl_using_subcommand man" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand man" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand man" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand man" -l slurm -d 'Print what of Slurm\'s commands works, as Markdown'
 complete -c kantctl -n "__fish_kantctl_using_subcommand man" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand man" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand install-slurm-names" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
@@ -357,6 +358,8 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s N -l nodes -d
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s n -l ntasks -d 'Tasks in all, or a range of which it takes what it gets (2-8) [default: --nodes times --ntasks-per-node, or 1]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l ntasks-per-node -d 'At most so many tasks on a node' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s c -l cpus-per-task -d 'CPUs for each task [default: 1]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l ntasks-per-gpu -d 'Tasks for each GPU asked for' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l cpus-per-gpu -d 'CPUs for each GPU asked for' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l mem -d 'Memory on each node, in MiB or with K, M, G, T; 0 is all of it' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l mem-per-cpu -d 'Memory for each CPU' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l mem-per-gpu -d 'Memory for each GPU' -r
@@ -386,8 +389,33 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s a -l array -d
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l launch -d 'Run the script once, once on every node, or once for every task [default: once]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l signal -d 'A signal before its time limit: to all its processes, or (B:) to the script alone [without @SECONDS: 60 before]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l export -d 'What of your environment it gets: ALL, NONE, or NAME,NAME=VALUE [default: ALL]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l mail-type -d 'Accepted; kant sends no mail' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l mail-user -d 'Accepted; kant sends no mail' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l acctg-freq -d 'what a job uses is measured at its end' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s M -l clusters -d 'there is one cluster' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l cores-per-socket -d 'cores are chosen near the GPUs given, whatever the socket' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l cpu-bind -d 'a job is held to its CPUs, near its GPUs; bind single tasks with taskset' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l cpu-freq -d 'the machine\'s governor decides' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l delay-boot -d 'nodes are not booted for jobs' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s m -l distribution -d 'tasks stand node by node, in order' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s B -l extra-node-info -d 'cores are chosen near the GPUs given, whatever the socket' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l get-user-env -d 'the environment is that of the submission; `#!/bin/bash -l` makes a login shell' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l gpu-bind -d 'each task sees all GPUs of its job on the node: choose by SLURM_LOCALID' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l gpu-freq -d 'GPUs keep the clocks they have' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l hint -d 'threads of a core go to one job in any case' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l mail-type -d 'kant sends no mail' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l mail-user -d 'kant sends no mail' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l mem-bind -d 'bind memory in the script with numactl' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l network -d 'there are no switch plug-ins' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l ntasks-per-core -d 'tasks of a job share its CPUs' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l ntasks-per-socket -d 'tasks of a job share its CPUs' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s s -l oversubscribe -d 'CPUs and GPUs are never given twice' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l power -d 'power is the machine\'s' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l profile -d 'what a job uses is measured at its end' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l propagate -d 'the shell\'s soft limits are always passed on' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l sockets-per-node -d 'cores are chosen near the GPUs given, whatever the socket' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l threads-per-core -d 'threads of a core go to one job in any case' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l time-min -d 'a job gets the whole --time' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l tmp -d 'disks of nodes are not counted; /tmp is the job\'s own' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l wckey -d 'use --account or --comment' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l wrap -d 'Run this command instead of a script' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
