@@ -130,6 +130,17 @@ impl Bookings {
         self.by_node.get(at.at()).map_or(&[], Vec::as_slice)
     }
 
+    /// The nodes on which anything is kept.
+    pub fn booked(&self) -> impl Iterator<Item = NodeIndex> + '_ {
+        let nodes = (0..).map(NodeIndex).zip(&self.by_node);
+        nodes.filter(|(_, on)| !on.is_empty()).map(|(at, _)| at)
+    }
+
+    /// The nodes that operators booked.
+    pub fn reserved(&self) -> impl Iterator<Item = NodeIndex> + '_ {
+        self.reserved.keys().copied()
+    }
+
     /// The last time before `ends` at which anything booked begins or is over.
     pub fn last_before(&self, ends: Time) -> Option<Time> {
         self.edges.range(..ends).next_back().map(|(edge, _)| *edge)
@@ -178,7 +189,7 @@ impl Bookings {
         let mut tally = Tally::of(trial.free(at));
         if time > now {
             for holder in trial.holders(at).iter().take_while(|holder| holder.until <= time) {
-                tally.give_back(class, &holder.share);
+                tally.give_back(class, holder);
             }
         }
         for booked in self.on(at) {

@@ -74,6 +74,9 @@ fn on_nodes(
     }
     let smallest = sizes.last().map(|size| hall.takes_least(size.part));
     let near = hall.shape.demand.request.near.filter(|near| near.required && nodes.0 > 1);
+    if let ([size], None, None) = (&sizes[..], near, hall.reservation) {
+        return beside_bookings(hall, *size, length, (after, by));
+    }
     let mut by_switch: BTreeMap<Option<SwitchIndex>, Sweep> = BTreeMap::new();
     for (at, _) in hall.floor().nodes().filter(|(at, _)| hall.allows(*at)) {
         let switch = near.map(|near| hall.floor().switches().of(near.level, at));
@@ -93,21 +96,66 @@ fn on_nodes(
     found.min_by_key(|earliest| earliest.at)
 }
 
+/// The same for nodes that are as good as each other, of which some are booked: those that are not
+/// say by when there are enough, and the others are asked until then.
+fn beside_bookings(
+    hall: &Hall<'_>,
+    size: Size,
+    length: Span,
+    (after, latest): (Time, Option<Time>),
+) -> Option<Earliest> {
+    let open = |at: NodeIndex| hall.bookings.on(at).is_empty();
+    let (ready_at, bound) = first_ready(hall, size, (after, latest), open);
+    let by = bound.into_iter().chain(latest).min();
+    let mut sweep = Sweep::default();
+    let in_time = |(from, _): &(Time, NodeIndex)| bound.is_none_or(|bound| *from <= bound);
+    for (from, at) in ready_at.into_iter().filter(in_time) {
+        sweep.add(0, at, from, NEVER);
+    }
+    let least = Some(hall.takes_least(size.part));
+    for at in hall.bookings.booked().filter(|at| hall.allows(*at)) {
+        if is_late(hall, at, least, by) {
+            continue;
+        }
+        ready(hall, at, size.part, length, by, |from, to| {
+            if to >= after {
+                sweep.add(0, at, from.max(after), to);
+            }
+        });
+    }
+    sweep.find(&[size])
+}
+
 /// The same for nodes that are as good as each other and not booked: what is free on each only
-/// grows, so the time is that of the last of the first so many nodes, and a node whose jobs all end
-/// later than those need not be looked at.
+/// grows, so the time is that of the last of the first so many nodes.
 fn first_to_end(
     hall: &Hall<'_>,
     size: Size,
     (after, latest): (Time, Option<Time>),
 ) -> Option<Earliest> {
+    let (ready_at, at) = first_ready(hall, size, (after, latest), |_| true);
+    let at = at?;
+    let ready = ready_at.into_iter().filter(|(time, _)| *time <= at);
+    let mut nodes: Vec<NodeIndex> = ready.map(|(_, node)| node).collect();
+    nodes.sort_unstable();
+    Some(Earliest { at, nodes })
+}
+
+/// When nodes that are not booked are ready, and by when there are enough of them; `None`: never. A
+/// node whose jobs all end later than that need not be looked at, and is left out.
+fn first_ready(
+    hall: &Hall<'_>,
+    size: Size,
+    (after, latest): (Time, Option<Time>),
+    counts: impl Fn(NodeIndex) -> bool,
+) -> (Vec<(Time, NodeIndex)>, Option<Time>) {
     let need = size.need as usize;
     let mut soonest: BinaryHeap<Time> = BinaryHeap::with_capacity(need + 1);
     let mut ready_at: Vec<(Time, NodeIndex)> = Vec::new();
     let least = hall.takes_least(size.part);
     for group in hall.groups() {
         let is_full = hall.rules_out(group, least);
-        for at in hall.nodes_of(group).iter().copied() {
+        for at in hall.nodes_of(group).iter().copied().filter(|at| counts(*at)) {
             let by = if soonest.len() < need { latest } else { soonest.peek().copied() };
             let ends = hall.trial.holders(at).first().map_or(NEVER, |first| first.until);
             if (is_full && by.is_some_and(|by| ends > by)) || !hall.allows(at) {
@@ -123,11 +171,8 @@ fn first_to_end(
             });
         }
     }
-    let at = soonest.peek().copied().filter(|_| soonest.len() == need)?;
-    let ready = ready_at.into_iter().filter(|(time, _)| *time <= at);
-    let mut nodes: Vec<NodeIndex> = ready.map(|(_, node)| node).collect();
-    nodes.sort_unstable();
-    Some(Earliest { at, nodes })
+    let enough = soonest.peek().copied().filter(|_| soonest.len() == need);
+    (ready_at, enough)
 }
 
 /// Is the node in a full group, and will none of its jobs end by then?
@@ -185,7 +230,7 @@ pub(super) fn ready(
                 return;
             }
             while let Some(holder) = holders.get(next).filter(|h| gone_at(h, hall.now) <= time) {
-                tally.give_back(class, &holder.share);
+                tally.give_back(class, holder);
                 next += 1;
             }
         }

@@ -17,6 +17,7 @@
 
 use crate::backfill::blocks::Blocks;
 use crate::backfill::earliest::{Earliest, Size, sizes};
+use crate::fit::demand::Part;
 use crate::fit::hall::{Hall, Side};
 use crate::floor::NodeIndex;
 use crate::floor::switches::SwitchIndex;
@@ -89,6 +90,20 @@ impl Shadow {
             counts.zip(&self.sizes).all(|(count, size)| count >= size.need)
         };
         switches.into_iter().any(enough)
+    }
+
+    /// The part that it has exactly as many nodes for as it needs; `None`: it could spare some, or
+    /// is not that simple.
+    pub fn tight_part(&self) -> Option<Part> {
+        let ([size], [counts]) = (&self.sizes[..], &self.counts[..]) else { return None };
+        let is_tight = counts.len() == 1 && counts.values().all(|count| *count == size.need);
+        is_tight.then_some(size.part)
+    }
+
+    /// The nodes it counts on.
+    pub fn nodes(&self) -> impl Iterator<Item = NodeIndex> + '_ {
+        let ready = (0..).map(NodeIndex).zip(self.ready.last().into_iter().flatten());
+        ready.filter(|(_, ready)| **ready).map(|(at, _)| at)
     }
 
     /// Does it count on this node?

@@ -106,7 +106,7 @@ impl Timeline {
             left = left.saturating_sub(1);
             let known = holder.share.gpus.iter().filter(|gpu| class.position(**gpu).is_some());
             step.memory += memory(holder.share.memory.0);
-            step.cpus += count(holder.share.cpus.len());
+            step.cpus += count(holder.cpus.0);
             step.gpus += i32::try_from(known.count()).unwrap_or(i32::MAX);
             step.holders -= 1;
             step.closers = i32::from(free.closed && left > 0);

@@ -60,7 +60,6 @@ impl<'a> Desk<'a> {
                 self.trial.roll_back(checkpoint);
                 (self.books, self.arrays, self.pledges) = (books, arrays, pledges);
                 self.started.truncate(started);
-                self.ends_at = None;
                 let undone = self.decisions.split_off(decided);
                 // Shadows had looked at the nodes as they were with the others there.
                 self.look(&self.nodes_of(&undone), NEVER);

@@ -34,7 +34,7 @@ use common::policy::Placement;
 use common::queue::Queue;
 use common::reason::WaitReason;
 use common::time::{Span, Time};
-use pledge::{Ends, Pledge};
+use pledge::Pledge;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -94,8 +94,6 @@ pub(crate) struct Desk<'a> {
     priced: BTreeMap<JobKey, Claim>,
     /// The books if nothing ran, once somebody asked.
     empty: Option<Books>,
-    /// When jobs end, as of so many starts and victims.
-    ends_at: Option<((usize, usize), Ends)>,
     /// Of shapes without room: why none of them could ever have any.
     never: BTreeMap<ShapeIndex, Option<WaitReason>>,
     /// The nodes that certain shadows count on, and when that was worked out.
@@ -131,7 +129,6 @@ impl<'a> Desk<'a> {
             started: Vec::new(),
             priced: BTreeMap::new(),
             empty: None,
-            ends_at: None,
             never: BTreeMap::new(),
             avoid: None,
         };

@@ -20,7 +20,8 @@ use crate::snapshot::WaitingJob;
 use common::id::JobKey;
 use common::reason::{Bound, WaitReason};
 use common::time::{Span, Time};
-use std::rc::Rc;
+use std::borrow::Cow;
+use std::iter::Peekable;
 
 /// So many promised starts are priced in quota, in one round; those of later jobs are not.
 const PLEDGES_MAX: usize = 64;
@@ -28,8 +29,8 @@ const PLEDGES_MAX: usize = 64;
 /// So many ends of jobs are looked at for one of them.
 const ENDS_MAX: usize = 2_048;
 
-/// When jobs end, what they hold, and until when by their time limits.
-pub(super) type Ends = Rc<Vec<(Time, Claim, Option<Time>)>>;
+/// When a job ends, what it holds, and until when by its time limit.
+type End<'a> = (Time, Cow<'a, Claim>, Option<Time>);
 
 /// What one promised job will need.
 #[derive(Debug, Clone)]
@@ -73,56 +74,64 @@ impl<'a> Desk<'a> {
             return Some(from);
         }
         let claim = self.claim(job, shape);
-        let ends = self.ends();
-        let mut ended = 0;
-        let mut times: Vec<Time> = ends.iter().map(|(end, ..)| *end).collect();
+        let mut ends = self.ends();
         let pledges = self.pledges.iter().filter(|pledge| self.is_pledged(pledge, job.key));
-        times.extend(pledges.flat_map(|pledge| pledge.ends_by()));
-        times.retain(|time| *time > from);
-        times.push(from);
-        times.sort_unstable();
-        times.dedup();
+        let mut pledged: Vec<Time> = pledges.filter_map(Pledge::ends_by).collect();
+        pledged.sort_unstable();
         let mut books = self.books.clone();
-        times.into_iter().take(ENDS_MAX).find(|time| {
-            while let Some((_, claim, ends_by)) = ends.get(ended).filter(|(end, ..)| end <= time) {
-                books.remove(claim, *ends_by);
-                ended += 1;
+        let mut time = from;
+        for _ in 0..ENDS_MAX {
+            while let Some((_, claim, ends_by)) = ends.next_if(|(end, ..)| *end <= time) {
+                books.remove(&claim, ends_by);
             }
-            let ends_by = job.time_limit.map(|limit| *time + limit);
-            self.is_admitted(&mut books, &claim, (job.time_limit, *time), [job.key; 2])
-                && self.broken_pledge(job.key, &claim, (*time, ends_by)).is_none()
-        })
+            let ends_by = job.time_limit.map(|limit| time + limit);
+            if self.is_admitted(&mut books, &claim, (job.time_limit, time), [job.key; 2])
+                && self.broken_pledge(job.key, &claim, (time, ends_by)).is_none()
+            {
+                return Some(time);
+            }
+            let next = ends.peek().map(|(end, ..)| *end);
+            let pledged = pledged.iter().copied().find(|end| *end > time);
+            time = next.into_iter().chain(pledged).min()?;
+        }
+        None
     }
 
-    /// The claims of jobs that run or start, and when they end, soonest first; those without an end
-    /// are left out. Who is on the way out, or should be over, is gone soon, and not yet now.
-    fn ends(&mut self) -> Ends {
-        let version = (self.started.len(), self.asks.chosen.len());
-        if let Some((_, ends)) = self.ends_at.as_ref().filter(|(known, _)| *known == version) {
-            return ends.clone();
-        }
-        let running = self.snapshot.running.values().filter_map(|job| {
-            let claim = self.snapshot.claim_of(job.key)?;
-            let is_leaving = job.ending || self.asks.chosen.contains(&job.key);
-            let soon = self.now + Span(1);
-            let end = if is_leaving { soon } else { job.ends_by?.max(soon) };
-            Some((end, claim.clone(), job.ends_by))
+    /// The jobs that run or start, as they end, soonest first; those without an end are left out.
+    /// Who is on the way out, or should be over, is gone soon, and not yet now.
+    fn ends(&self) -> Peekable<impl Iterator<Item = End<'a>> + use<'a>> {
+        let (snapshot, soon) = (self.snapshot, self.now + Span(1));
+        let leaving = self.on_the_way_out().filter_map(|key| {
+            let (claim, job) = (snapshot.claim_of(key)?, snapshot.running(key)?);
+            Some((soon, Cow::Borrowed(claim), job.ends_by))
         });
         let started = self.started.iter();
-        let started = started.filter_map(|(claim, end)| Some(((*end)?, claim.clone(), *end)));
-        let mut ends: Vec<_> = running.chain(started).collect();
-        ends.sort_by_key(|(end, ..)| *end);
-        let ends = Rc::new(ends);
-        self.ends_at = Some((version, ends.clone()));
-        ends
+        let started =
+            started.filter_map(|(claim, end)| Some(((*end)?, Cow::Owned(claim.clone()), *end)));
+        let mut own: Vec<End<'a>> = leaving.chain(started).collect();
+        own.sort_by_key(|(end, ..)| *end);
+        let mut own = own.into_iter().peekable();
+        let chosen = self.asks.chosen.clone();
+        let others = snapshot.ends.iter().filter(move |((_, key), _)| !chosen.contains(key));
+        let mut others = others
+            .map(move |((end, _), hold)| ((*end).max(soon), Cow::Borrowed(&hold.claim), Some(*end)))
+            .peekable();
+        std::iter::from_fn(move || {
+            let is_own = match (own.peek(), others.peek()) {
+                (Some((one, ..)), Some((other, ..))) => one <= other,
+                (one, _) => one.is_some(),
+            };
+            if is_own { own.next() } else { others.next() }
+        })
+        .peekable()
     }
 
     /// What will be held at a time, without what is promised.
     fn books_at(&mut self, time: Time) -> Books {
         let mut books = self.books.clone();
         if time > self.now {
-            for (_, claim, ends_by) in self.ends().iter().take_while(|(end, ..)| *end <= time) {
-                books.remove(claim, *ends_by);
+            for (_, claim, ends_by) in self.ends().take_while(|(end, ..)| *end <= time) {
+                books.remove(&claim, ends_by);
             }
         }
         books

@@ -15,6 +15,7 @@ use common::policy::Placement;
 use common::reason::WaitReason;
 use common::resource::Allocation;
 use common::time::Time;
+use common::unit::Cpus;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -55,6 +56,7 @@ impl<'a> Desk<'a> {
                 key: job.key,
                 until: ends,
                 share: share.clone(),
+                cpus: Cpus(share.cpus.len()),
                 whole_node: job.request.exclusive,
                 group: group.clone(),
             };

@@ -8,6 +8,7 @@ use common::id::{JobKey, NodeName};
 use common::resource::Share;
 use common::time::Time;
 use common::topology::Position;
+use common::unit::Cpus;
 use std::sync::Arc;
 
 /// The end of a job without a time limit: after everything else.
@@ -20,6 +21,8 @@ pub(crate) struct Holder {
     /// When its time limit ends it, at the latest; [`NEVER`] without one.
     pub until: Time,
     pub share: Share,
+    /// How many CPUs its share has.
+    pub cpus: Cpus,
     pub whole_node: bool,
     /// The group of its `per_node_max`.
     pub group: Option<Arc<str>>,
@@ -31,6 +34,7 @@ impl Holder {
             key: job.key,
             until: job.ends_by.unwrap_or(NEVER),
             share: share.clone(),
+            cpus: Cpus(share.cpus.len()),
             whole_node: job.whole_nodes,
             group: job.group.clone(),
         }

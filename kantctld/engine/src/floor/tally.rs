@@ -3,7 +3,8 @@
 
 use crate::floor::class::Class;
 use crate::floor::free::Free;
-use common::resource::{Request, Share};
+use crate::floor::node::Holder;
+use common::resource::Request;
 use common::unit::{Bytes, Cpus, GpuMilli, Gpus};
 
 /// What a part of a job takes on a node: counts only.
@@ -57,8 +58,9 @@ impl Tally {
     }
 
     /// A job lets go of its share.
-    pub fn give_back(&mut self, class: &Class, share: &Share) {
-        self.cpus += Cpus(share.cpus.len());
+    pub fn give_back(&mut self, class: &Class, holder: &Holder) {
+        let share = &holder.share;
+        self.cpus += holder.cpus;
         self.memory += share.memory;
         let each = share.gpu_milli.unwrap_or(GpuMilli::WHOLE).0;
         for index in &share.gpus {

@@ -13,6 +13,7 @@ use crate::place::{Placed, filled_in};
 use crate::trial::Checkpoint;
 use common::id::JobKey;
 use common::policy::Placement;
+use common::unit::Cpus;
 use std::sync::Arc;
 
 /// Where a job goes when they are gone.
@@ -102,7 +103,8 @@ impl<'a> Search<'_, 'a> {
         for (at, share) in &placed.shares {
             let whole_node = job.request.exclusive;
             let share = share.clone();
-            let holder = Holder { key: job.key, until: ends, share, whole_node, group: None };
+            let (key, cpus) = (job.key, Cpus(share.cpus.len()));
+            let holder = Holder { key, until: ends, share, cpus, whole_node, group: None };
             self.desk.trial.take(*at, Arc::new(holder));
         }
         let hurt = self.desk.hurt(&nodes, ends);

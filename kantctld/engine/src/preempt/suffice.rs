@@ -1,5 +1,5 @@
 //! Whether a search for victims could find any: by whole GPUs alone, counted once for all that may
-//! ask the same. Never says no where all of them together would make room.
+//! ask the same, less those of nodes that are kept for others. Never says no where all of them together would make room.
 //!
 //! Source: ours; a necessary condition of what the search itself demands of each node.
 //!
@@ -7,7 +7,10 @@
 
 use super::{Asker, Candidate};
 use crate::desk::Desk;
+use crate::fit::demand::Part;
+use crate::floor::NodeIndex;
 use common::resource::GpuRequest;
+use std::collections::BTreeSet;
 
 /// No node has more GPUs than this.
 const GPUS_MAX: usize = 128;
@@ -31,8 +34,22 @@ fn add(gpus: &mut u32, count: u32, whole_nodes: bool) {
     *gpus = if whole_nodes { u32::MAX } else { gpus.saturating_add(count) };
 }
 
-/// How many nodes have so many whole GPUs, or more, once certain jobs are gone.
-pub(super) struct Freed([u32; GPUS_MAX + 1]);
+/// What nodes have once certain jobs are gone.
+pub(super) struct Freed {
+    /// Whole GPUs of each.
+    gpus: Vec<u32>,
+    /// How many have so many, or more.
+    nodes: [u32; GPUS_MAX + 1],
+}
+
+/// Could there be enough?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Could {
+    Yes,
+    /// Not for a job that ends then.
+    NotSoLong,
+    No,
+}
 
 impl Freed {
     /// Once these are gone, too.
@@ -44,26 +61,51 @@ impl Freed {
             }
         }
         let mut nodes = [0; GPUS_MAX + 1];
-        for gpus in gpus {
-            nodes[(gpus as usize).min(GPUS_MAX)] += 1;
+        for gpus in &gpus {
+            nodes[(*gpus as usize).min(GPUS_MAX)] += 1;
         }
         for gpus in (0..GPUS_MAX).rev() {
             nodes[gpus] += nodes[gpus + 1];
         }
-        Self(nodes)
+        Self { gpus, nodes }
     }
 
     /// Would enough nodes have the GPUs? Says yes where it does not know.
-    pub fn could_suffice(&self, asker: &Asker<'_>) -> bool {
+    pub fn could_suffice(&self, desk: &Desk<'_>, asker: &Asker<'_>) -> Could {
         let shape = &asker.shape;
-        let Some(nodes) = shape.nodes() else { return true };
+        let Some(nodes) = shape.nodes().filter(|nodes| nodes.0 > 0) else { return Could::Yes };
         if matches!(shape.demand.request.gpus, None | Some(GpuRequest::Fraction(_))) {
-            return true;
+            return Could::Yes;
         }
-        let Some(part) = nodes.0.checked_sub(1).map(|last| shape.demand.even_part(nodes, last))
-        else {
-            return true;
-        };
-        self.0.get(part.gpus.0 as usize).is_some_and(|count| *count >= nodes.0)
+        let part = shape.demand.even_part(nodes, nodes.0 - 1);
+        let count = self.nodes.get(part.gpus.0 as usize).copied().unwrap_or(0);
+        if count < nodes.0 {
+            return Could::No;
+        }
+        let kept = kept_for_others(desk, asker, part);
+        let kept = kept.into_iter().filter(|at| self.gpus[at.at()] >= part.gpus.0).count();
+        let left = (count as usize).saturating_sub(kept);
+        if left < nodes.0 as usize { Could::NotSoLong } else { Could::Yes }
     }
+}
+
+/// Nodes on which no part of the job can be, whoever goes: operators booked them for others, or
+/// one that was promised a start before its end has no node to spare, and no node is large enough
+/// for both.
+fn kept_for_others(desk: &Desk<'_>, asker: &Asker<'_>, part: Part) -> BTreeSet<NodeIndex> {
+    let mut kept = BTreeSet::new();
+    let ends = desk.ends_by(asker.job.time_limit);
+    for side in asker.shape.sides().into_iter().take(1) {
+        let hall = desk.hall_of(asker.job, &asker.shape, side, &[]);
+        let booked = |at: &NodeIndex| desk.bookings.reservation_in_the_way(&hall, *at).is_some();
+        kept.extend(desk.bookings.reserved().filter(booked));
+    }
+    let sizes = desk.trial.floor.class_sizes().iter();
+    let largest = sizes.map(|(class, _)| class.gpu_count().0).max().unwrap_or(0);
+    for (_, shadow) in desk.shadows.iter().filter(|(_, shadow)| shadow.at < ends) {
+        if shadow.tight_part().is_some_and(|other| other.gpus.0 + part.gpus.0 > largest) {
+            kept.extend(shadow.nodes());
+        }
+    }
+    kept
 }

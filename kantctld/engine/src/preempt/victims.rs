@@ -21,6 +21,7 @@
 
 use super::room::{Room, Search};
 use super::roster::{Roster, ToCome};
+use super::suffice::Could;
 use super::{Asker, Candidate, TRIALS_MAX_EACH};
 use crate::desk::Desk;
 use crate::fit::demand::Part;
@@ -52,10 +53,11 @@ pub(super) fn choose<'a>(
     to_come: &ToCome,
     roster: &Roster<'a>,
 ) -> Result<Chosen<'a>, Span> {
-    if roster.victims.is_empty() || !roster.freed.could_suffice(asker) {
+    let (job, limit) = (asker.job, asker.job.time_limit.unwrap_or(UNLIMITED));
+    let could = roster.freed.could_suffice(desk, asker);
+    if roster.victims.is_empty() || could == Could::No {
         return Err(Span(0));
     }
-    let (job, limit) = (asker.job, asker.job.time_limit.unwrap_or(UNLIMITED));
     let (account, qos) = (job.account.as_ref(), job.qos.as_ref());
     let party = desk.books.party(&job.queue, job.owner, account, qos);
     // Wherever it goes, it will hold this at least.
@@ -64,7 +66,9 @@ pub(super) fn choose<'a>(
         return Err(Span(0));
     }
     let ends_by = job.time_limit.map(|limit| desk.now + limit);
-    if desk.broken_pledge(job.key, &asked, (desk.now, ends_by)).is_some() {
+    if could == Could::NotSoLong
+        || desk.broken_pledge(job.key, &asked, (desk.now, ends_by)).is_some()
+    {
         return Err(limit);
     }
     let (sides, quotas) = (asker.shape.sides(), to_come.quotas.clone());

@@ -25,6 +25,7 @@ impl Snapshot {
     pub(super) fn rebuild_books(&mut self) {
         self.books = Books::new(&self.policy, &self.capacity);
         self.holds.clear();
+        self.ends.clear();
         self.crowd = Crowd::default();
         self.ledger = Ledger::default();
         self.ledger.set_capacity(&self.floor);
@@ -43,12 +44,18 @@ impl Snapshot {
         let hold = Arc::new(Hold { claim, nodes });
         self.crowd.add(&self.policy, job, &hold);
         self.ledger.run(&self.policy, &self.floor, job);
+        if let Some(end) = job.ends_by.filter(|_| self.has_bounds && !job.ending) {
+            self.ends.insert((end, job.key), hold.clone());
+        }
         self.holds.insert(job.key, hold);
     }
 
     pub(super) fn discount(&mut self, job: &RunningJob) {
         if let Some(hold) = self.holds.remove(&job.key) {
             self.books.remove(&hold.claim, job.ends_by);
+            if let Some(end) = job.ends_by {
+                self.ends.remove(&(end, job.key));
+            }
             self.crowd.remove(&self.policy, job, &hold);
             self.ledger.stop(&self.policy, &self.floor, job);
         }

@@ -47,6 +47,9 @@ pub struct Snapshot {
     pub(crate) line: Line,
     pub(crate) running: BTreeMap<JobKey, Arc<RunningJob>>,
     holds: BTreeMap<JobKey, Arc<Hold>>,
+    /// Those that are not on their way out by the ends of their time limits, where anybody is
+    /// bounded.
+    pub(crate) ends: BTreeMap<(Time, JobKey), Arc<Hold>>,
     /// Who may be asked to yield.
     pub(crate) crowd: Crowd,
     /// What the judge adds up of what runs.
