@@ -1,5 +1,6 @@
 //! Whether a search for victims could find any: by whole GPUs alone, counted once for all that may
-//! ask the same, less those of nodes that are kept for others. Never says no where all of them together would make room.
+//! ask the same, less those of nodes that are kept for others. Never says no where all of them
+//! together would make room.
 //!
 //! Source: ours; a necessary condition of what the search itself demands of each node.
 //!
