@@ -8,6 +8,7 @@ pub mod failure;
 pub mod keys;
 pub mod output;
 pub mod server;
+pub mod signals;
 pub mod slurm;
 pub mod submission;
 pub mod verb;

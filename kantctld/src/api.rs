@@ -67,6 +67,7 @@ fn of_leader() -> Router<Arc<Core>> {
         .route("/v1/jobs/{key}/output", get(output::read))
         .route("/v1/jobs/{key}/tasks", post(tasks::start))
         .route("/v1/jobs/{key}/tasks/{task}", get(tasks::watch))
+        .route("/v1/jobs/{key}/tasks/{task}/signal", post(tasks::signal))
         .route("/v1/nodes", get(nodes::list))
         .route("/v1/nodes/{name}", get(nodes::show))
         .route("/v1/nodes/{name}/drain", post(nodes::drain))

@@ -3,7 +3,7 @@
 
 use crate::session::Question;
 use common::id::NodeName;
-use common::wire::node::{OutputChunk, ReadOutput, StartTask, TaskNews, WatchTask};
+use common::wire::node::{OutputChunk, ReadOutput, SignalTask, StartTask, TaskNews, WatchTask};
 use lead::{Seats, SessionId, Standing};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::{mpsc, oneshot};
@@ -85,6 +85,11 @@ impl Hub {
     /// Asks a node how such a program is doing; `None` as for [`Self::read`].
     pub async fn watch_task(&self, node: &NodeName, question: WatchTask) -> Option<TaskNews> {
         self.ask(node, |answer| Question::Watch(question, answer)).await
+    }
+
+    /// Asks a node to send such a program a signal; `None` as for [`Self::read`].
+    pub async fn signal_task(&self, node: &NodeName, question: SignalTask) -> Option<TaskNews> {
+        self.ask(node, |answer| Question::Signal(question, answer)).await
     }
 
     async fn ask<A>(

@@ -223,21 +223,18 @@ impl Session {
                         let _ = sender.send(&FromNode::Output(chunk)).await;
                     });
                 }
-                Ok(question @ (ToNode::StartTask(_) | ToNode::WatchTask(_))) => {
+                Ok(ToNode::Refused { reason }) => return SessionError::Refused(reason),
+                Ok(ToNode::NotLeader { leader }) => return SessionError::NotLeader(leader),
+                Ok(ToNode::Welcome { .. }) => {}
+                Ok(question) => {
                     let (steps, sender) = (self.steps.clone(), sender.clone());
                     questions.spawn(async move {
-                        let news = match steps {
-                            Some(steps) => steps.answer(question).await,
-                            None => None,
-                        };
-                        if let Some(news) = news {
+                        let Some(steps) = steps else { return };
+                        if let Some(news) = steps.answer(question).await {
                             let _ = sender.send(&FromNode::Task(news)).await;
                         }
                     });
                 }
-                Ok(ToNode::Refused { reason }) => return SessionError::Refused(reason),
-                Ok(ToNode::NotLeader { leader }) => return SessionError::NotLeader(leader),
-                Ok(ToNode::Welcome { .. }) => {}
                 Err(error @ ChannelError::Undecodable { .. }) => {
                     tracing::warn!("ignored a message: {}", with_causes(&error));
                 }

@@ -9,7 +9,7 @@ mod stand;
 use common::id::{AttemptId, TaskNumber};
 use common::job::{EndCause, ExitStatus};
 use common::time::Span;
-use common::wire::node::{LaunchOrder, StartTask, TaskNews, TaskState, WatchTask};
+use common::wire::node::{LaunchOrder, SignalTask, StartTask, TaskNews, TaskState, WatchTask};
 use leftovers::Before;
 use stand::{Stand, is_alive, until, with_second_node};
 use std::collections::BTreeMap;
@@ -157,6 +157,27 @@ async fn a_number_is_started_once_and_a_new_kantd_knows_how_it_ended() {
     assert_eq!(stand.written("runs"), "once\n");
     stand.steps().stop(id);
     stand.end(id).await;
+}
+
+#[tokio::test]
+async fn a_signal_reaches_it_and_what_it_started_and_nothing_else_of_the_job() {
+    needs_root!();
+    let mut stand = node().await;
+    let order = stand.order("trap 'echo hit > hit' USR1; while [ ! -e done ]; do sleep 0.02; done");
+    let id = stand.start(order).await;
+    let text = "trap 'exit 5' USR1; sh -c 'trap \"echo too > too; exit\" USR1; echo up > up; \
+                while :; do sleep 0.02; done'; exit 6";
+    stand.steps().start_task(shell(&stand, id, text)).await;
+    stand.line("up").await;
+    let signal = SignalTask { question: 3, id, task: TASK, signal: "USR1".parse().unwrap() };
+    assert_eq!(stand.steps().signal_task(&signal).state, TaskState::Running);
+    assert_eq!(ended(&stand, id, TASK).await.0, exited(5));
+    assert_eq!(stand.line("too").await, "too");
+    let unknown = SignalTask { task: TaskNumber(8), ..signal.clone() };
+    assert!(why(stand.steps().signal_task(&unknown).state).contains("knows nothing"));
+    std::fs::write(stand.work_dir().join("done"), "").unwrap();
+    assert!(stand.end(id).await.exit.is_success());
+    assert!(!stand.work_dir().join("hit").exists());
 }
 
 #[tokio::test]

@@ -13,6 +13,7 @@
 //! | GET /v1/jobs/{key}/script | -> text |
 //! | GET /v1/jobs/{key}/output?stream=&offset=&wait_seconds= | -> bytes; `x-kant-ended: 1` at end |
 //! | POST /v1/jobs/{key}/tasks | `LaunchRequest` -> `LaunchAnswer` (the job's owner) |
+//! | POST /v1/jobs/{key}/tasks/{task}/signal | `SignalRequest` -> `LaunchAnswer` |
 //! | GET /v1/jobs/{key}/tasks/{task}?`TaskQuery` | -> its output and errors; headers say more |
 //! | GET /v1/nodes, /v1/nodes/{name} | -> `NodeList` |
 //! | POST /v1/nodes/{name}/{drain,resume} | `DrainRequest`, `()` -> `Changed` |
@@ -55,7 +56,7 @@ pub use priority::{FactorView, PriorityList, PriorityQuery, PriorityView};
 pub use queues::{QueueHeld, QueueList};
 pub use reload::ReloadAnswer;
 pub use reservation::{ReservationList, ReservationRequest, ReservationView};
-pub use task::{LaunchAnswer, LaunchRequest, STDOUT_BYTES, TASK_STATE, TaskQuery};
+pub use task::{LaunchAnswer, LaunchRequest, STDOUT_BYTES, SignalRequest, TASK_STATE, TaskQuery};
 pub use what_if::{StartOutlook, UpdateRequest, WhatIfRequest, WhatIfView};
 
 /// Submits a job.

@@ -13,7 +13,7 @@ use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-pub use task::{StartTask, TaskNews, TaskState, WatchTask};
+pub use task::{SignalTask, StartTask, TaskNews, TaskState, WatchTask};
 
 /// The version of this protocol. Both sides send theirs; the controller answers in the lower one.
 pub const NODE_PROTOCOL: u32 = 1;
@@ -33,7 +33,7 @@ pub enum FromNode {
     /// All that is wrong with the node, whenever that changed and once on every connection. Only to
     /// a controller whose Welcome said that it hears of it.
     Health(Vec<Finding>),
-    /// Answers `ToNode::StartTask` and `ToNode::WatchTask`.
+    /// Answers `ToNode::StartTask`, `ToNode::WatchTask` and `ToNode::SignalTask`.
     Task(TaskNews),
 }
 
@@ -55,7 +55,7 @@ pub struct Hello {
     pub inventory: Inventory,
     /// Every step it holds, ended ones too, until the controller no longer wants them.
     pub steps: Vec<StepStatus>,
-    /// It reads [`ToNode::StartTask`] and [`ToNode::WatchTask`]; those of earlier releases do not.
+    /// It reads [`ToNode::StartTask`] and what belongs to it; those of earlier releases do not.
     #[serde(default)]
     pub starts_tasks: bool,
 }
@@ -121,6 +121,8 @@ pub enum ToNode {
     StartTask(Box<StartTask>),
     /// Asks how such a program is doing. Only to such a node.
     WatchTask(WatchTask),
+    /// Asks to send such a program a signal. Only to such a node.
+    SignalTask(SignalTask),
 }
 
 /// What a node should run: everything, or what changed.

@@ -7,15 +7,17 @@ use common::id::{
     ArrayIndex, Attempt, AttemptId, Gid, GpuIndex, JobId, JobKey, NodeName, QueueName, TaskNumber,
     Uid,
 };
-use common::job::{EndCause, ExitStatus, Launch, OpenMode, Owner, Rlimit, StepEnd, Usage};
+use common::job::{
+    EndCause, ExitStatus, Launch, OpenMode, Owner, Rlimit, SignalNumber, StepEnd, Usage,
+};
 use common::node::{Inventory, Numa};
 use common::resource::{Allocation, Share};
 use common::time::{Span, Time};
 use common::unit::{Bytes, Tasks};
 use common::wire::node::{
     ArrayFacts, DesiredStep, DesiredUpdate, FromNode, Hello, LaunchOrder, NODE_PROTOCOL,
-    OutputChunk, ReadOutput, StartTask, StepPhase, StepStatus, TaskNews, TaskState, ToNode, Want,
-    WatchTask,
+    OutputChunk, ReadOutput, SignalTask, StartTask, StepPhase, StepStatus, TaskNews, TaskState,
+    ToNode, Want, WatchTask,
 };
 use std::collections::BTreeMap;
 
@@ -157,6 +159,12 @@ fn programs_in_a_job_are_asked_for_as_in_the_kept_files() {
             stdout_from: 3,
             stderr_from: 4,
             wait: Span::from_seconds(5),
+        }),
+        ToNode::SignalTask(SignalTask {
+            question: 3,
+            id: id(),
+            task: TaskNumber(77),
+            signal: SignalNumber(15),
         }),
     ];
     check(&Form::PACKED, "tasks-to-node.msgpack", &told);

@@ -5,14 +5,17 @@
 use super::wait::PATIENCE;
 use crate::failure::{Failure, Kind};
 use crate::output::Screen;
+use crate::output::screen::note;
 use crate::server::{Again, POLL_SECONDS, Server, encoded};
+use crate::signals::Signals;
 use crate::submission::shell::Shell;
 use anyhow::Context;
 use axum::http::HeaderMap;
 use common::id::{Attempt, JobKey, TaskNumber};
-use common::job::ExitStatus;
-use common::wire::api::{LaunchAnswer, LaunchRequest, STDOUT_BYTES, TASK_STATE};
+use common::job::{ExitStatus, SignalNumber};
+use common::wire::api::{LaunchAnswer, LaunchRequest, STDOUT_BYTES, SignalRequest, TASK_STATE};
 use common::wire::node::TaskState;
+use nix::sys::signal::Signal;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -29,8 +32,8 @@ The words are joined and read by your shell, as ssh does it: quote what it shoul
 program runs as a part of the job: as its user, with its GPUs and limits there, in its /tmp, with the
 environment of who called; it starts in the same directory, or in /tmp if the node has none of that
 name. It ends with the job, at the latest. Its standard input is empty. kantctl ends when it does, and
-exits with its code, 128+N for signal N; ending kantctl does not end it. Only a job's owner may start
-programs in it.";
+exits with its code, 128+N for signal N. Signals to kantctl are passed on to it, but for SIGKILL, which
+ends kantctl alone. Only a job's owner may start programs in it.";
 
 /// How long a node may be out of contact while a program runs there.
 const NODE_PATIENCE: Duration = Duration::from_secs(60);
@@ -74,9 +77,16 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let request = LaunchRequest { task, node, attempt, program, environment, work_dir };
     let path = format!("/v1/jobs/{key}/tasks");
     let place: LaunchAnswer = server.post(&path, &request, Again::IfUnanswered).await?;
+    let mut signals = Signals::take()?;
     let mut watch = Watch { path: format!("{path}/{task}"), place, taken: [0, 0] };
     loop {
-        let state = watch.more(server, screen).await?;
+        let state = tokio::select! {
+            state = watch.more(server, screen) => state?,
+            signal = signals.next() => {
+                watch.pass_on(signal, server).await;
+                None
+            }
+        };
         match state {
             Some(TaskState::Ended(exit)) => return Ok(code(exit)),
             Some(TaskState::Failed(why)) => return Err(Failure::message(why)),
@@ -149,6 +159,17 @@ impl Watch {
         // Nobody is left to tell when stderr is gone.
         let _ = std::io::stderr().lock().write_all(stderr);
         Ok(bytes.is_empty().then_some(state))
+    }
+
+    /// As ssh does with a terminal. One that does not get there is said, and no more.
+    async fn pass_on(&self, signal: Signal, server: &Server) {
+        let number = u8::try_from(signal as i32).unwrap_or_default();
+        let request = SignalRequest { place: self.place.clone(), signal: SignalNumber(number) };
+        let path = format!("{}/signal", self.path);
+        let told = server.post::<_, LaunchAnswer>(&path, &request, Again::IfUnsent).await;
+        if let Err(failure) = told {
+            note(&failure.error.to_string());
+        }
     }
 
     /// Again for a while when the node is out of contact, as it is when kantd starts anew.

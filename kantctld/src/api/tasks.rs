@@ -6,6 +6,7 @@
 use super::error::ApiFailure;
 use crate::core::Core;
 use axum::Json;
+use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -14,8 +15,10 @@ use common::job::Phase;
 use common::job::check::ENVIRONMENT_BYTES_MAX;
 use common::reason::Refusal;
 use common::time::Span;
-use common::wire::api::{LaunchAnswer, LaunchRequest, STDOUT_BYTES, TASK_STATE, TaskQuery};
-use common::wire::node::{StartTask, TaskNews, TaskState, WatchTask};
+use common::wire::api::{
+    LaunchAnswer, LaunchRequest, STDOUT_BYTES, SignalRequest, TASK_STATE, TaskQuery,
+};
+use common::wire::node::{SignalTask, StartTask, TaskNews, TaskState, WatchTask};
 use state::view;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,7 +35,7 @@ pub async fn start(
     State(core): State<Arc<Core>>,
     user: net::User,
     Path(key): Path<String>,
-    body: Result<Json<LaunchRequest>, axum::extract::rejection::JsonRejection>,
+    body: Result<Json<LaunchRequest>, JsonRejection>,
 ) -> Result<Json<LaunchAnswer>, ApiFailure> {
     let Json(request) = body?;
     let key: JobKey = key.parse()?;
@@ -69,6 +72,30 @@ pub async fn watch(
     let asked = tokio::time::timeout(limit, core.hub.watch_task(&node, question)).await;
     let news = asked.ok().flatten().ok_or_else(|| silent(&node))?;
     Ok(answer(news))
+}
+
+/// POST /v1/jobs/{key}/tasks/{task}/signal
+pub async fn signal(
+    State(core): State<Arc<Core>>,
+    user: net::User,
+    Path((key, task)): Path<(String, u64)>,
+    body: Result<Json<SignalRequest>, JsonRejection>,
+) -> Result<Json<LaunchAnswer>, ApiFailure> {
+    let Json(SignalRequest { place, signal }) = body?;
+    let key: JobKey = key.parse()?;
+    check_owner(&core, key, &user)?;
+    let id = AttemptId { key, attempt: place.attempt };
+    let question = SignalTask { question: 0, id, task: TaskNumber(task), signal };
+    let asked = core.hub.signal_task(&place.node, question);
+    let asked = tokio::time::timeout(ANSWER_LIMIT, asked).await;
+    match asked.ok().flatten().map(|news| news.state) {
+        Some(TaskState::Failed(why)) => {
+            let node = &place.node;
+            Err(refused("not_signalled", format!("failed to send {signal} on node {node}: {why}")))
+        }
+        Some(_) => Ok(Json(place)),
+        None => Err(silent(&place.node)),
+    }
 }
 
 /// Standard output, then standard error; headers say where one ends, and how the program is doing.

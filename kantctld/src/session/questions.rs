@@ -1,7 +1,7 @@
 //! What a node was asked and has not answered. Never waits for an answer; whoever asked does.
 
 use common::wire::node::{
-    Hello, OutputChunk, ReadOutput, StartTask, TaskNews, TaskState, ToNode, WatchTask,
+    Hello, OutputChunk, ReadOutput, SignalTask, StartTask, TaskNews, TaskState, ToNode, WatchTask,
 };
 use std::collections::BTreeMap;
 use tokio::sync::oneshot;
@@ -14,6 +14,8 @@ pub enum Question {
     Start(Box<StartTask>, oneshot::Sender<TaskNews>),
     /// Look how such a program is doing.
     Watch(WatchTask, oneshot::Sender<TaskNews>),
+    /// Send such a program a signal.
+    Signal(SignalTask, oneshot::Sender<TaskNews>),
 }
 
 /// The open questions of one session.
@@ -51,6 +53,10 @@ impl Questions {
             Question::Watch(watch, answer) => {
                 self.expect(answer)?;
                 Some(ToNode::WatchTask(WatchTask { question: number, ..watch }))
+            }
+            Question::Signal(signal, answer) => {
+                self.expect(answer)?;
+                Some(ToNode::SignalTask(SignalTask { question: number, ..signal }))
             }
         }
     }

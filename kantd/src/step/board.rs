@@ -2,6 +2,7 @@
 //! Never decides anything.
 
 use common::id::{AttemptId, TaskNumber};
+use common::job::SignalNumber;
 use common::wire::node::{StepPhase, StepStatus, TaskState};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -22,6 +23,8 @@ pub enum Wish {
     Forget,
     /// Start the program whose order lies in the step's directory.
     Task(TaskNumber),
+    /// Send such a program a signal.
+    Signal(TaskNumber, SignalNumber),
 }
 
 #[derive(Debug)]

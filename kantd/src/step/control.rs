@@ -4,6 +4,7 @@
 
 use super::dir::StepDir;
 use common::id::TaskNumber;
+use common::job::SignalNumber;
 use common::wire::node::{StepPhase, TaskState};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
@@ -27,6 +28,13 @@ pub enum Command {
     Status,
     /// Start the program whose order lies in the step's directory under this number.
     Task(TaskNumber),
+    /// Send such a program a signal, if it runs.
+    Signal {
+        /// Which program.
+        task: TaskNumber,
+        /// Which signal.
+        signal: SignalNumber,
+    },
 }
 
 /// What a supervisor tells. A phase has no word for it of its own: so kantd has always read it.

@@ -252,6 +252,8 @@ impl Keeper {
                 self.tasks.insert(task);
                 Some(Command::Task(task))
             }
+            // Of the moment: one that no supervisor hears is lost.
+            Wish::Signal(task, signal) => Some(Command::Signal { task, signal }),
         }
     }
 

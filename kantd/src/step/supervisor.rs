@@ -170,6 +170,7 @@ impl Supervisor {
                 Command::Resume => self.stillness.is_wanted = false,
                 Command::Status => {}
                 Command::Task(task) => self.invite(task),
+                Command::Signal { task, signal } => self.guests.signal(task, signal),
             }
         }
     }

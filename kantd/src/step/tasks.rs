@@ -7,7 +7,9 @@ use super::dir::StepDir;
 use super::guest::GuestOrder;
 use super::handle::Steps;
 use common::id::{AttemptId, TaskNumber};
-use common::wire::node::{StartTask, StepPhase, TaskNews, TaskState, ToNode, WatchTask};
+use common::wire::node::{
+    SignalTask, StartTask, StepPhase, TaskNews, TaskState, ToNode, WatchTask,
+};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -45,6 +47,7 @@ impl Steps {
         match question {
             ToNode::StartTask(asked) => Some(self.start_task(*asked).await),
             ToNode::WatchTask(asked) => Some(self.watch_task(asked).await),
+            ToNode::SignalTask(asked) => Some(self.signal_task(&asked)),
             _ => None,
         }
     }
@@ -115,6 +118,17 @@ impl Steps {
             false => "the job has not begun there, or it hangs and may start yet",
         };
         format!("it did not start within {START_LIMIT:?}: {why}")
+    }
+
+    /// Sends a program a signal. Returns at once, and how it was before.
+    pub fn signal_task(&self, asked: &SignalTask) -> TaskNews {
+        let SignalTask { question, id, task, signal } = *asked;
+        let state = match self.board().task(id, task) {
+            Some((_, Some(state))) => state,
+            _ => TaskState::Failed("the node knows nothing of it".to_owned()),
+        };
+        self.board().wish(id, Wish::Signal(task, signal));
+        TaskNews::of(question, state)
     }
 
     /// How a program is doing, as soon as there is news of it or what it wrote.

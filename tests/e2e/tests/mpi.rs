@@ -6,10 +6,12 @@ use anyhow::{Context as _, ensure};
 use common::job::Outcome;
 use common::wire::api::JobView;
 use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Network, Person, wait_for, workspace};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// One kind of MPI, as Debian names its programs.
 struct Mpi {
@@ -196,6 +198,16 @@ fn a_launch_is_as_ssh_would_be_and_says_why_it_cannot() -> anyhow::Result<()> {
     assert_eq!((answer.code, answer.stdout.trim(), answer.stderr.trim()), (7, "g2", "oh"));
     let many = launch(&["g1", "seq 1 300000"])?;
     assert_eq!((many.code, many.stdout.lines().count()), (0, 300_000));
+    // SIGTERM to kantctl is the program's to answer.
+    let trap = "trap 'echo asked; exit 9' TERM; touch up; while :; do sleep 0.02; done";
+    let mut command = kantctl.command();
+    command.args(["launch", "--job", &id, "g2", trap]).stdout(Stdio::piped());
+    let child = command.spawn()?;
+    let up = kantctl.dir().join("up");
+    wait_for("the program", || Ok(up.exists().then_some(())))?;
+    kill(Pid::from_raw(i32::try_from(child.id())?), Signal::SIGTERM)?;
+    let output = child.wait_with_output()?;
+    assert_eq!((output.status.code(), &output.stdout[..]), (Some(9), &b"asked\n"[..]));
     let answer = launch(&["g3", "true"])?;
     assert_eq!(answer.code, 1);
     assert!(answer.stderr.contains("it has g[1-2]"), "{}", answer.stderr);

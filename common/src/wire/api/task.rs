@@ -2,6 +2,7 @@
 //! Never says whom it runs as: that is the job's owner, and nobody else may ask.
 
 use crate::id::{Attempt, NodeName, TaskNumber};
+use crate::job::SignalNumber;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -54,4 +55,14 @@ pub struct TaskQuery {
     /// Wait so long for news.
     #[serde(default)]
     pub wait_seconds: u64,
+}
+
+/// Asks to send such a program a signal: to it and all of its process group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SignalRequest {
+    /// Where and in which attempt it runs.
+    #[serde(flatten)]
+    pub place: LaunchAnswer,
+    /// Which.
+    pub signal: SignalNumber,
 }

@@ -1,10 +1,10 @@
-//! Programs that are started in a job that runs, as `kantctl launch` asks for them: the two
-//! questions the controller passes to a node, and the node's answer to both.
+//! Programs that are started in a job that runs, as `kantctl launch` asks for them: the
+//! questions the controller passes to a node, and the node's answer to each.
 //! Never part of what a node should run: such a program ends with its attempt, and no state knows
 //! of it.
 
 use crate::id::{AttemptId, TaskNumber};
-use crate::job::ExitStatus;
+use crate::job::{ExitStatus, SignalNumber};
 use crate::time::Span;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -43,7 +43,20 @@ pub struct WatchTask {
     pub wait: Span,
 }
 
-/// Answers either question.
+/// Asks to send such a program a signal: to it and all of its process group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SignalTask {
+    /// Repeated in the answer.
+    pub question: u64,
+    /// The attempt.
+    pub id: AttemptId,
+    /// The program.
+    pub task: TaskNumber,
+    /// Which.
+    pub signal: SignalNumber,
+}
+
+/// Answers each of these questions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskNews {
     /// Of the question.

@@ -6,34 +6,21 @@ use super::place::Place;
 use super::stream::{Input, Outputs, copy_input, label};
 use crate::failure::Failure;
 use crate::output::screen::note;
+use crate::signals::Signals;
 use anyhow::Context;
-use nix::sys::signal::{SigSet, Signal, kill};
-use nix::sys::signalfd::{SfdFlags, SignalFd};
-use nix::unistd::{Pid, getuid};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, PipeWriter};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 use tokio::process::{Child, Command};
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
 /// Between SIGTERM and SIGKILL for tasks that are to end.
 const GRACE: Duration = Duration::from_secs(10);
-
-/// What srun passes on to its tasks.
-const PASSED_ON: [Signal; 8] = [
-    Signal::SIGINT,
-    Signal::SIGTERM,
-    Signal::SIGHUP,
-    Signal::SIGQUIT,
-    Signal::SIGUSR1,
-    Signal::SIGUSR2,
-    Signal::SIGCONT,
-    Signal::SIGALRM,
-];
 
 /// Runs the tasks; gives the largest exit code, 128+N for signal N.
 ///
@@ -198,42 +185,5 @@ fn told(status: ExitStatus) -> String {
             format!("ended by {name}")
         }
         (None, None) => "ended".to_owned(),
-    }
-}
-
-/// Signals to srun that its tasks have not got already.
-struct Signals(UnboundedReceiver<Signal>);
-
-impl Signals {
-    /// From now on they are read, not obeyed, by a thread that ends with srun. Tasks get what the
-    /// job's own user sends; kantd, which is root, tells all processes of a job itself.
-    fn take() -> Result<Self, Failure> {
-        let mut set = SigSet::empty();
-        PASSED_ON.into_iter().for_each(|signal| set.add(signal));
-        set.thread_block().context("failed to block signals")?;
-        let read = SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC);
-        let read = read.context("failed to read signals")?;
-        let (tell, told) = unbounded_channel();
-        let user = getuid();
-        std::thread::spawn(move || {
-            while let Ok(Some(sent)) = read.read_signal() {
-                let from_kantd = sent.ssi_uid == 0 && !user.is_root();
-                let signal = i32::try_from(sent.ssi_signo).ok();
-                let signal = signal.and_then(|number| Signal::try_from(number).ok());
-                if let Some(signal) = signal.filter(|_| !from_kantd)
-                    && tell.send(signal).is_err()
-                {
-                    return;
-                }
-            }
-        });
-        Ok(Self(told))
-    }
-
-    async fn next(&mut self) -> Signal {
-        match self.0.recv().await {
-            Some(signal) => signal,
-            None => std::future::pending().await,
-        }
     }
 }

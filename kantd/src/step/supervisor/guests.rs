@@ -10,8 +10,9 @@ use crate::step::guest::GuestOrder;
 use crate::step::order::StepOrder;
 use crate::step::task::{self, StartReport, StartedTask, StepFacts, TaskStart};
 use common::id::TaskNumber;
-use common::job::ExitStatus;
+use common::job::{ExitStatus, SignalNumber};
 use common::wire::node::TaskState;
+use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{Gid, Pid, Uid, geteuid};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::File;
@@ -62,6 +63,18 @@ impl Guests {
     pub fn note_exit(&mut self, pid: Pid, exit: ExitStatus) {
         if let Some(guest) = self.alive.values_mut().find(|guest| guest.pid == pid) {
             guest.exit = Some(exit);
+        }
+    }
+
+    /// Sends a signal to one and its process group, of which it is the leader once it has exec'd;
+    /// one that has ended hears nothing, which is as well.
+    pub fn signal(&self, task: TaskNumber, signal: SignalNumber) {
+        let guest = self.alive.get(&task).filter(|guest| guest.report.is_none());
+        let signal = Signal::try_from(i32::from(signal.0)).ok();
+        if let (Some(guest), Some(signal)) = (guest, signal)
+            && let Err(error) = killpg(guest.pid, signal)
+        {
+            log(&format!("failed to send {signal} to program {task} in it: {error}"));
         }
     }
 

@@ -84,7 +84,10 @@ impl Kantd {
                 let hint = leader.as_deref().and_then(controller_at);
                 self.hang_up(Ending::NotLeader(hint), dice, around);
             }
-            ToNode::ReadOutput(_) | ToNode::StartTask(_) | ToNode::WatchTask(_) => {}
+            ToNode::ReadOutput(_)
+            | ToNode::StartTask(_)
+            | ToNode::WatchTask(_)
+            | ToNode::SignalTask(_) => {}
         }
     }
 

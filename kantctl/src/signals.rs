@@ -1,0 +1,62 @@
+//! Signals that are passed on to the programs of a job that were started from here, instead of
+//! being obeyed. Never those that the programs get anyhow.
+
+use crate::failure::Failure;
+use anyhow::Context;
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::unistd::getuid;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+/// What is passed on.
+const PASSED_ON: [Signal; 8] = [
+    Signal::SIGINT,
+    Signal::SIGTERM,
+    Signal::SIGHUP,
+    Signal::SIGQUIT,
+    Signal::SIGUSR1,
+    Signal::SIGUSR2,
+    Signal::SIGCONT,
+    Signal::SIGALRM,
+];
+
+/// Those that programs started here have not got already.
+pub struct Signals(UnboundedReceiver<Signal>);
+
+impl Signals {
+    /// From now on they are read, not obeyed, by a thread that ends with kantctl. Programs get what
+    /// the job's own user sends; kantd, which is root, tells all processes of a job itself.
+    ///
+    /// # Errors
+    /// [`Failure`] when the system refuses.
+    pub fn take() -> Result<Self, Failure> {
+        let mut set = SigSet::empty();
+        PASSED_ON.into_iter().for_each(|signal| set.add(signal));
+        set.thread_block().context("failed to block signals")?;
+        let read = SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC);
+        let read = read.context("failed to read signals")?;
+        let (tell, told) = unbounded_channel();
+        let user = getuid();
+        std::thread::spawn(move || {
+            while let Ok(Some(sent)) = read.read_signal() {
+                let from_kantd = sent.ssi_uid == 0 && !user.is_root();
+                let signal = i32::try_from(sent.ssi_signo).ok();
+                let signal = signal.and_then(|number| Signal::try_from(number).ok());
+                if let Some(signal) = signal.filter(|_| !from_kantd)
+                    && tell.send(signal).is_err()
+                {
+                    return;
+                }
+            }
+        });
+        Ok(Self(told))
+    }
+
+    /// The next.
+    pub async fn next(&mut self) -> Signal {
+        match self.0.recv().await {
+            Some(signal) => signal,
+            None => std::future::pending().await,
+        }
+    }
+}
