@@ -76,9 +76,13 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let node = args.node.clone();
     let request = LaunchRequest { task, node, attempt, program, environment, work_dir };
     let path = format!("/v1/jobs/{key}/tasks");
-    let place: LaunchAnswer = server.post(&path, &request, Again::IfUnanswered).await?;
+    // Before it runs: a signal that comes while it starts is for it.
     let mut signals = Signals::take()?;
+    let (place, early) = start(&path, &request, server, &mut signals).await?;
     let mut watch = Watch { path: format!("{path}/{task}"), place, taken: [0, 0] };
+    if let Some(signal) = early {
+        watch.pass_on(signal, server).await;
+    }
     loop {
         let state = tokio::select! {
             state = watch.more(server, screen) => state?,
@@ -91,6 +95,28 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
             Some(TaskState::Ended(exit)) => return Ok(code(exit)),
             Some(TaskState::Failed(why)) => return Err(Failure::message(why)),
             Some(TaskState::Running) | None => {}
+        }
+    }
+}
+
+/// Starts it; also returns the signal that came meanwhile. At the second one nobody wants to wait.
+async fn start(
+    path: &str,
+    request: &LaunchRequest,
+    server: &Server,
+    signals: &mut Signals,
+) -> Result<(LaunchAnswer, Option<Signal>), Failure> {
+    let mut started = std::pin::pin!(server.post(path, request, Again::IfUnanswered));
+    let mut early = None;
+    loop {
+        tokio::select! {
+            place = &mut started => return Ok((place?, early)),
+            signal = signals.next() => {
+                if early.replace(signal).is_some() {
+                    let text = format!("gave up at {signal}: it may have started");
+                    return Err(Failure::message(text));
+                }
+            }
         }
     }
 }

@@ -6,8 +6,6 @@ use anyhow::{Context as _, ensure};
 use common::job::Outcome;
 use common::wire::api::JobView;
 use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Network, Person, wait_for, workspace};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::Path;
@@ -205,7 +203,10 @@ fn a_launch_is_as_ssh_would_be_and_says_why_it_cannot() -> anyhow::Result<()> {
     let child = command.spawn()?;
     let up = kantctl.dir().join("up");
     wait_for("the program", || Ok(up.exists().then_some(())))?;
-    kill(Pid::from_raw(i32::try_from(child.id())?), Signal::SIGTERM)?;
+    // By its user: what root sends, kantd has sent to all of a job.
+    let mut kill = Command::new("kill");
+    Person::plain().dress(&mut kill);
+    ensure!(kill.arg(child.id().to_string()).status()?.success(), "kantctl has ended");
     let output = child.wait_with_output()?;
     assert_eq!((output.status.code(), &output.stdout[..]), (Some(9), &b"asked\n"[..]));
     let answer = launch(&["g3", "true"])?;
