@@ -45,8 +45,9 @@ Good to know:
   SLURM_JOB_ID too;
 - `sacct` knows jobs for as long as the controller keeps them (`done_jobs_kept`), with a `.batch`
   line for the script; steps have no lines of their own;
-- `srun` starts the tasks of a step inside a job, on the node of the script; tasks see all CPUs and
-  GPUs of the job there;
+- `srun` starts the tasks of a step inside a job, on all of its nodes; tasks see all CPUs and GPUs of
+  the job there. What is on another node than the script reads no standard input, and what it writes
+  comes by way of kantd and the controller: let it write to files what is large;
 - `sbatch` names output files as Slurm does (`slurm-42.out`).
 ";
 

@@ -77,7 +77,7 @@ const SRUN: &[(&str, &str)] = &[
     ("--multi-prog", "choose by SLURM_PROCID in a script"),
     ("--preserve-env", ""),
     ("--prolog", ""),
-    ("--relative", "tasks are on the script's node"),
+    ("--relative", "name nodes with --nodelist"),
     ("--signal", "of a job: sbatch has it"),
     ("--slurmd-debug", ""),
     ("--task-epilog", ""),

@@ -1,7 +1,8 @@
-//! `srun` in a job's script: the tasks of a step, side by side, on the script's node. Never starts
-//! anything on another node or outside a job; it says so.
+//! `srun` in a job's script: the tasks of a step, side by side, on the script's node and, by way of
+//! `kantctl launch`, on the job's others. Never runs outside a job; it says so.
 //! Source: man srun.
 
+mod layout;
 mod place;
 mod run;
 mod stream;

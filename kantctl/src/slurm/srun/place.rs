@@ -1,9 +1,10 @@
-//! Where a step runs: which job, node and how many tasks, from the environment that kantd gave the
-//! script. Never asks anybody.
+//! Where a step runs: which job and nodes, and which tasks on each, from the environment that kantd
+//! gave the script. Never asks anybody.
 
 use super::Args;
+use super::layout::{self, Wish};
 use crate::failure::Failure;
-use common::hostlist::expand;
+use common::hostlist;
 use common::id::{JobKey, NodeName};
 use common::job::pattern::{PatternFacts, absolute, fill};
 use common::job::rendezvous;
@@ -19,26 +20,36 @@ pub struct Place {
     pub job_name: String,
     /// Whose.
     pub user: String,
-    /// This node.
-    pub node: NodeName,
-    /// Its place among the job's.
-    pub node_rank: u32,
-    /// Tasks, all of them here.
-    pub tasks: u32,
+    /// The node that the script runs on.
+    pub here: NodeName,
+    /// The step's nodes with their tasks, in order; none is without one.
+    pub nodes: Vec<(NodeName, u32)>,
     /// The step's number, another one for each step that runs on a node.
     pub step: u32,
+}
+
+/// One task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Task {
+    /// Its place among all.
+    pub rank: u32,
+    /// Its place on its node.
+    pub local: u32,
+    /// Its node's place among the step's.
+    pub node: usize,
 }
 
 impl Place {
     /// Finds it.
     ///
     /// # Errors
-    /// [`Failure`] outside a job, or where tasks would be on other nodes or do not fit.
+    /// [`Failure`] outside a job, or where the step does not fit into it.
     pub fn find(args: &Args, environment: &BTreeMap<String, String>) -> Result<Self, Failure> {
         let read = |name: &str| environment.get(name).map(String::as_str);
+        let number = |name: &str| read(name).and_then(|text| text.parse::<u32>().ok());
         let key = read("KANT_JOB_ID").and_then(|text| text.parse::<JobKey>().ok());
-        let node = read("KANT_NODE").and_then(|text| NodeName::new(text).ok());
-        let (Some(key), Some(node)) = (key, node) else {
+        let here = read("KANT_NODE").and_then(|text| NodeName::new(text).ok());
+        let (Some(key), Some(here)) = (key, here) else {
             let outside = Failure::usage(anyhow::anyhow!("srun runs inside a job's script"));
             return Err(outside.hint(
                 "`sbatch --wrap 'COMMAND'` submits a command; `kantctl submit --launch per-task \
@@ -52,88 +63,80 @@ impl Place {
             let other = format!("--jobid={asked}: srun joins no other job than its own, {key}");
             return Err(Failure::usage(anyhow::anyhow!(other)));
         }
-        let number = |name: &str| read(name).and_then(|text| text.parse::<u32>().ok());
-        let place = Self {
+        let names = match read("SLURM_JOB_NODELIST") {
+            Some(list) => hostlist::expand(list).map_err(Failure::usage)?,
+            None => vec![here.clone()],
+        };
+        let cpus = match read("SLURM_JOB_CPUS_PER_NODE") {
+            Some(counts) => layout::unfold(counts).map_err(Failure::usage)?,
+            None => vec![number("KANT_NODE_CPUS").unwrap_or(1)],
+        };
+        let of_job: Vec<(NodeName, u32)> = names.into_iter().zip(cpus).collect();
+        let chosen = choose(args, key, &of_job)?;
+        let tasks = tasks(args, chosen.len(), of_job.len(), number("KANT_TASKS").unwrap_or(1));
+        let wish = Wish {
+            tasks,
+            cpus_each: args.cpus_per_task.or(number("KANT_TASK_CPUS")).unwrap_or(1),
+            most_each: args.ntasks_per_node,
+            overcommit: args.overcommit,
+        };
+        let cpus: Vec<u32> = chosen.iter().map(|(_, cpus)| *cpus).collect();
+        let given = layout::share_out(wish, &cpus).map_err(Failure::usage)?;
+        let nodes = chosen.into_iter().map(|(name, _)| name).zip(given);
+        Ok(Self {
             key,
             job_name: read("KANT_JOB_NAME").unwrap_or("job").to_owned(),
             user: read("USER").unwrap_or_default().to_owned(),
-            node_rank: number("KANT_NODE_RANK").unwrap_or(0),
-            tasks: 1,
             step: std::process::id(),
-            node,
-        };
-        let nodes = number("KANT_NODE_COUNT").unwrap_or(1);
-        let tasks = place.count(args, nodes, number("KANT_TASKS").unwrap_or(1))?;
-        let cpus = number("KANT_NODE_CPUS").unwrap_or(1);
-        let each = args.cpus_per_task.or(number("KANT_TASK_CPUS")).unwrap_or(1);
-        if !args.overcommit && u64::from(tasks) * u64::from(each) > u64::from(cpus) {
-            return Err(Failure::usage(anyhow::anyhow!(
-                "{tasks} tasks of {each} CPUs are more than the {cpus} CPUs that job {key} has on \
-                 {}: ask for fewer, or --overcommit",
-                place.node
-            )));
-        }
-        Ok(Self { tasks, ..place })
+            nodes: nodes.filter(|(_, tasks)| *tasks > 0).collect(),
+            here,
+        })
     }
 
-    /// How many tasks, when all of them are on this node.
-    fn count(&self, args: &Args, nodes: u32, of_job: u32) -> Result<u32, Failure> {
-        let here = |text: &str| {
-            expand(text).is_ok_and(|names| names.iter().all(|name| *name == self.node))
+    /// All tasks, by their ranks.
+    #[must_use]
+    pub fn tasks(&self) -> Vec<Task> {
+        let of_node = |(node, (_, count)): (usize, &(NodeName, u32))| {
+            (0..*count).map(move |local| (node, local)).collect::<Vec<_>>()
         };
-        let asked = match &args.nodes {
-            None => None,
-            Some(text) => {
-                let most = text.rsplit('-').next().unwrap_or(text);
-                let wrong = || Failure::usage(anyhow::anyhow!("--nodes={text}: write a number"));
-                Some(most.parse::<u32>().map_err(|_| wrong())?)
-            }
-        };
-        let alone = nodes == 1 || asked == Some(1) || args.nodelist.as_deref().is_some_and(here);
-        let tasks = args.tasks.or(args.ntasks_per_node);
-        if asked.is_some_and(|asked| asked > nodes) {
-            return Err(Failure::usage(anyhow::anyhow!(
-                "--nodes: job {} has {nodes} nodes, not more",
-                self.key
-            )));
-        }
-        if !alone {
-            let away = format!(
-                "job {} has {nodes} nodes: srun starts tasks on the script's own node only",
-                self.key
-            );
-            return Err(Failure::message(away).hint(
-                "`srun -N1 -n COUNT` runs here; `--launch per-task` at submission runs the script \
-                 once for each task on all nodes; `mpirun` starts MPI programs",
-            ));
-        }
-        Ok(tasks.unwrap_or(if nodes == 1 { of_job } else { 1 }))
+        let places = self.nodes.iter().enumerate().flat_map(of_node);
+        (0_u32..).zip(places).map(|(rank, (node, local))| Task { rank, local, node }).collect()
+    }
+
+    /// The node of a task.
+    #[must_use]
+    pub fn node(&self, task: Task) -> &NodeName {
+        self.nodes.get(task.node).map_or(&self.here, |(name, _)| name)
     }
 
     /// What a task finds in its environment besides the job's.
     #[must_use]
-    pub fn environment(&self, task: u32) -> Vec<(&'static str, String)> {
-        let tasks = self.tasks.to_string();
-        let (task, step) = (task.to_string(), self.step.to_string());
+    pub fn environment(&self, task: Task) -> Vec<(&'static str, String)> {
+        let counts: Vec<u32> = self.nodes.iter().map(|(_, count)| *count).collect();
+        let tasks = counts.iter().sum::<u32>().to_string();
+        let each = layout::fold(&counts);
+        let here = counts.get(task.node).copied().unwrap_or(1).to_string();
+        let (rank, local) = (task.rank.to_string(), task.local.to_string());
+        let list = hostlist::fold(self.nodes.iter().map(|(name, _)| name));
         vec![
-            ("SLURM_PROCID", task.clone()),
-            ("KANT_TASK_RANK", task.clone()),
-            ("SLURM_LOCALID", task.clone()),
-            ("KANT_TASK_LOCAL_RANK", task.clone()),
-            ("RANK", task.clone()),
-            ("LOCAL_RANK", task),
+            ("SLURM_PROCID", rank.clone()),
+            ("KANT_TASK_RANK", rank.clone()),
+            ("SLURM_LOCALID", local.clone()),
+            ("KANT_TASK_LOCAL_RANK", local.clone()),
+            ("RANK", rank),
+            ("LOCAL_RANK", local),
             ("WORLD_SIZE", tasks.clone()),
-            ("LOCAL_WORLD_SIZE", tasks.clone()),
-            ("SLURM_NODEID", "0".to_owned()),
+            ("LOCAL_WORLD_SIZE", here),
+            ("SLURM_NODEID", task.node.to_string()),
             ("SLURM_NTASKS", tasks.clone()),
             ("SLURM_NPROCS", tasks.clone()),
-            ("SLURM_TASKS_PER_NODE", tasks.clone()),
-            ("SLURM_STEP_ID", step.clone()),
-            ("SLURM_STEPID", step),
-            ("SLURM_STEP_NODELIST", self.node.to_string()),
-            ("SLURM_STEP_NUM_NODES", "1".to_owned()),
-            ("SLURM_STEP_NUM_TASKS", tasks.clone()),
-            ("SLURM_STEP_TASKS_PER_NODE", tasks),
+            ("SLURM_TASKS_PER_NODE", each.clone()),
+            ("SLURM_STEP_ID", self.step.to_string()),
+            ("SLURM_STEPID", self.step.to_string()),
+            ("SLURM_STEP_NODELIST", list),
+            ("SLURM_STEP_NUM_NODES", self.nodes.len().to_string()),
+            ("SLURM_STEP_NUM_TASKS", tasks),
+            ("SLURM_STEP_TASKS_PER_NODE", each),
         ]
     }
 
@@ -144,7 +147,7 @@ impl Place {
         environment: &BTreeMap<String, String>,
     ) -> Vec<(&'static str, String)> {
         let first = environment.get("KANT_NODE_FIRST_ADDRESS").cloned();
-        let address = first.unwrap_or_else(|| self.node.to_string());
+        let address = first.unwrap_or_else(|| self.here.to_string());
         let usual = [
             ("MASTER_ADDR", address.clone()),
             ("MASTER_PORT", rendezvous::port(self.key).to_string()),
@@ -155,14 +158,14 @@ impl Place {
 
     /// A file's path: sbatch's letters, `%s` for the step and `%J` for job and step.
     #[must_use]
-    pub fn path(&self, pattern: &str, task: u32, directory: &str) -> PathBuf {
+    pub fn path(&self, pattern: &str, task: Task, directory: &str) -> PathBuf {
         let facts = PatternFacts {
             key: self.key,
             job_name: &self.job_name,
             user: &self.user,
-            node: &self.node,
-            node_rank: self.node_rank,
-            task_rank: task,
+            node: self.node(task),
+            node_rank: u32::try_from(task.node).unwrap_or(u32::MAX),
+            task_rank: task.rank,
         };
         PathBuf::from(absolute(directory, &fill(&self.stepped(pattern), &facts)))
     }
@@ -183,18 +186,59 @@ impl Place {
     }
 }
 
+/// The job's nodes that the step is to use, with their CPUs.
+fn choose(
+    args: &Args,
+    key: JobKey,
+    of_job: &[(NodeName, u32)],
+) -> Result<Vec<(NodeName, u32)>, Failure> {
+    let mut chosen = of_job.to_vec();
+    if let Some(text) = &args.nodelist {
+        let names = hostlist::expand(text).map_err(Failure::usage)?;
+        if let Some(other) = names.iter().find(|name| of_job.iter().all(|(has, _)| has != *name)) {
+            let other = format!("--nodelist={text}: {other} is no node of job {key}");
+            return Err(Failure::usage(anyhow::anyhow!(other)));
+        }
+        chosen.retain(|(name, _)| names.contains(name));
+    }
+    if let Some(text) = &args.nodes {
+        let most = text.rsplit('-').next().unwrap_or(text);
+        let count = most.parse::<usize>().ok().filter(|count| *count > 0);
+        let wrong = || Failure::usage(anyhow::anyhow!("--nodes={text}: write a number from 1"));
+        let count = count.ok_or_else(wrong)?;
+        if count > chosen.len() {
+            let more = format!("--nodes={text}: job {key} has {} for it", chosen.len());
+            return Err(Failure::usage(anyhow::anyhow!(more)));
+        }
+        chosen.truncate(count);
+    }
+    Ok(chosen)
+}
+
+/// How many tasks: as many as are asked for; else on all of the job's nodes as many as it has, on
+/// some of them one each.
+fn tasks(args: &Args, chosen: usize, nodes: usize, of_job: u32) -> u32 {
+    let chosen_count = u32::try_from(chosen).unwrap_or(u32::MAX);
+    match (args.tasks, args.ntasks_per_node) {
+        (Some(tasks), _) => tasks,
+        (None, Some(each)) => each.saturating_mul(chosen_count),
+        (None, None) if chosen == nodes => of_job,
+        (None, None) => chosen_count,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use clap::Parser;
 
-    fn found(words: &str, nodes: &str) -> Result<Place, String> {
+    fn found(words: &str) -> Result<Place, String> {
         let environment = [
             ("KANT_JOB_ID", "42_7"),
             ("KANT_NODE", "g-1"),
-            ("KANT_NODE_COUNT", nodes),
+            ("SLURM_JOB_NODELIST", "g-[1-2]"),
+            ("SLURM_JOB_CPUS_PER_NODE", "4(x2)"),
             ("KANT_TASKS", "4"),
-            ("KANT_NODE_CPUS", "8"),
         ];
         let environment =
             environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
@@ -204,29 +248,44 @@ mod tests {
 
     #[test]
     fn a_step_has_the_jobs_tasks_unless_told_otherwise() {
-        let tasks = |words| found(words, "1").unwrap().tasks;
-        assert_eq!((tasks("srun true"), tasks("srun -n2 true")), (4, 2));
-        assert_eq!(tasks("srun --ntasks-per-node=3 true"), 3);
-        assert_eq!(tasks("srun -n 99 -O true"), 99);
+        let counts = |words| -> Vec<u32> {
+            found(words).unwrap().nodes.into_iter().map(|(_, count)| count).collect()
+        };
+        assert_eq!((counts("srun true"), counts("srun -n2 true")), (vec![3, 1], vec![1, 1]));
+        assert_eq!(counts("srun --ntasks-per-node=2 true"), [2, 2]);
+        assert_eq!((counts("srun -N1 true"), counts("srun -N1 -n3 true")), (vec![1], vec![3]));
+        assert_eq!(counts("srun -n 99 -O true"), [50, 49]);
+        assert_eq!(found("srun -w g-2 true").unwrap().nodes[0].0.as_str(), "g-2");
     }
 
     #[test]
-    fn what_does_not_fit_or_is_elsewhere_is_refused_with_a_way_out() {
-        assert!(found("srun -n9 true", "1").unwrap_err().contains("8 CPUs"));
-        assert!(found("srun -n4 -c4 true", "1").unwrap_err().contains("overcommit"));
-        assert!(found("srun -N2 true", "1").unwrap_err().contains("has 1 nodes"));
-        assert!(found("srun true", "2").unwrap_err().contains("-N1"));
-        assert!(found("srun --jobid=7 true", "1").unwrap_err().contains("--jobid=7"));
-        assert_eq!(found("srun -N1 true", "2").unwrap().tasks, 1);
-        assert_eq!(found("srun -w g-1 -n3 true", "2").unwrap().tasks, 3);
+    fn what_does_not_fit_is_refused() {
+        assert!(found("srun -n9 true").unwrap_err().contains("8 CPUs"));
+        assert!(found("srun -n4 -c4 true").unwrap_err().contains("overcommit"));
+        assert!(found("srun -N3 true").unwrap_err().contains("has 2"));
+        assert!(found("srun -w other true").unwrap_err().contains("no node of job 42_7"));
+        assert!(found("srun --jobid=7 true").unwrap_err().contains("--jobid=7"));
         let outside = Place::find(&Args::parse_from(["srun", "true"]), &BTreeMap::new());
         assert!(outside.unwrap_err().to_string().contains("inside a job"));
     }
 
     #[test]
+    fn ranks_count_over_the_nodes() {
+        let place = found("srun true").unwrap();
+        let tasks = place.tasks();
+        let of = |task: &Task| (task.rank, task.local, place.node(*task).to_string());
+        assert_eq!(of(&tasks[2]), (2, 2, "g-1".to_owned()));
+        assert_eq!(of(&tasks[3]), (3, 0, "g-2".to_owned()));
+        let last: BTreeMap<_, _> = place.environment(tasks[3]).into_iter().collect();
+        assert_eq!((last["SLURM_NODEID"].as_str(), last["SLURM_NTASKS"].as_str()), ("1", "4"));
+        assert_eq!(last["SLURM_STEP_TASKS_PER_NODE"], "3,1");
+        assert_eq!(last["SLURM_STEP_NODELIST"], "g-[1-2]");
+    }
+
+    #[test]
     fn names_of_files_know_step_and_task() {
-        let place = Place { step: 5, ..found("srun true", "1").unwrap() };
-        let path = place.path("logs/%x-%A_%a-%s-%t-%J-%%s", 3, "/w");
-        assert_eq!(path, PathBuf::from("/w/logs/job-42_7-5-3-42_7.5-%s"));
+        let place = Place { step: 5, ..found("srun true").unwrap() };
+        let path = place.path("logs/%x-%A_%a-%s-%t-%N-%J-%%s", place.tasks()[3], "/w");
+        assert_eq!(path, PathBuf::from("/w/logs/job-42_7-5-3-g-2-42_7.5-%s"));
     }
 }

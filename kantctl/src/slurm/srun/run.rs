@@ -2,7 +2,7 @@
 //! that is wanted. Never outlives them.
 
 use super::Args;
-use super::place::Place;
+use super::place::{Place, Task};
 use super::stream::{Input, Outputs, copy_input, label};
 use crate::failure::Failure;
 use crate::output::screen::note;
@@ -13,6 +13,7 @@ use nix::unistd::Pid;
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, PipeWriter};
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::ExitStatus;
 use std::time::Duration;
 use tokio::process::{Child, Command};
@@ -42,7 +43,7 @@ pub async fn step(
         .filter_map(|(task, child)| Some((*task, Pid::from_raw(i32::try_from(child.id()?).ok()?))))
         .collect();
     let mut streams = JoinSet::new();
-    let width = (place.tasks - 1).to_string().len();
+    let width = (place.tasks().len() - 1).to_string().len();
     for (task, child) in &mut started {
         if let Some(output) = child.stdout.take() {
             streams.spawn(label(output, *task, width, false));
@@ -84,21 +85,48 @@ fn start(
     let terminal = std::io::stdin().is_terminal();
     let mut outputs = Outputs::new(args, place, &directory);
     let (mut started, mut inputs) = (Vec::new(), Vec::new());
-    let (program, rest) = args.program.split_first().context("a program is missing")?;
-    for task in 0..place.tasks {
+    let own = std::env::current_exe().context("failed to find this program's own file")?;
+    for task in place.tasks() {
         let (output, error) = outputs.of(task)?;
         let (input, copied) = Input::of(args, place, task, &directory, terminal).open()?;
         inputs.extend(copied);
-        let mut command = Command::new(program);
-        command.args(rest).current_dir(&directory).env_clear().envs(&common);
+        let mut command = command(args, place, task, &own);
+        command.current_dir(&directory).env_clear().envs(&common);
         command.envs(place.environment(task)).stdin(input).stdout(output).stderr(error);
         // Whatever srun does not get to do: none of them is left behind.
         command.kill_on_drop(true);
         let child = command.spawn();
-        let failed = || format!("failed to start {program} on {}", place.node);
-        started.push((task, child.with_context(failed)?));
+        let program = args.program.first().map_or("", String::as_str);
+        let failed = || format!("failed to start {program} on {}", place.here);
+        started.push((task.rank, child.with_context(failed)?));
     }
     Ok((started, inputs))
+}
+
+/// A task: the program itself, or on another node what starts it there and stands for it here.
+fn command(args: &Args, place: &Place, task: Task, own: &Path) -> Command {
+    let node = place.node(task);
+    if *node == place.here {
+        let mut command = Command::new(args.program.first().map_or("", String::as_str));
+        command.args(args.program.iter().skip(1));
+        return command;
+    }
+    // Over there the node says what a program's place in the job is; in the step it is ours to say.
+    let set = place.environment(task);
+    let set = set.into_iter().map(|(name, value)| format!("{name}={value}"));
+    let words: Vec<String> = ["exec".to_owned(), "env".to_owned()]
+        .into_iter()
+        .chain(set.map(|word| quoted(&word)))
+        .chain(args.program.iter().map(|word| quoted(word)))
+        .collect();
+    let mut command = Command::new(own);
+    command.arg("launch").arg(node.as_str()).arg(words.join(" "));
+    command
+}
+
+/// A word that a shell reads as it is.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 type Ended = (u32, std::io::Result<ExitStatus>);
@@ -110,6 +138,7 @@ async fn wait(
     mut pids: Vec<(u32, Pid)>,
     signals: &mut Signals,
 ) -> Result<u8, Failure> {
+    let node = |rank: u32| place.tasks().get(rank as usize).map(|task| place.node(*task).clone());
     let mut worst = 0;
     let mut stop: Option<Stop> = None;
     loop {
@@ -122,7 +151,11 @@ async fn wait(
                 let code = code(status);
                 worst = worst.max(code);
                 if code != 0 && !args.quiet {
-                    let ending = format!("error: {}: task {task}: {}", place.node, told(status));
+                    let ending = format!(
+                        "error: {}: task {task}: {}",
+                        node(task).unwrap_or_else(|| place.here.clone()),
+                        told(status)
+                    );
                     note(&ending);
                 }
                 let fails = code != 0 && args.kill_on_bad_exit.as_deref() == Some("1");

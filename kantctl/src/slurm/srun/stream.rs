@@ -2,7 +2,7 @@
 //! wanted, or files. Never keeps more of a line than a buffer holds.
 
 use super::Args;
-use super::place::Place;
+use super::place::{Place, Task};
 use crate::failure::Failure;
 use anyhow::Context;
 use std::collections::BTreeSet;
@@ -36,7 +36,7 @@ impl<'a> Outputs<'a> {
     ///
     /// # Errors
     /// [`Failure`] when a file cannot be opened.
-    pub fn of(&mut self, task: u32) -> Result<(Stdio, Stdio), Failure> {
+    pub fn of(&mut self, task: Task) -> Result<(Stdio, Stdio), Failure> {
         let output = self.one(self.args.output.as_deref(), task)?;
         let error = match (&self.args.error, &self.args.output) {
             (Some(pattern), _) => self.one(Some(pattern.as_str()), task)?,
@@ -51,13 +51,13 @@ impl<'a> Outputs<'a> {
     }
 
     /// A stream by its pattern; `None`: srun's own.
-    fn one(&mut self, pattern: Option<&str>, task: u32) -> Result<Option<Stdio>, Failure> {
+    fn one(&mut self, pattern: Option<&str>, task: Task) -> Result<Option<Stdio>, Failure> {
         let Some(pattern) = pattern.filter(|pattern| *pattern != "all") else { return Ok(None) };
         if pattern == "none" {
             return Ok(Some(Stdio::null()));
         }
         if is_number(pattern) {
-            let this = pattern.parse() == Ok(task);
+            let this = pattern.parse() == Ok(task.rank);
             return Ok((!this).then(Stdio::null));
         }
         let path = self.place.path(pattern, task, &self.directory);
@@ -97,14 +97,16 @@ pub enum Input {
 impl Input {
     /// Of a task; `terminal`: srun's own input is one, which tasks cannot share.
     #[must_use]
-    pub fn of(args: &Args, place: &Place, task: u32, directory: &Path, terminal: bool) -> Self {
+    pub fn of(args: &Args, place: &Place, task: Task, directory: &Path, terminal: bool) -> Self {
         match args.input.as_deref() {
-            None | Some("all") if place.tasks == 1 => Self::Inherited,
+            // What is started on another node reads nothing.
+            _ if *place.node(task) != place.here => Self::Nothing,
+            None | Some("all") if place.tasks().len() == 1 => Self::Inherited,
             None | Some("all") if terminal => Self::Nothing,
             None | Some("all") => Self::Copied,
             Some("none") => Self::Nothing,
             Some(number) if is_number(number) => {
-                if number.parse() == Ok(task) {
+                if number.parse() == Ok(task.rank) {
                     Self::Inherited
                 } else {
                     Self::Nothing

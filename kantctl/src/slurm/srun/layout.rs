@@ -1,0 +1,158 @@
+//! How many tasks of a step stand on which nodes of its job. Never looks at a machine.
+//! Source: man srun (--distribution=block, --nodes, --ntasks, --ntasks-per-node).
+//!
+//! Tasks stand node by node, in order. Each node that is used gets one before any gets more, then
+//! the first is filled, then the next. With 4 CPUs on each of two nodes: 2 tasks stand 1 + 1, 6
+//! stand 4 + 2, and 9 are refused unless --overcommit lets them be shared out evenly.
+
+/// A step that does not fit.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LayoutError {
+    /// More CPUs than there are.
+    #[error(
+        "{tasks} tasks of {each} CPUs are more than the {cpus} CPUs that the job has on these \
+         nodes: ask for fewer, or --overcommit"
+    )]
+    TooMany {
+        /// Tasks asked for.
+        tasks: u32,
+        /// CPUs for each.
+        each: u32,
+        /// CPUs there are.
+        cpus: u64,
+    },
+    /// No count that could be read.
+    #[error("`{0}` does not read as counts for each node, such as 8(x2),4")]
+    Counts(String),
+}
+
+/// What is asked of a layout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wish {
+    /// Tasks in all.
+    pub tasks: u32,
+    /// CPUs for each.
+    pub cpus_each: u32,
+    /// No more than so many on a node.
+    pub most_each: Option<u32>,
+    /// More tasks than CPUs are welcome.
+    pub overcommit: bool,
+}
+
+/// Tasks for each node, given the CPUs that the job has there. Nodes that get none are at the end.
+///
+/// # Errors
+/// [`LayoutError::TooMany`].
+pub fn share_out(wish: Wish, cpus: &[u32]) -> Result<Vec<u32>, LayoutError> {
+    let each = wish.cpus_each.max(1);
+    let room = |cpus: &u32| (cpus / each).min(wish.most_each.unwrap_or(u32::MAX));
+    let mut rooms: Vec<u32> = cpus.iter().map(room).collect();
+    let nodes = u32::try_from(cpus.len()).unwrap_or(u32::MAX);
+    if wish.overcommit && nodes > 0 {
+        let even = wish.tasks.div_ceil(nodes);
+        rooms.iter_mut().for_each(|room| *room = (*room).max(even));
+    }
+    let mut given: Vec<u32> = rooms.iter().map(|_| 0).collect();
+    let mut left = wish.tasks;
+    for (given, room) in given.iter_mut().zip(&rooms) {
+        if left > 0 && *room > 0 {
+            (*given, left) = (1, left - 1);
+        }
+    }
+    for (given, room) in given.iter_mut().zip(&rooms) {
+        let more = left.min(room.saturating_sub(*given));
+        (*given, left) = (*given + more, left - more);
+    }
+    if left == 0 {
+        return Ok(given);
+    }
+    let cpus = cpus.iter().map(|cpus| u64::from(*cpus)).sum();
+    Err(LayoutError::TooMany { tasks: wish.tasks, each: wish.cpus_each, cpus })
+}
+
+/// `8(x2),4` as 8, 8, 4.
+///
+/// # Errors
+/// [`LayoutError::Counts`].
+pub fn unfold(text: &str) -> Result<Vec<u32>, LayoutError> {
+    let wrong = || LayoutError::Counts(text.to_owned());
+    let mut counts = Vec::new();
+    for part in text.split(',') {
+        let (count, times) = match part.split_once("(x") {
+            None => (part, 1),
+            Some((count, times)) => {
+                let times = times.strip_suffix(')').and_then(|times| times.parse().ok());
+                (count, times.filter(|times| *times <= 100_000_usize).ok_or_else(wrong)?)
+            }
+        };
+        let count: u32 = count.trim().parse().map_err(|_| wrong())?;
+        counts.extend(std::iter::repeat_n(count, times));
+    }
+    Ok(counts)
+}
+
+/// 8, 8, 4 as `8(x2),4`.
+#[must_use]
+pub fn fold(counts: &[u32]) -> String {
+    let runs = counts.chunk_by(|a, b| a == b).map(|run| match run {
+        [one] => one.to_string(),
+        many => format!("{}(x{})", many[0], many.len()),
+    });
+    runs.collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    fn wish(tasks: u32, cpus_each: u32) -> Wish {
+        Wish { tasks, cpus_each, most_each: None, overcommit: false }
+    }
+
+    #[test]
+    fn the_example() {
+        assert_eq!(share_out(wish(2, 1), &[4, 4]), Ok(vec![1, 1]));
+        assert_eq!(share_out(wish(6, 1), &[4, 4]), Ok(vec![4, 2]));
+        assert_eq!(share_out(wish(1, 1), &[4, 4]), Ok(vec![1, 0]));
+        assert_eq!(share_out(wish(3, 2), &[4, 4]), Ok(vec![2, 1]));
+        assert!(matches!(share_out(wish(9, 1), &[4, 4]), Err(LayoutError::TooMany { .. })));
+        let shared = Wish { overcommit: true, ..wish(9, 1) };
+        assert_eq!(share_out(shared, &[4, 4]), Ok(vec![5, 4]));
+        let two = Wish { most_each: Some(2), ..wish(4, 1) };
+        assert_eq!(share_out(two, &[8, 8]), Ok(vec![2, 2]));
+    }
+
+    #[test]
+    fn counts_unfold_and_fold() {
+        assert_eq!(unfold("8(x2),4"), Ok(vec![8, 8, 4]));
+        assert_eq!(fold(&[8, 8, 4]), "8(x2),4");
+        assert!(unfold("8(x2,4").is_err() && unfold("").is_err() && unfold("1(x9999999)").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn all_tasks_stand_somewhere_and_no_node_has_too_many(
+            tasks in 1_u32..60, each in 1_u32..4, cpus in vec(1_u32..16, 1..6),
+        ) {
+            match share_out(wish(tasks, each), &cpus) {
+                Ok(given) => {
+                    prop_assert_eq!(given.iter().sum::<u32>(), tasks);
+                    for (given, cpus) in given.iter().zip(&cpus) {
+                        prop_assert!(given * each <= *cpus);
+                    }
+                }
+                Err(_) => {
+                    let room: u32 = cpus.iter().map(|cpus| cpus / each).sum();
+                    prop_assert!(room < tasks);
+                }
+            }
+        }
+
+        #[test]
+        fn what_is_folded_unfolds(counts in vec(0_u32..9, 1..20)) {
+            prop_assert_eq!(unfold(&fold(&counts)), Ok(counts));
+        }
+    }
+}
