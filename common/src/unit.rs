@@ -116,6 +116,12 @@ impl Bytes {
     pub const fn from_mib(mib: u64) -> Self {
         Self(mib.saturating_mul(1 << 20))
     }
+
+    /// None at all.
+    #[must_use]
+    pub const fn is_zero(&self) -> bool {
+        self.0 == 0
+    }
 }
 
 /// The largest binary unit that shows the amount with at most one decimal: `512M`, `1.5G`.

@@ -66,7 +66,11 @@ fn failed() -> JobView {
     let mut job = job("40", Phase::Done, Some(Outcome::Failed));
     job.allocation = running().allocation;
     job.started_at = Some(NOW - Span::from_seconds(100));
-    job.usage = Some(Usage { cpu: Span::from_seconds(4), memory_peak: Bytes::from_mib(300) });
+    job.usage = Some(Usage {
+        cpu: Span::from_seconds(4),
+        memory_peak: Bytes::from_mib(300),
+        ..Usage::default()
+    });
     job
 }
 

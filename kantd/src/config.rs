@@ -13,6 +13,7 @@ use common::time::Span;
 use common::unit::{Bytes, BytesError};
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
 
 /// Where the configuration is looked for when none is named.
 pub const DEFAULT_FILE: &str = "/etc/kant/kantd.toml";
@@ -54,6 +55,8 @@ pub struct Settings {
     pub kantctl: Option<PathBuf>,
     /// The NVML library, if not the loader's.
     pub nvml_library: Option<PathBuf>,
+    /// How often the GPUs of running steps are looked at; `None`: never.
+    pub accounting_period: Option<Duration>,
     /// How the node looks after itself.
     pub health: HealthSettings,
     /// Run jobs of root where the controller allows them.
@@ -185,6 +188,9 @@ pub fn check(config: NodeConfig) -> Result<Settings, SettingsError> {
         hook_limit: Span::from_seconds(u64::from(config.hook_limit_seconds)),
         kantctl: unless_empty(config.kantctl).map(|p| absolute("kantctl", p)).transpose()?,
         nvml_library: unless_empty(config.nvml_library).map(PathBuf::from),
+        accounting_period: Some(u64::from(config.accounting_seconds))
+            .filter(|seconds| *seconds > 0)
+            .map(Duration::from_secs),
         health,
         allow_root_jobs: config.allow_root_jobs,
         log: config.log,

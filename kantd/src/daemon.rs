@@ -3,6 +3,7 @@
 //! Stopping kantd stops no job: their supervisors are processes of their own, and the next kantd
 //! adopts them.
 
+use crate::accounting;
 use crate::config::Settings;
 use crate::gpu::numbers::NumbersError;
 use crate::health::{self, Watched};
@@ -126,7 +127,10 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
     };
     let held = steps.status();
     let gpus = parts.about.inventory.gpus.clone();
+    let accounting =
+        accounting::keep(steps.clone(), settings.nvml_library.clone(), settings.accounting_period);
     let mut running = parts.start(StepExecutor { steps, gpus }, held, changes, listener);
+    running.spawn(accounting);
     running.spawn(watch);
     notify::ready();
     tokio::select! {

@@ -4,6 +4,7 @@
 //! The decision what to do next is made by the pure crate `node`; everything here is the shell
 //! around it. Never schedules, and never knows the cluster's state.
 
+pub mod accounting;
 pub mod cgroup;
 pub mod clock;
 pub mod config;

@@ -12,6 +12,7 @@ mod dir;
 mod environment;
 mod fault;
 mod files;
+mod gpu_tally;
 mod guest;
 mod handle;
 mod hook;
@@ -26,11 +27,19 @@ mod task;
 mod tasks;
 
 pub(crate) use dir::{StepDir, steps as steps_dir};
+pub(crate) use gpu_tally::GpuTally;
 pub use handle::{StepChanges, Steps, StepsError, StepsSettings};
 pub(crate) use hook::failures as hook_failures;
 pub use order::StepRules;
 pub(crate) use private::usable as usable_private_dirs;
 pub use supervisor::run_supervisor;
+
+/// The example order's part on a node, which has one GPU of id `GPU-1`.
+#[cfg(test)]
+pub(crate) fn example_order(node: &str) -> order::StepOrder {
+    let order = order::tests::example(order::tests::example_launch(), node);
+    order.expect("the example names the node")
+}
 
 /// `kantd step` exits with this if the step has or had a supervisor.
 const EXIT_TAKEN: u8 = 3;

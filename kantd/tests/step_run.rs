@@ -184,3 +184,29 @@ async fn an_ended_step_is_held_until_it_is_forgotten() {
     stand::until("the step is forgotten", || steps.status().is_empty()).await;
     assert!(!stand.step_dir(id).exists());
 }
+
+#[tokio::test]
+async fn the_end_says_what_was_written_to_disks_also_by_children_and_what_gpus_did() {
+    needs_root!();
+    let mut stand = Stand::new().await;
+    let order = stand.order(
+        "sh -c 'dd if=/dev/zero of=big bs=1M count=8 conv=fsync 2>/dev/null' & wait\n\
+         echo up >up; while [ ! -e enough ]; do sleep 0.05; done",
+    );
+    let id = stand.start(order).await;
+    stand.line("up").await;
+    // As kantd keeps it for steps with GPUs.
+    let tally = r#"{"samples":4,"busy_percent_sum":200,"memory_peak":7,"energy_millijoules":5000}"#;
+    std::fs::write(stand.step_dir(id).join("gpus"), tally).expect("a tally");
+    std::fs::write(stand.work_dir().join("enough"), "").expect("a word");
+    let usage = stand.end(id).await.usage;
+    let gpus = usage.gpu.expect("a tally was kept");
+    assert_eq!((gpus.busy_percent(), gpus.energy_joules, gpus.memory_peak.0), (Some(50), 5, 7));
+    // A tmpfs has no disk below it.
+    let is_on_disk = nix::sys::statfs::statfs(&stand.work_dir())
+        .is_ok_and(|fs| fs.filesystem_type() != nix::sys::statfs::TMPFS_MAGIC);
+    if is_on_disk {
+        assert!(usage.disk_written.0 >= 8 << 20, "{usage:?}");
+    }
+    assert!(usage.disk_written.0 < 64 << 20, "{usage:?}");
+}

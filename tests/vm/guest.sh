@@ -8,12 +8,16 @@ cd /given
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8
 export KANT_THROWAWAY_MACHINE=yes RUST_BACKTRACE=0
 
-# part NAME COMMAND...: runs it, and remembers if it failed.
+# part NAME COMMAND...: runs it, and remembers if it failed, or if anything in it skipped itself: all
+# that can be wanted is here.
 part() {
     local name=$1 begin=$SECONDS
     shift
     echo "== $name"
-    "$@" 2>&1 || { echo "FAILED: $name" && echo "$name" >>failed; }
+    "$@" 2>&1 | tee said || { echo "FAILED: $name" && echo "$name" >>failed; }
+    if grep -q '^skipped: ' said; then
+        echo "FAILED: $name: $(grep -c '^skipped: ' said) skipped" && echo "$name (skipped)" >>failed
+    fi
     echo "== $name: $((SECONDS - begin)) s"
 }
 verdict() {
@@ -29,7 +33,7 @@ if [ ! -e rebooted ]; then
     mkdir -p "$(cat built)"
     ln -s /given/bin/* "$(cat built)/"
     for test in $(ls tests-of-kantd); do
-        part "$test" "tests-of-kantd/$test" --test-threads=2
+        part "$test" "tests-of-kantd/$test" --test-threads=2 --show-output
     done
     if [ ! -e units ]; then
         verdict

@@ -59,6 +59,9 @@ config_table! {
         kantctl: String = String::new(),
         /// The NVML library. Empty: libnvidia-ml.so.1 from where the loader finds it.
         nvml_library: String = String::new(),
+        /// How often the GPUs of running jobs are looked at, in seconds, for what `kantctl show`
+        /// says that a job used. 0: never.
+        accounting_seconds: u32 = 10,
         /// How often the node looks whether it is well, in seconds. 0: never.
         health_seconds: u32 = 30,
         /// The site's own check: a program that exits with 0 when all is well, and otherwise says

@@ -93,6 +93,38 @@ pub struct Preempted {
     pub why: PreemptReason,
 }
 
+/// What a step's GPUs did, as far as the node looked at them now and then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct GpuUsage {
+    /// How many looks there were, each GPU counted by itself.
+    pub samples: u32,
+    /// How busy they were, in percent of the time, added up over all looks.
+    pub busy_percent_sum: u64,
+    /// The most memory in use at once on one of them.
+    pub memory_peak: Bytes,
+    /// What they used together, from the first look to the last.
+    pub energy_joules: u64,
+}
+
+impl GpuUsage {
+    /// How busy a GPU was on average, in percent, rounded down. `None`: nobody looked.
+    #[must_use]
+    pub fn busy_percent(&self) -> Option<u64> {
+        self.busy_percent_sum.checked_div(u64::from(self.samples))
+    }
+
+    /// With another node's.
+    #[must_use]
+    pub fn and(self, more: Self) -> Self {
+        Self {
+            samples: self.samples.saturating_add(more.samples),
+            busy_percent_sum: self.busy_percent_sum.saturating_add(more.busy_percent_sum),
+            memory_peak: self.memory_peak.max(more.memory_peak),
+            energy_joules: self.energy_joules.saturating_add(more.energy_joules),
+        }
+    }
+}
+
 /// What a step used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Usage {
@@ -100,6 +132,29 @@ pub struct Usage {
     pub cpu: Span,
     /// The most memory it held at once; zero where it could not be measured.
     pub memory_peak: Bytes,
+    /// What its processes had read from disks: not what the machine had in its memory.
+    #[serde(default, skip_serializing_if = "Bytes::is_zero")]
+    pub disk_read: Bytes,
+    /// What they had written to disks.
+    #[serde(default, skip_serializing_if = "Bytes::is_zero")]
+    pub disk_written: Bytes,
+    /// Its GPUs; `None`: it had none, or nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpu: Option<GpuUsage>,
+}
+
+impl Usage {
+    /// With another node's: what adds up is added up, of peaks the highest stays.
+    #[must_use]
+    pub fn and(self, more: Self) -> Self {
+        Self {
+            cpu: self.cpu + more.cpu,
+            memory_peak: self.memory_peak.max(more.memory_peak),
+            disk_read: Bytes(self.disk_read.0.saturating_add(more.disk_read.0)),
+            disk_written: Bytes(self.disk_written.0.saturating_add(more.disk_written.0)),
+            gpu: self.gpu.into_iter().chain(more.gpu).reduce(GpuUsage::and),
+        }
+    }
 }
 
 /// The end of a job's share on one node.
@@ -119,4 +174,32 @@ pub struct StepEnd {
     /// For people: why a launch failed, what was over the limit.
     #[serde(default)]
     pub message: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_add_up_and_peaks_do_not() {
+        let gpu =
+            GpuUsage { samples: 2, busy_percent_sum: 150, memory_peak: Bytes(7), energy_joules: 1 };
+        let (cpu, memory_peak) = (Span(3), Bytes(9));
+        let one = Usage { cpu, memory_peak, disk_written: Bytes(4), ..Usage::default() };
+        let two = Usage { gpu: Some(gpu), memory_peak: Bytes(2), ..one };
+        let sum = one.and(two).and(two);
+        assert_eq!((sum.cpu, sum.memory_peak, sum.disk_written), (Span(9), Bytes(9), Bytes(12)));
+        let gpus = sum.gpu.unwrap();
+        assert_eq!((gpus.samples, gpus.memory_peak, gpus.energy_joules), (4, Bytes(7), 2));
+        assert_eq!(gpus.busy_percent(), Some(75));
+        assert_eq!(GpuUsage::default().busy_percent(), None);
+    }
+
+    #[test]
+    fn what_was_not_measured_is_not_written() {
+        let plain = Usage { cpu: Span(4), memory_peak: Bytes(5), ..Usage::default() };
+        let kept = r#"{"cpu":4,"memory_peak":5}"#;
+        assert_eq!(serde_json::to_string(&plain).unwrap(), kept);
+        assert_eq!(serde_json::from_str::<Usage>(kept).unwrap(), plain);
+    }
 }

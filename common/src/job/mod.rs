@@ -12,7 +12,7 @@ pub mod state;
 pub mod warning;
 
 pub use array::ArraySpec;
-pub use end::{EndCause, ExitStatus, PreemptReason, Preempted, StepEnd, Usage};
+pub use end::{EndCause, ExitStatus, GpuUsage, PreemptReason, Preempted, StepEnd, Usage};
 pub use patch::{Patch, Replaced};
 pub use spec::{Ask, Launch, OpenMode, Owner, Rlimit, Spec};
 pub use state::{Change, Outcome, Phase};

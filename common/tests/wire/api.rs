@@ -84,7 +84,7 @@ fn jobs_look_as_in_the_kept_files() {
         ended_at: Some(Time(3)),
         allocation: Some(allocation()),
         exit: Some(ExitStatus { code: 3, signal: None }),
-        usage: Some(Usage { cpu: Span(4), memory_peak: Bytes(5) }),
+        usage: Some(Usage { cpu: Span(4), memory_peak: Bytes(5), ..Usage::default() }),
         message: Some("why".to_owned()),
         story: vec![StoryLine { at: Time(1), text: "submitted".to_owned() }],
         ..waiting.clone()

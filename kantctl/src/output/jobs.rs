@@ -195,12 +195,8 @@ pub fn record(job: &JobView, as_of: Time, zone: &TimeZone) -> String {
         record.maybe("exit", job.exit.map(|exit| format!("{exit} (code:signal)")));
     }
     record.maybe("note", job.message.as_ref().map(|note| localized(note, zone)));
-    record.maybe(
-        "used",
-        job.usage.map(|usage| {
-            format!("{} CPU time, at most {} memory at once", usage.cpu, usage.memory_peak)
-        }),
-    );
+    record.maybe("used", job.usage.map(sizes::usage));
+    record.maybe("GPUs used", job.usage.and_then(|usage| usage.gpu).map(sizes::gpu_usage));
     let shares = job.allocation.iter().flat_map(|a| a.shares());
     record.list("allocation", shares.map(sizes::share));
     let story = job

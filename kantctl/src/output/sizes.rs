@@ -1,9 +1,9 @@
 //! What a job asks for and what it has, in words. Never a table.
 
-use common::job::{Launch, Warned, Warning};
+use common::job::{GpuUsage, Launch, Usage, Warned, Warning};
 use common::node::Inventory;
 use common::resource::{GpuRequest, MemoryRequest, PerNodeMax, Request, Share};
-use common::unit::GpuMilli;
+use common::unit::{Bytes, GpuMilli};
 
 /// `1 GPU`, `2 GPUs`.
 #[must_use]
@@ -102,6 +102,34 @@ pub const fn launch(launch: Launch) -> &'static str {
     }
 }
 
+/// `00:04 CPU time, at most 300M memory at once, 1G read from disks`.
+#[must_use]
+pub fn usage(usage: Usage) -> String {
+    let disk = |bytes: Bytes, what: &str| match bytes.is_zero() {
+        true => String::new(),
+        false => format!(", {bytes} {what} disks"),
+    };
+    let (read, written) =
+        (disk(usage.disk_read, "read from"), disk(usage.disk_written, "written to"));
+    format!("{} CPU time, at most {} memory at once{read}{written}", usage.cpu, usage.memory_peak)
+}
+
+/// `63 % busy on average, at most 40G memory on one, 1.2 kWh`.
+#[must_use]
+pub fn gpu_usage(gpus: GpuUsage) -> String {
+    let busy = gpus.busy_percent().map_or_else(
+        || "not looked at".to_owned(),
+        |percent| format!("{percent} % busy on average"),
+    );
+    // A tenth of a kWh.
+    let tenths = gpus.energy_joules / 360_000;
+    let energy = match tenths {
+        0 => format!("{} J", gpus.energy_joules),
+        _ => format!("{}.{} kWh", tenths / 10, tenths % 10),
+    };
+    format!("{busy}, at most {} memory on one, {energy}", gpus.memory_peak)
+}
+
 /// `USR1 60 s before its time limit, to all its processes`.
 #[must_use]
 pub fn warning(warning: &Warning) -> String {
@@ -155,6 +183,21 @@ mod tests {
         let text = "nvlink-domain:required, each block of 4 nodes by itself";
         assert_eq!(nearness(&blocks).as_deref(), Some(text));
         assert_eq!(nearness(&Request::default()), None);
+    }
+
+    #[test]
+    fn what_was_used_reads_in_one_line() {
+        let plain = Usage { memory_peak: Bytes::from_mib(300), ..Usage::default() };
+        assert_eq!(usage(plain), "00:00 CPU time, at most 300M memory at once");
+        let wrote = Usage { disk_written: Bytes::from_mib(2048), ..plain };
+        let text = "00:00 CPU time, at most 300M memory at once, 2G written to disks";
+        assert_eq!(usage(wrote), text);
+        let (samples, memory_peak) = (4, Bytes::from_mib(1024));
+        let gpus =
+            GpuUsage { samples, busy_percent_sum: 255, memory_peak, energy_joules: 4_500_000 };
+        assert_eq!(gpu_usage(gpus), "63 % busy on average, at most 1G memory on one, 1.2 kWh");
+        let brief = GpuUsage { energy_joules: 359_999, ..gpus };
+        assert!(gpu_usage(brief).ends_with(", 359999 J"));
     }
 
     #[test]

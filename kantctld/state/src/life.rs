@@ -92,7 +92,7 @@ pub(crate) fn share_ended(
     usage::charge(state, id.key, rank);
     let Some(run) = run_mut(state, id.key) else { return };
     run.shares[rank] = SharePhase::ended(end.cause, end.exit);
-    run.usage = add_usage(run.usage, end.usage);
+    run.usage = run.usage.and(end.usage);
     if let (None, Some(began)) = (run.running_at, end.started_at) {
         // It began and ended between two reports. The node's clock is not ours: keep it in bounds.
         run.running_at = Some(began.max(run.allocated_at).min(now));
@@ -271,9 +271,4 @@ pub(crate) fn share(state: &State, id: AttemptId, node: &NodeName) -> Option<(us
 
 fn run_mut(state: &mut State, key: JobKey) -> Option<&mut Run> {
     state.element_mut(key)?.run.as_deref_mut()
-}
-
-fn add_usage(sum: Usage, more: Usage) -> Usage {
-    let memory_peak = sum.memory_peak.max(more.memory_peak);
-    Usage { cpu: sum.cpu + more.cpu, memory_peak }
 }

@@ -94,6 +94,7 @@ impl Cgroup for Tree {
         Usage {
             cpu: Span(u64::try_from(ms).unwrap_or(0)),
             memory_peak: Bytes(peak_kib.saturating_mul(1024)),
+            ..Usage::default()
         }
     }
 

@@ -180,6 +180,7 @@ impl Cgroup for Group {
         Usage {
             cpu: Span(number("cpuacct", "cpuacct.usage") / 1_000_000),
             memory_peak: Bytes(number("memory", "memory.max_usage_in_bytes")),
+            ..Usage::default()
         }
     }
 

@@ -140,6 +140,7 @@ impl Cgroup for Group {
         Usage {
             cpu: Span(cpu_us / 1000),
             memory_peak: Bytes(files::read_number(&dir.join("memory.peak")).unwrap_or(0)),
+            ..Usage::default()
         }
     }
 

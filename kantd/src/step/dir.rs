@@ -82,6 +82,11 @@ impl StepDir {
         ["hosts", "hosts.hydra"].map(|name| self.0.join(name))
     }
 
+    /// What its GPUs did so far, as JSON.
+    pub fn gpu_tally(&self) -> PathBuf {
+        self.0.join("gpus")
+    }
+
     /// What the supervisor has to say.
     pub fn log(&self) -> PathBuf {
         self.0.join("log")

@@ -187,6 +187,12 @@ impl Steps {
         &self.board
     }
 
+    /// Where a step's files are, or would be.
+    #[must_use]
+    pub fn dir_of(&self, id: AttemptId) -> StepDir {
+        StepDir::of(&self.dir, id)
+    }
+
     /// Where steps live; what a step has to say is in its `log` there.
     #[must_use]
     pub fn dir(&self) -> &Path {

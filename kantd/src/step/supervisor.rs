@@ -6,6 +6,7 @@ mod clean;
 mod guests;
 mod run;
 mod still;
+mod usage;
 mod warn;
 
 use super::account::Account;
@@ -39,6 +40,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use still::Stillness;
+use usage::DiskSums;
 
 /// `kantd step --dir DIR`: becomes the supervisor of the step in DIR and returns as soon as that
 /// stands. To be called before anything was opened and before any thread was made.
@@ -124,6 +126,8 @@ struct Supervisor {
     /// The machine goes down, and everybody has been sent SIGTERM.
     down: bool,
     stillness: Stillness,
+    /// When the first process was made.
+    disks_before: DiskSums,
     /// The job was told that its time is nearly up.
     warned: bool,
     tasks: Vec<Task>,

@@ -25,6 +25,8 @@ pub struct ClusterOptions {
     pub nodes: Vec<(&'static str, Machine)>,
     /// Changes to the controller's configuration.
     pub controller: Option<fn(&mut ControllerConfig)>,
+    /// Changes to the nodes' configuration.
+    pub node: Option<fn(&mut NodeConfig)>,
     /// How to build the daemons first.
     pub build: Build,
     /// Run nodes without cgroups.
@@ -40,6 +42,7 @@ pub struct Cluster {
     controller: Option<Daemon>,
     nodes: BTreeMap<String, Option<Daemon>>,
     machines: BTreeMap<String, Machine>,
+    node_change: Option<fn(&mut NodeConfig)>,
     cgroup_base: String,
     /// Where each daemon has a host of its own; none: all on loopback.
     network: Option<Network>,
@@ -98,6 +101,7 @@ impl Cluster {
             controller: None,
             nodes: BTreeMap::new(),
             machines: BTreeMap::new(),
+            node_change: options.node,
             cgroup_base,
             network,
         };
@@ -239,7 +243,7 @@ impl Cluster {
             // A CPU node, even on a host that has GPUs.
             Gpus::None => self.path("no-nvml-here.so"),
         };
-        let config = NodeConfig {
+        let mut config = NodeConfig {
             name: name.to_owned(),
             address: self.address(name)?,
             kantctl: self.path("kantctl"),
@@ -255,8 +259,12 @@ impl Cluster {
             // Everything of these tests is in /tmp, and their jobs look at it.
             private_dirs: vec!["/dev/shm".to_owned()],
             health_seconds: 1,
+            accounting_seconds: 1,
             ..NodeConfig::default()
         };
+        if let Some(change) = self.node_change {
+            change(&mut config);
+        }
         fs::write(self.path(&format!("kantd-{name}.toml")), toml::to_string(&config)?)?;
         if let Gpus::StandIn(gpus) = machine.gpus {
             self.write_machine(name, gpus)?;

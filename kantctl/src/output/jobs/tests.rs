@@ -97,7 +97,11 @@ fn failed() -> JobView {
     (job.state, job.state_code) = ("FAILED".to_owned(), "F".to_owned());
     (job.attempt, job.started_at, job.ended_at) = (1, Some(ago(100)), Some(ago(95)));
     job.exit = Some(ExitStatus { code: 3, signal: None });
-    job.usage = Some(Usage { cpu: Span::from_seconds(4), memory_peak: Bytes::from_mib(300) });
+    job.usage = Some(Usage {
+        cpu: Span::from_seconds(4),
+        memory_peak: Bytes::from_mib(300),
+        ..Usage::default()
+    });
     job
 }
 

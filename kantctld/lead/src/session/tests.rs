@@ -18,7 +18,7 @@ fn ended() -> StepPhase {
         exit: ExitStatus { code: 0, signal: None },
         started_at: Some(Time(1)),
         ended_at: Time(2),
-        usage: Usage { cpu: Span(5), memory_peak: Bytes(7) },
+        usage: Usage { cpu: Span(5), memory_peak: Bytes(7), ..Usage::default() },
         message: None,
     }))
 }

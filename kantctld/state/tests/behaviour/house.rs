@@ -108,7 +108,7 @@ pub fn end(cause: EndCause, code: u8) -> StepPhase {
         exit: ExitStatus { code, signal: None },
         started_at: Some(Time(1)),
         ended_at: Time(2),
-        usage: Usage { cpu: Span(5), memory_peak: Bytes(7) },
+        usage: Usage { cpu: Span(5), memory_peak: Bytes(7), ..Usage::default() },
         message: None,
     }))
 }

@@ -3,7 +3,7 @@
 //! Never does anything to a step that another supervisor has or had.
 
 use super::guests::Guests;
-use super::{Stage, Stillness, Supervisor, Verdict, log};
+use super::{DiskSums, Stage, Stillness, Supervisor, Verdict, log};
 use crate::cgroup::{self, CgroupError};
 use crate::clock;
 use crate::step::control::Control;
@@ -113,6 +113,7 @@ fn supervise(
         stop: false,
         down: false,
         stillness: Stillness::default(),
+        disks_before: DiskSums::default(),
         warned: false,
         tasks: Vec::new(),
         failure: None,

@@ -133,7 +133,7 @@ impl Supervisor {
             return Ok(false);
         }
         let group = self.group.as_ref();
-        cleanup.measured.get_or_insert_with(|| (group.oom_kills(), group.usage()));
+        cleanup.measured.get_or_insert_with(|| (group.oom_kills(), self.usage()));
         // Before the group: what is in a tmpfs is the group's memory. Before the journal: what is
         // on the disk may be all the room there is.
         self.private.iter_mut().for_each(Entered::leave);

@@ -1,7 +1,7 @@
 //! From ready to the last process: starting the tasks, watching them, and ending them by
 //! SIGTERM and patience. Never kills; that is `clean`'s.
 
-use super::{Stage, Supervisor, Task, Verdict, log};
+use super::{DiskSums, Stage, Supervisor, Task, Verdict, log};
 use crate::clock;
 use crate::step::fault::LaunchFault;
 use crate::step::hook::{Hook, HookState};
@@ -98,6 +98,7 @@ impl Supervisor {
         let gates = self.group.gates().map_err(|error| failed(&error))?;
         let start = clock::now();
         self.started = Some((start, Instant::now()));
+        self.disks_before = DiskSums::now();
         let script = self.dir.script();
         let (order, account, open_files) = (&self.order, &prepared.account, self.open_files);
         let facts = StepFacts { order, account, script: &script, start, open_files };

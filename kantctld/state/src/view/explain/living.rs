@@ -2,11 +2,13 @@
 //! Never speaks of jobs that wait.
 
 use super::length;
+use crate::job::Run;
 use crate::remembered::State;
 use crate::story::StoryEvent;
+use common::hostlist::fold;
 use common::id::NodeName;
 use common::job::{ExitStatus, Outcome, Phase, PreemptReason, Preempted};
-use common::time::Time;
+use common::node::Contact;
 use common::wire::api::JobView;
 use std::collections::BTreeSet;
 
@@ -26,7 +28,7 @@ pub(super) fn living(state: &State, job: &JobView) -> (Vec<String>, Option<Strin
     let nodes = job.allocation.iter().flat_map(|a| a.shares()).map(|share| &share.node);
     let nodes: BTreeSet<&NodeName> = nodes.collect();
     let s = if nodes.len() == 1 { "s" } else { "" };
-    let nodes = common::hostlist::fold(nodes);
+    let nodes = fold(nodes);
     let element = state.element(job.key).map(|(_, element)| element);
     let end = element.and_then(|element| element.run.as_ref()?.end.as_ref());
     let line = match job.phase {
@@ -34,7 +36,7 @@ pub(super) fn living(state: &State, job: &JobView) -> (Vec<String>, Option<Strin
         Phase::Completing if end.is_some_and(|end| end.exit.is_some()) => {
             format!("it has ended; {nodes} still clean{s} up after it")
         }
-        Phase::Completing => stopping(state, end.map(|end| end.decided_at), &nodes),
+        Phase::Completing => stopping(state, element.and_then(|e| e.run.as_deref()), &nodes),
         Phase::Suspended => match job.suspended_at {
             Some(at) => format!("an operator suspended it at {at}: it stands still on {nodes}"),
             None => format!("it is suspended on {nodes}"),
@@ -72,16 +74,35 @@ pub(super) fn living(state: &State, job: &JobView) -> (Vec<String>, Option<Strin
     (lines, advice)
 }
 
-/// Told to end, and killed a while later.
-fn stopping(state: &State, told_at: Option<Time>, nodes: &str) -> String {
+/// Told to end, and killed a while later; of a node that is out of contact nobody knows whether it
+/// was told.
+fn stopping(state: &State, run: Option<&Run>, nodes: &str) -> String {
+    let Some((run, end)) = run.and_then(|run| Some((run, run.end.as_ref()?))) else {
+        return format!("it is being stopped on {nodes}");
+    };
+    let is_silent = |name: &NodeName| {
+        state.node(name).is_some_and(|node| node.contact != Contact::Connected)
+    };
+    let (silent, told): (Vec<_>, Vec<_>) = run.holding().into_iter().partition(is_silent);
     let grace = state.settings().map(|settings| settings.kill_grace).unwrap_or_default();
-    match told_at {
-        Some(at) => format!(
-            "it was told to stop at {at} (SIGTERM); what still runs on {nodes} at {} is killed",
-            at + grace
-        ),
-        None => format!("it is being stopped on {nodes}"),
+    let at = end.decided_at;
+    let mut parts = Vec::new();
+    if !told.is_empty() {
+        let nodes = fold(&told);
+        let killed_at = at + grace;
+        parts.push(format!(
+            "it was told to stop at {at} (SIGTERM); what still runs on {nodes} at {killed_at} is \
+             killed"
+        ));
     }
+    if !silent.is_empty() {
+        let (nodes, does) = (fold(&silent), if silent.len() == 1 { "does" } else { "do" });
+        let since = if parts.is_empty() { format!("since {at} it is to stop; ") } else { String::new() };
+        parts.push(format!(
+            "{since}{nodes} {does} not answer, and nobody knows whether it still runs there"
+        ));
+    }
+    if parts.is_empty() { format!("it is being stopped on {nodes}") } else { parts.join("; ") }
 }
 
 const fn is_start(what: &StoryEvent) -> bool {

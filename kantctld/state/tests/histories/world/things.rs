@@ -161,7 +161,7 @@ pub fn step_phase(which: u8) -> StepPhase {
         exit: ExitStatus { code, signal: None },
         started_at: which.is_multiple_of(2).then_some(Time(u64::from(which))),
         ended_at: Time(9),
-        usage: Usage { cpu: Span(u64::from(which)), memory_peak: Bytes(3) },
+        usage: Usage { cpu: Span(u64::from(which)), memory_peak: Bytes(3), ..Usage::default() },
         message: None,
     }))
 }

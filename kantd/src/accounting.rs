@@ -1,0 +1,177 @@
+//! Looks now and then at the GPUs of the steps that run, and keeps what they did beside each step's
+//! journal. The cost is bounded: a few calls of the driver's library and one small file for each
+//! step with GPUs, every `accounting_seconds`; nothing at all while no step has GPUs.
+//! Never on an async thread, and never in anybody's way: a driver that hangs holds up only this.
+
+use crate::gpu::meter::{self, GpuMeter};
+use crate::step::{GpuTally, StepDir, Steps};
+use common::id::AttemptId;
+use common::wire::node::{StepPhase, StepStatus};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+use tokio::task::spawn_blocking;
+use tokio::time::{MissedTickBehavior, interval};
+
+/// How a meter is opened.
+pub type OpenMeter = Box<dyn Fn() -> Result<Box<dyn GpuMeter>, String> + Send>;
+
+/// What is known of the steps that run.
+pub struct Bench {
+    open: OpenMeter,
+    meter: Option<Box<dyn GpuMeter>>,
+    /// Steps by id: their GPUs' ids (none: nothing to look at), and the sum so far.
+    steps: BTreeMap<AttemptId, (Vec<String>, GpuTally)>,
+    /// What was last complained about.
+    trouble: String,
+}
+
+impl Bench {
+    /// Has looked at nothing yet.
+    #[must_use]
+    pub const fn new(open: OpenMeter) -> Self {
+        Self { open, meter: None, steps: BTreeMap::new(), trouble: String::new() }
+    }
+
+    /// Looks once at the GPUs of these steps, whose directories these are.
+    pub fn look(&mut self, running: Vec<(AttemptId, StepDir)>) {
+        self.steps.retain(|id, _| running.iter().any(|(runs, _)| runs == id));
+        for (id, dir) in running {
+            let known = self.steps.entry(id);
+            let (uuids, tally) = known.or_insert_with(|| (gpus_of(&dir), GpuTally::read(&dir)));
+            if uuids.is_empty() {
+                continue;
+            }
+            if self.meter.is_none() {
+                match (self.open)() {
+                    Ok(meter) => self.meter = Some(meter),
+                    Err(trouble) => {
+                        if trouble != self.trouble {
+                            tracing::warn!("the GPUs of jobs are not accounted for: {trouble}");
+                        }
+                        self.trouble = trouble;
+                        return;
+                    }
+                }
+            }
+            let Some(meter) = &self.meter else { return };
+            for uuid in uuids.iter() {
+                meter.read(uuid).into_iter().for_each(|reading| tally.add(uuid, reading));
+            }
+            // A step that has just ended needs no tally, and a full disk is health's to tell.
+            let _ = tally.write(&dir);
+        }
+    }
+}
+
+/// The ids of a step's GPUs; none of one that shares a GPU: what others do there is not its own.
+fn gpus_of(dir: &StepDir) -> Vec<String> {
+    let Ok(order) = dir.read_order() else { return Vec::new() };
+    match order.share.gpu_milli {
+        Some(_) => Vec::new(),
+        None => order.gpus.into_iter().map(|gpu| gpu.uuid).collect(),
+    }
+}
+
+/// Looks until kantd ends. To be spawned.
+pub async fn keep(steps: Steps, library: Option<PathBuf>, period: Option<Duration>) {
+    let Some(period) = period else { return std::future::pending().await };
+    let mut ticks = interval(period);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let fresh = || {
+        let library = library.clone();
+        Bench::new(Box::new(move || meter::open(library.as_deref())))
+    };
+    let mut bench = fresh();
+    loop {
+        ticks.tick().await;
+        let runs = |step: &StepStatus| matches!(step.phase, StepPhase::Running { .. });
+        let running = steps.status().into_iter().filter(runs);
+        let running: Vec<(AttemptId, StepDir)> =
+            running.map(|step| (step.id, steps.dir_of(step.id))).collect();
+        let looked = spawn_blocking(move || {
+            bench.look(running);
+            bench
+        });
+        // Only a bug in a look gets here; what was kept is in the steps' directories.
+        bench = looked.await.unwrap_or_else(|_| fresh());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::meter::GpuReading;
+    use crate::step::example_order;
+    use common::unit::GpuMilli;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// Counts how often it was opened and asked.
+    #[derive(Default)]
+    struct Counts {
+        opened: AtomicUsize,
+        asked: AtomicUsize,
+    }
+
+    struct Fake(Arc<Counts>);
+
+    impl GpuMeter for Fake {
+        fn read(&self, uuid: &str) -> Option<GpuReading> {
+            let asked = self.0.asked.fetch_add(1, Ordering::SeqCst) as u64;
+            let energy_millijoules = Some(asked * 3000);
+            let busy_percent = Some(40);
+            (uuid == "GPU-1").then_some(GpuReading {
+                busy_percent,
+                energy_millijoules,
+                ..GpuReading::default()
+            })
+        }
+    }
+
+    fn bench() -> (Bench, Arc<Counts>) {
+        let counts = Arc::new(Counts::default());
+        let meters = Arc::clone(&counts);
+        let open: OpenMeter = Box::new(move || {
+            meters.opened.fetch_add(1, Ordering::SeqCst);
+            Ok(Box::new(Fake(Arc::clone(&meters))))
+        });
+        (Bench::new(open), counts)
+    }
+
+    fn step(home: &tempfile::TempDir, share_of_one: bool) -> (AttemptId, StepDir) {
+        let mut order = example_order("g1");
+        order.share.gpu_milli = share_of_one.then_some(GpuMilli(500));
+        let id = order.launch.id;
+        let dir = StepDir::of(home.path(), id);
+        dir.make().unwrap();
+        dir.write_order(&order).unwrap();
+        (id, dir)
+    }
+
+    #[test]
+    fn each_look_asks_each_gpu_once_and_a_new_kantd_goes_on_with_the_sum() {
+        let home = tempfile::tempdir().unwrap();
+        let step = step(&home, false);
+        let (mut first, counts) = bench();
+        (0..3).for_each(|_| first.look(vec![step.clone()]));
+        assert_eq!(counts.asked.load(Ordering::SeqCst), 3);
+        assert_eq!(counts.opened.load(Ordering::SeqCst), 1);
+        let (mut second, _) = bench();
+        second.look(vec![step.clone()]);
+        let usage = GpuTally::read(&step.1).usage().unwrap();
+        assert_eq!((usage.samples, usage.busy_percent()), (4, Some(40)));
+        assert_eq!(usage.energy_joules, 6, "the second meter's counter began anew, at zero");
+    }
+
+    #[test]
+    fn no_driver_is_asked_for_steps_without_gpus_of_their_own() {
+        let home = tempfile::tempdir().unwrap();
+        let step = step(&home, true);
+        let (mut bench, counts) = bench();
+        bench.look(vec![step.clone()]);
+        bench.look(Vec::new());
+        assert_eq!(counts.opened.load(Ordering::SeqCst), 0);
+        assert_eq!(GpuTally::read(&step.1).usage(), None);
+    }
+}

@@ -1,0 +1,54 @@
+//! What a GPU is doing at this moment: how busy it is, how much of its memory is in use, and how
+//! much energy it has used so far. One small trait, so that accounting knows no vendor.
+//! Never changes a GPU, and never adds anything up.
+
+use super::nvml;
+use crate::logging::with_causes;
+use common::unit::Bytes;
+use nvml_wrapper::Nvml;
+use std::path::Path;
+
+/// One look at one GPU. What its driver does not tell is `None`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct GpuReading {
+    /// How much of the last moment it worked, in percent.
+    pub busy_percent: Option<u32>,
+    /// Memory in use, by whomever.
+    pub memory_used: Option<Bytes>,
+    /// Energy used since its driver was loaded.
+    pub energy_millijoules: Option<u64>,
+}
+
+/// Whoever can look at GPUs.
+pub trait GpuMeter: Send {
+    /// Looks at the GPU of this id; `None`: it does not answer. Takes up to some milliseconds, or
+    /// hangs with its driver: never to be called on an async thread.
+    fn read(&self, uuid: &str) -> Option<GpuReading>;
+}
+
+/// By NVIDIA's library.
+struct NvmlMeter(Nvml);
+
+impl GpuMeter for NvmlMeter {
+    fn read(&self, uuid: &str) -> Option<GpuReading> {
+        let device = self.0.device_by_uuid(uuid).ok()?;
+        let reading = GpuReading {
+            busy_percent: device.utilization_rates().ok().map(|rates| rates.gpu),
+            memory_used: device.memory_info().ok().map(|memory| Bytes(memory.used)),
+            energy_millijoules: device.total_energy_consumption().ok(),
+        };
+        (reading != GpuReading::default()).then_some(reading)
+    }
+}
+
+/// A meter for this machine's GPUs, with the library at `library` or the loader's.
+///
+/// # Errors
+/// Why there is none, in words.
+pub fn open(library: Option<&Path>) -> Result<Box<dyn GpuMeter>, String> {
+    match nvml::open(library) {
+        Ok(Some(nvml)) => Ok(Box::new(NvmlMeter(nvml))),
+        Ok(None) => Err("the GPU library is gone".to_owned()),
+        Err(error) => Err(with_causes(&error)),
+    }
+}
