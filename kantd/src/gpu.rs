@@ -1,8 +1,8 @@
 //! The GPUs of this machine: which there are, how they are linked, which cannot be offered and why.
 //!
 //! [`nvml`] asks NVIDIA's library, loaded at run time; [`numbers`] remembers which GPU has which
-//! number; [`meter`] says what they are doing; `patient` looks whether they are well. Never decides who gets a GPU, or what follows
-//! from their health.
+//! number; [`meter`] says what they are doing; `patient` looks whether they are well. Never decides
+//! who gets a GPU, or what follows from their health.
 
 pub mod meter;
 pub mod numbers;

@@ -1,7 +1,6 @@
-//! What a step's GPUs did, added up look by look, and kept beside the step's journal so that neither
-//! a restart of kantd nor one of the machine's driver loses it. kantd adds up, and the supervisor
-//! takes the sum into the step's end. Never synced: after a crash of the machine it may be a look
-//! or two behind.
+//! What a step's GPUs did, added up look by look, and kept beside the step's journal so that a
+//! restart of kantd does not lose it. kantd adds up, and the supervisor takes the sum into the
+//! step's end. Never synced: after a crash of the machine it may be a look or two behind.
 
 use super::dir::StepDir;
 use crate::gpu::meter::GpuReading;

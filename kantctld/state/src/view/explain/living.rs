@@ -80,9 +80,8 @@ fn stopping(state: &State, run: Option<&Run>, nodes: &str) -> String {
     let Some((run, end)) = run.and_then(|run| Some((run, run.end.as_ref()?))) else {
         return format!("it is being stopped on {nodes}");
     };
-    let is_silent = |name: &NodeName| {
-        state.node(name).is_some_and(|node| node.contact != Contact::Connected)
-    };
+    let is_silent =
+        |name: &NodeName| state.node(name).is_some_and(|node| node.contact != Contact::Connected);
     let (silent, told): (Vec<_>, Vec<_>) = run.holding().into_iter().partition(is_silent);
     let grace = state.settings().map(|settings| settings.kill_grace).unwrap_or_default();
     let at = end.decided_at;
@@ -97,7 +96,10 @@ fn stopping(state: &State, run: Option<&Run>, nodes: &str) -> String {
     }
     if !silent.is_empty() {
         let (nodes, does) = (fold(&silent), if silent.len() == 1 { "does" } else { "do" });
-        let since = if parts.is_empty() { format!("since {at} it is to stop; ") } else { String::new() };
+        let since = match parts.is_empty() {
+            true => format!("since {at} it is to stop; "),
+            false => String::new(),
+        };
         parts.push(format!(
             "{since}{nodes} {does} not answer, and nobody knows whether it still runs there"
         ));
