@@ -28,8 +28,8 @@ pub fn instead_of(command: &str) -> Option<&'static str> {
         "scancel" => "`scancel` is `kantctl cancel` here",
         "sinfo" => "`sinfo` is `kantctl nodes` here, and `kantctl queues` for partitions",
         "srun" => {
-            "`kantctl submit --launch per-task` runs a script once for each task; programs cannot \
-             be run interactively yet"
+            "`kantctl install-slurm-names` makes an `srun` for scripts of jobs; outside of one, \
+             `kantctl submit --launch per-task --wait` runs a script once for each task"
         }
         "salloc" => {
             "`kantctl submit` runs a script with its resources; they cannot be held for a shell yet"
@@ -40,7 +40,8 @@ pub fn instead_of(command: &str) -> Option<&'static str> {
         }
         "sacct" => {
             "`kantctl queue --all` lists finished jobs too, and `kantctl show job` tells a job's \
-             story, as long as the controller keeps them"
+             story, as long as the controller keeps them; `kantctl install-slurm-names` makes a \
+             `sacct` that reads them"
         }
         "sprio" => "`sprio` is `kantctl priority` here",
         "sdiag" | "sreport" => {

@@ -121,6 +121,11 @@ async fn squeue_lists_what_is_not_over_waiting_jobs_first() {
         "JOBID     STATETIME_LEFT           \n41      RUNNING58:59               \n"
     );
     slurm(&house, &["squeue", "-j", "7"]).await.refused(1, &["Invalid job id specified"]);
+    let typo = slurm(&house, &["squeue", "-t", "RUNING"]).await;
+    typo.refused(1, &["Invalid job state specified: RUNING", "RUNNING"]);
+    slurm(&house, &["squeue", "--steps"]).await.refused(1, &["--steps is not supported"]);
+    let folded = slurm(&house, &["squeue", "-ho", "%K %r", "-t", "PD,F"]).await;
+    assert_eq!(folded.good(), "0-1,3 JobHeldUser\nN/A NonZeroExitCode\n");
     slurm(&house, &["squeue", "-o", "%J"]).await.refused(1, &["%J"]);
     let set = [("SQUEUE_FORMAT", "%A"), ("SQUEUE_STATES", "R")];
     assert_eq!(slurm_with(&house, &["squeue", "-h"], &set).await.good(), "41\n");
@@ -145,7 +150,7 @@ JobID  ExitCode    Elapsed
 ------ -------- ---------- 
 40          3:0   00:01:40 
 41          0:0   01:01:01 
-42_[0-      0:0   00:00:00 
+42_[0+      0:0   00:00:00 
 ";
     assert_eq!(slurm(&house, &words).await.good(), expected);
     let words = ["sacct", "-j", "40.batch", "-nPo", "jobid,maxrss,totalcpu,maxvmsize"];

@@ -56,12 +56,12 @@ fn letters(name: &str) -> usize {
     }
 }
 
-/// The field of a name and its letters, whatever the case of its letters.
+/// The field of a name, the letters it takes, and whether it stands left as ids do.
 #[must_use]
-pub fn field(name: &str) -> Option<(Account, usize)> {
+pub fn field(name: &str) -> Option<(Account, usize, bool)> {
     let empty = || ACCOUNT_EMPTY.iter().find(|known| known.eq_ignore_ascii_case(name));
     let found = in_account(name).map(Account::Known).or_else(|| Some(Account::Empty(empty()?)))?;
-    Some((found, letters(found.title())))
+    Some((found, letters(found.title()), found.title().starts_with("JobID")))
 }
 
 /// All names, four a line.

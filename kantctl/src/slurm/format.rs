@@ -13,6 +13,8 @@ pub struct Cell<F> {
     pub right: bool,
     /// As wide as its widest value.
     pub widest: bool,
+    /// What is cut ends with a `+`, as in sacct.
+    pub plus: bool,
 }
 
 /// A part of a line.
@@ -78,7 +80,7 @@ pub fn letters<F>(
             pieces.push(Piece::Text(std::mem::take(&mut text)));
         }
         let letters = width(&digits)?;
-        pieces.push(Piece::Cell(Cell { field, letters, right, widest }));
+        pieces.push(Piece::Cell(Cell { field, letters, right, widest, plus: false }));
     }
     if !text.is_empty() {
         pieces.push(Piece::Text(text));
@@ -106,7 +108,7 @@ pub fn names<F>(
         let size = size.trim_start_matches('.');
         let digits = size.chars().take_while(char::is_ascii_digit).count();
         let letters = width(&size[..digits])?.or(Some(LONG_LETTERS));
-        pieces.push(Piece::Cell(Cell { field, letters, right, widest: false }));
+        pieces.push(Piece::Cell(Cell { field, letters, right, widest: false, plus: false }));
         if !size[digits..].is_empty() {
             pieces.push(Piece::Text(size[digits..].to_owned()));
         }
@@ -114,20 +116,23 @@ pub fn names<F>(
     Ok(pieces)
 }
 
-/// Reads `name[%[-]size],...`; `usual` is a field's width where none is given.
+/// Reads `name[%[-]size],...`; `field` knows a field's width where none is given, and whether it
+/// stands left then.
 ///
 /// # Errors
 /// [`FormatError`] naming the field.
 pub fn percents<F>(
     format: &str,
-    field: impl Fn(&str) -> Option<(F, usize)>,
+    field: impl Fn(&str) -> Option<(F, usize, bool)>,
 ) -> Result<Vec<Cell<F>>, FormatError> {
     let read = |word: &str| {
         let (name, size) = word.split_once('%').unwrap_or((word, ""));
         let found = field(&name.trim().to_ascii_lowercase());
-        let (field, usual) = found.ok_or_else(|| FormatError::Name(name.trim().to_owned()))?;
+        let (field, usual, left) =
+            found.ok_or_else(|| FormatError::Name(name.trim().to_owned()))?;
         let letters = width(size.trim_start_matches('-'))?.or(Some(usual));
-        Ok(Cell { field, letters, right: !size.starts_with('-'), widest: false })
+        let right = if size.is_empty() { !left } else { !size.starts_with('-') };
+        Ok(Cell { field, letters, right, widest: false, plus: true })
     };
     format.split(',').filter(|word| !word.trim().is_empty()).map(read).collect()
 }
@@ -170,13 +175,20 @@ pub fn lines<F, R>(
         .collect();
     let line = |row: &Vec<String>| {
         let parts = row.iter().zip(pieces).zip(&widths);
-        parts.map(|((text, piece), width)| fit(text, *width, is_right(piece))).collect()
+        parts.map(|((text, piece), width)| shown_in(text, *width, piece)).collect()
     };
     shown.iter().map(line).collect()
 }
 
-const fn is_right<F>(piece: &Piece<F>) -> bool {
-    matches!(piece, Piece::Cell(cell) if cell.right)
+fn shown_in<F>(text: &str, letters: Option<usize>, piece: &Piece<F>) -> String {
+    let Piece::Cell(cell) = piece else { return fit(text, letters, false) };
+    match letters {
+        Some(letters @ 1..) if cell.plus && text.chars().count() > letters => {
+            let kept: String = text.chars().take(letters - 1).collect();
+            fit(&format!("{kept}+"), Some(letters), cell.right)
+        }
+        letters => fit(text, letters, cell.right),
+    }
 }
 
 /// A text in so many letters, cut or filled. Control characters are somebody's joke.
@@ -223,9 +235,12 @@ mod tests {
 
     #[test]
     fn sizes_of_sacct_stand_right_unless_told_otherwise() {
-        let field = |name: &str| name.chars().next().map(|letter| (letter, 7));
-        let read = percents("row,x%-3", field).unwrap();
+        let field = |name: &str| name.chars().next().map(|letter| (letter, 7, letter == 'i'));
+        let read = percents("row,x%-3,id,id%9", field).unwrap();
         assert_eq!((read[0].letters, read[0].right), (Some(7), true));
+        assert_eq!((read[2].right, read[3].right), (false, true));
+        let cut = Cell { field: 'r', letters: Some(4), right: true, widest: false, plus: true };
+        assert_eq!(shown(&[Piece::Cell(cut)]), [" <r>", "  ab", "abc+"]);
         assert_eq!((read[1].letters, read[1].right), (Some(3), false));
         assert!(matches!(percents("row%x", field), Err(FormatError::Width(_))));
     }

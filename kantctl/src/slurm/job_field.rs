@@ -3,7 +3,7 @@
 use super::calendar::{long_span, moment, short_span};
 use common::hostlist::fold;
 use common::id::{ArrayIndex, JobKey};
-use common::job::{Outcome, Phase};
+use common::job::{ExitStatus, Outcome, Phase};
 use common::time::{Span, Time};
 use common::unit::Bytes;
 use common::wire::api::JobView;
@@ -159,6 +159,38 @@ impl Line<'_> {
     pub fn reason(&self) -> Option<&str> {
         let reason = self.job.reason.as_ref().map(|reason| reason.code.as_str());
         if self.job.phase == Phase::Pending { Some(reason.unwrap_or("None")) } else { None }
+    }
+
+    /// The same, and of a job that is over Slurm's word for how that came.
+    #[must_use]
+    pub fn reason_or_end(&self) -> &str {
+        let over = self.job.outcome.map(|outcome| match outcome {
+            Outcome::Completed | Outcome::Cancelled | Outcome::Preempted => "None",
+            Outcome::Failed => "NonZeroExitCode",
+            Outcome::TimedOut => "TimeLimit",
+            Outcome::OutOfMemory => "OutOfMemory",
+            Outcome::NodeLost => "NodeDown",
+            Outcome::DeadlineMissed => "DeadLine",
+            Outcome::LaunchFailed => "JobLaunchFailure",
+        });
+        self.reason().or(over).unwrap_or("None")
+    }
+
+    /// How its script exited; of one that could not be started as if it had failed.
+    #[must_use]
+    pub fn exit(&self) -> ExitStatus {
+        let usual = match self.job.outcome {
+            Some(Outcome::LaunchFailed) => ExitStatus { code: 1, signal: None },
+            _ => ExitStatus::default(),
+        };
+        self.job.exit.unwrap_or(usual)
+    }
+
+    /// Its place in its array, or several: `7`, `1-9`.
+    #[must_use]
+    pub fn indices(&self) -> Option<String> {
+        let indices: Vec<ArrayIndex> = self.alike.iter().filter_map(|job| job.key.index).collect();
+        (!indices.is_empty()).then(|| ranges(&indices))
     }
 
     /// How long it has run.

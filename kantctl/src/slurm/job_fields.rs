@@ -3,7 +3,7 @@
 //! Source: man squeue (--format, --Format), man sacct (--format).
 
 use super::job_field::{Line, Value, size};
-use common::job::{ExitStatus, Phase};
+use common::job::Phase;
 use common::resource::{GpuRequest, MemoryRequest};
 use common::time::Span;
 use common::unit::Bytes;
@@ -40,7 +40,7 @@ pub const FIELDS: &[JobField] = &[
     field('A', "jobid", "JobIDRaw", "JOBID", |l| Value::of(l.id())),
     field('F', "arrayjobid", "", "ARRAY_JOB_ID", |l| Value::of(l.job.key.job)),
     field('K', "arraytaskid", "", "ARRAY_TASK_ID", |l| {
-        l.job.key.index.map_or(Value::Unknown, Value::of)
+        l.indices().map_or(Value::Unknown, Value::of)
     }),
     field('j', "name", "JobName", "NAME", |l| {
         if l.batch { Value::of("batch") } else { Value::of(&l.job.ask.name) }
@@ -58,7 +58,7 @@ pub const FIELDS: &[JobField] = &[
     field('G', "groupid", "GID", "GROUP", |l| Value::of(l.job.owner.gid)),
     field('t', "statecompact", "", "ST", |l| Value::of(l.state().1)),
     field('T', "state", "State", "STATE", |l| Value::of(l.state().0)),
-    field('r', "reason", "Reason", "REASON", |l| Value::of(l.reason().unwrap_or("None"))),
+    field('r', "reason", "Reason", "REASON", |l| Value::of(l.reason_or_end())),
     field('R', "reasonlist", "", "NODELIST(REASON)", where_or_why),
     field('N', "nodelist", "NodeList", "NODELIST", |l| Value::of(l.nodes())),
     field('B', "batchhost", "", "EXEC_HOST", |l| {
@@ -144,8 +144,8 @@ pub const FIELDS: &[JobField] = &[
     field(' ', "restartcnt", "Restarts", "RESTART_COUNT", |l| {
         Value::of(l.job.attempt.saturating_sub(1))
     }),
-    field(' ', "exit_code", "ExitCode", "EXIT_CODE", |l| Value::of(exit(l.job))),
-    field(' ', "", "DerivedExitCode", "", |l| Value::of(exit(l.job))),
+    field(' ', "exit_code", "ExitCode", "EXIT_CODE", |l| Value::of(l.exit())),
+    field(' ', "", "DerivedExitCode", "", |l| Value::of(l.exit())),
     field(' ', "", "TotalCPU", "", |l| used(l, |cpu, _| Value::Span(cpu))),
     field(' ', "", "CPUTime", "", |l| Value::Span(cpu_time(l))),
     field(' ', "", "CPUTimeRAW", "", |l| Value::of(cpu_time(l).seconds())),
@@ -273,10 +273,6 @@ fn tres_per_node(job: &JobView) -> String {
 
 fn priority(line: &Line<'_>) -> Option<i64> {
     line.page.priorities.get(&line.job.key).copied()
-}
-
-fn exit(job: &JobView) -> ExitStatus {
-    job.exit.unwrap_or_default()
 }
 
 fn used(line: &Line<'_>, show: impl Fn(Span, Bytes) -> Value) -> Value {

@@ -1,11 +1,13 @@
 //! One program under Slurm's names: which of them it was called by, and what they have in common.
 //! Never decides what a command does.
 
+use super::refused;
 use super::{sacct, sbatch, scancel, scontrol, sinfo, squeue, srun};
 use crate::cli::Global;
 use crate::failure::Failure;
 use crate::output::{Screen, screen};
 use crate::server::Server;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 use std::ffi::OsString;
 use std::path::Path;
@@ -219,9 +221,16 @@ impl From<Failure> for Said {
     }
 }
 
-fn parsed<A: Parser>(words: &[OsString]) -> Result<A, Said> {
+fn parsed<A: Parser>(name: Name, words: &[OsString]) -> Result<A, Said> {
     let command = A::command().args_override_self(true).max_term_width(100);
-    let matches = command.try_get_matches_from(words).map_err(Said::Clap)?;
+    let matches = command.try_get_matches_from(words).map_err(|error| {
+        match error.get(ContextKind::InvalidArg) {
+            Some(ContextValue::String(option)) if error.kind() == ErrorKind::UnknownArgument => {
+                refused::told(name, option).map_or(Said::Clap(error), Said::Failed)
+            }
+            _ => Said::Clap(error),
+        }
+    })?;
     A::from_arg_matches(&matches).map_err(|error| Said::Clap(error.format(&mut A::command())))
 }
 
@@ -234,31 +243,31 @@ fn answer(name: Name, words: &[OsString]) -> Result<u8, Said> {
     }
     let runtime = crate::runtime()?;
     if name == Name::Srun {
-        let args = parsed::<srun::Args>(words)?;
+        let args = parsed::<srun::Args>(name, words)?;
         return Ok(runtime.block_on(srun::run(&args))?);
     }
     let server = crate::server(&Global::default())?;
     match name {
         Name::Srun => Ok(crate::failure::OK),
         Name::Sacct => {
-            let args = parsed::<sacct::Args>(words)?;
+            let args = parsed::<sacct::Args>(name, words)?;
             Ok(runtime.block_on(sacct::run(&args, &server, &screen))?)
         }
         Name::Sbatch => Ok(sbatch::run(words, &server, &screen, &runtime)?),
         Name::Scancel => {
-            let args = parsed::<scancel::Args>(words)?;
+            let args = parsed::<scancel::Args>(name, words)?;
             Ok(runtime.block_on(scancel::run(&args, &server, &screen))?)
         }
         Name::Scontrol => {
-            let args = parsed::<scontrol::Args>(words)?;
+            let args = parsed::<scontrol::Args>(name, words)?;
             Ok(runtime.block_on(scontrol::run(&args, &server, &screen))?)
         }
         Name::Sinfo => {
-            let args = parsed::<sinfo::Args>(words)?;
+            let args = parsed::<sinfo::Args>(name, words)?;
             Ok(runtime.block_on(sinfo::run(&args, &server, &screen))?)
         }
         Name::Squeue => {
-            let args = parsed::<squeue::Args>(words)?;
+            let args = parsed::<squeue::Args>(name, words)?;
             Ok(runtime.block_on(squeue::run(&args, &server, &screen))?)
         }
     }

@@ -1,8 +1,9 @@
-//! Options of Slurm's commands that are not known here, with what to do instead: each is refused as
-//! an unknown option is. Never an option that is.
+//! Options of Slurm's commands that are not known here, with what to do instead: each is refused
+//! with that. Never an option that is known.
 //! Source: the manual pages of each command, release 22.05. Those of sbatch stand with submission.
 
 use super::name::Name;
+use crate::failure::Failure;
 
 const LATER: &str = "later: `kantctl` prints JSON with --json";
 
@@ -99,4 +100,13 @@ pub const fn of(name: Name) -> &'static [(&'static str, &'static str)] {
         Name::Squeue => SQUEUE,
         Name::Srun => SRUN,
     }
+}
+
+/// The refusal of an option of Slurm's that is not known here; `None` for any other word.
+#[must_use]
+pub fn told(name: Name, option: &str) -> Option<Failure> {
+    let (_, instead) = of(name).iter().find(|(known, _)| *known == option)?;
+    let gap = if instead.is_empty() { "" } else { ": " };
+    let text = format!("{option} is not supported in this release{gap}{instead}");
+    Some(Failure::usage(anyhow::Error::msg(text)))
 }

@@ -12,7 +12,7 @@ use crate::keys::{self, Keys};
 use crate::output::Screen;
 use crate::server::Server;
 use crate::submission::value::Hosts;
-use crate::verb::filter::Filter;
+use crate::verb::filter::{Filter, check_states};
 use common::id::{AccountName, JobKey, QosName, QueueName};
 use common::job::Phase;
 use common::time::Time;
@@ -221,6 +221,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         screen.print(&accounting::list())?;
         return Ok(OK);
     }
+    check_states(&args.states)?;
     let cells = args.cells()?;
     let mut found: JobList = args.filter().ask(server, true).await?.typed;
     let window = Window::of(args, found.as_of, screen)?;

@@ -8,7 +8,7 @@ use crate::keys::{self, Keys};
 use crate::output::{Screen, screen};
 use crate::server::{Again, Server};
 use crate::submission::value::Hosts;
-use crate::verb::filter::Filter;
+use crate::verb::filter::{Filter, check_states};
 use common::id::{AccountName, JobKey, QosName, QueueName, ReservationName};
 use common::job::Phase;
 use common::wire::api::JobView;
@@ -60,7 +60,7 @@ pub struct Args {
     /// Only in this reservation
     #[arg(short = 'R', long, value_name = "NAME")]
     pub reservation: Option<ReservationName>,
-    /// Send this signal instead of ending the job: TERM and KILL end it
+    /// TERM, KILL or INT, which end the job; others are refused
     #[arg(short = 's', long, value_name = "SIGNAL")]
     pub signal: Option<String>,
     /// Only in this state
@@ -117,6 +117,7 @@ pub async fn run(args: &Args, server: &Server, _: &Screen) -> Result<u8, Failure
     if let Some(signal) = &args.signal {
         ends(signal)?;
     }
+    check_states(&args.states)?;
     let named = keys::all(&args.jobs);
     if named.is_empty() && !args.filters() {
         return Err(Failure::usage(anyhow::anyhow!("No job identification provided")));

@@ -133,7 +133,10 @@ async fn show(
         "hostname" | "hostnames" => hostnames(names, screen),
         "hostlist" | "hostlistsorted" => {
             let named = names.iter().flat_map(|text| text.split(','));
-            let named: Vec<NodeName> = named.map(node_name).collect::<Result<_, _>>()?;
+            let mut named: Vec<NodeName> = named.map(node_name).collect::<Result<_, _>>()?;
+            if what.eq_ignore_ascii_case("hostlistsorted") {
+                named.sort();
+            }
             screen.line(&fold(&named))?;
             Ok(OK)
         }

@@ -143,8 +143,34 @@ fn is_in(node: &NodeView, state: &str) -> bool {
 /// # Errors
 /// [`Failure`] when the controller does not answer, or a format is not known.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
+    check_states(&args.states)?;
     let pieces = args.pieces()?;
     args.repeat.run(screen, async || list(args, &pieces, server, screen).await).await
+}
+
+/// Words that `--states` knows besides those that nodes are shown with.
+const STATES: [&str; 12] = [
+    "all",
+    "alloc",
+    "allocated",
+    "down",
+    "drain",
+    "drained",
+    "draining",
+    "drng",
+    "idle",
+    "mix",
+    "mixed",
+    "no_respond",
+];
+
+fn check_states(words: &[String]) -> Result<(), Failure> {
+    let bare = |word: &String| word.trim_end_matches('*').to_ascii_lowercase();
+    let wrong = words.iter().find(|word| !STATES.contains(&bare(word).as_str()));
+    wrong.map_or(Ok(()), |word| {
+        let refused = Failure::usage(anyhow::anyhow!("Invalid node state specified: {word}"));
+        Err(refused.hint(format!("states are {}", STATES.join(", "))))
+    })
 }
 
 async fn list(

@@ -13,7 +13,7 @@ use crate::output::Screen;
 use crate::output::screen::note;
 use crate::server::Server;
 use crate::submission::value::Hosts;
-use crate::verb::filter::Filter;
+use crate::verb::filter::{Filter, check_states};
 use common::id::{AccountName, JobKey, QosName, QueueName, ReservationName};
 use common::job::Phase;
 use common::time::Time;
@@ -172,6 +172,9 @@ impl Args {
 /// # Errors
 /// [`Failure`] when the controller does not answer, or a job or format is not known.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
+    if !args.all_states() {
+        check_states(&args.states)?;
+    }
     let pieces = args.pieces()?;
     args.repeat.run(screen, async || list(args, &pieces, server, screen).await).await
 }
@@ -203,6 +206,10 @@ async fn list(
         .collect();
     let order = order::read(sort)?;
     lines.sort_by(|one, other| order::compare(&order, one, other));
+    if args.long {
+        let now = jiff::Zoned::now().with_time_zone(screen.zone.clone());
+        screen.line(&now.strftime("%a %b %d %H:%M:%S %Y").to_string())?;
+    }
     let title = |field: &&JobField| field.title.to_owned();
     let titled = (!args.no_header).then_some(&title as &dyn Fn(&&'static JobField) -> String);
     let show =

@@ -76,6 +76,9 @@ pub struct Args {
     /// The job: only the one it runs in
     #[arg(long, value_name = "JOB")]
     pub jobid: Option<String>,
+    /// How MPI programs start: none here; those of Open MPI and MPICH by mpirun, mpiexec
+    #[arg(long, value_name = "none", value_parser = without_mpi)]
+    pub mpi: Option<String>,
     /// The step's name
     #[arg(short = 'J', long, value_name = "NAME")]
     pub job_name: Option<String>,
@@ -91,6 +94,13 @@ pub struct Args {
     /// The program, and what it is given
     #[arg(value_name = "PROGRAM", required = true, num_args = 1.., trailing_var_arg = true)]
     pub program: Vec<String>,
+}
+
+/// `none`; every other kind needs a server of its own beside the tasks.
+fn without_mpi(kind: &str) -> Result<String, String> {
+    let instead = "start MPI programs with mpirun (Open MPI) or mpiexec (MPICH), which run over the \
+                   job's nodes without more ado";
+    if kind == "none" { Ok(kind.to_owned()) } else { Err(format!("not supported: {instead}")) }
 }
 
 /// Options that ask for what a step has anyway, or for a nearness that it does not need. They
@@ -111,9 +121,6 @@ pub struct Accepted {
     /// In the order of their numbers
     #[arg(short = 'm', long, value_name = "KIND")]
     pub distribution: Option<String>,
-    /// Programs that talk PMI2 or PMIx start under mpirun
-    #[arg(long, value_name = "KIND", value_parser = ["none", "list"])]
-    pub mpi: Option<String>,
     /// Steps may share (always)
     #[arg(long)]
     pub overlap: bool,

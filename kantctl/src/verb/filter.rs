@@ -149,6 +149,22 @@ fn states() -> impl Iterator<Item = PossibleValue> {
     })
 }
 
+/// Refuses a word that is no state of a job, in either spelling.
+///
+/// # Errors
+/// [`Failure`] naming the word and the states there are.
+pub fn check_states(words: &[String]) -> Result<(), Failure> {
+    let known: Vec<PossibleValue> = states().collect();
+    let Some(wrong) = words.iter().find(|w| !known.iter().any(|known| known.matches(w, true)))
+    else {
+        return Ok(());
+    };
+    let names: Vec<&str> = known.iter().map(PossibleValue::get_name).collect();
+    let told = format!("Invalid job state specified: {wrong}");
+    let refused = Failure::usage(anyhow::Error::msg(told));
+    Err(refused.hint(format!("states are {}, or their two letters", names.join(", "))))
+}
+
 /// Is it on one of these nodes now, or was, if it is over?
 fn is_on(job: &JobView, hosts: &Hosts) -> bool {
     let shares = job.allocation.iter().flat_map(|allocation| allocation.shares());

@@ -73,14 +73,14 @@ fn record(line: &Line<'_>, details: bool, screen: &Screen) -> Record {
     ]);
     record.line(vec![
         ("JobState", line.state().0.to_owned()),
-        ("Reason", line.reason().unwrap_or("None").to_owned()),
+        ("Reason", line.reason_or_end().to_owned()),
         ("Dependency", "(null)".to_owned()),
     ]);
     record.line(vec![
         ("Requeue", u8::from(ask.requeue).to_string()),
         ("Restarts", job.attempt.saturating_sub(1).to_string()),
         ("BatchFlag", "1".to_owned()),
-        ("ExitCode", job.exit.unwrap_or_default().to_string()),
+        ("ExitCode", line.exit().to_string()),
     ]);
     times(&mut record, line, screen);
     places(&mut record, line);
