@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The test programs of kantd that are about steps and groups; the others look at fixtures.
-const TESTS: [&str; 10] = [
+const TESTS: [&str; 11] = [
     "cgroup_v2",
     "hostile",
     "orphans",
     "output",
     "step_failure",
+    "step_guest",
     "step_hooks",
     "step_limits",
     "step_outlive",

@@ -1,0 +1,59 @@
+//! Programs of torch's kind over two hosts: each task finds its rank and where all of them meet, and
+//! they do meet there. Needs root, for hosts of their own, and python3. Never a library of torch's:
+//! what `env://` reads is read by hand.
+
+use common::job::Outcome;
+use e2e::{Cluster, ClusterOptions, Machine, Network, Person};
+use std::io::Write as _;
+use std::process::Command;
+
+/// Past the capture of tests' output, for who reads what CI printed.
+fn say(text: &str) {
+    // Whoever closed it does not want to know.
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Rank 0 waits at the meeting place until all others have said who they are and where, and then
+/// writes that down.
+const SCRIPT: &str = r#"#!/usr/bin/env python3
+import os, socket, time
+rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+place = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
+me = "%d.%d of %s on %s" % (
+    rank, int(os.environ["LOCAL_RANK"]), os.environ["LOCAL_WORLD_SIZE"], socket.gethostname())
+if rank == 0:
+    door = socket.create_server(place)
+    met = [me] + [door.accept()[0].makefile().read() for _ in range(size - 1)]
+    open("met", "w").write("\n".join(sorted(met)) + "\n")
+else:
+    for _ in range(600):
+        try:
+            door = socket.create_connection(place)
+            break
+        except ConnectionRefusedError:
+            time.sleep(0.05)
+    door.sendall(me.encode())
+"#;
+
+#[test]
+fn tasks_on_two_hosts_meet_where_their_environment_says() -> anyhow::Result<()> {
+    if Command::new("python3").arg("--version").output().is_err() {
+        say("skipped: python3 is missing: apt-get install python3");
+        return Ok(());
+    }
+    let Some(network) = Network::new(&[Cluster::CONTROLLER_HOST, "g1", "g2"])? else {
+        say("skipped: only root can make network namespaces, with `ip` of iproute2");
+        return Ok(());
+    };
+    let nodes = vec![("g1", Machine::cpu()), ("g2", Machine::cpu())];
+    let options = ClusterOptions { nodes, ..ClusterOptions::default() };
+    let cluster = Cluster::start_on(network, options)?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let flags = ["-N", "2", "--ntasks-per-node=2", "--launch", "per-task", "--mem=128M"];
+    let id = kantctl.submit(&flags, SCRIPT)?;
+    let job = kantctl.finished(&id)?;
+    assert_eq!(job.outcome, Some(Outcome::Completed), "{job:?}");
+    let met = std::fs::read_to_string(kantctl.dir().join("met"))?;
+    assert_eq!(met, "0.0 of 2 on g1\n1.1 of 2 on g1\n2.0 of 2 on g2\n3.1 of 2 on g2\n");
+    Ok(())
+}
