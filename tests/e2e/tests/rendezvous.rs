@@ -1,6 +1,6 @@
-//! Programs of torch's kind over two hosts: each task finds its rank and where all of them meet, and
-//! they do meet there. Needs root, for hosts of their own, and python3. Never a library of torch's:
-//! what `env://` reads is read by hand.
+//! Programs of torch's kind over two hosts: each task finds its rank and where all of them meet,
+//! and they do meet there. Needs root, for hosts of their own, and python3. Never a library of
+//! torch's: what `env://` reads is read by hand.
 
 use common::job::Outcome;
 use e2e::{Cluster, ClusterOptions, Machine, Network, Person};
