@@ -1,7 +1,7 @@
 //! What a node is: its inventory, and whether jobs may start there. Never looks at the machine.
 
 use crate::cpuset::CpuSet;
-use crate::gpu::{Gpu, GpuMatrix};
+use crate::gpu::{Gpu, GpuMatrix, GpuPath};
 use crate::health::DrainCause;
 use crate::id::{NodeName, Uid};
 use crate::time::Time;
@@ -17,6 +17,28 @@ pub struct Numa {
     pub cpus: CpuSet,
     /// Its memory.
     pub memory: Bytes,
+}
+
+/// A network card.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Nic {
+    /// The kernel's name of its interface (`eth0`, `ib0`), or of its InfiniBand device where it has
+    /// no interface.
+    pub name: String,
+    /// The kernel's name of its InfiniBand device (`mlx5_0`), if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub infiniband: Option<String>,
+    /// PCI address.
+    pub pci_bus_id: String,
+    /// The NUMA node it hangs on, where known.
+    #[serde(default)]
+    pub numa: Option<u16>,
+    /// Its link's speed, in Mbit/s; `None`: it is down, or does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speed_mbit: Option<u32>,
+    /// How far each GPU of the node's list is, in its order.
+    #[serde(default)]
+    pub gpu_paths: Vec<GpuPath>,
 }
 
 /// What kantd found on its machine and offers to jobs.
@@ -38,6 +60,9 @@ pub struct Inventory {
     pub gpus: Vec<Gpu>,
     /// How they are linked.
     pub gpu_matrix: GpuMatrix,
+    /// Network cards, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nics: Vec<Nic>,
     /// Changes with every boot of the machine (/proc/sys/kernel/random/boot_id).
     pub boot_id: String,
     /// The GPU driver's version; `None` on a CPU node.

@@ -179,6 +179,7 @@ mod tests {
             gpu_matrix: GpuMatrix::default(),
             boot_id: "boot-1".to_owned(),
             gpu_driver: None,
+            nics: Vec::new(),
             limits_missing: Vec::new(),
         };
         Command::RegisterNode {

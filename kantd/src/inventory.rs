@@ -6,6 +6,7 @@
 mod cpu;
 mod host;
 mod memory;
+mod nic;
 mod numa;
 mod show;
 
@@ -49,6 +50,7 @@ pub fn take(
             (found.gpus, found.matrix, Some(found.driver))
         }
     };
+    let nics = nic::read(host, &gpus);
     Ok(Inventory {
         sockets: processors.sockets,
         threads_per_core: processors.threads_per_core,
@@ -58,6 +60,7 @@ pub fn take(
         memory: memory::offered(machine_memory, kept_back.memory)?,
         gpus,
         gpu_matrix,
+        nics,
         boot_id: host.read("proc/sys/kernel/random/boot_id")?.trim().to_owned(),
         gpu_driver,
         limits_missing,

@@ -55,6 +55,7 @@ pub fn inventory() -> Inventory {
         gpu_matrix: GpuMatrix { paths: vec![vec![GpuPath::Own]] },
         boot_id: "b".to_owned(),
         gpu_driver: Some("550.54".to_owned()),
+        nics: Vec::new(),
         limits_missing: vec!["no cgroups: not root".to_owned()],
     }
 }

@@ -112,6 +112,23 @@ pub fn record(node: &NodeView, zone: &TimeZone) -> String {
         }),
     );
     record.list(
+        "network",
+        has.nics.iter().map(|nic| {
+            let nearest = nic.gpu_paths.iter().min();
+            let near = has.gpus.iter().zip(&nic.gpu_paths);
+            let near = near.filter(|(_, path)| Some(*path) == nearest).map(|(gpu, _)| gpu.index);
+            let near: Vec<String> = near.map(|index| index.to_string()).collect();
+            let near = match nearest {
+                Some(path) => format!(", nearest to GPU {} ({path})", near.join(",")),
+                None => String::new(),
+            };
+            let speed = nic.speed_mbit.map(|speed| format!(", {speed} Mbit/s"));
+            let infiniband = nic.infiniband.as_ref().map(|device| format!(" ({device})"));
+            let (infiniband, speed) = (infiniband.unwrap_or_default(), speed.unwrap_or_default());
+            format!("{}{infiniband}: {}{speed}{near}", nic.name, nic.pci_bus_id)
+        }),
+    );
+    record.list(
         "numa",
         has.numa
             .iter()

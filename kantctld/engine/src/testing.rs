@@ -66,6 +66,7 @@ fn node(
         gpu_matrix: GpuMatrix { paths },
         boot_id: String::new(),
         gpu_driver: None,
+        nics: Vec::new(),
         limits_missing: Vec::new(),
     };
     NodeSnapshot::usable(name(text), Arc::new(inventory))

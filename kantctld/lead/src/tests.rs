@@ -36,6 +36,7 @@ pub fn hello(node: &str, steps: Vec<StepStatus>) -> Hello {
             gpu_matrix: GpuMatrix::default(),
             boot_id: "boot".to_owned(),
             gpu_driver: None,
+            nics: Vec::new(),
             limits_missing: Vec::new(),
         },
         steps,

@@ -72,6 +72,7 @@ fn machine(name: &str) -> Machine {
             gpu_matrix: GpuMatrix::default(),
             boot_id: "boot-0".to_owned(),
             gpu_driver: None,
+            nics: Vec::new(),
             limits_missing: Vec::new(),
         },
     )

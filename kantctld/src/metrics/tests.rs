@@ -126,6 +126,7 @@ fn inventory() -> Inventory {
         gpu_matrix: GpuMatrix::default(),
         boot_id: "boot-1".to_owned(),
         gpu_driver: None,
+        nics: Vec::new(),
         limits_missing: vec![],
     }
 }

@@ -87,6 +87,23 @@ impl Host {
         text.trim().parse().map_err(|_| self.malformed(path, &text, "a list of CPUs"))
     }
 
+    /// The names in a directory, rising; none if it is not there.
+    pub(super) fn names(&self, directory: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.root.join(directory)).into_iter().flatten().flatten();
+        let mut names: Vec<String> =
+            entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// Where a link leads in the end, as names from the root on; `None` if it leads nowhere.
+    pub(super) fn follow(&self, link: &str) -> Option<Vec<String>> {
+        let root = fs::canonicalize(&self.root).ok()?;
+        let end = fs::canonicalize(self.root.join(link)).ok()?;
+        let names = end.strip_prefix(root).ok()?.iter();
+        names.map(|name| name.to_str().map(str::to_owned)).collect()
+    }
+
     /// The numbers N of the entries `<prefix>N` of a directory, rising; none if it is not there.
     pub(super) fn numbered(&self, directory: &str, prefix: &str) -> Vec<u16> {
         let entries = fs::read_dir(self.root.join(directory)).into_iter().flatten().flatten();

@@ -19,6 +19,9 @@ pub fn show(inventory: &Inventory) -> String {
         table(&mut text, &names, inventory.gpus.iter().map(gpu_row).collect());
         links(&mut text, &inventory.gpus, &inventory.gpu_matrix);
     }
+    if !inventory.nics.is_empty() {
+        nics(&mut text, inventory);
+    }
     if !inventory.limits_missing.is_empty() {
         text.push_str("\nNot in force or not offered here:\n");
         inventory.limits_missing.iter().for_each(|sentence| {
@@ -87,6 +90,31 @@ fn links(text: &mut String, gpus: &[Gpu], matrix: &GpuMatrix) {
     });
     table(text, &columns, rows.collect());
     text.push_str(LEGEND);
+}
+
+/// Network cards, and how far each GPU is.
+fn nics(text: &mut String, inventory: &Inventory) {
+    let names: Vec<String> = inventory.gpus.iter().map(|gpu| format!("GPU{}", gpu.index)).collect();
+    let mut columns = vec!["NIC", "INFINIBAND", "GBIT/S", "NUMA", "PCI"];
+    columns.extend(names.iter().map(String::as_str));
+    let rows = inventory.nics.iter().map(|nic| {
+        let gbit = nic.speed_mbit.map(|speed| match (speed / 1000, speed % 1000 / 100) {
+            (whole, 0) => whole.to_string(),
+            (whole, tenth) => format!("{whole}.{tenth}"),
+        });
+        let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+        let mut row = vec![
+            nic.name.clone(),
+            or_dash(nic.infiniband.clone()),
+            or_dash(gbit),
+            or_dash(nic.numa.map(|node| node.to_string())),
+            nic.pci_bus_id.clone(),
+        ];
+        let paths = nic.gpu_paths.iter().map(ToString::to_string);
+        row.extend(paths.chain(std::iter::repeat("-".to_owned())).take(names.len()));
+        row
+    });
+    table(text, &columns, rows.collect());
 }
 
 const LEGEND: &str = "

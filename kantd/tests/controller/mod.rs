@@ -168,6 +168,7 @@ pub fn about(name: &str) -> About {
         gpu_matrix: GpuMatrix::default(),
         boot_id: "boot-1".to_owned(),
         gpu_driver: None,
+        nics: Vec::new(),
         limits_missing: vec![],
     };
     About {

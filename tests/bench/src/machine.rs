@@ -59,6 +59,7 @@ pub fn inventory() -> Inventory {
         },
         boot_id: String::new(),
         gpu_driver: None,
+        nics: Vec::new(),
         limits_missing: Vec::new(),
     }
 }

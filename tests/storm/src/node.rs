@@ -178,6 +178,7 @@ fn inventory(name: &NodeName, cpu_count: u32, gpu_count: u16) -> Inventory {
         gpu_matrix: GpuMatrix { paths: (0..gpu_count).map(row).collect() },
         boot_id: "boot-1".to_owned(),
         gpu_driver: None,
+        nics: Vec::new(),
         limits_missing: Vec::new(),
     }
 }

@@ -37,6 +37,7 @@ fn node(name: &str, gpus: u16) -> NodeView {
             gpu_matrix: GpuMatrix::default(),
             boot_id: String::new(),
             gpu_driver: None,
+            nics: Vec::new(),
             limits_missing: vec![],
         },
         cpus_used: Cpus(4),

@@ -63,6 +63,7 @@ pub fn node(draw: &mut Draw, number: u32) -> NodeSnapshot {
         gpu_matrix: GpuMatrix { paths },
         boot_id: String::new(),
         gpu_driver: None,
+        nics: Vec::new(),
         limits_missing: Vec::new(),
     };
     NodeSnapshot::usable(name(number), Arc::new(inventory))

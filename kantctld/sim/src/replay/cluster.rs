@@ -188,6 +188,7 @@ impl Equipment {
             gpu_matrix: GpuMatrix { paths: (0..self.gpus).map(row).collect() },
             boot_id: "replay".to_owned(),
             gpu_driver: None,
+            nics: Vec::new(),
             limits_missing: Vec::new(),
         }
     }

@@ -71,6 +71,7 @@ fn cluster() -> State {
             gpu_matrix: GpuMatrix::default(),
             boot_id: "boot".to_owned(),
             gpu_driver: None,
+            nics: Vec::new(),
             limits_missing: vec![],
         };
         apply(

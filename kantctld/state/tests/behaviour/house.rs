@@ -80,6 +80,7 @@ pub fn inventory(cpus: u32, gib: u64, gpus: u16) -> Inventory {
         gpu_matrix: GpuMatrix::default(),
         boot_id: "boot-1".to_owned(),
         gpu_driver: None,
+        nics: Vec::new(),
         limits_missing: vec![],
     }
 }

@@ -84,6 +84,7 @@ pub fn inventory(cpus: u32, gpus: u16, boot: u8) -> Inventory {
         gpu_matrix: GpuMatrix::default(),
         boot_id: format!("boot-{boot}"),
         gpu_driver: None,
+        nics: Vec::new(),
         limits_missing: vec![],
     }
 }
