@@ -89,6 +89,9 @@ fn cluster() -> House {
                 "nodes_connected": 1, "nodes": 1
             }));
         }
+        if asked.what.starts_with("GET /v1/priority") {
+            return json(value!({ "jobs": [], "as_of": NOW }));
+        }
         if asked.what.starts_with("GET /v1/jobs/41") {
             return json(jobs(vec![running()]));
         }
@@ -120,6 +123,8 @@ async fn squeue_lists_what_is_not_over_waiting_jobs_first() {
         named.good(),
         "JOBID     STATETIME_LEFT           \n41      RUNNING58:59               \n"
     );
+    let hidden = slurm(&house, &["squeue", "-h", "-j", "41", "-t", "PD"]).await;
+    assert_eq!(hidden.good(), "", "it is there, and not in that state");
     slurm(&house, &["squeue", "-j", "7"]).await.refused(1, &["Invalid job id specified"]);
     let typo = slurm(&house, &["squeue", "-t", "RUNING"]).await;
     typo.refused(1, &["Invalid job state specified: RUNING", "RUNNING"]);
@@ -170,7 +175,7 @@ JobID  ExitCode    Elapsed
     });
     let words = ["sacct", "-XnPo", "state"];
     assert_eq!(slurm(&house, &words).await.good(), "RUNNING\n", "sacct knows no CONFIGURING");
-    assert_eq!(slurm(&house, &["squeue", "-ho", "%T"]).await.good(), "CONFIGURING\n");
+    assert_eq!(slurm(&house, &["squeue", "-ho", "%T", "-t", "R"]).await.good(), "RUNNING\n");
     slurm(&house, &["sacct", "-o", "nonsense"]).await.refused(1, &["nonsense", "sacct -e"]);
     slurm(&house, &["sacct", "-S", "soon"]).await.refused(1, &["--starttime", "soon"]);
 }

@@ -57,10 +57,11 @@ def main(folder):
         time.sleep(0.1)
     assert asleep.state == "CANCELLED", asleep.state
 
-    # The warning comes 50 of 60 seconds before the limit; by itself it counts for 15.
-    executor.update_parameters(timeout_min=1, slurm_signal_delay_s=50)
-    counted = executor.submit(Count(), 150)
-    assert counted.result() == (150, 2), counted.result()
+    # The warning comes 40 of 60 seconds before the limit, and it counts for 25: it is warned at
+    # least once, and more often on a slow machine.
+    executor.update_parameters(timeout_min=1, slurm_signal_delay_s=40)
+    at, lives = executor.submit(Count(), 250).result()
+    assert at == 250 and lives >= 2, (at, lives)
     print("submitit: done")
 
 

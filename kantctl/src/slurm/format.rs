@@ -88,6 +88,14 @@ pub fn letters<F>(
     Ok(pieces)
 }
 
+/// `%all`: every field, with a bar after each.
+#[must_use]
+pub fn all<F>(fields: impl Iterator<Item = F>) -> Vec<Piece<F>> {
+    let cell = |field| Cell { field, letters: None, right: false, widest: false, plus: false };
+    let pieces = fields.map(|field| [Piece::Cell(cell(field)), Piece::Text("|".to_owned())]);
+    pieces.flatten().collect()
+}
+
 /// Letters of a field of -O that names no width (man squeue).
 const LONG_LETTERS: usize = 20;
 

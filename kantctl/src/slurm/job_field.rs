@@ -148,7 +148,9 @@ impl Line<'_> {
     #[must_use]
     pub fn state(&self) -> (&str, &str) {
         match (self.job.phase, self.job.outcome) {
-            (Phase::Starting | Phase::Completing, _) if self.page.account => ("RUNNING", "R"),
+            // Slurm's users wait for PD and R: between them there is nothing worth a word.
+            (Phase::Starting, _) => ("RUNNING", "R"),
+            (Phase::Completing, _) if self.page.account => ("RUNNING", "R"),
             (Phase::Done, Some(Outcome::LaunchFailed)) => ("FAILED", "F"),
             _ => (&self.job.state, &self.job.state_code),
         }
@@ -176,14 +178,16 @@ impl Line<'_> {
         self.reason().or(over).unwrap_or("None")
     }
 
-    /// How its script exited; of one that could not be started as if it had failed.
+    /// How its script exited; of one that could not be started as if it had failed, of a job (not
+    /// of its script) that was ended by somebody or something as Slurm has it.
     #[must_use]
     pub fn exit(&self) -> ExitStatus {
-        let usual = match self.job.outcome {
+        match self.job.outcome {
             Some(Outcome::LaunchFailed) => ExitStatus { code: 1, signal: None },
-            _ => ExitStatus::default(),
-        };
-        self.job.exit.unwrap_or(usual)
+            Some(Outcome::OutOfMemory) => ExitStatus { code: 0, signal: Some(125) },
+            Some(Outcome::TimedOut | Outcome::Cancelled) if !self.batch => ExitStatus::default(),
+            _ => self.job.exit.unwrap_or_default(),
+        }
     }
 
     /// Its place in its array, or several: `7`, `1-9`.
@@ -204,7 +208,8 @@ impl Line<'_> {
     #[must_use]
     pub fn end(&self) -> Option<Time> {
         let due = || Some(self.start()? + self.job.ask.time_limit?);
-        self.job.ended_at.or_else(due)
+        // To sacct an end is one that has been.
+        self.job.ended_at.or_else(|| if self.page.account { None } else { due() })
     }
 
     /// When it started, or is expected to.
@@ -213,14 +218,33 @@ impl Line<'_> {
         self.job.started_at.or_else(|| self.page.starts.get(&self.job.key).copied())
     }
 
+    /// CPUs of the job, or of its script's node.
+    #[must_use]
+    pub fn cpus(&self) -> u32 {
+        let first = self.job.allocation.as_ref().and_then(|given| given.shares().first());
+        first.filter(|_| self.batch).map_or(self.job.cpus.0, |share| share.cpus.len())
+    }
+
+    /// Is it in one of these states, as words or codes?
+    #[must_use]
+    pub fn is_in(&self, states: &[String]) -> bool {
+        let (word, code) = self.state();
+        let own = [word, code, &self.job.state, &self.job.state_code];
+        states.iter().any(|state| own.iter().any(|own| own.eq_ignore_ascii_case(state)))
+    }
+
     /// `cpu=4,mem=8G,node=1,billing=4,gres/gpu=2`.
     #[must_use]
     pub fn tres(&self) -> String {
         let job = self.job;
-        let gpus = if job.gpus.0 == 0 { String::new() } else { format!(",gres/gpu={}", job.gpus) };
-        let memory = size(job.memory, self.page.unit);
-        let nodes = self.node_count();
-        format!("billing={0},cpu={0}{gpus},mem={memory},node={nodes}", job.cpus)
+        let first = job.allocation.as_ref().and_then(|given| given.shares().first());
+        let first = first.filter(|_| self.batch);
+        let gpus = first.map_or(job.gpus.0 as usize, |share| share.gpus.len());
+        let gpus = if gpus == 0 { String::new() } else { format!(",gres/gpu={gpus}") };
+        let memory = size(first.map_or(job.memory, |share| share.memory), self.page.unit);
+        let (cpus, nodes) = (self.cpus(), self.node_count());
+        let billing = if self.batch { String::new() } else { format!("billing={cpus},") };
+        format!("{billing}cpu={cpus}{gpus},mem={memory},node={nodes}")
     }
 }
 

@@ -69,7 +69,7 @@ pub const FIELDS: &[JobField] = &[
     field(' ', "", "AllocNodes", "", |l| Value::of(if begun(l) { l.node_count() } else { 0 })),
     field(' ', "", "ReqNodes", "", |l| Value::of(l.node_count())),
     field('C', "numcpus", "NCPUS", "CPUS", |l| Value::of(l.job.cpus)),
-    field(' ', "", "AllocCPUS", "", |l| Value::of(if begun(l) { l.job.cpus.0 } else { 0 })),
+    field(' ', "", "AllocCPUS", "", |l| Value::of(if begun(l) { l.cpus() } else { 0 })),
     field(' ', "", "ReqCPUS", "", |l| Value::of(l.job.cpus)),
     field('c', "mincpus", "", "MIN_CPUS", |l| Value::of(l.job.ask.request.cpus_per_task)),
     field(' ', "numtasks", "NTasks", "TASKS", |l| Value::of(l.job.ask.request.tasks)),
@@ -115,12 +115,10 @@ pub const FIELDS: &[JobField] = &[
     }),
     field(' ', "deadline", "", "DEADLINE", |l| Value::at(l.job.ask.deadline)),
     field('p', "priority", "", "PRIORITY", |l| {
-        let points = priority(l);
-        points.map_or(Value::Unknown, |p| Value::of(format!("{:.14}", p as f64 / 4_294_967_295.0)))
+        let points = priority(l).unwrap_or(0);
+        Value::of(format!("{:.14}", points as f64 / 4_294_967_295.0))
     }),
-    field('Q', "prioritylong", "Priority", "PRIORITY", |l| {
-        priority(l).map_or(Value::Unknown, Value::of)
-    }),
+    field('Q', "prioritylong", "Priority", "PRIORITY", |l| Value::of(priority(l).unwrap_or(0))),
     field('y', "nice", "", "NICE", |l| Value::of(l.job.ask.nice)),
     field('v', "reservation", "Reservation", "RESERVATION", |l| {
         Value::set(l.job.ask.reservation.as_ref())
@@ -249,8 +247,13 @@ fn group(line: &Line<'_>) -> String {
 fn memory(line: &Line<'_>) -> String {
     let unit = line.page.unit;
     match line.job.ask.request.memory {
-        Some(MemoryRequest::PerNode(bytes) | MemoryRequest::PerCpu(bytes)) => size(bytes, unit),
-        Some(MemoryRequest::PerGpu(_)) | None => size(line.job.memory, unit),
+        // sacct has all of it, squeue what was asked for each.
+        Some(MemoryRequest::PerNode(bytes) | MemoryRequest::PerCpu(bytes))
+            if !line.page.account =>
+        {
+            size(bytes, unit)
+        }
+        _ => size(line.job.memory, unit),
     }
 }
 

@@ -206,7 +206,9 @@ fn since(node: &NodeView) -> Option<common::time::Time> {
     }
 }
 
-fn user(uid: u32) -> String {
+/// A user's name, or their number.
+#[must_use]
+pub fn user(uid: u32) -> String {
     let known = nix::unistd::User::from_uid(nix::unistd::Uid::from_raw(uid)).ok().flatten();
     known.map_or_else(|| uid.to_string(), |user| user.name)
 }

@@ -168,7 +168,7 @@ impl Args {
             user: users,
             queue: self.partitions.clone(),
             nodes: self.nodes.clone(),
-            states: self.states.clone(),
+            states: Vec::new(),
             names: self.names.clone(),
         }
     }
@@ -253,6 +253,9 @@ fn lines<'a>(args: &Args, jobs: &'a [JobView], page: &'a Page) -> Vec<Line<'a>> 
     for alike in gather(jobs, false) {
         let Some(job) = alike.first() else { continue };
         let line = Line { alike, job, batch: false, page };
+        if !args.states.is_empty() && !line.is_in(&args.states) {
+            continue;
+        }
         lines.push(line);
         if !args.allocations && job.phase != Phase::Pending && job.started_at.is_some() {
             lines.push(Line { batch: true, ..line });

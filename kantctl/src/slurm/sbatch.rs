@@ -13,6 +13,10 @@ use clap::{FromArgMatches, Parser};
 use std::ffi::OsString;
 use tokio::runtime::Runtime;
 
+const AFTER: &str = "\
+Lines that begin with #SBATCH before a script's first command hold options; SBATCH_* variables set
+them too. What the command line says wins, then the environment, then the script.";
+
 /// Submit a script as a job, as Slurm's sbatch does
 #[derive(Parser, Debug)]
 #[command(name = "sbatch", disable_help_flag = true, disable_version_flag = true)]
@@ -39,7 +43,21 @@ pub struct Args {
 #[must_use]
 pub fn command() -> clap::Command {
     use clap::CommandFactory;
-    Args::command().args_override_self(true)
+    Args::command()
+        .args_override_self(true)
+        .override_usage("sbatch [OPTIONS] SCRIPT [ARG]...\n       sbatch [OPTIONS] --wrap COMMAND")
+        .after_help(AFTER)
+        .mut_arg("output", |arg| {
+            arg.help(
+                "Output file, with %j %A %a %x %u %N %n %t [default: slurm-%j.out, arrays \
+                 slurm-%A_%a.out]",
+            )
+        })
+        .mut_arg("queue", |arg| arg.help("The partition: a queue"))
+        .mut_arg("hold", |arg| arg.help("Wait until `scontrol release`"))
+        .mut_arg("nodelist", |arg| {
+            arg.help("Only these nodes; several without --nodes: all of them")
+        })
 }
 
 /// Submits a job.

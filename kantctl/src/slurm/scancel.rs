@@ -1,5 +1,5 @@
-//! `scancel`: ends jobs, silently, as Slurm's does. Never sends a signal of the user's choice: that
-//! is refused in words.
+//! `scancel`: ends jobs, silently, as Slurm's does. Never sends a signal of the user's choice:
+//! that is refused in words.
 //! Source: man scancel.
 
 use super::name::Common;
@@ -12,6 +12,7 @@ use crate::verb::filter::{Filter, check_states};
 use common::id::{AccountName, JobKey, QosName, QueueName, ReservationName};
 use common::job::Phase;
 use common::wire::api::JobView;
+use nix::sys::signal::Signal;
 use serde_json::Value;
 
 /// End jobs, as Slurm's scancel does
@@ -60,7 +61,7 @@ pub struct Args {
     /// Only in this reservation
     #[arg(short = 'R', long, value_name = "NAME")]
     pub reservation: Option<ReservationName>,
-    /// TERM, KILL or INT, which end the job; others are refused
+    /// TERM or KILL, which end the job; others are refused
     #[arg(short = 's', long, value_name = "SIGNAL")]
     pub signal: Option<String>,
     /// Only in this state
@@ -139,7 +140,11 @@ pub async fn run(args: &Args, server: &Server, _: &Screen) -> Result<u8, Failure
             Err(failure) if failure.code() == Some("already_done") => {}
             Err(failure) if failure.kind == Kind::Unreachable => return Err(failure),
             Err(failure) => {
-                let told = format!("error: Kill job error on job id {key}: {failure}");
+                let why = match failure.code() {
+                    Some("unknown_job") => "Invalid job id specified".to_owned(),
+                    _ => failure.to_string(),
+                };
+                let told = format!("error: Kill job error on job id {key}: {why}");
                 screen::complain(&Failure::message(told));
                 code = 1;
             }
@@ -151,8 +156,11 @@ pub async fn run(args: &Args, server: &Server, _: &Screen) -> Result<u8, Failure
 /// Does this signal end a job? Others are refused.
 fn ends(signal: &str) -> Result<(), Failure> {
     let name = signal.to_ascii_uppercase();
-    match name.strip_prefix("SIG").unwrap_or(&name) {
-        "TERM" | "15" | "KILL" | "9" | "INT" | "2" => Ok(()),
+    let name = name.strip_prefix("SIG").unwrap_or(&name);
+    let known = format!("SIG{name}").parse::<Signal>().is_ok() || name.parse::<i32>().is_ok();
+    match name {
+        "TERM" | "15" | "KILL" | "9" => Ok(()),
+        _ if !known => Err(Failure::usage(anyhow::anyhow!("Unknown job signal: {signal}"))),
         other => Err(Failure::message(format!(
             "sending {other} to a running job is not supported in this release; without --signal \
              the job is ended (SIGTERM, then SIGKILL)"

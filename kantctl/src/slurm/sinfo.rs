@@ -107,6 +107,7 @@ impl Args {
         };
         let read = match (&self.long_format, &self.format) {
             (Some(names), _) => format::names(names, node_field::by_name),
+            (None, Some(all)) if all == "%all" => Ok(format::all(node_field::FIELDS.iter())),
             (None, Some(letters)) => format::letters(letters, node_field::by_letter),
             (None, None) => format::letters(usual, node_field::by_letter),
         };
@@ -198,7 +199,7 @@ async fn list(
     if args.by_node {
         lines.sort_by_key(|line| line.nodes.first().map(|node| &node.name));
     }
-    if args.long {
+    if args.long && !args.no_header {
         let now = jiff::Zoned::now().with_time_zone(screen.zone.clone());
         screen.line(&now.strftime("%a %b %d %H:%M:%S %Y").to_string())?;
     }

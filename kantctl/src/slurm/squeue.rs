@@ -130,6 +130,7 @@ impl Args {
     fn pieces(&self) -> Result<Vec<Piece<&'static JobField>>, Failure> {
         let read = match (&self.long_format, &self.format) {
             (Some(names), _) => format::names(names, job_fields::in_queue),
+            (None, Some(all)) if all == "%all" => Ok(format::all(job_fields::FIELDS.iter())),
             (None, Some(letters)) => format::letters(letters, job_fields::by_letter),
             (None, None) if self.start => format::letters(STARTS, job_fields::by_letter),
             (None, None) if self.long => format::letters(LONG, job_fields::by_letter),
@@ -149,7 +150,7 @@ impl Args {
             user: if self.me { Vec::new() } else { users.cloned().collect() },
             queue: self.partitions.clone(),
             nodes: self.nodes.clone(),
-            states: if self.all_states() { Vec::new() } else { self.states.clone() },
+            states: Vec::new(),
             names: self.names.clone(),
         }
     }
@@ -191,22 +192,29 @@ async fn list(
     let known = |key: &JobKey| {
         found.jobs.iter().any(|job| job.key == *key || JobKey::single(job.key.job) == *key)
     };
-    // Of several jobs those that are gone are left out; one alone is a mistake (man squeue).
+    // Of several jobs those that are gone are left out; one alone is a mistake (man squeue), unless
+    // it is there and only filtered.
     if let [key] = keys.as_slice()
         && !known(key)
+        && let Err(failure) = server.get::<JobList>(&format!("/v1/jobs/{key}")).await
     {
-        return Err(Failure::message(format!("Invalid job id specified: {key}")));
+        return Err(match failure.code() {
+            Some("unknown_job") => Failure::message(format!("Invalid job id specified: {key}")),
+            _ => failure,
+        });
     }
     found.jobs.retain(|job| args.takes(job, &keys));
     let sort = args.sort.as_deref().unwrap_or("P,t,-p");
     let page = page(args, pieces, &found, server, screen).await?;
+    let any_state = args.states.is_empty() || args.all_states();
     let mut lines: Vec<Line<'_>> = gather(&found.jobs, args.array)
         .into_iter()
         .filter_map(|alike| Some(Line { alike, job: alike.first()?, batch: false, page: &page }))
+        .filter(|line| any_state || line.is_in(&args.states))
         .collect();
     let order = order::read(sort)?;
     lines.sort_by(|one, other| order::compare(&order, one, other));
-    if args.long {
+    if args.long && !args.no_header {
         let now = jiff::Zoned::now().with_time_zone(screen.zone.clone());
         screen.line(&now.strftime("%a %b %d %H:%M:%S %Y").to_string())?;
     }

@@ -98,8 +98,8 @@ pub struct Args {
 
 /// `none`; every other kind needs a server of its own beside the tasks.
 fn without_mpi(kind: &str) -> Result<String, String> {
-    let instead = "start MPI programs with mpirun (Open MPI) or mpiexec (MPICH), which run over the \
-                   job's nodes without more ado";
+    let instead = "start MPI programs with mpirun (Open MPI) or mpiexec (MPICH), which run over \
+                   the job's nodes without more ado";
     if kind == "none" { Ok(kind.to_owned()) } else { Err(format!("not supported: {instead}")) }
 }
 
@@ -124,10 +124,10 @@ pub struct Accepted {
     /// Steps may share (always)
     #[arg(long)]
     pub overlap: bool,
-    /// No more than is asked for
+    /// Steps do not wait for each other's CPUs
     #[arg(long)]
     pub exact: bool,
-    /// By itself
+    /// Steps do not wait for each other's CPUs
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "node")]
     pub exclusive: Option<String>,
     /// Together with others
@@ -163,6 +163,54 @@ pub struct Accepted {
     /// The job's account
     #[arg(short = 'A', long, value_name = "NAME")]
     pub account: Option<String>,
+    /// The job's GPUs have the CPUs that the job has
+    #[arg(long, value_name = "COUNT")]
+    pub cpus_per_gpu: Option<String>,
+    /// Threads of a core go to one job in any case
+    #[arg(long, value_name = "KIND")]
+    pub hint: Option<String>,
+    /// Threads of a core go to one job in any case
+    #[arg(long, value_name = "COUNT")]
+    pub threads_per_core: Option<String>,
+    /// Tasks share the job's CPUs
+    #[arg(long, value_name = "COUNT")]
+    pub ntasks_per_core: Option<String>,
+    /// Tasks share the job's CPUs
+    #[arg(long, value_name = "COUNT")]
+    pub ntasks_per_socket: Option<String>,
+    /// The machine's governor decides
+    #[arg(long, value_name = "KIND")]
+    pub cpu_freq: Option<String>,
+    /// GPUs keep the clocks they have
+    #[arg(long, value_name = "KIND")]
+    pub gpu_freq: Option<String>,
+    /// What a job uses is measured as a whole
+    #[arg(long, value_name = "KIND")]
+    pub profile: Option<String>,
+    /// What a job uses is measured as a whole
+    #[arg(long, value_name = "SECONDS")]
+    pub acctg_freq: Option<String>,
+    /// The job's limits
+    #[arg(long, value_name = "NAMES")]
+    pub propagate: Option<String>,
+    /// There are no switch plug-ins
+    #[arg(long, value_name = "KIND")]
+    pub network: Option<String>,
+    /// The job's
+    #[arg(long, value_name = "TEXT")]
+    pub comment: Option<String>,
+    /// The job's
+    #[arg(short = 'q', long, value_name = "NAME")]
+    pub qos: Option<String>,
+    /// The job's
+    #[arg(long, value_name = "NAME")]
+    pub reservation: Option<String>,
+    /// The job's
+    #[arg(long, value_name = "NAME")]
+    pub wckey: Option<String>,
+    /// A lost node ends the job in any case
+    #[arg(short = 'k', long)]
+    pub no_kill: bool,
     /// Status by Ctrl-C is never shown
     #[arg(short = 'X', long)]
     pub disable_status: bool,

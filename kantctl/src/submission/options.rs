@@ -53,7 +53,7 @@ pub struct Options {
           allow_negative_numbers = true, help_heading = SIZE)]
     pub ntasks: Option<TaskCount>,
     /// At most so many tasks on a node
-    #[arg(long, value_name = "COUNT", value_parser = read_count,
+    #[arg(long, alias = "tasks-per-node", value_name = "COUNT", value_parser = read_count,
           allow_negative_numbers = true, help_heading = SIZE)]
     pub ntasks_per_node: Option<u32>,
     /// CPUs for each task [default: 1]

@@ -7,10 +7,12 @@ use super::{Args, Record, jobs};
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::server::Server;
+use common::id::{JobKey, NodeName};
 use common::job::pattern::{PatternFacts, absolute, fill};
 use common::resource::{GpuRequest, MemoryRequest, Share};
 use common::time::Time;
-use common::wire::api::{JobList, JobView};
+use common::wire::api::{JobList, JobView, PriorityList};
+use std::collections::BTreeMap;
 
 /// Shows these jobs, or all that the controller knows.
 ///
@@ -33,10 +35,20 @@ pub async fn show(
         })?);
     }
     if names.is_empty() {
-        lists.push(server.get("/v1/jobs?all=true").await?);
+        let mut all: JobList = server.get("/v1/jobs?all=true").await?;
+        all.jobs.sort_by_key(|job| job.key);
+        lists.push(all);
     }
+    let waiting: PriorityList = server.get("/v1/priority").await?;
+    let priorities: BTreeMap<JobKey, i64> =
+        waiting.jobs.into_iter().map(|view| (view.key, view.total)).collect();
     for list in &lists {
-        let page = Page { as_of: list.as_of, zone: Some(screen.zone.clone()), ..Page::default() };
+        let page = Page {
+            as_of: list.as_of,
+            zone: Some(screen.zone.clone()),
+            priorities: priorities.clone(),
+            ..Page::default()
+        };
         for job in &list.jobs {
             let line = Line { alike: std::slice::from_ref(job), job, batch: false, page: &page };
             screen.print(&record(&line, args.details, screen).text(args.oneliner))?;
@@ -66,7 +78,9 @@ fn record(line: &Line<'_>, details: bool, screen: &Screen) -> Record {
         ("UserId", format!("{}({})", owner.name, owner.uid)),
         ("GroupId", format!("{group}({})", owner.gid)),
     ]);
+    let priority = line.page.priorities.get(&job.key).copied().unwrap_or(0);
     record.line(vec![
+        ("Priority", priority.to_string()),
         ("Nice", ask.nice.to_string()),
         ("Account", or_none(ask.account.as_ref().map(ToString::to_string))),
         ("QOS", or_none(ask.qos.as_ref().map(ToString::to_string))),
@@ -188,16 +202,24 @@ fn files(record: &mut Record, job: &JobView) {
 /// Where a file is: `%N` and the like become the first node's, as Slurm shows them.
 fn path(job: &JobView, pattern: &str) -> String {
     let first = job.allocation.as_ref().and_then(|given| given.shares().first());
-    let Some(node) = first.map(|share| &share.node) else {
-        return absolute(&job.ask.work_dir, pattern);
+    let filled = |node: &NodeName, rank| {
+        let facts = PatternFacts {
+            key: job.key,
+            job_name: &job.ask.name,
+            user: &job.owner.name,
+            node,
+            node_rank: rank,
+            task_rank: rank,
+        };
+        fill(pattern, &facts)
     };
-    let facts = PatternFacts {
-        key: job.key,
-        job_name: &job.ask.name,
-        user: &job.owner.name,
-        node,
-        node_rank: 0,
-        task_rank: 0,
+    let text = match first {
+        Some(share) => filled(&share.node, 0),
+        // Before it has nodes, what does not depend on them is known.
+        None => match (NodeName::new("a"), NodeName::new("b")) {
+            (Ok(one), Ok(other)) if filled(&one, 0) == filled(&other, 1) => filled(&one, 0),
+            _ => pattern.to_owned(),
+        },
     };
-    absolute(&job.ask.work_dir, &fill(pattern, &facts))
+    absolute(&job.ask.work_dir, &text)
 }

@@ -1,7 +1,7 @@
 //! `scontrol show node`: a node's record in Slurm's fields. Never shows a measure that nobody took.
 
 use super::super::calendar::moment;
-use super::super::node_field::{gres, state, why};
+use super::super::node_field::{gres, state, user, why};
 use super::super::sinfo::{holds, partitions};
 use super::{Args, Record};
 use crate::failure::{Failure, OK};
@@ -9,6 +9,7 @@ use crate::output::Screen;
 use crate::server::Server;
 use common::hostlist::expand;
 use common::id::NodeName;
+use common::node::NodeStatus;
 use common::wire::api::{NodeList, NodeView, QueueList};
 
 /// Shows these nodes, or all.
@@ -74,7 +75,7 @@ fn record(node: &NodeView, queues: &QueueList, screen: &Screen) -> Record {
         ("Boards", "1".to_owned()),
     ]);
     record.line(vec![
-        ("State", state(node, false).to_ascii_uppercase()),
+        ("State", state_flags(node)),
         ("ThreadsPerCore", has.threads_per_core.to_string()),
         ("TmpDisk", "0".to_owned()),
         ("Weight", "1".to_owned()),
@@ -95,8 +96,19 @@ fn record(node: &NodeView, queues: &QueueList, screen: &Screen) -> Record {
         let since = node
             .drain
             .as_ref()
-            .map(|drain| format!(" [{}@{}]", drain.by, moment(drain.since, &screen.zone)));
+            .map(|drain| format!(" [{}@{}]", user(drain.by.0), moment(drain.since, &screen.zone)));
         record.line(vec![("Reason", format!("{}{}", why(node), since.unwrap_or_default()))]);
     }
     record
+}
+
+/// A drained node's state is that of its jobs, and a flag.
+fn state_flags(node: &NodeView) -> String {
+    let bare = match node.status {
+        NodeStatus::Drained => "IDLE+DRAIN".to_owned(),
+        NodeStatus::Draining => "MIXED+DRAIN".to_owned(),
+        _ => return state(node, false).to_ascii_uppercase(),
+    };
+    let star = if state(node, false).ends_with('*') { "*" } else { "" };
+    format!("{bare}{star}")
 }
