@@ -23,7 +23,7 @@ pub struct Args {
     /// For quality: the folder with the traces
     #[arg(long, value_name = "DIR", default_value = "traces")]
     traces: PathBuf,
-    /// For engine, quality and raft: write the tables into docs/
+    /// For engine, quality, raft and node: write the tables into docs/
     #[arg(long, conflicts_with = "only")]
     write: bool,
     /// For engine: only these rows (plain, 1000x1000, teams:10000x100000)
@@ -41,6 +41,8 @@ enum Name {
     Quality,
     /// One and three controllers on loopback: submits, failovers, restarts, snapshots
     Raft,
+    /// kantd with 8 GPUs: memory and CPU idle, launches, latency, accounting
+    Node,
 }
 
 /// Runs a benchmark.
@@ -71,16 +73,20 @@ pub fn run(args: Args) -> anyhow::Result<()> {
             print!("{tables}");
             write_if(args.write, "docs/quality.md", "quality", &tables)
         }
-        Name::Raft => {
-            let mut figures = Figures::default();
-            optimised::raft(args.rounds, &mut figures)?;
-            match args.json {
-                true => println!("{:#}", figures.to_json()),
-                false => print!("{}", figures.to_table()),
-            }
-            write_if(args.write, "docs/performance.md", "raft", &figures.to_table())
-        }
+        Name::Raft => sampled("raft", &args),
+        Name::Node => sampled("node", &args),
     }
+}
+
+/// A benchmark that prints samples, shown as a table.
+fn sampled(name: &str, args: &Args) -> anyhow::Result<()> {
+    let mut figures = Figures::default();
+    optimised::sampled(name, args.rounds, &mut figures)?;
+    match args.json {
+        true => println!("{:#}", figures.to_json()),
+        false => print!("{}", figures.to_table()),
+    }
+    write_if(args.write, "docs/performance.md", name, &figures.to_table())
 }
 
 fn write_if(asked: bool, page: &str, name: &str, text: &str) -> anyhow::Result<()> {

@@ -1,8 +1,10 @@
-//! Measurements that need an optimised build: `cargo xtask bench engine`, `bench quality` and
-//! `bench raft` run this. Never a test: nothing here passes or fails.
+//! Measurements that need an optimised build: `cargo xtask bench engine`, `bench quality`,
+//! `bench raft` and `bench node` run this. Never a test: nothing here passes or fails.
 
 mod cluster;
+mod figures;
 mod machine;
+mod node;
 mod policy;
 mod quality;
 mod raft;
@@ -24,6 +26,8 @@ enum Command {
     Quality(quality::Args),
     /// Controllers on loopback: submits, failovers, restarts, snapshots
     Raft(raft::Args),
+    /// kantd and its steps: memory, CPU, launches
+    Node(node::Args),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -32,5 +36,6 @@ fn main() -> anyhow::Result<()> {
         Command::EngineRow(args) => row::run(&args),
         Command::Quality(args) => quality::run(&args),
         Command::Raft(args) => raft::run(&args),
+        Command::Node(args) => node::run(&args),
     }
 }

@@ -2,13 +2,12 @@
 //! the leader goes, what a restart and a snapshot take. Prints samples; never judges them.
 
 mod away;
-mod figures;
 mod rates;
 mod restart;
 mod snapshot;
 
 use e2e::Controllers;
-use figures::Figures;
+use crate::figures::Figures;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::time::Duration;
 

@@ -6,6 +6,9 @@ use anyhow::{Context, bail, ensure};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+/// A machine of 8 GPUs.
+const STANDIN: &str = "tests/nvml-standin/machines/dgx-h100.toml";
+
 /// Runs `bench engine`, and answers with its rows: all, or those that are named.
 pub fn engine(only: &[String]) -> anyhow::Result<Vec<serde_json::Value>> {
     let only = only.iter().map(|row| format!("--only={row}"));
@@ -25,9 +28,9 @@ pub fn quality(traces: &Path) -> anyhow::Result<String> {
     bench(&["quality".to_owned(), format!("--traces={}", traces.display())])
 }
 
-/// Runs `bench raft`, and answers with what each measured thing's samples are.
-pub fn raft(rounds: u32, figures: &mut Figures) -> anyhow::Result<()> {
-    let text = bench(&["raft".to_owned(), format!("--rounds={rounds}")])?;
+/// Runs `bench raft` or `bench node`, and answers with what each measured thing's samples are.
+pub fn sampled(name: &str, rounds: u32, figures: &mut Figures) -> anyhow::Result<()> {
+    let text = bench(&[name.to_owned(), format!("--rounds={rounds}")])?;
     let rows: Vec<serde_json::Value> =
         serde_json::from_str(&text).context("failed to read what the benchmark printed")?;
     for row in &rows {
@@ -44,6 +47,8 @@ fn bench(arguments: &[String]) -> anyhow::Result<String> {
     let run = Command::new(cargo)
         .args(["run", "--quiet", "--profile", "measure", "-p", "bench", "--"])
         .args(arguments)
+        // What the stand-in for the GPU library shows to who loads it there.
+        .env("KANT_NVML_STANDIN", e2e::workspace().join(STANDIN))
         .stderr(Stdio::inherit())
         .output()
         .context("failed to start cargo")?;

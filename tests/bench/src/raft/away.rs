@@ -2,7 +2,7 @@
 //! time between two acknowledged submits of a client that asks without a pause. Never takes the
 //! death of a follower for that of a leader.
 
-use super::figures::Figures;
+use crate::figures::Figures;
 use super::rates::SCRIPT;
 use anyhow::Context as _;
 use e2e::{Controllers, Probe};

@@ -1,7 +1,7 @@
 //! Durable submits per second by clients that each wait for the answer to their last one. Their
 //! jobs are held, so that only the accepting is measured. Never counts what was not acknowledged.
 
-use super::figures::Figures;
+use crate::figures::Figures;
 use anyhow::Context as _;
 use e2e::{Controllers, Probe};
 use std::path::PathBuf;

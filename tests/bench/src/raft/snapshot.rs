@@ -1,7 +1,7 @@
 //! The snapshot of a controller's state: how large it is, what it takes to write it down durably
 //! and to read it back. Never on the controller's own directory: on a copy from a backup.
 
-use super::figures::Figures;
+use crate::figures::Figures;
 use anyhow::Context as _;
 use e2e::Controllers;
 use std::time::Instant;

@@ -26,7 +26,7 @@ impl Figures {
         spans.iter().for_each(|span| self.time(what, *span));
     }
 
-    /// For `cargo xtask bench raft`, which shows them.
+    /// For `cargo xtask bench`, which shows them.
     pub fn to_json(&self) -> Value {
         let figures = self.0.iter();
         figures
