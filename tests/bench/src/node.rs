@@ -8,6 +8,8 @@ use crate::figures::Figures;
 use anyhow::Context as _;
 use common::config::NodeConfig;
 use e2e::{Cluster, ClusterOptions, Machine};
+use nix::time::{clock_getcpuclockid, clock_gettime};
+use nix::unistd::Pid;
 use std::fs;
 use std::time::{Duration, Instant};
 
@@ -48,25 +50,20 @@ fn idle(args: &Args, figures: &mut Figures) -> anyhow::Result<()> {
     // What a start leaves to be done is done by then.
     std::thread::sleep(Duration::from_secs(5));
     for _ in 0..args.rounds {
-        let (before, begin) = (cpu_nanoseconds(pid)?, Instant::now());
+        let (before, begin) = (cpu_time(pid)?, Instant::now());
         std::thread::sleep(Duration::from_secs(args.idle_seconds));
-        let used = cpu_nanoseconds(pid)? - before;
+        let used = cpu_time(pid)?.saturating_sub(before);
         figures.add("kantd RSS, idle, 8 GPUs", "MiB", rss_mib(pid)?);
-        #[allow(clippy::cast_precision_loss)]
-        let percent = used as f64 * 100.0 / begin.elapsed().as_nanos() as f64;
+        let percent = used.as_secs_f64() * 100.0 / begin.elapsed().as_secs_f64();
         figures.add("kantd CPU, idle, 8 GPUs", "% of a core", percent);
     }
     Ok(())
 }
 
-/// What all its threads have run.
-fn cpu_nanoseconds(pid: u32) -> anyhow::Result<u64> {
-    let mut sum = 0;
-    for task in fs::read_dir(format!("/proc/{pid}/task"))? {
-        let stat = fs::read_to_string(task?.path().join("schedstat"))?;
-        sum += stat.split(' ').next().context("an empty schedstat")?.parse::<u64>()?;
-    }
-    Ok(sum)
+/// What all its threads have run, those that have ended too.
+fn cpu_time(pid: u32) -> anyhow::Result<Duration> {
+    let clock = clock_getcpuclockid(Pid::from_raw(i32::try_from(pid)?))?;
+    Ok(Duration::from(clock_gettime(clock)?))
 }
 
 /// What of a process is in memory.

@@ -6,8 +6,8 @@ mod rates;
 mod restart;
 mod snapshot;
 
-use e2e::Controllers;
 use crate::figures::Figures;
+use e2e::Controllers;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Steps without a controller: orders handed to kantd's own `Steps`, real supervisors, cgroups where
-//! this host has them. Never leaves one running.
+//! Steps without a controller: orders handed to kantd's own `Steps`, real supervisors, cgroups
+//! where this host has them. Never leaves one running.
 
 use super::rss_mib;
 use crate::figures::Figures;

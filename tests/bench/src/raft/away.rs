@@ -2,8 +2,8 @@
 //! time between two acknowledged submits of a client that asks without a pause. Never takes the
 //! death of a follower for that of a leader.
 
-use crate::figures::Figures;
 use super::rates::SCRIPT;
+use crate::figures::Figures;
 use anyhow::Context as _;
 use e2e::{Controllers, Probe};
 use nix::sys::signal::Signal;

@@ -1,8 +1,8 @@
 //! A controller that has many waiting jobs ends and starts again: how long until it answers. All
 //! wait for one node, which runs another job. Never leaves that job behind.
 
-use crate::figures::Figures;
 use super::rates::{SCRIPT, by_each};
+use crate::figures::Figures;
 use common::id::JobId;
 use common::job::Phase;
 use e2e::{Controllers, Probe};
