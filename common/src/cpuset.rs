@@ -101,13 +101,14 @@ impl CpuSet {
     /// Is every CPU of this set in `other`?
     #[must_use]
     pub fn is_subset(&self, other: &Self) -> bool {
-        self.difference(other).is_empty()
+        let word = |at: usize| other.words.get(at).copied().unwrap_or(0);
+        (0..).zip(&self.words).all(|(at, own)| own & !word(at) == 0)
     }
 
     /// Do the two share a CPU?
     #[must_use]
     pub fn intersects(&self, other: &Self) -> bool {
-        !self.intersection(other).is_empty()
+        self.words.iter().zip(&other.words).any(|(own, other)| own & other != 0)
     }
 
     fn zip(&self, other: &Self, combine: impl Fn(u64, u64) -> u64) -> Self {

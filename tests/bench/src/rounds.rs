@@ -5,8 +5,9 @@ use crate::policy::Rules;
 use crate::row;
 use anyhow::{Context, bail, ensure};
 use serde_json::{Value, json};
+use std::io::Read;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What to measure
 #[derive(clap::Args)]
@@ -23,6 +24,9 @@ pub struct Args {
     /// How often each round is repeated; the median counts
     #[arg(long, default_value_t = 9)]
     repeat: usize,
+    /// A row that takes longer is given up
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    row_seconds: u64,
 }
 
 struct Row {
@@ -65,7 +69,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut rows = Vec::new();
     for row in &plan {
         bar.set_message(format!("{} {}x{}", row.rules.name(), row.nodes, row.jobs));
-        let measured = measure(row, args.repeat)?;
+        let measured = measure(row, args)?;
         bar.suspend(|| eprintln!("{measured}"));
         rows.push(measured);
         bar.inc(1);
@@ -75,21 +79,37 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Has this program measure one row, in a process of its own.
-fn measure(row: &Row, repeat: usize) -> anyhow::Result<Value> {
+/// Has this program measure one row, in a process of its own. One that takes too long has no
+/// figures.
+fn measure(row: &Row, args: &Args) -> anyhow::Result<Value> {
     let program = std::env::current_exe().context("failed to find this program")?;
-    let run = Command::new(program)
+    let mut run = Command::new(program)
         .arg("engine-row")
         .args(["--rules", row.rules.name()])
         .args(["--nodes", &row.nodes.to_string()])
         .args(["--jobs", &row.jobs.to_string()])
-        .args(["--repeat", &repeat.to_string()])
+        .args(["--repeat", &args.repeat.to_string()])
+        .stdout(Stdio::piped())
         .stderr(Stdio::inherit())
-        .output()
+        .spawn()
         .context("failed to start a process for a row")?;
-    if !run.status.success() {
-        let (rules, nodes, jobs) = (row.rules.name(), row.nodes, row.jobs);
-        bail!("failed to measure {rules} {nodes}x{jobs}: its process ended with {}", run.status);
+    let (rules, nodes, jobs) = (row.rules.name(), row.nodes, row.jobs);
+    let until = Instant::now() + Duration::from_secs(args.row_seconds);
+    let status = loop {
+        if let Some(status) = run.try_wait().context("failed to wait for a row")? {
+            break status;
+        }
+        if Instant::now() > until {
+            run.kill().and_then(|()| run.wait()).context("failed to end a row")?;
+            return Ok(json!({ "rules": rules, "nodes": nodes, "waiting": jobs }));
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    };
+    if !status.success() {
+        bail!("failed to measure {rules} {nodes}x{jobs}: its process ended with {status}");
     }
-    row::read(&String::from_utf8(run.stdout)?).context("failed to read a row")
+    let mut text = String::new();
+    let mut printed = run.stdout.take().context("a row prints")?;
+    printed.read_to_string(&mut text).context("failed to read a row")?;
+    row::read(&text).context("failed to read a row")
 }

@@ -80,7 +80,7 @@ pub fn engine_table(rows: &[serde_json::Value]) -> String {
             number("incremental_worst_ms", 1),
             number("nothing_us", 2),
             number("starts_per_second", 0),
-            row["memory_mib"],
+            number("memory_mib", 0),
         );
     }
     text

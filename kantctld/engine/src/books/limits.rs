@@ -66,6 +66,8 @@ pub(super) struct LimitBook {
     qos: Vec<Rules>,
     accounts: Vec<Rules>,
     sums: BTreeMap<Holder, Sum>,
+    /// Those whose sums are kept; `None`: everybody's.
+    only: Option<Vec<Holder>>,
 }
 
 impl LimitBook {
@@ -93,20 +95,33 @@ impl LimitBook {
                 accounts[at.0] = rules(one.limits, one.limits_per_user);
             }
         }
-        Self { queues, qos, accounts, sums: BTreeMap::new() }
+        Self { queues, qos, accounts, sums: BTreeMap::new(), only: None }
     }
 
     /// Limits that bound nobody in these queues.
     pub fn of_nobody(&self) -> Self {
         let queues = vec![Rules::default(); self.queues.len()];
         let (qos, accounts) = (Vec::new(), Vec::new());
-        Self { queues, qos, accounts, sums: BTreeMap::new() }
+        Self { queues, qos, accounts, sums: BTreeMap::new(), only: None }
+    }
+
+    /// The same, kept for those alone who bound this party.
+    pub fn of_party(&self, tree: &Tree, who: Party) -> Self {
+        let (queues, qos, accounts) =
+            (self.queues.clone(), self.qos.clone(), self.accounts.clone());
+        let only: Vec<Holder> =
+            bounds(&queues, &qos, &accounts, tree, who).map(|(holder, _)| holder).collect();
+        let sums = only.iter().filter_map(|holder| Some((*holder, self.sums.get(holder)?.clone())));
+        let sums = sums.collect();
+        Self { queues, qos, accounts, sums, only: Some(only) }
     }
 
     /// Counts a running job; its end is that of its time limit.
     pub fn add(&mut self, tree: &Tree, claim: &Claim, ends_by: Option<Time>) {
-        let Self { queues, qos, accounts, sums } = self;
-        for (holder, limits) in bounds(queues, qos, accounts, tree, claim.who) {
+        let Self { queues, qos, accounts, sums, only } = self;
+        let is_kept = |holder: &Holder| only.as_ref().is_none_or(|only| only.contains(holder));
+        let bounds = bounds(queues, qos, accounts, tree, claim.who);
+        for (holder, limits) in bounds.filter(|(holder, _)| is_kept(holder)) {
             let sum = sums.entry(holder).or_default();
             sum.jobs = sum.jobs.wrapping_add(u64::from(claim.jobs));
             sum.gpu_milli = sum.gpu_milli.wrapping_add(claim.gpu_milli());
@@ -119,8 +134,10 @@ impl LimitBook {
 
     /// Takes back one [`Self::add`].
     pub fn remove(&mut self, tree: &Tree, claim: &Claim, ends_by: Option<Time>) {
-        let Self { queues, qos, accounts, sums } = self;
-        for (holder, limits) in bounds(queues, qos, accounts, tree, claim.who) {
+        let Self { queues, qos, accounts, sums, only } = self;
+        let is_kept = |holder: &Holder| only.as_ref().is_none_or(|only| only.contains(holder));
+        let bounds = bounds(queues, qos, accounts, tree, claim.who);
+        for (holder, limits) in bounds.filter(|(holder, _)| is_kept(holder)) {
             let sum = sums.entry(holder).or_default();
             sum.jobs = sum.jobs.wrapping_sub(u64::from(claim.jobs));
             sum.gpu_milli = sum.gpu_milli.wrapping_sub(claim.gpu_milli());
@@ -144,7 +161,7 @@ impl LimitBook {
         now: Time,
     ) -> Result<(), WaitReason> {
         let nothing = Sum::default();
-        let Self { queues, qos, accounts, sums } = self;
+        let Self { queues, qos, accounts, sums, .. } = self;
         for (holder, limits) in bounds(queues, qos, accounts, tree, claim.who) {
             let sum = sums.get(&holder).unwrap_or(&nothing);
             if let Some(counted) = exceeded(limits, sum, claim, time_limit, now) {

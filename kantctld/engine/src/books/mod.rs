@@ -83,6 +83,16 @@ impl Books {
         Self { tree, columns, names, limits: self.limits.of_nobody(), quotas }
     }
 
+    /// The same where only claims of this party will be checked against limits: what bounds others
+    /// alone is not counted.
+    #[must_use]
+    pub(crate) fn of_party(&self, who: Party) -> Self {
+        let (tree, columns) = (self.tree.clone(), self.columns.clone());
+        let (names, quotas) = (self.names.clone(), self.quotas.clone());
+        let limits = self.limits.of_party(&tree, who);
+        Self { tree, columns, names, limits, quotas }
+    }
+
     /// Nodes came or went: this is what there is now.
     pub fn set_capacity(&mut self, capacity: &Amounts) {
         self.quotas.set_capacity(&self.columns, capacity);

@@ -14,7 +14,7 @@
 //! starts. Job 4 asks for 2 for two hours: it waits, job 2 would lack quota.
 
 use super::Desk;
-use crate::books::{Books, Claim};
+use crate::books::{Books, Claim, Party};
 use crate::shape::ShapeIndex;
 use crate::snapshot::WaitingJob;
 use common::id::JobKey;
@@ -78,7 +78,7 @@ impl<'a> Desk<'a> {
         let pledges = self.pledges.iter().filter(|pledge| self.is_pledged(pledge, job.key));
         let mut pledged: Vec<Time> = pledges.filter_map(Pledge::ends_by).collect();
         pledged.sort_unstable();
-        let mut books = self.books.clone();
+        let mut books = self.books.of_party(claim.who);
         let mut time = from;
         for _ in 0..ENDS_MAX {
             while let Some((_, claim, ends_by)) = ends.next_if(|(end, ..)| *end <= time) {
@@ -126,9 +126,9 @@ impl<'a> Desk<'a> {
         .peekable()
     }
 
-    /// What will be held at a time, without what is promised.
-    fn books_at(&mut self, time: Time) -> Books {
-        let mut books = self.books.clone();
+    /// What will be held at a time of what bounds this party, without what is promised.
+    fn books_at(&mut self, time: Time, who: Party) -> Books {
+        let mut books = self.books.of_party(who);
         if time > self.now {
             for (_, claim, ends_by) in self.ends().take_while(|(end, ..)| *end <= time) {
                 books.remove(&claim, ends_by);
@@ -151,7 +151,8 @@ impl<'a> Desk<'a> {
     pub(super) fn pledge(&mut self, job: &WaitingJob, shape: ShapeIndex, at: Time) {
         self.pledges.retain(|pledge| pledge.key != job.key);
         if self.snapshot.has_bounds && self.pledges.len() < PLEDGES_MAX {
-            let (claim, books) = (self.claim(job, shape), self.books_at(at));
+            let claim = self.claim(job, shape);
+            let books = self.books_at(at, claim.who);
             let (key, limit) = (job.key, job.time_limit);
             self.pledges.push(Pledge { key, at, limit, claim, books });
         }

@@ -26,7 +26,7 @@ pub(crate) fn choose(class: &Class, free: &CpuSet, count: Cpus, gpus: &[GpuIndex
         return free.iter().take(count.0 as usize).collect();
     }
     let inventory = &class.inventory;
-    let is_free = |core: &&CpuSet| !core.is_empty() && core.iter().all(|cpu| free.contains(cpu));
+    let is_free = |core: &&CpuSet| !core.is_empty() && core.is_subset(free);
     let mut cores: Vec<&CpuSet> = inventory.cores.iter().filter(is_free).collect();
     cores.sort_by_key(|core| core.iter().next());
     let mut pick = Pick { cores, chosen: CpuSet::new(), count };
@@ -89,7 +89,7 @@ impl Pick<'_> {
         if self.is_done() {
             return false;
         }
-        let touches = |core: &&CpuSet| core.iter().any(|cpu| cpus.contains(cpu));
+        let touches = |core: &&CpuSet| core.intersects(cpus);
         let Some(at) = self.cores.iter().position(touches) else { return false };
         let core = self.cores.remove(at);
         self.chosen = self.chosen.union(core);
