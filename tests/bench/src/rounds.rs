@@ -25,7 +25,7 @@ pub struct Args {
     #[arg(long, default_value_t = 9)]
     repeat: usize,
     /// A row that takes longer is given up
-    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 200)]
     row_seconds: u64,
 }
 

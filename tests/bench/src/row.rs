@@ -20,7 +20,7 @@ use std::time::Duration;
 const FULL: u32 = 970;
 
 /// So many rounds are given to a made-up cluster to settle.
-const SETTLE_ROUNDS_MAX: u32 = 40;
+const SETTLE_ROUNDS_MAX: u32 = 24;
 
 /// What to measure
 #[derive(clap::Args)]

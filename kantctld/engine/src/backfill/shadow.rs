@@ -92,12 +92,12 @@ impl Shadow {
         switches.into_iter().any(enough)
     }
 
-    /// The part that it has exactly as many nodes for as it needs; `None`: it could spare some, or
-    /// is not that simple.
-    pub fn tight_part(&self) -> Option<Part> {
+    /// The part that it wants of each node, and how many of those it counts on it could spare;
+    /// `None`: it is not that simple.
+    pub fn part_and_spare(&self) -> Option<(Part, usize)> {
         let ([size], [counts]) = (&self.sizes[..], &self.counts[..]) else { return None };
-        let is_tight = counts.len() == 1 && counts.values().all(|count| *count == size.need);
-        is_tight.then_some(size.part)
+        let (1, Some(count)) = (counts.len(), counts.values().next()) else { return None };
+        Some((size.part, count.saturating_sub(size.need) as usize))
     }
 
     /// The nodes it counts on.

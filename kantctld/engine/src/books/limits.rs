@@ -36,6 +36,22 @@ enum Holder {
     UserInAccount(AccountIndex, Uid),
 }
 
+impl Holder {
+    /// Are jobs of this party among those it counts?
+    fn counts(self, tree: &Tree, who: Party) -> bool {
+        let is_below = |at: QueueIndex| who.queue.is_some_and(|own| tree.path(own).contains(&at));
+        match self {
+            Self::Queue(at) => is_below(at),
+            Self::UserInQueue(at, user) => who.user == user && is_below(at),
+            Self::AccountInQueue(at, account) => who.account == Some(account) && is_below(at),
+            Self::Qos(at) => who.qos == Some(at),
+            Self::UserInQos(at, user) => who.user == user && who.qos == Some(at),
+            Self::Account(at) => who.account == Some(at),
+            Self::UserInAccount(at, user) => who.user == user && who.account == Some(at),
+        }
+    }
+}
+
 /// What a holder has at one time.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Sum {
@@ -66,8 +82,8 @@ pub(super) struct LimitBook {
     qos: Vec<Rules>,
     accounts: Vec<Rules>,
     sums: BTreeMap<Holder, Sum>,
-    /// Those whose sums are kept; `None`: everybody's.
-    only: Option<Vec<Holder>>,
+    /// Those whose sums are kept, with their limits; `None`: everybody's.
+    only: Option<Vec<(Holder, Limits)>>,
 }
 
 impl LimitBook {
@@ -109,45 +125,56 @@ impl LimitBook {
     pub fn of_party(&self, tree: &Tree, who: Party) -> Self {
         let (queues, qos, accounts) =
             (self.queues.clone(), self.qos.clone(), self.accounts.clone());
-        let only: Vec<Holder> =
-            bounds(&queues, &qos, &accounts, tree, who).map(|(holder, _)| holder).collect();
-        let sums = only.iter().filter_map(|holder| Some((*holder, self.sums.get(holder)?.clone())));
-        let sums = sums.collect();
+        let only: Vec<(Holder, Limits)> = bounds(&queues, &qos, &accounts, tree, who)
+            .map(|(holder, limits)| (holder, *limits))
+            .collect();
+        let known =
+            |(holder, _): &(Holder, Limits)| Some((*holder, self.sums.get(holder)?.clone()));
+        let sums = only.iter().filter_map(known).collect();
         Self { queues, qos, accounts, sums, only: Some(only) }
     }
 
     /// Counts a running job; its end is that of its time limit.
     pub fn add(&mut self, tree: &Tree, claim: &Claim, ends_by: Option<Time>) {
-        let Self { queues, qos, accounts, sums, only } = self;
-        let is_kept = |holder: &Holder| only.as_ref().is_none_or(|only| only.contains(holder));
-        let bounds = bounds(queues, qos, accounts, tree, claim.who);
-        for (holder, limits) in bounds.filter(|(holder, _)| is_kept(holder)) {
-            let sum = sums.entry(holder).or_default();
+        self.change(tree, claim.who, |sum, limits| {
             sum.jobs = sum.jobs.wrapping_add(u64::from(claim.jobs));
             sum.gpu_milli = sum.gpu_milli.wrapping_add(claim.gpu_milli());
             sum.cpus = sum.cpus.wrapping_add(u64::from(claim.cpus.0));
             if let Some(end) = ends_by.filter(|_| limits.gpu_minutes.is_some()) {
                 sum.minutes.add(claim.gpu_milli(), end);
             }
-        }
+        });
     }
 
     /// Takes back one [`Self::add`].
     pub fn remove(&mut self, tree: &Tree, claim: &Claim, ends_by: Option<Time>) {
-        let Self { queues, qos, accounts, sums, only } = self;
-        let is_kept = |holder: &Holder| only.as_ref().is_none_or(|only| only.contains(holder));
-        let bounds = bounds(queues, qos, accounts, tree, claim.who);
-        for (holder, limits) in bounds.filter(|(holder, _)| is_kept(holder)) {
-            let sum = sums.entry(holder).or_default();
+        self.change(tree, claim.who, |sum, limits| {
             sum.jobs = sum.jobs.wrapping_sub(u64::from(claim.jobs));
             sum.gpu_milli = sum.gpu_milli.wrapping_sub(claim.gpu_milli());
             sum.cpus = sum.cpus.wrapping_sub(u64::from(claim.cpus.0));
             if let Some(end) = ends_by.filter(|_| limits.gpu_minutes.is_some()) {
                 sum.minutes.remove(claim.gpu_milli(), end);
             }
+        });
+    }
+
+    /// Changes the sums of all that bound this party.
+    fn change(&mut self, tree: &Tree, who: Party, change: impl Fn(&mut Sum, &Limits)) {
+        let Self { queues, qos, accounts, sums, only } = self;
+        let mut one = |holder: Holder, limits: &Limits| {
+            let sum = sums.entry(holder).or_default();
+            change(sum, limits);
             if sum.is_empty() {
                 sums.remove(&holder);
             }
+        };
+        match only {
+            None => bounds(queues, qos, accounts, tree, who)
+                .for_each(|(holder, limits)| one(holder, limits)),
+            Some(only) => only
+                .iter()
+                .filter(|(holder, _)| holder.counts(tree, who))
+                .for_each(|(holder, limits)| one(*holder, limits)),
         }
     }
 

@@ -78,8 +78,9 @@ impl<'a> Rosters<'a> {
             false if asker.shape.may_have_all() => Some(Nodes::All),
             false => Some(Nodes::Of(asker.index)),
         };
-        let list = Listing { desk, asker, nodes };
-        if head_timeout::has_struck(asker, desk.now) {
+        let has_struck = head_timeout::has_struck(asker, desk.now);
+        let list = Listing { desk, asker, nodes, has_struck };
+        if has_struck {
             let roster = list.roster(&lent, &to_come, owed);
             return (to_come, Rc::new(roster));
         }
@@ -107,6 +108,8 @@ struct Listing<'s, 'a> {
     desk: &'s Desk<'a>,
     asker: &'s Asker<'a>,
     nodes: Option<Nodes>,
+    /// Has it waited too long? Then members of a row may be asked for different reasons.
+    has_struck: bool,
 }
 
 impl<'s, 'a> Listing<'s, 'a> {
@@ -140,7 +143,7 @@ impl<'s, 'a> Listing<'s, 'a> {
             for (key, row) in group.rows() {
                 for reason in self.reasons((key, row), is_lent) {
                     let may = move |member: &&'a Member| {
-                        self.reason(key.tier, member, is_lent) == Some(reason)
+                        (!self.has_struck || self.reason(key.tier, member, is_lent) == Some(reason))
                             && self.is_in_the_way(member)
                             && !self.desk.asks.chosen.contains(&member.job.key)
                     };
@@ -158,7 +161,7 @@ impl<'s, 'a> Listing<'s, 'a> {
     /// For what reasons members of a row may be asked, each by itself: one for all, unless the job
     /// has waited too long, which those must have passed.
     fn reasons(&self, (key, row): (&RowKey, &'a Row), is_lent: bool) -> Vec<PreemptReason> {
-        if head_timeout::has_struck(self.asker, self.desk.now) {
+        if self.has_struck {
             return vec![
                 PreemptReason::Priority,
                 PreemptReason::HeadTimeout,

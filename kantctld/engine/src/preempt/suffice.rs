@@ -83,30 +83,39 @@ impl Freed {
         if count < nodes.0 {
             return Could::No;
         }
-        let kept = kept_for_others(desk, asker, part);
-        let kept = kept.into_iter().filter(|at| self.gpus[at.at()] >= part.gpus.0).count();
-        let left = (count as usize).saturating_sub(kept);
+        let left = (count as usize).saturating_sub(self.kept_for_others(desk, asker, part));
         if left < nodes.0 as usize { Could::NotSoLong } else { Could::Yes }
     }
-}
 
-/// Nodes on which no part of the job can be, whoever goes: operators booked them for others, or
-/// one that was promised a start before its end has no node to spare, and no node is large enough
-/// for both.
-fn kept_for_others(desk: &Desk<'_>, asker: &Asker<'_>, part: Part) -> BTreeSet<NodeIndex> {
-    let mut kept = BTreeSet::new();
-    let ends = desk.ends_by(asker.job.time_limit);
-    for side in asker.shape.sides().into_iter().take(1) {
-        let hall = desk.hall_of(asker.job, &asker.shape, side, &[]);
-        let booked = |at: &NodeIndex| desk.bookings.reservation_in_the_way(&hall, *at).is_some();
-        kept.extend(desk.bookings.reserved().filter(booked));
-    }
-    let sizes = desk.trial.floor.class_sizes().iter();
-    let largest = sizes.map(|(class, _)| class.gpu_count().0).max().unwrap_or(0);
-    for (_, shadow) in desk.shadows.iter().filter(|(_, shadow)| shadow.at < ends) {
-        if shadow.tight_part().is_some_and(|other| other.gpus.0 + part.gpus.0 > largest) {
-            kept.extend(shadow.nodes());
+    /// How many of the nodes with enough GPUs no part of the job can be on, whoever goes, at least:
+    /// operators booked them for others, or those that were promised a start before its end cannot
+    /// spare them, and no node is large enough for both.
+    fn kept_for_others(&self, desk: &Desk<'_>, asker: &Asker<'_>, part: Part) -> usize {
+        let has_enough = |at: &NodeIndex| self.gpus[at.at()] >= part.gpus.0;
+        let mut kept: BTreeSet<NodeIndex> = BTreeSet::new();
+        if let Some(side) = asker.shape.sides().first() {
+            let hall = desk.hall_of(asker.job, &asker.shape, *side, &[]);
+            let booked = |at: &NodeIndex| {
+                has_enough(at) && desk.bookings.reservation_in_the_way(&hall, *at).is_some()
+            };
+            kept.extend(desk.bookings.reserved().filter(booked));
         }
+        let sizes = desk.trial.floor.class_sizes().iter();
+        let largest = sizes.map(|(class, _)| class.gpu_count().0).max().unwrap_or(0);
+        let ends = desk.ends_by(asker.job.time_limit);
+        let mut spared = 0;
+        for (_, shadow) in desk.shadows.iter().filter(|(_, shadow)| shadow.at < ends) {
+            let Some((other, spare)) = shadow.part_and_spare() else { continue };
+            if other.gpus.0 + part.gpus.0 <= largest {
+                continue;
+            }
+            let nodes: Vec<NodeIndex> =
+                shadow.nodes().filter(|at| has_enough(at) && !kept.contains(at)).collect();
+            if nodes.len() > spare {
+                kept.extend(nodes);
+                spared += spare;
+            }
+        }
+        kept.len() - spared
     }
-    kept
 }
