@@ -1,0 +1,6 @@
+#!/bin/bash
+#SBATCH --nodes=4
+#SBATCH --contiguous
+#SBATCH --time=10
+
+true

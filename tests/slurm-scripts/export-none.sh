@@ -1,0 +1,5 @@
+#!/bin/bash
+#SBATCH --export=NONE
+#SBATCH --time=5
+
+env | sort

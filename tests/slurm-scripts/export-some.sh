@@ -1,0 +1,5 @@
+#!/bin/bash
+#SBATCH --export=NONE,PATH
+#SBATCH --time=5
+
+env

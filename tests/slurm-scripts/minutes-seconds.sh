@@ -1,0 +1,5 @@
+#!/bin/bash
+#SBATCH --time=90:30
+#SBATCH --mem=512K
+
+true

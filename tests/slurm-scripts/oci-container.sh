@@ -1,0 +1,5 @@
+#!/bin/bash
+#SBATCH --container=/images/bundle
+#SBATCH --time=10
+
+true

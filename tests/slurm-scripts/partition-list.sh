@@ -1,0 +1,5 @@
+#!/bin/bash
+#SBATCH --partition=short,long
+#SBATCH --time=30
+
+hostname

@@ -1,0 +1,5 @@
+#!/bin/bash
+#SBATCH --output=$HOME/x.out
+#SBATCH --time=5
+
+true

@@ -1,0 +1,5 @@
+#!/bin/bash
+#SBATCH --tiem=10
+#SBATCH --nodes=2
+
+true

@@ -1,0 +1,5 @@
+#!/bin/bash
+#SBATCH --x11
+#SBATCH --time=30
+
+xterm
