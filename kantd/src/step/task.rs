@@ -235,6 +235,9 @@ pub fn explain(failure: StartFailure, order: &StepOrder, script: &Path) -> Launc
     }
 }
 
+/// Letters of a program's name that are told: the sentence must fit into a line to kantd.
+const TOLD_MAX: usize = 200;
+
 /// Why a program did not start in a step, in a sentence.
 pub fn explain_guest(failure: StartFailure, program: &str, order: &StepOrder) -> String {
     let (error, user) = (failure.error, order.user());
@@ -242,7 +245,9 @@ pub fn explain_guest(failure: StartFailure, program: &str, order: &StepOrder) ->
         child::Step::Exec => "run it",
         step => step.words(),
     };
-    format!("failed to {what}: {error} (program {program}, user {user})")
+    let told: String = program.chars().take(TOLD_MAX).collect();
+    let more = if told.len() < program.len() { "..." } else { "" };
+    format!("failed to {what}: {error} (program {told}{more}, user {user})")
 }
 
 /// How a program that was to exit with 0 ended, in words.

@@ -20,6 +20,9 @@ use tokio::process::{Child, Command};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
+/// Longer than this nobody waits: a number of that size is as good as never.
+const WAIT_MAX_SECONDS: u64 = 1 << 32;
+
 /// Between SIGTERM and SIGKILL for tasks that are to end.
 const GRACE: Duration = Duration::from_secs(10);
 
@@ -163,7 +166,8 @@ async fn wait(
                     (Some(stop), _) => Some(stop),
                     (None, _) if fails => Some(Stop::at(Instant::now())),
                     (None, Some(seconds @ 1..)) => {
-                        Some(Stop::at(Instant::now() + Duration::from_secs(seconds)))
+                        let patience = Duration::from_secs(seconds.min(WAIT_MAX_SECONDS));
+                        Some(Stop::at(Instant::now() + patience))
                     }
                     (None, _) => None,
                 };
