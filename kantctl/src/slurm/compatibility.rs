@@ -23,6 +23,25 @@ const OTHERS: &[(&str, &str)] = &[
     ("slurmrestd", "kantctld's API: JSON over HTTP on its socket"),
 ];
 
+/// Options that change nothing here, by their ids; without a command, of all that have them.
+const IDLE: &[(&str, &str)] = &[
+    ("", "clusters"),
+    ("", "verbose"),
+    ("sacct", "all_clusters"),
+    ("sacct", "duplicates"),
+    ("sacct", "truncate"),
+    ("scancel", "batch"),
+    ("scancel", "full"),
+    ("scontrol", "all"),
+    ("sinfo", "all"),
+    ("sinfo", "exact"),
+    ("sinfo", "sort"),
+    ("squeue", "all"),
+    ("squeue", "priority"),
+    ("srun", "job_name"),
+    ("srun", "unbuffered"),
+];
+
 const HEAD: &str = "\
 # What of Slurm works
 
@@ -118,8 +137,9 @@ fn row(name: Name, arg: &Arg) -> Row {
     let help = help.replace('|', "\\|").replace('\n', " ");
     let passed = PASSED_OVER.iter().any(|(passed, _)| arg.get_id() == *passed);
     let accepted = arg.get_help_heading().is_some_and(|heading| heading.starts_with("Accepted"));
-    let taken = name == Name::Sbatch && passed || accepted || arg.is_hide_set();
-    let taken = taken || help.contains("(always)") || help.contains("there is one");
+    let idle = IDLE.iter().any(|(of, id)| *of == name.word() && arg.get_id() == *id);
+    let idle = idle || IDLE.iter().any(|(of, id)| of.is_empty() && arg.get_id() == *id);
+    let taken = name == Name::Sbatch && passed || accepted || idle || arg.is_hide_set();
     (options, if taken { "taken" } else { "works" }, help)
 }
 
@@ -153,6 +173,9 @@ mod tests {
             "| `--licenses` | refused |",
             "| `--cpu-bind` | taken |",
             "| `--clusters` `-M` | taken |",
+            "| `--near` | works |",
+            "| `--truncate` `-T` | taken |",
+            "| `--sort` `-S` | taken |",
         ] {
             assert!(page.contains(row), "no {row} in {page}");
         }

@@ -197,17 +197,24 @@ impl Line<'_> {
         (!indices.is_empty()).then(|| ranges(&indices))
     }
 
-    /// How long it has run.
+    /// How long it has run, without what it stood still.
     #[must_use]
     pub fn elapsed(&self) -> Span {
-        let until = self.job.ended_at.unwrap_or(self.page.as_of);
-        self.job.started_at.map_or(Span(0), |start| until.since(start))
+        let job = self.job;
+        let until = job.ended_at.or(job.suspended_at).unwrap_or(self.page.as_of);
+        let whole = job.started_at.map_or(Span(0), |start| until.since(start));
+        Span(whole.0.saturating_sub(job.suspended.0))
     }
 
     /// When it ends by its time limit, or ended.
     #[must_use]
     pub fn end(&self) -> Option<Time> {
-        let due = || Some(self.start()? + self.job.ask.time_limit?);
+        // While it stands still nobody knows.
+        let goes_on = self.job.suspended_at.is_none();
+        let due = || {
+            let limit = self.job.ask.time_limit.filter(|_| goes_on)?;
+            Some(self.start()? + limit + self.job.suspended)
+        };
         // To sacct an end is one that has been.
         self.job.ended_at.or_else(|| if self.page.account { None } else { due() })
     }

@@ -124,11 +124,20 @@ fn check_owner(core: &Core, key: JobKey, user: &net::User) -> Result<(), ApiFail
 }
 
 /// What no node could run is not sent to one.
+/// Bytes of a path: PATH_MAX (man limits.h), less its end.
+const PATH_BYTES_MAX: usize = 4095;
+
 fn check_size(request: &LaunchRequest) -> Result<(), Refusal> {
     let refuse = |message: String| Err(Refusal::BadAsk { message });
     let is_path = request.program.first().is_some_and(|program| program.starts_with('/'));
     if !is_path || !request.work_dir.starts_with('/') {
         return refuse("name the program and its directory by their full paths".to_owned());
+    }
+    let longest = request.program.first().map_or(0, String::len).max(request.work_dir.len());
+    if longest > PATH_BYTES_MAX {
+        return refuse(format!(
+            "a path of {longest} bytes is longer than any file's: {PATH_BYTES_MAX} are allowed"
+        ));
     }
     let words: usize = request.program.iter().map(|word| word.len() + 1).sum();
     let variables = request.environment.iter();

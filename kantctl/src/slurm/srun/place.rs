@@ -11,6 +11,9 @@ use common::job::rendezvous;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+/// No step has more tasks.
+const TASKS_MAX: u32 = 65_536;
+
 /// Where a step runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
@@ -74,6 +77,10 @@ impl Place {
         let of_job: Vec<(NodeName, u32)> = names.into_iter().zip(cpus).collect();
         let chosen = choose(args, key, &of_job)?;
         let tasks = tasks(args, chosen.len(), of_job.len(), number("KANT_TASKS").unwrap_or(1));
+        if tasks == 0 || tasks > TASKS_MAX {
+            let wrong = format!("{tasks} tasks: a step has 1 to {TASKS_MAX}");
+            return Err(Failure::usage(anyhow::anyhow!(wrong)));
+        }
         let wish = Wish {
             tasks,
             cpus_each: args.cpus_per_task.or(number("KANT_TASK_CPUS")).unwrap_or(1),
@@ -146,8 +153,13 @@ impl Place {
         &self,
         environment: &BTreeMap<String, String>,
     ) -> Vec<(&'static str, String)> {
-        let first = environment.get("KANT_NODE_FIRST_ADDRESS").cloned();
-        let address = first.unwrap_or_else(|| self.here.to_string());
+        // The job's first node by its address; another one that a step begins on by its name.
+        let of_job = environment.get("SLURM_JOB_NODELIST").and_then(|l| hostlist::expand(l).ok());
+        let of_job = of_job.and_then(|names| names.into_iter().next());
+        let of_step = self.nodes.first().map_or(&self.here, |(name, _)| name);
+        let same = of_job.as_ref().is_none_or(|name| name == of_step);
+        let known = environment.get("KANT_NODE_FIRST_ADDRESS").filter(|_| same).cloned();
+        let address = known.unwrap_or_else(|| of_step.to_string());
         let usual = [
             ("MASTER_ADDR", address.clone()),
             ("MASTER_PORT", rendezvous::port(self.key).to_string()),

@@ -46,7 +46,7 @@ pub async fn step(
         .filter_map(|(task, child)| Some((*task, Pid::from_raw(i32::try_from(child.id()?).ok()?))))
         .collect();
     let mut streams = JoinSet::new();
-    let width = (place.tasks().len() - 1).to_string().len();
+    let width = place.tasks().len().saturating_sub(1).to_string().len();
     for (task, child) in &mut started {
         if let Some(output) = child.stdout.take() {
             streams.spawn(label(output, *task, width, false));
