@@ -68,15 +68,22 @@ impl Node {
 
     /// Waits until just these checks fail; how they say it.
     async fn until(&mut self, checks: &[Check]) -> Vec<Finding> {
-        let as_wanted = |found: &Option<Vec<Finding>>| {
-            found.as_ref().is_some_and(|found| {
-                found.iter().map(|finding| finding.check).collect::<Vec<_>>() == checks
-            })
-        };
+        let as_wanted =
+            |found: &[Finding]| found.iter().map(|f| f.check).collect::<Vec<_>>() == checks;
+        self.wait(&format!("{checks:?}"), as_wanted).await
+    }
+
+    /// Waits until one finding ends so.
+    async fn until_says(&mut self, end: &str) {
+        self.wait(end, |found| found.iter().any(|finding| finding.says.ends_with(end))).await;
+    }
+
+    async fn wait(&mut self, what: &str, wanted: impl Fn(&[Finding]) -> bool) -> Vec<Finding> {
+        let as_wanted = |found: &Option<Vec<Finding>>| found.as_ref().is_some_and(|f| wanted(f));
         let waited = tokio::time::timeout(PATIENCE, self.findings.wait_for(as_wanted)).await;
         let found = waited.map(|found| found.unwrap().clone()).ok();
         let now = || self.findings.borrow().clone();
-        found.unwrap_or_else(|| panic!("not {checks:?} but {:?}", now())).unwrap_or_default()
+        found.unwrap_or_else(|| panic!("not {what} but {:?}", now())).unwrap_or_default()
     }
 }
 
@@ -117,8 +124,14 @@ async fn gpus_that_break_are_told_with_number_uuid_and_what_to_do() {
     let sick = "ecc = { volatile = { uncorrected = 3 } }\nremapped_rows = { pending = true }";
     node.change(|text| with(&text, "0000:85:00.0", sick));
     let found = node.until(&[Check::GpuXid, Check::GpuEcc, Check::GpuRows]).await;
-    assert!(found[1].says.ends_with("uncorrectable memory errors"), "{found:?}");
+    assert!(found[1].says.ends_with("uncorrectable memory error (3 times)"), "{found:?}");
     assert!(found[2].says.ends_with("reset the GPU or reboot"), "{found:?}");
+
+    // Once more is more to see to, also after an operator has answered what was there.
+    node.change(|text| text + "\n[[xid]]\ngpu = 2\ncode = 48\n");
+    node.until_says("XID 48: uncorrectable memory error (2 times)").await;
+    node.change(|text| text.replace("uncorrected = 3", "uncorrected = 4"));
+    node.until_says("uncorrectable memory error (4 times)").await;
 
     let before = fs::read_to_string(node.machine()).unwrap();
     let lasting = [Check::GpuLost, Check::GpuXid, Check::GpuEcc, Check::GpuRows];

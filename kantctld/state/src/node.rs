@@ -32,6 +32,10 @@ pub struct NodeRecord {
     /// All that it finds wrong with itself, by its last word.
     #[serde(default)]
     pub findings: Vec<Finding>,
+    /// Those of them that an operator put the node in use in spite of: they do not drain it again,
+    /// and hold up no drain's end.
+    #[serde(default)]
+    pub answered: Vec<Finding>,
     /// When it was drained for its health lately.
     #[serde(default)]
     pub health_drains: Vec<Time>,

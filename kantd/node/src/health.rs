@@ -2,7 +2,7 @@
 //! a job's, what lasts, and what is to be done. Never looks at the machine; kantd does.
 
 use common::health::{Check, Finding, Response};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Something that was seen.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -12,12 +12,21 @@ pub struct Sign {
     /// Of what, and in which way. Without numbers that change by themselves: another text is
     /// another finding.
     pub says: String,
+    /// How often so far, by the count of who saw it. Of what lasts, more often than before is
+    /// another finding, in the place of the one before.
+    pub times: u64,
 }
 
 impl Sign {
-    /// With its words.
+    /// With its words; seen once, or not counted.
     pub fn new(check: Check, says: impl Into<String>) -> Self {
-        Self { check, says: says.into() }
+        Self { check, says: says.into(), times: 1 }
+    }
+
+    /// Seen so often by now.
+    #[must_use]
+    pub fn times(self, times: u64) -> Self {
+        Self { times, ..self }
     }
 }
 
@@ -53,31 +62,38 @@ impl HealthPolicy {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ward {
     policy: HealthPolicy,
-    /// Seen once, and true until somebody has seen to it.
-    lasting: BTreeSet<Sign>,
+    /// Seen once, and true until somebody has seen to it; and how often at most.
+    lasting: BTreeMap<(Check, String), u64>,
 }
 
 impl Ward {
     /// Nothing is known yet.
     #[must_use]
     pub const fn new(policy: HealthPolicy) -> Self {
-        Self { policy, lasting: BTreeSet::new() }
+        Self { policy, lasting: BTreeMap::new() }
     }
 
     /// Everything that is wrong, after a look that saw these signs: they and what lasts, the worst
     /// first, each once.
     pub fn look(&mut self, signs: impl IntoIterator<Item = Sign>) -> Vec<Finding> {
         let mut now = BTreeSet::new();
-        for sign in signs {
-            let kept = if sign.check.is_lasting() { &mut self.lasting } else { &mut now };
-            kept.insert(sign);
+        for Sign { check, says, times } in signs {
+            if check.is_lasting() {
+                let most = self.lasting.entry((check, says)).or_default();
+                *most = times.max(*most);
+            } else {
+                now.insert((check, says));
+            }
         }
-        let all = self.lasting.iter().cloned().chain(now);
-        let finding = |Sign { check, says }| {
+        let lasting = self.lasting.iter().map(|((check, says), times)| match times {
+            0 | 1 => (*check, says.clone()),
+            _ => (*check, format!("{says} ({times} times)")),
+        });
+        let finding = |(check, says)| {
             let response = self.policy.response(check);
             Finding { check, says, response }
         };
-        let mut findings: Vec<Finding> = all.map(finding).collect();
+        let mut findings: Vec<Finding> = lasting.chain(now).map(finding).collect();
         findings.sort_by_key(|finding| (std::cmp::Reverse(finding.response), finding.check));
         findings
     }
@@ -129,6 +145,22 @@ mod tests {
         assert_eq!(checks(&both), [Check::GpuXid, Check::DiskFull]);
         assert_eq!(checks(&ward.look([])), [Check::GpuXid]);
         assert_eq!(checks(&ward.look([disk])), [Check::GpuXid, Check::DiskFull]);
+    }
+
+    #[test]
+    fn what_happens_once_more_is_another_finding_in_the_place_of_the_one_before() {
+        let mut ward = Ward::new(HealthPolicy::default());
+        let xid = || Sign::new(Check::GpuXid, "GPU 3: XID 79");
+        let says = |found: Vec<Finding>| -> Vec<String> {
+            found.into_iter().map(|finding| finding.says).collect()
+        };
+        assert_eq!(says(ward.look([xid()])), ["GPU 3: XID 79"]);
+        assert_eq!(says(ward.look([])), ["GPU 3: XID 79"]);
+        assert_eq!(says(ward.look([xid().times(2), xid().times(3)])), ["GPU 3: XID 79 (3 times)"]);
+        let ecc = Sign::new(Check::GpuEcc, "GPU 3: ECC").times(4);
+        let both = ["GPU 3: XID 79 (3 times)", "GPU 3: ECC (4 times)"];
+        assert_eq!(says(ward.look([ecc.clone()])), both);
+        assert_eq!(says(ward.look([ecc])), both, "a look alone is no news");
     }
 
     #[test]

@@ -15,6 +15,7 @@ use nvml_wrapper::enums::event::XidError;
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, EventSet, Nvml};
 use nvml_wrapper_sys::bindings::{NVML_NVLINK_MAX_LINKS, nvmlReturn_enum_NVML_SUCCESS};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Looks whenever asked, until nobody asks any more. `gpus` are those that are offered.
@@ -47,8 +48,12 @@ struct Patient<'nvml> {
     device: Result<Device<'nvml>, NvmlError>,
     /// Where its XIDs arrive, if its driver tells them.
     xids: Option<EventSet<'nvml>>,
+    /// How often it told each that drains.
+    xids_told: BTreeMap<u64, u64>,
     /// Its NVLinks that were up when it was first looked at.
     links: Vec<u32>,
+    /// How often it was lost, and whether it is.
+    lost: (u64, bool),
 }
 
 impl<'nvml> Patient<'nvml> {
@@ -60,7 +65,7 @@ impl<'nvml> Patient<'nvml> {
             device.register_events(EventTypes::CRITICAL_XID_ERROR, set).ok()
         });
         let links = device.as_ref().map(links_up).unwrap_or_default();
-        Self { name, device, xids, links }
+        Self { name, device, xids, xids_told: BTreeMap::new(), links, lost: (0, false) }
     }
 
     fn look(&mut self, nvml: &Nvml) -> Vec<Sign> {
@@ -74,14 +79,15 @@ impl<'nvml> Patient<'nvml> {
             }
         };
         if let Err(error @ (NvmlError::GpuLost | NvmlError::ResetRequired)) = device.memory_info() {
-            signs.push(self.sign(Check::GpuLost, &error.to_string()));
+            let (times, before) = self.lost;
+            self.lost = (times + u64::from(!before), true);
+            signs.push(self.sign(Check::GpuLost, &error.to_string()).times(self.lost.0));
             return signs;
         }
-        if device
-            .total_ecc_errors(MemoryError::Uncorrected, EccCounter::Volatile)
-            .is_ok_and(|count| count > 0)
-        {
-            signs.push(self.sign(Check::GpuEcc, "uncorrectable memory errors"));
+        self.lost.1 = false;
+        let errors = device.total_ecc_errors(MemoryError::Uncorrected, EccCounter::Volatile);
+        if let Ok(times @ 1..) = errors {
+            signs.push(self.sign(Check::GpuEcc, "uncorrectable memory error").times(times));
         }
         signs.extend(rows(nvml, device).map(|says| self.sign(Check::GpuRows, says)));
         let up = links_up(device);
@@ -96,13 +102,17 @@ impl<'nvml> Patient<'nvml> {
     }
 
     /// All that have arrived and mean that the GPU must be reset; the others are only logged.
-    fn xids(&self) -> Vec<Sign> {
+    fn xids(&mut self) -> Vec<Sign> {
         let mut signs = Vec::new();
         while let Some(Ok(event)) = self.xids.as_ref().map(|set| set.wait(0)) {
             let Some(XidError::Value(xid)) = event.event_data else { continue };
             match broken_hardware(xid) {
                 Some(what) => {
-                    signs.push(self.sign(Check::GpuXid, &format!("XID {xid}: {what}")));
+                    let told = self.xids_told.entry(xid).or_default();
+                    *told += 1;
+                    let times = *told;
+                    let says = format!("XID {xid}: {what}");
+                    signs.push(self.sign(Check::GpuXid, &says).times(times));
                 }
                 None => tracing::info!("{}: XID {xid}: the GPU goes on", self.name),
             }

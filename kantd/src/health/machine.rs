@@ -9,7 +9,7 @@ use nix::errno::Errno;
 use nix::sys::statvfs::statvfs;
 use node::Sign;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Fewer free inodes than this are as bad as no room.
@@ -80,19 +80,23 @@ impl MachineProbe {
     fn memory(&self) -> Vec<Sign> {
         let dir = self.root.join("sys/devices/system/edac/mc");
         let controllers = fs::read_dir(dir).into_iter().flatten().flatten();
-        let mut broken: Vec<String> = controllers
-            .filter(|entry| has_errors(&entry.path().join("ue_count")).unwrap_or(false))
-            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        let mut broken: Vec<(String, u64)> = controllers
+            .filter_map(|entry| match errors(&entry.path().join("ue_count")) {
+                Some(count @ 1..) => Some((entry.file_name().to_string_lossy().into(), count)),
+                _ => None,
+            })
             .collect();
         broken.sort();
-        let says = |name: String| format!("memory controller {name} counts uncorrectable errors");
-        broken.into_iter().map(|name| Sign::new(Check::MemoryErrors, says(name))).collect()
+        let sign = |(name, count): (String, u64)| {
+            let says = format!("memory controller {name} counts uncorrectable errors");
+            Sign::new(Check::MemoryErrors, says).times(count)
+        };
+        broken.into_iter().map(sign).collect()
     }
 }
 
-fn has_errors(file: &Path) -> io::Result<bool> {
-    let text = fs::read_to_string(file)?;
-    Ok(text.trim().parse::<u64>().is_ok_and(|count| count > 0))
+fn errors(file: &Path) -> Option<u64> {
+    fs::read_to_string(file).ok()?.trim().parse().ok()
 }
 
 #[cfg(test)]
@@ -133,6 +137,7 @@ mod tests {
         let spool = dir.path().join("gone");
         let probe = MachineProbe::new(dir.path(), spool, Bytes(1));
         assert_eq!(checks(&probe), [Check::ReadOnly, Check::MemoryErrors]);
-        assert!(probe.look()[1].says.contains("mc1"));
+        let memory = &probe.look()[1];
+        assert!(memory.says.contains("mc1") && memory.times == 2, "{memory:?}");
     }
 }

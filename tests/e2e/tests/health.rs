@@ -64,7 +64,7 @@ fn broken_gpus_drain_their_nodes_with_the_reason_and_jobs_start_elsewhere() -> a
     let listed = kantctl.ok(&["nodes"])?;
     assert!(listed.contains("gpu_ecc: GPU "), "{listed}");
     let shown = kantctl.ok(&["show", "node", "g2"])?;
-    assert!(shown.contains("uncorrectable memory errors"), "{shown}");
+    assert!(shown.contains("uncorrectable memory error (2 times)"), "{shown}");
 
     let next = kantctl.submit(&["-o", "where"], "#!/bin/sh\necho $SLURM_JOB_NODELIST\n")?;
     kantctl.finished(&next)?;
@@ -77,5 +77,14 @@ fn broken_gpus_drain_their_nodes_with_the_reason_and_jobs_start_elsewhere() -> a
     assert_eq!(node(&kantctl, "g1")?.status, NodeStatus::Idle);
     let next = kantctl.submit(&["-w", "g1"], "#!/bin/sh\ntrue\n")?;
     kantctl.finished(&next)?;
+
+    // It was not the GPU.
+    change(&cluster, "g1", |machine| {
+        let xids = machine["xid"].as_array_mut().expect("a list");
+        xids.extend(xids.first().cloned());
+    });
+    let g1 = drained_for(&kantctl, "g1", Check::GpuXid)?;
+    let reason = g1.drain.map(|drain| drain.reason).unwrap_or_default();
+    assert!(reason.ends_with("XID 79: fallen off the bus (2 times)"), "{reason}");
     Ok(())
 }

@@ -54,6 +54,7 @@ pub(super) fn apply(
         drain: known.and_then(|node| node.drain.clone()),
         faults: known.filter(|_| !replaced).map_or(0, |node| node.faults),
         findings: known.filter(|_| !replaced).map_or_else(Vec::new, |node| node.findings.clone()),
+        answered: known.filter(|_| !replaced).map_or_else(Vec::new, |node| node.answered.clone()),
         health_drains: known.map_or_else(Vec::new, |node| node.health_drains.clone()),
     };
     state.nodes.insert(name.clone(), record);

@@ -1,12 +1,13 @@
 //! `ReportHealth`: all that a node finds wrong with itself. A new finding drains it, if the node's
-//! policy says so; one that passed by itself ends the drain it caused; a node that this happens to
-//! again and again stays drained until an operator has looked at it.
+//! policy says so; one that passed by itself ends the drain it caused, unless another is left to
+//! drain for; a node that this happens to again and again stays drained until an operator has
+//! looked at it.
 //! Never touches an operator's drain, and never drains again for what an operator has seen.
 
 use crate::event::Event;
 use crate::life::{self, Ending};
 use crate::remembered::State;
-use common::health::{DrainCause, Finding, Response};
+use common::health::{Check, DrainCause, Finding, Response};
 use common::id::{AttemptId, NodeName, Uid};
 use common::job::{Outcome, Phase};
 use common::node::Drain;
@@ -32,20 +33,43 @@ pub(super) fn apply(
     let unknown = || Refusal::UnknownNode { name: name.clone() };
     let node = state.nodes.get_mut(name).ok_or_else(unknown)?;
     let before = std::mem::replace(&mut node.findings, findings.to_vec());
-    let is_new = |finding: &&Finding| !before.contains(finding);
-    let drains = |finding: &&Finding| finding.response >= Response::Drain;
-    let new: Vec<&Finding> = findings.iter().filter(is_new).filter(drains).collect();
-
-    let worst = new.iter().max_by_key(|finding| finding.response);
-    if let (Some(finding), None) = (worst, &node.drain) {
-        let (cause, reason) = judge(&mut node.health_drains, finding, now);
-        node.drain = Some(Drain { reason: reason.clone(), by: SYSTEM, since: now, cause });
-        events.push(Event::NodeDrained { name: name.clone(), by: SYSTEM, reason });
-    } else if !findings.iter().any(|finding| drains(&finding)) && has_passed(node.drain.as_ref()) {
-        node.drain = None;
-        events.push(Event::NodeResumed { name: name.clone(), by: SYSTEM });
+    if node.drain.is_none() {
+        // Whatever would drain it has been answered: else it would not be in use.
+        node.answered.clone_from(&before);
     }
-    if let Some(finding) = new.iter().find(|finding| finding.response == Response::DrainNow) {
+    // What passed and comes back is new.
+    node.answered.retain(|finding| findings.contains(finding));
+    let drains = |finding: &&Finding| finding.response >= Response::Drain;
+    let open: Vec<&Finding> = findings
+        .iter()
+        .filter(|finding| drains(finding) && !node.answered.contains(finding))
+        .collect();
+
+    if node.drain.is_none() {
+        if let Some(finding) = worst(&open) {
+            let (cause, reason) = judge(&mut node.health_drains, finding, now);
+            node.drain = Some(Drain { reason: reason.clone(), by: SYSTEM, since: now, cause });
+            events.push(Event::NodeDrained { name: name.clone(), by: SYSTEM, reason });
+        }
+    } else if let Some((drain, check)) = node.drain.as_mut().and_then(passing) {
+        let left: Vec<&Finding> =
+            open.iter().filter(|finding| finding.check.is_lasting()).copied().collect();
+        let stays = open.iter().any(|finding| finding.check == check);
+        match worst(&left).or_else(|| worst(&open).filter(|_| !stays)) {
+            Some(finding) => {
+                (drain.cause, drain.reason) = (DrainCause::Health(finding.check), reason(finding));
+                let reason = drain.reason.clone();
+                events.push(Event::NodeDrained { name: name.clone(), by: SYSTEM, reason });
+            }
+            None if !stays => {
+                node.drain = None;
+                events.push(Event::NodeResumed { name: name.clone(), by: SYSTEM });
+            }
+            None => {}
+        }
+    }
+    let mut new = open.into_iter().filter(|finding| !before.contains(finding));
+    if let Some(finding) = new.find(|finding| finding.response == Response::DrainNow) {
         let message = format!("node {name} is not fit to run it any more: {}", finding.says);
         end_all(state, events, name, &message);
     }
@@ -58,7 +82,7 @@ fn judge(drains: &mut Vec<Time>, finding: &Finding, now: Time) -> (DrainCause, S
     drains.push(now);
     let (check, says) = (finding.check, &finding.says);
     if drains.len() < FLAPPING_AT {
-        return (DrainCause::Health(check), format!("{}: {says}", check.word()));
+        return (DrainCause::Health(check), reason(finding));
     }
     let reason = format!(
         "{}: {says}; {} times within a day, so it is held out until `kantctl resume`",
@@ -68,11 +92,21 @@ fn judge(drains: &mut Vec<Time>, finding: &Finding, now: Time) -> (DrainCause, S
     (DrainCause::Flapping(check), reason)
 }
 
-/// Was it drained for something that comes and goes by itself?
-const fn has_passed(drain: Option<&Drain>) -> bool {
-    match drain {
-        Some(Drain { cause: DrainCause::Health(check), .. }) => !check.is_lasting(),
-        _ => false,
+/// For people.
+fn reason(finding: &Finding) -> String {
+    format!("{}: {}", finding.check.word(), finding.says)
+}
+
+/// The one that asks for most.
+fn worst<'a>(findings: &[&'a Finding]) -> Option<&'a Finding> {
+    findings.iter().copied().max_by_key(|finding| finding.response)
+}
+
+/// A drain for something that comes and goes by itself, and for what.
+const fn passing(drain: &mut Drain) -> Option<(&mut Drain, Check)> {
+    match drain.cause {
+        DrainCause::Health(check) if !check.is_lasting() => Some((drain, check)),
+        _ => None,
     }
 }
 

@@ -67,6 +67,61 @@ fn what_passes_ends_its_drain_and_broken_hardware_waits_for_an_operator() {
 }
 
 #[test]
+fn what_an_operator_has_answered_holds_up_no_later_drains_end() {
+    let mut house = House::new();
+    let ecc = finding(Check::GpuEcc, Response::Drain);
+    let script = finding(Check::Script, Response::Drain);
+    say(&mut house, std::slice::from_ref(&ecc));
+    resume(&mut house);
+    say(&mut house, &[ecc.clone(), script.clone()]);
+    assert_eq!(cause(&house), Some(DrainCause::Health(Check::Script)));
+    let events = say(&mut house, std::slice::from_ref(&ecc));
+    assert_eq!(events, [Event::NodeResumed { name: name("g1"), by: Uid(0) }]);
+    assert_eq!(cause(&house), None);
+
+    // Nor a drain while an operator's came between.
+    let (actor, reason) = (OPERATOR, "new fans".to_owned());
+    house.apply(Command::DrainNode { actor, name: name("g1"), reason });
+    say(&mut house, &[ecc.clone(), script.clone()]);
+    resume(&mut house);
+    assert_eq!(say(&mut house, &[script.clone(), ecc.clone()]), [], "both are answered");
+    assert_eq!(say(&mut house, std::slice::from_ref(&ecc)), []);
+    say(&mut house, &[ecc.clone(), script]);
+    assert_eq!(cause(&house), Some(DrainCause::Health(Check::Script)), "it was well meanwhile");
+    say(&mut house, &[ecc]);
+    assert_eq!(cause(&house), None);
+}
+
+#[test]
+fn what_says_more_than_an_operator_has_answered_drains_anew() {
+    let mut house = House::new();
+    let xid =
+        |says: &str| Finding { says: says.to_owned(), ..finding(Check::GpuXid, Response::Drain) };
+    say(&mut house, &[xid("XID 79")]);
+    resume(&mut house);
+    assert_eq!(say(&mut house, &[xid("XID 79")]), []);
+    say(&mut house, &[xid("XID 79 (2 times)")]);
+    assert_eq!(cause(&house), Some(DrainCause::Health(Check::GpuXid)));
+}
+
+#[test]
+fn a_drain_whose_cause_passed_goes_on_for_what_is_left_and_says_so() {
+    let mut house = House::new();
+    let xid = finding(Check::GpuXid, Response::Drain);
+    let [script, disk] = [Check::Script, Check::DiskFull].map(|c| finding(c, Response::Drain));
+    say(&mut house, std::slice::from_ref(&script));
+    assert_eq!(say(&mut house, &[disk.clone(), script]), [], "it is drained already");
+    say(&mut house, std::slice::from_ref(&disk));
+    assert_eq!(cause(&house), Some(DrainCause::Health(Check::DiskFull)));
+    let events = say(&mut house, &[xid, disk]);
+    let reason = "gpu_xid: something of gpu_xid".to_owned();
+    assert_eq!(events, [Event::NodeDrained { name: name("g1"), by: Uid(0), reason }]);
+    // kantd was restarted and knows nothing of it any more.
+    assert_eq!(say(&mut house, &[]), []);
+    assert_eq!(cause(&house), Some(DrainCause::Health(Check::GpuXid)));
+}
+
+#[test]
 fn a_node_that_is_sick_again_and_again_is_held_out_until_an_operator_resumes_it() {
     let mut house = House::new();
     let disk = finding(Check::DiskFull, Response::Drain);
