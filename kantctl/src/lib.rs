@@ -96,6 +96,9 @@ fn run_verb(cli: Cli, screen: &Screen) -> Result<u8, Failure> {
         Verb::InstallSlurmNames(args) => return verb::install_slurm_names::run(args, screen),
         _ => {}
     }
+    if matches!(cli.verb, Verb::Cancel(_) | Verb::Requeue(_)) {
+        signals::outlast_the_own_job()?;
+    }
     let server = server(&cli.global)?;
     runtime()?.block_on(ask(&cli.verb, &server, screen))
 }

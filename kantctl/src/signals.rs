@@ -23,6 +23,18 @@ const PASSED_ON: [Signal; 8] = [
     Signal::SIGALRM,
 ];
 
+/// Inside a job: whoever asks for its end or its requeue gets the answer, though the wish comes back
+/// as SIGTERM to all of the job's processes, this one too. SIGKILL comes at the end of the grace.
+///
+/// # Errors
+/// [`Failure`] when the system refuses.
+pub fn outlast_the_own_job() -> Result<(), Failure> {
+    if std::env::var_os("KANT_JOB_ID").is_some() {
+        SigSet::from(Signal::SIGTERM).thread_block().context("failed to block SIGTERM")?;
+    }
+    Ok(())
+}
+
 /// Those that programs started here have not got already.
 pub struct Signals(UnboundedReceiver<Signal>);
 

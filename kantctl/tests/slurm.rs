@@ -15,6 +15,9 @@ use common::wire::api::JobView;
 use house::{Done, House, NOW, finish, job, jobs, json, refusal, refused_as};
 use serde_json::json as value;
 use std::path::Path;
+use std::sync::Mutex;
+use std::sync::mpsc::channel;
+use tokio::process::Child;
 
 /// Runs it as if by a link of this name.
 async fn slurm(house: &House, words: &[&str]) -> Done {
@@ -22,6 +25,10 @@ async fn slurm(house: &House, words: &[&str]) -> Done {
 }
 
 async fn slurm_with(house: &House, words: &[&str], environment: &[(&str, &str)]) -> Done {
+    finish(started(house, words, environment).await).await
+}
+
+async fn started(house: &House, words: &[&str], environment: &[(&str, &str)]) -> Child {
     let link = house.dir.path().join("bin").join(words[0]);
     if !link.exists() {
         let bin = link.parent().unwrap().to_str().unwrap().to_owned();
@@ -36,7 +43,7 @@ async fn slurm_with(house: &House, words: &[&str], environment: &[(&str, &str)])
     linked.envs(environment.iter().copied()).env("TZ", "UTC");
     linked.stdin(std::process::Stdio::null());
     linked.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-    finish(linked.spawn().unwrap()).await
+    linked.spawn().unwrap()
 }
 
 fn running() -> JobView {
@@ -313,4 +320,25 @@ async fn srun_ends_the_others_when_one_fails_if_told_so() {
     let masked = ["srun", "-n1", "grep", "SigBlk", "/proc/self/status"];
     let done = slurm_with(&house, &masked, &INSIDE).await;
     assert_eq!(done.good(), "SigBlk:\t0000000000000000\n", "tasks obey signals");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_job_that_requeues_itself_hears_that_it_was_granted() {
+    let (grant, granted) = channel::<()>();
+    let granted = Mutex::new(granted);
+    let house = House::answering(move |asked, _| {
+        if asked.what.contains("requeue") {
+            granted.lock().unwrap().recv().unwrap();
+        }
+        json(value!({ "jobs": [] }))
+    });
+    let child = started(&house, &["scontrol", "requeue", "42"], &INSIDE).await;
+    let pid = i32::try_from(child.id().unwrap()).unwrap();
+    while !house.questions().iter().any(|what| what.contains("requeue")) {
+        tokio::task::yield_now().await;
+    }
+    // What the controller grants reaches the job, and this process in it, before the answer does.
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::SIGTERM).unwrap();
+    grant.send(()).unwrap();
+    assert_eq!(finish(child).await.good(), "");
 }

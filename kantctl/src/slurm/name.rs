@@ -7,6 +7,7 @@ use crate::cli::Global;
 use crate::failure::Failure;
 use crate::output::{Screen, screen};
 use crate::server::Server;
+use crate::signals;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 use std::ffi::OsString;
@@ -245,6 +246,9 @@ fn answer(name: Name, words: &[OsString]) -> Result<u8, Said> {
     if name == Name::Srun {
         let args = parsed::<srun::Args>(name, words)?;
         return Ok(runtime.block_on(srun::run(&args))?);
+    }
+    if matches!(name, Name::Scancel | Name::Scontrol) {
+        signals::outlast_the_own_job()?;
     }
     let server = crate::server(&Global::default())?;
     match name {
