@@ -23,8 +23,8 @@ const PASSED_ON: [Signal; 8] = [
     Signal::SIGALRM,
 ];
 
-/// Inside a job: whoever asks for its end or its requeue gets the answer, though the wish comes back
-/// as SIGTERM to all of the job's processes, this one too. SIGKILL comes at the end of the grace.
+/// Inside a job: whoever asks for its end or its requeue gets the answer, though the wish comes
+/// back as SIGTERM to all of the job's processes, this one too. SIGKILL comes after the grace.
 ///
 /// # Errors
 /// [`Failure`] when the system refuses.
