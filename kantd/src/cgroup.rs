@@ -14,18 +14,20 @@ mod v2;
 
 pub use detect::{Detected, detect};
 pub use error::CgroupError;
-pub(crate) use process::{Handle, catches};
+pub(crate) use process::{Handle, catches, children_of};
 pub(crate) use tree::MARK;
 
 use common::cpuset::CpuSet;
 use common::id::Uid;
 use common::job::Usage;
 use common::unit::Bytes;
+use nix::mount::{MntFlags, umount2};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -216,6 +218,21 @@ pub fn open(
 /// As [`open`].
 pub(crate) fn open_to_look(place: &Place, name: &str) -> Result<Box<dyn Cgroup>, CgroupError> {
     open(place, name, Uid(u32::MAX), None)
+}
+
+/// Takes the unified hierarchy out of sight where jobs do not use it, in mounts of one's own: crun
+/// refuses hosts that have both.
+///
+/// # Errors
+/// When the mounted hierarchies cannot be read, or the kernel refuses.
+pub(crate) fn hide_unused(place: &Place) -> io::Result<()> {
+    let mounts = mounts::read().map_err(io::Error::other)?;
+    match mounts.v2 {
+        Some(unified) if place.kind != Kind::V2 && !mounts.v1.is_empty() => {
+            Ok(umount2(&unified, MntFlags::MNT_DETACH)?)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The names of all groups in a place, also of those whose steps are long gone. None without

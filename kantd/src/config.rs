@@ -1,9 +1,11 @@
 //! kantd's configuration: the file's text, checked and turned into what the daemon works with.
 //! Never looks at the machine beyond its host name.
 
+mod container;
 mod health;
 mod private;
 
+pub use container::ContainerSettings;
 pub use health::HealthSettings;
 
 use common::config::{self, CgroupMode, ConfigError, NodeConfig};
@@ -43,6 +45,8 @@ pub struct Settings {
     pub cgroup_root: String,
     /// Directories that each job has for itself; none below another.
     pub private_dirs: Vec<PathBuf>,
+    /// How jobs run in containers.
+    pub containers: ContainerSettings,
     /// Processes and threads of one job; `None`: half of what the machine can hold.
     pub processes_max: Option<u32>,
     /// Run as root before a step.
@@ -125,6 +129,14 @@ pub enum SettingsError {
         /// What is wrong with it.
         why: &'static str,
     },
+    /// A mount that none could make.
+    #[error("failed to use `{key}`: `{word}` is not SOURCE[:TARGET][:ro] with absolute paths")]
+    Mount {
+        /// The key.
+        key: &'static str,
+        /// Its word.
+        word: String,
+    },
     /// A group outside of the cgroup tree.
     #[error("failed to use `cgroup_root`: `{0}` is not a name or path below the cgroup tree")]
     CgroupRoot(String),
@@ -169,6 +181,7 @@ pub fn check(config: NodeConfig) -> Result<Settings, SettingsError> {
         return Err(SettingsError::CgroupRoot(config.cgroup_root));
     }
     let health = health::check(&config)?;
+    let containers = container::check(&config)?;
     let cpus = unless_empty(config.cpus).map(|cpus| cpus.parse());
     Ok(Settings {
         address: unless_empty(config.address).unwrap_or_else(|| name.to_string()),
@@ -182,6 +195,7 @@ pub fn check(config: NodeConfig) -> Result<Settings, SettingsError> {
         cgroup: config.cgroup,
         cgroup_root: config.cgroup_root,
         private_dirs: private::check(config.private_dirs)?,
+        containers,
         processes_max: Some(config.processes_max).filter(|most| *most > 0),
         prolog: unless_empty(config.prolog).map(|p| absolute("prolog", p)).transpose()?,
         epilog: unless_empty(config.epilog).map(|p| absolute("epilog", p)).transpose()?,
@@ -256,6 +270,8 @@ mod tests {
             ("health_script = \"check\"", "`health_script`"),
             ("prolog = \"check\"", "`prolog`"),
             ("kantctl = \"kantctl\"", "`kantctl`"),
+            ("container_runtime = \"crun\"", "`container_runtime`"),
+            ("container_mounts = [\"home\"]", "`container_mounts`: `home`"),
             ("private_dirs = [\"tmp\"]", "`private_dirs`: `tmp`"),
             ("private_dirs = [\"/tmp/../etc\"]", "`private_dirs`"),
             ("private_dirs = [\"/usr\"]", "`/usr` is needed"),

@@ -81,7 +81,7 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
     let spool = Spool::open(&settings.spool)?;
     let (key, identity) = prove(&settings)?;
     let look = settings.clone();
-    let Survey { inventory, cgroup, private_dirs, mut gpu_numbers } =
+    let Survey { inventory, cgroup, containers, private_dirs, mut gpu_numbers } =
         spawn_blocking(move || survey(&look)).await.map_err(|_| DaemonError::PartEnded)??;
     gpu_numbers.keep()?;
     let (steps, changes) = Steps::open(StepsSettings {
@@ -91,6 +91,7 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
         allow_root: settings.allow_root_jobs,
         rules: StepRules {
             private_dirs,
+            containers,
             processes_max: settings.processes_max,
             prolog: settings.prolog.clone(),
             epilog: settings.epilog.clone(),

@@ -8,6 +8,7 @@ pub mod accounting;
 pub mod cgroup;
 pub mod clock;
 pub mod config;
+pub mod container;
 pub mod daemon;
 pub mod gpu;
 pub mod health;

@@ -5,6 +5,7 @@
 mod account;
 mod board;
 mod boot;
+mod container;
 mod control;
 mod courier;
 mod daemon;

@@ -3,6 +3,7 @@
 
 use crate::cgroup::{self, CgroupError, Place};
 use crate::config::Settings;
+use crate::container::{self, Offer};
 use crate::gpu::numbers::{GpuNumbers, NumbersError};
 use crate::gpu::{self, GpuInventory};
 use crate::inventory::{self, Host, InventoryError, KeptBack};
@@ -18,6 +19,8 @@ pub struct Survey {
     pub inventory: Inventory,
     /// How steps are confined.
     pub cgroup: Place,
+    /// Whether jobs may run in containers.
+    pub containers: Offer,
     /// The directories that steps can have for themselves, as the kernel names them.
     pub private_dirs: Vec<PathBuf>,
     /// The numbers of its GPUs, to be kept before anybody hears of them.
@@ -50,6 +53,10 @@ pub fn survey(settings: &Settings) -> Result<Survey, SurveyError> {
         missing.push("jobs of other users: kantd does not run as root".to_owned());
     }
     let private_dirs = step::usable_private_dirs(&settings.private_dirs, &mut missing);
+    let containers = container::look(&settings.containers);
+    if let Offer::Refused(why) = &containers {
+        missing.push(format!("jobs with --container: {why}"));
+    }
     let mut gpu_numbers = GpuNumbers::read(&settings.spool)?;
     let mut gpus = gpus(settings, &mut missing);
     if let Some(found) = &mut gpus {
@@ -58,7 +65,8 @@ pub fn survey(settings: &Settings) -> Result<Survey, SurveyError> {
     let kept_back =
         KeptBack { only_cpus: settings.only_cpus.clone(), memory: settings.memory_kept_back };
     let inventory = inventory::take(&Host::here(), &kept_back, gpus, missing)?;
-    Ok(Survey { inventory, cgroup: confinement.place, private_dirs, gpu_numbers })
+    let cgroup = confinement.place;
+    Ok(Survey { inventory, cgroup, containers, private_dirs, gpu_numbers })
 }
 
 /// A library that is there and broken costs the node its GPUs, not its CPUs. None is no news,

@@ -44,6 +44,23 @@ config_table! {
         /// Directories that each job has for itself, empty, and gone with it. Where the machine has
         /// a tmpfs the job's is one too, held to its memory; else it is kept in the spool.
         private_dirs: Vec<String> = vec!["/tmp".to_owned(), "/dev/shm".to_owned()],
+        /// What runs jobs of `--container`: crun, or another OCI runtime that takes runc's words.
+        /// Empty: crun or runc, where it is found in /usr/local or /usr; without one such jobs are
+        /// refused here.
+        container_runtime: String = String::new(),
+        /// What of the machine a container sees, beside /dev, /proc, /sys, `private_dirs` and its
+        /// working directory: /home, only to read: /etc/hosts:ro, at another place: /data/v2:/data.
+        /// The last part may hold a *. What is not there is left out.
+        container_mounts: Vec<String> =
+            vec!["/etc/hosts:ro".to_owned(), "/etc/resolv.conf:ro".to_owned()],
+        /// The same for jobs with GPUs: programs and libraries of the driver.
+        container_gpu_mounts: Vec<String> = vec![
+            "/usr/bin/nvidia-smi:ro".to_owned(),
+            "/usr/lib/x86_64-linux-gnu/libcuda.so*:ro".to_owned(),
+            "/usr/lib/x86_64-linux-gnu/libnvidia-*.so*:ro".to_owned(),
+            "/usr/lib64/libcuda.so*:ro".to_owned(),
+            "/usr/lib64/libnvidia-*.so*:ro".to_owned(),
+        ],
         /// Processes and threads that a job may have here. 0: half of what the machine can hold.
         processes_max: u32 = 0,
         /// A program that root runs before each step on this node. If it fails, the step starts

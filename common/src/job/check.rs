@@ -73,6 +73,9 @@ pub fn check_ask(ask: &Ask) -> Result<(), AskError> {
     if !ask.work_dir.starts_with('/') {
         return Err(AskError::WorkDirRelative(ask.work_dir.clone()));
     }
+    if let Some(container) = ask.container.as_ref().filter(|path| !path.starts_with('/')) {
+        return Err(AskError::ContainerRelative(container.clone()));
+    }
     [&ask.stdin, &ask.stdout, &ask.stderr].into_iter().flatten().try_for_each(|p| check_pattern(p))
 }
 
@@ -194,6 +197,7 @@ mod tests {
         let warning = |lead| Some(Warning { signal, lead, whom: Default::default() });
         assert!(refused(&|a| a.warning = warning(Span(0))).contains("--signal"));
         assert!(refused(&|a| a.work_dir = "x".into()).contains("absolute"));
+        assert!(refused(&|a| a.container = Some("x".into())).contains("begin it with /"));
         assert!(refused(&|a| a.stdout = Some("a%q".into())).contains("%q"));
         assert!(refused(&|a| a.name = "a\nb".into()).contains("--job-name"));
         assert!(

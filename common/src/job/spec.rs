@@ -82,6 +82,10 @@ pub struct Ask {
     pub launch: Launch,
     /// Time limit; `None` in a submission: the queue's default.
     pub time_limit: Option<Span>,
+    /// What its processes see as `/`: an OCI bundle or a root file system, an absolute path on its
+    /// nodes (`--container`); `None`: the node's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub container: Option<String>,
     /// Before its time limit (`--signal`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<Warning>,
@@ -130,6 +134,7 @@ impl Default for Ask {
             request: Request::default(),
             launch: Launch::Once,
             time_limit: None,
+            container: None,
             warning: None,
             begin_at: None,
             nice: 0,

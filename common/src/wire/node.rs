@@ -219,6 +219,10 @@ pub struct LaunchOrder {
     pub rlimits: Vec<Rlimit>,
     /// How often the script runs.
     pub launch: Launch,
+    /// An OCI bundle or a root file system to run in, an absolute path. Nodes of builds before
+    /// cannot do that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<String>,
     /// Counted by the node from its first process.
     pub time_limit: Option<Span>,
     /// Sent before the time limit.

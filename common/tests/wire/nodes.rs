@@ -103,6 +103,7 @@ fn order() -> LaunchOrder {
         umask: 0o027,
         rlimits: vec![Rlimit { name: text("nofile"), soft: Some(1024) }],
         launch: Launch::Once,
+        container: None,
         time_limit: Some(Span::from_minutes(60)),
         warning: None,
         kill_grace: Span::from_seconds(30),

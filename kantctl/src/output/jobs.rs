@@ -187,6 +187,7 @@ pub fn record(job: &JobView, as_of: Time, zone: &TimeZone) -> String {
     record.fact("runs", format!("{}{service}", sizes::launch(ask.launch)));
     let yields = |yields| if yields { "to others, if need be" } else { "to nobody" };
     record.maybe("yields", ask.preemptible.map(yields));
+    record.maybe("container", ask.container.as_ref());
     record.maybe("warning", ask.warning.as_ref().map(sizes::warning));
     record.maybe("array", ask.array.as_ref());
     files(&mut record, job);

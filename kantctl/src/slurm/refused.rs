@@ -69,7 +69,7 @@ const SRUN: &[(&str, &str)] = &[
     ("--bcast", "a shared file system holds programs"),
     ("--begin", "of a job: sbatch has it"),
     ("--constraint", "of a job: sbatch has it"),
-    ("--container", "start the container in the command"),
+    ("--container", "of a job: sbatch has it"),
     ("--dependency", "of a job: sbatch has it"),
     ("--epilog", ""),
     ("--exclude", "of a job: sbatch has it"),

@@ -47,6 +47,11 @@ pub fn ask(
         },
         launch: options.launch.unwrap_or_default(),
         time_limit: options.time,
+        container: options
+            .container
+            .as_ref()
+            .map(|container| text(&shell.directory.join(container)))
+            .transpose()?,
         warning: options.signal,
         begin_at: options.begin,
         nice: options.nice.unwrap_or(0),
@@ -209,6 +214,7 @@ mod tests {
     fn directories_are_taken_from_here() {
         assert_eq!(asked("-D run/1").work_dir, "/home/ada/run/1");
         assert_eq!(asked("--chdir=/scratch").work_dir, "/scratch");
+        assert_eq!(asked("--container image").container.as_deref(), Some("/home/ada/image"));
     }
 
     #[test]

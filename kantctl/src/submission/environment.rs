@@ -15,6 +15,7 @@ const PREFIX: &str = "KANTCTL_";
 const SBATCH: &[(&str, &str)] = &[
     ("SBATCH_ACCOUNT", "account"),
     ("SBATCH_ARRAY_INX", "array"),
+    ("SBATCH_CONTAINER", "container"),
     ("SBATCH_ERROR", "error"),
     ("SBATCH_EXCLUSIVE", "exclusive"),
     ("SBATCH_EXPORT", "export"),

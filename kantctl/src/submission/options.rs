@@ -171,6 +171,9 @@ pub struct Options {
     #[arg(long, value_name = "once|per-node|per-task", value_parser = read_launch,
           help_heading = HOW)]
     pub launch: Option<Launch>,
+    /// Run in a container: a directory on its nodes that is an OCI bundle or a root file system
+    #[arg(long, value_name = "DIRECTORY", help_heading = HOW)]
+    pub container: Option<PathBuf>,
     /// A signal before its time limit: to all its processes, or (B:) to the script alone
     /// [without @SECONDS: 60 before]
     #[arg(long, value_name = "[B:]SIGNAL[@SECONDS]", help_heading = HOW)]

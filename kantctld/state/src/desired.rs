@@ -70,6 +70,7 @@ pub fn launch_order(state: &State, id: AttemptId) -> Option<LaunchOrder> {
         umask: ask.umask,
         rlimits: ask.rlimits.clone(),
         launch: ask.launch,
+        container: ask.container.clone(),
         time_limit: time_limit(ask, run),
         warning: ask.warning,
         kill_grace: settings.kill_grace,

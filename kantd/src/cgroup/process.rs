@@ -81,6 +81,12 @@ pub fn all() -> Vec<Process> {
     pids.filter_map(read).collect()
 }
 
+/// The living children of these processes, each after its parent.
+pub fn children_of(parents: &[Pid]) -> Vec<(Pid, Pid)> {
+    let all = all().into_iter().filter(|process| parents.contains(&process.parent));
+    all.map(|process| (process.parent, process.pid)).collect()
+}
+
 /// All that descend from a process, without itself.
 pub fn descendants(of: Pid, processes: &[Process]) -> Vec<Process> {
     let mut family = BTreeSet::from([of]);

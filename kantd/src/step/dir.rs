@@ -67,6 +67,11 @@ impl StepDir {
         self.0.join("private")
     }
 
+    /// What its containers are made of, if it runs in such.
+    pub fn container(&self) -> PathBuf {
+        self.0.join("container")
+    }
+
     /// The order for a program in the step, as JSON, until the supervisor takes it.
     pub fn task(&self, task: TaskNumber) -> PathBuf {
         self.0.join(format!("task-{task}"))

@@ -2,6 +2,7 @@
 //! Written once, before the supervisor starts. Never changed afterwards.
 
 use crate::cgroup::{Limits, Place};
+use crate::container::Offer;
 use common::gpu::Gpu;
 use common::id::{AttemptId, GpuIndex, NodeName};
 use common::job::Launch;
@@ -30,6 +31,8 @@ pub struct GpuGrant {
 pub struct StepRules {
     /// Directories that each step has for itself, as the kernel names them; none below another.
     pub private_dirs: Vec<PathBuf>,
+    /// Whether it may run in a container, and how.
+    pub containers: Offer,
     /// Processes and threads; `None`: half of what the machine can hold.
     pub processes_max: Option<u32>,
     /// Run as root before a step.

@@ -4,6 +4,7 @@
 //! Never runs anything of the job's.
 
 use super::account::Account;
+use super::container::{self, Image};
 use super::courier::{self, Parcel};
 use super::fault::LaunchFault;
 use super::files::{FilePlan, Opening, Use};
@@ -27,6 +28,8 @@ enum Report {
     Account(Account),
     /// One for each file of the plan, in its order, with the file.
     Opened,
+    /// What a container brings, with its root file system.
+    Container(Image),
     /// The working directory, with it, if it lies in one that the step has for itself.
     WorkDir(PathBuf),
     /// Last: all stands.
@@ -42,6 +45,8 @@ pub struct Prepared {
     pub account: Account,
     /// The files of the plan, in its order.
     pub files: Vec<OwnedFd>,
+    /// What its container is, if it asks for one, and the root file system of that.
+    pub image: Option<(Image, OwnedFd)>,
     /// The working directory and where it is, if it lies in a private directory.
     pub work_dir: Option<(PathBuf, OwnedFd)>,
 }
@@ -56,6 +61,7 @@ pub struct Preparation {
     end: OwnedFd,
     account: Option<Account>,
     files: Vec<OwnedFd>,
+    image: Option<(Image, OwnedFd)>,
     work_dir: Option<(PathBuf, OwnedFd)>,
 }
 
@@ -71,7 +77,8 @@ impl Preparation {
         match unsafe { fork() }.map_err(failed)? {
             ForkResult::Parent { child } => {
                 let (pid, child, files) = (child, Handle::of(child), Vec::new());
-                Ok(Self { pid, child, end: ours, account: None, files, work_dir: None })
+                let (account, image, work_dir) = (None, None, None);
+                Ok(Self { pid, child, end: ours, account, files, image, work_dir })
             }
             ForkResult::Child => {
                 drop(ours);
@@ -110,11 +117,14 @@ impl Preparation {
                     self.account.get_or_insert(account);
                 }
                 Ok(Report::Opened) => self.files.extend(file),
+                Ok(Report::Container(image)) => self.image = file.map(|root| (image, root)),
                 Ok(Report::WorkDir(path)) => self.work_dir = file.map(|file| (path, file)),
                 Ok(Report::Done) => {
                     let (files, work_dir) = (std::mem::take(&mut self.files), self.work_dir.take());
+                    let image = self.image.take();
                     let account = self.account.take().ok_or_else(|| LaunchFault::of_node(GONE));
-                    return Some(account.map(|account| Prepared { account, files, work_dir }));
+                    let prepared = |account| Prepared { account, files, image, work_dir };
+                    return Some(account.map(prepared));
                 }
                 Ok(Report::Failed(fault)) => return Some(Err(fault)),
                 Err(_) => return Some(Err(LaunchFault::of_node(GONE))),
@@ -160,6 +170,7 @@ fn prepare(
     end: BorrowedFd<'_>,
 ) -> Result<(), LaunchFault> {
     become_user(order, end).map_err(LaunchFault::of_node)?;
+    look_at_container(order, end)?;
     if plan.tasks.is_empty() {
         offer_work_dir(order, end);
         return Ok(());
@@ -208,6 +219,21 @@ fn become_user(order: &StepOrder, end: BorrowedFd<'_>) -> Result<(), String> {
     account.become_it().map_err(|error| {
         format!("failed to become user {} on node {}: {error}", order.user(), order.node)
     })
+}
+
+/// Also where no task starts: programs that are started later run in it.
+fn look_at_container(order: &StepOrder, end: BorrowedFd<'_>) -> Result<(), LaunchFault> {
+    let Some(dir) = &order.launch.container else { return Ok(()) };
+    let (image, root) = container::look(Path::new(dir)).map_err(|why| {
+        LaunchFault::of_job(format!(
+            "failed to open container {dir} as user {} on node {}: {why}; let --container name an \
+             OCI bundle or a root file system that is there on every node of the job",
+            order.user(),
+            order.node
+        ))
+    })?;
+    send(end, &Report::Container(image), Some(root.as_fd()));
+    Ok(())
 }
 
 /// Where no task starts, what is started later may want the working directory: kept in sight if

@@ -123,8 +123,12 @@ pub fn enter(
     step: &StepDir,
     memory: Option<Bytes>,
     mut kept: Vec<Kept>,
+    needs_mounts: bool,
 ) -> io::Result<Entered> {
     if dirs.is_empty() {
+        if needs_mounts {
+            leave_the_machines_mounts()?;
+        }
         return Ok(Entered(Vec::new()));
     }
     let own = fs::canonicalize(step.path())?;
@@ -150,6 +154,11 @@ pub fn enter(
 pub struct Entered(Vec<PathBuf>);
 
 impl Entered {
+    /// Something else that was mounted since, to be let go of before the directories.
+    pub fn add(&mut self, mount: PathBuf) {
+        self.0.insert(0, mount);
+    }
+
     /// Lets go of the directories; of a tmpfs, when the last process inside is gone.
     pub fn leave(&mut self) {
         for dir in self.0.drain(..) {
@@ -210,13 +219,13 @@ fn make(dir: &Path, mode: u32) -> io::Result<()> {
     }
 }
 
-/// Removes what a step left in its private directories.
+/// Removes what a step left in its private directories and its container.
 ///
 /// # Errors
 /// When something cannot be removed.
 pub fn remove(step: &StepDir) -> io::Result<()> {
-    match fs::remove_dir_all(step.private()) {
+    [step.private(), step.container()].iter().try_for_each(|dir| match fs::remove_dir_all(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         result => result,
-    }
+    })
 }

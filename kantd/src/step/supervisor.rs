@@ -5,12 +5,14 @@ mod begin;
 mod clean;
 mod guests;
 mod run;
+mod signals;
 mod still;
 mod usage;
 mod warn;
 
 use super::account::Account;
 use super::boot;
+use super::container::Container;
 use super::control::{Command, Control, Line};
 use super::daemon;
 use super::dir::StepDir;
@@ -143,6 +145,8 @@ struct Supervisor {
     private: Option<Entered>,
     /// Whom it runs as, once that was looked up.
     account: Option<Account>,
+    /// What it runs in, once that stands; `None`: the node itself.
+    container: Option<Container>,
     /// What was started in it.
     guests: Guests,
 }

@@ -3,14 +3,16 @@
 //! Never waits for the process; the supervisor does.
 
 mod child;
+mod explain;
 mod rlimit;
 
 use super::account::Account;
+use super::container::{Container, Process, Wrapped};
 use super::dir::StepDir;
 use super::environment;
-use super::fault::LaunchFault;
 use super::guest::GuestOrder;
 use super::order::{StepOrder, TaskPlace};
+use common::id::TaskNumber;
 use common::job::ExitStatus;
 use common::time::Time;
 use nix::fcntl::OFlag;
@@ -18,13 +20,14 @@ use nix::unistd::{ForkResult, Pid, fork, pipe2};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, NulError};
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 pub use child::reset_signals;
-pub use rlimit::{SoftLimit, raise_open_files};
+pub use explain::{explain, explain_guest};
+pub use rlimit::{FileLimit, SoftLimit, raise_open_files};
 
 /// What a new process needs, ready to use between fork and exec.
 pub struct TaskStart {
@@ -52,14 +55,20 @@ pub struct TaskStart {
 /// Where a program starts whose directory the node does not have, if it may.
 pub const ELSEWHERE: &CStr = c"/tmp";
 
-/// A text of the order that no program can be handed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("failed to start the job: {what} holds a NUL byte: {source}")]
-pub struct NulInText {
-    /// Which text.
-    what: &'static str,
-    /// Where.
-    source: NulError,
+/// A process that cannot even be tried.
+#[derive(Debug, thiserror::Error)]
+pub enum TaskStartError {
+    /// A text of the order that no program can be handed.
+    #[error("failed to start the job: {what} holds a NUL byte: {source}")]
+    Nul {
+        /// Which text.
+        what: &'static str,
+        /// Where.
+        source: NulError,
+    },
+    /// What the runtime of its container reads cannot be written.
+    #[error("failed to write what the container runtime reads: {0}")]
+    Container(#[source] io::Error),
 }
 
 /// What all tasks of a step on this node have in common.
@@ -74,32 +83,39 @@ pub struct StepFacts<'a> {
     pub start: Time,
     /// The limit of open files where none was submitted.
     pub open_files: SoftLimit,
+    /// What they run in; `None`: the node itself.
+    pub container: Option<&'a Container>,
 }
 
 impl TaskStart {
     /// For one task.
     ///
     /// # Errors
-    /// [`NulInText`] for texts that end early.
-    pub fn new(facts: &StepFacts<'_>, task: TaskPlace) -> Result<Self, NulInText> {
+    /// [`TaskStartError`].
+    pub fn new(facts: &StepFacts<'_>, task: TaskPlace) -> Result<Self, TaskStartError> {
         let StepFacts { order, account, script, .. } = *facts;
         let mut program = vec![script.as_os_str().as_bytes()];
         program.extend(order.launch.args.iter().map(String::as_bytes));
         let variables = environment::build(order, account, task, facts.start);
-        Self::of(facts, order, &program, variables)
+        Self::of(facts, order, &format!("task-{}", task.rank), &program, variables)
     }
 
     /// For a program that is started in the step.
     ///
     /// # Errors
-    /// [`NulInText`] for texts that end early.
-    pub fn of_guest(facts: &StepFacts<'_>, guest: GuestOrder) -> Result<Self, NulInText> {
+    /// [`TaskStartError`].
+    pub fn of_guest(
+        facts: &StepFacts<'_>,
+        number: TaskNumber,
+        guest: GuestOrder,
+    ) -> Result<Self, TaskStartError> {
         let program = guest.program.clone();
         let program: Vec<&[u8]> = program.iter().map(String::as_bytes).collect();
         let asked = guest.into_order(facts.order);
         let account = facts.account;
         let variables = environment::build_for_guest(facts.order, &asked, account, facts.start);
-        let mut start = Self::of(facts, &asked, &program, variables)?;
+        let name = format!("program-{number}");
+        let mut start = Self::of(facts, &asked, &name, &program, variables)?;
         let (dir, node) = (&asked.launch.work_dir, &asked.node);
         let says = format!("kant: node {node} has no directory {dir}: starting in /tmp\n");
         start.elsewhere = CString::new(says).ok();
@@ -109,19 +125,37 @@ impl TaskStart {
     fn of(
         facts: &StepFacts<'_>,
         order: &StepOrder,
+        name: &str,
         program: &[&[u8]],
         mut variables: BTreeMap<String, String>,
-    ) -> Result<Self, NulInText> {
+    ) -> Result<Self, TaskStartError> {
         let text = |what: &'static str, text: &[u8]| {
-            CString::new(text).map_err(|source| NulInText { what, source })
+            CString::new(text).map_err(|source| TaskStartError::Nul { what, source })
         };
         let hosts = StepDir::at(facts.script.parent().unwrap_or(facts.script)).hosts();
         for (name, value) in environment::mpi_variables(order, &hosts) {
             variables.insert(name.to_owned(), value);
         }
+        let soft_limits = rlimit::soft_limits(&order.launch.rlimits, facts.open_files);
+        let wrapped;
+        let mut words = program.to_vec();
+        if let Some(container) = facts.container {
+            let process = Process {
+                program,
+                variables: &variables,
+                submitted: &order.launch.environment,
+                work_dir: &order.launch.work_dir,
+                open_files: rlimit::open_files(&soft_limits),
+            };
+            let Wrapped { program, environment } =
+                container.wrap(name, process).map_err(TaskStartError::Container)?;
+            variables = environment;
+            wrapped = program;
+            words = wrapped.iter().map(String::as_bytes).collect();
+        }
         let variables = variables.iter().map(|(name, value)| format!("{name}={value}"));
         let arguments: Vec<CString> =
-            program.iter().map(|word| text("an argument", word)).collect::<Result<_, _>>()?;
+            words.iter().map(|word| text("an argument", word)).collect::<Result<_, _>>()?;
         let account = facts.account;
         Ok(Self {
             program: arguments.first().cloned().unwrap_or_default(),
@@ -137,7 +171,7 @@ impl TaskStart {
             groups: account.groups.iter().map(|gid| gid.0).collect(),
             umask: order.launch.umask & 0o777,
             supervisor: Pid::this().as_raw(),
-            soft_limits: rlimit::soft_limits(&order.launch.rlimits, facts.open_files),
+            soft_limits,
         })
     }
 
@@ -202,52 +236,6 @@ pub fn read_report(report: &mut File) -> StartReport {
         Err(e) if e.kind() == std::io::ErrorKind::Interrupted => StartReport::Pending,
         Err(_) => StartReport::Started,
     }
-}
-
-/// Why a task did not start, and whose fault that is.
-pub fn explain(failure: StartFailure, order: &StepOrder, script: &Path) -> LaunchFault {
-    let (what, error) = (failure.step.words(), failure.error);
-    let (id, node) = (order.launch.id, &order.node);
-    let hint = match (failure.step, error) {
-        (child::Step::Exec, nix::Error::ENOENT) => {
-            let line = order.launch.script.lines().next().unwrap_or_default();
-            format!("its interpreter is not on this node (first line: `{line}`)")
-        }
-        (child::Step::Exec, nix::Error::ENOEXEC) => {
-            "its first line names no interpreter: let it be #!/bin/sh or the like".to_owned()
-        }
-        (child::Step::Exec, nix::Error::EACCES) => {
-            format!("the script ({}) or its interpreter may not be run", script.display())
-        }
-        (child::Step::Exec, nix::Error::E2BIG) => {
-            "its environment and arguments are too large: pass less with --export".to_owned()
-        }
-        (child::Step::WorkDir, _) => {
-            format!("directory {}, user {}", order.launch.work_dir, order.user())
-        }
-        _ => format!("user {}", order.user()),
-    };
-    let message = format!("failed to start {id} on node {node}: failed to {what}: {error}; {hint}");
-    if failure.step.is_of_job() {
-        LaunchFault::of_job(message)
-    } else {
-        LaunchFault::of_node(message)
-    }
-}
-
-/// Letters of a program's name that are told: the sentence must fit into a line to kantd.
-const TOLD_MAX: usize = 200;
-
-/// Why a program did not start in a step, in a sentence.
-pub fn explain_guest(failure: StartFailure, program: &str, order: &StepOrder) -> String {
-    let (error, user) = (failure.error, order.user());
-    let what = match failure.step {
-        child::Step::Exec => "run it",
-        step => step.words(),
-    };
-    let told: String = program.chars().take(TOLD_MAX).collect();
-    let more = if told.len() < program.len() { "..." } else { "" };
-    format!("failed to {what}: {error} (program {told}{more}, user {user})")
 }
 
 /// How a program that was to exit with 0 ended, in words.

@@ -215,6 +215,7 @@ pub fn order(id: AttemptId, node: &str, script: &str, work_dir: &str) -> Box<Lau
         umask: 0o022,
         rlimits: vec![],
         launch: Launch::Once,
+        container: None,
         time_limit: None,
         warning: None,
         kill_grace: Span::from_seconds(5),

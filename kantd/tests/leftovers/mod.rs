@@ -53,7 +53,8 @@ impl Before {
         assert_eq!(mounts(stand), self.mounts, "mounts");
         assert_eq!(files_of(self.uid), Vec::<PathBuf>::new(), "files");
         let dir = stand.step_dir(id);
-        assert!(!dir.join("private").exists(), "private directories");
+        let kept = ["private", "container"].into_iter().find(|name| dir.join(name).exists());
+        assert_eq!(kept, None, "what was made for it");
         let supervisor = dir.exists().then(|| stand.supervisor(id).as_raw());
         stand.steps().forget(id);
         until("the step is forgotten", || !dir.exists()).await;

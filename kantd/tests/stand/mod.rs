@@ -161,6 +161,7 @@ impl Stand {
             umask: 0o022,
             rlimits: Vec::new(),
             launch: Launch::Once,
+            container: None,
             time_limit: None,
             warning: None,
             kill_grace: Span::from_seconds(10),

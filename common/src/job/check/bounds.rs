@@ -50,6 +50,7 @@ fn check_texts(ask: &Ask) -> Result<(), AskError> {
     let texts = [
         ("--job-name", Some(&ask.name), 255),
         ("--chdir", Some(&ask.work_dir), 4096),
+        ("--container", ask.container.as_ref(), 4096),
         ("--input", ask.stdin.as_ref(), 4096),
         ("--output", ask.stdout.as_ref(), 4096),
         ("--error", ask.stderr.as_ref(), 4096),

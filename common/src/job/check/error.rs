@@ -84,6 +84,9 @@ pub enum AskError {
     /// A relative working directory.
     #[error("the working directory `{0}` is not absolute: begin it with /")]
     WorkDirRelative(String),
+    /// A container that every node would look for elsewhere.
+    #[error("the container `{0}` is not absolute: begin it with /")]
+    ContainerRelative(String),
     /// A text field too long or with control characters.
     #[error("{what} holds a line break or other control character, or is over {max} bytes long")]
     Text {

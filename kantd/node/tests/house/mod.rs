@@ -45,6 +45,7 @@ pub fn order(id: AttemptId) -> Box<LaunchOrder> {
         umask: 0o022,
         rlimits: vec![],
         launch: Launch::Once,
+        container: None,
         time_limit: None,
         warning: None,
         kill_grace: Span(0),

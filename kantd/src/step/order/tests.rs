@@ -39,6 +39,7 @@ pub(crate) fn example_launch() -> LaunchOrder {
         umask: 0o022,
         rlimits: Vec::new(),
         launch: Launch::Once,
+        container: None,
         time_limit: Some(Span::from_minutes(10)),
         warning: None,
         kill_grace: Span::from_seconds(30),

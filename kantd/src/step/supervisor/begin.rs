@@ -6,6 +6,7 @@ use super::guests::Guests;
 use super::{DiskSums, Stage, Stillness, Supervisor, Verdict, log};
 use crate::cgroup::{self, CgroupError};
 use crate::clock;
+use crate::step::container;
 use crate::step::control::Control;
 use crate::step::dir::StepDir;
 use crate::step::fault::LaunchFault;
@@ -122,6 +123,7 @@ fn supervise(
         hook: None,
         private: None,
         account: None,
+        container: None,
         guests: Guests::default(),
     };
     let stage = match supervisor.set_up() {
@@ -135,6 +137,7 @@ impl Supervisor {
     /// What needs no user's eyes: permission, cgroup, script, and the site's prolog.
     fn set_up(&mut self) -> Result<Stage, LaunchFault> {
         self.check_owner().map_err(LaunchFault::of_job)?;
+        container::offered(&self.order).map_err(LaunchFault::of_job)?;
         self.make_place().map_err(LaunchFault::of_node)?;
         let started = Hook::start(HookKind::Prolog, &self.order, &self.dir);
         self.hook = started.map_err(|says| self.hook_failed(says))?;

@@ -59,6 +59,11 @@ impl Guests {
         self.alive.values().filter_map(|guest| guest.report.as_ref()).map(AsFd::as_fd)
     }
 
+    /// Those that live.
+    pub fn pids(&self) -> impl Iterator<Item = Pid> + '_ {
+        self.alive.values().filter(|guest| guest.exit.is_none()).map(|guest| guest.pid)
+    }
+
     /// A child of the supervisor's ended.
     pub fn note_exit(&mut self, pid: Pid, exit: ExitStatus) {
         if let Some(guest) = self.alive.values_mut().find(|guest| guest.pid == pid) {
@@ -151,9 +156,10 @@ impl Supervisor {
         let [stdin, stdout, stderr] = self.guest_files(task).map_err(|error| failed(&error))?;
         let (order, open_files, script) = (&self.order, self.open_files, self.dir.script());
         let start = self.started.map_or_else(crate::clock::now, |(since, _)| since);
-        let facts = StepFacts { order, account, script: &script, start, open_files };
+        let container = self.container.as_ref();
+        let facts = StepFacts { order, account, script: &script, start, open_files, container };
         let program = guest.program.first().cloned().unwrap_or_default();
-        let ready = TaskStart::of_guest(&facts, guest).map_err(|error| failed(&error))?;
+        let ready = TaskStart::of_guest(&facts, task, guest).map_err(|error| failed(&error))?;
         let streams = [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
         let StartedTask { pid, report } =
             ready.spawn(streams, &gates).map_err(|error| failed(&error))?;

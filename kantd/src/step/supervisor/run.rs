@@ -3,6 +3,7 @@
 
 use super::{DiskSums, Stage, Supervisor, Task, Verdict, log};
 use crate::clock;
+use crate::step::container::Container;
 use crate::step::fault::LaunchFault;
 use crate::step::hook::{Hook, HookState};
 use crate::step::journal::Event;
@@ -78,7 +79,8 @@ impl Supervisor {
         let kept = prepared.work_dir.take().map(|(path, dir)| Kept::open(path, dir.as_fd()));
         let entered = kept.transpose().and_then(|kept| {
             let memory = Some(self.order.share.memory).filter(|memory| *memory > Bytes::ZERO);
-            private::enter(dirs, &self.dir, memory, kept.into_iter().collect())
+            let in_container = prepared.image.is_some();
+            private::enter(dirs, &self.dir, memory, kept.into_iter().collect(), in_container)
         });
         self.private = Some(entered.map_err(|error| {
             let (id, node) = (self.order.launch.id, &self.order.node);
@@ -86,6 +88,23 @@ impl Supervisor {
                 "failed to give {id} private directories (see private_dirs) on node {node}: {error}"
             ))
         })?);
+        self.make_container(prepared)
+    }
+
+    /// After the private directories, which are mounted in it. What a user brings may be what no
+    /// overlay can be made of: not the node's fault.
+    fn make_container(&mut self, prepared: &mut Prepared) -> Result<(), LaunchFault> {
+        let image = prepared.image.take();
+        let made = Container::make(&self.order, &self.dir, &prepared.account, image);
+        self.container = made.map_err(|error| {
+            let (id, node) = (self.order.launch.id, &self.order.node);
+            let what = self.order.launch.container.as_deref().unwrap_or_default();
+            LaunchFault::of_job(format!(
+                "failed to make container {what} of {id} on node {node}: {error}"
+            ))
+        })?;
+        let root = self.container.as_ref().map(|container| container.root().to_owned());
+        self.private.iter_mut().zip(root).for_each(|(entered, root)| entered.add(root));
         Ok(())
     }
 
@@ -101,7 +120,8 @@ impl Supervisor {
         self.disks_before = DiskSums::now();
         let script = self.dir.script();
         let (order, account, open_files) = (&self.order, &prepared.account, self.open_files);
-        let facts = StepFacts { order, account, script: &script, start, open_files };
+        let container = self.container.as_ref();
+        let facts = StepFacts { order, account, script: &script, start, open_files, container };
         for files in &self.plan.tasks {
             let [stdin, stdout, stderr] =
                 files.streams.map(|position| prepared.files.get(position).map(AsFd::as_fd));
@@ -155,7 +175,7 @@ impl Supervisor {
         // to be quick, and when the machine goes down all have been sent one.
         let signals = [Signal::SIGTERM, Signal::SIGCONT];
         for signal in signals.into_iter().filter(|_| !self.down) {
-            if let Err(error) = self.group.signal(signal) {
+            if let Err(error) = self.signal_all(signal) {
                 log(&format!("failed to send {signal}: {error}"));
             }
         }

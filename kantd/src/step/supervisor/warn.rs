@@ -43,17 +43,13 @@ impl Supervisor {
     }
 
     fn warn_all(&self, signal: Signal) {
-        let scripts: Vec<Pid> = self.scripts().collect();
-        let wanted = |pid: Pid| !scripts.contains(&pid) || cgroup::catches(pid, signal);
+        let (scripts, runtimes) = (self.scripts(), self.runtimes());
+        let may = |pid: &Pid| !scripts.contains(pid) || cgroup::catches(*pid, signal);
+        let wanted = |pid: Pid| !runtimes.contains(&pid) && may(&pid);
         match self.group.signal_those(signal, &wanted) {
             Ok(count) => log(&format!("warned {count} processes with {signal}")),
             Err(error) => log(&format!("failed to warn the job with {signal}: {error}")),
         }
-    }
-
-    /// The living processes that the script was started as. Not yet reaped: their pids are theirs.
-    fn scripts(&self) -> impl Iterator<Item = Pid> + '_ {
-        self.tasks.iter().filter(|task| task.exit.is_none()).map(|task| task.pid)
     }
 }
 

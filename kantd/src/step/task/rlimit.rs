@@ -39,6 +39,25 @@ pub fn soft_limits(asked: &[Rlimit], open_files: SoftLimit) -> Vec<SoftLimit> {
     std::iter::once(open_files).chain(asked.iter().filter_map(known)).collect()
 }
 
+/// A limit of open files, as a runtime is told to set it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileLimit {
+    /// The soft one.
+    pub soft: u64,
+    /// The hard one.
+    pub hard: u64,
+}
+
+/// The last word of these on open files. `None` where the hard limit is none: nothing to keep.
+pub fn open_files(limits: &[SoftLimit]) -> Option<FileLimit> {
+    let wanted = limits.iter().rfind(|limit| limit.resource == libc::RLIMIT_NOFILE)?;
+    let mut now = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: reads into the live struct it is handed.
+    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut now) };
+    let hard = Some(now.rlim_max).filter(|hard| *hard != libc::RLIM_INFINITY)?;
+    Some(FileLimit { soft: wanted.soft.min(hard), hard })
+}
+
 /// Sets a soft limit, at most the hard one. A refusal is no reason not to run.
 pub fn apply(limit: &SoftLimit) {
     let mut now = libc::rlimit { rlim_cur: 0, rlim_max: 0 };

@@ -110,6 +110,7 @@ impl House {
             rlimits: Vec::new(),
             launch: Launch::Once,
             time_limit: None,
+            container: None,
             warning: None,
             kill_grace: Span(0),
             allocation: Allocation::new(vec![share])?,

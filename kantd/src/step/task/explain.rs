@@ -1,0 +1,58 @@
+//! Why a process did not start, in a sentence, and whose fault that is: the job's or the node's.
+//! Never finds it out; `child` reports it.
+
+use super::{StartFailure, child};
+use crate::step::fault::LaunchFault;
+use crate::step::order::StepOrder;
+use std::path::Path;
+
+/// Why a task did not start, and whose fault that is.
+pub fn explain(failure: StartFailure, order: &StepOrder, script: &Path) -> LaunchFault {
+    let (what, error) = (failure.step.words(), failure.error);
+    let (id, node) = (order.launch.id, &order.node);
+    let hint = match (failure.step, error) {
+        (child::Step::Exec, _) if order.launch.container.is_some() => {
+            let message = format!("failed to start {id} on node {node}: its container runtime is \
+                gone: {error}; restart kantd there");
+            return LaunchFault::of_node(message);
+        }
+        (child::Step::Exec, nix::Error::ENOENT) => {
+            let line = order.launch.script.lines().next().unwrap_or_default();
+            format!("its interpreter is not on this node (first line: `{line}`)")
+        }
+        (child::Step::Exec, nix::Error::ENOEXEC) => {
+            "its first line names no interpreter: let it be #!/bin/sh or the like".to_owned()
+        }
+        (child::Step::Exec, nix::Error::EACCES) => {
+            format!("the script ({}) or its interpreter may not be run", script.display())
+        }
+        (child::Step::Exec, nix::Error::E2BIG) => {
+            "its environment and arguments are too large: pass less with --export".to_owned()
+        }
+        (child::Step::WorkDir, _) => {
+            format!("directory {}, user {}", order.launch.work_dir, order.user())
+        }
+        _ => format!("user {}", order.user()),
+    };
+    let message = format!("failed to start {id} on node {node}: failed to {what}: {error}; {hint}");
+    if failure.step.is_of_job() {
+        LaunchFault::of_job(message)
+    } else {
+        LaunchFault::of_node(message)
+    }
+}
+
+/// Letters of a program's name that are told: the sentence must fit into a line to kantd.
+const TOLD_MAX: usize = 200;
+
+/// Why a program did not start in a step, in a sentence.
+pub fn explain_guest(failure: StartFailure, program: &str, order: &StepOrder) -> String {
+    let (error, user) = (failure.error, order.user());
+    let what = match failure.step {
+        child::Step::Exec => "run it",
+        step => step.words(),
+    };
+    let told: String = program.chars().take(TOLD_MAX).collect();
+    let more = if told.len() < program.len() { "..." } else { "" };
+    format!("failed to {what}: {error} (program {told}{more}, user {user})")
+}
