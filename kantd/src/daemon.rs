@@ -112,6 +112,7 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
         nvml_library: settings.nvml_library.clone(),
         spool: settings.spool.clone(),
         cgroup,
+        bell: steps.bell(),
     });
     let parts = Parts {
         controllers: settings.controllers.iter().map(endpoint).collect(),

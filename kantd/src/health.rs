@@ -21,8 +21,9 @@ use orphans::OrphanProbe;
 use prober::Prober;
 use script::ScriptProbe;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 /// All that is wrong; `None` before the first look.
 pub type Findings = watch::Receiver<Option<Vec<Finding>>>;
@@ -43,6 +44,8 @@ pub struct Watched {
     pub spool: PathBuf,
     /// Where steps' groups are.
     pub cgroup: Place,
+    /// Rings when there is something to see before it is time to look.
+    pub bell: Arc<Notify>,
 }
 
 /// Looks until nobody wants to know any more. To be spawned; the receiver shows what it found.
@@ -58,7 +61,10 @@ async fn run(watched: Watched, shown: watch::Sender<Option<Vec<Finding>>>) {
     let mut ticks = tokio::time::interval(period);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     while !shown.is_closed() {
-        ticks.tick().await;
+        tokio::select! {
+            _ = ticks.tick() => {}
+            () = watched.bell.notified() => {}
+        }
         let mut signs = Vec::new();
         for prober in &mut probers {
             signs.extend(prober.look(LOOK_LIMIT).await);
@@ -76,7 +82,7 @@ async fn run(watched: Watched, shown: watch::Sender<Option<Vec<Finding>>>) {
 }
 
 fn probers(watched: &Watched) -> Vec<Prober> {
-    let Watched { settings, gpus, nvml_library, spool, cgroup } = watched;
+    let Watched { settings, gpus, nvml_library, spool, cgroup, .. } = watched;
     let spool_hangs = Sign::new(Check::ReadOnly, format!("{} does not answer", spool.display()));
     let machine = MachineProbe::new(Path::new("/"), spool.clone(), settings.disk_free_min);
     let orphans = OrphanProbe::new(cgroup.clone(), step::steps_dir(spool));

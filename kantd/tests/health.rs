@@ -15,6 +15,7 @@ use kantd::health::{Findings, Watched, watch};
 use node::HealthPolicy;
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
@@ -49,7 +50,8 @@ impl Node {
         let spool = dir.path().join("spool");
         fs::create_dir(&spool).unwrap();
         let cgroup = Place { kind: Kind::None, root: "kant-test".to_owned() };
-        let watched = Watched { settings, gpus, nvml_library: library, spool, cgroup };
+        let watched =
+            Watched { settings, gpus, nvml_library: library, spool, cgroup, bell: Arc::default() };
         let (watching, findings) = watch(watched);
         Self { dir, findings, watching: tokio::spawn(watching) }
     }

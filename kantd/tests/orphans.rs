@@ -13,6 +13,7 @@ use nix::sys::signal::{Signal, kill};
 use node::HealthPolicy;
 use stand::{PATIENCE, Stand, is_alive};
 use std::fs;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How orphans are spoken of, once there are as many signs as this.
@@ -35,8 +36,8 @@ async fn processes_of_a_job_whose_record_was_lost_are_told_and_not_touched() {
         disk_free_min: Bytes(1),
         policy: HealthPolicy::default(),
     };
-    let (spool, cgroup) = (stand.spool(), stand.place.clone());
-    let watched = Watched { settings, gpus: Vec::new(), nvml_library: None, spool, cgroup };
+    let (spool, cgroup, bell) = (stand.spool(), stand.place.clone(), Arc::default());
+    let watched = Watched { settings, gpus: Vec::new(), nvml_library: None, spool, cgroup, bell };
     let (watching, mut findings) = watch(watched);
     let watching = tokio::spawn(watching);
 

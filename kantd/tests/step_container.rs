@@ -2,18 +2,21 @@
 //! user and nobody else, held to the job's group, ended with it, with nothing left; and a sentence
 //! where it cannot be.
 
+#![allow(clippy::unwrap_used)] // a test fails by panicking
+
 mod leftovers;
 mod stand;
 
+use common::id::TaskNumber;
 use common::job::EndCause;
 use common::time::Span;
-use common::wire::node::LaunchOrder;
+use common::wire::node::{LaunchOrder, StartTask, TaskState};
 use kantd::config::ContainerSettings;
 use kantd::container::{self, Mount, Offer};
 use kantd::step::StepRules;
 use leftovers::Before;
 use stand::{Stand, assert_failed_with, open_to_all, until};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -23,8 +26,10 @@ const PROGRAMS: [&str; 7] = ["cat", "id", "ls", "sh", "sleep", "touch", "true"];
 
 /// The runtimes of this machine; says which are missing.
 fn runtimes() -> Vec<PathBuf> {
-    let (there, gone): (Vec<PathBuf>, Vec<PathBuf>) =
-        ["/usr/bin/crun", "/usr/sbin/runc"].map(PathBuf::from).into_iter().partition(|p| p.exists());
+    let (there, gone): (Vec<PathBuf>, Vec<PathBuf>) = ["/usr/bin/crun", "/usr/sbin/runc"]
+        .map(PathBuf::from)
+        .into_iter()
+        .partition(|p| p.exists());
     for runtime in gone {
         println!("skipped: {} is not installed (apt-get install crun runc)", runtime.display());
     }
@@ -105,6 +110,17 @@ async fn a_job_in_a_container_is_its_user_in_its_group_and_leaves_nothing() {
             pids.lines().any(|line| line == pid.to_string())
         };
         assert!(stand.groups(id).iter().all(held), "outside of {:?}", stand.groups(id));
+        // A program that is started in the step finds itself there too.
+        let (question, task) = (1, TaskNumber(1));
+        let program = ["/bin/sh", "-c", "cat /etc/word >launched; pwd >>launched"];
+        let program = program.map(str::to_owned).to_vec();
+        let (environment, work_dir) = (BTreeMap::new(), "/nonexistent".to_owned());
+        let start = StartTask { question, id, task, program, environment, work_dir };
+        let news = stand.steps().start_task(start).await;
+        assert!(!matches!(news.state, TaskState::Failed(_)), "{news:?}");
+        let launched = format!("of the image\n{}\n", stand.work_dir().display());
+        let file = stand.work_dir().join("launched");
+        until("it has run", || fs::read_to_string(&file).is_ok_and(|text| text == launched)).await;
         fs::write(stand.work_dir().join("done"), "").unwrap();
         let end = stand.end(id).await;
         assert_eq!((end.cause, end.exit.code), (EndCause::Exited, 7), "{}", stand.written("out"));
@@ -186,6 +202,8 @@ async fn a_bundle_brings_variables_and_mounts_and_never_who_it_runs_as() {
         order.environment.insert("MINE".into(), "submitted".into());
         order.environment.insert("PATH".into(), "/nonexistent".into());
         stand.close();
+        // The bundle lies in /tmp, which a job has for itself: it would not see what it asks for.
+        stand.rules.private_dirs = vec!["/dev/shm".into()];
         let Offer::Offered(offer) = &mut stand.rules.containers else { panic!("no runtime") };
         offer.mounts = vec![Mount::read("/etc/hosts:ro").unwrap()];
         stand.open().await;

@@ -387,6 +387,7 @@ truncate\t''"
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s D -l chdir -d 'Where it starts [default: here]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s a -l array -d 'An array of tasks: 0-99, 1,3,5-9:2, at most 50 at once: 0-999%50' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l launch -d 'Run the script once, once on every node, or once for every task [default: once]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l container -d 'Run in a container: a directory on its nodes that is an OCI bundle or a root file system' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l signal -d 'A signal before its time limit: to all its processes, or (B:) to the script alone [without @SECONDS: 60 before]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l export -d 'What of your environment it gets: ALL, NONE, or NAME,NAME=VALUE [default: ALL]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l acctg-freq -d 'what a job uses is measured at its end' -r

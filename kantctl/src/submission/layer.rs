@@ -67,7 +67,8 @@ impl Options {
             mem_per_cpu mem_per_gpu gpus gpus_per_node gpus_per_task gres exclusive queue time begin
             deadline reservation near switches segment max_per_node hold nice nodelist exclude
             output error input open_mode chdir array launch container signal export requeue
-            no_requeue preemptible no_preemptible parsable wait quiet ntasks_per_gpu cpus_per_gpu passed_over)
+            no_requeue preemptible no_preemptible parsable wait quiet ntasks_per_gpu cpus_per_gpu
+            passed_over)
     }
 
     fn asks_gpus(&self) -> bool {

@@ -6,7 +6,7 @@ use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 
 /// One process, identified beyond the reuse of its pid.
@@ -23,6 +23,13 @@ pub struct Process {
 /// A hold on one process (man 2 pidfd_open; Linux 5.3).
 #[derive(Debug)]
 pub struct Handle(OwnedFd);
+
+/// Readable once it is over.
+impl AsFd for Handle {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
 
 impl Handle {
     /// Of the process that has this pid now; `None` if it is gone.
@@ -102,6 +109,18 @@ pub fn descendants(of: Pid, processes: &[Process]) -> Vec<Process> {
             return found;
         }
     }
+}
+
+/// Signals all that descend from a process, and returns how many those are.
+pub fn kill_descendants(of: Pid, signal: Signal) -> usize {
+    let found = descendants(of, &all());
+    for process in &found {
+        let Some(handle) = Handle::of(process.pid) else { continue };
+        if read(process.pid).is_some_and(|now| now.start_ticks == process.start_ticks) {
+            handle.signal(signal);
+        }
+    }
+    found.len()
 }
 
 /// All of a user whose environment at exec held this `NAME=value`.

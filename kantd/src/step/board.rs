@@ -5,8 +5,8 @@ use common::id::{AttemptId, TaskNumber};
 use common::job::SignalNumber;
 use common::wire::node::{StepPhase, StepStatus, TaskState};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use tokio::sync::mpsc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::{Notify, mpsc};
 
 /// What may be asked of a step's keeper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,8 +33,17 @@ struct Entry {
     keeper: mpsc::UnboundedSender<Wish>,
     /// Programs that were started in it, as its supervisor told.
     tasks: BTreeMap<TaskNumber, TaskState>,
-    /// So many are being started in it.
-    starting: usize,
+    /// So many wait for their start in it, and are being started.
+    on_the_way: [usize; 2],
+}
+
+/// How far the start of a program is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Somebody asked for it.
+    Waits,
+    /// Its order is left to the supervisor.
+    Starts,
 }
 
 /// All steps, by id.
@@ -42,12 +51,19 @@ struct Entry {
 pub struct Board {
     entries: Mutex<BTreeMap<AttemptId, Entry>>,
     changes: mpsc::UnboundedSender<StepStatus>,
+    /// Rung when a prolog or an epilog failed.
+    bell: Arc<Notify>,
 }
 
 impl Board {
     /// An empty one, whose changes go there.
     pub fn new(changes: mpsc::UnboundedSender<StepStatus>) -> Self {
-        Self { entries: Mutex::default(), changes }
+        Self { entries: Mutex::default(), changes, bell: Arc::default() }
+    }
+
+    /// Rings when a prolog or an epilog failed.
+    pub fn bell(&self) -> Arc<Notify> {
+        Arc::clone(&self.bell)
     }
 
     fn entries(&self) -> MutexGuard<'_, BTreeMap<AttemptId, Entry>> {
@@ -63,7 +79,7 @@ impl Board {
         }
         let (keeper, wishes) = mpsc::unbounded_channel();
         self.tell(id, phase.clone());
-        entries.insert(id, Entry { phase, keeper, tasks: BTreeMap::new(), starting: 0 });
+        entries.insert(id, Entry { phase, keeper, tasks: BTreeMap::new(), on_the_way: [0; 2] });
         Some(wishes)
     }
 
@@ -87,12 +103,15 @@ impl Board {
         }
     }
 
-    /// A program is about to be started in a step; `None` if `most` are, or the step is not there.
-    pub fn begin_start(&self, id: AttemptId, most: usize) -> Option<Starting<'_>> {
+    /// One more program has come so far in a step; `None` if `most` have, or the step is not there.
+    pub fn begin_start(&self, id: AttemptId, stage: Stage, most: usize) -> Option<Starting<'_>> {
         let mut entries = self.entries();
-        let entry = entries.get_mut(&id).filter(|entry| entry.starting < most)?;
-        entry.starting += 1;
-        Some(Starting { board: self, id })
+        let count = &mut entries.get_mut(&id)?.on_the_way[stage as usize];
+        if *count >= most {
+            return None;
+        }
+        *count += 1;
+        Some(Starting { board: self, id, stage })
     }
 
     /// A supervisor is about to tell of all its programs; what it does not tell it has forgotten.
@@ -145,12 +164,14 @@ impl Board {
 pub struct Starting<'a> {
     board: &'a Board,
     id: AttemptId,
+    stage: Stage,
 }
 
 impl Drop for Starting<'_> {
     fn drop(&mut self) {
         if let Some(entry) = self.board.entries().get_mut(&self.id) {
-            entry.starting = entry.starting.saturating_sub(1);
+            let count = &mut entry.on_the_way[self.stage as usize];
+            *count = count.saturating_sub(1);
         }
     }
 }

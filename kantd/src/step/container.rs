@@ -8,6 +8,7 @@
 //! and GPUs that talk to each other work as without a container.
 //! Never pulls or unpacks an image.
 
+mod binds;
 mod config;
 mod image;
 mod root;
@@ -15,36 +16,30 @@ mod root;
 use super::account::Account;
 use super::dir::StepDir;
 use super::order::StepOrder;
+use super::private::Kept;
 use crate::cgroup;
-use crate::container::{Containers, Dialect, Mount, Offer};
-use serde::{Deserialize, Serialize};
+use crate::container::{Containers, Dialect, Offer};
+use nix::unistd::Pid;
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
-use std::io::{self, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 
+pub use binds::Bind;
 pub use config::Process;
 pub use image::{Image, look};
 
-/// Something that is mounted, and is there.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bind {
-    /// What, by the node's names.
-    pub source: PathBuf,
-    /// Where in the container.
-    pub target: PathBuf,
-    /// It cannot be changed there.
-    pub read_only: bool,
-    /// It is a directory.
-    pub is_dir: bool,
-}
+/// The directory where what the user brought is mounted.
+const LOWER: &str = "lower";
 
-/// Where programs of every image lie: a working directory there is the image's, not the node's.
-const IMAGES_OWN: [&str; 9] =
-    ["/", "/bin", "/boot", "/etc", "/lib", "/lib64", "/opt", "/sbin", "/usr"];
+/// The longest text of a process's number.
+const PID_BYTES_MAX: u64 = 32;
+
+/// Where what the user brought is mounted.
+pub fn lower(dir: &StepDir) -> PathBuf {
+    dir.container().join(LOWER)
+}
 
 /// A container that stands; each process of the step is started in it by a runtime of its own.
 pub struct Container {
@@ -76,37 +71,53 @@ pub fn offered(order: &StepOrder) -> Result<(), String> {
 }
 
 impl Container {
-    /// Makes it, in mounts of our own. `None` for a step that runs in none.
+    /// Makes it of an image and its root file system, in mounts of our own.
     ///
     /// # Errors
-    /// When the kernel refuses.
+    /// When the kernel refuses, or the node has no runtime.
     pub fn make(
         order: &StepOrder,
         dir: &StepDir,
         account: &Account,
-        image: Option<(Image, OwnedFd)>,
-    ) -> io::Result<Option<Self>> {
-        let (Some((image, lower)), Offer::Offered(offer)) = (image, &order.rules.containers) else {
-            return Ok(None);
+        image: Image,
+        lower: &Kept,
+    ) -> io::Result<Self> {
+        let Offer::Offered(offer) = &order.rules.containers else {
+            return Err(io::Error::other("the node has no runtime for it"));
         };
         let base = dir.container();
         make_dir(&base, 0o711)?;
         let state = base.join("state");
         make_dir(&state, 0o700)?;
         chown(&state, Some(account.uid.0), Some(account.gid.0))?;
-        let binds = binds(order, dir, offer, &image);
-        let root = root::make(dir, lower.as_fd(), account, &binds)?;
+        let binds = binds::all(order, dir, offer, &image);
+        lower.place(&base)?;
+        let root = root::make(dir, account, &binds)?;
         if offer.dialect == Dialect::Crun {
             cgroup::hide_unused(&order.cgroup)?;
         }
         let (offer, account) = (offer.clone(), account.clone());
         let (umask, work_dir) = (order.launch.umask, order.launch.work_dir.clone());
-        Ok(Some(Self { offer, root, image, binds, base, account, umask, work_dir }))
+        Ok(Self { offer, root, image, binds, base, account, umask, work_dir })
     }
 
-    /// The mount that goes with it.
-    pub fn root(&self) -> &Path {
-        &self.root
+    /// The mounts that go with it, in the order they were made.
+    pub fn mounts(&self) -> [PathBuf; 2] {
+        [self.base.join(LOWER), self.root.clone()]
+    }
+
+    /// The process that the runtime of this name says it has started. Theirs is the file: it may
+    /// say anything, be a pipe, or lead anywhere.
+    pub fn pid_of(&self, name: &str) -> Option<Pid> {
+        let flags = libc::O_NONBLOCK | libc::O_NOFOLLOW;
+        let file = OpenOptions::new().read(true).custom_flags(flags).open(self.pid_file(name));
+        let mut text = String::new();
+        file.ok()?.take(PID_BYTES_MAX).read_to_string(&mut text).ok()?;
+        text.trim().parse().ok().map(Pid::from_raw)
+    }
+
+    fn pid_file(&self, name: &str) -> PathBuf {
+        self.base.join("state").join(format!("{name}.pid"))
     }
 
     /// What is started in the place of a program so that it runs in the container, and in which
@@ -119,7 +130,12 @@ impl Container {
         make_dir(&bundle, 0o711)?;
         let file = bundle.join("config.json");
         let text = serde_json::to_vec(&config::of(self, &process))?;
-        OpenOptions::new().write(true).create_new(true).mode(0o400).open(&file)?.write_all(&text)?;
+        OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o400)
+            .open(&file)?
+            .write_all(&text)?;
         chown(&file, Some(self.account.uid.0), Some(self.account.gid.0))?;
         let state = self.base.join("state");
         let [root, log] = [&state, &state.join("log")].map(|path| path.display().to_string());
@@ -129,7 +145,9 @@ impl Container {
             program.push("--cgroup-manager=disabled".to_owned());
         }
         let bundle = bundle.display().to_string();
-        program.extend(["run", "--bundle", &bundle, name].map(str::to_owned));
+        let pid_file = self.pid_file(name).display().to_string();
+        let words = ["run", "--bundle", &bundle, "--pid-file", &pid_file, name];
+        program.extend(words.map(str::to_owned));
         let mark = process.variables.get(cgroup::MARK).cloned().unwrap_or_default();
         let environment = [
             ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".to_owned()),
@@ -153,144 +171,4 @@ pub struct Wrapped {
 fn make_dir(path: &Path, mode: u32) -> io::Result<()> {
     DirBuilder::new().mode(mode).create(path)?;
     fs::set_permissions(path, Permissions::from_mode(mode))
-}
-
-/// All that is mounted, what lies above others first.
-fn binds(order: &StepOrder, dir: &StepDir, offer: &Containers, image: &Image) -> Vec<Bind> {
-    let same = |path: &Path, read_only| Bind {
-        source: path.to_owned(),
-        target: path.to_owned(),
-        read_only,
-        is_dir: true,
-    };
-    let mut all = vec![
-        same(Path::new("/proc"), false),
-        same(Path::new("/sys"), true),
-        same(Path::new("/dev"), false),
-    ];
-    all.extend(order.rules.private_dirs.iter().map(|dir| same(dir, false)));
-    all.push(same(dir.path(), true));
-    let work_dir = Path::new(&order.launch.work_dir);
-    if !IMAGES_OWN.iter().any(|own| work_dir == Path::new(own)) {
-        all.push(same(work_dir, false));
-    }
-    let gpus = offer.gpu_mounts.iter().filter(|_| !order.gpus.is_empty());
-    all.extend(offer.mounts.iter().chain(gpus).flat_map(present));
-    let of_machine = ["/proc", "/sys", "/dev"];
-    let is_free = |bind: &&Bind| {
-        bind.target.is_absolute()
-            && bind.target != Path::new("/")
-            && !of_machine.iter().any(|dir| bind.target.starts_with(dir))
-    };
-    all.extend(image.binds.iter().filter(is_free).cloned());
-    sorted(all)
-}
-
-/// Each place once, the last word on it; nothing twice that comes along with what is above it.
-fn sorted(all: Vec<Bind>) -> Vec<Bind> {
-    let is_last = |at: usize| !all[at + 1..].iter().any(|later| later.target == all[at].target);
-    let kept: Vec<&Bind> =
-        all.iter().enumerate().filter(|(at, _)| is_last(*at)).map(|(_, bind)| bind).collect();
-    let comes_along = |bind: &Bind| {
-        let above = |other: &&Bind| {
-            other.target != bind.target
-                && bind.target.starts_with(&other.target)
-                && other.source == other.target
-                && !other.read_only
-        };
-        bind.source == bind.target && !bind.read_only && kept.iter().any(|other| above(other))
-    };
-    let mut binds: Vec<Bind> =
-        kept.iter().filter(|bind| !comes_along(bind)).map(|bind| (*bind).clone()).collect();
-    binds.sort_by_key(|bind| bind.target.components().count());
-    binds
-}
-
-/// Of a mount of the configuration what is there.
-fn present(mount: &Mount) -> Vec<Bind> {
-    let bind = |source: PathBuf, target: PathBuf| {
-        let is_dir = source.metadata().ok()?.is_dir();
-        Some(Bind { source, target, read_only: mount.read_only, is_dir })
-    };
-    let name = mount.source.file_name().and_then(OsStr::to_str).unwrap_or_default();
-    let (Some(dir), true) = (mount.source.parent(), name.contains('*')) else {
-        return bind(mount.source.clone(), mount.target.clone()).into_iter().collect();
-    };
-    let to = mount.target.parent().unwrap_or(&mount.target);
-    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
-    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    let mut names: Vec<String> = names.filter(|found| matches(name, found)).collect();
-    names.sort();
-    names.into_iter().filter_map(|name| bind(dir.join(&name), to.join(&name))).collect()
-}
-
-/// Is it a name of this pattern, in which each `*` stands for any letters?
-fn matches(pattern: &str, name: &str) -> bool {
-    let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
-    let Some(mut left) = name.strip_prefix(first) else { return false };
-    loop {
-        if matches(rest, left) {
-            return true;
-        }
-        let mut letters = left.chars();
-        if letters.next().is_none() {
-            return false;
-        }
-        left = letters.as_str();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn bind(source: &str, target: &str) -> Bind {
-        let (source, target) = (PathBuf::from(source), PathBuf::from(target));
-        Bind { source, target, read_only: false, is_dir: true }
-    }
-
-    #[test]
-    fn what_lies_above_is_mounted_first_and_brings_along_what_lies_in_it() {
-        let all = vec![
-            bind("/home/ada/run", "/home/ada/run"),
-            bind("/x", "/data/in"),
-            bind("/home", "/home"),
-            bind("/data", "/data"),
-            bind("/data/v2", "/data"),
-        ];
-        let targets: Vec<String> = sorted(all)
-            .iter()
-            .map(|bind| format!("{} {}", bind.source.display(), bind.target.display()))
-            .collect();
-        assert_eq!(targets, ["/home /home", "/data/v2 /data", "/x /data/in"]);
-    }
-
-    #[test]
-    fn a_star_stands_for_any_letters() {
-        for (pattern, name, expected) in [
-            ("libcuda.so*", "libcuda.so", true),
-            ("libcuda.so*", "libcuda.so.535.1", true),
-            ("libnvidia-*.so*", "libnvidia-ml.so.1", true),
-            ("libnvidia-*.so*", "libnvidia-ml.a", false),
-            ("hosts", "hosts", true),
-            ("hosts", "hosts2", false),
-        ] {
-            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
-        }
-    }
-
-    #[test]
-    fn of_the_machine_only_what_is_there_is_mounted() {
-        let dir = tempfile::tempdir().unwrap();
-        for name in ["liba.so.1", "liba.so.2", "libb.so"] {
-            fs::write(dir.path().join(name), "").unwrap();
-        }
-        let read_only = true;
-        let (source, target) = (dir.path().join("liba.so*"), PathBuf::from("/lib/x*"));
-        let found = present(&Mount { source, target, read_only });
-        let targets: Vec<_> = found.iter().map(|bind| bind.target.clone()).collect();
-        assert_eq!(targets, [Path::new("/lib/liba.so.1"), Path::new("/lib/liba.so.2")]);
-        let gone = PathBuf::from("/nonexistent/x");
-        assert_eq!(present(&Mount { source: gone.clone(), target: gone, read_only }), []);
-    }
 }

@@ -59,6 +59,8 @@ struct Client {
     stream: UnixStream,
     /// Of a line that has not ended yet.
     begun: Vec<u8>,
+    /// It was not told yet how all is.
+    is_new: bool,
 }
 
 /// The listening end, and who is connected.
@@ -87,18 +89,20 @@ impl Control {
         std::iter::once(self.listener.as_fd()).chain(self.clients.iter().map(|c| c.stream.as_fd()))
     }
 
-    /// Accepts who wants in, tells them how all is, and takes the commands that have arrived.
+    /// Accepts who wants in, takes the commands that have arrived, and tells who is new how all is.
+    /// In this order: one that reads too slowly to be told all has been heard all the same.
     pub fn receive(&mut self, how_all_is: impl Fn() -> Vec<Line>) -> Vec<Command> {
         while let Ok((stream, _)) = self.listener.accept() {
             if stream.set_nonblocking(true).is_ok() {
-                let mut client = Client { stream, begun: Vec::new() };
-                if how_all_is().iter().all(|line| client.tell(line)) {
-                    self.clients.push(client);
-                }
+                self.clients.push(Client { stream, begun: Vec::new(), is_new: true });
             }
         }
         let mut commands = Vec::new();
-        self.clients.retain_mut(|client| client.receive(&mut commands));
+        self.clients.retain_mut(|client| {
+            let is_new = std::mem::take(&mut client.is_new);
+            client.receive(&mut commands)
+                && (!is_new || how_all_is().iter().all(|line| client.tell(line)))
+        });
         if commands.contains(&Command::Status) {
             how_all_is().iter().for_each(|line| self.push(line));
         }
@@ -156,4 +160,29 @@ pub fn through_dir<T>(dir: &StepDir, with: impl FnOnce(&str) -> io::Result<T>) -
     let name = dir.control();
     let name = name.file_name().unwrap_or_default().to_string_lossy();
     with(&format!("/proc/self/fd/{}/{name}", open.as_raw_fd()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_says_its_word_and_is_gone_or_never_reads_is_heard() {
+        let spool = tempfile::tempdir().unwrap();
+        let dir = StepDir::at(spool.path());
+        let mut control = Control::listen(&dir).unwrap();
+        let connect = || through_dir(&dir, |path| UnixStream::connect(path)).unwrap();
+        let mut gone = connect();
+        gone.write_all(b"\"go\"\n").unwrap();
+        drop(gone);
+        let mut deaf = connect();
+        deaf.write_all(b"\"stop\"\n").unwrap();
+        let state = Some(TaskState::Failed("x".repeat(4096)));
+        let much = || {
+            let line = |task| Line::Task { task: TaskNumber(task), state: state.clone() };
+            (0..4096).map(line).collect()
+        };
+        assert_eq!(control.receive(much), [Command::Go, Command::Stop]);
+        assert!(control.clients.is_empty(), "nobody waits for one that does not read");
+    }
 }

@@ -8,6 +8,7 @@ use super::journal;
 use super::keeper::{Beginning, Keeper};
 use super::order::{StepOrder, StepRules};
 use super::settle;
+use super::tasks::WATCHES_MAX;
 use crate::cgroup::Place;
 use common::gpu::Gpu;
 use common::id::{AttemptId, NodeName};
@@ -16,7 +17,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -69,6 +70,8 @@ pub struct Steps {
     dir: PathBuf,
     board: Arc<Board>,
     keepers: Arc<Mutex<JoinSet<()>>>,
+    /// Of whoever looks at programs in steps.
+    watches: Arc<Semaphore>,
 }
 
 impl Steps {
@@ -85,7 +88,8 @@ impl Steps {
         let (changes, receiver) = mpsc::unbounded_channel();
         let board = Arc::new(Board::new(changes));
         let settings = Arc::new(settings);
-        let steps = Self { settings, dir, board, keepers: Arc::default() };
+        let watches = Arc::new(Semaphore::new(WATCHES_MAX));
+        let steps = Self { settings, dir, board, keepers: Arc::default(), watches };
         let (looking, mut looked) = mpsc::channel(1);
         for dir in found {
             steps.adopt(dir, looking.clone());
@@ -185,6 +189,16 @@ impl Steps {
 
     pub(super) fn board(&self) -> &Board {
         &self.board
+    }
+
+    /// Rings when a prolog or an epilog failed: the node should look at itself.
+    #[must_use]
+    pub fn bell(&self) -> Arc<Notify> {
+        self.board.bell()
+    }
+
+    pub(super) fn watches(&self) -> &Semaphore {
+        &self.watches
     }
 
     /// Where a step's files are, or would be.

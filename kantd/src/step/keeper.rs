@@ -1,32 +1,27 @@
 //! kantd's side of one step: starts its supervisor once, holds the line to it, passes wishes on,
 //! and cleans up after one that died. Never believes more than journal and lock say.
 
+mod line;
 mod start;
 
 use super::board::{Board, Wish};
-use super::control::{self, Command, Line};
+use super::control::Command;
 use super::dir::StepDir;
 use super::fault::LaunchFault;
 use super::handle::StepsSettings;
+use super::hook;
 use super::order::StepOrder;
 use super::settle::{self, Found};
 use common::id::{AttemptId, TaskNumber};
 use common::job::EndCause;
 use common::wire::node::StepPhase;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::io;
-use std::os::unix::net::UnixStream as StdUnixStream;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-use tokio::net::UnixStream;
-use tokio::net::unix::OwnedWriteHalf;
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
-use tokio::time::sleep;
-
-/// Before connecting again to a supervisor that is just starting, or just ending.
-const RECONNECT_PAUSE: Duration = Duration::from_millis(20);
+use tokio::time::{Instant, sleep};
 
 /// Before trying again what the system refused.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
@@ -53,8 +48,8 @@ pub struct Keeper {
     /// The last word on whether it stands still.
     still: Option<Command>,
     forget: bool,
-    /// Programs to start that the supervisor has not spoken of yet.
-    tasks: BTreeSet<TaskNumber>,
+    /// Programs to start that the supervisor has not spoken of yet, and since when.
+    tasks: BTreeMap<TaskNumber, Instant>,
     /// May a supervisor have been started?
     launched: bool,
     /// Dropped when the board shows the step as it is.
@@ -72,7 +67,7 @@ impl Keeper {
         looking: Option<mpsc::Sender<()>>,
     ) -> Self {
         let (go, stop, forget, launched) = (false, false, false, false);
-        let (still, tasks) = (None, BTreeSet::new());
+        let (still, tasks) = (None, BTreeMap::new());
         Self { id, dir, settings, board, wishes, go, stop, still, forget, tasks, launched, looking }
     }
 
@@ -122,8 +117,16 @@ impl Keeper {
     }
 
     fn ended(&mut self, end: common::job::StepEnd) {
+        self.look_for_failed_hooks();
         self.board.set(self.id, StepPhase::Ended(Box::new(end)));
         self.looking = None;
+    }
+
+    /// Before the end is told, so that the drain is not far behind it.
+    fn look_for_failed_hooks(&self) {
+        if hook::failures(&self.settings.spool).exists() {
+            self.board.bell().notify_one();
+        }
     }
 
     /// Makes the directory and writes the order; false if the step is there already.
@@ -176,55 +179,6 @@ impl Keeper {
         }
     }
 
-    /// Holds the line to a living supervisor, until one end lets go of it.
-    async fn follow(&mut self) {
-        let connected = control::through_dir(&self.dir, |path| StdUnixStream::connect(path));
-        let stream = connected.and_then(|stream| {
-            stream.set_nonblocking(true)?;
-            UnixStream::from_std(stream)
-        });
-        let Ok(stream) = stream else { return sleep(RECONNECT_PAUSE).await };
-        let (reader, mut writer) = stream.into_split();
-        let mut lines = BufReader::new(reader).lines();
-        let wished = [(self.go, Command::Go), (self.stop, Command::Stop)];
-        let wished = wished.into_iter().filter(|(wished, _)| *wished).map(|(_, command)| command);
-        let tasks = self.tasks.iter().map(|task| Command::Task(*task));
-        for command in wished.chain(self.still).chain(tasks) {
-            send(&mut writer, command).await;
-        }
-        self.board.forget_tasks(self.id);
-        loop {
-            tokio::select! {
-                line = lines.next_line() => {
-                    let line = line.ok().flatten().and_then(|l| serde_json::from_str(&l).ok());
-                    let Some(line) = line else { break };
-                    self.told(line);
-                }
-                Some(wish) = self.wishes.recv() => {
-                    if let Some(command) = self.note(wish) {
-                        send(&mut writer, command).await;
-                    }
-                }
-            }
-        }
-        // A supervisor of a build that cannot suspend hangs up on the word, each time anew.
-        let pause = if self.still.is_some() { RETRY_PAUSE } else { RECONNECT_PAUSE };
-        sleep(pause).await;
-    }
-
-    fn told(&mut self, line: Line) {
-        match line {
-            Line::Phase(phase) => {
-                self.board.set(self.id, phase);
-                self.looking = None;
-            }
-            Line::Task { task, state } => {
-                self.tasks.remove(&task);
-                self.board.set_task(self.id, task, state);
-            }
-        }
-    }
-
     /// Keeps a wish for a later connection; returns what to tell the supervisor now.
     fn note(&mut self, wish: Wish) -> Option<Command> {
         match wish {
@@ -249,7 +203,7 @@ impl Keeper {
                 None
             }
             Wish::Task(task) => {
-                self.tasks.insert(task);
+                self.tasks.insert(task, Instant::now());
                 Some(Command::Task(task))
             }
             // Of the moment: one that no supervisor hears is lost.
@@ -275,14 +229,6 @@ impl Keeper {
             tracing::warn!("failed to remove {shown}: {error}; remove it by hand");
         }
         self.board.remove(self.id);
-    }
-}
-
-/// A supervisor that is gone hears nothing; the journal tells what became of it.
-async fn send(writer: &mut OwnedWriteHalf, command: Command) {
-    if let Ok(mut line) = serde_json::to_vec(&command) {
-        line.push(b'\n');
-        let _ = writer.write_all(&line).await;
     }
 }
 

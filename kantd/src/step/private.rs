@@ -93,8 +93,11 @@ impl Kept {
         Ok(Self { path, mount: unsafe { OwnedFd::from_raw_fd(fd) } })
     }
 
-    /// Puts it where it was, in the private directory above it.
-    fn place(&self, above: &Path) -> io::Result<()> {
+    /// Puts it where it belongs, in the directory above it.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn place(&self, above: &Path) -> io::Result<()> {
         let mut way = above.to_owned();
         for part in self.path.strip_prefix(above).map_err(io::Error::other)? {
             way.push(part);

@@ -4,6 +4,7 @@
 mod begin;
 mod clean;
 mod guests;
+mod inside;
 mod run;
 mod signals;
 mod still;
@@ -31,6 +32,7 @@ use common::job::{EndCause, ExitStatus};
 use common::time::Time;
 use common::wire::node::StepPhase;
 use guests::Guests;
+use inside::Inside;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;
 use nix::sys::signalfd::SignalFd;
@@ -72,7 +74,7 @@ struct Task {
     exit: Option<ExitStatus>,
 }
 
-/// Where the step is. Each turn of the loop moves it on as far as it goes.
+/// Where the step is. Each turn of the loop moves it on.
 enum Stage {
     /// The site's prolog runs.
     Prolog,
@@ -121,9 +123,8 @@ struct Supervisor {
     open_files: SoftLimit,
     /// As everybody was told.
     phase: StepPhase,
-    /// kantd said Go.
+    /// What kantd said.
     go: bool,
-    /// kantd said Stop.
     stop: bool,
     /// The machine goes down, and everybody has been sent SIGTERM.
     down: bool,
@@ -135,7 +136,7 @@ struct Supervisor {
     tasks: Vec<Task>,
     /// The first task that did not end well.
     failure: Option<(TaskPlace, ExitStatus)>,
-    /// When the first process was made, by the node's clock and by the one that never jumps.
+    /// When the first process was made, by both clocks: the node's, and one that never jumps.
     started: Option<(Time, Instant)>,
     /// The child that prepares, until it is reaped.
     preparer: Option<Pid>,
@@ -145,10 +146,12 @@ struct Supervisor {
     private: Option<Entered>,
     /// Whom it runs as, once that was looked up.
     account: Option<Account>,
-    /// What it runs in, once that stands; `None`: the node itself.
+    /// What it runs in, once that stands.
     container: Option<Container>,
     /// What was started in it.
     guests: Guests,
+    /// What runtimes have started, in a container.
+    inside: Inside,
 }
 
 impl Supervisor {
@@ -159,6 +162,7 @@ impl Supervisor {
                 return;
             }
             self.see_to_guests(&stage);
+            self.see_to_inside(&stage);
             self.wait(&stage);
             self.hear();
             self.reap();
@@ -213,7 +217,9 @@ impl Supervisor {
             Stage::Ending { kill_at, .. } => Some((*kill_at).min(Instant::now() + END_CHECK_PAUSE)),
             Stage::Cleaning(cleanup) => Some(cleanup.retry_at()),
         };
+        let until = until.into_iter().chain(self.inside.look_at()).min();
         let mut watched = vec![self.signals.as_fd()];
+        watched.extend(self.inside.ends());
         watched.extend(self.control.descriptors());
         watched.extend(self.guests.reports());
         match stage {

@@ -71,6 +71,16 @@ pub enum TaskStartError {
     Container(#[source] io::Error),
 }
 
+/// The name of a task's container, if it runs in one.
+pub fn container_of(task: TaskPlace) -> String {
+    format!("task-{}", task.rank)
+}
+
+/// The name of a program's container, if it runs in one.
+pub fn container_of_guest(number: TaskNumber) -> String {
+    format!("program-{number}")
+}
+
 /// What all tasks of a step on this node have in common.
 pub struct StepFacts<'a> {
     /// The order.
@@ -97,7 +107,7 @@ impl TaskStart {
         let mut program = vec![script.as_os_str().as_bytes()];
         program.extend(order.launch.args.iter().map(String::as_bytes));
         let variables = environment::build(order, account, task, facts.start);
-        Self::of(facts, order, &format!("task-{}", task.rank), &program, variables)
+        Self::of(facts, order, &container_of(task), &program, variables)
     }
 
     /// For a program that is started in the step.
@@ -114,7 +124,7 @@ impl TaskStart {
         let asked = guest.into_order(facts.order);
         let account = facts.account;
         let variables = environment::build_for_guest(facts.order, &asked, account, facts.start);
-        let name = format!("program-{number}");
+        let name = container_of_guest(number);
         let mut start = Self::of(facts, &asked, &name, &program, variables)?;
         let (dir, node) = (&asked.launch.work_dir, &asked.node);
         let says = format!("kant: node {node} has no directory {dir}: starting in /tmp\n");

@@ -2,7 +2,7 @@
 //! directory, its supervisor starts it and tells how it does, and kantd reads what it wrote.
 //! Never starts a process itself.
 
-use super::board::Wish;
+use super::board::{Stage, Wish};
 use super::dir::StepDir;
 use super::guest::GuestOrder;
 use super::handle::Steps;
@@ -20,8 +20,14 @@ use tokio::time::{Instant, sleep};
 
 /// How long a program may take to start: its step may wait for the rest of its gang.
 const START_LIMIT: Duration = Duration::from_secs(30);
-/// So many may be waited for in one step: each is held in memory and in the spool.
+/// So many are started at once in one step, others wait: each is a file in the spool.
 const STARTING_MAX: usize = 128;
+/// So many wait in one step, each held in memory.
+const WAITING_MAX: usize = 1024;
+/// So many are watched at once on a node, each looked at many times a second; others are slow.
+pub const WATCHES_MAX: usize = 1024;
+/// How often the others are looked at.
+const SLOW_LOOK: Duration = Duration::from_secs(1);
 /// How long a kantd that has just started waits for a supervisor's word on a program.
 const KNOWN_LIMIT: Duration = Duration::from_secs(5);
 /// No question waits longer.
@@ -32,12 +38,18 @@ const LOOKS: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(75
 const BYTES_MAX: usize = 256 << 10;
 
 /// Pauses between looks: short at first, for most programs start at once.
-struct Pause(Duration);
+struct Pause {
+    next: Duration,
+    longest: Duration,
+}
 
 impl Pause {
+    const SHORT: Self = Self { next: LOOKS[0], longest: LOOKS[1] };
+    const LONG: Self = Self { next: SLOW_LOOK, longest: SLOW_LOOK };
+
     async fn wait(&mut self) {
-        sleep(self.0).await;
-        self.0 = (self.0 * 2).min(LOOKS[1]);
+        sleep(self.next).await;
+        self.next = (self.next * 2).min(self.longest);
     }
 }
 
@@ -56,10 +68,13 @@ impl Steps {
     pub async fn start_task(&self, asked: StartTask) -> TaskNews {
         let StartTask { question, id, task, program, environment, work_dir } = asked;
         let order = GuestOrder { program, environment, work_dir };
-        // Held until it is known what became of it.
-        let room = self.board().begin_start(id, STARTING_MAX);
-        let has_room = room.is_some();
-        let begun = self.begin(id, task, order, has_room).await;
+        let waits = self.board().begin_start(id, Stage::Waits, WAITING_MAX);
+        let begun = match waits {
+            None if self.board().task(id, task).is_some() => {
+                Err(format!("{WAITING_MAX} programs wait for their start in {id} there"))
+            }
+            _ => self.begin(id, task, order).await,
+        };
         TaskNews::of(question, begun.unwrap_or_else(TaskState::Failed))
     }
 
@@ -69,22 +84,27 @@ impl Steps {
         id: AttemptId,
         task: TaskNumber,
         order: GuestOrder,
-        has_room: bool,
     ) -> Result<TaskState, String> {
         let deadline = Instant::now() + START_LIMIT;
         let mut order = Some(order);
-        let mut pause = Pause(LOOKS[0]);
+        // Held until it is known what became of it.
+        let mut room = None;
+        let mut pause = Pause::SHORT;
         loop {
+            room = room.or_else(|| self.board().begin_start(id, Stage::Starts, STARTING_MAX));
             match self.board().task(id, task) {
                 Some((_, Some(state))) => return Ok(state),
                 Some((StepPhase::Ended(_), None)) => return Err(format!("{id} is over there")),
                 None if order.is_none() => return Err(format!("{id} is over there")),
                 None => return Err(format!("the node does not have {id}")),
-                Some(_) if !has_room => {
-                    return Err(format!("{STARTING_MAX} programs are being started in {id} there"));
+                Some(_) if Instant::now() >= deadline && room.is_none() => {
+                    return Err(format!(
+                        "it did not start within {START_LIMIT:?}: {STARTING_MAX} others were being \
+                         started in {id} there all the time"
+                    ));
                 }
                 Some(_) if Instant::now() >= deadline => return Err(self.too_late(id, task)),
-                Some((StepPhase::Ready | StepPhase::Running { .. }, None)) => {
+                Some((StepPhase::Ready | StepPhase::Running { .. }, None)) if room.is_some() => {
                     if let Some(order) = order.take() {
                         self.leave(id, task, order).await?;
                     }
@@ -136,7 +156,9 @@ impl Steps {
         let WatchTask { question, id, task, stdout_from, stderr_from, wait } = asked;
         let wait = Duration::from_millis(wait.0).min(WAIT_MAX);
         let begun = Instant::now();
-        let mut pause = Pause(LOOKS[0]);
+        let watches = self.watches();
+        let watch = watches.try_acquire().ok();
+        let mut pause = if watch.is_some() { Pause::SHORT } else { Pause::LONG };
         loop {
             // Looked up before reading, so that its last words are never missed.
             let known = self.board().task(id, task);

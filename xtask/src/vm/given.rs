@@ -9,11 +9,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The test programs of kantd that are about steps and groups; the others look at fixtures.
-const TESTS: [&str; 11] = [
+const TESTS: [&str; 15] = [
     "cgroup_v2",
     "hostile",
     "orphans",
     "output",
+    "step_container",
+    "step_disk",
     "step_failure",
     "step_guest",
     "step_hooks",
@@ -21,6 +23,8 @@ const TESTS: [&str; 11] = [
     "step_outlive",
     "step_private",
     "step_run",
+    "step_suspend",
+    "step_warning",
 ];
 
 /// The part that is not a test program.

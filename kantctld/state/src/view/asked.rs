@@ -65,6 +65,7 @@ pub(super) fn without_bulk(ask: &Ask) -> Ask {
         rlimits: Vec::new(),
         comment: ask.comment.clone(),
         submit_host: ask.submit_host.clone(),
+        container: ask.container.clone(),
         ..*ask
     }
 }

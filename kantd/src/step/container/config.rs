@@ -30,7 +30,8 @@ pub fn of(container: &Container, process: &Process<'_>) -> Value {
         Dialect::Runc => (0, 0),
     };
     let map = |inside: u32, outside: u32| {
-        json!([{ "containerID": inside, "hostID": outside, "size": 1 }])
+        let pair = json!({ "containerID": inside, "hostID": outside, "size": 1 });
+        json!([pair])
     };
     let args: Vec<String> =
         process.program.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect();

@@ -65,7 +65,8 @@ struct Mount {
 /// # Errors
 /// A sentence's end: what is wrong with it.
 pub fn look(dir: &Path) -> Result<(Image, OwnedFd), String> {
-    let failed = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let failed =
+        |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let (root, image) = match read_config(dir) {
         Ok(Some(config)) => {
             let image = taken(dir, &config);

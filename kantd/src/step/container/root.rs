@@ -24,21 +24,16 @@ const SECBIT_NO_SETUID_FIXUP: libc::c_ulong = 1 << 2;
 ///
 /// # Errors
 /// When the kernel refuses, or a mount has no place in it.
-pub fn make(
-    dir: &StepDir,
-    lower: BorrowedFd<'_>,
-    account: &Account,
-    binds: &[Bind],
-) -> io::Result<PathBuf> {
+pub fn make(dir: &StepDir, account: &Account, binds: &[Bind]) -> io::Result<PathBuf> {
     let base = dir.container();
     let [upper, work, root] = ["upper", "work", "root"].map(|name| base.join(name));
     for path in [&upper, &work, &root] {
         super::make_dir(path, 0o755)?;
     }
-    let [upper, work] = [open_path(&upper)?, open_path(&work)?];
+    let open = [open_path(&super::lower(dir))?, open_path(&upper)?, open_path(&work)?];
     // By number: a path may hold what the options of a mount are divided by.
     let [lower, upper, work] =
-        [lower, upper.as_fd(), work.as_fd()].map(|fd| format!("/proc/self/fd/{}", fd.as_raw_fd()));
+        open.each_ref().map(|fd| format!("/proc/self/fd/{}", fd.as_raw_fd()));
     let options = format!("lowerdir={lower},upperdir={upper},workdir={work}");
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
     as_user(account, || {
@@ -55,7 +50,7 @@ fn make_places(inside: BorrowedFd<'_>, binds: &[Bind]) -> io::Result<()> {
     for bind in binds {
         make_place(inside, &bind.target, bind.is_dir).map_err(|error| {
             let shown = bind.target.display();
-            io::Error::new(error.kind(), format!("no place for {shown} in it: {error}"))
+            io::Error::other(format!("no place for {shown} in it: {error}"))
         })?;
     }
     Ok(())

@@ -3,6 +3,7 @@
 //! Never does anything to a step that another supervisor has or had.
 
 use super::guests::Guests;
+use super::inside::Inside;
 use super::{DiskSums, Stage, Stillness, Supervisor, Verdict, log};
 use crate::cgroup::{self, CgroupError};
 use crate::clock;
@@ -125,6 +126,7 @@ fn supervise(
         account: None,
         container: None,
         guests: Guests::default(),
+        inside: Inside::default(),
     };
     let stage = match supervisor.set_up() {
         Ok(stage) => stage,

@@ -9,6 +9,8 @@ use crate::step::hook::{Hook, HookKind, HookState};
 use crate::step::journal::Event;
 use crate::step::private::{self, Entered};
 use common::job::{EndCause, StepEnd, Usage};
+use common::wire::node::StepPhase;
+use std::io;
 use std::time::{Duration, Instant};
 
 /// How long one try may hold up the loop.
@@ -24,6 +26,10 @@ const REAP_PAUSE: Duration = Duration::from_millis(2);
 /// one that hangs in the kernel for longer must not keep a gang from ending.
 const PREPARER_PATIENCE: Duration = Duration::from_secs(10);
 
+/// How long the end of a step is kept back because it cannot be written down. A full disk may have
+/// room again soon; one that is read-only for longer must not hold the job's other nodes.
+const DISK_PATIENCE: Duration = Duration::from_secs(10);
+
 /// A cleaning on its way.
 pub struct Cleanup {
     end: Verdict,
@@ -33,6 +39,10 @@ pub struct Cleanup {
     measured: Option<(u64, Usage)>,
     /// No process, file or group of the job is left, and the epilog was started if there is one.
     is_gone: bool,
+    /// How it ended, once that is said.
+    judged: Option<StepEnd>,
+    /// Since when its end cannot be written down.
+    unwritten_since: Option<Instant>,
     /// What was last complained about.
     complaint: String,
 }
@@ -48,8 +58,18 @@ impl Stage {
     /// The step ends like this.
     pub(super) fn clean(end: Verdict) -> Self {
         let (begun, complaint) = (Instant::now(), String::new());
-        let (measured, is_gone) = (None, false);
-        Self::Cleaning(Cleanup { end, begun, retry_at: begun, measured, is_gone, complaint })
+        let (measured, judged, unwritten_since) = (None, None, None);
+        let (retry_at, is_gone) = (begun, false);
+        Self::Cleaning(Cleanup {
+            end,
+            begun,
+            retry_at,
+            measured,
+            is_gone,
+            judged,
+            unwritten_since,
+            complaint,
+        })
     }
 }
 
@@ -89,15 +109,30 @@ impl Supervisor {
             return Ok(false);
         }
         let (oom_kills, usage) = cleanup.measured.unwrap_or_default();
-        let end = self.judge(cleanup.end.clone(), oom_kills, usage);
+        let end = cleanup.end.clone();
+        let end = cleanup.judged.get_or_insert_with(|| self.judge(end, oom_kills, usage)).clone();
         let event = Event::Ended(Box::new(end));
-        let written = self.journal.append(&event);
-        written.map_err(|error| format!("failed to write the journal: {error}"))?;
-        self.phase = event.phase();
-        self.control.push(&Line::Phase(self.phase.clone()));
+        let is_told = matches!(self.phase, StepPhase::Ended(_));
+        if let Err(error) = self.journal.append(&event) {
+            let begun = *cleanup.unwritten_since.get_or_insert_with(Instant::now);
+            if !is_told && begun.elapsed() >= DISK_PATIENCE {
+                self.tell_end(&event);
+            }
+            return Err(format!("failed to write the journal: {error}"));
+        }
+        if !is_told {
+            self.tell_end(&event);
+        }
         // The socket leads nowhere from here on; the journal has it all.
         let _ = std::fs::remove_file(self.dir.control());
         Ok(true)
+    }
+
+    /// All that ran is gone, whether or not it could be written down. A kantd that hears it and is
+    /// started again before it was finds a supervisor that still says so.
+    fn tell_end(&mut self, event: &Event) {
+        self.phase = event.phase();
+        self.control.push(&Line::Phase(self.phase.clone()));
     }
 
     /// Is the epilog over? Whatever became of it is no word on the job.
@@ -137,9 +172,15 @@ impl Supervisor {
         // Before the group: what is in a tmpfs is the group's memory. Before the journal: what is
         // on the disk may be all the room there is.
         self.private.iter_mut().for_each(Entered::leave);
-        private::remove(&self.dir).map_err(|error| {
-            format!("failed to remove {}: {error}", self.dir.private().display())
-        })?;
+        match private::remove(&self.dir) {
+            // Nothing can be removed from such a disk, and nobody is served by waiting for it.
+            Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => {}
+            Err(error) => {
+                let shown = self.dir.private();
+                return Err(format!("failed to remove {}: {error}", shown.display()));
+            }
+            Ok(()) => {}
+        }
         cgroup::remove(group, TRY).map_err(|error| error.to_string())?;
         Ok(true)
     }

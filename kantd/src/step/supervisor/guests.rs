@@ -23,7 +23,7 @@ use std::os::unix::fs::fchown;
 /// So many may run at once in a step on a node.
 const RUNNING_MAX: usize = 1024;
 /// Of so many that ended is remembered how, and what they wrote.
-const ENDED_MAX: usize = 256;
+const ENDED_MAX: usize = RUNNING_MAX;
 
 /// One that was started.
 struct Guest {
@@ -59,9 +59,10 @@ impl Guests {
         self.alive.values().filter_map(|guest| guest.report.as_ref()).map(AsFd::as_fd)
     }
 
-    /// Those that live.
-    pub fn pids(&self) -> impl Iterator<Item = Pid> + '_ {
-        self.alive.values().filter(|guest| guest.exit.is_none()).map(|guest| guest.pid)
+    /// Those that live, with the names of their containers.
+    pub fn started(&self) -> impl Iterator<Item = (Pid, String)> + '_ {
+        let alive = self.alive.iter().filter(|(_, guest)| guest.exit.is_none());
+        alive.map(|(number, guest)| (guest.pid, task::container_of_guest(*number)))
     }
 
     /// A child of the supervisor's ended.

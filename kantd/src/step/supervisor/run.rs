@@ -3,7 +3,8 @@
 
 use super::{DiskSums, Stage, Supervisor, Task, Verdict, log};
 use crate::clock;
-use crate::step::container::Container;
+use crate::step::account::Account;
+use crate::step::container::{self, Container, Image};
 use crate::step::fault::LaunchFault;
 use crate::step::hook::{Hook, HookState};
 use crate::step::journal::Event;
@@ -15,6 +16,7 @@ use common::job::{EndCause, ExitStatus};
 use common::unit::Bytes;
 use nix::sys::signal::Signal;
 use std::fs::File;
+use std::io;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
@@ -77,10 +79,15 @@ impl Supervisor {
     fn make_private(&mut self, prepared: &mut Prepared) -> Result<(), LaunchFault> {
         let dirs = &self.order.rules.private_dirs;
         let kept = prepared.work_dir.take().map(|(path, dir)| Kept::open(path, dir.as_fd()));
+        // While it is in sight.
+        let image = prepared.image.take().map(|(image, root)| {
+            let lower = Kept::open(container::lower(&self.dir), root.as_fd());
+            lower.map(|lower| (image, lower))
+        });
         let entered = kept.transpose().and_then(|kept| {
             let memory = Some(self.order.share.memory).filter(|memory| *memory > Bytes::ZERO);
-            let in_container = prepared.image.is_some();
-            private::enter(dirs, &self.dir, memory, kept.into_iter().collect(), in_container)
+            let kept = kept.into_iter().collect();
+            private::enter(dirs, &self.dir, memory, kept, image.is_some())
         });
         self.private = Some(entered.map_err(|error| {
             let (id, node) = (self.order.launch.id, &self.order.node);
@@ -88,14 +95,21 @@ impl Supervisor {
                 "failed to give {id} private directories (see private_dirs) on node {node}: {error}"
             ))
         })?);
-        self.make_container(prepared)
+        self.make_container(&prepared.account, image.transpose())
     }
 
     /// After the private directories, which are mounted in it. What a user brings may be what no
     /// overlay can be made of: not the node's fault.
-    fn make_container(&mut self, prepared: &mut Prepared) -> Result<(), LaunchFault> {
-        let image = prepared.image.take();
-        let made = Container::make(&self.order, &self.dir, &prepared.account, image);
+    fn make_container(
+        &mut self,
+        account: &Account,
+        image: io::Result<Option<(Image, Kept)>>,
+    ) -> Result<(), LaunchFault> {
+        let (order, dir) = (&self.order, &self.dir);
+        let made = image.and_then(|image| {
+            let make = |(image, lower)| Container::make(order, dir, account, image, &lower);
+            image.map(make).transpose()
+        });
         self.container = made.map_err(|error| {
             let (id, node) = (self.order.launch.id, &self.order.node);
             let what = self.order.launch.container.as_deref().unwrap_or_default();
@@ -103,8 +117,8 @@ impl Supervisor {
                 "failed to make container {what} of {id} on node {node}: {error}"
             ))
         })?;
-        let root = self.container.as_ref().map(|container| container.root().to_owned());
-        self.private.iter_mut().zip(root).for_each(|(entered, root)| entered.add(root));
+        let mounts = self.container.iter().flat_map(Container::mounts);
+        self.private.iter_mut().for_each(|entered| mounts.clone().for_each(|at| entered.add(at)));
         Ok(())
     }
 
@@ -171,6 +185,7 @@ impl Supervisor {
             return Stage::Running;
         };
         self.wake();
+        self.look_inside();
         // A stopped process would sleep through its SIGTERM. To many programs a second one means
         // to be quick, and when the machine goes down all have been sent one.
         let signals = [Signal::SIGTERM, Signal::SIGCONT];

@@ -5,7 +5,7 @@
 use super::{Supervisor, log};
 use crate::cgroup;
 use common::job::{SignalNumber, Warned};
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 use std::time::{Duration, Instant};
 
@@ -25,6 +25,7 @@ impl Supervisor {
         let is_due = self.warning_due_at().is_some_and(|at| Instant::now() >= at);
         let Some(warning) = self.order.launch.warning.filter(|_| is_due) else { return };
         self.warned = true;
+        self.look_inside();
         let Some(signal) = known(warning.signal) else {
             return log(&format!("there is no signal {} here: not sent", warning.signal));
         };
@@ -35,10 +36,7 @@ impl Supervisor {
     }
 
     fn warn_scripts(&self, signal: Signal) {
-        for pid in self.scripts() {
-            // Gone already is as good as warned.
-            let _ = kill(pid, signal);
-        }
+        self.signal_scripts(signal);
         log(&format!("warned the script with {signal}"));
     }
 

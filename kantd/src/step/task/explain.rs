@@ -12,8 +12,10 @@ pub fn explain(failure: StartFailure, order: &StepOrder, script: &Path) -> Launc
     let (id, node) = (order.launch.id, &order.node);
     let hint = match (failure.step, error) {
         (child::Step::Exec, _) if order.launch.container.is_some() => {
-            let message = format!("failed to start {id} on node {node}: its container runtime is \
-                gone: {error}; restart kantd there");
+            let message = format!(
+                "failed to start {id} on node {node}: its container runtime is \
+                gone: {error}; restart kantd there"
+            );
             return LaunchFault::of_node(message);
         }
         (child::Step::Exec, nix::Error::ENOENT) => {
