@@ -4,6 +4,7 @@
 
 pub mod api;
 pub mod backup;
+pub mod cases;
 pub mod clock;
 pub mod core;
 pub mod hub;

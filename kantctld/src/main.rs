@@ -2,6 +2,7 @@
 
 use clap::{Parser, Subcommand};
 use common::config::ControllerConfig;
+use kantctld::cases;
 use kantctld::membership;
 use kantctld::settings::{self, ConfigFile};
 use kantctld::simulate;
@@ -45,6 +46,9 @@ enum Verb {
     },
     /// Try policies on a recorded workload, in virtual time
     Simulate(Box<simulate::Arguments>),
+    /// Play cases of fair sharing against the engine
+    #[command(subcommand)]
+    Scenario(cases::Verb),
 }
 
 /// How to join.
@@ -117,6 +121,9 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
                 "simulate reads no --config: name a policy file with --policy FILE"
             );
             return Ok(simulate::run(&plan)?);
+        }
+        Some(Verb::Scenario(verb)) => {
+            return Ok(cases::play(&verb, &mut std::io::stdout().lock())?);
         }
     }
     let file = ConfigFile::read(arguments.config.as_deref())?;

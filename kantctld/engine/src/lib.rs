@@ -13,6 +13,7 @@ pub mod check;
 mod claims;
 pub mod decision;
 mod desk;
+pub mod fair;
 mod fit;
 mod floor;
 mod forecast;

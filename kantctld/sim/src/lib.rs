@@ -7,6 +7,7 @@
 
 pub mod accounting;
 pub mod behaviour;
+pub mod cases;
 pub mod cluster;
 pub mod fill;
 pub mod machine;

@@ -1,0 +1,300 @@
+//! Who sits where while a round is worked out: every change can be undone, and all sums follow from
+//! the seats. Never decides who sits where.
+
+use super::amount::Amount;
+use super::tree::Tree;
+use super::world::{GpuAsk, JobAt, NodeAt, Task, TaskAt, TaskState, World};
+use std::collections::BTreeMap;
+
+/// How much of something is held, of that will be let go, and beside that is promised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Load {
+    pub room: i64,
+    pub held: i64,
+    pub leaving: i64,
+    pub promised: i64,
+}
+
+impl Load {
+    const fn of(room: i64) -> Self {
+        Self { room, held: 0, leaving: 0, promised: 0 }
+    }
+
+    /// Free when all are gone that go, and all have come that are promised.
+    pub const fn later(&self) -> i64 {
+        self.room - self.held + self.leaving - self.promised
+    }
+
+    /// Free now, and promised to nobody.
+    pub fn now(&self) -> i64 {
+        (self.room - self.held).min(self.later())
+    }
+}
+
+/// A node as it is on the board.
+#[derive(Debug, Clone)]
+pub(super) struct NodeLoad {
+    pub cpu: Load,
+    pub memory: Load,
+    pub tasks: Load,
+    /// Thousandths of each.
+    pub devices: Vec<Load>,
+    pub slices: BTreeMap<String, Load>,
+}
+
+/// Where a task is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    pub node: NodeAt,
+    pub devices: Vec<usize>,
+    /// Thousandths of each of them.
+    pub milli: i64,
+}
+
+/// What a task is doing on the board.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    Waiting,
+    Running,
+    /// By a decision of this round.
+    Started,
+    /// It gets its place when others are gone.
+    Promised,
+    Leaving,
+    Stuck,
+    /// Over, or not to start.
+    Out,
+}
+
+/// A task's seat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Seat {
+    pub state: State,
+    /// Where it runs or will.
+    pub place: Option<Place>,
+    /// Where it has to leave.
+    pub old: Option<Place>,
+}
+
+/// A point to go back to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Mark(usize);
+
+/// The board.
+pub(super) struct Board<'a> {
+    pub world: &'a World,
+    pub tree: Tree,
+    /// What there is in all.
+    pub total: Amount,
+    pub nodes: Vec<NodeLoad>,
+    pub seats: Vec<Seat>,
+    log: Vec<(TaskAt, Seat)>,
+    /// Memory of the smallest and of the largest GPU.
+    pub memory_mib: (u64, u64),
+}
+
+impl<'a> Board<'a> {
+    /// As the world is.
+    pub fn new(world: &'a World) -> Self {
+        let known = || world.nodes.iter().filter(|node| node.gpus > 0);
+        let memory = || known().filter_map(|node| node.gpu_memory_mib).map(in_hundreds);
+        let memory_mib = (memory().min().unwrap_or(100), memory().max().unwrap_or(100));
+        let mut board = Self {
+            world,
+            tree: Tree::new(world.queues.clone()),
+            total: world
+                .nodes
+                .iter()
+                .fold(Amount::default(), |sum, node| sum.plus(&super::seat::capacity(node))),
+            nodes: world.nodes.iter().map(of_node).collect(),
+            seats: vec![Seat { state: State::Out, place: None, old: None }; world.tasks.len()],
+            log: Vec::new(),
+            memory_mib,
+        };
+        for (account, usage) in board.tree.accounts.iter_mut().zip(&world.usage) {
+            account.usage = *usage;
+        }
+        let mut shared = BTreeMap::new();
+        // Whose devices are known first, then parts: whole devices are what is left.
+        let turn = |task: &Task| match (&task.devices, &task.gpus) {
+            (Some(_), _) => 0,
+            (None, GpuAsk::Whole(_)) => 2,
+            _ => 1,
+        };
+        for which in 0..3 {
+            for (at, task) in world.tasks.iter().enumerate() {
+                if turn(task) == which {
+                    let seat = board.first_seat(task, &mut shared);
+                    board.swap(TaskAt(at), seat);
+                }
+            }
+        }
+        board.ask();
+        board
+    }
+
+    fn first_seat(&self, task: &Task, shared: &mut BTreeMap<(NodeAt, String), usize>) -> Seat {
+        let place = task.node.map(|node| super::seat::found(self, task, node, shared));
+        let (state, is_there) = match task.state {
+            TaskState::Waiting => (State::Waiting, false),
+            TaskState::Running => (State::Running, true),
+            TaskState::Leaving => (State::Leaving, true),
+            TaskState::Stuck => (State::Stuck, true),
+            TaskState::Gated | TaskState::Failed | TaskState::Succeeded => (State::Out, false),
+        };
+        let place = place.filter(|_| is_there);
+        match state {
+            State::Leaving | State::Stuck => Seat { state, place: None, old: place },
+            _ => Seat { state, place, old: None },
+        }
+    }
+
+    /// Everyone's requests, and what everyone is due.
+    fn ask(&mut self) {
+        for (at, seat) in self.seats.iter().enumerate() {
+            let job = &self.world.jobs[self.world.job_of[at].0];
+            let asks = match (seat.state, &seat.place) {
+                (State::Waiting, _) => self.at_most(TaskAt(at)),
+                (State::Running, Some(place)) => self.amount_on(TaskAt(at), place.node),
+                _ => continue,
+            };
+            self.tree.ask(job.queue, &asks);
+        }
+        self.tree.share_out(&self.total, self.world.settings.usage_strength);
+    }
+
+    pub fn job_of(&self, task: TaskAt) -> JobAt {
+        self.world.job_of[task.0]
+    }
+
+    /// What it counts for on a node.
+    pub fn amount_on(&self, task: TaskAt, node: NodeAt) -> Amount {
+        let memory = self.world.nodes[node.0].gpu_memory_mib.map_or(100, in_hundreds);
+        amount(&self.world.tasks[task.0], memory)
+    }
+
+    /// What it counts for wherever it goes, at most: on the smallest GPUs.
+    pub fn at_most(&self, task: TaskAt) -> Amount {
+        amount(&self.world.tasks[task.0], self.memory_mib.0)
+    }
+
+    /// At least: on the largest.
+    pub fn at_least(&self, task: TaskAt) -> Amount {
+        amount(&self.world.tasks[task.0], self.memory_mib.1)
+    }
+
+    /// Changes a seat; it can be undone.
+    pub fn set(&mut self, task: TaskAt, seat: Seat) {
+        let before = self.swap(task, seat);
+        self.log.push((task, before));
+    }
+
+    fn swap(&mut self, task: TaskAt, seat: Seat) -> Seat {
+        let before = std::mem::replace(&mut self.seats[task.0], seat);
+        self.add(task, &before, -1);
+        let now = self.seats[task.0].clone();
+        self.add(task, &now, 1);
+        before
+    }
+
+    fn add(&mut self, task: TaskAt, seat: &Seat, sign: i64) {
+        if let Some(place) = &seat.place {
+            let is_held = seat.state != State::Promised;
+            self.load(task, place, |load, amount| {
+                let sum = if is_held { &mut load.held } else { &mut load.promised };
+                *sum += sign * amount;
+            });
+            let job = &self.world.jobs[self.job_of(task).0];
+            let amount = self.amount_on(task, place.node);
+            self.tree.charge(job.queue, &amount, !job.is_preemptible, sign > 0);
+        }
+        if let Some(place) = &seat.old {
+            let may_be_promised = seat.state != State::Stuck;
+            self.load(task, place, |load, amount| {
+                load.held += sign * amount;
+                load.leaving += if may_be_promised { sign * amount } else { 0 };
+            });
+        }
+    }
+
+    fn load(&mut self, task: TaskAt, place: &Place, change: impl Fn(&mut Load, i64)) {
+        let asks = &self.world.tasks[task.0];
+        let node = &mut self.nodes[place.node.0];
+        change(&mut node.cpu, asks.cpu_milli);
+        change(&mut node.memory, asks.memory_bytes);
+        change(&mut node.tasks, 1);
+        for device in &place.devices {
+            if let Some(device) = node.devices.get_mut(*device) {
+                change(device, place.milli);
+            }
+        }
+        if let GpuAsk::Slices(slices) = &asks.gpus {
+            for (profile, count) in slices {
+                change(node.slices.entry(profile.clone()).or_default(), *count);
+            }
+        }
+    }
+
+    /// Marks a point to go back to.
+    pub fn mark(&self) -> Mark {
+        Mark(self.log.len())
+    }
+
+    /// Undoes everything since.
+    pub fn go_back(&mut self, mark: Mark) {
+        while self.log.len() > mark.0 {
+            if let Some((task, seat)) = self.log.pop() {
+                self.swap(task, seat);
+            }
+        }
+    }
+
+    /// Makes a running task leave.
+    pub fn evict(&mut self, task: TaskAt) {
+        let seat = &self.seats[task.0];
+        let old = seat.place.clone().filter(|_| seat.state == State::Running);
+        let seat = match (&seat.state, old) {
+            (State::Running, old) => Seat { state: State::Leaving, place: None, old },
+            // What was promised or started in this round is only taken back.
+            (State::Promised, _) if seat.old.is_some() => {
+                Seat { state: State::Leaving, place: None, old: seat.old.clone() }
+            }
+            _ => Seat { state: State::Waiting, place: None, old: None },
+        };
+        self.set(task, seat);
+    }
+}
+
+/// As KAI counts device memory.
+pub(super) const fn in_hundreds(mib: u64) -> u64 {
+    let whole = mib / 100 * 100;
+    if whole == 0 { 100 } else { whole }
+}
+
+/// Thousandths of a device that this much of its memory is, in hundredths, rounded up.
+pub(super) fn part_of(mib: u64, of_mib: u64) -> i64 {
+    i64::try_from((mib * 100).div_ceil(of_mib.max(1)) * 10).unwrap_or(i64::MAX)
+}
+
+fn amount(task: &Task, memory_mib: u64) -> Amount {
+    let gpu_milli = match &task.gpus {
+        GpuAsk::None => 0,
+        GpuAsk::Whole(gpus) => i64::from(*gpus) * 1000,
+        GpuAsk::Part { milli, devices } => milli * i64::from(*devices),
+        GpuAsk::Memory { mib, devices } => part_of(*mib, memory_mib) * i64::from(*devices),
+        GpuAsk::Slices(slices) => {
+            slices.iter().map(|(profile, count)| super::seat::slice_gpus(profile) * count).sum()
+        }
+    };
+    Amount { cpu_milli: task.cpu_milli, memory_bytes: task.memory_bytes, gpu_milli }
+}
+
+fn of_node(node: &super::world::Node) -> NodeLoad {
+    NodeLoad {
+        cpu: Load::of(node.cpu_milli),
+        memory: Load::of(node.memory_bytes),
+        tasks: Load::of(node.tasks_max),
+        devices: vec![Load::of(1000); node.gpus as usize],
+        slices: node.slices.iter().map(|(name, count)| (name.clone(), Load::of(*count))).collect(),
+    }
+}

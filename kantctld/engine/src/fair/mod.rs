@@ -1,0 +1,32 @@
+//! Fair sharing between teams: what every queue is due, and a round of five steps that gives it
+//! to them. Never looks at a clock, and never at anything but the [`World`] it is handed.
+//!
+//! 1. Allocate     what has room starts, or is promised what is on its way out
+//! 2. Consolidate  running jobs move so that one that waits has room, if everybody has a place
+//! 3. Reclaim      jobs of queues above their share yield to queues below it
+//! 4. Preempt      jobs yield to a job of their queue with a higher priority
+//! 5. Stale        gangs that are short of tasks for too long are ended
+//!
+//! Source: KAI Scheduler's documentation and behaviour, clean-room.
+
+mod amount;
+mod board;
+pub mod bounds;
+mod choice;
+pub mod divide;
+mod gang;
+mod gather;
+mod line;
+pub mod order;
+mod plan;
+pub mod runtime;
+mod seat;
+pub mod taking;
+pub mod tree;
+pub mod world;
+mod yielding;
+
+pub use amount::{Amount, Resource, UNLIMITED};
+pub use plan::{Act, Plan, Step, accounts, plan};
+pub use world::World;
+pub use yielding::Why;

@@ -1,0 +1,215 @@
+//! One fair round, step by step. The first file to read of fair sharing after its head.
+//!
+//! Example, two nodes of 8 GPUs; queues a and b are due 8 each. Jobs 1 and 2 of b run with 8 each.
+//! Job 3 of a asks for 8. Allocate finds no room; consolidate moves nobody, for nobody has
+//! another place; reclaim makes job 2, the younger, leave, and promises job 3 its node.
+
+use super::amount::Amount;
+use super::board::{Board, Place, State};
+use super::bounds::Excess;
+use super::gang::Gang;
+use super::gather::{Failed, bounded, place};
+use super::line::{Line, startable, sum};
+use super::taking::{Claimant, may_try};
+use super::tree::{Account, QueueAt};
+use super::world::{Grace, JobAt, NodeAt, TaskAt, TaskState, World};
+use super::yielding::{Quest, Why};
+use common::time::Span;
+use std::collections::BTreeMap;
+
+/// So many searches for who has to yield in one round; jobs after that are looked at in the next.
+const TRIALS_MAX: u32 = 200_000;
+
+/// A step of a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// What has room starts.
+    Allocate,
+    /// Running jobs move.
+    Consolidate,
+    /// Other queues yield.
+    Reclaim,
+    /// Lower priorities yield.
+    Preempt,
+    /// Gangs short of tasks end.
+    Stale,
+}
+
+impl Step {
+    /// All, in the order in which they are taken.
+    pub const ALL: [Self; 5] =
+        [Self::Allocate, Self::Consolidate, Self::Reclaim, Self::Preempt, Self::Stale];
+}
+
+/// What a round does with a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Act {
+    /// It starts there, on these devices.
+    Start(NodeAt, Vec<usize>),
+    /// It is promised this place: others are on their way out there.
+    Reserve(NodeAt, Vec<usize>),
+    /// It is stopped, for this job.
+    Evict(Option<JobAt>, Why),
+    /// It is stopped, and promised another place.
+    Move(NodeAt, Vec<usize>, Option<JobAt>, Why),
+}
+
+/// What a round comes to.
+#[derive(Debug, Clone, Default)]
+pub struct Plan {
+    /// What becomes of tasks; of those that are not named nothing does.
+    pub acts: BTreeMap<TaskAt, Act>,
+    /// Why jobs with waiting tasks were not placed when free room was handed out.
+    pub refused: BTreeMap<JobAt, Option<Excess>>,
+    /// Where every task that runs or starts is, and on which devices.
+    pub seated: BTreeMap<TaskAt, (NodeAt, Vec<usize>)>,
+    /// What every queue has, with what this round decides.
+    pub accounts: Vec<Account>,
+}
+
+/// Works out a round of these steps.
+#[must_use]
+pub fn plan(world: &World, steps: &[Step]) -> Plan {
+    let mut round = Round {
+        board: Board::new(world),
+        reasons: BTreeMap::new(),
+        refused: BTreeMap::new(),
+        trials_left: TRIALS_MAX,
+    };
+    for step in steps {
+        match step {
+            Step::Allocate => round.allocate(),
+            Step::Consolidate => round.others_yield(Why::Consolidate),
+            Step::Reclaim => round.others_yield(Why::Reclaim),
+            Step::Preempt => round.others_yield(Why::Preempt),
+            Step::Stale => round.end_stale(),
+        }
+    }
+    round.finish()
+}
+
+struct Round<'a> {
+    board: Board<'a>,
+    /// Who had to leave, for whom.
+    reasons: BTreeMap<TaskAt, (Option<JobAt>, Why)>,
+    refused: BTreeMap<JobAt, Option<Excess>>,
+    trials_left: u32,
+}
+
+impl Round<'_> {
+    fn allocate(&mut self) {
+        let mut line = Line::new(&self.board, startable(&self.board));
+        while let Some(job) = line.pop(&self.board) {
+            let tasks = Gang::of(&self.board, job).next();
+            if tasks.is_empty() {
+                continue;
+            }
+            match place(&mut self.board, job, &tasks, true) {
+                Ok(()) => line.push(&self.board, job),
+                Err(Failed::Bound(excess)) => _ = self.refused.insert(job, Some(excess)),
+                Err(Failed::Room) => _ = self.refused.insert(job, None),
+            }
+        }
+    }
+
+    fn others_yield(&mut self, why: Why) {
+        let mut line = Line::new(&self.board, startable(&self.board));
+        while let Some(job) = line.pop(&self.board) {
+            if !self.may_ask(job, why) {
+                continue;
+            }
+            let before: Vec<State> = self.board.seats.iter().map(|seat| seat.state).collect();
+            let quest =
+                Quest { board: &mut self.board, job, why, trials_left: &mut self.trials_left };
+            if quest.go() {
+                for (at, (seat, before)) in self.board.seats.iter().zip(before).enumerate() {
+                    if before == State::Running && seat.state != State::Running {
+                        self.reasons.insert(TaskAt(at), (Some(job), why));
+                    }
+                }
+                line.push(&self.board, job);
+            }
+        }
+    }
+
+    /// May the job ask others to yield at all, for this reason?
+    fn may_ask(&self, job: JobAt, why: Why) -> bool {
+        let known = &self.board.world.jobs[job.0];
+        let tasks = Gang::of(&self.board, job).next();
+        if tasks.is_empty() || known.waited < known.patience {
+            return false;
+        }
+        let least = sum(tasks.iter().map(|task| self.board.at_least(*task)));
+        if matches!(bounded(&self.board, job, &least), Err(Excess::Quota(..))) {
+            return false;
+        }
+        match why {
+            Why::Consolidate => known.is_preemptible,
+            Why::Preempt | Why::Stale => true,
+            Why::Reclaim => {
+                let asks: Amount = sum(tasks.iter().map(|task| self.board.at_most(*task)));
+                let is_preemptible = known.is_preemptible;
+                let claimant = Claimant { queue: known.queue, asks, is_preemptible };
+                may_try(&self.board.tree, &claimant)
+            }
+        }
+    }
+
+    fn end_stale(&mut self) {
+        let world = self.board.world;
+        for (at, job) in world.jobs.iter().enumerate() {
+            let grace = job.stale_grace.unwrap_or(world.settings.stale_grace);
+            let Grace::For(grace) = grace else { continue };
+            let gang = Gang::of(&self.board, JobAt(at));
+            let active = gang.active();
+            let succeeded =
+                job.tasks.iter().any(|task| world.tasks[task.0].state == TaskState::Succeeded);
+            let is_due = job.stale_for.unwrap_or(Span(0)) >= grace;
+            if active.is_empty() || succeeded || gang.is_whole() || !is_due {
+                continue;
+            }
+            for task in active {
+                self.board.evict(task);
+                self.reasons.insert(task, (None, Why::Stale));
+            }
+        }
+    }
+
+    fn finish(self) -> Plan {
+        let mut acts = BTreeMap::new();
+        let mut seated = BTreeMap::new();
+        for (at, seat) in self.board.seats.iter().enumerate() {
+            let task = TaskAt(at);
+            let reason = self.reasons.get(&task).copied();
+            let there = |place: &Place| (place.node, place.devices.clone());
+            if let (State::Running | State::Started, Some(place)) = (seat.state, &seat.place) {
+                seated.insert(task, there(place));
+            }
+            let act = match (seat.state, &seat.place, reason) {
+                (State::Started, Some(place), _) => {
+                    let (node, devices) = there(place);
+                    Act::Start(node, devices)
+                }
+                (State::Promised, Some(place), Some((by, why))) if seat.old.is_some() => {
+                    let (node, devices) = there(place);
+                    Act::Move(node, devices, by, why)
+                }
+                (State::Promised, Some(place), _) => {
+                    let (node, devices) = there(place);
+                    Act::Reserve(node, devices)
+                }
+                (State::Leaving, None, Some((by, why))) => Act::Evict(by, why),
+                _ => continue,
+            };
+            acts.insert(task, act);
+        }
+        Plan { acts, refused: self.refused, seated, accounts: self.board.tree.accounts }
+    }
+}
+
+/// What every queue has and is due, without a round.
+#[must_use]
+pub fn accounts(world: &World) -> Vec<(QueueAt, Account)> {
+    let board = Board::new(world);
+    board.tree.accounts.into_iter().enumerate().map(|(at, one)| (QueueAt(at), one)).collect()
+}

@@ -1,0 +1,267 @@
+//! What a fair round sees: nodes, queues, jobs and their tasks, as plain lists. Never changes
+//! while a round is worked out; [`super::board`] does.
+
+use super::tree::{QueueAt, Terms};
+use common::time::Span;
+use std::collections::BTreeMap;
+
+/// A node's place in the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeAt(pub usize);
+
+/// A job's place in the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct JobAt(pub usize);
+
+/// A task's place in the list of all tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TaskAt(pub usize);
+
+/// A group's place in its job's list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupAt(pub usize);
+
+/// How a node's GPUs are cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Cut {
+    /// Not at all: whole GPUs and parts that jobs agree on.
+    #[default]
+    Whole,
+    /// All in one profile, which counts as a GPU: whole GPUs alone.
+    Single,
+    /// In profiles that jobs name: nothing else.
+    Mixed,
+}
+
+/// A node.
+#[derive(Debug, Clone, Default)]
+pub struct Node {
+    /// Its name.
+    pub name: String,
+    /// Devices.
+    pub gpus: u32,
+    /// Of each device; `None`: not known, so that nobody may ask for it here.
+    pub gpu_memory_mib: Option<u64>,
+    /// Thousandths of a CPU.
+    pub cpu_milli: i64,
+    /// Bytes.
+    pub memory_bytes: i64,
+    /// So many tasks at once.
+    pub tasks_max: i64,
+    /// What topologies and affinities name.
+    pub labels: BTreeMap<String, String>,
+    /// How its GPUs are cut.
+    pub cut: Cut,
+    /// Of each profile, so many.
+    pub slices: BTreeMap<String, i64>,
+}
+
+/// The GPUs that a task asks for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum GpuAsk {
+    /// None.
+    #[default]
+    None,
+    /// Whole devices.
+    Whole(u32),
+    /// So many thousandths of each of so many devices.
+    Part {
+        /// Thousandths of a device.
+        milli: i64,
+        /// Devices of one node.
+        devices: u32,
+    },
+    /// So much memory of each of so many devices.
+    Memory {
+        /// Of each device.
+        mib: u64,
+        /// Devices of one node.
+        devices: u32,
+    },
+    /// Slices by profile.
+    Slices(BTreeMap<String, i64>),
+}
+
+/// What a task is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TaskState {
+    /// It may start.
+    #[default]
+    Waiting,
+    /// It may not.
+    Gated,
+    /// It holds its place.
+    Running,
+    /// It is on its way out: what it holds may be promised.
+    Leaving,
+    /// It is on its way out and does not get there: nothing of it may be promised.
+    Stuck,
+    /// It is over, and failed.
+    Failed,
+    /// It is over, and did what it was to do.
+    Succeeded,
+}
+
+/// Tasks, by labels, that a task is to be near to or away from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Affinity {
+    /// The label of nodes that says what is near; `None`: the node itself.
+    pub level: Option<String>,
+    /// Tasks that have all of these.
+    pub labels: BTreeMap<String, String>,
+}
+
+/// One task.
+#[derive(Debug, Clone, Default)]
+pub struct Task {
+    /// Its name.
+    pub name: String,
+    /// Thousandths of a CPU.
+    pub cpu_milli: i64,
+    /// Bytes.
+    pub memory_bytes: i64,
+    /// GPUs.
+    pub gpus: GpuAsk,
+    /// What it is doing.
+    pub state: TaskState,
+    /// Where.
+    pub node: Option<NodeAt>,
+    /// On which shared devices of it: equal names are one device.
+    pub device_names: Vec<String>,
+    /// On which devices of it, where that is known.
+    pub devices: Option<Vec<usize>>,
+    /// Its group: a leaf of its job's.
+    pub group: Option<GroupAt>,
+    /// Only there; `None`: anywhere.
+    pub only_nodes: Option<Vec<NodeAt>>,
+    /// What others' affinities name.
+    pub labels: BTreeMap<String, String>,
+    /// Where it has to be near tasks.
+    pub near: Option<Affinity>,
+    /// Where it must not be.
+    pub apart: Option<Affinity>,
+    /// Of its job's tasks the higher is placed first and let go last.
+    pub order: i64,
+}
+
+/// How near tasks are to each other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Nearness {
+    /// Which list of levels.
+    pub topology: usize,
+    /// All in one domain of this level (its place, widest first).
+    pub required: Option<usize>,
+    /// If it can be, in one of this.
+    pub preferred: Option<usize>,
+}
+
+/// What a group needs to run at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Least {
+    /// So many of its tasks.
+    Tasks(usize),
+    /// So many of the groups below it, each with what that needs.
+    Groups(usize),
+}
+
+/// Tasks, or groups, that start together.
+#[derive(Debug, Clone)]
+pub struct Group {
+    /// Its name.
+    pub name: String,
+    /// The group above it; `None`: it is the job.
+    pub parent: Option<GroupAt>,
+    /// What it needs.
+    pub least: Least,
+    /// How near its tasks are.
+    pub near: Option<Nearness>,
+}
+
+/// One job.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// Its name.
+    pub name: String,
+    /// Its queue.
+    pub queue: QueueAt,
+    /// Inside its queue a higher priority goes first.
+    pub priority: i64,
+    /// May it be made to yield, and may it borrow?
+    pub is_preemptible: bool,
+    /// Smaller: submitted earlier.
+    pub submitted: i64,
+    /// How long it runs; `None`: it does not, or nobody knows.
+    pub runs_for: Option<Span>,
+    /// How long it has been below what it needs.
+    pub stale_for: Option<Span>,
+    /// It is left alone that long then; `None`: as [`Settings`] says.
+    pub stale_grace: Option<Grace>,
+    /// Others yield to it once it has waited that long.
+    pub patience: Span,
+    /// How long it has waited.
+    pub waited: Span,
+    /// What it consists of: the job first, each group behind the one above it.
+    pub groups: Vec<Group>,
+    /// Its tasks.
+    pub tasks: Vec<TaskAt>,
+}
+
+/// How long a gang may be short of tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Grace {
+    /// So long.
+    For(Span),
+    /// As long as it likes.
+    Ever,
+}
+
+/// What holds for all queues.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// How strongly past use counts against surplus (k).
+    pub usage_strength: f64,
+    /// By how much a claimant's side may be fuller than a sibling's; at least 1.
+    pub slack: f64,
+    /// Which queues say how long jobs are safe from reclaim.
+    pub method: super::runtime::Method,
+    /// Safe from its own queue, where no queue says.
+    pub preempt_min: Span,
+    /// Safe from others, where no queue says.
+    pub reclaim_min: Span,
+    /// Gangs short of tasks are ended after this.
+    pub stale_grace: Grace,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            usage_strength: 0.0,
+            slack: 1.0,
+            method: super::runtime::Method::Lca,
+            preempt_min: Span(0),
+            reclaim_min: Span(0),
+            stale_grace: Grace::For(Span::from_seconds(60)),
+        }
+    }
+}
+
+/// All of it.
+#[derive(Debug, Clone, Default)]
+pub struct World {
+    /// Nodes that jobs may start on.
+    pub nodes: Vec<Node>,
+    /// Queues.
+    pub queues: Vec<Terms>,
+    /// Past use of each queue, for CPU, memory and GPU, 0 to 1; empty: none.
+    pub usage: Vec<[f64; 3]>,
+    /// Jobs.
+    pub jobs: Vec<Job>,
+    /// The tasks of all of them.
+    pub tasks: Vec<Task>,
+    /// Of each task, its job.
+    pub job_of: Vec<JobAt>,
+    /// Lists of node labels, widest first.
+    pub topologies: Vec<Vec<String>>,
+    /// What holds for all.
+    pub settings: Settings,
+}

@@ -1,0 +1,266 @@
+//! Who yields to a job that has no room: as few as make room, and each for a reason that holds on
+//! every level of the tree. Never lets anybody go in vain: it is tried, and kept or undone.
+//!
+//! Source: KAI Scheduler, job solver: victims are named one after the other, who is most over-served
+//! first; after each it is tried whether what they leave on one node is enough; who had to leave is
+//! placed again where there is room, and has only moved then.
+//! Reads: shares, priorities, run times, what is free. Never: who asked first.
+//! Knobs: `runtime_min`, `reclaim_runtime_min` of queues; `reclaim_slack`.
+//!
+//! Example, two nodes of 8 GPUs. Queues a and b are due 8 each; jobs 1 and 2 of b run with 8 each,
+//! 2 is younger. Job 3 of a asks for 4: 2 leaves, and 3 is promised its node.
+
+use super::amount::Amount;
+use super::board::{Board, State};
+use super::gang::Gang;
+use super::gather::place;
+use super::line::{Line, held, sum};
+use super::runtime::{is_safe, preempt_min, reclaim_min};
+use super::taking::{Claimant, may_lose, may_take};
+use super::tree::{QueueAt, Tree};
+use super::world::{JobAt, NodeAt, TaskAt};
+use common::time::Span;
+use std::collections::BTreeSet;
+
+/// Why others yield.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// They move, and everybody has a place.
+    Consolidate,
+    /// Another queue is due what they hold.
+    Reclaim,
+    /// A job of their queue has a higher priority.
+    Preempt,
+    /// Their gang has been short of tasks for too long.
+    Stale,
+}
+
+/// A try to find room for one job.
+pub(super) struct Quest<'q, 'a> {
+    pub board: &'q mut Board<'a>,
+    pub job: JobAt,
+    pub why: Why,
+    /// Searches that may still be made in this round.
+    pub trials_left: &'q mut u32,
+}
+
+impl Quest<'_, '_> {
+    /// Finds room for the job, makes whoever has to go leave, and promises it its place. Says
+    /// whether it did.
+    pub fn go(mut self) -> bool {
+        let wanted = Gang::of(self.board, self.job).next();
+        let victims = self.candidates(&wanted);
+        if wanted.is_empty() || victims.is_empty() || !self.could_suffice(&wanted, &victims) {
+            return false;
+        }
+        let start = self.board.mark();
+        let mut chosen: Vec<Vec<TaskAt>> = Vec::new();
+        for many in 1..=wanted.len() {
+            self.board.go_back(start);
+            let Some(found) = self.enough_for(&wanted[..many], &victims, &chosen) else {
+                self.board.go_back(start);
+                return false;
+            };
+            chosen = found;
+        }
+        true
+    }
+
+    /// Whom it may ask.
+    fn candidates(&self, wanted: &[TaskAt]) -> Vec<JobAt> {
+        let board = &self.board;
+        let own = &board.world.jobs[self.job.0];
+        let claimant = self.claimant(wanted);
+        let mut may_lose_queue = vec![None; board.tree.accounts.len()];
+        let mut is_asked = |at: JobAt| {
+            let other = &board.world.jobs[at.0];
+            if at == self.job || !other.is_preemptible {
+                return false;
+            }
+            let may = match self.why {
+                Why::Consolidate => true,
+                Why::Preempt => other.queue == own.queue && other.priority < own.priority,
+                Why::Reclaim => {
+                    other.queue != own.queue
+                        && *may_lose_queue[other.queue.0]
+                            .get_or_insert_with(|| may_lose(&board.tree, &claimant, other.queue))
+                }
+                Why::Stale => false,
+            };
+            may && self.runs(at) && !(self.is_protected(at) && is_rigid(board, at))
+        };
+        (0..board.world.jobs.len()).map(JobAt).filter(|at| is_asked(*at)).collect()
+    }
+
+    fn runs(&self, job: JobAt) -> bool {
+        let tasks = &self.board.world.jobs[job.0].tasks;
+        let is_there = |task: &TaskAt| {
+            matches!(self.board.seats[task.0].state, State::Running | State::Promised)
+        };
+        tasks.iter().any(is_there)
+    }
+
+    fn claimant(&self, tasks: &[TaskAt]) -> Claimant {
+        let own = &self.board.world.jobs[self.job.0];
+        let asks = sum(tasks.iter().map(|task| self.board.at_most(*task)));
+        Claimant { queue: own.queue, asks, is_preemptible: own.is_preemptible }
+    }
+
+    /// Is a job still within its least run time?
+    fn is_protected(&self, victim: JobAt) -> bool {
+        let (tree, settings) = (&self.board.tree, &self.board.world.settings);
+        let path = |job: JobAt| tree.path(self.board.world.jobs[job.0].queue);
+        let says = |at: QueueAt| tree.terms[at.0].protection;
+        let least = match self.why {
+            Why::Preempt => preempt_min(path(victim), says, settings.preempt_min),
+            Why::Reclaim => reclaim_min(
+                (path(self.job), path(victim)),
+                settings.method,
+                says,
+                settings.reclaim_min,
+            ),
+            Why::Consolidate | Why::Stale => Span(0),
+        };
+        is_safe(self.board.world.jobs[victim.0].runs_for, least)
+    }
+
+    /// Would there be enough in all if everybody went who may be asked? Else nothing is tried.
+    fn could_suffice(&self, wanted: &[TaskAt], victims: &[JobAt]) -> bool {
+        let asks = sum(wanted.iter().map(|task| self.board.at_least(*task)));
+        let tasks = victims.iter().flat_map(|job| &self.board.world.jobs[job.0].tasks);
+        let running = tasks.filter(|task| self.board.seats[task.0].place.is_some());
+        let freed = match self.why {
+            Why::Consolidate => Amount::default(),
+            _ => sum(running.map(|task| held(self.board, *task))),
+        };
+        let free = self.board.nodes.iter().fold(Amount::default(), |sum, node| {
+            let devices = node.devices.iter().map(|device| device.later().max(0)).sum::<i64>();
+            let slices = node.slices.iter();
+            let slices: i64 = slices
+                .map(|(name, load)| super::seat::slice_gpus(name) * load.later().max(0))
+                .sum();
+            sum.plus(&Amount {
+                cpu_milli: node.cpu.later().max(0),
+                memory_bytes: node.memory.later().max(0),
+                gpu_milli: devices.max(slices),
+            })
+        });
+        asks.is_within(&free.plus(&freed))
+    }
+
+    /// Room for these tasks: the bundles of victims with which there is, those known first.
+    fn enough_for(
+        &mut self,
+        tasks: &[TaskAt],
+        victims: &[JobAt],
+        known: &[Vec<TaskAt>],
+    ) -> Option<Vec<Vec<TaskAt>>> {
+        if let Some(found) = self.attempt(tasks, known) {
+            return Some(found);
+        }
+        let taken: BTreeSet<TaskAt> = known.iter().flatten().copied().collect();
+        let mut line = Line::victims(self.board, victims.iter().copied(), taken);
+        let mut named: Vec<(Vec<TaskAt>, BTreeSet<NodeAt>)> = Vec::new();
+        while let Some((_, bundle)) = line.pop_victims(self.board) {
+            let place = |task: &TaskAt| self.board.seats[task.0].place.as_ref();
+            let nodes: BTreeSet<NodeAt> =
+                bundle.iter().filter_map(place).map(|place| place.node).collect();
+            named.push((bundle, nodes.clone()));
+            let mut sets: Vec<BTreeSet<NodeAt>> =
+                nodes.iter().map(|node| BTreeSet::from([*node])).collect();
+            if nodes.len() > 1 {
+                sets.push(nodes);
+            }
+            for set in sets {
+                let there = named.iter().filter(|(_, nodes)| !nodes.is_disjoint(&set));
+                let there = there.map(|(bundle, _)| bundle.clone());
+                let asked: Vec<Vec<TaskAt>> = known.iter().cloned().chain(there).collect();
+                if let Some(found) = self.attempt(tasks, &asked) {
+                    return Some(found);
+                }
+                if *self.trials_left == 0 {
+                    return None;
+                }
+            }
+        }
+        None
+    }
+
+    /// Lets these go, places the job's tasks and again those who went. Keeps that if it is allowed;
+    /// `Some`: the bundles of those that really have to go or move.
+    fn attempt(&mut self, tasks: &[TaskAt], bundles: &[Vec<TaskAt>]) -> Option<Vec<Vec<TaskAt>>> {
+        *self.trials_left = self.trials_left.checked_sub(1)?;
+        let (mark, before) = (self.board.mark(), self.board.tree.clone());
+        let gone: BTreeSet<TaskAt> = bundles.iter().flatten().copied().collect();
+        gone.iter().for_each(|task| self.board.evict(*task));
+        if self.place_all(tasks, &gone) && self.is_allowed(tasks, bundles, &before) {
+            let moved = |task: &TaskAt| self.board.seats[task.0].state != State::Running;
+            let real = bundles.iter().map(|bundle| bundle.iter().copied().filter(moved).collect());
+            return Some(real.filter(|bundle: &Vec<TaskAt>| !bundle.is_empty()).collect());
+        }
+        self.board.go_back(mark);
+        None
+    }
+
+    /// In the order of turns: the job, which has to have a place, and those who went.
+    fn place_all(&mut self, tasks: &[TaskAt], gone: &BTreeSet<TaskAt>) -> bool {
+        let mut jobs: BTreeSet<JobAt> = gone.iter().map(|task| self.board.job_of(*task)).collect();
+        jobs.insert(self.job);
+        let mut line = Line::with_again(self.board, jobs, gone.clone());
+        let mut is_placed = false;
+        while let Some(job) = line.pop(self.board) {
+            if job == self.job {
+                if is_placed {
+                    continue;
+                }
+                if place(self.board, job, tasks, false).is_err() {
+                    return false;
+                }
+                is_placed = true;
+                continue;
+            }
+            let next = Gang::of(self.board, job).again(gone).next();
+            let next: Vec<TaskAt> = next.into_iter().filter(|task| gone.contains(task)).collect();
+            if !next.is_empty() && place(self.board, job, &next, false).is_ok() {
+                line.push(self.board, job);
+            }
+        }
+        is_placed
+    }
+
+    /// Do the reasons hold for everybody who has lost its place?
+    fn is_allowed(&self, tasks: &[TaskAt], bundles: &[Vec<TaskAt>], before: &Tree) -> bool {
+        let board = &*self.board;
+        let is_lost =
+            |task: &&TaskAt| matches!(board.seats[task.0].state, State::Leaving | State::Waiting);
+        let lost = bundles.iter().filter_map(|bundle| {
+            let tasks: Vec<TaskAt> = bundle.iter().filter(is_lost).copied().collect();
+            let job = board.job_of(*tasks.first()?);
+            let amount = sum(tasks.iter().map(|task| held(board, *task)));
+            Some((job, board.world.jobs[job.0].queue, amount))
+        });
+        let lost: Vec<(JobAt, QueueAt, Amount)> = lost.collect();
+        let is_kept = |(job, ..): &(JobAt, QueueAt, Amount)| {
+            !self.is_protected(*job) || Gang::of(board, *job).is_whole()
+        };
+        if !lost.iter().all(is_kept) {
+            return false;
+        }
+        match self.why {
+            Why::Consolidate => lost.is_empty(),
+            Why::Preempt | Why::Stale => true,
+            Why::Reclaim => {
+                let asks = sum(tasks.iter().map(|task| held(board, *task)));
+                let claimant = Claimant { asks, ..self.claimant(tasks) };
+                let victims: Vec<(QueueAt, Amount)> =
+                    lost.into_iter().map(|(_, queue, amount)| (queue, amount)).collect();
+                may_take(before, &claimant, &victims, board.world.settings.slack)
+            }
+        }
+    }
+}
+
+/// Does it need all its tasks, so that it loses nothing or all?
+fn is_rigid(board: &Board<'_>, job: JobAt) -> bool {
+    Gang::of(board, job).standing() != super::gang::Standing::Above
+}

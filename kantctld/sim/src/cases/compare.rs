@@ -1,0 +1,213 @@
+//! Whether what became of a case is what was expected, and if not, the first difference. Never
+//! runs a round.
+
+use super::fate::Fate;
+use super::format::Case;
+use super::rounds::{Became, Did, Playing, is_one_round};
+use engine::fair::World;
+use engine::fair::world::TaskAt;
+use std::collections::BTreeMap;
+
+/// How a case came out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// As expected.
+    Pass,
+    /// Not so: the first difference.
+    Fail(String),
+    /// It asks for something that kant does not have.
+    Unsupported(String),
+}
+
+/// Plays a case and judges it.
+#[must_use]
+pub fn judge(case: &Case, world: World) -> Verdict {
+    let mut playing = Playing::new(case, world);
+    let found = if is_one_round(case) {
+        let (plan, did) = playing.round();
+        let became = playing.decided(&plan);
+        within(case, did, 1).or_else(|| difference(case, &playing.world, &became, true))
+    } else {
+        settle(case, &mut playing)
+    };
+    found.map_or(Verdict::Pass, Verdict::Fail)
+}
+
+/// Rounds until the state is as expected, and those in which nothing more may happen.
+fn settle(case: &Case, playing: &mut Playing<'_>) -> Option<String> {
+    for round in 1..=case.rounds_to_settle {
+        let (plan, did) = playing.round();
+        if let Some(found) = within(case, did, round) {
+            return Some(found);
+        }
+        playing.enact(&plan, round == 1);
+    }
+    let state = playing.state();
+    if let Some(found) = difference(case, &playing.world, &state, false) {
+        return Some(format!("after round {}: {found}", case.rounds_to_settle));
+    }
+    for round in 1..=case.rounds_to_hold {
+        let (plan, did) = playing.round();
+        if !did.is_nothing() {
+            let acts = plan.acts.iter().next();
+            let what =
+                acts.map(|(task, act)| format!(": {} {act:?}", playing.world.tasks[task.0].name));
+            return Some(format!("no rest: round {round} after it {}", what.unwrap_or_default()));
+        }
+    }
+    None
+}
+
+fn within(case: &Case, did: Did, round: u32) -> Option<String> {
+    let most = case.expect.at_most_per_round?;
+    let over = [
+        ("starts", did.starts, most.starts),
+        ("evictions", did.evictions, most.evictions),
+        ("reservations", did.reservations, most.reservations),
+    ];
+    let found = over.into_iter().find(|(_, did, most)| did > most);
+    found.map(|(what, did, most)| format!("round {round}: {did} {what}, expected at most {most}"))
+}
+
+fn difference(case: &Case, world: &World, became: &[Became], outcomes: bool) -> Option<String> {
+    let says = |fate: &Fate, became: &Became| {
+        fate.status == became.status
+            && fate.node.as_ref().is_none_or(|node| Some(node) == became.node.as_ref())
+            && (!outcomes || fate.outcome.as_ref().is_none_or(|outcome| outcome == became.outcome))
+    };
+    for (name, fate) in &case.expect.jobs {
+        let Some(job) = world.jobs.iter().find(|job| job.name == *name) else {
+            return Some(format!("no job is called {name}"));
+        };
+        let wrong = job.tasks.iter().find(|task| !says(fate, &became[task.0]));
+        if let Some(task) = wrong {
+            return Some(told(&world.tasks[task.0].name, fate, &became[task.0]));
+        }
+    }
+    for (alike, fates) in classes(case, world) {
+        if let Some((task, fate)) =
+            unmatched(&alike, &fates, |task, fate| says(fate, &became[task.0]))
+        {
+            return Some(told(task, fate, &became[alike[0].0]));
+        }
+    }
+    nodes(case, world, became)
+}
+
+fn told(task: &str, fate: &Fate, became: &Became) -> String {
+    let place =
+        |node: &Option<String>| node.as_ref().map_or(String::new(), |on| format!(" on {on}"));
+    format!(
+        "{task}: expected {}{} {}, is {}{} {}",
+        fate.status,
+        place(&fate.node),
+        fate.outcome.as_deref().unwrap_or_default(),
+        became.status,
+        place(&became.node),
+        became.outcome,
+    )
+}
+
+/// Tasks of one job that ask for the same, and what is expected of some of them.
+type Class<'c> = (Vec<TaskAt>, Vec<(&'c str, &'c Fate)>);
+
+fn classes<'c>(case: &'c Case, world: &World) -> Vec<Class<'c>> {
+    let mut classes: BTreeMap<String, Class<'c>> = BTreeMap::new();
+    for (at, task) in world.tasks.iter().enumerate() {
+        let key = format!(
+            "{:?} {:?} {:?} {} {} {:?} {}",
+            world.job_of[at],
+            task.group,
+            task.gpus,
+            task.cpu_milli,
+            task.memory_bytes,
+            task.only_nodes,
+            task.order,
+        );
+        let class = classes.entry(key).or_default();
+        class.0.push(TaskAt(at));
+        if let Some((name, fate)) = case.expect.tasks.get_key_value(&task.name) {
+            class.1.push((name, fate));
+        }
+    }
+    classes.into_values().filter(|(_, fates)| !fates.is_empty()).collect()
+}
+
+/// The first fate for which no task is left, however they are dealt out.
+fn unmatched<'c>(
+    tasks: &[TaskAt],
+    fates: &[(&'c str, &'c Fate)],
+    fits: impl Fn(TaskAt, &Fate) -> bool,
+) -> Option<(&'c str, &'c Fate)> {
+    let mut owner: BTreeMap<TaskAt, usize> = BTreeMap::new();
+    for from in 0..fates.len() {
+        // One augmenting path.
+        let mut open = vec![(from, Vec::new())];
+        let mut seen: Vec<TaskAt> = Vec::new();
+        let mut found = None;
+        while let Some((fate, path)) = open.pop() {
+            for task in tasks.iter().filter(|task| fits(**task, fates[fate].1)) {
+                if seen.contains(task) {
+                    continue;
+                }
+                seen.push(*task);
+                let mut path: Vec<(usize, TaskAt)> = path.clone();
+                path.push((fate, *task));
+                match owner.get(task) {
+                    Some(other) => open.push((*other, path)),
+                    None => {
+                        found = Some(path);
+                        break;
+                    }
+                }
+            }
+            if found.is_some() {
+                break;
+            }
+        }
+        match found {
+            Some(path) => path.into_iter().for_each(|(fate, task)| _ = owner.insert(task, fate)),
+            None => return Some(fates[from]),
+        }
+    }
+    None
+}
+
+/// GPUs that nobody holds, and those that come free, by whole devices.
+fn nodes(case: &Case, world: &World, became: &[Became]) -> Option<String> {
+    for (name, fate) in &case.expect.nodes {
+        let on = |at: &usize| {
+            world.tasks[*at].node.is_some_and(|node| world.nodes[node.0].name == *name)
+        };
+        let there: Vec<usize> = (0..world.tasks.len()).filter(on).collect();
+        let devices = |status: &[&str]| {
+            let mut seen: Vec<String> = Vec::new();
+            for at in there.iter().filter(|at| status.contains(&became[**at].status)) {
+                let task = &world.tasks[*at];
+                match (&task.gpus, task.device_names.is_empty()) {
+                    (engine::fair::world::GpuAsk::Whole(gpus), _) => {
+                        seen.extend((0..*gpus).map(|which| format!("{at} {which}")));
+                    }
+                    (engine::fair::world::GpuAsk::None, _) => {}
+                    (_, true) => seen.push(format!("{at}")),
+                    (_, false) => seen.extend(task.device_names.iter().cloned()),
+                }
+            }
+            seen.sort();
+            seen.dedup();
+            seen.len() as i64
+        };
+        let gpus = world.nodes.iter().find(|node| node.name == *name);
+        let gpus = i64::from(gpus.map_or(0, |node| node.gpus));
+        let (leaving, held) = (devices(&["releasing"]), devices(&["running", "binding"]));
+        let idle = gpus - leaving - held;
+        for (what, expected, is) in
+            [("idle", fate.idle_gpus, idle), ("releasing", fate.releasing_gpus, leaving)]
+        {
+            if expected.is_some_and(|expected| expected != is) {
+                return Some(format!("{name}: expected {expected:?} {what} GPUs, are {is}"));
+            }
+        }
+    }
+    None
+}

@@ -1,0 +1,66 @@
+//! What a case expects, in the words of its format. Never compares it with anything.
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// What is to come of it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "the format's own words")]
+pub struct Expect {
+    #[serde(default)]
+    pub jobs: BTreeMap<String, Fate>,
+    #[serde(default)]
+    pub tasks: BTreeMap<String, Fate>,
+    #[serde(default)]
+    pub nodes: BTreeMap<String, NodeFate>,
+    #[serde(default)]
+    pub at_most_per_round: Option<AtMost>,
+    #[serde(default)]
+    pub placements: Option<serde_json::Value>,
+}
+
+/// What is to come of a task.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "the format's own words")]
+pub struct Fate {
+    pub status: String,
+    #[serde(default)]
+    pub node: Option<String>,
+    #[serde(default)]
+    pub outcome: Option<String>,
+    #[serde(default)]
+    pub gpu_groups: Option<Vec<String>>,
+    #[serde(default)]
+    pub explanation: Option<serde_json::Value>,
+    #[serde(default)]
+    pub numa_zones: Option<Vec<usize>>,
+    #[serde(default)]
+    pub gpus_granted: Option<serde_json::Value>,
+    #[serde(default)]
+    pub started_at_least_s_ago: Option<serde_json::Value>,
+}
+
+/// What is to become of a node.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "the format's own words")]
+pub struct NodeFate {
+    #[serde(default)]
+    pub idle_gpus: Option<i64>,
+    #[serde(default)]
+    pub releasing_gpus: Option<i64>,
+    #[serde(default)]
+    pub numa_available: Option<serde_json::Value>,
+}
+
+/// Bounds on what a round may do, in tasks.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "the format's own words")]
+pub struct AtMost {
+    pub starts: usize,
+    pub evictions: usize,
+    pub reservations: usize,
+}

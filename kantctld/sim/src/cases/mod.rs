@@ -1,0 +1,59 @@
+//! Cases of fair sharing that others wrote: clusters to play and single rules, run against the
+//! engine itself. Never a scheduler of its own: what decides is `engine::fair`.
+
+pub mod compare;
+pub mod fate;
+pub mod format;
+pub mod import;
+pub mod rounds;
+mod rules;
+
+pub use compare::Verdict;
+pub use import::ImportError;
+
+use format::Case;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// A case's name, and how it came out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judged {
+    /// Area and name.
+    pub id: String,
+    /// As expected?
+    pub verdict: Verdict,
+}
+
+/// Cases that cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum CaseError {
+    /// Not a list of cases.
+    #[error("failed to read cases: {0}; a file holds a JSON array of them (tests/kai/README.md)")]
+    Json(#[from] serde_json::Error),
+}
+
+/// Runs all cases of a file's text.
+///
+/// # Errors
+/// [`CaseError`]: it is no list of cases.
+pub fn run(text: &str) -> Result<Vec<Judged>, CaseError> {
+    let cases: Vec<Value> = serde_json::from_str(text)?;
+    Ok(cases.iter().map(one).collect())
+}
+
+fn one(value: &Value) -> Judged {
+    let id = value.get("id").and_then(Value::as_str).unwrap_or("(no id)").to_owned();
+    let verdict = if value.get("rule").is_some() { rules::judge(value) } else { cluster(value) };
+    Judged { id, verdict }
+}
+
+fn cluster(value: &Value) -> Verdict {
+    match Case::deserialize(value) {
+        Err(error) => Verdict::Unsupported(format!("failed to read the case: {error}")),
+        Ok(case) => match import::world(&case) {
+            Err(ImportError::Unsupported(what)) => Verdict::Unsupported(format!("no {what}")),
+            Err(error) => Verdict::Unsupported(error.to_string()),
+            Ok(world) => compare::judge(&case, world),
+        },
+    }
+}

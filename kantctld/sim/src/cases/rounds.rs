@@ -1,0 +1,149 @@
+//! Runs the rounds of a case, and says of each task what has become of it. Never judges; that is
+//! [`super::compare`]'s.
+
+use super::format::{Case, Kind, Phase};
+use engine::fair::world::{NodeAt, TaskAt, TaskState};
+use engine::fair::{Act, Plan, Step, World, plan};
+
+/// What has become of a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Became {
+    /// In the words of the format.
+    pub status: &'static str,
+    /// Where it is or will be.
+    pub node: Option<String>,
+    /// What was decided; empty between rounds.
+    pub outcome: &'static str,
+}
+
+/// What one round did, in tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Did {
+    /// Started.
+    pub starts: usize,
+    /// Stopped, or moved.
+    pub evictions: usize,
+    /// Promised a place, or moved.
+    pub reservations: usize,
+}
+
+impl Did {
+    fn of(plan: &Plan) -> Self {
+        let count = |is: fn(&Act) -> bool| plan.acts.values().filter(|act| is(act)).count();
+        let moves = count(|act| matches!(act, Act::Move(..)));
+        Self {
+            starts: count(|act| matches!(act, Act::Start(..))),
+            evictions: moves + count(|act| matches!(act, Act::Evict(..))),
+            reservations: moves + count(|act| matches!(act, Act::Reserve(..))),
+        }
+    }
+
+    /// Did it do nothing?
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The steps of a case's rounds.
+#[must_use]
+pub fn steps(case: &Case) -> Vec<Step> {
+    let step = |phase: &Phase| match phase {
+        Phase::Allocate => Step::Allocate,
+        Phase::Consolidate => Step::Consolidate,
+        Phase::Reclaim => Step::Reclaim,
+        Phase::Preempt => Step::Preempt,
+        Phase::StaleGangEvict => Step::Stale,
+    };
+    case.phases.iter().map(step).collect()
+}
+
+/// A case that is played.
+pub struct Playing<'c> {
+    case: &'c Case,
+    /// As it is now.
+    pub world: World,
+    steps: Vec<Step>,
+}
+
+impl<'c> Playing<'c> {
+    /// From its start.
+    #[must_use]
+    pub fn new(case: &'c Case, world: World) -> Self {
+        Self { case, world, steps: steps(case) }
+    }
+
+    /// One round; nothing of it has happened yet.
+    #[must_use]
+    pub fn round(&self) -> (Plan, Did) {
+        let plan = plan(&self.world, &self.steps);
+        let did = Did::of(&plan);
+        (plan, did)
+    }
+
+    /// What a round does with each task.
+    #[must_use]
+    pub fn decided(&self, plan: &Plan) -> Vec<Became> {
+        let each = self.world.tasks.iter().enumerate();
+        each.map(|(at, task)| {
+            let node = |at: NodeAt| Some(self.world.nodes[at.0].name.clone());
+            let (status, node, outcome) = match (plan.acts.get(&TaskAt(at)), task.state) {
+                (Some(Act::Start(at, _)), _) => ("binding", node(*at), "started"),
+                (Some(Act::Reserve(at, _)), _) => ("pipelined", node(*at), "reserved"),
+                (Some(Act::Evict(..)), _) => ("releasing", task.node.and_then(node), "evicted"),
+                (Some(Act::Move(at, ..)), _) => ("pipelined", node(*at), "moved"),
+                (None, TaskState::Waiting) => ("pending", None, "waits"),
+                (None, TaskState::Gated) => ("gated", None, "waits"),
+                (None, TaskState::Running) => ("running", task.node.and_then(node), "kept"),
+                (None, TaskState::Leaving) => ("releasing", task.node.and_then(node), "draining"),
+                (None, TaskState::Stuck) => {
+                    ("stuck_in_releasing", task.node.and_then(node), "unchanged")
+                }
+                (None, TaskState::Failed) => ("failed", task.node.and_then(node), "unchanged"),
+                (None, TaskState::Succeeded) => {
+                    ("succeeded", task.node.and_then(node), "unchanged")
+                }
+            };
+            Became { status, node, outcome }
+        })
+        .collect()
+    }
+
+    /// What each task is doing between rounds.
+    #[must_use]
+    pub fn state(&self) -> Vec<Became> {
+        let nothing = Plan::default();
+        let each = self.decided(&nothing).into_iter();
+        each.map(|became| Became { outcome: "", ..became }).collect()
+    }
+
+    /// Lets a round happen, and all that it sets in motion come to its end.
+    pub fn enact(&mut self, plan: &Plan, is_first: bool) {
+        for (at, (node, devices)) in &plan.seated {
+            let task = &mut self.world.tasks[at.0];
+            (task.node, task.devices) = (Some(*node), Some(devices.clone()));
+        }
+        for at in 0..self.world.tasks.len() {
+            let act = plan.acts.get(&TaskAt(at));
+            let is_deleted = self.case.jobs[self.world.job_of[at].0].deleted_by_user;
+            let task = &mut self.world.tasks[at];
+            let state = match (act, task.state) {
+                (Some(Act::Start(..)), _) => TaskState::Running,
+                (Some(Act::Evict(..) | Act::Move(..)), _) if is_deleted => TaskState::Leaving,
+                (Some(Act::Evict(..) | Act::Move(..)), _) => TaskState::Waiting,
+                (None, TaskState::Leaving) if is_first && !is_deleted => TaskState::Waiting,
+                _ => continue,
+            };
+            task.state = state;
+            if state == TaskState::Waiting {
+                (task.node, task.devices, task.device_names) = (None, None, Vec::new());
+            }
+        }
+    }
+}
+
+/// Is a case about one round?
+#[must_use]
+pub fn is_one_round(case: &Case) -> bool {
+    case.kind == Kind::Decision
+}

@@ -1,0 +1,108 @@
+//! Rule cases about how long jobs are safe. Never about whom they are safe from for other reasons.
+
+use super::reading::{Missing, name, number};
+use super::{Says, is_allowed};
+use common::time::Span;
+use engine::fair::runtime::{Method, Protection, is_safe, leaves_least, preempt_min, reclaim_min};
+use engine::fair::tree::QueueAt;
+use serde_json::Value;
+
+/// The queues of a case, and one that it names beside them.
+struct Queues(Vec<Value>);
+
+impl Queues {
+    fn new(given: &Value) -> Self {
+        let mut all = given["queues"].as_array().cloned().unwrap_or_default();
+        for key in ["victim_queue", "claimant_queue"] {
+            let one = &given[key];
+            let is_new = !all.iter().any(|known| known["id"] == one["id"]);
+            if one.is_object() && is_new {
+                all.push(one.clone());
+            }
+        }
+        Self(all)
+    }
+
+    fn path(&self, id: &str) -> Vec<QueueAt> {
+        let mut path = Vec::new();
+        let mut at = self.0.iter().position(|queue| queue["id"] == id);
+        while let Some(here) = at.filter(|here| !path.contains(&QueueAt(*here))) {
+            path.push(QueueAt(here));
+            let above = &self.0[here]["parent"];
+            at = self.0.iter().position(|queue| above.is_string() && queue["id"] == *above);
+        }
+        path
+    }
+
+    fn says(&self, at: QueueAt) -> Protection {
+        let span = |key: &str| self.0[at.0][key].as_u64().map(Span::from_seconds);
+        Protection {
+            preempt: span("preempt_min_runtime_s"),
+            reclaim: span("reclaim_min_runtime_s"),
+        }
+    }
+}
+
+fn method(given: &Value) -> Method {
+    if given["method"] == "queue" { Method::Queue } else { Method::Lca }
+}
+
+pub(super) fn ask(case: &Value) -> Result<Says, Missing> {
+    let given = &case["given"];
+    match case["rule"].as_str().unwrap_or_default() {
+        "preempt_min_runtime" | "reclaim_min_runtime" => Ok(least(case)),
+        _ => allowed(case, given),
+    }
+}
+
+fn least(case: &Value) -> Says {
+    let given = &case["given"];
+    let queues = Queues::new(given);
+    let default = |key: &str| Span::from_seconds(number(given, key) as u64);
+    let victim = &given["victim_queue"];
+    let path = |queue: &Value| queues.path(&name(queue, "id"));
+    let (span, is_error) = if case["rule"] == "preempt_min_runtime" {
+        let default = default("default_preempt_s");
+        (preempt_min(&path(victim), |at| queues.says(at), default), victim.is_null())
+    } else {
+        let default = default("default_reclaim_s");
+        let claimant = &given["claimant_queue"];
+        // A queue that is not there is for kant no case: jobs have queues. It is the importer that
+        // says so, and names the default.
+        let is_error = claimant.is_null() || victim.is_null();
+        let paths = (path(claimant), path(victim));
+        let span = if is_error {
+            default
+        } else {
+            reclaim_min((&paths.0, &paths.1), method(given), |at| queues.says(at), default)
+        };
+        (span, is_error)
+    };
+    Says::from([
+        ("is_error".to_owned(), Value::from(is_error)),
+        ("seconds".to_owned(), Value::from(span.0 / 1000)),
+    ])
+}
+
+fn allowed(case: &Value, given: &Value) -> Result<Says, Missing> {
+    let queues = Queues::new(given);
+    let (claimant, victim) = (&given["claimant"], &given["victim"]);
+    let path = |job: &Value| queues.path(&name(job, "queue"));
+    let says = |at: QueueAt| queues.says(at);
+    let default = |key: &str| Span::from_seconds(number(given, key) as u64);
+    let rule = case["rule"].as_str().unwrap_or_default();
+    let least = if rule.starts_with("preempt") {
+        preempt_min(&path(victim), says, default("default_preempt_s"))
+    } else {
+        let paths = (path(claimant), path(victim));
+        reclaim_min((&paths.0, &paths.1), method(given), says, default("default_reclaim_s"))
+    };
+    let ran = victim["started_s_ago"].as_u64().map(Span::from_seconds);
+    let is_safe = is_safe(ran, least);
+    let (runs, min) = (number(victim, "running_tasks"), number(victim, "min_tasks"));
+    Ok(is_allowed(if rule.ends_with("scenario_allowed") {
+        !is_safe || leaves_least(runs as usize, number(given, "evict_tasks") as usize, min as usize)
+    } else {
+        !is_safe || runs > min
+    }))
+}
