@@ -28,7 +28,7 @@ fn who_used_much_has_less_of_the_surplus_and_all_that_it_is_owed() {
     let mut shares = [share(2, 1.0, 16), share(2, 1.0, 16)];
     shares[0].usage = 0.5;
     let (given, left) = divide(16 * GPU, 1.0, GPU, &shares);
-    assert_eq!((given, left), (vec![5 * GPU, 11 * GPU], 0));
+    assert_eq!((given, left), (vec![6 * GPU, 10 * GPU], 0));
 }
 
 fn any_shares() -> impl Strategy<Value = Vec<Share>> {

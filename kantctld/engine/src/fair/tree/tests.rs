@@ -51,7 +51,7 @@ fn any_tree() -> impl Strategy<Value = (Vec<Terms>, Vec<i64>)> {
         let mut built: Vec<Terms> = Vec::new();
         let mut requests = Vec::new();
         for (at, (above, quota, weight, request, priority)) in all.into_iter().enumerate() {
-            let parent = (at > 2).then_some(above % at);
+            let parent = (at > 2).then(|| above % at);
             let left = parent.map_or(quota, |above| {
                 let above_quota = built[above].quota.gpu_milli / 1000;
                 let siblings = built.iter().filter(|one| one.parent == Some(QueueAt(above)));
