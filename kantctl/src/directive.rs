@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn what_is_not_supported_is_not_ignored() {
-        let message = refused("#!/bin/sh\n#SBATCH --dependency=afterok:1\n");
+        let message = refused("#!/bin/sh\n#SBATCH --licenses=matlab:1\n");
         assert!(message.contains("line 2") && message.contains("not supported"), "{message}");
     }
 

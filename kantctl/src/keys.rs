@@ -2,6 +2,7 @@
 
 use common::hostlist::{self, HostlistError};
 use common::id::JobKey;
+use common::wire::api::JobView;
 use std::str::FromStr;
 
 /// A text that names no jobs.
@@ -37,6 +38,15 @@ impl FromStr for Keys {
 pub fn all(words: &[Keys]) -> Vec<JobKey> {
     let mut seen = std::collections::BTreeSet::new();
     words.iter().flat_map(|word| &word.0).copied().filter(|key| seen.insert(*key)).collect()
+}
+
+/// Is a job among those named: by its key, its array, or its plain number?
+#[must_use]
+pub fn name(keys: &[JobKey], job: &JobView) -> bool {
+    let whole = JobKey::single(job.key.job);
+    let number = job.number.map(JobKey::single);
+    let is_it = |key: &JobKey| *key == job.key || *key == whole || Some(*key) == number;
+    keys.iter().any(is_it)
 }
 
 #[cfg(test)]

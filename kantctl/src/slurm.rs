@@ -16,6 +16,7 @@ pub mod sbatch;
 pub mod scancel;
 pub mod scontrol;
 pub mod sinfo;
+pub mod size;
 pub mod squeue;
 pub mod srun;
 

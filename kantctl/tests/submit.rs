@@ -214,14 +214,16 @@ async fn patience_ends_and_says_so() {
 async fn what_makes_no_sense_is_never_sent() {
     let house = accepts();
     house.file("bad.sh", "#!/bin/sh\n#SBATCH --tiem=10\n");
-    house.file("dep.sh", "#!/bin/sh\n#SBATCH -d afterok:1\n");
+    house.file("dep.sh", "#!/bin/sh\n#SBATCH -L matlab:1\n");
     house.file("plain.txt", "echo hi\n");
     let wrap = ["--wrap", "true"];
     for (words, code, said) in [
         (vec!["-n", "-3"], 2, vec!["invalid value '-3'", "--ntasks", "whole number"]),
         (vec!["-N", "2-4"], 2, vec!["range of nodes"]),
         (vec!["--tiem", "10"], 2, vec!["--tiem", "--time"]),
-        (vec!["--dependency=afterok:1"], 2, vec!["--dependency", "not supported in this release"]),
+        (vec!["--licenses=matlab:1"], 2, vec!["--licenses", "not supported in this release"]),
+        (vec!["--dependency=expand:1"], 2, vec!["--dependency", "there is no rule `expand`"]),
+        (vec!["-d", "afterok"], 2, vec!["--dependency", "write RULE:JOB"]),
         (vec!["-t", "soon"], 2, vec!["length of time"]),
         (vec!["--mem=1G", "--mem-per-cpu=1G"], 2, vec!["cannot be used with"]),
         (vec!["--gpus", "-1"], 2, vec!["number of GPUs"]),
@@ -239,7 +241,7 @@ async fn what_makes_no_sense_is_never_sent() {
     }
     for (script, code, said) in [
         ("bad.sh", 2, vec!["bad.sh, line 2", "--tiem", "did you mean --time?"]),
-        ("dep.sh", 2, vec!["dep.sh, line 2", "-d is not supported in this release"]),
+        ("dep.sh", 2, vec!["dep.sh, line 2", "-L is not supported in this release"]),
         ("plain.txt", 1, vec!["plain.txt", "#!"]),
         ("missing.sh", 1, vec!["missing.sh", "--wrap"]),
         (".", 1, vec!["is a directory"]),

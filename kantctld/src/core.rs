@@ -7,7 +7,7 @@ use crate::lookout::Lookout;
 use crate::machine::{SharedState, StateMachine};
 use crate::places::Places;
 use crate::raft::{LogHandle, ProposeError, Status};
-use common::id::{ControllerId, LogIndex, Uid};
+use common::id::{ControllerId, IdError, JobKey, LogIndex, Uid};
 use common::reason::Refusal;
 use common::time::Time;
 use state::view::Waits;
@@ -68,6 +68,14 @@ pub struct Core {
 }
 
 impl Core {
+    /// The job or task that a text names: `42`, `42_7`, or the plain number of an array's task.
+    ///
+    /// # Errors
+    /// [`IdError`] of a text that names none; whether there is such a job is not asked.
+    pub fn key(&self, text: &str) -> Result<JobKey, IdError> {
+        Ok(self.state.read().meant(text.parse()?))
+    }
+
     /// Puts the parts together.
     pub fn new(
         state: SharedState,

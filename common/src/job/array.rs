@@ -39,6 +39,44 @@ impl ArraySpec {
         each.map(ArrayIndex).collect()
     }
 
+    /// How many numbers its tasks take beside the array's own: one for each index of each range;
+    /// one that is named twice takes two, of which the first is its own.
+    #[must_use]
+    pub fn number_count(&self) -> u32 {
+        self.sizes().map(|(_, size)| size).sum()
+    }
+
+    /// The place of a task among them, from 0; `None`: it is no task of this array.
+    #[must_use]
+    pub fn place_of(&self, index: ArrayIndex) -> Option<u32> {
+        let mut before = 0;
+        for ((first, last, step), size) in self.sizes() {
+            if (first..=last).contains(&index.0) && (index.0 - first).is_multiple_of(step) {
+                return Some(before + (index.0 - first) / step);
+            }
+            before += size;
+        }
+        None
+    }
+
+    /// The task at a place among them.
+    #[must_use]
+    pub fn index_at(&self, place: u32) -> Option<ArrayIndex> {
+        let mut left = place;
+        for ((first, _, step), size) in self.sizes() {
+            if left < size {
+                return Some(ArrayIndex(first + left * step));
+            }
+            left -= size;
+        }
+        None
+    }
+
+    fn sizes(&self) -> impl Iterator<Item = ((u32, u32, u32), u32)> + '_ {
+        let size = |(first, last, step): (u32, u32, u32)| (last - first) / step + 1;
+        self.ranges.iter().map(move |range| (*range, size(*range)))
+    }
+
     /// How many ranges it was written with.
     #[must_use]
     pub const fn part_count(&self) -> usize {
@@ -139,6 +177,19 @@ mod tests {
         assert_eq!(indices, [0, 3, 5, 6, 9, 20, 21]);
         assert_eq!(array.limit(), Some(2));
         assert_eq!(array.to_string(), "0-9:3,5,20-21%2");
+    }
+
+    #[test]
+    fn each_task_has_a_place_and_each_place_a_task() {
+        let array: ArraySpec = "0-9:3,5,4-6,20-21%2".parse().unwrap();
+        assert_eq!(array.number_count(), 10);
+        for index in array.indices() {
+            let place = array.place_of(index).unwrap();
+            assert_eq!(array.index_at(place), Some(index));
+        }
+        assert_eq!(array.place_of(ArrayIndex(5)), Some(4));
+        assert_eq!(array.index_at(6), Some(ArrayIndex(5)), "named twice");
+        assert_eq!((array.place_of(ArrayIndex(1)), array.index_at(10)), (None, None));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 pub mod array;
 pub mod check;
+pub mod dependency;
 pub mod end;
 pub mod patch;
 pub mod pattern;
@@ -12,6 +13,7 @@ pub mod state;
 pub mod warning;
 
 pub use array::ArraySpec;
+pub use dependency::Dependency;
 pub use end::{EndCause, ExitStatus, GpuUsage, PreemptReason, Preempted, StepEnd, Usage};
 pub use patch::{Patch, Replaced};
 pub use spec::{Ask, Launch, OpenMode, Owner, Rlimit, Spec};

@@ -3,6 +3,7 @@
 
 mod words;
 
+use super::dependency::Dependency;
 use super::spec::Ask;
 use crate::gpu::GpuKind;
 use crate::id::{QosName, QueueName, ReservationName};
@@ -68,6 +69,9 @@ pub struct Patch {
     /// When it may start at the earliest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub begin_at: Option<Replaced<Time>>,
+    /// Which other jobs it waits for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dependency: Option<Replaced<Dependency>>,
     /// When it must be over.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Replaced<Time>>,
@@ -117,6 +121,7 @@ impl Patch {
         ask.queue = self.queue.clone().or(ask.queue);
         ask.qos = self.qos.clone().map_or(ask.qos, Replaced::value);
         ask.begin_at = self.begin_at.map_or(ask.begin_at, Replaced::value);
+        ask.dependency = self.dependency.clone().map_or(ask.dependency, Replaced::value);
         ask.deadline = self.deadline.map_or(ask.deadline, Replaced::value);
         ask.reservation = self.reservation.clone().map_or(ask.reservation, Replaced::value);
         if let Some(limit) = self.array_limit {

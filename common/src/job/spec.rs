@@ -1,6 +1,7 @@
 //! What a user asks for, and what the controller keeps of it. Never checks it; `check` does.
 
 use super::array::ArraySpec;
+use super::dependency::Dependency;
 use super::warning::Warning;
 use crate::blob::BlobHash;
 use crate::id::{AccountName, Gid, QosName, QueueName, ReservationName, Uid};
@@ -53,6 +54,11 @@ pub struct Rlimit {
     pub soft: Option<u64>,
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks for this shape
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
 /// What a user asks for: flags and script directives, merged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -91,6 +97,12 @@ pub struct Ask {
     pub warning: Option<Warning>,
     /// Not before (`--begin`).
     pub begin_at: Option<Time>,
+    /// Waits for other jobs (`--dependency`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dependency: Option<Dependency>,
+    /// Cancelled once what it waits for cannot come any more (`--kill-on-invalid-dep`).
+    #[serde(skip_serializing_if = "is_false")]
+    pub kill_on_invalid_dependency: bool,
     /// Lowers (positive) or, for operators, raises (negative) the priority.
     pub nice: i32,
     /// The quality of service (`--qos`).
@@ -137,6 +149,8 @@ impl Default for Ask {
             container: None,
             warning: None,
             begin_at: None,
+            dependency: None,
+            kill_on_invalid_dependency: false,
             nice: 0,
             qos: None,
             deadline: None,

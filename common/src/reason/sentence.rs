@@ -142,6 +142,7 @@ impl fmt::Display for WaitReason {
                     others => write!(f, " and {others} more, which come before it"),
                 }
             }
+            Self::Dependency { .. } | Self::DependencyNever { .. } => super::awaited::show(self, f),
             Self::Topology { .. } | Self::NeverNear { .. } => super::near::show(self, f),
             _ => self.room(f),
         }

@@ -1,5 +1,6 @@
 //! Why a job waits, as data; `sentence` puts it in words. Never decides; the engine does.
 
+use super::awaited::Awaited;
 use super::bound::{Bound, Counted, QuotaBound};
 use crate::gpu::GpuKind;
 use crate::id::{JobKey, NodeName, QueueName, ReservationName, SwitchName};
@@ -48,6 +49,22 @@ pub enum WaitReason {
     BeginTime {
         /// That time.
         at: Time,
+    },
+    /// Other jobs are not as far as it asked (`--dependency`).
+    Dependency {
+        /// What is still to come, the first few; nothing: that is the job's own to say.
+        open: Vec<Awaited>,
+        /// So many more.
+        more: u32,
+        /// One of all is enough.
+        any: bool,
+    },
+    /// What it waits for of other jobs cannot come any more.
+    DependencyNever {
+        /// What cannot, the first few.
+        failed: Vec<Awaited>,
+        /// So many more.
+        more: u32,
     },
     /// Its last attempt did not get off the ground; the next is delayed.
     BackOff {
@@ -183,7 +200,7 @@ impl WaitReason {
     #[must_use]
     pub const fn is_for_ever(&self) -> bool {
         match self {
-            Self::NeverFits { .. } | Self::NeverNear { .. } => true,
+            Self::NeverFits { .. } | Self::NeverNear { .. } | Self::DependencyNever { .. } => true,
             Self::LimitReached { counted, .. } => counted.is_beyond(),
             Self::QuotaExceeded { bound, counted, .. } => {
                 !matches!(bound, QuotaBound::Lent { .. }) && counted.is_beyond()
@@ -203,7 +220,8 @@ impl WaitReason {
             Self::ArrayLimit { .. } => "JobArrayTaskLimit",
             Self::QuotaExceeded { .. } => "AssocGrpGRES",
             Self::LimitReached { bound, counted } => bound.code(counted.what),
-            Self::Component { .. } => "Dependency",
+            Self::Component { .. } | Self::Dependency { .. } => "Dependency",
+            Self::DependencyNever { .. } => "DependencyNeverSatisfied",
             Self::DeadlineTooNear { .. } => "DeadLine",
             Self::ReservationClosed { .. } | Self::NodesReserved { .. } => "Reservation",
             Self::Topology { .. } => "Resources",

@@ -115,6 +115,10 @@ pub struct StoryLine {
 pub struct JobView {
     /// The job or array task.
     pub key: JobKey,
+    /// Its plain number, of an array's task too (SLURM_JOB_ID); every path takes it for the key.
+    /// `None` of tasks of arrays of before they had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<JobId>,
     /// Whose.
     pub owner: Owner,
     /// What was asked, queue and time limit filled in. GET /v1/jobs leaves out what is bulky:
@@ -132,6 +136,10 @@ pub struct JobView {
     pub held: bool,
     /// Why it waits, while Pending.
     pub reason: Option<ReasonView>,
+    /// What it still waits for of other jobs, as `squeue -o %E` shows it:
+    /// `afterok:20(unfulfilled)`; while Pending.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dependency: Option<String>,
     /// Its place among all waiting jobs, from 1, while Pending.
     pub position: Option<u32>,
     /// Which attempt, from 1; 0 before the first start.

@@ -5,7 +5,7 @@
 mod task;
 
 use crate::health::Finding;
-use crate::id::{ArrayIndex, AttemptId, NodeName, QueueName};
+use crate::id::{ArrayIndex, AttemptId, JobId, NodeName, QueueName};
 use crate::job::{Launch, OpenMode, Owner, Rlimit, StepEnd, Warning};
 use crate::node::Inventory;
 use crate::resource::Allocation;
@@ -180,6 +180,9 @@ pub struct ArrayFacts {
     pub max: ArrayIndex,
     /// Its step.
     pub step: u32,
+    /// The plain number of this task (SLURM_JOB_ID); `None` from a controller that gives it none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<JobId>,
 }
 
 /// All a node needs to run its share of an attempt.

@@ -43,6 +43,7 @@ fn a_submit_looks_as_in_the_kept_files() {
 fn jobs_look_as_in_the_kept_files() {
     let waiting = JobView {
         key: JobKey::single(JobId(7)),
+        number: None,
         owner: owner(),
         ask: ask(),
         phase: Phase::Pending,
@@ -55,6 +56,7 @@ fn jobs_look_as_in_the_kept_files() {
             sentence: "it is held".to_owned(),
             detail: WaitReason::Held,
         }),
+        dependency: None,
         position: Some(1),
         attempt: 0,
         submitted_at: Time(1),

@@ -112,7 +112,13 @@ fn order() -> LaunchOrder {
         cpus_per_task: 2,
         submitted_at: Time(1),
         submit_host: text("login1"),
-        array: Some(ArrayFacts { count: 3, min: ArrayIndex(1), max: ArrayIndex(5), step: 2 }),
+        array: Some(ArrayFacts {
+            count: 3,
+            min: ArrayIndex(1),
+            max: ArrayIndex(5),
+            step: 2,
+            number: None,
+        }),
     }
 }
 

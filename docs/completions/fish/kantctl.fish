@@ -204,6 +204,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s q -l qos -d '
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l near -d 'Nodes near to each other: leaf, leaf:required' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l begin -d 'Not before: now+1hour, 16:30, tomorrow' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l deadline -d 'Over by then, or never started' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s d -l dependency -d 'Which other jobs it waits for: afterok:20, or none' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l reservation -d 'Run in this booking' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l array-limit -d 'At most so many tasks of the array at once' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
@@ -390,6 +391,9 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l launch -d 'Ru
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l container -d 'Run in a container: a directory on its nodes that is an OCI bundle or a root file system' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l signal -d 'A signal before its time limit: to all its processes, or (B:) to the script alone [without @SECONDS: 60 before]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l export -d 'What of your environment it gets: ALL, NONE, or NAME,NAME=VALUE [default: ALL]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s d -l dependency -d 'Wait for other jobs: afterok:20:21, afterany:22_3, after:23+5 (minutes), afternotok, aftercorr (task for task), singleton; `,` between where all count, `?` where one is enough' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l kill-on-invalid-dep -d 'Cancel it once what it waits for cannot come any more [default: no, it goes on waiting]' -r -f -a "yes\t''
+no\t''"
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l acctg-freq -d 'what a job uses is measured at its end' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s M -l clusters -d 'there is one cluster' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l cores-per-socket -d 'cores are chosen near the GPUs given, whatever the socket' -r

@@ -215,6 +215,7 @@ fn times(record: &mut Record, job: &JobView, as_of: Time, zone: &TimeZone) {
     };
     record.fact("submitted", format!("{}{host}", local(job.submitted_at, zone)));
     record.maybe("not before", job.ask.begin_at.map(|at| local(at, zone)));
+    record.maybe("waits for", job.dependency.as_ref());
     record.maybe("deadline", job.ask.deadline.map(|at| local(at, zone)));
     record.maybe("started", job.started_at.map(|at| local(at, zone)));
     record.maybe("ended", job.ended_at.map(|at| local(at, zone)));

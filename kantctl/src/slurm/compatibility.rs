@@ -60,8 +60,8 @@ it is refused by name.
 
 Good to know:
 
-- a partition is a queue; jobs are numbered by kant, tasks of arrays are `42_7` everywhere, in
-  SLURM_JOB_ID too;
+- a partition is a queue; an array of N tasks takes N + 1 numbers: its own and one for each task, in
+  the order of its list. SLURM_JOB_ID of a task is that number, and every command takes it for `42_7`;
 - `sacct` knows jobs for as long as the controller keeps them (`done_jobs_kept`), with a `.batch`
   line for the script; steps have no lines of their own;
 - `srun` starts the tasks of a step inside a job, on all of its nodes; tasks see all CPUs and GPUs of

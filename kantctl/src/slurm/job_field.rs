@@ -1,11 +1,11 @@
 //! What a field of squeue or sacct shows of a job. Never asks for jobs.
 
 use super::calendar::{long_span, moment, short_span};
+pub use super::size::{Unit, size};
 use common::hostlist::fold;
 use common::id::{ArrayIndex, JobKey};
 use common::job::{ExitStatus, Outcome, Phase};
 use common::time::{Span, Time};
-use common::unit::Bytes;
 use common::wire::api::JobView;
 use jiff::tz::TimeZone;
 use std::collections::BTreeMap;
@@ -40,16 +40,6 @@ pub struct Page {
     pub account: bool,
     /// The unit that sizes are shown in: sacct's --units, or --noconvert.
     pub unit: Unit,
-}
-
-/// How sizes are shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Unit {
-    /// As large as fits.
-    #[default]
-    Fitting,
-    /// In this one: `K`, `M`, `G`, `T`.
-    In(char),
 }
 
 /// What a field shows.
@@ -125,6 +115,17 @@ impl Line<'_> {
             _ => self.job.key.to_string(),
         };
         format!("{key}{step}")
+    }
+
+    /// Its plain number: of several tasks of an array that of the array; `43.batch`.
+    #[must_use]
+    pub fn number(&self) -> String {
+        let step = if self.batch { ".batch" } else { "" };
+        match (self.alike, self.job.number) {
+            ([_, _, ..], _) => self.job.key.job.to_string(),
+            (_, Some(number)) => format!("{number}{step}"),
+            (_, None) => format!("{}{step}", self.job.key),
+        }
     }
 
     /// Where it runs, folded; empty before it starts.
@@ -255,23 +256,6 @@ impl Line<'_> {
     }
 }
 
-/// `8G`, `1500M`, as Slurm writes sizes.
-#[must_use]
-pub fn size(bytes: Bytes, unit: Unit) -> String {
-    let kib = bytes.0 / 1024;
-    let scales = [('K', 1_u64), ('M', 1024), ('G', 1 << 20), ('T', 1 << 30)];
-    let fits = |scale: &&(char, u64)| match unit {
-        Unit::In(letter) => scale.0 == letter.to_ascii_uppercase(),
-        Unit::Fitting => kib >= scale.1 && kib.is_multiple_of(scale.1),
-    };
-    let (letter, scale) = scales.iter().rev().find(fits).unwrap_or(&scales[0]);
-    let (whole, rest) = (kib / scale, kib % scale);
-    if rest == 0 {
-        return format!("{whole}{letter}");
-    }
-    format!("{whole}.{:02}{letter}", rest * 100 / scale)
-}
-
 /// `0-3,7`.
 fn ranges(indices: &[ArrayIndex]) -> String {
     let follows = |a: &ArrayIndex, b: &ArrayIndex| a.0.checked_add(1) == Some(b.0);
@@ -301,16 +285,6 @@ pub fn gather(jobs: &[JobView], apart: bool) -> Vec<&[JobView]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sizes_are_slurms() {
-        let shown = |mib, unit| size(Bytes::from_mib(mib), unit);
-        assert_eq!(shown(8192, Unit::Fitting), "8G");
-        assert_eq!(shown(1500, Unit::Fitting), "1500M");
-        assert_eq!(shown(1536, Unit::In('G')), "1.50G");
-        assert_eq!(shown(2, Unit::In('K')), "2048K");
-        assert_eq!(shown(0, Unit::Fitting), "0K");
-    }
 
     #[test]
     fn what_is_not_known_is_said_in_each_commands_words() {

@@ -37,7 +37,7 @@ const fn field(
 /// All of them.
 pub const FIELDS: &[JobField] = &[
     field('i', "jobarrayid", "JobID", "JOBID", |l| Value::of(l.id())),
-    field('A', "jobid", "JobIDRaw", "JOBID", |l| Value::of(l.id())),
+    field('A', "jobid", "JobIDRaw", "JOBID", |l| Value::of(l.number())),
     field('F', "arrayjobid", "", "ARRAY_JOB_ID", |l| Value::of(l.job.key.job)),
     field('K', "arraytaskid", "", "ARRAY_TASK_ID", |l| {
         l.indices().map_or(Value::Unknown, Value::of)
@@ -128,7 +128,7 @@ pub const FIELDS: &[JobField] = &[
     field('h', "oversubscribe", "", "OVER_SUBSCRIBE", |l| {
         Value::of(if l.job.ask.request.exclusive { "NO" } else { "OK" })
     }),
-    field('E', "dependency", "", "DEPENDENCY", |_| Value::Unset),
+    field('E', "dependency", "", "DEPENDENCY", |l| Value::set(l.job.dependency.as_ref())),
     field('f', "feature", "", "FEATURES", |_| Value::Unset),
     field('w', "wckey", "", "WCKEY", |_| Value::Unset),
     field('W', "licenses", "Licenses", "LICENSES", |_| Value::Unset),

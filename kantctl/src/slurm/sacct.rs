@@ -174,9 +174,8 @@ impl Args {
     }
 
     fn takes(&self, job: &JobView, keys: &[JobKey], window: &Window) -> bool {
-        let whole = JobKey::single(job.key.job);
         let ask = &job.ask;
-        (keys.is_empty() || keys.contains(&job.key) || keys.contains(&whole))
+        (keys.is_empty() || keys::name(keys, job))
             && window.holds(job)
             && (self.accounts.is_empty()
                 || ask.account.as_ref().is_some_and(|one| self.accounts.contains(one)))

@@ -101,9 +101,8 @@ impl Args {
     }
 
     fn takes(&self, job: &JobView, named: &[JobKey]) -> bool {
-        let whole = JobKey::single(job.key.job);
         let same = |asked: bool, equal: bool| !asked || equal;
-        (named.is_empty() || named.contains(&job.key) || named.contains(&whole))
+        (named.is_empty() || keys::name(named, job))
             && same(self.account.is_some(), job.ask.account == self.account)
             && same(self.qos.is_some(), job.ask.qos == self.qos)
             && same(self.reservation.is_some(), job.ask.reservation == self.reservation)

@@ -156,9 +156,8 @@ impl Args {
     }
 
     fn takes(&self, job: &JobView, keys: &[JobKey]) -> bool {
-        let whole = JobKey::single(job.key.job);
         let ask = &job.ask;
-        (keys.is_empty() || keys.contains(&job.key) || keys.contains(&whole))
+        (keys.is_empty() || keys::name(keys, job))
             && (!self.states.is_empty() || job.phase != Phase::Done)
             && (!self.start || job.phase == Phase::Pending)
             && (self.accounts.is_empty()
@@ -189,9 +188,7 @@ async fn list(
     let all = !args.states.is_empty() || !args.jobs.is_empty();
     let mut found: JobList = args.filter().ask(server, all).await?.typed;
     let keys = keys::all(&args.jobs);
-    let known = |key: &JobKey| {
-        found.jobs.iter().any(|job| job.key == *key || JobKey::single(job.key.job) == *key)
-    };
+    let known = |key: &JobKey| found.jobs.iter().any(|job| keys::name(&[*key], job));
     // Of several jobs those that are gone are left out; one alone is a mistake (man squeue), unless
     // it is there and only filtered.
     if let [key] = keys.as_slice()

@@ -54,6 +54,8 @@ pub fn ask(
             .transpose()?,
         warning: options.signal,
         begin_at: options.begin,
+        dependency: options.depends.dependency.clone(),
+        kill_on_invalid_dependency: options.depends.kills(),
         nice: options.nice.unwrap_or(0),
         qos: options.qos.clone(),
         deadline: options.deadline,

@@ -19,14 +19,11 @@ pub const NOT_YET: &[(&str, &str)] = &[
     ("--contiguous", "--near=leaf puts nodes under one switch"),
     ("--core-spec", ""),
     ("-S", ""),
-    ("--dependency", "submit the later job from the end of the earlier one's script"),
-    ("-d", "submit the later job from the end of the earlier one's script"),
     ("--export-file", "use --export=NAME=VALUE,..."),
     ("--gid", ""),
     ("--het-group", "jobs with unlike parts"),
     ("hetjob", "jobs with unlike parts"),
     ("packjob", "jobs with unlike parts"),
-    ("--kill-on-invalid-dep", "there are no dependencies yet"),
     ("--licenses", ""),
     ("-L", ""),
     ("--mincpus", "use --cpus-per-task"),
@@ -141,7 +138,7 @@ mod tests {
     #[test]
     fn what_sbatch_has_and_kant_has_not_is_refused_clearly() {
         for words in
-            [&["--dependency=afterok:1"][..], &["-d", "afterok:1"], &["-dafterok:1"], &["hetjob"]]
+            [&["--licenses=matlab:1"][..], &["-L", "matlab:1"], &["-Lmatlab:1"], &["hetjob"]]
         {
             let message = explained(words);
             assert!(message.contains("not supported in this release"), "{message}");

@@ -1,6 +1,7 @@
 //! Options laid over each other: the command line over the environment over the script.
 //! Never reads any.
 
+use super::depends::Depends;
 use super::options::Options;
 use super::passed_over::PassedOver;
 
@@ -18,6 +19,12 @@ impl<T> Layer for Option<T> {
 impl Layer for bool {
     fn over(self, below: Self) -> Self {
         self | below
+    }
+}
+
+impl Layer for Depends {
+    fn over(self, below: Self) -> Self {
+        Depends::over(self, below)
     }
 }
 
@@ -68,7 +75,7 @@ impl Options {
             deadline reservation near switches segment max_per_node hold nice nodelist exclude
             output error input open_mode chdir array launch container signal export requeue
             no_requeue preemptible no_preemptible parsable wait quiet ntasks_per_gpu cpus_per_gpu
-            passed_over)
+            depends passed_over)
     }
 
     fn asks_gpus(&self) -> bool {

@@ -4,6 +4,7 @@
 pub mod ask;
 pub mod begin;
 pub mod complaint;
+pub mod depends;
 pub mod environment;
 pub mod export;
 pub mod gpus;

@@ -3,6 +3,7 @@
 //! Never looks at the machine; what is not given stays open.
 
 use super::begin::{read_begin, read_deadline};
+use super::depends::Depends;
 use super::export::Export;
 use super::gpus::{GpuAsk, GpuCount, Gres};
 use super::near::{Switches, read_near};
@@ -19,7 +20,7 @@ use std::path::PathBuf;
 
 const WHAT: &str = "What it is";
 const SIZE: &str = "Resources";
-const WHERE: &str = "Where and when";
+pub(super) const WHERE: &str = "Where and when";
 const FILES: &str = "Files";
 const HOW: &str = "How it runs";
 
@@ -202,6 +203,8 @@ pub struct Options {
     /// Say nothing but errors
     #[arg(short = 'Q', long, help_heading = HOW)]
     pub quiet: bool,
+    #[command(flatten)]
+    pub depends: Depends,
     #[command(flatten)]
     pub passed_over: PassedOver,
 }

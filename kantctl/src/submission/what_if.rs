@@ -17,7 +17,7 @@ use std::str::FromStr;
 
 /// What may be changed, as it is shown to those who wrote something else.
 const KEYS: &str = "time, gpus, gpus-per-node, gpu-kind, nodes, ntasks, cpus, mem, queue, qos, \
-                    near, begin, deadline, reservation, array-limit";
+                    near, begin, deadline, dependency, reservation, array-limit";
 
 /// A text that changes nothing, or something that cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -135,7 +135,9 @@ fn change(patch: &mut Patch, key: &str, value: &str) -> Result<&'static str, Wha
             let near = read_near(value).map_err(|error| bad(error.to_string()))?;
             patch.near = Some(Replaced::With(near));
         }
-        "begin" | "deadline" | "reservation" | "array-limit" => when(patch, key, value, bad)?,
+        "begin" | "deadline" | "dependency" | "reservation" | "array-limit" => {
+            when(patch, key, value, bad)?;
+        }
         _ => return Err(WhatIfError::Key(key.to_owned())),
     }
     Ok(KEYS.split(", ").find(|known| *known == key).unwrap_or_default())
@@ -157,6 +159,8 @@ fn when(
     match key {
         "begin" => patch.begin_at = Some(at(read_begin)?),
         "deadline" => patch.deadline = Some(at(read_deadline)?),
+        "dependency" if without(value) => patch.dependency = Some(Replaced::Without),
+        "dependency" => patch.dependency = Some(Replaced::With(read(value, bad)?)),
         "reservation" if without(value) => patch.reservation = Some(Replaced::Without),
         "reservation" => patch.reservation = Some(Replaced::With(read(value, bad)?)),
         _ if without(value) => patch.array_limit = Some(Replaced::Without),

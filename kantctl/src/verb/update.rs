@@ -18,7 +18,7 @@ Examples:
 
 Only jobs that wait can be changed; they keep their id and their place. What was asked for is taken
 away by --gpus=0, --qos=none, --near=none, --gpu-kind=any, --begin=none, --deadline=none,
---reservation=none and --array-limit=none. The tasks of an array are changed together, before the
+--dependency=none, --reservation=none and --array-limit=none. The tasks of an array are changed together, before the
 first starts; --array-limit at any time. `kantctl explain 42 --what-if 'gpus=2'` says beforehand
 what a change would bring.";
 
@@ -69,6 +69,9 @@ pub struct Args {
     /// Over by then, or never started
     #[arg(long, value_name = "WHEN")]
     pub deadline: Option<String>,
+    /// Which other jobs it waits for: afterok:20, or none
+    #[arg(short = 'd', long, value_name = "RULE:JOB")]
+    pub dependency: Option<String>,
     /// Run in this booking
     #[arg(long, value_name = "NAME")]
     pub reservation: Option<String>,
@@ -93,6 +96,7 @@ impl Args {
             ("near", &self.near),
             ("begin", &self.begin),
             ("deadline", &self.deadline),
+            ("dependency", &self.dependency),
             ("reservation", &self.reservation),
             ("array-limit", &self.array_limit),
         ];

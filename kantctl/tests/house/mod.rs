@@ -187,6 +187,7 @@ pub fn job(key: &str, phase: Phase, outcome: Option<Outcome>) -> JobView {
     let reason = ReasonView { code: "JobHeldUser".into(), sentence: detail.to_string(), detail };
     JobView {
         key: key.parse::<JobKey>().unwrap(),
+        number: None,
         owner: Owner { uid: Uid(1000), gid: Gid(1000), name: "ada".to_owned() },
         ask: Ask { queue: Some(QueueName::new("main").unwrap()), ..Ask::default() },
         phase,
@@ -195,6 +196,7 @@ pub fn job(key: &str, phase: Phase, outcome: Option<Outcome>) -> JobView {
         state_code: code.to_owned(),
         held: false,
         reason: (phase == Phase::Pending).then_some(reason),
+        dependency: None,
         position: None,
         attempt: u32::from(begun.is_some()),
         submitted_at: NOW,

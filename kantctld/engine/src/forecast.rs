@@ -39,7 +39,7 @@ pub fn forecast(snapshot: &Snapshot, now: Time, key: JobKey) -> Forecast {
 
 /// The same, of a settled snapshot for which a round was played already.
 pub(crate) fn after_round(snapshot: Snapshot, now: Time, key: JobKey, round: Round) -> Forecast {
-    let Some(job) = snapshot.waiting(key).filter(|job| !job.held) else {
+    let Some(job) = snapshot.waiting(key).filter(|job| !job.is_kept_back()) else {
         return Forecast::default();
     };
     // A promise is none against higher priority, which one whose time comes before that may have;

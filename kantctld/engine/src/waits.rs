@@ -35,6 +35,9 @@ impl Waits {
         if job.held {
             return Some(WaitReason::Held);
         }
+        if job.awaits {
+            return Some(WaitReason::Dependency { open: Vec::new(), more: 0, any: false });
+        }
         if let Some(reason) = self.by_job.get(&key) {
             return Some(reason.clone());
         }
@@ -58,7 +61,7 @@ impl Waits {
     /// Would [`Self::of`] say anything?
     pub(crate) fn knows(&self, snapshot: &Snapshot, key: JobKey) -> bool {
         let Some(job) = snapshot.waiting(key) else { return false };
-        job.held
+        job.is_kept_back()
             || self.by_job.contains_key(&key)
             || snapshot.class_of(key).map_or(job.gate().is_some(), |class| {
                 let kind = snapshot.line.class(class).map(|class| class.kind.0);

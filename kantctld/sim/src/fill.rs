@@ -147,6 +147,7 @@ fn waiting(key: JobKey, queue: &QueueName, request: &Arc<Request>) -> WaitingJob
         reservation: None,
         service: false,
         together: None,
+        awaits: false,
     }
 }
 

@@ -53,8 +53,8 @@ pub async fn show(
     _user: net::User,
     Path(key): Path<String>,
 ) -> Result<Json<JobList>, ApiFailure> {
-    let key = key.parse()?;
     core.refresh().await?;
+    let key = core.key(&key)?;
     Ok(Json(detail(&core, key)?))
 }
 
@@ -65,7 +65,7 @@ async fn steer(
     key: &str,
     command: impl FnOnce(Actor, Target) -> Command,
 ) -> Result<Json<Changed>, ApiFailure> {
-    let target = Target { key: key.parse()? };
+    let target = Target { key: core.key(key)? };
     let events = core.command(command(core.actor(Uid(user.uid)), target)).await?;
     Ok(Json(Changed { jobs: state::event::changed(&events)? }))
 }
@@ -139,9 +139,9 @@ pub async fn wait(
     Path(key): Path<String>,
     Query(query): Query<WaitQuery>,
 ) -> Result<Json<JobList>, ApiFailure> {
-    let key = key.parse()?;
     let deadline = tokio::time::Instant::now() + WAIT_LIMIT.min(Duration::from_secs(query.seconds));
     core.refresh().await?;
+    let key = core.key(&key)?;
     let mut applied = core.applied.clone();
     loop {
         applied.mark_unchanged();
@@ -178,8 +178,8 @@ pub async fn explain(
     _user: net::User,
     Path(key): Path<String>,
 ) -> Result<Json<Explanation>, ApiFailure> {
-    let key = key.parse()?;
     core.refresh().await?;
+    let key = core.key(&key)?;
     let looked = look::forecast(&core, move |core| {
         let now = core.now();
         let (waits, state) = (core.last_waits(), core.state.read().clone());

@@ -50,7 +50,7 @@ pub async fn script(
     user: net::User,
     Path(key): Path<String>,
 ) -> Result<String, ApiFailure> {
-    let key: JobKey = key.parse()?;
+    let key = core.key(&key)?;
     check_owner(&core, key, &user)?;
     let state = core.state.read();
     let script = view::script(&state, key.job).ok_or(Refusal::UnknownJob { key })?;
@@ -64,7 +64,7 @@ pub async fn read(
     Path(key): Path<String>,
     Query(query): Query<OutputQuery>,
 ) -> Result<Response, ApiFailure> {
-    let key: JobKey = key.parse()?;
+    let key = core.key(&key)?;
     check_owner(&core, key, &user)?;
     let place = find(&core, key, query.stream)?;
     let wait_seconds = if place.over { 0 } else { query.wait_seconds.min(WAIT_SECONDS_MAX) };

@@ -23,7 +23,7 @@ pub async fn list(
     Query(query): Query<PriorityQuery>,
 ) -> Result<Json<PriorityList>, ApiFailure> {
     let named = query.job.split(',').filter(|word| !word.is_empty());
-    let named = named.map(str::parse).collect::<Result<Vec<JobKey>, _>>()?;
+    let named = named.map(|text| core.key(text)).collect::<Result<Vec<JobKey>, _>>()?;
     let now = core.now();
     let jobs = forecast(&core, move |core| list_of(core, &named, now)).await??;
     Ok(Json(PriorityList { jobs, as_of: now }))

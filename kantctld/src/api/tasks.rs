@@ -38,7 +38,7 @@ pub async fn start(
     body: Result<Json<LaunchRequest>, JsonRejection>,
 ) -> Result<Json<LaunchAnswer>, ApiFailure> {
     let Json(request) = body?;
-    let key: JobKey = key.parse()?;
+    let key = core.key(&key)?;
     check_owner(&core, key, &user)?;
     check_size(&request)?;
     let (id, node) = place(&core, key, &request)?;
@@ -61,7 +61,7 @@ pub async fn watch(
     Path((key, task)): Path<(String, u64)>,
     Query(query): Query<TaskQuery>,
 ) -> Result<Response, ApiFailure> {
-    let key: JobKey = key.parse()?;
+    let key = core.key(&key)?;
     check_owner(&core, key, &user)?;
     let TaskQuery { node, attempt, stdout_from, stderr_from, wait_seconds } = query;
     let wait_seconds = wait_seconds.min(WAIT_SECONDS_MAX);
@@ -82,7 +82,7 @@ pub async fn signal(
     body: Result<Json<SignalRequest>, JsonRejection>,
 ) -> Result<Json<LaunchAnswer>, ApiFailure> {
     let Json(SignalRequest { place, signal }) = body?;
-    let key: JobKey = key.parse()?;
+    let key = core.key(&key)?;
     check_owner(&core, key, &user)?;
     let id = AttemptId { key, attempt: place.attempt };
     let question = SignalTask { question: 0, id, task: TaskNumber(task), signal };

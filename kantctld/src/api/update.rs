@@ -7,7 +7,7 @@ use crate::core::Core;
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
-use common::id::{JobKey, Uid};
+use common::id::Uid;
 use common::job::Phase;
 use common::wire::api::{Changed, UpdateRequest};
 use state::{Command, Target};
@@ -20,7 +20,7 @@ pub async fn update(
     Path(key): Path<String>,
     body: Result<Json<UpdateRequest>, JsonRejection>,
 ) -> Result<Json<Changed>, ApiFailure> {
-    let (Json(UpdateRequest { patch }), key) = (body?, key.parse::<JobKey>()?);
+    let (Json(UpdateRequest { patch }), key) = (body?, core.key(&key)?);
     let actor = core.actor(Uid(user.uid));
     let asked = {
         let state = core.state.read();

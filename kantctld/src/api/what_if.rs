@@ -23,7 +23,7 @@ pub async fn what_if(
     Path(key): Path<String>,
     body: Result<Json<WhatIfRequest>, JsonRejection>,
 ) -> Result<Json<WhatIfView>, ApiFailure> {
-    let (Json(request), key) = (body?, key.parse()?);
+    let (Json(request), key) = (body?, core.key(&key)?);
     let now = core.now();
     forecast(&core, move |core| asked(core, key, &request, now)).await?.map(Json)
 }

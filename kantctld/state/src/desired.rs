@@ -79,7 +79,7 @@ pub fn launch_order(state: &State, id: AttemptId) -> Option<LaunchOrder> {
         cpus_per_task: ask.request.cpus_per_task.0,
         submitted_at: record.submitted_at,
         submit_host: ask.submit_host.clone(),
-        array: array_facts(record),
+        array: array_facts(record, id.key.index),
     })
 }
 
@@ -107,11 +107,11 @@ fn address(state: &State, name: &NodeName) -> String {
     state.node(name).map_or_else(|| name.to_string(), |node| node.address.clone())
 }
 
-fn array_facts(record: &Record) -> Option<ArrayFacts> {
+fn array_facts(record: &Record, task: Option<ArrayIndex>) -> Option<ArrayFacts> {
     let array = record.spec.ask.array.as_ref()?;
     let count = u32::try_from(record.elements.len()).unwrap_or(u32::MAX);
     let index = |(index, _): (&Option<ArrayIndex>, &Element)| *index;
     let min = record.elements.first_key_value().and_then(index)?;
     let max = record.elements.last_key_value().and_then(index)?;
-    Some(ArrayFacts { count, min, max, step: array.step() })
+    Some(ArrayFacts { count, min, max, step: array.step(), number: record.number(task) })
 }

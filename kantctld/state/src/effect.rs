@@ -39,6 +39,7 @@ pub fn wakes_scheduler(events: &[Event]) -> bool {
         | Event::JobHeld { .. }
         | Event::JobReleased { .. }
         | Event::JobUpdated { .. }
+        | Event::DependencyMoved { .. }
         | Event::JobSuspended { .. }
         | Event::JobResumed { .. }
         | Event::JobDone { .. }

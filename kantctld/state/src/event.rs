@@ -183,6 +183,12 @@ pub enum Event {
         /// What was wrong with the last, if its node said so.
         why: Option<String>,
     },
+    /// What a job waits for of others is another, or further: it may start, or never. Of an array
+    /// all tasks, where none is named. In no story; that is told to the job itself.
+    DependencyMoved {
+        /// Which.
+        key: JobKey,
+    },
     /// A finished job left the state, with all its elements.
     JobForgotten {
         /// Which.

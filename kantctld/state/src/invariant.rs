@@ -2,6 +2,7 @@
 //! from the jobs alone, what the rest of the state should be; and over time it follows each job
 //! along the table of transitions. It shares no code with what it judges. Never mends anything.
 
+mod awaited;
 mod bookings;
 mod history;
 mod sums;
@@ -21,6 +22,7 @@ pub fn check(state: &State) -> Vec<String> {
     for record in state.jobs() {
         check_record(state, record, &mut wrong);
     }
+    check_numbers(state, &mut wrong);
     check_live(state, &mut wrong);
     check_queues(state, &mut wrong);
     check_requests(state, &mut wrong);
@@ -54,6 +56,21 @@ fn check_record(state: &State, record: &Record, wrong: &mut Vec<String>) {
         if element.done_at.is_some_and(|at| at > state.now()) {
             wrong.push(format!("job {key} was done in the future"));
         }
+    }
+}
+
+/// No id is two jobs', nor given later again.
+fn check_numbers(state: &State, wrong: &mut Vec<String>) {
+    let mut before = 0_u64;
+    for record in state.jobs() {
+        let last = u64::from(record.id.0) + u64::from(record.numbers);
+        if u64::from(record.id.0) <= before && before > 0 {
+            wrong.push(format!("job {} has the id of a task of another", record.id));
+        }
+        if last > u64::from(state.last_job().0) {
+            wrong.push(format!("tasks of job {} have ids that were never given", record.id));
+        }
+        before = last;
     }
 }
 

@@ -2,6 +2,7 @@
 //! one for each task of an array. A waiting element is a few dozen bytes.
 //! Never moves a job by itself: `life` does, and only along `common::job::state::TRANSITIONS`.
 
+use crate::dependency::TermState;
 use crate::fault::Faults;
 use crate::story::StoryLine;
 use common::id::{ArrayIndex, Attempt, AttemptId, Gid, JobId, JobKey, NodeName};
@@ -18,6 +19,10 @@ use std::sync::Arc;
 pub struct Record {
     /// Its id.
     pub id: JobId,
+    /// How many ids after its own are those of its tasks; 0 of a job that is no array, and of an
+    /// array of before tasks had numbers.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub numbers: u32,
     /// What all its elements share.
     pub spec: Spec,
     /// All groups of its owner when it was accepted.
@@ -25,6 +30,9 @@ pub struct Record {
     pub groups: Vec<Gid>,
     /// When it was accepted.
     pub submitted_at: Time,
+    /// How far each term of its dependency is, in its order; none without one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub standing: Vec<TermState>,
     /// The job itself under `None`, or the tasks of the array. Never empty.
     pub elements: BTreeMap<Option<ArrayIndex>, Element>,
 }
@@ -133,7 +141,22 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks for this shape
+const fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
 impl Record {
+    /// The plain number of one of its elements (SLURM_JOB_ID): of a task its own, after the
+    /// array's; `None` of tasks that have none.
+    #[must_use]
+    pub fn number(&self, index: Option<ArrayIndex>) -> Option<JobId> {
+        let Some(index) = index else { return Some(self.id) };
+        let place = self.spec.ask.array.as_ref()?.place_of(index)?;
+        let number = self.id.0.checked_add(1 + place)?;
+        (place < self.numbers).then_some(JobId(number))
+    }
+
     /// The key of one of its elements.
     #[must_use]
     pub const fn key(&self, index: Option<ArrayIndex>) -> JobKey {

@@ -67,6 +67,9 @@ pub enum StartRefusal {
     /// Held meanwhile.
     #[error("it is held")]
     Held,
+    /// What it waits for of other jobs has not come.
+    #[error("it waits for other jobs")]
+    Awaits,
     /// No such node.
     #[error("there is no node {0}")]
     UnknownNode(NodeName),

@@ -25,6 +25,7 @@ pub mod view;
 
 mod apply;
 mod deadline;
+mod dependency;
 mod life;
 mod overdue;
 mod remembered;
@@ -32,6 +33,7 @@ mod remembered;
 pub use apply::{apply, may_wait, updated};
 pub use command::{Actor, Command, RoundPreempt, RoundStart, Settings, Stamped, Target};
 pub use deadline::missed;
+pub use dependency::{TermState, Verdict, verdict};
 pub use event::Event;
 pub use overdue::overdue;
 pub use remembered::{KnownRequest, State};

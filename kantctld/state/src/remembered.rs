@@ -4,6 +4,7 @@
 
 use crate::blobs::Blobs;
 use crate::command::Settings;
+use crate::dependency::Ties;
 use crate::event::Event;
 use crate::job::{Element, Record};
 use crate::ledger::Ledger;
@@ -43,6 +44,9 @@ pub struct State {
     /// Every element that is not Done. Follows from `jobs`; see [`State::index`].
     #[serde(skip)]
     pub(crate) living: Living,
+    /// Who waits for whom. Follows from `jobs`.
+    #[serde(skip)]
+    pub(crate) ties: Ties,
 }
 
 /// A request that was answered, so that it is answered the same when it comes again.
@@ -115,6 +119,21 @@ impl State {
     pub fn element(&self, key: JobKey) -> Option<(&Record, &Element)> {
         let record = self.job(key.job)?;
         Some((record, record.elements.get(&key.index)?))
+    }
+
+    /// The job or task that a user means: the plain number of an array's task is that task.
+    #[must_use]
+    pub fn meant(&self, key: JobKey) -> JobKey {
+        if key.index.is_some() || self.jobs.contains_key(&key.job) {
+            return key;
+        }
+        let task = || {
+            let (id, record) = self.jobs.range(..key.job).next_back()?;
+            let place = key.job.0 - id.0 - 1;
+            let array = record.spec.ask.array.as_ref().filter(|_| place < record.numbers)?;
+            Some(record.key(Some(array.index_at(place)?)))
+        };
+        task().unwrap_or(key)
     }
 
     /// All submissions, by id.
@@ -198,12 +217,16 @@ impl State {
 
     /// Notes that a job or array task is now alive, or is not any more.
     pub(crate) fn set_alive(&mut self, key: JobKey, alive: bool) {
-        let Some(spec) = self.job(key.job).map(|record| &record.spec) else { return };
-        let (owner, deadline) = (spec.owner.uid, spec.ask.deadline);
+        let Some(record) = self.jobs.get(&key.job) else { return };
+        let (owner, deadline) = (record.spec.owner.uid, record.spec.ask.deadline);
         if alive {
             self.living.insert(key, owner, deadline);
+            self.ties.live(record);
         } else {
             self.living.remove(key, owner, deadline);
+            if self.living.has_none_of(key.job) {
+                self.ties.rest(record);
+            }
         }
     }
 
@@ -220,12 +243,16 @@ impl State {
 
     /// Makes what is not stored.
     pub(crate) fn index(&mut self) {
-        let mut living = Living::default();
+        let (mut living, mut ties) = (Living::default(), Ties::default());
         for record in self.jobs.values() {
+            ties.bind(record, |job| self.jobs.contains_key(&job));
+            if record.elements.values().any(|element| element.phase != Phase::Done) {
+                ties.live(record);
+            }
             let alive = record.elements.iter().filter(|(_, e)| e.phase != Phase::Done);
             let (owner, deadline) = (record.spec.owner.uid, record.spec.ask.deadline);
             alive.for_each(|(index, _)| living.insert(record.key(*index), owner, deadline));
         }
-        self.living = living;
+        (self.living, self.ties) = (living, ties);
     }
 }

@@ -110,6 +110,16 @@ pub enum StoryEvent {
         /// What was wrong, if its node said so.
         why: Option<String>,
     },
+    /// All that it waited for of other jobs has come.
+    Unblocked {
+        /// The last that moved.
+        by: JobKey,
+    },
+    /// What it waits for of other jobs cannot come any more, and it asked to be cancelled then.
+    Hopeless {
+        /// What that is.
+        why: String,
+    },
     /// It is held, after too many faults not its own.
     HeldForFaults {
         /// So many attempts in a row.
@@ -188,6 +198,12 @@ impl fmt::Display for StoryEvent {
             Self::Delayed { until, why } => {
                 write!(f, "not started again before {until}")?;
                 because(f, why.as_ref())
+            }
+            Self::Unblocked { by } => {
+                write!(f, "what it waited for has come, with job {by}; it may start")
+            }
+            Self::Hopeless { why } => {
+                write!(f, "cancelled, as asked with --kill-on-invalid-dep: {why}")
             }
             Self::HeldForFaults { in_a_row, why } => {
                 write!(

@@ -5,6 +5,7 @@ mod asked;
 mod explain;
 mod queues;
 
+use crate::dependency;
 use crate::job::{Element, Record};
 use crate::remembered::State;
 use crate::story::StoryEvent;
@@ -105,6 +106,7 @@ fn view_with(
     let waiting = waits.get(&key).filter(|_| element.phase == Phase::Pending);
     Some(JobView {
         key,
+        number: record.number(key.index),
         owner: record.spec.owner.clone(),
         ask: asked_for(&record.spec.ask),
         phase: element.phase,
@@ -112,7 +114,8 @@ fn view_with(
         state: word.to_owned(),
         state_code: code.to_owned(),
         held: element.held,
-        reason: (element.phase == Phase::Pending).then(|| reason(key, element, waiting)),
+        reason: (element.phase == Phase::Pending)
+            .then(|| reason(state, record, (key, element), waiting)),
         position: waiting.map(|wait| wait.position),
         attempt: element.attempt.0,
         submitted_at: record.submitted_at,
@@ -126,6 +129,9 @@ fn view_with(
         gpus: amounts.gpus,
         exit: end.and_then(|end| end.exit),
         usage: run.filter(|_| element.phase == Phase::Done).map(|run| run.usage),
+        dependency: (element.phase == Phase::Pending)
+            .then(|| dependency::remaining(state, record, key.index))
+            .flatten(),
         message: end.map_or_else(|| faults(element), |end| end.message.clone()),
         story: Vec::new(),
     })
@@ -133,6 +139,9 @@ fn view_with(
 
 /// Of a job that waits after faulty attempts: what was wrong, and what to do if it is held.
 fn faults(element: &Element) -> Option<String> {
+    if let Some(hopeless) = hopeless(element) {
+        return Some(hopeless.to_string());
+    }
     let faults = element.faults.as_ref().filter(|_| element.phase == Phase::Pending)?;
     let (in_a_row, until, why) = (faults.in_a_row, faults.not_before, faults.why.clone());
     let told = match element.held && faults.is_enough() {
@@ -142,13 +151,32 @@ fn faults(element: &Element) -> Option<String> {
     Some(told.to_string())
 }
 
-/// Held is known at once; everything else is the last round's word.
-fn reason(key: JobKey, element: &Element, waiting: Option<&Wait>) -> ReasonView {
+/// Why it was cancelled without anybody's word.
+fn hopeless(element: &Element) -> Option<&StoryEvent> {
+    let mut lines = element.story.iter().rev().filter(|_| element.phase == Phase::Done);
+    let is_told = |what: &&StoryEvent| matches!(what, StoryEvent::Hopeless { .. });
+    lines.find_map(|line| Some(&line.what).filter(is_told))
+}
+
+/// Held, and what it waits for of others, is known at once; everything else is the last round's
+/// word.
+fn reason(
+    state: &State,
+    record: &Record,
+    (key, element): (JobKey, &Element),
+    waiting: Option<&Wait>,
+) -> ReasonView {
     let told = waiting.map(|wait| wait.reason.clone());
+    let awaited = || dependency::reason(state, record, key.index);
     let reason = match (element.held, told) {
         (true, _) => WaitReason::Held,
-        (false, None | Some(WaitReason::Held)) => WaitReason::NotConsidered,
-        (false, Some(reason)) => reason,
+        (false, told) => awaited().or(told).unwrap_or(WaitReason::NotConsidered),
+    };
+    let reason = match reason {
+        // Of a round before this one was released, or free.
+        WaitReason::Held if !element.held => WaitReason::NotConsidered,
+        WaitReason::Dependency { open, .. } if open.is_empty() => WaitReason::NotConsidered,
+        reason => reason,
     };
     let (code, sentence) = match element.held_by_operator {
         true => ("JobHeldAdmin", "held by an operator, who alone can release it".to_owned()),

@@ -2,8 +2,8 @@
 //! sbatch, "OUTPUT ENVIRONMENT VARIABLES"), kant's own names for the important ones, the GPUs, and
 //! what launchers of training jobs look for. Never anything of the daemon's own environment.
 //!
-//! `SLURM_JOB_ID` of an array task is `42_7`: unique, as programs that name scratch directories
-//! and rendezvous after it rely on; `SLURM_ARRAY_JOB_ID` is the number alone.
+//! `SLURM_JOB_ID` is a plain number, of an array's task its own; `KANT_JOB_ID` is its key, `42_7`,
+//! and `SLURM_ARRAY_JOB_ID` the number of the array.
 
 mod mpi;
 
@@ -12,6 +12,7 @@ use super::order::{StepOrder, TaskPlace};
 use common::hostlist;
 use common::job::{Launch, rendezvous};
 use common::time::Time;
+use common::wire::node::LaunchOrder;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -100,6 +101,13 @@ fn join<T: Display>(items: impl Iterator<Item = T>) -> String {
     items.map(|item| item.to_string()).collect::<Vec<_>>().join(",")
 }
 
+/// The job's plain number; of a task of an array that was given none its key.
+#[must_use]
+pub fn number(launch: &LaunchOrder) -> String {
+    let number = launch.array.as_ref().and_then(|array| array.number);
+    number.map_or_else(|| launch.id.key.to_string(), |number| number.to_string())
+}
+
 /// Variables, later ones win.
 struct Variables(BTreeMap<String, String>);
 
@@ -140,7 +148,8 @@ impl Variables {
         let launch = &order.launch;
         let key = launch.id.key;
         self.set(MARK, launch.id);
-        self.set_all(&["SLURM_JOB_ID", "SLURM_JOBID", "KANT_JOB_ID"], key);
+        self.set("KANT_JOB_ID", key);
+        self.set_all(&["SLURM_JOB_ID", "SLURM_JOBID"], number(launch));
         self.set_all(&["SLURM_JOB_NAME", "KANT_JOB_NAME"], &launch.job_name);
         self.set_all(&["SLURM_JOB_PARTITION", "KANT_JOB_QUEUE"], &launch.queue);
         if let Some(account) = &launch.account {

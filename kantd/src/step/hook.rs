@@ -200,7 +200,7 @@ fn environment(kind: HookKind, order: &StepOrder) -> Vec<(&'static str, String)>
         ("KANT_JOB_ATTEMPT", launch.id.attempt.to_string()),
         ("KANT_NODE", order.node.to_string()),
         ("KANT_GPUS", gpus.join(",")),
-        ("SLURM_JOB_ID", launch.id.key.to_string()),
+        ("SLURM_JOB_ID", super::environment::number(launch)),
         ("SLURM_JOB_NAME", launch.job_name.clone()),
         ("SLURM_JOB_PARTITION", launch.queue.to_string()),
         ("SLURM_JOB_USER", launch.owner.name.clone()),

@@ -50,12 +50,13 @@ impl Patch {
     }
 
     /// Where, when, and in whose name.
-    fn place(&self) -> [Option<String>; 7] {
+    fn place(&self) -> [Option<String>; 8] {
         [
             self.queue.as_ref().map(|queue| format!("--queue={queue}")),
             word("qos", self.qos.as_ref()),
             word("near", self.near.as_ref()),
             word("begin", self.begin_at.as_ref()),
+            word("dependency", self.dependency.as_ref()),
             word("deadline", self.deadline.as_ref()),
             word("reservation", self.reservation.as_ref()),
             word("array-limit", self.array_limit.as_ref()),

@@ -29,6 +29,7 @@ fn sample(key: &str, name: &str) -> JobView {
     };
     JobView {
         key: key.parse().unwrap(),
+        number: None,
         owner: Owner {
             uid: common::id::Uid(1000),
             gid: common::id::Gid(1000),
@@ -41,6 +42,7 @@ fn sample(key: &str, name: &str) -> JobView {
         state_code: "PD".to_owned(),
         held: false,
         reason: None,
+        dependency: None,
         position: None,
         attempt: 0,
         submitted_at: ago(4000),

@@ -65,7 +65,7 @@ fn record(line: &Line<'_>, details: bool, screen: &Screen) -> Record {
     let owner = &job.owner;
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "(null)".to_owned());
     let mut record = Record::default();
-    let mut first = vec![("JobId", job.key.to_string())];
+    let mut first = vec![("JobId", line.number())];
     if let Some(index) = job.key.index {
         first.push(("ArrayJobId", job.key.job.to_string()));
         first.push(("ArrayTaskId", index.to_string()));
@@ -88,7 +88,7 @@ fn record(line: &Line<'_>, details: bool, screen: &Screen) -> Record {
     record.line(vec![
         ("JobState", line.state().0.to_owned()),
         ("Reason", line.reason_or_end().to_owned()),
-        ("Dependency", "(null)".to_owned()),
+        ("Dependency", or_none(job.dependency.clone())),
     ]);
     record.line(vec![
         ("Requeue", u8::from(ask.requeue).to_string()),

@@ -56,6 +56,7 @@ fn key(field: &str) -> Option<&'static str> {
         "minmemorynode" => "mem",
         "starttime" | "eligibletime" => "begin",
         "deadline" => "deadline",
+        "dependency" => "dependency",
         "reservation" | "reservationname" => "reservation",
         "arraytaskthrottle" => "array-limit",
         _ => return None,
@@ -67,14 +68,14 @@ async fn job(which: &str, fields: &[(String, &str)], server: &Server) -> Result<
         let refused = || {
             Failure::usage(anyhow::anyhow!(
                 "{field} cannot be changed: TimeLimit, Partition, QOS, NumNodes, NumTasks, \
-                 CPUs/Task, MinMemoryNode, StartTime, Deadline, Reservation and ArrayTaskThrottle \
-                 can, of a job that waits"
+                 CPUs/Task, MinMemoryNode, StartTime, Deadline, Dependency, Reservation and \
+                 ArrayTaskThrottle can, of a job that waits"
             ))
         };
         let key = key(field).ok_or_else(refused)?;
         // Slurm takes a booking, a deadline or a throttle away by an empty value or 0.
         let value = match (key, *value) {
-            ("reservation" | "deadline", "") | ("array-limit", "0") => "none",
+            ("reservation" | "deadline" | "dependency", "") | ("array-limit", "0") => "none",
             (_, value) => value,
         };
         Ok::<_, Failure>((key, value))

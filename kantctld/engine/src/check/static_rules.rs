@@ -11,6 +11,7 @@ impl Judge<'_> {
     pub(super) fn may_start(&mut self, job: &WaitingJob) {
         let now = self.now;
         self.expect(!job.held, "starts though held");
+        self.expect(!job.awaits, "starts before other jobs that it waits for");
         self.expect(job.begin_at.is_none_or(|at| at <= now), "starts before its begin time");
         self.expect(job.not_before.is_none_or(|at| at <= now), "starts during its back-off");
         let over_at = job.time_limit.map_or(now, |limit| now + limit);

@@ -27,7 +27,7 @@ impl<'a> Judge<'a> {
             self.expect(victim.yields_to.is_none(), "is made to yield again");
             self.expect(victim.victim_mode == *mode, "yields in another way than it is meant to");
             self.ran_long_enough(victim);
-            let Some(by) = self.snapshot.waiting(*by).filter(|job| !job.held) else {
+            let Some(by) = self.snapshot.waiting(*by).filter(|job| !job.is_kept_back()) else {
                 self.fault(format!("yields to job {by}, which does not wait"));
                 continue;
             };

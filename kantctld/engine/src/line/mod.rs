@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Where a waiting job is.
 #[derive(Debug, Clone, Copy)]
 enum Place {
-    /// Held, or before its time.
+    /// Held, waiting for other jobs, or before its time.
     Parked,
     /// In a class.
     In(ClassId),
@@ -50,7 +50,7 @@ impl Line {
             self.together.entry(first).or_default().insert(job.key);
         }
         let place = match job.gate() {
-            _ if job.held => Place::Parked,
+            _ if job.is_kept_back() => Place::Parked,
             Some(gate) => {
                 self.gates.insert((gate, job.key));
                 Place::Parked

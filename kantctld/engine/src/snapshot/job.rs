@@ -46,6 +46,9 @@ pub struct WaitingJob {
     /// Waits until it is released.
     #[serde(default)]
     pub held: bool,
+    /// Waits for other jobs, by rules that are not the engine's.
+    #[serde(default)]
+    pub awaits: bool,
     /// For a task of an array: how many of its tasks may run at once.
     #[serde(default)]
     pub array_limit: Option<u32>,
@@ -68,6 +71,12 @@ impl WaitingJob {
     #[must_use]
     pub fn since(&self) -> Time {
         self.begin_at.map_or(self.submitted_at, |begin| begin.max(self.submitted_at))
+    }
+
+    /// Does it stand in no line, whatever time it is?
+    #[must_use]
+    pub const fn is_kept_back(&self) -> bool {
+        self.held || self.awaits
     }
 
     /// The time before which it does not start, whatever is free; `None`: none is known.

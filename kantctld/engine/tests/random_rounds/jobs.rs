@@ -95,6 +95,7 @@ fn job(draw: &mut Draw, key: JobKey, queues: u32, now: Time) -> WaitingJob {
         reservation: None,
         service: draw.once_in(5),
         together: None,
+        awaits: false,
     }
 }
 

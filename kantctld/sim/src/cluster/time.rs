@@ -60,7 +60,11 @@ impl Cluster {
         let begin = |key: JobKey| {
             let (record, element) = self.state.element(key)?;
             let not_before = element.faults.as_ref().map(|faults| faults.not_before);
-            record.spec.ask.begin_at.max(not_before)
+            let free_at = match state::verdict(&self.state, record, key.index) {
+                state::Verdict::Free(at) => at,
+                state::Verdict::Waits | state::Verdict::Never => None,
+            };
+            record.spec.ask.begin_at.max(not_before).max(free_at)
         };
         self.state.live().filter_map(begin).filter(|at| *at > self.last_round)
     }

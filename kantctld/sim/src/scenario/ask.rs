@@ -26,6 +26,8 @@ pub(super) fn ask(words: &mut Words) -> Result<Ask, String> {
         queue: words.value("queue")?,
         time_limit: words.value("time")?,
         begin_at: words.value::<Span>("begin")?.map(|span| Time(span.0)),
+        dependency: words.value("dependency")?,
+        kill_on_invalid_dependency: words.flag("kill-on-invalid-dep"),
         nice: words.value("nice")?.unwrap_or(0),
         array: words.value("array")?,
         hold: words.flag("hold"),
@@ -50,6 +52,7 @@ pub(super) fn patch(verb: &str, words: &mut Words) -> Result<Patch, String> {
         gpus: gpus.map(|gpus| Replaced::With(GpuRequest::Total(gpus))),
         queue: words.value("queue")?,
         deadline: words.value::<Span>("deadline")?.map(|span| Replaced::With(Time(span.0))),
+        dependency: words.value("dependency")?.map(Replaced::With),
         array_limit: words.value("array-limit")?.map(Replaced::With),
         ..Patch::default()
     })

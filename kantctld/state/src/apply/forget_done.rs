@@ -20,6 +20,7 @@ pub(super) fn apply(state: &mut State, events: &mut Vec<Event>) -> Result<(), Re
         state.jobs.keys().copied().filter(|id| is_old(state, *id, kept)).collect();
     for id in old {
         let Some(record) = state.jobs.remove(&id) else { continue };
+        state.ties.forget(&record);
         state.blobs.drop_use(&record.spec.script);
         state.blobs.drop_use(&record.spec.environment);
         events.push(Event::JobForgotten { job: id });

@@ -32,6 +32,7 @@ pub use admission::may_wait;
 pub use update_job::updated;
 
 use crate::command::{Command, Stamped};
+use crate::dependency;
 use crate::event::Event;
 use crate::remembered::State;
 
@@ -92,6 +93,7 @@ pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
         Command::StartOverdue { id } => start_overdue::apply(state, out, *id),
         Command::ForgetDone => forget_done::apply(state, out),
     };
+    dependency::follow(state, &mut events);
     if let Err(refusal) = result {
         events.push(Event::CommandRefused(refusal));
     }

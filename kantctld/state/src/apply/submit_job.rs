@@ -5,6 +5,7 @@
 //! before it proposes, for the engine may change from version to version and `apply` may not.
 
 use super::admission::{self, Applicant};
+use crate::dependency;
 use crate::event::Event;
 use crate::job::{Element, Record};
 use crate::remembered::{KnownRequest, State};
@@ -50,7 +51,10 @@ pub(super) fn apply(
     let who = Applicant { owner, groups, operator };
     let ask = fill_in(state, &who, submission.ask)?;
     admission::check(state, &who, &ask)?;
-    let Some(id) = state.last_job.0.checked_add(1).map(JobId) else {
+    let ask = Ask { dependency: dependency::meant(state, &ask), ..ask };
+    let numbers = ask.array.as_ref().map_or(0, |array| array.number_count());
+    let id = state.last_job.0.checked_add(1).map(JobId);
+    let Some((id, last)) = id.and_then(|id| Some((id, JobId(id.0.checked_add(numbers)?)))) else {
         return Err(Refusal::BadAsk { message: "there are no job ids left".to_owned() });
     };
 
@@ -62,15 +66,19 @@ pub(super) fn apply(
     };
     let tasks = count(elements.len());
     state.living.check_room(uid, tasks)?;
+    let own: Vec<_> = elements.keys().copied().collect();
+    let standing = dependency::standing(state, &ask, &own)?;
     let script = state.blobs.keep(submission.script.as_bytes());
     let environment = state.blobs.keep(submission.environment.as_bytes());
     let spec = Spec { owner: submission.owner.clone(), script, environment, ask };
     let (deadline, groups) = (spec.ask.deadline, submission.groups.to_vec());
-    let record = Record { id, spec, groups, submitted_at: state.now, elements };
+    let record = Record { id, numbers, spec, groups, submitted_at: state.now, standing, elements };
+    state.ties.bind(&record, |job| state.jobs.contains_key(&job));
+    state.ties.live(&record);
     let keys = record.elements.keys().map(|index| record.key(*index));
     keys.for_each(|key| state.living.insert(key, uid, deadline));
     state.jobs.insert(id, Arc::new(record));
-    state.last_job = id;
+    state.last_job = last;
     let known = KnownRequest { job: id, at: state.now };
     state.requests.entry(uid).or_default().insert(request_key.clone(), known);
     events.push(Event::JobSubmitted { job: id, tasks, repeated: false });

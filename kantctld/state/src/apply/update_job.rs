@@ -8,9 +8,10 @@ use super::admission::{self, Applicant};
 use super::submit_job::fill_in;
 use super::target::{self, Did};
 use crate::command::{Actor, Target};
+use crate::dependency::{self, TermState};
 use crate::event::Event;
 use crate::remembered::State;
-use common::id::JobKey;
+use common::id::{JobId, JobKey};
 use common::job::check::check_ask;
 use common::job::{Ask, Patch, Phase};
 use common::reason::Refusal;
@@ -28,12 +29,26 @@ pub(super) fn apply(
     let ask = updated(state, target.key, patch, actor.operator)?;
     let all = JobKey { index: None, ..target.key };
     let keys = target::keys(state, actor, Target { key: all }).unwrap_or(named);
+    let standing = match patch.dependency {
+        Some(_) => Some(standing(state, target.key.job, &ask)?),
+        None => None,
+    };
     let alive = |key: &JobKey| state.element(*key).is_some_and(|(_, e)| e.phase != Phase::Done);
     let alive: Vec<JobKey> = keys.into_iter().filter(alive).collect();
     // The living are known by their deadlines, which the ask holds.
     alive.iter().for_each(|key| state.set_alive(*key, false));
+    if let Some(record) = state.jobs.get(&target.key.job) {
+        state.ties.unbind(record);
+    }
     if let Some(record) = state.jobs.get_mut(&target.key.job) {
-        Arc::make_mut(record).spec.ask = ask;
+        let record = Arc::make_mut(record);
+        record.spec.ask = ask;
+        if let Some(standing) = standing {
+            record.standing = standing;
+        }
+    }
+    if let Some(record) = state.jobs.get(&target.key.job) {
+        state.ties.bind(record, |job| state.jobs.contains_key(&job));
     }
     for key in alive {
         state.set_alive(key, true);
@@ -41,6 +56,14 @@ pub(super) fn apply(
             .tell(events, Event::JobUpdated { key, by: actor.uid, patch: Box::new(patch.clone()) });
     }
     Ok(())
+}
+
+/// How far what it is to wait for now is.
+fn standing(state: &State, job: JobId, ask: &Ask) -> Result<Vec<TermState>, Refusal> {
+    dependency::check_circle(state, job, ask)?;
+    let record = state.job(job).into_iter();
+    let own: Vec<_> = record.flat_map(|record| record.elements.keys().copied()).collect();
+    dependency::standing(state, ask, &own)
 }
 
 /// What a job would ask for with this changed, if it may: for `apply`, and for the leader, who asks
@@ -79,6 +102,7 @@ pub fn updated(state: &State, key: JobKey, patch: &Patch, operator: bool) -> Res
         ));
     }
     let changed = patch.over(ask);
+    let changed = Ask { dependency: dependency::meant(state, &changed), ..changed };
     check_ask(&changed)?;
     if patch.is_for_the_array_alone() {
         return Ok(changed);

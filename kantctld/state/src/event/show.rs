@@ -48,6 +48,9 @@ impl fmt::Display for Event {
             Self::RoundEntryRefused { id, reason } => {
                 write!(f, "job {}: refused in a round: {reason}", id.key)
             }
+            Self::DependencyMoved { key } => {
+                write!(f, "job {key}: what it waits for of other jobs has moved")
+            }
             Self::JobForgotten { job } => write!(f, "job {job}: forgotten"),
             Self::NodeRegistered { name } => write!(f, "node {name}: connected"),
             Self::NodeSilent { name } => write!(f, "node {name}: silent"),

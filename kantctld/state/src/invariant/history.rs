@@ -2,6 +2,7 @@
 //! ids and time only rise, attempts rise by one, and what was accepted is there until it is over.
 //! Reads events as a stranger would. Never looks into the code that made them.
 
+use super::awaited::Witness;
 use crate::event::Event;
 use crate::remembered::State;
 use common::id::{Attempt, JobId, JobKey};
@@ -16,13 +17,15 @@ pub struct Judge {
     now: Time,
     last_job: JobId,
     seen: BTreeMap<JobKey, (Phase, Attempt)>,
+    witness: Witness,
 }
 
 impl Judge {
     /// A judge that begins to watch at this state.
     #[must_use]
     pub fn new(state: &State) -> Self {
-        Self { now: state.now(), last_job: state.last_job(), seen: look(state) }
+        let (seen, witness) = (look(state), Witness::new(state));
+        Self { now: state.now(), last_job: state.last_job(), seen, witness }
     }
 
     /// Everything that is wrong with this state, or with how it came out of the last one shown.
@@ -51,7 +54,7 @@ impl Judge {
         {
             wrong.push("a refused command changed something".to_owned());
         }
-        *self = Self { now: state.now(), last_job: state.last_job(), seen: actual };
+        (self.now, self.last_job, self.seen) = (state.now(), state.last_job(), actual);
         wrong
     }
 
@@ -70,6 +73,8 @@ impl Judge {
                 if id.attempt.0 != attempt.0 + 1 {
                     wrong.push(format!("{id} follows attempt {attempt}"));
                 }
+                wrong.extend(self.witness.judge_start(state, id.key, &self.seen));
+                self.witness.started(id.key, state.now());
                 Some((id.key, Change::Start, id.attempt))
             }
             Event::JobRunning { id } => Some((id.key, Change::Run, id.attempt)),
@@ -77,7 +82,8 @@ impl Judge {
             Event::JobResumed { id, .. } => Some((id.key, Change::Resume, id.attempt)),
             Event::JobEnded { id, .. } => Some((id.key, Change::End, id.attempt)),
             Event::JobRequeued { key, attempt, .. } => Some((*key, Change::Requeue, *attempt)),
-            Event::JobDone { key, attempt, .. } => {
+            Event::JobDone { key, attempt, outcome, .. } => {
+                self.witness.over(*key, *outcome, state.now());
                 let waiting = self.seen.get(key).is_some_and(|(p, _)| *p == Phase::Pending);
                 let change = if waiting { Change::Drop } else { Change::Finish };
                 Some((*key, change, *attempt))
@@ -115,6 +121,7 @@ impl Judge {
                 break;
             }
             self.seen.insert(*key, (Phase::Pending, Attempt(0)));
+            self.witness.submitted(*key);
         }
         if state.job(job).is_none() {
             wrong.push(format!("job {job} was accepted and is not there"));

@@ -2,6 +2,7 @@
 //! Never looks for another place.
 
 use crate::command::RoundStart;
+use crate::dependency::{self, Verdict};
 use crate::event::Event;
 use crate::job::Run;
 use crate::ledger::StartRefusal;
@@ -36,13 +37,37 @@ pub(crate) fn start_together(
     for (place, start) in starts.iter().enumerate() {
         let fresh =
             if keys.insert(start.id.key) { Ok(()) } else { Err(StartRefusal::TwiceInGroup) };
-        if let Err(refusal) = fresh.and_then(|()| book(state, start)) {
+        let alone = fresh.and_then(|()| check_alone(state, start, &starts[..place]));
+        if let Err(refusal) = alone.and_then(|()| book(state, start)) {
             starts[..place].iter().for_each(|start| unbook(state, start));
             return Err((place, refusal));
         }
     }
     starts.iter().for_each(|start| begin(state, events, start));
     Ok(())
+}
+
+/// Does one that is to run alone start with no other of its name before it? Those that start
+/// together are not seen to run yet.
+fn check_alone(
+    state: &State,
+    start: &RoundStart,
+    before: &[&RoundStart],
+) -> Result<(), StartRefusal> {
+    let name = |start: &RoundStart| {
+        let record = state.job(start.id.key.job)?;
+        Some((record.id, record.spec.owner.uid, &record.spec.ask.name))
+    };
+    let record = state.job(start.id.key.job);
+    let dependency = record.and_then(|record| record.spec.ask.dependency.as_ref());
+    let (Some(own), true) = (name(start), dependency.is_some_and(|d| d.is_singleton())) else {
+        return Ok(());
+    };
+    let is_alike = |(id, owner, name): (_, _, _)| id != own.0 && (owner, name) == (own.1, own.2);
+    match before.iter().filter_map(|start| name(start)).any(is_alike) {
+        true => Err(StartRefusal::Awaits),
+        false => Ok(()),
+    }
 }
 
 /// Checks an entry and takes what it is to get.
@@ -85,6 +110,13 @@ fn check_start(state: &State, start: &RoundStart) -> Result<bool, StartRefusal> 
     }
     if element.held {
         return Err(StartRefusal::Held);
+    }
+    let free = match dependency::verdict(state, record, start.id.key.index) {
+        Verdict::Free(at) => at.is_none_or(|at| at <= state.now),
+        Verdict::Waits | Verdict::Never => false,
+    };
+    if !free {
+        return Err(StartRefusal::Awaits);
     }
     let ask = &record.spec.ask;
     if ask.deadline.is_some_and(|deadline| deadline <= state.now) {

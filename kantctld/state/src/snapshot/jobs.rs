@@ -1,5 +1,6 @@
 //! One job or node of the state in the engine's words. Never looks at another one.
 
+use crate::dependency::{self, Verdict};
 use crate::job::{Element, Record, Run};
 use crate::node::NodeRecord;
 use crate::remembered::State;
@@ -26,12 +27,17 @@ pub(super) fn node(name: &NodeName, node: &NodeRecord) -> NodeSnapshot {
 
 /// `None`: it has no queue, which no accepted job is without.
 pub(super) fn waiting(
+    state: &State,
     key: JobKey,
     record: &Record,
     element: &Element,
     request: Arc<Request>,
 ) -> Option<WaitingJob> {
     let ask = &record.spec.ask;
+    let (awaits, free_since) = match dependency::verdict(state, record, key.index) {
+        Verdict::Free(at) => (false, at),
+        Verdict::Waits | Verdict::Never => (true, None),
+    };
     Some(WaitingJob {
         key,
         attempt: element.next_attempt(),
@@ -43,11 +49,13 @@ pub(super) fn waiting(
         time_limit: ask.time_limit,
         nice: ask.nice,
         submitted_at: record.submitted_at,
-        // Since then it waits for its turn, and no longer (Slurm: a held job gains no age).
-        begin_at: ask.begin_at.max(element.released_at),
+        // Since then it waits for its turn, and no longer (Slurm: neither a held job nor one that
+        // waits for others gains age).
+        begin_at: ask.begin_at.max(element.released_at).max(free_since),
         not_before: element.faults.as_ref().map(|faults| faults.not_before),
         deadline: ask.deadline,
         held: element.held,
+        awaits,
         array_limit: ask.array.as_ref().and_then(|array| array.limit()),
         preemptible: ask.preemptible,
         reservation: ask.reservation.clone(),

@@ -145,7 +145,7 @@ impl Keeper {
             return None;
         }
         let request = self.request(record);
-        jobs::waiting(key, record, element, request)
+        jobs::waiting(state, key, record, element, request)
     }
 
     fn request(&mut self, record: &Record) -> Arc<Request> {
@@ -199,6 +199,12 @@ impl Touched {
             Event::JobUpdated { key, .. } => {
                 self.jobs.insert(*key);
                 self.asking.insert(key.job);
+            }
+            Event::DependencyMoved { key } => {
+                let record = state.job(key.job).into_iter();
+                let keys = record.flat_map(|r| r.elements.keys().map(|i| r.key(*i)));
+                let meant = keys.filter(|one| key.index.is_none() || one.index == key.index);
+                self.jobs.extend(meant);
             }
             Event::JobHeld { .. }
             | Event::JobReleased { .. }

@@ -71,6 +71,7 @@ fn waiting(state: &State, queue: &Queue, ask: &Ask) -> WaitingJob {
         not_before: None,
         deadline: ask.deadline,
         held: false,
+        awaits: false,
         array_limit: None,
         preemptible: ask.preemptible,
         reservation: ask.reservation.clone(),

@@ -62,6 +62,7 @@ pub(super) fn without_bulk(ask: &Ask) -> Ask {
             ..*request
         },
         array: None,
+        dependency: None,
         rlimits: Vec::new(),
         comment: ask.comment.clone(),
         submit_host: ask.submit_host.clone(),

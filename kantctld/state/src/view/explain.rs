@@ -2,6 +2,7 @@
 //! Never guesses: what the last round and the engine's forecast do not say is not said.
 
 mod advice;
+mod awaited;
 mod bounded;
 mod change;
 mod deadline;

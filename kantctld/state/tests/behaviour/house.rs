@@ -201,6 +201,22 @@ impl House {
         }
     }
 
+    /// The same without a judge or a look at the bytes: of many.
+    pub fn quietly_submit(&mut self, ask: Ask) -> JobId {
+        let command = self.submission(ask);
+        let events = state::apply(&mut self.state, &Stamped { at: self.now, command });
+        self.judge = Judge::new(&self.state);
+        match events.as_slice() {
+            [Event::JobSubmitted { job, repeated: false, .. }] => *job,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The attempt that its next start is.
+    pub fn attempt_of(&self, key: JobKey) -> AttemptId {
+        AttemptId { key, attempt: self.element(key).next_attempt() }
+    }
+
     /// A job that is no array.
     pub fn job(&mut self) -> JobKey {
         JobKey::single(self.submit(Ask::default()))

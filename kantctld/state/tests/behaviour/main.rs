@@ -6,6 +6,7 @@ mod admission;
 mod bookings;
 mod cancel_and_requeue;
 mod deadlines;
+mod dependencies;
 mod faults;
 mod golden;
 mod health;

@@ -104,9 +104,10 @@ fn an_array_task_has_a_unique_id_and_its_index() {
     launch.id.key = JobKey { job: JobId(42), index: Some(ArrayIndex(7)) };
     launch.id.attempt = Attempt(3);
     let (min, max) = (ArrayIndex(1), ArrayIndex(9));
-    launch.array = Some(ArrayFacts { count: 5, min, max, step: 2 });
+    launch.array = Some(ArrayFacts { count: 5, min, max, step: 2, number: Some(JobId(46)) });
     let expected = [
-        ("SLURM_JOB_ID", "42_7"),
+        ("SLURM_JOB_ID", "46"),
+        ("KANT_JOB_ID", "42_7"),
         ("SLURM_ARRAY_JOB_ID", "42"),
         ("SLURM_ARRAY_TASK_ID", "7"),
         ("SLURM_ARRAY_TASK_COUNT", "5"),

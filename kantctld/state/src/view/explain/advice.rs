@@ -2,7 +2,7 @@
 //! command that would not help.
 
 use super::waiting::Waiting;
-use super::{bounded, change, deadline, held, length, outage};
+use super::{awaited, bounded, change, deadline, held, length, outage};
 use common::hostlist;
 use common::id::{NodeName, ReservationName};
 use common::job::Ask;
@@ -25,6 +25,8 @@ pub(super) fn advice(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
     match reason {
         WaitReason::NotConsidered => LATER.to_owned(),
         WaitReason::Held => held::held(waiting),
+        WaitReason::Dependency { open, .. } => awaited::open(waiting, open),
+        WaitReason::DependencyNever { failed, .. } => awaited::never(waiting, failed),
         WaitReason::BeginTime { .. } => {
             format!(
                 "nothing: it waits for its time; to start it sooner, {}",

@@ -10,10 +10,13 @@ use common::time::Time;
 pub(super) fn start(waiting: &Waiting<'_>, reason: &WaitReason) -> Option<String> {
     match reason {
         WaitReason::Held
+        | WaitReason::Dependency { .. }
         | WaitReason::QueueGone { .. }
         | WaitReason::DeadlineTooNear { .. }
         | WaitReason::ReservationClosed { from: None, .. } => return None,
-        WaitReason::NeverFits { .. } | WaitReason::NeverNear { .. } => {
+        WaitReason::NeverFits { .. }
+        | WaitReason::NeverNear { .. }
+        | WaitReason::DependencyNever { .. } => {
             return Some("it will never start as things are".to_owned());
         }
         reason if reason.is_for_ever() => return None,

@@ -59,6 +59,8 @@ fn plain_words(code: &str) -> &'static str {
         "ReqNodeNotAvail" => "waiting for nodes that are down or drained",
         "BadConstraints" => "too large to run here ever",
         "DeadLine" => "too late for their deadline",
+        "Dependency" => "waiting for other jobs",
+        "DependencyNeverSatisfied" => "waiting for what cannot come any more",
         "None" => "not looked at yet",
         _ => "waiting for a quota or limit",
     }

@@ -149,6 +149,7 @@ impl<'a> Waiting<'a> {
             reason,
             WaitReason::Held
                 | WaitReason::BeginTime { .. }
+                | WaitReason::Dependency { .. }
                 | WaitReason::BackOff { .. }
                 | WaitReason::QueueGone { .. }
         );
@@ -216,7 +217,7 @@ impl<'a> Waiting<'a> {
         let position = engine::position(self.snapshot, self.now, self.job.key)?;
         let now = self.now;
         let lines_up = |job: &&std::sync::Arc<WaitingJob>| {
-            !job.held && job.begin_at.max(job.not_before).is_none_or(|gate| gate <= now)
+            !job.is_kept_back() && job.begin_at.max(job.not_before).is_none_or(|gate| gate <= now)
         };
         let line = || self.snapshot.all_waiting().filter(lines_up);
         let (all, tasks) = (line().count(), line().filter(|job| job.key.index.is_some()).count());

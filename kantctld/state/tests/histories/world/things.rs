@@ -134,6 +134,21 @@ pub fn ask(shape: u8, now: Time) -> Ask {
     if shape > 200 {
         ask.queue = QueueName::new("more").ok();
     }
+    ask.dependency = match shape % 29 {
+        // Ids that may be given or not, over or not, arrays or not.
+        1 => "singleton".parse().ok(),
+        2 => format!("after:{}", shape / 29).parse().ok(),
+        3 => format!("afterany:{}:2", shape / 29).parse().ok(),
+        4 => format!("afterok:{}", shape / 29).parse().ok(),
+        5 => format!("afternotok:{}?afterok:3", shape / 29).parse().ok(),
+        6 | 7 => {
+            ask.array = "0-3%2".parse().ok();
+            format!("aftercorr:{}", 1 + shape / 29 % 4).parse().ok()
+        }
+        8 => format!("after:1+{}", shape / 29).parse().ok(),
+        _ => None,
+    };
+    ask.kill_on_invalid_dependency = shape % 5 == 1;
     if (96..112).contains(&shape) {
         ask.reservation = Some(reservation_name(shape));
     }

@@ -1,0 +1,87 @@
+//! Task for task (`aftercorr`): what the end of one task of an array means for the same task of
+//! another. Costs the same in a large array as in a small one, until the last task is over.
+//! Never looks at a term of another rule.
+
+use super::TermState;
+use super::follow::{Change, put};
+use super::look::{look_each, succeeded};
+use crate::remembered::State;
+use common::id::{ArrayIndex, JobId, JobKey};
+use common::job::Phase;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// A task of the other array moved: takes that up in the term at this place.
+pub(super) fn advance(
+    state: &mut State,
+    place: (JobId, usize),
+    other: JobId,
+    moved: JobKey,
+) -> Change {
+    match moved.index.filter(|_| !state.is_all_done(other)) {
+        Some(index) => one(state, place, moved, index),
+        None => all(state, place, other),
+    }
+}
+
+/// One of several; the others are told by their own moves.
+fn one(state: &mut State, place: (JobId, usize), moved: JobKey, index: ArrayIndex) -> Change {
+    let Some((other, element)) = state.element(moved) else { return Change::Nothing };
+    let (phase, is_well) = (element.phase, succeeded(element));
+    let is_own = state.job(place.0).is_some_and(|own| own.elements.contains_key(&Some(index)));
+    // What failed with the whole array is open again now that a task of it lives again.
+    let mut open = BTreeSet::new();
+    if phase == Phase::Pending
+        && let Some(TermState::Each { failed, .. }) = standing(state, place)
+    {
+        let alone = |index: &&ArrayIndex| !other.elements.contains_key(&Some(**index));
+        open = failed.iter().filter(alone).copied().collect();
+    }
+    let is_whole = open.is_empty();
+    let record = state.jobs.get_mut(&place.0).map(Arc::make_mut);
+    let Some(TermState::Each { met, failed }) =
+        record.and_then(|record| record.standing.get_mut(place.1))
+    else {
+        return Change::Nothing;
+    };
+    open.iter().for_each(|index| {
+        failed.remove(index);
+    });
+    let changed = match phase {
+        Phase::Done if !is_own || met.contains(&index) => false,
+        Phase::Done if is_well => met.insert(index),
+        Phase::Done => failed.insert(index),
+        _ => failed.remove(&index),
+    };
+    match (is_whole, changed) {
+        (false, _) => Change::All,
+        (true, true) => Change::OneTask,
+        (true, false) => Change::Nothing,
+    }
+}
+
+/// The other array is over: what is without a task of its number is told too.
+fn all(state: &mut State, place: (JobId, usize), other: JobId) -> Change {
+    let (Some(own), Some(other)) = (state.job(place.0), state.job(other)) else {
+        return Change::Nothing;
+    };
+    let TermState::Each { met: well, failed: badly } =
+        look_each(state, other, own.elements.keys().flatten())
+    else {
+        return Change::Nothing;
+    };
+    let Some(TermState::Each { met, .. }) = standing(state, place) else {
+        return Change::Nothing;
+    };
+    let met: BTreeSet<ArrayIndex> = met.union(&well).copied().collect();
+    let failed: BTreeSet<ArrayIndex> = badly.difference(&met).copied().collect();
+    let now = match met.len() == own.elements.len() {
+        true => TermState::Met(state.now()),
+        false => TermState::Each { met, failed },
+    };
+    put(state, place, now)
+}
+
+fn standing(state: &State, place: (JobId, usize)) -> Option<&TermState> {
+    state.job(place.0)?.standing.get(place.1)
+}

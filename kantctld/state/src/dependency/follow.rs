@@ -1,0 +1,166 @@
+//! What a job's start, end or requeue means for those that wait for it. Goes by the events of a
+//! command, and by those it adds: a chain of any length takes no depth. Never moves a job, but for
+//! cancelling those that asked for it should what they wait for not come any more.
+
+use super::look::look;
+use super::{TermState, Verdict, each, tell, verdict};
+use crate::event::Event;
+use crate::job::Record;
+use crate::life;
+use crate::remembered::State;
+use crate::story::{self, StoryEvent};
+use common::id::{JobId, JobKey, Uid};
+use common::job::dependency::Term;
+use common::job::{Outcome, Phase};
+use std::sync::Arc;
+
+/// Whom what became of a term is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Change {
+    Nothing,
+    /// The task of the number of the one that moved.
+    OneTask,
+    All,
+}
+
+/// Takes up what the events of a command mean for others, and what that means for yet others.
+pub(crate) fn follow(state: &mut State, events: &mut Vec<Event>) {
+    let mut at = 0;
+    while let Some(event) = events.get(at) {
+        at += 1;
+        match event {
+            Event::JobStarted { id, .. } => {
+                let key = id.key;
+                stir(state, events, key);
+            }
+            Event::JobDone { key, .. } => {
+                let key = *key;
+                stir(state, events, key);
+            }
+            Event::JobRequeued { key, .. } => {
+                let key = *key;
+                stir(state, events, key);
+                end_hopeless(state, events, key);
+            }
+            Event::JobUpdated { key, .. } => {
+                let key = *key;
+                end_hopeless(state, events, key);
+            }
+            Event::JobSubmitted { job, repeated: false, .. } => {
+                let job = *job;
+                end_all_hopeless(state, events, job);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A job or array task moved.
+fn stir(state: &mut State, events: &mut Vec<Event>, moved: JobKey) {
+    for id in state.ties.dependents(moved.job) {
+        advance(state, events, id, moved);
+    }
+    if state.ties.has_singletons()
+        && let Some(record) = state.job(moved.job)
+    {
+        stir_name(state, events, record.spec.owner.uid, &record.spec.ask.name);
+    }
+}
+
+/// Of the jobs of a name, the first two that are to run alone are looked at again: no other can be
+/// free, or have been.
+fn stir_name(state: &State, events: &mut Vec<Event>, owner: Uid, name: &str) {
+    let first = state.ties.singletons(owner, name).take(2);
+    events.extend(first.map(|id| Event::DependencyMoved { key: JobKey::single(id) }));
+}
+
+/// Looks again at each term of a job that names the one that moved.
+fn advance(state: &mut State, events: &mut Vec<Event>, id: JobId, moved: JobKey) {
+    let Some(record) = state.job(id) else { return };
+    let own = JobKey::single(id);
+    let before = verdict_of(state, own);
+    let mut change = Change::Nothing;
+    for (place, term, on) in naming(record, moved) {
+        let Some(standing) = state.job(id).and_then(|record| record.standing.get(place)) else {
+            continue;
+        };
+        change = change.max(match standing {
+            TermState::Met(_) => Change::Nothing,
+            TermState::Each { .. } => each::advance(state, (id, place), on.job, moved),
+            before => {
+                let now = look(state, &term, on);
+                match now == *before {
+                    true => Change::Nothing,
+                    false => put(state, (id, place), now),
+                }
+            }
+        });
+    }
+    let key = match change {
+        Change::Nothing => return,
+        Change::OneTask => JobKey { index: moved.index, ..own },
+        Change::All => own,
+    };
+    events.push(Event::DependencyMoved { key });
+    let is_free = matches!(verdict_of(state, key), Some(Verdict::Free(_)));
+    let now = state.now;
+    if before == Some(Verdict::Waits)
+        && is_free
+        && let Some(element) = state.element_mut(key)
+        && element.phase == Phase::Pending
+    {
+        story::add(&mut element.story, now, StoryEvent::Unblocked { by: moved });
+    }
+    match key.index {
+        Some(_) => end_hopeless(state, events, key),
+        None => end_all_hopeless(state, events, id),
+    }
+}
+
+/// The terms that name the job that moved, with their places.
+fn naming(record: &Record, moved: JobKey) -> Vec<(usize, Term, JobKey)> {
+    let names_it =
+        |on: &JobKey| on.job == moved.job && (on.index.is_none() || on.index == moved.index);
+    let terms = record.spec.ask.dependency.iter().flat_map(|dependency| dependency.terms());
+    let terms = terms.enumerate();
+    terms.filter_map(|(place, term)| Some((place, *term, term.on.filter(names_it)?))).collect()
+}
+
+/// Of a job that is no array; of a whole array nothing is told.
+fn verdict_of(state: &State, key: JobKey) -> Option<Verdict> {
+    let (record, _) = state.element(key)?;
+    Some(verdict(state, record, key.index))
+}
+
+/// Writes down how far a term is.
+pub(super) fn put(state: &mut State, place: (JobId, usize), now: TermState) -> Change {
+    let record = state.jobs.get_mut(&place.0).map(Arc::make_mut);
+    if let Some(standing) = record.and_then(|record| record.standing.get_mut(place.1)) {
+        *standing = now;
+    }
+    Change::All
+}
+
+fn end_all_hopeless(state: &mut State, events: &mut Vec<Event>, job: JobId) {
+    let Some(record) = state.jobs.get(&job).filter(|r| r.spec.ask.kill_on_invalid_dependency)
+    else {
+        return;
+    };
+    let keys: Vec<JobKey> = record.elements.keys().map(|index| record.key(*index)).collect();
+    keys.into_iter().for_each(|key| end_hopeless(state, events, key));
+}
+
+/// Cancels what cannot start any more, if it asked for that.
+fn end_hopeless(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
+    let Some((record, element)) = state.element(key) else { return };
+    let asked = record.spec.ask.kill_on_invalid_dependency && element.phase == Phase::Pending;
+    if !asked || verdict(state, record, key.index) != Verdict::Never {
+        return;
+    }
+    let why = tell::reason(state, record, key.index).map(|reason| reason.to_string());
+    let (now, why) = (state.now, why.unwrap_or_default());
+    if let Some(element) = state.element_mut(key) {
+        story::add(&mut element.story, now, StoryEvent::Hopeless { why });
+    }
+    life::drop_waiting(state, events, key, Outcome::Cancelled, None);
+}
