@@ -8,7 +8,7 @@ use crate::books::Claim;
 use crate::decision::Decision;
 use crate::fit::hall::Hall;
 use crate::floor::NodeIndex;
-use crate::floor::node::Holder;
+use crate::floor::node::{Holder, NEVER};
 use crate::place::Placed;
 use crate::snapshot::WaitingJob;
 use common::policy::Placement;
@@ -16,6 +16,7 @@ use common::reason::WaitReason;
 use common::resource::Allocation;
 use common::time::Time;
 use common::unit::Cpus;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -169,5 +170,28 @@ impl<'a> Desk<'a> {
             let shadow = &mut self.shadows[which].1;
             nodes.iter().for_each(|at| shadow.look(&hall, *at));
         }
+    }
+
+    /// What each shadow counts on, to compare.
+    pub(crate) fn counted_on_by_each(&self) -> Vec<BTreeSet<NodeIndex>> {
+        self.shadows.iter().map(|(_, shadow)| shadow.nodes().collect()).collect()
+    }
+
+    /// Is each node that a shadow counts on now and did not, or no more and did, so in truth? What
+    /// was only tried must leave no trace. For debug builds: it looks at every node.
+    pub(crate) fn changed_truly(&mut self, before: &[BTreeSet<NodeIndex>]) -> bool {
+        let after = self.counted_on_by_each();
+        if after == before {
+            return true;
+        }
+        let kept = self.shadows.clone();
+        let all: Vec<NodeIndex> = self.trial.floor.nodes().map(|(at, _)| at).collect();
+        self.look(&all, NEVER);
+        let truth = self.counted_on_by_each();
+        self.shadows = kept;
+        let mut changed = before.iter().zip(&after).zip(&truth);
+        changed.all(|((before, after), truth)| {
+            before.symmetric_difference(after).all(|at| after.contains(at) == truth.contains(at))
+        })
     }
 }

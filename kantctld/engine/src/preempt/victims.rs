@@ -73,8 +73,16 @@ pub(super) fn choose<'a>(
     }
     let (sides, quotas) = (asker.shape.sides(), to_come.quotas.clone());
     let (trials_left, looked) = (TRIALS_MAX_EACH, Vec::new());
+    let before = cfg!(debug_assertions).then(|| desk.counted_on_by_each());
     let mut search = Search { desk, asker, sides, quotas, trials_left, looked };
-    search.enough(&roster.victims).ok_or(limit)
+    let chosen = search.enough(&roster.victims).ok_or(limit);
+    // Who starts next asks the shadows whether that hurts a promise.
+    debug_assert!(
+        before.is_none_or(|before| search.desk.changed_truly(&before)),
+        "a search for victims of job {} left its trials in the shadows",
+        job.key
+    );
+    chosen
 }
 
 impl<'a> Search<'_, 'a> {
