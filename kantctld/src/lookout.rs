@@ -237,7 +237,7 @@ mod tests {
         };
         register(&mut machine, 1, "n1");
         // What led to a snapshot is told by nobody.
-        let bytes = machine.save().unwrap();
+        let bytes = StateMachine::write_down(&machine.freeze()).unwrap();
         machine.restore(LogIndex(1), &bytes).unwrap();
         register(&mut machine, 2, "n2");
         let _ = lookout.round(term, &state, Time(1));

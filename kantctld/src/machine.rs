@@ -109,6 +109,7 @@ impl StateMachine {
 impl Machine for StateMachine {
     type Command = Command;
     type Answer = Vec<Event>;
+    type Frozen = State;
 
     fn weigh(command: &Command) -> usize {
         const SMALL: usize = 1 << 10;
@@ -149,8 +150,13 @@ impl Machine for StateMachine {
         Ok(answers)
     }
 
-    fn save(&self) -> Result<Vec<u8>, String> {
-        state::persist::to_bytes(&self.state.read()).map_err(|error| error.to_string())
+    fn freeze(&self) -> State {
+        // Records are shared, not copied.
+        self.state.read().clone()
+    }
+
+    fn write_down(frozen: &State) -> Result<Vec<u8>, String> {
+        state::persist::to_bytes(frozen).map_err(|error| error.to_string())
     }
 
     fn restore(&mut self, index: LogIndex, bytes: &[u8]) -> Result<(), String> {

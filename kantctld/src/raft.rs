@@ -11,6 +11,7 @@
 //! While the disk syncs one entry, proposals queue up; together they become the next entry. So a
 //! submit costs one fsync when idle, and a share of one under load.
 
+mod aside;
 mod handle;
 mod message;
 mod stuck;
@@ -26,12 +27,14 @@ pub use thread::{LogThread, Shell, start};
 
 /// A machine that a thread can drive.
 pub trait Driven:
-    Machine<Command: Send + 'static, Answer: Send + 'static> + Send + 'static
+    Machine<Command: Send + 'static, Answer: Send + 'static, Frozen: Send + 'static> + Send + 'static
 {
 }
 
 impl<M> Driven for M where
-    M: Machine<Command: Send + 'static, Answer: Send + 'static> + Send + 'static
+    M: Machine<Command: Send + 'static, Answer: Send + 'static, Frozen: Send + 'static>
+        + Send
+        + 'static
 {
 }
 

@@ -9,6 +9,8 @@
 //!                                └── Outbox: letters to others, answers to askers <──┘
 //! ```
 //!
+//! A snapshot is written beside all that: see `saving`.
+//!
 //! Start reading at [`Replica`], then `ready` (the order in which things become true).
 
 mod change;
@@ -27,6 +29,7 @@ mod proof;
 mod read;
 mod ready;
 mod replica;
+mod saving;
 mod status;
 mod storage;
 mod waiting;
@@ -39,4 +42,5 @@ pub use members::{Member, Members};
 pub use open::{Beginning, Opening, SNAPSHOT_BYTES_MIN, begin};
 pub use outbox::{Outbox, Told};
 pub use replica::{Replica, Settled};
+pub use saving::{Saved, Saving};
 pub use status::{Follower, Role, Status};

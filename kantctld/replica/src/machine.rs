@@ -9,6 +9,8 @@ pub trait Machine {
     type Command;
     /// What it led to.
     type Answer;
+    /// Everything, as it was at one entry.
+    type Frozen;
 
     /// Roughly how many bytes a request takes in an entry.
     fn weigh(command: &Self::Command) -> usize;
@@ -24,11 +26,14 @@ pub trait Machine {
     /// without knowing what was decided.
     fn apply(&mut self, index: LogIndex, entry: &[u8]) -> Result<Vec<Self::Answer>, String>;
 
-    /// Everything, for a snapshot.
+    /// Everything as it is now, for a snapshot. To be quick: nothing is applied meanwhile.
+    fn freeze(&self) -> Self::Frozen;
+
+    /// Writes down what was frozen. May take long: entries are applied meanwhile.
     ///
     /// # Errors
     /// A sentence, when it cannot be written down.
-    fn save(&self) -> Result<Vec<u8>, String>;
+    fn write_down(frozen: &Self::Frozen) -> Result<Vec<u8>, String>;
 
     /// Replaces everything by a snapshot.
     ///

@@ -75,7 +75,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
         self.keep_members()?;
         self.note_role();
         self.reads.answer(self.applied, &mut self.outbox);
-        self.maybe_snapshot()?;
+        self.keep_snapshots()?;
         Ok(Settled::Done)
     }
 
@@ -201,36 +201,5 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
             self.machine.lead(leading);
         }
         self.set_patience();
-    }
-
-    /// A start reads the snapshot and what came after it. Neither is to be much more than the
-    /// other: with fewer snapshots a start takes longer, and with more of them the disk writes the
-    /// same again and again.
-    fn is_snapshot_due(&self) -> bool {
-        let store = self.node.store();
-        let many = self.applied >= store.snapshot_index + self.snapshot_every;
-        let much = self.unsaved_bytes > self.snapshot_bytes_min.max(store.snapshot_bytes);
-        let is_wanted = store.wants_snapshot.get() && self.applied > store.snapshot_index;
-        is_wanted || much || many && self.applied >= self.snapshot_not_before
-    }
-
-    fn maybe_snapshot(&mut self) -> Result<(), LogError> {
-        if !self.is_snapshot_due() {
-            return Ok(());
-        }
-        let index = self.applied;
-        let state = self.machine.save().map_err(|reason| LogError::Save { index, reason })?;
-        match self.node.mut_store().save_snapshot(index, &state) {
-            Ok(()) => tracing::debug!("saved a snapshot at log index {index}"),
-            Err(StoreError::Wal(error @ wal::Error::NoSpace { .. })) => {
-                tracing::error!("no snapshot, the log grows: {error}");
-                self.snapshot_not_before = index + self.snapshot_every;
-                self.node.store().wants_snapshot.set(false);
-            }
-            Err(error) => return Err(error.into()),
-        }
-        // Where there was no room, it is tried again after as much again.
-        self.unsaved_bytes = 0;
-        Ok(())
     }
 }

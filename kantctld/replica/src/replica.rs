@@ -11,6 +11,7 @@ use crate::outbox::Outbox;
 use crate::proof;
 use crate::read::Reads;
 use crate::ready::Stage;
+use crate::saving::Turn;
 use crate::storage::LogStore;
 use crate::waiting::{Askers, Waiting};
 use common::id::{ControllerId, LogIndex};
@@ -59,6 +60,7 @@ pub struct Replica<M: Machine, D: Disk, T> {
     reports: Vec<Report>,
     /// A change of members was applied, and is not known to be on the disk as decided.
     pub(crate) has_new_members: bool,
+    pub(crate) turn: Turn<M, D>,
     pub(crate) outbox: Outbox<T, M::Answer>,
 }
 
@@ -104,6 +106,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
             stage: None,
             reports: Vec::new(),
             has_new_members: false,
+            turn: Turn::Idle,
             outbox: Outbox::default(),
         };
         replica.campaign_if_alone()?;

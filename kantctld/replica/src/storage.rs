@@ -9,7 +9,7 @@ use protobuf::Message as _;
 use raft::eraftpb::{Entry, HardState, Snapshot};
 use raft::{GetEntriesContext, RaftState, Storage, StorageError};
 use std::cell::Cell;
-use wal::{Disk, Index, Term, Wal};
+use wal::{Disk, Index, Term, Wal, Written};
 
 /// The log, hard state, members and snapshots of one controller.
 pub struct LogStore<D: Disk> {
@@ -70,20 +70,25 @@ impl<D: Disk> LogStore<D> {
         Ok(self.wal.sync()?)
     }
 
-    /// Saves the state as of an applied index, and cuts the log up to the snapshot before it, so
-    /// that a damaged newest snapshot loses nothing.
+    /// Makes what was written aside the newest snapshot, and cuts the log up to the snapshot before
+    /// it, so that a damaged newest snapshot loses nothing. False: a newer one has come meanwhile.
     ///
     /// # Errors
     /// As [`LogStore::append`].
-    pub fn save_snapshot(&mut self, index: u64, state: &[u8]) -> Result<(), StoreError> {
-        let payload = payload::join(&self.members, state)?;
-        let term = self.wal.term(Index(index))?;
-        let bytes = payload.len() as u64;
-        self.wal.save_snapshot(&wal::Snapshot { index: Index(index), term, payload })?;
+    pub fn adopt_snapshot(
+        &mut self,
+        index: u64,
+        bytes: u64,
+        written: wal::Result<Written>,
+    ) -> Result<bool, StoreError> {
+        match self.wal.adopt(written) {
+            Err(wal::Error::Refused { .. }) if index <= self.snapshot_index => return Ok(false),
+            adopted => adopted?,
+        }
         self.wal.compact(Index(self.snapshot_index))?;
         (self.snapshot_index, self.snapshot_bytes) = (index, bytes);
         self.wants_snapshot.set(false);
-        Ok(())
+        Ok(true)
     }
 
     /// Begins anew after a snapshot that the leader sent, durably. May be called again after

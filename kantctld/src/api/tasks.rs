@@ -27,6 +27,8 @@ use std::time::Duration;
 const WAIT_SECONDS_MAX: u64 = 30;
 /// How long a node may take to start a program: it waits for the rest of the gang.
 const START_LIMIT: Duration = Duration::from_secs(40);
+/// Bytes of a path: PATH_MAX (man limits.h), less its end.
+const PATH_BYTES_MAX: usize = 4095;
 /// How much longer a node may take than it was asked to wait.
 const ANSWER_LIMIT: Duration = Duration::from_secs(15);
 
@@ -124,9 +126,6 @@ fn check_owner(core: &Core, key: JobKey, user: &net::User) -> Result<(), ApiFail
 }
 
 /// What no node could run is not sent to one.
-/// Bytes of a path: PATH_MAX (man limits.h), less its end.
-const PATH_BYTES_MAX: usize = 4095;
-
 fn check_size(request: &LaunchRequest) -> Result<(), Refusal> {
     let refuse = |message: String| Err(Refusal::BadAsk { message });
     let is_path = request.program.first().is_some_and(|program| program.starts_with('/'));

@@ -28,7 +28,7 @@ impl Stuck {
     }
 }
 
-impl<M: Driven, D: Disk> Thread<M, D> {
+impl<M: Driven, D: Disk + 'static> Thread<M, D> {
     /// Waits a while before the next try.
     pub(super) fn wait_for_room(&mut self, why: &str) {
         tracing::error!("{why}; every change waits until there is room");

@@ -1,6 +1,7 @@
 //! The thread itself: takes in what waits, ticks, lets the replica settle, hands out what came of
 //! it. Never answers anybody itself while the replica can.
 
+use super::aside::Aside;
 use super::message::{Message, Ticket};
 use super::stuck::Stuck;
 use super::telling::Telling;
@@ -57,6 +58,7 @@ pub fn start<M: Driven, D: Disk + Send + Sync + 'static>(
     let (status, status_seen) = watch::channel(replica.status());
     let stopping = Arc::new(AtomicBool::new(false));
     let mut thread = Thread {
+        aside: Aside::default(),
         replica,
         inbox,
         stopping: stopping.clone(),
@@ -72,6 +74,8 @@ pub fn start<M: Driven, D: Disk + Send + Sync + 'static>(
 }
 
 pub(super) struct Thread<M: Driven, D: Disk> {
+    /// Before the log in this list, so that it ends before the log is closed.
+    aside: Aside,
     pub(super) replica: Replica<M, D, Ticket<M>>,
     pub(super) inbox: Receiver<Message<M>>,
     pub(super) stopping: Arc<AtomicBool>,
@@ -82,7 +86,7 @@ pub(super) struct Thread<M: Driven, D: Disk> {
     next_tick: Instant,
 }
 
-impl<M: Driven, D: Disk> Thread<M, D> {
+impl<M: Driven, D: Disk + 'static> Thread<M, D> {
     fn run(&mut self) -> Result<(), LogError> {
         self.settle()?;
         loop {
@@ -97,7 +101,13 @@ impl<M: Driven, D: Disk> Thread<M, D> {
                 self.replica.tick();
                 self.next_tick = Instant::now() + TICK;
             }
+            if let Some(saved) = self.aside.take() {
+                self.replica.note_saved(saved);
+            }
             self.settle()?;
+            if let Some(saving) = self.replica.take_saving() {
+                self.aside.begin(saving)?;
+            }
             self.telling.tell(&self.replica, ticks, self.stuck.is_told());
             if stops && taken == 0 {
                 self.replica.refuse_all(&ProposeError::Stopped);

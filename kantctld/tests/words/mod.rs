@@ -18,6 +18,7 @@ pub struct Words {
 impl Machine for Words {
     type Command = String;
     type Answer = usize;
+    type Frozen = String;
 
     fn weigh(command: &String) -> usize {
         command.len()
@@ -37,8 +38,12 @@ impl Machine for Words {
         Ok(text.split('\n').map(&mut add).collect())
     }
 
-    fn save(&self) -> Result<Vec<u8>, String> {
-        Ok(self.words.lock().unwrap().join("\n").into_bytes())
+    fn freeze(&self) -> String {
+        self.words.lock().unwrap().join("\n")
+    }
+
+    fn write_down(words: &String) -> Result<Vec<u8>, String> {
+        Ok(words.clone().into_bytes())
     }
 
     fn restore(&mut self, index: LogIndex, bytes: &[u8]) -> Result<(), String> {

@@ -13,6 +13,7 @@
 //! Why our own, the byte layout and the rules: `docs/decisions/0005-log-store.md`. Start reading
 //! at [`Wal`], then `segments` (where a record goes), `recover` (what a start believes).
 
+mod aside;
 mod codec;
 mod disk;
 mod entry;
@@ -31,6 +32,7 @@ mod spares;
 mod tail;
 mod wal;
 
+pub use aside::{Aside, Written};
 pub use disk::memory::MemDisk;
 pub use disk::real::RealDisk;
 pub use disk::{Disk, DiskFile};

@@ -8,6 +8,8 @@ use crate::segment::SegmentId;
 pub(crate) const LOCK: &str = "lock";
 /// A snapshot being written; worthless after a crash.
 pub(crate) const SNAPSHOT_TMP: &str = "snapshot.tmp";
+/// The same, written beside the log by another thread.
+pub(crate) const ASIDE_TMP: &str = "aside.tmp";
 
 pub(crate) fn segment(id: SegmentId) -> String {
     format!("log-{:020}", id.0)
@@ -27,7 +29,8 @@ pub(crate) struct Listing {
     pub segments: Vec<SegmentId>,
     pub spares: Vec<u64>,
     pub snapshots: Vec<Index>,
-    pub has_snapshot_tmp: bool,
+    /// Names under which a snapshot was being written.
+    pub unfinished: Vec<&'static str>,
 }
 
 impl Listing {
@@ -40,8 +43,9 @@ impl Listing {
                 listing.spares.push(number);
             } else if let Some(number) = number_after("snapshot-", name) {
                 listing.snapshots.push(Index(number));
-            } else if name == SNAPSHOT_TMP {
-                listing.has_snapshot_tmp = true;
+            } else if let Some(tmp) = [SNAPSHOT_TMP, ASIDE_TMP].into_iter().find(|tmp| name == tmp)
+            {
+                listing.unfinished.push(tmp);
             }
         }
         listing.segments.sort_unstable();
@@ -70,6 +74,7 @@ mod tests {
             spare(3),
             snapshot(Index(77)),
             SNAPSHOT_TMP.to_string(),
+            ASIDE_TMP.to_string(),
             LOCK.to_string(),
             "log-7".to_string(),
             "log-00000000000000000001.bak".to_string(),
@@ -79,6 +84,6 @@ mod tests {
         assert_eq!(listing.segments, [SegmentId(9), SegmentId(10)]);
         assert_eq!(listing.spares, [3]);
         assert_eq!(listing.snapshots, [Index(77)]);
-        assert!(listing.has_snapshot_tmp);
+        assert_eq!(listing.unfinished, [SNAPSHOT_TMP, ASIDE_TMP]);
     }
 }

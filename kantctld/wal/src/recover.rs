@@ -64,9 +64,8 @@ pub(crate) fn recover<D: Disk>(disk: Arc<D>, options: Options) -> Result<Opened<
     // A killed process may have left names that only the cache knows. What is written from here
     // on builds on them, so they must last first.
     disk.sync_dir().map_err(|e| Error::fatal("sync", disk.place(""), e))?;
-    if listing.has_snapshot_tmp {
-        let removed = disk.remove(names::SNAPSHOT_TMP);
-        removed.map_err(|e| Error::write("remove", disk.place(names::SNAPSHOT_TMP), e))?;
+    for tmp in listing.unfinished {
+        disk.remove(tmp).map_err(|e| Error::write("remove", disk.place(tmp), e))?;
     }
     let spares = Spares::new(disk.clone(), options.segment_bytes, &listing.spares)?;
     let torn = replayed.as_ref().and_then(|replayed| replayed.torn.clone());

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use crate::disk::{self, Disk, DiskFile};
+use crate::aside::{self, Aside, Written};
+use crate::disk::{self, Disk};
 use crate::entry::{Index, Position};
 use crate::error::{Error, Result};
 use crate::names;
@@ -61,29 +62,36 @@ impl<D: Disk> Snapshots<D> {
 
     /// Writes one durably, then removes what is older than the last two.
     pub fn save(&mut self, snapshot: &Snapshot) -> Result<()> {
-        let written = self.write(snapshot);
-        if let Err(Error::NoSpace { .. }) = written {
-            // Give back what it took; the error that matters is the one returned.
-            let _ = self.disk.remove(names::SNAPSHOT_TMP);
+        let written = aside::write(&*self.disk, names::SNAPSHOT_TMP, snapshot)?;
+        self.adopt(&written)
+    }
+
+    /// One that another thread may write meanwhile.
+    pub fn aside(&self) -> Aside<D> {
+        Aside::new(self.disk.clone())
+    }
+
+    /// Makes one that was written the newest, durably, and removes what is older than the last two.
+    pub fn adopt(&mut self, written: &Written) -> Result<()> {
+        let Written { tmp, position } = *written;
+        let name = names::snapshot(position.index);
+        let renamed = self.disk.rename(tmp, &name);
+        let renamed = renamed.map_err(|e| Error::write("rename", self.disk.place(tmp), e));
+        if let Err(Error::NoSpace { .. }) = renamed {
+            // As where there was no room to write it.
+            let _ = self.disk.remove(tmp);
         }
-        written?;
-        self.kept.push(snapshot.index);
-        self.newest = Some(snapshot.position());
+        renamed?;
+        self.disk.sync_dir().map_err(|e| Error::fatal("sync", self.disk.place(""), e))?;
+        self.kept.push(position.index);
+        self.newest = Some(position);
         self.prune()
     }
 
-    fn write(&self, snapshot: &Snapshot) -> Result<()> {
-        let tmp = names::SNAPSHOT_TMP;
-        let place = || self.disk.place(tmp);
-        let head = snapshot.encode_head();
-        let file = self.disk.create(tmp).map_err(|e| Error::write("create", place(), e))?;
-        file.write_at(0, &head)
-            .and_then(|()| file.write_at(head.len() as u64, &snapshot.payload))
-            .map_err(|e| Error::write("write", place(), e))?;
-        file.sync().map_err(|e| Error::fatal("sync", place(), e))?;
-        let name = names::snapshot(snapshot.index);
-        self.disk.rename(tmp, &name).map_err(|e| Error::write("rename", place(), e))?;
-        self.disk.sync_dir().map_err(|e| Error::fatal("sync", self.disk.place(""), e))
+    /// Removes one that was written for nothing.
+    pub fn discard(&self, written: &Written) -> Result<()> {
+        let removed = self.disk.remove(written.tmp);
+        removed.map_err(|e| Error::fatal("remove", self.disk.place(written.tmp), e))
     }
 
     /// Not synced: a superfluous file that comes back after a crash is removed next time.

@@ -4,6 +4,7 @@
 use std::io;
 use std::sync::Arc;
 
+use crate::aside::{Aside, Written};
 use crate::disk::Disk;
 use crate::entry::{Entry, HardState, Index, Position, Term};
 use crate::error::{Error, Result};
@@ -82,18 +83,41 @@ impl<D: Disk> Wal<D> {
     /// [`Error::NoSpace`] leaves everything as it was. [`Error::Refused`] when the log does not
     /// hold the entry, or an equal or newer snapshot is there.
     pub fn save_snapshot(&mut self, snapshot: &Snapshot) -> Result<()> {
+        self.check_open()?;
+        let written = self.aside().write(snapshot);
+        self.adopt(written)
+    }
+
+    /// A snapshot that another thread may write, while this one goes on.
+    pub fn aside(&self) -> Aside<D> {
+        self.snapshots.aside()
+    }
+
+    /// Makes what was written aside the newest snapshot, as [`save_snapshot`](Wal::save_snapshot)
+    /// does.
+    ///
+    /// # Errors
+    /// As there; what is refused is removed. An error of the writing is given back, and closes the
+    /// log where it means that the disk failed.
+    pub fn adopt(&mut self, written: Result<Written>) -> Result<()> {
         self.guarded(|wal| {
-            let Position { index, term } = snapshot.position();
-            let in_log = wal.tail.term(index).ok();
-            if in_log != Some(term) {
-                let reason = format!("the log does not hold entry {index} of term {term}");
-                return Err(Error::refused("save a snapshot", reason));
+            let written = written?;
+            if let Err(refused) = wal.check_taken(written.position) {
+                wal.snapshots.discard(&written)?;
+                return Err(refused);
             }
-            wal.check_newer(index)?;
-            wal.snapshots.save(snapshot)?;
-            wal.tail.raise_commit(index);
+            wal.snapshots.adopt(&written)?;
+            wal.tail.raise_commit(written.position.index);
             Ok(())
         })
+    }
+
+    fn check_taken(&self, Position { index, term }: Position) -> Result<()> {
+        if self.tail.term(index).ok() != Some(term) {
+            let reason = format!("the log does not hold entry {index} of term {term}");
+            return Err(Error::refused("save a snapshot", reason));
+        }
+        self.check_newer(index)
     }
 
     /// Saves a snapshot received from the leader and begins the log anew after it, durably. The

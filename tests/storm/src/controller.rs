@@ -16,7 +16,7 @@ use crate::wishes::Wishes;
 use common::id::{ClusterId, ControllerId};
 use common::time::{Span, Time};
 use common::wire::node::{FromNode, ToNode};
-use replica::{Beginning, LogError, Opening, Replica, Role, Settled};
+use replica::{Beginning, LogError, Opening, Replica, Role, Saved, Settled};
 use state::Settings;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -48,6 +48,8 @@ pub struct House {
 pub struct Process {
     replica: Replica<SimMachine, StormDisk, Ticket>,
     lead: Option<Lead>,
+    /// A snapshot on the disk that the log does not know yet: the other thread's work.
+    saved: Option<Saved>,
     /// It waits for room on its disk.
     pub is_stuck: bool,
     outputs: Vec<Output>,
@@ -88,7 +90,7 @@ impl Process {
         let machine = SimMachine::new(id, house.judge.clone(), house.sabotage);
         let replica = Replica::open(disk, &opening, machine)?;
         let (outputs, again) = (Vec::new(), Vec::new());
-        Ok(Self { replica, lead: None, is_stuck: false, outputs, again, watch: None })
+        Ok(Self { replica, lead: None, saved: None, is_stuck: false, outputs, again, watch: None })
     }
 
     /// The replica, to look at.
@@ -157,6 +159,9 @@ impl Process {
         }
         if is_ticked {
             self.replica.tick();
+            if let Some(saved) = self.saved.take() {
+                self.replica.note_saved(saved);
+            }
         }
         self.act(clocks.now_ms, house, &mut wishes);
         if !reads.is_empty() {
@@ -201,6 +206,9 @@ impl Process {
         let (answers, settled) = mail::settle(&mut self.replica, &mut self.outputs);
         let settled = settled?;
         self.is_stuck = matches!(settled, Settled::DiskFull(_));
+        if let Some(saving) = self.replica.take_saving() {
+            self.saved = Some(saving.run());
+        }
         let mut wishes = Wishes::default();
         let machine = self.replica.machine_mut();
         let applied = std::mem::take(&mut machine.applied);

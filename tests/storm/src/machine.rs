@@ -103,6 +103,7 @@ fn overwritten(at: Time) -> Box<StepEnd> {
 impl Machine for SimMachine {
     type Command = Command;
     type Answer = Vec<Event>;
+    type Frozen = State;
 
     fn weigh(_: &Command) -> usize {
         1 << 10
@@ -157,10 +158,13 @@ impl Machine for SimMachine {
         Ok(answers)
     }
 
-    fn save(&self) -> Result<Vec<u8>, String> {
+    fn freeze(&self) -> State {
         let misses = self.has(Sabotage::SnapshotMisses) && self.before.settings().is_some();
-        let state = if misses { &self.before } else { &self.state };
-        state::persist::to_bytes(state).map_err(|error| error.to_string())
+        if misses { self.before.clone() } else { self.state.clone() }
+    }
+
+    fn write_down(frozen: &State) -> Result<Vec<u8>, String> {
+        state::persist::to_bytes(frozen).map_err(|error| error.to_string())
     }
 
     fn restore(&mut self, index: LogIndex, bytes: &[u8]) -> Result<(), String> {

@@ -3,7 +3,8 @@
 
 use common::id::{ClusterId, ControllerId, LogIndex};
 use replica::{
-    Beginning, Change, Letter, LogError, Machine, Member, Opening, ProposeError, Replica, Settled,
+    Beginning, Change, Letter, LogError, Machine, Member, Opening, ProposeError, Replica, Saved,
+    Saving, Settled,
 };
 use replica::{Status, Told};
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,6 +23,7 @@ pub struct Adder {
 impl Machine for Adder {
     type Command = u64;
     type Answer = u64;
+    type Frozen = Vec<u64>;
 
     fn weigh(_: &u64) -> usize {
         8
@@ -45,8 +47,12 @@ impl Machine for Adder {
             .collect())
     }
 
-    fn save(&self) -> Result<Vec<u8>, String> {
-        Ok(self.numbers.iter().flat_map(|number| number.to_le_bytes()).collect())
+    fn freeze(&self) -> Vec<u64> {
+        self.numbers.clone()
+    }
+
+    fn write_down(numbers: &Vec<u64>) -> Result<Vec<u8>, String> {
+        Ok(numbers.iter().flat_map(|number| number.to_le_bytes()).collect())
     }
 
     fn restore(&mut self, _: LogIndex, bytes: &[u8]) -> Result<(), String> {
@@ -73,6 +79,8 @@ pub struct House {
     pub ends: BTreeMap<u64, LogError>,
     pub snapshot_every: u64,
     pub snapshot_bytes_min: u64,
+    /// Snapshots under way; `None`: they are written at once.
+    pub under_way: Option<BTreeMap<u64, Saving<Adder, MemDisk>>>,
     seed: u64,
     tickets: u32,
 }
@@ -92,6 +100,7 @@ impl House {
             ends: BTreeMap::new(),
             snapshot_every: 1 << 20,
             snapshot_bytes_min: 1 << 20,
+            under_way: None,
             seed: 7,
             tickets: 0,
         };
@@ -137,9 +146,15 @@ impl House {
         self.open(id, Beginning::Join);
     }
 
+    /// The thread beside the log has written what it was to write, and nobody has heard of it yet.
+    pub fn write_aside(&mut self, id: u64) -> Saved {
+        self.under_way.as_mut().unwrap().remove(&id).unwrap().run()
+    }
+
     /// kill -9.
     pub fn kill(&mut self, id: u64) {
         self.nodes.remove(&id);
+        self.under_way.iter_mut().for_each(|under_way| drop(under_way.remove(&id)));
         self.disks[&id].restart();
     }
 
@@ -169,6 +184,16 @@ impl House {
             let mut letters: Vec<(u64, Letter)> = Vec::new();
             for (id, node) in &mut self.nodes {
                 while node.settle().unwrap() == Settled::Sending {}
+                match (node.take_saving(), &mut self.under_way) {
+                    (None, _) => {}
+                    (Some(saving), Some(under_way)) => {
+                        assert!(under_way.insert(*id, saving).is_none(), "one at a time");
+                    }
+                    (Some(saving), None) => {
+                        node.note_saved(saving.run());
+                        while node.settle().unwrap() == Settled::Sending {}
+                    }
+                }
                 let outbox = node.take_outbox();
                 letters.extend(outbox.letters.into_iter().map(|letter| (*id, letter)));
                 for (ticket, answer) in outbox.answers {

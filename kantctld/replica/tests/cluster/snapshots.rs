@@ -2,6 +2,7 @@
 
 use crate::house::House;
 use replica::Told;
+use std::collections::BTreeMap;
 
 #[test]
 fn a_new_controller_is_caught_up_by_a_snapshot_where_the_log_was_cut() {
@@ -114,4 +115,43 @@ fn a_replica_that_starts_counts_what_it_replays_towards_the_next_snapshot() {
     house.propose_at(1, 30);
     assert!(house.status(1).snapshot > before, "the 31st number counts with those before");
     assert_eq!(house.numbers(1), (0..31).collect::<Vec<_>>());
+}
+
+#[test]
+fn entries_are_decided_while_a_snapshot_is_written_and_it_is_of_those_before() {
+    let mut house = House::found();
+    (house.snapshot_every, house.under_way) = (10, Some(BTreeMap::new()));
+    house.kill(1);
+    house.start(1);
+    house.run(1);
+    let before = house.status(1).snapshot;
+    (0..40).for_each(|number| assert!(house.propose_at(1, number).unwrap().is_ok()));
+    assert_eq!(house.status(1).snapshot, before, "it is being written");
+    let applied = house.status(1).applied;
+    let saved = house.write_aside(1);
+    house.nodes.get_mut(&1).unwrap().note_saved(saved);
+    house.run(1);
+    let snapshot = house.status(1).snapshot;
+    assert!(snapshot > before && snapshot < applied, "{snapshot:?} of {applied:?}");
+    house.kill(1);
+    house.start(1);
+    house.run(5);
+    house.assert_all_know(&(0..40).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_process_that_dies_before_its_snapshot_counts_loses_nothing() {
+    let mut house = House::found();
+    (house.snapshot_every, house.under_way) = (10, Some(BTreeMap::new()));
+    house.kill(1);
+    house.start(1);
+    house.run(1);
+    let before = house.status(1).snapshot;
+    (0..20).for_each(|number| assert!(house.propose_at(1, number).unwrap().is_ok()));
+    drop(house.write_aside(1));
+    house.cut_power(1);
+    house.start(1);
+    house.run(5);
+    assert_eq!(house.status(1).snapshot, before);
+    house.assert_all_know(&(0..20).collect::<Vec<_>>());
 }

@@ -251,7 +251,7 @@ fn a_snapshot_half_written_is_forgotten() {
     let (wal, recovered) = open(&disk);
     assert_eq!(recovered.snapshot, None);
     assert_eq!(held(&wal).len(), 3);
-    assert!(files(&disk, "snapshot").is_empty());
+    assert!(files(&disk, "snapshot").is_empty() && files(&disk, "aside").is_empty());
 }
 
 #[test]

@@ -157,7 +157,7 @@ fn a_full_disk_refuses_a_snapshot_and_leaves_no_rubbish() {
     disk.set_capacity_bytes(Some(disk.used_bytes()));
     let error = wal.save_snapshot(&snapshot(2, 1)).unwrap_err();
     assert!(matches!(error, Error::NoSpace { .. }), "{error}");
-    assert!(files(&disk, "snapshot").is_empty());
+    assert!(files(&disk, "snapshot").is_empty() && files(&disk, "aside").is_empty());
     wal.append(vec![entry(3, 1)], None).unwrap();
 }
 

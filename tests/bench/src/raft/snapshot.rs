@@ -28,7 +28,10 @@ pub fn measure(
         let open = || anyhow::Ok(Wal::open(RealDisk::open(dir.path())?, Options::default())?);
         let (mut log, _) = open()?;
         let begin = Instant::now();
-        let payload = state::persist::to_bytes(&state)?;
+        let frozen = state.clone();
+        figures.time(&format!("snapshot, {jobs} jobs wait: freeze"), begin.elapsed());
+        let begin = Instant::now();
+        let payload = state::persist::to_bytes(&frozen)?;
         figures.time(&format!("snapshot, {jobs} jobs wait: encode"), begin.elapsed());
         let begin = Instant::now();
         log.install_snapshot(&Snapshot { index: Index(9), term: Term(1), payload })?;
