@@ -7,6 +7,7 @@
 pub mod account;
 pub mod blob;
 pub mod config;
+pub mod counts;
 pub mod cpuset;
 pub mod gpu;
 pub mod health;

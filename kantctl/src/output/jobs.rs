@@ -30,7 +30,7 @@ const COLUMNS: [Column; 10] = [
 #[must_use]
 pub fn table(jobs: &[JobView], as_of: Time, zone: &TimeZone) -> Table {
     let mut table = Table::new(&COLUMNS, &["WHERE/WHY", "NAME", "USER", "QUEUE", "ID"]);
-    for alike in jobs.chunk_by(wait_alike) {
+    for alike in gather(jobs) {
         let Some(job) = alike.first() else { continue };
         table.row(vec![
             Cell::from(keys(alike)),
@@ -46,6 +46,11 @@ pub fn table(jobs: &[JobView], as_of: Time, zone: &TimeZone) -> Table {
         ]);
     }
     table
+}
+
+/// Jobs as rows: tasks of one array that wait for the same reason share one.
+pub fn gather(jobs: &[JobView]) -> impl Iterator<Item = &[JobView]> {
+    jobs.chunk_by(wait_alike)
 }
 
 /// Do these two belong in one row?
@@ -66,7 +71,8 @@ fn keys(alike: &[JobView]) -> String {
 }
 
 /// `0-3,7`.
-fn ranges(indices: &[ArrayIndex]) -> String {
+#[must_use]
+pub fn ranges(indices: &[ArrayIndex]) -> String {
     let follows = |a: &ArrayIndex, b: &ArrayIndex| a.0.checked_add(1) == Some(b.0);
     let show = |run: &[ArrayIndex]| match run {
         [] => String::new(),

@@ -1,5 +1,5 @@
 //! Times as Slurm's commands write and read them: `2026-11-22T10:37:03` in the user's zone, spans
-//! as `1-02:03:04`. Never reads a clock.
+//! as `1-02:03:04`. Never reads a clock but for the heading of a listing.
 //! Source: man squeue (%M, %S), man sacct (-S).
 
 use common::time::{Span, Time};
@@ -15,6 +15,13 @@ pub fn moment(at: Time, zone: &TimeZone) -> String {
         || "Unknown".to_owned(),
         |at| at.to_zoned(zone.clone()).strftime("%Y-%m-%dT%H:%M:%S").to_string(),
     )
+}
+
+/// `Sun Nov 22 10:37:03 2026`: now, above listings that are long or repeated.
+#[must_use]
+pub fn heading(zone: &TimeZone) -> String {
+    let now = jiff::Zoned::now().with_time_zone(zone.clone());
+    now.strftime("%a %b %d %H:%M:%S %Y").to_string()
 }
 
 /// `1-02:03:04`, `2:03:04`, `3:04`: as squeue does.

@@ -2,6 +2,7 @@
 
 use super::calendar::{long_span, moment, short_span};
 pub use super::size::{Unit, size};
+use crate::output::{self, jobs::ranges};
 use common::hostlist::fold;
 use common::id::{ArrayIndex, JobKey};
 use common::job::{ExitStatus, Outcome, Phase};
@@ -30,8 +31,6 @@ pub struct Page {
     pub cluster: String,
     /// When the controller looked.
     pub as_of: Time,
-    /// The zone that times are shown in.
-    pub zone: Option<TimeZone>,
     /// Priorities, where they were asked for.
     pub priorities: BTreeMap<JobKey, i64>,
     /// Expected starts, where they were asked for.
@@ -256,30 +255,10 @@ impl Line<'_> {
     }
 }
 
-/// `0-3,7`.
-fn ranges(indices: &[ArrayIndex]) -> String {
-    let follows = |a: &ArrayIndex, b: &ArrayIndex| a.0.checked_add(1) == Some(b.0);
-    let show = |run: &[ArrayIndex]| match run {
-        [] => String::new(),
-        [one] => one.to_string(),
-        [first, .., last] => format!("{first}-{last}"),
-    };
-    indices.chunk_by(follows).map(show).collect::<Vec<_>>().join(",")
-}
-
-/// Jobs as lines: tasks of an array that wait alike share one, unless `apart`.
+/// Jobs as lines: tasks of an array that wait alike share one, unless each is to have its own.
 #[must_use]
 pub fn gather(jobs: &[JobView], apart: bool) -> Vec<&[JobView]> {
-    let alike = |one: &JobView, other: &JobView| {
-        let waits = |job: &JobView| job.phase == Phase::Pending && job.key.index.is_some();
-        let why = |job: &JobView| job.reason.as_ref().map(|reason| reason.code.clone());
-        !apart
-            && waits(one)
-            && waits(other)
-            && one.key.job == other.key.job
-            && why(one) == why(other)
-    };
-    jobs.chunk_by(alike).collect()
+    if apart { jobs.chunks(1).collect() } else { output::jobs::gather(jobs).collect() }
 }
 
 #[cfg(test)]

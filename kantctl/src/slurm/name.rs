@@ -1,7 +1,7 @@
 //! One program under Slurm's names: which of them it was called by, and what they have in common.
 //! Never decides what a command does.
 
-use super::refused;
+use super::{calendar, refused};
 use super::{sacct, sbatch, scancel, scontrol, sinfo, squeue, srun};
 use crate::cli::Global;
 use crate::failure::Failure;
@@ -9,6 +9,7 @@ use crate::output::{Screen, screen};
 use crate::server::Server;
 use crate::signals;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::parser::ValueSource;
 use clap::{CommandFactory, Parser};
 use std::ffi::OsString;
 use std::path::Path;
@@ -66,8 +67,7 @@ impl Repeat {
     ) -> Result<u8, Failure> {
         let Some(seconds) = self.seconds else { return list().await };
         loop {
-            let now = jiff::Zoned::now().with_time_zone(screen.zone.clone());
-            screen.line(&now.strftime("%a %b %d %H:%M:%S %Y").to_string())?;
+            screen.line(&calendar::heading(&screen.zone))?;
             list().await?;
             screen.line("")?;
             tokio::time::sleep(Duration::from_secs(seconds)).await;
@@ -171,17 +171,26 @@ pub fn run(name: Name, arguments: &[OsString]) -> u8 {
     }
 }
 
-/// What the environment sets comes first, so that what is typed wins.
+/// What the environment sets, where the command line is silent, comes first.
 fn with_variables(name: Name, arguments: &[OsString]) -> Vec<OsString> {
-    let (own, typed) = match arguments.split_first() {
-        Some((own, typed)) => (own.clone(), typed),
-        None => (OsString::from(name.word()), &[][..]),
+    let Some((own, typed)) = arguments.split_first() else { return Vec::new() };
+    // A line that does not read is refused as it was typed.
+    let Ok(line) = name.command().args_override_self(true).try_get_matches_from(arguments) else {
+        return arguments.to_vec();
     };
-    let typed_words: Vec<&str> = typed.iter().filter_map(|word| word.to_str()).collect();
-    let mut words = vec![own];
+    let is_typed = |id: &str| line.value_source(id) == Some(ValueSource::CommandLine);
+    let mut words = vec![own.clone()];
     for (variable, option) in name.variables() {
         let Some(value) = crate::from_env(variable) else { continue };
-        if !is_typed(name, option, &typed_words) {
+        let command = name.command();
+        let long = option.trim_start_matches("--");
+        let argument = command.get_arguments().find(|one| one.get_long() == Some(long));
+        let Some(id) = argument.map(|argument| argument.get_id().as_str()) else { continue };
+        let is_said = match id {
+            "format" | "long_format" => FORMATS.iter().any(|id| is_known(&command, id, &is_typed)),
+            id => is_typed(id),
+        };
+        if !is_said {
             let mut word = OsString::from(format!("{option}="));
             word.push(value);
             words.push(word);
@@ -191,24 +200,12 @@ fn with_variables(name: Name, arguments: &[OsString]) -> Vec<OsString> {
     words
 }
 
-/// Is this option, or one that excludes it, on the command line?
-fn is_typed(name: Name, option: &str, typed: &[&str]) -> bool {
-    let group: &[&str] = match option {
-        "--format" | "--Format" => &["--format", "--Format", "--long", "-o", "-O", "-l"],
-        other => {
-            let command = name.command();
-            let long = other.trim_start_matches("--").to_owned();
-            let short = command
-                .get_arguments()
-                .find(|argument| argument.get_long() == Some(long.as_str()))
-                .and_then(clap::Arg::get_short);
-            let named = |word: &&str| {
-                word.starts_with(other) || short.is_some_and(|s| word.starts_with(&format!("-{s}")))
-            };
-            return typed.iter().any(named);
-        }
-    };
-    typed.iter().any(|word| group.iter().any(|one| word.starts_with(one)))
+/// Options that say what is shown, of which one is enough.
+const FORMATS: [&str; 3] = ["format", "long_format", "long"];
+
+/// Has this command the option, and was it given?
+fn is_known(command: &clap::Command, id: &str, is_typed: &impl Fn(&str) -> bool) -> bool {
+    command.get_arguments().any(|argument| argument.get_id() == id) && is_typed(id)
 }
 
 enum Said {
@@ -242,17 +239,13 @@ fn answer(name: Name, words: &[OsString]) -> Result<u8, Said> {
         screen.line(VERSION)?;
         return Ok(crate::failure::OK);
     }
-    let runtime = crate::runtime()?;
-    if name == Name::Srun {
-        let args = parsed::<srun::Args>(name, words)?;
-        return Ok(runtime.block_on(srun::run(&args))?);
-    }
     if matches!(name, Name::Scancel | Name::Scontrol) {
         signals::outlast_the_own_job()?;
     }
+    let runtime = crate::runtime()?;
     let server = crate::server(&Global::default())?;
     match name {
-        Name::Srun => Ok(crate::failure::OK),
+        Name::Srun => Ok(runtime.block_on(srun::run(&parsed(name, words)?))?),
         Name::Sacct => {
             let args = parsed::<sacct::Args>(name, words)?;
             Ok(runtime.block_on(sacct::run(&args, &server, &screen))?)
@@ -307,9 +300,17 @@ mod tests {
 
     #[test]
     fn what_is_typed_wins_over_what_the_environment_sets() {
-        assert!(is_typed(Name::Squeue, "--format", &["-o%i"]));
-        assert!(is_typed(Name::Squeue, "--format", &["--Format=JobID"]));
-        assert!(is_typed(Name::Squeue, "--partition", &["-p", "gpu"]));
-        assert!(!is_typed(Name::Squeue, "--partition", &["-u", "ada"]));
+        // Set for this test's process alone would be for all: what is typed is looked at here.
+        let typed = |words: &str| {
+            let words: Vec<&str> = words.split(' ').collect();
+            let line = Name::Squeue.command().try_get_matches_from(words).unwrap();
+            FORMATS.iter().any(|id| {
+                is_known(&Name::Squeue.command(), id, &|id| {
+                    line.value_source(id) == Some(ValueSource::CommandLine)
+                })
+            })
+        };
+        assert!(typed("squeue -ho%i") && typed("squeue --Format=JobID") && typed("squeue -hl"));
+        assert!(!typed("squeue -h --me"));
     }
 }

@@ -235,7 +235,6 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let page = Page {
         cluster: name::cluster(server).await?,
         as_of: found.as_of,
-        zone: Some(screen.zone.clone()),
         account: true,
         unit,
         ..Page::default()

@@ -1,6 +1,7 @@
 //! `sinfo`: partitions and nodes, as Slurm's users list them. Never changes any.
 //! Source: man sinfo.
 
+use super::calendar;
 use super::format::{self, Piece};
 use super::name::{Common, Repeat};
 use super::node_field::{self, Line, NodeField};
@@ -200,8 +201,7 @@ async fn list(
         lines.sort_by_key(|line| line.nodes.first().map(|node| &node.name));
     }
     if args.long && !args.no_header {
-        let now = jiff::Zoned::now().with_time_zone(screen.zone.clone());
-        screen.line(&now.strftime("%a %b %d %H:%M:%S %Y").to_string())?;
+        screen.line(&calendar::heading(&screen.zone))?;
     }
     let title = |field: &&'static NodeField| field.title.to_owned();
     let titled = (!args.no_header).then_some(&title as &dyn Fn(&&'static NodeField) -> String);

@@ -3,6 +3,7 @@
 
 mod order;
 
+use super::calendar;
 use super::format::{self, Piece};
 use super::job_field::{Line, Page, gather};
 use super::job_fields::{self, JobField};
@@ -202,7 +203,7 @@ async fn list(
     }
     found.jobs.retain(|job| args.takes(job, &keys));
     let sort = args.sort.as_deref().unwrap_or("P,t,-p");
-    let page = page(args, pieces, &found, server, screen).await?;
+    let page = page(args, pieces, &found, server).await?;
     let any_state = args.states.is_empty() || args.all_states();
     let mut lines: Vec<Line<'_>> = gather(&found.jobs, args.array)
         .into_iter()
@@ -212,8 +213,7 @@ async fn list(
     let order = order::read(sort)?;
     lines.sort_by(|one, other| order::compare(&order, one, other));
     if args.long && !args.no_header {
-        let now = jiff::Zoned::now().with_time_zone(screen.zone.clone());
-        screen.line(&now.strftime("%a %b %d %H:%M:%S %Y").to_string())?;
+        screen.line(&calendar::heading(&screen.zone))?;
     }
     let title = |field: &&JobField| field.title.to_owned();
     let titled = (!args.no_header).then_some(&title as &dyn Fn(&&'static JobField) -> String);
@@ -231,9 +231,8 @@ async fn page(
     pieces: &[Piece<&'static JobField>],
     found: &JobList,
     server: &Server,
-    screen: &Screen,
 ) -> Result<Page, Failure> {
-    let mut page = Page { as_of: found.as_of, zone: Some(screen.zone.clone()), ..Page::default() };
+    let mut page = Page { as_of: found.as_of, ..Page::default() };
     let shows = |letters: [char; 2]| {
         pieces
             .iter()

@@ -9,10 +9,10 @@ mod mpi;
 
 use super::account::Account;
 use super::order::{StepOrder, TaskPlace};
-use common::hostlist;
 use common::job::{Launch, rendezvous};
 use common::time::Time;
 use common::wire::node::LaunchOrder;
+use common::{counts, hostlist};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -86,15 +86,6 @@ fn submitted(order: &StepOrder) -> BTreeMap<String, String> {
     all.filter(|(name, value)| is_sound(name, value) && is_kept(name))
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect()
-}
-
-/// `8(x2),4`: counts for each node, as Slurm folds them.
-fn fold_counts(counts: &[u32]) -> String {
-    let runs = counts.chunk_by(|a, b| a == b).map(|run| match run {
-        [one] => one.to_string(),
-        many => format!("{}(x{})", many[0], many.len()),
-    });
-    runs.collect::<Vec<_>>().join(",")
 }
 
 fn join<T: Display>(items: impl Iterator<Item = T>) -> String {
@@ -193,12 +184,12 @@ impl Variables {
         let each = order.tasks_per_node();
         let tasks: u32 = each.iter().sum();
         self.set_all(&["SLURM_NTASKS", "SLURM_NPROCS", "KANT_TASKS"], tasks);
-        self.set("SLURM_TASKS_PER_NODE", fold_counts(&each));
+        self.set("SLURM_TASKS_PER_NODE", counts::fold(&each));
         if each.windows(2).all(|pair| pair[0] == pair[1]) {
             self.set("SLURM_NTASKS_PER_NODE", each.first().copied().unwrap_or(0));
         }
         let cpus: Vec<u32> = shares.iter().map(|share| share.cpus.len()).collect();
-        self.set("SLURM_JOB_CPUS_PER_NODE", fold_counts(&cpus));
+        self.set("SLURM_JOB_CPUS_PER_NODE", counts::fold(&cpus));
         self.set_all(&["SLURM_CPUS_ON_NODE", "KANT_NODE_CPUS"], order.share.cpus.len());
         let per_task = order.launch.cpus_per_task;
         self.set_all(&["SLURM_CPUS_PER_TASK", "KANT_TASK_CPUS"], per_task);

@@ -43,12 +43,7 @@ pub async fn show(
     let priorities: BTreeMap<JobKey, i64> =
         waiting.jobs.into_iter().map(|view| (view.key, view.total)).collect();
     for list in &lists {
-        let page = Page {
-            as_of: list.as_of,
-            zone: Some(screen.zone.clone()),
-            priorities: priorities.clone(),
-            ..Page::default()
-        };
+        let page = Page { as_of: list.as_of, priorities: priorities.clone(), ..Page::default() };
         for job in &list.jobs {
             let line = Line { alike: std::slice::from_ref(job), job, batch: false, page: &page };
             screen.print(&record(&line, args.details, screen).text(args.oneliner))?;

@@ -11,10 +11,6 @@ use common::hostlist::fold;
 use common::job::array::ARRAY_TASKS_MAX;
 use common::wire::api::{ControllerList, ReservationList, Status};
 
-/// Seconds for which finished jobs are kept at least, for clients that ask whether they may rely on
-/// finding them: sacct finds them for longer.
-const JOB_AGE_LEAST_SECONDS: u32 = 300;
-
 /// The settings that clients of Slurm look for.
 ///
 /// # Errors
@@ -27,7 +23,6 @@ pub async fn config(server: &Server, screen: &Screen) -> Result<u8, Failure> {
         ("AccountingStorageType", "accounting_storage/kant".to_owned()),
         ("ClusterName", status.cluster),
         ("MaxArraySize", (ARRAY_TASKS_MAX + 1).to_string()),
-        ("MinJobAge", format!("{JOB_AGE_LEAST_SECONDS} sec")),
         ("SLURM_VERSION", VERSION.trim_start_matches("slurm ").to_owned()),
     ] {
         screen.line(&format!("{name:<23} = {value}"))?;

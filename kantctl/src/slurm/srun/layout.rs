@@ -21,9 +21,6 @@ pub enum LayoutError {
         /// CPUs there are.
         cpus: u64,
     },
-    /// No count that could be read.
-    #[error("`{0}` does not read as counts for each node, such as 8(x2),4")]
-    Counts(String),
 }
 
 /// What is asked of a layout.
@@ -70,37 +67,6 @@ pub fn share_out(wish: Wish, cpus: &[u32]) -> Result<Vec<u32>, LayoutError> {
     Err(LayoutError::TooMany { tasks: wish.tasks, each: wish.cpus_each, cpus })
 }
 
-/// `8(x2),4` as 8, 8, 4.
-///
-/// # Errors
-/// [`LayoutError::Counts`].
-pub fn unfold(text: &str) -> Result<Vec<u32>, LayoutError> {
-    let wrong = || LayoutError::Counts(text.to_owned());
-    let mut counts = Vec::new();
-    for part in text.split(',') {
-        let (count, times) = match part.split_once("(x") {
-            None => (part, 1),
-            Some((count, times)) => {
-                let times = times.strip_suffix(')').and_then(|times| times.parse().ok());
-                (count, times.filter(|times| *times <= 100_000_usize).ok_or_else(wrong)?)
-            }
-        };
-        let count: u32 = count.trim().parse().map_err(|_| wrong())?;
-        counts.extend(std::iter::repeat_n(count, times));
-    }
-    Ok(counts)
-}
-
-/// 8, 8, 4 as `8(x2),4`.
-#[must_use]
-pub fn fold(counts: &[u32]) -> String {
-    let runs = counts.chunk_by(|a, b| a == b).map(|run| match run {
-        [one] => one.to_string(),
-        many => format!("{}(x{})", many[0], many.len()),
-    });
-    runs.collect::<Vec<_>>().join(",")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,13 +90,6 @@ mod tests {
         assert_eq!(share_out(two, &[8, 8]), Ok(vec![2, 2]));
     }
 
-    #[test]
-    fn counts_unfold_and_fold() {
-        assert_eq!(unfold("8(x2),4"), Ok(vec![8, 8, 4]));
-        assert_eq!(fold(&[8, 8, 4]), "8(x2),4");
-        assert!(unfold("8(x2,4").is_err() && unfold("").is_err() && unfold("1(x9999999)").is_err());
-    }
-
     proptest! {
         #[test]
         fn all_tasks_stand_somewhere_and_no_node_has_too_many(
@@ -148,11 +107,6 @@ mod tests {
                     prop_assert!(room < tasks);
                 }
             }
-        }
-
-        #[test]
-        fn what_is_folded_unfolds(counts in vec(0_u32..9, 1..20)) {
-            prop_assert_eq!(unfold(&fold(&counts)), Ok(counts));
         }
     }
 }

@@ -4,10 +4,10 @@
 use super::Args;
 use super::layout::{self, Wish};
 use crate::failure::Failure;
-use common::hostlist;
 use common::id::{JobKey, NodeName};
 use common::job::pattern::{PatternFacts, absolute, fill};
 use common::job::rendezvous;
+use common::{counts, hostlist};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -71,7 +71,7 @@ impl Place {
             None => vec![here.clone()],
         };
         let cpus = match read("SLURM_JOB_CPUS_PER_NODE") {
-            Some(counts) => layout::unfold(counts).map_err(Failure::usage)?,
+            Some(counts) => counts::unfold(counts).map_err(Failure::usage)?,
             None => vec![number("KANT_NODE_CPUS").unwrap_or(1)],
         };
         let of_job: Vec<(NodeName, u32)> = names.into_iter().zip(cpus).collect();
@@ -110,6 +110,12 @@ impl Place {
         (0_u32..).zip(places).map(|(rank, (node, local))| Task { rank, local, node }).collect()
     }
 
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        self.nodes.iter().map(|(_, count)| count).sum()
+    }
+
     /// The node of a task.
     #[must_use]
     pub fn node(&self, task: Task) -> &NodeName {
@@ -121,7 +127,7 @@ impl Place {
     pub fn environment(&self, task: Task) -> Vec<(&'static str, String)> {
         let counts: Vec<u32> = self.nodes.iter().map(|(_, count)| *count).collect();
         let tasks = counts.iter().sum::<u32>().to_string();
-        let each = layout::fold(&counts);
+        let each = counts::fold(&counts);
         let here = counts.get(task.node).copied().unwrap_or(1).to_string();
         let (rank, local) = (task.rank.to_string(), task.local.to_string());
         let list = hostlist::fold(self.nodes.iter().map(|(name, _)| name));

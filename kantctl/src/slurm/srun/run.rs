@@ -46,7 +46,7 @@ pub async fn step(
         .filter_map(|(task, child)| Some((*task, Pid::from_raw(i32::try_from(child.id()?).ok()?))))
         .collect();
     let mut streams = JoinSet::new();
-    let width = place.tasks().len().saturating_sub(1).to_string().len();
+    let width = place.count().saturating_sub(1).to_string().len();
     for (task, child) in &mut started {
         if let Some(output) = child.stdout.take() {
             streams.spawn(label(output, *task, width, false));
@@ -141,7 +141,8 @@ async fn wait(
     mut pids: Vec<(u32, Pid)>,
     signals: &mut Signals,
 ) -> Result<u8, Failure> {
-    let node = |rank: u32| place.tasks().get(rank as usize).map(|task| place.node(*task).clone());
+    let tasks = place.tasks();
+    let node = |rank: u32| tasks.get(rank as usize).map_or(&place.here, |task| place.node(*task));
     let mut worst = 0;
     let mut stop: Option<Stop> = None;
     loop {
@@ -156,7 +157,7 @@ async fn wait(
                 if code != 0 && !args.quiet {
                     let ending = format!(
                         "error: {}: task {task}: {}",
-                        node(task).unwrap_or_else(|| place.here.clone()),
+                        node(task),
                         told(status)
                     );
                     note(&ending);

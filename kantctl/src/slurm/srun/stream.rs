@@ -101,7 +101,7 @@ impl Input {
         match args.input.as_deref() {
             // What is started on another node reads nothing.
             _ if *place.node(task) != place.here => Self::Nothing,
-            None | Some("all") if place.tasks().len() == 1 => Self::Inherited,
+            None | Some("all") if place.count() == 1 => Self::Inherited,
             None | Some("all") if terminal => Self::Nothing,
             None | Some("all") => Self::Copied,
             Some("none") => Self::Nothing,

@@ -173,12 +173,3 @@ fn a_job_without_gpus_sees_none() {
         assert!(!environment.contains_key(absent), "{absent}");
     }
 }
-
-#[test]
-fn counts_fold_as_slurm_folds_them() {
-    for (counts, folded) in
-        [(&[8, 8, 4][..], "8(x2),4"), (&[1], "1"), (&[2, 1, 2, 2], "2,1,2(x2)"), (&[], "")]
-    {
-        assert_eq!(fold_counts(counts), folded);
-    }
-}
