@@ -27,14 +27,12 @@ pub use thread::{LogThread, Shell, start};
 
 /// A machine that a thread can drive.
 pub trait Driven:
-    Machine<Command: Send + 'static, Answer: Send + 'static, Frozen: Send + 'static> + Send + 'static
+    Machine<Command: Send + 'static, Answer: Send + 'static> + Send + 'static
 {
 }
 
 impl<M> Driven for M where
-    M: Machine<Command: Send + 'static, Answer: Send + 'static, Frozen: Send + 'static>
-        + Send
-        + 'static
+    M: Machine<Command: Send + 'static, Answer: Send + 'static> + Send + 'static
 {
 }
 

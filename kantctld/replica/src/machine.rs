@@ -10,7 +10,7 @@ pub trait Machine {
     /// What it led to.
     type Answer;
     /// Everything, as it was at one entry.
-    type Frozen;
+    type Frozen: Send + 'static;
 
     /// Roughly how many bytes a request takes in an entry.
     fn weigh(command: &Self::Command) -> usize;

@@ -3,7 +3,7 @@
 //! Never applies an entry.
 //!
 //! ```text
-//! settle ──> due: freeze ──> take_saving ──> Saving::run (another thread) ──> note_saved ──> settle
+//! settle, due: freeze ─> take_saving ─> Saving::run (another thread) ─> note_saved ─> settle
 //! ```
 
 use crate::error::{LogError, StoreError};
