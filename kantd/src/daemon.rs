@@ -81,7 +81,7 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
     let spool = Spool::open(&settings.spool)?;
     let (key, identity) = prove(&settings)?;
     let look = settings.clone();
-    let Survey { inventory, cgroup, containers, private_dirs, mut gpu_numbers } =
+    let Survey { inventory, cgroup, containers, private_dirs, mut gpu_numbers, signs } =
         spawn_blocking(move || survey(&look)).await.map_err(|_| DaemonError::PartEnded)??;
     gpu_numbers.keep()?;
     let (steps, changes) = Steps::open(StepsSettings {
@@ -113,6 +113,7 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
         spool: settings.spool.clone(),
         cgroup,
         bell: steps.bell(),
+        signs,
     });
     let parts = Parts {
         controllers: settings.controllers.iter().map(endpoint).collect(),

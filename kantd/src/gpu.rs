@@ -32,6 +32,8 @@ pub struct GpuInventory {
 pub struct SkippedGpu {
     /// Its index in the driver's count, as in `nvidia-smi -i`.
     pub driver_index: u32,
+    /// Its id, where that is known and the GPU is well.
+    pub uuid: Option<String>,
     /// Why, and what to do about it.
     pub reason: String,
 }

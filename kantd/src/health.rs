@@ -44,6 +44,8 @@ pub struct Watched {
     pub spool: PathBuf,
     /// Where steps' groups are.
     pub cgroup: Place,
+    /// What was wrong already when kantd started, and stays so until it starts again.
+    pub signs: Vec<Sign>,
     /// Rings when there is something to see before it is time to look.
     pub bell: Arc<Notify>,
 }
@@ -65,7 +67,7 @@ async fn run(watched: Watched, shown: watch::Sender<Option<Vec<Finding>>>) {
             _ = ticks.tick() => {}
             () = watched.bell.notified() => {}
         }
-        let mut signs = Vec::new();
+        let mut signs = watched.signs.clone();
         for prober in &mut probers {
             signs.extend(prober.look(LOOK_LIMIT).await);
         }

@@ -9,7 +9,10 @@ use crate::gpu::{self, GpuInventory};
 use crate::inventory::{self, Host, InventoryError, KeptBack};
 use crate::logging::with_causes;
 use crate::step;
+use common::health::Check;
+use common::id::GpuIndex;
 use common::node::Inventory;
+use node::Sign;
 use std::path::PathBuf;
 
 /// What was found.
@@ -25,6 +28,8 @@ pub struct Survey {
     pub private_dirs: Vec<PathBuf>,
     /// The numbers of its GPUs, to be kept before anybody hears of them.
     pub gpu_numbers: GpuNumbers,
+    /// What is wrong as long as kantd has not looked again, at its next start.
+    pub signs: Vec<Sign>,
 }
 
 /// Why the machine cannot be used as configured.
@@ -59,6 +64,7 @@ pub fn survey(settings: &Settings) -> Result<Survey, SurveyError> {
     }
     let mut gpu_numbers = GpuNumbers::read(&settings.spool)?;
     let mut gpus = gpus(settings, &mut missing);
+    let signs = absent(&gpu_numbers, gpus.as_ref());
     if let Some(found) = &mut gpus {
         gpu_numbers.number(found);
     }
@@ -66,7 +72,24 @@ pub fn survey(settings: &Settings) -> Result<Survey, SurveyError> {
         KeptBack { only_cpus: settings.only_cpus.clone(), memory: settings.memory_kept_back };
     let inventory = inventory::take(&Host::here(), &kept_back, gpus, missing)?;
     let cgroup = confinement.place;
-    Ok(Survey { inventory, cgroup, containers, private_dirs, gpu_numbers })
+    Ok(Survey { inventory, cgroup, containers, private_dirs, gpu_numbers, signs })
+}
+
+/// GPUs that were here before and are not found: without this a node would come back from a reboot
+/// with fewer than its users count on, and nobody would know.
+fn absent(numbers: &GpuNumbers, found: Option<&GpuInventory>) -> Vec<Sign> {
+    let lost = numbers.lost(found);
+    let forget = format!("if they were taken out for good: rm {}", numbers.path().display());
+    if !lost.is_empty() && found.is_none_or(|found| found.gpus.is_empty()) {
+        let count = lost.len();
+        let says = format!("none of the {count} GPUs that were here before is found; {forget}");
+        return vec![Sign::new(Check::GpuDriver, says)];
+    }
+    let sign = |(number, uuid): (GpuIndex, String)| {
+        let says = format!("GPU {number} ({uuid}): was here before and is not found; {forget}");
+        Sign::new(Check::GpuLost, says)
+    };
+    lost.into_iter().map(sign).collect()
 }
 
 /// A library that is there and broken costs the node its GPUs, not its CPUs. None is no news,

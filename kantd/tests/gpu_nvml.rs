@@ -6,6 +6,8 @@
 mod standin;
 
 use common::gpu::GpuMatrix;
+use common::id::GpuIndex;
+use kantd::gpu::numbers::GpuNumbers;
 use kantd::gpu::nvml::{discover, discover_with};
 use kantd::gpu::{GpuError, GpuInventory};
 use std::path::{Path, PathBuf};
@@ -154,6 +156,43 @@ fn a_gpu_in_mig_mode_is_skipped() {
     assert_eq!(found.gpus.len(), 7);
     assert_eq!(found.skipped[0].driver_index, 0);
     assert!(found.skipped[0].reason.contains("-i 0 -mig 0"), "{}", found.skipped[0].reason);
+    assert!(found.skipped[0].reason.contains("cut into no devices"), "{found:?}");
+}
+
+#[test]
+fn the_parts_of_a_gpu_in_mig_mode_are_named() {
+    let folder = TempDir::new().unwrap();
+    let part = |slot: u32, profile: &str| {
+        format!(
+            "{{ slot = {slot}, profile = \"{profile}\", gpu_instance = {slot}, slices = 1, \
+             compute_instance = 0, memory_mib = 9984, multiprocessors = 16 }}"
+        )
+    };
+    let parts = format!("minor = 2\nmig = [{}, {}]", part(0, "3g.40gb"), part(2, "1g.10gb"));
+    let file = changed(&folder, "dgx-h100", "minor = 2", &parts);
+    let found = look(&file, folder.path()).unwrap().unwrap();
+    let reason = &found.skipped[0].reason;
+    assert!(reason.contains("cut into 3g.40gb, 1g.10gb, which kant does not hand out"), "{reason}");
+}
+
+#[test]
+fn gpus_that_were_here_before_and_are_gone_are_known() {
+    let folder = TempDir::new().unwrap();
+    let mut numbers = GpuNumbers::read(folder.path()).unwrap();
+    assert_eq!(numbers.lost(None), [], "nothing was here before");
+    let mut whole = find("pcie-4");
+    numbers.number(&mut whole);
+    numbers.keep().unwrap();
+    assert_eq!(numbers.lost(Some(&whole)), []);
+    assert_eq!(numbers.lost(None).len(), 4, "the driver is gone");
+    let to = "pci = \"0000:02:00.0\"\nlost = true";
+    let file = changed(&folder, "pcie-4", "pci = \"0000:02:00.0\"", to);
+    let one_less = look(&file, folder.path()).unwrap().unwrap();
+    assert_eq!(numbers.lost(Some(&one_less)), [(GpuIndex(1), whole.gpus[1].uuid.clone())]);
+    let to = "pci = \"0000:02:00.0\"\nmig_capacity = 7\nmig = []";
+    let file = changed(&folder, "pcie-4", "pci = \"0000:02:00.0\"", to);
+    let in_parts = look(&file, folder.path()).unwrap().unwrap();
+    assert_eq!(numbers.lost(Some(&in_parts)), [], "it is there, and told of already");
 }
 
 #[test]

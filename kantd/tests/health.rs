@@ -50,8 +50,15 @@ impl Node {
         let spool = dir.path().join("spool");
         fs::create_dir(&spool).unwrap();
         let cgroup = Place { kind: Kind::None, root: "kant-test".to_owned() };
-        let watched =
-            Watched { settings, gpus, nvml_library: library, spool, cgroup, bell: Arc::default() };
+        let watched = Watched {
+            settings,
+            gpus,
+            nvml_library: library,
+            spool,
+            cgroup,
+            bell: Arc::default(),
+            signs: vec![],
+        };
         let (watching, findings) = watch(watched);
         Self { dir, findings, watching: tokio::spawn(watching) }
     }
@@ -115,6 +122,17 @@ async fn gpus_that_break_are_told_with_number_uuid_and_what_to_do() {
     assert!(found[0].says.ends_with("NVLink 0 is down"), "{found:?}");
     node.change(|_| whole);
     node.until(&[]).await;
+
+    // Without its manager no program can start on GPUs behind NVSwitches.
+    let whole = fs::read_to_string(node.machine()).unwrap();
+    let uuid = [0; 16];
+    let fabric = format!("fabric = {{ cluster_uuid = {uuid:?}, clique = 1, state = ");
+    node.change(|text| format!("{fabric}\"not-started\" }}\n{text}"));
+    let found = node.until(&[Check::GpuLink; 8]).await;
+    assert!(found[0].says.ends_with("does nvidia-fabricmanager run?"), "{found:?}");
+    node.change(|_| format!("{fabric}\"completed\" }}\n{whole}"));
+    node.until(&[]).await;
+    node.change(|_| whole);
 
     // A program's own mistake is its own; the hardware's is the node's, and lasts.
     node.change(|text| text + "\n[[xid]]\ngpu = 1\ncode = 13\n\n[[xid]]\ngpu = 2\ncode = 48\n");

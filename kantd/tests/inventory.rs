@@ -131,7 +131,11 @@ fn an_inventory_reads_well() {
         driver: "570.86.10".to_owned(),
         gpus: vec![gpu(0, 1, 0, "0-1,4-5"), gpu(1, 0, 1, "2-3,6-7")],
         matrix: GpuMatrix { paths: vec![vec![own, link], vec![link, own]] },
-        skipped: vec![SkippedGpu { driver_index: 2, reason: "it fell off the bus".to_owned() }],
+        skipped: vec![SkippedGpu {
+            driver_index: 2,
+            uuid: None,
+            reason: "it fell off the bus".to_owned(),
+        }],
     };
     let unprivileged = vec!["no cgroups: not root".to_owned()];
     let found = take(&host, &KeptBack::default(), Some(gpus), unprivileged).unwrap();

@@ -37,7 +37,15 @@ async fn processes_of_a_job_whose_record_was_lost_are_told_and_not_touched() {
         policy: HealthPolicy::default(),
     };
     let (spool, cgroup, bell) = (stand.spool(), stand.place.clone(), Arc::default());
-    let watched = Watched { settings, gpus: Vec::new(), nvml_library: None, spool, cgroup, bell };
+    let watched = Watched {
+        settings,
+        gpus: Vec::new(),
+        nvml_library: None,
+        spool,
+        cgroup,
+        bell,
+        signs: vec![],
+    };
     let (watching, mut findings) = watch(watched);
     let watching = tokio::spawn(watching);
 

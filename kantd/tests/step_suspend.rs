@@ -110,3 +110,21 @@ async fn a_suspended_job_whose_supervisor_dies_is_lost_to_the_last_process() {
     assert!(!stand::is_alive(pid), "{pid} is alive");
     stand.assert_no_group(id);
 }
+
+#[tokio::test]
+async fn a_deadline_waits_for_nobody() {
+    needs_root!();
+    let mut stand = Stand::new().await;
+    let mut order = limited(&stand, DOTS);
+    order.until_deadline = order.time_limit;
+    order.warning = Some("B:USR1@1".parse().expect("a warning"));
+    order.script = order.script.replace("wait", "trap 'echo told >told' USR1; wait; wait");
+    let id = suspended(&mut stand, order).await;
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    stand.steps().resume(id);
+    let end = stand.end(id).await;
+    assert_eq!(end.cause, EndCause::TimedOut, "{end:?}");
+    let ran = end.ended_at.since(end.started_at.expect("it ran"));
+    assert!(ran < Span(4300), "its deadline came later because it stood still: {ran}");
+    assert_eq!(stand.written("told"), "told\n");
+}

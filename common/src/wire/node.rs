@@ -228,6 +228,10 @@ pub struct LaunchOrder {
     pub container: Option<String>,
     /// Counted by the node from its first process.
     pub time_limit: Option<Span>,
+    /// From its first process to its deadline, whether or not it stands still meanwhile; the time
+    /// limit is never longer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_deadline: Option<Span>,
     /// Sent before the time limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<Warning>,

@@ -105,6 +105,7 @@ fn order() -> LaunchOrder {
         launch: Launch::Once,
         container: None,
         time_limit: Some(Span::from_minutes(60)),
+        until_deadline: None,
         warning: None,
         kill_grace: Span::from_seconds(30),
         allocation: allocation(),

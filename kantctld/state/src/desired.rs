@@ -72,6 +72,7 @@ pub fn launch_order(state: &State, id: AttemptId) -> Option<LaunchOrder> {
         launch: ask.launch,
         container: ask.container.clone(),
         time_limit: time_limit(ask, run),
+        until_deadline: until_deadline(ask, run),
         warning: ask.warning,
         kill_grace: settings.kill_grace,
         allocation: allocation.as_ref().clone(),
@@ -87,8 +88,11 @@ pub fn launch_order(state: &State, id: AttemptId) -> Option<LaunchOrder> {
 /// of hosts differ; the time a node takes to make ready is not in it, so the controller watches the
 /// deadline as well.
 fn time_limit(ask: &Ask, run: &Run) -> Option<Span> {
-    let left = ask.deadline.map(|deadline| deadline.since(run.allocated_at));
-    ask.time_limit.into_iter().chain(left).min()
+    ask.time_limit.into_iter().chain(until_deadline(ask, run)).min()
+}
+
+fn until_deadline(ask: &Ask, run: &Run) -> Option<Span> {
+    ask.deadline.map(|deadline| deadline.since(run.allocated_at))
 }
 
 fn text(state: &State, hash: &BlobHash) -> String {

@@ -67,6 +67,12 @@ impl GpuNumbers {
         }
     }
 
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Gives every GPU found its number, a new one to those never seen, and orders them by it.
     pub fn number(&mut self, found: &mut GpuInventory) {
         let old = std::mem::take(&mut found.matrix);
@@ -78,6 +84,19 @@ impl GpuNumbers {
             found.gpus.iter().map(|gpu| gpu.index).zip(positions).collect();
         found.matrix = renumbered(&old, &numbered);
         found.gpus.sort_by_key(|gpu| gpu.index);
+    }
+
+    /// The GPUs that were offered before and are not among these, nor left out though they are well.
+    #[must_use]
+    pub fn lost(&self, found: Option<&GpuInventory>) -> Vec<(GpuIndex, String)> {
+        let there = |uuid: &str| {
+            let mut offered = found.iter().flat_map(|found| &found.gpus);
+            let mut well = found.iter().flat_map(|found| &found.skipped);
+            offered.any(|gpu| gpu.uuid == uuid) || well.any(|gpu| gpu.uuid.as_deref() == Some(uuid))
+        };
+        let numbered = (0..).map(GpuIndex).zip(self.uuids.iter().take(self.kept));
+        let lost = numbered.filter(|(_, uuid)| !there(uuid));
+        lost.map(|(number, uuid)| (number, uuid.clone())).collect()
     }
 
     fn of(&mut self, uuid: &str) -> GpuIndex {

@@ -59,11 +59,27 @@ fn inventory(nvml: &Nvml, pci_devices: &Path) -> Result<GpuInventory, GpuError> 
                 gpus.push(gpu);
                 devices.push(device);
             }
-            Err(reason) => skipped.push(SkippedGpu { driver_index, reason }),
+            Err(Skip { uuid, reason }) => skipped.push(SkippedGpu { driver_index, uuid, reason }),
         }
     }
     let matrix = path::matrix(nvml, &devices, &gpus);
     Ok(GpuInventory { driver, gpus, matrix, skipped })
+}
+
+/// A GPU that is not offered.
+struct Skip {
+    uuid: Option<String>,
+    reason: String,
+}
+
+/// The devices that a GPU in MIG mode is cut into, by their profiles: `3g.40gb, 1g.10gb`.
+fn mig_parts(device: &Device) -> String {
+    let places = 0..device.mig_device_count().unwrap_or(0);
+    let parts = places.filter_map(|place| device.mig_device_by_index(place).ok());
+    // A part is named as its GPU is, `MIG` and its profile.
+    let profile = |part: Device| part.name().ok()?.rsplit(' ').next().map(str::to_owned);
+    let profiles: Vec<String> = parts.filter_map(profile).collect();
+    if profiles.is_empty() { "no devices".to_owned() } else { profiles.join(", ") }
 }
 
 /// One GPU, or why jobs cannot have it.
@@ -72,15 +88,20 @@ fn look_at<'nvml>(
     driver_index: u32,
     index: GpuIndex,
     pci_devices: &Path,
-) -> Result<(Gpu, Device<'nvml>), String> {
-    let device = nvml.device_by_index(driver_index).map_err(|error| sick(&error))?;
-    let gpu = describe(&device, index, pci_devices).map_err(|error| sick(&error))?;
+) -> Result<(Gpu, Device<'nvml>), Skip> {
+    let sick = |error| Skip { uuid: None, reason: sick(&error) };
+    let device = nvml.device_by_index(driver_index).map_err(sick)?;
+    let gpu = describe(&device, index, pci_devices).map_err(sick)?;
     // A GPU without MIG answers that it does not support it.
     if device.mig_mode().is_ok_and(|mode| mode.current != 0) {
-        return Err(format!(
-            "it is in MIG mode, which kant does not hand out; \
-             `nvidia-smi -i {driver_index} -mig 0` and a restart of kantd make it whole again"
-        ));
+        let parts = mig_parts(&device);
+        return Err(Skip {
+            uuid: Some(gpu.uuid),
+            reason: format!(
+                "it is in MIG mode, cut into {parts}, which kant does not hand out; \
+                 `nvidia-smi -i {driver_index} -mig 0` and a restart of kantd make it whole again"
+            ),
+        });
     }
     Ok((gpu, device))
 }

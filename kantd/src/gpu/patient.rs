@@ -14,7 +14,11 @@ use nvml_wrapper::enum_wrappers::device::{EccCounter, MemoryError};
 use nvml_wrapper::enums::event::XidError;
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, EventSet, Nvml};
-use nvml_wrapper_sys::bindings::{NVML_NVLINK_MAX_LINKS, nvmlReturn_enum_NVML_SUCCESS};
+use nvml_wrapper_sys::bindings::{
+    NVML_GPU_FABRIC_STATE_COMPLETED, NVML_GPU_FABRIC_STATE_IN_PROGRESS,
+    NVML_GPU_FABRIC_STATE_NOT_STARTED, NVML_NVLINK_MAX_LINKS, nvmlGpuFabricInfo_v3_t,
+    nvmlReturn_enum_NVML_SUCCESS,
+};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -94,6 +98,7 @@ impl<'nvml> Patient<'nvml> {
         for link in self.links.iter().filter(|link| !up.contains(link)) {
             signs.push(self.sign(Check::GpuLink, &format!("NVLink {link} is down")));
         }
+        signs.extend(fabric(nvml, device).map(|says| self.sign(Check::GpuLink, says)));
         let slow = ThrottleReasons::HW_THERMAL_SLOWDOWN | ThrottleReasons::HW_POWER_BRAKE_SLOWDOWN;
         if device.current_throttle_reasons().is_ok_and(|reasons| reasons.intersects(slow)) {
             signs.push(self.sign(Check::GpuThrottled, "slowed down: hot, or lacks power"));
@@ -129,6 +134,33 @@ impl<'nvml> Patient<'nvml> {
 fn links_up(device: &Device<'_>) -> Vec<u32> {
     let is_up = |link: &u32| device.link_wrapper_for(*link).is_active().unwrap_or(false);
     (0..NVML_NVLINK_MAX_LINKS).filter(is_up).collect()
+}
+
+/// What is wrong with the NVSwitch fabric that it is a part of: programs cannot start on such a GPU
+/// before its fabric manager has set it up. Asked of the library itself: the wrapper (0.13) has no
+/// method for it. Nothing, where the GPU is part of none, or the driver too old to tell.
+fn fabric(nvml: &Nvml, device: &Device<'_>) -> Option<&'static str> {
+    let ask = nvml.lib().nvmlDeviceGetGpuFabricInfoV.as_ref().ok()?;
+    // SAFETY: numbers only, for which zero is a value.
+    let mut info: nvmlGpuFabricInfo_v3_t = unsafe { std::mem::zeroed() };
+    // The struct's size, and its version in the highest byte.
+    info.version = u32::try_from(size_of::<nvmlGpuFabricInfo_v3_t>()).ok()? | 3 << 24;
+    // SAFETY: the handle comes from this library, which stays loaded while `nvml` lives, and `info`
+    // outlives the call.
+    let code = unsafe { ask(device.handle(), (&raw mut info).cast()) };
+    if code != nvmlReturn_enum_NVML_SUCCESS {
+        return None;
+    }
+    match u32::from(info.state) {
+        NVML_GPU_FABRIC_STATE_NOT_STARTED => {
+            Some("its NVSwitch fabric was not started: does nvidia-fabricmanager run?")
+        }
+        NVML_GPU_FABRIC_STATE_IN_PROGRESS => Some("its NVSwitch fabric is being set up"),
+        NVML_GPU_FABRIC_STATE_COMPLETED if info.status != nvmlReturn_enum_NVML_SUCCESS => {
+            Some("its NVSwitch fabric could not be set up: see the log of nvidia-fabricmanager")
+        }
+        _ => None,
+    }
 }
 
 /// What is wrong with its rows of memory. Asked of the library itself: the wrapper (0.13) has no

@@ -269,13 +269,6 @@ impl Supervisor {
         self.tasks.iter().all(|task| task.exit.is_some())
     }
 
-    /// When the time limit is reached; never while the job stands still.
-    fn time_is_up_at(&self) -> Option<Instant> {
-        let (_, started) = self.started?;
-        let limit = Duration::from_millis(self.order.launch.time_limit?.0);
-        started.checked_add(limit)?.checked_add(self.stillness.past()?)
-    }
-
     /// Writes it down, then tells everybody. A journal that cannot be written must not end a job.
     fn announce(&mut self, event: &Event) {
         if let Err(error) = self.journal.append(event) {

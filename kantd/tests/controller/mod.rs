@@ -217,6 +217,7 @@ pub fn order(id: AttemptId, node: &str, script: &str, work_dir: &str) -> Box<Lau
         launch: Launch::Once,
         container: None,
         time_limit: None,
+        until_deadline: None,
         warning: None,
         kill_grace: Span::from_seconds(5),
         allocation: Allocation::new(vec![share]).unwrap(),

@@ -163,6 +163,7 @@ impl Stand {
             launch: Launch::Once,
             container: None,
             time_limit: None,
+            until_deadline: None,
             warning: None,
             kill_grace: Span::from_seconds(10),
             allocation: Allocation::new(vec![share]).unwrap(),

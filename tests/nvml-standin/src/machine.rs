@@ -83,6 +83,22 @@ pub struct Fabric {
     pub cluster_uuid: [u8; 16],
     /// The clique inside the domain.
     pub clique: u32,
+    /// How far it is set up: not-started, in-progress or completed.
+    #[serde(default)]
+    pub state: FabricState,
+}
+
+/// How far a fabric is set up.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FabricState {
+    /// Its manager has not begun.
+    NotStarted,
+    /// Its manager is at it.
+    InProgress,
+    /// It can be used.
+    #[default]
+    Completed,
 }
 
 /// Why a machine file is refused.

@@ -47,6 +47,7 @@ pub fn order(id: AttemptId) -> Box<LaunchOrder> {
         launch: Launch::Once,
         container: None,
         time_limit: None,
+        until_deadline: None,
         warning: None,
         kill_grace: Span(0),
         allocation: Allocation::new(vec![share]).unwrap(),

@@ -41,6 +41,7 @@ pub(crate) fn example_launch() -> LaunchOrder {
         launch: Launch::Once,
         container: None,
         time_limit: Some(Span::from_minutes(10)),
+        until_deadline: None,
         warning: None,
         kill_grace: Span::from_seconds(30),
         allocation: Allocation::new(vec![share("g1", 2), share("g2", 1)]).unwrap(),

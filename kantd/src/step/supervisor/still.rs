@@ -5,6 +5,7 @@
 
 use super::{Supervisor, log};
 use crate::step::control::Line;
+use common::time::Span;
 use common::wire::node::StepPhase;
 use std::time::{Duration, Instant};
 
@@ -27,6 +28,17 @@ impl Stillness {
 }
 
 impl Supervisor {
+    /// When the time limit is reached; never while the job stands still. A deadline comes all the
+    /// same, and the controller ends a job that it finds standing still then.
+    pub(super) fn time_is_up_at(&self) -> Option<Instant> {
+        let (_, started) = self.started?;
+        let past = self.stillness.past()?;
+        let after = |span: Span| started.checked_add(Duration::from_millis(span.0));
+        let limit =
+            self.order.launch.time_limit.and_then(after).and_then(|at| at.checked_add(past));
+        limit.into_iter().chain(self.order.launch.until_deadline.and_then(after)).min()
+    }
+
     /// Does what is wanted, of a job that runs.
     pub(super) fn follow_stillness(&mut self) {
         match (self.stillness.is_wanted, self.stillness.since) {

@@ -111,6 +111,7 @@ impl House {
             launch: Launch::Once,
             time_limit: None,
             container: None,
+            until_deadline: None,
             warning: None,
             kill_grace: Span(0),
             allocation: Allocation::new(vec![share])?,

@@ -3,6 +3,8 @@
 
 use super::waiting::Waiting;
 use super::{length, outage};
+use common::id::JobKey;
+use common::job::Phase;
 use common::reason::WaitReason;
 use common::time::Time;
 
@@ -74,8 +76,20 @@ const NAMED_MAX: usize = 3;
 fn unknown(waiting: &Waiting<'_>) -> String {
     let running = waiting.snapshot.all_running();
     let endless = running.filter(|job| job.ends_by.is_none() && !job.ending);
-    let endless: Vec<String> = endless.map(|job| job.key.to_string()).collect();
+    let is_still =
+        |key| waiting.state.element(key).is_some_and(|(_, found)| found.phase == Phase::Suspended);
+    // A suspended job has no end that anybody knows, though it may have a time limit.
+    let (still, endless): (Vec<JobKey>, Vec<JobKey>) =
+        endless.map(|job| job.key).partition(|key| is_still(*key));
+    let endless: Vec<String> = endless.iter().map(ToString::to_string).collect();
     let told = "nobody can say when it starts";
+    if let ([], [first, others @ ..]) = (endless.as_slice(), still.as_slice()) {
+        let others = match others.len() {
+            0 => " is".to_owned(),
+            more => format!(" and {more} more are"),
+        };
+        return format!("{told}: job {first}{others} suspended, for nobody knows how long");
+    }
     match endless.as_slice() {
         [] => match outage::all_it_may_use(waiting) {
             Some(outage) => format!("{told}: {outage}"),
