@@ -37,6 +37,10 @@ impl fmt::Display for GpuKind {
     }
 }
 
+/// Where the minors of render devices begin (Linux, Documentation/gpu/drm-uapi). Those that
+/// NVIDIA's driver numbers stay below: it knows 32 GPUs.
+pub const RENDER_MINOR_MIN: u32 = 128;
+
 /// One GPU of a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gpu {
@@ -51,7 +55,8 @@ pub struct Gpu {
     pub kind: GpuKind,
     /// Its memory.
     pub memory: Bytes,
-    /// The N of /dev/nvidiaN; what cgroup device rules need. Neither the index nor the PCI order.
+    /// The N of /dev/nvidiaN, or, from [`RENDER_MINOR_MIN`] on, of /dev/dri/renderDN; what cgroup
+    /// device rules need. Neither the index nor the PCI order.
     pub minor: u32,
     /// PCI address, `0000:1b:00.0`.
     pub pci_bus_id: String,
@@ -59,6 +64,14 @@ pub struct Gpu {
     pub numa: Option<u16>,
     /// The CPUs near it; empty where unknown.
     pub cpus: CpuSet,
+}
+
+impl Gpu {
+    /// Do programs reach it by a render device (AMD), and not by a device of NVIDIA's?
+    #[must_use]
+    pub const fn has_render_device(&self) -> bool {
+        self.minor >= RENDER_MINOR_MIN
+    }
 }
 
 /// How two GPUs reach each other, nearest first (the words of `nvidia-smi topo -m`).

@@ -18,6 +18,7 @@ pub(crate) use process::{Handle, catches, children_of, kill_descendants};
 pub(crate) use tree::MARK;
 
 use common::cpuset::CpuSet;
+use common::gpu::RENDER_MINOR_MIN;
 use common::id::Uid;
 use common::job::Usage;
 use common::unit::Bytes;
@@ -34,6 +35,9 @@ use std::time::{Duration, Instant};
 
 /// The major number of /dev/nvidiaN (Linux, Documentation/admin-guide/devices.txt).
 pub(crate) const NVIDIA_MAJOR: u32 = 195;
+
+/// The major number of /dev/dri/renderDN (the same list).
+pub(crate) const DRM_MAJOR: u32 = 226;
 
 /// Minors from here on are the driver's control devices (modeset 254, nvidiactl 255): for all.
 pub(crate) const NVIDIA_CONTROL_MINOR_MIN: u32 = 254;
@@ -78,13 +82,18 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The GPU minors to deny one by one: 0 to 31 and the known ones, less the allowed ones.
-    fn denied_gpu_minors(&self) -> BTreeSet<u32> {
-        let known = self.known_gpu_minors.iter().copied();
-        (0..32)
-            .chain(known.filter(|minor| *minor < NVIDIA_CONTROL_MINOR_MIN))
-            .filter(|minor| !self.gpu_minors.contains(minor))
-            .collect()
+    /// The devices to deny one by one, as major and minor: NVIDIA's of minors 0 to 31 and the known
+    /// ones, and render devices that are known GPUs, less the allowed ones.
+    fn denied_devices(&self) -> BTreeSet<(u32, u32)> {
+        let nvidia = self.known_gpu_minors.iter().copied().filter(|m| *m < RENDER_MINOR_MIN);
+        let nvidia = (0..32).chain(nvidia).map(|minor| (NVIDIA_MAJOR, minor));
+        let denied = nvidia.filter(|(_, minor)| !self.gpu_minors.contains(minor));
+        denied.chain(self.denied_render_minors().map(|minor| (DRM_MAJOR, minor))).collect()
+    }
+
+    fn denied_render_minors(&self) -> impl Iterator<Item = u32> + '_ {
+        let render = self.known_gpu_minors.difference(&self.gpu_minors).copied();
+        render.filter(|minor| *minor >= RENDER_MINOR_MIN)
     }
 }
 
@@ -226,13 +235,9 @@ pub(crate) fn open_to_look(place: &Place, name: &str) -> Result<Box<dyn Cgroup>,
 /// # Errors
 /// When the mounted hierarchies cannot be read, or the kernel refuses.
 pub(crate) fn hide_unused(place: &Place) -> io::Result<()> {
-    let mounts = mounts::read().map_err(io::Error::other)?;
-    match mounts.v2 {
-        Some(unified) if place.kind != Kind::V2 && !mounts.v1.is_empty() => {
-            Ok(umount2(&unified, MntFlags::MNT_DETACH)?)
-        }
-        _ => Ok(()),
-    }
+    let unified = mounts::read().map_err(io::Error::other)?.v2;
+    let unused = unified.filter(|_| place.kind == Kind::V1);
+    Ok(unused.map_or(Ok(()), |unified| umount2(&unified, MntFlags::MNT_DETACH))?)
 }
 
 /// The names of all groups in a place, also of those whose steps are long gone. None without

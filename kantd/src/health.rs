@@ -11,7 +11,7 @@ pub(crate) use prober::Asked;
 
 use crate::cgroup::Place;
 use crate::config::HealthSettings;
-use crate::gpu::patient;
+use crate::gpu::{amd, patient};
 use crate::step;
 use common::gpu::Gpu;
 use common::health::{Check, Finding};
@@ -90,10 +90,17 @@ fn probers(watched: &Watched) -> Vec<Prober> {
     let orphans = OrphanProbe::new(cgroup.clone(), step::steps_dir(spool));
     let look = move || [machine.look(), orphans.look()].concat();
     let mut probers = vec![Prober::start("machine", spool_hangs, move |asked| asked.always(look))];
-    if !gpus.is_empty() {
+    let (amd, nvidia): (Vec<Gpu>, Vec<Gpu>) =
+        gpus.iter().cloned().partition(Gpu::has_render_device);
+    if !amd.is_empty() {
+        let hangs = Sign::new(Check::GpuDriver, "the driver of AMD's GPUs does not answer");
+        let look = move || amd::look(Path::new("/"), &amd);
+        probers.push(Prober::start("amd", hangs, move |asked| asked.always(look)));
+    }
+    if !nvidia.is_empty() {
         let hangs = Sign::new(Check::GpuDriver, "the GPU driver does not answer");
-        let (library, gpus) = (nvml_library.clone(), gpus.clone());
-        let attend = move |asked: Asked| patient::attend(library, &gpus, &asked);
+        let library = nvml_library.clone();
+        let attend = move |asked: Asked| patient::attend(library, &nvidia, &asked);
         probers.push(Prober::start("gpus", hangs, attend));
     }
     if let Some(script) = &settings.script {

@@ -13,7 +13,7 @@ use common::health::Check;
 use common::id::GpuIndex;
 use common::node::Inventory;
 use node::Sign;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What was found.
 #[derive(Debug, Clone)]
@@ -63,7 +63,11 @@ pub fn survey(settings: &Settings) -> Result<Survey, SurveyError> {
         missing.push(format!("jobs with --container: {why}"));
     }
     let mut gpu_numbers = GpuNumbers::read(&settings.spool)?;
-    let mut gpus = gpus(settings, &mut missing);
+    let nvidia = gpus(settings, &mut missing);
+    let mut gpus = match (nvidia, gpu::amd::discover(Path::new("/"))) {
+        (Some(nvidia), Some(amd)) => Some(nvidia.and(amd)),
+        (nvidia, amd) => nvidia.or(amd),
+    };
     let signs = absent(&gpu_numbers, gpus.as_ref());
     if let Some(found) = &mut gpus {
         gpu_numbers.number(found);

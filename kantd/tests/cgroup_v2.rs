@@ -128,6 +128,24 @@ fn only_given_gpus_can_be_opened() {
 }
 
 #[test]
+fn only_given_gpus_of_amd_can_be_opened_and_other_render_devices_by_all() {
+    let Some(trial) = Trial::new("render") else { return };
+    let nodes = tempfile::tempdir().unwrap();
+    for minor in [128, 129, 130] {
+        let path = nodes.path().join(minor.to_string());
+        mknod(&path, SFlag::S_IFCHR, Mode::S_IRUSR, makedev(226, minor)).unwrap();
+    }
+    let gpu_minors = BTreeSet::from([129]);
+    let known_gpu_minors = BTreeSet::from([128, 129]);
+    trial.group.create(&Limits { gpu_minors, known_gpu_minors, ..Limits::default() }).unwrap();
+    let dir = nodes.path().display();
+    let shell = trial.shell(&format!("for n in 128 129 130; do cat {dir}/$n 2>&1; done"));
+    let out = String::from_utf8(shell.wait_with_output().unwrap().stdout).unwrap();
+    let denied: Vec<bool> = out.lines().map(|line| line.contains("not permitted")).collect();
+    assert_eq!(denied, [true, false, false], "{out}");
+}
+
+#[test]
 fn a_group_below_an_occupied_one_can_still_be_entered() {
     let Some(trial) = Trial::new("occupied") else { return };
     fs::create_dir(&trial.root).unwrap();

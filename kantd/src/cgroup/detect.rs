@@ -4,7 +4,6 @@
 use super::mounts::{self, Mounts};
 use super::{Cgroup, CgroupError, Kind, Limits, Place, device_program, files, v1, v2};
 use common::config::CgroupMode;
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -88,7 +87,7 @@ fn probe_v2(mounts: &Mounts, path: &Path) -> Result<Vec<String>, CgroupError> {
         let mut missing: Vec<String> =
             group.missing().iter().map(|(name, use_)| sentence(name, use_)).collect();
         let dir = mounts.v2.clone().unwrap_or_default().join(path);
-        if let Err(error) = device_program::guard(&dir, &BTreeSet::new()) {
+        if let Err(error) = device_program::guard(&dir, &Limits::default()) {
             missing.push(format!("jobs are not kept from other jobs' GPUs: {error}"));
         }
         Ok(missing)

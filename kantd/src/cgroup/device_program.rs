@@ -1,8 +1,10 @@
 //! The program that guards a v2 group's GPUs: a few instructions of BPF, assembled here by hand
 //! and attached to the group, where it stays until the group is removed.
-//! It denies nothing but /dev/nvidiaN. Never needs a compiler or a library.
+//! It denies nothing but /dev/nvidiaN, and the render devices of AMD's GPUs. Never needs a
+//! compiler or a library.
 
-use super::{CgroupError, NVIDIA_CONTROL_MINOR_MIN, NVIDIA_MAJOR};
+use super::{CgroupError, DRM_MAJOR, Limits, NVIDIA_CONTROL_MINOR_MIN, NVIDIA_MAJOR};
+use common::gpu::RENDER_MINOR_MIN;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
@@ -38,39 +40,53 @@ const BPF_F_ALLOW_MULTI: u32 = 2;
 /// The low half of `access_type`, for a character device.
 const BPF_DEVCG_DEV_CHAR: i32 = 2;
 
-/// Denies a group every GPU but these, in addition to what groups above it deny.
-pub fn guard(group: &Path, allowed: &BTreeSet<u32>) -> Result<(), CgroupError> {
+/// Denies a group every GPU but those it may have, in addition to what groups above it deny.
+pub fn guard(group: &Path, limits: &Limits) -> Result<(), CgroupError> {
     let failed = |what| {
         let path = group.to_owned();
         move |source| CgroupError::Program { what, path, source }
     };
-    let program = load(&assemble(allowed)).map_err(failed("load"))?;
+    let render = limits.denied_render_minors().collect();
+    let program = load(&assemble(&limits.gpu_minors, &render)).map_err(failed("load"))?;
     let dir = File::open(group).map_err(failed("attach"))?;
     attach(&program, &dir).map_err(failed("attach"))
 }
 
-/// The context holds access_type, major and minor, each a u32.
-fn assemble(allowed: &BTreeSet<u32>) -> Vec<Instruction> {
+/// The context holds access_type, major and minor, each a u32. Of NVIDIA's devices all are denied
+/// but those allowed, of render devices those that are named: others are no GPUs of jobs.
+fn assemble(allowed: &BTreeSet<u32>, denied_render: &BTreeSet<u32>) -> Vec<Instruction> {
     let op =
         |code, registers, offset, immediate| Instruction { code, registers, offset, immediate };
     let number = |n: u32| i32::try_from(n).unwrap_or(i32::MAX);
-    let minors: Vec<u32> =
-        allowed.iter().copied().filter(|minor| *minor < NVIDIA_CONTROL_MINOR_MIN).collect();
-    // At most 254 minors, so the jumps fit.
-    let past = |already: usize| i16::try_from(minors.len() + 2 - already).unwrap_or(i16::MAX);
+    let is_gpu = |minor: &u32| *minor < RENDER_MINOR_MIN;
+    let minors: Vec<u32> = allowed.iter().copied().filter(is_gpu).collect();
+    // Where each part begins. At most 128 and 64 minors, so the jumps fit.
+    let render = 10 + minors.len();
+    let allow = render + 1 + denied_render.len();
+    let deny = allow + 2;
+    let jump = |at: usize, to: usize| i16::try_from(to - at - 1).unwrap_or(i16::MAX);
     let mut program = vec![
         op(LOAD_WORD, 0x12, 0, 0),
         op(AND, 0x02, 0, 0xffff),
-        op(JUMP_NOT_EQUAL, 0x02, past(0) + 4, BPF_DEVCG_DEV_CHAR),
+        op(JUMP_NOT_EQUAL, 0x02, jump(2, allow), BPF_DEVCG_DEV_CHAR),
         op(LOAD_WORD, 0x13, 4, 0),
-        op(JUMP_NOT_EQUAL, 0x03, past(0) + 2, number(NVIDIA_MAJOR)),
+        op(JUMP_EQUAL, 0x03, jump(4, render), number(DRM_MAJOR)),
+        op(JUMP_NOT_EQUAL, 0x03, jump(5, allow), number(NVIDIA_MAJOR)),
         op(LOAD_WORD, 0x14, 8, 0),
-        op(JUMP_NOT_LESS, 0x04, past(0), number(NVIDIA_CONTROL_MINOR_MIN)),
+        op(JUMP_NOT_LESS, 0x04, jump(7, allow), number(NVIDIA_CONTROL_MINOR_MIN)),
     ];
-    for (i, minor) in minors.iter().enumerate() {
-        program.push(op(JUMP_EQUAL, 0x04, past(i + 1), number(*minor)));
+    for (at, minor) in (8..).zip(&minors) {
+        program.push(op(JUMP_EQUAL, 0x04, jump(at, allow), number(*minor)));
     }
-    program.extend([op(MOVE, 0, 0, 0), op(EXIT, 0, 0, 0), op(MOVE, 0, 0, 1), op(EXIT, 0, 0, 0)]);
+    program.extend([op(MOVE, 0, 0, 0), op(EXIT, 0, 0, 0), op(LOAD_WORD, 0x14, 8, 0)]);
+    for (at, minor) in (render + 1..).zip(denied_render) {
+        program.push(op(JUMP_EQUAL, 0x04, jump(at, deny), number(*minor)));
+    }
+    program.extend([op(MOVE, 0, 0, 1), op(EXIT, 0, 0, 0)]);
+    // The kernel takes no program with a part that is never reached.
+    if !denied_render.is_empty() {
+        program.extend([op(MOVE, 0, 0, 0), op(EXIT, 0, 0, 0)]);
+    }
     program
 }
 
@@ -173,7 +189,7 @@ mod tests {
     fn only_gpus_that_were_not_given_are_denied() {
         let (char_read, block_read) = (0x2_0002, 0x2_0001);
         for allowed in [vec![], vec![1], vec![0, 3, 7]] {
-            let program = assemble(&allowed.iter().copied().collect());
+            let program = assemble(&allowed.iter().copied().collect(), &BTreeSet::from([129, 131]));
             for minor in 0..40 {
                 let given = allowed.contains(&minor);
                 assert_eq!(allows(&program, [char_read, 195, minor]), given, "{allowed:?} {minor}");
@@ -184,9 +200,29 @@ mod tests {
                 [char_read, 1, 3],
                 [block_read, 195, 5],
                 [char_read, 510, 5],
+                [char_read, 226, 128],
+                [char_read, 226, 130],
+                [char_read, 226, 0],
+                [block_read, 226, 129],
             ] {
                 assert!(allows(&program, context), "{allowed:?} {context:?}");
             }
+            for minor in [129, 131] {
+                assert!(!allows(&program, [char_read, 226, minor]), "{allowed:?} {minor}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_by_one_the_same_is_denied() {
+        let gpu_minors = BTreeSet::from([3, 128]);
+        let known_gpu_minors = BTreeSet::from([3, 40, 128, 129]);
+        let denied = Limits { gpu_minors, known_gpu_minors, ..Limits::default() }.denied_devices();
+        for device in [(195, 0), (195, 31), (195, 40), (226, 129)] {
+            assert!(denied.contains(&device), "{device:?}");
+        }
+        for device in [(195, 3), (195, 128), (195, 129), (226, 128), (226, 0)] {
+            assert!(!denied.contains(&device), "{device:?}");
         }
     }
 }

@@ -3,7 +3,7 @@
 //! out; `detect` says so once. Never touches groups outside its root.
 
 use super::mounts::Mounts;
-use super::{Cgroup, CgroupError, FREEZE_WAIT, Limits, NVIDIA_MAJOR, files};
+use super::{Cgroup, CgroupError, FREEZE_WAIT, Limits, files};
 use common::job::Usage;
 use common::time::Span;
 use common::unit::Bytes;
@@ -73,8 +73,8 @@ impl Group {
             files::write(&dir.join("pids.max"), &pids.to_string())?;
         }
         if let Some(dir) = self.dir("devices") {
-            for minor in limits.denied_gpu_minors() {
-                files::write(&dir.join("devices.deny"), &format!("c {NVIDIA_MAJOR}:{minor} rwm"))?;
+            for (major, minor) in limits.denied_devices() {
+                files::write(&dir.join("devices.deny"), &format!("c {major}:{minor} rwm"))?;
             }
         }
         Ok(())

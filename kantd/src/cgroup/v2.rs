@@ -65,7 +65,7 @@ impl Group {
         if let Some(pids) = limits.pids.filter(|_| self.has("pids.max")) {
             files::write(&dir.join("pids.max"), &pids.to_string())?;
         }
-        match device_program::guard(&dir, &limits.gpu_minors) {
+        match device_program::guard(&dir, limits) {
             Err(error) if !error.is_refusal() => Err(error),
             _ => Ok(()),
         }

@@ -2,6 +2,7 @@
 //! much energy it has used so far. One small trait, so that accounting knows no vendor.
 //! Never changes a GPU, and never adds anything up.
 
+use super::amd::AmdMeter;
 use super::nvml;
 use crate::logging::with_causes;
 use common::unit::Bytes;
@@ -41,14 +42,28 @@ impl GpuMeter for NvmlMeter {
     }
 }
 
+/// By whichever of them knows a GPU.
+struct Meters(Vec<Box<dyn GpuMeter>>);
+
+impl GpuMeter for Meters {
+    fn read(&self, uuid: &str) -> Option<GpuReading> {
+        self.0.iter().find_map(|meter| meter.read(uuid))
+    }
+}
+
 /// A meter for this machine's GPUs, with the library at `library` or the loader's.
 ///
 /// # Errors
 /// Why there is none, in words.
 pub fn open(library: Option<&Path>) -> Result<Box<dyn GpuMeter>, String> {
-    match nvml::open(library) {
-        Ok(Some(nvml)) => Ok(Box::new(NvmlMeter(nvml))),
-        Ok(None) => Err("the GPU library is gone".to_owned()),
-        Err(error) => Err(with_causes(&error)),
+    let amd = AmdMeter::open(Path::new("/")).map(|meter| Box::new(meter) as Box<dyn GpuMeter>);
+    match (nvml::open(library), amd) {
+        (Ok(Some(nvml)), amd) => {
+            let nvml: Box<dyn GpuMeter> = Box::new(NvmlMeter(nvml));
+            Ok(Box::new(Meters(std::iter::once(nvml).chain(amd).collect())))
+        }
+        (_, Some(amd)) => Ok(amd),
+        (Ok(None), None) => Err("the GPU library is gone".to_owned()),
+        (Err(error), None) => Err(with_causes(&error)),
     }
 }

@@ -86,7 +86,7 @@ impl GpuNumbers {
         found.gpus.sort_by_key(|gpu| gpu.index);
     }
 
-    /// The GPUs that were offered before and are not among these, nor left out though they are well.
+    /// The GPUs that were offered before and are not among these, nor left out though well.
     #[must_use]
     pub fn lost(&self, found: Option<&GpuInventory>) -> Vec<(GpuIndex, String)> {
         let there = |uuid: &str| {

@@ -173,3 +173,23 @@ fn a_job_without_gpus_sees_none() {
         assert!(!environment.contains_key(absent), "{absent}");
     }
 }
+
+#[test]
+fn amds_gpus_are_named_to_rocr_and_cuda_is_not_asked() {
+    let of = |minor: u32, uuid: &str| {
+        let launch = example_launch();
+        let mut order = example(launch, "g1").unwrap();
+        order.gpu_minors = [128, 129].into();
+        order.launch.environment.insert("HIP_VISIBLE_DEVICES".into(), "0".into());
+        for gpu in &mut order.gpus {
+            (gpu.minor, gpu.uuid) = (minor, uuid.to_owned());
+        }
+        let task = order.tasks()[0];
+        build(&order, &ada(), task, Time(1_000_000))
+    };
+    let amd = of(129, "GPU-00000000000000a7");
+    assert_has(&amd, &[("ROCR_VISIBLE_DEVICES", "GPU-00000000000000a7")]);
+    assert!(!amd.contains_key("CUDA_VISIBLE_DEVICES") && !amd.contains_key("HIP_VISIBLE_DEVICES"));
+    let unnamed = of(129, "AMD-0000:05:00.0");
+    assert_has(&unnamed, &[("ROCR_VISIBLE_DEVICES", "0")]);
+}
