@@ -2,9 +2,9 @@
 //! Never does anything; `lib.rs` runs the verb.
 
 use crate::verb::{
-    admin, cancel, completions, drain, explain, export, hold, install_slurm_names, launch, logs,
-    man, metrics, nodes, priority, queue, queues, release, reload, requeue, reservations, resume,
-    show, status, submit, suspend, update, wait,
+    admin, alloc, cancel, completions, drain, explain, export, hold, install_slurm_names, launch,
+    logs, man, metrics, nodes, priority, queue, queues, release, reload, requeue, reservations,
+    resume, run, show, status, submit, suspend, update, wait,
 };
 use clap::{Args, Parser, Subcommand};
 use common::time::Span;
@@ -13,6 +13,7 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 Examples:
   kantctl submit --wrap 'hostname; sleep 5'
+  kantctl run --gpus 1 nvidia-smi
   kantctl queue
   kantctl nodes
   kantctl queue --json
@@ -22,8 +23,8 @@ Exit codes:
   1  refused, or failed
   2  the command line does not make sense
   3  the controller cannot be reached
-  `wait` and `submit --wait` exit with the job's code, `launch` with the program's; 128+N is
-  signal N.
+  `wait` and `submit --wait` exit with the job's code, `launch`, `run` and `alloc` with the
+  program's; 128+N is signal N.
 
 Times are shown in your zone (TZ); --json has milliseconds since 1970.
 
@@ -80,8 +81,15 @@ pub enum Verb {
     Explain(explain::Args),
     /// Print a job's output
     Logs(logs::Args),
+    /// Run a program on nodes of its own, now and here
+    Run(Box<run::Args>),
+    /// Hold nodes for a shell here
+    Alloc(Box<alloc::Args>),
     /// Start a program on a node of a job that runs
     Launch(launch::Args),
+    /// Start the tasks of a step on this node
+    #[command(hide = true)]
+    StepTasks,
     /// Wait for jobs to end, and exit with their code
     Wait(wait::Args),
     /// End jobs

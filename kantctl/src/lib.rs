@@ -10,6 +10,7 @@ pub mod output;
 pub mod server;
 pub mod signals;
 pub mod slurm;
+pub mod step;
 pub mod submission;
 pub mod verb;
 
@@ -94,6 +95,7 @@ fn run_verb(cli: Cli, screen: &Screen) -> Result<u8, Failure> {
         Verb::Completions(args) => return verb::completions::run(args, screen),
         Verb::Man(args) => return verb::man::run(args, screen),
         Verb::InstallSlurmNames(args) => return verb::install_slurm_names::run(args, screen),
+        Verb::StepTasks => return verb::step_tasks::run(),
         _ => {}
     }
     if matches!(cli.verb, Verb::Cancel(_) | Verb::Requeue(_)) {
@@ -140,6 +142,9 @@ async fn ask(verb: &Verb, server: &Server, screen: &Screen) -> Result<u8, Failur
         Verb::Explain(args) => verb::explain::run(args, server, screen).await,
         Verb::Logs(args) => verb::logs::run(args, server, screen).await,
         Verb::Launch(args) => verb::launch::run(args, server, screen).await,
+        Verb::Run(args) => verb::run::run(args, server).await,
+        Verb::Alloc(args) => verb::alloc::run(args, server).await,
+        Verb::StepTasks => verb::step_tasks::run(),
         Verb::Wait(args) => verb::wait::run(args, server, screen).await,
         Verb::Cancel(args) => verb::cancel::run(args, server, screen).await,
         Verb::Hold(args) => verb::hold::run(args, server, screen).await,

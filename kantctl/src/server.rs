@@ -125,6 +125,35 @@ impl Server {
         self.ask(Again::IfUnanswered, patience, async |client| get_bytes(client, path).await).await
     }
 
+    /// The same controller, on the same connections.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        Self { clients: self.clients.clone(), retry: self.retry }
+    }
+
+    /// The same controller on connections of its own, for another thread: it keeps asking nobody.
+    #[must_use]
+    pub fn fresh(&self) -> Self {
+        let again = |client: &Client| {
+            Client::new(client.endpoint().clone()).with_answer_limit(Some(ANSWER_LIMIT))
+        };
+        Self { clients: self.clients.iter().map(again).collect(), retry: Some(Duration::ZERO) }
+    }
+
+    /// Puts bytes where they belong, however often they are sent; the answer says nothing more.
+    ///
+    /// # Errors
+    /// [`Failure`] when there is no answer in all that time, or a refusal.
+    pub async fn post_bytes(
+        &self,
+        path: &str,
+        bytes: &Bytes,
+        patience: Duration,
+    ) -> Result<(), Failure> {
+        let ask = async |client: &Client| post_bytes(client, path, bytes.clone()).await;
+        self.ask(Again::IfUnanswered, patience, ask).await
+    }
+
     async fn ask<A>(
         &self,
         again: Again,
@@ -222,8 +251,20 @@ struct Refused {
 }
 
 async fn get_bytes(client: &Client, path: &str) -> Result<(HeaderMap, Bytes), ClientError> {
-    let request = Request::get(path)
-        .body(Body::empty())
+    whole(client, path, Request::get(path).body(Body::empty())).await
+}
+
+async fn post_bytes(client: &Client, path: &str, bytes: Bytes) -> Result<(), ClientError> {
+    whole(client, path, Request::post(path).body(Body::from(bytes))).await.map(|_| ())
+}
+
+/// Asks, and waits for all of the answer.
+async fn whole(
+    client: &Client,
+    path: &str,
+    request: Result<Request<Body>, axum::http::Error>,
+) -> Result<(HeaderMap, Bytes), ClientError> {
+    let request = request
         .map_err(|error| ClientError::Unaskable { path: path.to_owned(), source: error.into() })?;
     let (head, body) = client.send(request).await?.into_parts();
     let bytes = to_bytes(body, ANSWER_BYTES_MAX).await.map_err(|error| {

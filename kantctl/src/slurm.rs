@@ -12,6 +12,7 @@ pub mod name;
 pub mod node_field;
 pub mod refused;
 pub mod sacct;
+pub mod salloc;
 pub mod sbatch;
 pub mod scancel;
 pub mod scontrol;
@@ -28,13 +29,8 @@ pub fn instead_of(command: &str) -> Option<&'static str> {
         "squeue" => "`squeue` is `kantctl queue` here",
         "scancel" => "`scancel` is `kantctl cancel` here",
         "sinfo" => "`sinfo` is `kantctl nodes` here, and `kantctl queues` for partitions",
-        "srun" => {
-            "`kantctl install-slurm-names` makes an `srun` for scripts of jobs; outside of one, \
-             `kantctl submit --launch per-task --wait` runs a script once for each task"
-        }
-        "salloc" => {
-            "`kantctl submit` runs a script with its resources; they cannot be held for a shell yet"
-        }
+        "srun" => "`srun` is `kantctl run` here",
+        "salloc" => "`salloc` is `kantctl alloc` here",
         "scontrol" => {
             "`scontrol show` is `kantctl show` here, `reconfigure` is `reload`; `hold`, `release`, \
              `requeue`, `suspend`, `drain` and `resume` are verbs of their own"

@@ -39,7 +39,7 @@ fn commands(line: &str) -> Vec<Vec<String>> {
 
 #[test]
 fn every_verb_has_examples_and_they_parse() {
-    for verb in verbs(&command()) {
+    for verb in verbs(&command()).into_iter().filter(|verb| !verb.is_hide_set()) {
         let examples = examples(&verb);
         assert!(examples.len() >= 2, "{} has no examples", verb.get_name());
         for example in examples {

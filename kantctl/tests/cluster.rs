@@ -117,8 +117,8 @@ async fn slurms_commands_are_told_their_verb() {
         (&["sbatch", "a.sh"], "`sbatch` is `kantctl submit` here"),
         (&["scancel", "1"], "kantctl cancel"),
         (&["sinfo"], "kantctl nodes"),
-        (&["srun", "-n", "2", "hostname"], "kantctl submit --launch per-task"),
-        (&["salloc"], "kantctl submit"),
+        (&["srun", "-n", "2", "hostname"], "`srun` is `kantctl run` here"),
+        (&["salloc"], "`salloc` is `kantctl alloc` here"),
         (&["scontrol", "show", "job", "1"], "kantctl show"),
         (&["--json", "sacct"], "kantctl queue --all"),
     ] {

@@ -288,8 +288,7 @@ async fn srun_starts_all_tasks_and_ends_as_the_worst_of_them() {
     let killed = slurm_with(&house, &["srun", "-n1", "sh", "-c", "kill -9 $$"], &INSIDE).await;
     assert_eq!(killed.code, Some(137));
     let missing = slurm_with(&house, &["srun", "no-such-program"], &INSIDE).await;
-    missing.refused(1, &["srun:", "failed to start no-such-program on g-1"]);
-    slurm(&house, &["srun", "true"]).await.refused(1, &["inside a job", "sbatch --wrap"]);
+    missing.refused(127, &["srun:", "error: g-1: task 0: failed to start no-such-program"]);
 }
 
 #[tokio::test]

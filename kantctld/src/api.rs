@@ -6,6 +6,7 @@ mod accounting;
 mod backup;
 mod controllers;
 mod error;
+mod held;
 mod jobs;
 mod leader;
 mod look;
@@ -68,6 +69,9 @@ fn of_leader() -> Router<Arc<Core>> {
         .route("/v1/jobs/{key}/tasks", post(tasks::start))
         .route("/v1/jobs/{key}/tasks/{task}", get(tasks::watch))
         .route("/v1/jobs/{key}/tasks/{task}/signal", post(tasks::signal))
+        .route("/v1/jobs/{key}/tasks/{task}/input", post(tasks::feed))
+        .route("/v1/jobs/{key}/attend", post(held::attend))
+        .route("/v1/jobs/{key}/finish", post(held::finish))
         .route("/v1/nodes", get(nodes::list))
         .route("/v1/nodes/{name}", get(nodes::show))
         .route("/v1/nodes/{name}/drain", post(nodes::drain))

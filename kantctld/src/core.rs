@@ -13,7 +13,7 @@ use common::time::Time;
 use state::view::Waits;
 use state::{Actor, Command, Event};
 use std::collections::BTreeSet;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tokio::sync::{Notify, watch};
 
 /// A command came to nothing.
@@ -65,6 +65,8 @@ pub struct Core {
     pub lookout: Lookout,
     /// How many look at once.
     pub places: Places,
+    /// Jobs on a lease that were spoken for since the timers last looked.
+    pub spoken_for: Mutex<BTreeSet<JobKey>>,
 }
 
 impl Core {
@@ -99,6 +101,7 @@ impl Core {
             clock,
             lookout: Lookout::default(),
             places: Places::default(),
+            spoken_for: Mutex::default(),
         })
     }
 

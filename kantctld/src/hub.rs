@@ -3,7 +3,9 @@
 
 use crate::session::Question;
 use common::id::NodeName;
-use common::wire::node::{OutputChunk, ReadOutput, SignalTask, StartTask, TaskNews, WatchTask};
+use common::wire::node::{
+    FeedTask, OutputChunk, ReadOutput, SignalTask, StartTask, TaskNews, WatchTask,
+};
 use lead::{Seats, SessionId, Standing};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::{mpsc, oneshot};
@@ -90,6 +92,11 @@ impl Hub {
     /// Asks a node to send such a program a signal; `None` as for [`Self::read`].
     pub async fn signal_task(&self, node: &NodeName, question: SignalTask) -> Option<TaskNews> {
         self.ask(node, |answer| Question::Signal(question, answer)).await
+    }
+
+    /// Adds to what such a program reads; `None` as for [`Self::read`], and then it may have got it.
+    pub async fn feed_task(&self, node: &NodeName, question: FeedTask) -> Option<TaskNews> {
+        self.ask(node, |answer| Question::Feed(question, answer)).await
     }
 
     async fn ask<A>(

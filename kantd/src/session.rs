@@ -20,6 +20,7 @@ use net::{
     connect_channel,
 };
 use node::Observed;
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
@@ -181,6 +182,7 @@ impl Session {
             inventory: Inventory::clone(&self.about.inventory),
             steps: holds.statuses(),
             starts_tasks: self.steps.is_some(),
+            feeds_tasks: self.steps.is_some(),
         }
     }
 
@@ -196,6 +198,15 @@ impl Session {
             error = report(self.board.clone(), told, sender.clone()) => error,
             error = report_health(self.health.clone(), sender.clone()), if hears_health => error,
             error = self.listen(receiver, sender) => error,
+            never = self.tend_leases() => match never {},
+        }
+    }
+
+    /// Nobody can ask for a program while the node is out of session, so its lease does not run.
+    async fn tend_leases(&self) -> Infallible {
+        match &self.steps {
+            Some(steps) => steps.tend_leases().await,
+            None => std::future::pending().await,
         }
     }
 

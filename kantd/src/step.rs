@@ -19,6 +19,7 @@ mod handle;
 mod hook;
 mod journal;
 mod keeper;
+mod leases;
 mod order;
 mod prepare;
 mod private;

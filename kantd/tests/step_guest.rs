@@ -9,7 +9,9 @@ mod stand;
 use common::id::{AttemptId, TaskNumber};
 use common::job::{EndCause, ExitStatus};
 use common::time::Span;
-use common::wire::node::{LaunchOrder, SignalTask, StartTask, TaskNews, TaskState, WatchTask};
+use common::wire::node::{
+    LaunchOrder, Manner, SignalTask, StartTask, TaskNews, TaskState, WatchTask,
+};
 use leftovers::Before;
 use stand::{Stand, is_alive, until, with_second_node};
 use std::collections::BTreeMap;
@@ -43,6 +45,7 @@ fn shell(stand: &Stand, id: AttemptId, text: &str) -> StartTask {
             ("SLURM_NODEID".to_owned(), "of the caller".to_owned()),
         ]),
         work_dir: stand.work_dir().display().to_string(),
+        manner: Manner::default(),
     }
 }
 
@@ -52,7 +55,8 @@ async fn ended(stand: &Stand, id: AttemptId, task: TaskNumber) -> (TaskState, St
     loop {
         let (stdout_from, stderr_from) = (out.len() as u64, err.len() as u64);
         let wait = Span::from_seconds(20);
-        let watch = WatchTask { question: 2, id, task, stdout_from, stderr_from, wait };
+        let (question, lease) = (2, None);
+        let watch = WatchTask { question, id, task, stdout_from, stderr_from, wait, lease };
         let TaskNews { state, stdout, stderr, .. } = stand.steps().watch_task(watch).await;
         let is_all = stdout.is_empty() && stderr.is_empty();
         out.extend(stdout);

@@ -7,7 +7,7 @@ mod error;
 mod near;
 mod shares;
 
-use super::spec::Ask;
+use super::spec::{Ask, Launch};
 use super::warning::{LEAD_MAX, Warning};
 use crate::resource::{GpuRequest, MemoryRequest};
 use crate::time::Span;
@@ -24,6 +24,12 @@ pub const SCRIPT_BYTES_MAX: usize = 4 << 20;
 
 /// The largest environment accepted, in bytes.
 pub const ENVIRONMENT_BYTES_MAX: usize = 1 << 20;
+
+/// The shortest lease: who speaks for a job must get through once in it, whatever goes wrong.
+pub const LEASE_MIN: Span = Span::from_seconds(5);
+
+/// The longest lease.
+pub const LEASE_MAX: Span = Span::from_minutes(7 * 24 * 60);
 
 /// The largest count accepted anywhere in a request: far above any cluster.
 pub const COUNT_MAX: u32 = 1_000_000;
@@ -65,6 +71,12 @@ pub fn check_ask(ask: &Ask) -> Result<(), AskError> {
     check_deadline(ask)?;
     if ask.time_limit.is_some_and(|limit| limit.0 == 0) {
         return Err(AskError::TimeLimitZero);
+    }
+    if ask.lease.is_some_and(|lease| !(LEASE_MIN..=LEASE_MAX).contains(&lease)) {
+        return Err(AskError::Lease);
+    }
+    if ask.launch == Launch::Held && ask.array.is_some() {
+        return Err(AskError::HeldArray);
     }
     let warned = |warning: &Warning| warning.signal.name().is_some() && warning.lead <= LEAD_MAX;
     if !ask.warning.as_ref().is_none_or(warned) {

@@ -31,6 +31,9 @@ pub enum Launch {
     PerNode,
     /// Once for every task, with its rank in the environment.
     PerTask,
+    /// Never: its nodes are held for programs that are started in it while it runs, until somebody
+    /// says that it is over.
+    Held,
 }
 
 /// What happens to an output file that exists.
@@ -129,6 +132,9 @@ pub struct Ask {
     pub comment: Option<String>,
     /// The host it was submitted from.
     pub submit_host: String,
+    /// It is over when whoever waits for it has been silent for so long; `None`: nobody need wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease: Option<Span>,
 }
 
 impl Default for Ask {
@@ -164,6 +170,7 @@ impl Default for Ask {
             rlimits: Vec::new(),
             comment: None,
             submit_host: String::new(),
+            lease: None,
         }
     }
 }

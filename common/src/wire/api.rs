@@ -8,13 +8,17 @@
 //! | GET /v1/jobs/{key} | -> `JobList`: one job, or the tasks of an array; with events |
 //! | POST /v1/jobs/{key}/{cancel,hold,release,requeue,suspend,resume} | `()` -> `Changed` |
 //! | POST /v1/jobs/{key}/update | `UpdateRequest` -> `Changed` |
-//! | GET /v1/jobs/{key}/wait?seconds= | -> `JobList`, once all are Done or the time is up |
+//! | GET /v1/jobs/{key}/wait?seconds=&until= | -> `JobList`, once all are Done (`until=started`: |
+//! | | have left Pending and Starting) or the time is up |
 //! | GET /v1/jobs/{key}/explain | -> `Explanation` |
 //! | GET /v1/jobs/{key}/script | -> text |
 //! | GET /v1/jobs/{key}/output?stream=&offset=&wait_seconds= | -> bytes; `x-kant-ended: 1` at end |
 //! | POST /v1/jobs/{key}/tasks | `LaunchRequest` -> `LaunchAnswer` (the job's owner) |
 //! | POST /v1/jobs/{key}/tasks/{task}/signal | `SignalRequest` -> `LaunchAnswer` |
+//! | POST /v1/jobs/{key}/tasks/{task}/input?`FeedQuery` | bytes -> `LaunchAnswer` |
 //! | GET /v1/jobs/{key}/tasks/{task}?`TaskQuery` | -> its output and errors; headers say more |
+//! | POST /v1/jobs/{key}/attend | `()` -> `AttendAnswer`: somebody waits for it |
+//! | POST /v1/jobs/{key}/finish | `FinishRequest` -> `Changed` (a job whose nodes are held) |
 //! | GET /v1/nodes, /v1/nodes/{name} | -> `NodeList` |
 //! | POST /v1/nodes/{name}/{drain,resume} | `DrainRequest`, `()` -> `Changed` |
 //! | POST /v1/jobs/{key}/what-if | `WhatIfRequest` -> `WhatIfView` |
@@ -56,7 +60,10 @@ pub use priority::{FactorView, PriorityList, PriorityQuery, PriorityView};
 pub use queues::{QueueHeld, QueueList};
 pub use reload::ReloadAnswer;
 pub use reservation::{ReservationList, ReservationRequest, ReservationView};
-pub use task::{LaunchAnswer, LaunchRequest, STDOUT_BYTES, SignalRequest, TASK_STATE, TaskQuery};
+pub use task::{
+    AttendAnswer, FeedQuery, FinishRequest, LaunchAnswer, LaunchRequest, STDOUT_BYTES,
+    SignalRequest, TASK_STATE, TaskQuery,
+};
 pub use what_if::{StartOutlook, UpdateRequest, WhatIfRequest, WhatIfView};
 
 /// Submits a job.

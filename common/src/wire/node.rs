@@ -13,7 +13,7 @@ use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-pub use task::{SignalTask, StartTask, TaskNews, TaskState, WatchTask};
+pub use task::{FeedTask, Manner, SignalTask, StartTask, StepMark, TaskNews, TaskState, WatchTask};
 
 /// The version of this protocol. Both sides send theirs; the controller answers in the lower one.
 pub const NODE_PROTOCOL: u32 = 1;
@@ -33,7 +33,7 @@ pub enum FromNode {
     /// All that is wrong with the node, whenever that changed and once on every connection. Only to
     /// a controller whose Welcome said that it hears of it.
     Health(Vec<Finding>),
-    /// Answers `ToNode::StartTask`, `ToNode::WatchTask` and `ToNode::SignalTask`.
+    /// Answers `ToNode::StartTask`, `ToNode::WatchTask`, `ToNode::SignalTask`, `ToNode::FeedTask`.
     Task(TaskNews),
 }
 
@@ -58,6 +58,9 @@ pub struct Hello {
     /// It reads [`ToNode::StartTask`] and what belongs to it; those of earlier releases do not.
     #[serde(default)]
     pub starts_tasks: bool,
+    /// It reads [`ToNode::FeedTask`] and a program's [`Manner`]; those of earlier releases do not.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub feeds_tasks: bool,
 }
 
 /// Where one step is on one node.
@@ -123,6 +126,8 @@ pub enum ToNode {
     WatchTask(WatchTask),
     /// Asks to send such a program a signal. Only to such a node.
     SignalTask(SignalTask),
+    /// Adds to what such a program reads. Only to a node whose Hello said that it reads this.
+    FeedTask(FeedTask),
 }
 
 /// What a node should run: everything, or what changed.

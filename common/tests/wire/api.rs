@@ -161,6 +161,7 @@ fn a_program_in_a_job_is_asked_for_as_in_the_kept_file() {
         program: vec!["/bin/true".to_owned()],
         environment: BTreeMap::from([("A".to_owned(), "b".to_owned())]),
         work_dir: "/home/ada".to_owned(),
+        manner: common::wire::node::Manner::default(),
     };
     check(&Form::JSON, "launch-request.json", &request);
     let answer = LaunchAnswer { node: request.node.parse().unwrap(), attempt: Attempt(1) };

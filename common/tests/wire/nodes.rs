@@ -15,9 +15,9 @@ use common::resource::{Allocation, Share};
 use common::time::{Span, Time};
 use common::unit::{Bytes, Tasks};
 use common::wire::node::{
-    ArrayFacts, DesiredStep, DesiredUpdate, FromNode, Hello, LaunchOrder, NODE_PROTOCOL,
-    OutputChunk, ReadOutput, SignalTask, StartTask, StepPhase, StepStatus, TaskNews, TaskState,
-    ToNode, Want, WatchTask,
+    ArrayFacts, DesiredStep, DesiredUpdate, FeedTask, FromNode, Hello, LaunchOrder, Manner,
+    NODE_PROTOCOL, OutputChunk, ReadOutput, SignalTask, StartTask, StepMark, StepPhase, StepStatus,
+    TaskNews, TaskState, ToNode, Want, WatchTask,
 };
 use std::collections::BTreeMap;
 
@@ -142,6 +142,7 @@ fn nodes_say_what_the_kept_files_say() {
             inventory: inventory(),
             steps: steps.clone(),
             starts_tasks: false,
+            feeds_tasks: false,
         })),
         FromNode::Report(steps),
         FromNode::Output(OutputChunk { question: 1, bytes: b"out".to_vec(), error: None }),
@@ -160,6 +161,7 @@ fn programs_in_a_job_are_asked_for_as_in_the_kept_files() {
             program: vec!["/bin/sh".to_owned(), "-c".to_owned(), "orted".to_owned()],
             environment: BTreeMap::from([("A".to_owned(), "b".to_owned())]),
             work_dir: "/home/ada".to_owned(),
+            manner: Manner::default(),
         })),
         ToNode::WatchTask(WatchTask {
             question: 2,
@@ -168,6 +170,7 @@ fn programs_in_a_job_are_asked_for_as_in_the_kept_files() {
             stdout_from: 3,
             stderr_from: 4,
             wait: Span::from_seconds(5),
+            lease: None,
         }),
         ToNode::SignalTask(SignalTask {
             question: 3,
@@ -189,6 +192,41 @@ fn programs_in_a_job_are_asked_for_as_in_the_kept_files() {
         FromNode::Task(TaskNews::of(3, TaskState::Failed("why".to_owned()))),
     ];
     check(&Form::PACKED, "tasks-from-node.msgpack", &said);
+}
+
+/// As the last test's, of what came later still.
+#[test]
+fn programs_that_are_held_and_fed_are_asked_for_as_in_the_kept_file() {
+    let step = StepMark { number: 3, name: "train".to_owned(), tasks: 16, first_rank: 8 };
+    let lease = Some(Span::from_seconds(60));
+    let told = vec![
+        ToNode::StartTask(Box::new(StartTask {
+            question: 1,
+            id: id(),
+            task: TaskNumber(77),
+            program: vec!["/usr/bin/kantctl".to_owned(), "step-tasks".to_owned()],
+            environment: BTreeMap::new(),
+            work_dir: "/home/ada".to_owned(),
+            manner: Manner { own_program: true, input: true, lease, step: Some(step) },
+        })),
+        ToNode::WatchTask(WatchTask {
+            question: 2,
+            id: id(),
+            task: TaskNumber(77),
+            stdout_from: 3,
+            stderr_from: 4,
+            wait: Span::from_seconds(5),
+            lease,
+        }),
+        ToNode::FeedTask(FeedTask {
+            question: 3,
+            id: id(),
+            task: TaskNumber(77),
+            from: 5,
+            bytes: b"in".to_vec(),
+        }),
+    ];
+    check(&Form::PACKED, "held-tasks-to-node.msgpack", &told);
 }
 
 #[test]

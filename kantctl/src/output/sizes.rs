@@ -99,6 +99,7 @@ pub const fn launch(launch: Launch) -> &'static str {
         Launch::Once => "once, on the first node",
         Launch::PerNode => "once on every node",
         Launch::PerTask => "once for every task",
+        Launch::Held => "never: its nodes are held for programs started in it",
     }
 }
 

@@ -12,7 +12,6 @@ use std::fmt::Write;
 
 /// Commands of Slurm that have no name here, and what does their work.
 const OTHERS: &[(&str, &str)] = &[
-    ("salloc", "not yet: `sbatch` with a script; `kantctl explain` says when it would start"),
     ("sprio", "`kantctl priority`"),
     ("sshare", "`kantctl queues`, `kantctl priority`"),
     ("sdiag", "`kantctl status`, `kantctl metrics`"),
@@ -38,7 +37,7 @@ const IDLE: &[(&str, &str)] = &[
     ("sinfo", "sort"),
     ("squeue", "all"),
     ("squeue", "priority"),
-    ("srun", "job_name"),
+    ("salloc", "kill_command"),
     ("srun", "unbuffered"),
 ];
 
@@ -47,7 +46,7 @@ const HEAD: &str = "\
 
 This page is made by `cargo xtask gen` from the options themselves (`kantctl man --slurm`).
 
-    kantctl install-slurm-names ~/slurm-names     # links: sacct sbatch scancel scontrol ...
+    kantctl install-slurm-names ~/slurm-names     # links: sacct salloc sbatch scancel ...
     PATH=~/slurm-names:$PATH squeue
 
 By these names kantctl answers with Slurm's options, output and exit codes (1 for every failure),
@@ -64,9 +63,10 @@ Good to know:
   the order of its list. SLURM_JOB_ID of a task is that number, and every command takes it for `42_7`;
 - `sacct` knows jobs for as long as the controller keeps them (`done_jobs_kept`), with a `.batch`
   line for the script; steps have no lines of their own;
-- `srun` starts the tasks of a step inside a job, on all of its nodes; tasks see all CPUs and GPUs of
-  the job there. What is on another node than the script reads no standard input, and what it writes
-  comes by way of kantd and the controller: let it write to files what is large;
+- `srun` starts the tasks of a step in the job it runs in, in another that runs (`--jobid`), or in one
+  of its own; `salloc` holds nodes for a shell here. Tasks see all CPUs and GPUs of the job on their
+  node. What tasks on other nodes read and write passes through kantd and the controller: let them
+  write to files what is large;
 - `sbatch` names output files as Slurm does (`slurm-42.out`).
 ";
 
@@ -139,7 +139,7 @@ fn row(name: Name, arg: &Arg) -> Row {
     let accepted = arg.get_help_heading().is_some_and(|heading| heading.starts_with("Accepted"));
     let idle = IDLE.iter().any(|(of, id)| *of == name.word() && arg.get_id() == *id);
     let idle = idle || IDLE.iter().any(|(of, id)| of.is_empty() && arg.get_id() == *id);
-    let taken = name == Name::Sbatch && passed || accepted || idle || arg.is_hide_set();
+    let taken = matches!(name, Name::Sbatch | Name::Salloc) && passed || accepted || idle || arg.is_hide_set();
     (options, if taken { "taken" } else { "works" }, help)
 }
 

@@ -2,7 +2,7 @@
 //! Never decides what a command does.
 
 use super::{calendar, refused};
-use super::{sacct, sbatch, scancel, scontrol, sinfo, squeue, srun};
+use super::{sacct, salloc, sbatch, scancel, scontrol, sinfo, squeue, srun};
 use crate::cli::Global;
 use crate::failure::Failure;
 use crate::output::{Screen, screen};
@@ -80,6 +80,8 @@ impl Repeat {
 pub enum Name {
     /// Accounts.
     Sacct,
+    /// Holds nodes for a shell.
+    Salloc,
     /// Submits.
     Sbatch,
     /// Cancels.
@@ -96,8 +98,9 @@ pub enum Name {
 
 impl Name {
     /// All of them.
-    pub const ALL: [Name; 7] = [
+    pub const ALL: [Name; 8] = [
         Name::Sacct,
+        Name::Salloc,
         Name::Sbatch,
         Name::Scancel,
         Name::Scontrol,
@@ -111,6 +114,7 @@ impl Name {
     pub const fn word(self) -> &'static str {
         match self {
             Self::Sacct => "sacct",
+            Self::Salloc => "salloc",
             Self::Sbatch => "sbatch",
             Self::Scancel => "scancel",
             Self::Scontrol => "scontrol",
@@ -132,6 +136,7 @@ impl Name {
     pub fn command(self) -> clap::Command {
         match self {
             Self::Sacct => sacct::Args::command(),
+            Self::Salloc => salloc::Args::command(),
             Self::Sbatch => sbatch::command(),
             Self::Scancel => scancel::Args::command(),
             Self::Scontrol => scontrol::Args::command(),
@@ -146,7 +151,7 @@ impl Name {
             Self::Sacct => sacct::Args::variables(),
             Self::Sinfo => sinfo::Args::variables(),
             Self::Squeue => squeue::Args::variables(),
-            Self::Sbatch | Self::Scancel | Self::Scontrol | Self::Srun => &[],
+            Self::Salloc | Self::Sbatch | Self::Scancel | Self::Scontrol | Self::Srun => &[],
         }
     }
 }
@@ -245,7 +250,14 @@ fn answer(name: Name, words: &[OsString]) -> Result<u8, Said> {
     let runtime = crate::runtime()?;
     let server = crate::server(&Global::default())?;
     match name {
-        Name::Srun => Ok(runtime.block_on(srun::run(&parsed(name, words)?))?),
+        Name::Srun => {
+            let args = parsed::<srun::Args>(name, words)?;
+            Ok(runtime.block_on(srun::run(&args, &server))?)
+        }
+        Name::Salloc => {
+            let args = parsed::<salloc::Args>(name, words)?;
+            Ok(runtime.block_on(salloc::run(&args, &server))?)
+        }
         Name::Sacct => {
             let args = parsed::<sacct::Args>(name, words)?;
             Ok(runtime.block_on(sacct::run(&args, &server, &screen))?)

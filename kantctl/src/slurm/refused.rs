@@ -67,14 +67,10 @@ const SQUEUE: &[(&str, &str)] = &[
 
 const SRUN: &[(&str, &str)] = &[
     ("--bcast", "a shared file system holds programs"),
-    ("--begin", "of a job: sbatch has it"),
     ("--constraint", "of a job: sbatch has it"),
     ("--container", "of a job: sbatch has it"),
-    ("--dependency", "of a job: sbatch has it"),
     ("--epilog", ""),
-    ("--exclude", "of a job: sbatch has it"),
     ("--het-group", ""),
-    ("--immediate", ""),
     ("--multi-prog", "choose by SLURM_PROCID in a script"),
     ("--preserve-env", ""),
     ("--prolog", ""),
@@ -93,7 +89,7 @@ const SRUN: &[(&str, &str)] = &[
 pub const fn of(name: Name) -> &'static [(&'static str, &'static str)] {
     match name {
         Name::Sacct => SACCT,
-        Name::Sbatch => &[],
+        Name::Salloc | Name::Sbatch => &[],
         Name::Scancel => SCANCEL,
         Name::Scontrol => SCONTROL,
         Name::Sinfo => SINFO,

@@ -1,20 +1,27 @@
-//! `srun` in a job's script: the tasks of a step, side by side, on the script's node and, by way of
-//! `kantctl launch`, on the job's others. Never runs outside a job; it says so.
+//! `srun`: the tasks of a step, side by side, in the job that this runs in, in another that runs
+//! (--jobid), or in one of its own. Never runs them otherwise than `kantctl run`.
 //! Source: man srun.
 
-mod layout;
-mod place;
-mod run;
-mod stream;
+mod accepted;
+mod of_job;
 
 use super::name::Common;
 use crate::failure::Failure;
+use crate::server::Server;
+use crate::step::allocate::{Voice, Wanted};
+use crate::step::ground::Ground;
+use crate::step::wish::Wish;
+use crate::submission::environment::{self, Whose};
 use crate::submission::export::Export;
-use place::Place;
-use std::collections::BTreeMap;
+use crate::submission::options::{self, Options};
+use crate::verb::run;
+use accepted::Accepted;
+use common::id::JobKey;
+use of_job::OfJob;
 use std::path::PathBuf;
+use std::time::Duration;
 
-/// Run the tasks of a step inside a job, as Slurm's srun does
+/// Run the tasks of a step, in a job or in one of its own, as Slurm's srun does
 #[derive(clap::Parser, Debug)]
 #[command(name = "srun", disable_help_flag = true, disable_version_flag = true)]
 #[command(override_usage = "srun [OPTIONS] PROGRAM [ARGUMENT]...")]
@@ -73,9 +80,13 @@ pub struct Args {
     /// On a terminal of their own: one task reads and writes this one
     #[arg(long)]
     pub pty: bool,
-    /// The job: only the one it runs in
+    /// In this job of yours, which runs [default: the one it runs in, else a new one]
     #[arg(long, value_name = "JOB")]
     pub jobid: Option<String>,
+    /// A new job: give up if it has not started within so many seconds [without SECONDS: 1]
+    #[arg(short = 'I', long, value_name = "SECONDS", num_args = 0..=1, require_equals = true,
+          default_missing_value = "1")]
+    pub immediate: Option<u64>,
     /// How MPI programs start: none here; those of Open MPI and MPICH by mpirun, mpiexec
     #[arg(long, value_name = "none", value_parser = without_mpi)]
     pub mpi: Option<String>,
@@ -88,6 +99,9 @@ pub struct Args {
     /// Say nothing
     #[arg(short = 'Q', long)]
     pub quiet: bool,
+    /// Of a job of its own
+    #[command(flatten)]
+    pub of_job: OfJob,
     /// Accepted: the job's limits hold for its steps, and tasks see all of its GPUs on the node
     #[command(flatten)]
     pub accepted: Accepted,
@@ -103,127 +117,84 @@ fn without_mpi(kind: &str) -> Result<String, String> {
     if kind == "none" { Ok(kind.to_owned()) } else { Err(format!("not supported: {instead}")) }
 }
 
-/// Options that ask for what a step has anyway, or for a nearness that it does not need. They
-/// change nothing here.
-#[derive(clap::Args, Debug, Default)]
-#[command(next_help_heading = "Accepted: a step has all of its job's resources on the node")]
-#[allow(missing_docs)] // each field's comment is its help
-pub struct Accepted {
-    /// Tasks are held to the job's CPUs
-    #[arg(long, value_name = "KIND")]
-    pub cpu_bind: Option<String>,
-    /// Memory is near the job's CPUs
-    #[arg(long, value_name = "KIND")]
-    pub mem_bind: Option<String>,
-    /// Tasks see all GPUs: choose by SLURM_LOCALID
-    #[arg(long, value_name = "KIND")]
-    pub gpu_bind: Option<String>,
-    /// In the order of their numbers
-    #[arg(short = 'm', long, value_name = "KIND")]
-    pub distribution: Option<String>,
-    /// Steps may share (always)
-    #[arg(long)]
-    pub overlap: bool,
-    /// Steps do not wait for each other's CPUs
-    #[arg(long)]
-    pub exact: bool,
-    /// Steps do not wait for each other's CPUs
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "node")]
-    pub exclusive: Option<String>,
-    /// Together with others
-    #[arg(short = 's', long)]
-    pub oversubscribe: bool,
-    /// The job's memory
-    #[arg(long, value_name = "SIZE")]
-    pub mem: Option<String>,
-    /// The job's memory
-    #[arg(long, value_name = "SIZE")]
-    pub mem_per_cpu: Option<String>,
-    /// The job's memory
-    #[arg(long, value_name = "SIZE")]
-    pub mem_per_gpu: Option<String>,
-    /// The job's GPUs
-    #[arg(long, value_name = "GPUS")]
-    pub gres: Option<String>,
-    /// The job's GPUs
-    #[arg(short = 'G', long, value_name = "GPUS")]
-    pub gpus: Option<String>,
-    /// The job's GPUs
-    #[arg(long, value_name = "GPUS")]
-    pub gpus_per_node: Option<String>,
-    /// The job's GPUs
-    #[arg(long, value_name = "GPUS")]
-    pub gpus_per_task: Option<String>,
-    /// The job's time limit
-    #[arg(short = 't', long, value_name = "TIME")]
-    pub time: Option<String>,
-    /// The job's partition
-    #[arg(short = 'p', long, value_name = "NAME")]
-    pub partition: Option<String>,
-    /// The job's account
-    #[arg(short = 'A', long, value_name = "NAME")]
-    pub account: Option<String>,
-    /// The job's GPUs have the CPUs that the job has
-    #[arg(long, value_name = "COUNT")]
-    pub cpus_per_gpu: Option<String>,
-    /// Threads of a core go to one job in any case
-    #[arg(long, value_name = "KIND")]
-    pub hint: Option<String>,
-    /// Threads of a core go to one job in any case
-    #[arg(long, value_name = "COUNT")]
-    pub threads_per_core: Option<String>,
-    /// Tasks share the job's CPUs
-    #[arg(long, value_name = "COUNT")]
-    pub ntasks_per_core: Option<String>,
-    /// Tasks share the job's CPUs
-    #[arg(long, value_name = "COUNT")]
-    pub ntasks_per_socket: Option<String>,
-    /// The machine's governor decides
-    #[arg(long, value_name = "KIND")]
-    pub cpu_freq: Option<String>,
-    /// GPUs keep the clocks they have
-    #[arg(long, value_name = "KIND")]
-    pub gpu_freq: Option<String>,
-    /// What a job uses is measured as a whole
-    #[arg(long, value_name = "KIND")]
-    pub profile: Option<String>,
-    /// What a job uses is measured as a whole
-    #[arg(long, value_name = "SECONDS")]
-    pub acctg_freq: Option<String>,
-    /// The job's limits
-    #[arg(long, value_name = "NAMES")]
-    pub propagate: Option<String>,
-    /// There are no switch plug-ins
-    #[arg(long, value_name = "KIND")]
-    pub network: Option<String>,
-    /// The job's
-    #[arg(long, value_name = "TEXT")]
-    pub comment: Option<String>,
-    /// The job's
-    #[arg(short = 'q', long, value_name = "NAME")]
-    pub qos: Option<String>,
-    /// The job's
-    #[arg(long, value_name = "NAME")]
-    pub reservation: Option<String>,
-    /// The job's
-    #[arg(long, value_name = "NAME")]
-    pub wckey: Option<String>,
-    /// A lost node ends the job in any case
-    #[arg(short = 'k', long)]
-    pub no_kill: bool,
-    /// Status by Ctrl-C is never shown
-    #[arg(short = 'X', long)]
-    pub disable_status: bool,
+impl Args {
+    fn wish(&self) -> Wish {
+        Wish {
+            program: self.program.clone(),
+            name: self.job_name.clone(),
+            tasks: self.tasks,
+            nodes: self.nodes.clone(),
+            cpus_per_task: self.cpus_per_task,
+            ntasks_per_node: self.ntasks_per_node,
+            overcommit: self.overcommit,
+            nodelist: self.nodelist.clone(),
+            output: self.output.clone(),
+            error: self.error.clone(),
+            input: self.input.clone(),
+            append: self.open_mode.as_deref() == Some("append"),
+            label: self.label,
+            kill_on_bad_exit: self.kill_on_bad_exit.as_deref() == Some("1"),
+            wait_seconds: self.wait,
+            quiet: self.quiet,
+            pty: self.pty,
+            chdir: self.chdir.clone(),
+            export: self.export.clone(),
+        }
+    }
+
+    /// What it asks of a job of its own, as sbatch would be asked.
+    fn options(&self) -> Result<Options, Failure> {
+        let number = |count: Option<u32>| count.map(|count| count.to_string());
+        let asked = [
+            ("ntasks", number(self.tasks)),
+            ("nodes", self.nodes.clone()),
+            ("cpus-per-task", number(self.cpus_per_task)),
+            ("ntasks-per-node", number(self.ntasks_per_node)),
+            ("nodelist", self.nodelist.clone()),
+            ("job-name", self.job_name.clone()),
+        ];
+        let asked = asked.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        let mut words: Vec<String> =
+            asked.map(|(name, value)| format!("--{name}={value}")).collect();
+        words.extend(self.of_job.words());
+        if self.quiet {
+            words.push("--quiet".to_owned());
+        }
+        let read = options::read_words(&words);
+        read.map_err(|error| {
+            Failure::usage(anyhow::Error::msg(crate::submission::complaint::explain(&error)))
+        })
+    }
 }
 
 /// Runs a step; gives the largest exit code of its tasks.
 ///
 /// # Errors
-/// [`Failure`] outside a job, when it does not fit the job, or a program cannot be started.
-pub async fn run(args: &Args) -> Result<u8, Failure> {
-    let environment: BTreeMap<String, String> = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .collect();
-    let place = Place::find(args, &environment)?;
-    run::step(args, &place, environment).await
+/// [`Failure`] when it does not fit the job, there is none for it, or a program cannot be started.
+pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
+    let around = run::surroundings();
+    let own = Ground::around(&around)?;
+    let wish = args.wish();
+    let ground = match (&args.jobid, own) {
+        (None, own) => own,
+        (Some(named), Some(own))
+            if *named == own.key.to_string() || *named == own.key.job.to_string() =>
+        {
+            Some(own)
+        }
+        (Some(named), _) => {
+            let key = named
+                .parse::<JobKey>()
+                .map_err(|error| Failure::usage(anyhow::anyhow!("--jobid={named}: {error}")))?;
+            Some(run::ground_of(key, server).await?)
+        }
+    };
+    if let Some(ground) = ground {
+        return run::in_job(&wish, &ground, around, server).await;
+    }
+    let options = args.options()?.over(environment::read_slurms_options(&around, Whose::Srun)?);
+    let (program, voice, stays) = (&args.program, Voice::Srun, false);
+    let immediate = args.immediate.map(Duration::from_secs);
+    let wanted = Wanted { options: &options, program, voice, immediate, stays };
+    run::in_new_job(&wish, &wanted, around, server).await
 }

@@ -69,6 +69,7 @@ pub fn ask(
         rlimits: shell.rlimits.clone(),
         comment: options.comment.clone(),
         submit_host: shell.host.clone(),
+        lease: None,
     })
 }
 

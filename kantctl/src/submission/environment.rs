@@ -41,20 +41,92 @@ const SBATCH: &[(&str, &str)] = &[
     ("SBATCH_WAIT", "wait"),
 ];
 
+/// Variables of salloc (man salloc, INPUT ENVIRONMENT VARIABLES) and the options they set.
+const SALLOC: &[(&str, &str)] = &[
+    ("SALLOC_ACCOUNT", "account"),
+    ("SALLOC_EXCLUSIVE", "exclusive"),
+    ("SALLOC_GPUS", "gpus"),
+    ("SALLOC_GPUS_PER_NODE", "gpus-per-node"),
+    ("SALLOC_GPUS_PER_TASK", "gpus-per-task"),
+    ("SALLOC_GRES", "gres"),
+    ("SALLOC_MEM_PER_CPU", "mem-per-cpu"),
+    ("SALLOC_MEM_PER_GPU", "mem-per-gpu"),
+    ("SALLOC_MEM_PER_NODE", "mem"),
+    ("SALLOC_PARTITION", "queue"),
+    ("SALLOC_QOS", "qos"),
+    ("SALLOC_RESERVATION", "reservation"),
+    ("SALLOC_REQ_SWITCH", "switches"),
+    ("SALLOC_TIMELIMIT", "time"),
+];
+
+/// Variables of srun outside of a job (man srun, INPUT ENVIRONMENT VARIABLES).
+const SRUN: &[(&str, &str)] = &[
+    ("SLURM_ACCOUNT", "account"),
+    ("SLURM_EXCLUSIVE", "exclusive"),
+    ("SLURM_GPUS", "gpus"),
+    ("SLURM_GPUS_PER_NODE", "gpus-per-node"),
+    ("SLURM_GPUS_PER_TASK", "gpus-per-task"),
+    ("SLURM_GRES", "gres"),
+    ("SLURM_JOB_NAME", "job-name"),
+    ("SLURM_MEM_PER_CPU", "mem-per-cpu"),
+    ("SLURM_MEM_PER_GPU", "mem-per-gpu"),
+    ("SLURM_MEM_PER_NODE", "mem"),
+    ("SLURM_NTASKS", "ntasks"),
+    ("SLURM_PARTITION", "queue"),
+    ("SLURM_QOS", "qos"),
+    ("SLURM_RESERVATION", "reservation"),
+    ("SLURM_REQ_SWITCH", "switches"),
+    ("SLURM_TIMELIMIT", "time"),
+];
+
+/// Whose variables are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// sbatch's.
+    Sbatch,
+    /// salloc's.
+    Salloc,
+    /// srun's.
+    Srun,
+}
+
 /// The options that the environment sets; `KANTCTL_` wins over `SBATCH_`.
 ///
 /// # Errors
 /// [`Failure`] naming the variable whose value does not read.
 pub fn read_options(environment: &BTreeMap<String, String>) -> Result<Options, Failure> {
+    Ok(read_own_options(environment)?.over(read_slurms_options(environment, Whose::Sbatch)?))
+}
+
+/// Those that variables of Slurm's commands set.
+///
+/// # Errors
+/// As of [`read_options`].
+pub fn read_slurms_options(
+    environment: &BTreeMap<String, String>,
+    whose: Whose,
+) -> Result<Options, Failure> {
+    let names = match whose {
+        Whose::Sbatch => SBATCH,
+        Whose::Salloc => SALLOC,
+        Whose::Srun => SRUN,
+    };
+    let names = names.iter().map(|(name, long)| ((*name).to_owned(), (*long).to_owned()));
+    read_layer(environment, names)
+}
+
+/// Those that `KANTCTL_` variables set.
+///
+/// # Errors
+/// As of [`read_options`].
+pub fn read_own_options(environment: &BTreeMap<String, String>) -> Result<Options, Failure> {
     let own = options::definition()
         .get_arguments()
         .filter_map(|arg| arg.get_long())
         .map(|long| (format!("{PREFIX}{}", long.to_uppercase().replace('-', "_")), long.to_owned()))
         .chain([(format!("{PREFIX}PARTITION"), "queue".to_owned())])
         .collect::<Vec<_>>();
-    let slurms = SBATCH.iter().map(|(name, long)| ((*name).to_owned(), (*long).to_owned()));
-    let own = read_layer(environment, own)?;
-    Ok(own.over(read_layer(environment, slurms)?))
+    read_layer(environment, own)
 }
 
 fn read_layer(

@@ -74,7 +74,8 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let program = vec![login_shell(), "-c".to_owned(), args.command.join(" ")];
     let environment = shell.environment;
     let node = args.node.clone();
-    let request = LaunchRequest { task, node, attempt, program, environment, work_dir };
+    let manner = common::wire::node::Manner::default();
+    let request = LaunchRequest { task, node, attempt, program, environment, work_dir, manner };
     let path = format!("/v1/jobs/{key}/tasks");
     // Before it runs: a signal that comes while it starts is for it.
     let mut signals = Signals::take()?;

@@ -2,6 +2,7 @@
 //! and shows. `filter`, `steer` and `ask` are what several of them share.
 
 pub mod admin;
+pub mod alloc;
 pub mod ask;
 pub mod cancel;
 pub mod completions;
@@ -24,9 +25,11 @@ pub mod reload;
 pub mod requeue;
 pub mod reservations;
 pub mod resume;
+pub mod run;
 pub mod show;
 pub mod status;
 pub mod steer;
+pub mod step_tasks;
 pub mod submit;
 pub mod suspend;
 pub mod update;

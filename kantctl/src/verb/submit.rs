@@ -177,7 +177,11 @@ fn merge(args: &Args, script: &Script, shell: &Shell) -> Result<Options, Failure
     Ok(options)
 }
 
-fn request(
+/// What the controller is asked for a script with these options.
+///
+/// # Errors
+/// [`Failure`] when something in it does not make sense.
+pub fn request(
     options: &Options,
     script: &Script,
     args: &[String],

@@ -1,10 +1,11 @@
 //! What follows from time alone: a node without a session is silent, one silent for too long is
-//! lost, an attempt that does not start is given up, a job ends at its deadline, old finished jobs
+//! lost, an attempt that does not start is given up, a job ends at its deadline, one that nobody waits
+//! for any more when its lease is over, old finished jobs
 //! and bookings are forgotten. Never acts on a clock the log has not stamped: it only proposes, and
 //! `apply` judges by the stamp.
 
 use crate::seats::Standing;
-use common::id::NodeName;
+use common::id::{JobKey, NodeName};
 use common::node::Contact;
 use common::time::{Span, Time};
 use state::{Command, State};
@@ -53,6 +54,8 @@ pub struct Watch {
     forgot_at: Span,
     silent: BTreeMap<NodeName, Span>,
     crossed: BTreeMap<NodeName, Span>,
+    /// When each job on a lease was last spoken for, or first seen.
+    spoken_for: BTreeMap<JobKey, Span>,
 }
 
 impl Watch {
@@ -66,7 +69,31 @@ impl Watch {
             forgot_at: Span(0),
             silent: BTreeMap::new(),
             crossed: BTreeMap::new(),
+            spoken_for: BTreeMap::new(),
         }
+    }
+
+    /// Somebody waits for these jobs, and said so since the last look.
+    pub fn speak_for(&mut self, keys: impl IntoIterator<Item = JobKey>) {
+        for key in keys {
+            if let Some(at) = self.spoken_for.get_mut(&key) {
+                *at = self.watched;
+            }
+        }
+    }
+
+    /// Jobs for which nobody has spoken for as long as their lease is.
+    fn leases_over(&mut self, state: &State) -> Vec<Due> {
+        let known = std::mem::take(&mut self.spoken_for);
+        let mut due = Vec::new();
+        for (key, lease) in state::leased(state) {
+            let since = known.get(&key).copied().unwrap_or(self.watched);
+            self.spoken_for.insert(key, since);
+            if self.has_passed(since, lease) {
+                due.push(Due::Propose(Command::LeaseOver { key }));
+            }
+        }
+        due
     }
 
     /// Everything that is due. To be called about every [`LOOK_PERIOD`]. `now` is the time that
@@ -84,6 +111,7 @@ impl Watch {
         let mut due = self.contacts(state, standing);
         let missed = state::missed(state, now).into_iter();
         due.extend(missed.map(|key| Due::Propose(Command::DeadlineOver { key })));
+        due.extend(self.leases_over(state));
         if self.watched >= OVERDUE_AFTER {
             let overdue = state::overdue(state, now).into_iter();
             due.extend(overdue.map(|id| Due::Propose(Command::StartOverdue { id })));

@@ -149,7 +149,7 @@ impl Step {
         let first = launch.allocation.shares().first().is_some_and(|s| s.node == *node);
         Self {
             share,
-            has_process: first || launch.launch != Launch::Once,
+            has_process: launch.launch != Launch::Held && (first || launch.launch != Launch::Once),
             time_limit: launch.time_limit,
             behaviour,
             want,

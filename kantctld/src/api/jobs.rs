@@ -130,6 +130,29 @@ pub struct WaitQuery {
     /// At most so long; the server has a bound of its own.
     #[serde(default)]
     seconds: u64,
+    /// For what.
+    #[serde(default)]
+    until: Until,
+}
+
+/// What is waited for.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Until {
+    /// Its end.
+    #[default]
+    Over,
+    /// That it runs, or is past that.
+    Started,
+}
+
+impl Until {
+    const fn has_come(self, phase: Phase) -> bool {
+        match self {
+            Self::Over => matches!(phase, Phase::Done),
+            Self::Started => !matches!(phase, Phase::Pending | Phase::Starting),
+        }
+    }
 }
 
 /// GET /v1/jobs/{key}/wait
@@ -145,7 +168,7 @@ pub async fn wait(
     let mut applied = core.applied.clone();
     loop {
         applied.mark_unchanged();
-        if is_over(&core, key)? {
+        if is_so(&core, key, query.until)? {
             return Ok(Json(detail(&core, key)?));
         }
         match tokio::time::timeout_at(deadline, applied.changed()).await {
@@ -156,18 +179,18 @@ pub async fn wait(
     }
 }
 
-/// Are all tasks of a job done? Looks at no more than it must: many may wait for one job.
-fn is_over(core: &Core, key: JobKey) -> Result<bool, Refusal> {
+/// Have all tasks of a job come so far? Looks at no more than it must: many may wait for one job.
+fn is_so(core: &Core, key: JobKey, until: Until) -> Result<bool, Refusal> {
     let state = core.state.read();
     let unknown = Refusal::UnknownJob { key };
     match key.index {
         Some(_) => {
             let (_, element) = state.element(key).ok_or(unknown)?;
-            Ok(element.phase == Phase::Done)
+            Ok(until.has_come(element.phase))
         }
         None => {
             let record = state.job(key.job).ok_or(unknown)?;
-            Ok(record.elements.values().all(|element| element.phase == Phase::Done))
+            Ok(record.elements.values().all(|element| until.has_come(element.phase)))
         }
     }
 }

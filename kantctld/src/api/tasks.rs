@@ -6,6 +6,7 @@
 use super::error::ApiFailure;
 use crate::core::Core;
 use axum::Json;
+use axum::body::Bytes;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
@@ -16,9 +17,9 @@ use common::job::check::ENVIRONMENT_BYTES_MAX;
 use common::reason::Refusal;
 use common::time::Span;
 use common::wire::api::{
-    LaunchAnswer, LaunchRequest, STDOUT_BYTES, SignalRequest, TASK_STATE, TaskQuery,
+    FeedQuery, LaunchAnswer, LaunchRequest, STDOUT_BYTES, SignalRequest, TASK_STATE, TaskQuery,
 };
-use common::wire::node::{SignalTask, StartTask, TaskNews, TaskState, WatchTask};
+use common::wire::node::{FeedTask, SignalTask, StartTask, TaskNews, TaskState, WatchTask};
 use state::view;
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,8 +45,8 @@ pub async fn start(
     check_owner(&core, key, &user)?;
     check_size(&request)?;
     let (id, node) = place(&core, key, &request)?;
-    let LaunchRequest { task, program, environment, work_dir, .. } = request;
-    let question = StartTask { question: 0, id, task, program, environment, work_dir };
+    let LaunchRequest { task, program, environment, work_dir, manner, .. } = request;
+    let question = StartTask { question: 0, id, task, program, environment, work_dir, manner };
     let asked = tokio::time::timeout(START_LIMIT, core.hub.start_task(&node, question)).await;
     match asked.ok().flatten().map(|news| news.state) {
         Some(TaskState::Failed(why)) => {
@@ -65,11 +66,12 @@ pub async fn watch(
 ) -> Result<Response, ApiFailure> {
     let key = core.key(&key)?;
     check_owner(&core, key, &user)?;
-    let TaskQuery { node, attempt, stdout_from, stderr_from, wait_seconds } = query;
+    let TaskQuery { node, attempt, stdout_from, stderr_from, wait_seconds, lease_seconds } = query;
     let wait_seconds = wait_seconds.min(WAIT_SECONDS_MAX);
     let (id, task) = (AttemptId { key, attempt }, TaskNumber(task));
     let wait = Span::from_seconds(wait_seconds);
-    let question = WatchTask { question: 0, id, task, stdout_from, stderr_from, wait };
+    let lease = Some(Span::from_seconds(lease_seconds)).filter(|lease| !lease.is_zero());
+    let question = WatchTask { question: 0, id, task, stdout_from, stderr_from, wait, lease };
     let limit = Duration::from_secs(wait_seconds) + ANSWER_LIMIT;
     let asked = tokio::time::timeout(limit, core.hub.watch_task(&node, question)).await;
     let news = asked.ok().flatten().ok_or_else(|| silent(&node))?;
@@ -97,6 +99,29 @@ pub async fn signal(
         }
         Some(_) => Ok(Json(place)),
         None => Err(silent(&place.node)),
+    }
+}
+
+/// POST /v1/jobs/{key}/tasks/{task}/input
+pub async fn feed(
+    State(core): State<Arc<Core>>,
+    user: net::User,
+    Path((key, task)): Path<(String, u64)>,
+    Query(query): Query<FeedQuery>,
+    body: Bytes,
+) -> Result<Json<LaunchAnswer>, ApiFailure> {
+    let key = core.key(&key)?;
+    check_owner(&core, key, &user)?;
+    let FeedQuery { node, attempt, from } = query;
+    let (id, task) = (AttemptId { key, attempt }, TaskNumber(task));
+    let question = FeedTask { question: 0, id, task, from, bytes: body.to_vec() };
+    let asked = tokio::time::timeout(ANSWER_LIMIT, core.hub.feed_task(&node, question)).await;
+    match asked.ok().flatten().map(|news| news.state) {
+        Some(TaskState::Failed(why)) => {
+            Err(refused("not_fed", format!("failed to reach it on node {node}: {why}")))
+        }
+        Some(_) => Ok(Json(LaunchAnswer { node, attempt })),
+        None => Err(silent(&node)),
     }
 }
 
@@ -208,6 +233,7 @@ mod tests {
             program: vec!["/bin/true".to_owned()],
             environment: BTreeMap::new(),
             work_dir: "/".to_owned(),
+            manner: common::wire::node::Manner::default(),
         }
     }
 

@@ -9,6 +9,7 @@ use lead::timers::LOOK_PERIOD;
 use lead::{Due, Limits, Watch};
 use state::Command;
 use std::convert::Infallible;
+use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 /// Runs for one term of leading; ends when it is dropped.
@@ -26,6 +27,9 @@ pub async fn run(core: &Core, limits: Limits) -> Infallible {
 fn look(core: &Core, watch: &mut Watch, uptime: Duration) -> Vec<Due> {
     let uptime = Span(u64::try_from(uptime.as_millis()).unwrap_or(u64::MAX));
     let now = core.now();
+    let heard = &core.spoken_for;
+    let heard = std::mem::take(&mut *heard.lock().unwrap_or_else(PoisonError::into_inner));
+    watch.speak_for(heard);
     watch.look(&core.state.read(), |name| core.hub.standing(name), now, uptime)
 }
 
@@ -36,6 +40,9 @@ async fn act(core: &Core, due: Due) {
     };
     match &command {
         Command::NodeLost { name } => tracing::warn!("node {name} is lost: silent for too long"),
+        Command::LeaseOver { key } => {
+            tracing::info!("job {key} ends: nobody has spoken for it as long as its lease is");
+        }
         Command::StartOverdue { id } => {
             tracing::warn!("job {id} does not get off the ground: its nodes have a fault");
         }

@@ -1,7 +1,8 @@
 //! What a node was asked and has not answered. Never waits for an answer; whoever asked does.
 
 use common::wire::node::{
-    Hello, OutputChunk, ReadOutput, SignalTask, StartTask, TaskNews, TaskState, ToNode, WatchTask,
+    FeedTask, Hello, OutputChunk, ReadOutput, SignalTask, StartTask, TaskNews, TaskState, ToNode,
+    WatchTask,
 };
 use std::collections::BTreeMap;
 use tokio::sync::oneshot;
@@ -16,6 +17,8 @@ pub enum Question {
     Watch(WatchTask, oneshot::Sender<TaskNews>),
     /// Send such a program a signal.
     Signal(SignalTask, oneshot::Sender<TaskNews>),
+    /// Add to what such a program reads.
+    Feed(FeedTask, oneshot::Sender<TaskNews>),
 }
 
 /// The open questions of one session.
@@ -24,6 +27,8 @@ pub struct Questions {
     last: u64,
     /// The node reads questions about programs.
     knows_tasks: bool,
+    /// It reads how a program is held, and feeds it.
+    knows_feeding: bool,
     reads: BTreeMap<u64, oneshot::Sender<OutputChunk>>,
     tasks: BTreeMap<u64, oneshot::Sender<TaskNews>>,
 }
@@ -31,7 +36,8 @@ pub struct Questions {
 impl Questions {
     /// None yet, to a node that said this.
     pub fn of(hello: &Hello) -> Self {
-        Self { knows_tasks: hello.starts_tasks, ..Self::default() }
+        let (knows_tasks, knows_feeding) = (hello.starts_tasks, hello.feeds_tasks);
+        Self { knows_tasks, knows_feeding, ..Self::default() }
     }
 
     /// What to send the node; `None` if it could not read it, and its answer is given here.
@@ -47,27 +53,35 @@ impl Questions {
             }
             Question::Start(mut start, answer) => {
                 start.question = number;
-                self.expect(answer)?;
+                self.expect(self.knows_tasks && self.can_hold(&start), answer)?;
                 Some(ToNode::StartTask(start))
             }
             Question::Watch(watch, answer) => {
-                self.expect(answer)?;
+                self.expect(self.knows_tasks, answer)?;
                 Some(ToNode::WatchTask(WatchTask { question: number, ..watch }))
             }
             Question::Signal(signal, answer) => {
-                self.expect(answer)?;
+                self.expect(self.knows_tasks, answer)?;
                 Some(ToNode::SignalTask(SignalTask { question: number, ..signal }))
+            }
+            Question::Feed(feed, answer) => {
+                self.expect(self.knows_feeding, answer)?;
+                Some(ToNode::FeedTask(FeedTask { question: number, ..feed }))
             }
         }
     }
 
-    fn expect(&mut self, answer: oneshot::Sender<TaskNews>) -> Option<()> {
-        if self.knows_tasks {
+    fn can_hold(&self, start: &StartTask) -> bool {
+        self.knows_feeding || start.manner.is_plain()
+    }
+
+    fn expect(&mut self, reads: bool, answer: oneshot::Sender<TaskNews>) -> Option<()> {
+        if reads {
             self.tasks.insert(self.last, answer);
             return Some(());
         }
-        let why = "the kantd there is of an earlier release, which starts nothing in a job that \
-                   runs: upgrade it";
+        let why = "the kantd there is of an earlier release, which does not start that in a job \
+                   that runs: upgrade it";
         // Whoever asked may have gone.
         let _ = answer.send(TaskNews::of(self.last, TaskState::Failed(why.to_owned())));
         None
@@ -98,7 +112,8 @@ mod tests {
         let (answer, answered) = oneshot::channel();
         let id = AttemptId { key: JobKey::single(JobId(7)), attempt: Attempt(1) };
         let (task, wait) = (TaskNumber(1), Span::default());
-        let watch = WatchTask { question: 0, id, task, stdout_from: 0, stderr_from: 0, wait };
+        let (stdout_from, stderr_from, lease) = (0, 0, None);
+        let watch = WatchTask { question: 0, id, task, stdout_from, stderr_from, wait, lease };
         (Question::Watch(watch, answer), answered)
     }
 

@@ -10,7 +10,7 @@ mod round;
 use common::account::Account;
 use common::health::Finding;
 use common::id::{AttemptId, Gid, JobKey, NodeName, RequestKey, ReservationName, Uid};
-use common::job::{Ask, Owner, Patch};
+use common::job::{Ask, ExitStatus, Owner, Patch};
 use common::node::Inventory;
 use common::policy::{Factors, Policy};
 use common::qos::Qos;
@@ -251,6 +251,20 @@ pub enum Command {
     StartOverdue {
         /// Which.
         id: AttemptId,
+    },
+    /// Nobody waits any more for a job that lives on a lease ([`crate::leased`]).
+    LeaseOver {
+        /// Which.
+        key: JobKey,
+    },
+    /// The programs that a job's nodes were held for are over.
+    FinishJob {
+        /// Who says so.
+        actor: Actor,
+        /// Which.
+        target: Target,
+        /// How they ended, as one.
+        exit: ExitStatus,
     },
     /// Forgets finished jobs, request keys, bookings and usage that are old enough.
     ForgetDone,

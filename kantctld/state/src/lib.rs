@@ -26,6 +26,7 @@ pub mod view;
 mod apply;
 mod deadline;
 mod dependency;
+mod lease;
 mod life;
 mod overdue;
 mod remembered;
@@ -35,5 +36,6 @@ pub use command::{Actor, Command, RoundPreempt, RoundStart, Settings, Stamped, T
 pub use deadline::missed;
 pub use dependency::{TermState, Verdict, verdict};
 pub use event::Event;
+pub use lease::leased;
 pub use overdue::overdue;
 pub use remembered::{KnownRequest, State};

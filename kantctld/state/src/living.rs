@@ -1,8 +1,9 @@
-//! Every job and array task that is not Done, how many each user has of them, and which have a
-//! deadline. Follows from the jobs and is not stored. Bounds them too: each takes memory, and room
+//! Every job and array task that is not Done, how many each user has of them, which have a deadline,
+//! and which live on a lease. Follows from the jobs and is not stored. Bounds them too: each takes memory, and room
 //! in every round. Never knows what they do.
 
 use common::id::{ArrayIndex, JobId, JobKey, Uid};
+use common::job::Ask;
 use common::reason::Refusal;
 use common::time::Time;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,6 +14,20 @@ pub const LIVING_PER_USER_MAX: u32 = 100_000;
 /// The most jobs and array tasks of all users together that are not done.
 pub const LIVING_MAX: u32 = 1_000_000;
 
+/// What bounds a job's life beside its time limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Bounds {
+    deadline: Option<Time>,
+    is_leased: bool,
+}
+
+impl Bounds {
+    /// Of a job that asks for this.
+    pub(crate) const fn of(ask: &Ask) -> Self {
+        Self { deadline: ask.deadline, is_leased: ask.lease.is_some() }
+    }
+}
+
 /// The living, and whose they are.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Living {
@@ -21,6 +36,8 @@ pub(crate) struct Living {
     of_user: BTreeMap<Uid, u32>,
     /// By deadline; those without one are not named.
     deadlines: BTreeSet<(Time, JobKey)>,
+    /// Those with a lease.
+    leased: BTreeSet<JobKey>,
 }
 
 impl Living {
@@ -40,20 +57,27 @@ impl Living {
         self.deadlines.iter().take_while(move |(deadline, _)| *deadline <= now).map(|(_, key)| *key)
     }
 
+    /// Those with a lease.
+    pub(crate) fn leased(&self) -> impl Iterator<Item = JobKey> + '_ {
+        self.leased.iter().copied()
+    }
+
     /// One more, unless it is known.
-    pub(crate) fn insert(&mut self, key: JobKey, owner: Uid, deadline: Option<Time>) {
+    pub(crate) fn insert(&mut self, key: JobKey, owner: Uid, bounds: Bounds) {
         if self.keys.insert(key) {
-            self.deadlines.extend(deadline.map(|deadline| (deadline, key)));
+            self.deadlines.extend(bounds.deadline.map(|deadline| (deadline, key)));
+            self.leased.extend(bounds.is_leased.then_some(key));
             *self.of_user.entry(owner).or_insert(0) += 1;
         }
     }
 
     /// One less, if it is known.
-    pub(crate) fn remove(&mut self, key: JobKey, owner: Uid, deadline: Option<Time>) {
+    pub(crate) fn remove(&mut self, key: JobKey, owner: Uid, bounds: Bounds) {
         if !self.keys.remove(&key) {
             return;
         }
-        deadline.map(|deadline| self.deadlines.remove(&(deadline, key)));
+        bounds.deadline.map(|deadline| self.deadlines.remove(&(deadline, key)));
+        self.leased.remove(&key);
         if let Some(count) = self.of_user.get_mut(&owner) {
             *count -= 1;
             if *count == 0 {
@@ -90,29 +114,30 @@ mod tests {
     #[test]
     fn a_job_counts_once_however_often_it_is_named() {
         let (mut living, ada) = (Living::default(), Uid(1000));
-        let deadline = Some(Time(7));
-        living.insert(key(1), ada, deadline);
-        living.insert(key(1), ada, deadline);
+        let bounds = Bounds { deadline: Some(Time(7)), is_leased: true };
+        living.insert(key(1), ada, bounds);
+        living.insert(key(1), ada, bounds);
         assert_eq!(living.of_user[&ada], 1);
+        assert_eq!(living.leased().collect::<Vec<_>>(), [key(1)]);
         assert_eq!(living.due(Time(7)).collect::<Vec<_>>(), [key(1)]);
         assert_eq!(living.due(Time(6)).next(), None);
-        living.remove(key(2), ada, None);
-        living.remove(key(1), ada, deadline);
-        living.remove(key(1), ada, deadline);
+        living.remove(key(2), ada, Bounds::default());
+        living.remove(key(1), ada, bounds);
+        living.remove(key(1), ada, bounds);
         assert_eq!(living, Living::default());
     }
 
     #[test]
     fn a_full_user_leaves_room_to_others_and_a_full_cluster_to_nobody() {
         let mut living = Living::default();
-        (0..LIVING_PER_USER_MAX).for_each(|job| living.insert(key(job), Uid(1), None));
+        (0..LIVING_PER_USER_MAX).for_each(|job| living.insert(key(job), Uid(1), Bounds::default()));
         let (alive, limit) = (LIVING_PER_USER_MAX, LIVING_PER_USER_MAX);
         let full = Refusal::TooManyJobs { alive, more: 1, limit };
         assert!(full.to_string().contains("100000 jobs and array tasks that are not done"));
         assert_eq!(living.check_room(Uid(1), 1), Err(full));
         assert_eq!(living.check_room(Uid(2), LIVING_PER_USER_MAX), Ok(()));
         let more = (LIVING_PER_USER_MAX..LIVING_MAX).map(|job| (key(job), Uid(job / 1000)));
-        more.for_each(|(key, user)| living.insert(key, user, None));
+        more.for_each(|(key, user)| living.insert(key, user, Bounds::default()));
         let (alive, limit) = (LIVING_MAX, LIVING_MAX);
         let full = Refusal::ClusterFull { alive, more: 1, limit };
         assert_eq!(living.check_room(Uid(5000), 1), Err(full));

@@ -8,7 +8,7 @@ use crate::dependency::Ties;
 use crate::event::Event;
 use crate::job::{Element, Record};
 use crate::ledger::Ledger;
-use crate::living::Living;
+use crate::living::{Bounds, Living};
 use crate::node::NodeRecord;
 use crate::story;
 use crate::usage::Usages;
@@ -218,12 +218,12 @@ impl State {
     /// Notes that a job or array task is now alive, or is not any more.
     pub(crate) fn set_alive(&mut self, key: JobKey, alive: bool) {
         let Some(record) = self.jobs.get(&key.job) else { return };
-        let (owner, deadline) = (record.spec.owner.uid, record.spec.ask.deadline);
+        let (owner, bounds) = (record.spec.owner.uid, Bounds::of(&record.spec.ask));
         if alive {
-            self.living.insert(key, owner, deadline);
+            self.living.insert(key, owner, bounds);
             self.ties.live(record);
         } else {
-            self.living.remove(key, owner, deadline);
+            self.living.remove(key, owner, bounds);
             if self.living.has_none_of(key.job) {
                 self.ties.rest(record);
             }
@@ -250,8 +250,8 @@ impl State {
                 ties.live(record);
             }
             let alive = record.elements.iter().filter(|(_, e)| e.phase != Phase::Done);
-            let (owner, deadline) = (record.spec.owner.uid, record.spec.ask.deadline);
-            alive.for_each(|(index, _)| living.insert(record.key(*index), owner, deadline));
+            let (owner, bounds) = (record.spec.owner.uid, Bounds::of(&record.spec.ask));
+            alive.for_each(|(index, _)| living.insert(record.key(*index), owner, bounds));
         }
         (self.living, self.ties) = (living, ties);
     }

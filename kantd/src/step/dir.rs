@@ -82,6 +82,11 @@ impl StepDir {
         ["out", "err"].map(|stream| self.0.join(format!("task-{task}.{stream}")))
     }
 
+    /// What such a program reads, if it is fed.
+    pub fn task_input(&self, task: TaskNumber) -> PathBuf {
+        self.0.join(format!("task-{task}.in"))
+    }
+
     /// The step's nodes, as Open MPI and as Hydra (of MPICH) read them.
     pub fn hosts(&self) -> [PathBuf; 2] {
         ["hosts", "hosts.hydra"].map(|name| self.0.join(name))

@@ -5,6 +5,7 @@
 use super::dir::{self, StepDir};
 use super::order::StepOrder;
 use common::id::TaskNumber;
+use common::wire::node::Manner;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,6 +20,9 @@ pub struct GuestOrder {
     pub environment: BTreeMap<String, String>,
     /// Where it starts, if the node has that directory; else in /tmp.
     pub work_dir: String,
+    /// How it is held.
+    #[serde(default)]
+    pub manner: Manner,
 }
 
 impl GuestOrder {
@@ -39,6 +43,16 @@ impl GuestOrder {
         let text = fs::read(&path)?;
         fs::remove_file(&path)?;
         Ok(serde_json::from_slice(&text)?)
+    }
+
+    /// What to run on this node.
+    pub fn words(&self, step: &StepOrder) -> Vec<String> {
+        let mut words = self.program.clone();
+        let own = step.rules.kantctl.as_ref().filter(|_| self.manner.own_program);
+        if let (Some(first), Some(own)) = (words.first_mut(), own) {
+            *first = own.to_string_lossy().into_owned();
+        }
+        words
     }
 
     /// The step's order as if it had been submitted so.

@@ -6,6 +6,7 @@ use super::dir::{self, StepDir};
 use super::fault::LaunchFault;
 use super::journal;
 use super::keeper::{Beginning, Keeper};
+use super::leases::Leases;
 use super::order::{StepOrder, StepRules};
 use super::settle;
 use super::tasks::WATCHES_MAX;
@@ -69,6 +70,9 @@ pub struct Steps {
     /// Absolute.
     dir: PathBuf,
     board: Arc<Board>,
+    leases: Arc<Leases>,
+    /// Somebody was fed: what it answers is awaited.
+    fed: Arc<Notify>,
     keepers: Arc<Mutex<JoinSet<()>>>,
     /// Of whoever looks at programs in steps.
     watches: Arc<Semaphore>,
@@ -89,7 +93,8 @@ impl Steps {
         let board = Arc::new(Board::new(changes));
         let settings = Arc::new(settings);
         let watches = Arc::new(Semaphore::new(WATCHES_MAX));
-        let steps = Self { settings, dir, board, keepers: Arc::default(), watches };
+        let (leases, fed, keepers) = (Arc::default(), Arc::default(), Arc::default());
+        let steps = Self { settings, dir, board, leases, fed, keepers, watches };
         let (looking, mut looked) = mpsc::channel(1);
         for dir in found {
             steps.adopt(dir, looking.clone());
@@ -199,6 +204,14 @@ impl Steps {
 
     pub(super) fn watches(&self) -> &Semaphore {
         &self.watches
+    }
+
+    pub(super) fn leases(&self) -> &Leases {
+        &self.leases
+    }
+
+    pub(super) fn fed(&self) -> &Notify {
+        &self.fed
     }
 
     /// Where a step's files are, or would be.

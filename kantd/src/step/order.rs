@@ -138,7 +138,7 @@ impl StepOrder {
     pub fn tasks(&self) -> Vec<TaskPlace> {
         match self.launch.launch {
             Launch::Once if self.rank == 0 => vec![TaskPlace { rank: 0, local: 0 }],
-            Launch::Once => Vec::new(),
+            Launch::Once | Launch::Held => Vec::new(),
             Launch::PerNode => vec![TaskPlace { rank: self.rank, local: 0 }],
             Launch::PerTask => {
                 let shares = self.launch.allocation.shares();
@@ -156,7 +156,9 @@ impl StepOrder {
         let shares = self.launch.allocation.shares().iter();
         match self.launch.launch {
             Launch::PerNode => shares.map(|_| 1).collect(),
-            Launch::Once | Launch::PerTask => shares.map(|share| share.tasks.0).collect(),
+            Launch::Once | Launch::PerTask | Launch::Held => {
+                shares.map(|share| share.tasks.0).collect()
+            }
         }
     }
 

@@ -119,7 +119,7 @@ impl TaskStart {
         number: TaskNumber,
         guest: GuestOrder,
     ) -> Result<Self, TaskStartError> {
-        let program = guest.program.clone();
+        let program = guest.words(facts.order);
         let program: Vec<&[u8]> = program.iter().map(String::as_bytes).collect();
         let asked = guest.into_order(facts.order);
         let account = facts.account;

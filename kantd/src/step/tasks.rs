@@ -6,10 +6,13 @@ use super::board::{Stage, Wish};
 use super::dir::StepDir;
 use super::guest::GuestOrder;
 use super::handle::Steps;
+use super::leases::Standing;
 use common::id::{AttemptId, TaskNumber};
+use common::job::SignalNumber;
 use common::wire::node::{
-    SignalTask, StartTask, StepPhase, TaskNews, TaskState, ToNode, WatchTask,
+    FeedTask, SignalTask, StartTask, StepPhase, TaskNews, TaskState, ToNode, WatchTask,
 };
+use std::convert::Infallible;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -34,6 +37,8 @@ const KNOWN_LIMIT: Duration = Duration::from_secs(5);
 const WAIT_MAX: Duration = Duration::from_secs(60);
 /// The first and the longest pause between two looks.
 const LOOKS: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(75)];
+/// Between two looks at leases.
+const LEASE_LOOK: Duration = Duration::from_secs(1);
 /// No piece of output is larger.
 const BYTES_MAX: usize = 256 << 10;
 
@@ -60,14 +65,16 @@ impl Steps {
             ToNode::StartTask(asked) => Some(self.start_task(*asked).await),
             ToNode::WatchTask(asked) => Some(self.watch_task(asked).await),
             ToNode::SignalTask(asked) => Some(self.signal_task(&asked)),
+            ToNode::FeedTask(asked) => Some(self.feed_task(asked).await),
             _ => None,
         }
     }
 
     /// Starts a program in a step, once however often it is asked.
     pub async fn start_task(&self, asked: StartTask) -> TaskNews {
-        let StartTask { question, id, task, program, environment, work_dir } = asked;
-        let order = GuestOrder { program, environment, work_dir };
+        let StartTask { question, id, task, program, environment, work_dir, manner } = asked;
+        self.leases().hold((id, task), manner.lease);
+        let order = GuestOrder { program, environment, work_dir, manner };
         let waits = self.board().begin_start(id, Stage::Waits, WAITING_MAX);
         let begun = match waits {
             None if self.board().task(id, task).is_some() => {
@@ -151,9 +158,57 @@ impl Steps {
         TaskNews::of(question, state)
     }
 
+    /// Adds to what a program reads. The file is there as soon as the program runs.
+    async fn feed_task(&self, asked: FeedTask) -> TaskNews {
+        let FeedTask { question, id, task, from, bytes } = asked;
+        let state = match self.board().task(id, task) {
+            Some((_, Some(state))) => state,
+            _ => TaskState::Failed("the node knows nothing of it".to_owned()),
+        };
+        if state != TaskState::Running {
+            return TaskNews::of(question, state);
+        }
+        let path = StepDir::of(self.dir(), id).task_input(task);
+        let write = move || File::options().write(true).open(path)?.write_all_at(&bytes, from);
+        let written = spawn_blocking(write).await.map_err(io::Error::other);
+        match written.and_then(|written| written) {
+            Ok(()) => {
+                self.fed().notify_waiters();
+                TaskNews::of(question, state)
+            }
+            Err(error) => {
+                let why = format!("failed to write what it is to read to the spool: {error}");
+                TaskNews::of(question, TaskState::Failed(why))
+            }
+        }
+    }
+
+    /// Ends programs whose leases run out, for as long as the node is in session.
+    pub async fn tend_leases(&self) -> Infallible {
+        self.leases().renew_all();
+        loop {
+            sleep(LEASE_LOOK).await;
+            for ((id, task), signal) in self.leases().over(|(id, task)| self.stands(id, task)) {
+                tracing::info!("program {task} in {id}: nobody asks for it any more; {signal}");
+                let number = SignalNumber(u8::try_from(signal as i32).unwrap_or_default());
+                self.board().wish(id, Wish::Signal(task, number));
+            }
+        }
+    }
+
+    /// How a program stands, as far as its lease goes.
+    fn stands(&self, id: AttemptId, task: TaskNumber) -> Standing {
+        match self.board().task(id, task) {
+            Some((StepPhase::Running { suspended: true, .. }, _)) => Standing::Still,
+            Some((_, None | Some(TaskState::Running))) => Standing::Alive,
+            Some((_, Some(_))) | None => Standing::Over,
+        }
+    }
+
     /// How a program is doing, as soon as there is news of it or what it wrote.
     pub async fn watch_task(&self, asked: WatchTask) -> TaskNews {
-        let WatchTask { question, id, task, stdout_from, stderr_from, wait } = asked;
+        let WatchTask { question, id, task, stdout_from, stderr_from, wait, lease } = asked;
+        self.leases().hold((id, task), lease);
         let wait = Duration::from_millis(wait.0).min(WAIT_MAX);
         let begun = Instant::now();
         let watches = self.watches();
@@ -185,7 +240,11 @@ impl Steps {
             if is_news || begun.elapsed() >= wait {
                 return TaskNews { question, state, stdout, stderr };
             }
-            pause.wait().await;
+            tokio::select! {
+                () = pause.wait() => {}
+                // Who types waits for the echo.
+                () = self.fed().notified(), if watch.is_some() => pause = Pause::SHORT,
+            }
         }
     }
 }

@@ -78,6 +78,12 @@ pub enum AskError {
     /// A zero time limit.
     #[error("the time limit is zero: give minutes (--time=30) or leave it out")]
     TimeLimitZero,
+    /// A lease that is none.
+    #[error("a lease is 5 seconds to 7 days long")]
+    Lease,
+    /// Nodes held for programs are those of one job.
+    #[error("the nodes of an array's tasks cannot be held for programs: leave out --array")]
+    HeldArray,
     /// No signal, or too long before the end.
     #[error("--signal: a signal from 1 to 31, at most 65535 seconds before the time limit")]
     Warning,

@@ -2,7 +2,8 @@
 //! Never says whom it runs as: that is the job's owner, and nobody else may ask.
 
 use crate::id::{Attempt, NodeName, TaskNumber};
-use crate::job::SignalNumber;
+use crate::job::{ExitStatus, Phase, SignalNumber};
+use crate::wire::node::Manner;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -28,6 +29,9 @@ pub struct LaunchRequest {
     pub environment: BTreeMap<String, String>,
     /// Where it starts, if the node has that directory; else in /tmp.
     pub work_dir: String,
+    /// How it is held.
+    #[serde(default, skip_serializing_if = "Manner::is_plain")]
+    pub manner: Manner,
 }
 
 /// The program runs.
@@ -55,6 +59,34 @@ pub struct TaskQuery {
     /// Wait so long for news.
     #[serde(default)]
     pub wait_seconds: u64,
+    /// Its lease in seconds, for a node that has forgotten it; 0: none.
+    #[serde(default)]
+    pub lease_seconds: u64,
+}
+
+/// Which program is fed, and with what part of all that it reads: the body.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FeedQuery {
+    /// Where it runs.
+    pub node: NodeName,
+    /// In which attempt.
+    pub attempt: Attempt,
+    /// The body is from this byte on.
+    pub from: u64,
+}
+
+/// The programs that a job's nodes are held for are over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FinishRequest {
+    /// How they ended, as one.
+    pub exit: ExitStatus,
+}
+
+/// Somebody waits for a job that lives on a lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AttendAnswer {
+    /// Where the job is.
+    pub phase: Phase,
 }
 
 /// Asks to send such a program a signal: to it and all of its process group.

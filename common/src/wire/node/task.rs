@@ -24,6 +24,61 @@ pub struct StartTask {
     pub environment: BTreeMap<String, String>,
     /// Where it starts, if the node has that directory; else in /tmp.
     pub work_dir: String,
+    /// How it is held. Only to a node whose Hello said that it reads this.
+    #[serde(default, skip_serializing_if = "Manner::is_plain")]
+    pub manner: Manner,
+}
+
+/// How a program in a job is held.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Manner {
+    /// The program is kantctl, wherever the node has it, whatever path was named.
+    pub own_program: bool,
+    /// It reads what is fed to it. Its standard input is a file that grows; it never ends.
+    pub input: bool,
+    /// It is told to end when nobody has asked for it for so long, and that while the node was in
+    /// session.
+    pub lease: Option<Span>,
+    /// The step whose tasks it runs.
+    pub step: Option<StepMark>,
+}
+
+impl Manner {
+    /// As of a program that is only started.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What is told of a step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepMark {
+    /// Its number in the job.
+    pub number: u32,
+    /// Its name: usually the program's.
+    pub name: String,
+    /// Its tasks on all nodes.
+    pub tasks: u32,
+    /// The rank of its first task on this node.
+    pub first_rank: u32,
+}
+
+/// Adds to what a program reads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FeedTask {
+    /// Repeated in the answer.
+    pub question: u64,
+    /// The attempt.
+    pub id: AttemptId,
+    /// The program.
+    pub task: TaskNumber,
+    /// From this byte of all it reads on; a piece that comes again changes nothing.
+    pub from: u64,
+    /// The piece.
+    #[serde(with = "serde_bytes")]
+    pub bytes: Vec<u8>,
 }
 
 /// Asks how such a program is doing, and for the next pieces of its output.
@@ -41,6 +96,9 @@ pub struct WatchTask {
     pub stderr_from: u64,
     /// Wait so long for news if there are none.
     pub wait: Span,
+    /// Its lease, for a node that has forgotten it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease: Option<Span>,
 }
 
 /// Asks to send such a program a signal: to it and all of its process group.

@@ -137,3 +137,18 @@ fn old_things_are_forgotten_once_a_minute() {
     }
     assert_eq!(times, [60, 120, 180]);
 }
+
+#[test]
+fn a_lease_runs_out_when_nobody_speaks_for_its_job_and_begins_anew_with_each_leader() {
+    let mut house = House::of(&["a"]);
+    let mut guard = Guard::new(Standing::InSession);
+    let ask = Ask { lease: Some(Span::from_seconds(20)), hold: true, ..Ask::default() };
+    let key = house.submit(ask, "#!/bin/sh\n".to_owned());
+    let over = Due::Propose(Command::LeaseOver { key });
+    assert_eq!(guard.look_for(&mut house, 15), []);
+    guard.watch.speak_for([key]);
+    assert_eq!(guard.look_for(&mut house, 19), []);
+    assert_eq!(guard.look_for(&mut house, 1), [over]);
+    let mut next = Guard::new(Standing::InSession);
+    assert_eq!(next.look_for(&mut house, 20), []);
+}

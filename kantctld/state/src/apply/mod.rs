@@ -11,8 +11,10 @@ mod deadline_over;
 mod delete_reservation;
 mod drain_node;
 mod enact_round;
+mod finish_job;
 mod forget_done;
 mod hold_job;
+mod lease_over;
 mod node_lost;
 mod node_silent;
 mod register_node;
@@ -90,6 +92,10 @@ pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
             delete_reservation::apply(state, out, actor, name)
         }
         Command::DeadlineOver { key } => deadline_over::apply(state, out, *key),
+        Command::LeaseOver { key } => lease_over::apply(state, out, *key),
+        Command::FinishJob { actor, target, exit } => {
+            finish_job::apply(state, out, actor, *target, *exit)
+        }
         Command::StartOverdue { id } => start_overdue::apply(state, out, *id),
         Command::ForgetDone => forget_done::apply(state, out),
     };

@@ -56,6 +56,8 @@ fn succeeded(run: &Run, launch: Launch, rank: usize) -> bool {
     match launch {
         Launch::Once => rank == 0 && run.shares.first() == Some(&SharePhase::Succeeded),
         Launch::PerNode | Launch::PerTask => run.shares.iter().all(|s| *s == SharePhase::Succeeded),
+        // Whoever holds it says so.
+        Launch::Held => false,
     }
 }
 

@@ -8,6 +8,7 @@ mod cancel_and_requeue;
 mod deadlines;
 mod dependencies;
 mod faults;
+mod for_programs;
 mod golden;
 mod health;
 mod held;

@@ -154,7 +154,8 @@ impl Supervisor {
         let guest = GuestOrder::take(&self.dir, task).map_err(|error| failed(&error))?;
         let Some(account) = &self.account else { return Err(failed(&"its user is not known")) };
         let gates = self.group.gates().map_err(|error| failed(&error))?;
-        let [stdin, stdout, stderr] = self.guest_files(task).map_err(|error| failed(&error))?;
+        let files = self.guest_files(task, guest.manner.input);
+        let [stdin, stdout, stderr] = files.map_err(|error| failed(&error))?;
         let (order, open_files, script) = (&self.order, self.open_files, self.dir.script());
         let start = self.started.map_or_else(crate::clock::now, |(since, _)| since);
         let container = self.container.as_ref();
@@ -169,19 +170,24 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Its own, so that it may open them once more, by /dev/stderr and the like.
-    fn guest_files(&self, task: TaskNumber) -> io::Result<[File; 3]> {
+    /// Its own, so that it may open them once more, by /dev/stderr and the like. What is fed to it
+    /// grows in a file, of which it gives back what it has read.
+    fn guest_files(&self, task: TaskNumber, input: bool) -> io::Result<[File; 3]> {
         let owner = &self.order.launch.owner;
         let [stdout, stderr] = self.dir.task_output(task);
-        let open = |path| {
-            let file = dir::private().create(true).append(true).open(path)?;
+        let open = |path, append| {
+            let file = dir::private().create(true).append(append).open(path)?;
             if geteuid().is_root() {
                 let (uid, gid) = (Uid::from_raw(owner.uid.0), Gid::from_raw(owner.gid.0));
                 fchown(&file, Some(uid.as_raw()), Some(gid.as_raw()))?;
             }
             io::Result::Ok(file)
         };
-        Ok([File::open("/dev/null")?, open(stdout)?, open(stderr)?])
+        let stdin = match input {
+            true => open(self.dir.task_input(task), false)?,
+            false => File::open("/dev/null")?,
+        };
+        Ok([stdin, open(stdout, true)?, open(stderr, true)?])
     }
 
     fn tell_guest(&mut self, task: TaskNumber, state: TaskState) {
@@ -196,7 +202,8 @@ impl Supervisor {
             && let Some(oldest) = self.guests.ended.pop_front()
         {
             self.guests.states.remove(&oldest);
-            for file in self.dir.task_output(oldest) {
+            let files = self.dir.task_output(oldest).into_iter();
+            for file in files.chain([self.dir.task_input(oldest)]) {
                 // One that never ran has none.
                 let _ = std::fs::remove_file(file);
             }

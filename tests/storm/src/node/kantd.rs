@@ -56,6 +56,7 @@ impl Kantd {
             inventory: node.inventory.clone(),
             steps,
             starts_tasks: false,
+            feeds_tasks: false,
         }))
     }
 
@@ -87,6 +88,7 @@ impl Kantd {
             ToNode::ReadOutput(_)
             | ToNode::StartTask(_)
             | ToNode::WatchTask(_)
+            | ToNode::FeedTask(_)
             | ToNode::SignalTask(_) => {}
         }
     }

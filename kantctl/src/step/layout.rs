@@ -25,7 +25,7 @@ pub enum LayoutError {
 
 /// What is asked of a layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wish {
+pub struct Room {
     /// Tasks in all.
     pub tasks: u32,
     /// CPUs for each.
@@ -40,7 +40,7 @@ pub struct Wish {
 ///
 /// # Errors
 /// [`LayoutError::TooMany`].
-pub fn share_out(wish: Wish, cpus: &[u32]) -> Result<Vec<u32>, LayoutError> {
+pub fn share_out(wish: Room, cpus: &[u32]) -> Result<Vec<u32>, LayoutError> {
     let each = wish.cpus_each.max(1);
     let room = |cpus: &u32| (cpus / each).min(wish.most_each.unwrap_or(u32::MAX));
     let mut rooms: Vec<u32> = cpus.iter().map(room).collect();
@@ -73,8 +73,8 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::*;
 
-    fn wish(tasks: u32, cpus_each: u32) -> Wish {
-        Wish { tasks, cpus_each, most_each: None, overcommit: false }
+    fn wish(tasks: u32, cpus_each: u32) -> Room {
+        Room { tasks, cpus_each, most_each: None, overcommit: false }
     }
 
     #[test]
@@ -84,9 +84,9 @@ mod tests {
         assert_eq!(share_out(wish(1, 1), &[4, 4]), Ok(vec![1, 0]));
         assert_eq!(share_out(wish(3, 2), &[4, 4]), Ok(vec![2, 1]));
         assert!(matches!(share_out(wish(9, 1), &[4, 4]), Err(LayoutError::TooMany { .. })));
-        let shared = Wish { overcommit: true, ..wish(9, 1) };
+        let shared = Room { overcommit: true, ..wish(9, 1) };
         assert_eq!(share_out(shared, &[4, 4]), Ok(vec![5, 4]));
-        let two = Wish { most_each: Some(2), ..wish(4, 1) };
+        let two = Room { most_each: Some(2), ..wish(4, 1) };
         assert_eq!(share_out(two, &[8, 8]), Ok(vec![2, 2]));
     }
 

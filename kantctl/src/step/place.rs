@@ -1,10 +1,10 @@
-//! Where a step runs: which job and nodes, and which tasks on each, from the environment that kantd
-//! gave the script. Never asks anybody.
+//! Where a step runs: which nodes of its job, and which tasks on each. Never asks anybody.
 
-use super::Args;
-use super::layout::{self, Wish};
+use super::ground::{Ground, GroundNode};
+use super::layout::{self, Room};
+use super::wish::Wish;
 use crate::failure::Failure;
-use common::id::{JobKey, NodeName};
+use common::id::{Attempt, JobKey, NodeName};
 use common::job::pattern::{PatternFacts, absolute, fill};
 use common::job::rendezvous;
 use common::{counts, hostlist};
@@ -23,10 +23,12 @@ pub struct Place {
     pub job_name: String,
     /// Whose.
     pub user: String,
-    /// The node that the script runs on.
-    pub here: NodeName,
+    /// The node that this runs on, if it is one of the job's.
+    pub here: Option<NodeName>,
     /// The step's nodes with their tasks, in order; none is without one.
     pub nodes: Vec<(NodeName, u32)>,
+    /// The attempt, where that is known.
+    pub attempt: Option<Attempt>,
     /// The step's number, another one for each step that runs on a node.
     pub step: u32,
 }
@@ -43,60 +45,39 @@ pub struct Task {
 }
 
 impl Place {
-    /// Finds it.
+    /// Chooses nodes of the job, and shares the tasks out.
     ///
     /// # Errors
-    /// [`Failure`] outside a job, or where the step does not fit into it.
-    pub fn find(args: &Args, environment: &BTreeMap<String, String>) -> Result<Self, Failure> {
-        let read = |name: &str| environment.get(name).map(String::as_str);
-        let number = |name: &str| read(name).and_then(|text| text.parse::<u32>().ok());
-        let key = read("KANT_JOB_ID").and_then(|text| text.parse::<JobKey>().ok());
-        let here = read("KANT_NODE").and_then(|text| NodeName::new(text).ok());
-        let (Some(key), Some(here)) = (key, here) else {
-            let outside = Failure::usage(anyhow::anyhow!("srun runs inside a job's script"));
-            return Err(outside.hint(
-                "`sbatch --wrap 'COMMAND'` submits a command; `kantctl submit --launch per-task \
-                 --wait --wrap 'COMMAND'` one that runs once for each task",
-            ));
-        };
-        if let Some(asked) = &args.jobid
-            && *asked != key.to_string()
-            && *asked != key.job.to_string()
-        {
-            let other = format!("--jobid={asked}: srun joins no other job than its own, {key}");
-            return Err(Failure::usage(anyhow::anyhow!(other)));
-        }
-        let names = match read("SLURM_JOB_NODELIST") {
-            Some(list) => hostlist::expand(list).map_err(Failure::usage)?,
-            None => vec![here.clone()],
-        };
-        let cpus = match read("SLURM_JOB_CPUS_PER_NODE") {
-            Some(counts) => counts::unfold(counts).map_err(Failure::usage)?,
-            None => vec![number("KANT_NODE_CPUS").unwrap_or(1)],
-        };
-        let of_job: Vec<(NodeName, u32)> = names.into_iter().zip(cpus).collect();
-        let chosen = choose(args, key, &of_job)?;
-        let tasks = tasks(args, chosen.len(), of_job.len(), number("KANT_TASKS").unwrap_or(1));
+    /// [`Failure`] where the step does not fit into the job.
+    pub fn choose(wish: &Wish, ground: &Ground, step: u32) -> Result<Self, Failure> {
+        let chosen = choose(wish, ground)?;
+        let tasks = tasks(wish, chosen.len(), ground.nodes.len(), ground.tasks);
         if tasks == 0 || tasks > TASKS_MAX {
             let wrong = format!("{tasks} tasks: a step has 1 to {TASKS_MAX}");
             return Err(Failure::usage(anyhow::anyhow!(wrong)));
         }
-        let wish = Wish {
-            tasks,
-            cpus_each: args.cpus_per_task.or(number("KANT_TASK_CPUS")).unwrap_or(1),
-            most_each: args.ntasks_per_node,
-            overcommit: args.overcommit,
+        let given = match as_given(wish, ground, &chosen) {
+            Some(given) => given,
+            None => {
+                let room = Room {
+                    tasks,
+                    cpus_each: wish.cpus_per_task.or(ground.cpus_per_task).unwrap_or(1),
+                    most_each: wish.ntasks_per_node,
+                    overcommit: wish.overcommit,
+                };
+                let cpus: Vec<u32> = chosen.iter().map(|node| node.cpus).collect();
+                layout::share_out(room, &cpus).map_err(Failure::usage)?
+            }
         };
-        let cpus: Vec<u32> = chosen.iter().map(|(_, cpus)| *cpus).collect();
-        let given = layout::share_out(wish, &cpus).map_err(Failure::usage)?;
-        let nodes = chosen.into_iter().map(|(name, _)| name).zip(given);
+        let nodes = chosen.into_iter().map(|node| node.name).zip(given);
         Ok(Self {
-            key,
-            job_name: read("KANT_JOB_NAME").unwrap_or("job").to_owned(),
-            user: read("USER").unwrap_or_default().to_owned(),
-            step: std::process::id(),
+            key: ground.key,
+            job_name: ground.job_name.clone(),
+            user: ground.user.clone(),
+            attempt: ground.attempt,
+            step,
             nodes: nodes.filter(|(_, tasks)| *tasks > 0).collect(),
-            here,
+            here: ground.here.clone(),
         })
     }
 
@@ -118,8 +99,8 @@ impl Place {
 
     /// The node of a task.
     #[must_use]
-    pub fn node(&self, task: Task) -> &NodeName {
-        self.nodes.get(task.node).map_or(&self.here, |(name, _)| name)
+    pub fn node(&self, task: Task) -> Option<&NodeName> {
+        self.nodes.get(task.node).map(|(name, _)| name)
     }
 
     /// What a task finds in its environment besides the job's.
@@ -162,10 +143,10 @@ impl Place {
         // The job's first node by its address; another one that a step begins on by its name.
         let of_job = environment.get("SLURM_JOB_NODELIST").and_then(|l| hostlist::expand(l).ok());
         let of_job = of_job.and_then(|names| names.into_iter().next());
-        let of_step = self.nodes.first().map_or(&self.here, |(name, _)| name);
-        let same = of_job.as_ref().is_none_or(|name| name == of_step);
+        let of_step = self.nodes.first().map(|(name, _)| name);
+        let same = of_job.is_none() || of_job.as_ref() == of_step;
         let known = environment.get("KANT_NODE_FIRST_ADDRESS").filter(|_| same).cloned();
-        let address = known.unwrap_or_else(|| of_step.to_string());
+        let address = known.or_else(|| of_step.map(ToString::to_string)).unwrap_or_default();
         let usual = [
             ("MASTER_ADDR", address.clone()),
             ("MASTER_PORT", rendezvous::port(self.key).to_string()),
@@ -177,11 +158,12 @@ impl Place {
     /// A file's path: sbatch's letters, `%s` for the step and `%J` for job and step.
     #[must_use]
     pub fn path(&self, pattern: &str, task: Task, directory: &str) -> PathBuf {
+        let Some(node) = self.node(task) else { return PathBuf::from(pattern) };
         let facts = PatternFacts {
             key: self.key,
             job_name: &self.job_name,
             user: &self.user,
-            node: self.node(task),
+            node,
             node_rank: u32::try_from(task.node).unwrap_or(u32::MAX),
             task_rank: task.rank,
         };
@@ -204,41 +186,53 @@ impl Place {
     }
 }
 
-/// The job's nodes that the step is to use, with their CPUs.
-fn choose(
-    args: &Args,
-    key: JobKey,
-    of_job: &[(NodeName, u32)],
-) -> Result<Vec<(NodeName, u32)>, Failure> {
-    let mut chosen = of_job.to_vec();
-    if let Some(text) = &args.nodelist {
+/// The job's nodes that the step is to use.
+fn choose(wish: &Wish, ground: &Ground) -> Result<Vec<GroundNode>, Failure> {
+    let (mut chosen, key) = (ground.nodes.clone(), ground.key);
+    if let Some(text) = &wish.nodelist {
         let names = hostlist::expand(text).map_err(Failure::usage)?;
-        if let Some(other) = names.iter().find(|name| of_job.iter().all(|(has, _)| has != *name)) {
+        let has = |name: &NodeName| ground.nodes.iter().any(|node| node.name == *name);
+        if let Some(other) = names.iter().find(|name| !has(name)) {
             let other = format!("--nodelist={text}: {other} is no node of job {key}");
             return Err(Failure::usage(anyhow::anyhow!(other)));
         }
-        chosen.retain(|(name, _)| names.contains(name));
+        chosen.retain(|node| names.contains(&node.name));
     }
-    if let Some(text) = &args.nodes {
+    if let Some(text) = &wish.nodes {
         let most = text.rsplit('-').next().unwrap_or(text);
         let count = most.parse::<usize>().ok().filter(|count| *count > 0);
         let wrong = || Failure::usage(anyhow::anyhow!("--nodes={text}: write a number from 1"));
         let count = count.ok_or_else(wrong)?;
-        if count > chosen.len() {
-            let more = format!("--nodes={text}: job {key} has {} for it", chosen.len());
-            return Err(Failure::usage(anyhow::anyhow!(more)));
+        let least = text.split('-').next().and_then(|least| least.parse().ok()).unwrap_or(count);
+        if chosen.len() < least {
+            let few = format!("--nodes={text}: job {key} has {} to offer", chosen.len());
+            return Err(Failure::usage(anyhow::anyhow!(few)));
         }
         chosen.truncate(count);
     }
     Ok(chosen)
 }
 
+/// The tasks of the job as they were laid out when it was given its nodes, for a step that is all
+/// of it.
+fn as_given(wish: &Wish, ground: &Ground, chosen: &[GroundNode]) -> Option<Vec<u32>> {
+    let all = chosen.len() == ground.nodes.len()
+        && wish.tasks.is_none_or(|tasks| tasks == ground.tasks)
+        && (wish.ntasks_per_node.is_none() || wish.tasks.is_none())
+        && wish.cpus_per_task.is_none_or(|cpus| Some(cpus) == ground.cpus_per_task);
+    let given: Option<Vec<u32>> = chosen.iter().map(|node| node.tasks).collect();
+    let given = given.filter(|_| all)?;
+    let bounded = |most: u32| given.iter().all(|tasks| *tasks == most);
+    wish.ntasks_per_node.is_none_or(bounded).then_some(given)
+}
+
 /// How many tasks: as many as are asked for; else on all of the job's nodes as many as it has, on
-/// some of them one each.
-fn tasks(args: &Args, chosen: usize, nodes: usize, of_job: u32) -> u32 {
+/// some of them one each; one for a terminal.
+fn tasks(wish: &Wish, chosen: usize, nodes: usize, of_job: u32) -> u32 {
     let chosen_count = u32::try_from(chosen).unwrap_or(u32::MAX);
-    match (args.tasks, args.ntasks_per_node) {
+    match (wish.tasks, wish.ntasks_per_node) {
         (Some(tasks), _) => tasks,
+        (None, None) if wish.pty => 1,
         (None, Some(each)) => each.saturating_mul(chosen_count),
         (None, None) if chosen == nodes => of_job,
         (None, None) => chosen_count,
@@ -248,9 +242,8 @@ fn tasks(args: &Args, chosen: usize, nodes: usize, of_job: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
 
-    fn found(words: &str) -> Result<Place, String> {
+    fn found(wish: Wish) -> Result<Place, String> {
         let environment = [
             ("KANT_JOB_ID", "42_7"),
             ("KANT_NODE", "g-1"),
@@ -260,38 +253,49 @@ mod tests {
         ];
         let environment =
             environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-        let args = Args::parse_from(words.split(' '));
-        Place::find(&args, &environment).map_err(|failure| failure.to_string())
+        let ground = Ground::around(&environment).unwrap().unwrap();
+        Place::choose(&wish, &ground, 5).map_err(|failure| failure.to_string())
+    }
+
+    fn of_tasks(tasks: u32) -> Wish {
+        Wish { tasks: Some(tasks), ..Wish::default() }
+    }
+
+    fn on(nodes: &str) -> Wish {
+        Wish { nodes: Some(nodes.to_owned()), ..Wish::default() }
     }
 
     #[test]
     fn a_step_has_the_jobs_tasks_unless_told_otherwise() {
-        let counts = |words| -> Vec<u32> {
-            found(words).unwrap().nodes.into_iter().map(|(_, count)| count).collect()
+        let counts = |wish| -> Vec<u32> {
+            found(wish).unwrap().nodes.into_iter().map(|(_, count)| count).collect()
         };
-        assert_eq!((counts("srun true"), counts("srun -n2 true")), (vec![3, 1], vec![1, 1]));
-        assert_eq!(counts("srun --ntasks-per-node=2 true"), [2, 2]);
-        assert_eq!((counts("srun -N1 true"), counts("srun -N1 -n3 true")), (vec![1], vec![3]));
-        assert_eq!(counts("srun -n 99 -O true"), [50, 49]);
-        assert_eq!(found("srun -w g-2 true").unwrap().nodes[0].0.as_str(), "g-2");
+        assert_eq!((counts(Wish::default()), counts(of_tasks(2))), (vec![3, 1], vec![1, 1]));
+        assert_eq!(counts(Wish { ntasks_per_node: Some(2), ..Wish::default() }), [2, 2]);
+        assert_eq!(counts(on("1")), [1]);
+        assert_eq!(counts(Wish { tasks: Some(3), ..on("1") }), [3]);
+        assert_eq!(counts(Wish { overcommit: true, ..of_tasks(99) }), [50, 49]);
+        assert_eq!(counts(Wish { pty: true, ..Wish::default() }), [1]);
+        let second = Wish { nodelist: Some("g-2".to_owned()), ..Wish::default() };
+        assert_eq!(found(second).unwrap().nodes[0].0.as_str(), "g-2");
     }
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        assert!(found("srun -n9 true").unwrap_err().contains("8 CPUs"));
-        assert!(found("srun -n4 -c4 true").unwrap_err().contains("overcommit"));
-        assert!(found("srun -N3 true").unwrap_err().contains("has 2"));
-        assert!(found("srun -w other true").unwrap_err().contains("no node of job 42_7"));
-        assert!(found("srun --jobid=7 true").unwrap_err().contains("--jobid=7"));
-        let outside = Place::find(&Args::parse_from(["srun", "true"]), &BTreeMap::new());
-        assert!(outside.unwrap_err().to_string().contains("inside a job"));
+        assert!(found(of_tasks(9)).unwrap_err().contains("8 CPUs"));
+        let wide = Wish { cpus_per_task: Some(4), ..of_tasks(4) };
+        assert!(found(wide).unwrap_err().contains("overcommit"));
+        assert!(found(on("3")).unwrap_err().contains("has 2"));
+        let other = Wish { nodelist: Some("other".to_owned()), ..Wish::default() };
+        assert!(found(other).unwrap_err().contains("no node of job 42_7"));
+        assert_eq!(Ground::around(&BTreeMap::new()).unwrap(), None);
     }
 
     #[test]
     fn ranks_count_over_the_nodes() {
-        let place = found("srun true").unwrap();
+        let place = found(Wish::default()).unwrap();
         let tasks = place.tasks();
-        let of = |task: &Task| (task.rank, task.local, place.node(*task).to_string());
+        let of = |task: &Task| (task.rank, task.local, place.node(*task).unwrap().to_string());
         assert_eq!(of(&tasks[2]), (2, 2, "g-1".to_owned()));
         assert_eq!(of(&tasks[3]), (3, 0, "g-2".to_owned()));
         let last: BTreeMap<_, _> = place.environment(tasks[3]).into_iter().collect();
@@ -302,7 +306,7 @@ mod tests {
 
     #[test]
     fn names_of_files_know_step_and_task() {
-        let place = Place { step: 5, ..found("srun true").unwrap() };
+        let place = found(Wish::default()).unwrap();
         let path = place.path("logs/%x-%A_%a-%s-%t-%N-%J-%%s", place.tasks()[3], "/w");
         assert_eq!(path, PathBuf::from("/w/logs/job-42_7-5-3-g-2-42_7.5-%s"));
     }

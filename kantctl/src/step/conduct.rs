@@ -1,0 +1,297 @@
+//! A step from its start to its end: its starters, what its tasks read and write, signals, and the
+//! largest exit code. Never outlives them, and never leaves them behind while it can be heard.
+
+mod lines;
+mod stop;
+
+use super::frame::{ALL, Frame, Kind};
+use super::keeper::Keeper;
+use super::line::News;
+use super::place::{Place, Task};
+use super::stream::{self, Outputs, Pieces};
+use super::terminal::{self, Raw};
+use super::wish::Wish;
+use crate::failure::Failure;
+use crate::output::screen::note;
+use crate::server::Server;
+use crate::signals::Signals;
+use anyhow::Context;
+use common::job::ExitStatus;
+use lines::Lines;
+use nix::sys::signal::Signal;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use stop::{Interrupts, Stop, due};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::task::LocalSet;
+
+/// So many bytes of input may be on their way to a starter.
+const INPUT_AHEAD_BYTES: u64 = 1 << 20;
+
+/// All that a step needs to know.
+pub struct Step<'a> {
+    /// What is asked.
+    pub wish: &'a Wish,
+    /// Where it runs.
+    pub place: &'a Place,
+    /// The environment of who asks.
+    pub environment: BTreeMap<String, String>,
+    /// Where who asks stands.
+    pub directory: PathBuf,
+    /// The controller, for starters on other nodes.
+    pub server: Arc<Server>,
+    /// Who speaks for them.
+    pub keeper: &'a Keeper,
+    /// Is a person at the terminal, whose Ctrl-C is a question first?
+    pub is_watched: bool,
+}
+
+/// Runs a step; gives the largest exit code, 128+N for signal N.
+///
+/// # Errors
+/// [`Failure`] when a program, a file or a node is missing.
+pub async fn run(step: Step<'_>, signals: &mut Signals) -> Result<u8, Failure> {
+    LocalSet::new().run_until(hold(step, signals)).await
+}
+
+async fn hold(step: Step<'_>, signals: &mut Signals) -> Result<u8, Failure> {
+    let directory = match &step.wish.chdir {
+        None => step.directory.clone(),
+        Some(directory) => step.directory.join(directory),
+    };
+    let outputs = Outputs::open(step.wish, step.place, &directory)?;
+    let sources = stream::sources(step.wish, step.place, &directory);
+    let pieces = stream::read(&sources)?;
+    let raw = if step.wish.pty { Raw::take()? } else { None };
+    let (tell, told) = unbounded_channel();
+    let readers: Vec<Vec<u32>> = sources.into_iter().map(|(_, ranks)| ranks).collect();
+    let lines = lines::open(&step, &directory, &readers, tell)?;
+    let tasks = step.place.tasks();
+    let conduct = Conduct {
+        step: &step,
+        codes: vec![None; tasks.len()],
+        tasks,
+        lines,
+        outputs,
+        readers,
+        failure: None,
+        stop: None,
+        interrupts: Interrupts::default(),
+    };
+    let ended = conduct.hold(told, pieces, signals).await;
+    drop(raw);
+    ended
+}
+
+struct Conduct<'a> {
+    step: &'a Step<'a>,
+    tasks: Vec<Task>,
+    /// How each ended, as a shell would put it.
+    codes: Vec<Option<u8>>,
+    lines: Lines,
+    outputs: Outputs,
+    /// Who reads what is read, source by source.
+    readers: Vec<Vec<u32>>,
+    /// What went wrong with a line.
+    failure: Option<Failure>,
+    stop: Option<Stop>,
+    interrupts: Interrupts,
+}
+
+impl Conduct<'_> {
+    async fn hold(
+        mut self,
+        mut told: UnboundedReceiver<(usize, News)>,
+        mut pieces: Pieces,
+        signals: &mut Signals,
+    ) -> Result<u8, Failure> {
+        let windows = signal(SignalKind::window_change());
+        let mut windows = windows.context("failed to watch the window's size")?;
+        let mut reads = !self.readers.is_empty();
+        while self.lines.any_open() {
+            let has_room = reads && self.lines.ahead() < INPUT_AHEAD_BYTES;
+            tokio::select! {
+                Some((line, news)) = told.recv() => self.hear(line, news)?,
+                signal = signals.next() => self.signalled(signal),
+                piece = pieces.recv(), if has_room => match piece {
+                    Some((source, piece)) => self.pass_input(source, piece),
+                    None => reads = false,
+                },
+                Some(()) = windows.recv(), if self.step.wish.pty => {
+                    let size = terminal::window_bytes(terminal::window());
+                    self.lines.send_all(&Frame::new(Kind::Window, ALL, size));
+                }
+                () = due(self.stop.as_ref()) => {
+                    if let Some(stop) = self.stop.take() {
+                        self.tell(stop.signal);
+                        self.stop = stop.next();
+                    }
+                }
+            }
+        }
+        self.outputs.end().context("failed to write output")?;
+        let worst = self.codes.iter().flatten().copied().max().unwrap_or(0);
+        match self.failure {
+            Some(failure) if worst == 0 => Err(failure),
+            Some(failure) => {
+                note(&failure.to_string());
+                Ok(worst)
+            }
+            None => Ok(worst),
+        }
+    }
+
+    fn hear(&mut self, line: usize, news: News) -> Result<(), Failure> {
+        match news {
+            News::Frame(frame) => self.frame(line, frame),
+            News::Said(bytes) => {
+                // Nobody is left to tell when stderr is gone.
+                let _ = std::io::Write::write_all(&mut std::io::stderr().lock(), &bytes);
+                Ok(())
+            }
+            News::Over(result) => {
+                self.lines.close(line);
+                if let Err(failure) = result {
+                    // The other nodes' tasks wait for those of this one.
+                    self.failure.get_or_insert(failure);
+                    self.stop.get_or_insert_with(Stop::now);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn frame(&mut self, line: usize, frame: Frame) -> Result<(), Failure> {
+        let rank = self.lines.rank(line, frame.task);
+        match (frame.kind, rank) {
+            (kind @ (Kind::Output | Kind::Error), Some(rank)) => {
+                let written = self.outputs.write(rank, kind, &frame.body);
+                written.map_err(|error| unwritten(&error))
+            }
+            (Kind::Ended, Some(rank)) => {
+                let (code, signal) = match frame.body.as_slice() {
+                    [code, 0] => (*code, None),
+                    [code, signal, ..] => (*code, Some(*signal)),
+                    _ => (1, None),
+                };
+                self.ended(rank, ExitStatus { code, signal });
+                Ok(())
+            }
+            (Kind::Failed, Some(rank)) => {
+                let why = String::from_utf8_lossy(&frame.body).into_owned();
+                note(&format!("error: {}: task {rank}: {why}", self.node(rank)));
+                self.over(rank, NOT_FOUND);
+                Ok(())
+            }
+            (Kind::Read, _) => {
+                if let Ok(count) = <[u8; 8]>::try_from(frame.body.as_slice()) {
+                    self.lines.note_read(line, u64::from_le_bytes(count));
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn node(&self, rank: u32) -> String {
+        let task = self.tasks.get(rank as usize);
+        let node = task.and_then(|task| self.step.place.node(*task));
+        node.map(ToString::to_string).unwrap_or_default()
+    }
+
+    fn ended(&mut self, rank: u32, exit: ExitStatus) {
+        let code = exit.signal.map_or(exit.code, |signal| 128_u8.saturating_add(signal));
+        if code != 0 && !self.step.wish.quiet && !self.step.wish.pty {
+            let how = match exit.signal.map(|number| Signal::try_from(i32::from(number))) {
+                None => format!("Exited with exit code {code}"),
+                Some(signal) => {
+                    format!("ended by {}", signal.map_or("a signal", Signal::as_str))
+                }
+            };
+            note(&format!("error: {}: task {rank}: {how}", self.node(rank)));
+        }
+        self.over(rank, code);
+    }
+
+    /// A task is over: is that the end of the others?
+    fn over(&mut self, rank: u32, code: u8) {
+        if let Some(known) = self.codes.get_mut(rank as usize) {
+            *known = Some(code);
+        }
+        let fails = code != 0 && self.step.wish.kill_on_bad_exit;
+        let patience = self.step.wish.wait_seconds.filter(|seconds| *seconds > 0);
+        if self.stop.is_none() {
+            self.stop = if fails { Some(Stop::now()) } else { patience.map(Stop::after) };
+        }
+    }
+
+    fn signalled(&mut self, signal: Signal) {
+        if signal == Signal::SIGINT && self.step.is_watched {
+            return self.interrupted();
+        }
+        self.tell(signal);
+        if signal == Signal::SIGHUP {
+            // The terminal is gone, and with it whoever wanted to know.
+            self.stop.get_or_insert_with(Stop::now);
+        }
+    }
+
+    /// As srun has it: the first time it tells, twice within a second it ends the tasks, and then
+    /// at once.
+    fn interrupted(&mut self) {
+        match self.interrupts.next() {
+            1 => {
+                let running = self.codes.iter().filter(|code| code.is_none()).count();
+                note("interrupt (one more within 1 sec to abort)");
+                note(&format!("{}: {running} tasks run", self.name()));
+            }
+            2 => {
+                note(&format!("sending Ctrl-C to {}", self.name()));
+                self.tell(Signal::SIGINT);
+                self.stop = Some(Stop::soon());
+            }
+            _ => {
+                note(&format!("forcing {} to end", self.name()));
+                self.tell(Signal::SIGKILL);
+            }
+        }
+    }
+
+    fn name(&self) -> String {
+        format!("StepId={}.{}", self.step.place.key, self.step.place.step)
+    }
+
+    fn tell(&self, signal: Signal) {
+        let number = u8::try_from(signal as i32).unwrap_or_default();
+        self.lines.send_all(&Frame::new(Kind::Signal, ALL, [number]));
+    }
+
+    /// What was read, to all who read it.
+    fn pass_input(&self, source: usize, piece: Vec<u8>) {
+        let Some(readers) = self.readers.get(source) else { return };
+        let kind = if piece.is_empty() { Kind::InputEnd } else { Kind::Input };
+        if readers.len() == self.tasks.len() {
+            return self.lines.send_all(&Frame::new(kind, ALL, piece));
+        }
+        for task in readers.iter().filter_map(|rank| self.tasks.get(*rank as usize)) {
+            self.lines.send(task.node, &Frame::new(kind, task.local, piece.clone()));
+        }
+    }
+}
+
+/// A shell's code for a program that is not there.
+const NOT_FOUND: u8 = 127;
+
+fn unwritten(error: &std::io::Error) -> Failure {
+    let gone = error.kind() == std::io::ErrorKind::BrokenPipe;
+    let kind = if gone { crate::failure::Kind::ReaderGone } else { crate::failure::Kind::Refused };
+    Failure::new(kind, anyhow::anyhow!("failed to write what a task wrote: {error}"))
+}
+
+/// Where tasks start.
+#[must_use]
+pub fn as_text(directory: &Path) -> String {
+    directory.to_str().map_or_else(|| "/tmp".to_owned(), str::to_owned)
+}

@@ -1,0 +1,78 @@
+//! What a starter reads: a pipe, or a file to which a daemon adds what was sent. Never takes the end
+//! of such a file for the end of what is to be read.
+
+use super::Heard;
+use nix::fcntl::{FallocateFlags, fallocate};
+use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::sync::mpsc::SyncSender;
+use std::time::Duration;
+
+/// Where the system has no more watches for this user.
+const LOOK: Duration = Duration::from_millis(20);
+/// What was read is given back to the file system in pieces of this size.
+const GIVE_BACK_BYTES: i64 = 1 << 20;
+
+/// Begins to read, in a thread of its own.
+///
+/// # Errors
+/// When there is no standard input.
+pub fn hear(tell: SyncSender<Heard>) -> io::Result<()> {
+    let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let watch = if input.metadata()?.is_file() { Some(Growth::of_stdin()) } else { None };
+    std::thread::spawn(move || read(input, watch.as_ref(), &tell));
+    Ok(())
+}
+
+fn read(mut input: File, watch: Option<&Growth>, tell: &SyncSender<Heard>) {
+    let mut buffer = vec![0; 64 << 10];
+    let (mut taken, mut given_back) = (0_i64, 0_i64);
+    loop {
+        let heard = match (input.read(&mut buffer), watch) {
+            (Ok(0), Some(watch)) => {
+                watch.wait();
+                continue;
+            }
+            (Ok(count @ 1..), _) => {
+                taken += i64::try_from(count).unwrap_or_default();
+                if watch.is_some() && taken - given_back >= GIVE_BACK_BYTES {
+                    let flags =
+                        FallocateFlags::FALLOC_FL_PUNCH_HOLE | FallocateFlags::FALLOC_FL_KEEP_SIZE;
+                    // A file system that cannot keeps it until the program is over.
+                    let _ = fallocate(&input, flags, given_back, taken - given_back);
+                    given_back = taken;
+                }
+                Heard::Bytes(buffer[..count].to_vec())
+            }
+            (Err(error), _) if error.kind() == io::ErrorKind::Interrupted => continue,
+            (Ok(_) | Err(_), _) => Heard::InputOver,
+        };
+        let is_over = matches!(heard, Heard::InputOver);
+        if tell.send(heard).is_err() || is_over {
+            return;
+        }
+    }
+}
+
+/// Tells when the file grows; `None`: it is looked at again and again.
+struct Growth(Option<Inotify>);
+
+impl Growth {
+    fn of_stdin() -> Self {
+        let watched = Inotify::init(InitFlags::IN_CLOEXEC).and_then(|watch| {
+            watch.add_watch("/proc/self/fd/0", AddWatchFlags::IN_MODIFY)?;
+            Ok(watch)
+        });
+        Self(watched.ok())
+    }
+
+    /// Returns soon after the file has grown; it may have before.
+    fn wait(&self) {
+        let heard = self.0.as_ref().map(Inotify::read_events);
+        if !matches!(heard, Some(Ok(_))) {
+            std::thread::sleep(LOOK);
+        }
+    }
+}

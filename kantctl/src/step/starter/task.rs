@@ -1,0 +1,262 @@
+//! One task of a step: a process in a session of its own, with pipes or a terminal for its streams.
+//! Never waits for it, nor for it to read.
+
+use super::Heard;
+use crate::step::frame::Kind;
+use crate::step::plan::{NodePlan, TaskPlan, Window};
+use nix::libc;
+use nix::pty::{OpenptyResult, Winsize, openpty};
+use nix::sched::CpuSet;
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{Sender, SyncSender, channel};
+
+/// Bytes that are passed on at once.
+const PIECE_BYTES: usize = 32 << 10;
+/// What ends the input of a program that reads from a terminal: Ctrl-D.
+const END_OF_INPUT: u8 = 4;
+/// Threads do little; their stacks are small.
+const STACK_BYTES: usize = 64 << 10;
+
+/// A task.
+pub struct Task {
+    /// `None`: it never ran, or has ended.
+    pid: Option<Pid>,
+    /// To who writes what it reads; `None`: there is no more.
+    input: Option<Sender<Vec<u8>>>,
+    /// Its terminal, seen from here.
+    terminal: Option<File>,
+}
+
+impl Task {
+    /// Starts one; also returns how many streams of it are read.
+    ///
+    /// # Errors
+    /// Why it did not start, in a sentence.
+    pub fn start(
+        plan: &NodePlan,
+        number: u32,
+        tell: &SyncSender<Heard>,
+    ) -> Result<(Self, usize), String> {
+        let own = plan.tasks.get(number as usize).cloned().unwrap_or_default();
+        let program = plan.program.first().cloned().unwrap_or_default();
+        let failed = |error: &dyn std::fmt::Display| format!("failed to start {program}: {error}");
+        let mut command = Command::new(&program);
+        command.args(plan.program.iter().skip(1));
+        command.envs(&plan.environment).envs(&own.environment);
+        let cpus = cpu_set(&own.cpus).map_err(|error| failed(&error))?;
+        match plan.terminal {
+            Some(window) => {
+                Self::with_terminal(command, window, cpus, number, tell).map_err(|e| failed(&e))
+            }
+            None => Self::with_pipes(command, &own, cpus, number, tell).map_err(|e| failed(&e)),
+        }
+    }
+
+    /// One that did not start.
+    pub const fn failed() -> Self {
+        Self { pid: None, input: None, terminal: None }
+    }
+
+    fn with_pipes(
+        mut command: Command,
+        own: &TaskPlan,
+        cpus: Option<CpuSet>,
+        number: u32,
+        tell: &SyncSender<Heard>,
+    ) -> io::Result<(Self, usize)> {
+        command.stdin(if own.input { Stdio::piped() } else { Stdio::null() });
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        settle(&mut command, cpus, None);
+        let mut child = command.spawn()?;
+        let input = child.stdin.take().map(|stdin| feeder(OwnedFd::from(stdin).into()));
+        let streams = [
+            child.stdout.take().map(|out| (Kind::Output, OwnedFd::from(out))),
+            child.stderr.take().map(|error| (Kind::Error, OwnedFd::from(error))),
+        ];
+        let streams: Vec<_> = streams.into_iter().flatten().collect();
+        let count = streams.len();
+        for (kind, stream) in streams {
+            pass_on(stream.into(), number, kind, tell.clone());
+        }
+        let pid = pid(&child);
+        Ok((Self { pid, input, terminal: None }, count))
+    }
+
+    fn with_terminal(
+        mut command: Command,
+        window: Window,
+        cpus: Option<CpuSet>,
+        number: u32,
+        tell: &SyncSender<Heard>,
+    ) -> io::Result<(Self, usize)> {
+        let OpenptyResult { master, slave } = openpty(&winsize(window), None)?;
+        // Ours alone: a task that held it would never see its terminal go.
+        for end in [&master, &slave] {
+            close_on_exec(end)?;
+        }
+        let copy = || slave.try_clone().map(Stdio::from);
+        command.stdin(copy()?).stdout(copy()?).stderr(copy()?);
+        settle(&mut command, cpus, Some(slave.as_raw_fd()));
+        let child = command.spawn()?;
+        drop((command, slave));
+        let (input, reader) = (File::from(master.try_clone()?), File::from(master.try_clone()?));
+        pass_on(reader, number, Kind::Output, tell.clone());
+        let (pid, input) = (pid(&child), Some(feeder(input)));
+        Ok((Self { pid, input, terminal: Some(File::from(master)) }, 1))
+    }
+
+    /// Its process.
+    pub const fn pid(&self) -> Option<Pid> {
+        self.pid
+    }
+
+    /// It has ended, or never ran.
+    pub const fn is_over(&self) -> bool {
+        self.pid.is_none()
+    }
+
+    /// It has ended.
+    pub fn note_end(&mut self) {
+        (self.pid, self.input) = (None, None);
+    }
+
+    /// Sends a signal to it and its process group.
+    pub fn signal(&mut self, signal: Signal) {
+        if let Some(pid) = self.pid {
+            // One that has just ended hears nothing, which is as well.
+            let _ = killpg(pid, signal);
+        }
+    }
+
+    /// Hands it something to read.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        let taken = self.input.as_ref().map(|input| input.send(bytes.to_vec()));
+        if !matches!(taken, Some(Ok(()))) {
+            // It has closed its input.
+            self.input = None;
+        }
+    }
+
+    /// There is no more to read.
+    pub fn end_input(&mut self) {
+        if self.terminal.is_some() {
+            self.feed(&[END_OF_INPUT]);
+        } else {
+            self.input = None;
+        }
+    }
+
+    /// Its window has another size.
+    pub fn resize(&mut self, body: &[u8]) {
+        let (Some(terminal), [a, b, c, d]) = (&self.terminal, body) else { return };
+        let (rows, columns) = (u16::from_le_bytes([*a, *b]), u16::from_le_bytes([*c, *d]));
+        let size = winsize(Window { rows, columns });
+        // SAFETY: an open terminal and a live struct of the kind that this request reads.
+        unsafe { libc::ioctl(terminal.as_raw_fd(), libc::TIOCSWINSZ, &raw const size) };
+    }
+}
+
+fn pid(child: &std::process::Child) -> Option<Pid> {
+    i32::try_from(child.id()).ok().map(Pid::from_raw)
+}
+
+const fn winsize(window: Window) -> Winsize {
+    Winsize { ws_row: window.rows, ws_col: window.columns, ws_xpixel: 0, ws_ypixel: 0 }
+}
+
+fn close_on_exec(end: &OwnedFd) -> io::Result<()> {
+    use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+    fcntl(end, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC))?;
+    Ok(())
+}
+
+/// `None`: all that the job has.
+fn cpu_set(cpus: &[u32]) -> nix::Result<Option<CpuSet>> {
+    if cpus.is_empty() {
+        return Ok(None);
+    }
+    let mut set = CpuSet::new();
+    cpus.iter().try_for_each(|cpu| set.set(*cpu as usize))?;
+    Ok(Some(set))
+}
+
+/// What a task does between fork and exec: a session of its own, with that terminal if any; no
+/// signal blocked; the end when its starter ends; its CPUs.
+fn settle(command: &mut Command, cpus: Option<CpuSet>, terminal: Option<RawFd>) {
+    let starter = std::process::id();
+    let settle = move || {
+        // SAFETY: these calls take numbers, or live memory of the kind they expect, and may be made
+        // between fork and exec (man 7 signal-safety).
+        unsafe {
+            if libc::setsid() < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            if let Some(terminal) = terminal
+                && libc::ioctl(terminal, libc::TIOCSCTTY, 0) < 0
+            {
+                return Err(io::Error::last_os_error());
+            }
+            let mut none: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&raw mut none);
+            libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            if libc::getppid().unsigned_abs() != starter {
+                return Err(io::Error::from_raw_os_error(libc::ESRCH));
+            }
+        }
+        if let Some(cpus) = &cpus {
+            nix::sched::sched_setaffinity(Pid::from_raw(0), cpus)?;
+        }
+        Ok(())
+    };
+    // SAFETY: as said above; sched_setaffinity is a plain system call on memory that is there.
+    unsafe { command.pre_exec(settle) };
+}
+
+/// Passes on what a task writes, until its stream ends.
+fn pass_on(mut stream: File, number: u32, kind: Kind, tell: SyncSender<Heard>) {
+    let read = move || {
+        let mut buffer = vec![0; PIECE_BYTES];
+        loop {
+            match stream.read(&mut buffer) {
+                Ok(count @ 1..) => {
+                    let wrote = Heard::Wrote(number, kind, buffer[..count].to_vec());
+                    if tell.send(wrote).is_err() {
+                        return;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // A terminal that nobody has open any more says EIO.
+                Ok(_) | Err(_) => break,
+            }
+        }
+        // The starter may be over.
+        let _ = tell.send(Heard::Closed);
+    };
+    spawn(read);
+}
+
+/// Writes what a task reads, as fast as it does.
+fn feeder(mut stream: File) -> Sender<Vec<u8>> {
+    let (feed, fed) = channel::<Vec<u8>>();
+    spawn(move || {
+        while let Ok(bytes) = fed.recv() {
+            if stream.write_all(&bytes).is_err() {
+                return;
+            }
+        }
+    });
+    feed
+}
+
+fn spawn(work: impl FnOnce() + Send + 'static) {
+    let spawned = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(work);
+    // Without it the stream is closed, which is as if its other end had gone.
+    drop(spawned);
+}

@@ -1,0 +1,234 @@
+//! Where what tasks write goes: our own streams, with a label before each line where that is wanted,
+//! or files; and what they read. Never keeps more of a line than a buffer holds.
+
+use super::frame::Kind;
+use super::place::{Place, Task};
+use super::wish::Wish;
+use crate::failure::Failure;
+use anyhow::Context;
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::sync::mpsc::{Receiver, channel};
+
+/// Bytes of a line that are passed on before its end has come.
+const LINE_BYTES_MAX: usize = 64 << 10;
+/// What is read at once.
+const PIECE_BYTES: usize = 32 << 10;
+/// So many pieces are read ahead.
+const PIECES_AHEAD: usize = 4;
+
+/// Where one stream of a task goes.
+#[derive(Debug, Clone)]
+enum Sink {
+    /// Our own stream of that kind.
+    Own,
+    /// A file.
+    File(Arc<File>),
+    /// Nowhere.
+    Nothing,
+}
+
+/// Where the output of tasks goes.
+#[derive(Debug)]
+pub struct Outputs {
+    /// Of each task by its rank: output and errors.
+    sinks: Vec<[Sink; 2]>,
+    /// Width of a label's number; `None`: no labels.
+    width: Option<usize>,
+    /// Of lines that have not ended yet.
+    begun: BTreeMap<(u32, bool), Vec<u8>>,
+}
+
+impl Outputs {
+    /// Opens the files of a step, named from `directory`. One that several tasks share is emptied
+    /// once.
+    ///
+    /// # Errors
+    /// [`Failure`] when a file cannot be opened.
+    pub fn open(wish: &Wish, place: &Place, directory: &Path) -> Result<Self, Failure> {
+        let directory = directory.to_string_lossy().into_owned();
+        let mut opened: BTreeMap<PathBuf, Arc<File>> = BTreeMap::new();
+        let tasks = place.tasks();
+        let mut sinks = Vec::with_capacity(tasks.len());
+        for task in &tasks {
+            let mut sink = |pattern: Option<&String>| -> Result<Sink, Failure> {
+                let pattern = pattern.map(String::as_str);
+                let pattern = pattern.filter(|p| *p != "all" && *p != "-");
+                let Some(pattern) = pattern else { return Ok(Sink::Own) };
+                if pattern == "none" {
+                    return Ok(Sink::Nothing);
+                }
+                if is_number(pattern) {
+                    let this = pattern.parse() == Ok(task.rank);
+                    return Ok(if this { Sink::Own } else { Sink::Nothing });
+                }
+                let path = place.path(pattern, *task, &directory);
+                let file = match opened.get(&path) {
+                    Some(file) => Arc::clone(file),
+                    None => open(&path, wish.append)?,
+                };
+                opened.insert(path, Arc::clone(&file));
+                Ok(Sink::File(file))
+            };
+            // Errors go where the output goes (man srun, --error).
+            let with_output = wish.output.as_ref().filter(|pattern| !is_number(pattern));
+            let error = wish.error.as_ref().or(with_output);
+            sinks.push([sink(wish.output.as_ref())?, sink(error)?]);
+        }
+        let width = wish.label.then(|| tasks.len().saturating_sub(1).to_string().len());
+        Ok(Self { sinks, width, begun: BTreeMap::new() })
+    }
+
+    /// A task wrote something.
+    ///
+    /// # Errors
+    /// When it cannot be passed on.
+    pub fn write(&mut self, rank: u32, kind: Kind, bytes: &[u8]) -> io::Result<()> {
+        let is_error = kind == Kind::Error;
+        match self.sinks.get(rank as usize).map(|sinks| &sinks[usize::from(is_error)]) {
+            Some(Sink::Own) => match self.width {
+                None => own(is_error, bytes),
+                Some(width) => self.label(rank, is_error, width, bytes),
+            },
+            Some(Sink::File(file)) => (&**file).write_all(bytes),
+            Some(Sink::Nothing) | None => Ok(()),
+        }
+    }
+
+    fn label(&mut self, rank: u32, is_error: bool, width: usize, bytes: &[u8]) -> io::Result<()> {
+        let begun = self.begun.entry((rank, is_error)).or_default();
+        begun.extend_from_slice(bytes);
+        let mut shown = Vec::new();
+        while let Some(end) = begun.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = begun.drain(..=end).collect();
+            labelled(&mut shown, rank, width, &line);
+        }
+        if begun.len() >= LINE_BYTES_MAX {
+            let line = std::mem::take(begun);
+            labelled(&mut shown, rank, width, &line);
+        }
+        own(is_error, &shown)
+    }
+
+    /// There is no more.
+    ///
+    /// # Errors
+    /// When it cannot be passed on.
+    pub fn end(&mut self) -> io::Result<()> {
+        let width = self.width.unwrap_or_default();
+        for ((rank, is_error), line) in std::mem::take(&mut self.begun) {
+            let mut shown = Vec::new();
+            if !line.is_empty() {
+                labelled(&mut shown, rank, width, &line);
+            }
+            own(is_error, &shown)?;
+        }
+        Ok(())
+    }
+}
+
+fn open(path: &Path, append: bool) -> Result<Arc<File>, Failure> {
+    let failed = || format!("failed to open {}", path.display());
+    if !append {
+        File::create(path).with_context(failed)?;
+    }
+    let file = OpenOptions::new().append(true).create(true).open(path);
+    Ok(Arc::new(file.with_context(failed)?))
+}
+
+fn labelled(shown: &mut Vec<u8>, rank: u32, width: usize, line: &[u8]) {
+    shown.extend(format!("{rank:>width$}: ").into_bytes());
+    shown.extend_from_slice(line);
+    if shown.last() != Some(&b'\n') {
+        shown.push(b'\n');
+    }
+}
+
+fn own(is_error: bool, bytes: &[u8]) -> io::Result<()> {
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    if is_error {
+        return std::io::stderr().lock().write_all(bytes);
+    }
+    let mut out = std::io::stdout().lock();
+    out.write_all(bytes).and_then(|()| out.flush())
+}
+
+/// `-o 3`: the third task's alone.
+fn is_number(pattern: &str) -> bool {
+    !pattern.is_empty() && pattern.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Something that tasks read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// What we read ourselves.
+    Own,
+    /// A file.
+    File(PathBuf),
+}
+
+/// What each task reads, each source with those that read it, by their ranks.
+#[must_use]
+pub fn sources(wish: &Wish, place: &Place, directory: &Path) -> Vec<(Source, Vec<u32>)> {
+    let tasks = place.tasks();
+    let of = |task: &Task| match wish.input.as_deref() {
+        None | Some("all") => Some(Source::Own),
+        Some("none") => None,
+        Some(number) if is_number(number) => {
+            (number.parse() == Ok(task.rank)).then_some(Source::Own)
+        }
+        Some(file) => Some(Source::File(place.path(file, *task, &directory.to_string_lossy()))),
+    };
+    let mut sources: Vec<(Source, Vec<u32>)> = Vec::new();
+    for task in &tasks {
+        let Some(source) = of(task) else { continue };
+        match sources.iter_mut().find(|(known, _)| *known == source) {
+            Some((_, ranks)) => ranks.push(task.rank),
+            None => sources.push((source, vec![task.rank])),
+        }
+    }
+    sources
+}
+
+/// Pieces of what is read, with the place of their source; an empty one is the end.
+pub type Pieces = Receiver<(usize, Vec<u8>)>;
+
+/// Reads all sources, each in a thread of its own: a read that waits for a user cannot be called
+/// off.
+///
+/// # Errors
+/// [`Failure`] when a file cannot be opened.
+pub fn read(sources: &[(Source, Vec<u32>)]) -> Result<Pieces, Failure> {
+    let (tell, told) = channel(PIECES_AHEAD);
+    for (number, (source, _)) in sources.iter().enumerate() {
+        let mut stream: Box<dyn Read + Send> = match source {
+            Source::Own => Box::new(std::io::stdin()),
+            Source::File(path) => {
+                let file = File::open(path);
+                let failed = || format!("failed to open {}", path.display());
+                Box::new(file.with_context(failed)?)
+            }
+        };
+        let tell = tell.clone();
+        std::thread::spawn(move || {
+            let mut buffer = vec![0; PIECE_BYTES];
+            loop {
+                let count = match stream.read(&mut buffer) {
+                    Ok(count) => count,
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                    Err(_) => 0,
+                };
+                let piece = buffer.get(..count).unwrap_or_default().to_vec();
+                if tell.blocking_send((number, piece)).is_err() || count == 0 {
+                    return;
+                }
+            }
+        });
+    }
+    Ok(told)
+}

@@ -1,0 +1,193 @@
+//! `kantctl alloc`: nodes held for a shell or a command here, which starts programs on them. Never
+//! keeps them longer than that runs, unless --no-shell says so.
+
+use super::run::surroundings;
+use crate::failure::Failure;
+use crate::output::screen::note;
+use crate::server::{POLL_SECONDS, Server};
+use crate::signals::Signals;
+use crate::step::allocate::{self, Held, Voice, Wanted};
+use crate::submission::environment;
+use crate::submission::options::Options;
+use anyhow::Context;
+use common::id::JobKey;
+use common::job::Phase;
+use common::time::Span;
+use common::wire::api::JobList;
+use nix::libc;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::Duration;
+use tokio::process::{Child, Command};
+
+const EXAMPLES: &str = "\
+Examples:
+  kantctl alloc --gpus 1
+  kantctl alloc -N 2 --time 30 kantctl run --label hostname
+  kantctl alloc --no-shell --time 2h
+
+The shell runs here, with the job's environment: `kantctl run` in it starts programs on the job's
+nodes, and its end gives them back. Its exit code is kantctl's. With --no-shell the nodes stay until
+`kantctl cancel`, or the time limit; `kantctl run --in JOB` starts programs on them.";
+
+/// How long a controller may be away while the shell runs.
+const PATIENCE: Duration = Duration::from_secs(24 * 3600);
+/// Between two looks at a job whose controller answers early.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Arguments of `alloc`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+#[allow(missing_docs)] // each field's comment is its help
+pub struct Args {
+    #[command(flatten)]
+    pub options: Options,
+    /// No shell: the nodes stay until the job is cancelled
+    #[arg(long, help_heading = HERE)]
+    pub no_shell: bool,
+    /// Give up if it has not started within so long [without TIME: 1s]
+    #[arg(short = 'I', long, value_name = "TIME", num_args = 0..=1, require_equals = true,
+          default_missing_value = "1s", help_heading = HERE)]
+    pub immediate: Option<Span>,
+    /// What runs here meanwhile [default: your shell]
+    #[arg(value_name = "COMMAND", num_args = 0.., trailing_var_arg = true)]
+    pub command: Vec<String>,
+}
+
+const HERE: &str = "Here";
+
+/// Holds nodes while a shell runs.
+///
+/// # Errors
+/// [`Failure`] when there are none, or the shell cannot be started.
+pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
+    let around = surroundings();
+    let options = args.options.clone().over(environment::read_own_options(&around)?);
+    speak(args, &options, Voice::Kant, server).await
+}
+
+/// The same in these words.
+///
+/// # Errors
+/// As of [`run`].
+pub async fn speak(
+    args: &Args,
+    options: &Options,
+    voice: Voice,
+    server: &Server,
+) -> Result<u8, Failure> {
+    let command = if args.command.is_empty() { vec![shell()] } else { args.command.clone() };
+    let immediate = args.immediate.map(|span| Duration::from_millis(span.0));
+    let (program, stays) = (&command[..], args.no_shell);
+    let wanted = Wanted { options, program, voice, immediate, stays };
+    let mut signals = Signals::take()?;
+    let held = allocate::allocate(&wanted, server, &mut signals).await?;
+    let key = held.job.key;
+    if voice == Voice::Kant && !options.quiet {
+        let nodes = common::hostlist::fold(held.ground.nodes.iter().map(|node| &node.name));
+        note(&format!("job {key} holds {nodes}"));
+    }
+    if stays {
+        return Ok(crate::failure::OK);
+    }
+    let ended = with(&held, &command, server, &mut signals).await;
+    let code = ended.as_ref().map_or_else(|failure| failure.kind.code(), |code| *code);
+    if !options.quiet {
+        match voice {
+            Voice::Salloc => note(&format!("Relinquishing job allocation {key}")),
+            Voice::Kant | Voice::Srun => note(&format!("gives back the nodes of job {key}")),
+        }
+    }
+    allocate::finish(server, key, code).await;
+    ended
+}
+
+/// The user's.
+fn shell() -> String {
+    let told = std::env::var("SHELL").ok().filter(|shell| shell.starts_with('/'));
+    let known = || {
+        let user = nix::unistd::User::from_uid(nix::unistd::getuid()).ok().flatten();
+        user.and_then(|user| user.shell.to_str().map(str::to_owned))
+    };
+    told.or_else(known).filter(|shell| !shell.is_empty()).unwrap_or_else(|| "/bin/sh".to_owned())
+}
+
+async fn with(
+    held: &Held,
+    words: &[String],
+    server: &Server,
+    signals: &mut Signals,
+) -> Result<u8, Failure> {
+    let program = words.first().map(String::as_str).unwrap_or_default();
+    let mut command = Command::new(program);
+    command.args(words.iter().skip(1)).envs(held.ground.environment(&held.job));
+    // What inside of another job says where it is, this one is not.
+    for name in ["KANT_NODE", "SLURMD_NODENAME", "SLURM_NODEID", "KANT_NODE_RANK"] {
+        command.env_remove(name);
+    }
+    // SAFETY: unblocking signals is a plain system call, and may be made between fork and exec.
+    unsafe { command.pre_exec(unblock_signals) };
+    let mut child = command.spawn().with_context(|| format!("failed to start {program}"))?;
+    let over = revoked(held.job.key, server);
+    tokio::pin!(over);
+    let mut is_over = false;
+    loop {
+        tokio::select! {
+            status = child.wait() => {
+                return Ok(code(status.context("failed to wait for the shell")?));
+            }
+            signal = signals.next() => pass_on(&child, signal),
+            () = &mut over, if !is_over => {
+                is_over = true;
+                note(&format!("Job allocation {} has been revoked.", held.job.key));
+                tell(&child, Signal::SIGHUP);
+            }
+        }
+    }
+}
+
+/// Returns when the job has ended without us.
+async fn revoked(key: JobKey, server: &Server) {
+    loop {
+        let path = format!("/v1/jobs/{key}/wait?seconds={POLL_SECONDS}");
+        let list = server.get_for::<JobList>(&path, PATIENCE).await;
+        let Ok(list) = list else { return std::future::pending().await };
+        if list.jobs.iter().all(|job| matches!(job.phase, Phase::Completing | Phase::Done)) {
+            return;
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// A terminal's signals reach the shell by themselves.
+fn pass_on(child: &Child, signal: Signal) {
+    if !matches!(signal, Signal::SIGINT | Signal::SIGQUIT) {
+        tell(child, signal);
+    }
+}
+
+fn tell(child: &Child, signal: Signal) {
+    if let Some(pid) = child.id().and_then(|pid| i32::try_from(pid).ok()) {
+        // One that has just ended hears nothing, which is as well.
+        let _ = kill(Pid::from_raw(pid), signal);
+    }
+}
+
+fn code(status: ExitStatus) -> u8 {
+    let code = status.code().or_else(|| Some(128 + status.signal()?)).unwrap_or(1);
+    u8::try_from(code).unwrap_or(u8::MAX)
+}
+
+/// We read signals instead of obeying them; the shell is to obey.
+fn unblock_signals() -> io::Result<()> {
+    // SAFETY: sigemptyset initialises the set, which sigprocmask then reads.
+    unsafe {
+        let mut none: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
+    }
+    Ok(())
+}
