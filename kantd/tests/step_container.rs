@@ -115,7 +115,8 @@ async fn a_job_in_a_container_is_its_user_in_its_group_and_leaves_nothing() {
         let program = ["/bin/sh", "-c", "cat /etc/word >launched; pwd >>launched"];
         let program = program.map(str::to_owned).to_vec();
         let (environment, work_dir) = (BTreeMap::new(), "/nonexistent".to_owned());
-        let start = StartTask { question, id, task, program, environment, work_dir };
+        let manner = common::wire::node::Manner::default();
+        let start = StartTask { question, id, task, program, environment, work_dir, manner };
         let news = stand.steps().start_task(start).await;
         assert!(!matches!(news.state, TaskState::Failed(_)), "{news:?}");
         let launched = format!("of the image\n{}\n", stand.work_dir().display());

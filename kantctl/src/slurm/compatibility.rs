@@ -139,7 +139,10 @@ fn row(name: Name, arg: &Arg) -> Row {
     let accepted = arg.get_help_heading().is_some_and(|heading| heading.starts_with("Accepted"));
     let idle = IDLE.iter().any(|(of, id)| *of == name.word() && arg.get_id() == *id);
     let idle = idle || IDLE.iter().any(|(of, id)| of.is_empty() && arg.get_id() == *id);
-    let taken = matches!(name, Name::Sbatch | Name::Salloc) && passed || accepted || idle || arg.is_hide_set();
+    let taken = matches!(name, Name::Sbatch | Name::Salloc) && passed
+        || accepted
+        || idle
+        || arg.is_hide_set();
     (options, if taken { "taken" } else { "works" }, help)
 }
 

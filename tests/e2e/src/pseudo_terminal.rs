@@ -38,7 +38,8 @@ impl PseudoTerminal {
         let terminal = slave.as_raw_fd();
         let settle = move || {
             // SAFETY: plain system calls on numbers, which may be made between fork and exec.
-            let settled = unsafe { libc::setsid() >= 0 && libc::ioctl(terminal, libc::TIOCSCTTY, 0) >= 0 };
+            let settled =
+                unsafe { libc::setsid() >= 0 && libc::ioctl(terminal, libc::TIOCSCTTY, 0) >= 0 };
             if settled { Ok(()) } else { Err(std::io::Error::last_os_error()) }
         };
         // SAFETY: as said above.
@@ -64,7 +65,8 @@ impl PseudoTerminal {
     pub fn resize(&mut self, rows: u16, columns: u16) -> anyhow::Result<()> {
         let size = size(rows, columns);
         // SAFETY: an open terminal and a live struct of the kind that this request reads.
-        let set = unsafe { libc::ioctl(self.master.as_raw_fd(), libc::TIOCSWINSZ, &raw const size) };
+        let set =
+            unsafe { libc::ioctl(self.master.as_raw_fd(), libc::TIOCSWINSZ, &raw const size) };
         anyhow::ensure!(set == 0, "failed to resize: {}", std::io::Error::last_os_error());
         Ok(())
     }

@@ -50,10 +50,13 @@ fn a_shell_on_a_node_has_a_terminal_of_the_same_size_and_job_control() -> anyhow
     terminal.press("echo code $?\n")?;
     terminal.see("code 130\r\n", 1)?;
     // Ctrl-Z stops it.
-    terminal.press("sleep 600\n")?;
+    terminal.press("sh -c 'echo sta\"\"nds; exec sleep 600'\n")?;
+    terminal.see("stands\r\n", 1)?;
     terminal.press("\u{1a}")?;
-    terminal.press("jobs | tr a-z A-Z\n")?;
-    terminal.see("SLEEP 600", 1)?;
+    terminal.press("jobs >jobs; echo after\"\"wards\n")?;
+    terminal.see("afterwards\r\n", 1)?;
+    let jobs = std::fs::read_to_string(kantctl.dir().join("jobs"))?;
+    assert!(jobs.contains("Stopped") && jobs.contains("sleep 600"), "{jobs}");
     terminal.press("kill -9 %1; wait; exit 5\n")?;
     assert_eq!(terminal.end()?.code(), Some(5));
     assert_eq!(terminal.settings()?, before, "the terminal is as it was");
@@ -91,7 +94,8 @@ fn a_shell_here_holds_nodes_and_its_end_gives_them_back() -> anyhow::Result<()> 
     command.args(["-N2", "--ntasks-per-node=1", "sh", "-c", script]).stdin(Stdio::null());
     Person::plain().dress(&mut command);
     let output = command.output()?;
-    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let (out, err) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert_eq!(output.status.code(), Some(4), "{out} {err}");
     let mut lines: Vec<&str> = out.lines().collect();
     lines.sort_unstable();
