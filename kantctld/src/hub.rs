@@ -94,7 +94,8 @@ impl Hub {
         self.ask(node, |answer| Question::Signal(question, answer)).await
     }
 
-    /// Adds to what such a program reads; `None` as for [`Self::read`], and then it may have got it.
+    /// Adds to what such a program reads; `None` as for [`Self::read`], and then it may have got
+    /// it.
     pub async fn feed_task(&self, node: &NodeName, question: FeedTask) -> Option<TaskNews> {
         self.ask(node, |answer| Question::Feed(question, answer)).await
     }

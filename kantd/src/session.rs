@@ -10,7 +10,7 @@ use crate::health::Findings;
 use crate::logging::with_causes;
 use crate::output::OutputReader;
 use crate::runner::Word;
-use crate::step::Steps;
+use crate::step::{Steps, tend_leases};
 use common::id::NodeName;
 use common::node::Inventory;
 use common::wire::node::{FromNode, Hello, NODE_PATH, NODE_PROTOCOL, ToNode};
@@ -20,7 +20,6 @@ use net::{
     connect_channel,
 };
 use node::Observed;
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
@@ -198,15 +197,7 @@ impl Session {
             error = report(self.board.clone(), told, sender.clone()) => error,
             error = report_health(self.health.clone(), sender.clone()), if hears_health => error,
             error = self.listen(receiver, sender) => error,
-            never = self.tend_leases() => match never {},
-        }
-    }
-
-    /// Nobody can ask for a program while the node is out of session, so its lease does not run.
-    async fn tend_leases(&self) -> Infallible {
-        match &self.steps {
-            Some(steps) => steps.tend_leases().await,
-            None => std::future::pending().await,
+            never = tend_leases(self.steps.as_ref()) => match never {},
         }
     }
 

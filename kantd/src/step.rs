@@ -35,6 +35,7 @@ pub(crate) use hook::failures as hook_failures;
 pub use order::StepRules;
 pub(crate) use private::usable as usable_private_dirs;
 pub use supervisor::run_supervisor;
+pub(crate) use tasks::tend_leases;
 
 /// The example order's part on a node, which has one GPU of id `GPU-1`.
 #[cfg(test)]

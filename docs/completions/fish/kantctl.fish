@@ -35,7 +35,10 @@ complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "q" -d 'List jobs'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "show" -d 'Show everything about a job or a node'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "explain" -d 'Say why a job is where it is, and what to do'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "logs" -d 'Print a job\'s output'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "run" -d 'Run a program on nodes of its own, now and here'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "alloc" -d 'Hold nodes for a shell here'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "launch" -d 'Start a program on a node of a job that runs'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "step-tasks" -d 'Start the tasks of a step on this node'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "wait" -d 'Wait for jobs to end, and exit with their code'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "cancel" -d 'End jobs'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "hold" -d 'Keep waiting jobs from starting'
@@ -145,6 +148,183 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -s f -l follow -d 
 complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -s e -l stderr -d 'The error file instead of the output file'
 complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s J -l job-name -d 'The job\'s name [default: the script\'s file name]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s A -l account -d 'Whom to charge: an account of yours [default: the first of which you are a member]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s q -l qos -d 'The quality of service: a priority and bounds that the cluster\'s operators set up' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l comment -d 'A word of yours, shown by `kantctl show job`' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s N -l nodes -d 'How many nodes [default: as few as hold the tasks]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s n -l ntasks -d 'Tasks in all, or a range of which it takes what it gets (2-8) [default: --nodes times --ntasks-per-node, or 1]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l ntasks-per-node -d 'At most so many tasks on a node' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s c -l cpus-per-task -d 'CPUs for each task [default: 1]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l ntasks-per-gpu -d 'Tasks for each GPU asked for' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l cpus-per-gpu -d 'CPUs for each GPU asked for' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l mem -d 'Memory on each node, in MiB or with K, M, G, T; 0 is all of it' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l mem-per-cpu -d 'Memory for each CPU' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l mem-per-gpu -d 'Memory for each GPU' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s G -l gpus -d 'GPUs in the whole job: any (8), of a kind (h100:8), of one of several kinds (\'h100|a100:8\'), or a share of one GPU (0.5)' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l gpus-per-node -d 'GPUs on each node' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l gpus-per-task -d 'GPUs for each task' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l gres -d 'GPUs on each node, as Slurm writes it (gpu:2, gpu:h100:2)' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s p -l queue -l partition -d 'The queue [default: the cluster\'s default queue]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s t -l time -d 'Time limit: minutes, h:m:s, d-h, 90m, 2h [default: the queue\'s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l begin -d 'Not before: now+1hour, 16:30, tomorrow, 2030-01-31T08:00' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l deadline -d 'Over by then by its time limit, or never started' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l reservation -d 'Run in this booking, see `kantctl reservations`' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l near -d 'Nodes near to each other: nvlink-domain, leaf, spine or superspine; one of them if there is one with room, or wait for that (leaf:required)' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l switches -d 'Slurm\'s way to ask for --near=leaf: --switches=1' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l segment -d 'Blocks of so many nodes, each near in itself [without --near: nvlink-domain:required]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l max-per-node -d 'At most so many jobs of this name of yours on one node' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l nice -d 'Step back: lowers the priority [without a number: 100]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s w -l nodelist -d 'Only these nodes, like g[001-004],login' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s x -l exclude -d 'Not these nodes' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s o -l output -d 'Output file, with %j %A %a %x %u %N %n %t [default: kant-%j.out, arrays kant-%A_%a.out]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s e -l error -d 'Error file [default: with the output]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s i -l input -d 'Input file [default: /dev/null]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l open-mode -d 'What happens to output files that exist [default: truncate]' -r -f -a "append\t''
+truncate\t''"
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s D -l chdir -d 'Where it starts [default: here]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s a -l array -d 'An array of tasks: 0-99, 1,3,5-9:2, at most 50 at once: 0-999%50' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l launch -d 'Run the script once, once on every node, or once for every task [default: once]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l container -d 'Run in a container: a directory on its nodes that is an OCI bundle or a root file system' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l signal -d 'A signal before its time limit: to all its processes, or (B:) to the script alone [without @SECONDS: 60 before]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l export -d 'What of your environment it gets: ALL, NONE, or NAME,NAME=VALUE [default: ALL]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s d -l dependency -d 'Wait for other jobs: afterok:20:21, afterany:22_3, after:23+5 (minutes), afternotok, aftercorr (task for task), singleton; `,` between where all count, `?` where one is enough' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l kill-on-invalid-dep -d 'Cancel it once what it waits for cannot come any more [default: no, it goes on waiting]' -r -f -a "yes\t''
+no\t''"
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l acctg-freq -d 'what a job uses is measured at its end' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s M -l clusters -d 'there is one cluster' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l cores-per-socket -d 'cores are chosen near the GPUs given, whatever the socket' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l cpu-bind -d 'a job is held to its CPUs, near its GPUs; bind single tasks with taskset' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l cpu-freq -d 'the machine\'s governor decides' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l delay-boot -d 'nodes are not booted for jobs' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s m -l distribution -d 'tasks stand node by node, in order' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s B -l extra-node-info -d 'cores are chosen near the GPUs given, whatever the socket' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l get-user-env -d 'the environment is that of the submission; `#!/bin/bash -l` makes a login shell' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l gpu-bind -d 'each task sees all GPUs of its job on the node: choose by SLURM_LOCALID' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l gpu-freq -d 'GPUs keep the clocks they have' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l hint -d 'threads of a core go to one job in any case' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l mail-type -d 'kant sends no mail' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l mail-user -d 'kant sends no mail' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l mem-bind -d 'bind memory in the script with numactl' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l network -d 'there are no switch plug-ins' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l ntasks-per-core -d 'tasks of a job share its CPUs' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l ntasks-per-socket -d 'tasks of a job share its CPUs' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s s -l oversubscribe -d 'CPUs and GPUs are never given twice' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l power -d 'power is the machine\'s' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l profile -d 'what a job uses is measured at its end' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l propagate -d 'the shell\'s soft limits are always passed on' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l sockets-per-node -d 'cores are chosen near the GPUs given, whatever the socket' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l threads-per-core -d 'threads of a core go to one job in any case' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l time-min -d 'a job gets the whole --time' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l tmp -d 'disks of nodes are not counted; /tmp is the job\'s own' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l wckey -d 'use --account or --comment' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s I -l immediate -d 'Give up if it has not started within so long [without TIME: 1s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l in -d 'On the nodes of this job of yours, which runs' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l service -d 'A service that answers requests: a queue with a zone for services spreads its jobs there'
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l exclusive -d 'Whole nodes: nothing else runs there meanwhile'
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s H -l hold -d 'Wait until `kantctl release`'
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l requeue -d 'Start it again if a node is lost (the default)'
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l no-requeue -d 'Never start it again'
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l preemptible -d 'It may be made to yield to others [default: as its QoS or queue says]'
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l no-preemptible -d 'It may not'
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l parsable -d 'Print only the job\'s id'
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s W -l wait -d 'Wait for its end, and exit with its code'
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s Q -l quiet -d 'Say nothing but errors'
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s l -l label -d 'The task\'s number before each line'
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l pty -d 'On a terminal of its own: what is typed here goes there'
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s K -l kill-on-bad-exit -d 'End all tasks when one fails'
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s J -l job-name -d 'The job\'s name [default: the script\'s file name]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s A -l account -d 'Whom to charge: an account of yours [default: the first of which you are a member]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s q -l qos -d 'The quality of service: a priority and bounds that the cluster\'s operators set up' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l comment -d 'A word of yours, shown by `kantctl show job`' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s N -l nodes -d 'How many nodes [default: as few as hold the tasks]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s n -l ntasks -d 'Tasks in all, or a range of which it takes what it gets (2-8) [default: --nodes times --ntasks-per-node, or 1]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l ntasks-per-node -d 'At most so many tasks on a node' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s c -l cpus-per-task -d 'CPUs for each task [default: 1]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l ntasks-per-gpu -d 'Tasks for each GPU asked for' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l cpus-per-gpu -d 'CPUs for each GPU asked for' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l mem -d 'Memory on each node, in MiB or with K, M, G, T; 0 is all of it' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l mem-per-cpu -d 'Memory for each CPU' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l mem-per-gpu -d 'Memory for each GPU' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s G -l gpus -d 'GPUs in the whole job: any (8), of a kind (h100:8), of one of several kinds (\'h100|a100:8\'), or a share of one GPU (0.5)' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l gpus-per-node -d 'GPUs on each node' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l gpus-per-task -d 'GPUs for each task' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l gres -d 'GPUs on each node, as Slurm writes it (gpu:2, gpu:h100:2)' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s p -l queue -l partition -d 'The queue [default: the cluster\'s default queue]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s t -l time -d 'Time limit: minutes, h:m:s, d-h, 90m, 2h [default: the queue\'s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l begin -d 'Not before: now+1hour, 16:30, tomorrow, 2030-01-31T08:00' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l deadline -d 'Over by then by its time limit, or never started' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l reservation -d 'Run in this booking, see `kantctl reservations`' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l near -d 'Nodes near to each other: nvlink-domain, leaf, spine or superspine; one of them if there is one with room, or wait for that (leaf:required)' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l switches -d 'Slurm\'s way to ask for --near=leaf: --switches=1' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l segment -d 'Blocks of so many nodes, each near in itself [without --near: nvlink-domain:required]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l max-per-node -d 'At most so many jobs of this name of yours on one node' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l nice -d 'Step back: lowers the priority [without a number: 100]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s w -l nodelist -d 'Only these nodes, like g[001-004],login' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s x -l exclude -d 'Not these nodes' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s o -l output -d 'Output file, with %j %A %a %x %u %N %n %t [default: kant-%j.out, arrays kant-%A_%a.out]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s e -l error -d 'Error file [default: with the output]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s i -l input -d 'Input file [default: /dev/null]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l open-mode -d 'What happens to output files that exist [default: truncate]' -r -f -a "append\t''
+truncate\t''"
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s D -l chdir -d 'Where it starts [default: here]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s a -l array -d 'An array of tasks: 0-99, 1,3,5-9:2, at most 50 at once: 0-999%50' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l launch -d 'Run the script once, once on every node, or once for every task [default: once]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l container -d 'Run in a container: a directory on its nodes that is an OCI bundle or a root file system' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l signal -d 'A signal before its time limit: to all its processes, or (B:) to the script alone [without @SECONDS: 60 before]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l export -d 'What of your environment it gets: ALL, NONE, or NAME,NAME=VALUE [default: ALL]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s d -l dependency -d 'Wait for other jobs: afterok:20:21, afterany:22_3, after:23+5 (minutes), afternotok, aftercorr (task for task), singleton; `,` between where all count, `?` where one is enough' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l kill-on-invalid-dep -d 'Cancel it once what it waits for cannot come any more [default: no, it goes on waiting]' -r -f -a "yes\t''
+no\t''"
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l acctg-freq -d 'what a job uses is measured at its end' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s M -l clusters -d 'there is one cluster' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l cores-per-socket -d 'cores are chosen near the GPUs given, whatever the socket' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l cpu-bind -d 'a job is held to its CPUs, near its GPUs; bind single tasks with taskset' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l cpu-freq -d 'the machine\'s governor decides' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l delay-boot -d 'nodes are not booted for jobs' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s m -l distribution -d 'tasks stand node by node, in order' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s B -l extra-node-info -d 'cores are chosen near the GPUs given, whatever the socket' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l get-user-env -d 'the environment is that of the submission; `#!/bin/bash -l` makes a login shell' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l gpu-bind -d 'each task sees all GPUs of its job on the node: choose by SLURM_LOCALID' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l gpu-freq -d 'GPUs keep the clocks they have' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l hint -d 'threads of a core go to one job in any case' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l mail-type -d 'kant sends no mail' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l mail-user -d 'kant sends no mail' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l mem-bind -d 'bind memory in the script with numactl' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l network -d 'there are no switch plug-ins' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l ntasks-per-core -d 'tasks of a job share its CPUs' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l ntasks-per-socket -d 'tasks of a job share its CPUs' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s s -l oversubscribe -d 'CPUs and GPUs are never given twice' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l power -d 'power is the machine\'s' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l profile -d 'what a job uses is measured at its end' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l propagate -d 'the shell\'s soft limits are always passed on' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l sockets-per-node -d 'cores are chosen near the GPUs given, whatever the socket' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l threads-per-core -d 'threads of a core go to one job in any case' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l time-min -d 'a job gets the whole --time' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l tmp -d 'disks of nodes are not counted; /tmp is the job\'s own' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l wckey -d 'use --account or --comment' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s I -l immediate -d 'Give up if it has not started within so long [without TIME: 1s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l service -d 'A service that answers requests: a queue with a zone for services spreads its jobs there'
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l exclusive -d 'Whole nodes: nothing else runs there meanwhile'
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s H -l hold -d 'Wait until `kantctl release`'
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l requeue -d 'Start it again if a node is lost (the default)'
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l no-requeue -d 'Never start it again'
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l preemptible -d 'It may be made to yield to others [default: as its QoS or queue says]'
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l no-preemptible -d 'It may not'
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l parsable -d 'Print only the job\'s id'
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s W -l wait -d 'Wait for its end, and exit with its code'
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s Q -l quiet -d 'Say nothing but errors'
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l no-shell -d 'No shell: the nodes stay until the job is cancelled'
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand launch" -l job -d 'The job, which must run [default: the one this runs in]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand launch" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand launch" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
@@ -152,6 +332,11 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand launch" -l retry -d 'Kee
 complete -c kantctl -n "__fish_kantctl_using_subcommand launch" -s x -d 'For who takes kantctl for ssh; no effect'
 complete -c kantctl -n "__fish_kantctl_using_subcommand launch" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand launch" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand step-tasks" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand step-tasks" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand step-tasks" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand step-tasks" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
+complete -c kantctl -n "__fish_kantctl_using_subcommand step-tasks" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand wait" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand wait" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand wait" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r

@@ -1,6 +1,6 @@
-//! Nodes for a step or a shell: a job that runs nothing by itself, asked for, waited for with a word
-//! why it waits, and given back. Never keeps one longer than this process lives, but where that is
-//! wanted.
+//! Nodes for a step or a shell: a job that runs nothing by itself, asked for, waited for with a
+//! word why it waits, and given back. Never keeps one longer than this process lives, but where
+//! that is wanted.
 
 use super::ground::Ground;
 use super::keeper::{Keeper, lease};
@@ -106,7 +106,9 @@ pub async fn allocate(
     let keeper = Keeper::start(server, (!wanted.stays).then_some(key));
     let waited = tokio::select! {
         job = wait(wanted, key, server) => job,
-        signal = refusal(signals) => Err(Failure::message(format!("gave up job {key} at {signal}"))),
+        signal = refusal(signals) => {
+            Err(Failure::message(format!("gave up job {key} at {signal}")))
+        }
     };
     let started = waited.and_then(|job| match Ground::of(&job) {
         Some(ground) => Ok((job, ground)),

@@ -109,7 +109,7 @@ impl Frames {
     ///
     /// # Errors
     /// [`FrameError`]: nothing that follows can be read.
-    pub fn next(&mut self) -> Result<Option<Frame>, FrameError> {
+    pub fn take(&mut self) -> Result<Option<Frame>, FrameError> {
         let Some((head, rest)) = self.0.split_at_checked(HEAD_BYTES) else { return Ok(None) };
         let four =
             |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
@@ -145,7 +145,7 @@ mod tests {
             let (mut frames, mut got) = (Frames::default(), Vec::new());
             for piece in bytes.chunks(cut) {
                 frames.push(piece);
-                while let Some(frame) = frames.next().unwrap() {
+                while let Some(frame) = frames.take().unwrap() {
                     got.push(frame);
                 }
             }
@@ -157,9 +157,9 @@ mod tests {
     fn what_is_no_frame_is_refused() {
         let mut frames = Frames::default();
         frames.push(&[0, 0, 0, 0, 99, 0, 0, 0, 0]);
-        assert_eq!(frames.next(), Err(FrameError::Kind(99)));
+        assert_eq!(frames.take(), Err(FrameError::Kind(99)));
         let mut frames = Frames::default();
         frames.push(b"kant: node g1 has no directory\n");
-        assert!(matches!(frames.next(), Err(FrameError::Size(_))));
+        assert!(matches!(frames.take(), Err(FrameError::Size(_))));
     }
 }

@@ -1,6 +1,6 @@
 //! Speaks for a job that lives on a lease, and for the starters of a step on other nodes, from a
-//! thread of its own: whatever else waits (a pager that reads no more, a slow controller), both live
-//! as long as this process does, and not much longer. Never ends anything itself.
+//! thread of its own: whatever else waits (a pager that reads no more, a slow controller), both
+//! live as long as this process does, and not much longer. Never ends anything itself.
 
 use super::line::Spot;
 use crate::server::{Again, Server};

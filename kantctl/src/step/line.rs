@@ -59,7 +59,7 @@ impl Ear {
 
     fn frames(&self, frames: &mut Frames, bytes: &[u8]) -> Result<(), Failure> {
         frames.push(bytes);
-        while let Some(frame) = frames.next().map_err(anyhow::Error::new)? {
+        while let Some(frame) = frames.take().map_err(anyhow::Error::new)? {
             self.tell(News::Frame(frame));
         }
         Ok(())

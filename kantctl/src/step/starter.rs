@@ -1,7 +1,7 @@
-//! `kantctl step-tasks`: on each node of a step, the parent of its tasks: starts them, passes on what
-//! they read and write, tells how they ended, and leaves nothing behind. It speaks in frames: reads
-//! them from its standard input, which may be a file that grows, and writes them to its output.
-//! Never talks to a daemon, and never outlives its tasks for long.
+//! `kantctl step-tasks`: on each node of a step, the parent of its tasks: starts them, passes on
+//! what they read and write, tells how they ended, and leaves nothing behind. It speaks in frames:
+//! reads them from its standard input, which may be a file that grows, and writes them to its
+//! output. Never talks to a daemon, and never outlives its tasks for long.
 
 mod commands;
 mod task;
@@ -19,7 +19,7 @@ use nix::unistd::Pid;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsFd;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 use task::Task;
 
@@ -149,7 +149,7 @@ impl Starter {
         match heard {
             Heard::Bytes(bytes) => {
                 self.frames.push(&bytes);
-                while let Some(frame) = self.frames.next().map_err(anyhow::Error::new)? {
+                while let Some(frame) = self.frames.take().map_err(anyhow::Error::new)? {
                     self.obey(frame)?;
                 }
                 self.read += bytes.len() as u64;
@@ -255,9 +255,6 @@ fn receive(told: &Receiver<Heard>, until: Option<Instant>) -> Option<Heard> {
     match until {
         // The starter holds a sender itself.
         None => told.recv().ok(),
-        Some(until) => match told.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            Ok(heard) => Some(heard),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-        },
+        Some(until) => told.recv_timeout(until.saturating_duration_since(Instant::now())).ok(),
     }
 }

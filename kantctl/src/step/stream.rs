@@ -1,5 +1,5 @@
-//! Where what tasks write goes: our own streams, with a label before each line where that is wanted,
-//! or files; and what they read. Never keeps more of a line than a buffer holds.
+//! Where what tasks write goes: our own streams, with a label before each line where that is
+//! wanted, or files; and what they read. Never keeps more of a line than a buffer holds.
 
 use super::frame::Kind;
 use super::place::{Place, Task};

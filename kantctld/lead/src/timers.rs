@@ -1,8 +1,7 @@
 //! What follows from time alone: a node without a session is silent, one silent for too long is
-//! lost, an attempt that does not start is given up, a job ends at its deadline, one that nobody waits
-//! for any more when its lease is over, old finished jobs
-//! and bookings are forgotten. Never acts on a clock the log has not stamped: it only proposes, and
-//! `apply` judges by the stamp.
+//! lost, an attempt that does not start is given up, a job ends at its deadline, one that nobody
+//! waits for any more when its lease is over, old finished jobs and bookings are forgotten. Never
+//! acts on a clock the log has not stamped: it only proposes, and `apply` judges by the stamp.
 
 use crate::seats::Standing;
 use common::id::{JobKey, NodeName};

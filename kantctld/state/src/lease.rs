@@ -1,5 +1,5 @@
-//! Jobs that live on a lease: only as long as whoever waits for them says so. Never counts the time;
-//! the leader does, and the command `LeaseOver` ends one.
+//! Jobs that live on a lease: only as long as whoever waits for them says so. Never counts the
+//! time; the leader does, and the command `LeaseOver` ends one.
 
 use crate::remembered::State;
 use common::id::JobKey;

@@ -1,6 +1,6 @@
-//! Every job and array task that is not Done, how many each user has of them, which have a deadline,
-//! and which live on a lease. Follows from the jobs and is not stored. Bounds them too: each takes memory, and room
-//! in every round. Never knows what they do.
+//! Every job and array task that is not Done, how many each user has of them, which have a
+//! deadline, and which live on a lease. Follows from the jobs and is not stored. Bounds them too:
+//! each takes memory, and room in every round. Never knows what they do.
 
 use common::id::{ArrayIndex, JobId, JobKey, Uid};
 use common::job::Ask;

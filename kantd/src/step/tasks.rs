@@ -184,7 +184,7 @@ impl Steps {
     }
 
     /// Ends programs whose leases run out, for as long as the node is in session.
-    pub async fn tend_leases(&self) -> Infallible {
+    async fn tend_leases(&self) -> Infallible {
         self.leases().renew_all();
         loop {
             sleep(LEASE_LOOK).await;
@@ -246,6 +246,15 @@ impl Steps {
                 () = self.fed().notified(), if watch.is_some() => pause = Pause::SHORT,
             }
         }
+    }
+}
+
+/// Ends programs whose leases run out, while a session lasts: nobody can ask for a program while
+/// the node is out of session, so leases do not run then.
+pub async fn tend_leases(steps: Option<&Steps>) -> Infallible {
+    match steps {
+        Some(steps) => steps.tend_leases().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -1,5 +1,5 @@
-//! A person at a terminal: a program that runs on one of its own, what it shows there, and keys that
-//! are pressed. Never waits but for what is to be shown.
+//! A person at a terminal: a program that runs on one of its own, what it shows there, and keys
+//! that are pressed. Never waits but for what is to be shown.
 
 use crate::wait_for;
 use anyhow::Context as _;

@@ -1,5 +1,5 @@
-//! What a starter reads: a pipe, or a file to which a daemon adds what was sent. Never takes the end
-//! of such a file for the end of what is to be read.
+//! What a starter reads: a pipe, or a file to which a daemon adds what was sent. Never takes the
+//! end of such a file for the end of what is to be read.
 
 use super::Heard;
 use nix::fcntl::{FallocateFlags, fallocate};

@@ -1,6 +1,6 @@
 //! `LeaseOver`: nobody waits any more for a job that was to live only as long as somebody does. One
-//! that waits is over, one that was given nodes is stopped. The silence was the leader's to measure.
-//! Never touches a job without a lease, or one whose end is decided.
+//! that waits is over, one that was given nodes is stopped. The silence was the leader's to
+//! measure. Never touches a job without a lease, or one whose end is decided.
 
 use crate::event::Event;
 use crate::life::{self, Ending};
