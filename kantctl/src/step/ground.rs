@@ -1,12 +1,11 @@
 //! The job that a step runs in: its nodes, and what it has there; from the environment that kantd
 //! gave a script, or from the controller. Never asks anybody itself.
 
-
 use crate::failure::Failure;
-use common::{counts, hostlist};
 use common::id::{Attempt, JobKey, NodeName};
 use common::job::rendezvous;
 use common::wire::api::JobView;
+use common::{counts, hostlist};
 use std::collections::BTreeMap;
 
 /// One node of a job.
@@ -60,7 +59,7 @@ impl Ground {
             None => here.iter().cloned().collect(),
         };
         let cpus = match read("SLURM_JOB_CPUS_PER_NODE") {
-            Some(counts) => counts::unfold(counts).map_err(Failure::usage)?,
+            Some(text) => counts::unfold(text).map_err(Failure::usage)?,
             None => vec![number("KANT_NODE_CPUS").unwrap_or(1)],
         };
         let node = |(name, cpus)| GroundNode { name, cpus, tasks: None, gpus: None };
