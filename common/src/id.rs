@@ -207,6 +207,10 @@ name_id!(
     ZoneName, "zone"
 );
 name_id!(
+    /// Something that a node has and a job may ask for by its name alone.
+    FeatureName, "feature"
+);
+name_id!(
     /// An operator's booking of nodes.
     ReservationName, "reservation"
 );

@@ -3,7 +3,7 @@
 use crate::cpuset::CpuSet;
 use crate::gpu::{Gpu, GpuMatrix, GpuPath};
 use crate::health::DrainCause;
-use crate::id::{NodeName, Uid};
+use crate::id::{FeatureName, NodeName, Uid};
 use crate::time::Time;
 use crate::unit::{Bytes, Cpus, Gpus};
 use serde::{Deserialize, Serialize};
@@ -63,6 +63,10 @@ pub struct Inventory {
     /// Network cards, by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nics: Vec<Nic>,
+    /// What jobs may ask for by name (`--constraint`), rising: as configured, and the kinds of its
+    /// GPUs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub features: Vec<FeatureName>,
     /// Changes with every boot of the machine (/proc/sys/kernel/random/boot_id).
     pub boot_id: String,
     /// The GPU driver's version; `None` on a CPU node.

@@ -3,6 +3,7 @@
 use crate::cpuset::CpuSet;
 use crate::gpu::GpuKind;
 use crate::id::{GpuIndex, NodeName};
+use crate::job::Constraint;
 use crate::topology::Nearness;
 use crate::unit::{Bytes, Cpus, GpuMilli, Gpus, Nodes, Tasks};
 use serde::{Deserialize, Serialize};
@@ -83,6 +84,9 @@ pub struct Request {
     /// Whole nodes: nothing else runs there meanwhile (`--exclusive`).
     #[serde(default)]
     pub exclusive: bool,
+    /// What its nodes must have (`--constraint`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub constraint: Option<Constraint>,
     /// Only these nodes (`--nodelist`); empty: any.
     #[serde(default)]
     pub only_nodes: Vec<NodeName>,
@@ -130,6 +134,7 @@ impl Default for Request {
             segment: None,
             per_node_max: None,
             exclusive: false,
+            constraint: None,
             only_nodes: Vec::new(),
             not_nodes: Vec::new(),
         }

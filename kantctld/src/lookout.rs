@@ -180,6 +180,7 @@ mod tests {
             boot_id: "boot-1".to_owned(),
             gpu_driver: None,
             nics: Vec::new(),
+            features: Vec::new(),
             limits_missing: Vec::new(),
         };
         Command::RegisterNode {

@@ -8,9 +8,10 @@ mod private;
 pub use container::ContainerSettings;
 pub use health::HealthSettings;
 
+use crate::features;
 use common::config::{self, CgroupMode, ConfigError, NodeConfig};
 use common::cpuset::{CpuSet, CpuSetError};
-use common::id::{IdError, NodeName};
+use common::id::{FeatureName, IdError, NodeName};
 use common::time::Span;
 use common::unit::{Bytes, BytesError};
 use std::io;
@@ -39,6 +40,8 @@ pub struct Settings {
     pub only_cpus: Option<CpuSet>,
     /// Memory kept back for the system.
     pub memory_kept_back: Bytes,
+    /// What jobs may ask for by name.
+    pub features: Vec<FeatureName>,
     /// How jobs are confined.
     pub cgroup: CgroupMode,
     /// The group under which jobs' cgroups are made.
@@ -93,6 +96,9 @@ pub enum SettingsError {
     /// The CPUs are none.
     #[error("failed to use `cpus`: {0}")]
     Cpus(#[source] CpuSetError),
+    /// A feature's name is none.
+    #[error("failed to use `features`: {0}")]
+    Feature(#[source] IdError),
     /// The memory is none.
     #[error("failed to use `memory_kept_back`: {0}")]
     Memory(#[source] BytesError),
@@ -192,6 +198,7 @@ pub fn check(config: NodeConfig) -> Result<Settings, SettingsError> {
         socket: unless_empty(config.socket).map(|p| absolute("socket", p)).transpose()?,
         only_cpus: cpus.transpose().map_err(SettingsError::Cpus)?,
         memory_kept_back: config.memory_kept_back.parse().map_err(SettingsError::Memory)?,
+        features: features::check(config.features).map_err(SettingsError::Feature)?,
         cgroup: config.cgroup,
         cgroup_root: config.cgroup_root,
         private_dirs: private::check(config.private_dirs)?,

@@ -63,6 +63,7 @@ pub fn take(
         nics,
         boot_id: host.read("proc/sys/kernel/random/boot_id")?.trim().to_owned(),
         gpu_driver,
+        features: Vec::new(),
         limits_missing,
     })
 }

@@ -4,6 +4,7 @@
 use crate::cgroup::{self, CgroupError, Place};
 use crate::config::Settings;
 use crate::container::{self, Offer};
+use crate::features;
 use crate::gpu::numbers::{GpuNumbers, NumbersError};
 use crate::gpu::{self, GpuInventory};
 use crate::inventory::{self, Host, InventoryError, KeptBack};
@@ -74,7 +75,8 @@ pub fn survey(settings: &Settings) -> Result<Survey, SurveyError> {
     }
     let kept_back =
         KeptBack { only_cpus: settings.only_cpus.clone(), memory: settings.memory_kept_back };
-    let inventory = inventory::take(&Host::here(), &kept_back, gpus, missing)?;
+    let mut inventory = inventory::take(&Host::here(), &kept_back, gpus, missing)?;
+    inventory.features = features::of(&settings.features, &inventory);
     let cgroup = confinement.place;
     Ok(Survey { inventory, cgroup, containers, private_dirs, gpu_numbers, signs })
 }

@@ -37,6 +37,9 @@ config_table! {
         cpus: String = String::new(),
         /// Memory kept back for the system, like `4G`.
         memory_kept_back: String = "512M".to_owned(),
+        /// What jobs may ask for by name (`--constraint`), like ["ib", "rack7"]. The kinds of the
+        /// node's GPUs are features without being named.
+        features: Vec<String> = Vec::new(),
         /// How jobs are confined: auto, required or off.
         cgroup: CgroupMode = CgroupMode::Auto,
         /// The group under which jobs' cgroups are made.

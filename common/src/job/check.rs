@@ -9,7 +9,7 @@ mod shares;
 
 use super::spec::{Ask, Launch};
 use super::warning::{LEAD_MAX, Warning};
-use crate::resource::{GpuRequest, MemoryRequest};
+use crate::resource::{GpuRequest, MemoryRequest, Request};
 use crate::time::Span;
 use crate::unit::{Gpus, Tasks};
 
@@ -68,6 +68,7 @@ pub fn check_ask(ask: &Ask) -> Result<(), AskError> {
     shares::check(&ask.request)?;
     near::check(&ask.request)?;
     bounds::check(ask)?;
+    check_constraint(&ask.request)?;
     check_deadline(ask)?;
     if ask.time_limit.is_some_and(|limit| limit.0 == 0) {
         return Err(AskError::TimeLimitZero);
@@ -138,6 +139,21 @@ fn check_layout(ask: &Ask) -> Result<(), AskError> {
     match (request.memory, request.gpus, &request.gpu_kind) {
         (Some(MemoryRequest::PerGpu(_)), None, _) => Err(AskError::MemoryPerGpuWithoutGpus),
         (_, None, Some(_)) => Err(AskError::GpuKindWithoutGpus),
+        _ => Ok(()),
+    }
+}
+
+/// Every node is chosen by itself: what some have and others have not is not told apart.
+fn check_constraint(request: &Request) -> Result<(), AskError> {
+    let Some(constraint) = &request.constraint else { return Ok(()) };
+    let one = request.nodes.map_or(request.tasks == Tasks(1), |nodes| nodes.0 == 1);
+    if constraint.is_same() && constraint.features().len() > 1 && !one {
+        return Err(AskError::ConstraintSame);
+    }
+    match constraint.count() {
+        Some(count) if request.nodes.map_or(u32::from(one), |nodes| nodes.0) != count => {
+            Err(AskError::ConstraintCount { count })
+        }
         _ => Ok(()),
     }
 }
@@ -216,6 +232,22 @@ mod tests {
             refused(&|a| a.request.memory = Some(MemoryRequest::PerGpu(Default::default())))
                 .contains("--mem-per-gpu")
         );
+    }
+
+    #[test]
+    fn features_are_asked_of_all_nodes_or_none() {
+        let check = |text: &str, nodes: Option<u32>| {
+            let mut ask = Ask::default();
+            ask.request.constraint = Some(text.parse().unwrap());
+            (ask.request.nodes, ask.request.tasks) = (nodes.map(Nodes), Tasks(nodes.unwrap_or(1)));
+            check_ask(&ask)
+        };
+        for fine in [check("a*4", Some(4)), check("[a|b]", None), check("a&b", Some(3))] {
+            assert_eq!(fine, Ok(()));
+        }
+        let count = Err(AskError::ConstraintCount { count: 2 });
+        assert_eq!((check("a*2", Some(4)), check("a*2", None)), (count.clone(), count));
+        assert_eq!(check("[a|b]", Some(2)), Err(AskError::ConstraintSame));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 pub mod array;
 pub mod check;
+pub mod constraint;
 pub mod dependency;
 pub mod end;
 pub mod patch;
@@ -13,6 +14,7 @@ pub mod state;
 pub mod warning;
 
 pub use array::ArraySpec;
+pub use constraint::Constraint;
 pub use dependency::Dependency;
 pub use end::{EndCause, ExitStatus, GpuUsage, PreemptReason, Preempted, StepEnd, Usage};
 pub use patch::{Patch, Replaced};

@@ -91,6 +91,10 @@ pub struct Ask {
     pub launch: Launch,
     /// Time limit; `None` in a submission: the queue's default.
     pub time_limit: Option<Span>,
+    /// Without a time limit, where its queue allows that, whatever the queue's default
+    /// (`--time=UNLIMITED`).
+    #[serde(skip_serializing_if = "is_false")]
+    pub unlimited: bool,
     /// What its processes see as `/`: an OCI bundle or a root file system, an absolute path on its
     /// nodes (`--container`); `None`: the node's own.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -152,6 +156,7 @@ impl Default for Ask {
             request: Request::default(),
             launch: Launch::Once,
             time_limit: None,
+            unlimited: false,
             container: None,
             warning: None,
             begin_at: None,

@@ -44,7 +44,7 @@ mod task;
 mod what_if;
 
 use crate::health::Finding;
-use crate::id::{ControllerId, JobId, JobKey, NodeName, QueueName, RequestKey};
+use crate::id::{ControllerId, JobId, JobKey, NodeName, QueueName, RequestKey, Uid};
 use crate::job::{Ask, ExitStatus, Outcome, Owner, Phase, Usage};
 use crate::node::{Contact, Drain, Inventory, NodeStatus};
 use crate::reason::WaitReason;
@@ -151,6 +151,12 @@ pub struct JobView {
     pub position: Option<u32>,
     /// Which attempt, from 1; 0 before the first start.
     pub attempt: u32,
+    /// Who cancelled it, if somebody did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancelled_by: Option<Uid>,
+    /// Of a task of an array: how many of them may run at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub array_limit: Option<u32>,
     /// When it was submitted.
     pub submitted_at: Time,
     /// When its current attempt began to run.

@@ -59,6 +59,8 @@ fn jobs_look_as_in_the_kept_files() {
         dependency: None,
         position: Some(1),
         attempt: 0,
+        cancelled_by: None,
+        array_limit: None,
         submitted_at: Time(1),
         started_at: None,
         ended_at: None,

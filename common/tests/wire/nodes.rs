@@ -56,6 +56,7 @@ pub fn inventory() -> Inventory {
         boot_id: "b".to_owned(),
         gpu_driver: Some("550.54".to_owned()),
         nics: Vec::new(),
+        features: Vec::new(),
         limits_missing: vec!["no cgroups: not root".to_owned()],
     }
 }

@@ -166,7 +166,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l gpus-per-node -d
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l gpus-per-task -d 'GPUs for each task' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l gres -d 'GPUs on each node, as Slurm writes it (gpu:2, gpu:h100:2)' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s p -l queue -l partition -d 'The queue [default: the cluster\'s default queue]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s t -l time -d 'Time limit: minutes, h:m:s, d-h, 90m, 2h [default: the queue\'s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s t -l time -d 'Time limit: minutes, h:m:s, d-h, 90m, 2h, UNLIMITED [default: the queue\'s]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l begin -d 'Not before: now+1hour, 16:30, tomorrow, 2030-01-31T08:00' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l deadline -d 'Over by then by its time limit, or never started' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l reservation -d 'Run in this booking, see `kantctl reservations`' -r
@@ -175,6 +175,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l switches -d 'Slu
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l segment -d 'Blocks of so many nodes, each near in itself [without --near: nvlink-domain:required]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l max-per-node -d 'At most so many jobs of this name of yours on one node' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l nice -d 'Step back: lowers the priority [without a number: 100]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s C -l constraint -d 'Nodes with these features, see `kantctl show node`: \'ib\', \'a100&(ib|roce)\'' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s w -l nodelist -d 'Only these nodes, like g[001-004],login' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s x -l exclude -d 'Not these nodes' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s o -l output -d 'Output file, with %j %A %a %x %u %N %n %t [default: kant-%j.out, arrays kant-%A_%a.out]' -r
@@ -256,7 +257,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l gpus-per-node 
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l gpus-per-task -d 'GPUs for each task' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l gres -d 'GPUs on each node, as Slurm writes it (gpu:2, gpu:h100:2)' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s p -l queue -l partition -d 'The queue [default: the cluster\'s default queue]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s t -l time -d 'Time limit: minutes, h:m:s, d-h, 90m, 2h [default: the queue\'s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s t -l time -d 'Time limit: minutes, h:m:s, d-h, 90m, 2h, UNLIMITED [default: the queue\'s]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l begin -d 'Not before: now+1hour, 16:30, tomorrow, 2030-01-31T08:00' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l deadline -d 'Over by then by its time limit, or never started' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l reservation -d 'Run in this booking, see `kantctl reservations`' -r
@@ -265,6 +266,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l switches -d 'S
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l segment -d 'Blocks of so many nodes, each near in itself [without --near: nvlink-domain:required]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l max-per-node -d 'At most so many jobs of this name of yours on one node' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l nice -d 'Step back: lowers the priority [without a number: 100]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s C -l constraint -d 'Nodes with these features, see `kantctl show node`: \'ib\', \'a100&(ib|roce)\'' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s w -l nodelist -d 'Only these nodes, like g[001-004],login' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s x -l exclude -d 'Not these nodes' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s o -l output -d 'Output file, with %j %A %a %x %u %N %n %t [default: kant-%j.out, arrays kant-%A_%a.out]' -r
@@ -554,7 +556,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l gpus-per-node
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l gpus-per-task -d 'GPUs for each task' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l gres -d 'GPUs on each node, as Slurm writes it (gpu:2, gpu:h100:2)' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s p -l queue -l partition -d 'The queue [default: the cluster\'s default queue]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s t -l time -d 'Time limit: minutes, h:m:s, d-h, 90m, 2h [default: the queue\'s]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s t -l time -d 'Time limit: minutes, h:m:s, d-h, 90m, 2h, UNLIMITED [default: the queue\'s]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l begin -d 'Not before: now+1hour, 16:30, tomorrow, 2030-01-31T08:00' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l deadline -d 'Over by then by its time limit, or never started' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l reservation -d 'Run in this booking, see `kantctl reservations`' -r
@@ -563,6 +565,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l switches -d '
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l segment -d 'Blocks of so many nodes, each near in itself [without --near: nvlink-domain:required]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l max-per-node -d 'At most so many jobs of this name of yours on one node' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l nice -d 'Step back: lowers the priority [without a number: 100]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s C -l constraint -d 'Nodes with these features, see `kantctl show node`: \'ib\', \'a100&(ib|roce)\'' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s w -l nodelist -d 'Only these nodes, like g[001-004],login' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s x -l exclude -d 'Not these nodes' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s o -l output -d 'Output file, with %j %A %a %x %u %N %n %t [default: kant-%j.out, arrays kant-%A_%a.out]' -r

@@ -187,6 +187,7 @@ pub fn record(job: &JobView, as_of: Time, zone: &TimeZone) -> String {
     record.fact("asked", sizes::request(&ask.request));
     record.maybe("near", sizes::nearness(&ask.request));
     record.maybe("apart", ask.request.per_node_max.as_ref().map(sizes::apart));
+    record.maybe("features", ask.request.constraint.as_ref());
     record.maybe("only on", Some(fold(&ask.request.only_nodes)).filter(|n| !n.is_empty()));
     record.maybe("not on", Some(fold(&ask.request.not_nodes)).filter(|n| !n.is_empty()));
     let service = if ask.service { ", as a service" } else { "" };

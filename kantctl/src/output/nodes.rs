@@ -5,7 +5,7 @@ use super::sizes;
 use super::table::{Cell, Column, Table, Tint};
 use super::time::local;
 use common::id::Uid;
-use common::node::{Contact, NodeStatus};
+use common::node::{Contact, Inventory, NodeStatus};
 use common::wire::api::NodeView;
 use jiff::tz::TimeZone;
 
@@ -100,6 +100,7 @@ pub fn record(node: &NodeView, zone: &TimeZone) -> String {
     );
     record.fact("memory", format!("{} of {} in use", node.memory_used, has.memory));
     record.fact("gpus", format!("{} of {} in use", node.gpus_used, has.gpu_count()));
+    record.maybe("features", features(has));
     record.maybe("driver", has.gpu_driver.as_ref());
     let jobs: Vec<String> = node.jobs.iter().map(ToString::to_string).collect();
     record.maybe("jobs", Some(jobs.join(" ")).filter(|jobs| !jobs.is_empty()));
@@ -140,6 +141,12 @@ pub fn record(node: &NodeView, zone: &TimeZone) -> String {
     );
     record.list("not enforced here", has.limits_missing.iter().cloned());
     record.text()
+}
+
+/// What jobs may ask for by name.
+fn features(has: &Inventory) -> Option<String> {
+    let names: Vec<&str> = has.features.iter().map(|feature| feature.as_str()).collect();
+    (!names.is_empty()).then(|| names.join(" "))
 }
 
 #[cfg(test)]

@@ -110,7 +110,11 @@ impl Line<'_> {
         let indices: Vec<ArrayIndex> = self.alike.iter().filter_map(|job| job.key.index).collect();
         let step = if self.batch { ".batch" } else { "" };
         let key = match indices.as_slice() {
-            [_, _, ..] => format!("{}_[{}]", self.job.key.job, ranges(&indices)),
+            [_, _, ..] => {
+                let limit = self.job.array_limit.map(|limit| format!("%{limit}"));
+                let limit = limit.unwrap_or_default();
+                format!("{}_[{}{limit}]", self.job.key.job, ranges(&indices))
+            }
             _ => self.job.key.to_string(),
         };
         format!("{key}{step}")

@@ -57,7 +57,12 @@ pub const FIELDS: &[JobField] = &[
     field('g', "groupname", "Group", "GROUP", |l| Value::of(group(l))),
     field('G', "groupid", "GID", "GROUP", |l| Value::of(l.job.owner.gid)),
     field('t', "statecompact", "", "ST", |l| Value::of(l.state().1)),
-    field('T', "state", "State", "STATE", |l| Value::of(l.state().0)),
+    field('T', "state", "State", "STATE", |l| {
+        Value::of(match l.job.cancelled_by {
+            Some(by) if l.page.account && !l.batch => format!("{} by {by}", l.state().0),
+            _ => l.state().0.to_owned(),
+        })
+    }),
     field('r', "reason", "Reason", "REASON", |l| Value::of(l.reason_or_end())),
     field('R', "reasonlist", "", "NODELIST(REASON)", where_or_why),
     field('N', "nodelist", "NodeList", "NODELIST", |l| Value::of(l.nodes())),
@@ -129,7 +134,9 @@ pub const FIELDS: &[JobField] = &[
         Value::of(if l.job.ask.request.exclusive { "NO" } else { "OK" })
     }),
     field('E', "dependency", "", "DEPENDENCY", |l| Value::set(l.job.dependency.as_ref())),
-    field('f', "feature", "", "FEATURES", |_| Value::Unset),
+    field('f', "feature", "Constraints", "FEATURES", |l| {
+        Value::set(l.job.ask.request.constraint.as_ref())
+    }),
     field('w', "wckey", "", "WCKEY", |_| Value::Unset),
     field('W', "licenses", "Licenses", "LICENSES", |_| Value::Unset),
     field('x', "exc_nodes", "", "EXC_NODES", |_| Value::of("")),
@@ -171,7 +178,6 @@ pub const ACCOUNT_EMPTY: &[&str] = &[
     "BlockID",
     "ConsumedEnergy",
     "ConsumedEnergyRaw",
-    "Constraints",
     "Container",
     "DBIndex",
     "Flags",

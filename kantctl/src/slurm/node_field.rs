@@ -96,8 +96,8 @@ pub const FIELDS: &[NodeField] = &[
             Some(gpu) => format!("gpu:{}:{}", gpu.kind.0, node.gpus_used),
         })
     }),
-    one('f', "features", "AVAIL_FEATURES", |_| "(null)".to_owned()),
-    one('b', "features_act", "ACTIVE_FEATURES", |_| "(null)".to_owned()),
+    one('f', "features", "AVAIL_FEATURES", |l| first(l, features)),
+    one('b', "features_act", "ACTIVE_FEATURES", |l| first(l, features)),
     one('E', "reason", "REASON", |l| first(l, why)),
     one('H', "timestamp", "TIMESTAMP", |l| {
         let since = |node: &NodeView| since(node).map(|at| moment(at, l.zone));
@@ -252,4 +252,11 @@ fn cpus_by_state(line: &Line<'_>) -> String {
         }
     }
     format!("{used}/{idle}/{other}/{}", used + idle + other)
+}
+/// What jobs may ask for by name: `ib,rack7`.
+#[must_use]
+pub fn features(node: &NodeView) -> String {
+    let features = &node.inventory.features;
+    let names: Vec<&str> = features.iter().map(|feature| feature.as_str()).collect();
+    if names.is_empty() { "(null)".to_owned() } else { names.join(",") }
 }

@@ -1,7 +1,7 @@
 //! Merged options to what the controller is asked, with the defaults that Slurm's users expect.
 //! Never checks a request as a whole; `common::job::check` does.
 
-use super::gpus::GpuAmount;
+pub use super::gpus::total;
 use super::near::Switches;
 use super::options::Options;
 use super::per_gpu::{self, PerGpuError};
@@ -46,7 +46,8 @@ pub fn ask(
             ..request(options).map_err(Failure::usage)?
         },
         launch: options.launch.unwrap_or_default(),
-        time_limit: options.time,
+        time_limit: options.time.and_then(|limit| limit.0),
+        unlimited: options.time.is_some_and(|limit| limit.0.is_none()),
         container: options
             .container
             .as_ref()
@@ -106,6 +107,7 @@ fn request(options: &Options) -> Result<Request, PerGpuError> {
         segment: options.segment.map(Nodes),
         per_node_max: None,
         exclusive: options.exclusive,
+        constraint: options.constraint.clone(),
         only_nodes: options.nodelist.clone().map(|hosts| hosts.0).unwrap_or_default(),
         not_nodes: options.exclude.clone().map(|hosts| hosts.0).unwrap_or_default(),
     })
@@ -146,15 +148,6 @@ fn gpus(options: &Options) -> (Option<GpuRequest>, Vec<GpuKind>) {
         return (None, Vec::new());
     };
     (Some(asked), kinds.clone())
-}
-
-/// What `--gpus` asks for.
-#[must_use]
-pub const fn total(amount: GpuAmount) -> GpuRequest {
-    match amount {
-        GpuAmount::Whole(gpus) => GpuRequest::Total(gpus),
-        GpuAmount::Share(share) => GpuRequest::Fraction(share),
-    }
 }
 
 #[cfg(test)]

@@ -10,8 +10,6 @@ pub const NOT_YET: &[(&str, &str)] = &[
     ("--bb", ""),
     ("--bbf", ""),
     ("--cluster-constraint", ""),
-    ("--constraint", "name nodes with --nodelist, a GPU kind with --gpus=KIND:COUNT"),
-    ("-C", "name nodes with --nodelist, a GPU kind with --gpus=KIND:COUNT"),
     ("--container-image", "unpack it to a directory, and give that with --container"),
     ("--container-mounts", "the bundle's config.json and kantd.toml name what is mounted"),
     ("--container-name", "give the directory with --container"),

@@ -3,6 +3,7 @@
 
 use super::value::{ValueError, read_count};
 use common::gpu::GpuKind;
+use common::resource::GpuRequest;
 use common::unit::{GpuMilli, Gpus};
 use std::str::FromStr;
 
@@ -122,6 +123,15 @@ impl FromStr for Gres {
             }
             _ => Err(ValueError::Gres),
         }
+    }
+}
+
+/// What `--gpus` asks for.
+#[must_use]
+pub const fn total(amount: GpuAmount) -> GpuRequest {
+    match amount {
+        GpuAmount::Whole(gpus) => GpuRequest::Total(gpus),
+        GpuAmount::Share(share) => GpuRequest::Fraction(share),
     }
 }
 

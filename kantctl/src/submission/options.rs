@@ -8,12 +8,12 @@ use super::export::Export;
 use super::gpus::{GpuAsk, GpuCount, Gres};
 use super::near::{Switches, read_near};
 use super::passed_over::PassedOver;
-use super::value::{Hosts, TaskCount, read_count, read_launch, read_nodes};
+use super::value::{Hosts, TaskCount, TimeLimit, read_count, read_launch, read_nodes};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Command, FromArgMatches};
 use common::id::{AccountName, QosName, QueueName, ReservationName};
-use common::job::{ArraySpec, Launch, OpenMode, Warning};
-use common::time::{Span, Time};
+use common::job::{ArraySpec, Constraint, Launch, OpenMode, Warning};
+use common::time::Time;
 use common::topology::Nearness;
 use common::unit::Bytes;
 use std::path::PathBuf;
@@ -104,10 +104,10 @@ pub struct Options {
     #[arg(short = 'p', long, visible_alias = "partition", value_name = "NAME",
           help_heading = WHERE)]
     pub queue: Option<QueueName>,
-    /// Time limit: minutes, h:m:s, d-h, 90m, 2h [default: the queue's]
+    /// Time limit: minutes, h:m:s, d-h, 90m, 2h, UNLIMITED [default: the queue's]
     #[arg(short = 't', long, value_name = "TIME", allow_negative_numbers = true,
           help_heading = WHERE)]
-    pub time: Option<Span>,
+    pub time: Option<TimeLimit>,
     /// Not before: now+1hour, 16:30, tomorrow, 2030-01-31T08:00
     #[arg(long, value_name = "WHEN", value_parser = read_begin, help_heading = WHERE)]
     pub begin: Option<Time>,
@@ -140,6 +140,9 @@ pub struct Options {
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true,
           default_missing_value = "100", allow_negative_numbers = true, help_heading = WHERE)]
     pub nice: Option<i32>,
+    /// Nodes with these features, see `kantctl show node`: 'ib', 'a100&(ib|roce)'
+    #[arg(short = 'C', long, value_name = "FEATURES", help_heading = WHERE)]
+    pub constraint: Option<Constraint>,
     /// Only these nodes, like g[001-004],login
     #[arg(short = 'w', long, value_name = "NODES", help_heading = WHERE)]
     pub nodelist: Option<Hosts>,

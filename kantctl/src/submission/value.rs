@@ -5,6 +5,7 @@ use common::hostlist::{self, HostlistError};
 use common::id::NodeName;
 use common::job::Launch;
 use common::job::check::COUNT_MAX;
+use common::time::{Span, SpanError};
 use common::unit::Tasks;
 use std::str::FromStr;
 
@@ -93,6 +94,18 @@ impl FromStr for TaskCount {
     }
 }
 
+/// A time limit, or none whatever the queue's default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimeLimit(pub Option<Span>);
+
+impl FromStr for TimeLimit {
+    type Err = SpanError;
+    fn from_str(text: &str) -> Result<Self, SpanError> {
+        let none = ["UNLIMITED", "INFINITE", "-1"].iter().any(|w| w.eq_ignore_ascii_case(text));
+        if none { Ok(Self(None)) } else { text.parse().map(|span| Self(Some(span))) }
+    }
+}
+
 /// Reads `--launch`.
 ///
 /// # Errors
@@ -132,6 +145,13 @@ mod tests {
         for text in ["", "0", "-3", "8-2", "0-4", "2-", "2-x", "2-4-8", "1000001"] {
             assert_eq!(read(text), Err(ValueError::Tasks), "{text}");
         }
+    }
+
+    #[test]
+    fn a_time_limit_may_be_none() {
+        assert_eq!("unlimited".parse(), Ok(TimeLimit(None)));
+        assert_eq!("2h".parse(), Ok(TimeLimit(Some(Span::from_minutes(120)))));
+        assert!("soon".parse::<TimeLimit>().is_err());
     }
 
     #[test]

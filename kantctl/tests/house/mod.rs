@@ -199,6 +199,8 @@ pub fn job(key: &str, phase: Phase, outcome: Option<Outcome>) -> JobView {
         dependency: None,
         position: None,
         attempt: u32::from(begun.is_some()),
+        cancelled_by: None,
+        array_limit: None,
         submitted_at: NOW,
         started_at: begun,
         ended_at: outcome.map(|_| NOW),

@@ -14,6 +14,7 @@ mod claims;
 pub mod decision;
 mod desk;
 pub mod fair;
+mod features;
 mod fit;
 mod floor;
 mod forecast;
@@ -29,6 +30,7 @@ mod queue_up;
 pub mod round;
 mod score;
 mod shape;
+mod shapes;
 mod sheet;
 pub mod snapshot;
 #[cfg(test)]

@@ -1,14 +1,15 @@
 //! What jobs of one queue that ask for the same have in common: what they need, and which nodes
 //! they may have. Worked out once a round. Never says what is free.
 
+use crate::features::nodes_with;
 use crate::fit::demand::{Demand, Part};
 use crate::fit::hall::Side;
 use crate::floor::class::Class;
 use crate::floor::free::Free;
 use crate::floor::{Floor, NodeIndex};
-use crate::snapshot::WaitingJob;
+pub(crate) use crate::shapes::{ShapeIndex, Shapes};
 use crate::typical::Typical;
-use common::id::{NodeName, QueueName, ReservationName};
+use common::id::NodeName;
 use common::policy::{Placement, Policy};
 use common::queue::Queue;
 use common::resource::Request;
@@ -31,6 +32,8 @@ pub(crate) struct Shape<'a> {
     of_queue: Option<&'a [bool]>,
     only: Option<BTreeSet<NodeIndex>>,
     not: BTreeSet<NodeIndex>,
+    /// The nodes that have the features it asks for; `None`: it asks for none.
+    featured: Option<Rc<[bool]>>,
     /// Zones that are kept for services.
     has_zones: bool,
     /// How many nodes a job with GPUs in all, and no number of nodes, is spread over.
@@ -49,6 +52,18 @@ impl<'a> Shape<'a> {
         service: bool,
         typical: Rc<Vec<Typical>>,
     ) -> Self {
+        let featured = request.constraint.as_ref().map(|asked| nodes_with(floor, asked));
+        Self::made(floor, policy, queue, (request, service), typical, featured)
+    }
+
+    pub fn made(
+        floor: &'a Floor,
+        policy: &Policy,
+        queue: &'a Queue,
+        (request, service): (&'a Request, bool),
+        typical: Rc<Vec<Typical>>,
+        featured: Option<Rc<[bool]>>,
+    ) -> Self {
         let found = |names: &[NodeName]| -> BTreeSet<NodeIndex> {
             names.iter().filter_map(|name| floor.find(name)).collect()
         };
@@ -61,6 +76,7 @@ impl<'a> Shape<'a> {
             of_queue: floor.of_queue(&queue.name),
             only,
             not: found(&request.not_nodes),
+            featured,
             has_zones: policy.queues.iter().any(|queue| queue.zone.is_some()),
             spread: Nodes(1),
             no_fit_from: None,
@@ -76,11 +92,13 @@ impl<'a> Shape<'a> {
         self.of_queue.is_none_or(|named| named[at.at()])
             && self.only.as_ref().is_none_or(|only| only.contains(&at))
             && (self.not.is_empty() || !self.not.contains(&at))
+            && self.featured.as_ref().is_none_or(|featured| featured[at.at()])
     }
 
     /// May it have every node that is up?
     pub fn may_have_all(&self) -> bool {
-        self.of_queue.is_none() && self.only.is_none() && self.not.is_empty() && !self.has_zones
+        let by_name = self.of_queue.is_none() && self.only.is_none() && self.not.is_empty();
+        by_name && self.featured.is_none() && !self.has_zones
     }
 
     /// Is a node on this side of the zones?
@@ -226,63 +244,5 @@ impl<'a> Shape<'a> {
     /// Something came free: what did not fit may fit now.
     pub fn forget(&mut self) {
         self.no_fit_from = None;
-    }
-}
-
-/// Where a shape is in [`Shapes`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct ShapeIndex(usize);
-
-/// What tells shapes apart: queue, request, whether it is a service, and the booking it runs in.
-type Asks<'a> = (&'a QueueName, &'a Request, bool, Option<&'a ReservationName>);
-
-/// The shapes met in a round.
-#[derive(Debug, Default)]
-pub(crate) struct Shapes<'a> {
-    shapes: Vec<Shape<'a>>,
-    typical: Rc<Vec<Typical>>,
-    by_request: BTreeMap<Asks<'a>, ShapeIndex>,
-}
-
-impl<'a> Shapes<'a> {
-    /// None yet. `typical` is what FGD measures fragmentation against.
-    pub fn new(typical: Rc<Vec<Typical>>) -> Self {
-        Self { typical, ..Self::default() }
-    }
-
-    /// The shape of a job of this queue.
-    pub fn of(
-        &mut self,
-        floor: &'a Floor,
-        policy: &Policy,
-        queue: &'a Queue,
-        job: &'a WaitingJob,
-    ) -> ShapeIndex {
-        let request: &'a Request = &job.request;
-        let asks = (&job.queue, request, job.service, job.reservation.as_ref());
-        *self.by_request.entry(asks).or_insert_with(|| {
-            self.shapes.push(Shape::new(
-                floor,
-                policy,
-                queue,
-                request,
-                job.service,
-                self.typical.clone(),
-            ));
-            ShapeIndex(self.shapes.len() - 1)
-        })
-    }
-
-    pub fn get(&self, index: ShapeIndex) -> &Shape<'a> {
-        &self.shapes[index.0]
-    }
-
-    pub fn get_mut(&mut self, index: ShapeIndex) -> &mut Shape<'a> {
-        &mut self.shapes[index.0]
-    }
-
-    /// Something came free.
-    pub fn forget(&mut self) {
-        self.shapes.iter_mut().for_each(Shape::forget);
     }
 }

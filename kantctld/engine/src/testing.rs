@@ -67,6 +67,7 @@ fn node(
         boot_id: String::new(),
         gpu_driver: None,
         nics: Vec::new(),
+        features: Vec::new(),
         limits_missing: Vec::new(),
     };
     NodeSnapshot::usable(name(text), Arc::new(inventory))

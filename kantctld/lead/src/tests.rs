@@ -37,6 +37,7 @@ pub fn hello(node: &str, steps: Vec<StepStatus>) -> Hello {
             boot_id: "boot".to_owned(),
             gpu_driver: None,
             nics: Vec::new(),
+            features: Vec::new(),
             limits_missing: Vec::new(),
         },
         steps,

@@ -73,6 +73,7 @@ fn machine(name: &str) -> Machine {
             boot_id: "boot-0".to_owned(),
             gpu_driver: None,
             nics: Vec::new(),
+            features: Vec::new(),
             limits_missing: Vec::new(),
         },
     )

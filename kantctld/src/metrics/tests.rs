@@ -127,6 +127,7 @@ fn inventory() -> Inventory {
         boot_id: "boot-1".to_owned(),
         gpu_driver: None,
         nics: Vec::new(),
+        features: Vec::new(),
         limits_missing: vec![],
     }
 }

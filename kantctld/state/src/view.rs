@@ -4,6 +4,7 @@
 mod asked;
 mod explain;
 mod queues;
+mod told;
 
 use crate::dependency;
 use crate::job::{Element, Record};
@@ -16,7 +17,7 @@ use common::node::Contact;
 use common::reason::WaitReason;
 use common::time::{Span, Time};
 use common::unit::{Bytes, Cpus, Gpus};
-use common::wire::api::{JobList, JobQuery, JobView, NodeList, NodeView, ReasonView, StoryLine};
+use common::wire::api::{JobList, JobQuery, JobView, NodeList, NodeView, StoryLine};
 use engine::{Round, Snapshot};
 use std::collections::BTreeMap;
 
@@ -115,9 +116,11 @@ fn view_with(
         state_code: code.to_owned(),
         held: element.held,
         reason: (element.phase == Phase::Pending)
-            .then(|| reason(state, record, (key, element), waiting)),
+            .then(|| told::reason(state, record, (key, element), waiting)),
         position: waiting.map(|wait| wait.position),
         attempt: element.attempt.0,
+        cancelled_by: told::cancelled_by(element),
+        array_limit: record.spec.ask.array.as_ref().and_then(|array| array.limit()),
         submitted_at: record.submitted_at,
         started_at: run.and_then(|run| run.running_at),
         ended_at: element.done_at,
@@ -132,60 +135,9 @@ fn view_with(
         dependency: (element.phase == Phase::Pending)
             .then(|| dependency::remaining(state, record, key.index))
             .flatten(),
-        message: end.map_or_else(|| faults(element), |end| end.message.clone()),
+        message: end.map_or_else(|| told::faults(element), |end| end.message.clone()),
         story: Vec::new(),
     })
-}
-
-/// Of a job that waits after faulty attempts: what was wrong, and what to do if it is held.
-fn faults(element: &Element) -> Option<String> {
-    if let Some(hopeless) = hopeless(element) {
-        return Some(hopeless.to_string());
-    }
-    let faults = element.faults.as_ref().filter(|_| element.phase == Phase::Pending)?;
-    let (in_a_row, until, why) = (faults.in_a_row, faults.not_before, faults.why.clone());
-    let told = match element.held && faults.is_enough() {
-        true => StoryEvent::HeldForFaults { in_a_row, why },
-        false => StoryEvent::Delayed { until, why },
-    };
-    Some(told.to_string())
-}
-
-/// Why it was cancelled without anybody's word.
-fn hopeless(element: &Element) -> Option<&StoryEvent> {
-    let mut lines = element.story.iter().rev().filter(|_| element.phase == Phase::Done);
-    let is_told = |what: &&StoryEvent| matches!(what, StoryEvent::Hopeless { .. });
-    lines.find_map(|line| Some(&line.what).filter(is_told))
-}
-
-/// Held, and what it waits for of others, is known at once; everything else is the last round's
-/// word.
-fn reason(
-    state: &State,
-    record: &Record,
-    (key, element): (JobKey, &Element),
-    waiting: Option<&Wait>,
-) -> ReasonView {
-    let told = waiting.map(|wait| wait.reason.clone());
-    let awaited = || dependency::reason(state, record, key.index);
-    let reason = match (element.held, told) {
-        (true, _) => WaitReason::Held,
-        (false, told) => awaited().or(told).unwrap_or(WaitReason::NotConsidered),
-    };
-    let reason = match reason {
-        // Of a round before this one was released, or free.
-        WaitReason::Held if !element.held => WaitReason::NotConsidered,
-        WaitReason::Dependency { open, .. } if open.is_empty() => WaitReason::NotConsidered,
-        reason => reason,
-    };
-    let (code, sentence) = match element.held_by_operator {
-        true => ("JobHeldAdmin", "held by an operator, who alone can release it".to_owned()),
-        false if element.held => {
-            (reason.code(), format!("held: `kantctl release {key}` lets it go"))
-        }
-        false => (reason.code(), reason.to_string()),
-    };
-    ReasonView { code: code.to_owned(), sentence, detail: reason }
 }
 
 /// The jobs a query asks for: running ones, then waiting ones in order, then finished ones, latest

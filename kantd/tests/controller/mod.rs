@@ -169,6 +169,7 @@ pub fn about(name: &str) -> About {
         boot_id: "boot-1".to_owned(),
         gpu_driver: None,
         nics: Vec::new(),
+        features: Vec::new(),
         limits_missing: vec![],
     };
     About {

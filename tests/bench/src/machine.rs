@@ -60,6 +60,7 @@ pub fn inventory() -> Inventory {
         boot_id: String::new(),
         gpu_driver: None,
         nics: Vec::new(),
+        features: Vec::new(),
         limits_missing: Vec::new(),
     }
 }

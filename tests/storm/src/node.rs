@@ -179,6 +179,7 @@ fn inventory(name: &NodeName, cpu_count: u32, gpu_count: u16) -> Inventory {
         boot_id: "boot-1".to_owned(),
         gpu_driver: None,
         nics: Vec::new(),
+        features: Vec::new(),
         limits_missing: Vec::new(),
     }
 }

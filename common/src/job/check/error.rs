@@ -161,6 +161,21 @@ pub enum AskError {
     /// A range of tasks with a fixed number of GPUs.
     #[error("--gpus with a range of tasks: say how many for each task (--gpus-per-task)")]
     TasksRangeWithGpus,
+    /// A number of nodes that is not the job's.
+    #[error(
+        "--constraint: features of some of a job's nodes are not supported: with `*{count}`, give \
+         --nodes={count}, or leave the number out"
+    )]
+    ConstraintCount {
+        /// What was asked.
+        count: u32,
+    },
+    /// Nodes that are alike, where nobody can tell beforehand in what.
+    #[error(
+        "--constraint=[..|..] on several nodes is not supported: name one of the features, or ask \
+         for nodes near each other with --near=leaf"
+    )]
+    ConstraintSame,
     /// `--segment` alone.
     #[error("--segment without --near: say how near each block's nodes must be (--near=leaf)")]
     SegmentWithoutNear,

@@ -45,6 +45,8 @@ fn sample(key: &str, name: &str) -> JobView {
         dependency: None,
         position: None,
         attempt: 0,
+        cancelled_by: None,
+        array_limit: None,
         submitted_at: ago(4000),
         started_at: None,
         ended_at: None,

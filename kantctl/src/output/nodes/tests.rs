@@ -38,6 +38,7 @@ fn node(name: &str, gpus: u16) -> NodeView {
             boot_id: String::new(),
             gpu_driver: None,
             nics: Vec::new(),
+            features: Vec::new(),
             limits_missing: vec![],
         },
         cpus_used: Cpus(4),

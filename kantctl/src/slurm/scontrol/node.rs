@@ -1,7 +1,7 @@
 //! `scontrol show node`: a node's record in Slurm's fields. Never shows a measure that nobody took.
 
 use super::super::calendar::moment;
-use super::super::node_field::{gres, state, user, why};
+use super::super::node_field::{features, gres, state, user, why};
 use super::super::sinfo::{holds, partitions};
 use super::{Args, Record};
 use crate::failure::{Failure, OK};
@@ -57,10 +57,7 @@ fn record(node: &NodeView, queues: &QueueList, screen: &Screen) -> Record {
         ("CPUTot", has.cpu_count().to_string()),
         ("CPULoad", "N/A".to_owned()),
     ]);
-    record.line(vec![
-        ("AvailableFeatures", "(null)".to_owned()),
-        ("ActiveFeatures", "(null)".to_owned()),
-    ]);
+    record.line(vec![("AvailableFeatures", features(node)), ("ActiveFeatures", features(node))]);
     record.line(vec![("Gres", gres(&has.gpus))]);
     record.line(vec![
         ("NodeAddr", node.address.clone()),

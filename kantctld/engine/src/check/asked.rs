@@ -60,6 +60,9 @@ impl Judge<'_> {
         rule(queue.nodes.is_empty() || named(&queue.nodes), "the node is not in its queue");
         rule(request.only_nodes.is_empty() || named(&request.only_nodes), "not a node it named");
         rule(!named(&request.not_nodes), "a node it excluded");
+        let features = &node.inventory.features;
+        let has = request.constraint.as_ref().is_none_or(|asked| asked.holds(features));
+        rule(has, "a node without the features it asks for");
         let its_own = zone.is_none_or(|zone| spreads && queue.zone.as_ref() == Some(zone));
         rule(its_own, "the node is kept for services of another zone");
         rule(!waits_for_zone || zone.is_some(), "the node is outside of its zone");

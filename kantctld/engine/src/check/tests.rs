@@ -238,6 +238,8 @@ fn nodes_are_up_in_the_queue_wanted_and_of_its_zone() {
     assert_eq!(only, "job 1 on a: not a node it named");
     let not = wrong(&|s| change(s, |request| request.not_nodes = vec![name("a")]));
     assert_eq!(not, "job 1 on a: a node it excluded");
+    let featureless = wrong(&|s| change(s, |request| request.constraint = "ib".parse().ok()));
+    assert_eq!(featureless, "job 1 on a: a node without the features it asks for");
     let zone = wrong(&|s| with_zone(s, "serve", &["a"]));
     assert_eq!(zone, "job 1 on a: the node is kept for services of another zone");
     let nowhere = [start(1, vec![share("z", 2, "0-1")])];

@@ -4,7 +4,7 @@
 use super::draw::Draw;
 use common::cpuset::CpuSet;
 use common::gpu::{Gpu, GpuKind, GpuMatrix, GpuPath};
-use common::id::{GpuIndex, NodeName, SwitchName, ZoneName};
+use common::id::{FeatureName, GpuIndex, NodeName, SwitchName, ZoneName};
 use common::node::{Inventory, Numa};
 use common::topology::{Position, Topology};
 use common::unit::Bytes;
@@ -64,6 +64,11 @@ pub fn node(draw: &mut Draw, number: u32) -> NodeSnapshot {
         boot_id: String::new(),
         gpu_driver: None,
         nics: Vec::new(),
+        features: [("fast", 3), ("ib", 2)]
+            .into_iter()
+            .filter(|(_, of)| number.is_multiple_of(*of))
+            .map(|(feature, _)| FeatureName::new(feature).unwrap())
+            .collect(),
         limits_missing: Vec::new(),
     };
     NodeSnapshot::usable(name(number), Arc::new(inventory))

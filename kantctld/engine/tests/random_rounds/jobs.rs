@@ -65,6 +65,7 @@ pub fn request(draw: &mut Draw) -> Request {
             jobs: draw.within(1, 2),
         }),
         exclusive: !is_share && draw.once_in(10),
+        constraint: draw.maybe(10, |draw| draw.one(&["ib", "ib|fast", "ib&fast"]).parse().unwrap()),
         only_nodes: draw.maybe(12, some).unwrap_or_default(),
         not_nodes: draw.maybe(12, some).unwrap_or_default(),
     }

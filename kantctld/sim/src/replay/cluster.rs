@@ -189,6 +189,7 @@ impl Equipment {
             boot_id: "replay".to_owned(),
             gpu_driver: None,
             nics: Vec::new(),
+            features: Vec::new(),
             limits_missing: Vec::new(),
         }
     }

@@ -113,6 +113,7 @@ pub(super) fn machine(words: &mut Words) -> Result<impl Fn(NodeName) -> Machine 
         boot_id: "boot-1".to_owned(),
         gpu_driver: None,
         nics: Vec::new(),
+        features: Vec::new(),
         limits_missing: Vec::new(),
     };
     Ok(move |name| Machine::new(name, inventory.clone()))

@@ -72,6 +72,7 @@ fn cluster() -> State {
             boot_id: "boot".to_owned(),
             gpu_driver: None,
             nics: Vec::new(),
+            features: Vec::new(),
             limits_missing: vec![],
         };
         apply(

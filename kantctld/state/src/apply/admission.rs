@@ -192,6 +192,11 @@ fn check_time_limits(
     {
         return Err(Refusal::TimeLimitTooLong { queue: queue.name.clone(), limit, asked });
     }
+    let bound = queue.time_limit_max.or(qos.and_then(|qos| qos.time_limit_max));
+    if let (Some(limit), None, true) = (bound, ask.time_limit, ask.unlimited) {
+        let message = format!("at most {limit} is allowed: give that with --time, not UNLIMITED");
+        return Err(Refusal::BadAsk { message });
+    }
     let Some(qos) = qos else { return Ok(()) };
     if !who.may_use(&qos.access, ask.account.as_ref()) {
         return Err(Refusal::QosClosed { name: qos.name.clone() });

@@ -127,7 +127,7 @@ pub(super) fn fill_in(state: &State, who: &Applicant<'_>, ask: &Ask) -> Result<A
     let qos_max = admission::find_qos(state, ask)?.and_then(|qos| qos.time_limit_max);
     let usual = queue.time_limit_default.or(queue.time_limit_max);
     let usual = usual.into_iter().chain(qos_max).min();
-    let time_limit = ask.time_limit.or(usual);
+    let time_limit = ask.time_limit.or(usual.filter(|_| !ask.unlimited));
     let account = ask.account.clone().or_else(|| admission::default_account(state, who));
     let mut ask = Ask { queue: Some(queue.name.clone()), account, time_limit, ..ask.clone() };
     if let Some(most) = &mut ask.request.per_node_max {

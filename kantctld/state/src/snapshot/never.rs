@@ -4,7 +4,7 @@
 
 use crate::remembered::State;
 use common::gpu::GpuKind;
-use common::id::{Attempt, JobId, JobKey, QueueName, Uid};
+use common::id::{Attempt, FeatureName, JobId, JobKey, QueueName, Uid};
 use common::job::Ask;
 use common::queue::Queue;
 use common::reason::{Refusal, WaitReason};
@@ -33,6 +33,9 @@ pub fn never_fits(state: &State, snapshot: &Snapshot, ask: &Ask) -> Option<Refus
         if let Some(name) = named.find(|name| state.node(name).is_none()) {
             return Some(Refusal::UnknownNode { name: name.clone() });
         }
+        if let Some(refusal) = no_such_feature(state, ask) {
+            return Some(refusal);
+        }
         let mend = mend(state, snapshot, queue, ask, &reason).unwrap_or_default();
         return Some(Refusal::NeverFits { reason: Box::new(reason), mend });
     }
@@ -51,6 +54,25 @@ pub fn never_fits(state: &State, snapshot: &Snapshot, ask: &Ask) -> Option<Refus
     Some(Refusal::NeverAdmitted { reason: Box::new(reason) })
 }
 
+/// No node has what is asked for by name, as far as nodes are known.
+fn no_such_feature(state: &State, ask: &Ask) -> Option<Refusal> {
+    let asked = ask.request.constraint.as_ref()?;
+    let features = || state.nodes().map(|(_, node)| &node.inventory.features);
+    if features().any(|features| asked.holds(features)) {
+        return None;
+    }
+    let known: BTreeSet<&str> = features().flatten().map(FeatureName::as_str).collect();
+    let known = match known.len() {
+        0 => "no node has any feature".to_owned(),
+        _ => format!("nodes have {}", known.into_iter().collect::<Vec<_>>().join(", ")),
+    };
+    let message = format!(
+        "no node has the features that --constraint='{asked}' asks for: {known}; leave it out, or \
+         submit with --hold to keep it until there is such a node"
+    );
+    Some(Refusal::BadAsk { message })
+}
+
 /// The submission as the engine would see it.
 fn waiting(state: &State, queue: &Queue, ask: &Ask) -> WaitingJob {
     let qos = ask.qos.as_ref().and_then(|name| state.qos(name));
@@ -64,7 +86,7 @@ fn waiting(state: &State, queue: &Queue, ask: &Ask) -> WaitingJob {
         account: ask.account.clone(),
         qos: ask.qos.clone(),
         request: Arc::new(ask.request.clone()),
-        time_limit: ask.time_limit.or(usual),
+        time_limit: ask.time_limit.or(usual.filter(|_| !ask.unlimited)),
         nice: ask.nice,
         submitted_at: state.now(),
         begin_at: ask.begin_at,

@@ -55,6 +55,7 @@ pub(super) fn without_bulk(ask: &Ask) -> Ask {
         stderr: ask.stderr.clone(),
         request: Request {
             gpu_kind: request.gpu_kind.clone(),
+            constraint: request.constraint.clone(),
             only_nodes: Vec::new(),
             not_nodes: Vec::new(),
             gpu_kinds_or: request.gpu_kinds_or.clone(),

@@ -81,6 +81,7 @@ pub fn inventory(cpus: u32, gib: u64, gpus: u16) -> Inventory {
         boot_id: "boot-1".to_owned(),
         gpu_driver: None,
         nics: Vec::new(),
+        features: Vec::new(),
         limits_missing: vec![],
     }
 }

@@ -37,6 +37,39 @@ fn a_job_waits_for_its_begin_time_and_for_the_end_of_its_back_off() {
 }
 
 #[test]
+fn a_job_runs_on_nodes_that_have_the_features_it_asks_for() {
+    let with = |name: &str, features: &[&str]| {
+        let node = cpu_node(name, 4);
+        let mut inventory = common::node::Inventory::clone(&node.inventory);
+        let named = features.iter().map(|feature| feature.parse().unwrap());
+        inventory.features = named.collect();
+        crate::NodeSnapshot { inventory: std::sync::Arc::new(inventory), ..node }
+    };
+    let mut snapshot =
+        snapshot(vec![cpu_node("a", 4), with("b", &["ib"]), with("c", &["fast", "ib"])]);
+    let asks = |constraint: &str| Request {
+        constraint: Some(constraint.parse().unwrap()),
+        ..request(1, 1)
+    };
+    let nodes = Some(common::unit::Nodes(3));
+    let three = Request { nodes, tasks: common::unit::Tasks(3), ..asks("ib") };
+    wait(
+        &mut snapshot,
+        [
+            waiting(1, asks("ib&fast"), 10),
+            waiting(2, Request { not_nodes: vec![name("c")], ..asks("ib|fast") }, 10),
+            waiting(3, asks("slow"), 10),
+            waiting(4, three, 10),
+        ],
+    );
+    let seen = judged(&snapshot);
+    assert_eq!(seen.given(1), ["c: 1x 0 []"]);
+    assert_eq!(seen.given(2), ["b: 1x 0 []"]);
+    assert!(seen.reason(3).ends_with("no node is left by what was asked"), "{}", seen.reason(3));
+    assert!(seen.reason(4).ends_with("only 2 nodes are large enough"), "{}", seen.reason(4));
+}
+
+#[test]
 fn a_job_runs_on_nodes_of_its_queue_of_those_it_names_and_not_on_those_it_excludes() {
     let mut snapshot = snapshot(vec![cpu_node("a", 4), cpu_node("b", 4)]);
     let mut r = queue("r");

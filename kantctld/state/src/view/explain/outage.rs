@@ -117,6 +117,10 @@ fn able<'a>(waiting: &Waiting<'a>, need: &Need) -> impl Iterator<Item = &'a Node
     };
     let holds = |node: &NodeRecord| {
         let has = &node.inventory;
+        let asked = waiting.job.ask.request.constraint.as_ref();
+        if !asked.is_none_or(|asked| asked.holds(&has.features)) {
+            return false;
+        }
         let gpus = has.gpus.iter().filter(|gpu| kinds(&gpu.kind)).count();
         gpus >= need.gpus.0 as usize && has.cpu_count() >= need.cpus && has.memory >= need.memory
     };

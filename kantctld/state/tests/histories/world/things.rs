@@ -85,6 +85,7 @@ pub fn inventory(cpus: u32, gpus: u16, boot: u8) -> Inventory {
         boot_id: format!("boot-{boot}"),
         gpu_driver: None,
         nics: Vec::new(),
+        features: Vec::new(),
         limits_missing: vec![],
     }
 }

@@ -1,0 +1,23 @@
+//! Which nodes have the features that jobs ask for, worked out once a round for each constraint.
+//! Never says what is free.
+
+use crate::floor::Floor;
+use common::job::Constraint;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// The constraints met in a round.
+#[derive(Debug, Default)]
+pub(crate) struct Featured<'a>(BTreeMap<&'a Constraint, Rc<[bool]>>);
+
+impl<'a> Featured<'a> {
+    /// By place on the floor, the nodes that hold it.
+    pub fn of(&mut self, floor: &Floor, constraint: &'a Constraint) -> Rc<[bool]> {
+        self.0.entry(constraint).or_insert_with(|| nodes_with(floor, constraint)).clone()
+    }
+}
+
+/// The same, once.
+pub(crate) fn nodes_with(floor: &Floor, constraint: &Constraint) -> Rc<[bool]> {
+    floor.nodes().map(|(_, node)| constraint.holds(&node.class.inventory.features)).collect()
+}

@@ -1,0 +1,75 @@
+//! What is said of a job beside its facts: why it waits, what went wrong, who ended it. Never
+//! guesses.
+
+use super::Wait;
+use crate::dependency;
+use crate::job::{Element, Record};
+use crate::remembered::State;
+use crate::story::StoryEvent;
+use common::id::{JobKey, Uid};
+use common::job::{Outcome, Phase};
+use common::reason::WaitReason;
+use common::wire::api::ReasonView;
+
+/// Who cancelled it, by the last line of its story that says so.
+pub(super) fn cancelled_by(element: &Element) -> Option<Uid> {
+    let is_cancelled = element.outcome == Some(Outcome::Cancelled);
+    let lines = element.story.iter().rev().filter(|_| is_cancelled);
+    lines.take(4).find_map(|line| match &line.what {
+        StoryEvent::Ended { by, .. }
+        | StoryEvent::EndChanged { by, .. }
+        | StoryEvent::Done { by, .. } => *by,
+        _ => None,
+    })
+}
+
+/// Of a job that waits after faulty attempts: what was wrong, and what to do if it is held.
+pub(super) fn faults(element: &Element) -> Option<String> {
+    if let Some(hopeless) = hopeless(element) {
+        return Some(hopeless.to_string());
+    }
+    let faults = element.faults.as_ref().filter(|_| element.phase == Phase::Pending)?;
+    let (in_a_row, until, why) = (faults.in_a_row, faults.not_before, faults.why.clone());
+    let told = match element.held && faults.is_enough() {
+        true => StoryEvent::HeldForFaults { in_a_row, why },
+        false => StoryEvent::Delayed { until, why },
+    };
+    Some(told.to_string())
+}
+
+/// Why it was cancelled without anybody's word.
+fn hopeless(element: &Element) -> Option<&StoryEvent> {
+    let mut lines = element.story.iter().rev().filter(|_| element.phase == Phase::Done);
+    let is_told = |what: &&StoryEvent| matches!(what, StoryEvent::Hopeless { .. });
+    lines.find_map(|line| Some(&line.what).filter(is_told))
+}
+
+/// Held, and what it waits for of others, is known at once; everything else is the last round's
+/// word.
+pub(super) fn reason(
+    state: &State,
+    record: &Record,
+    (key, element): (JobKey, &Element),
+    waiting: Option<&Wait>,
+) -> ReasonView {
+    let told = waiting.map(|wait| wait.reason.clone());
+    let awaited = || dependency::reason(state, record, key.index);
+    let reason = match (element.held, told) {
+        (true, _) => WaitReason::Held,
+        (false, told) => awaited().or(told).unwrap_or(WaitReason::NotConsidered),
+    };
+    let reason = match reason {
+        // Of a round before this one was released, or free.
+        WaitReason::Held if !element.held => WaitReason::NotConsidered,
+        WaitReason::Dependency { open, .. } if open.is_empty() => WaitReason::NotConsidered,
+        reason => reason,
+    };
+    let (code, sentence) = match element.held_by_operator {
+        true => ("JobHeldAdmin", "held by an operator, who alone can release it".to_owned()),
+        false if element.held => {
+            (reason.code(), format!("held: `kantctl release {key}` lets it go"))
+        }
+        false => (reason.code(), reason.to_string()),
+    };
+    ReasonView { code: code.to_owned(), sentence, detail: reason }
+}
