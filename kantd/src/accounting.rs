@@ -3,8 +3,9 @@
 //! step with GPUs, every `accounting_seconds`; nothing at all while no step has GPUs.
 //! Never on an async thread, and never in anybody's way: a driver that hangs holds up only this.
 
-use crate::gpu::meter::{self, GpuMeter};
-use crate::step::{GpuTally, StepDir, Steps};
+use crate::cgroup::{self, Cgroup};
+use crate::gpu::meter::{self, GpuMeter, GpuReading};
+use crate::step::{GpuTally, StepDir, StepOrder, Steps};
 use common::id::AttemptId;
 use common::wire::node::{StepPhase, StepStatus};
 use std::collections::BTreeMap;
@@ -20,8 +21,8 @@ pub type OpenMeter = Box<dyn Fn() -> Result<Box<dyn GpuMeter>, String> + Send>;
 pub struct Bench {
     open: OpenMeter,
     meter: Option<Box<dyn GpuMeter>>,
-    /// Steps by id: their GPUs' ids (none: nothing to look at), and the sum so far.
-    steps: BTreeMap<AttemptId, (Vec<String>, GpuTally)>,
+    /// Steps by id: what is looked at, and the sum so far.
+    steps: BTreeMap<AttemptId, (Subject, GpuTally)>,
     /// What was last complained about.
     trouble: String,
 }
@@ -38,8 +39,9 @@ impl Bench {
         self.steps.retain(|id, _| running.iter().any(|(runs, _)| runs == id));
         for (id, dir) in running {
             let known = self.steps.entry(id);
-            let (uuids, tally) = known.or_insert_with(|| (gpus_of(&dir), GpuTally::read(&dir)));
-            if uuids.is_empty() {
+            let (subject, tally) =
+                known.or_insert_with(|| (Subject::of(&dir), GpuTally::read(&dir)));
+            if subject.uuids.is_empty() {
                 continue;
             }
             if self.meter.is_none() {
@@ -55,8 +57,9 @@ impl Bench {
                 }
             }
             let Some(meter) = &self.meter else { return };
-            for uuid in uuids.iter() {
-                meter.read(uuid).into_iter().for_each(|reading| tally.add(uuid, reading));
+            for uuid in &subject.uuids {
+                let reading = subject.read(uuid, meter.as_ref());
+                reading.into_iter().for_each(|reading| tally.add(uuid, reading));
             }
             // A step that has just ended needs no tally, and a full disk is health's to tell.
             let _ = tally.write(&dir);
@@ -64,12 +67,39 @@ impl Bench {
     }
 }
 
-/// The ids of a step's GPUs; none of one that shares a GPU: what others do there is not its own.
-fn gpus_of(dir: &StepDir) -> Vec<String> {
-    let Ok(order) = dir.read_order() else { return Vec::new() };
-    match order.share.gpu_milli {
-        Some(_) => Vec::new(),
-        None => order.gpus.into_iter().map(|gpu| gpu.uuid).collect(),
+/// What is looked at of a step.
+#[derive(Default)]
+struct Subject {
+    /// Its GPUs' ids; none: nothing is.
+    uuids: Vec<String>,
+    /// Its group, if it shares a GPU: what others do there is not its own, and only of memory does
+    /// a driver tell whose it is.
+    shared: Option<Box<dyn Cgroup>>,
+}
+
+impl Subject {
+    fn of(dir: &StepDir) -> Self {
+        let Ok(order) = dir.read_order() else { return Self::default() };
+        let group = |order: &StepOrder| {
+            let (id, owner) = (order.launch.id.to_string(), order.launch.owner.uid);
+            cgroup::open(&order.cgroup, &id, owner, None).ok()
+        };
+        let shared = match order.share.gpu_milli {
+            Some(_) => group(&order),
+            None => None,
+        };
+        match order.share.gpu_milli.is_some() && shared.is_none() {
+            true => Self::default(),
+            false => Self { uuids: order.gpus.into_iter().map(|gpu| gpu.uuid).collect(), shared },
+        }
+    }
+
+    fn read(&self, uuid: &str, meter: &dyn GpuMeter) -> Option<GpuReading> {
+        let Some(group) = &self.shared else { return meter.read(uuid) };
+        let pids = group.pids().ok()?;
+        let pids = pids.into_iter().filter_map(|pid| u32::try_from(pid.as_raw()).ok()).collect();
+        let memory_used = Some(meter.memory_of(uuid, &pids)?);
+        Some(GpuReading { memory_used, ..GpuReading::default() })
     }
 }
 
@@ -101,9 +131,9 @@ pub async fn keep(steps: Steps, library: Option<PathBuf>, period: Option<Duratio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::meter::GpuReading;
     use crate::step::example_order;
-    use common::unit::GpuMilli;
+    use common::unit::{Bytes, GpuMilli};
+    use std::collections::BTreeSet;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -126,6 +156,10 @@ mod tests {
                 energy_millijoules,
                 ..GpuReading::default()
             })
+        }
+
+        fn memory_of(&self, uuid: &str, _pids: &BTreeSet<u32>) -> Option<Bytes> {
+            (uuid == "GPU-1").then_some(Bytes(77))
         }
     }
 
@@ -165,13 +199,28 @@ mod tests {
     }
 
     #[test]
-    fn no_driver_is_asked_for_steps_without_gpus_of_their_own() {
+    fn of_a_step_that_shares_a_gpu_only_its_own_memory_is_noted() {
         let home = tempfile::tempdir().unwrap();
         let step = step(&home, true);
         let (mut bench, counts) = bench();
         bench.look(vec![step.clone()]);
         bench.look(Vec::new());
+        assert_eq!(counts.asked.load(Ordering::SeqCst), 0);
+        let usage = GpuTally::read(&step.1).usage().unwrap();
+        assert_eq!((usage.samples, usage.memory_peak), (0, Bytes(77)));
+    }
+
+    #[test]
+    fn no_driver_is_asked_for_steps_without_gpus() {
+        let home = tempfile::tempdir().unwrap();
+        let mut order = example_order("g1");
+        order.gpus.clear();
+        let dir = StepDir::of(home.path(), order.launch.id);
+        dir.make().unwrap();
+        dir.write_order(&order).unwrap();
+        let (mut bench, counts) = bench();
+        bench.look(vec![(order.launch.id, dir.clone())]);
         assert_eq!(counts.opened.load(Ordering::SeqCst), 0);
-        assert_eq!(GpuTally::read(&step.1).usage(), None);
+        assert_eq!(GpuTally::read(&dir).usage(), None);
     }
 }

@@ -98,7 +98,7 @@ impl Limits {
 }
 
 /// The group of one step's processes. Nothing happens to the system before `create`.
-pub trait Cgroup {
+pub trait Cgroup: Send {
     /// Makes the group and sets its limits. An existing group is taken over.
     ///
     /// # Errors

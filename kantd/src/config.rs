@@ -56,7 +56,9 @@ pub struct Settings {
     pub prolog: Option<PathBuf>,
     /// Run as root after a step.
     pub epilog: Option<PathBuf>,
-    /// How long each of the two may take.
+    /// Run as the user before each task.
+    pub task_prolog: Option<PathBuf>,
+    /// How long prolog and epilog may take.
     pub hook_limit: Span,
     /// kantctl, for jobs; `None`: their PATH finds it.
     pub kantctl: Option<PathBuf>,
@@ -206,6 +208,9 @@ pub fn check(config: NodeConfig) -> Result<Settings, SettingsError> {
         processes_max: Some(config.processes_max).filter(|most| *most > 0),
         prolog: unless_empty(config.prolog).map(|p| absolute("prolog", p)).transpose()?,
         epilog: unless_empty(config.epilog).map(|p| absolute("epilog", p)).transpose()?,
+        task_prolog: unless_empty(config.task_prolog)
+            .map(|p| absolute("task_prolog", p))
+            .transpose()?,
         hook_limit: Span::from_seconds(u64::from(config.hook_limit_seconds)),
         kantctl: unless_empty(config.kantctl).map(|p| absolute("kantctl", p)).transpose()?,
         nvml_library: unless_empty(config.nvml_library).map(PathBuf::from),

@@ -5,6 +5,7 @@
 
 use crate::accounting;
 use crate::config::Settings;
+use crate::container::Offer;
 use crate::gpu::numbers::NumbersError;
 use crate::health::{self, Watched};
 use crate::notify;
@@ -89,16 +90,7 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
         node: settings.name.clone(),
         cgroup: cgroup.clone(),
         allow_root: settings.allow_root_jobs,
-        rules: StepRules {
-            private_dirs,
-            containers,
-            processes_max: settings.processes_max,
-            prolog: settings.prolog.clone(),
-            epilog: settings.epilog.clone(),
-            hook_limit: settings.hook_limit,
-            kantctl: settings.kantctl.clone().or_else(find_kantctl),
-            socket: settings.socket.clone(),
-        },
+        rules: rules(&settings, private_dirs, containers),
         program: StepsSettings::own_program(),
     })
     .await?;
@@ -145,6 +137,21 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
     // Closes the session and removes the socket, instead of just dropping dead.
     running.shutdown().await;
     Ok(())
+}
+
+/// What holds for every step here.
+fn rules(settings: &Settings, private_dirs: Vec<PathBuf>, containers: Offer) -> StepRules {
+    StepRules {
+        private_dirs,
+        containers,
+        processes_max: settings.processes_max,
+        prolog: settings.prolog.clone(),
+        epilog: settings.epilog.clone(),
+        task_prolog: settings.task_prolog.clone(),
+        hook_limit: settings.hook_limit,
+        kantctl: settings.kantctl.clone().or_else(find_kantctl),
+        socket: settings.socket.clone(),
+    }
 }
 
 /// Carries the runner's actions out on real steps.

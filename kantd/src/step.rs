@@ -32,6 +32,7 @@ pub(crate) use dir::{StepDir, steps as steps_dir};
 pub(crate) use gpu_tally::GpuTally;
 pub use handle::{StepChanges, Steps, StepsError, StepsSettings};
 pub(crate) use hook::failures as hook_failures;
+pub(crate) use order::StepOrder;
 pub use order::StepRules;
 pub(crate) use private::usable as usable_private_dirs;
 pub use supervisor::run_supervisor;

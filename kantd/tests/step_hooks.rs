@@ -111,3 +111,31 @@ async fn a_prolog_that_is_under_way_dies_with_its_supervisor() {
     assert_eq!(stand.end(id).await.cause, EndCause::Lost);
     before.assert_nothing_left(&stand, id).await;
 }
+
+#[tokio::test]
+async fn what_a_tasks_prolog_says_changes_its_environment_and_it_is_the_users() {
+    needs_root!();
+    let mut stand = Stand::new().await;
+    let prolog = stand.program_of(
+        "task-prolog",
+        "echo export SITE=it has = and spaces; echo unset GONE; echo print hello from $(id -u)
+         echo rubbish; cat",
+    );
+    stand::open_to_all(&prolog, 0o755);
+    stand.close();
+    stand.rules.task_prolog = Some(prolog.clone());
+    stand.open().await;
+    let mut order = stand.order("echo \"$SITE\" \"${GONE-gone}\" \"$1\"; exit 9");
+    order.environment.insert("GONE".into(), "here".into());
+    order.args = vec!["a b".into()];
+    let end = stand.run(order).await;
+    assert_eq!(end.exit.code, 9, "{end:?}");
+    let expected = format!("hello from {}\nit has = and spaces gone a b\n", stand::USER);
+    assert_eq!(stand.written("out"), expected);
+
+    fs::write(&prolog, "#!/bin/sh\nexit 3\n").unwrap();
+    let end = stand.run(stand.order("touch ran")).await;
+    assert_eq!(end.exit.code, 1, "{end:?}");
+    assert!(stand.written("out").contains("failed: exit code 3"), "{}", stand.written("out"));
+    assert!(!stand.work_dir().join("ran").exists());
+}

@@ -11,7 +11,7 @@ use super::meter::{GpuMeter, GpuReading};
 use common::gpu::{Gpu, GpuKind, GpuMatrix, GpuPath, RENDER_MINOR_MIN};
 use common::id::GpuIndex;
 use common::unit::Bytes;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -173,6 +173,10 @@ impl GpuMeter for AmdMeter {
         let memory_used = number("mem_info_vram_used").map(Bytes);
         let reading = GpuReading { busy_percent: busy, memory_used, energy_millijoules: None };
         (reading != GpuReading::default()).then_some(reading)
+    }
+
+    fn memory_of(&self, _uuid: &str, _pids: &BTreeSet<u32>) -> Option<Bytes> {
+        None
     }
 }
 

@@ -7,6 +7,8 @@ use super::nvml;
 use crate::logging::with_causes;
 use common::unit::Bytes;
 use nvml_wrapper::Nvml;
+use nvml_wrapper::enums::device::UsedGpuMemory;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// One look at one GPU. What its driver does not tell is `None`.
@@ -25,6 +27,9 @@ pub trait GpuMeter: Send {
     /// Looks at the GPU of this id; `None`: it does not answer. Takes up to some milliseconds, or
     /// hangs with its driver: never to be called on an async thread.
     fn read(&self, uuid: &str) -> Option<GpuReading>;
+
+    /// How much of a GPU's memory these processes have; `None`: its driver does not tell.
+    fn memory_of(&self, uuid: &str, pids: &BTreeSet<u32>) -> Option<Bytes>;
 }
 
 /// By NVIDIA's library.
@@ -40,6 +45,17 @@ impl GpuMeter for NvmlMeter {
         };
         (reading != GpuReading::default()).then_some(reading)
     }
+
+    fn memory_of(&self, uuid: &str, pids: &BTreeSet<u32>) -> Option<Bytes> {
+        let device = self.0.device_by_uuid(uuid).ok()?;
+        let processes = device.running_compute_processes().ok()?;
+        let theirs = processes.iter().filter(|process| pids.contains(&process.pid));
+        let used = theirs.map(|process| match process.used_gpu_memory {
+            UsedGpuMemory::Used(bytes) => bytes,
+            UsedGpuMemory::Unavailable => 0,
+        });
+        Some(Bytes(used.sum()))
+    }
 }
 
 /// By whichever of them knows a GPU.
@@ -48,6 +64,10 @@ struct Meters(Vec<Box<dyn GpuMeter>>);
 impl GpuMeter for Meters {
     fn read(&self, uuid: &str) -> Option<GpuReading> {
         self.0.iter().find_map(|meter| meter.read(uuid))
+    }
+
+    fn memory_of(&self, uuid: &str, pids: &BTreeSet<u32>) -> Option<Bytes> {
+        self.0.iter().find_map(|meter| meter.memory_of(uuid, pids))
     }
 }
 

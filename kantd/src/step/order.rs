@@ -39,7 +39,9 @@ pub struct StepRules {
     pub prolog: Option<PathBuf>,
     /// Run as root after a step.
     pub epilog: Option<PathBuf>,
-    /// How long each of the two may take.
+    /// Run as the user before each task.
+    pub task_prolog: Option<PathBuf>,
+    /// How long prolog and epilog may take.
     pub hook_limit: Span,
     /// kantctl, for a job's processes; `None`: their PATH finds it.
     pub kantctl: Option<PathBuf>,

@@ -4,6 +4,7 @@
 
 mod child;
 mod explain;
+mod prolog;
 mod rlimit;
 
 use super::account::Account;
@@ -104,7 +105,9 @@ impl TaskStart {
     /// [`TaskStartError`].
     pub fn new(facts: &StepFacts<'_>, task: TaskPlace) -> Result<Self, TaskStartError> {
         let StepFacts { order, account, script, .. } = *facts;
-        let mut program = vec![script.as_os_str().as_bytes()];
+        let prolog = order.rules.task_prolog.as_deref();
+        let mut program = prolog.map(prolog::first).unwrap_or_default();
+        program.push(script.as_os_str().as_bytes());
         program.extend(order.launch.args.iter().map(String::as_bytes));
         let variables = environment::build(order, account, task, facts.start);
         Self::of(facts, order, &container_of(task), &program, variables)

@@ -46,6 +46,9 @@ pub fn all(order: &StepOrder, dir: &StepDir, offer: &Containers, image: &Image) 
     if !IMAGES_OWN.iter().any(|own| work_dir == Path::new(own)) {
         all.push(same(work_dir, false));
     }
+    if let Some(prolog) = &order.rules.task_prolog {
+        all.push(Bind { is_dir: false, ..same(prolog, true) });
+    }
     let gpus = offer.gpu_mounts.iter().filter(|_| !order.gpus.is_empty());
     all.extend(offer.mounts.iter().chain(gpus).flat_map(present));
     let of_machine = ["/proc", "/sys", "/dev"];
