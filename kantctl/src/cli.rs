@@ -2,9 +2,9 @@
 //! Never does anything; `lib.rs` runs the verb.
 
 use crate::verb::{
-    admin, alloc, cancel, completions, drain, explain, export, hold, install_slurm_names, launch,
-    logs, man, metrics, nodes, priority, queue, queues, release, reload, requeue, reservations,
-    resume, run, show, status, submit, suspend, update, wait,
+    admin, alloc, cancel, completions, drain, explain, export, history, hold, install_slurm_names,
+    launch, logs, man, metrics, nodes, priority, queue, queues, release, reload, report, requeue,
+    reservations, resume, run, show, status, submit, suspend, top, update, wait, watch,
 };
 use clap::{Args, Parser, Subcommand};
 use common::time::Span;
@@ -75,6 +75,12 @@ pub enum Verb {
     /// List jobs
     #[command(visible_alias = "q")]
     Queue(queue::Args),
+    /// Watch the cluster and its jobs, live
+    Top(top::Args),
+    /// Tell what happens, as it happens
+    Watch(watch::Args),
+    /// List jobs that are over, also those the controller no longer keeps
+    History(Box<history::Args>),
     /// Show everything about a job or a node
     Show(show::Args),
     /// Say why a job is where it is, and what to do
@@ -118,6 +124,8 @@ pub enum Verb {
     Priority(priority::Args),
     /// Say how well the GPUs are used, and how long jobs wait
     Metrics(metrics::Args),
+    /// Add up who used how much, and how much there was
+    Report(report::Args),
     /// Write what ran, and where, as files that `kantctld simulate` replays
     Export(export::Args),
     /// Have the controller read its configuration again

@@ -12,6 +12,7 @@ pub mod signals;
 pub mod slurm;
 pub mod step;
 pub mod submission;
+pub mod terminal;
 pub mod verb;
 
 use anyhow::Context;
@@ -138,6 +139,10 @@ async fn ask(verb: &Verb, server: &Server, screen: &Screen) -> Result<u8, Failur
     match verb {
         Verb::Submit(args) => verb::submit::run(args, server, screen).await,
         Verb::Queue(args) => verb::queue::run(args, server, screen).await,
+        Verb::History(args) => verb::history::run(args, server, screen).await,
+        Verb::Top(args) => verb::top::run(args, server, screen).await,
+        Verb::Watch(args) => verb::watch::run(args, server, screen).await,
+        Verb::Report(args) => verb::report::run(args, server, screen).await,
         Verb::Show(args) => verb::show::run(args, server, screen).await,
         Verb::Explain(args) => verb::explain::run(args, server, screen).await,
         Verb::Logs(args) => verb::logs::run(args, server, screen).await,

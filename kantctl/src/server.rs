@@ -4,6 +4,7 @@
 use crate::failure::{Failure, Kind, says_nothing_done, says_silent_node};
 use crate::output::screen::note;
 use axum::body::{Body, Bytes, to_bytes};
+use axum::http::response::Parts;
 use axum::http::{HeaderMap, Request};
 use net::{ApiError, Backoff, Client, ClientError, Endpoint};
 use serde::de::DeserializeOwned;
@@ -56,6 +57,20 @@ impl Server {
             Client::new(Endpoint::Unix(path.clone())).with_answer_limit(Some(ANSWER_LIMIT))
         };
         Self { clients: sockets.iter().map(client).collect(), retry }
+    }
+
+    /// The same, asking once.
+    #[must_use]
+    pub fn impatient(&self) -> Self {
+        Self { clients: self.clients.clone(), retry: Some(Duration::ZERO) }
+    }
+
+    /// Asks for what has no end: gives the answer as it comes.
+    ///
+    /// # Errors
+    /// [`Failure`] when there is no answer in all that time, or a refusal.
+    pub async fn stream(&self, path: &str, patience: Duration) -> Result<Body, Failure> {
+        self.ask(Again::IfUnanswered, patience, async |client| streamed(client, path).await).await
     }
 
     /// How long to keep asking: as the user said with --retry, or so long.
@@ -250,36 +265,55 @@ struct Refused {
     error: ApiError,
 }
 
+fn made(path: &str, request: Result<Request<Body>, axum::http::Error>) -> Asking {
+    request.map_err(|error| ClientError::Unaskable { path: path.to_owned(), source: error.into() })
+}
+
+type Asking = Result<Request<Body>, ClientError>;
+
 async fn get_bytes(client: &Client, path: &str) -> Result<(HeaderMap, Bytes), ClientError> {
-    whole(client, path, Request::get(path).body(Body::empty())).await
+    whole(client, made(path, Request::get(path).body(Body::empty()))?).await
 }
 
 async fn post_bytes(client: &Client, path: &str, bytes: Bytes) -> Result<(), ClientError> {
-    whole(client, path, Request::post(path).body(Body::from(bytes))).await.map(|_| ())
+    whole(client, made(path, Request::post(path).body(Body::from(bytes)))?).await.map(|_| ())
+}
+
+/// Asks, and gives the answer as it comes, if it is one.
+async fn streamed(client: &Client, path: &str) -> Result<Body, ClientError> {
+    let response = client.send(made(path, Request::get(path).body(Body::empty()))?).await?;
+    if response.status().is_success() {
+        return Ok(response.into_body());
+    }
+    let (head, body) = response.into_parts();
+    Err(refused(client, &head, &all(client, body).await?))
 }
 
 /// Asks, and waits for all of the answer.
-async fn whole(
-    client: &Client,
-    path: &str,
-    request: Result<Request<Body>, axum::http::Error>,
-) -> Result<(HeaderMap, Bytes), ClientError> {
-    let request = request
-        .map_err(|error| ClientError::Unaskable { path: path.to_owned(), source: error.into() })?;
+async fn whole(client: &Client, request: Request<Body>) -> Result<(HeaderMap, Bytes), ClientError> {
     let (head, body) = client.send(request).await?.into_parts();
-    let bytes = to_bytes(body, ANSWER_BYTES_MAX).await.map_err(|error| {
-        ClientError::Interrupted { endpoint: client.endpoint().to_string(), source: error.into() }
-    })?;
+    let bytes = all(client, body).await?;
     if head.status.is_success() {
         return Ok((head.headers, bytes));
     }
+    Err(refused(client, &head, &bytes))
+}
+
+async fn all(client: &Client, body: Body) -> Result<Bytes, ClientError> {
+    to_bytes(body, ANSWER_BYTES_MAX).await.map_err(|error| ClientError::Interrupted {
+        endpoint: client.endpoint().to_string(),
+        source: error.into(),
+    })
+}
+
+/// What an answer that is no success says.
+fn refused(client: &Client, head: &Parts, bytes: &[u8]) -> ClientError {
     let status = head.status.as_u16();
-    let error =
-        serde_json::from_slice(&bytes).map(|Refused { error }| error).unwrap_or_else(|_| {
-            let message = format!("{} answered {}", client.endpoint(), head.status);
-            ApiError { code: format!("http-{status}"), message, hint: None }
-        });
-    Err(ClientError::Refused { status, error })
+    let error = serde_json::from_slice(bytes).map(|Refused { error }| error).unwrap_or_else(|_| {
+        let message = format!("{} answered {}", client.endpoint(), head.status);
+        ApiError { code: format!("http-{status}"), message, hint: None }
+    });
+    ClientError::Refused { status, error }
 }
 
 /// A text as part of a path or a query (RFC 3986: all but letters, digits and `-._~` as `%XX`).

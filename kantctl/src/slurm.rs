@@ -8,18 +8,28 @@ pub mod compatibility;
 pub mod format;
 pub mod job_field;
 pub mod job_fields;
+pub mod json;
+pub mod json_account;
+pub mod json_node;
 pub mod name;
 pub mod node_field;
+pub mod past;
 pub mod refused;
 pub mod sacct;
+pub mod sacctmgr;
 pub mod salloc;
 pub mod sbatch;
 pub mod scancel;
 pub mod scontrol;
+pub mod sdiag;
+pub mod sheet;
 pub mod sinfo;
 pub mod size;
+pub mod sprio;
 pub mod squeue;
+pub mod sreport;
 pub mod srun;
+pub mod sshare;
 
 /// What to type instead of a command of Slurm's; `None`: the word is none of them.
 #[must_use]
@@ -36,14 +46,12 @@ pub fn instead_of(command: &str) -> Option<&'static str> {
              `requeue`, `suspend`, `drain` and `resume` are verbs of their own"
         }
         "sacct" => {
-            "`kantctl queue --all` lists finished jobs too, and `kantctl show job` tells a job's \
-             story, as long as the controller keeps them; `kantctl install-slurm-names` makes a \
-             `sacct` that reads them"
+            "`sacct` is `kantctl history` here; `kantctl show job` tells a job's story, as long as \
+             the controller keeps it"
         }
         "sprio" => "`sprio` is `kantctl priority` here",
-        "sdiag" | "sreport" => {
-            "`kantctl metrics` says how well GPUs are used and how long jobs wait"
-        }
+        "sreport" => "`sreport` is `kantctl report` here",
+        "sdiag" => "`kantctl metrics` says how well GPUs are used and how long jobs wait",
         _ => return None,
     })
 }

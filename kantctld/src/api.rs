@@ -7,6 +7,7 @@ mod backup;
 mod controllers;
 mod error;
 mod held;
+mod history;
 mod jobs;
 mod leader;
 mod look;
@@ -19,9 +20,13 @@ mod reservations;
 mod submit;
 mod tasks;
 mod update;
+mod watch;
 mod what_if;
 
+pub use watch::Watched;
+
 use crate::core::Core;
+use crate::history::KEPT_PATH;
 use crate::machine::StateMachine;
 use crate::peers::Peers;
 use axum::extract::DefaultBodyLimit;
@@ -79,10 +84,14 @@ fn of_leader() -> Router<Arc<Core>> {
         .route("/v1/reservations", get(reservations::list).post(reservations::create))
         .route("/v1/reservations/{name}/delete", post(reservations::delete))
         .route("/v1/queues", get(nodes::queues))
+        .route("/v1/accounts", get(history::accounts))
         .route("/v1/priority", get(priority::list))
         .route("/v1/metrics", get(metrics::show))
         .route("/v1/accounting/jobs", get(accounting::jobs))
         .route("/v1/accounting/nodes", get(accounting::nodes))
+        .route("/v1/history", get(history::list))
+        .route("/v1/watch", get(watch::watch))
+        .route("/v1/report", get(history::report))
         .route("/v1/backup", get(backup::show))
         .route("/v1/reload", post(reload::reload))
         .route("/v1/controllers/{id}/promote", post(controllers::promote))
@@ -94,6 +103,7 @@ fn of_leader() -> Router<Arc<Core>> {
 fn of_anyone() -> Router<Arc<Core>> {
     Router::new()
         .route("/v1/status", get(nodes::status))
+        .route(KEPT_PATH, get(history::kept))
         .route("/v1/controllers", get(controllers::list).post(controllers::join))
         .route(PEER_PATH, get(controllers::channel))
         .route(NODE_PATH, get(nodes::channel))

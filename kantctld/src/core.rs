@@ -1,7 +1,9 @@
 //! What all parts of the controller share: the state to read, the log to write, the sessions to
 //! reach nodes by, and what the last round said. Never decides anything.
 
+use crate::api::Watched;
 use crate::clock::SteadyClock;
+use crate::history::History;
 use crate::hub::Hub;
 use crate::lookout::Lookout;
 use crate::machine::{SharedState, StateMachine};
@@ -67,6 +69,10 @@ pub struct Core {
     pub places: Places,
     /// Jobs on a lease that were spoken for since the timers last looked.
     pub spoken_for: Mutex<BTreeSet<JobKey>>,
+    /// What is over, for good.
+    pub history: History,
+    /// What happens, for those who watch.
+    pub watched: Watched,
 }
 
 impl Core {
@@ -86,6 +92,7 @@ impl Core {
         leading: watch::Receiver<bool>,
         operators: BTreeSet<Uid>,
         clock: Arc<SteadyClock>,
+        history: History,
     ) -> Arc<Self> {
         Arc::new(Self {
             state,
@@ -102,6 +109,8 @@ impl Core {
             lookout: Lookout::default(),
             places: Places::default(),
             spoken_for: Mutex::default(),
+            history,
+            watched: Watched::default(),
         })
     }
 

@@ -7,6 +7,7 @@ pub mod backup;
 pub mod cases;
 pub mod clock;
 pub mod core;
+pub mod history;
 pub mod hub;
 pub mod leader;
 pub mod lookout;

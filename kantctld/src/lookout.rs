@@ -161,6 +161,7 @@ mod tests {
             events: mpsc::unbounded_channel().0,
             applied: watch::channel(LogIndex(0)).0,
             leading: watch::channel(true).0,
+            history: crate::history::feed().0,
         };
         let clock = Arc::new(SteadyClock::new(wall_clock));
         StateMachine::new(clock, outlets)

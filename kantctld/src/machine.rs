@@ -2,6 +2,7 @@
 //! passes events on. Never decides; `state::apply` does, the same on every replica.
 
 use crate::clock::SteadyClock;
+use crate::history::{Feed, News};
 use crate::raft::Machine;
 use common::id::LogIndex;
 use state::{Command, Event, Stamped, State};
@@ -89,6 +90,8 @@ pub struct Outlets {
     pub applied: watch::Sender<LogIndex>,
     /// Do we lead, and know everything decided before?
     pub leading: watch::Sender<bool>,
+    /// What is over, for accounting.
+    pub history: Feed,
 }
 
 /// [`Machine`] over [`State`].
@@ -135,9 +138,14 @@ impl Machine for StateMachine {
 
     fn apply(&mut self, index: LogIndex, entry: &[u8]) -> Result<Vec<Vec<Event>>, String> {
         let batch = unpack(entry)?;
+        let mut news = News::default();
         let answers: Vec<Vec<Event>> = {
             let mut state = self.state.write();
-            let answers = batch.iter().map(|stamped| state::apply(&mut state, stamped));
+            let answers = batch.iter().map(|stamped| {
+                let events = state::apply(&mut state, stamped);
+                news.add(&state, &events);
+                events
+            });
             let answers: Vec<Vec<Event>> = answers.collect();
             self.state.untold().add(&answers);
             answers
@@ -146,6 +154,7 @@ impl Machine for StateMachine {
             // Nobody listens while the controller stops.
             let _ = self.outlets.events.send(events.clone());
         }
+        self.outlets.history.applied(index, news);
         self.outlets.applied.send_replace(index);
         Ok(answers)
     }
@@ -165,6 +174,7 @@ impl Machine for StateMachine {
         *state = restored;
         self.state.untold().events = None;
         drop(state);
+        self.outlets.history.restored(index);
         self.outlets.applied.send_replace(index);
         Ok(())
     }

@@ -4,8 +4,9 @@
 use crate::api;
 use crate::clock::{SteadyClock, wall_clock};
 use crate::core::Core;
+use crate::history::{self, Wanted};
 use crate::leader::{self, Limits};
-use crate::machine::{Outlets, StateMachine};
+use crate::machine::{Outlets, SharedState, StateMachine};
 use crate::membership::{self, LogStage, Membership, MembershipError};
 use crate::opening::{self, Opened, OpeningError};
 use crate::peers::{self, Peers};
@@ -96,13 +97,16 @@ pub async fn run(file: ConfigFile) -> Result<(), RunError> {
     let (applied, applied_seen) = watch::channel(LogIndex(0));
     let (leading, leading_seen) = watch::channel(false);
     let clock = Arc::new(SteadyClock::new(wall_clock));
-    let outlets = Outlets { events, applied, leading };
+    let (feed, inbox) = history::feed();
+    let outlets = Outlets { events, applied, leading, history: feed };
     let (machine, state) = StateMachine::new(clock.clone(), outlets);
     let membership_file = start.file.clone();
     let Opened { peers, thread } = opening::open(config, start, identity, machine)?;
-    let core = Core::new(state, peers.log.clone(), applied_seen, leading_seen, operators, clock);
-
     let (cluster, id) = (peers.me.cluster, peers.me.id);
+    let (history, keeper) = history::start(inbox, accounting(config, cluster, &state))?;
+    let log = peers.log.clone();
+    let core = Core::new(state, log, applied_seen, leading_seen, operators, clock, history);
+
     let whose = Membership { cluster, id, log: LogStage::Began };
     let mut log_end = tokio::task::spawn_blocking(move || match thread.join() {
         Ok(result) => {
@@ -122,7 +126,24 @@ pub async fn run(file: ConfigFile) -> Result<(), RunError> {
     // The log last: what was acknowledged is on disk already, what was asked is still answered.
     core.log.stop();
     log_end.await.unwrap_or(Err(RunError::LogPanicked))?;
+    // Nothing is applied any more; an error is a panic, of which it tells itself.
+    let _ = tokio::task::spawn_blocking(|| keeper.stop()).await;
     served
+}
+
+/// What accounting is to know.
+fn accounting<'a>(
+    config: &'a ControllerConfig,
+    cluster: ClusterId,
+    state: &SharedState,
+) -> Wanted<'a> {
+    let seconds = config.accounting_kept_days.saturating_mul(86_400);
+    Wanted {
+        state_dir: Path::new(&config.state_dir),
+        cluster,
+        kept: (seconds > 0).then(|| Span::from_seconds(seconds)),
+        state: state.clone(),
+    }
 }
 
 /// What proves this controller to others; makes the cluster's key if there is none.
@@ -172,6 +193,7 @@ async fn serve(
         tokio::spawn(leader::pass_on(core.clone(), events)),
         tokio::spawn(reload_on_hangup(core.clone(), reloader.clone(), hangup)),
         tokio::spawn(say_ready(core.clone())),
+        tokio::spawn(history::keep_up(core.history.clone(), peers.clone())),
     ];
     let pace = leader::Pace {
         round_period: Duration::from_secs(config.round_period_seconds.max(1)),

@@ -63,6 +63,7 @@ fn packed() -> Vec<u8> {
         events: mpsc::unbounded_channel().0,
         applied: watch::channel(LogIndex(0)).0,
         leading: watch::channel(true).0,
+        history: kantctld::history::feed().0,
     };
     let clock = Arc::new(SteadyClock::new(leaping_clock));
     StateMachine::new(clock, outlets).0.pack(commands())

@@ -43,6 +43,9 @@ config_table! {
         round_period_seconds: u64 = 10,
         /// Finished jobs are kept for `kantctl show` at least this long.
         done_jobs_kept_seconds: u64 = 86_400,
+        /// What is over stays in each controller's accounting for so many days: `kantctl history`,
+        /// sacct, reports. 0: for ever.
+        accounting_kept_days: u64 = 0,
         /// A snapshot of the state is taken, and the log cut, after so many log entries; or once
         /// they hold more bytes than the last snapshot, and than 32 MiB.
         snapshot_every_entries: u64 = 50_000,

@@ -25,22 +25,29 @@
 //! | GET /v1/priority?job= | -> `PriorityList` |
 //! | GET /v1/metrics | -> `MetricsView` |
 //! | GET /v1/accounting/jobs?since=, /v1/accounting/nodes | -> CSV, as `simulate` reads it |
+//! | GET /v1/history?`HistoryQuery` | -> `HistoryList`: runs that are over, a page of them |
+//! | GET /v1/report?`ReportQuery` | -> `ReportView`: who used how much, and how much there was |
+//! | GET /v1/watch?`WatchQuery` | -> a `Happened` a line, without an end |
 //! | GET, POST /v1/reservations | -, `ReservationRequest` -> `ReservationList` |
 //! | POST /v1/reservations/{name}/delete | `()` -> `Changed` |
 //! | GET /v1/queues | -> `QueueList` |
+//! | GET /v1/accounts | -> `AccountList`, with the qualities of service |
 //! | POST /v1/reload | `()` -> `ReloadAnswer` (operators) |
 //! | GET /v1/status | -> `Status` |
 //! | GET /v1/controllers | -> `ControllerList` |
 //! | POST /v1/controllers | `JoinRequest` -> `JoinAnswer`; from controllers only |
 //! | POST /v1/controllers/{id}/promote, /remove, /transfer | -> `ControllerList` |
 
+mod accounts;
 mod controllers;
+mod history;
 mod metrics;
 mod priority;
 mod queues;
 mod reload;
 mod reservation;
 mod task;
+mod watch;
 mod what_if;
 
 use crate::health::Finding;
@@ -54,7 +61,11 @@ use crate::unit::{Bytes, Cpus, Gpus};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+pub use accounts::AccountList;
 pub use controllers::{ControllerList, ControllerRole, ControllerView, JoinAnswer, JoinRequest};
+pub use history::{
+    HistoryList, HistoryQuery, HistoryRun, NodeStretch, NodeUse, ReportQuery, ReportRow, ReportView,
+};
 pub use metrics::{KindUse, MetricsView, SpanBucket, WaitBucket};
 pub use priority::{FactorView, PriorityList, PriorityQuery, PriorityView};
 pub use queues::{QueueHeld, QueueList};
@@ -64,6 +75,7 @@ pub use task::{
     AttendAnswer, FeedQuery, FinishRequest, LaunchAnswer, LaunchRequest, STDOUT_BYTES,
     SignalRequest, TASK_STATE, TaskQuery,
 };
+pub use watch::{Happened, WatchQuery};
 pub use what_if::{StartOutlook, UpdateRequest, WhatIfRequest, WhatIfView};
 
 /// Submits a job.

@@ -32,6 +32,9 @@ complete -c kantctl -n "__fish_kantctl_needs_command" -s h -l help -d 'Print hel
 complete -c kantctl -n "__fish_kantctl_needs_command" -s V -l version -d 'Print version'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "queue" -d 'List jobs'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "q" -d 'List jobs'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "top" -d 'Watch the cluster and its jobs, live'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "watch" -d 'Tell what happens, as it happens'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "history" -d 'List jobs that are over, also those the controller no longer keeps'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "show" -d 'Show everything about a job or a node'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "explain" -d 'Say why a job is where it is, and what to do'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "logs" -d 'Print a job\'s output'
@@ -53,6 +56,7 @@ complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "queues" -d 'List qu
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "reservations" -d 'List, make and delete bookings of nodes'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "priority" -d 'Say where waiting jobs\' priorities come from'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "metrics" -d 'Say how well the GPUs are used, and how long jobs wait'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "report" -d 'Add up who used how much, and how much there was'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "export" -d 'Write what ran, and where, as files that `kantctld simulate` replays'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "reload" -d 'Have the controller read its configuration again'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "status" -d 'Say how the controller is'
@@ -79,11 +83,15 @@ PREEMPTED\t''
 DEADLINE\t''
 LAUNCH_FAILED\t''"
 complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -s n -l name -d 'Only with these names' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -s o -l format -d 'These columns' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -l sort -d 'By these columns; - turns around [default: running, then waiting in order, then finished]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -l me -d 'Only my jobs'
 complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -s a -l all -d 'Finished jobs too, as long as the controller keeps them'
+complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -l start -d 'When waiting jobs are expected to start'
+complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -l csv -d 'As CSV'
 complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand q" -s u -l user -d 'Only of these users (names or numbers)' -r
@@ -104,13 +112,67 @@ PREEMPTED\t''
 DEADLINE\t''
 LAUNCH_FAILED\t''"
 complete -c kantctl -n "__fish_kantctl_using_subcommand q" -s n -l name -d 'Only with these names' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand q" -s o -l format -d 'These columns' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand q" -l sort -d 'By these columns; - turns around [default: running, then waiting in order, then finished]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand q" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand q" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand q" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand q" -l me -d 'Only my jobs'
 complete -c kantctl -n "__fish_kantctl_using_subcommand q" -s a -l all -d 'Finished jobs too, as long as the controller keeps them'
+complete -c kantctl -n "__fish_kantctl_using_subcommand q" -l start -d 'When waiting jobs are expected to start'
+complete -c kantctl -n "__fish_kantctl_using_subcommand q" -l csv -d 'As CSV'
 complete -c kantctl -n "__fish_kantctl_using_subcommand q" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand q" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand top" -s u -l user -d 'Only of these users (names or numbers)' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand top" -s p -l queue -l partition -d 'Only of these queues' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand top" -s w -l node -l nodelist -d 'Only on these nodes, like g[001-004]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand top" -s t -l state -l states -d 'Only in these states, as words or codes (PENDING, R)' -r -f -a "PENDING\t''
+CONFIGURING\t''
+RUNNING\t''
+SUSPENDED\t''
+COMPLETING\t''
+COMPLETED\t''
+FAILED\t''
+CANCELLED\t''
+TIMEOUT\t''
+OUT_OF_MEMORY\t''
+NODE_FAIL\t''
+PREEMPTED\t''
+DEADLINE\t''
+LAUNCH_FAILED\t''"
+complete -c kantctl -n "__fish_kantctl_using_subcommand top" -s n -l name -d 'Only with these names' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand top" -s i -l interval -d 'Seconds between two looks' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand top" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand top" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand top" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand top" -l me -d 'Only my jobs'
+complete -c kantctl -n "__fish_kantctl_using_subcommand top" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
+complete -c kantctl -n "__fish_kantctl_using_subcommand top" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand watch" -s u -l user -d 'Only of jobs of these users' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand watch" -l count -d 'End after so many events' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand watch" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand watch" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand watch" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand watch" -l me -d 'Only of my jobs'
+complete -c kantctl -n "__fish_kantctl_using_subcommand watch" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
+complete -c kantctl -n "__fish_kantctl_using_subcommand watch" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand history" -s u -l user -d 'Only of these users (names or numbers)' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand history" -s A -l account -d 'Only of these accounts' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand history" -s p -l queue -l partition -d 'Only of these queues' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand history" -s t -l state -d 'Only that ended so, as words (FAILED, TIMEOUT)' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand history" -s S -l since -d 'Over so long ago at most (7d, 12h), or since a date [default: 7d; with jobs: all]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand history" -s E -l until -d 'Over before this date, or so long ago at least' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand history" -l limit -d 'At most so many, the latest' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand history" -s o -l format -d 'These columns' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand history" -l sort -d 'By these columns; - turns around [default: the latest first]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand history" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand history" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand history" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand history" -l me -d 'Only my jobs'
+complete -c kantctl -n "__fish_kantctl_using_subcommand history" -l runs -d 'Earlier runs of jobs that were requeued, too'
+complete -c kantctl -n "__fish_kantctl_using_subcommand history" -l csv -d 'As CSV'
+complete -c kantctl -n "__fish_kantctl_using_subcommand history" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
+complete -c kantctl -n "__fish_kantctl_using_subcommand history" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node queue" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node queue" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node queue" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
@@ -483,6 +545,18 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand metrics" -l config -d 'T
 complete -c kantctl -n "__fish_kantctl_using_subcommand metrics" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand metrics" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand metrics" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand report" -l by -d 'By user, account, queue, qos, state, gpus, cpus, nodes; several with commas' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand report" -s S -l since -d 'From then on: so long ago (7d, 12h), or a date [default: 30d]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand report" -s E -l until -d 'Until then [default: now]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand report" -s u -l user -d 'Only of these users (names or numbers)' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand report" -s A -l account -d 'Only of these accounts' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand report" -s p -l queue -l partition -d 'Only of these queues' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand report" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand report" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand report" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand report" -l csv -d 'As CSV, the times in hours'
+complete -c kantctl -n "__fish_kantctl_using_subcommand report" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
+complete -c kantctl -n "__fish_kantctl_using_subcommand report" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand export" -l jobs -d 'Write the jobs here, as CSV' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand export" -l nodes -d 'Write the nodes here, as CSV' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand export" -l since -d 'Only jobs submitted so long ago at most (7d, 12h), or since a date (2030-01-31T08:00)' -r

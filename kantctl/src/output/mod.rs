@@ -1,8 +1,10 @@
 //! What users see. stdout is data, stderr is talk: a script may read the one and lose the other.
 //! Never asks the controller anything.
 
+pub mod columns;
 pub mod controllers;
 pub mod jobs;
+pub mod live;
 pub mod metrics;
 pub mod nodes;
 pub mod outlook;
@@ -10,6 +12,7 @@ pub mod plain;
 pub mod priority;
 pub mod queues;
 pub mod record;
+pub mod report;
 pub mod reservations;
 pub mod screen;
 pub mod sizes;

@@ -12,12 +12,7 @@ use std::fmt::Write;
 
 /// Commands of Slurm that have no name here, and what does their work.
 const OTHERS: &[(&str, &str)] = &[
-    ("sprio", "`kantctl priority`"),
-    ("sshare", "`kantctl queues`, `kantctl priority`"),
-    ("sdiag", "`kantctl status`, `kantctl metrics`"),
-    ("sreport", "`kantctl metrics`, `kantctl export`"),
     ("sstat", "not yet: `kantctl show job` tells what a job used at its end"),
-    ("sacctmgr", "accounts, QoS and limits stand in the controller's configuration"),
     ("sattach, sbcast, scrontab, strigger", "not yet"),
     ("slurmrestd", "kantctld's API: JSON over HTTP on its socket"),
 ];
@@ -27,11 +22,15 @@ const IDLE: &[(&str, &str)] = &[
     ("", "clusters"),
     ("", "verbose"),
     ("sacct", "all_clusters"),
-    ("sacct", "duplicates"),
     ("sacct", "truncate"),
+    ("sacctmgr", "associations"),
+    ("sacctmgr", "immediate"),
     ("scancel", "batch"),
     ("scancel", "full"),
     ("scontrol", "all"),
+    ("sdiag", "all"),
+    ("sdiag", "by_id"),
+    ("sdiag", "by_time"),
     ("sinfo", "all"),
     ("sinfo", "exact"),
     ("sinfo", "sort"),
@@ -61,7 +60,7 @@ Good to know:
 
 - a partition is a queue; an array of N tasks takes N + 1 numbers: its own and one for each task, in
   the order of its list. SLURM_JOB_ID of a task is that number, and every command takes it for `42_7`;
-- `sacct` knows jobs for as long as the controller keeps them (`done_jobs_kept`), with a `.batch`
+- `sacct` knows jobs for as long as accounting keeps them (`accounting_kept_days`), with a `.batch`
   line for the script; steps have no lines of their own;
 - `srun` starts the tasks of a step in the job it runs in, in another that runs (`--jobid`), or in one
   of its own; `salloc` holds nodes for a shell here. Tasks see all CPUs and GPUs of the job on their

@@ -2,7 +2,10 @@
 //! Never decides what a command does.
 
 use super::{calendar, refused};
-use super::{sacct, salloc, sbatch, scancel, scontrol, sinfo, squeue, srun};
+use super::{
+    sacct, sacctmgr, salloc, sbatch, scancel, scontrol, sdiag, sinfo, sprio, squeue, sreport, srun,
+    sshare,
+};
 use crate::cli::Global;
 use crate::failure::Failure;
 use crate::output::{Screen, screen};
@@ -82,31 +85,46 @@ pub enum Name {
     Sacct,
     /// Holds nodes for a shell.
     Salloc,
+    /// Shows accounts.
+    Sacctmgr,
     /// Submits.
     Sbatch,
     /// Cancels.
     Scancel,
     /// Shows and steers.
     Scontrol,
+    /// Shows how the controller is.
+    Sdiag,
     /// Lists nodes.
     Sinfo,
+    /// Shows priorities.
+    Sprio,
     /// Lists jobs.
     Squeue,
+    /// Reports.
+    Sreport,
     /// Runs the tasks of a step.
     Srun,
+    /// Shows shares.
+    Sshare,
 }
 
 impl Name {
     /// All of them.
-    pub const ALL: [Name; 8] = [
+    pub const ALL: [Name; 13] = [
         Name::Sacct,
+        Name::Sacctmgr,
         Name::Salloc,
         Name::Sbatch,
         Name::Scancel,
         Name::Scontrol,
+        Name::Sdiag,
         Name::Sinfo,
+        Name::Sprio,
         Name::Squeue,
+        Name::Sreport,
         Name::Srun,
+        Name::Sshare,
     ];
 
     /// The name itself.
@@ -115,12 +133,17 @@ impl Name {
         match self {
             Self::Sacct => "sacct",
             Self::Salloc => "salloc",
+            Self::Sacctmgr => "sacctmgr",
             Self::Sbatch => "sbatch",
             Self::Scancel => "scancel",
             Self::Scontrol => "scontrol",
+            Self::Sdiag => "sdiag",
             Self::Sinfo => "sinfo",
+            Self::Sprio => "sprio",
             Self::Squeue => "squeue",
+            Self::Sreport => "sreport",
             Self::Srun => "srun",
+            Self::Sshare => "sshare",
         }
     }
 
@@ -137,12 +160,17 @@ impl Name {
         match self {
             Self::Sacct => sacct::Args::command(),
             Self::Salloc => salloc::Args::command(),
+            Self::Sacctmgr => sacctmgr::Args::command(),
             Self::Sbatch => sbatch::command(),
             Self::Scancel => scancel::Args::command(),
             Self::Scontrol => scontrol::Args::command(),
+            Self::Sdiag => sdiag::Args::command(),
             Self::Sinfo => sinfo::Args::command(),
+            Self::Sprio => sprio::Args::command(),
             Self::Squeue => squeue::Args::command(),
+            Self::Sreport => sreport::Args::command(),
             Self::Srun => srun::Args::command(),
+            Self::Sshare => sshare::Args::command(),
         }
     }
 
@@ -151,7 +179,7 @@ impl Name {
             Self::Sacct => sacct::Args::variables(),
             Self::Sinfo => sinfo::Args::variables(),
             Self::Squeue => squeue::Args::variables(),
-            Self::Salloc | Self::Sbatch | Self::Scancel | Self::Scontrol | Self::Srun => &[],
+            _ => &[],
         }
     }
 }
@@ -274,6 +302,26 @@ fn answer(name: Name, words: &[OsString]) -> Result<u8, Said> {
         Name::Sinfo => {
             let args = parsed::<sinfo::Args>(name, words)?;
             Ok(runtime.block_on(sinfo::run(&args, &server, &screen))?)
+        }
+        Name::Sacctmgr => {
+            let args = parsed::<sacctmgr::Args>(name, words)?;
+            Ok(runtime.block_on(sacctmgr::run(&args, &server, &screen))?)
+        }
+        Name::Sdiag => {
+            let args = parsed::<sdiag::Args>(name, words)?;
+            Ok(runtime.block_on(sdiag::run(&args, &server, &screen))?)
+        }
+        Name::Sprio => {
+            let args = parsed::<sprio::Args>(name, words)?;
+            Ok(runtime.block_on(sprio::run(&args, &server, &screen))?)
+        }
+        Name::Sreport => {
+            let args = parsed::<sreport::Args>(name, words)?;
+            Ok(runtime.block_on(sreport::run(&args, &server, &screen))?)
+        }
+        Name::Sshare => {
+            let args = parsed::<sshare::Args>(name, words)?;
+            Ok(runtime.block_on(sshare::run(&args, &server, &screen))?)
         }
         Name::Squeue => {
             let args = parsed::<squeue::Args>(name, words)?;

@@ -5,7 +5,7 @@
 use super::name::Name;
 use crate::failure::Failure;
 
-const LATER: &str = "later: `kantctl` prints JSON with --json";
+const LATER: &str = "--json is";
 
 const SACCT: &[(&str, &str)] = &[
     ("--associations", "accounts stand in the configuration"),
@@ -16,7 +16,6 @@ const SACCT: &[(&str, &str)] = &[
     ("--file", ""),
     ("--federation-origin", ""),
     ("--flags", ""),
-    ("--json", LATER),
     ("--ncpus", ""),
     ("--nnodes", ""),
     ("--reason", ""),
@@ -38,7 +37,6 @@ const SCANCEL: &[(&str, &str)] = &[
 const SCONTROL: &[(&str, &str)] = &[
     ("--future", ""),
     ("--hide", ""),
-    ("--json", LATER),
     ("--sibling", "there are no federations"),
     ("--uid", ""),
     ("--yaml", LATER),
@@ -48,7 +46,6 @@ const SINFO: &[(&str, &str)] = &[
     ("--cluster-nodes", ""),
     ("--future", ""),
     ("--hide", ""),
-    ("--json", LATER),
     ("--noconvert", ""),
     ("--reservation", "`scontrol show reservation`"),
     ("--yaml", LATER),
@@ -56,13 +53,22 @@ const SINFO: &[(&str, &str)] = &[
 
 const SQUEUE: &[(&str, &str)] = &[
     ("--hide", ""),
-    ("--json", LATER),
     ("--licenses", ""),
     ("--noconvert", ""),
     ("--only-job-state", ""),
     ("--sibling", "there are no federations"),
     ("--steps", "steps are not listed"),
     ("--yaml", LATER),
+];
+
+const SPRIO: &[(&str, &str)] = &[("--sibling", "there are no federations"), ("--sort", "")];
+
+const SREPORT: &[(&str, &str)] = &[("--all_clusters", "there is one"), ("--quiet", "")];
+
+const SSHARE: &[(&str, &str)] = &[
+    ("--format", "`kantctl report --csv`"),
+    ("--parent", "accounts are a flat list"),
+    ("--partition", "shares are accounts'"),
 ];
 
 const SRUN: &[(&str, &str)] = &[
@@ -89,12 +95,15 @@ const SRUN: &[(&str, &str)] = &[
 pub const fn of(name: Name) -> &'static [(&'static str, &'static str)] {
     match name {
         Name::Sacct => SACCT,
-        Name::Salloc | Name::Sbatch => &[],
+        Name::Sacctmgr | Name::Salloc | Name::Sbatch | Name::Sdiag => &[],
         Name::Scancel => SCANCEL,
         Name::Scontrol => SCONTROL,
         Name::Sinfo => SINFO,
+        Name::Sprio => SPRIO,
         Name::Squeue => SQUEUE,
+        Name::Sreport => SREPORT,
         Name::Srun => SRUN,
+        Name::Sshare => SSHARE,
     }
 }
 

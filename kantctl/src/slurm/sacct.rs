@@ -1,12 +1,13 @@
-//! `sacct`: what became of jobs, as long as the controller keeps them. Never guesses what it does
+//! `sacct`: what became of jobs, as long as accounting keeps them. Never guesses what it does
 //! not know: such fields are empty.
 //! Source: man sacct.
 
 use super::accounting::{self, Account};
-use super::calendar;
 use super::format::{self, Cell, Piece};
 use super::job_field::{Line, Page, Unit, gather};
 use super::name::{self, Common};
+use super::past::Window;
+use super::{json, json_account, past};
 use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys};
 use crate::output::Screen;
@@ -15,8 +16,7 @@ use crate::submission::value::Hosts;
 use crate::verb::filter::{Filter, check_states};
 use common::id::{AccountName, JobKey, QosName, QueueName};
 use common::job::Phase;
-use common::time::Time;
-use common::wire::api::{JobList, JobView};
+use common::wire::api::JobView;
 
 const USUAL: &str = "jobid,jobname,partition,account,alloccpus,state,exitcode";
 const BRIEF: &str = "jobid,state,exitcode";
@@ -48,7 +48,7 @@ pub struct Args {
     /// Between fields, with -p and -P [default: |]
     #[arg(long, value_name = "TEXT")]
     pub delimiter: Option<String>,
-    /// Earlier runs of requeued jobs too (one line a job: the last)
+    /// Earlier runs of requeued jobs too
     #[arg(short = 'D', long)]
     pub duplicates: bool,
     /// Until then [default: now]
@@ -127,6 +127,9 @@ pub struct Args {
     /// Jobs alone, without their steps
     #[arg(short = 'X', long)]
     pub allocations: bool,
+    /// As JSON, in the shape of Slurm 22.05
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `42.batch` and `42.0` name a job too.
@@ -159,7 +162,8 @@ impl Args {
     }
 
     /// Everybody's jobs are root's to see; others see theirs, unless they say whose.
-    fn filter(&self) -> Filter {
+    #[must_use]
+    pub fn filter(&self) -> Filter {
         let all = self.all_users || !self.jobs.is_empty() || nix::unistd::getuid().is_root();
         let users: Vec<String> =
             self.users.iter().filter(|user| !user.is_empty()).cloned().collect();
@@ -173,7 +177,9 @@ impl Args {
         }
     }
 
-    fn takes(&self, job: &JobView, keys: &[JobKey], window: &Window) -> bool {
+    /// Is this job asked for?
+    #[must_use]
+    pub fn takes(&self, job: &JobView, keys: &[JobKey], window: &Window) -> bool {
         let ask = &job.ask;
         (keys.is_empty() || keys::name(keys, job))
             && window.holds(job)
@@ -181,33 +187,6 @@ impl Args {
                 || ask.account.as_ref().is_some_and(|one| self.accounts.contains(one)))
             && (self.qos.is_empty() || ask.qos.as_ref().is_some_and(|q| self.qos.contains(q)))
             && (self.groups.is_empty() || self.groups.contains(&job.owner.gid.0))
-    }
-}
-
-/// The time that is asked about.
-struct Window {
-    from: Option<Time>,
-    to: Option<Time>,
-}
-
-impl Window {
-    fn of(args: &Args, now: Time, screen: &Screen) -> Result<Self, Failure> {
-        let read = |option: &str, text: &Option<String>| -> Result<Option<Time>, Failure> {
-            let Some(text) = text else { return Ok(None) };
-            let at = calendar::read(text, now, &screen.zone);
-            at.map(Some).map_err(|error| Failure::usage(anyhow::anyhow!("{option}: {error}")))
-        };
-        let midnight = || calendar::read("today", now, &screen.zone).ok();
-        let named = !args.jobs.is_empty() || !args.states.is_empty();
-        let from = read("--starttime", &args.start)?;
-        let from = from.or_else(|| if named { None } else { midnight() });
-        Ok(Self { from, to: read("--endtime", &args.end)? })
-    }
-
-    /// Was it in some state within the window? Those that are not over are still.
-    fn holds(&self, job: &JobView) -> bool {
-        self.from.is_none_or(|from| job.ended_at.is_none_or(|ended| ended >= from))
-            && self.to.is_none_or(|to| job.submitted_at <= to)
     }
 }
 
@@ -222,11 +201,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     }
     check_states(&args.states)?;
     let cells = args.cells()?;
-    let mut found: JobList = args.filter().ask(server, true).await?.typed;
-    let window = Window::of(args, found.as_of, screen)?;
-    let keys = keys::all(&args.jobs);
-    found.jobs.retain(|job| args.takes(job, &keys, &window));
-    found.jobs.sort_by_key(|job| job.key);
+    let found = past::found(args, server, screen).await?;
     let unit = match (&args.units, args.no_convert) {
         (Some(unit), _) => unit.chars().next().map_or(Unit::Fitting, Unit::In),
         (None, true) => Unit::In('M'),
@@ -240,6 +215,13 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         ..Page::default()
     };
     let lines = lines(args, &found.jobs, &page);
+    if args.json {
+        let jobs = lines.iter().filter(|line| !line.batch);
+        let each = jobs.flat_map(|line| {
+            line.alike.iter().map(|job| Line { alike: std::slice::from_ref(job), job, ..*line })
+        });
+        return json::print(screen, "jobs", each.map(|line| json_account::job(&line)).collect());
+    }
     for line in laid_out(args, &cells, &lines, screen) {
         screen.line(&line)?;
     }

@@ -45,6 +45,9 @@ pub struct Args {
     /// Say nothing of what is done
     #[arg(short = 'Q', long)]
     pub quiet: bool,
+    /// As JSON, in the shape of Slurm 22.05
+    #[arg(long)]
+    pub json: bool,
     /// The command and its words
     #[arg(value_name = "WORD", num_args = 1.., required = true)]
     pub words: Vec<String>,

@@ -5,6 +5,7 @@ use super::calendar;
 use super::format::{self, Piece};
 use super::name::{Common, Repeat};
 use super::node_field::{self, Line, NodeField};
+use super::{json, json_node};
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::server::Server;
@@ -83,6 +84,9 @@ pub struct Args {
         value_name = "STATE"
     )]
     pub states: Vec<String>,
+    /// As JSON, in the shape of Slurm 22.05
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// What the environment sets where the command line is silent (man sinfo, ENVIRONMENT).
@@ -184,6 +188,14 @@ async fn list(
     let nodes: NodeList = server.get("/v1/nodes").await?;
     let queues: QueueList = server.get("/v1/queues").await?;
     let known: Vec<&NodeView> = nodes.nodes.iter().filter(|node| args.takes(node)).collect();
+    if args.json {
+        let named = |node: &&&NodeView| {
+            let of = |queue: &Queue| args.partitions.contains(&queue.name) && holds(queue, node);
+            args.partitions.is_empty() || partitions(&queues).any(of)
+        };
+        let shown = known.iter().filter(named).map(|node| json_node::node(node, &queues));
+        return json::print(screen, "nodes", shown.collect());
+    }
     let mut lines = Vec::new();
     if args.reasons {
         lines.extend(split(pieces, Line { queue: None, nodes: known, zone: &screen.zone }));

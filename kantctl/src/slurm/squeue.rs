@@ -7,26 +7,22 @@ use super::calendar;
 use super::format::{self, Piece};
 use super::job_field::{Line, Page, gather};
 use super::job_fields::{self, JobField};
-use super::name::{Common, Repeat};
+use super::json;
+use super::name::{self, Common, Repeat};
 use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys};
 use crate::output::Screen;
-use crate::output::screen::note;
 use crate::server::Server;
 use crate::submission::value::Hosts;
 use crate::verb::filter::{Filter, check_states};
+use crate::verb::starts::starts;
 use common::id::{AccountName, JobKey, QosName, QueueName, ReservationName};
 use common::job::Phase;
-use common::time::Time;
-use common::wire::api::{Explanation, JobList, JobView, PriorityList};
-use std::collections::BTreeMap;
+use common::wire::api::{JobList, JobView, PriorityList};
 
 const USUAL: &str = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R";
 const LONG: &str = "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R";
 const STARTS: &str = "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R";
-
-/// Expected starts are forecasts of the controller: no more than so many are asked for.
-const STARTS_MAX: usize = 20;
 
 /// List jobs, as Slurm's squeue does
 #[derive(clap::Parser, Debug)]
@@ -106,6 +102,9 @@ pub struct Args {
     /// A job in several partitions is listed for each (there are none such)
     #[arg(short = 'P', long)]
     pub priority: bool,
+    /// As JSON, in the shape of Slurm 22.05
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// What the environment sets where the command line is silent (man squeue, ENVIRONMENT).
@@ -187,7 +186,7 @@ async fn list(
     screen: &Screen,
 ) -> Result<u8, Failure> {
     let all = !args.states.is_empty() || !args.jobs.is_empty();
-    let mut found: JobList = args.filter().ask(server, all).await?.typed;
+    let mut found: JobList = args.filter().ask_typed(server, all).await?;
     let keys = keys::all(&args.jobs);
     let known = |key: &JobKey| found.jobs.iter().any(|job| keys::name(&[*key], job));
     // Of several jobs those that are gone are left out; one alone is a mistake (man squeue), unless
@@ -203,7 +202,16 @@ async fn list(
     }
     found.jobs.retain(|job| args.takes(job, &keys));
     let sort = args.sort.as_deref().unwrap_or("P,t,-p");
-    let page = page(args, pieces, &found, server).await?;
+    let mut page = page(args, pieces, &found, server).await?;
+    if args.json {
+        page.cluster = name::cluster(server).await?;
+        let any_state = args.states.is_empty() || args.all_states();
+        let jobs = found.jobs.iter().filter(|job| {
+            let alike = std::slice::from_ref(*job);
+            any_state || Line { alike, job, batch: false, page: &page }.is_in(&args.states)
+        });
+        return json::print(screen, "jobs", jobs.map(|one| json::job(one, &page)).collect());
+    }
     let any_state = args.states.is_empty() || args.all_states();
     let mut lines: Vec<Line<'_>> = gather(&found.jobs, args.array)
         .into_iter()
@@ -239,25 +247,12 @@ async fn page(
             .any(|piece| matches!(piece, Piece::Cell(cell) if letters.contains(&cell.field.letter)))
     };
     let waits = found.jobs.iter().any(|job| job.phase == Phase::Pending);
-    if waits && shows(['p', 'Q']) {
+    if waits && (args.json || shows(['p', 'Q'])) {
         let list: PriorityList = server.get("/v1/priority").await?;
         page.priorities = list.jobs.into_iter().map(|view| (view.key, view.total)).collect();
     }
     if args.start {
-        page.starts = starts(found, server).await?;
+        page.starts = starts(&found.jobs, server).await?;
     }
     Ok(page)
-}
-
-async fn starts(found: &JobList, server: &Server) -> Result<BTreeMap<JobKey, Time>, Failure> {
-    let mut starts = BTreeMap::new();
-    let first = gather(&found.jobs, false);
-    for job in first.iter().filter_map(|alike| alike.first()).take(STARTS_MAX) {
-        let told: Explanation = server.get(&format!("/v1/jobs/{}/explain", job.key)).await?;
-        starts.extend(told.expected_at.map(|at| (job.key, at)));
-    }
-    if first.len() > STARTS_MAX {
-        note(&format!("expected starts of the first {STARTS_MAX} lines only; name others with -j"));
-    }
-    Ok(starts)
 }

@@ -51,12 +51,24 @@ pub enum SinceError {
     Future,
 }
 
-fn read_since(text: &str) -> Result<Time, SinceError> {
+/// A point in the past, as options give it.
+pub(crate) fn read_since(text: &str) -> Result<Time, SinceError> {
     since(text, &Zoned::now())
+}
+
+/// The same, or one that is yet to come.
+pub(crate) fn read_until(text: &str) -> Result<Time, SinceError> {
+    point(text, &Zoned::now())
 }
 
 /// Reads `--since`, counting from `now` and in its time zone.
 fn since(text: &str, now: &Zoned) -> Result<Time, SinceError> {
+    let present = u64::try_from(now.timestamp().as_millisecond()).unwrap_or(0);
+    let at = point(text, now)?;
+    if at > Time(present) { Err(SinceError::Future) } else { Ok(at) }
+}
+
+fn point(text: &str, now: &Zoned) -> Result<Time, SinceError> {
     let text = text.trim();
     let to_time = |at: Timestamp| Time(u64::try_from(at.as_millisecond()).unwrap_or(0));
     let present = to_time(now.timestamp());
@@ -70,7 +82,7 @@ fn since(text: &str, now: &Zoned) -> Result<Time, SinceError> {
             local.to_zoned(now.time_zone().clone()).map_err(|_| SinceError::Shape)?.timestamp()
         }
     };
-    if at > now.timestamp() { Err(SinceError::Future) } else { Ok(to_time(at)) }
+    Ok(to_time(at))
 }
 
 /// Writes what was asked for.

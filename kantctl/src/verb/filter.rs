@@ -78,12 +78,43 @@ impl Filter {
             let mut kept = keep.iter();
             jobs.retain(|_| kept.next() == Some(&true));
         }
-        match self.user.iter().find(|user| is_unknown(user, &answer.typed.jobs)) {
+        self.check_users(&answer.typed.jobs)?;
+        Ok(answer)
+    }
+
+    /// The same, for who does not show the answer to the letter: in half the time, where jobs are
+    /// many.
+    ///
+    /// # Errors
+    /// As [`Filter::ask`].
+    pub async fn ask_typed(&self, server: &Server, all: bool) -> Result<JobList, Failure> {
+        let list = self.ask_unchecked(server, all).await?;
+        self.check_users(&list.jobs)?;
+        Ok(list)
+    }
+
+    /// The same, for who finds jobs of these users elsewhere, too: [`Filter::check_users`] is
+    /// theirs to call.
+    ///
+    /// # Errors
+    /// [`Failure`] when the controller does not answer, or refuses.
+    pub async fn ask_unchecked(&self, server: &Server, all: bool) -> Result<JobList, Failure> {
+        let mut list: JobList = server.get(&self.path(all)).await?;
+        list.jobs.retain(|job| self.takes(job));
+        Ok(list)
+    }
+
+    /// Refuses a user whom this host does not know, and who has none of these jobs.
+    ///
+    /// # Errors
+    /// [`Failure`] naming the user.
+    pub fn check_users(&self, jobs: &[JobView]) -> Result<(), Failure> {
+        match self.user.iter().find(|user| is_unknown(user, jobs)) {
             Some(user) => {
                 let refused = Failure::message(format!("there is no user {user}"));
                 Err(refused.hint("neither this host knows them, nor has a job of theirs been kept"))
             }
-            None => Ok(answer),
+            None => Ok(()),
         }
     }
 
@@ -103,7 +134,9 @@ impl Filter {
         format!("/v1/jobs{mark}{}", query.join("&"))
     }
 
-    fn takes(&self, job: &JobView) -> bool {
+    /// Is this one of them?
+    #[must_use]
+    pub fn takes(&self, job: &JobView) -> bool {
         let one_of = |list: &[String], tests: &dyn Fn(&String) -> bool| {
             list.is_empty() || list.iter().any(tests)
         };

@@ -1,16 +1,32 @@
 //! `kantctl queue`: the jobs there are.
 
 use super::filter::Filter;
+use super::starts::starts;
 use crate::failure::{Failure, OK};
+use crate::output::columns::{self, Line};
 use crate::output::{Screen, jobs};
 use crate::server::Server;
+use common::wire::api::JobList;
+use std::collections::BTreeMap;
 
 const EXAMPLES: &str = "\
 Examples:
   kantctl queue
   kantctl queue --me --all
-  kantctl queue -t PENDING -p gpu
-  kantctl queue --json";
+  kantctl queue -t PENDING -p gpu --start
+  kantctl queue --format id,user,gpus,waited,reason --sort -gpus
+  kantctl queue --csv > jobs.csv
+  kantctl queue --json
+
+Columns for --format and --sort (-gpus: the most first):
+  id number name user uid account queue qos reservation state reason place submitted started expected
+  ended time limit waited nodes cpus memory gpus used_cpu used_memory used_gpu exit node_list
+  comment dependency note where
+In CSV times are UTC, spans seconds, and sizes bytes.";
+
+const CSV: &str = "id,name,user,account,queue,qos,state,reason,submitted,started,expected,ended,\
+                   time,limit,nodes,cpus,memory,gpus,node_list";
+const STARTS: &str = "id,name,user,queue,state,expected,nodes,gpus,where";
 
 /// Arguments of `queue`.
 #[derive(clap::Args, Debug)]
@@ -22,18 +38,77 @@ pub struct Args {
     /// Finished jobs too, as long as the controller keeps them
     #[arg(short, long)]
     pub all: bool,
+    /// When waiting jobs are expected to start
+    #[arg(long)]
+    pub start: bool,
+    /// These columns
+    #[arg(short = 'o', long, value_name = "COLUMNS")]
+    pub format: Option<String>,
+    /// By these columns; - turns around [default: running, then waiting in order, then finished]
+    #[arg(long, value_name = "COLUMNS", allow_hyphen_values = true)]
+    pub sort: Option<String>,
+    /// As CSV
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
 }
 
 /// Lists jobs.
 ///
 /// # Errors
-/// [`Failure`] when the controller does not answer.
+/// [`Failure`] when the controller does not answer, or a column is not known.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let answer = args.filter.ask(server, args.all || !args.filter.states.is_empty()).await?;
+    let usual = match (args.csv, args.start) {
+        (true, _) => Some(CSV),
+        (false, true) => Some(STARTS),
+        (false, false) => None,
+    };
+    let named = args.format.as_deref().or(usual);
+    let fields = named.map(columns::chosen).transpose()?;
+    let order = columns::order(args.sort.as_deref().unwrap_or_default())?;
+    let all = args.all || !args.filter.states.is_empty();
     if screen.json {
-        screen.answer(&answer.raw)?;
-    } else {
-        screen.table(&jobs::table(&answer.typed.jobs, answer.typed.as_of, &screen.zone))?;
+        screen.answer(&args.filter.ask(server, all).await?.raw)?;
+        return Ok(OK);
     }
+    let list: JobList = args.filter.ask_typed(server, all).await?;
+    let Some(fields) = fields else {
+        if order.is_empty() {
+            screen.table(&jobs::table(&list.jobs, list.as_of, &screen.zone))?;
+            return Ok(OK);
+        }
+        return sorted(list, &order, screen);
+    };
+    let wants_starts = args.start || fields.iter().any(|field| field.name == "expected");
+    let wants_starts = wants_starts || order.iter().any(|(field, _)| field.name == "expected");
+    let expected = match wants_starts && !(args.csv && !args.start && args.format.is_none()) {
+        true => starts(&list.jobs, server).await?,
+        false => BTreeMap::new(),
+    };
+    let line = |job| Line { job, run: None, expected: None, as_of: list.as_of };
+    let mut lines: Vec<Line<'_>> = list.jobs.iter().map(line).collect();
+    for line in &mut lines {
+        line.expected = expected.get(&line.job.key).copied();
+    }
+    lines.sort_by(|one, other| columns::compare(&order, one, other));
+    if args.csv {
+        screen.print(&columns::csv(&fields, &lines))?;
+    } else {
+        screen.table(&columns::table(&fields, &lines, &screen.zone))?;
+    }
+    Ok(OK)
+}
+
+/// The usual table in another order.
+fn sorted(
+    mut list: JobList,
+    order: &[(&'static columns::Field, bool)],
+    screen: &Screen,
+) -> Result<u8, Failure> {
+    let as_of = list.as_of;
+    list.jobs.sort_by(|one, other| {
+        let line = |job| Line { job, run: None, expected: None, as_of };
+        columns::compare(order, &line(one), &line(other))
+    });
+    screen.table(&jobs::table(&list.jobs, as_of, &screen.zone))?;
     Ok(OK)
 }

@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 /// Runs until the log ends.
 pub async fn pass_on(core: Arc<Core>, mut events: mpsc::UnboundedReceiver<Vec<Event>>) {
     while let Some(batch) = events.recv().await {
+        core.watched.tell(&core, &batch);
         core.hub.touch(&effect::touched_nodes(&batch));
         if effect::wakes_scheduler(&batch) {
             core.wake.notify_one();

@@ -16,6 +16,7 @@ const AT_START_ONLY: &[&str] = &[
     "cluster_key",
     "node_lost_after_seconds",
     "round_period_seconds",
+    "accounting_kept_days",
     "snapshot_every_entries",
     "disk_reserve_mib",
     "log",

@@ -56,6 +56,10 @@ pub struct Element {
     /// The current attempt, or the last one of an element that is Done. Never of a waiting one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<Box<Run>>,
+    /// Its last attempts before that one, at most [`EARLIER_MAX`], oldest first: for accounting,
+    /// where a replica goes on from a snapshot that has them and not from the events.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<Box<Past>>,
     /// Its faulty attempts in a row. Of none that is Done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub faults: Option<Box<Faults>>,
@@ -68,6 +72,25 @@ pub struct Element {
     /// What happened to it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub story: Vec<StoryLine>,
+}
+
+/// So many earlier attempts of an element are kept.
+pub const EARLIER_MAX: usize = 8;
+
+/// Attempts that are behind their element, oldest first. Apart from it, since most have none.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Past(pub Vec<Earlier>);
+
+/// An attempt that is behind its element, which was requeued since.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Earlier {
+    /// Which.
+    pub attempt: Attempt,
+    /// It; with an end.
+    pub run: Run,
+    /// When every node had let go of it.
+    pub over_at: Time,
 }
 
 /// One attempt of an element.
@@ -175,6 +198,7 @@ impl Element {
             released_at: None,
             attempt: Attempt(0),
             run: None,
+            earlier: None,
             faults: None,
             outcome: None,
             done_at: None,
@@ -192,6 +216,22 @@ impl Element {
     #[must_use]
     pub const fn next_attempt(&self) -> Attempt {
         Attempt(self.attempt.0.saturating_add(1))
+    }
+
+    /// Lays its current attempt aside: it was over at `over_at`, and another one is to come.
+    pub(crate) fn set_aside(&mut self, over_at: Time) {
+        let Some(mut run) = self.run.take() else { return };
+        run.shares = Vec::new();
+        let Past(past) = self.earlier.get_or_insert_default().as_mut();
+        if past.len() >= EARLIER_MAX {
+            past.remove(0);
+        }
+        past.push(Earlier { attempt: self.attempt, run: *run, over_at });
+    }
+
+    /// Its attempts before the current one, as far as they are kept, oldest first.
+    pub fn past(&self) -> impl Iterator<Item = &Earlier> {
+        self.earlier.iter().flat_map(|past| &past.0)
     }
 
     /// Moves along the table of transitions. False, and nothing changes, if it does not allow that.

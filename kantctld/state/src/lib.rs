@@ -12,6 +12,7 @@ pub mod desired;
 pub mod effect;
 pub mod event;
 pub mod fault;
+pub mod history;
 pub mod invariant;
 pub mod job;
 pub mod ledger;

@@ -233,8 +233,10 @@ fn finish(
 /// of the last one, unless that was over long ago. The phase is set already. A job keeps its place:
 /// the order goes by when it was submitted.
 fn wait_again(state: &mut State, events: &mut Vec<Event>, key: JobKey, end: Option<&End>) {
+    let now = state.now;
     let Some(element) = state.element_mut(key) else { return };
-    (element.outcome, element.done_at, element.run) = (None, None, None);
+    element.set_aside(element.done_at.unwrap_or(now));
+    (element.outcome, element.done_at) = (None, None);
     let attempt = element.attempt;
     state.set_alive(key, true);
     let preempted_by = end.and_then(|end| end.preempted).map(|preempted| preempted.by);

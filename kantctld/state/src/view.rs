@@ -21,6 +21,7 @@ use common::wire::api::{JobList, JobQuery, JobView, NodeList, NodeView, StoryLin
 use engine::{Round, Snapshot};
 use std::collections::BTreeMap;
 
+pub(crate) use asked::without_bulk;
 pub use explain::explain;
 pub use queues::queue_list;
 
@@ -96,6 +97,16 @@ fn view_with(
     asked_for: impl Fn(&Ask) -> Ask,
 ) -> Option<JobView> {
     let (record, element) = state.element(key)?;
+    Some(element_view(state, (record, element, key), waits, asked_for))
+}
+
+/// The same of an element that may be another than the state's: an earlier attempt's.
+pub(crate) fn element_view(
+    state: &State,
+    (record, element, key): (&Record, &Element, JobKey),
+    waits: &Waits,
+    asked_for: impl Fn(&Ask) -> Ask,
+) -> JobView {
     let run = element.run.as_ref();
     let end = run.and_then(|run| run.end.as_ref());
     let allocation = run.map(|run| run.allocation.as_ref().clone());
@@ -105,7 +116,7 @@ fn view_with(
     };
     let (word, code) = slurm_state(element.phase, element.outcome);
     let waiting = waits.get(&key).filter(|_| element.phase == Phase::Pending);
-    Some(JobView {
+    JobView {
         key,
         number: record.number(key.index),
         owner: record.spec.owner.clone(),
@@ -137,7 +148,7 @@ fn view_with(
             .flatten(),
         message: end.map_or_else(|| told::faults(element), |end| end.message.clone()),
         story: Vec::new(),
-    })
+    }
 }
 
 /// The jobs a query asks for: running ones, then waiting ones in order, then finished ones, latest

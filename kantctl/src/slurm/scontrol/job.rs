@@ -3,6 +3,7 @@
 
 use super::super::calendar::{long_span, moment};
 use super::super::job_field::{Line, Page, size};
+use super::super::{json, name};
 use super::{Args, Record, jobs};
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
@@ -42,12 +43,26 @@ pub async fn show(
     let waiting: PriorityList = server.get("/v1/priority").await?;
     let priorities: BTreeMap<JobKey, i64> =
         waiting.jobs.into_iter().map(|view| (view.key, view.total)).collect();
+    let cluster = if args.json { name::cluster(server).await? } else { String::new() };
+    let mut shown = Vec::new();
     for list in &lists {
-        let page = Page { as_of: list.as_of, priorities: priorities.clone(), ..Page::default() };
+        let page = Page {
+            cluster: cluster.clone(),
+            as_of: list.as_of,
+            priorities: priorities.clone(),
+            ..Page::default()
+        };
+        if args.json {
+            shown.extend(list.jobs.iter().map(|job| json::job(job, &page)));
+            continue;
+        }
         for job in &list.jobs {
             let line = Line { alike: std::slice::from_ref(job), job, batch: false, page: &page };
             screen.print(&record(&line, args.details, screen).text(args.oneliner))?;
         }
+    }
+    if args.json {
+        return json::print(screen, "jobs", shown);
     }
     if lists.iter().all(|list| list.jobs.is_empty()) {
         screen.line("No jobs in the system")?;

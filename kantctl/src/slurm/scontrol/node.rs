@@ -3,6 +3,7 @@
 use super::super::calendar::moment;
 use super::super::node_field::{features, gres, state, user, why};
 use super::super::sinfo::{holds, partitions};
+use super::super::{json, json_node};
 use super::{Args, Record};
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
@@ -28,6 +29,11 @@ pub async fn show(
         [] => list.nodes.iter().map(|node| node.name.clone()).collect(),
         names => expand(&names.join(",")).map_err(Failure::usage)?,
     };
+    if args.json {
+        let shown = list.nodes.iter().filter(|node| named.contains(&node.name));
+        let shown = shown.map(|node| json_node::node(node, &queues)).collect();
+        return json::print(screen, "nodes", shown);
+    }
     let mut code = OK;
     for name in &named {
         match list.nodes.iter().find(|node| node.name == *name) {

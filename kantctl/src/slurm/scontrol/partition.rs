@@ -3,6 +3,7 @@
 
 use super::super::calendar::long_span;
 use super::super::sinfo::{holds, partitions};
+use super::super::{json, json_node};
 use super::{Args, Record};
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
@@ -23,6 +24,15 @@ pub async fn show(
 ) -> Result<u8, Failure> {
     let queues: QueueList = server.get("/v1/queues").await?;
     let nodes: NodeList = server.get("/v1/nodes").await?;
+    if args.json {
+        let wanted = partitions(&queues)
+            .filter(|queue| names.is_empty() || names.contains(&queue.name.as_str()));
+        let shown = wanted.map(|queue| {
+            let of: Vec<&NodeView> = nodes.nodes.iter().filter(|node| holds(queue, node)).collect();
+            json_node::partition(queue, &of)
+        });
+        return json::print(screen, "partitions", shown.collect());
+    }
     let mut shown = 0;
     for queue in partitions(&queues) {
         if names.is_empty() || names.contains(&queue.name.as_str()) {

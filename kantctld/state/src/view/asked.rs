@@ -40,7 +40,7 @@ pub(super) fn asked(state: &State, record: &Record) -> Amounts {
 }
 
 /// What was asked, without arguments, limits of the shell, lists of nodes, and the array.
-pub(super) fn without_bulk(ask: &Ask) -> Ask {
+pub(crate) fn without_bulk(ask: &Ask) -> Ask {
     let request = &ask.request;
     Ask {
         name: ask.name.clone(),

@@ -12,6 +12,7 @@ mod for_programs;
 mod golden;
 mod health;
 mod held;
+mod history;
 mod house;
 mod life;
 mod nodes;

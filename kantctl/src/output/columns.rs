@@ -1,0 +1,366 @@
+//! Jobs and their runs in columns that the user chooses: as a table for people, as CSV for
+//! programs. Never asks for jobs, and never rounds in CSV: there times are UTC and spans seconds.
+
+use super::jobs::{self, where_or_why};
+use super::table::{Cell, Column, Table};
+use super::time::{local, localized};
+use crate::failure::Failure;
+use common::hostlist::fold;
+use common::resource::Share;
+use common::time::{Span, Time};
+use common::unit::{Bytes, GpuMilli};
+use common::wire::api::{HistoryRun, JobView};
+use jiff::tz::TimeZone;
+use std::cmp::Ordering;
+
+/// A row: a job, or one of its runs.
+#[derive(Debug, Clone, Copy)]
+pub struct Line<'a> {
+    /// The job.
+    pub job: &'a JobView,
+    /// The run, where it is one that is over.
+    pub run: Option<&'a HistoryRun>,
+    /// When it is expected to start, where that was asked.
+    pub expected: Option<Time>,
+    /// When the controller looked.
+    pub as_of: Time,
+}
+
+/// What a column has to say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    /// Nothing.
+    None,
+    /// Words, as they are.
+    Words(String),
+    /// A number.
+    Number(u64),
+    /// Thousandths.
+    Milli(u64),
+    /// A size.
+    Size(Bytes),
+    /// When.
+    At(Time),
+    /// How long.
+    Long(Span),
+}
+
+/// A column that can be chosen.
+#[derive(Debug)]
+pub struct Field {
+    /// Its name in --format, --sort and CSV.
+    pub name: &'static str,
+    title: &'static str,
+    is_number: bool,
+    value: fn(&Line<'_>) -> Value,
+}
+
+const fn field(name: &'static str, title: &'static str, value: fn(&Line<'_>) -> Value) -> Field {
+    Field { name, title, is_number: false, value }
+}
+
+const fn number(name: &'static str, title: &'static str, value: fn(&Line<'_>) -> Value) -> Field {
+    Field { name, title, is_number: true, value }
+}
+
+fn words(text: impl ToString) -> Value {
+    Value::Words(text.to_string())
+}
+
+fn maybe(text: Option<impl ToString>) -> Value {
+    text.map_or(Value::None, words)
+}
+
+/// All of them.
+pub const FIELDS: &[Field] = &[
+    field("id", "ID", |l| words(l.job.key)),
+    number("number", "NUMBER", |l| Value::Number(l.job.number.unwrap_or(l.job.key.job).0.into())),
+    field("dependency", "DEPENDENCY", |l| maybe(l.job.dependency.as_ref())),
+    number("run", "RUN", |l| Value::Number(l.run.map_or(l.job.attempt, |run| run.run).into())),
+    field("name", "NAME", |l| words(&l.job.ask.name)),
+    field("user", "USER", |l| words(&l.job.owner.name)),
+    field("uid", "UID", |l| words(l.job.owner.uid)),
+    field("account", "ACCOUNT", |l| maybe(l.job.ask.account.as_ref())),
+    field("queue", "QUEUE", |l| maybe(l.job.ask.queue.as_ref())),
+    field("qos", "QOS", |l| maybe(l.job.ask.qos.as_ref())),
+    field("reservation", "RESERVATION", |l| maybe(l.job.ask.reservation.as_ref())),
+    field("state", "STATE", |l| words(&l.job.state)),
+    field("reason", "REASON", |l| maybe(l.job.reason.as_ref().map(|reason| &reason.code))),
+    number("place", "PLACE", |l| l.job.position.map_or(Value::None, |p| Value::Number(p.into()))),
+    field("submitted", "SUBMITTED", |l| Value::At(l.job.submitted_at)),
+    field("allocated", "ALLOCATED", |l| at(l.run.and_then(|run| run.allocated_at))),
+    field("started", "STARTED", |l| at(l.job.started_at)),
+    field("expected", "EXPECTED", |l| at(l.expected)),
+    field("ended", "ENDED", |l| at(l.job.ended_at)),
+    number("time", "TIME", |l| ran(l).map_or(Value::None, Value::Long)),
+    number("limit", "LIMIT", |l| l.job.ask.time_limit.map_or(Value::None, Value::Long)),
+    number("waited", "WAITED", |l| {
+        let until = l.job.started_at.or(l.job.ended_at).unwrap_or(l.as_of);
+        Value::Long(until.since(l.job.submitted_at))
+    }),
+    number("nodes", "NODES", |l| Value::Number(node_count(l.job))),
+    number("cpus", "CPUS", |l| Value::Number(l.job.cpus.0.into())),
+    number("memory", "MEMORY", |l| Value::Size(l.job.memory)),
+    number("gpus", "GPUS", |l| match &l.job.allocation {
+        Some(given) => {
+            let milli: GpuMilli = given.shares().iter().map(Share::gpus_milli).sum();
+            Value::Milli(milli.0.into())
+        }
+        None => Value::Number(l.job.gpus.0.into()),
+    }),
+    number("gpu_hours", "GPU-HOURS", |l| {
+        l.run.map_or(Value::None, |run| hours(run.gpu_milliseconds))
+    }),
+    number("cpu_hours", "CPU-HOURS", |l| {
+        l.run.map_or(Value::None, |run| hours(run.cpu_milliseconds))
+    }),
+    number("used_cpu", "USED-CPU", |l| used(l, |usage| Value::Long(usage.cpu))),
+    number("used_memory", "USED-MEM", |l| used(l, |usage| Value::Size(usage.memory_peak))),
+    number("used_gpu", "USED-GPU%", |l| {
+        used(l, |usage| {
+            usage.gpu.and_then(|gpu| gpu.busy_percent()).map_or(Value::None, Value::Number)
+        })
+    }),
+    number("energy_joules", "JOULES", |l| {
+        used(l, |usage| usage.gpu.map_or(Value::None, |gpu| Value::Number(gpu.energy_joules)))
+    }),
+    field("exit", "EXIT", |l| maybe(l.job.exit)),
+    field("requeued", "REQUEUED", |l| {
+        l.run.map_or(Value::None, |run| words(if run.requeued { "yes" } else { "no" }))
+    }),
+    field("node_list", "NODELIST", |l| {
+        let shares = l.job.allocation.iter().flat_map(|given| given.shares());
+        words(fold(shares.map(|share| &share.node)))
+    }),
+    field("comment", "COMMENT", |l| maybe(l.job.ask.comment.as_ref())),
+    field("note", "NOTE", |l| maybe(l.job.message.as_ref())),
+    field("where", "WHERE/WHY", |l| words(where_or_why(l.job))),
+];
+
+/// Columns that may be cut where the terminal is narrow, least important first, and to how much.
+const YIELDING: &[(&str, usize)] = &[
+    ("NOTE", 10),
+    ("COMMENT", 10),
+    ("WHERE/WHY", 20),
+    ("NODELIST", 10),
+    ("NAME", 10),
+    ("USER", 8),
+    ("ACCOUNT", 8),
+    ("QUEUE", 8),
+];
+
+/// Columns that nobody chose are left out in this order.
+const DROPPED: &[&str] = &["limit", "nodes", "queue", "time", "user", "where", "gpus", "name"];
+
+fn at(time: Option<Time>) -> Value {
+    time.map_or(Value::None, Value::At)
+}
+
+/// Hours with three places.
+fn hours(milliseconds: u64) -> Value {
+    Value::Milli(milliseconds / 3600)
+}
+
+fn used(line: &Line<'_>, show: impl Fn(common::job::Usage) -> Value) -> Value {
+    line.job.usage.map_or(Value::None, show)
+}
+
+fn ran(line: &Line<'_>) -> Option<Span> {
+    let job = line.job;
+    let until = job.ended_at.or(job.suspended_at).unwrap_or(line.as_of);
+    job.started_at.map(|start| until.since(start + job.suspended))
+}
+
+fn node_count(job: &JobView) -> u64 {
+    let asked = job.ask.request.nodes.map_or(1, |nodes| u64::from(nodes.0));
+    job.allocation.as_ref().map_or(asked, |given| given.shares().len() as u64)
+}
+
+/// The columns that these names, with commas between them, stand for.
+///
+/// # Errors
+/// [`Failure`] naming the word that is none, and those there are.
+pub fn chosen(names: &str) -> Result<Vec<&'static Field>, Failure> {
+    let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
+    let fields: Result<Vec<_>, Failure> = names.map(named).collect();
+    match fields?.as_slice() {
+        [] => Err(Failure::usage(anyhow::anyhow!("--format names no column")).hint(all())),
+        fields => Ok(fields.to_vec()),
+    }
+}
+
+fn named(name: &str) -> Result<&'static Field, Failure> {
+    let found = FIELDS.iter().find(|field| field.name.eq_ignore_ascii_case(name));
+    found.ok_or_else(|| Failure::usage(anyhow::anyhow!("there is no column `{name}`")).hint(all()))
+}
+
+fn all() -> String {
+    let names: Vec<&str> = FIELDS.iter().map(|field| field.name).collect();
+    format!("columns are {}", names.join(", "))
+}
+
+/// `gpus,-submitted` as columns; true: turned around.
+///
+/// # Errors
+/// [`Failure`] naming the word that is no column.
+pub fn order(names: &str) -> Result<Vec<(&'static Field, bool)>, Failure> {
+    let one = |word: &str| match word.strip_prefix('-') {
+        Some(name) => Ok((named(name)?, true)),
+        None => Ok((named(word)?, false)),
+    };
+    names.split(',').map(str::trim).filter(|word| !word.is_empty()).map(one).collect()
+}
+
+/// By the first column in which they differ; what says nothing comes last either way.
+#[must_use]
+pub fn compare(order: &[(&Field, bool)], one: &Line<'_>, other: &Line<'_>) -> Ordering {
+    let by = |(field, turned): &(&Field, bool)| {
+        let ordering = match (field.name, (field.value)(one), (field.value)(other)) {
+            ("id", ..) => one.job.key.cmp(&other.job.key),
+            (_, Value::None, Value::None) => Ordering::Equal,
+            (_, Value::None, _) => return Ordering::Greater,
+            (_, _, Value::None) => return Ordering::Less,
+            (_, one, other) => weight(&one).cmp(&weight(&other)),
+        };
+        if *turned { ordering.reverse() } else { ordering }
+    };
+    order.iter().map(by).find(|ordering| ordering.is_ne()).unwrap_or(Ordering::Equal)
+}
+
+/// Numbers before words.
+fn weight(value: &Value) -> (u64, &str) {
+    match value {
+        Value::None => (0, ""),
+        Value::Words(words) => (u64::MAX, words),
+        Value::Number(number) => (number.saturating_mul(1000), ""),
+        Value::Milli(number) => (*number, ""),
+        Value::Size(Bytes(number)) | Value::At(Time(number)) | Value::Long(Span(number)) => {
+            (*number, "")
+        }
+    }
+}
+
+/// As a table for people, with every column that was chosen.
+#[must_use]
+pub fn table(fields: &[&'static Field], lines: &[Line<'_>], zone: &TimeZone) -> Table {
+    drawn(fields.iter().map(|field| column(field)).collect(), fields, lines, zone)
+}
+
+/// The same of columns that nobody chose: where they do not fit, some are left out.
+#[must_use]
+pub fn fitting(fields: &[&'static Field], lines: &[Line<'_>], zone: &TimeZone) -> Table {
+    let columns = fields.iter().map(|field| {
+        let place = DROPPED.iter().position(|name| *name == field.name);
+        let place = place.and_then(|place| u8::try_from(place).ok());
+        place.map_or(column(field), |place| column(field).drops(place))
+    });
+    drawn(columns.collect(), fields, lines, zone)
+}
+
+fn drawn(
+    columns: Vec<Column>,
+    fields: &[&'static Field],
+    lines: &[Line<'_>],
+    zone: &TimeZone,
+) -> Table {
+    let yielding: Vec<&'static str> = YIELDING.iter().map(|(title, _)| *title).collect();
+    let mut table = Table::new(&columns, &yielding);
+    for line in lines {
+        let cell = |field: &&Field| {
+            let cell = Cell::from(shown(&(field.value)(line), zone));
+            if field.name != "state" {
+                return cell;
+            }
+            cell.short(&line.job.state_code).tint(jobs::tint(line.job))
+        };
+        table.row(fields.iter().map(cell).collect());
+    }
+    table
+}
+
+fn column(field: &Field) -> Column {
+    let column = Column::new(field.title);
+    let column = if field.is_number { column.right() } else { column };
+    let column = if field.name == "state" { column.short("ST") } else { column };
+    match YIELDING.iter().find(|(title, _)| *title == field.title) {
+        Some((_, least)) => column.least(*least),
+        None => column,
+    }
+}
+
+fn shown(value: &Value, zone: &TimeZone) -> String {
+    match value {
+        Value::None => "-".to_owned(),
+        Value::Words(words) => localized(words, zone),
+        Value::Number(number) => number.to_string(),
+        Value::Milli(milli) => thousandths(*milli, 2),
+        Value::Size(bytes) => bytes.to_string(),
+        Value::At(at) => local(*at, zone),
+        Value::Long(span) => span.to_string(),
+    }
+}
+
+/// `1.5`; at most so many places, and none that are 0.
+fn thousandths(milli: u64, places: usize) -> String {
+    let text = format!("{}.{:03}", milli / 1000, milli % 1000);
+    let text = &text[..text.len() - 3 + places.min(3)];
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// As CSV (RFC 4180), with the columns' names above.
+#[must_use]
+pub fn csv(fields: &[&'static Field], lines: &[Line<'_>]) -> String {
+    let names: Vec<String> = fields.iter().map(|field| field.name.to_owned()).collect();
+    let rows = lines.iter().map(|line| {
+        let cells = fields.iter().map(|field| quoted(&plain(&(field.value)(line))));
+        cells.collect::<Vec<_>>().join(",")
+    });
+    std::iter::once(names.join(",")).chain(rows).map(|row| row + "\n").collect()
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::None => String::new(),
+        Value::Words(words) => words.clone(),
+        Value::Number(number) => number.to_string(),
+        Value::Milli(milli) => thousandths(*milli, 3),
+        Value::Size(bytes) => bytes.0.to_string(),
+        Value::At(at) => at.to_string(),
+        Value::Long(span) => span.seconds().to_string(),
+    }
+}
+
+/// A cell of CSV: in quotes where it must be.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    if text.contains(['"', ',', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_told_apart_and_a_wrong_one_is_named() {
+        let names: std::collections::BTreeSet<&str> = FIELDS.iter().map(|f| f.name).collect();
+        assert_eq!(names.len(), FIELDS.len());
+        let refused = chosen("id,colour").unwrap_err().to_string();
+        assert!(refused.contains("`colour`") && refused.contains("gpu_hours"), "{refused}");
+        assert_eq!(chosen(" ID, gpus").unwrap().len(), 2);
+        assert!(chosen(",").is_err());
+    }
+
+    #[test]
+    fn numbers_keep_their_places_and_cells_of_csv_their_commas() {
+        assert_eq!(thousandths(1500, 3), "1.5");
+        assert_eq!(thousandths(1_234_567, 2), "1234.56");
+        assert_eq!(thousandths(2000, 2), "2");
+        assert_eq!(thousandths(7, 2), "0");
+        assert_eq!(quoted("a,\"b\""), "\"a,\"\"b\"\"\"");
+        assert_eq!(quoted("plain"), "plain");
+    }
+}

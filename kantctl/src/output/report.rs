@@ -1,0 +1,244 @@
+//! A report on who used how much, as tables and CSV. Never asks for one.
+
+use super::columns::quoted;
+use super::record::Record;
+use super::table::{Cell, Column, Table};
+use super::time::local;
+use common::wire::api::{NodeStretch, NodeUse, ReportRow, ReportView};
+use jiff::tz::TimeZone;
+
+/// What rows can be by: the word, the title, and what a row says.
+type Key = (&'static str, &'static str, fn(&ReportRow) -> String);
+
+const KEYS: &[Key] = &[
+    ("user", "USER", |row| row.user.clone().unwrap_or_default()),
+    ("account", "ACCOUNT", |row| row.account.clone().unwrap_or_default()),
+    ("queue", "QUEUE", |row| row.queue.clone().unwrap_or_default()),
+    ("qos", "QOS", |row| row.qos.clone().unwrap_or_default()),
+    ("state", "STATE", |row| row.state.clone().unwrap_or_default()),
+    ("gpus", "GPUS", |row| number(row.gpus)),
+    ("cpus", "CPUS", |row| number(row.cpus)),
+    ("nodes", "NODES", |row| number(row.nodes)),
+];
+
+fn number(number: Option<u32>) -> String {
+    number.map(|number| number.to_string()).unwrap_or_default()
+}
+
+fn keys(by: &str) -> Vec<&'static Key> {
+    let words = by.split(',').map(str::trim);
+    words.filter_map(|word| KEYS.iter().find(|(name, ..)| *name == word)).collect()
+}
+
+/// Hours, with one place.
+#[must_use]
+pub fn hours(milliseconds: u64) -> String {
+    let tenths = milliseconds / 360_000;
+    format!("{}.{}", tenths / 10, tenths % 10)
+}
+
+/// How much there was, and how much of it was used.
+#[must_use]
+pub fn cluster(report: &ReportView, zone: &TimeZone) -> String {
+    let mut record = Record::default();
+    let (since, until) = (local(report.since, zone), local(report.until, zone));
+    record.fact("from", format!("{since} to {until}"));
+    let sum = Sums::of(report);
+    for (label, of) in
+        [("GPU-hours", Sums::gpus as fn(&Sums) -> Amounts), ("CPU-hours", Sums::cpus)]
+    {
+        let amounts = of(&sum);
+        if amounts.all > 0 || amounts.used > 0 {
+            record.fact(label, amounts.sentence());
+        }
+    }
+    record.text()
+}
+
+/// What a cluster's time was spent on.
+#[derive(Debug, Default)]
+pub struct Sums {
+    used: NodeStretch,
+    up: NodeStretch,
+    drained: NodeStretch,
+    down: NodeStretch,
+}
+
+/// The same of GPUs or of CPUs alone, in milliseconds of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Amounts {
+    /// By runs.
+    pub used: u64,
+    /// On nodes out of contact.
+    pub down: u64,
+    /// On nodes that were drained, but for what runs used there.
+    pub drained: u64,
+    /// Ready and not used.
+    pub idle: u64,
+    /// All there was.
+    pub all: u64,
+}
+
+impl Sums {
+    /// Of a report.
+    #[must_use]
+    pub fn of(report: &ReportView) -> Self {
+        let mut sums = Self::default();
+        for row in &report.rows {
+            sums.used.gpu_milliseconds += row.gpu_milliseconds;
+            sums.used.cpu_milliseconds += row.cpu_milliseconds;
+        }
+        for NodeUse { up, drained, down, .. } in &report.nodes {
+            for (sum, more) in
+                [(&mut sums.up, up), (&mut sums.drained, drained), (&mut sums.down, down)]
+            {
+                sum.gpu_milliseconds += more.gpu_milliseconds;
+                sum.cpu_milliseconds += more.cpu_milliseconds;
+            }
+        }
+        sums
+    }
+
+    /// Of GPUs.
+    #[must_use]
+    pub fn gpus(&self) -> Amounts {
+        self.amounts(|stretch| stretch.gpu_milliseconds)
+    }
+
+    /// Of CPUs.
+    #[must_use]
+    pub fn cpus(&self) -> Amounts {
+        self.amounts(|stretch| stretch.cpu_milliseconds)
+    }
+
+    /// Runs go on while their node is drained or out of contact: what they use is first of what is
+    /// up, then of the rest.
+    fn amounts(&self, of: impl Fn(&NodeStretch) -> u64) -> Amounts {
+        let [used, up, drained, down] = [&self.used, &self.up, &self.drained, &self.down].map(of);
+        let beyond = used.saturating_sub(up);
+        let left = drained.saturating_sub(beyond);
+        Amounts {
+            used,
+            down: down.saturating_sub(beyond.saturating_sub(drained)),
+            drained: left,
+            idle: up.saturating_sub(used),
+            all: (up + drained + down).max(used),
+        }
+    }
+}
+
+impl Amounts {
+    fn sentence(&self) -> String {
+        let part = |label: &str, amount: u64| {
+            format!("{} {label} ({})", hours(amount), percent(amount, self.all))
+        };
+        let parts = [
+            part("used", self.used),
+            part("idle", self.idle),
+            part("drained", self.drained),
+            part("down", self.down),
+        ];
+        format!("{} in all: {}", hours(self.all), parts.join(", "))
+    }
+}
+
+/// `12.3%`.
+#[must_use]
+pub fn percent(part: u64, all: u64) -> String {
+    let permille = u128::from(part) * 1000 / u128::from(all.max(1));
+    format!("{}.{}%", permille / 10, permille % 10)
+}
+
+/// Who used how much.
+#[must_use]
+pub fn table(by: &str, report: &ReportView) -> Table {
+    let keys = keys(by);
+    let sums = Sums::of(report);
+    let has_gpus = sums.used.gpu_milliseconds > 0;
+    let all = if has_gpus { sums.used.gpu_milliseconds } else { sums.used.cpu_milliseconds };
+    let mut columns: Vec<Column> = keys.iter().map(|(_, title, _)| Column::new(title)).collect();
+    let numbers = ["RUNS", "GPU-HOURS", "CPU-HOURS", "SHARE"];
+    columns.extend(numbers.map(|title| Column::new(title).right()));
+    let mut table = Table::new(&columns, &[]);
+    for row in &report.rows {
+        let mut cells: Vec<Cell> = keys.iter().map(|(.., of)| Cell::from(dash(of(row)))).collect();
+        let own = if has_gpus { row.gpu_milliseconds } else { row.cpu_milliseconds };
+        cells.extend([
+            Cell::from(row.runs),
+            Cell::from(hours(row.gpu_milliseconds)),
+            Cell::from(hours(row.cpu_milliseconds)),
+            Cell::from(percent(own, all)),
+        ]);
+        table.row(cells);
+    }
+    table
+}
+
+fn dash(text: String) -> String {
+    if text.is_empty() { "-".to_owned() } else { text }
+}
+
+/// The same as CSV.
+#[must_use]
+pub fn csv(by: &str, report: &ReportView) -> String {
+    let keys = keys(by);
+    let names: Vec<&str> = keys.iter().map(|(name, ..)| *name).collect();
+    let mut text = names.iter().map(|name| format!("{name},")).collect::<String>();
+    text.push_str("runs,gpu_hours,cpu_hours\n");
+    for row in &report.rows {
+        for (.., of) in &keys {
+            text.push_str(&quoted(&of(row)));
+            text.push(',');
+        }
+        let exact = |ms: u64| format!("{}.{:03}", ms / 3_600_000, ms % 3_600_000 / 3600);
+        let (gpu, cpu) = (exact(row.gpu_milliseconds), exact(row.cpu_milliseconds));
+        text.push_str(&format!("{},{gpu},{cpu}\n", row.runs));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: u64 = 3_600_000;
+
+    fn stretch(hours: u64) -> NodeStretch {
+        NodeStretch { gpu_milliseconds: hours * HOUR, cpu_milliseconds: hours * 10 * HOUR }
+    }
+
+    #[test]
+    fn what_runs_use_on_drained_nodes_is_not_counted_twice() {
+        let sums =
+            Sums { used: stretch(12), up: stretch(10), drained: stretch(5), down: stretch(1) };
+        let gpus = sums.gpus();
+        let expected =
+            Amounts { used: 12 * HOUR, down: HOUR, drained: 3 * HOUR, idle: 0, all: 16 * HOUR };
+        assert_eq!(gpus, expected);
+        assert_eq!(
+            gpus.sentence(),
+            "16.0 in all: 12.0 used (75.0%), 0.0 idle (0.0%), 3.0 drained (18.7%), 1.0 down (6.2%)"
+        );
+    }
+
+    #[test]
+    fn rows_have_their_share_and_csv_its_places() {
+        let row = |user: &str, hours: u64| ReportRow {
+            user: Some(user.to_owned()),
+            runs: 2,
+            gpu_milliseconds: hours * HOUR + 3600,
+            cpu_milliseconds: 5,
+            ..ReportRow::default()
+        };
+        let report =
+            ReportView { rows: vec![row("ada", 3), row("a,b", 1)], ..ReportView::default() };
+        let text = table("user", &report).render(None, false);
+        let expected = "USER  RUNS  GPU-HOURS  CPU-HOURS  SHARE
+ada      2        3.0        0.0  74.9%
+a,b      2        1.0        0.0  25.0%
+";
+        assert_eq!(text, expected);
+        let expected = "user,runs,gpu_hours,cpu_hours\nada,2,3.001,0.000\n\"a,b\",2,1.001,0.000\n";
+        assert_eq!(csv("user", &report), expected);
+    }
+}

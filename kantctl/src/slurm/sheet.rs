@@ -1,0 +1,95 @@
+//! Fixed columns as sprio, sshare, sreport and sacctmgr lay them out: padded, or with a sign
+//! between them for programs. Never knows what is in a column.
+
+/// A column: its title, how many letters it takes, and whether it stands right.
+pub type Column = (&'static str, usize, bool);
+
+/// How fields are kept apart.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Apart {
+    /// Padded, with a line of dashes under the titles where `ruled`.
+    #[default]
+    Padded,
+    /// With this sign between them, and after the last where it says so.
+    Signed {
+        /// The sign.
+        sign: String,
+        /// After the last field, too.
+        last: bool,
+    },
+}
+
+impl Apart {
+    /// As -p, -P and --delimiter say.
+    #[must_use]
+    pub fn of(parsable: bool, parsable2: bool, delimiter: Option<&str>) -> Self {
+        if !parsable && !parsable2 {
+            return Self::Padded;
+        }
+        Self::Signed { sign: delimiter.unwrap_or("|").to_owned(), last: parsable && !parsable2 }
+    }
+}
+
+/// Rows under their titles, as lines.
+#[must_use]
+pub fn lines(
+    columns: &[Column],
+    rows: &[Vec<String>],
+    apart: &Apart,
+    titled: bool,
+    ruled: bool,
+) -> Vec<String> {
+    let titles: Vec<String> = columns.iter().map(|(title, ..)| (*title).to_owned()).collect();
+    let mut lines = Vec::new();
+    if titled {
+        lines.push(line(columns, &titles, apart));
+        if ruled && *apart == Apart::Padded {
+            lines.push(columns.iter().map(|(_, letters, _)| "-".repeat(*letters) + " ").collect());
+        }
+    }
+    lines.extend(rows.iter().map(|row| line(columns, row, apart)));
+    lines
+}
+
+fn line(columns: &[Column], row: &[String], apart: &Apart) -> String {
+    let clean = |text: &String| -> String {
+        text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    };
+    match apart {
+        Apart::Signed { sign, last } => {
+            let joined = row.iter().map(clean).collect::<Vec<_>>().join(sign);
+            if *last { joined + sign } else { joined }
+        }
+        Apart::Padded => {
+            let cells = columns.iter().zip(row).map(|((_, letters, right), text)| {
+                let cut = cut(&clean(text), *letters);
+                if *right { format!("{cut:>letters$} ") } else { format!("{cut:<letters$} ") }
+            });
+            cells.collect()
+        }
+    }
+}
+
+/// What is too long ends with a `+`, as Slurm has it.
+fn cut(text: &str, letters: usize) -> String {
+    if text.chars().count() <= letters {
+        return text.to_owned();
+    }
+    text.chars().take(letters.saturating_sub(1)).collect::<String>() + "+"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_padded_or_kept_apart_by_a_sign() {
+        let columns: &[Column] = &[("Account", 6, false), ("Use", 4, true)];
+        let rows = [vec!["vision-lab".to_owned(), "7".to_owned()]];
+        let padded = lines(columns, &rows, &Apart::Padded, true, true);
+        assert_eq!(padded, ["Accou+  Use ", "------ ---- ", "visio+    7 "]);
+        let signed = |p, p2| lines(columns, &rows, &Apart::of(p, p2, None), true, true);
+        assert_eq!(signed(true, false), ["Account|Use|", "vision-lab|7|"]);
+        assert_eq!(signed(false, true), ["Account|Use", "vision-lab|7"]);
+    }
+}

@@ -1,0 +1,187 @@
+//! `kantctl history`: runs of jobs that are over, as long as accounting keeps them. Never more than
+//! it was asked for: pages are fetched one after the other.
+
+use super::export::{read_since, read_until};
+use super::filter::check_states;
+use crate::failure::{Failure, OK};
+use crate::keys::{self, Keys};
+use crate::output::columns::{self, Field, Line};
+use crate::output::{Screen, screen};
+use crate::server::{Server, encoded};
+use common::time::{Span, Time};
+use common::wire::api::{HistoryList, HistoryRun};
+use serde_json::{Value, json};
+
+const EXAMPLES: &str = "\
+Examples:
+  kantctl history
+  kantctl history --me --state FAILED --since 30d
+  kantctl history 42 --runs
+  kantctl history --account vision --since 2026-01-01 --until 2026-02-01 --csv > january.csv
+  kantctl history --format id,user,gpus,gpu_hours,ended,note
+
+Columns for --format and --sort (-gpu_hours: the most first):
+  id number run name user uid account queue qos reservation state submitted allocated started ended
+  time limit waited nodes cpus memory gpus gpu_hours cpu_hours used_cpu used_memory used_gpu
+  energy_joules exit requeued node_list comment note where
+In CSV times are UTC, spans seconds, and sizes bytes.";
+
+const USUAL: &str = "id,name,user,queue,state,ended,time,gpus,gpu_hours,where";
+const RUNS: &str = "id,run,name,user,queue,state,ended,time,gpus,gpu_hours,where";
+/// So far back where nobody says.
+const BACK: Span = Span::from_minutes(7 * 24 * 60);
+/// Runs on a page.
+const PAGE: usize = 5000;
+
+/// Arguments of `history`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+#[allow(missing_docs)] // each field's comment is its help
+pub struct Args {
+    /// Only these jobs: 42, 42_7, 42_[0-3]
+    #[arg(value_name = "JOB")]
+    pub keys: Vec<Keys>,
+    /// Only my jobs
+    #[arg(long)]
+    pub me: bool,
+    /// Only of these users (names or numbers)
+    #[arg(short, long, value_name = "USER", value_delimiter = ',', conflicts_with = "me")]
+    pub user: Vec<String>,
+    /// Only of these accounts
+    #[arg(short = 'A', long, value_name = "ACCOUNT", value_delimiter = ',')]
+    pub account: Vec<String>,
+    /// Only of these queues
+    #[arg(
+        short = 'p',
+        long,
+        visible_alias = "partition",
+        value_name = "QUEUE",
+        value_delimiter = ','
+    )]
+    pub queue: Vec<String>,
+    /// Only that ended so, as words (FAILED, TIMEOUT)
+    #[arg(short = 't', long = "state", value_name = "STATE", value_delimiter = ',')]
+    pub states: Vec<String>,
+    /// Over so long ago at most (7d, 12h), or since a date [default: 7d; with jobs: all]
+    #[arg(short = 'S', long, value_name = "TIME", value_parser = read_since)]
+    pub since: Option<Time>,
+    /// Over before this date, or so long ago at least
+    #[arg(short = 'E', long, value_name = "TIME", value_parser = read_until)]
+    pub until: Option<Time>,
+    /// Earlier runs of jobs that were requeued, too
+    #[arg(long)]
+    pub runs: bool,
+    /// At most so many, the latest
+    #[arg(long, value_name = "COUNT")]
+    pub limit: Option<usize>,
+    /// These columns
+    #[arg(short = 'o', long, value_name = "COLUMNS")]
+    pub format: Option<String>,
+    /// By these columns; - turns around [default: the latest first]
+    #[arg(long, value_name = "COLUMNS", allow_hyphen_values = true)]
+    pub sort: Option<String>,
+    /// As CSV
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
+}
+
+impl Args {
+    fn query(&self) -> String {
+        let me = self.me.then(|| nix::unistd::getuid().to_string());
+        let keys: Vec<String> = keys::all(&self.keys).iter().map(ToString::to_string).collect();
+        let states: Vec<String> = self.states.iter().map(|s| s.to_ascii_uppercase()).collect();
+        let back = || keys.is_empty().then(|| now() - BACK);
+        let time = |name: &str, at: Option<Time>| at.map(|at| format!("{name}={}", at.0));
+        let list = |name: &str, words: &[String]| {
+            (!words.is_empty()).then(|| format!("{name}={}", encoded(&words.join(","))))
+        };
+        let parts = [
+            list("jobs", &keys),
+            list("users", &me.map_or_else(|| self.user.clone(), |me| vec![me])),
+            list("accounts", &self.account),
+            list("queues", &self.queue),
+            list("states", &states),
+            time("since", self.since.or_else(back)),
+            time("until", self.until),
+            self.runs.then(|| "every_run=true".to_owned()),
+        ];
+        parts.into_iter().flatten().map(|part| format!("&{part}")).collect()
+    }
+}
+
+fn now() -> Time {
+    Time(u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0))
+}
+
+/// Lists runs.
+///
+/// # Errors
+/// [`Failure`] when the controller does not answer, or a column or state is not known.
+pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
+    let known: Vec<String> =
+        args.states.iter().filter(|s| !s.eq_ignore_ascii_case("requeued")).cloned().collect();
+    check_states(&known)?;
+    let usual = if args.runs { RUNS } else { USUAL };
+    let fields = columns::chosen(args.format.as_deref().unwrap_or(usual))?;
+    let order = columns::order(args.sort.as_deref().unwrap_or_default())?;
+    let list = all(server, &args.query(), args.limit.unwrap_or(usize::MAX)).await?;
+    if screen.json {
+        screen.answer(&json!({ "runs": list.raw, "as_of": list.as_of }))?;
+        return Ok(OK);
+    }
+    show(&list, &fields, &order, args.csv, screen)?;
+    Ok(OK)
+}
+
+/// Runs, as they came and as this version understands them.
+pub struct Runs {
+    raw: Vec<Value>,
+    /// Latest end first.
+    pub runs: Vec<HistoryRun>,
+    /// The controller's time when it looked.
+    pub as_of: Time,
+}
+
+/// All pages of a question (`&users=ada&...`), up to so many runs.
+///
+/// # Errors
+/// [`Failure`] when the controller does not answer.
+pub async fn all(server: &Server, query: &str, limit: usize) -> Result<Runs, Failure> {
+    let mut all = Runs { raw: Vec::new(), runs: Vec::new(), as_of: Time::default() };
+    let mut after = String::new();
+    loop {
+        let page = PAGE.min(limit - all.runs.len());
+        let path = format!("/v1/history?limit={page}{query}{after}");
+        let raw: Value = server.get(&path).await?;
+        all.raw.extend(raw.get("runs").and_then(Value::as_array).into_iter().flatten().cloned());
+        let list: super::ask::Answer<HistoryList> = raw.try_into()?;
+        all.runs.extend(list.typed.runs);
+        all.as_of = list.typed.as_of;
+        match list.typed.next {
+            Some(next) if all.runs.len() < limit => after = format!("&after={}", encoded(&next)),
+            _ => return Ok(all),
+        }
+    }
+}
+
+fn show(
+    list: &Runs,
+    fields: &[&'static Field],
+    order: &[(&'static Field, bool)],
+    csv: bool,
+    screen: &Screen,
+) -> Result<(), Failure> {
+    let mut lines: Vec<Line<'_>> = list
+        .runs
+        .iter()
+        .map(|run| Line { job: &run.job, run: Some(run), expected: None, as_of: list.as_of })
+        .collect();
+    lines.sort_by(|one, other| columns::compare(order, one, other));
+    if csv {
+        return screen.print(&columns::csv(fields, &lines));
+    }
+    if lines.is_empty() {
+        screen::note("nothing that is over matches: --since looks further back");
+    }
+    screen.table(&columns::table(fields, &lines, &screen.zone))
+}

@@ -1,0 +1,93 @@
+//! `kantctl top`: the cluster and its jobs, live. Never leaves a terminal other than it found it:
+//! whatever ends it, the guard gives the screen and its modes back.
+
+use super::filter::Filter;
+use crate::failure::{Failure, Kind, OK};
+use crate::output::live::{self, Shows, View};
+use crate::output::{Screen, screen::note};
+use crate::server::Server;
+use crate::terminal::{Key, Terminal};
+use common::wire::api::{JobList, MetricsView, Status};
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+Examples:
+  kantctl top
+  kantctl top --me --interval 5
+
+Keys:
+  q  quit           m  my jobs only      arrows, PgUp, PgDn  scroll
+  a  all jobs       r  those that run    w  those that wait";
+
+/// Arguments of `top`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+#[allow(missing_docs)] // each field's comment is its help
+pub struct Args {
+    #[command(flatten)]
+    pub filter: Filter,
+    /// Seconds between two looks
+    #[arg(short, long, value_name = "SECONDS", default_value_t = 2,
+          value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub interval: u64,
+}
+
+/// Shows the cluster until `q`, or a signal.
+///
+/// # Errors
+/// [`Failure`] when there is no terminal, or the controller does not answer at first.
+pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
+    if screen.json {
+        let refused = Failure::usage(anyhow::anyhow!("`top` draws a screen, and has no JSON"));
+        return Err(refused.hint("`kantctl watch` tells what happens as JSON, line by line"));
+    }
+    // Before the screen is taken: what is wrong is told where it can be read afterwards.
+    let mut seen = look(args, server).await?;
+    let mut terminal = Terminal::take()?;
+    let mut view = View { shows: Shows::All, mine: args.filter.me, first: 0 };
+    let period = Duration::from_secs(args.interval);
+    let mut next = tokio::time::Instant::now() + period;
+    loop {
+        let (width, height) = terminal.size();
+        let frame = live::frame(&seen, &mut view, (width, height), screen);
+        terminal.draw(&frame)?;
+        match tokio::time::timeout_at(next, terminal.key()).await {
+            Ok(Key::Quit) => break,
+            Ok(Key::Letter('m')) => (view.mine, view.first) = (!view.mine, 0),
+            Ok(Key::Letter('a')) => (view.shows, view.first) = (Shows::All, 0),
+            Ok(Key::Letter('r')) => (view.shows, view.first) = (Shows::Running, 0),
+            Ok(Key::Letter('w')) => (view.shows, view.first) = (Shows::Waiting, 0),
+            Ok(Key::Up) => view.first = view.first.saturating_sub(1),
+            Ok(Key::Down) => view.first = view.first.saturating_add(1),
+            Ok(Key::PageUp) => view.first = view.first.saturating_sub(height / 2),
+            Ok(Key::PageDown) => view.first = view.first.saturating_add(height / 2),
+            Ok(Key::Resized | Key::Letter(_)) => {}
+            Err(_) => {
+                next = tokio::time::Instant::now() + period;
+                match look_again(args, server).await {
+                    Ok(now) => seen = now,
+                    // An election, a restart: what was seen stays, with its age.
+                    Err(failure) => seen.trouble = Some(failure.to_string()),
+                }
+            }
+        }
+    }
+    drop(terminal);
+    if let Some(trouble) = seen.trouble {
+        note(&trouble);
+        return Ok(Kind::Unreachable.code());
+    }
+    Ok(OK)
+}
+
+async fn look(args: &Args, server: &Server) -> Result<live::Seen, Failure> {
+    let status: Status = server.get("/v1/status").await?;
+    let metrics: MetricsView = server.get("/v1/metrics").await?;
+    let list: JobList = args.filter.ask_typed(server, false).await?;
+    Ok(live::Seen { status, metrics, jobs: list.jobs, as_of: list.as_of, trouble: None })
+}
+
+/// Without talk on stderr, which is the same terminal.
+async fn look_again(args: &Args, server: &Server) -> Result<live::Seen, Failure> {
+    look(args, &server.impatient()).await
+}

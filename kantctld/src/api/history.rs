@@ -1,0 +1,92 @@
+//! Runs that are over, and what they add up to. Never waits for what is not applied yet; what is
+//! applied is in the file before it is looked at.
+
+use super::error::ApiFailure;
+use super::look;
+use crate::core::Core;
+use crate::history::{self, HistoryError};
+use axum::Json;
+use axum::extract::{Query, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use common::wire::api::{AccountList, HistoryList, HistoryQuery, ReportQuery, ReportView};
+use net::{Caller, Role};
+use std::sync::Arc;
+
+/// GET /v1/history
+pub async fn list(
+    State(core): State<Arc<Core>>,
+    _user: net::User,
+    Query(query): Query<HistoryQuery>,
+) -> Result<Json<HistoryList>, ApiFailure> {
+    core.refresh().await?;
+    Ok(Json(page(&core, query).await?))
+}
+
+/// GET of [`history::KEPT_PATH`]: what this controller itself has, for another one.
+pub async fn kept(
+    State(core): State<Arc<Core>>,
+    caller: Caller,
+    Query(query): Query<HistoryQuery>,
+) -> Result<Json<HistoryList>, Response> {
+    if caller != Caller::Peer(Role::Controller) {
+        let message = "only other controllers are told this: everybody else asks /v1/history";
+        return Err(
+            net::Refusal::new(StatusCode::FORBIDDEN, "not_a_controller", message).into_response()
+        );
+    }
+    page(&core, query).await.map(Json).map_err(IntoResponse::into_response)
+}
+
+/// GET /v1/accounts
+pub async fn accounts(State(core): State<Arc<Core>>, _user: net::User) -> Json<AccountList> {
+    let as_of = core.now();
+    let state = core.state.read();
+    let known = state.settings();
+    let (accounts, qos) = known.map(|known| (known.accounts.clone(), known.qos.clone())).unzip();
+    let (accounts, qos) = (accounts.unwrap_or_default(), qos.unwrap_or_default());
+    Json(AccountList { accounts, qos, as_of })
+}
+
+/// GET /v1/report
+pub async fn report(
+    State(core): State<Arc<Core>>,
+    _user: net::User,
+    Query(query): Query<ReportQuery>,
+) -> Result<Json<ReportView>, ApiFailure> {
+    core.refresh().await?;
+    written(&core).await?;
+    let (now, history) = (core.now(), core.history.clone());
+    let looked = look::list(&core, move |state| {
+        let running = state::history::running(state, now);
+        history::report(&history.reader()?, &query, running, now)
+    });
+    Ok(Json(looked.await?.map_err(refused)?))
+}
+
+async fn page(core: &Arc<Core>, query: HistoryQuery) -> Result<HistoryList, ApiFailure> {
+    written(core).await?;
+    let history = core.history.clone();
+    let looked = look::list(core, move |_| history::runs(&history.reader()?, &query));
+    let list = looked.await?.map_err(refused)?;
+    Ok(HistoryList { as_of: core.now(), ..list })
+}
+
+/// Waits until all that was applied is in the file.
+async fn written(core: &Core) -> Result<(), ApiFailure> {
+    if core.history.flush().await {
+        return Ok(());
+    }
+    let message = "accounting cannot be written at the moment, so that what is over lately is \
+                   missing: see kantctld's log on the controller that leads (a full disk?)";
+    let refusal = net::Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "accounting", message);
+    Err(ApiFailure::Said(refusal))
+}
+
+fn refused(error: HistoryError) -> ApiFailure {
+    let (status, code) = match &error {
+        HistoryError::Question(_) => (StatusCode::BAD_REQUEST, "bad_question"),
+        _ => (StatusCode::INTERNAL_SERVER_ERROR, "accounting"),
+    };
+    ApiFailure::Said(net::Refusal::new(status, code, error.to_string()))
+}

@@ -1,0 +1,242 @@
+//! Who used how much within some time, and how much there was. Runs that are over come from the
+//! file, those that are not from the state. Never counts time outside of what was asked about.
+
+use super::read::Where;
+use super::row::signed;
+use super::schema::HistoryError;
+use common::id::{NodeName, Uid};
+use common::time::Time;
+use common::unit::{Cpus, Gpus};
+use common::wire::api::{HistoryRun, NodeStretch, NodeUse, ReportQuery, ReportRow, ReportView};
+use rusqlite::types::Value;
+use rusqlite::{Connection, Row, params_from_iter};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// By what can be added up, and the columns that stand for it.
+const GROUPS: &[(&str, &[&str])] = &[
+    ("user", &["r.user", "r.uid"]),
+    ("account", &["r.account"]),
+    ("queue", &["r.queue"]),
+    ("qos", &["r.qos"]),
+    ("state", &["r.state"]),
+    ("gpus", &["r.gpus"]),
+    ("cpus", &["r.cpus"]),
+    ("nodes", &["r.nodes"]),
+];
+
+/// Adds up what was asked; `running` are the runs that are not over, with their time so far.
+///
+/// # Errors
+/// [`HistoryError`]; [`HistoryError::Question`] for a question that makes no sense.
+pub fn report(
+    connection: &Connection,
+    query: &ReportQuery,
+    running: impl Iterator<Item = HistoryRun>,
+    now: Time,
+) -> Result<ReportView, HistoryError> {
+    let until = query.until.unwrap_or(now).min(now);
+    let since = query.since.min(until);
+    let by = groups(&query.by)?;
+    let failed = |source| HistoryError::at(connection.path().unwrap_or_default().as_ref(), source);
+    let mut rows: BTreeMap<ReportRow, Sum> = BTreeMap::new();
+    over(connection, query, &by, (since, until), &mut rows).map_err(failed)?;
+    for run in running.filter(|run| takes(query, run)) {
+        let allocated = run.allocated_at.unwrap_or(now).max(since);
+        let whole = now.since(run.allocated_at.unwrap_or(now)).0;
+        let part = until.since(allocated).0;
+        if allocated >= until || whole == 0 {
+            continue;
+        }
+        let of = |all: u64| {
+            let within = u128::from(all) * u128::from(part) / u128::from(whole);
+            u64::try_from(within).unwrap_or(u64::MAX)
+        };
+        let sum = rows.entry(key(&by, &run)).or_default();
+        sum.add(1, of(run.gpu_milliseconds), of(run.cpu_milliseconds));
+    }
+    let mut rows: Vec<ReportRow> = rows.into_iter().map(|(key, sum)| sum.of(key)).collect();
+    rows.sort_by_key(|row| (Reverse(row.gpu_milliseconds), Reverse(row.cpu_milliseconds)));
+    let nodes = nodes(connection, since, until).map_err(failed)?;
+    Ok(ReportView { since, until, rows, nodes })
+}
+
+#[derive(Default)]
+struct Sum {
+    runs: u64,
+    gpu_milliseconds: u64,
+    cpu_milliseconds: u64,
+}
+
+impl Sum {
+    fn add(&mut self, runs: u64, gpu_milliseconds: u64, cpu_milliseconds: u64) {
+        self.runs = self.runs.saturating_add(runs);
+        self.gpu_milliseconds = self.gpu_milliseconds.saturating_add(gpu_milliseconds);
+        self.cpu_milliseconds = self.cpu_milliseconds.saturating_add(cpu_milliseconds);
+    }
+
+    fn of(self, key: ReportRow) -> ReportRow {
+        let Self { runs, gpu_milliseconds, cpu_milliseconds } = self;
+        ReportRow { runs, gpu_milliseconds, cpu_milliseconds, ..key }
+    }
+}
+
+fn groups(words: &str) -> Result<Vec<&'static str>, HistoryError> {
+    let words = words.split(',').map(str::trim).filter(|word| !word.is_empty());
+    let known = |word: &str| {
+        let found = GROUPS.iter().find(|(name, _)| *name == word).map(|(name, _)| *name);
+        let names: Vec<&str> = GROUPS.iter().map(|(name, _)| *name).collect();
+        found.ok_or_else(|| {
+            let names = names.join(", ");
+            HistoryError::Question(format!("nothing is added up by `{word}`: there are {names}"))
+        })
+    };
+    words.map(known).collect()
+}
+
+/// Adds up runs that are over.
+fn over(
+    connection: &Connection,
+    query: &ReportQuery,
+    by: &[&'static str],
+    (since, until): (Time, Time),
+    rows: &mut BTreeMap<ReportRow, Sum>,
+) -> rusqlite::Result<()> {
+    let columns: Vec<&str> = GROUPS
+        .iter()
+        .filter(|(name, _)| by.contains(name))
+        .flat_map(|(_, columns)| columns.iter().copied())
+        .collect();
+    let (since, until) = (signed(since.0), signed(until.0));
+    let mut wanted = Where::default();
+    wanted.and("r.ended_ms > ?", since);
+    wanted.and("r.allocated_ms < ?", until);
+    wanted.users(&query.users);
+    wanted.one_of("r.account", &query.accounts);
+    wanted.one_of("r.queue", &query.queues);
+    // The part of a run within: what it used is spread evenly over its time.
+    let part = format!(
+        "(min(r.ended_ms, {until}) - max(r.allocated_ms, {since})) * 1.0 \
+         / max(1, r.ended_ms - r.allocated_ms)"
+    );
+    let group = if columns.is_empty() { "NULL".to_owned() } else { columns.join(", ") };
+    let sql = format!(
+        "SELECT count(*), CAST(sum(r.gpu_milliseconds * {part}) AS INTEGER), \
+         CAST(sum(r.cpu_milliseconds * {part}) AS INTEGER), {group} FROM runs r \
+         WHERE {} GROUP BY {group}",
+        wanted.text()
+    );
+    let mut statement = connection.prepare(&sql)?;
+    let mut found = statement.query(params_from_iter(wanted.values()))?;
+    while let Some(row) = found.next()? {
+        let number = |column| row.get::<_, Option<i64>>(column).map(|n| n.unwrap_or(0).max(0));
+        let (runs, gpu, cpu) = (number(0)?, number(1)?, number(2)?);
+        if runs > 0 {
+            let sum = rows.entry(read_key(row, &columns)?).or_default();
+            sum.add(runs.cast_unsigned(), gpu.cast_unsigned(), cpu.cast_unsigned());
+        }
+    }
+    Ok(())
+}
+
+fn read_key(row: &Row<'_>, columns: &[&str]) -> rusqlite::Result<ReportRow> {
+    let mut key = ReportRow::default();
+    for (place, column) in (3..).zip(columns) {
+        match *column {
+            "r.user" => key.user = row.get(place)?,
+            "r.uid" => key.uid = row.get::<_, Option<u32>>(place)?.map(Uid),
+            "r.account" => key.account = row.get(place)?,
+            "r.queue" => key.queue = row.get(place)?,
+            "r.qos" => key.qos = row.get(place)?,
+            "r.state" => key.state = row.get(place)?,
+            "r.gpus" => key.gpus = row.get(place)?,
+            "r.cpus" => key.cpus = row.get(place)?,
+            _ => key.nodes = row.get(place)?,
+        }
+    }
+    Ok(key)
+}
+
+fn takes(query: &ReportQuery, run: &HistoryRun) -> bool {
+    let one_of = |words: &str, own: &[&str]| {
+        let mut words = words.split(',').map(str::trim).filter(|w| !w.is_empty()).peekable();
+        words.peek().is_none() || words.any(|word| own.contains(&word))
+    };
+    let (owner, ask) = (&run.job.owner, &run.job.ask);
+    let uid = owner.uid.to_string();
+    one_of(&query.users, &[&owner.name, &uid])
+        && one_of(&query.accounts, &[ask.account.as_ref().map_or("", |a| a.as_str())])
+        && one_of(&query.queues, &[ask.queue.as_ref().map_or("", |q| q.as_str())])
+}
+
+fn key(by: &[&str], run: &HistoryRun) -> ReportRow {
+    let job = &run.job;
+    let has = |name: &str| by.contains(&name);
+    let text = |name: Option<&str>| Some(name.unwrap_or_default().to_owned());
+    let count = || job.allocation.as_ref().map_or(0, |given| given.shares().len());
+    let mut key = ReportRow::default();
+    if has("user") {
+        (key.user, key.uid) = (Some(job.owner.name.clone()), Some(job.owner.uid));
+    }
+    if has("account") {
+        key.account = text(job.ask.account.as_ref().map(|account| account.as_str()));
+    }
+    if has("queue") {
+        key.queue = text(job.ask.queue.as_ref().map(|queue| queue.as_str()));
+    }
+    if has("qos") {
+        key.qos = text(job.ask.qos.as_ref().map(|qos| qos.as_str()));
+    }
+    if has("state") {
+        key.state = Some(job.state.clone());
+    }
+    if has("gpus") {
+        key.gpus = Some(job.gpus.0);
+    }
+    if has("cpus") {
+        key.cpus = Some(job.cpus.0);
+    }
+    if has("nodes") {
+        key.nodes = Some(u32::try_from(count()).unwrap_or(u32::MAX));
+    }
+    key
+}
+
+/// How the nodes' time was spent.
+fn nodes(connection: &Connection, since: Time, until: Time) -> rusqlite::Result<Vec<NodeUse>> {
+    let mut statement = connection.prepare(
+        "SELECT node, at_ms, cpus, gpus, standing, \
+         lead(at_ms) OVER (PARTITION BY node ORDER BY at_ms) FROM node_changes \
+         WHERE at_ms < ?1 ORDER BY node, at_ms",
+    )?;
+    let mut rows = statement.query([Value::from(signed(until.0))])?;
+    let mut nodes: BTreeMap<String, NodeUse> = BTreeMap::new();
+    while let Some(row) = rows.next()? {
+        let name: String = row.get(0)?;
+        let time = |at: i64| Time(at.max(0).cast_unsigned());
+        let from = time(row.get(1)?).max(since);
+        let to = row.get::<_, Option<i64>>(5)?.map_or(until, time).min(until);
+        let (cpus, gpus): (u32, u32) = (row.get(2)?, row.get(3)?);
+        let standing: String = row.get(4)?;
+        let Ok(known) = NodeName::new(name.clone()) else { continue };
+        let (up, drained, down) = Default::default();
+        let node = nodes.entry(name).or_insert(NodeUse {
+            name: known,
+            gpus: Gpus(0),
+            cpus: Cpus(0),
+            up,
+            drained,
+            down,
+        });
+        (node.gpus, node.cpus) = (Gpus(gpus), Cpus(cpus));
+        let stretch: &mut NodeStretch = match standing.as_str() {
+            "up" => &mut node.up,
+            "drained" => &mut node.drained,
+            _ => &mut node.down,
+        };
+        let span = to.since(from).0;
+        stretch.gpu_milliseconds += span.saturating_mul(gpus.into());
+        stretch.cpu_milliseconds += span.saturating_mul(cpus.into());
+    }
+    Ok(nodes.into_values().collect())
+}

@@ -1,0 +1,214 @@
+//! A run as a row and back. The columns are for people and reports; what they leave out is in
+//! `detail`, so that a run is read back whole. Never decides which runs.
+
+use super::schema::HistoryError;
+use common::hostlist::fold;
+use common::id::{ArrayIndex, JobId, JobKey, Uid};
+use common::job::{Ask, ExitStatus, Outcome, Owner, Phase, Usage};
+use common::resource::Allocation;
+use common::time::{Span, Time};
+use common::unit::{Bytes, Cpus, Gpus};
+use common::wire::api::{HistoryRun, JobView};
+use rusqlite::{Row, Statement, params};
+use serde::{Deserialize, Serialize};
+use std::rc::Rc;
+
+/// Writes a run, in the place of what it was before.
+pub(super) const INSERT: &str = "INSERT OR REPLACE INTO runs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, \
+    ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, \
+    ?27, ?28, ?29, ?30, ?31, ?32, ?33)";
+
+/// The columns that [`read`] wants, in its order.
+pub(super) const READ: &str = "r.job, r.task, r.run, r.state, r.requeued, r.submitted_ms, \
+    r.allocated_ms, r.started_ms, r.ended_ms, r.suspended_ms, r.gpu_milliseconds, \
+    r.cpu_milliseconds, r.message, r.detail, a.ask";
+
+/// What no column says.
+#[derive(Serialize, Deserialize)]
+struct Detail {
+    number: Option<JobId>,
+    #[serde(default)]
+    cancelled_by: Option<Uid>,
+    #[serde(default)]
+    array_limit: Option<u32>,
+    owner: Owner,
+    outcome: Option<Outcome>,
+    state_code: String,
+    attempt: u32,
+    allocation: Option<Allocation>,
+    cpus: Cpus,
+    memory: Bytes,
+    gpus: Gpus,
+    exit: Option<ExitStatus>,
+    usage: Option<Usage>,
+}
+
+/// A job that is no array is task -1: a row's name must not have holes.
+pub(super) fn task(index: Option<ArrayIndex>) -> i64 {
+    index.map_or(-1, |index| i64::from(index.0))
+}
+
+/// SQLite's numbers are signed; what we count in milliseconds and bytes fits for ages.
+pub(super) fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn at(time: Option<Time>) -> Option<i64> {
+    time.map(|time| signed(time.0))
+}
+
+/// Writes a run with [`INSERT`].
+pub(super) fn write(insert: &mut Statement<'_>, run: &HistoryRun) -> rusqlite::Result<()> {
+    let job = &run.job;
+    let detail = Detail {
+        number: job.number,
+        cancelled_by: job.cancelled_by,
+        array_limit: job.array_limit,
+        owner: job.owner.clone(),
+        outcome: job.outcome,
+        state_code: job.state_code.clone(),
+        attempt: job.attempt,
+        allocation: job.allocation.clone(),
+        cpus: job.cpus,
+        memory: job.memory,
+        gpus: job.gpus,
+        exit: job.exit,
+        usage: job.usage,
+    };
+    let name = |name: Option<&str>| name.unwrap_or_default().to_owned();
+    let shares = job.allocation.iter().flat_map(|given| given.shares());
+    let gpu = job.usage.and_then(|usage| usage.gpu);
+    insert.execute(params![
+        job.key.job.0,
+        task(job.key.index),
+        run.run,
+        job.number.unwrap_or(job.key.job).0,
+        job.ask.name,
+        job.owner.name,
+        job.owner.uid.0,
+        job.owner.gid.0,
+        name(job.ask.account.as_ref().map(|account| account.as_str())),
+        name(job.ask.queue.as_ref().map(|queue| queue.as_str())),
+        name(job.ask.qos.as_ref().map(|qos| qos.as_str())),
+        job.state,
+        run.requeued,
+        signed(job.submitted_at.0),
+        at(run.allocated_at),
+        at(job.started_at),
+        at(job.ended_at).unwrap_or(0),
+        signed(job.suspended.0),
+        job.exit.map(|exit| exit.code),
+        job.exit.and_then(|exit| exit.signal),
+        shares.clone().count(),
+        fold(shares.map(|share| &share.node)),
+        job.cpus.0,
+        signed(job.memory.0),
+        job.gpus.0,
+        signed(run.gpu_milliseconds),
+        signed(run.cpu_milliseconds),
+        job.usage.map(|usage| signed(usage.cpu.0)),
+        job.usage.map(|usage| signed(usage.memory_peak.0)),
+        gpu.and_then(|gpu| gpu.busy_percent()).map(signed),
+        gpu.map(|gpu| signed(gpu.energy_joules)),
+        job.message,
+        packed(&detail),
+    ])?;
+    Ok(())
+}
+
+/// As bytes that later releases read, too.
+pub(super) fn packed(value: &impl Serialize) -> Vec<u8> {
+    rmp_serde::to_vec_named(value)
+        .expect("what is kept is plain data, and writing to memory does not fail")
+}
+
+/// Reads runs one after the other; tasks of one array share what was asked.
+#[derive(Default)]
+pub(super) struct Reader {
+    last: Option<(i64, Rc<Ask>)>,
+}
+
+impl Reader {
+    /// The run of a row of [`READ`].
+    pub(super) fn read(&mut self, row: &Row<'_>) -> Result<HistoryRun, HistoryError> {
+        let job: i64 = row.get(0).map_err(|error| unreadable(0, &error))?;
+        let read = self.whole(row, job);
+        read.map_err(|why| HistoryError::Row { job, why })
+    }
+
+    fn whole(&mut self, row: &Row<'_>, job: i64) -> Result<HistoryRun, String> {
+        let detail: Detail = unpacked(&bytes(row, 13)?)?;
+        let ask = self.ask(row, job)?;
+        let task: i64 = get(row, 1)?;
+        let index = u32::try_from(task).ok().map(ArrayIndex);
+        let id = u32::try_from(job).map_err(|error| error.to_string())?;
+        let time =
+            |column| -> Result<Time, String> { Ok(Time(get::<i64>(row, column)?.cast_unsigned())) };
+        let maybe = |column| -> Result<Option<Time>, String> {
+            Ok(get::<Option<i64>>(row, column)?.map(|at| Time(at.cast_unsigned())))
+        };
+        let view = JobView {
+            key: JobKey { job: JobId(id), index },
+            number: detail.number,
+            cancelled_by: detail.cancelled_by,
+            array_limit: detail.array_limit,
+            owner: detail.owner,
+            ask: ask.as_ref().clone(),
+            phase: Phase::Done,
+            outcome: detail.outcome,
+            state: get(row, 3)?,
+            state_code: detail.state_code,
+            held: false,
+            reason: None,
+            dependency: None,
+            position: None,
+            attempt: detail.attempt,
+            submitted_at: time(5)?,
+            started_at: maybe(7)?,
+            ended_at: maybe(8)?,
+            suspended_at: None,
+            suspended: Span(time(9)?.0),
+            allocation: detail.allocation,
+            cpus: detail.cpus,
+            memory: detail.memory,
+            gpus: detail.gpus,
+            exit: detail.exit,
+            usage: detail.usage,
+            message: get(row, 12)?,
+            story: Vec::new(),
+        };
+        Ok(HistoryRun {
+            job: view,
+            run: get(row, 2)?,
+            allocated_at: maybe(6)?,
+            gpu_milliseconds: time(10)?.0,
+            cpu_milliseconds: time(11)?.0,
+            requeued: get(row, 4)?,
+        })
+    }
+
+    fn ask(&mut self, row: &Row<'_>, job: i64) -> Result<Rc<Ask>, String> {
+        if let Some((_, ask)) = self.last.as_ref().filter(|(known, _)| *known == job) {
+            return Ok(ask.clone());
+        }
+        let ask: Rc<Ask> = Rc::new(unpacked(&bytes(row, 14)?)?);
+        self.last = Some((job, ask.clone()));
+        Ok(ask)
+    }
+}
+
+fn get<T: rusqlite::types::FromSql>(row: &Row<'_>, column: usize) -> Result<T, String> {
+    row.get(column).map_err(|error| error.to_string())
+}
+
+fn bytes(row: &Row<'_>, column: usize) -> Result<Vec<u8>, String> {
+    get(row, column)
+}
+
+fn unpacked<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+    rmp_serde::from_slice(bytes).map_err(|error| error.to_string())
+}
+
+fn unreadable(job: i64, error: &rusqlite::Error) -> HistoryError {
+    HistoryError::Row { job, why: error.to_string() }
+}

@@ -1,0 +1,222 @@
+//! The writing side of the accounting file: batches, catching up, dropping what is too old. Never
+//! twice the same run: its key is the job, the array task and the number of the run.
+
+use super::row::{self, INSERT, packed, signed};
+use super::schema::{self, HistoryError, meta};
+use common::id::{ClusterId, JobId, LogIndex, NodeName};
+use common::job::Ask;
+use common::time::Time;
+use common::wire::api::HistoryRun;
+use rusqlite::{Connection, Transaction, params};
+use state::State;
+use state::history::{self, NodeChange, Standing};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Runs in one transaction while it catches up.
+const CATCH_UP_RUNS: usize = 4096;
+/// Runs dropped in one transaction.
+const PURGE_RUNS: usize = 4096;
+/// What was asked is remembered of so many jobs, so that it is written once a job.
+const ASKS_KNOWN: usize = 1024;
+
+/// How far the file is: everything of entries up to `applied`, which were applied by `at`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Mark {
+    pub(super) applied: LogIndex,
+    pub(super) at: Time,
+}
+
+/// The file, open to be written.
+pub(super) struct File {
+    connection: Connection,
+    path: PathBuf,
+    asks: BTreeMap<JobId, Ask>,
+    nodes: BTreeMap<NodeName, NodeChange>,
+}
+
+impl File {
+    /// Opens it, or makes it.
+    pub(super) fn open(path: &Path, cluster: ClusterId) -> Result<Self, HistoryError> {
+        let connection = schema::open(path, cluster)?;
+        let (asks, nodes) = (BTreeMap::new(), BTreeMap::new());
+        Ok(Self { connection, path: path.to_owned(), asks, nodes })
+    }
+
+    /// Writes a batch in one transaction.
+    pub(super) fn write(
+        &mut self,
+        runs: &[HistoryRun],
+        nodes: &[NodeChange],
+        mark: Option<Mark>,
+    ) -> Result<(), HistoryError> {
+        if self.asks.len() > ASKS_KNOWN {
+            self.asks.clear();
+        }
+        let mut known = std::mem::take(&mut self.nodes);
+        let written = self.try_write(runs, nodes, &mut known, mark);
+        match &written {
+            Ok(()) => self.nodes = known,
+            // What was noted of a transaction that came to nothing is not so.
+            Err(_) => self.asks.clear(),
+        }
+        written.map_err(|source| HistoryError::at(&self.path, source))
+    }
+
+    fn try_write(
+        &mut self,
+        runs: &[HistoryRun],
+        nodes: &[NodeChange],
+        known: &mut BTreeMap<NodeName, NodeChange>,
+        mark: Option<Mark>,
+    ) -> rusqlite::Result<()> {
+        let transaction = self.connection.transaction()?;
+        {
+            let mut insert = transaction.prepare_cached(INSERT)?;
+            let mut ask =
+                transaction.prepare_cached("INSERT OR REPLACE INTO asks VALUES (?1, ?2)")?;
+            for run in runs {
+                row::write(&mut insert, run)?;
+                let (job, asked) = (run.job.key.job, &run.job.ask);
+                if self.asks.get(&job) != Some(asked) {
+                    ask.execute(params![job.0, packed(asked)])?;
+                    self.asks.insert(job, asked.clone());
+                }
+            }
+        }
+        write_nodes(&transaction, nodes, known)?;
+        if let Some(mark) = mark {
+            let note = "INSERT OR REPLACE INTO meta VALUES (?1, ?2)";
+            transaction.execute(note, params!["applied", signed(mark.applied.0)])?;
+            transaction.execute(note, params!["applied_ms", signed(mark.at.0)])?;
+        }
+        transaction.commit()
+    }
+
+    /// The state came from a snapshot at this index: what is over by then may never have been told.
+    pub(super) fn catch_up_after(
+        &mut self,
+        index: LogIndex,
+        state: &State,
+    ) -> Result<(), HistoryError> {
+        let (applied, at) = self.marked()?;
+        if index.0 <= applied {
+            return Ok(());
+        }
+        self.catch_up(state)?;
+        let kept = state.settings().map_or(0, |settings| settings.done_jobs_kept.0);
+        let remembered_since = state.now().0.saturating_sub(kept);
+        if at < remembered_since && state.last_job() > JobId(0) && self.gap()?.is_none() {
+            tracing::info!("accounting lacks what was over before {}", Time(remembered_since));
+            self.note("gap_ms", signed(at))?;
+        }
+        Ok(())
+    }
+
+    /// Writes everything that the state says is over.
+    pub(super) fn catch_up(&mut self, state: &State) -> Result<(), HistoryError> {
+        let mut batch = Vec::with_capacity(CATCH_UP_RUNS);
+        for run in history::all_ended(state) {
+            batch.push(run);
+            if batch.len() >= CATCH_UP_RUNS {
+                self.write(&batch, &[], None)?;
+                batch.clear();
+            }
+        }
+        let nodes: Vec<NodeChange> = history::all_nodes(state).collect();
+        self.write(&batch, &nodes, None)
+    }
+
+    /// Since when it lacks what another controller may have.
+    pub(super) fn gap(&self) -> Result<Option<Time>, HistoryError> {
+        let gap: Option<i64> = self.meta("gap_ms")?;
+        Ok(gap.map(|at| Time(at.max(0).cast_unsigned())))
+    }
+
+    /// It lacks nothing any more that could be had.
+    pub(super) fn close_gap(&mut self) -> Result<(), HistoryError> {
+        let done = self.connection.execute("DELETE FROM meta WHERE name = 'gap_ms'", []);
+        done.map(drop).map_err(|source| HistoryError::at(&self.path, source))
+    }
+
+    /// Drops some of what was over before that; true: nothing of that age is left.
+    pub(super) fn purge(&mut self, before: Time) -> Result<bool, HistoryError> {
+        let dropped = self.try_purge(signed(before.0));
+        let dropped = dropped.map_err(|source| HistoryError::at(&self.path, source))?;
+        Ok(dropped < PURGE_RUNS)
+    }
+
+    fn try_purge(&mut self, before: i64) -> rusqlite::Result<usize> {
+        let transaction = self.connection.transaction()?;
+        let dropped = transaction.execute(
+            "DELETE FROM runs WHERE rowid IN \
+             (SELECT rowid FROM runs WHERE ended_ms < ?1 ORDER BY ended_ms LIMIT ?2)",
+            params![before, PURGE_RUNS],
+        )?;
+        if dropped > 0 {
+            // Ids only grow: what is below all that are left is nobody's.
+            transaction.execute(
+                "DELETE FROM asks WHERE job < (SELECT min(job) FROM runs) \
+                 OR NOT EXISTS (SELECT 1 FROM runs)",
+                [],
+            )?;
+            transaction.execute(
+                "DELETE FROM node_changes AS old WHERE at_ms < ?1 AND EXISTS (SELECT 1 FROM \
+                 node_changes AS new WHERE new.node = old.node AND new.at_ms > old.at_ms \
+                 AND new.at_ms <= ?1)",
+                [before],
+            )?;
+        }
+        transaction.commit()?;
+        Ok(dropped)
+    }
+
+    /// The last entry of which it has everything, and the time by then.
+    fn marked(&self) -> Result<(u64, u64), HistoryError> {
+        let number = |found: Option<i64>| found.unwrap_or(0).max(0).cast_unsigned();
+        Ok((number(self.meta("applied")?), number(self.meta("applied_ms")?)))
+    }
+
+    fn meta(&self, name: &str) -> Result<Option<i64>, HistoryError> {
+        meta(&self.connection, name).map_err(|source| HistoryError::at(&self.path, source))
+    }
+
+    fn note(&mut self, name: &str, value: i64) -> Result<(), HistoryError> {
+        let note = "INSERT OR REPLACE INTO meta VALUES (?1, ?2)";
+        let noted = self.connection.execute(note, params![name, value]);
+        noted.map(drop).map_err(|source| HistoryError::at(&self.path, source))
+    }
+}
+
+fn write_nodes(
+    transaction: &Transaction<'_>,
+    nodes: &[NodeChange],
+    known: &mut BTreeMap<NodeName, NodeChange>,
+) -> rusqlite::Result<()> {
+    for change in nodes {
+        let same = known.get(&change.name).is_some_and(|last| {
+            let how = |change: &NodeChange| (change.cpus, change.gpus, change.standing);
+            change.at <= last.at || how(last) == how(change)
+        });
+        if same {
+            continue;
+        }
+        let standing = match change.standing {
+            Standing::Up => "up",
+            Standing::Drained => "drained",
+            Standing::Down => "down",
+        };
+        transaction.execute(
+            "INSERT OR REPLACE INTO node_changes VALUES (?1, ?2, ?3, ?4, ?5)",
+            params![
+                change.name.as_str(),
+                signed(change.at.0),
+                change.cpus.0,
+                change.gpus.0,
+                standing
+            ],
+        )?;
+        known.insert(change.name.clone(), change.clone());
+    }
+    Ok(())
+}

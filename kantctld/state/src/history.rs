@@ -1,0 +1,167 @@
+//! What accounting writes down: runs that are over, and when nodes came, went and were drained.
+//! Read from the state right after the events that tell of it. Never remembers anything itself.
+
+use crate::event::Event;
+use crate::job::{Earlier, Element, Record, Run};
+use crate::node::NodeRecord;
+use crate::remembered::State;
+use crate::view;
+use common::id::{JobKey, NodeName};
+use common::job::{Outcome, Phase};
+use common::node::Contact;
+use common::resource::Share;
+use common::time::Time;
+use common::unit::{Cpus, Gpus};
+use common::wire::api::HistoryRun;
+
+/// Slurm's word, and its letters, for a run whose user asked for another one (man sacct).
+const REQUEUED: (&str, &str) = ("REQUEUED", "RQ");
+
+/// How a node is, since a moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeChange {
+    /// The node.
+    pub name: NodeName,
+    /// Since when.
+    pub at: Time,
+    /// What it has.
+    pub cpus: Cpus,
+    /// What it has.
+    pub gpus: Gpus,
+    /// How it is.
+    pub standing: Standing,
+}
+
+/// How a node is, for a report on its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// In use, or ready for it.
+    Up,
+    /// In contact, and nothing new starts there.
+    Drained,
+    /// Without contact.
+    Down,
+}
+
+/// The runs that these events say are over. The state is that right after them.
+#[must_use]
+pub fn ended(state: &State, events: &[Event]) -> Vec<HistoryRun> {
+    let over = events.iter().filter_map(|event| match event {
+        Event::JobDone { key, .. } => {
+            let (record, element) = state.element(*key)?;
+            last(state, (record, element, *key))
+        }
+        Event::JobRequeued { key, attempt, .. } => {
+            let (record, element) = state.element(*key)?;
+            let earlier = element.past().find(|earlier| earlier.attempt == *attempt)?;
+            Some(behind(state, (record, *key), earlier))
+        }
+        _ => None,
+    });
+    over.collect()
+}
+
+/// Every run that is over, of all jobs the state still keeps: as far back as a replica that goes on
+/// from a snapshot can know by itself.
+pub fn all_ended(state: &State) -> impl Iterator<Item = HistoryRun> + '_ {
+    let elements = state.jobs().flat_map(|record| {
+        record.elements.iter().map(move |(index, element)| (record, element, record.key(*index)))
+    });
+    elements.flat_map(move |(record, element, key)| {
+        let earlier = element.past().map(move |earlier| behind(state, (record, key), earlier));
+        earlier.chain(last(state, (record, element, key)))
+    })
+}
+
+/// How the nodes are that these events tell of.
+#[must_use]
+pub fn changed_nodes(state: &State, events: &[Event]) -> Vec<NodeChange> {
+    let names = events.iter().filter_map(|event| match event {
+        Event::NodeRegistered { name }
+        | Event::NodeSilent { name }
+        | Event::NodeLost { name }
+        | Event::NodeDrained { name, .. }
+        | Event::NodeResumed { name, .. } => Some(name),
+        _ => None,
+    });
+    names.filter_map(|name| state.node(name)).map(|node| change(state, node)).collect()
+}
+
+/// How all nodes are.
+pub fn all_nodes(state: &State) -> impl Iterator<Item = NodeChange> + '_ {
+    state.nodes().map(|(_, node)| change(state, node))
+}
+
+/// Every run that is not over, as if it were now: what it has used so far.
+pub fn running(state: &State, now: Time) -> impl Iterator<Item = HistoryRun> + '_ {
+    let alive = state.live().filter_map(|key| Some((key, state.element(key)?)));
+    let running = alive.filter(|(_, (_, element))| element.run.is_some());
+    running.map(move |(key, (record, element))| of(state, (record, element, key), false, now))
+}
+
+fn change(state: &State, node: &NodeRecord) -> NodeChange {
+    let standing = match (node.contact, &node.drain) {
+        (Contact::Connected, None) => Standing::Up,
+        (Contact::Connected, Some(_)) => Standing::Drained,
+        _ => Standing::Down,
+    };
+    let inventory = &node.inventory;
+    let (name, at) = (node.name.clone(), state.now());
+    NodeChange { name, at, cpus: inventory.cpu_count(), gpus: inventory.gpu_count(), standing }
+}
+
+/// An attempt that another one followed, or is to follow.
+fn behind(state: &State, (record, key): (&Record, JobKey), earlier: &Earlier) -> HistoryRun {
+    let outcome = earlier.run.end.as_ref().map_or(Outcome::Cancelled, |end| end.outcome);
+    let element = Element {
+        phase: Phase::Done,
+        attempt: earlier.attempt,
+        outcome: Some(outcome),
+        done_at: Some(earlier.over_at),
+        run: Some(Box::new(earlier.run.clone())),
+        ..Element::new(false)
+    };
+    of(state, (record, &element, key), true, earlier.over_at)
+}
+
+/// The last attempt of an element that is Done; of one that never started, none.
+fn last(state: &State, (record, element, key): (&Record, &Element, JobKey)) -> Option<HistoryRun> {
+    let over_at = element.done_at.filter(|_| element.phase == Phase::Done)?;
+    Some(of(state, (record, element, key), false, over_at))
+}
+
+fn of(
+    state: &State,
+    (record, element, key): (&Record, &Element, JobKey),
+    requeued: bool,
+    until: Time,
+) -> HistoryRun {
+    let whose = (record, element, key);
+    let mut job = view::element_view(state, whose, &view::Waits::new(), view::without_bulk);
+    if requeued && element.outcome == Some(Outcome::Cancelled) {
+        let (word, code) = REQUEUED;
+        (job.state, job.state_code) = (word.to_owned(), code.to_owned());
+    }
+    let run = element.run.as_deref();
+    let (gpu_milliseconds, cpu_milliseconds) = run.map_or((0, 0), |run| kept(run, until));
+    HistoryRun {
+        job,
+        run: if run.is_some() { element.attempt.0 } else { element.next_attempt().0 },
+        allocated_at: run.map(|run| run.allocated_at),
+        gpu_milliseconds,
+        cpu_milliseconds,
+        requeued,
+    }
+}
+
+/// What an allocation kept from others until then: GPU- and CPU-milliseconds.
+fn kept(run: &Run, until: Time) -> (u64, u64) {
+    let span = until.since(run.allocated_at).0;
+    let gpus: u64 = run.allocation.shares().iter().map(|s| u64::from(s.gpus_milli().0)).sum();
+    let cpus: u64 = run.allocation.shares().iter().map(cpus).sum();
+    (gpus.saturating_mul(span) / 1000, cpus.saturating_mul(span))
+}
+
+fn cpus(share: &Share) -> u64 {
+    u64::from(share.cpus.len())
+}

@@ -1,0 +1,120 @@
+//! What accounting is told: every run that is over, once, with what it kept from others.
+
+use crate::house::{House, end, exited, running, share};
+use common::id::{AttemptId, JobKey};
+use common::job::EndCause;
+use common::time::Time;
+use common::wire::api::HistoryRun;
+use state::history::{self, Standing};
+use state::{Command, Event};
+
+fn runs_on_g1(house: &mut House, key: JobKey) -> AttemptId {
+    let id = house.start(key, vec![share("g1", 0, 2, &[0, 1])]);
+    house.report("g1", id, running());
+    id
+}
+
+/// What accounting makes of these events.
+fn told(house: &House, events: &[Event]) -> Vec<(String, u32, bool)> {
+    history::ended(&house.state, events).iter().map(short).collect()
+}
+
+fn short(run: &HistoryRun) -> (String, u32, bool) {
+    (run.job.state.clone(), run.run, run.requeued)
+}
+
+fn all(house: &House) -> Vec<(String, u32, bool)> {
+    history::all_ended(&house.state).map(|run| short(&run)).collect()
+}
+
+#[test]
+fn a_run_is_told_when_it_is_over_with_what_it_kept_from_others() {
+    let mut house = House::new();
+    let key = house.job();
+    let id = runs_on_g1(&mut house, key);
+    house.wait(10);
+    let events = house.report("g1", id, exited(3));
+    let runs = history::ended(&house.state, &events);
+    let [run] = runs.as_slice() else { panic!("one run: {runs:?}") };
+    assert_eq!(short(run), ("FAILED".to_owned(), 1, false));
+    let span = run.job.ended_at.unwrap().since(run.allocated_at.unwrap()).0;
+    assert!(span >= 10_000);
+    assert_eq!((run.gpu_milliseconds, run.cpu_milliseconds), (2 * span, 2 * span));
+    assert_eq!(all(&house), [("FAILED".to_owned(), 1, false)]);
+}
+
+#[test]
+fn a_run_that_was_requeued_is_told_and_kept_beside_the_next() {
+    let mut house = House::new();
+    let key = house.job();
+    let id = runs_on_g1(&mut house, key);
+    let requeue = house.requeue(key);
+    house.apply(requeue);
+    let events = house.report("g1", id, end(EndCause::Stopped, 0));
+    assert_eq!(told(&house, &events), [("REQUEUED".to_owned(), 1, true)]);
+    let id = runs_on_g1(&mut house, key);
+    let events = house.report("g1", id, exited(0));
+    assert_eq!(told(&house, &events), [("COMPLETED".to_owned(), 2, false)]);
+    let both = [("REQUEUED".to_owned(), 1, true), ("COMPLETED".to_owned(), 2, false)];
+    assert_eq!(all(&house), both);
+    // Asked to run once more, its last run is an earlier one.
+    let requeue = house.requeue(key);
+    let events = house.apply(requeue);
+    assert_eq!(told(&house, &events), [("COMPLETED".to_owned(), 2, true)]);
+    assert_eq!(all(&house).len(), 2);
+}
+
+#[test]
+fn what_never_ran_is_told_as_the_run_it_would_have_been() {
+    let mut house = House::new();
+    let key = house.job();
+    let cancel = house.cancel(key);
+    let events = house.apply(cancel);
+    assert_eq!(told(&house, &events), [("CANCELLED".to_owned(), 1, false)]);
+    let runs: Vec<HistoryRun> = history::all_ended(&house.state).collect();
+    assert_eq!((runs[0].allocated_at, runs[0].gpu_milliseconds), (None, 0));
+    assert_eq!(runs[0].job.attempt, 0);
+}
+
+#[test]
+fn only_so_many_earlier_runs_are_kept_in_the_state() {
+    let mut house = House::new();
+    let key = house.job();
+    for _ in 0..state::job::EARLIER_MAX + 3 {
+        let id = runs_on_g1(&mut house, key);
+        let requeue = house.requeue(key);
+        house.apply(requeue);
+        house.report("g1", id, end(EndCause::Stopped, 0));
+    }
+    let numbers: Vec<u32> = history::all_ended(&house.state).map(|run| run.run).collect();
+    assert_eq!(numbers, (4..=11).collect::<Vec<u32>>());
+}
+
+#[test]
+fn what_runs_has_used_its_time_so_far() {
+    let mut house = House::new();
+    let key = house.job();
+    runs_on_g1(&mut house, key);
+    let since = house.element(key).run.as_ref().unwrap().allocated_at;
+    let used: Vec<u64> = history::running(&house.state, Time(since.0 + 500))
+        .map(|run| run.gpu_milliseconds)
+        .collect();
+    assert_eq!(used, [1000]);
+    assert!(all(&house).is_empty());
+}
+
+#[test]
+fn nodes_come_and_go_and_are_drained() {
+    let mut house = House::new();
+    let events = house.silence("g1");
+    let standing = |house: &House, events: &[Event]| -> Vec<Standing> {
+        history::changed_nodes(&house.state, events).iter().map(|node| node.standing).collect()
+    };
+    assert_eq!(standing(&house, &events), [Standing::Down]);
+    let events = house.register("g1", &[]);
+    assert_eq!(standing(&house, &events), [Standing::Up]);
+    let actor = state::Actor { uid: common::id::Uid(0), operator: true };
+    let (name, reason) = (crate::house::name("g1"), "fan".to_owned());
+    let events = house.apply(Command::DrainNode { actor, name, reason });
+    assert_eq!(standing(&house, &events), [Standing::Drained]);
+}

@@ -1,0 +1,77 @@
+//! What is over stays in accounting: over a crash of the controller, and where its file is lost.
+//! Never how it is written: the unit tests of kantctld have that.
+
+use common::job::Phase;
+use common::wire::api::HistoryRun;
+use e2e::{Answer, Cluster, ClusterOptions, Kantctl, Machine, Person, wait_for};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct Runs {
+    runs: Vec<HistoryRun>,
+}
+
+/// `(job, run, state)` of every run, latest end first.
+fn history(kantctl: &Kantctl) -> anyhow::Result<Vec<(String, u32, String)>> {
+    let runs: Runs = kantctl.json(&["history", "--runs"])?;
+    let short = |run: &HistoryRun| (run.job.key.to_string(), run.run, run.job.state.clone());
+    Ok(runs.runs.iter().map(short).collect())
+}
+
+fn cluster() -> anyhow::Result<Cluster> {
+    let nodes = vec![("g1", Machine::with_gpus("pcie-2"))];
+    Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })
+}
+
+#[test]
+fn what_is_over_outlives_a_crash_once_each_with_its_earlier_runs() -> anyhow::Result<()> {
+    let mut cluster = cluster()?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let short = kantctl.submit(&["--gpus=2"], "#!/bin/sh\nexit 3\n")?;
+    kantctl.finished(&short)?;
+    let long = kantctl.submit(&["--mem=16M"], "#!/bin/sh\nexec sleep 1000\n")?;
+    let runs = |attempt: u32| {
+        wait_for("it to run", || {
+            let job = kantctl.job(&long)?;
+            Ok((job.phase == Phase::Running && job.attempt == attempt).then_some(()))
+        })
+    };
+    runs(1)?;
+    kantctl.ok(&["requeue", &long])?;
+    runs(2)?;
+    kantctl.ok(&["cancel", &long])?;
+    kantctl.finished(&long)?;
+    let word = |id: &str, run, state: &str| (id.to_owned(), run, state.to_owned());
+    let expected =
+        [word(&long, 2, "CANCELLED"), word(&long, 1, "REQUEUED"), word(&short, 1, "FAILED")];
+    assert_eq!(history(&kantctl)?, expected);
+    cluster.kill_controller()?;
+    cluster.start_controller()?;
+    assert_eq!(history(&kantctl)?, expected);
+    let listed = kantctl.ok(&["history", "--csv", "-o", "id,state,gpus,exit"])?;
+    let expected = format!("id,state,gpus,exit\n{long},CANCELLED,0,0:15\n{short},FAILED,2,3:0\n");
+    assert_eq!(listed, expected);
+    let Answer { stdout, .. } = kantctl.run(&["report", "--by", "user", "--csv"])?;
+    assert!(stdout.starts_with("user,runs,gpu_hours,cpu_hours\n"), "{stdout}");
+    assert!(stdout.lines().nth(1).is_some_and(|line| line.contains(",3,0.")), "{stdout}");
+    Ok(())
+}
+
+#[test]
+fn a_file_that_is_lost_is_filled_again_from_what_the_state_keeps() -> anyhow::Result<()> {
+    let mut cluster = cluster()?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let id = kantctl.submit(&[], "#!/bin/sh\n")?;
+    kantctl.finished(&id)?;
+    let expected = [(id, 1, "COMPLETED".to_owned())];
+    assert_eq!(history(&kantctl)?, expected);
+    cluster.kill_controller()?;
+    for beside in ["", "-wal", "-shm"] {
+        let file = cluster.dir().join(format!("state/accounting.sqlite{beside}"));
+        assert!(file.exists() || !beside.is_empty(), "{}", file.display());
+        let _ = std::fs::remove_file(file);
+    }
+    cluster.start_controller()?;
+    assert_eq!(history(&kantctl)?, expected);
+    Ok(())
+}
