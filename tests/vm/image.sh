@@ -9,7 +9,7 @@ into=$1
 # What the guest needs: systemd, and what the tests call in their jobs.
 packages=systemd,systemd-sysv,passwd,procps,python3-minimal,crun
 # Drivers that must be there before the disk is, and what the tests mount.
-drivers=(virtio_pci virtio_blk ext4 fuse)
+drivers=(virtio_pci virtio_blk ext4 fuse overlay)
 
 . /etc/os-release
 work=$(mktemp -d "$into/build.XXXXXX")
