@@ -18,6 +18,7 @@ use leftovers::Before;
 use stand::{Stand, assert_failed_with, open_to_all, until};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -117,6 +118,9 @@ async fn a_job_in_a_container_is_its_user_in_its_group_and_leaves_nothing() {
         let (environment, work_dir) = (BTreeMap::new(), "/nonexistent".to_owned());
         let manner = common::wire::node::Manner::default();
         let start = StartTask { question, id, task, program, environment, work_dir, manner };
+        // What it writes into its root is nobody else's to see.
+        let layer = fs::metadata(stand.step_dir(id).join("container/layer")).unwrap();
+        assert_eq!(layer.permissions().mode() & 0o777, 0o700);
         let news = stand.steps().start_task(start).await;
         assert!(!matches!(news.state, TaskState::Failed(_)), "{news:?}");
         let launched = format!("of the image\n{}\n", stand.work_dir().display());
@@ -198,7 +202,8 @@ async fn a_bundle_brings_variables_and_mounts_and_never_who_it_runs_as() {
         fs::write(bundle.join("config.json"), config).unwrap();
         open_to_all(&bundle, 0o755);
         let script = "cat /data/in/part; echo $FROM $KANT_NODE $MINE; touch /x || echo kept
-             touch /data/in/x || echo kept too; id -u >uid; cat /etc/hosts >/dev/null && echo hosts";
+             touch /data/in/x || echo kept too; id -u >uid
+             cat /etc/hosts >/dev/null && echo hosts";
         let mut order = in_container(stand.order(script), &bundle);
         order.environment.insert("MINE".into(), "submitted".into());
         order.environment.insert("PATH".into(), "/nonexistent".into());

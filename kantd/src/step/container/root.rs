@@ -5,6 +5,7 @@
 use super::Bind;
 use crate::step::account::Account;
 use crate::step::dir::StepDir;
+use nix::errno::Errno;
 use nix::fcntl::{OFlag, OpenHow, ResolveFlag, open, openat, openat2};
 use nix::mount::{MsFlags, mount};
 use nix::sys::stat::{Mode, mkdirat, umask};
@@ -18,7 +19,7 @@ const DIR_MODE: Mode = Mode::from_bits_truncate(0o755);
 const FILE_MODE: Mode = Mode::from_bits_truncate(0o644);
 
 /// linux/securebits.h: capabilities stay whoever one is for files.
-const SECBIT_NO_SETUID_FIXUP: libc::c_ulong = 1 << 2;
+const SECBIT_NO_SETUID_FIXUP: libc::c_int = 1 << 2;
 
 /// Mounts it below the step's directory, and returns where. Only in mounts of one's own.
 ///
@@ -26,7 +27,11 @@ const SECBIT_NO_SETUID_FIXUP: libc::c_ulong = 1 << 2;
 /// When the kernel refuses, or a mount has no place in it.
 pub fn make(dir: &StepDir, account: &Account, binds: &[Bind]) -> io::Result<PathBuf> {
     let base = dir.container();
-    let [upper, work, root] = ["upper", "work", "root"].map(|name| base.join(name));
+    let root = base.join("root");
+    // What the job writes is seen by its mount, and by no other user in the spool.
+    let layer = base.join("layer");
+    super::make_dir(&layer, 0o700)?;
+    let [upper, work] = ["upper", "work"].map(|name| layer.join(name));
     for path in [&upper, &work, &root] {
         super::make_dir(path, 0o755)?;
     }
@@ -65,7 +70,9 @@ fn open_path(path: &Path) -> nix::Result<OwnedFd> {
 fn as_user(account: &Account, what: impl FnOnce() -> nix::Result<()>) -> nix::Result<()> {
     let groups = unistd::getgroups()?;
     let theirs: Vec<Gid> = account.groups.iter().map(|gid| Gid::from_raw(gid.0)).collect();
-    keep_rights(SECBIT_NO_SETUID_FIXUP)?;
+    // SAFETY: takes and returns numbers.
+    let bits = Errno::result(unsafe { libc::prctl(libc::PR_GET_SECUREBITS) })?;
+    set_bits(bits | SECBIT_NO_SETUID_FIXUP)?;
     unistd::setgroups(&theirs)?;
     let gid = unistd::setfsgid(Gid::from_raw(account.gid.0));
     let uid = unistd::setfsuid(Uid::from_raw(account.uid.0));
@@ -73,14 +80,13 @@ fn as_user(account: &Account, what: impl FnOnce() -> nix::Result<()>) -> nix::Re
     unistd::setfsuid(uid);
     unistd::setfsgid(gid);
     unistd::setgroups(&groups)?;
-    keep_rights(0)?;
+    set_bits(bits)?;
     done
 }
 
-fn keep_rights(bits: libc::c_ulong) -> nix::Result<()> {
+fn set_bits(bits: libc::c_int) -> nix::Result<()> {
     // SAFETY: takes numbers.
-    nix::errno::Errno::result(unsafe { libc::prctl(libc::PR_SET_SECUREBITS, bits, 0, 0, 0) })?;
-    Ok(())
+    Errno::result(unsafe { libc::prctl(libc::PR_SET_SECUREBITS, bits, 0, 0, 0) }).map(drop)
 }
 
 /// Makes a directory or file to mount on, if there is none. Links in the file system that the user
