@@ -120,7 +120,7 @@ async fn slurms_commands_are_told_their_verb() {
         (&["srun", "-n", "2", "hostname"], "`srun` is `kantctl run` here"),
         (&["salloc"], "`salloc` is `kantctl alloc` here"),
         (&["scontrol", "show", "job", "1"], "kantctl show"),
-        (&["--json", "sacct"], "kantctl queue --all"),
+        (&["--json", "sacct"], "kantctl history"),
     ] {
         house.kantctl(words).await.refused(2, &["there is no verb `s", "hint: ", hint]);
     }
