@@ -1,0 +1,138 @@
+//! Jobs that wait for other jobs, numbers of array tasks and features of nodes on real daemons, by
+//! sbatch's name. Never every rule: the state's own tests have those.
+
+use common::job::{Outcome, Phase};
+use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, wait_for};
+use std::process::Command;
+
+/// A shell whose path begins with Slurm's names, run as the person whose kantctl that is.
+fn shell(cluster: &Cluster, kantctl: &Kantctl, script: &str) -> anyhow::Result<String> {
+    let names = kantctl.dir().join("names");
+    if !names.exists() {
+        kantctl.ok(&["install-slurm-names", &names.to_string_lossy()])?;
+    }
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(script).env_clear().current_dir(kantctl.dir());
+    command.env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", names.display()));
+    command.env("KANT_SOCKET", cluster.dir().join("kantctld.sock"));
+    Person::plain().dress(&mut command);
+    let output = command.output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    anyhow::ensure!(output.status.success(), "{script}: {}: {said}", output.status);
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+fn read(kantctl: &Kantctl, name: &str) -> anyhow::Result<String> {
+    Ok(std::fs::read_to_string(kantctl.dir().join(name))?)
+}
+
+#[test]
+fn a_chain_runs_in_order_and_what_cannot_come_is_told_or_cancelled() -> anyhow::Result<()> {
+    let nodes = vec![("g1", Machine::cpu())];
+    let mut cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let sh = |script: &str| shell(&cluster, &kantctl, script);
+    let first = sh("sbatch --parsable --mem=16M \
+         --wrap 'while [ ! -e go ]; do sleep 0.1; done; echo 1 >> order'")?;
+    let second = sh(&format!(
+        "sbatch --parsable --mem=16M -d afterok:{first} --wrap 'echo 2 >> order; exit 3'"
+    ))?;
+    let third = sh(&format!(
+        "sbatch --parsable --mem=16M --dependency=afternotok:{second} --wrap 'echo 3 >> order'"
+    ))?;
+    let never = sh(&format!("sbatch --parsable --mem=16M -d afterok:{second} --wrap true"))?;
+    let killed = sh(&format!(
+        "sbatch --parsable --mem=16M -d afterok:{second} --kill-on-invalid-dep=yes --wrap true"
+    ))?;
+    let shown = sh(&format!("squeue -h -j {second} -o '%T %r %E'"))?;
+    assert_eq!(shown, format!("PENDING Dependency afterok:{first}(unfulfilled)"));
+    let told = kantctl.ok(&["explain", &second])?;
+    assert!(told.contains(&format!("job {first} must succeed")), "{told}");
+    let refused = kantctl.run(&["submit", "-d", "afterok:9999", "--wrap", "true"])?;
+    assert!(refused.code == 1 && refused.stderr.contains("no job 9999"), "{refused:?}");
+
+    // What is waited for outlives a controller.
+    cluster.kill_controller()?;
+    cluster.start_controller()?;
+    cluster.wait_for_nodes()?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    std::fs::write(kantctl.dir().join("go"), "")?;
+    assert_eq!(kantctl.finished(&third)?.outcome, Some(Outcome::Completed));
+    assert_eq!(read(&kantctl, "order")?, "1\n2\n3\n");
+    let over = kantctl.finished(&killed)?;
+    assert_eq!((over.outcome, over.attempt), (Some(Outcome::Cancelled), 0), "{over:?}");
+    let why = over.message.unwrap_or_default();
+    assert!(why.contains("--kill-on-invalid-dep"), "{why}");
+    let shown = shell(&cluster, &kantctl, &format!("squeue -h -j {never} -o '%T %r'"))?;
+    assert_eq!(shown, "PENDING DependencyNeverSatisfied");
+    shell(&cluster, &kantctl, &format!("scontrol update JobId={never} Dependency="))?;
+    assert_eq!(kantctl.finished(&never)?.outcome, Some(Outcome::Completed));
+    Ok(())
+}
+
+#[test]
+fn a_task_of_an_array_has_a_number_that_every_command_takes() -> anyhow::Result<()> {
+    let nodes = vec![("g1", Machine::cpu())];
+    let cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let sh = |script: &str| shell(&cluster, &kantctl, script);
+    let array = sh(
+        "sbatch --parsable --mem=16M --array=5,7 --wrap 'echo $SLURM_JOB_ID $SLURM_ARRAY_JOB_ID \
+         $SLURM_ARRAY_TASK_ID > told-$SLURM_ARRAY_TASK_ID; while [ ! -e go ]; do sleep 0.1; done'",
+    )?;
+    let next = sh(&format!(
+        "sbatch --parsable --mem=16M --array=5,7 -d aftercorr:{array} \
+         --wrap 'touch next-$SLURM_ARRAY_TASK_ID'"
+    ))?;
+    let base: u32 = array.parse()?;
+    assert_eq!(next.parse::<u32>()?, base + 3, "its own number, and one for each task");
+    let told = wait_for("the second task to run", || {
+        Ok(read(&kantctl, "told-7").ok().filter(|text| text.ends_with("7\n")))
+    })?;
+    assert_eq!(told, format!("{} {base} 7\n", base + 2));
+    let shown = sh(&format!("squeue -h -j {} -o '%i %A'", base + 2))?;
+    assert_eq!(shown, format!("{base}_7 {}", base + 2));
+    let shown = sh(&format!("scontrol show job {} | head -1", base + 2))?;
+    assert!(
+        shown.starts_with(&format!("JobId={} ArrayJobId={base} ArrayTaskId=7", base + 2)),
+        "{shown}"
+    );
+    sh(&format!("scancel {}", base + 2))?;
+    let over = kantctl.finished(&format!("{base}_7"))?;
+    assert_eq!(over.outcome, Some(Outcome::Cancelled), "{over:?}");
+    assert_eq!(kantctl.job(&format!("{base}_5"))?.phase, Phase::Running, "only that one");
+    let uid = Person::plain().uid;
+    let shown = sh(&format!("sacct -n -X -P -j {} -o JobIDRaw,State", base + 2))?;
+    assert_eq!(shown, format!("{}|CANCELLED by {uid}", base + 2));
+    std::fs::write(kantctl.dir().join("go"), "")?;
+    assert_eq!(kantctl.finished(&format!("{next}_5"))?.outcome, Some(Outcome::Completed));
+    assert!(kantctl.dir().join("next-5").exists() && !kantctl.dir().join("next-7").exists());
+    let reason = kantctl.job(&format!("{next}_7"))?.reason.map(|reason| reason.code);
+    assert_eq!(reason.as_deref(), Some("DependencyNeverSatisfied"));
+    Ok(())
+}
+
+#[test]
+fn a_job_runs_where_its_features_are() -> anyhow::Result<()> {
+    let nodes = vec![("c1", Machine::cpu()), ("g1", Machine::with_gpus("pcie-2"))];
+    let cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let nodes = kantctl.nodes()?.nodes;
+    let of = |name: &str| nodes.iter().find(|node| node.name.as_str() == name);
+    let features = of("g1").map(|node| node.inventory.features.clone()).unwrap_or_default();
+    let kind = features.first().map(ToString::to_string).unwrap_or_default();
+    assert!(!kind.is_empty(), "the kind of its GPUs: {features:?}");
+    let sh = |script: &str| shell(&cluster, &kantctl, script);
+    let asks = format!(
+        "sbatch --parsable --mem=16M -C '{kind}|none-such' \
+         --wrap 'echo $SLURMD_NODENAME > where'"
+    );
+    let job = sh(&asks)?;
+    assert_eq!(kantctl.finished(&job)?.outcome, Some(Outcome::Completed));
+    assert_eq!(read(&kantctl, "where")?, "g1\n");
+    let refused = kantctl.run(&["submit", "--constraint=none-such", "--wrap", "true"])?;
+    assert!(refused.code == 1 && refused.stderr.contains(&kind), "{refused:?}");
+    let shown = sh("sinfo -h -n g1 -o %f")?;
+    assert_eq!(shown, kind);
+    Ok(())
+}
