@@ -23,6 +23,7 @@ mod leases;
 mod order;
 mod prepare;
 mod private;
+mod removal;
 mod settle;
 mod supervisor;
 mod task;

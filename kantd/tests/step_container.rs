@@ -259,3 +259,25 @@ async fn processes_that_outlive_the_script_in_a_container_end_with_it() {
         before.assert_nothing_left(&stand, id).await;
     }
 }
+
+/// Where its root file system is mounted already, and something else goes wrong.
+#[tokio::test]
+async fn a_container_that_cannot_be_made_costs_nothing_of_what_its_user_brought() {
+    needs_root!();
+    for runtime in runtimes() {
+        let (mut stand, image) = node(&runtime).await;
+        let untouched = files(&image);
+        let bundle = stand.home().join("bundle");
+        fs::create_dir(&bundle).unwrap();
+        let config = serde_json::json!({
+            "root": { "path": image },
+            "mounts": [{ "destination": format!("/{}", "a".repeat(300)), "source": "/usr",
+                         "options": ["bind"] }],
+        });
+        fs::write(bundle.join("config.json"), config.to_string()).unwrap();
+        open_to_all(&bundle, 0o755);
+        let order = in_container(stand.order("true"), &bundle);
+        assert_failed_with(&stand.run(order).await, &["no place for /aaa"]);
+        assert_eq!(files(&image), untouched);
+    }
+}

@@ -17,6 +17,7 @@ use super::account::Account;
 use super::dir::StepDir;
 use super::order::StepOrder;
 use super::private::Kept;
+use super::removal;
 use crate::cgroup;
 use crate::container::{Containers, Dialect, Offer};
 use nix::unistd::Pid;
@@ -101,9 +102,9 @@ impl Container {
         Ok(Self { offer, root, image, binds, base, account, umask, work_dir })
     }
 
-    /// The mounts that go with it, in the order they were made.
-    pub fn mounts(&self) -> [PathBuf; 2] {
-        [self.base.join(LOWER), self.root.clone()]
+    /// The mounts that go with the container of a step, in the order they are made.
+    pub fn mounts(dir: &StepDir) -> [PathBuf; 2] {
+        [lower(dir), root::place(dir)]
     }
 
     /// The process that the runtime of this name says it has started. Theirs is the file: it may
@@ -118,6 +119,13 @@ impl Container {
 
     fn pid_file(&self, name: &str) -> PathBuf {
         self.base.join("state").join(format!("{name}.pid"))
+    }
+
+    /// Removes what was made for a process that is over.
+    pub fn forget(&self, name: &str) {
+        // What stays goes with the step.
+        let _ = removal::remove(&self.base.join(name));
+        let _ = fs::remove_file(self.pid_file(name));
     }
 
     /// What is started in the place of a program so that it runs in the container, and in which

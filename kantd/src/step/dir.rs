@@ -2,6 +2,7 @@
 //! cut leaves it whole or absent. Never interprets the files.
 
 use super::order::StepOrder;
+use super::removal;
 use common::id::{Attempt, AttemptId, TaskNumber};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -146,7 +147,7 @@ impl StepDir {
         match fs::rename(&self.0, &gone) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(e) => Err(e),
-            Ok(()) => fs::remove_dir_all(&gone),
+            Ok(()) => removal::remove(&gone),
         }
     }
 }
@@ -175,7 +176,7 @@ pub fn list(steps: &Path) -> io::Result<Vec<StepDir>> {
     for entry in fs::read_dir(steps)? {
         let entry = entry?;
         if entry.file_name().to_string_lossy().starts_with(GONE) {
-            fs::remove_dir_all(entry.path())?;
+            removal::remove(&entry.path())?;
         } else if entry.file_type()?.is_dir() {
             found.push(StepDir::at(entry.path()));
         }

@@ -170,15 +170,15 @@ fn prepare(
     end: BorrowedFd<'_>,
 ) -> Result<(), LaunchFault> {
     become_user(order, end).map_err(LaunchFault::of_node)?;
+    // An open that hangs (a FIFO nobody reads) must not outlive the supervisor.
+    prctl::set_pdeathsig(Signal::SIGKILL).map_err(|error| {
+        LaunchFault::of_node(format!("failed to stay with the supervisor: {error}"))
+    })?;
     look_at_container(order, end)?;
     if plan.tasks.is_empty() {
         offer_work_dir(order, end);
         return Ok(());
     }
-    // An open that hangs (a FIFO nobody reads) must not outlive the supervisor.
-    prctl::set_pdeathsig(Signal::SIGKILL).map_err(|error| {
-        LaunchFault::of_node(format!("failed to stay with the supervisor: {error}"))
-    })?;
     umask(Mode::from_bits_truncate(order.launch.umask));
     let work_dir = &order.launch.work_dir;
     chdir(work_dir.as_str()).map_err(|error| {

@@ -7,6 +7,7 @@
 //! directory inside of such a directory stays where it is, seen through a mount.
 
 use super::dir::StepDir;
+use super::removal;
 use common::unit::Bytes;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
@@ -157,9 +158,9 @@ pub fn enter(
 pub struct Entered(Vec<PathBuf>);
 
 impl Entered {
-    /// Something else that was mounted since, to be let go of before the directories.
-    pub fn add(&mut self, mount: PathBuf) {
-        self.0.insert(0, mount);
+    /// Something else that is to be mounted, and let go of before the directories if it was.
+    pub fn add(&mut self, mount: &Path) {
+        self.0.insert(0, mount.to_owned());
     }
 
     /// Lets go of the directories; of a tmpfs, when the last process inside is gone.
@@ -227,8 +228,5 @@ fn make(dir: &Path, mode: u32) -> io::Result<()> {
 /// # Errors
 /// When something cannot be removed.
 pub fn remove(step: &StepDir) -> io::Result<()> {
-    [step.private(), step.container()].iter().try_for_each(|dir| match fs::remove_dir_all(dir) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        result => result,
-    })
+    [step.private(), step.container()].iter().try_for_each(|dir| removal::remove(dir))
 }

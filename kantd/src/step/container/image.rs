@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// The largest `config.json` that is read, in bytes.
@@ -88,10 +89,16 @@ pub fn look(dir: &Path) -> Result<(Image, OwnedFd), String> {
 
 /// `None`: it is no bundle.
 fn read_config(dir: &Path) -> io::Result<Option<Config>> {
-    let file = match File::open(dir.join("config.json")) {
+    // A pipe of that name is waited for by nobody.
+    let flags = OFlag::O_NONBLOCK.bits();
+    let opened = File::options().read(true).custom_flags(flags).open(dir.join("config.json"));
+    let file = match opened {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file?,
     };
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no file"));
+    }
     let mut text = Vec::new();
     file.take(CONFIG_BYTES_MAX).read_to_end(&mut text)?;
     Ok(Some(serde_json::from_slice(&text)?))
@@ -153,6 +160,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("config.json"), "{").unwrap();
         assert!(look(dir.path()).unwrap_err().contains("config.json"));
+        fs::remove_file(dir.path().join("config.json")).unwrap();
+        nix::unistd::mkfifo(&dir.path().join("config.json"), Mode::S_IRWXU).unwrap();
+        assert!(look(dir.path()).unwrap_err().contains("it is no file"));
         assert!(look(Path::new("/nonexistent/image")).unwrap_err().contains("/nonexistent/image"));
     }
 }

@@ -4,6 +4,7 @@
 //! how it ended, as long as the supervisor lives and remembers.
 
 use super::{Stage, Supervisor, log};
+use crate::cgroup;
 use crate::step::control::Line;
 use crate::step::dir;
 use crate::step::guest::GuestOrder;
@@ -77,9 +78,12 @@ impl Guests {
     pub fn signal(&self, task: TaskNumber, signal: SignalNumber) {
         let guest = self.alive.get(&task).filter(|guest| guest.report.is_none());
         let signal = Signal::try_from(i32::from(signal.0)).ok();
-        if let (Some(guest), Some(signal)) = (guest, signal)
-            && let Err(error) = killpg(guest.pid, signal)
-        {
+        let (Some(guest), Some(signal)) = (guest, signal) else { return };
+        if signal == Signal::SIGKILL {
+            // No container's runtime lives to pass that on.
+            cgroup::kill_descendants(guest.pid, signal);
+        }
+        if let Err(error) = killpg(guest.pid, signal) {
             log(&format!("failed to send {signal} to program {task} in it: {error}"));
         }
     }
@@ -196,6 +200,9 @@ impl Supervisor {
         self.guests.states.insert(task, state);
         if !is_over {
             return;
+        }
+        if let Some(container) = &self.container {
+            container.forget(&task::container_of_guest(task));
         }
         self.guests.ended.push_back(task);
         if self.guests.ended.len() > ENDED_MAX

@@ -106,6 +106,9 @@ impl Supervisor {
         image: io::Result<Option<(Image, Kept)>>,
     ) -> Result<(), LaunchFault> {
         let (order, dir) = (&self.order, &self.dir);
+        // Before they are made: whatever fails on the way, none of them may be left.
+        let mounts = Container::mounts(dir);
+        self.private.iter_mut().for_each(|entered| mounts.iter().for_each(|at| entered.add(at)));
         let made = image.and_then(|image| {
             let make = |(image, lower)| Container::make(order, dir, account, image, &lower);
             image.map(make).transpose()
@@ -117,8 +120,6 @@ impl Supervisor {
                 "failed to make container {what} of {id} on node {node}: {error}"
             ))
         })?;
-        let mounts = self.container.iter().flat_map(Container::mounts);
-        self.private.iter_mut().for_each(|entered| mounts.clone().for_each(|at| entered.add(at)));
         Ok(())
     }
 
