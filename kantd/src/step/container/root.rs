@@ -21,13 +21,18 @@ const FILE_MODE: Mode = Mode::from_bits_truncate(0o644);
 /// linux/securebits.h: capabilities stay whoever one is for files.
 const SECBIT_NO_SETUID_FIXUP: libc::c_int = 1 << 2;
 
+/// Where it is mounted.
+pub fn place(dir: &StepDir) -> PathBuf {
+    dir.container().join("root")
+}
+
 /// Mounts it below the step's directory, and returns where. Only in mounts of one's own.
 ///
 /// # Errors
 /// When the kernel refuses, or a mount has no place in it.
 pub fn make(dir: &StepDir, account: &Account, binds: &[Bind]) -> io::Result<PathBuf> {
     let base = dir.container();
-    let root = base.join("root");
+    let root = place(dir);
     // What the job writes is seen by its mount, and by no other user in the spool.
     let layer = base.join("layer");
     super::make_dir(&layer, 0o700)?;
