@@ -3,6 +3,8 @@
 //! Never decides what a job gets; a step has no more than its job.
 
 pub mod allocate;
+pub mod binding;
+pub mod booking;
 pub mod conduct;
 pub mod frame;
 pub mod ground;

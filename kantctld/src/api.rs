@@ -17,6 +17,7 @@ mod output;
 mod priority;
 mod reload;
 mod reservations;
+mod steps;
 mod submit;
 mod tasks;
 mod update;
@@ -75,6 +76,7 @@ fn of_leader() -> Router<Arc<Core>> {
         .route("/v1/jobs/{key}/tasks/{task}", get(tasks::watch))
         .route("/v1/jobs/{key}/tasks/{task}/signal", post(tasks::signal))
         .route("/v1/jobs/{key}/tasks/{task}/input", post(tasks::feed))
+        .route("/v1/jobs/{key}/steps", get(steps::list).post(steps::wish))
         .route("/v1/jobs/{key}/attend", post(held::attend))
         .route("/v1/jobs/{key}/finish", post(held::finish))
         .route("/v1/nodes", get(nodes::list))

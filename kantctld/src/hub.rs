@@ -4,7 +4,7 @@
 use crate::session::Question;
 use common::id::NodeName;
 use common::wire::node::{
-    FeedTask, OutputChunk, ReadOutput, SignalTask, StartTask, TaskNews, WatchTask,
+    AskSteps, FeedTask, OutputChunk, ReadOutput, SignalTask, StartTask, StepNews, TaskNews, WatchTask,
 };
 use lead::{Seats, SessionId, Standing};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -98,6 +98,11 @@ impl Hub {
     /// it.
     pub async fn feed_task(&self, node: &NodeName, question: FeedTask) -> Option<TaskNews> {
         self.ask(node, |answer| Question::Feed(question, answer)).await
+    }
+
+    /// Asks a node about a job's steps; `None` as for [`Self::read`].
+    pub async fn ask_steps(&self, node: &NodeName, question: AskSteps) -> Option<StepNews> {
+        self.ask(node, |answer| Question::Steps(question, answer)).await
     }
 
     async fn ask<A>(

@@ -232,8 +232,8 @@ impl Session {
                     let (steps, sender) = (self.steps.clone(), sender.clone());
                     questions.spawn(async move {
                         let Some(steps) = steps else { return };
-                        if let Some(news) = steps.answer(question).await {
-                            let _ = sender.send(&FromNode::Task(news)).await;
+                        if let Some(answer) = steps.answer(question).await {
+                            let _ = sender.send(&answer).await;
                         }
                     });
                 }

@@ -4,6 +4,8 @@
 
 mod account;
 mod board;
+mod book;
+mod books;
 mod boot;
 mod container;
 mod control;

@@ -17,6 +17,8 @@
 //! | POST /v1/jobs/{key}/tasks/{task}/signal | `SignalRequest` -> `LaunchAnswer` |
 //! | POST /v1/jobs/{key}/tasks/{task}/input?`FeedQuery` | bytes -> `LaunchAnswer` |
 //! | GET /v1/jobs/{key}/tasks/{task}?`TaskQuery` | -> its output and errors; headers say more |
+//! | GET /v1/jobs/{key}/steps | -> `StepList`, while it runs |
+//! | POST /v1/jobs/{key}/steps | `StepWish` -> `StepAnswer` (the job's owner) |
 //! | POST /v1/jobs/{key}/attend | `()` -> `AttendAnswer`: somebody waits for it |
 //! | POST /v1/jobs/{key}/finish | `FinishRequest` -> `Changed` (a job whose nodes are held) |
 //! | GET /v1/nodes, /v1/nodes/{name} | -> `NodeList` |
@@ -73,7 +75,7 @@ pub use reload::ReloadAnswer;
 pub use reservation::{ReservationList, ReservationRequest, ReservationView};
 pub use task::{
     AttendAnswer, FeedQuery, FinishRequest, LaunchAnswer, LaunchRequest, STDOUT_BYTES,
-    SignalRequest, TASK_STATE, TaskQuery,
+    SignalRequest, StepList, TASK_STATE, TaskQuery,
 };
 pub use watch::{Happened, WatchQuery};
 pub use what_if::{StartOutlook, UpdateRequest, WhatIfRequest, WhatIfView};

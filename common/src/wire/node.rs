@@ -2,6 +2,7 @@
 //! Level, not edge: the controller sends what a node should run, the node says what it runs; a
 //! lost message is repeated by the next connect. Never carries a step without its attempt number.
 
+mod step;
 mod task;
 
 use crate::health::Finding;
@@ -13,6 +14,9 @@ use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+pub use step::{
+    AskSteps, StepAnswer, StepAsk, StepGpus, StepNews, StepShare, StepView, StepWish,
+};
 pub use task::{FeedTask, Manner, SignalTask, StartTask, StepMark, TaskNews, TaskState, WatchTask};
 
 /// The version of this protocol. Both sides send theirs; the controller answers in the lower one.
@@ -35,6 +39,8 @@ pub enum FromNode {
     Health(Vec<Finding>),
     /// Answers `ToNode::StartTask`, `ToNode::WatchTask`, `ToNode::SignalTask`, `ToNode::FeedTask`.
     Task(TaskNews),
+    /// Answers `ToNode::AskSteps`.
+    Steps(Box<StepNews>),
 }
 
 /// Who a node is, what it has, and what it runs: everything, on every connect.
@@ -126,6 +132,9 @@ pub enum ToNode {
     WatchTask(WatchTask),
     /// Asks to send such a program a signal. Only to such a node.
     SignalTask(SignalTask),
+    /// Asks about the steps of a job whose first node this is. Only to a node that reads
+    /// [`ToNode::FeedTask`].
+    AskSteps(Box<AskSteps>),
     /// Adds to what such a program reads. Only to a node whose Hello said that it reads this.
     FeedTask(FeedTask),
 }

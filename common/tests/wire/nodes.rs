@@ -14,11 +14,7 @@ use common::node::{Inventory, Numa};
 use common::resource::{Allocation, Share};
 use common::time::{Span, Time};
 use common::unit::{Bytes, Tasks};
-use common::wire::node::{
-    ArrayFacts, DesiredStep, DesiredUpdate, FeedTask, FromNode, Hello, LaunchOrder, Manner,
-    NODE_PROTOCOL, OutputChunk, ReadOutput, SignalTask, StartTask, StepMark, StepPhase, StepStatus,
-    TaskNews, TaskState, ToNode, Want, WatchTask,
-};
+use common::wire::node::{ArrayFacts, DesiredStep, DesiredUpdate, FeedTask, FromNode, Hello, LaunchOrder, Manner, NODE_PROTOCOL, OutputChunk, ReadOutput, SignalTask, StartTask, StepMark, StepPhase, StepStatus, TaskNews, TaskState, ToNode, Want, WatchTask, AskSteps, StepAnswer, StepAsk, StepGpus, StepNews, StepShare, StepView, StepWish};
 use std::collections::BTreeMap;
 
 pub fn name() -> NodeName {
@@ -258,4 +254,52 @@ fn nodes_are_told_what_the_kept_files_say() {
         }),
     ];
     check(&Form::PACKED, "to-node.msgpack", &told);
+}
+
+/// As the last test's.
+#[test]
+fn steps_are_asked_about_as_in_the_kept_files() {
+    let ask = StepAsk {
+        nonce: TaskNumber(7),
+        name: "train".to_owned(),
+        tasks: vec![(name(), 2)],
+        cpus_each: 4,
+        gpus: StepGpus::PerTask(1),
+        exclusive: true,
+        lease: Span::from_seconds(60),
+    };
+    let asked = |question, wish| {
+        ToNode::AskSteps(Box::new(AskSteps { question, id: id(), wish }))
+    };
+    let exit = ExitStatus { code: 3, signal: None };
+    let (number, wait, signal) = (0, Span::from_seconds(5), SignalNumber(15));
+    let told = vec![
+        asked(1, StepWish::Open(ask)),
+        asked(2, StepWish::Hold { number, wait }),
+        asked(3, StepWish::Close { number, exit }),
+        asked(4, StepWish::Signal { number, signal }),
+        asked(5, StepWish::List),
+    ];
+    check(&Form::PACKED, "steps-to-node.msgpack", &told);
+    let (cpus, gpus) = (CpuSet::first(8), Some(vec![0, 1]));
+    let view = StepView {
+        number,
+        name: "train".to_owned(),
+        shares: vec![StepShare { node: name(), tasks: 2, cpus, gpus }],
+        exclusive: true,
+        opened_at: Time(5),
+        ended_at: Some(Time(9)),
+        exit: Some(exit),
+    };
+    let answered =
+        |question, answer| FromNode::Steps(Box::new(StepNews { question, answer }));
+    let said = vec![
+        answered(1, StepAnswer::Opened(view.clone())),
+        answered(2, StepAnswer::Words(vec![signal])),
+        answered(3, StepAnswer::Done),
+        answered(4, StepAnswer::Refused("why".to_owned())),
+        answered(5, StepAnswer::List(vec![view])),
+        answered(6, StepAnswer::Busy("why".to_owned())),
+    ];
+    check(&Form::PACKED, "steps-from-node.msgpack", &said);
 }

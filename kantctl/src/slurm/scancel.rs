@@ -1,12 +1,15 @@
-//! `scancel`: ends jobs, silently, as Slurm's does. Never sends a signal of the user's choice:
-//! that is refused in words.
+//! `scancel`: ends jobs and steps, silently, as Slurm's does. Never sends a job a signal of the
+//! user's choice: that is refused in words.
 //! Source: man scancel.
+
+mod target;
 
 use super::name::Common;
 use crate::failure::{Failure, Kind, OK};
-use crate::keys::{self, Keys};
+use crate::keys;
 use crate::output::{Screen, screen};
 use crate::server::{Again, Server};
+use crate::step::booking;
 use crate::submission::value::Hosts;
 use crate::verb::filter::{Filter, check_states};
 use common::id::{AccountName, JobKey, QosName, QueueName, ReservationName};
@@ -14,6 +17,7 @@ use common::job::Phase;
 use common::wire::api::JobView;
 use nix::sys::signal::Signal;
 use serde_json::Value;
+use target::Target;
 
 /// End jobs, as Slurm's scancel does
 #[derive(clap::Parser, Debug)]
@@ -22,9 +26,9 @@ use serde_json::Value;
 pub struct Args {
     #[command(flatten)]
     pub common: Common,
-    /// Jobs: 42, 42_7, 42_[0-3]
-    #[arg(value_name = "JOB")]
-    pub jobs: Vec<Keys>,
+    /// Jobs: 42, 42_7, 42_[0-3]; or steps of jobs that run: 42.0
+    #[arg(value_name = "JOB[.STEP]")]
+    pub jobs: Vec<Target>,
     /// Only of this account
     #[arg(short = 'A', long, value_name = "ACCOUNT")]
     pub account: Option<AccountName>,
@@ -61,7 +65,7 @@ pub struct Args {
     /// Only in this reservation
     #[arg(short = 'R', long, value_name = "NAME")]
     pub reservation: Option<ReservationName>,
-    /// TERM or KILL, which end the job; others are refused
+    /// To a job TERM or KILL, which end it; to a step any
     #[arg(short = 's', long, value_name = "SIGNAL")]
     pub signal: Option<String>,
     /// Only in this state
@@ -114,11 +118,23 @@ impl Args {
 /// # Errors
 /// [`Failure`] when none is named, or the controller cannot be reached.
 pub async fn run(args: &Args, server: &Server, _: &Screen) -> Result<u8, Failure> {
+    check_states(&args.states)?;
+    let mut code = OK;
+    for (key, number) in target::steps(&args.jobs) {
+        let signal = target::signal(args.signal.as_deref())?;
+        if let Err(failure) = booking::signal(server, key, number, signal).await {
+            let told = format!("error: Kill job error on job step id {key}.{number}: {failure}");
+            screen::complain(&Failure::message(told));
+            code = 1;
+        }
+    }
+    let named = target::jobs(&args.jobs);
+    if named.is_empty() && !args.jobs.is_empty() {
+        return Ok(code);
+    }
     if let Some(signal) = &args.signal {
         ends(signal)?;
     }
-    check_states(&args.states)?;
-    let named = keys::all(&args.jobs);
     if named.is_empty() && !args.filters() {
         return Err(Failure::usage(anyhow::anyhow!("No job identification provided")));
     }
@@ -130,7 +146,6 @@ pub async fn run(args: &Args, server: &Server, _: &Screen) -> Result<u8, Failure
     } else {
         named
     };
-    let mut code = OK;
     for key in keys {
         let path = format!("/v1/jobs/{key}/cancel");
         match server.post::<Value, Value>(&path, &Value::Null, Again::IfUnanswered).await {

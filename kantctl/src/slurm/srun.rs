@@ -9,6 +9,7 @@ use super::name::Common;
 use crate::failure::Failure;
 use crate::server::Server;
 use crate::step::allocate::{Voice, Wanted};
+use crate::step::binding::{CpuBind, GpuBind};
 use crate::step::ground::Ground;
 use crate::step::wish::Wish;
 use crate::submission::environment::{self, Whose};
@@ -99,6 +100,15 @@ pub struct Args {
     /// Say nothing
     #[arg(short = 'Q', long)]
     pub quiet: bool,
+    /// CPUs of its own for each task: none (tasks share the step's), cores, map_cpu:0,1
+    #[arg(long, value_name = "KIND")]
+    pub cpu_bind: Option<String>,
+    /// GPUs that each task sees: none (all of the step's), single:N, per_task:N, map_gpu:0,1
+    #[arg(long, value_name = "KIND")]
+    pub gpu_bind: Option<String>,
+    /// So many tasks see one GPU
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    pub ntasks_per_gpu: Option<u32>,
     /// Of a job of its own
     #[command(flatten)]
     pub of_job: OfJob,
@@ -118,8 +128,11 @@ fn without_mpi(kind: &str) -> Result<String, String> {
 }
 
 impl Args {
-    fn wish(&self) -> Wish {
-        Wish {
+    fn wish(&self) -> Result<Wish, Failure> {
+        let accepted = &self.accepted;
+        let bound = self.gpu_bind()?;
+        let cpu_bind = self.cpu_bind.as_deref().map(CpuBind::read).transpose();
+        Ok(Wish {
             program: self.program.clone(),
             name: self.job_name.clone(),
             tasks: self.tasks,
@@ -139,7 +152,18 @@ impl Args {
             pty: self.pty,
             chdir: self.chdir.clone(),
             export: self.export.clone(),
-        }
+            gpus: self.of_job.gpus_of_step()?,
+            exclusive: (accepted.exact || self.of_job.exclusive.is_some()) && !accepted.overlap,
+            cpu_bind: cpu_bind.map_err(Failure::usage)?.unwrap_or_default(),
+            gpu_bind: bound,
+        })
+    }
+
+    /// So many tasks for a GPU share one.
+    fn gpu_bind(&self) -> Result<GpuBind, Failure> {
+        let shared = self.ntasks_per_gpu.map(GpuBind::Single).unwrap_or_default();
+        let bind = self.gpu_bind.as_deref().map(GpuBind::read).transpose();
+        Ok(bind.map_err(Failure::usage)?.unwrap_or(shared))
     }
 
     /// What it asks of a job of its own, as sbatch would be asked.
@@ -174,7 +198,7 @@ impl Args {
 pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
     let around = run::surroundings();
     let own = Ground::around(&around)?;
-    let wish = args.wish();
+    let wish = args.wish()?;
     let ground = match (&args.jobid, own) {
         (None, own) => own,
         (Some(named), Some(own))

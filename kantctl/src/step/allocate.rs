@@ -124,7 +124,7 @@ pub async fn allocate(
 }
 
 /// Those that nobody wants to wait after.
-async fn refusal(signals: &mut Signals) -> Signal {
+pub async fn refusal(signals: &mut Signals) -> Signal {
     loop {
         let signal = signals.next().await;
         let ends = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT];
@@ -225,12 +225,18 @@ async fn waits(wanted: &Wanted<'_>, job: &JobView, is_first: bool, server: &Serv
     note(&format!("job {key} waits{place}: {why}{expected}"));
 }
 
-/// Gives the nodes back; the job ends as what ran on them did.
-pub async fn finish(server: &Server, key: JobKey, code: u8) {
-    let exit = match code {
+/// A shell's code as an exit: 128+N is signal N.
+#[must_use]
+pub const fn as_exit(code: u8) -> ExitStatus {
+    match code {
         129..=192 => ExitStatus { code: 0, signal: Some(code - 128) },
         code => ExitStatus { code, signal: None },
-    };
+    }
+}
+
+/// Gives the nodes back; the job ends as what ran on them did.
+pub async fn finish(server: &Server, key: JobKey, code: u8) {
+    let exit = as_exit(code);
     let path = format!("/v1/jobs/{key}/finish");
     let wish = FinishRequest { exit };
     let told = server.post::<_, Changed>(&path, &wish, Again::IfUnanswered).await;

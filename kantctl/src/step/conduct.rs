@@ -4,6 +4,7 @@
 mod lines;
 mod stop;
 
+use super::booking;
 use super::frame::{ALL, Frame, Kind};
 use super::keeper::Keeper;
 use super::line::News;
@@ -16,7 +17,8 @@ use crate::output::screen::note;
 use crate::server::Server;
 use crate::signals::Signals;
 use anyhow::Context;
-use common::job::ExitStatus;
+use common::job::{ExitStatus, SignalNumber};
+use common::wire::node::StepView;
 use lines::Lines;
 use nix::sys::signal::Signal;
 use std::collections::BTreeMap;
@@ -44,6 +46,10 @@ pub struct Step<'a> {
     pub server: Arc<Server>,
     /// Who speaks for them.
     pub keeper: &'a Keeper,
+    /// Its part of the job, if there is a book of steps.
+    pub view: Option<StepView>,
+    /// CPUs for each task.
+    pub cpus_each: u32,
     /// Is a person at the terminal, whose Ctrl-C is a question first?
     pub is_watched: bool,
 }
@@ -110,11 +116,19 @@ impl Conduct<'_> {
         let windows = signal(SignalKind::window_change());
         let mut windows = windows.context("failed to watch the window's size")?;
         let mut reads = !self.readers.is_empty();
+        let mut words = words(self.step);
         while self.lines.any_open() {
             let has_room = reads && self.lines.ahead() < INPUT_AHEAD_BYTES;
             tokio::select! {
                 Some((line, news)) = told.recv() => self.hear(line, news)?,
                 signal = signals.next() => self.signalled(signal),
+                Some(word) = words.recv() => {
+                    self.tell(word);
+                    if word == Signal::SIGTERM {
+                        // Who ends a step means it.
+                        self.stop = Stop::now().next();
+                    }
+                }
                 piece = pieces.recv(), if has_room => match piece {
                     Some((source, piece)) => self.pass_input(source, piece),
                     None => reads = false,
@@ -279,6 +293,25 @@ impl Conduct<'_> {
             self.lines.send(task.node, &Frame::new(kind, task.local, piece.clone()));
         }
     }
+}
+
+/// Signals that others send to the step, by its number.
+fn words(step: &Step<'_>) -> UnboundedReceiver<Signal> {
+    let (tell, told) = unbounded_channel();
+    if let Some(view) = &step.view {
+        let (server, key, number) = (Arc::clone(&step.server), step.place.key, view.number);
+        tokio::task::spawn_local(async move {
+            loop {
+                for SignalNumber(word) in booking::words(&server, key, number).await {
+                    let Ok(signal) = Signal::try_from(i32::from(word)) else { continue };
+                    if tell.send(signal).is_err() {
+                        return;
+                    }
+                }
+            }
+        });
+    }
+    told
 }
 
 /// A shell's code for a program that is not there.

@@ -62,7 +62,9 @@ impl Ground {
             Some(text) => counts::unfold(text).map_err(Failure::usage)?,
             None => vec![number("KANT_NODE_CPUS").unwrap_or(1)],
         };
-        let node = |(name, cpus)| GroundNode { name, cpus, tasks: None, gpus: None };
+        // Where they differ from node to node, nobody says so.
+        let gpus = number("SLURM_GPUS_ON_NODE");
+        let node = |(name, cpus)| GroundNode { name, cpus, tasks: None, gpus };
         Ok(Some(Self {
             key,
             attempt: number("KANT_JOB_ATTEMPT").map(Attempt),

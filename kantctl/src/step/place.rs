@@ -29,6 +29,8 @@ pub struct Place {
     pub nodes: Vec<(NodeName, u32)>,
     /// The attempt, where that is known.
     pub attempt: Option<Attempt>,
+    /// How many GPUs the job has on each of them, where that is known.
+    pub gpus: Vec<Option<u32>>,
     /// The step's number, another one for each step that runs on a node.
     pub step: u32,
 }
@@ -69,12 +71,15 @@ impl Place {
                 layout::share_out(room, &cpus).map_err(Failure::usage)?
             }
         };
+        let used = chosen.iter().zip(&given).filter(|(_, tasks)| **tasks > 0);
+        let gpus = used.map(|(node, _)| node.gpus).collect();
         let nodes = chosen.into_iter().map(|node| node.name).zip(given);
         Ok(Self {
             key: ground.key,
             job_name: ground.job_name.clone(),
             user: ground.user.clone(),
             attempt: ground.attempt,
+            gpus,
             step,
             nodes: nodes.filter(|(_, tasks)| *tasks > 0).collect(),
             here: ground.here.clone(),
@@ -95,6 +100,12 @@ impl Place {
     #[must_use]
     pub fn count(&self) -> u32 {
         self.nodes.iter().map(|(_, count)| count).sum()
+    }
+
+    /// How many GPUs the job has on a task's node; none where that is not known.
+    #[must_use]
+    pub fn gpus(&self, task: Task) -> u32 {
+        self.gpus.get(task.node).copied().flatten().unwrap_or(0)
     }
 
     /// The node of a task.

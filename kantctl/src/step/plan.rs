@@ -24,6 +24,8 @@ pub struct TaskPlan {
     pub environment: BTreeMap<String, String>,
     /// The CPUs it is held to; empty: all of its job's there.
     pub cpus: Vec<u32>,
+    /// The GPUs it sees, by their places among those of the job's on the node; `None`: all.
+    pub gpus: Option<Vec<u32>>,
     /// It reads what is sent to it; else nothing.
     pub input: bool,
 }

@@ -4,6 +4,7 @@
 //! output. Never talks to a daemon, and never outlives its tasks for long.
 
 mod commands;
+mod gpus;
 mod task;
 mod wait;
 

@@ -1,7 +1,9 @@
 //! What is asked of a step, whoever asked: `srun` in its words, `kantctl run` in its own.
 //! Never what is asked of the job that it runs in.
 
+use super::binding::{CpuBind, GpuBind};
 use crate::submission::export::Export;
+use common::wire::node::StepGpus;
 use std::path::PathBuf;
 
 /// It.
@@ -45,6 +47,14 @@ pub struct Wish {
     pub chdir: Option<PathBuf>,
     /// What of the environment they get.
     pub export: Option<Export>,
+    /// GPUs of the job's for this step.
+    pub gpus: StepGpus,
+    /// Its CPUs and GPUs are its own, among steps that say the same.
+    pub exclusive: bool,
+    /// How tasks are held to CPUs.
+    pub cpu_bind: CpuBind,
+    /// Which GPUs each task sees.
+    pub gpu_bind: GpuBind,
 }
 
 impl Wish {

@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::server::Server;
 use crate::signals::Signals;
 use crate::step::allocate::{self, Held, Voice, Wanted};
+use crate::step::booking;
 use crate::step::conduct::{self, Step};
 use crate::step::ground::Ground;
 use crate::step::keeper::Keeper;
@@ -17,6 +18,7 @@ use common::id::JobKey;
 use common::job::Phase;
 use common::time::Span;
 use common::wire::api::JobList;
+use common::wire::node::StepGpus;
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -152,10 +154,12 @@ pub async fn in_job(
     environment: BTreeMap<String, String>,
     server: &Server,
 ) -> Result<u8, Failure> {
+    // Without a book of steps, a number that no other step there has.
     let place = Place::choose(wish, ground, std::process::id())?;
     let mut signals = Signals::take()?;
     let keeper = Keeper::start(server, None);
-    step(wish, &place, environment, server, &keeper, &mut signals).await
+    let cpus_each = wish.cpus_per_task.or(ground.cpus_per_task).unwrap_or(1);
+    step(wish, place, cpus_each, environment, server, &keeper, &mut signals).await
 }
 
 /// A step in a job of its own.
@@ -172,9 +176,15 @@ pub async fn in_new_job(
     let mut signals = Signals::take()?;
     let held = allocate::allocate(wanted, server, &mut signals).await?;
     let Held { job, ground, keeper } = &held;
-    let whole = Wish { nodelist: None, nodes: None, ..wish.clone() };
+    // The job is no larger than the step: the step has all of it.
+    let gpus = StepGpus::All;
+    let (exclusive, nodelist, nodes) = (false, None, None);
+    let whole = Wish { gpus, exclusive, nodelist, nodes, ..wish.clone() };
     let ended = match Place::choose(&whole, ground, 0) {
-        Ok(place) => step(&whole, &place, environment, server, keeper, &mut signals).await,
+        Ok(place) => {
+            let cpus_each = ground.cpus_per_task.unwrap_or(1);
+            step(&whole, place, cpus_each, environment, server, keeper, &mut signals).await
+        }
         Err(failure) => Err(failure),
     };
     let code = ended.as_ref().map_or_else(|failure| failure.kind.code(), |code| *code);
@@ -184,7 +194,8 @@ pub async fn in_new_job(
 
 async fn step(
     wish: &Wish,
-    place: &Place,
+    mut place: Place,
+    cpus_each: u32,
     environment: BTreeMap<String, String>,
     server: &Server,
     keeper: &Keeper,
@@ -192,7 +203,31 @@ async fn step(
 ) -> Result<u8, Failure> {
     let directory = std::env::current_dir().context("failed to find the current directory")?;
     let is_watched = std::io::stdin().is_terminal() && !wish.pty;
-    let server = Arc::new(server.again());
-    conduct::run(Step { wish, place, environment, directory, server, keeper, is_watched }, signals)
-        .await
+    let view = tokio::select! {
+        opened = booking::open(wish, &place, cpus_each, server) => opened?,
+        signal = allocate::refusal(signals) => {
+            return Err(Failure::message(format!("gave up the step at {signal}")));
+        }
+    };
+    let number = view.as_ref().map(|view| view.number);
+    place.step = number.unwrap_or(place.step);
+    let (key, place) = (place.key, &place);
+    let lines = Arc::new(server.again());
+    let step = Step {
+        wish,
+        place,
+        environment,
+        directory,
+        server: lines,
+        keeper,
+        view,
+        cpus_each,
+        is_watched,
+    };
+    let ended = conduct::run(step, signals).await;
+    if let Some(number) = number {
+        let code = ended.as_ref().map_or_else(|failure| failure.kind.code(), |code| *code);
+        booking::close(server, key, number, allocate::as_exit(code)).await;
+    }
+    ended
 }

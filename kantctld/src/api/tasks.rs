@@ -31,7 +31,7 @@ const START_LIMIT: Duration = Duration::from_secs(40);
 /// Bytes of a path: PATH_MAX (man limits.h), less its end.
 const PATH_BYTES_MAX: usize = 4095;
 /// How much longer a node may take than it was asked to wait.
-const ANSWER_LIMIT: Duration = Duration::from_secs(15);
+pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(15);
 
 /// POST /v1/jobs/{key}/tasks
 pub async fn start(
@@ -137,7 +137,7 @@ fn answer(news: TaskNews) -> Response {
 }
 
 /// Operators end jobs, they do not act as their owners.
-fn check_owner(core: &Core, key: JobKey, user: &net::User) -> Result<(), ApiFailure> {
+pub(super) fn check_owner(core: &Core, key: JobKey, user: &net::User) -> Result<(), ApiFailure> {
     let state = core.state.read();
     let record = state.job(key.job).ok_or(Refusal::UnknownJob { key })?;
     let owner = &record.spec.owner;
@@ -208,11 +208,11 @@ fn place(
     Ok((AttemptId { key, attempt }, node.clone()))
 }
 
-fn refused(code: &'static str, message: String) -> ApiFailure {
+pub(super) fn refused(code: &'static str, message: String) -> ApiFailure {
     ApiFailure::Output { status: StatusCode::CONFLICT, code, message }
 }
 
-fn silent(node: &NodeName) -> ApiFailure {
+pub(super) fn silent(node: &NodeName) -> ApiFailure {
     ApiFailure::Output {
         status: StatusCode::BAD_GATEWAY,
         code: "node_silent",

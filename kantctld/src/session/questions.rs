@@ -1,11 +1,15 @@
 //! What a node was asked and has not answered. Never waits for an answer; whoever asked does.
 
 use common::wire::node::{
-    FeedTask, Hello, OutputChunk, ReadOutput, SignalTask, StartTask, TaskNews, TaskState, ToNode,
+    AskSteps, FeedTask, Hello, OutputChunk, ReadOutput, SignalTask, StartTask, StepAnswer, StepNews, TaskNews, TaskState, ToNode,
     WatchTask,
 };
 use std::collections::BTreeMap;
 use tokio::sync::oneshot;
+
+/// Said for a node that could not read the question.
+const OLD: &str = "the kantd there is of an earlier release, which does not start that in a job \
+                   that runs: upgrade it";
 
 /// A question, and where its answer goes.
 pub enum Question {
@@ -19,6 +23,8 @@ pub enum Question {
     Signal(SignalTask, oneshot::Sender<TaskNews>),
     /// Add to what such a program reads.
     Feed(FeedTask, oneshot::Sender<TaskNews>),
+    /// Ask about a job's steps.
+    Steps(AskSteps, oneshot::Sender<StepNews>),
 }
 
 /// The open questions of one session.
@@ -31,6 +37,7 @@ pub struct Questions {
     knows_feeding: bool,
     reads: BTreeMap<u64, oneshot::Sender<OutputChunk>>,
     tasks: BTreeMap<u64, oneshot::Sender<TaskNews>>,
+    steps: BTreeMap<u64, oneshot::Sender<StepNews>>,
 }
 
 impl Questions {
@@ -44,6 +51,7 @@ impl Questions {
     pub fn ask(&mut self, question: Question) -> Option<ToNode> {
         self.reads.retain(|_, reader| !reader.is_closed());
         self.tasks.retain(|_, asker| !asker.is_closed());
+        self.steps.retain(|_, asker| !asker.is_closed());
         self.last += 1;
         let number = self.last;
         match question {
@@ -68,6 +76,16 @@ impl Questions {
                 self.expect(self.knows_feeding, answer)?;
                 Some(ToNode::FeedTask(FeedTask { question: number, ..feed }))
             }
+            Question::Steps(ask, answer) => {
+                if !self.knows_feeding {
+                    let answered = StepAnswer::Refused(OLD.to_owned());
+                    // Whoever asked may have gone.
+                    let _ = answer.send(StepNews { question: number, answer: answered });
+                    return None;
+                }
+                self.steps.insert(number, answer);
+                Some(ToNode::AskSteps(Box::new(AskSteps { question: number, ..ask })))
+            }
         }
     }
 
@@ -80,10 +98,8 @@ impl Questions {
             self.tasks.insert(self.last, answer);
             return Some(());
         }
-        let why = "the kantd there is of an earlier release, which does not start that in a job \
-                   that runs: upgrade it";
         // Whoever asked may have gone.
-        let _ = answer.send(TaskNews::of(self.last, TaskState::Failed(why.to_owned())));
+        let _ = answer.send(TaskNews::of(self.last, TaskState::Failed(OLD.to_owned())));
         None
     }
 
@@ -91,6 +107,13 @@ impl Questions {
     pub fn output(&mut self, chunk: OutputChunk) {
         if let Some(reader) = self.reads.remove(&chunk.question) {
             let _ = reader.send(chunk);
+        }
+    }
+
+    /// The node answered a question about steps.
+    pub fn steps(&mut self, news: StepNews) {
+        if let Some(asker) = self.steps.remove(&news.question) {
+            let _ = asker.send(news);
         }
     }
 

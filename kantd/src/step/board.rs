@@ -121,6 +121,11 @@ impl Board {
         }
     }
 
+    /// The phase of a step; `None`: it is not there.
+    pub fn phase(&self, id: AttemptId) -> Option<StepPhase> {
+        self.entries().get(&id).map(|entry| entry.phase.clone())
+    }
+
     /// The phase of a step, and how a program in it is doing, as far as that is known.
     pub fn task(&self, id: AttemptId, task: TaskNumber) -> Option<(StepPhase, Option<TaskState>)> {
         let entries = self.entries();

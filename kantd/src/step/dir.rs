@@ -83,6 +83,11 @@ impl StepDir {
         ["out", "err"].map(|stream| self.0.join(format!("task-{task}.{stream}")))
     }
 
+    /// The book of the job's steps, as JSON, on its first node.
+    pub fn book(&self) -> PathBuf {
+        self.0.join("steps")
+    }
+
     /// What such a program reads, if it is fed.
     pub fn task_input(&self, task: TaskNumber) -> PathBuf {
         self.0.join(format!("task-{task}.in"))

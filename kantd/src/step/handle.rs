@@ -2,6 +2,7 @@
 //! Every method returns at once and may be repeated. Supervisors go on when this is dropped.
 
 use super::board::{Board, Wish};
+use super::books::Books;
 use super::dir::{self, StepDir};
 use super::fault::LaunchFault;
 use super::journal;
@@ -71,6 +72,7 @@ pub struct Steps {
     dir: PathBuf,
     board: Arc<Board>,
     leases: Arc<Leases>,
+    books: Arc<Books>,
     /// Somebody was fed: what it answers is awaited.
     fed: Arc<Notify>,
     keepers: Arc<Mutex<JoinSet<()>>>,
@@ -93,8 +95,9 @@ impl Steps {
         let board = Arc::new(Board::new(changes));
         let settings = Arc::new(settings);
         let watches = Arc::new(Semaphore::new(WATCHES_MAX));
-        let (leases, fed, keepers) = (Arc::default(), Arc::default(), Arc::default());
-        let steps = Self { settings, dir, board, leases, fed, keepers, watches };
+        let (leases, fed, books) = (Arc::default(), Arc::default(), Arc::default());
+        let keepers = Arc::default();
+        let steps = Self { settings, dir, board, leases, books, fed, keepers, watches };
         let (looking, mut looked) = mpsc::channel(1);
         for dir in found {
             steps.adopt(dir, looking.clone());
@@ -204,6 +207,10 @@ impl Steps {
 
     pub(super) fn watches(&self) -> &Semaphore {
         &self.watches
+    }
+
+    pub(super) fn books(&self) -> &Books {
+        &self.books
     }
 
     pub(super) fn leases(&self) -> &Leases {

@@ -10,7 +10,7 @@ use super::leases::Standing;
 use common::id::{AttemptId, TaskNumber};
 use common::job::SignalNumber;
 use common::wire::node::{
-    FeedTask, SignalTask, StartTask, StepPhase, TaskNews, TaskState, ToNode, WatchTask,
+    FeedTask, FromNode, SignalTask, StartTask, StepPhase, TaskNews, TaskState, ToNode, WatchTask,
 };
 use std::convert::Infallible;
 use std::fs::File;
@@ -59,15 +59,21 @@ impl Pause {
 }
 
 impl Steps {
-    /// Answers a question about a program in a step; any other has no answer here.
-    pub async fn answer(&self, question: ToNode) -> Option<TaskNews> {
-        match question {
-            ToNode::StartTask(asked) => Some(self.start_task(*asked).await),
-            ToNode::WatchTask(asked) => Some(self.watch_task(asked).await),
-            ToNode::SignalTask(asked) => Some(self.signal_task(&asked)),
-            ToNode::FeedTask(asked) => Some(self.feed_task(asked).await),
-            _ => None,
-        }
+    /// Answers a question about a program in a step, or about a job's steps; any other has no
+    /// answer here.
+    pub async fn answer(&self, question: ToNode) -> Option<FromNode> {
+        let news = match question {
+            ToNode::StartTask(asked) => self.start_task(*asked).await,
+            ToNode::WatchTask(asked) => self.watch_task(asked).await,
+            ToNode::SignalTask(asked) => self.signal_task(&asked),
+            ToNode::FeedTask(asked) => self.feed_task(asked).await,
+            ToNode::AskSteps(asked) => {
+                let news = self.books().answer(*asked, self.board(), self.dir()).await;
+                return Some(FromNode::Steps(Box::new(news)));
+            }
+            _ => return None,
+        };
+        Some(FromNode::Task(news))
     }
 
     /// Starts a program in a step, once however often it is asked.

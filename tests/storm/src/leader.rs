@@ -100,7 +100,7 @@ impl Lead {
                 let command = live.and_then(|live| live.health(state, findings));
                 wishes.commands.extend(command.map(|command| (command, Ticket::Nobody)));
             }
-            FromNode::Output(_) | FromNode::Task(_) => {}
+            FromNode::Output(_) | FromNode::Task(_) | FromNode::Steps(_) => {}
         }
     }
 

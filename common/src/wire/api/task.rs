@@ -3,7 +3,7 @@
 
 use crate::id::{Attempt, NodeName, TaskNumber};
 use crate::job::{ExitStatus, Phase, SignalNumber};
-use crate::wire::node::Manner;
+use crate::wire::node::{Manner, StepView};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -80,6 +80,13 @@ pub struct FeedQuery {
 pub struct FinishRequest {
     /// How they ended, as one.
     pub exit: ExitStatus,
+}
+
+/// The steps of a job that runs: those that run, and of those that ended the last.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepList {
+    /// By their numbers.
+    pub steps: Vec<StepView>,
 }
 
 /// Somebody waits for a job that lives on a lease.

@@ -3,25 +3,19 @@
 
 /// Taken; they change nothing.
 #[derive(clap::Args, Debug, Default)]
-#[command(next_help_heading = "Accepted: a step has all of its job's resources on the node")]
+#[command(next_help_heading = "Accepted: a step has what its job has on the node")]
 #[allow(missing_docs)] // each field's comment is its help
 pub struct Accepted {
-    /// Tasks are held to the job's CPUs
-    #[arg(long, value_name = "KIND")]
-    pub cpu_bind: Option<String>,
     /// Memory is near the job's CPUs
     #[arg(long, value_name = "KIND")]
     pub mem_bind: Option<String>,
-    /// Tasks see all GPUs: choose by SLURM_LOCALID
-    #[arg(long, value_name = "KIND")]
-    pub gpu_bind: Option<String>,
     /// In the order of their numbers
     #[arg(short = 'm', long, value_name = "KIND")]
     pub distribution: Option<String>,
-    /// Steps may share (always)
+    /// With others, whatever they have (the default)
     #[arg(long)]
     pub overlap: bool,
-    /// Steps do not wait for each other's CPUs
+    /// CPUs and GPUs of its own, among steps that say the same: wait for them
     #[arg(long)]
     pub exact: bool,
     /// Together with others

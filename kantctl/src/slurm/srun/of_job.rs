@@ -1,12 +1,15 @@
 //! What srun asks for when it runs outside of a job, of the job that it makes: as sbatch would be
 //! asked. Never of a job that is there: a step has what that has.
 
+use crate::failure::Failure;
+use common::wire::node::StepGpus;
+
 /// Options of a job of its own.
 #[derive(clap::Args, Debug, Default)]
-#[command(next_help_heading = "Of a job of its own: in a job they change nothing")]
+#[command(next_help_heading = "Of a job of its own; in a job GPUs are some of the job's")]
 #[allow(missing_docs)] // each field's comment is its help
 pub struct OfJob {
-    /// Whole nodes
+    /// Whole nodes; in a job: CPUs and GPUs of its own, among steps that say the same
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "node")]
     pub exclusive: Option<String>,
     /// Memory on each node, in MiB or with K, M, G, T
@@ -18,7 +21,7 @@ pub struct OfJob {
     /// Memory for each GPU
     #[arg(long, value_name = "SIZE")]
     pub mem_per_gpu: Option<String>,
-    /// GPUs on each node: gpu:2, gpu:h100:2
+    /// GPUs on each node: gpu:2, gpu:h100:2; in a job, of those it has
     #[arg(long, value_name = "GPUS")]
     pub gres: Option<String>,
     /// GPUs in all: 8, h100:8
@@ -69,6 +72,27 @@ pub struct OfJob {
 }
 
 impl OfJob {
+    /// GPUs of the job that it runs in: how many, of whatever kind the job has.
+    pub fn gpus_of_step(&self) -> Result<StepGpus, Failure> {
+        let asked = [
+            ("gpus", &self.gpus, StepGpus::Total as fn(u32) -> StepGpus),
+            ("gpus-per-node", &self.gpus_per_node, StepGpus::PerNode),
+            ("gres", &self.gres, StepGpus::PerNode),
+            ("gpus-per-task", &self.gpus_per_task, StepGpus::PerTask),
+        ];
+        for (name, text, kind) in asked {
+            let Some(text) = text else { continue };
+            if text == "none" {
+                return Ok(StepGpus::PerNode(0));
+            }
+            let count = text.rsplit(':').next().unwrap_or(text);
+            let count = if count == "gpu" { Some(1) } else { count.parse().ok() };
+            let wrong = || Failure::usage(anyhow::anyhow!("--{name}={text}: write a number"));
+            return count.map(kind).ok_or_else(wrong);
+        }
+        Ok(StepGpus::All)
+    }
+
     /// As sbatch would be asked.
     pub fn words(&self) -> Vec<String> {
         let asked = [

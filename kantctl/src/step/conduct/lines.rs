@@ -3,8 +3,10 @@
 use super::{Step, as_text};
 use crate::failure::Failure;
 use crate::step::frame::{Frame, Kind};
+use crate::step::booking::random_number;
 use crate::step::keeper::lease;
 use crate::step::line::{self, Ear, News, Remote};
+use crate::step::place::Task;
 use crate::step::plan::{NodePlan, TaskPlan, VERSION};
 use crate::step::terminal;
 use anyhow::Context;
@@ -13,7 +15,6 @@ use common::time::Span;
 use common::wire::api::LaunchRequest;
 use common::wire::node::{Manner, StepMark};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
 use std::path::Path;
 use std::sync::PoisonError;
 use tokio::process::Command;
@@ -116,7 +117,7 @@ pub fn open(
             command.arg(STARTER).current_dir(directory).env_clear().envs(&environment);
             tokio::task::spawn_local(line::local(command, sent, ear));
         } else {
-            let number = task_number()?;
+            let number = random_number()?;
             remote(step, node, first, number, directory, &environment, sent, ear);
         }
         let line = Line { send: Some(send), first, count: *count, sent: 0, read: 0 };
@@ -199,18 +200,32 @@ fn plans(
         }
         let own = place.environment(task).into_iter().map(|(name, v)| (name.to_owned(), v));
         let input = readers.contains(&task.rank);
-        let own = TaskPlan { environment: own.collect(), cpus: Vec::new(), input };
+        let (cpus, gpus) = part(step, task);
+        let own = TaskPlan { environment: own.collect(), cpus, gpus, input };
         plans[task.node].tasks.push(own);
     }
     plans
 }
 
-/// That no other program in the job has.
-fn task_number() -> Result<TaskNumber, Failure> {
-    let mut bytes = [0; 8];
-    std::fs::File::open("/dev/urandom")
-        .and_then(|mut file| file.read_exact(&mut bytes))
-        .context("failed to read /dev/urandom")?;
-    // As large as every JSON reader's numbers.
-    Ok(TaskNumber(u64::from_ne_bytes(bytes) >> 11))
+/// The CPUs and GPUs of a task: those of the step on its node, unless it is bound to some of them.
+fn part(step: &Step<'_>, task: Task) -> (Vec<u32>, Option<Vec<u32>>) {
+    let Some(view) = &step.view else { return (Vec::new(), None) };
+    let node = step.place.node(task);
+    let Some(share) = view.shares.iter().find(|share| Some(&share.node) == node) else {
+        return (Vec::new(), None);
+    };
+    let all: Vec<u32> = share.cpus.iter().collect();
+    let bound = step.wish.cpu_bind.of(task.local, share.tasks, step.cpus_each, &all);
+    let own = if view.exclusive { all } else { Vec::new() };
+    let cpus = if bound.is_empty() { own } else { bound };
+    let seen = share.gpus.clone();
+    let gpus = match &seen {
+        Some(gpus) => step.wish.gpu_bind.of(task.local, gpus).or(seen),
+        // All of the job's, of which the node knows how many there are.
+        None => {
+            let all: Vec<u32> = (0..step.place.gpus(task)).collect();
+            step.wish.gpu_bind.of(task.local, &all)
+        }
+    };
+    (cpus, gpus)
 }

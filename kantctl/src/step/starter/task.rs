@@ -1,7 +1,7 @@
 //! One task of a step: a process in a session of its own, with pipes or a terminal for its streams.
 //! Never waits for it, nor for it to read.
 
-use super::Heard;
+use super::{Heard, gpus};
 use crate::step::frame::Kind;
 use crate::step::plan::{NodePlan, TaskPlan, Window};
 use nix::libc;
@@ -49,6 +49,7 @@ impl Task {
         let mut command = Command::new(&program);
         command.args(plan.program.iter().skip(1));
         command.envs(&plan.environment).envs(&own.environment);
+        command.envs(gpus::environment(own.gpus.as_deref()));
         let cpus = cpu_set(&own.cpus).map_err(|error| failed(&error))?;
         match plan.terminal {
             Some(window) => {

@@ -89,6 +89,7 @@ impl Kantd {
             | ToNode::StartTask(_)
             | ToNode::WatchTask(_)
             | ToNode::FeedTask(_)
+            | ToNode::AskSteps(_)
             | ToNode::SignalTask(_) => {}
         }
     }

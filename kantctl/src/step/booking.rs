@@ -1,0 +1,119 @@
+//! A step in the book of its job, which the job's first node keeps: its number, its part of the
+//! job, and words for it. Never holds anything up but a step that wants a part to itself: without
+//! the book, steps have numbers of their own and see all that the job has.
+
+use super::keeper::lease;
+use super::place::Place;
+use super::wish::Wish;
+use crate::failure::Failure;
+use crate::output::screen::note;
+use crate::server::{Again, POLL_SECONDS, Server};
+use anyhow::Context;
+use common::id::{JobKey, TaskNumber};
+use common::job::{ExitStatus, SignalNumber};
+use common::time::Span;
+use common::wire::node::{StepAnswer, StepAsk, StepView, StepWish};
+use std::io::Read;
+use std::time::Duration;
+
+/// The first and the longest pause before it is asked for again.
+const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
+/// Between two tries to hear words while nobody answers.
+const SILENCE: Duration = Duration::from_secs(5);
+
+/// Opens a step, once there is room for it; `None`: there is no book.
+///
+/// # Errors
+/// [`Failure`] when it never fits, or wants a part to itself and there is no book.
+pub async fn open(
+    wish: &Wish,
+    place: &Place,
+    cpus_each: u32,
+    server: &Server,
+) -> Result<Option<StepView>, Failure> {
+    let ask = StepAsk {
+        nonce: random_number()?,
+        name: wish.name(),
+        tasks: place.nodes.clone(),
+        cpus_each,
+        gpus: wish.gpus,
+        exclusive: wish.exclusive,
+        lease: Span::from_seconds(lease().as_secs()),
+    };
+    let (wish, exclusive) = (StepWish::Open(ask), wish.exclusive);
+    // Nobody waits for a number alone.
+    let quick = server.fresh();
+    let asked = if exclusive { server } else { &quick };
+    let [mut pause, longest] = PAUSES;
+    let mut is_told = false;
+    loop {
+        match tell(asked, place.key, &wish).await {
+            Ok(StepAnswer::Opened(view)) => return Ok(Some(view)),
+            Ok(StepAnswer::Busy(why)) => {
+                if !is_told {
+                    note(&format!("the step waits for others of its job: {why}"));
+                }
+                is_told = true;
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(longest);
+            }
+            Ok(StepAnswer::Refused(why)) => return Err(Failure::usage(anyhow::Error::msg(why))),
+            Ok(_) => return Ok(None),
+            Err(failure) if exclusive => return Err(failure),
+            Err(_) => return Ok(None),
+        }
+    }
+}
+
+/// The next words for a step; waits until there are some.
+pub async fn words(server: &Server, key: JobKey, number: u32) -> Vec<SignalNumber> {
+    loop {
+        let wait = Span::from_seconds(POLL_SECONDS);
+        match tell(server, key, &StepWish::Hold { number, wait }).await {
+            Ok(StepAnswer::Words(words)) if words.is_empty() => {}
+            Ok(StepAnswer::Words(words)) => return words,
+            // The job is over, or nobody answers: whoever watches its tasks hears of that.
+            Ok(_) | Err(_) => tokio::time::sleep(SILENCE).await,
+        }
+    }
+}
+
+/// A step is over.
+pub async fn close(server: &Server, key: JobKey, number: u32, exit: ExitStatus) {
+    // If nobody hears it, its lease runs out.
+    drop(tell(&server.fresh(), key, &StepWish::Close { number, exit }).await);
+}
+
+/// A signal for all tasks of a step.
+///
+/// # Errors
+/// [`Failure`] when there is no such step, or nobody answers.
+pub async fn signal(
+    server: &Server,
+    key: JobKey,
+    number: u32,
+    signal: SignalNumber,
+) -> Result<(), Failure> {
+    match tell(server, key, &StepWish::Signal { number, signal }).await? {
+        StepAnswer::Refused(why) => Err(Failure::message(why)),
+        _ => Ok(()),
+    }
+}
+
+async fn tell(server: &Server, key: JobKey, wish: &StepWish) -> Result<StepAnswer, Failure> {
+    // Each may be repeated: a step is opened once, whatever is sent twice.
+    server.post(&format!("/v1/jobs/{key}/steps"), wish, Again::IfUnanswered).await
+}
+
+/// That no other has.
+///
+/// # Errors
+/// [`Failure`] when the system has none.
+pub fn random_number() -> Result<TaskNumber, Failure> {
+    let mut bytes = [0; 8];
+    std::fs::File::open("/dev/urandom")
+        .and_then(|mut file| file.read_exact(&mut bytes))
+        .context("failed to read /dev/urandom")?;
+    // As large as every JSON reader's numbers.
+    Ok(TaskNumber(u64::from_ne_bytes(bytes) >> 11))
+}

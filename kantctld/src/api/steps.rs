@@ -1,0 +1,87 @@
+//! Steps of jobs that run: the first of a job's nodes keeps the book, and answers. Who may see a
+//! job may see its steps; only its owner opens and closes them, and they and operators may end one.
+//! Never written to the log: a step is no state.
+
+use super::error::ApiFailure;
+use super::tasks::{ANSWER_LIMIT, check_owner, refused, silent};
+use crate::core::Core;
+use axum::Json;
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{Path, State};
+use common::id::{Attempt, AttemptId, JobKey, NodeName, Uid};
+use common::job::Phase;
+use common::reason::Refusal;
+use common::wire::api::StepList;
+use common::wire::node::{AskSteps, StepAnswer, StepWish};
+use state::view;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// GET /v1/jobs/{key}/steps
+pub async fn list(
+    State(core): State<Arc<Core>>,
+    _user: net::User,
+    Path(key): Path<String>,
+) -> Result<Json<StepList>, ApiFailure> {
+    let key = core.key(&key)?;
+    let (id, node) = first_node(&core, key, "list the steps of")?;
+    match ask(&core, id, &node, StepWish::List).await? {
+        StepAnswer::List(steps) => Ok(Json(StepList { steps })),
+        StepAnswer::Refused(why) => Err(refused("no_steps", format!("node {node}: {why}"))),
+        _ => Err(silent(&node)),
+    }
+}
+
+/// POST /v1/jobs/{key}/steps
+pub async fn wish(
+    State(core): State<Arc<Core>>,
+    user: net::User,
+    Path(key): Path<String>,
+    body: Result<Json<StepWish>, JsonRejection>,
+) -> Result<Json<StepAnswer>, ApiFailure> {
+    let Json(wish) = body?;
+    let key = core.key(&key)?;
+    let may = matches!(wish, StepWish::Signal { .. }) && core.actor(Uid(user.uid)).operator;
+    if !may {
+        check_owner(&core, key, &user)?;
+    }
+    let (id, node) = first_node(&core, key, "start a program in")?;
+    Ok(Json(ask(&core, id, &node, wish).await?))
+}
+
+async fn ask(
+    core: &Core,
+    id: AttemptId,
+    node: &NodeName,
+    wish: StepWish,
+) -> Result<StepAnswer, ApiFailure> {
+    let wait = match &wish {
+        StepWish::Hold { wait, .. } => Duration::from_millis(wait.0),
+        _ => Duration::ZERO,
+    };
+    let asked = core.hub.ask_steps(node, AskSteps { question: 0, id, wish });
+    let news = tokio::time::timeout(wait + ANSWER_LIMIT, asked).await;
+    Ok(news.ok().flatten().ok_or_else(|| silent(node))?.answer)
+}
+
+/// The attempt that lives, and the first of its nodes.
+fn first_node(
+    core: &Core,
+    key: JobKey,
+    verb: &str,
+) -> Result<(AttemptId, NodeName), ApiFailure> {
+    let waits = core.last_waits();
+    let state = core.state.read();
+    let job = view::job_view(&state, key, &waits).ok_or(Refusal::UnknownJob { key })?;
+    let lives = [Phase::Starting, Phase::Running, Phase::Suspended, Phase::Completing];
+    let first = job.allocation.as_ref().and_then(|all| all.shares().first());
+    match first.filter(|_| lives.contains(&job.phase)) {
+        Some(share) => {
+            Ok((AttemptId { key, attempt: Attempt(job.attempt) }, share.node.clone()))
+        }
+        None => {
+            let verb = verb.to_owned();
+            Err(Refusal::WrongPhase { key, verb, phase: job.phase }.into())
+        }
+    }
+}

@@ -1,0 +1,363 @@
+//! The book of a job's steps, kept on its first node: numbers, who has which CPUs and GPUs of the
+//! job for itself, words for them, and how each ended. In the step's directory, so that it is there
+//! after a restart of kantd. Never starts a program, and never holds one to what it was given.
+//!
+//! A step that asks for GPUs gets those that the fewest others use; only one that asks for a part
+//! to itself (--exclusive, --exact) waits until others that did let go of it.
+
+use common::cpuset::CpuSet;
+use common::id::NodeName;
+use common::job::{ExitStatus, SignalNumber};
+use common::resource::{Allocation, Share};
+use common::time::{Span, Time};
+use common::wire::node::{StepAnswer, StepAsk, StepGpus, StepShare, StepView, StepWish};
+use serde::{Deserialize, Serialize};
+
+/// Of so many that ended it is remembered how.
+const ENDED_MAX: usize = 1000;
+/// So many may be open at once.
+const OPEN_MAX: usize = 4096;
+/// The longest name that is kept, in letters.
+const NAME_CHARS_MAX: usize = 64;
+
+/// One step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Entry {
+    view: StepView,
+    ask: StepAsk,
+    /// When somebody last held it.
+    held_at: Time,
+    /// For it, since then.
+    words: Vec<SignalNumber>,
+}
+
+impl Entry {
+    /// Does it keep others from what it has?
+    fn has_for_itself(&self, now: Time) -> bool {
+        self.ask.exclusive && self.is_open(now)
+    }
+
+    fn is_open(&self, now: Time) -> bool {
+        self.view.ended_at.is_none() && now.since(self.held_at) < self.ask.lease
+    }
+}
+
+/// All of a job's.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Book {
+    next: u32,
+    steps: Vec<Entry>,
+}
+
+impl Book {
+    /// Answers; true: the book has changed.
+    pub fn ask(&mut self, wish: StepWish, job: &Allocation, now: Time) -> (StepAnswer, bool) {
+        match wish {
+            StepWish::Open(ask) => self.open(ask, job, now),
+            StepWish::Hold { number, .. } => match self.entry(number) {
+                Some(entry) => {
+                    entry.held_at = now;
+                    (StepAnswer::Words(std::mem::take(&mut entry.words)), false)
+                }
+                None => (unknown(number), false),
+            },
+            StepWish::Close { number, exit } => match self.entry(number) {
+                Some(entry) => {
+                    entry.view.ended_at.get_or_insert(now);
+                    entry.view.exit = Some(entry.view.exit.unwrap_or(exit));
+                    self.forget();
+                    (StepAnswer::Done, true)
+                }
+                None => (unknown(number), false),
+            },
+            StepWish::Signal { number, signal } => match self.entry(number) {
+                Some(entry) if entry.view.ended_at.is_none() => {
+                    entry.words.push(signal);
+                    (StepAnswer::Done, false)
+                }
+                Some(_) => (StepAnswer::Refused(format!("step {number} is over")), false),
+                None => (unknown(number), false),
+            },
+            StepWish::List => {
+                let all = self.steps.iter().map(|entry| entry.view.clone());
+                (StepAnswer::List(all.collect()), false)
+            }
+        }
+    }
+
+    /// The job is over, and all of its steps with it.
+    pub fn end(&mut self, now: Time) {
+        for entry in &mut self.steps {
+            let killed = ExitStatus { code: 0, signal: Some(9) };
+            if entry.view.ended_at.is_none() {
+                (entry.view.ended_at, entry.view.exit) = (Some(now), Some(killed));
+            }
+        }
+    }
+
+    fn entry(&mut self, number: u32) -> Option<&mut Entry> {
+        self.steps.iter_mut().find(|entry| entry.view.number == number)
+    }
+
+    fn open(&mut self, ask: StepAsk, job: &Allocation, now: Time) -> (StepAnswer, bool) {
+        if let Some(known) = self.steps.iter().find(|entry| entry.ask.nonce == ask.nonce) {
+            return (StepAnswer::Opened(known.view.clone()), false);
+        }
+        if self.steps.iter().filter(|entry| entry.view.ended_at.is_none()).count() >= OPEN_MAX {
+            return (StepAnswer::Busy(format!("{OPEN_MAX} steps run in the job")), false);
+        }
+        let shares = match self.shares(&ask, job, now) {
+            Ok(shares) => shares,
+            Err(no) => return (no, false),
+        };
+        let view = StepView {
+            number: self.next,
+            name: ask.name.chars().take(NAME_CHARS_MAX).collect(),
+            shares,
+            exclusive: ask.exclusive,
+            opened_at: now,
+            ended_at: None,
+            exit: None,
+        };
+        self.next += 1;
+        self.steps.push(Entry { view: view.clone(), ask, held_at: now, words: Vec::new() });
+        (StepAnswer::Opened(view), true)
+    }
+
+    fn shares(
+        &self,
+        ask: &StepAsk,
+        job: &Allocation,
+        now: Time,
+    ) -> Result<Vec<StepShare>, StepAnswer> {
+        let gpus = gpus_each(ask)?;
+        let each = ask.tasks.iter().zip(gpus);
+        each.map(|((node, tasks), gpus)| {
+            let has = job.shares().iter().find(|share| share.node == *node);
+            let has = has.ok_or_else(|| {
+                StepAnswer::Refused(format!("the job does not run on node {node}"))
+            })?;
+            let cpus = self.cpus(ask, *tasks, has, now)?;
+            let gpus = gpus.map(|count| self.gpus(ask, count, has, now)).transpose()?;
+            Ok(StepShare { node: node.clone(), tasks: *tasks, cpus, gpus })
+        })
+        .collect()
+    }
+
+    /// What others have on a node.
+    fn others(&self, node: &NodeName, now: Time) -> impl Iterator<Item = (&Entry, &StepShare)> {
+        let open = self.steps.iter().filter(move |entry| entry.is_open(now));
+        let node = node.clone();
+        open.flat_map(|entry| entry.view.shares.iter().map(move |share| (entry, share)))
+            .filter(move |(_, share)| share.node == node)
+    }
+
+    fn cpus(
+        &self,
+        ask: &StepAsk,
+        tasks: u32,
+        has: &Share,
+        now: Time,
+    ) -> Result<CpuSet, StepAnswer> {
+        if !ask.exclusive {
+            return Ok(has.cpus.clone());
+        }
+        let wanted = tasks.saturating_mul(ask.cpus_each.max(1));
+        if wanted > has.cpus.len() {
+            return Err(StepAnswer::Refused(format!(
+                "the step asks for {wanted} CPUs on node {}, and the job has {} there",
+                has.node,
+                has.cpus.len()
+            )));
+        }
+        let taken: CpuSet = self
+            .others(&has.node, now)
+            .filter(|(entry, _)| entry.has_for_itself(now))
+            .flat_map(|(_, share)| share.cpus.iter())
+            .collect();
+        let free = has.cpus.iter().filter(|cpu| !taken.contains(*cpu));
+        let chosen: CpuSet = free.take(wanted as usize).collect();
+        if chosen.len() < wanted {
+            return Err(StepAnswer::Busy(format!(
+                "it asks for {wanted} CPUs of its own on node {}, where {} of the job's are free",
+                has.node,
+                chosen.len()
+            )));
+        }
+        Ok(chosen)
+    }
+
+    fn gpus(
+        &self,
+        ask: &StepAsk,
+        count: u32,
+        has: &Share,
+        now: Time,
+    ) -> Result<Vec<u32>, StepAnswer> {
+        let all = u32::try_from(has.gpus.len()).unwrap_or(u32::MAX);
+        if count > all {
+            return Err(StepAnswer::Refused(format!(
+                "the step asks for {count} GPUs on node {}, and the job has {all} there",
+                has.node
+            )));
+        }
+        let users = |gpu: u32, all: bool| {
+            let of = |(entry, share): &(&Entry, &StepShare)| {
+                let uses = share.gpus.as_ref().is_some_and(|gpus| gpus.contains(&gpu));
+                uses && (all || entry.has_for_itself(now))
+            };
+            self.others(&has.node, now).filter(of).count()
+        };
+        let mut chosen: Vec<u32> =
+            (0..all).filter(|gpu| !ask.exclusive || users(*gpu, false) == 0).collect();
+        if (chosen.len() as u64) < u64::from(count) {
+            return Err(StepAnswer::Busy(format!(
+                "it asks for {count} GPUs of its own on node {}, where {} of the job's are free",
+                has.node,
+                chosen.len()
+            )));
+        }
+        chosen.sort_by_key(|gpu| (users(*gpu, true), *gpu));
+        chosen.truncate(count as usize);
+        chosen.sort_unstable();
+        Ok(chosen)
+    }
+
+    /// What ended longest ago.
+    fn forget(&mut self) {
+        let ended = self.steps.iter().filter(|entry| entry.view.ended_at.is_some()).count();
+        let mut more = ended.saturating_sub(ENDED_MAX);
+        self.steps.retain(|entry| {
+            let goes = more > 0 && entry.view.ended_at.is_some();
+            more -= usize::from(goes);
+            !goes
+        });
+    }
+}
+
+fn unknown(number: u32) -> StepAnswer {
+    StepAnswer::Refused(format!("the job has no step {number}"))
+}
+
+/// How many on each node; `None`: all that the job has there.
+fn gpus_each(ask: &StepAsk) -> Result<Vec<Option<u32>>, StepAnswer> {
+    let nodes = u32::try_from(ask.tasks.len()).unwrap_or(u32::MAX).max(1);
+    Ok(match ask.gpus {
+        StepGpus::All => ask.tasks.iter().map(|_| None).collect(),
+        StepGpus::PerNode(count) => ask.tasks.iter().map(|_| Some(count)).collect(),
+        StepGpus::PerTask(count) => {
+            ask.tasks.iter().map(|(_, tasks)| Some(tasks.saturating_mul(count))).collect()
+        }
+        StepGpus::Total(count) if count % nodes != 0 => {
+            let text = format!("{count} GPUs cannot be shared out evenly over {nodes} nodes");
+            return Err(StepAnswer::Refused(text));
+        }
+        StepGpus::Total(count) => ask.tasks.iter().map(|_| Some(count / nodes)).collect(),
+    })
+}
+
+/// How long a step lives when nobody holds it, at most: a lease that is longer is not believed.
+pub const LEASE_MAX: Span = Span::from_minutes(60);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use common::id::{GpuIndex, TaskNumber};
+    use common::unit::{Bytes, Tasks};
+
+    const LEASE: Span = Span::from_seconds(60);
+
+    fn job() -> Allocation {
+        let share = |node: &str| Share {
+            node: NodeName::new(node).unwrap(),
+            tasks: Tasks(1),
+            cpus: CpuSet::from_iter([4, 5, 6, 7]),
+            memory: Bytes(1 << 30),
+            gpus: (0..4).map(GpuIndex).collect(),
+            gpu_milli: None,
+        };
+        Allocation::new(vec![share("a"), share("b")]).unwrap()
+    }
+
+    fn ask(nonce: u64, tasks: u32, gpus: StepGpus, exclusive: bool) -> StepWish {
+        StepWish::Open(StepAsk {
+            nonce: TaskNumber(nonce),
+            name: "train".to_owned(),
+            tasks: vec![(NodeName::new("a").unwrap(), tasks)],
+            cpus_each: 1,
+            gpus,
+            exclusive,
+            lease: LEASE,
+        })
+    }
+
+    fn opened(book: &mut Book, wish: StepWish, now: Time) -> StepView {
+        match book.ask(wish, &job(), now).0 {
+            StepAnswer::Opened(view) => view,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn close(number: u32) -> StepWish {
+        StepWish::Close { number, exit: ExitStatus::default() }
+    }
+
+    #[test]
+    fn steps_side_by_side_that_want_their_own_get_different_parts_and_then_wait() {
+        let (mut book, now) = (Book::default(), Time(1));
+        let mut seen = Vec::new();
+        for nonce in 0..4 {
+            let view = opened(&mut book, ask(nonce, 1, StepGpus::PerNode(1), true), now);
+            assert_eq!(u64::from(view.number), nonce);
+            seen.push((view.shares[0].cpus.to_string(), view.shares[0].gpus.clone().unwrap()));
+        }
+        let expected: Vec<_> = (0..4).map(|n| ((n + 4).to_string(), vec![n])).collect();
+        assert_eq!(seen, expected);
+        let fifth = ask(9, 1, StepGpus::PerNode(1), true);
+        let (answer, _) = book.ask(fifth.clone(), &job(), now);
+        assert!(matches!(&answer, StepAnswer::Busy(why) if why.contains("CPUs")), "{answer:?}");
+        book.ask(close(2), &job(), now);
+        let view = opened(&mut book, fifth, now);
+        assert_eq!((view.number, view.shares[0].gpus.clone()), (4, Some(vec![2])));
+    }
+
+    #[test]
+    fn who_shares_never_waits_and_gets_the_gpus_that_the_fewest_use() {
+        let (mut book, now) = (Book::default(), Time(1));
+        let gpus: Vec<_> = (0..5)
+            .map(|n| opened(&mut book, ask(n, 4, StepGpus::Total(2), false), now))
+            .map(|view| view.shares[0].gpus.clone().unwrap())
+            .collect();
+        assert_eq!(gpus, [[0, 1], [2, 3], [0, 1], [2, 3], [0, 1]]);
+    }
+
+    #[test]
+    fn the_same_asked_again_is_the_same_step_and_what_never_fits_is_refused() {
+        let (mut book, now) = (Book::default(), Time(1));
+        let first = opened(&mut book, ask(7, 1, StepGpus::All, true), now);
+        assert_eq!(opened(&mut book, ask(7, 1, StepGpus::All, true), now), first);
+        assert_eq!(first.shares[0].gpus, None, "all of them");
+        for wish in [ask(8, 5, StepGpus::All, true), ask(8, 1, StepGpus::PerTask(5), false)] {
+            let (answer, _) = book.ask(wish, &job(), now);
+            assert!(matches!(answer, StepAnswer::Refused(_)), "{answer:?}");
+        }
+    }
+
+    #[test]
+    fn words_come_once_and_a_step_that_nobody_holds_keeps_nobody_out() {
+        let (mut book, now) = (Book::default(), Time(1));
+        opened(&mut book, ask(1, 4, StepGpus::All, true), now);
+        let signal = StepWish::Signal { number: 0, signal: SignalNumber(15) };
+        assert_eq!(book.ask(signal.clone(), &job(), now).0, StepAnswer::Done);
+        let hold = StepWish::Hold { number: 0, wait: Span(0) };
+        let words = StepAnswer::Words(vec![SignalNumber(15)]);
+        assert_eq!(book.ask(hold.clone(), &job(), now).0, words);
+        assert_eq!(book.ask(hold, &job(), now).0, StepAnswer::Words(vec![]));
+        let late = now + LEASE;
+        assert_eq!(opened(&mut book, ask(2, 4, StepGpus::All, true), late).number, 1);
+        book.ask(close(0), &job(), late);
+        assert!(matches!(book.ask(signal, &job(), late).0, StepAnswer::Refused(_)));
+        let StepAnswer::List(all) = book.ask(StepWish::List, &job(), late).0 else { panic!() };
+        assert_eq!(all.iter().filter(|step| step.ended_at.is_none()).count(), 1);
+    }
+}

@@ -1,0 +1,124 @@
+//! The books of all jobs whose first node this is, and who asks them. Each lies in its step's
+//! directory and goes with it. Never changes one without writing it down first.
+
+use super::board::Board;
+use super::book::{Book, LEASE_MAX};
+use super::dir::{self, StepDir};
+use crate::clock;
+use common::id::AttemptId;
+use common::resource::Allocation;
+use common::wire::node::{AskSteps, StepAnswer, StepNews, StepPhase, StepWish};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout_at};
+
+/// No question waits longer.
+const WAIT_MAX: Duration = Duration::from_secs(60);
+
+/// A book, and the job it is about.
+#[derive(Debug)]
+struct Open {
+    book: Book,
+    job: Allocation,
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub struct Books {
+    open: Mutex<BTreeMap<AttemptId, Open>>,
+    /// There is a word for some step.
+    words: Notify,
+}
+
+impl Books {
+    /// Answers a question about a job's steps.
+    pub async fn answer(&self, asked: AskSteps, board: &Board, steps: &Path) -> StepNews {
+        let AskSteps { question, id, wish } = asked;
+        let wait = match &wish {
+            StepWish::Hold { wait, .. } => Duration::from_millis(wait.0).min(WAIT_MAX),
+            _ => Duration::ZERO,
+        };
+        let until = Instant::now() + wait;
+        loop {
+            // Before looking, so that no word is missed.
+            let word = self.words.notified();
+            let answer = self.ask(id, wish.clone(), board, &StepDir::of(steps, id));
+            let answer = answer.unwrap_or_else(StepAnswer::Refused);
+            let is_quiet = matches!(&answer, StepAnswer::Words(words) if words.is_empty());
+            if !is_quiet || timeout_at(until, word).await.is_err() {
+                return StepNews { question, answer };
+            }
+        }
+    }
+
+    fn ask(
+        &self,
+        id: AttemptId,
+        wish: StepWish,
+        board: &Board,
+        dir: &StepDir,
+    ) -> Result<StepAnswer, String> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|id, _| board.phase(*id).is_some_and(|p| !matches!(p, StepPhase::Ended(_))));
+        let is_over = match board.phase(id) {
+            None => return Err(format!("the node does not have {id}")),
+            Some(phase) => matches!(phase, StepPhase::Ended(_)),
+        };
+        if is_over && wish != StepWish::List {
+            return Err(format!("{id} is over"));
+        }
+        let failed = |error: io::Error| format!("failed to read the steps of {id}: {error}");
+        let found = match open.remove(&id) {
+            Some(found) => found,
+            None => read(dir).map_err(failed)?,
+        };
+        let Open { book, job } = found;
+        let mut changed = book.clone();
+        if is_over {
+            changed.end(clock::now());
+        }
+        let is_word = matches!(wish, StepWish::Signal { .. });
+        let (answer, is_news) = changed.ask(bounded(wish), &job, clock::now());
+        let written = if is_news { write(dir, &changed) } else { Ok(()) };
+        let kept = if written.is_ok() { changed } else { book };
+        open.insert(id, Open { book: kept, job });
+        if is_word {
+            self.words.notify_waiters();
+        }
+        written.map_err(|error| format!("failed to write the steps of {id}: {error}"))?;
+        Ok(answer)
+    }
+}
+
+fn bounded(wish: StepWish) -> StepWish {
+    match wish {
+        StepWish::Open(mut ask) => {
+            ask.lease = ask.lease.min(LEASE_MAX);
+            StepWish::Open(ask)
+        }
+        wish => wish,
+    }
+}
+
+fn read(dir: &StepDir) -> io::Result<Open> {
+    let book = match fs::read(dir.book()) {
+        Ok(text) => serde_json::from_slice(&text)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Book::default(),
+        Err(error) => return Err(error),
+    };
+    Ok(Open { book, job: dir.read_order()?.launch.allocation })
+}
+
+/// Whole or not at all; not for a power cut: the job does not outlive that.
+fn write(dir: &StepDir, book: &Book) -> io::Result<()> {
+    let text = serde_json::to_vec(book)?;
+    let draft = dir.book().with_extension("new");
+    let mut file = dir::private().create(true).truncate(true).open(&draft)?;
+    file.write_all(&text)?;
+    fs::rename(&draft, dir.book())
+}

@@ -1,0 +1,129 @@
+//! Steps of a job: their numbers, parts of the job for each, their ends from outside, and what
+//! becomes of their tasks on other nodes. Never the table that lists them.
+
+use common::job::Outcome;
+use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, wait_for};
+use std::process::Command;
+
+fn cluster(nodes: Vec<(&'static str, Machine)>) -> anyhow::Result<Cluster> {
+    Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })
+}
+
+fn two_nodes() -> anyhow::Result<Cluster> {
+    cluster(vec![("n1", Machine::cpu()), ("n2", Machine::cpu())])
+}
+
+/// The script may call Slurm's commands by their names.
+fn with_names(kantctl: &Kantctl, script: &str) -> anyhow::Result<String> {
+    let names = kantctl.dir().join("names");
+    let shown = names.to_string_lossy().into_owned();
+    kantctl.ok(&["install-slurm-names", &shown])?;
+    Ok(format!("#!/bin/sh\nPATH={shown}:$PATH\nexport KANT_LEASE_SECONDS=5\n{script}"))
+}
+
+fn line(kantctl: &Kantctl, name: &str) -> anyhow::Result<String> {
+    let text = wait_for(name, || {
+        let text = std::fs::read_to_string(kantctl.dir().join(name)).unwrap_or_default();
+        Ok(Some(text).filter(|text| text.ends_with('\n')))
+    })?;
+    Ok(text.trim().to_owned())
+}
+
+fn gone(pid: &str) -> anyhow::Result<()> {
+    wait_for(&format!("the end of process {pid}"), || {
+        Ok((!std::path::Path::new("/proc").join(pid).exists()).then_some(()))
+    })
+}
+
+#[test]
+fn steps_are_numbered_and_side_by_side_have_parts_of_their_own() -> anyhow::Result<()> {
+    let cluster = cluster(vec![("n1", Machine::with_gpus("pcie-2"))])?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let script = with_names(
+        &kantctl,
+        "srun -n1 sh -c 'echo $SLURM_STEP_ID' >first\n\
+         one() { srun -n1 --gpus=1 --exclusive sh -c \"\n\
+           echo \\$CUDA_VISIBLE_DEVICES \\$SLURM_STEP_ID \\$(grep Cpus_allowed_list /proc/self/status) >part-$1\n\
+           while [ ! -e go-$1 ]; do sleep 0.05; done\"; }\n\
+         one a & one b & one c & wait\n\
+         srun -n2 --gpus=2 --gpu-bind=single:1 sh -c 'echo $CUDA_VISIBLE_DEVICES' | sort -u | wc -l >seen\n",
+    )?;
+    let id = kantctl.submit(&["-n2", "--gpus=2"], &script)?;
+    assert_eq!(line(&kantctl, "first")?, "0");
+    let both = wait_for("two of the three", || {
+        let found = ["a", "b", "c"].into_iter().filter(|name| {
+            let text = std::fs::read_to_string(kantctl.dir().join(format!("part-{name}")));
+            text.is_ok_and(|text| text.ends_with('\n'))
+        });
+        let found: Vec<&str> = found.collect();
+        Ok((found.len() == 2).then_some(found))
+    })?;
+    let words = |name: &str| -> anyhow::Result<Vec<String>> {
+        let line = line(&kantctl, &format!("part-{name}"))?;
+        Ok(line.split_whitespace().map(str::to_owned).collect())
+    };
+    let (one, other) = (words(both[0])?, words(both[1])?);
+    assert!(one[0].starts_with("GPU-") && !one[0].contains(','), "{one:?}");
+    assert!(one.iter().zip(&other).all(|(a, b)| a != b || a.contains("list")), "{one:?} {other:?}");
+    std::fs::write(kantctl.dir().join(format!("go-{}", both[0])), "")?;
+    let last = ["a", "b", "c"].into_iter().find(|name| !both.contains(name)).unwrap_or("c");
+    let third = words(last)?;
+    assert_eq!((&third[0], third.last()), (&one[0], one.last()), "what the first had");
+    for name in ["a", "b", "c"] {
+        std::fs::write(kantctl.dir().join(format!("go-{name}")), "")?;
+    }
+    assert_eq!(kantctl.finished(&id)?.outcome, Some(Outcome::Completed));
+    assert_eq!(line(&kantctl, "seen")?, "2", "each task one of the two");
+    Ok(())
+}
+
+#[test]
+fn a_step_is_ended_by_its_number_and_the_job_goes_on() -> anyhow::Result<()> {
+    let cluster = two_nodes()?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let script = with_names(
+        &kantctl,
+        "srun -N2 --ntasks-per-node=1 sh -c 'echo $$ >pid-$SLURM_PROCID; exec sleep 600'\n\
+         echo $? >code\n",
+    )?;
+    let id = kantctl.submit(&["-N2", "--ntasks-per-node=1"], &script)?;
+    let pids = [line(&kantctl, "pid-0")?, line(&kantctl, "pid-1")?];
+    let mut command = Command::new(kantctl.dir().join("names/scancel"));
+    command.env_clear().env("KANT_SOCKET", cluster.dir().join("kantctld.sock"));
+    Person::plain().dress(&mut command);
+    let output = command.arg(format!("{id}.0")).output()?;
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(line(&kantctl, "code")?, "143");
+    assert_eq!(kantctl.finished(&id)?.outcome, Some(Outcome::Completed));
+    pids.iter().try_for_each(|pid| gone(pid))
+}
+
+#[test]
+fn tasks_on_other_nodes_outlive_neither_a_failed_step_nor_a_killed_srun() -> anyhow::Result<()> {
+    let cluster = two_nodes()?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let stubborn = "trap \"\" TERM HUP INT; echo $$ >PID; while :; do sleep 1; done";
+    let script = with_names(
+        &kantctl,
+        &format!(
+            "srun -K -N2 --ntasks-per-node=1 sh -c '\n\
+               [ $SLURM_PROCID = 1 ] && {{ {}; }}\n\
+               while [ ! -s first ]; do sleep 0.05; done; exit 3'\n\
+             echo $? >code\n\
+             srun -w n2 -n1 sh -c '{}' &\n\
+             while [ ! -s second ]; do sleep 0.05; done\n\
+             kill -9 $!\n\
+             while [ ! -e go ]; do sleep 0.05; done\n",
+            stubborn.replace("PID", "first"),
+            stubborn.replace("PID", "second"),
+        ),
+    )?;
+    let id = kantctl.submit(&["-N2", "--ntasks-per-node=1"], &script)?;
+    let first = line(&kantctl, "first")?;
+    assert_eq!(line(&kantctl, "code")?, "137");
+    gone(&first)?;
+    gone(&line(&kantctl, "second")?)?;
+    std::fs::write(kantctl.dir().join("go"), "")?;
+    assert_eq!(kantctl.finished(&id)?.outcome, Some(Outcome::Completed));
+    Ok(())
+}
