@@ -4,7 +4,8 @@
 use crate::session::Question;
 use common::id::NodeName;
 use common::wire::node::{
-    AskSteps, FeedTask, OutputChunk, ReadOutput, SignalTask, StartTask, StepNews, TaskNews, WatchTask,
+    AskSteps, FeedTask, OutputChunk, ReadOutput, SignalTask, StartTask, StepNews, TaskNews,
+    WatchTask,
 };
 use lead::{Seats, SessionId, Standing};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -14,9 +14,7 @@ use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-pub use step::{
-    AskSteps, StepAnswer, StepAsk, StepGpus, StepNews, StepShare, StepView, StepWish,
-};
+pub use step::{AskSteps, StepAnswer, StepAsk, StepGpus, StepNews, StepShare, StepView, StepWish};
 pub use task::{FeedTask, Manner, SignalTask, StartTask, StepMark, TaskNews, TaskState, WatchTask};
 
 /// The version of this protocol. Both sides send theirs; the controller answers in the lower one.

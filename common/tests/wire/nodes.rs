@@ -14,7 +14,12 @@ use common::node::{Inventory, Numa};
 use common::resource::{Allocation, Share};
 use common::time::{Span, Time};
 use common::unit::{Bytes, Tasks};
-use common::wire::node::{ArrayFacts, DesiredStep, DesiredUpdate, FeedTask, FromNode, Hello, LaunchOrder, Manner, NODE_PROTOCOL, OutputChunk, ReadOutput, SignalTask, StartTask, StepMark, StepPhase, StepStatus, TaskNews, TaskState, ToNode, Want, WatchTask, AskSteps, StepAnswer, StepAsk, StepGpus, StepNews, StepShare, StepView, StepWish};
+use common::wire::node::{
+    ArrayFacts, AskSteps, DesiredStep, DesiredUpdate, FeedTask, FromNode, Hello, LaunchOrder,
+    Manner, NODE_PROTOCOL, OutputChunk, ReadOutput, SignalTask, StartTask, StepAnswer, StepAsk,
+    StepGpus, StepMark, StepNews, StepPhase, StepShare, StepStatus, StepView, StepWish, TaskNews,
+    TaskState, ToNode, Want, WatchTask,
+};
 use std::collections::BTreeMap;
 
 pub fn name() -> NodeName {
@@ -268,9 +273,7 @@ fn steps_are_asked_about_as_in_the_kept_files() {
         exclusive: true,
         lease: Span::from_seconds(60),
     };
-    let asked = |question, wish| {
-        ToNode::AskSteps(Box::new(AskSteps { question, id: id(), wish }))
-    };
+    let asked = |question, wish| ToNode::AskSteps(Box::new(AskSteps { question, id: id(), wish }));
     let exit = ExitStatus { code: 3, signal: None };
     let (number, wait, signal) = (0, Span::from_seconds(5), SignalNumber(15));
     let told = vec![
@@ -291,8 +294,7 @@ fn steps_are_asked_about_as_in_the_kept_files() {
         ended_at: Some(Time(9)),
         exit: Some(exit),
     };
-    let answered =
-        |question, answer| FromNode::Steps(Box::new(StepNews { question, answer }));
+    let answered = |question, answer| FromNode::Steps(Box::new(StepNews { question, answer }));
     let said = vec![
         answered(1, StepAnswer::Opened(view.clone())),
         answered(2, StepAnswer::Words(vec![signal])),

@@ -73,7 +73,6 @@ const SSHARE: &[(&str, &str)] = &[
 
 const SRUN: &[(&str, &str)] = &[
     ("--bcast", "a shared file system holds programs"),
-    ("--constraint", "of a job: sbatch has it"),
     ("--container", "of a job: sbatch has it"),
     ("--epilog", ""),
     ("--het-group", ""),

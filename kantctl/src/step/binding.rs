@@ -77,7 +77,9 @@ impl CpuBind {
                 let first = (local as usize * count) % all;
                 cpus.iter().skip(first).take(count).copied().collect()
             }
-            Self::Map(list) => turn(list, local).and_then(|place| cpus.get(place)).copied().into_iter().collect(),
+            Self::Map(list) => {
+                turn(list, local).and_then(|place| cpus.get(place)).copied().into_iter().collect()
+            }
         }
     }
 }
@@ -159,7 +161,10 @@ mod tests {
         let of = |text: &str, local| GpuBind::read(text).unwrap().of(local, &gpus);
         assert_eq!((of("closest", 0), of("none", 1)), (None, None));
         assert_eq!((of("single:2", 1), of("single:2", 2)), (Some(vec![1]), Some(vec![3])));
-        assert_eq!((of("per_task:2", 0), of("per_task:2", 1)), (Some(vec![1, 3]), Some(vec![5, 7])));
+        assert_eq!(
+            (of("per_task:2", 0), of("per_task:2", 1)),
+            (Some(vec![1, 3]), Some(vec![5, 7]))
+        );
         assert_eq!(of("map_gpu:2,0", 2), Some(vec![5]));
         assert!(GpuBind::read("per_task:0").is_err() && GpuBind::read("near").is_err());
         assert_eq!(GpuBind::PerTask(1).of(0, &[]), None);

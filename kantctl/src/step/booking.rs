@@ -12,7 +12,7 @@ use anyhow::Context;
 use common::id::{JobKey, TaskNumber};
 use common::job::{ExitStatus, SignalNumber};
 use common::time::Span;
-use common::wire::node::{StepAnswer, StepAsk, StepView, StepWish};
+use common::wire::node::{StepAnswer, StepAsk, StepGpus, StepView, StepWish};
 use std::io::Read;
 use std::time::Duration;
 
@@ -40,6 +40,8 @@ pub async fn open(
         exclusive: wish.exclusive,
         lease: Span::from_seconds(lease().as_secs()),
     };
+    // One that asks for nothing goes without a book, as on a node of an earlier release.
+    let is_modest = !wish.exclusive && wish.gpus == StepGpus::All;
     let (wish, exclusive) = (StepWish::Open(ask), wish.exclusive);
     // Nobody waits for a number alone.
     let quick = server.fresh();
@@ -57,6 +59,7 @@ pub async fn open(
                 tokio::time::sleep(pause).await;
                 pause = (pause * 2).min(longest);
             }
+            Ok(StepAnswer::Refused(_)) if is_modest => return Ok(None),
             Ok(StepAnswer::Refused(why)) => return Err(Failure::usage(anyhow::Error::msg(why))),
             Ok(_) => return Ok(None),
             Err(failure) if exclusive => return Err(failure),
@@ -67,9 +70,12 @@ pub async fn open(
 
 /// The next words for a step; waits until there are some.
 pub async fn words(server: &Server, key: JobKey, number: u32) -> Vec<SignalNumber> {
+    // Whoever watches its tasks says that nobody answers; this does not say it again.
+    let quick = server.fresh();
     loop {
-        let wait = Span::from_seconds(POLL_SECONDS);
-        match tell(server, key, &StepWish::Hold { number, wait }).await {
+        // To ask is to hold it.
+        let wait = Span::from_seconds((lease().as_secs() / 3).clamp(1, POLL_SECONDS));
+        match tell(&quick, key, &StepWish::Hold { number, wait }).await {
             Ok(StepAnswer::Words(words)) if words.is_empty() => {}
             Ok(StepAnswer::Words(words)) => return words,
             // The job is over, or nobody answers: whoever watches its tasks hears of that.

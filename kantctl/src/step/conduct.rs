@@ -26,11 +26,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use stop::{Interrupts, Stop, due};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::mpsc::{Receiver, UnboundedReceiver, channel, unbounded_channel};
 use tokio::task::LocalSet;
 
 /// So many bytes of input may be on their way to a starter.
 const INPUT_AHEAD_BYTES: u64 = 1 << 20;
+
+/// So many frames may wait to be passed on.
+const NEWS_AHEAD: usize = 64;
 
 /// All that a step needs to know.
 pub struct Step<'a> {
@@ -71,7 +74,7 @@ async fn hold(step: Step<'_>, signals: &mut Signals) -> Result<u8, Failure> {
     let sources = stream::sources(step.wish, step.place, &directory);
     let pieces = stream::read(&sources)?;
     let raw = if step.wish.pty { Raw::take()? } else { None };
-    let (tell, told) = unbounded_channel();
+    let (tell, told) = channel(NEWS_AHEAD);
     let readers: Vec<Vec<u32>> = sources.into_iter().map(|(_, ranks)| ranks).collect();
     let lines = lines::open(&step, &directory, &readers, tell)?;
     let tasks = step.place.tasks();
@@ -109,7 +112,7 @@ struct Conduct<'a> {
 impl Conduct<'_> {
     async fn hold(
         mut self,
-        mut told: UnboundedReceiver<(usize, News)>,
+        mut told: Receiver<(usize, News)>,
         mut pieces: Pieces,
         signals: &mut Signals,
     ) -> Result<u8, Failure> {

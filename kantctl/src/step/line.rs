@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::sync::mpsc::{Sender, UnboundedReceiver};
 
 /// How long a controller may be away.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -48,19 +48,20 @@ pub struct Ear {
     /// The line.
     pub number: usize,
     /// To whom.
-    pub tell: UnboundedSender<(usize, News)>,
+    pub tell: Sender<(usize, News)>,
 }
 
 impl Ear {
-    fn tell(&self, news: News) {
+    /// Waits until it can be heard: no more is read than is passed on.
+    async fn tell(&self, news: News) {
         // Whoever listened has what they wanted.
-        let _ = self.tell.send((self.number, news));
+        let _ = self.tell.send((self.number, news)).await;
     }
 
-    fn frames(&self, frames: &mut Frames, bytes: &[u8]) -> Result<(), Failure> {
+    async fn frames(&self, frames: &mut Frames, bytes: &[u8]) -> Result<(), Failure> {
         frames.push(bytes);
         while let Some(frame) = frames.take().map_err(anyhow::Error::new)? {
-            self.tell(News::Frame(frame));
+            self.tell(News::Frame(frame)).await;
         }
         Ok(())
     }
@@ -70,7 +71,7 @@ impl Ear {
 pub async fn local(mut command: Command, sent: UnboundedReceiver<Vec<u8>>, ear: Ear) {
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let over = talk(command, sent, &ear).await;
-    ear.tell(News::Over(over));
+    ear.tell(News::Over(over)).await;
 }
 
 async fn talk(
@@ -95,7 +96,7 @@ async fn talk(
         let (mut frames, mut buffer) = (Frames::default(), vec![0; READ_BYTES]);
         loop {
             match output.read(&mut buffer).await {
-                Ok(count @ 1..) => ear.frames(&mut frames, &buffer[..count])?,
+                Ok(count @ 1..) => ear.frames(&mut frames, &buffer[..count]).await?,
                 Ok(_) | Err(_) => return Ok::<(), Failure>(()),
             }
         }
@@ -166,7 +167,7 @@ impl Remote {
     /// Starts it, and holds the line. `found` is told where it is.
     pub async fn hold(self, sent: UnboundedReceiver<Vec<u8>>, ear: Ear, found: impl Fn(Spot)) {
         let over = self.talk(sent, &ear, found).await;
-        ear.tell(News::Over(over));
+        ear.tell(News::Over(over)).await;
     }
 
     async fn talk(
@@ -198,9 +199,9 @@ impl Remote {
             let (stdout, stderr) = bytes.split_at(of_stdout.unwrap_or(0).min(bytes.len()));
             taken[0] += stdout.len() as u64;
             taken[1] += stderr.len() as u64;
-            ear.frames(&mut frames, stdout)?;
+            ear.frames(&mut frames, stdout).await?;
             if !stderr.is_empty() {
-                ear.tell(News::Said(stderr.to_vec()));
+                ear.tell(News::Said(stderr.to_vec())).await;
             }
             match state {
                 TaskState::Ended(exit) if bytes.is_empty() => {

@@ -65,20 +65,14 @@ async fn ask(
 }
 
 /// The attempt that lives, and the first of its nodes.
-fn first_node(
-    core: &Core,
-    key: JobKey,
-    verb: &str,
-) -> Result<(AttemptId, NodeName), ApiFailure> {
+fn first_node(core: &Core, key: JobKey, verb: &str) -> Result<(AttemptId, NodeName), ApiFailure> {
     let waits = core.last_waits();
     let state = core.state.read();
     let job = view::job_view(&state, key, &waits).ok_or(Refusal::UnknownJob { key })?;
     let lives = [Phase::Starting, Phase::Running, Phase::Suspended, Phase::Completing];
     let first = job.allocation.as_ref().and_then(|all| all.shares().first());
     match first.filter(|_| lives.contains(&job.phase)) {
-        Some(share) => {
-            Ok((AttemptId { key, attempt: Attempt(job.attempt) }, share.node.clone()))
-        }
+        Some(share) => Ok((AttemptId { key, attempt: Attempt(job.attempt) }, share.node.clone())),
         None => {
             let verb = verb.to_owned();
             Err(Refusal::WrongPhase { key, verb, phase: job.phase }.into())

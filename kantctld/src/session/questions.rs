@@ -1,8 +1,8 @@
 //! What a node was asked and has not answered. Never waits for an answer; whoever asked does.
 
 use common::wire::node::{
-    AskSteps, FeedTask, Hello, OutputChunk, ReadOutput, SignalTask, StartTask, StepAnswer, StepNews, TaskNews, TaskState, ToNode,
-    WatchTask,
+    AskSteps, FeedTask, Hello, OutputChunk, ReadOutput, SignalTask, StartTask, StepAnswer,
+    StepNews, TaskNews, TaskState, ToNode, WatchTask,
 };
 use std::collections::BTreeMap;
 use tokio::sync::oneshot;

@@ -19,9 +19,9 @@ pub enum Target {
 impl FromStr for Target {
     type Err = KeysError;
     fn from_str(text: &str) -> Result<Self, KeysError> {
-        let step = text.split_once('.').and_then(|(job, number)| {
-            Some(Self::Step(job.parse().ok()?, number.parse().ok()?))
-        });
+        let step = text
+            .split_once('.')
+            .and_then(|(job, number)| Some(Self::Step(job.parse().ok()?, number.parse().ok()?)));
         step.map_or_else(|| text.parse().map(Self::Jobs), Ok)
     }
 }

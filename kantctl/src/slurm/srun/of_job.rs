@@ -60,6 +60,9 @@ pub struct OfJob {
     /// Not before
     #[arg(long, value_name = "WHEN")]
     pub begin: Option<String>,
+    /// Nodes with these features
+    #[arg(short = 'C', long, value_name = "FEATURES")]
+    pub constraint: Option<String>,
     /// After other jobs: afterok:42, singleton
     #[arg(short = 'd', long, value_name = "TERMS")]
     pub dependency: Option<String>,
@@ -112,6 +115,7 @@ impl OfJob {
             ("comment", &self.comment),
             ("exclude", &self.exclude),
             ("begin", &self.begin),
+            ("constraint", &self.constraint),
             ("dependency", &self.dependency),
             ("deadline", &self.deadline),
             ("switches", &self.switches),

@@ -2,8 +2,8 @@
 
 use super::{Step, as_text};
 use crate::failure::Failure;
-use crate::step::frame::{Frame, Kind};
 use crate::step::booking::random_number;
+use crate::step::frame::{Frame, Kind};
 use crate::step::keeper::lease;
 use crate::step::line::{self, Ear, News, Remote};
 use crate::step::place::Task;
@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::PoisonError;
 use tokio::process::Command;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{Sender, UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// Between SIGTERM and SIGKILL when we are gone.
 const GRACE_SECONDS: u64 = 10;
@@ -102,7 +102,7 @@ pub fn open(
     step: &Step<'_>,
     directory: &Path,
     readers: &[Vec<u32>],
-    tell: UnboundedSender<(usize, News)>,
+    tell: Sender<(usize, News)>,
 ) -> Result<Lines, Failure> {
     let readers: BTreeSet<u32> = readers.iter().flatten().copied().collect();
     let environment = passed_on(step);
