@@ -8,8 +8,7 @@
 //! | GET /v1/jobs/{key} | -> `JobList`: one job, or the tasks of an array; with events |
 //! | POST /v1/jobs/{key}/{cancel,hold,release,requeue,suspend,resume} | `()` -> `Changed` |
 //! | POST /v1/jobs/{key}/update | `UpdateRequest` -> `Changed` |
-//! | GET /v1/jobs/{key}/wait?seconds=&until= | -> `JobList`, once all are Done (`until=started`: |
-//! | | have left Pending and Starting) or the time is up |
+//! | GET /v1/jobs/{key}/wait?seconds=&until=started | -> `JobList`, once Done (or running), or late |
 //! | GET /v1/jobs/{key}/explain | -> `Explanation` |
 //! | GET /v1/jobs/{key}/script | -> text |
 //! | GET /v1/jobs/{key}/output?stream=&offset=&wait_seconds= | -> bytes; `x-kant-ended: 1` at end |
@@ -17,8 +16,7 @@
 //! | POST /v1/jobs/{key}/tasks/{task}/signal | `SignalRequest` -> `LaunchAnswer` |
 //! | POST /v1/jobs/{key}/tasks/{task}/input?`FeedQuery` | bytes -> `LaunchAnswer` |
 //! | GET /v1/jobs/{key}/tasks/{task}?`TaskQuery` | -> its output and errors; headers say more |
-//! | GET /v1/jobs/{key}/steps | -> `StepList`, while it runs |
-//! | POST /v1/jobs/{key}/steps | `StepWish` -> `StepAnswer` (the job's owner) |
+//! | GET, POST /v1/jobs/{key}/steps | -, `StepWish` (its owner) -> `StepList`, `StepAnswer` |
 //! | POST /v1/jobs/{key}/attend | `()` -> `AttendAnswer`: somebody waits for it |
 //! | POST /v1/jobs/{key}/finish | `FinishRequest` -> `Changed` (a job whose nodes are held) |
 //! | GET /v1/nodes, /v1/nodes/{name} | -> `NodeList` |

@@ -1,6 +1,5 @@
 //! The node protocol: what kantd and kantctld say to each other over one WebSocket.
-//! Level, not edge: the controller sends what a node should run, the node says what it runs; a
-//! lost message is repeated by the next connect. Never carries a step without its attempt number.
+//! Level, not edge: a lost message is repeated by the next connect. Never a step without its attempt.
 
 mod step;
 mod task;
@@ -32,8 +31,7 @@ pub enum FromNode {
     Report(Vec<StepStatus>),
     /// Answers `ToNode::ReadOutput`.
     Output(OutputChunk),
-    /// All that is wrong with the node, whenever that changed and once on every connection. Only to
-    /// a controller whose Welcome said that it hears of it.
+    /// All that is wrong with the node. Only to a controller whose Welcome said that it hears of it.
     Health(Vec<Finding>),
     /// Answers `ToNode::StartTask`, `ToNode::WatchTask`, `ToNode::SignalTask`, `ToNode::FeedTask`.
     Task(TaskNews),
@@ -52,8 +50,7 @@ pub struct Hello {
     pub name: NodeName,
     /// A name or address other nodes reach it by.
     pub address: String,
-    /// Identifies this installation of kantd (kept in its spool), so that two machines with one
-    /// name are told apart.
+    /// Of this installation of kantd (kept in its spool): two machines of a name are told apart.
     pub identity: String,
     /// What it has.
     pub inventory: Inventory,
@@ -62,7 +59,7 @@ pub struct Hello {
     /// It reads [`ToNode::StartTask`] and what belongs to it; those of earlier releases do not.
     #[serde(default)]
     pub starts_tasks: bool,
-    /// It reads [`ToNode::FeedTask`] and a program's [`Manner`]; those of earlier releases do not.
+    /// It reads [`ToNode::FeedTask`] and [`Manner`]; those of earlier releases do not.
     #[serde(default, skip_serializing_if = "is_false")]
     pub feeds_tasks: bool,
 }
@@ -114,8 +111,7 @@ pub enum ToNode {
         /// In full, for the node's log.
         reason: String,
     },
-    /// Answers a Hello, or ends a session: another controller leads, or none does; the connection
-    /// ends after it. A node of an earlier release cannot read it, and dials on all the same.
+    /// Answers a Hello, or ends a session: another controller leads, or none; the connection ends.
     NotLeader {
         /// Where the one that leads is reached, `host:port`, if this one knows.
         leader: Option<String>,
@@ -130,8 +126,7 @@ pub enum ToNode {
     WatchTask(WatchTask),
     /// Asks to send such a program a signal. Only to such a node.
     SignalTask(SignalTask),
-    /// Asks about the steps of a job whose first node this is. Only to a node that reads
-    /// [`ToNode::FeedTask`].
+    /// Asks a job's first node about its steps. Only to a node that reads [`ToNode::FeedTask`].
     AskSteps(Box<AskSteps>),
     /// Adds to what such a program reads. Only to a node whose Hello said that it reads this.
     FeedTask(FeedTask),
@@ -161,8 +156,7 @@ pub struct DesiredStep {
     pub id: AttemptId,
     /// What should become of it.
     pub want: Want,
-    /// Of one that runs: its processes stand still. Nodes of builds before cannot do that, and let
-    /// it run.
+    /// Of one that runs: its processes stand still. Nodes of builds before let it run.
     #[serde(default, skip_serializing_if = "is_false")]
     pub suspended: bool,
     /// How to launch it; left out when the node already said it holds the attempt.

@@ -1,10 +1,9 @@
-//! A step from its start to its end: its starters, what its tasks read and write, signals, and the
-//! largest exit code. Never outlives them, and never leaves them behind while it can be heard.
+//! A step from start to end: starters, streams, signals, exit codes. Never leaves its tasks behind.
 
 mod lines;
 mod stop;
+mod words;
 
-use super::booking;
 use super::frame::{ALL, Frame, Kind};
 use super::keeper::Keeper;
 use super::line::News;
@@ -17,17 +16,18 @@ use crate::output::screen::note;
 use crate::server::Server;
 use crate::signals::Signals;
 use anyhow::Context;
-use common::job::{ExitStatus, SignalNumber};
+use common::job::ExitStatus;
 use common::wire::node::StepView;
 use lines::Lines;
 use nix::sys::signal::Signal;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use stop::{Interrupts, Stop, due};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::mpsc::{Receiver, UnboundedReceiver, channel, unbounded_channel};
+use tokio::sync::mpsc::{Receiver, channel};
 use tokio::task::LocalSet;
+use words::words;
 
 /// So many bytes of input may be on their way to a starter.
 const INPUT_AHEAD_BYTES: u64 = 1 << 20;
@@ -127,8 +127,8 @@ impl Conduct<'_> {
                 signal = signals.next() => self.signalled(signal),
                 Some(word) = words.recv() => {
                     self.tell(word);
+                    // Who ends a step means it.
                     if word == Signal::SIGTERM {
-                        // Who ends a step means it.
                         self.stop = Stop::now().next();
                     }
                 }
@@ -164,7 +164,6 @@ impl Conduct<'_> {
         match news {
             News::Frame(frame) => self.frame(line, frame),
             News::Said(bytes) => {
-                // Nobody is left to tell when stderr is gone.
                 let _ = std::io::Write::write_all(&mut std::io::stderr().lock(), &bytes);
                 Ok(())
             }
@@ -185,7 +184,7 @@ impl Conduct<'_> {
         match (frame.kind, rank) {
             (kind @ (Kind::Output | Kind::Error), Some(rank)) => {
                 let written = self.outputs.write(rank, kind, &frame.body);
-                written.map_err(|error| unwritten(&error))
+                written.map_err(|error| stream::unwritten(&error))
             }
             (Kind::Ended, Some(rank)) => {
                 let (code, signal) = match frame.body.as_slice() {
@@ -255,8 +254,7 @@ impl Conduct<'_> {
         }
     }
 
-    /// As srun has it: the first time it tells, twice within a second it ends the tasks, and then
-    /// at once.
+    /// As srun has it: once it tells, twice within a second it ends the tasks, and then at once.
     fn interrupted(&mut self) {
         match self.interrupts.next() {
             1 => {
@@ -298,36 +296,5 @@ impl Conduct<'_> {
     }
 }
 
-/// Signals that others send to the step, by its number.
-fn words(step: &Step<'_>) -> UnboundedReceiver<Signal> {
-    let (tell, told) = unbounded_channel();
-    if let Some(view) = &step.view {
-        let (server, key, number) = (Arc::clone(&step.server), step.place.key, view.number);
-        tokio::task::spawn_local(async move {
-            loop {
-                for SignalNumber(word) in booking::words(&server, key, number).await {
-                    let Ok(signal) = Signal::try_from(i32::from(word)) else { continue };
-                    if tell.send(signal).is_err() {
-                        return;
-                    }
-                }
-            }
-        });
-    }
-    told
-}
-
 /// A shell's code for a program that is not there.
 const NOT_FOUND: u8 = 127;
-
-fn unwritten(error: &std::io::Error) -> Failure {
-    let gone = error.kind() == std::io::ErrorKind::BrokenPipe;
-    let kind = if gone { crate::failure::Kind::ReaderGone } else { crate::failure::Kind::Refused };
-    Failure::new(kind, anyhow::anyhow!("failed to write what a task wrote: {error}"))
-}
-
-/// Where tasks start.
-#[must_use]
-pub fn as_text(directory: &Path) -> String {
-    directory.to_str().map_or_else(|| "/tmp".to_owned(), str::to_owned)
-}

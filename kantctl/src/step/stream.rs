@@ -158,6 +158,14 @@ fn own(is_error: bool, bytes: &[u8]) -> io::Result<()> {
     out.write_all(bytes).and_then(|()| out.flush())
 }
 
+/// What tasks write can be written nowhere.
+#[must_use]
+pub fn unwritten(error: &io::Error) -> Failure {
+    let gone = error.kind() == io::ErrorKind::BrokenPipe;
+    let kind = if gone { crate::failure::Kind::ReaderGone } else { crate::failure::Kind::Refused };
+    Failure::new(kind, anyhow::anyhow!("failed to write what a task wrote: {error}"))
+}
+
 /// `-o 3`: the third task's alone.
 fn is_number(pattern: &str) -> bool {
     !pattern.is_empty() && pattern.bytes().all(|byte| byte.is_ascii_digit())

@@ -1,6 +1,6 @@
 //! The lines to all starters of a step, and which task stands at the end of which. Never waits.
 
-use super::{Step, as_text};
+use super::Step;
 use crate::failure::Failure;
 use crate::step::booking::random_number;
 use crate::step::frame::{Frame, Kind};
@@ -228,4 +228,9 @@ fn part(step: &Step<'_>, task: Task) -> (Vec<u32>, Option<Vec<u32>>) {
         }
     };
     (cpus, gpus)
+}
+
+/// Where tasks start.
+fn as_text(directory: &Path) -> String {
+    directory.to_str().map_or_else(|| "/tmp".to_owned(), str::to_owned)
 }

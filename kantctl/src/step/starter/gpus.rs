@@ -1,5 +1,5 @@
-//! The GPUs that a task sees, where that is not all of its job's on the node: some of those that the
-//! job's environment lists. Never more than that.
+//! The GPUs that a task sees, where that is not all of its job's on the node: some of those that
+//! the job's environment lists. Never more than that.
 
 /// Lists of the job's GPUs, one entry for each, in the same order.
 const LISTS: [&str; 3] = ["CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "SLURM_JOB_GPUS"];
