@@ -104,16 +104,19 @@ fn report(asked: &str) -> Value {
              "nodes": [node] })
 }
 
-fn factors() -> Value {
-    let factor = |name: &str, weight: i64, value: f64, points: i64| value!({ "name": name, "weight": weight, "value": value, "points": points });
-    value!([
-        factor("age", 1000, 0.5, 500),
-        factor("size", 100, 0.25, 25),
-        factor("queue", 1000, 0.0, 0),
-        factor("qos", 10_000, 1.0, 10_000),
-        factor("fair-share", 2000, 0.75, 1500),
-        factor("nice", -1, 10.0, -10)
-    ])
+fn factors() -> Vec<Value> {
+    let factors = [
+        ("age", 1000, 0.5, 500),
+        ("size", 100, 0.25, 25),
+        ("queue", 1000, 0.0, 0),
+        ("qos", 10_000, 1.0, 10_000),
+        ("fair-share", 2000, 0.75, 1500),
+        ("nice", -1, 10.0, -10),
+    ];
+    let shown = factors.map(|(name, weight, part, points)| {
+        value!({ "name": name, "weight": weight, "value": part, "points": points })
+    });
+    shown.to_vec()
 }
 
 fn cluster() -> House {
