@@ -49,6 +49,13 @@ pub struct Queue {
     /// What services do when the zone is full.
     #[serde(default)]
     pub zone_overflow: ZoneOverflow,
+    /// Its part, against its siblings', of what nobody is owed, where queues share fairly; 0: none.
+    #[serde(default = "one")]
+    pub weight: u32,
+    /// Where queues share fairly, its jobs are safe from other queues for so long; `None`: as the
+    /// queue above says.
+    #[serde(default)]
+    pub reclaim_runtime_min: Option<Span>,
     /// What it is owed.
     #[serde(default)]
     pub quota: Quota,
@@ -67,6 +74,10 @@ pub struct Queue {
     /// Jobs may share a GPU (`--gpus=0.5`). Nothing keeps them from each other's GPU memory yet.
     #[serde(default)]
     pub share_gpus: bool,
+}
+
+const fn one() -> u32 {
+    1
 }
 
 impl Queue {
@@ -89,6 +100,8 @@ impl Queue {
             placement: Placement::default(),
             zone: None,
             zone_overflow: ZoneOverflow::default(),
+            weight: one(),
+            reclaim_runtime_min: None,
             quota: Quota::default(),
             limits: Limits::default(),
             limits_per_user: Limits::default(),

@@ -90,6 +90,7 @@ pub fn settings(file: &ConfigFile) -> Result<Settings, SettingsError> {
         done_jobs_kept: Span::from_seconds(config.done_jobs_kept_seconds),
         qos: policy.qos,
         accounts: policy.accounts,
+        fair_sharing: policy.fair_sharing,
         factors: policy.factors,
         topology: policy.topology,
     })

@@ -23,7 +23,7 @@ pub struct Args {
     /// For quality: the folder with the traces
     #[arg(long, value_name = "DIR", default_value = "traces")]
     traces: PathBuf,
-    /// For engine, quality, raft and node: write the tables into docs/
+    /// For engine, quality, share, raft and node: write the tables into docs/
     #[arg(long, conflicts_with = "only")]
     write: bool,
     /// For engine: only these rows (plain, 1000x1000, teams:10000x100000)
@@ -41,6 +41,8 @@ enum Name {
     Quality,
     /// One and three controllers on loopback: submits, failovers, restarts, snapshots
     Raft,
+    /// Fair rounds on the workloads that KAI Scheduler publishes: the table of docs/fairness.md
+    Share,
     /// kantd with 8 GPUs: memory and CPU idle, launches, latency, accounting
     Node,
 }
@@ -72,6 +74,11 @@ pub fn run(args: Args) -> anyhow::Result<()> {
             let tables = optimised::quality(&args.traces)?;
             print!("{tables}");
             write_if(args.write, "docs/quality.md", "quality", &tables)
+        }
+        Name::Share => {
+            let table = optimised::share()?;
+            print!("{table}");
+            write_if(args.write, "docs/fairness.md", "share", &table)
         }
         Name::Raft => sampled("raft", &args),
         Name::Node => sampled("node", &args),

@@ -58,6 +58,10 @@ config_table! {
         /// wanted, nvlink_domain and zone. Empty: as the tables [[leaf]], [[nvlink_domain]] and
         /// [[zone]] say; they may also add what the file leaves out.
         topology_file: String = String::new(),
+        /// Queues share GPUs fairly down their tree: what each is owed first, the rest by priority
+        /// and weight; who holds more than that gives it back (docs/fairness.md). Without it each
+        /// queue has its quota, and lends what it does not use.
+        fair_sharing: bool = false,
         /// The queues, each a [[queue]] table. None: one queue named `default`.
         queue: Vec<QueueTable> = Vec::new(),
         /// The qualities of service, each a [[qos]] table.

@@ -57,6 +57,8 @@ config_table! {
         zone: Option<ZoneName> = None,
         /// When the zone is full, services are packed elsewhere (`pack`) or `wait`.
         zone_overflow: ZoneOverflow = ZoneOverflow::default(),
+        /// With `fair_sharing`: its part, against its siblings', of what nobody is owed; 0: none.
+        weight: u32 = 1,
         /// `shared` lends idle quota and borrows it, `isolated` does neither.
         quota_mode: QuotaMode = QuotaMode::default(),
         /// What it and the queues below it are owed, like
@@ -82,6 +84,9 @@ config_table! {
         victims: VictimMode = VictimMode::default(),
         /// A job that runs for less than this, like `10m`, is not made to yield. Empty: any may be.
         runtime_min: String = String::new(),
+        /// With `fair_sharing`: its jobs are safe from other queues for so long, like `1h`. Asked
+        /// is the queue right below what both have in common, then those above it. Empty: as above.
+        reclaim_runtime_min: String = String::new(),
         /// Jobs may share a GPU (`--gpus=0.5`). Nothing keeps them from each other's GPU memory.
         share_gpus: bool = false,
     }

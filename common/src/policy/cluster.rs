@@ -18,6 +18,8 @@ pub struct Policy {
     pub qos: Vec<Qos>,
     /// The accounts, none twice. None: any account may be named, without bounds.
     pub accounts: Vec<Account>,
+    /// The queues share what there is fairly, down their tree, instead of each by its quota alone.
+    pub fair_sharing: bool,
     /// The weights of multifactor priority.
     pub factors: Factors,
     /// Where nodes stand.

@@ -7,6 +7,7 @@
 
 mod asked;
 mod bounds;
+mod fair;
 mod ledger;
 mod left;
 mod near;
@@ -83,6 +84,8 @@ struct Judge<'a> {
     /// What is left on the nodes met so far.
     left: BTreeMap<NodeName, Left>,
     bounds: Bounds<'a>,
+    /// Of a fair tree, what queues are due, once somebody asked.
+    dues: Option<fair::Dues>,
     /// The job being judged.
     key: JobKey,
     violations: Vec<Violation>,
@@ -102,6 +105,7 @@ impl<'a> Judge<'a> {
             arrays: BTreeMap::new(),
             left: BTreeMap::new(),
             bounds: Bounds::new(policy, now),
+            dues: None,
             key: JobKey::single(JobId(0)),
             violations: Vec::new(),
         }

@@ -8,6 +8,8 @@
 //! 6. Preempt  who yields to those that may ask for it      `preempt`
 //! 7. Reasons  why each other job waits                     `waits`
 //!
+//! Where queues share fairly (`fair_sharing`), `fair::round` takes the place of 1, 5 and 6.
+//!
 //! A round never takes longer than its bounds allow; they count trials, not seconds, so that a
 //! saved snapshot gives the same round on any machine.
 
@@ -55,6 +57,9 @@ pub fn schedule(snapshot: &Snapshot, now: Time) -> Round {
 }
 
 fn round(snapshot: &Snapshot, now: Time) -> Round {
+    if snapshot.policy.fair_sharing {
+        return crate::fair::round(snapshot, now);
+    }
     let mut desk = Desk::new(snapshot, now);
     // 1. Order.
     let mut queueing = Queueing::new(snapshot, now);

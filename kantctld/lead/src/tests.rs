@@ -76,6 +76,7 @@ impl House {
             done_jobs_kept: Span::from_minutes(60),
             qos: Vec::new(),
             accounts: Vec::new(),
+            fair_sharing: false,
             factors: common::policy::Factors::default(),
             topology: common::topology::Topology::default(),
         }));

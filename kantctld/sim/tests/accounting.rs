@@ -40,6 +40,7 @@ fn settings() -> Settings {
         done_jobs_kept: Span::from_minutes(60 * 24),
         qos: Vec::new(),
         accounts: Vec::new(),
+        fair_sharing: false,
         factors: Factors::default(),
         topology: Topology([(node("g1"), position)].into()),
     }

@@ -81,6 +81,7 @@ fn by_fair_share() -> Policy {
     Policy {
         queues: vec![Queue { default: true, order, ..Queue::plain(queue) }],
         accounts: vec![account("red", Access::default()), account("blue", Access::default())],
+        fair_sharing: false,
         factors: weights,
         ..Policy::default()
     }

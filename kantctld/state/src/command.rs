@@ -68,6 +68,9 @@ pub struct Settings {
     /// The accounts, none twice. None: any account may be named.
     #[serde(default)]
     pub accounts: Vec<Account>,
+    /// The queues share what there is fairly.
+    #[serde(default)]
+    pub fair_sharing: bool,
     /// The weights of multifactor priority.
     #[serde(default)]
     pub factors: Factors,
@@ -84,6 +87,7 @@ impl Settings {
             queues: self.queues.clone(),
             qos: self.qos.clone(),
             accounts: self.accounts.clone(),
+            fair_sharing: self.fair_sharing,
             factors: self.factors,
             topology: self.topology.clone(),
         }

@@ -255,6 +255,7 @@ fn settings() -> Settings {
         done_jobs_kept: Span::from_minutes(48 * 60),
         qos: Vec::new(),
         accounts: Vec::new(),
+        fair_sharing: false,
         factors: Factors::default(),
         topology: Topology::default(),
     }

@@ -42,10 +42,21 @@ pub fn sampled(name: &str, rounds: u32, figures: &mut Figures) -> anyhow::Result
     Ok(())
 }
 
+/// Runs the engine's example `share`, and answers with its table.
+pub fn share() -> anyhow::Result<String> {
+    cargo_run(&["-p", "engine", "--example", "share"], &[])
+}
+
 fn bench(arguments: &[String]) -> anyhow::Result<String> {
+    cargo_run(&["-p", "bench"], arguments)
+}
+
+fn cargo_run(what: &[&str], arguments: &[String]) -> anyhow::Result<String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let run = Command::new(cargo)
-        .args(["run", "--quiet", "--profile", "measure", "-p", "bench", "--"])
+        .args(["run", "--quiet", "--profile", "measure"])
+        .args(what)
+        .arg("--")
         .args(arguments)
         // What the stand-in for the GPU library shows to who loads it there.
         .env("KANT_NVML_STANDIN", e2e::workspace().join(STANDIN))
@@ -53,7 +64,7 @@ fn bench(arguments: &[String]) -> anyhow::Result<String> {
         .output()
         .context("failed to start cargo")?;
     if !run.status.success() {
-        bail!("failed to measure: cargo run -p bench ended with {}", run.status);
+        bail!("failed to measure: cargo run ended with {}", run.status);
     }
     String::from_utf8(run.stdout).context("failed to read what the benchmark printed")
 }

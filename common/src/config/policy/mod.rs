@@ -74,6 +74,7 @@ fn convert(
         queues: queues::queues(&config.queue, names)?,
         qos: queues::qos(&config.qos, names)?,
         accounts: queues::accounts(&config.account, names)?,
+        fair_sharing: config.fair_sharing,
         factors: config.priority.factors(),
         topology: positions::topology(config, topology)?,
     };

@@ -30,6 +30,10 @@ impl Judge<'_> {
 
     /// In a strict queue only those may be passed that may not start, or never can.
     pub(super) fn strict_order(&mut self, round: &Round) {
+        if self.snapshot.policy().fair_sharing {
+            // Whose turn it is follows from shares, which move with every start.
+            return;
+        }
         let mut last: BTreeMap<&QueueName, Place> = BTreeMap::new();
         for key in &self.started {
             let Some(job) = self.snapshot.waiting(*key) else { continue };

@@ -26,13 +26,19 @@ impl<'a> Judge<'a> {
             self.expect(!victim.ending, "is made to yield though it is on its way out");
             self.expect(victim.yields_to.is_none(), "is made to yield again");
             self.expect(victim.victim_mode == *mode, "yields in another way than it is meant to");
-            self.ran_long_enough(victim);
             let Some(by) = self.snapshot.waiting(*by).filter(|job| !job.is_kept_back()) else {
                 self.fault(format!("yields to job {by}, which does not wait"));
                 continue;
             };
             self.expect(!self.started.contains(&by.key), "yields to a job that starts without it");
+            let is_fair = self.snapshot.policy().fair_sharing;
+            if is_fair {
+                self.yields_fairly(victim, by, *reason);
+            } else {
+                self.ran_long_enough(victim);
+            }
             match reason {
+                PreemptReason::Reclaim if is_fair => {}
                 PreemptReason::Priority => self.by_priority(victim, by),
                 PreemptReason::Reclaim => self.reclaimed(victim, by),
                 PreemptReason::HeadTimeout => self.passed_the_head(victim, by),

@@ -4,6 +4,7 @@
 mod admission;
 mod again;
 mod gang;
+mod granting;
 mod pledge;
 mod reserve;
 mod settle;

@@ -33,7 +33,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub(crate) struct Awaiting {
     shape: ShapeIndex,
-    nodes: Vec<NodeIndex>,
+    pub(super) nodes: Vec<NodeIndex>,
     /// What it will hold; in the books already.
     pub(super) claim: Claim,
     pub(super) ends_by: Option<Time>,
@@ -108,7 +108,7 @@ impl<'a> Desk<'a> {
         Some((job, Awaiting { shape: index, nodes, claim, ends_by }))
     }
 
-    fn fence(&self, nodes: &[NodeIndex]) -> Vec<bool> {
+    pub(super) fn fence(&self, nodes: &[NodeIndex]) -> Vec<bool> {
         let mut fence = vec![true; self.trial.floor.len()];
         nodes.iter().for_each(|at| fence[at.at()] = false);
         fence
@@ -221,16 +221,26 @@ impl<'a> Desk<'a> {
                 mode: victim.job.victim_mode,
             });
         }
+        self.keep_room(job, asker.index, &asker.shape, (room.layout, room.claim));
+    }
+
+    /// Keeps a place for a job until those are gone that others hold it with.
+    pub(super) fn keep_room(
+        &mut self,
+        job: &WaitingJob,
+        shape: ShapeIndex,
+        of: &Shape<'a>,
+        (layout, claim): (Layout, Claim),
+    ) {
         let floor = self.trial.floor;
-        let nodes: Vec<NodeIndex> = room.layout.iter().map(|(at, _)| *at).collect();
+        let nodes: Vec<NodeIndex> = layout.iter().map(|(at, _)| *at).collect();
         let names = nodes.iter().map(|at| floor.node(*at).name.clone()).collect();
         self.promises.insert(job.key, Promise { at: self.now, nodes: names, yielded: true });
         self.unmet.remove(&job.key);
-        self.book_from_now(job, &asker.shape, room.layout);
+        self.book_from_now(job, of, layout);
         self.look(&nodes, NEVER);
         let ends_by = job.time_limit.map(|limit| self.now + limit);
-        self.books.add(&room.claim, ends_by);
-        let (shape, claim) = (asker.index, room.claim);
+        self.books.add(&claim, ends_by);
         self.awaiting.insert(job.key, Awaiting { shape, nodes, claim, ends_by });
     }
 

@@ -1,9 +1,10 @@
-//! Who sits where while a round is worked out: every change can be undone, and all sums follow from
-//! the seats. Never decides who sits where.
+//! Who sits where in a round: every change can be undone, and all sums follow from the seats. Never
+//! decides who sits where.
 
 use super::amount::Amount;
+use super::counted::{amount, in_hundreds};
 use super::tree::Tree;
-use super::world::{GpuAsk, JobAt, NodeAt, Task, TaskAt, TaskState, World};
+use super::world::{GpuAsk, NodeAt, Task, TaskAt, TaskState, World};
 use std::collections::BTreeMap;
 
 /// How much of something is held, of that will be let go, and beside that is promised.
@@ -105,6 +106,7 @@ impl<'a> Board<'a> {
             total: world
                 .nodes
                 .iter()
+                .filter(|node| !node.is_closed)
                 .fold(Amount::default(), |sum, node| sum.plus(&super::seat::capacity(node))),
             nodes: world.nodes.iter().map(of_node).collect(),
             seats: vec![Seat { state: State::Out, place: None, old: None }; world.tasks.len()],
@@ -130,6 +132,7 @@ impl<'a> Board<'a> {
             }
         }
         board.ask();
+        board.keep_promises();
         board
     }
 
@@ -140,12 +143,27 @@ impl<'a> Board<'a> {
             TaskState::Running => (State::Running, true),
             TaskState::Leaving => (State::Leaving, true),
             TaskState::Stuck => (State::Stuck, true),
+            TaskState::Promised => (State::Waiting, false),
             TaskState::Gated | TaskState::Failed | TaskState::Succeeded => (State::Out, false),
         };
         let place = place.filter(|_| is_there);
         match state {
             State::Leaving | State::Stuck => Seat { state, place: None, old: place },
             _ => Seat { state, place, old: None },
+        }
+    }
+
+    /// Gives those their seats that places are kept for.
+    fn keep_promises(&mut self) {
+        for at in 0..self.world.tasks.len() {
+            let task = &self.world.tasks[at];
+            let Some(node) = task.node.filter(|_| task.state == TaskState::Promised) else {
+                continue;
+            };
+            if let Some(found) = super::seat::look(self, TaskAt(at), node) {
+                let seat = Seat { state: State::Promised, place: Some(found.place), old: None };
+                self.swap(TaskAt(at), seat);
+            }
         }
     }
 
@@ -161,10 +179,6 @@ impl<'a> Board<'a> {
             self.tree.ask(job.queue, &asks);
         }
         self.tree.share_out(&self.total, self.world.settings.usage_strength);
-    }
-
-    pub fn job_of(&self, task: TaskAt) -> JobAt {
-        self.world.job_of[task.0]
     }
 
     /// What it counts for on a node.
@@ -204,7 +218,7 @@ impl<'a> Board<'a> {
                 let sum = if is_held { &mut load.held } else { &mut load.promised };
                 *sum += sign * amount;
             });
-            let job = &self.world.jobs[self.job_of(task).0];
+            let job = &self.world.jobs[self.world.job_of[task.0].0];
             let amount = self.amount_on(task, place.node);
             self.tree.charge(job.queue, &amount, !job.is_preemptible, sign > 0);
         }
@@ -222,7 +236,7 @@ impl<'a> Board<'a> {
         let node = &mut self.nodes[place.node.0];
         change(&mut node.cpu, asks.cpu_milli);
         change(&mut node.memory, asks.memory_bytes);
-        change(&mut node.tasks, 1);
+        change(&mut node.tasks, asks.slots.max(1));
         for device in &place.devices {
             if let Some(device) = node.devices.get_mut(*device) {
                 change(device, place.milli);
@@ -249,6 +263,14 @@ impl<'a> Board<'a> {
         }
     }
 
+    /// Tasks that ran then, and do not now.
+    pub fn left_since(&self, mark: Mark) -> Vec<TaskAt> {
+        let changed = self.log[mark.0..].iter();
+        let ran = changed.filter(|(_, before)| before.state == State::Running);
+        let tasks = ran.map(|(task, _)| *task);
+        tasks.filter(|task| self.seats[task.0].state != State::Running).collect()
+    }
+
     /// Makes a running task leave.
     pub fn evict(&mut self, task: TaskAt) {
         let seat = &self.seats[task.0];
@@ -263,30 +285,6 @@ impl<'a> Board<'a> {
         };
         self.set(task, seat);
     }
-}
-
-/// As KAI counts device memory.
-pub(super) const fn in_hundreds(mib: u64) -> u64 {
-    let whole = mib / 100 * 100;
-    if whole == 0 { 100 } else { whole }
-}
-
-/// Thousandths of a device that this much of its memory is, in hundredths, rounded up.
-pub(super) fn part_of(mib: u64, of_mib: u64) -> i64 {
-    i64::try_from((mib * 100).div_ceil(of_mib.max(1)) * 10).unwrap_or(i64::MAX)
-}
-
-fn amount(task: &Task, memory_mib: u64) -> Amount {
-    let gpu_milli = match &task.gpus {
-        GpuAsk::None => 0,
-        GpuAsk::Whole(gpus) => i64::from(*gpus) * 1000,
-        GpuAsk::Part { milli, devices } => milli * i64::from(*devices),
-        GpuAsk::Memory { mib, devices } => part_of(*mib, memory_mib) * i64::from(*devices),
-        GpuAsk::Slices(slices) => {
-            slices.iter().map(|(profile, count)| super::seat::slice_gpus(profile) * count).sum()
-        }
-    };
-    Amount { cpu_milli: task.cpu_milli, memory_bytes: task.memory_bytes, gpu_milli }
 }
 
 fn of_node(node: &super::world::Node) -> NodeLoad {

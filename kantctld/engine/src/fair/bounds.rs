@@ -52,7 +52,7 @@ pub fn within_limits(tree: &Tree, at: QueueAt, asked: &Amount) -> Result<(), Exc
 pub fn within_quotas(tree: &Tree, at: QueueAt, asked: &Amount) -> Result<(), Excess> {
     for at in tree.path(at) {
         let firm = &tree.accounts[at.0].firm;
-        if let Some(resource) = exceeded(firm, asked, &tree.terms[at.0].quota) {
+        if let Some(resource) = exceeded(firm, asked, &tree.terms[at.0].firm) {
             return Err(Excess::Quota(*at, resource));
         }
     }
@@ -90,6 +90,7 @@ mod tests {
             created: 0,
             quota: gpus(4),
             limit,
+            firm: gpus(4),
             weight: [1.0; 3],
             protection: Protection::default(),
         };

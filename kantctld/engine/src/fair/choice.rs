@@ -42,6 +42,13 @@ pub(super) fn choose(board: &Board<'_>, task: TaskAt, nodes: &[NodeAt]) -> Optio
 /// Do its affinities let it go there?
 fn is_allowed(board: &Board<'_>, task: TaskAt, node: NodeAt) -> bool {
     let asks = &board.world.tasks[task.0];
+    let job = &board.world.jobs[board.world.job_of[task.0].0];
+    let sits_there = |other: &TaskAt| {
+        board.seats[other.0].place.as_ref().is_some_and(|place| place.node == node)
+    };
+    if job.is_apart && job.tasks.iter().any(sits_there) {
+        return false;
+    }
     asks.near.as_ref().is_none_or(|near| meets(board, task, near, node))
         && asks.apart.as_ref().is_none_or(|apart| !meets(board, task, apart, node))
 }

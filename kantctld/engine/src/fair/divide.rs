@@ -1,7 +1,7 @@
 //! Divides one resource among sibling queues: what each is owed first, then the surplus.
 //!
-//! Source: KAI Scheduler, proportion plugin (docs "Fairness"): guarantee; surplus by queue priority,
-//! then by weight in rounds; whole units, the largest cut first. Time-based fair share: past use
+//! Source: KAI Scheduler, proportion plugin (docs "Fairness"): guarantee; surplus by priority, then
+//! by weight in rounds; whole units, the largest cut first. Time-based fair share: past use
 //! lowers the weight of the surplus alone.
 //! Reads: quotas, limits, weights, priorities, requests and past use of siblings. Never: what they
 //! hold now, nor any other resource.

@@ -74,7 +74,7 @@ fn within(
     board.tree.path(queue).iter().find_map(|at| {
         let (account, terms) = (&board.tree.accounts[at.0], &board.tree.terms[at.0]);
         let limit = account.allocated.first_above(&terms.limit).map(|of| Excess::Limit(*at, of));
-        let quota = || account.firm.first_above(&terms.quota).map(|of| Excess::Quota(*at, of));
+        let quota = || account.firm.first_above(&terms.firm).map(|of| Excess::Quota(*at, of));
         limit.or_else(|| if is_preemptible { None } else { quota() })
     })
 }

@@ -10,23 +10,31 @@
 //! Source: KAI Scheduler's documentation and behaviour, clean-room.
 
 mod amount;
+mod asking;
 mod board;
 pub mod bounds;
 mod choice;
+mod counted;
 pub mod divide;
 mod gang;
 mod gather;
 mod line;
 pub mod order;
+mod owed;
 mod plan;
+mod refusal;
+mod round;
 pub mod runtime;
 mod seat;
 pub mod taking;
 pub mod tree;
+mod victims;
+mod view;
 pub mod world;
 mod yielding;
 
 pub use amount::{Amount, Resource, UNLIMITED};
 pub use plan::{Act, Plan, Step, accounts, plan};
+pub(crate) use round::round;
 pub use world::World;
 pub use yielding::Why;

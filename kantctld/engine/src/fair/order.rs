@@ -116,6 +116,7 @@ mod tests {
             created: 0,
             quota: gpus(8),
             limit: Amount::UNLIMITED,
+            firm: gpus(8),
             weight: [1.0; 3],
             protection: Protection::default(),
         };

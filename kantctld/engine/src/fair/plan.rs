@@ -12,6 +12,7 @@ use super::gather::{Failed, bounded, place};
 use super::line::{Line, startable, sum};
 use super::taking::{Claimant, may_try};
 use super::tree::{Account, QueueAt};
+use super::victims::Lists;
 use super::world::{Grace, JobAt, NodeAt, TaskAt, TaskState, World};
 use super::yielding::{Quest, Why};
 use common::time::Span;
@@ -61,6 +62,8 @@ pub struct Plan {
     pub acts: BTreeMap<TaskAt, Act>,
     /// Why jobs with waiting tasks were not placed when free room was handed out.
     pub refused: BTreeMap<JobAt, Option<Excess>>,
+    /// Jobs that start or are promised a place, in the order in which that was decided.
+    pub turns: Vec<JobAt>,
     /// Where every task that runs or starts is, and on which devices.
     pub seated: BTreeMap<TaskAt, (NodeAt, Vec<usize>)>,
     /// What every queue has, with what this round decides.
@@ -74,6 +77,7 @@ pub fn plan(world: &World, steps: &[Step]) -> Plan {
         board: Board::new(world),
         reasons: BTreeMap::new(),
         refused: BTreeMap::new(),
+        turns: Vec::new(),
         trials_left: TRIALS_MAX,
     };
     for step in steps {
@@ -93,6 +97,7 @@ struct Round<'a> {
     /// Who had to leave, for whom.
     reasons: BTreeMap<TaskAt, (Option<JobAt>, Why)>,
     refused: BTreeMap<JobAt, Option<Excess>>,
+    turns: Vec<JobAt>,
     trials_left: u32,
 }
 
@@ -105,7 +110,10 @@ impl Round<'_> {
                 continue;
             }
             match place(&mut self.board, job, &tasks, true) {
-                Ok(()) => line.push(&self.board, job),
+                Ok(()) => {
+                    self.turns.push(job);
+                    line.push(&self.board, job);
+                }
                 Err(Failed::Bound(excess)) => _ = self.refused.insert(job, Some(excess)),
                 Err(Failed::Room) => _ = self.refused.insert(job, None),
             }
@@ -113,20 +121,20 @@ impl Round<'_> {
     }
 
     fn others_yield(&mut self, why: Why) {
+        let lists = Lists::new(&self.board);
         let mut line = Line::new(&self.board, startable(&self.board));
         while let Some(job) = line.pop(&self.board) {
             if !self.may_ask(job, why) {
                 continue;
             }
-            let before: Vec<State> = self.board.seats.iter().map(|seat| seat.state).collect();
-            let quest =
-                Quest { board: &mut self.board, job, why, trials_left: &mut self.trials_left };
+            let mark = self.board.mark();
+            let trials_left = &mut self.trials_left;
+            let quest = Quest { board: &mut self.board, job, why, lists: &lists, trials_left };
             if quest.go() {
-                for (at, (seat, before)) in self.board.seats.iter().zip(before).enumerate() {
-                    if before == State::Running && seat.state != State::Running {
-                        self.reasons.insert(TaskAt(at), (Some(job), why));
-                    }
+                for task in self.board.left_since(mark) {
+                    self.reasons.insert(task, (Some(job), why));
                 }
+                self.turns.push(job);
                 line.push(&self.board, job);
             }
         }
@@ -145,7 +153,9 @@ impl Round<'_> {
         }
         match why {
             Why::Consolidate => known.is_preemptible,
-            Why::Preempt | Why::Stale => true,
+            Why::Stale => true,
+            Why::Preempt => known.may_preempt,
+            Why::Reclaim if !known.may_reclaim => false,
             Why::Reclaim => {
                 let asks: Amount = sum(tasks.iter().map(|task| self.board.at_most(*task)));
                 let is_preemptible = known.is_preemptible;
@@ -203,7 +213,8 @@ impl Round<'_> {
             };
             acts.insert(task, act);
         }
-        Plan { acts, refused: self.refused, seated, accounts: self.board.tree.accounts }
+        let (refused, turns) = (self.refused, self.turns);
+        Plan { acts, refused, turns, seated, accounts: self.board.tree.accounts }
     }
 }
 

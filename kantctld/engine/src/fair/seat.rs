@@ -6,7 +6,8 @@
 //! slices keep to nodes that are cut for them.
 
 use super::amount::Amount;
-use super::board::{Board, Load, Place, in_hundreds, part_of};
+use super::board::{Board, Load, Place};
+use super::counted::{in_hundreds, part_of};
 use super::world::{Cut, GpuAsk, Node, NodeAt, Task, TaskAt};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -96,7 +97,8 @@ fn is_for(node: &Node, task: &Task) -> bool {
 /// Has the node room for the task? `None`: not even when all are gone that go.
 pub(super) fn look(board: &Board<'_>, at: TaskAt, node: NodeAt) -> Option<Found> {
     let task = &board.world.tasks[at.0];
-    if !is_for(&board.world.nodes[node.0], task)
+    if board.world.nodes[node.0].is_closed
+        || !is_for(&board.world.nodes[node.0], task)
         || task.only_nodes.as_ref().is_some_and(|only| !only.contains(&node))
     {
         return None;
@@ -109,7 +111,7 @@ pub(super) fn look(board: &Board<'_>, at: TaskAt, node: NodeAt) -> Option<Found>
     };
     if !needs(&load.cpu, task.cpu_milli)
         || !needs(&load.memory, task.memory_bytes)
-        || !needs(&load.tasks, 1)
+        || !needs(&load.tasks, task.slots.max(1))
     {
         return None;
     }
@@ -121,6 +123,9 @@ pub(super) fn look(board: &Board<'_>, at: TaskAt, node: NodeAt) -> Option<Found>
         }
     }
     let (milli, count) = part(board, task, node)?;
+    if load.devices.iter().filter(|device| device.later() >= milli).count() < count {
+        return None;
+    }
     let (devices, all_now, joins) = devices(&load.devices, milli, count)?;
     let place = Place { node, devices, milli };
     Some(Found { place, is_now: is_now && all_now, joins })

@@ -32,8 +32,7 @@ pub fn may_try(tree: &Tree, claimant: &Claimant) -> bool {
     let account = &tree.accounts[claimant.queue.0];
     let is_within = |held: &Amount, bound: &Amount| held.plus(&claimant.asks).is_within(bound);
     is_within(&account.allocated, &account.fair)
-        && (claimant.is_preemptible
-            || is_within(&account.firm, &tree.terms[claimant.queue.0].quota))
+        && (claimant.is_preemptible || is_within(&account.firm, &tree.terms[claimant.queue.0].firm))
 }
 
 /// Could jobs of that queue be victims? A cheap look before anything is tried: it holds more than
@@ -140,6 +139,7 @@ mod tests {
             created: 0,
             quota: Amount::default(),
             limit: Amount::UNLIMITED,
+            firm: Amount::default(),
             weight: [1.0; 3],
             protection: Protection::default(),
         };

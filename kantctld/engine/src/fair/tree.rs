@@ -5,8 +5,8 @@
 //! Reads: the terms of queues, what jobs hold and ask for. Never: where.
 //! Knobs: `parent`, `quota`, `at_most`, `weight`, `priority` of queues; `usage_strength`.
 //!
-//! Example, two nodes of 8 GPUs. Queue `lab` (weight 3) and `ops` (weight 1) are at the top, `lab-a`
-//! and `lab-b` below `lab`, quotas are zero. Jobs 1, 2 and 3 of `lab-a`, `lab-b` and `ops` ask for
+//! Example, two nodes of 8 GPUs. Queue `lab` (weight 3) and `ops` (weight 1) are tops, `lab-a` and
+//! `lab-b` below `lab`, quotas are zero. Jobs 1, 2 and 3 of `lab-a`, `lab-b` and `ops` ask for
 //! 16 GPUs each: `lab` is due 12, `ops` 4, and `lab-a` and `lab-b` 6 each.
 
 use super::amount::{Amount, Resource};
@@ -33,6 +33,8 @@ pub struct Terms {
     pub quota: Amount,
     /// Never more than this.
     pub limit: Amount,
+    /// Jobs that yield to nobody never hold more than this: its quota, where that says anything.
+    pub firm: Amount,
     /// Its part of the surplus, for CPU, memory and GPU.
     pub weight: [f64; 3],
     /// For how long its jobs are left alone.

@@ -4,6 +4,7 @@
 use super::tree::{QueueAt, Terms};
 use common::time::Span;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A node's place in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -54,6 +55,8 @@ pub struct Node {
     pub cut: Cut,
     /// Of each profile, so many.
     pub slices: BTreeMap<String, i64>,
+    /// Nothing new starts there, and it is nobody's share.
+    pub is_closed: bool,
 }
 
 /// The GPUs that a task asks for.
@@ -92,6 +95,8 @@ pub enum TaskState {
     Gated,
     /// It holds its place.
     Running,
+    /// It does not start yet, and its place is kept for it: others are on their way out there.
+    Promised,
     /// It is on its way out: what it holds may be promised.
     Leaving,
     /// It is on its way out and does not get there: nothing of it may be promised.
@@ -133,13 +138,15 @@ pub struct Task {
     /// Its group: a leaf of its job's.
     pub group: Option<GroupAt>,
     /// Only there; `None`: anywhere.
-    pub only_nodes: Option<Vec<NodeAt>>,
+    pub only_nodes: Option<Arc<Vec<NodeAt>>>,
     /// What others' affinities name.
     pub labels: BTreeMap<String, String>,
     /// Where it has to be near tasks.
     pub near: Option<Affinity>,
     /// Where it must not be.
     pub apart: Option<Affinity>,
+    /// How many of a node's places for tasks it takes; 0 is one, too.
+    pub slots: i64,
     /// Of its job's tasks the higher is placed first and let go last.
     pub order: i64,
 }
@@ -200,6 +207,14 @@ pub struct Job {
     pub patience: Span,
     /// How long it has waited.
     pub waited: Span,
+    /// May it start at all now? It asks in any case.
+    pub may_start: bool,
+    /// May it take back from other queues?
+    pub may_reclaim: bool,
+    /// May it take from lower priorities of its queue?
+    pub may_preempt: bool,
+    /// No two of its tasks share a node.
+    pub is_apart: bool,
     /// What it consists of: the job first, each group behind the one above it.
     pub groups: Vec<Group>,
     /// Its tasks.
@@ -228,6 +243,8 @@ pub struct Settings {
     pub preempt_min: Span,
     /// Safe from others, where no queue says.
     pub reclaim_min: Span,
+    /// May somebody who yields be promised another place in the same round?
+    pub may_move: bool,
     /// Gangs short of tasks are ended after this.
     pub stale_grace: Grace,
 }
@@ -240,6 +257,7 @@ impl Default for Settings {
             method: super::runtime::Method::Lca,
             preempt_min: Span(0),
             reclaim_min: Span(0),
+            may_move: true,
             stale_grace: Grace::For(Span::from_seconds(60)),
         }
     }

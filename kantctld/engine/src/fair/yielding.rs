@@ -1,7 +1,7 @@
 //! Who yields to a job that has no room: as few as make room, and each for a reason that holds on
 //! every level of the tree. Never lets anybody go in vain: it is tried, and kept or undone.
 //!
-//! Source: KAI Scheduler, job solver: victims are named one after the other, who is most over-served
+//! Source: KAI Scheduler, job solver: victims are named one after the other, the most over-served
 //! first; after each it is tried whether what they leave on one node is enough; who had to leave is
 //! placed again where there is room, and has only moved then.
 //! Reads: shares, priorities, run times, what is free. Never: who asked first.
@@ -11,15 +11,16 @@
 //! 2 is younger. Job 3 of a asks for 4: 2 leaves, and 3 is promised its node.
 
 use super::amount::Amount;
+use super::asking::{asked, is_protected, may_lose_to};
 use super::board::{Board, State};
 use super::gang::Gang;
 use super::gather::place;
 use super::line::{Line, held, sum};
-use super::runtime::{is_safe, preempt_min, reclaim_min};
-use super::taking::{Claimant, may_lose, may_take};
+use super::taking::{Claimant, may_take};
 use super::tree::{QueueAt, Tree};
+use super::victims::{Asked, Lists, Walk};
 use super::world::{JobAt, NodeAt, TaskAt};
-use common::time::Span;
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 /// Why others yield.
@@ -40,24 +41,28 @@ pub(super) struct Quest<'q, 'a> {
     pub board: &'q mut Board<'a>,
     pub job: JobAt,
     pub why: Why,
+    /// Who could yield at all in this step.
+    pub lists: &'q Lists,
     /// Searches that may still be made in this round.
     pub trials_left: &'q mut u32,
 }
 
-impl Quest<'_, '_> {
+/// After so many searches in vain it is looked whether all of them together would do.
+const TRIALS_BEFORE_PROOF: u32 = 16;
+
+impl<'a> Quest<'_, 'a> {
     /// Finds room for the job, makes whoever has to go leave, and promises it its place. Says
     /// whether it did.
     pub fn go(mut self) -> bool {
         let wanted = Gang::of(self.board, self.job).next();
-        let victims = self.candidates(&wanted);
-        if wanted.is_empty() || victims.is_empty() || !self.could_suffice(&wanted, &victims) {
+        if wanted.is_empty() || !self.could_suffice(&wanted) {
             return false;
         }
         let start = self.board.mark();
         let mut chosen: Vec<Vec<TaskAt>> = Vec::new();
         for many in 1..=wanted.len() {
             self.board.go_back(start);
-            let Some(found) = self.enough_for(&wanted[..many], &victims, &chosen) else {
+            let Some(found) = self.enough_for(&wanted[..many], wanted.len(), &chosen) else {
                 self.board.go_back(start);
                 return false;
             };
@@ -66,74 +71,23 @@ impl Quest<'_, '_> {
         true
     }
 
-    /// Whom it may ask.
-    fn candidates(&self, wanted: &[TaskAt]) -> Vec<JobAt> {
-        let board = &self.board;
-        let own = &board.world.jobs[self.job.0];
-        let claimant = self.claimant(wanted);
-        let mut may_lose_queue = vec![None; board.tree.accounts.len()];
-        let mut is_asked = |at: JobAt| {
-            let other = &board.world.jobs[at.0];
-            if at == self.job || !other.is_preemptible {
-                return false;
-            }
-            let may = match self.why {
-                Why::Consolidate => true,
-                Why::Preempt => other.queue == own.queue && other.priority < own.priority,
-                Why::Reclaim => {
-                    other.queue != own.queue
-                        && *may_lose_queue[other.queue.0]
-                            .get_or_insert_with(|| may_lose(&board.tree, &claimant, other.queue))
-                }
-                Why::Stale => false,
-            };
-            may && self.runs(at) && !(self.is_protected(at) && is_rigid(board, at))
-        };
-        (0..board.world.jobs.len()).map(JobAt).filter(|at| is_asked(*at)).collect()
-    }
-
-    fn runs(&self, job: JobAt) -> bool {
-        let tasks = &self.board.world.jobs[job.0].tasks;
-        let is_there = |task: &TaskAt| {
-            matches!(self.board.seats[task.0].state, State::Running | State::Promised)
-        };
-        tasks.iter().any(is_there)
-    }
-
     fn claimant(&self, tasks: &[TaskAt]) -> Claimant {
         let own = &self.board.world.jobs[self.job.0];
         let asks = sum(tasks.iter().map(|task| self.board.at_most(*task)));
         Claimant { queue: own.queue, asks, is_preemptible: own.is_preemptible }
     }
 
-    /// Is a job still within its least run time?
-    fn is_protected(&self, victim: JobAt) -> bool {
-        let (tree, settings) = (&self.board.tree, &self.board.world.settings);
-        let path = |job: JobAt| tree.path(self.board.world.jobs[job.0].queue);
-        let says = |at: QueueAt| tree.terms[at.0].protection;
-        let least = match self.why {
-            Why::Preempt => preempt_min(path(victim), says, settings.preempt_min),
-            Why::Reclaim => reclaim_min(
-                (path(self.job), path(victim)),
-                settings.method,
-                says,
-                settings.reclaim_min,
-            ),
-            Why::Consolidate | Why::Stale => Span(0),
-        };
-        is_safe(self.board.world.jobs[victim.0].runs_for, least)
-    }
-
     /// Would there be enough in all if everybody went who may be asked? Else nothing is tried.
-    fn could_suffice(&self, wanted: &[TaskAt], victims: &[JobAt]) -> bool {
-        let asks = sum(wanted.iter().map(|task| self.board.at_least(*task)));
-        let tasks = victims.iter().flat_map(|job| &self.board.world.jobs[job.0].tasks);
-        let running = tasks.filter(|task| self.board.seats[task.0].place.is_some());
+    fn could_suffice(&self, wanted: &[TaskAt]) -> bool {
+        let board = &*self.board;
+        let asks = sum(wanted.iter().map(|task| board.at_least(*task)));
+        let own = board.world.jobs[self.job.0].queue;
         let freed = match self.why {
-            Why::Consolidate => Amount::default(),
-            _ => sum(running.map(|task| held(self.board, *task))),
+            Why::Consolidate | Why::Stale => Amount::default(),
+            Why::Preempt => self.lists.at_most(board, |queue| queue == own),
+            Why::Reclaim => self.lists.at_most(board, |queue| queue != own),
         };
-        let free = self.board.nodes.iter().fold(Amount::default(), |sum, node| {
+        let free = board.nodes.iter().fold(Amount::default(), |sum, node| {
             let devices = node.devices.iter().map(|device| device.later().max(0)).sum::<i64>();
             let slices = node.slices.iter();
             let slices: i64 = slices
@@ -148,20 +102,38 @@ impl Quest<'_, '_> {
         asks.is_within(&free.plus(&freed))
     }
 
-    /// Room for these tasks: the bundles of victims with which there is, those known first.
+    /// Room for these tasks, of so many in all: the bundles of victims with which there is, those
+    /// known first.
     fn enough_for(
         &mut self,
         tasks: &[TaskAt],
-        victims: &[JobAt],
+        of: usize,
         known: &[Vec<TaskAt>],
     ) -> Option<Vec<Vec<TaskAt>>> {
+        let (own, why) = (self.job, self.why);
+        let wanted = Gang::of(self.board, self.job).next();
+        let claimant = self.claimant(if of == tasks.len() { tasks } else { &wanted });
+        let may_lose = RefCell::new(vec![None; self.board.tree.accounts.len()]);
+        let asked = |board: &Board<'a>, job: JobAt| {
+            let queue = board.world.jobs[job.0].queue;
+            let may = || {
+                let mut known = may_lose.borrow_mut();
+                *known[queue.0].get_or_insert_with(|| may_lose_to(board, &claimant, queue, why))
+            };
+            asked(board, own, why, job, may)
+        };
+        let taken: BTreeSet<TaskAt> = known.iter().flatten().copied().collect();
+        let mut walk = Walk::new(self.lists, taken.clone(), &asked);
+        let mut next = walk.next(self.board);
+        if next.is_none() && known.is_empty() {
+            return None;
+        }
         if let Some(found) = self.attempt(tasks, known) {
             return Some(found);
         }
-        let taken: BTreeSet<TaskAt> = known.iter().flatten().copied().collect();
-        let mut line = Line::victims(self.board, victims.iter().copied(), taken);
         let mut named: Vec<(Vec<TaskAt>, BTreeSet<NodeAt>)> = Vec::new();
-        while let Some((_, bundle)) = line.pop_victims(self.board) {
+        let mut tried = 0;
+        while let Some(bundle) = next {
             let place = |task: &TaskAt| self.board.seats[task.0].place.as_ref();
             let nodes: BTreeSet<NodeAt> =
                 bundle.iter().filter_map(place).map(|place| place.node).collect();
@@ -181,9 +153,35 @@ impl Quest<'_, '_> {
                 if *self.trials_left == 0 {
                     return None;
                 }
+                tried += 1;
             }
+            if tried == TRIALS_BEFORE_PROOF {
+                let all = Walk::new(self.lists, taken.clone(), &asked);
+                if !self.would_all_do(tasks, known, all) {
+                    return None;
+                }
+            }
+            next = walk.next(self.board);
         }
         None
+    }
+
+    /// Would there be a place if everybody went who may be asked? If not, no set of them makes one.
+    fn would_all_do<F: Fn(&Board<'a>, JobAt) -> Asked>(
+        &mut self,
+        tasks: &[TaskAt],
+        known: &[Vec<TaskAt>],
+        mut walk: Walk<'_, 'a, F>,
+    ) -> bool {
+        let mut all: Vec<TaskAt> = known.concat();
+        while let Some(bundle) = walk.next(self.board) {
+            all.extend(bundle);
+        }
+        let mark = self.board.mark();
+        all.into_iter().for_each(|task| self.board.evict(task));
+        let would = place(self.board, self.job, tasks, false).is_ok();
+        self.board.go_back(mark);
+        would
     }
 
     /// Lets these go, places the job's tasks and again those who went. Keeps that if it is allowed;
@@ -204,7 +202,8 @@ impl Quest<'_, '_> {
 
     /// In the order of turns: the job, which has to have a place, and those who went.
     fn place_all(&mut self, tasks: &[TaskAt], gone: &BTreeSet<TaskAt>) -> bool {
-        let mut jobs: BTreeSet<JobAt> = gone.iter().map(|task| self.board.job_of(*task)).collect();
+        let mut jobs: BTreeSet<JobAt> =
+            gone.iter().map(|task| self.board.world.job_of[task.0]).collect();
         jobs.insert(self.job);
         let mut line = Line::with_again(self.board, jobs, gone.clone());
         let mut is_placed = false;
@@ -221,8 +220,15 @@ impl Quest<'_, '_> {
             }
             let next = Gang::of(self.board, job).again(gone).next();
             let next: Vec<TaskAt> = next.into_iter().filter(|task| gone.contains(task)).collect();
-            if !next.is_empty() && place(self.board, job, &next, false).is_ok() {
+            let mark = self.board.mark();
+            if next.is_empty() || place(self.board, job, &next, false).is_err() {
+                continue;
+            }
+            let stays = |task: &TaskAt| self.board.seats[task.0].state == State::Running;
+            if self.board.world.settings.may_move || next.iter().all(stays) {
                 line.push(self.board, job);
+            } else {
+                self.board.go_back(mark);
             }
         }
         is_placed
@@ -235,13 +241,13 @@ impl Quest<'_, '_> {
             |task: &&TaskAt| matches!(board.seats[task.0].state, State::Leaving | State::Waiting);
         let lost = bundles.iter().filter_map(|bundle| {
             let tasks: Vec<TaskAt> = bundle.iter().filter(is_lost).copied().collect();
-            let job = board.job_of(*tasks.first()?);
+            let job = board.world.job_of[tasks.first()?.0];
             let amount = sum(tasks.iter().map(|task| held(board, *task)));
             Some((job, board.world.jobs[job.0].queue, amount))
         });
         let lost: Vec<(JobAt, QueueAt, Amount)> = lost.collect();
         let is_kept = |(job, ..): &(JobAt, QueueAt, Amount)| {
-            !self.is_protected(*job) || Gang::of(board, *job).is_whole()
+            !is_protected(board, self.job, self.why, *job) || Gang::of(board, *job).is_whole()
         };
         if !lost.iter().all(is_kept) {
             return false;
@@ -258,9 +264,4 @@ impl Quest<'_, '_> {
             }
         }
     }
-}
-
-/// Does it need all its tasks, so that it loses nothing or all?
-fn is_rigid(board: &Board<'_>, job: JobAt) -> bool {
-    Gang::of(board, job).standing() != super::gang::Standing::Above
 }

@@ -22,7 +22,7 @@ mod suffice;
 pub(crate) mod victims;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use crate::books::{Claim, Standing};
 use crate::desk::Desk;

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A cluster over time; jobs that yielded wait again.
-pub(super) struct World {
+pub(crate) struct World {
     pub snapshot: Snapshot,
     pub now: Time,
     start: Time,
@@ -31,7 +31,7 @@ fn qos(name: &str, priority: i32) -> Qos {
 }
 
 /// A queue in which higher priority makes jobs yield, all of them preemptible.
-pub(super) fn queue(name: &str) -> Queue {
+pub(crate) fn queue(name: &str) -> Queue {
     let mut queue = Queue { default: name == "q", ..crate::testing::queue(name) };
     queue.preemption.by_priority = true;
     queue.preemption.preemptible = true;
@@ -39,28 +39,28 @@ pub(super) fn queue(name: &str) -> Queue {
 }
 
 /// A queue that is owed so many GPUs of any kind; its jobs are not preemptible.
-pub(super) fn owed(name: &str, gpus: u32) -> Queue {
+pub(crate) fn owed(name: &str, gpus: u32) -> Queue {
     let amounts = Amounts { gpus_any: Some(Gpus(gpus)), ..Amounts::default() };
     Queue { quota: Quota { amounts, ..Quota::default() }, ..crate::testing::queue(name) }
 }
 
 /// One that neither lends nor borrows, but preempts by priority.
-pub(super) fn isolated(name: &str, gpus: u32) -> Queue {
+pub(crate) fn isolated(name: &str, gpus: u32) -> Queue {
     let mut queue = Queue { quota: owed(name, gpus).quota, ..queue(name) };
     queue.quota.mode = QuotaMode::Isolated;
     queue
 }
 
 /// A job of queue `q` and QoS low that asks for GPUs on one node, for two hours.
-pub(super) fn low(job: u32, gpus: u32) -> WaitingJob {
+pub(crate) fn low(job: u32, gpus: u32) -> WaitingJob {
     of(job, gpu_request(gpus), "q", "low")
 }
 
-pub(super) fn high(job: u32, gpus: u32) -> WaitingJob {
+pub(crate) fn high(job: u32, gpus: u32) -> WaitingJob {
     of(job, gpu_request(gpus), "q", "high")
 }
 
-pub(super) fn of(job: u32, request: Request, queue: &str, qos: &str) -> WaitingJob {
+pub(crate) fn of(job: u32, request: Request, queue: &str, qos: &str) -> WaitingJob {
     let queue = QueueName::new(queue).unwrap();
     let qos = Some(QosName::new(qos).unwrap());
     WaitingJob { queue, qos, ..crate::testing::waiting(job, request, 120) }
@@ -143,11 +143,11 @@ impl World {
     }
 }
 
-pub(super) fn on_nodes(nodes: u32, gpus: u32) -> Request {
+pub(crate) fn on_nodes(nodes: u32, gpus: u32) -> Request {
     let nodes_asked = Some(common::unit::Nodes(nodes));
     Request { tasks: common::unit::Tasks(nodes), nodes: nodes_asked, ..gpu_request(gpus) }
 }
 
-pub(super) fn with_request(job: WaitingJob, request: Request) -> WaitingJob {
+pub(crate) fn with_request(job: WaitingJob, request: Request) -> WaitingJob {
     WaitingJob { request: Arc::new(request), ..job }
 }

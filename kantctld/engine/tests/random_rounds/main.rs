@@ -76,9 +76,44 @@ fn histories_that_went_wrong_once_go_right() {
     }
 }
 
+/// So many rounds of trees that share fairly, at least.
+const FAIR_ROUNDS: u64 = 10_000;
+
+#[test]
+fn the_judge_is_content_where_queues_share_fairly_and_everybody_has_their_turn() {
+    #[allow(clippy::disallowed_methods)] // how a person asks for one history
+    let only = std::env::var("KANT_SEED").ok().map(|text| text.parse::<u64>().unwrap());
+    let (mut rounds, mut preempts, mut seed) = (0, [0_u64; 3], only.unwrap_or(1));
+    while rounds < FAIR_ROUNDS {
+        let mut world = World::new(seed);
+        let mut policy = world.policy.clone();
+        policy.fair_sharing = true;
+        for (number, queue) in (0..).zip(&mut policy.queues) {
+            queue.weight = (number + seed as u32) % 4;
+        }
+        world.set_policy(policy);
+        let world = play(world).unwrap_or_else(|wrong| {
+            panic!("seed {seed}: {wrong}\nreplay it alone with KANT_SEED={seed}")
+        });
+        rounds += u64::from(world.rounds);
+        for (sum, more) in preempts.iter_mut().zip(world.preempts) {
+            *sum += u64::from(more);
+        }
+        seed += 1;
+        if only.is_some() {
+            return;
+        }
+    }
+    println!("{rounds} rounds of {seed} fair histories, {preempts:?} preemptions");
+    assert!(preempts.iter().sum::<u64>() > 0, "nobody yielded: {preempts:?}");
+}
+
 /// One history, to its end.
 fn history(seed: u64) -> Result<World, String> {
-    let mut world = World::new(seed);
+    play(World::new(seed))
+}
+
+fn play(mut world: World) -> Result<World, String> {
     let count = world.draw.within(1, 8);
     world.arrive(count);
     for _ in 0..world.draw.within(5, 25) {

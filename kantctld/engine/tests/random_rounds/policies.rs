@@ -51,7 +51,7 @@ pub fn policy(draw: &mut Draw, topology: Topology, nodes: u32) -> Policy {
         favor_small: draw.once_in(2),
         ..Factors::default()
     };
-    Policy { queues, qos, accounts, factors, topology }
+    Policy { queues, qos, accounts, factors, topology, ..Policy::default() }
 }
 
 fn queue(

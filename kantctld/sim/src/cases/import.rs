@@ -12,6 +12,7 @@ use engine::fair::world::{
     Settings, Task, TaskAt, TaskState,
 };
 use engine::fair::{Amount, UNLIMITED, World};
+use std::sync::Arc;
 
 /// Why kant cannot be asked this.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -92,6 +93,7 @@ fn node(text: &NodeText) -> Result<Node, ImportError> {
         labels: text.labels.clone(),
         cut,
         slices: text.mig_instances.clone(),
+        is_closed: false,
     })
 }
 
@@ -120,6 +122,7 @@ fn queues(texts: &[QueueText]) -> Result<Vec<Terms>, ImportError> {
             created: text.created_rank,
             quota: amount(cpu.quota, memory.quota, gpu.quota),
             limit: amount(cpu.limit, memory.limit, gpu.limit),
+            firm: amount(cpu.quota, memory.quota, gpu.quota),
             weight: [cpu.over_quota_weight, memory.over_quota_weight, gpu.over_quota_weight],
             protection: Protection {
                 preempt: span(text.preempt_min_runtime_s),
@@ -163,6 +166,10 @@ fn job(case: &Case, text: &JobText, world: &mut World) -> Result<Job, ImportErro
         stale_grace: text.stale_gang_grace_s.map(grace),
         patience: Span::from_seconds(text.preemption_delay_s.unwrap_or(0)),
         waited: Span::from_minutes(u64::try_from(text.age_min).unwrap_or(0)),
+        may_start: true,
+        may_reclaim: true,
+        may_preempt: true,
+        is_apart: false,
         groups,
         tasks,
     })
@@ -234,11 +241,15 @@ fn task(case: &Case, text: &TaskText, groups: &[Group]) -> Result<Task, ImportEr
         device_names: text.gpu_groups.clone(),
         devices: None,
         group,
-        only_nodes: only.map(|names| names.iter().map(node_at).collect()).transpose()?,
+        only_nodes: only
+            .map(|names| names.iter().map(node_at).collect())
+            .transpose()?
+            .map(Arc::new),
         labels: text.labels.clone(),
         near: text.near.as_ref().map(affinity),
         apart: text.apart.as_ref().map(affinity),
         order: text.order,
+        slots: 1,
     })
 }
 

@@ -99,6 +99,7 @@ impl<'c> Playing<'c> {
                 (None, TaskState::Stuck) => {
                     ("stuck_in_releasing", task.node.and_then(node), "unchanged")
                 }
+                (None, TaskState::Promised) => ("pipelined", task.node.and_then(node), "waits"),
                 (None, TaskState::Failed) => ("failed", task.node.and_then(node), "unchanged"),
                 (None, TaskState::Succeeded) => {
                     ("succeeded", task.node.and_then(node), "unchanged")

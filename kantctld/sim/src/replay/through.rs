@@ -218,7 +218,7 @@ fn settings(mut policy: Policy) -> Settings {
     policy.queues.iter_mut().for_each(|queue| queue.access = Access::default());
     policy.qos.iter_mut().for_each(|qos| qos.access = Access::default());
     policy.accounts.iter_mut().for_each(|account| account.access = Access::default());
-    let Policy { queues, qos, accounts, factors, topology } = policy;
+    let Policy { queues, qos, accounts, fair_sharing, factors, topology } = policy;
     Settings {
         cluster: "replay".to_owned(),
         queues,
@@ -227,6 +227,7 @@ fn settings(mut policy: Policy) -> Settings {
         done_jobs_kept: Span(0),
         qos,
         accounts,
+        fair_sharing,
         factors,
         topology,
     }

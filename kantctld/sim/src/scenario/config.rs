@@ -27,6 +27,7 @@ pub(super) struct Config {
     queues: Vec<Queue>,
     qos: Vec<Qos>,
     accounts: Vec<Account>,
+    fair_sharing: bool,
     factors: Factors,
     topology: Topology,
 }
@@ -40,6 +41,7 @@ impl Default for Config {
             queues: Vec::new(),
             qos: Vec::new(),
             accounts: Vec::new(),
+            fair_sharing: false,
             factors: Factors::default(),
             topology: Topology::default(),
         }
@@ -57,6 +59,7 @@ impl Config {
             _ => {
                 self.lost_after = words.value("lost-after")?.unwrap_or(self.lost_after);
                 self.grace = words.value("grace")?.unwrap_or(self.grace);
+                self.fair_sharing |= words.flag("fair-sharing");
                 self.kept = words.value("kept")?.unwrap_or(self.kept);
             }
         }
@@ -77,6 +80,7 @@ impl Config {
             done_jobs_kept: self.kept,
             qos: self.qos.clone(),
             accounts: self.accounts.clone(),
+            fair_sharing: self.fair_sharing,
             factors: self.factors,
             topology: self.topology.clone(),
         }

@@ -39,6 +39,8 @@ pub(super) fn queue(words: &mut Words) -> Result<Queue, String> {
         behind: word(words, "behind")?.unwrap_or_default(),
         backfill: backfill(words)?,
         placement: word(words, "placement")?.unwrap_or_default(),
+        weight: words.value("weight")?.unwrap_or(1),
+        reclaim_runtime_min: words.value("safe")?,
         quota: Quota {
             mode: word(words, "quota-mode")?.unwrap_or_default(),
             amounts: amounts(words, "quota")?,

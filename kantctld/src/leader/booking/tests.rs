@@ -44,6 +44,7 @@ fn cluster() -> State {
         done_jobs_kept: Span::from_minutes(60),
         qos: Vec::new(),
         accounts: Vec::new(),
+        fair_sharing: false,
         factors: Factors::default(),
         topology: Topology::default(),
     };

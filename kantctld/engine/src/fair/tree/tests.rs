@@ -11,6 +11,7 @@ fn terms(name: &str, parent: Option<usize>, quota: i64, weight: f64) -> Terms {
         created: 0,
         quota: Amount { gpu_milli: quota * 1000, ..Amount::default() },
         limit: Amount::UNLIMITED,
+        firm: Amount { gpu_milli: quota * 1000, ..Amount::default() },
         weight: [weight; 3],
         protection: Protection::default(),
     }

@@ -65,6 +65,7 @@ pub(super) fn tree(queues: &Value) -> Result<Tree, Missing> {
         created: number(queue, "created_rank") as u64,
         quota: amounts(queue, "quota"),
         limit: amounts(queue, "limit"),
+        firm: amounts(queue, "quota"),
         weight: [1.0; 3],
         protection: Protection::default(),
     };

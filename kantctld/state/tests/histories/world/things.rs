@@ -55,6 +55,7 @@ pub fn settings(more_queues: bool) -> Settings {
         done_jobs_kept: Span::from_minutes(30),
         qos: Vec::new(),
         accounts: vec![account("vision"), account("speech")],
+        fair_sharing: false,
         factors: Factors::default(),
         topology: Topology::default(),
     }

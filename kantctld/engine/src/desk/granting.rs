@@ -1,0 +1,169 @@
+//! Carries out what a fair round decided, if it holds in every detail: starts, and rooms for which
+//! others yield. Never chooses who; `fair` does.
+//!
+//! A fair round counts CPUs, memory and devices; here the real place is looked for, with cores,
+//! links, bookings, limits and what is kept for others. What does not hold is not done.
+
+use super::start::Obstacle;
+use super::{Desk, Refused};
+use crate::books::Standing;
+use crate::decision::Decision;
+use crate::fit::gang::{Layout, lay_out};
+use crate::floor::NodeIndex;
+use crate::place::{Placed, filled_in};
+use crate::shape::{Shape, ShapeIndex};
+use crate::snapshot::{RunningJob, WaitingJob};
+use common::id::JobKey;
+use common::job::PreemptReason;
+use common::queue::Queue;
+use common::reason::WaitReason;
+use std::sync::Arc;
+
+/// Somebody who yields, and why.
+pub(crate) type Victim<'a> = (&'a Arc<RunningJob>, PreemptReason);
+
+impl<'a> Desk<'a> {
+    /// What it asks for.
+    pub(crate) fn shape_for(&mut self, queue: &'a Queue, job: &'a Arc<WaitingJob>) -> ShapeIndex {
+        self.shape_of(queue, job)
+    }
+
+    /// May it start at all now, whatever is free?
+    pub(crate) fn may_start_at_all(
+        &mut self,
+        job: &WaitingJob,
+        shape: ShapeIndex,
+    ) -> Result<Standing, Refused> {
+        let admitted = self.admit(job, shape);
+        if let Err(Refused::Job(reason) | Refused::Class(reason)) = &admitted {
+            self.eases_with_time(reason);
+        }
+        admitted
+    }
+
+    /// The nodes that are kept for a job until others are gone; empty: none are.
+    pub(crate) fn room_kept_for(&self, key: JobKey) -> &[NodeIndex] {
+        self.awaiting.get(&key).map_or(&[], |awaiting| &awaiting.nodes)
+    }
+
+    /// Starts a job on these nodes or, where what it asks for beside room speaks against them,
+    /// elsewhere.
+    ///
+    /// # Errors
+    /// It did not start; the reason, where that is not want of room.
+    pub(crate) fn start_there(
+        &mut self,
+        job: &'a Arc<WaitingJob>,
+        shape: ShapeIndex,
+        nodes: &[NodeIndex],
+    ) -> Result<(), Option<WaitReason>> {
+        self.meet(job.key);
+        let fence = self.fence(nodes);
+        let started = self.try_start(job, shape, &fence);
+        match started.or_else(|_| self.try_start(job, shape, &[])) {
+            Ok(()) => Ok(()),
+            Err(Obstacle::Refused(reason, _)) => Err(Some(*reason)),
+            Err(_) => Err(None),
+        }
+    }
+
+    /// Starts a job wherever it has room.
+    ///
+    /// # Errors
+    /// It did not start; the reason, where that is not want of room.
+    pub(crate) fn start_anywhere(
+        &mut self,
+        job: &'a Arc<WaitingJob>,
+        shape: ShapeIndex,
+    ) -> Result<(), Option<WaitReason>> {
+        let ends = self.ends_by(job.time_limit);
+        if self.shapes.get(shape).cannot_fit(ends) {
+            return Err(None);
+        }
+        match self.try_start(job, shape, &[]) {
+            Ok(()) => Ok(()),
+            Err(Obstacle::NoRoom) => {
+                self.shapes.get_mut(shape).did_not_fit(ends);
+                Err(None)
+            }
+            Err(Obstacle::Refused(reason, _)) => Err(Some(*reason)),
+            Err(_) => Err(None),
+        }
+    }
+
+    /// All components of a job, or none of them.
+    pub(crate) fn start_components(&mut self, first: JobKey) {
+        _ = self.start_together(first, false);
+    }
+
+    /// Makes these yield, and keeps the room for the job. Nobody yields if it would not have room
+    /// then, or would not be admitted. Says whether they do.
+    pub(crate) fn take_for(
+        &mut self,
+        job: &'a Arc<WaitingJob>,
+        index: ShapeIndex,
+        victims: &[Victim<'a>],
+        nodes: &[NodeIndex],
+    ) -> bool {
+        let shape = self.shapes.get(index).fewest().into_owned();
+        let checkpoint = self.trial.checkpoint();
+        let leaving: Vec<JobKey> = self.on_the_way_out().collect();
+        let gone = leaving.into_iter().chain(victims.iter().map(|(victim, _)| victim.key));
+        gone.for_each(|key| self.let_go(key));
+        let fence = self.fence(nodes);
+        let found = self.find(job, &shape, &fence);
+        self.trial.roll_back(checkpoint);
+        let Some((layout, placed)) = found else { return false };
+        let shares = placed.shares.iter().map(|(_, share)| share);
+        let claim = crate::claims::of_start(job, shares, self.trial.floor, &mut self.books);
+        let mut books = self.books.clone();
+        for (victim, _) in victims {
+            if let Some(claim) = self.snapshot.claim_of(victim.key) {
+                books.remove(claim, victim.ends_by);
+            }
+        }
+        let limits = books.check_limits(&claim, job.time_limit, self.now);
+        if limits.and_then(|()| books.admit(&claim)).is_err() {
+            return false;
+        }
+        for (victim, reason) in victims {
+            self.asks.chosen.insert(victim.key);
+            self.yielders.entry(job.key).or_insert((0, victim.key)).0 += 1;
+            self.decisions.push(Decision::Preempt {
+                key: victim.key,
+                attempt: victim.attempt,
+                by: job.key,
+                reason: *reason,
+                mode: victim.victim_mode,
+            });
+        }
+        self.keep_room(job, index, &shape, (layout, claim));
+        true
+    }
+
+    fn find(
+        &self,
+        job: &WaitingJob,
+        shape: &Shape<'a>,
+        fence: &[bool],
+    ) -> Option<(Layout, Placed)> {
+        shape.sides().into_iter().find_map(|side| {
+            let hall = self.hall_of(job, shape, side, fence);
+            let layout = lay_out(&hall)?;
+            Some((layout.clone(), filled_in(&hall, layout)))
+        })
+    }
+
+    /// A job that may start and has no room.
+    pub(crate) fn has_no_room(&mut self, job: &WaitingJob, shape: ShapeIndex) {
+        match self.never_fits(shape) {
+            Some(never) => self.waits.tell(job.key, never),
+            None => self.waits.note(job.key, shape, None),
+        }
+    }
+
+    /// A job that does not start, whatever is free.
+    pub(crate) fn is_refused(&mut self, key: JobKey, reason: WaitReason) {
+        self.waits.tell(key, reason);
+    }
+}

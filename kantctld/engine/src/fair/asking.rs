@@ -1,0 +1,65 @@
+//! Whom a job may ask to yield, by queue, priority and run time. Never whether that is enough.
+//!
+//! Source: KAI Scheduler, reclaim, preempt and min-runtime filters.
+
+use super::board::Board;
+use super::gang::{Gang, Standing};
+use super::runtime::{is_safe, preempt_min, reclaim_min};
+use super::taking::{Claimant, may_lose};
+use super::tree::QueueAt;
+use super::victims::Asked;
+use super::world::JobAt;
+use super::yielding::Why;
+use common::time::Span;
+
+/// Could jobs of that queue be asked, as shares stand?
+pub(super) fn may_lose_to(
+    board: &Board<'_>,
+    claimant: &Claimant,
+    queue: QueueAt,
+    why: Why,
+) -> bool {
+    why != Why::Reclaim || queue != claimant.queue && may_lose(&board.tree, claimant, queue)
+}
+
+/// May a job be asked to yield to this one?
+pub(super) fn asked(
+    board: &Board<'_>,
+    own: JobAt,
+    why: Why,
+    other: JobAt,
+    may_lose: impl FnOnce() -> bool,
+) -> Asked {
+    let (by, victim) = (&board.world.jobs[own.0], &board.world.jobs[other.0]);
+    if other == own {
+        return Asked::No;
+    }
+    match why {
+        Why::Consolidate => return Asked::Yes,
+        Why::Stale => return Asked::NobodyElse,
+        Why::Preempt if victim.queue != by.queue || victim.priority >= by.priority => {
+            // Those that come after it have no lower priority.
+            return Asked::NobodyElse;
+        }
+        Why::Reclaim if !may_lose() => return Asked::NobodyElse,
+        Why::Preempt | Why::Reclaim => {}
+    }
+    let is_rigid = || Gang::of(board, other).standing() != Standing::Above;
+    if is_protected(board, own, why, other) && is_rigid() { Asked::No } else { Asked::Yes }
+}
+
+/// Is a job still within its least run time?
+pub(super) fn is_protected(board: &Board<'_>, own: JobAt, why: Why, victim: JobAt) -> bool {
+    let (tree, settings) = (&board.tree, &board.world.settings);
+    let path = |job: JobAt| tree.path(board.world.jobs[job.0].queue);
+    let says = |at: QueueAt| tree.terms[at.0].protection;
+    let least = match why {
+        Why::Preempt => preempt_min(path(victim), says, settings.preempt_min),
+        Why::Reclaim => {
+            let paths = (path(own), path(victim));
+            reclaim_min(paths, settings.method, says, settings.reclaim_min)
+        }
+        Why::Consolidate | Why::Stale => Span(0),
+    };
+    is_safe(board.world.jobs[victim.0].runs_for, least)
+}

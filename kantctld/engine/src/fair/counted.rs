@@ -1,0 +1,28 @@
+//! What a task counts for in shares. Never where it goes.
+
+use super::amount::Amount;
+use super::world::{GpuAsk, Task};
+
+/// As KAI counts device memory.
+pub(super) const fn in_hundreds(mib: u64) -> u64 {
+    let whole = mib / 100 * 100;
+    if whole == 0 { 100 } else { whole }
+}
+
+/// Thousandths of a device that this much of its memory is, in hundredths, rounded up.
+pub(super) fn part_of(mib: u64, of_mib: u64) -> i64 {
+    i64::try_from((mib * 100).div_ceil(of_mib.max(1)) * 10).unwrap_or(i64::MAX)
+}
+
+pub(super) fn amount(task: &Task, memory_mib: u64) -> Amount {
+    let gpu_milli = match &task.gpus {
+        GpuAsk::None => 0,
+        GpuAsk::Whole(gpus) => i64::from(*gpus) * 1000,
+        GpuAsk::Part { milli, devices } => milli * i64::from(*devices),
+        GpuAsk::Memory { mib, devices } => part_of(*mib, memory_mib) * i64::from(*devices),
+        GpuAsk::Slices(slices) => {
+            slices.iter().map(|(profile, count)| super::seat::slice_gpus(profile) * count).sum()
+        }
+    };
+    Amount { cpu_milli: task.cpu_milli, memory_bytes: task.memory_bytes, gpu_milli }
+}

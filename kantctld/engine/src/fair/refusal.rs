@@ -1,0 +1,60 @@
+//! What stands in a fair round against a job, as a reason that its user reads. Never for want of
+//! room.
+
+use super::amount::{Amount, Resource};
+use super::bounds::Excess;
+use super::plan::Plan;
+use super::world::{GpuAsk, JobAt, Task, World};
+use common::id::QueueName;
+use common::reason::{Counted, QuotaBound, WaitReason, What};
+
+/// A limit or a quota that is exceeded, with its numbers.
+pub(super) fn view_of(
+    world: &World,
+    plan: &Plan,
+    job: JobAt,
+    excess: Excess,
+) -> Option<WaitReason> {
+    let (queue, resource, is_quota) = match excess {
+        Excess::Limit(queue, resource) => (queue, resource, false),
+        Excess::Quota(queue, resource) => (queue, resource, true),
+    };
+    let (terms, account) = (&world.queues[queue.0], &plan.accounts[queue.0]);
+    let (bound, used) =
+        if is_quota { (terms.firm, account.firm) } else { (terms.limit, account.allocated) };
+    let tasks = &world.jobs[job.0].tasks;
+    let asked =
+        tasks.iter().fold(Amount::default(), |sum, task| sum.plus(&asks(&world.tasks[task.0])));
+    let shown = |amount: &Amount| {
+        let of = amount.of(resource);
+        let of = if resource == Resource::Cpu { of / 1000 } else { of };
+        u64::try_from(of).unwrap_or_default()
+    };
+    let what = match resource {
+        Resource::Cpu => What::Cpus,
+        Resource::Memory => What::Memory,
+        Resource::Gpu => What::Gpus,
+    };
+    let bound_kind = QuotaBound::AtMost { owed: shown(&terms.quota) };
+    let counted = Counted {
+        what,
+        gpu_kind: None,
+        limit: shown(&bound),
+        used: shown(&used),
+        asked: shown(&asked),
+    };
+    Some(WaitReason::QuotaExceeded {
+        queue: QueueName::new(&terms.name).ok()?,
+        bound: bound_kind,
+        counted,
+    })
+}
+
+fn asks(task: &Task) -> Amount {
+    let gpu_milli = match &task.gpus {
+        GpuAsk::Whole(gpus) => i64::from(*gpus) * 1000,
+        GpuAsk::Part { milli, devices } => milli * i64::from(*devices),
+        GpuAsk::None | GpuAsk::Memory { .. } | GpuAsk::Slices(_) => 0,
+    };
+    Amount { cpu_milli: task.cpu_milli, memory_bytes: task.memory_bytes, gpu_milli }
+}

@@ -1,0 +1,290 @@
+//! A snapshot as a fair round sees it. Never decides anything, and never hides a job: what may not
+//! start still asks.
+
+use super::amount::UNLIMITED;
+use super::owed::terms;
+use super::tree::QueueAt;
+use super::world::{
+    GpuAsk, Group, GroupAt, Job, JobAt, Least, Node, NodeAt, Settings, Task, TaskAt, TaskState,
+    World,
+};
+use crate::decision::Decision;
+use crate::desk::{Desk, Refused};
+use crate::floor::NodeIndex;
+use crate::shape::ShapeIndex;
+use crate::snapshot::{RunningJob, WaitingJob};
+use common::id::{JobKey, QosName};
+use common::queue::Queue;
+use common::reason::WaitReason;
+use common::resource::{Allocation, GpuRequest, Share};
+use common::time::Span;
+use common::unit::Tasks;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Of a node that jobs may have whole: more tasks than ever run there.
+const SLOTS: i64 = 1 << 32;
+
+/// The world, and what its places are called in the snapshot.
+pub(crate) struct View<'a> {
+    pub world: World,
+    /// Waiting jobs that may start, by their place.
+    pub waiting: BTreeMap<JobAt, (&'a Arc<WaitingJob>, ShapeIndex)>,
+    /// Running jobs, by their place.
+    pub running: BTreeMap<JobAt, JobKey>,
+    /// Why others do not start, whatever is free.
+    pub refused: Vec<(JobKey, WaitReason)>,
+    /// Lists of nodes by shape.
+    lists: BTreeMap<ShapeIndex, Option<Arc<Vec<NodeAt>>>>,
+}
+
+impl<'a> View<'a> {
+    /// Of the snapshot on a desk. Those `barred` do not start in this round.
+    pub fn of(desk: &mut Desk<'a>, barred: &BTreeSet<JobKey>) -> Self {
+        let snapshot = desk.snapshot;
+        let queues = &snapshot.policy.queues;
+        let world = World {
+            nodes: snapshot.floor.nodes().map(|(_, node)| of_node(node)).collect(),
+            queues: queues.iter().enumerate().map(|(at, one)| terms(at, one, queues)).collect(),
+            settings: Settings { may_move: false, ..Settings::default() },
+            ..World::default()
+        };
+        let (waiting, running) = (BTreeMap::new(), BTreeMap::new());
+        let mut view =
+            Self { world, waiting, running, refused: Vec::new(), lists: BTreeMap::new() };
+        for job in snapshot.all_running() {
+            view.runs(desk, job);
+        }
+        let started: Vec<(JobKey, Allocation)> = desk
+            .decisions
+            .iter()
+            .filter_map(|decision| match decision {
+                Decision::Start { key, allocation, .. } => Some((*key, allocation.clone())),
+                Decision::Preempt { .. } => None,
+            })
+            .collect();
+        for job in snapshot.all_waiting() {
+            if let Some((_, allocation)) = started.iter().find(|(key, _)| *key == job.key) {
+                view.starts(desk, job, allocation);
+            } else if snapshot.class_of(job.key).is_some() && job.together.is_none() {
+                view.waits(desk, job, barred.contains(&job.key));
+            }
+        }
+        view
+    }
+
+    /// The nodes of a plan, as the floor calls them.
+    pub const fn node(at: NodeAt) -> NodeIndex {
+        NodeIndex(at.0 as u32)
+    }
+
+    fn push(&mut self, job: Job, tasks: Vec<Task>) -> JobAt {
+        let at = JobAt(self.world.jobs.len());
+        let from = self.world.tasks.len();
+        let places = (from..from + tasks.len()).map(TaskAt).collect();
+        self.world.job_of.extend(tasks.iter().map(|_| at));
+        self.world.tasks.extend(tasks);
+        self.world.jobs.push(Job { tasks: places, ..job });
+        at
+    }
+
+    fn runs(&mut self, desk: &Desk<'a>, job: &RunningJob) {
+        let Some(queue) = desk.queues.get(&job.queue) else { return };
+        let state = if job.ending { TaskState::Leaving } else { TaskState::Running };
+        let tasks = self.seated(desk, &job.allocation, state);
+        let known = Job {
+            is_preemptible: job.preemptible,
+            priority: priority(desk, job.qos.as_ref(), job.nice),
+            runs_for: Some(desk.now.since(job.started_at)),
+            ..self.plain(job.key, queue, job.submitted_at.0, tasks.len())
+        };
+        let at = self.push(known, tasks);
+        self.running.insert(at, job.key);
+    }
+
+    fn starts(&mut self, desk: &Desk<'a>, job: &WaitingJob, allocation: &Allocation) {
+        let Some(queue) = desk.queues.get(&job.queue) else { return };
+        let tasks = self.seated(desk, allocation, TaskState::Running);
+        // Nobody asks it to yield in the round in which it starts.
+        let known = self.plain(job.key, queue, job.since().0, tasks.len());
+        self.push(known, tasks);
+    }
+
+    fn seated(&self, desk: &Desk<'a>, allocation: &Allocation, state: TaskState) -> Vec<Task> {
+        let floor = &desk.snapshot.floor;
+        let seat = |share: &Share| {
+            let at = floor.find(&share.node)?;
+            let class = &floor.node(at).class;
+            let devices: Vec<usize> =
+                share.gpus.iter().filter_map(|gpu| class.position(*gpu)).collect();
+            let count = u32::try_from(devices.len()).unwrap_or(u32::MAX);
+            let gpus = match share.gpu_milli {
+                _ if devices.is_empty() => GpuAsk::None,
+                Some(milli) => GpuAsk::Part { milli: i64::from(milli.0), devices: count },
+                None => GpuAsk::Whole(count),
+            };
+            Some(Task {
+                cpu_milli: i64::from(share.cpus.len()) * 1000,
+                memory_bytes: amount(share.memory.0),
+                gpus,
+                state,
+                node: Some(NodeAt(at.at())),
+                devices: Some(devices),
+                ..Task::default()
+            })
+        };
+        allocation.shares().iter().filter_map(seat).collect()
+    }
+
+    fn waits(&mut self, desk: &mut Desk<'a>, job: &'a Arc<WaitingJob>, is_barred: bool) {
+        let Some(queue) = desk.queues.get(&job.queue).copied() else {
+            let reason = WaitReason::QueueGone { queue: job.queue.clone() };
+            return self.refused.push((job.key, reason));
+        };
+        let shape = desk.shape_for(queue, job);
+        let admitted = desk.may_start_at_all(job, shape).map(|_| ());
+        let promised: Vec<NodeIndex> = desk.room_kept_for(job.key).to_vec();
+        let (tasks, least) = self.parts(desk, job, shape);
+        let qos = desk.snapshot.policy.qos.iter().find(|qos| Some(&qos.name) == job.qos.as_ref());
+        let says = job.preemptible.or_else(|| qos.and_then(|qos| qos.preemptible));
+        let mut known = Job {
+            is_preemptible: says.unwrap_or(queue.preemption.preemptible),
+            priority: priority(desk, job.qos.as_ref(), job.nice),
+            may_reclaim: queue.preemption.reclaim,
+            may_preempt: queue.preemption.by_priority,
+            may_start: admitted.is_ok() && !is_barred,
+            is_apart: job.request.nodes.is_some(),
+            ..self.plain(job.key, queue, job.since().0, least)
+        };
+        let mut tasks = tasks;
+        if !promised.is_empty() {
+            // Room is kept for it: it waits for those on their way out, and for nobody else.
+            known.may_start = false;
+            for (task, node) in tasks.iter_mut().zip(promised.iter().cycle()) {
+                (task.state, task.node) = (TaskState::Promised, Some(NodeAt(node.at())));
+            }
+        }
+        let at = self.push(known, tasks);
+        match admitted {
+            Ok(()) => _ = self.waiting.insert(at, (job, shape)),
+            Err(Refused::Job(reason) | Refused::Class(reason)) => {
+                self.refused.push((job.key, reason));
+            }
+        }
+    }
+
+    fn plain(&self, key: JobKey, queue: &Queue, since: u64, least: usize) -> Job {
+        let at = self.world.queues.iter().position(|terms| terms.name == queue.name.as_str());
+        Job {
+            name: format!("{:010} {:010?}", key.job.0, key.index.map(|index| index.0)),
+            queue: QueueAt(at.unwrap_or_default()),
+            priority: 0,
+            is_preemptible: false,
+            submitted: amount(since),
+            runs_for: None,
+            stale_for: None,
+            stale_grace: None,
+            patience: Span(0),
+            waited: Span(0),
+            may_start: false,
+            may_reclaim: false,
+            may_preempt: false,
+            is_apart: false,
+            groups: vec![Group {
+                name: String::new(),
+                parent: None,
+                least: Least::Tasks(least),
+                near: None,
+            }],
+            tasks: Vec::new(),
+        }
+    }
+
+    /// What a waiting job asks for, node by node or task by task, and how much of it is the least.
+    fn parts(
+        &mut self,
+        desk: &Desk<'a>,
+        job: &WaitingJob,
+        index: ShapeIndex,
+    ) -> (Vec<Task>, usize) {
+        let shape = desk.shapes.get(index);
+        let nodes = self.nodes_for(desk, index);
+        let (demand, request) = (&shape.demand, &job.request);
+        let task = |part: crate::fit::demand::Part| {
+            let amounts = demand.amounts_of(part, common::unit::Bytes::ZERO);
+            let gpus = match request.gpus {
+                Some(GpuRequest::Fraction(milli)) => {
+                    GpuAsk::Part { milli: i64::from(milli.0), devices: 1 }
+                }
+                _ if part.gpus.0 == 0 => GpuAsk::None,
+                _ => GpuAsk::Whole(part.gpus.0),
+            };
+            Task {
+                cpu_milli: i64::from(amounts.cpus.0) * 1000,
+                memory_bytes: amount(amounts.memory.0),
+                gpus,
+                group: Some(GroupAt(0)),
+                only_nodes: nodes.clone(),
+                slots: if request.exclusive { SLOTS } else { 1 },
+                ..Task::default()
+            }
+        };
+        match shape.nodes() {
+            Some(many) => {
+                let tasks: Vec<Task> = demand.even_parts(many).into_iter().map(task).collect();
+                let least = tasks.len();
+                (tasks, least)
+            }
+            None => {
+                let all = demand.tasks.0;
+                let tasks = (0..all).map(|_| task(demand.part(Tasks(1)))).collect();
+                let least = request.tasks_min.map_or(all, |least| least.0);
+                (tasks, least as usize)
+            }
+        }
+    }
+
+    /// The nodes that jobs of a shape may have; `None`: all.
+    fn nodes_for(&mut self, desk: &Desk<'a>, index: ShapeIndex) -> Option<Arc<Vec<NodeAt>>> {
+        if let Some(known) = self.lists.get(&index) {
+            return known.clone();
+        }
+        let (shape, floor) = (desk.shapes.get(index), &desk.snapshot.floor);
+        let request = shape.demand.request;
+        let list = if shape.may_have_all() && request.gpu_kind.is_none() {
+            None
+        } else {
+            let may = |at: NodeIndex| {
+                let accepted = floor.node(at).class.accepted(request);
+                shape.may_have(floor, at) && accepted != 0
+            };
+            let nodes = floor.nodes().map(|(at, _)| at).filter(|at| may(*at));
+            Some(Arc::new(nodes.map(|at| NodeAt(at.at())).collect()))
+        };
+        self.lists.insert(index, list.clone());
+        list
+    }
+}
+
+fn amount(of: u64) -> i64 {
+    i64::try_from(of).unwrap_or(UNLIMITED)
+}
+
+fn of_node(node: &crate::floor::node::Node) -> Node {
+    Node {
+        name: node.name.to_string(),
+        gpus: node.class.gpu_count().0,
+        cpu_milli: i64::from(node.class.core_cpus.0) * 1000,
+        memory_bytes: amount(node.class.inventory.memory.0),
+        tasks_max: SLOTS,
+        is_closed: !node.is_usable(),
+        ..Node::default()
+    }
+}
+
+/// QoS before nice.
+fn priority(desk: &Desk<'_>, qos: Option<&QosName>, nice: i32) -> i64 {
+    let found = desk.snapshot.policy.qos.iter().find(|known| Some(&known.name) == qos);
+    let qos = found.map_or(0, |qos| qos.priority);
+    (i64::from(qos) << 32) - i64::from(nice)
+}
