@@ -66,6 +66,7 @@ impl Rules {
             done_jobs_kept: Span(0),
             qos: if teams { vec![qos_urgent()] } else { Vec::new() },
             accounts: if teams { accounts() } else { Vec::new() },
+            fair_sharing: false,
             factors: Factors { size: 500, ..Factors::default() },
             topology: common::topology::Topology::default(),
         }

@@ -1,6 +1,6 @@
 //! A round for queues that share fairly: the plan of [`super::plan`], carried out as far as it
-//! holds in every detail. Never changes the plan: what does not hold is left out, and the plan is made
-//! anew without it.
+//! holds in every detail. Never changes the plan: what does not hold is left out, and the plan is
+//! made anew without it.
 //!
 //! Not in it: backfill behind a promise, moves (a job that moves starts from its last checkpoint,
 //! and no budget for that is configured), and for components of one job others do not yield.
@@ -113,7 +113,9 @@ fn finish<'a>(mut desk: Desk<'a>, view: View<'a>, plan: &Plan, barred: &BTreeSet
         // What a plan cannot count (cores, links, zones, parts of unequal size) is tried as it is,
         // one job a round: with what that holds, the next plan is another.
         let has_no_place = matches!(plan.refused.get(at), Some(None)) || barred.contains(&job.key);
-        let may_try = has_no_place && !desk.waits.is_told(job.key);
+        // Who others yield to waits for them.
+        let awaits = !desk.room_kept_for(job.key).is_empty();
+        let may_try = has_no_place && !awaits && !desk.waits.is_told(job.key);
         if !may_try || desk.may_start_at_all(job, *shape).is_err() {
             continue;
         }
