@@ -8,7 +8,7 @@
 //! | GET /v1/jobs/{key} | -> `JobList`: one job, or the tasks of an array; with events |
 //! | POST /v1/jobs/{key}/{cancel,hold,release,requeue,suspend,resume} | `()` -> `Changed` |
 //! | POST /v1/jobs/{key}/update | `UpdateRequest` -> `Changed` |
-//! | GET /v1/jobs/{key}/wait?seconds=&until=started | -> `JobList`, once Done (or running), or late |
+//! | GET /v1/jobs/{key}/wait?seconds=&until=started | -> `JobList`, once Done (or runs), or late |
 //! | GET /v1/jobs/{key}/explain | -> `Explanation` |
 //! | GET /v1/jobs/{key}/script | -> text |
 //! | GET /v1/jobs/{key}/output?stream=&offset=&wait_seconds= | -> bytes; `x-kant-ended: 1` at end |

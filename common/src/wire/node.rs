@@ -1,5 +1,6 @@
 //! The node protocol: what kantd and kantctld say to each other over one WebSocket.
-//! Level, not edge: a lost message is repeated by the next connect. Never a step without its attempt.
+//! Level, not edge: a lost message is repeated by the next connect. Never a step without its
+//! attempt.
 
 mod step;
 mod task;
@@ -31,7 +32,7 @@ pub enum FromNode {
     Report(Vec<StepStatus>),
     /// Answers `ToNode::ReadOutput`.
     Output(OutputChunk),
-    /// All that is wrong with the node. Only to a controller whose Welcome said that it hears of it.
+    /// All that is wrong with the node. Only to a controller whose Welcome said that it hears it.
     Health(Vec<Finding>),
     /// Answers `ToNode::StartTask`, `ToNode::WatchTask`, `ToNode::SignalTask`, `ToNode::FeedTask`.
     Task(TaskNews),
