@@ -1,6 +1,5 @@
 //! The node protocol: what kantd and kantctld say to each other over one WebSocket.
-//! Level, not edge: a lost message is repeated by the next connect. Never a step without its
-//! attempt.
+//! Level, not edge: a lost message is sent again on connect. Never a step without its attempt.
 
 mod step;
 mod task;
