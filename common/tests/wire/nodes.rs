@@ -268,6 +268,7 @@ fn steps_are_asked_about_as_in_the_kept_files() {
         nonce: TaskNumber(7),
         name: "train".to_owned(),
         tasks: vec![(name(), 2)],
+        others: Vec::new(),
         cpus_each: 4,
         gpus: StepGpus::PerTask(1),
         exclusive: true,

@@ -35,6 +35,7 @@ pub async fn open(
         nonce: random_number()?,
         name: wish.name(),
         tasks: place.nodes.clone(),
+        others: place.others.iter().map(|(name, _)| name.clone()).collect(),
         cpus_each,
         gpus: wish.gpus,
         exclusive: wish.exclusive,

@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use common::id::{Attempt, JobKey, NodeName};
 use common::job::pattern::{PatternFacts, absolute, fill};
 use common::job::rendezvous;
+use common::wire::node::StepShare;
 use common::{counts, hostlist};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -27,6 +28,8 @@ pub struct Place {
     pub here: Option<NodeName>,
     /// The step's nodes with their tasks, in order; none is without one.
     pub nodes: Vec<(NodeName, u32)>,
+    /// Nodes of the job that would do as well, with the GPUs that the job has there.
+    pub others: Vec<(NodeName, Option<u32>)>,
     /// The attempt, where that is known.
     pub attempt: Option<Attempt>,
     /// How many GPUs the job has on each of them, where that is known.
@@ -52,7 +55,7 @@ impl Place {
     /// # Errors
     /// [`Failure`] where the step does not fit into the job.
     pub fn choose(wish: &Wish, ground: &Ground, step: u32) -> Result<Self, Failure> {
-        let chosen = choose(wish, ground)?;
+        let (chosen, spare) = choose(wish, ground)?;
         let tasks = tasks(wish, chosen.len(), ground.nodes.len(), ground.tasks);
         if tasks == 0 || tasks > TASKS_MAX {
             let wrong = format!("{tasks} tasks: a step has 1 to {TASKS_MAX}");
@@ -73,17 +76,32 @@ impl Place {
         };
         let used = chosen.iter().zip(&given).filter(|(_, tasks)| **tasks > 0);
         let gpus = used.map(|(node, _)| node.gpus).collect();
+        let unused = chosen.iter().zip(&given).filter(|(_, tasks)| **tasks == 0);
+        let others = unused.map(|(node, _)| node).chain(&spare);
+        let others = others.map(|node| (node.name.clone(), node.gpus)).collect();
         let nodes = chosen.into_iter().map(|node| node.name).zip(given);
         Ok(Self {
             key: ground.key,
             job_name: ground.job_name.clone(),
             user: ground.user.clone(),
             attempt: ground.attempt,
+            others,
             gpus,
             step,
             nodes: nodes.filter(|(_, tasks)| *tasks > 0).collect(),
             here: ground.here.clone(),
         })
+    }
+
+    /// Where the book of steps has put it, if it may stand anywhere.
+    pub fn settle(&mut self, shares: &[StepShare]) {
+        if self.others.is_empty() {
+            return;
+        }
+        let first = self.nodes.iter().map(|(name, _)| name.clone()).zip(self.gpus.clone());
+        let known: BTreeMap<_, _> = first.chain(self.others.clone()).collect();
+        self.gpus = shares.iter().map(|share| known.get(&share.node).copied().flatten()).collect();
+        self.nodes = shares.iter().map(|share| (share.node.clone(), share.tasks)).collect();
     }
 
     /// All tasks, by their ranks.
@@ -197,8 +215,11 @@ impl Place {
     }
 }
 
-/// The job's nodes that the step is to use.
-fn choose(wish: &Wish, ground: &Ground) -> Result<Vec<GroundNode>, Failure> {
+/// The job's nodes that the step is to use, and those that would do as well.
+fn choose(
+    wish: &Wish,
+    ground: &Ground,
+) -> Result<(Vec<GroundNode>, Vec<GroundNode>), Failure> {
     let (mut chosen, key) = (ground.nodes.clone(), ground.key);
     if let Some(text) = &wish.nodelist {
         let names = hostlist::expand(text).map_err(Failure::usage)?;
@@ -219,9 +240,10 @@ fn choose(wish: &Wish, ground: &Ground) -> Result<Vec<GroundNode>, Failure> {
             let few = format!("--nodes={text}: job {key} has {} to offer", chosen.len());
             return Err(Failure::usage(anyhow::anyhow!(few)));
         }
-        chosen.truncate(count);
+        let spare = chosen.split_off(count.min(chosen.len()));
+        return Ok((chosen, spare));
     }
-    Ok(chosen)
+    Ok((chosen, Vec::new()))
 }
 
 /// The tasks of the job as they were laid out when it was given its nodes, for a step that is all

@@ -211,6 +211,9 @@ async fn step(
     };
     let number = view.as_ref().map(|view| view.number);
     place.step = number.unwrap_or(place.step);
+    if let Some(view) = &view {
+        place.settle(&view.shares);
+    }
     let (key, place) = (place.key, &place);
     let lines = Arc::new(server.again());
     let step = Step {

@@ -12,6 +12,7 @@ use common::resource::{Allocation, Share};
 use common::time::{Span, Time};
 use common::wire::node::{StepAnswer, StepAsk, StepGpus, StepShare, StepView, StepWish};
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 
 /// Of so many that ended it is remembered how.
 const ENDED_MAX: usize = 1000;
@@ -131,17 +132,68 @@ impl Book {
         now: Time,
     ) -> Result<Vec<StepShare>, StepAnswer> {
         let gpus = gpus_each(ask)?;
-        let each = ask.tasks.iter().zip(gpus);
-        each.map(|((node, tasks), gpus)| {
+        let asked = ask.tasks.iter().map(|(node, _)| node);
+        let mut pool: Vec<&NodeName> = asked.chain(&ask.others).collect();
+        if !ask.others.is_empty() {
+            pool.sort_by_cached_key(|node| Reverse(self.room(ask, node, job, now)));
+        }
+        let mut shares = Vec::new();
+        for ((node, tasks), gpus) in ask.tasks.iter().zip(gpus) {
+            let first = if ask.others.is_empty() { Some(node) } else { None };
+            let share = self.share(ask, (first, *tasks, gpus), &pool, job, now)?;
+            pool.retain(|node| **node != share.node);
+            shares.push(share);
+        }
+        let place = |name: &NodeName| job.shares().iter().position(|share| share.node == *name);
+        shares.sort_by_key(|share| place(&share.node));
+        Ok(shares)
+    }
+
+    /// A part of that node, or of the first of many that has it.
+    fn share(
+        &self,
+        ask: &StepAsk,
+        (node, tasks, gpus): (Option<&NodeName>, u32, Option<u32>),
+        pool: &[&NodeName],
+        job: &Allocation,
+        now: Time,
+    ) -> Result<StepShare, StepAnswer> {
+        let on = |node: &NodeName| {
             let has = job.shares().iter().find(|share| share.node == *node);
             let has = has.ok_or_else(|| {
                 StepAnswer::Refused(format!("the job does not run on node {node}"))
             })?;
-            let cpus = self.cpus(ask, *tasks, has, now)?;
+            let cpus = self.cpus(ask, tasks, has, now)?;
             let gpus = gpus.map(|count| self.gpus(ask, count, has, now)).transpose()?;
-            Ok(StepShare { node: node.clone(), tasks: *tasks, cpus, gpus })
-        })
-        .collect()
+            Ok(StepShare { node: node.clone(), tasks, cpus, gpus })
+        };
+        let one = node.as_slice();
+        let mut no = StepAnswer::Refused("the step has more nodes than the job".to_owned());
+        for node in if node.is_some() { one } else { pool } {
+            match on(node) {
+                Ok(share) => return Ok(share),
+                // One that is busy may have room later; one that refuses never does.
+                Err(busy @ StepAnswer::Busy(_)) => no = busy,
+                Err(other) if !matches!(no, StepAnswer::Busy(_)) => no = other,
+                Err(_) => {}
+            }
+        }
+        Err(no)
+    }
+
+    /// GPUs, if they matter, and CPUs of the job's on a node that no step was counted for; below 0
+    /// where steps share them.
+    fn room(&self, ask: &StepAsk, node: &NodeName, job: &Allocation, now: Time) -> (i64, i64) {
+        let Some(has) = job.shares().iter().find(|share| share.node == *node) else {
+            return (i64::MIN, i64::MIN);
+        };
+        let gpus_of = |share: &StepShare| share.gpus.as_ref().map_or(0, Vec::len) as i64;
+        let (mut gpus, mut cpus) = (has.gpus.len() as i64, i64::from(has.cpus.len()));
+        for (entry, share) in self.others(node, now) {
+            gpus -= gpus_of(share);
+            cpus -= i64::from(share.tasks) * i64::from(entry.ask.cpus_each.max(1));
+        }
+        (if ask.gpus == StepGpus::All { 0 } else { gpus }, cpus)
     }
 
     /// What others have on a node.
@@ -284,6 +336,7 @@ mod tests {
             nonce: TaskNumber(nonce),
             name: "train".to_owned(),
             tasks: vec![(NodeName::new("a").unwrap(), tasks)],
+            others: Vec::new(),
             cpus_each: 1,
             gpus,
             exclusive,
@@ -329,6 +382,25 @@ mod tests {
             .map(|view| view.shares[0].gpus.clone().unwrap())
             .collect();
         assert_eq!(gpus, [[0, 1], [2, 3], [0, 1], [2, 3], [0, 1]]);
+    }
+
+    #[test]
+    fn a_step_that_may_stand_anywhere_takes_the_node_with_most_room_and_then_waits() {
+        for exclusive in [true, false] {
+            let (mut book, now) = (Book::default(), Time(1));
+            let anywhere = |nonce: u64| match ask(nonce, 2, StepGpus::All, exclusive) {
+                StepWish::Open(ask) => {
+                    StepWish::Open(StepAsk { others: vec![NodeName::new("b").unwrap()], ..ask })
+                }
+                other => other,
+            };
+            let nodes: Vec<String> = (0..4)
+                .map(|nonce| opened(&mut book, anywhere(nonce), now).shares[0].node.to_string())
+                .collect();
+            assert_eq!(nodes, ["a", "b", "a", "b"]);
+            let (fifth, _) = book.ask(anywhere(9), &job(), now);
+            assert_eq!(matches!(fifth, StepAnswer::Busy(_)), exclusive, "{fifth:?}");
+        }
     }
 
     #[test]

@@ -74,6 +74,9 @@ pub struct StepAsk {
     pub name: String,
     /// Its nodes, and how many tasks each runs.
     pub tasks: Vec<(NodeName, u32)>,
+    /// Nodes that would do as well as those, where there is more room.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<NodeName>,
     /// CPUs for each task.
     pub cpus_each: u32,
     /// GPUs.

@@ -20,6 +20,8 @@ use std::sync::mpsc::{Sender, SyncSender, channel};
 const PIECE_BYTES: usize = 32 << 10;
 /// What ends the input of a program that reads from a terminal: Ctrl-D.
 const END_OF_INPUT: u8 = 4;
+/// The largest number of a signal; the C library keeps two of them to itself.
+const SIGNAL_MAX: libc::c_int = 64;
 /// Threads do little; their stacks are small.
 const STACK_BYTES: usize = 64 << 10;
 
@@ -188,7 +190,7 @@ fn cpu_set(cpus: &[u32]) -> nix::Result<Option<CpuSet>> {
 }
 
 /// What a task does between fork and exec: a session of its own, with that terminal if any; no
-/// signal blocked; the end when its starter ends; its CPUs.
+/// signal blocked or ignored; the end when its starter ends; its CPUs.
 fn settle(command: &mut Command, cpus: Option<CpuSet>, terminal: Option<RawFd>) {
     let starter = std::process::id();
     let settle = move || {
@@ -202,6 +204,10 @@ fn settle(command: &mut Command, cpus: Option<CpuSet>, terminal: Option<RawFd>) 
                 && libc::ioctl(terminal, libc::TIOCSCTTY, 0) < 0
             {
                 return Err(io::Error::last_os_error());
+            }
+            // What a shell ignores for what it runs in the background is not for tasks to ignore.
+            for signal in 1..=SIGNAL_MAX {
+                libc::signal(signal, libc::SIG_DFL);
             }
             let mut none: libc::sigset_t = std::mem::zeroed();
             libc::sigemptyset(&raw mut none);
