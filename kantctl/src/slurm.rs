@@ -6,6 +6,7 @@ pub mod accounting;
 pub mod calendar;
 pub mod compatibility;
 pub mod format;
+mod glued;
 pub mod job_field;
 pub mod job_fields;
 pub mod json;

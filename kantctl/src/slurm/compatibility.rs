@@ -118,7 +118,7 @@ pub fn rows(name: Name) -> Vec<Row> {
     let command = name.command();
     let options = command.get_arguments().filter(|arg| !arg.is_positional());
     let mut rows: Vec<Row> = options.map(|arg| row(name, arg)).collect();
-    if name == Name::Sbatch {
+    if matches!(name, Name::Sbatch | Name::Salloc) {
         rows.extend(of_list(NOT_YET));
     }
     rows.extend(of_list(refused::of(name)));

@@ -1,7 +1,7 @@
 //! One program under Slurm's names: which of them it was called by, and what they have in common.
 //! Never decides what a command does.
 
-use super::{calendar, refused};
+use super::{calendar, glued, refused};
 use super::{
     sacct, sacctmgr, salloc, sbatch, scancel, scontrol, sdiag, sinfo, sprio, squeue, sreport, srun,
     sshare,
@@ -188,7 +188,8 @@ impl Name {
 #[must_use]
 pub fn run(name: Name, arguments: &[OsString]) -> u8 {
     screen::speak_as(name.word());
-    let words = with_variables(name, arguments);
+    let arguments = glued::apart(&name.command(), arguments);
+    let words = with_variables(name, &arguments);
     match answer(name, &words) {
         Ok(code) => code,
         Err(Said::Clap(error)) => {

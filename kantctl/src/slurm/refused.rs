@@ -4,6 +4,7 @@
 
 use super::name::Name;
 use crate::failure::Failure;
+use crate::submission::complaint;
 
 const LATER: &str = "--json is";
 
@@ -54,10 +55,12 @@ const SINFO: &[(&str, &str)] = &[
 const SQUEUE: &[(&str, &str)] = &[
     ("--hide", ""),
     ("--licenses", ""),
+    ("-L", ""),
     ("--noconvert", ""),
     ("--only-job-state", ""),
     ("--sibling", "there are no federations"),
     ("--steps", "steps are not listed"),
+    ("-s", "steps are not listed"),
     ("--yaml", LATER),
 ];
 
@@ -73,19 +76,21 @@ const SSHARE: &[(&str, &str)] = &[
 
 const SRUN: &[(&str, &str)] = &[
     ("--bcast", "a shared file system holds programs"),
-    ("--container", "of a job: sbatch has it"),
     ("--epilog", ""),
     ("--het-group", ""),
     ("--multi-prog", "choose by SLURM_PROCID in a script"),
     ("--preserve-env", ""),
+    ("-E", ""),
     ("--prolog", ""),
     ("--relative", "name nodes with --nodelist"),
+    ("-r", "name nodes with --nodelist"),
     ("--signal", "of a job: sbatch has it"),
     ("--slurmd-debug", ""),
     ("--task-epilog", ""),
     ("--task-prolog", ""),
     ("--test-only", ""),
     ("--threads", ""),
+    ("-T", ""),
     ("--x11", ""),
 ];
 
@@ -109,7 +114,13 @@ pub const fn of(name: Name) -> &'static [(&'static str, &'static str)] {
 /// The refusal of an option of Slurm's that is not known here; `None` for any other word.
 #[must_use]
 pub fn told(name: Name, option: &str) -> Option<Failure> {
-    let (_, instead) = of(name).iter().find(|(known, _)| *known == option)?;
+    let known = of(name).iter().find(|(known, _)| *known == option);
+    let Some((_, instead)) = known else {
+        // What sbatch refuses, those that ask for jobs as it does refuse in the same words.
+        let is_asking = matches!(name, Name::Salloc | Name::Srun);
+        let text = is_asking.then(|| complaint::not_yet(option)).flatten()?;
+        return Some(Failure::usage(anyhow::Error::msg(text)));
+    };
     let gap = if instead.is_empty() { "" } else { ": " };
     let text = format!("{option} is not supported in this release{gap}{instead}");
     Some(Failure::usage(anyhow::Error::msg(text)))

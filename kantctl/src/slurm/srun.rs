@@ -7,6 +7,7 @@ mod of_job;
 
 use super::name::Common;
 use crate::failure::Failure;
+use crate::output::screen::note;
 use crate::server::Server;
 use crate::step::allocate::{Voice, Wanted};
 use crate::step::binding::{CpuBind, GpuBind};
@@ -148,6 +149,7 @@ impl Args {
             label: self.label,
             kill_on_bad_exit: self.kill_on_bad_exit.as_deref() == Some("1"),
             wait_seconds: self.wait,
+            time: self.of_job.time_of_step()?,
             quiet: self.quiet,
             pty: self.pty,
             chdir: self.chdir.clone(),
@@ -214,6 +216,9 @@ pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
         }
     };
     if let Some(ground) = ground {
+        if !args.quiet {
+            args.of_job.idle_in_a_job().iter().for_each(|idle| note(idle));
+        }
         return run::in_job(&wish, &ground, around, server).await;
     }
     let options = args.options()?.over(environment::read_slurms_options(&around, Whose::Srun)?);

@@ -93,7 +93,11 @@ pub async fn allocate(
 ) -> Result<Held, Failure> {
     check(wanted.options)?;
     let shell = Shell::look()?;
-    let mut request = submit::request(wanted.options, &record(wanted.program), &[], &shell)?;
+    let options = match wanted.voice {
+        Voice::Kant => wanted.options.clone(),
+        Voice::Srun | Voice::Salloc => wanted.options.clone().with_all_named_nodes(),
+    };
+    let mut request = submit::request(&options, &record(wanted.program), &[], &shell)?;
     request.ask.launch = Launch::Held;
     request.ask.requeue = false;
     request.ask.stdin = None;

@@ -216,10 +216,7 @@ impl Place {
 }
 
 /// The job's nodes that the step is to use, and those that would do as well.
-fn choose(
-    wish: &Wish,
-    ground: &Ground,
-) -> Result<(Vec<GroundNode>, Vec<GroundNode>), Failure> {
+fn choose(wish: &Wish, ground: &Ground) -> Result<(Vec<GroundNode>, Vec<GroundNode>), Failure> {
     let (mut chosen, key) = (ground.nodes.clone(), ground.key);
     if let Some(text) = &wish.nodelist {
         let names = hostlist::expand(text).map_err(Failure::usage)?;

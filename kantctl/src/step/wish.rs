@@ -3,6 +3,7 @@
 
 use super::binding::{CpuBind, GpuBind};
 use crate::submission::export::Export;
+use common::time::Span;
 use common::wire::node::StepGpus;
 use std::path::PathBuf;
 
@@ -39,6 +40,8 @@ pub struct Wish {
     pub kill_on_bad_exit: bool,
     /// End the others so many seconds after the first ended; 0: never.
     pub wait_seconds: Option<u64>,
+    /// End all after so long.
+    pub time: Option<Span>,
     /// Say nothing of tasks that fail.
     pub quiet: bool,
     /// One task reads and writes this terminal.

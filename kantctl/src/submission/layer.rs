@@ -41,6 +41,17 @@ macro_rules! lay {
 }
 
 impl Options {
+    /// Slurm gives a job all the nodes it names; here they are those it may have.
+    #[must_use]
+    pub fn with_all_named_nodes(mut self) -> Self {
+        let named = self.nodelist.as_ref().map_or(0, |named| named.0.len());
+        let tasks = self.ntasks.as_ref().map(|tasks| tasks.most.0);
+        if self.nodes.is_none() && named > 1 && tasks.is_none_or(|tasks| tasks as usize >= named) {
+            self.nodes = u32::try_from(named).ok();
+        }
+        self
+    }
+
     /// These options, and those of `below` where nothing is said here. Options that exclude each
     /// other (the ways to ask for memory, for GPUs, for nearness; requeue or not, preemptible or
     /// not) go as one.

@@ -86,6 +86,7 @@ impl Args {
             append: options.open_mode == Some(common::job::OpenMode::Append),
             label: self.label,
             kill_on_bad_exit: self.kill_on_bad_exit,
+            time: options.time.and_then(|limit| limit.0).filter(|limit| limit.0 > 0),
             quiet: options.quiet,
             pty: self.pty,
             chdir: options.chdir.clone(),
@@ -178,8 +179,8 @@ pub async fn in_new_job(
     let Held { job, ground, keeper } = &held;
     // The job is no larger than the step: the step has all of it.
     let gpus = StepGpus::All;
-    let (exclusive, nodelist, nodes) = (false, None, None);
-    let whole = Wish { gpus, exclusive, nodelist, nodes, ..wish.clone() };
+    let (exclusive, nodelist, nodes, time) = (false, None, None, None);
+    let whole = Wish { gpus, exclusive, nodelist, nodes, time, ..wish.clone() };
     let ended = match Place::choose(&whole, ground, 0) {
         Ok(place) => {
             let cpus_each = ground.cpus_per_task.unwrap_or(1);

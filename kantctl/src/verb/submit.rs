@@ -117,11 +117,8 @@ pub async fn speak(
     let mut options = merge(args, &script, &shell)?;
     let usual = voice.output(options.array.is_some());
     options.output = options.output.or(usual);
-    // Slurm gives a job all the nodes it names; here they are those it may have.
-    if let (Voice::Slurm { .. }, None, Some(named)) = (voice, options.nodes, &options.nodelist)
-        && named.0.len() > 1
-    {
-        options.nodes = u32::try_from(named.0.len()).ok();
+    if matches!(voice, Voice::Slurm { .. }) {
+        options = options.with_all_named_nodes();
     }
     let request = request(&options, &script, script_args, &shell)?;
     let raw: Value = server.post_keyed("/v1/jobs", &request, PATIENCE).await?;

@@ -3,6 +3,7 @@
 
 mod begin;
 mod clean;
+mod farewell;
 mod guests;
 mod inside;
 mod run;
@@ -31,6 +32,7 @@ use clean::Cleanup;
 use common::job::{EndCause, ExitStatus};
 use common::time::Time;
 use common::wire::node::StepPhase;
+use farewell::Farewell;
 use guests::Guests;
 use inside::Inside;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -148,6 +150,8 @@ struct Supervisor {
     account: Option<Account>,
     /// What it runs in, once that stands.
     container: Option<Container>,
+    /// Where a job is told that it is ended.
+    farewell: Farewell,
     /// What was started in it.
     guests: Guests,
     /// What runtimes have started, in a container.

@@ -127,3 +127,71 @@ fn tasks_on_other_nodes_outlive_neither_a_failed_step_nor_a_killed_srun() -> any
     assert_eq!(kantctl.finished(&id)?.outcome, Some(Outcome::Completed));
     Ok(())
 }
+
+#[test]
+fn steps_of_one_node_spread_over_the_jobs_and_hear_ctrl_c_in_the_background() -> anyhow::Result<()>
+{
+    let cluster = two_nodes()?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let script = with_names(
+        &kantctl,
+        "for i in 1 2 3 4 5; do\n\
+           srun -N1 -n1 -c1 --exact sh -c \"\n\
+             echo \\$SLURMD_NODENAME \\$(grep Cpus_allowed_list /proc/self/status) >at-$i\n\
+             while [ ! -e go ]; do sleep 0.05; done\" &\n\
+         done\n\
+         while [ $(cat at-* | wc -l) -lt 4 ]; do sleep 0.05; done\n\
+         cat at-* >four; >go; wait\n\
+         srun -n1 -w n1 sh -c 'trap \"echo heard >heard; exit 0\" INT\n\
+           echo up >up; while :; do sleep 0.05; done' &\n\
+         while [ ! -s up ]; do sleep 0.05; done; kill -INT $!; wait $!\n\
+         srun -n1 --gpus=1 true 2>gpus\n\
+         srun -n1 -t 1s sleep 600 2>limit; echo $? >code\n",
+    )?;
+    let id = kantctl.submit(&["-N2", "-n4", "--ntasks-per-node=2"], &script)?;
+    assert_eq!(line(&kantctl, "code")?, "143");
+    assert_eq!(kantctl.finished(&id)?.outcome, Some(Outcome::Completed));
+    let four = std::fs::read_to_string(kantctl.dir().join("four"))?;
+    let on = |node: &str| four.lines().filter(|line| line.starts_with(node)).count();
+    assert_eq!((on("n1"), on("n2")), (2, 2), "{four}");
+    let parts: std::collections::BTreeSet<&str> = four.lines().collect();
+    assert_eq!(parts.len(), 4, "each has a CPU of its own: {four}");
+    assert!(line(&kantctl, "at-5").is_ok(), "the fifth waited for one");
+    assert_eq!(line(&kantctl, "heard")?, "heard");
+    assert!(line(&kantctl, "gpus")?.contains("the job has 0 there"));
+    let told = std::fs::read_to_string(kantctl.dir().join("limit"))?;
+    assert!(told.contains("DUE TO TIME LIMIT ***"), "{told}");
+    Ok(())
+}
+
+#[test]
+fn a_job_out_of_time_says_so_in_its_output_and_nodes_that_are_named_are_all_taken()
+-> anyhow::Result<()> {
+    let cluster = two_nodes()?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    with_names(&kantctl, "")?;
+    let srun = |words: &[&str]| -> anyhow::Result<String> {
+        let mut command = Command::new(kantctl.dir().join("names").join(words[0]));
+        command.env_clear().env("KANT_SOCKET", cluster.dir().join("kantctld.sock"));
+        command.env("PATH", "/usr/bin:/bin");
+        Person::plain().dress(&mut command);
+        let output = command.args(&words[1..]).output()?;
+        assert!(output.status.success(), "{words:?}: {output:?}");
+        Ok(String::from_utf8(output.stdout)?)
+    };
+    let both = srun(&["srun", "-I60", "-w", "n[1-2]", "sh", "-c", "echo $SLURMD_NODENAME"])?;
+    let both: std::collections::BTreeSet<&str> = both.lines().collect();
+    assert_eq!(both.into_iter().collect::<Vec<_>>(), ["n1", "n2"]);
+    let held = srun(&["salloc", "-w", "n[1-2]", "sh", "-c", "echo $SLURM_JOB_NUM_NODES"])?;
+    assert_eq!(held.trim(), "2");
+    assert_eq!(srun(&["scontrol", "ping"])?.trim(), "Slurmctld(primary) is UP");
+    let id = kantctl.submit(&["-t", "1s", "-o", "out"], "#!/bin/sh\nsleep 600\n")?;
+    assert_eq!(kantctl.finished(&id)?.outcome, Some(Outcome::TimedOut));
+    let told = std::fs::read_to_string(kantctl.dir().join("out"))?;
+    let start = format!("kantd: error: *** JOB {id} ON n1 CANCELLED AT ");
+    assert!(
+        told.lines().any(|l| l.starts_with(&start) && l.contains("DUE TO TIME LIMIT")),
+        "{told}"
+    );
+    Ok(())
+}

@@ -2,6 +2,8 @@
 //! asked. Never of a job that is there: a step has what that has.
 
 use crate::failure::Failure;
+use crate::submission::value::TimeLimit;
+use common::time::Span;
 use common::wire::node::StepGpus;
 
 /// Options of a job of its own.
@@ -12,7 +14,7 @@ pub struct OfJob {
     /// Whole nodes; in a job: CPUs and GPUs of its own, among steps that say the same
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "node")]
     pub exclusive: Option<String>,
-    /// Memory on each node, in MiB or with K, M, G, T
+    /// Memory on each node, in MiB or with K, M, G, T; a step has all of its job's
     #[arg(long, value_name = "SIZE")]
     pub mem: Option<String>,
     /// Memory for each CPU
@@ -33,7 +35,7 @@ pub struct OfJob {
     /// GPUs for each task
     #[arg(long, value_name = "GPUS")]
     pub gpus_per_task: Option<String>,
-    /// Time limit
+    /// Time limit, of a step in a job too
     #[arg(short = 't', long, value_name = "TIME")]
     pub time: Option<String>,
     /// The partition: a queue
@@ -69,6 +71,9 @@ pub struct OfJob {
     /// Over by then
     #[arg(long, value_name = "WHEN")]
     pub deadline: Option<String>,
+    /// Run in a container: a directory that is an OCI bundle or a root file system
+    #[arg(long, value_name = "DIRECTORY")]
+    pub container: Option<String>,
     /// Near each other: the number of leaf switches
     #[arg(long, value_name = "COUNT")]
     pub switches: Option<String>,
@@ -96,6 +101,35 @@ impl OfJob {
         Ok(StepGpus::All)
     }
 
+    /// How long it may run in a job.
+    pub fn time_of_step(&self) -> Result<Option<Span>, Failure> {
+        let Some(text) = &self.time else { return Ok(None) };
+        let wrong = |error| Failure::usage(anyhow::anyhow!("--time={text}: {error}"));
+        Ok(text.parse::<TimeLimit>().map_err(wrong)?.0.filter(|limit| limit.0 > 0))
+    }
+
+    /// What is asked for that no step of a job gets, and what it gets instead.
+    pub fn idle_in_a_job(&self) -> Vec<String> {
+        let memory = "a step has all of its job's memory";
+        let sized = "the job has its nodes and CPUs already";
+        let asked = [
+            ("mem", &self.mem, memory),
+            ("mem-per-cpu", &self.mem_per_cpu, memory),
+            ("mem-per-gpu", &self.mem_per_gpu, memory),
+            ("cpus-per-gpu", &self.cpus_per_gpu, "say --cpus-per-task"),
+            ("constraint", &self.constraint, sized),
+            ("exclude", &self.exclude, "say --nodelist"),
+            ("reservation", &self.reservation, sized),
+            ("begin", &self.begin, "it begins now"),
+            ("dependency", &self.dependency, "it begins now"),
+            ("deadline", &self.deadline, "say --time"),
+            ("switches", &self.switches, sized),
+            ("container", &self.container, "a step runs in the container of its job"),
+        ];
+        let asked = asked.into_iter().filter(|(_, value, _)| value.is_some());
+        asked.map(|(name, _, why)| format!("--{name} changes nothing in a job: {why}")).collect()
+    }
+
     /// As sbatch would be asked.
     pub fn words(&self) -> Vec<String> {
         let asked = [
@@ -119,6 +153,7 @@ impl OfJob {
             ("dependency", &self.dependency),
             ("deadline", &self.deadline),
             ("switches", &self.switches),
+            ("container", &self.container),
         ];
         let asked = asked.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
         let mut words: Vec<String> =

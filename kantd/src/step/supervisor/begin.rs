@@ -2,6 +2,7 @@
 //! journal line, and sets the stage: cgroup, script, files.
 //! Never does anything to a step that another supervisor has or had.
 
+use super::farewell::Farewell;
 use super::guests::Guests;
 use super::inside::Inside;
 use super::{DiskSums, Stage, Stillness, Supervisor, Verdict, log};
@@ -125,6 +126,7 @@ fn supervise(
         private: None,
         account: None,
         container: None,
+        farewell: Farewell::default(),
         guests: Guests::default(),
         inside: Inside::default(),
     };

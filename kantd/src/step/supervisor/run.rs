@@ -1,6 +1,7 @@
 //! From ready to the last process: starting the tasks, watching them, and ending them by
 //! SIGTERM and patience. Never kills; that is `clean`'s.
 
+use super::farewell::Farewell;
 use super::{DiskSums, Stage, Supervisor, Task, Verdict, log};
 use crate::clock;
 use crate::step::account::Account;
@@ -133,6 +134,7 @@ impl Supervisor {
         let start = clock::now();
         self.started = Some((start, Instant::now()));
         self.disks_before = DiskSums::now();
+        self.farewell = Farewell::of(&self.plan, &prepared.files);
         let script = self.dir.script();
         let (order, account, open_files) = (&self.order, &prepared.account, self.open_files);
         let container = self.container.as_ref();
@@ -185,6 +187,7 @@ impl Supervisor {
             self.warn_in_time();
             return Stage::Running;
         };
+        self.say_farewell(&end);
         self.wake();
         self.look_inside();
         // A stopped process would sleep through its SIGTERM. To many programs a second one means

@@ -56,5 +56,15 @@ pub fn explain_guest(failure: StartFailure, program: &str, order: &StepOrder) ->
     };
     let told: String = program.chars().take(TOLD_MAX).collect();
     let more = if told.len() < program.len() { "..." } else { "" };
-    format!("failed to {what}: {error} (program {told}{more}, user {user})")
+    let is_missing = failure.step == child::Step::Exec && error == nix::Error::ENOENT;
+    let hidden = order.rules.private_dirs.iter().find(|dir| Path::new(program).starts_with(dir));
+    let hint = match hidden.filter(|_| is_missing) {
+        Some(dir) => format!(
+            "; each job has a {} of its own (private_dirs in kantd.toml), which hides what lies in \
+             the node's: let the program lie elsewhere, or leave that directory out there",
+            dir.display()
+        ),
+        None => String::new(),
+    };
+    format!("failed to {what}: {error} (program {told}{more}, user {user}){hint}")
 }
