@@ -80,6 +80,8 @@ struct Judge<'a> {
     /// Zones that some queue keeps for its services.
     zones: BTreeSet<&'a ZoneName>,
     started: BTreeSet<JobKey>,
+    /// What those get.
+    granted: BTreeMap<JobKey, &'a Allocation>,
     arrays: BTreeMap<JobId, u32>,
     /// What is left on the nodes met so far.
     left: BTreeMap<NodeName, Left>,
@@ -102,6 +104,7 @@ impl<'a> Judge<'a> {
             zones: policy.queues.iter().filter_map(|queue| queue.zone.as_ref()).collect(),
             queues,
             started: BTreeSet::new(),
+            granted: BTreeMap::new(),
             arrays: BTreeMap::new(),
             left: BTreeMap::new(),
             bounds: Bounds::new(policy, now),
@@ -140,6 +143,7 @@ impl<'a> Judge<'a> {
                 self.expect(job.attempt == *attempt, "starts as another attempt");
                 self.expect(job.together == *group, "starts in another group than its own");
                 let first = self.started.insert(*key);
+                self.granted.insert(*key, allocation);
                 self.expect(first, "starts twice");
                 self.start(job, allocation);
             }

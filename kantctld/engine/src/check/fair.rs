@@ -51,11 +51,12 @@ fn held(allocation: &Allocation) -> Milli {
     allocation.shares().iter().map(|share| Milli::from(share.gpus_milli().0)).sum()
 }
 
-/// With all its tasks, or the fewest it is content with.
+/// With all its tasks, or the fewest it is content with. Where GPUs are by the node and nobody says
+/// how many nodes, each task may come to have its own.
 fn asked(job: &WaitingJob, is_least: bool) -> Milli {
     let request = &job.request;
     let least = request.tasks_min.filter(|_| is_least).unwrap_or(request.tasks);
-    let nodes = request.nodes.unwrap_or(Nodes(1));
+    let nodes = request.nodes.unwrap_or(Nodes(least.0));
     Milli::from(request.gpus_in_all(nodes, Tasks(least.0)).0)
 }
 
@@ -73,11 +74,11 @@ impl<'a> Judge<'a> {
         self.expect(has_run >= least, "is made to yield before it has run for long enough");
         let mut dues = self.dues.take().unwrap_or_else(|| self.all_dues());
         let asks = asked(by, true);
-        if dues.claimant.is_none_or(|(key, _)| key != by.key) {
-            if let Some((key, held)) = dues.claimant.replace((by.key, asks)) {
-                let before = self.snapshot.waiting(key).map(|job| job.queue.clone());
-                before.iter().for_each(|queue| self.add(&mut dues.held, queue, held));
-            }
+        if dues.claimant.is_none_or(|(key, _)| key != by.key)
+            && let Some((key, held)) = dues.claimant.replace((by.key, asks))
+        {
+            let before = self.snapshot.waiting(key).map(|job| job.queue.clone());
+            before.iter().for_each(|queue| self.add(&mut dues.held, queue, held));
         }
         if why == PreemptReason::Reclaim {
             self.taken_back(&dues, victim, by, asks);
@@ -154,8 +155,14 @@ impl<'a> Judge<'a> {
             if self.snapshot.class_of(job.key).is_none() || job.together.is_some() {
                 continue;
             }
-            self.add(&mut dues.wants, &job.queue, asked(job, false));
             let is_kept = self.snapshot.promises().get(&job.key).is_some_and(|kept| kept.yielded);
+            if let Some(allocation) = self.granted.get(&job.key).filter(|_| is_kept) {
+                // It started before anything was planned: that went by what it has.
+                self.add(&mut dues.wants, &job.queue, held(allocation));
+                self.add(&mut dues.held, &job.queue, held(allocation));
+                continue;
+            }
+            self.add(&mut dues.wants, &job.queue, asked(job, false));
             if is_kept || self.started.contains(&job.key) {
                 self.add(&mut dues.held, &job.queue, asked(job, true));
             }

@@ -64,6 +64,9 @@ pub struct Plan {
     pub refused: BTreeMap<JobAt, Option<Excess>>,
     /// Jobs that start or are promised a place, in the order in which that was decided.
     pub turns: Vec<JobAt>,
+    /// Who had to leave for others, in the order in which the reasons for it hold: each is looked
+    /// at as if those before it were gone.
+    pub gone: Vec<TaskAt>,
     /// Where every task that runs or starts is, and on which devices.
     pub seated: BTreeMap<TaskAt, (NodeAt, Vec<usize>)>,
     /// What every queue has, with what this round decides.
@@ -78,6 +81,7 @@ pub fn plan(world: &World, steps: &[Step]) -> Plan {
         reasons: BTreeMap::new(),
         refused: BTreeMap::new(),
         turns: Vec::new(),
+        gone: Vec::new(),
         trials_left: TRIALS_MAX,
     };
     for step in steps {
@@ -98,6 +102,7 @@ struct Round<'a> {
     reasons: BTreeMap<TaskAt, (Option<JobAt>, Why)>,
     refused: BTreeMap<JobAt, Option<Excess>>,
     turns: Vec<JobAt>,
+    gone: Vec<TaskAt>,
     trials_left: u32,
 }
 
@@ -130,10 +135,11 @@ impl Round<'_> {
             let mark = self.board.mark();
             let trials_left = &mut self.trials_left;
             let quest = Quest { board: &mut self.board, job, why, lists: &lists, trials_left };
-            if quest.go() {
+            if let Some(gone) = quest.go() {
                 for task in self.board.left_since(mark) {
                     self.reasons.insert(task, (Some(job), why));
                 }
+                self.gone.extend(gone);
                 self.turns.push(job);
                 line.push(&self.board, job);
             }
@@ -213,8 +219,8 @@ impl Round<'_> {
             };
             acts.insert(task, act);
         }
-        let (refused, turns) = (self.refused, self.turns);
-        Plan { acts, refused, turns, seated, accounts: self.board.tree.accounts }
+        let (refused, turns, gone) = (self.refused, self.turns, self.gone);
+        Plan { acts, refused, turns, gone, seated, accounts: self.board.tree.accounts }
     }
 }
 

@@ -5,6 +5,7 @@
 //! Not in it: backfill behind a promise, moves (a job that moves starts from its last checkpoint,
 //! and no budget for that is configured), and for components of one job others do not yield.
 
+use super::bounds::Excess;
 use super::plan::{Act, Plan, Step, plan};
 use super::refusal::view_of;
 use super::view::View;
@@ -28,23 +29,27 @@ const STEPS: [Step; 3] = [Step::Allocate, Step::Reclaim, Step::Preempt];
 /// Decides a round.
 pub(crate) fn round(snapshot: &Snapshot, now: Time) -> Round {
     let mut barred = BTreeSet::new();
+    let mut plans = 0;
     loop {
         let mut desk = Desk::new(snapshot, now);
         let view = View::of(&mut desk, &barred);
         let plan = plan(&view.world, &STEPS);
         let failed = carry_out(&mut desk, &view, &plan);
-        let is_last = barred.len() + 1 >= PLANS_MAX;
-        match failed.filter(|_| !is_last) {
-            Some(key) => _ = barred.insert(key),
-            None => return finish(desk, view, &plan, &barred),
+        plans += 1;
+        let is_last = failed.is_empty() || plans >= PLANS_MAX;
+        // In the last plan as well: they are still tried elsewhere, and hear what is against them.
+        barred.extend(failed);
+        if is_last {
+            return finish(desk, view, &plan, &barred);
         }
     }
 }
 
-/// Does what the plan says, in its order. `Some`: the first job for which it does not hold.
-fn carry_out<'a>(desk: &mut Desk<'a>, view: &View<'a>, plan: &Plan) -> Option<JobKey> {
+/// Does what the plan says, in its order. Says for whom it does not hold: who was to start and
+/// cannot, and the first that others cannot make room for (those behind it may count on them).
+fn carry_out<'a>(desk: &mut Desk<'a>, view: &View<'a>, plan: &Plan) -> Vec<JobKey> {
     let victims = victims(desk, view, plan);
-    let mut failed = None;
+    let (mut failed, mut is_without_room) = (Vec::new(), false);
     let mut seen = BTreeSet::new();
     for at in plan.turns.iter().filter(|at| seen.insert(**at)) {
         let Some((job, shape)) = view.waiting.get(at) else { continue };
@@ -70,29 +75,34 @@ fn carry_out<'a>(desk: &mut Desk<'a>, view: &View<'a>, plan: &Plan) -> Option<Jo
             continue;
         }
         let all_start = acts.iter().all(|act| matches!(act, Act::Start(..)));
-        let holds = if all_start {
-            desk.start_there(job, *shape, &nodes).is_ok()
-        } else {
-            let victims = victims.get(at).map_or(&[][..], Vec::as_slice);
-            desk.take_for(job, *shape, victims, &nodes)
-        };
-        if !holds && failed.is_none() {
-            failed = Some(job.key);
+        if all_start {
+            if desk.start_there(job, *shape, &nodes).is_err() {
+                failed.push(job.key);
+            }
+            continue;
+        }
+        let victims = victims.get(at).map_or(&[][..], Vec::as_slice);
+        if !desk.take_for(job, *shape, victims, &nodes) && !is_without_room {
+            is_without_room = true;
+            failed.push(job.key);
         }
     }
     failed
 }
 
-/// Who yields to whom: a whole job, for kant's jobs run with all their tasks or not at all.
+/// Who yields to whom: a whole job, for kant's jobs run with all their tasks or not at all. In the
+/// order of the plan: a queue that is above its share for the first of them may not be for the last.
 fn victims<'a>(
     desk: &Desk<'a>,
     view: &View<'a>,
     plan: &Plan,
 ) -> BTreeMap<JobAt, Vec<(&'a Arc<RunningJob>, PreemptReason)>> {
     let mut victims: BTreeMap<JobAt, Vec<(&'a Arc<RunningJob>, PreemptReason)>> = BTreeMap::new();
-    for (at, key) in &view.running {
-        let first = view.world.jobs[at.0].tasks.iter().find_map(|task| plan.acts.get(task));
-        let Some(Act::Evict(Some(by), why)) = first else { continue };
+    let mut seen = BTreeSet::new();
+    for task in &plan.gone {
+        let Some(Act::Evict(Some(by), why)) = plan.acts.get(task) else { continue };
+        let at = view.world.job_of[task.0];
+        let Some(key) = view.running.get(&at).filter(|_| seen.insert(at)) else { continue };
         let reason = match why {
             Why::Preempt => PreemptReason::Priority,
             Why::Reclaim | Why::Consolidate | Why::Stale => PreemptReason::Reclaim,
@@ -110,9 +120,10 @@ fn finish<'a>(mut desk: Desk<'a>, view: View<'a>, plan: &Plan, barred: &BTreeSet
         desk.is_refused(key, reason);
     }
     for (at, (job, shape)) in &view.waiting {
-        // What a plan cannot count (cores, links, zones, parts of unequal size) is tried as it is,
-        // one job a round: with what that holds, the next plan is another.
-        let has_no_place = matches!(plan.refused.get(at), Some(None)) || barred.contains(&job.key);
+        // What a plan cannot count (cores, links, zones, parts of unequal size, limits by kind) is
+        // tried as it is, one job a round: with what that holds, the next plan is another.
+        let is_for_desk = matches!(plan.refused.get(at), Some(None | Some(Excess::Limit(..))));
+        let has_no_place = is_for_desk || barred.contains(&job.key);
         // Who others yield to waits for them.
         let awaits = !desk.room_kept_for(job.key).is_empty();
         let may_try = has_no_place && !awaits && !desk.waits.is_told(job.key);

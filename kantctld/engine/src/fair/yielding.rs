@@ -51,12 +51,12 @@ pub(super) struct Quest<'q, 'a> {
 const TRIALS_BEFORE_PROOF: u32 = 16;
 
 impl<'a> Quest<'_, 'a> {
-    /// Finds room for the job, makes whoever has to go leave, and promises it its place. Says
-    /// whether it did.
-    pub fn go(mut self) -> bool {
+    /// Finds room for the job, makes whoever has to go leave, and promises it its place. `Some`:
+    /// who goes, in the order in which the reasons for it hold.
+    pub fn go(mut self) -> Option<Vec<TaskAt>> {
         let wanted = Gang::of(self.board, self.job).next();
         if wanted.is_empty() || !self.could_suffice(&wanted) {
-            return false;
+            return None;
         }
         let start = self.board.mark();
         let mut chosen: Vec<Vec<TaskAt>> = Vec::new();
@@ -64,11 +64,11 @@ impl<'a> Quest<'_, 'a> {
             self.board.go_back(start);
             let Some(found) = self.enough_for(&wanted[..many], wanted.len(), &chosen) else {
                 self.board.go_back(start);
-                return false;
+                return None;
             };
             chosen = found;
         }
-        true
+        Some(chosen.concat())
     }
 
     fn claimant(&self, tasks: &[TaskAt]) -> Claimant {

@@ -76,34 +76,56 @@ fn histories_that_went_wrong_once_go_right() {
     }
 }
 
-/// So many histories of trees that share fairly. That everybody has their turn there is not judged
-/// yet: history 379 came to rest with a job that had room.
-const FAIR_HISTORIES: u64 = 370;
+/// So many histories of trees that share fairly.
+const FAIR_HISTORIES: u64 = 3_000;
+
+/// Beyond those, histories that went wrong once, and what did.
+const ONCE_UNFAIR: [(u64, &str); 4] = [
+    (5407, "GPUs by the node, and no number of nodes, were counted once by the judge"),
+    (5538, "who failed in the last plan of a round was told there was no room, whatever it was"),
+    (5623, "a room that a job started in was counted by the judge as what it asks for"),
+    (6850, "who yields did not stand in the order in which their queue was above its share"),
+];
 
 #[test]
-fn the_judge_is_content_with_every_round_where_queues_share_fairly() {
+fn the_judge_is_content_where_queues_share_fairly_and_everybody_has_their_turn() {
+    #[allow(clippy::disallowed_methods)] // how a person asks for one history
+    let only = std::env::var("KANT_SEED").ok().map(|text| text.parse::<u64>().unwrap());
     let mut preempts = [0_u64; 3];
-    for seed in 1..=FAIR_HISTORIES {
-        let mut world = World::new(seed);
-        let mut policy = world.policy.clone();
-        policy.fair_sharing = true;
-        for (number, queue) in (0..).zip(&mut policy.queues) {
-            queue.weight = (number + seed as u32) % 4;
-        }
-        world.set_policy(policy);
-        if let Err(wrong) = live(&mut world) {
-            panic!("seed {seed}: {wrong}");
-        }
+    for seed in only.unwrap_or(1)..=only.unwrap_or(FAIR_HISTORIES) {
+        let world = fair_history(seed).unwrap_or_else(|wrong| {
+            panic!("seed {seed}: {wrong}\nreplay it alone with KANT_SEED={seed}")
+        });
         for (sum, more) in preempts.iter_mut().zip(world.preempts) {
             *sum += u64::from(more);
         }
     }
-    assert!(preempts.iter().sum::<u64>() > 0, "nobody yielded: {preempts:?}");
+    println!("{FAIR_HISTORIES} fair histories, {preempts:?} preemptions");
+    assert!(only.is_some() || preempts.iter().sum::<u64>() > 0, "nobody yielded: {preempts:?}");
+}
+
+#[test]
+fn fair_histories_that_went_wrong_once_go_right() {
+    for (seed, what) in ONCE_UNFAIR {
+        let gone = fair_history(seed).map(|_| ());
+        assert_eq!(gone, Ok(()), "seed {seed}: {what}");
+    }
 }
 
 /// One history, to its end.
 fn history(seed: u64) -> Result<World, String> {
+    to_its_end(World::new(seed))
+}
+
+/// One of a tree that shares fairly.
+fn fair_history(seed: u64) -> Result<World, String> {
     let mut world = World::new(seed);
+    world.fair = Some(seed as u32);
+    world.set_policy(world.policy.clone());
+    to_its_end(world)
+}
+
+fn to_its_end(mut world: World) -> Result<World, String> {
     live(&mut world)?;
     world.free_held();
     world.mend();

@@ -95,7 +95,14 @@ impl World {
         held.into_iter().for_each(|job| self.snapshot.set_waiting(job));
     }
 
-    pub fn set_policy(&mut self, policy: Policy) {
+    /// Queues that share fairly go on to, with weights of this history.
+    pub fn set_policy(&mut self, mut policy: Policy) {
+        if let Some(seed) = self.fair {
+            policy.fair_sharing = true;
+            for (number, queue) in (0..).zip(&mut policy.queues) {
+                queue.weight = (number + seed) % 4;
+            }
+        }
         self.snapshot.set_policy(Arc::new(policy.clone()));
         self.policy = policy;
     }

@@ -31,6 +31,8 @@ pub struct World {
     pub now: Time,
     pub snapshot: Snapshot,
     pub policy: Policy,
+    /// Do queues share fairly? Of this number follow their weights.
+    pub fair: Option<u32>,
     pub nodes: Vec<NodeSnapshot>,
     pub bookings: Vec<Reservation>,
     pub real: BTreeMap<JobKey, Real>,
@@ -61,6 +63,7 @@ impl World {
             now: START,
             snapshot,
             policy,
+            fair: None,
             nodes,
             bookings: Vec::new(),
             real: BTreeMap::new(),
