@@ -21,7 +21,6 @@ pub(crate) use ties::Ties;
 use crate::job::Record;
 use crate::remembered::State;
 use common::id::{ArrayIndex, JobKey};
-use common::job::Phase;
 use common::job::dependency::{Rule, Term};
 use common::time::Time;
 use serde::{Deserialize, Serialize};
@@ -56,35 +55,72 @@ pub enum Verdict {
     Never,
 }
 
-/// May this element start, as far as other jobs go?
+/// May this element start, as far as other jobs go? Of many of one job, ask a [`Judge`].
 #[must_use]
 pub fn verdict(state: &State, record: &Record, index: Option<ArrayIndex>) -> Verdict {
-    let Some(dependency) = &record.spec.ask.dependency else { return Verdict::Free(None) };
-    let terms = || {
-        let terms = dependency.terms().iter().zip(&record.standing);
-        terms.map(|(term, standing)| of_term(state, record, index, term, standing))
-    };
-    let at = |verdict: Verdict| match verdict {
-        Verdict::Free(at) => Some(at),
-        Verdict::Waits | Verdict::Never => None,
-    };
-    if dependency.is_any() {
-        return match terms().filter_map(at).min() {
-            Some(at) => Verdict::Free(at),
-            None if terms().all(|verdict| verdict == Verdict::Never) => Verdict::Never,
-            None => Verdict::Waits,
+    Judge::new(state, record).of(index)
+}
+
+/// Judges the elements of one job: what they share is looked at once, however many there are.
+#[derive(Debug, Clone)]
+pub struct Judge<'a> {
+    is_any: bool,
+    /// By all terms but those that go task for task.
+    shared: Verdict,
+    /// Those.
+    each: Vec<&'a TermState>,
+}
+
+impl<'a> Judge<'a> {
+    /// Of this job, as it and others are now.
+    #[must_use]
+    pub fn new(state: &State, record: &'a Record) -> Self {
+        let Some(dependency) = &record.spec.ask.dependency else {
+            return Self { is_any: false, shared: Verdict::Free(None), each: Vec::new() };
         };
+        let is_any = dependency.is_any();
+        let is_each = |standing: &&TermState| matches!(standing, TermState::Each { .. });
+        let terms = dependency.terms().iter().zip(&record.standing);
+        let terms = terms.filter(|(_, standing)| !is_each(standing));
+        let verdicts = terms.map(|(term, standing)| of_term(state, record, None, term, standing));
+        let shared = join(is_any, verdicts);
+        Self { is_any, shared, each: record.standing.iter().filter(is_each).collect() }
     }
-    let mut latest = None;
-    let mut waits = false;
-    for verdict in terms() {
-        match verdict {
-            Verdict::Never => return Verdict::Never,
-            Verdict::Waits => waits = true,
-            Verdict::Free(at) => latest = latest.max(at),
+
+    /// Does any term go task for task?
+    #[must_use]
+    pub(crate) fn is_task_for_task(&self) -> bool {
+        !self.each.is_empty()
+    }
+
+    /// May this element start?
+    #[must_use]
+    pub fn of(&self, index: Option<ArrayIndex>) -> Verdict {
+        let each = self.each.iter().map(|standing| of_task(standing, index));
+        join(self.is_any, std::iter::once(self.shared).chain(each))
+    }
+}
+
+/// By all of them together, or by the best of them. Looks no further than the answer can change.
+fn join(is_any: bool, verdicts: impl Iterator<Item = Verdict>) -> Verdict {
+    let (mut joined, last) = match is_any {
+        true => (Verdict::Never, Verdict::Free(None)),
+        false => (Verdict::Free(None), Verdict::Never),
+    };
+    for verdict in verdicts {
+        joined = match (joined, verdict, is_any) {
+            (Verdict::Free(one), Verdict::Free(other), true) => Verdict::Free(one.min(other)),
+            (Verdict::Free(one), Verdict::Free(other), false) => Verdict::Free(one.max(other)),
+            (free @ Verdict::Free(_), _, true) | (_, free @ Verdict::Free(_), true) => free,
+            (Verdict::Never, _, false) | (_, Verdict::Never, false) => Verdict::Never,
+            (Verdict::Never, Verdict::Never, true) => Verdict::Never,
+            _ => Verdict::Waits,
+        };
+        if joined == last {
+            break;
         }
     }
-    if waits { Verdict::Waits } else { Verdict::Free(latest) }
+    joined
 }
 
 /// The same by one term alone.
@@ -103,16 +139,17 @@ fn of_term(
         TermState::Open => Verdict::Waits,
         TermState::Met(at) => Verdict::Free(Some(*at)),
         TermState::Failed => Verdict::Never,
-        TermState::Each { met, failed } => {
-            let index = index.unwrap_or_default();
-            if met.contains(&index) {
-                Verdict::Free(None)
-            } else if failed.contains(&index) {
-                Verdict::Never
-            } else {
-                Verdict::Waits
-            }
-        }
+        TermState::Each { .. } => of_task(standing, index),
+    }
+}
+
+/// The same by a term that goes task for task.
+fn of_task(standing: &TermState, index: Option<ArrayIndex>) -> Verdict {
+    match (standing, index) {
+        (TermState::Each { met, .. }, Some(index)) if met.contains(&index) => Verdict::Free(None),
+        (TermState::Each { failed, .. }, Some(index)) if failed.contains(&index) => Verdict::Never,
+        // What is no task has no task to go by: it never starts on another's.
+        _ => Verdict::Waits,
     }
 }
 
@@ -122,11 +159,13 @@ fn same_name(state: &State, record: &Record) -> Option<JobKey> {
     let (owner, name) = (record.spec.owner.uid, record.spec.ask.name.as_str());
     let others = state.ties.named(owner, name).filter(|id| *id != record.id);
     others.filter_map(|id| state.job(id)).find_map(|other| {
-        let in_the_way = |phase: Phase| match other.id < record.id {
-            true => phase != Phase::Done,
-            false => phase.holds_resources(),
+        let mut living = state.living.of(other.id);
+        let holds = |key: &JobKey| {
+            state.element(*key).is_some_and(|(_, element)| element.phase.holds_resources())
         };
-        let found = other.elements.iter().find(|(_, element)| in_the_way(element.phase));
-        found.map(|(index, _)| other.key(*index))
+        match other.id < record.id {
+            true => living.next(),
+            false => living.find(holds),
+        }
     })
 }

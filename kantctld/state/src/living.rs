@@ -46,10 +46,15 @@ impl Living {
         self.keys.iter().copied()
     }
 
+    /// Those of one job, rising.
+    pub(crate) fn of(&self, job: JobId) -> impl DoubleEndedIterator<Item = JobKey> + '_ {
+        let last = JobKey { job, index: Some(ArrayIndex(u32::MAX)) };
+        self.keys.range(JobKey::single(job)..=last).copied()
+    }
+
     /// Is there none of this job?
     pub(crate) fn has_none_of(&self, job: JobId) -> bool {
-        let last = JobKey { job, index: Some(ArrayIndex(u32::MAX)) };
-        self.keys.range(JobKey::single(job)..=last).next().is_none()
+        self.of(job).next().is_none()
     }
 
     /// Those whose deadline is not after this, the earliest first.

@@ -4,11 +4,15 @@
 use super::TermState;
 use super::look::{look, look_each};
 use crate::remembered::State;
-use common::id::{ArrayIndex, JobId, JobKey};
+use common::id::{ArrayIndex, JobId, JobKey, Uid};
 use common::job::dependency::{Rule, Term};
 use common::job::{Ask, Dependency};
 use common::reason::Refusal;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The most terms of a job times its tasks: lists say of each task how far each term is. Ten terms
+/// of the largest array, all that can be written of a job that is none.
+const TERMS_OF_TASKS_MAX: usize = 1_000_000;
 
 /// What an ask is to wait for, with tasks of arrays that are named by their plain numbers as such.
 pub(crate) fn meant(state: &State, ask: &Ask) -> Option<Dependency> {
@@ -19,13 +23,22 @@ pub(crate) fn meant(state: &State, ask: &Ask) -> Option<Dependency> {
 ///
 /// # Errors
 /// [`Refusal::UnknownJob`] of a job or task that never was; [`Refusal::BadAsk`] of one whose end is
-/// forgotten.
+/// forgotten, and of more terms than so many tasks may have.
 pub(crate) fn standing(
     state: &State,
     ask: &Ask,
     own: &[Option<ArrayIndex>],
 ) -> Result<Vec<TermState>, Refusal> {
     let Some(dependency) = &ask.dependency else { return Ok(Vec::new()) };
+    let (terms, tasks) = (dependency.terms().len(), own.len());
+    if terms.saturating_mul(tasks) > TERMS_OF_TASKS_MAX {
+        let most = TERMS_OF_TASKS_MAX / tasks.max(1);
+        let message = format!(
+            "{tasks} tasks that wait for {terms} jobs each: of so many tasks each may wait for \
+             {most}. Let one job wait for them all, and the array for that one"
+        );
+        return Err(Refusal::BadAsk { message });
+    }
     dependency.terms().iter().map(|term| of_term(state, term, own)).collect()
 }
 
@@ -64,27 +77,61 @@ fn forgotten(state: &State, term: &Term, on: JobKey) -> Result<TermState, Refusa
     }
 }
 
-/// Would this job wait for itself, by way of others?
+/// Would this job wait for itself, by way of others? Of one name, who is to run alone waits for all
+/// that were submitted before.
 ///
 /// # Errors
 /// [`Refusal::BadAsk`].
 pub(crate) fn check_circle(state: &State, own: JobId, ask: &Ask) -> Result<(), Refusal> {
-    let named = |ask: &Ask| -> Vec<JobId> {
-        let terms = ask.dependency.iter().flat_map(|dependency| dependency.terms());
-        terms.filter_map(|term| term.on).map(|on| on.job).collect()
-    };
-    let mut next = named(ask);
+    let Some(owner) = state.job(own).map(|record| record.spec.owner.uid) else { return Ok(()) };
     let mut seen = BTreeSet::new();
+    let mut looked = BTreeMap::new();
+    // As it is to be, not as it is: by then it may have another name.
+    let mut next = named(ask);
+    next.extend(before(state, (own, owner, ask), own, &mut looked));
     while let Some(job) = next.pop() {
         if job == own {
             let message = format!(
-                "job {own} would wait for itself, by way of what it is to wait for: leave that out"
+                "job {own} would wait for itself, by way of what it is to wait for (`singleton` \
+                 waits for all of its name that were submitted before): leave that out"
             );
             return Err(Refusal::BadAsk { message });
         }
-        if seen.insert(job) && !state.is_all_done(job) {
-            next.extend(state.job(job).map(|record| named(&record.spec.ask)).unwrap_or_default());
+        if !seen.insert(job) || state.is_all_done(job) {
+            continue;
         }
+        let Some(record) = state.job(job) else { continue };
+        let (of, asks) = (record.spec.owner.uid, &record.spec.ask);
+        next.extend(named(asks));
+        next.extend(before(state, (job, of, asks), own, &mut looked));
+        let waits_for_own = own < job && is_alone(asks) && of == owner && asks.name == ask.name;
+        next.extend(waits_for_own.then_some(own));
     }
     Ok(())
+}
+
+fn named(ask: &Ask) -> Vec<JobId> {
+    let terms = ask.dependency.iter().flat_map(|dependency| dependency.terms());
+    terms.filter_map(|term| term.on).map(|on| on.job).collect()
+}
+
+fn is_alone(ask: &Ask) -> bool {
+    ask.dependency.as_ref().is_some_and(Dependency::is_singleton)
+}
+
+/// Those of its name before it that live, if it is to run alone; but for this one, and for those
+/// that were `looked` at.
+fn before<'a>(
+    state: &State,
+    (job, owner, ask): (JobId, Uid, &'a Ask),
+    but: JobId,
+    looked: &mut BTreeMap<(Uid, &'a str), JobId>,
+) -> Vec<JobId> {
+    if !is_alone(ask) {
+        return Vec::new();
+    }
+    let name = (owner, ask.name.as_str());
+    let from = looked.get(&name).copied().unwrap_or_default();
+    looked.insert(name, from.max(job));
+    state.ties.named_within(name, from, job).filter(|id| *id != but).collect()
 }

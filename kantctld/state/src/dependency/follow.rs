@@ -2,16 +2,18 @@
 //! command, and by those it adds: a chain of any length takes no depth. Never moves a job, but for
 //! cancelling those that asked for it should what they wait for not come any more.
 
-use super::look::look;
-use super::{TermState, Verdict, each, tell, verdict};
+use super::look::{has_pending, look};
+use super::ties::Counts;
+use super::{Judge, TermState, Verdict, each, tell, verdict};
 use crate::event::Event;
 use crate::job::Record;
 use crate::life;
 use crate::remembered::State;
 use crate::story::{self, StoryEvent};
-use common::id::{JobId, JobKey, Uid};
+use common::id::{JobId, JobKey};
 use common::job::dependency::Term;
 use common::job::{Outcome, Phase};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Whom what became of a term is about.
@@ -26,20 +28,26 @@ pub(super) enum Change {
 /// Takes up what the events of a command mean for others, and what that means for yet others.
 pub(crate) fn follow(state: &mut State, events: &mut Vec<Event>) {
     let mut at = 0;
+    let mut reopened = BTreeSet::new();
     while let Some(event) = events.get(at) {
         at += 1;
         match event {
             Event::JobStarted { id, .. } => {
                 let key = id.key;
-                stir(state, events, key);
+                let counts = counting(state, key, Move::Start);
+                stir(state, events, key, counts);
             }
             Event::JobDone { key, .. } => {
                 let key = *key;
-                stir(state, events, key);
+                let counts = counting(state, key, Move::End);
+                stir(state, events, key, counts);
             }
             Event::JobRequeued { key, .. } => {
                 let key = *key;
-                stir(state, events, key);
+                // All of it is open again with the first of its tasks that is.
+                let first = reopened.insert(key.job);
+                let counts = counting(state, key, Move::Requeue { first });
+                stir(state, events, key, counts);
                 end_hopeless(state, events, key);
             }
             Event::JobUpdated { key, .. } => {
@@ -55,22 +63,45 @@ pub(crate) fn follow(state: &mut State, events: &mut Vec<Event>) {
     }
 }
 
-/// A job or array task moved.
-fn stir(state: &mut State, events: &mut Vec<Event>, moved: JobKey) {
-    for id in state.ties.dependents(moved.job) {
+/// How a job or array task moved.
+enum Move {
+    Start,
+    End,
+    Requeue { first: bool },
+}
+
+/// What of the whole job a move of one of its tasks can have changed.
+fn counting(state: &State, moved: JobKey, how: Move) -> &'static [Counts] {
+    let none_waits = || !has_pending(state, moved.job);
+    match how {
+        Move::Start if none_waits() => &[Counts::Started],
+        Move::Start => &[],
+        // Over without a start counts as one.
+        Move::End if state.is_all_done(moved.job) => &[Counts::Started, Counts::Over, Counts::Each],
+        Move::End if none_waits() => &[Counts::Started, Counts::Each],
+        Move::End => &[Counts::Each],
+        Move::Requeue { first: true } => &[Counts::Over, Counts::Each],
+        Move::Requeue { first: false } => &[Counts::Each],
+    }
+}
+
+/// A job or array task moved, by which this counts of the whole job.
+fn stir(state: &mut State, events: &mut Vec<Event>, moved: JobKey, counts: &[Counts]) {
+    for id in state.ties.dependents(moved, counts) {
         advance(state, events, id, moved);
     }
     if state.ties.has_singletons()
         && let Some(record) = state.job(moved.job)
     {
-        stir_name(state, events, record.spec.owner.uid, &record.spec.ask.name);
+        stir_name(state, events, record);
     }
 }
 
-/// Of the jobs of a name, the first two that are to run alone are looked at again: no other can be
-/// free, or have been.
-fn stir_name(state: &State, events: &mut Vec<Event>, owner: Uid, name: &str) {
-    let first = state.ties.singletons(owner, name).take(2);
+/// Of the jobs of the name of the one that moved, the first two that are to run alone are looked
+/// at again: no other can be free, or have been. Nobody waits for tasks of their own array.
+fn stir_name(state: &State, events: &mut Vec<Event>, moved: &Record) {
+    let (owner, name) = (moved.spec.owner.uid, &moved.spec.ask.name);
+    let first = state.ties.singletons(owner, name).take(2).filter(|id| *id != moved.id);
     events.extend(first.map(|id| Event::DependencyMoved { key: JobKey::single(id) }));
 }
 
@@ -141,26 +172,48 @@ pub(super) fn put(state: &mut State, place: (JobId, usize), now: TermState) -> C
     Change::All
 }
 
+/// The same for all elements of a job. What they share is judged and told once.
 fn end_all_hopeless(state: &mut State, events: &mut Vec<Event>, job: JobId) {
     let Some(record) = state.jobs.get(&job).filter(|r| r.spec.ask.kill_on_invalid_dependency)
     else {
         return;
     };
-    let keys: Vec<JobKey> = record.elements.keys().map(|index| record.key(*index)).collect();
-    keys.into_iter().for_each(|key| end_hopeless(state, events, key));
+    let judge = Judge::new(state, record);
+    let hopeless = state.living.of(job).filter(|key| judge.of(key.index) == Verdict::Never);
+    let hopeless: Vec<JobKey> = hopeless.collect();
+    let shared = (!judge.is_task_for_task())
+        .then(|| hopeless.first().map(|key| why(state, record, *key)))
+        .flatten();
+    for key in hopeless {
+        let why = match (&shared, state.job(job)) {
+            (Some(why), _) => why.clone(),
+            (None, Some(record)) => why(state, record, key),
+            (None, None) => return,
+        };
+        end(state, events, key, why);
+    }
 }
 
 /// Cancels what cannot start any more, if it asked for that.
 fn end_hopeless(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
-    let Some((record, element)) = state.element(key) else { return };
-    let asked = record.spec.ask.kill_on_invalid_dependency && element.phase == Phase::Pending;
-    if !asked || verdict(state, record, key.index) != Verdict::Never {
+    let Some((record, _)) = state.element(key) else { return };
+    let asked = record.spec.ask.kill_on_invalid_dependency;
+    if asked && verdict(state, record, key.index) == Verdict::Never {
+        let why = why(state, record, key);
+        end(state, events, key, why);
+    }
+}
+
+fn why(state: &State, record: &Record, key: JobKey) -> String {
+    let reason = tell::reason(state, record, key.index);
+    reason.map(|reason| reason.to_string()).unwrap_or_default()
+}
+
+fn end(state: &mut State, events: &mut Vec<Event>, key: JobKey, why: String) {
+    let now = state.now;
+    let Some(element) = state.element_mut(key).filter(|e| e.phase == Phase::Pending) else {
         return;
-    }
-    let why = tell::reason(state, record, key.index).map(|reason| reason.to_string());
-    let (now, why) = (state.now, why.unwrap_or_default());
-    if let Some(element) = state.element_mut(key) {
-        story::add(&mut element.story, now, StoryEvent::Hopeless { why });
-    }
+    };
+    story::add(&mut element.story, now, StoryEvent::Hopeless { why });
     life::drop_waiting(state, events, key, Outcome::Cancelled, None);
 }

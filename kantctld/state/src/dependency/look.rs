@@ -3,7 +3,7 @@
 use super::TermState;
 use crate::job::{Element, Record};
 use crate::remembered::State;
-use common::id::{ArrayIndex, JobKey};
+use common::id::{ArrayIndex, JobId, JobKey};
 use common::job::dependency::{Rule, Term};
 use common::job::{Outcome, Phase};
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ pub(super) fn look(state: &State, term: &Term, on: JobKey) -> TermState {
     let Some(record) = state.job(on.job) else { return TermState::Open };
     match term.rule {
         Rule::Singleton => TermState::Open,
-        Rule::After => started(record, on, term),
+        Rule::After => started(state, record, on, term),
         _ if !is_over(state, record, on) => TermState::Open,
         Rule::AfterAny => TermState::Met(state.now()),
         rule => {
@@ -57,9 +57,10 @@ pub(super) fn succeeded(element: &Element) -> bool {
 }
 
 /// The elements meant: one task, or all that there are.
-pub(super) fn meant(record: &Record, on: JobKey) -> impl DoubleEndedIterator<Item = &Element> {
-    let is_meant = move |index: &Option<ArrayIndex>| on.index.is_none() || *index == on.index;
-    record.elements.iter().filter(move |(index, _)| is_meant(index)).map(|(_, element)| element)
+pub(super) fn meant(record: &Record, on: JobKey) -> impl Iterator<Item = &Element> {
+    let one = on.index.and_then(|_| record.elements.get(&on.index));
+    let all = on.index.is_none().then(|| record.elements.values());
+    one.into_iter().chain(all.into_iter().flatten())
 }
 
 fn is_over(state: &State, record: &Record, on: JobKey) -> bool {
@@ -69,9 +70,19 @@ fn is_over(state: &State, record: &Record, on: JobKey) -> bool {
     }
 }
 
-/// From behind: tasks start in rising order, so one that waits is found at once.
-fn started(record: &Record, on: JobKey, term: &Term) -> TermState {
-    if meant(record, on).rev().any(|element| element.phase == Phase::Pending) {
+/// Does any of it wait for its start? From behind: tasks start in rising order, so one that waits
+/// is found at once; those that are over are passed over.
+pub(super) fn has_pending(state: &State, job: JobId) -> bool {
+    let mut living = state.living.of(job).rev();
+    living.any(|key| state.element(key).is_some_and(|(_, element)| element.phase == Phase::Pending))
+}
+
+fn started(state: &State, record: &Record, on: JobKey, term: &Term) -> TermState {
+    let waits = match on.index {
+        None => has_pending(state, record.id),
+        Some(_) => meant(record, on).any(|element| element.phase == Phase::Pending),
+    };
+    if waits {
         return TermState::Open;
     }
     let began = |element: &Element| {

@@ -1,18 +1,31 @@
 //! Who waits for whom, and who has the same name. Follows from the jobs and is not stored.
-//! Never says how far anybody is.
+//! Kept by task, and for whole arrays by what of them counts: the start or end of one task of many
+//! is looked up by those for whom it can change something. Never says how far anybody is.
 
 use crate::job::Record;
-use common::id::{JobId, Uid};
+use common::id::{ArrayIndex, JobId, JobKey, Uid};
+use common::job::dependency::Rule;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Jobs by the name and user they share.
 type Named = BTreeMap<Uid, BTreeMap<String, BTreeSet<JobId>>>;
 
+/// What of another job can change something for a term that names all of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Counts {
+    /// That none of it waits for its start any more.
+    Started,
+    /// That all of it is over.
+    Over,
+    /// The end of each of its tasks.
+    Each,
+}
+
 /// The ties between jobs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Ties {
-    /// By the job that is waited for, whether it still counts or not.
-    dependents: BTreeMap<JobId, BTreeSet<JobId>>,
+    /// By the job or task that is waited for and what of it counts, whether it still does or not.
+    dependents: BTreeMap<(JobKey, Counts), BTreeSet<JobId>>,
     /// Of which an element lives.
     named: Named,
     /// Those of them that are to run alone.
@@ -20,14 +33,32 @@ pub(crate) struct Ties {
 }
 
 impl Ties {
-    /// Those that wait for something of this job, or did, rising.
-    pub(crate) fn dependents(&self, job: JobId) -> Vec<JobId> {
-        self.dependents.get(&job).into_iter().flatten().copied().collect()
+    /// Those that wait for this task, and those that wait for its whole array by what `counts` of
+    /// it now, or did; rising, each once. A job that is no array is all of itself.
+    pub(super) fn dependents(&self, moved: JobKey, counts: &[Counts]) -> BTreeSet<JobId> {
+        let whole = counts.iter().map(|counts| (JobKey::single(moved.job), *counts));
+        let one = moved.index.map(|_| (moved, Counts::Over));
+        let of = |key| self.dependents.get(&key).into_iter().flatten().copied();
+        whole.chain(one).flat_map(of).collect()
     }
 
     /// Those of this name that live, rising.
     pub(crate) fn named(&self, owner: Uid, name: &str) -> impl Iterator<Item = JobId> + '_ {
         of(&self.named, owner, name)
+    }
+
+    /// Of those, the ones from this one up to before that one, rising.
+    pub(super) fn named_within(
+        &self,
+        (owner, name): (Uid, &str),
+        from: JobId,
+        before: JobId,
+    ) -> impl Iterator<Item = JobId> + '_ {
+        let ids = self.named.get(&owner).and_then(|names| names.get(name));
+        ids.filter(|_| from <= before)
+            .into_iter()
+            .flat_map(move |ids| ids.range(from..before))
+            .copied()
     }
 
     /// Is anybody to run alone?
@@ -42,7 +73,7 @@ impl Ties {
 
     /// A job is on record, or asks for something else than before. `knows`: is that one on record?
     pub(crate) fn bind(&mut self, record: &Record, knows: impl Fn(JobId) -> bool) {
-        for on in others(record).filter(|on| knows(*on)) {
+        for on in others(record).filter(|(on, _)| knows(on.job)) {
             self.dependents.entry(on).or_default().insert(record.id);
         }
     }
@@ -62,7 +93,10 @@ impl Ties {
     /// A job is forgotten.
     pub(crate) fn forget(&mut self, record: &Record) {
         self.unbind(record);
-        self.dependents.remove(&record.id);
+        let last = JobKey { job: record.id, index: Some(ArrayIndex(u32::MAX)) };
+        let all = (JobKey::single(record.id), Counts::Started)..=(last, Counts::Each);
+        let gone: Vec<_> = self.dependents.range(all).map(|(key, _)| *key).collect();
+        gone.iter().for_each(|key| drop(self.dependents.remove(key)));
     }
 
     /// An element of it lives.
@@ -104,11 +138,75 @@ fn of<'a>(named: &'a Named, owner: Uid, name: &str) -> impl Iterator<Item = JobI
     ids.into_iter().flatten().copied()
 }
 
-fn others(record: &Record) -> impl Iterator<Item = JobId> + '_ {
+/// Whom its terms name, and what counts of them. Of one task every move counts.
+fn others(record: &Record) -> impl Iterator<Item = (JobKey, Counts)> + '_ {
     let terms = record.spec.ask.dependency.iter().flat_map(|dependency| dependency.terms());
-    terms.filter_map(|term| term.on).map(|on| on.job)
+    let is_array = record.spec.ask.array.is_some();
+    terms.filter_map(move |term| {
+        let counts = match term.rule {
+            _ if term.on?.index.is_some() => Counts::Over,
+            Rule::After => Counts::Started,
+            Rule::AfterCorr if is_array => Counts::Each,
+            _ => Counts::Over,
+        };
+        Some((term.on?, counts))
+    })
 }
 
 fn is_singleton(record: &Record) -> bool {
     record.spec.ask.dependency.as_ref().is_some_and(|dependency| dependency.is_singleton())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::Element;
+    use common::blob::BlobHash;
+    use common::id::Gid;
+    use common::job::{Ask, Owner, Spec};
+    use common::time::Time;
+
+    fn waits_for(id: u32, text: &str, array: Option<&str>) -> Record {
+        let dependency = Some(text.parse().unwrap());
+        let array = array.map(|text| text.parse().unwrap());
+        let ask = Ask { dependency, array, ..Ask::default() };
+        let owner = Owner { uid: Uid(7), gid: Gid(7), name: "ada".to_owned() };
+        let (script, environment) = (BlobHash::of(b""), BlobHash::of(b""));
+        Record {
+            id: JobId(id),
+            numbers: 0,
+            spec: Spec { owner, script, environment, ask },
+            groups: Vec::new(),
+            submitted_at: Time(0),
+            standing: Vec::new(),
+            elements: BTreeMap::from([(None, Element::new(false))]),
+        }
+    }
+
+    fn task(index: u32) -> JobKey {
+        JobKey { job: JobId(1), index: Some(ArrayIndex(index)) }
+    }
+
+    #[test]
+    fn a_task_that_moves_is_looked_up_by_those_who_wait_for_it_and_no_others() {
+        let mut ties = Ties::default();
+        let pairs: Vec<Record> =
+            (0..1_000).map(|i| waits_for(10 + i, &format!("afterok:1_{i}"), None)).collect();
+        pairs.iter().for_each(|record| ties.bind(record, |_| true));
+        let whole = [("after:1", None), ("afterany:1", None), ("aftercorr:1", Some("0-9"))];
+        let whole = [5_000, 5_001, 5_002].into_iter().zip(whole);
+        let whole: Vec<Record> =
+            whole.map(|(id, (text, array))| waits_for(id, text, array)).collect();
+        whole.iter().for_each(|record| ties.bind(record, |_| true));
+        let of = |ties: &Ties, counts: &[Counts]| -> Vec<u32> {
+            ties.dependents(task(7), counts).into_iter().map(|id| id.0).collect()
+        };
+        assert_eq!(of(&ties, &[]), [17]);
+        assert_eq!(of(&ties, &[Counts::Each]), [17, 5_002]);
+        assert_eq!(of(&ties, &[Counts::Over, Counts::Started]), [17, 5_000, 5_001]);
+        ties.unbind(&pairs[7]);
+        assert_eq!(of(&ties, &[Counts::Over]), [5_001]);
+        ties.forget(&waits_for(1, "afterok:2", None));
+        assert_eq!(ties, Ties::default(), "of who is forgotten nothing is kept");
+    }
 }

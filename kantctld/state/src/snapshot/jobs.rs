@@ -1,6 +1,6 @@
 //! One job or node of the state in the engine's words. Never looks at another one.
 
-use crate::dependency::{self, Verdict};
+use crate::dependency::Verdict;
 use crate::job::{Element, Record, Run};
 use crate::node::NodeRecord;
 use crate::remembered::State;
@@ -25,16 +25,17 @@ pub(super) fn node(name: &NodeName, node: &NodeRecord) -> NodeSnapshot {
     }
 }
 
-/// `None`: it has no queue, which no accepted job is without.
+/// As far as other jobs go it is as `verdict` says. `None`: it has no queue, which no accepted job
+/// is without.
 pub(super) fn waiting(
-    state: &State,
     key: JobKey,
     record: &Record,
     element: &Element,
     request: Arc<Request>,
+    verdict: Verdict,
 ) -> Option<WaitingJob> {
     let ask = &record.spec.ask;
-    let (awaits, free_since) = match dependency::verdict(state, record, key.index) {
+    let (awaits, free_since) = match verdict {
         Verdict::Free(at) => (false, at),
         Verdict::Waits | Verdict::Never => (true, None),
     };

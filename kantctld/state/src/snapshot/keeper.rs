@@ -3,6 +3,7 @@
 //! Never holds what the state does not; a keeper can be made anew at any moment.
 
 use super::{jobs, usage};
+use crate::dependency::Judge;
 use crate::event::{Event, ShareNews};
 use crate::job::Record;
 use crate::remembered::State;
@@ -111,6 +112,8 @@ impl Keeper {
     /// gave up, whichever key comes first.
     fn take_up_jobs(&mut self, state: &State, keys: &BTreeSet<JobKey>) {
         let mut holding: Vec<RunningJob> = Vec::new();
+        // Keys of one job follow each other.
+        let mut judge: Option<(JobId, Judge<'_>)> = None;
         for key in keys {
             let found = state.element(*key);
             let running = found.and_then(|(record, element)| {
@@ -125,7 +128,7 @@ impl Keeper {
                 }
                 continue;
             }
-            match self.waiting(state, *key) {
+            match self.waiting(state, *key, &mut judge) {
                 Some(job) if self.snapshot.waiting(*key).is_some_and(|known| **known == job) => {}
                 Some(job) => self.snapshot.set_waiting(job),
                 None => self.snapshot.remove_job(*key),
@@ -139,13 +142,22 @@ impl Keeper {
         }
     }
 
-    fn waiting(&mut self, state: &State, key: JobKey) -> Option<WaitingJob> {
+    fn waiting<'a>(
+        &mut self,
+        state: &'a State,
+        key: JobKey,
+        judge: &mut Option<(JobId, Judge<'a>)>,
+    ) -> Option<WaitingJob> {
         let (record, element) = state.element(key)?;
         if element.phase != Phase::Pending {
             return None;
         }
         let request = self.request(record);
-        jobs::waiting(state, key, record, element, request)
+        let (_, judge) = match judge.take().filter(|(job, _)| *job == key.job) {
+            Some(known) => judge.insert(known),
+            None => judge.insert((key.job, Judge::new(state, record))),
+        };
+        jobs::waiting(key, record, element, request, judge.of(key.index))
     }
 
     fn request(&mut self, record: &Record) -> Arc<Request> {
@@ -200,12 +212,11 @@ impl Touched {
                 self.jobs.insert(*key);
                 self.asking.insert(key.job);
             }
-            Event::DependencyMoved { key } => {
-                let record = state.job(key.job).into_iter();
-                let keys = record.flat_map(|r| r.elements.keys().map(|i| r.key(*i)));
-                let meant = keys.filter(|one| key.index.is_none() || one.index == key.index);
-                self.jobs.extend(meant);
-            }
+            // What is over is told by its own end.
+            Event::DependencyMoved { key } => match key.index {
+                Some(_) => self.jobs.extend([*key]),
+                None => self.jobs.extend(state.living.of(key.job)),
+            },
             Event::JobHeld { .. }
             | Event::JobReleased { .. }
             | Event::JobStarted { .. }

@@ -7,6 +7,7 @@ mod bookings;
 mod cancel_and_requeue;
 mod deadlines;
 mod dependencies;
+mod dependency_bounds;
 mod faults;
 mod for_programs;
 mod golden;
