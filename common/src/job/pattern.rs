@@ -2,7 +2,7 @@
 //! place that fills them in, for the node that opens a file and the controller that finds it again.
 //! Never looks at a file system.
 
-use crate::id::{JobKey, NodeName};
+use crate::id::{JobId, JobKey, NodeName};
 
 /// The widest zero padding a pattern may ask for (`%10j`), as in Slurm.
 pub const PATTERN_WIDTH_MAX: usize = 10;
@@ -10,9 +10,11 @@ pub const PATTERN_WIDTH_MAX: usize = 10;
 /// What a pattern may tell about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PatternFacts<'a> {
-    /// The job or array task: `%j` (`42`, or `42_7`, unique either way), `%A` (42) and `%a` (7;
-    /// 0 for a job that is no array).
+    /// The job or array task: `%A` (42) and `%a` (7; 0 for a job that is no array).
     pub key: JobKey,
+    /// `%j`: the plain number of the job or task (SLURM_JOB_ID). `None` of a task that has none:
+    /// then `%j` is `42_7`, unique too.
+    pub number: Option<JobId>,
     /// `%x`.
     pub job_name: &'a str,
     /// `%u`.
@@ -58,9 +60,10 @@ fn value(letter: char, width: usize, facts: &PatternFacts<'_>) -> Option<String>
     let job = number(facts.key.job.0);
     Some(match letter {
         // Slurm's %J is job and step; of a script by itself the job.
-        'j' | 'J' => match facts.key.index {
-            None => job,
-            Some(index) => format!("{job}_{index}"),
+        'j' | 'J' => match (facts.key.index, facts.number) {
+            (None, _) => job,
+            (Some(_), Some(own)) => number(own.0),
+            (Some(index), None) => format!("{job}_{index}"),
         },
         'A' => job,
         'a' => number(facts.key.index.map_or(0, |index| index.0)),
@@ -87,14 +90,19 @@ pub fn absolute(work_dir: &str, filled: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::id::{ArrayIndex, JobId};
+    use crate::id::ArrayIndex;
     use proptest::prelude::*;
 
     fn filled(pattern: &str) -> String {
+        numbered(pattern, Some(JobId(50)))
+    }
+
+    fn numbered(pattern: &str, number: Option<JobId>) -> String {
         let node = NodeName::new("g-012").unwrap();
         let key = JobKey { job: JobId(42), index: Some(ArrayIndex(7)) };
         let facts = PatternFacts {
             key,
+            number,
             job_name: "../train",
             user: "ada",
             node: &node,
@@ -108,8 +116,8 @@ mod tests {
     fn every_letter_stands_for_its_fact() {
         for (pattern, name) in [
             ("kant-%A_%a.out", "kant-42_7.out"),
-            ("%j", "42_7"),
-            ("%5j-%3A-%2a", "00042_7-042-07"),
+            ("%j", "50"),
+            ("%5j-%3A-%2a", "00050-042-07"),
             ("%x.%u.%N", ".._train.ada.g-012"),
             ("%n/%4t", "1/0009"),
             ("100%%", "100%"),
@@ -118,6 +126,12 @@ mod tests {
         ] {
             assert_eq!(filled(pattern), name, "{pattern}");
         }
+    }
+
+    #[test]
+    fn a_task_without_a_number_of_its_own_is_named_by_its_key() {
+        assert_eq!(numbered("%j", None), "42_7");
+        assert_eq!(numbered("%5j", None), "00042_7");
     }
 
     #[test]
@@ -131,8 +145,9 @@ mod tests {
     fn a_job_that_is_no_array_has_a_plain_number() {
         let node = NodeName::new("n").unwrap();
         let key = JobKey::single(JobId(5));
+        let (number, job_name, user) = (Some(key.job), "", "");
         let facts =
-            PatternFacts { key, job_name: "", user: "", node: &node, node_rank: 0, task_rank: 0 };
+            PatternFacts { key, number, job_name, user, node: &node, node_rank: 0, task_rank: 0 };
         assert_eq!(fill("%j.%A.%a", &facts), "5.5.0");
     }
 

@@ -255,6 +255,7 @@ fn path(job: &JobView, pattern: &str) -> String {
         let node = NodeName::new(node).ok()?;
         let facts = PatternFacts {
             key: job.key,
+            number: job.number,
             job_name: &job.ask.name,
             user: &job.owner.name,
             node: &node,

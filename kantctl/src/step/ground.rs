@@ -2,7 +2,7 @@
 //! gave a script, or from the controller. Never asks anybody itself.
 
 use crate::failure::Failure;
-use common::id::{Attempt, JobKey, NodeName};
+use common::id::{Attempt, JobId, JobKey, NodeName};
 use common::job::rendezvous;
 use common::wire::api::JobView;
 use common::{counts, hostlist};
@@ -26,6 +26,8 @@ pub struct GroundNode {
 pub struct Ground {
     /// The job.
     pub key: JobKey,
+    /// Its plain number, where that is known.
+    pub number: Option<JobId>,
     /// The attempt, where that is known.
     pub attempt: Option<Attempt>,
     /// Its name.
@@ -67,6 +69,7 @@ impl Ground {
         let node = |(name, cpus)| GroundNode { name, cpus, tasks: None, gpus };
         Ok(Some(Self {
             key,
+            number: number("SLURM_JOB_ID").map(JobId),
             attempt: number("KANT_JOB_ATTEMPT").map(Attempt),
             job_name: read("KANT_JOB_NAME").unwrap_or("job").to_owned(),
             user: read("USER").unwrap_or_default().to_owned(),
@@ -89,6 +92,7 @@ impl Ground {
         };
         Some(Self {
             key: job.key,
+            number: job.number,
             attempt: Some(Attempt(job.attempt)),
             job_name: job.ask.name.clone(),
             user: job.owner.name.clone(),

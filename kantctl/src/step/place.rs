@@ -4,7 +4,7 @@ use super::ground::{Ground, GroundNode};
 use super::layout::{self, Room};
 use super::wish::Wish;
 use crate::failure::Failure;
-use common::id::{Attempt, JobKey, NodeName};
+use common::id::{Attempt, JobId, JobKey, NodeName};
 use common::job::pattern::{PatternFacts, absolute, fill};
 use common::job::rendezvous;
 use common::wire::node::StepShare;
@@ -20,6 +20,8 @@ const TASKS_MAX: u32 = 65_536;
 pub struct Place {
     /// The job.
     pub key: JobKey,
+    /// Its plain number, where that is known.
+    pub number: Option<JobId>,
     /// Its name.
     pub job_name: String,
     /// Whose.
@@ -82,6 +84,7 @@ impl Place {
         let nodes = chosen.into_iter().map(|node| node.name).zip(given);
         Ok(Self {
             key: ground.key,
+            number: ground.number,
             job_name: ground.job_name.clone(),
             user: ground.user.clone(),
             attempt: ground.attempt,
@@ -190,6 +193,7 @@ impl Place {
         let Some(node) = self.node(task) else { return PathBuf::from(pattern) };
         let facts = PatternFacts {
             key: self.key,
+            number: self.number,
             job_name: &self.job_name,
             user: &self.user,
             node,
@@ -206,7 +210,7 @@ impl Place {
         while let Some(letter) = letters.next() {
             match (letter, if letter == '%' { letters.next() } else { None }) {
                 ('%', Some('s')) => text.push_str(&self.step.to_string()),
-                ('%', Some('J')) => text.push_str(&format!("{}.{}", self.key, self.step)),
+                ('%', Some('J')) => text.push_str(&format!("%j.{}", self.step)),
                 ('%', Some(other)) => text.extend(['%', other]),
                 (letter, _) => text.push(letter),
             }

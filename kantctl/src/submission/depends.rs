@@ -14,8 +14,7 @@ pub struct Depends {
     #[arg(short = 'd', long, value_name = "RULE:JOB[:JOB]", help_heading = super::options::WHERE)]
     pub dependency: Option<Dependency>,
     /// Cancel it once what it waits for cannot come any more [default: no, it goes on waiting]
-    #[arg(long, value_name = "yes|no", value_parser = ["yes", "no"], num_args = 0..=1,
-          default_missing_value = "yes", require_equals = true,
+    #[arg(long, value_name = "yes|no", value_parser = ["yes", "no"],
           help_heading = super::options::WHERE)]
     pub kill_on_invalid_dep: Option<String>,
 }
@@ -47,6 +46,8 @@ mod tests {
         let depends = read(&["-d", "afterok:20:21", "--kill-on-invalid-dep=yes"]);
         assert_eq!(depends.dependency.as_ref().unwrap().to_string(), "afterok:20,afterok:21");
         assert!(depends.kills() && !read(&["--dependency=singleton"]).kills());
+        assert!(read(&["--kill-on-invalid-dep", "yes"]).kills(), "as Slurm takes it too");
+        assert!(!read(&["--kill-on-invalid-dep", "no"]).kills());
         let error = read_words(&["--dependency=afterok"]).unwrap_err().to_string();
         assert!(error.contains("--dependency") && error.contains("RULE:JOB"), "{error}");
     }

@@ -119,6 +119,7 @@ fn find(core: &Core, key: JobKey, stream: OutputStream) -> Result<Place, ApiFail
     };
     let facts = PatternFacts {
         key,
+        number: job.number,
         job_name: &job.ask.name,
         user: &job.owner.name,
         node: &share.node,

@@ -104,6 +104,7 @@ fn named(order: &StepOrder, pattern: &str, task: TaskPlace) -> String {
 fn facts(order: &StepOrder) -> PatternFacts<'_> {
     PatternFacts {
         key: order.launch.id.key,
+        number: order.launch.array.as_ref().and_then(|array| array.number),
         job_name: &order.launch.job_name,
         user: &order.launch.owner.name,
         node: &order.node,

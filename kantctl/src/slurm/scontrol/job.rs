@@ -215,6 +215,7 @@ fn path(job: &JobView, pattern: &str) -> String {
     let filled = |node: &NodeName, rank| {
         let facts = PatternFacts {
             key: job.key,
+            number: job.number,
             job_name: &job.ask.name,
             user: &job.owner.name,
             node,
