@@ -42,7 +42,7 @@ fn a_chain_runs_in_order_and_what_cannot_come_is_told_or_cancelled() -> anyhow::
     ))?;
     let never = sh(&format!("sbatch --parsable --mem=16M -d afterok:{second} --wrap true"))?;
     let killed = sh(&format!(
-        "sbatch --parsable --mem=16M -d afterok:{second} --kill-on-invalid-dep=yes --wrap true"
+        "sbatch --parsable --mem=16M -d afterok:{second} --kill-on-invalid-dep yes --wrap true"
     ))?;
     let shown = sh(&format!("squeue -h -j {second} -o '%T %r %E'"))?;
     assert_eq!(shown, format!("PENDING Dependency afterok:{first}(unfulfilled)"));
@@ -77,7 +77,7 @@ fn a_task_of_an_array_has_a_number_that_every_command_takes() -> anyhow::Result<
     let kantctl = cluster.kantctl(Person::plain())?;
     let sh = |script: &str| shell(&cluster, &kantctl, script);
     let array = sh(
-        "sbatch --parsable --mem=16M --array=5,7 --wrap 'echo $SLURM_JOB_ID $SLURM_ARRAY_JOB_ID \
+        "sbatch --parsable --mem=16M --array=5,7 -o o-%j --wrap 'echo $SLURM_JOB_ID $SLURM_ARRAY_JOB_ID \
          $SLURM_ARRAY_TASK_ID > told-$SLURM_ARRAY_TASK_ID; while [ ! -e go ]; do sleep 0.1; done'",
     )?;
     let next = sh(&format!(
@@ -90,6 +90,7 @@ fn a_task_of_an_array_has_a_number_that_every_command_takes() -> anyhow::Result<
         Ok(read(&kantctl, "told-7").ok().filter(|text| text.ends_with("7\n")))
     })?;
     assert_eq!(told, format!("{} {base} 7\n", base + 2));
+    assert!(kantctl.dir().join(format!("o-{}", base + 2)).exists(), "%j is SLURM_JOB_ID");
     let shown = sh(&format!("squeue -h -j {} -o '%i %A'", base + 2))?;
     assert_eq!(shown, format!("{base}_7 {}", base + 2));
     let shown = sh(&format!("scontrol show job {} | head -1", base + 2))?;
