@@ -1,14 +1,16 @@
 //! Asking the controller, on the first of its sockets that answers, and again for a while where
 //! asking twice does no harm. Never decides what an answer means.
 
+mod exchange;
+
 use crate::failure::{Failure, Kind, says_nothing_done, says_silent_node};
 use crate::output::screen::note;
-use axum::body::{Body, Bytes, to_bytes};
-use axum::http::response::Parts;
-use axum::http::{HeaderMap, Request};
-use net::{ApiError, Backoff, Client, ClientError, Endpoint};
+use axum::body::{Body, Bytes};
+use axum::http::HeaderMap;
+use exchange::{get_bytes, post_bytes, streamed};
+use net::{Backoff, Client, ClientError, Endpoint};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -21,9 +23,6 @@ const BACKOFF_CAP: Duration = Duration::from_secs(2);
 pub const POLL_SECONDS: u64 = 20;
 /// Time for an answer beyond what it was asked to wait.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30 + POLL_SECONDS);
-/// More than a daemon sends: a backup is as large as a state, about 70 MiB with 100,000 jobs.
-const ANSWER_BYTES_MAX: usize = 4 << 30;
-
 /// The controller.
 #[derive(Debug)]
 pub struct Server {
@@ -259,63 +258,6 @@ fn reason(error: &ClientError) -> String {
     }
 }
 
-/// The error answer of a daemon.
-#[derive(Deserialize)]
-struct Refused {
-    error: ApiError,
-}
-
-fn made(path: &str, request: Result<Request<Body>, axum::http::Error>) -> Asking {
-    request.map_err(|error| ClientError::Unaskable { path: path.to_owned(), source: error.into() })
-}
-
-type Asking = Result<Request<Body>, ClientError>;
-
-async fn get_bytes(client: &Client, path: &str) -> Result<(HeaderMap, Bytes), ClientError> {
-    whole(client, made(path, Request::get(path).body(Body::empty()))?).await
-}
-
-async fn post_bytes(client: &Client, path: &str, bytes: Bytes) -> Result<(), ClientError> {
-    whole(client, made(path, Request::post(path).body(Body::from(bytes)))?).await.map(|_| ())
-}
-
-/// Asks, and gives the answer as it comes, if it is one.
-async fn streamed(client: &Client, path: &str) -> Result<Body, ClientError> {
-    let response = client.send(made(path, Request::get(path).body(Body::empty()))?).await?;
-    if response.status().is_success() {
-        return Ok(response.into_body());
-    }
-    let (head, body) = response.into_parts();
-    Err(refused(client, &head, &all(client, body).await?))
-}
-
-/// Asks, and waits for all of the answer.
-async fn whole(client: &Client, request: Request<Body>) -> Result<(HeaderMap, Bytes), ClientError> {
-    let (head, body) = client.send(request).await?.into_parts();
-    let bytes = all(client, body).await?;
-    if head.status.is_success() {
-        return Ok((head.headers, bytes));
-    }
-    Err(refused(client, &head, &bytes))
-}
-
-async fn all(client: &Client, body: Body) -> Result<Bytes, ClientError> {
-    to_bytes(body, ANSWER_BYTES_MAX).await.map_err(|error| ClientError::Interrupted {
-        endpoint: client.endpoint().to_string(),
-        source: error.into(),
-    })
-}
-
-/// What an answer that is no success says.
-fn refused(client: &Client, head: &Parts, bytes: &[u8]) -> ClientError {
-    let status = head.status.as_u16();
-    let error = serde_json::from_slice(bytes).map(|Refused { error }| error).unwrap_or_else(|_| {
-        let message = format!("{} answered {}", client.endpoint(), head.status);
-        ApiError { code: format!("http-{status}"), message, hint: None }
-    });
-    ClientError::Refused { status, error }
-}
-
 /// A text as part of a path or a query (RFC 3986: all but letters, digits and `-._~` as `%XX`).
 #[must_use]
 pub fn encoded(text: &str) -> String {
@@ -333,6 +275,7 @@ pub fn encoded(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use net::ApiError;
 
     #[test]
     fn a_text_cannot_leave_its_place_in_a_path() {

@@ -1,7 +1,12 @@
 //! One program under Slurm's names: which of them it was called by, and what they have in common.
 //! Never decides what a command does.
 
-use super::{calendar, glued, refused};
+mod repeat;
+mod variables;
+
+pub use repeat::Repeat;
+
+use super::{glued, refused};
 use super::{
     sacct, sacctmgr, salloc, sbatch, scancel, scontrol, sdiag, sinfo, sprio, squeue, sreport, srun,
     sshare,
@@ -12,11 +17,9 @@ use crate::output::{Screen, screen};
 use crate::server::Server;
 use crate::signals;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::parser::ValueSource;
 use clap::{CommandFactory, Parser};
 use std::ffi::OsString;
 use std::path::Path;
-use std::time::Duration;
 
 /// What `--version` says after the name: the release of Slurm whose options and output these are.
 pub const VERSION: &str = concat!("slurm 22.05.8-kant-", env!("CARGO_PKG_VERSION"));
@@ -46,36 +49,6 @@ pub struct Common {
     /// Of the whole federation (there are none)
     #[arg(long, hide = true)]
     pub federation: bool,
-}
-
-/// Again and again.
-#[derive(clap::Args, Debug, Clone, Default)]
-#[allow(missing_docs)] // each field's comment is its help
-pub struct Repeat {
-    /// Again after so many seconds, until interrupted
-    #[arg(short = 'i', long = "iterate", value_name = "SECONDS",
-          value_parser = clap::value_parser!(u64).range(1..))]
-    pub seconds: Option<u64>,
-}
-
-impl Repeat {
-    /// Runs it once, or again and again with the time above.
-    ///
-    /// # Errors
-    /// The first [`Failure`] of `list`.
-    pub async fn run(
-        &self,
-        screen: &Screen,
-        list: impl AsyncFn() -> Result<u8, Failure>,
-    ) -> Result<u8, Failure> {
-        let Some(seconds) = self.seconds else { return list().await };
-        loop {
-            screen.line(&calendar::heading(&screen.zone))?;
-            list().await?;
-            screen.line("")?;
-            tokio::time::sleep(Duration::from_secs(seconds)).await;
-        }
-    }
 }
 
 /// The commands of Slurm that this program answers as.
@@ -189,7 +162,7 @@ impl Name {
 pub fn run(name: Name, arguments: &[OsString]) -> u8 {
     screen::speak_as(name.word());
     let arguments = glued::apart(&name.command(), arguments);
-    let words = with_variables(name, &arguments);
+    let words = variables::with_variables(name, &arguments);
     match answer(name, &words) {
         Ok(code) => code,
         Err(Said::Clap(error)) => {
@@ -203,43 +176,6 @@ pub fn run(name: Name, arguments: &[OsString]) -> u8 {
             1
         }
     }
-}
-
-/// What the environment sets, where the command line is silent, comes first.
-fn with_variables(name: Name, arguments: &[OsString]) -> Vec<OsString> {
-    let Some((own, typed)) = arguments.split_first() else { return Vec::new() };
-    // A line that does not read is refused as it was typed.
-    let Ok(line) = name.command().args_override_self(true).try_get_matches_from(arguments) else {
-        return arguments.to_vec();
-    };
-    let is_typed = |id: &str| line.value_source(id) == Some(ValueSource::CommandLine);
-    let mut words = vec![own.clone()];
-    for (variable, option) in name.variables() {
-        let Some(value) = crate::from_env(variable) else { continue };
-        let command = name.command();
-        let long = option.trim_start_matches("--");
-        let argument = command.get_arguments().find(|one| one.get_long() == Some(long));
-        let Some(id) = argument.map(|argument| argument.get_id().as_str()) else { continue };
-        let is_said = match id {
-            "format" | "long_format" => FORMATS.iter().any(|id| is_known(&command, id, &is_typed)),
-            id => is_typed(id),
-        };
-        if !is_said {
-            let mut word = OsString::from(format!("{option}="));
-            word.push(value);
-            words.push(word);
-        }
-    }
-    words.extend(typed.iter().cloned());
-    words
-}
-
-/// Options that say what is shown, of which one is enough.
-const FORMATS: [&str; 3] = ["format", "long_format", "long"];
-
-/// Has this command the option, and was it given?
-fn is_known(command: &clap::Command, id: &str, is_typed: &impl Fn(&str) -> bool) -> bool {
-    command.get_arguments().any(|argument| argument.get_id() == id) && is_typed(id)
 }
 
 enum Said {
@@ -357,21 +293,5 @@ mod tests {
         for name in Name::ALL {
             name.command().debug_assert();
         }
-    }
-
-    #[test]
-    fn what_is_typed_wins_over_what_the_environment_sets() {
-        // Set for this test's process alone would be for all: what is typed is looked at here.
-        let typed = |words: &str| {
-            let words: Vec<&str> = words.split(' ').collect();
-            let line = Name::Squeue.command().try_get_matches_from(words).unwrap();
-            FORMATS.iter().any(|id| {
-                is_known(&Name::Squeue.command(), id, &|id| {
-                    line.value_source(id) == Some(ValueSource::CommandLine)
-                })
-            })
-        };
-        assert!(typed("squeue -ho%i") && typed("squeue --Format=JobID") && typed("squeue -hl"));
-        assert!(!typed("squeue -h --me"));
     }
 }

@@ -2,17 +2,22 @@
 //! controller has not; what of Slurm's reports has no meaning here is refused by name.
 //! Source: man sreport.
 
+mod measure;
+mod words;
+
 use super::calendar;
 use super::name::{self, Common};
 use super::sheet::{self, Apart, Column};
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
-use crate::output::report::{Amounts, Sums};
+use crate::output::report::Amounts;
 use crate::server::Server;
 use crate::verb::report::ask;
-use common::time::{Span, Time};
+use common::time::Time;
 use common::wire::api::{ReportRow, ReportView};
+use measure::Measure;
 use std::collections::{BTreeMap, BTreeSet};
+use words::Words;
 
 const AFTER: &str = "\
 Reports:
@@ -50,105 +55,6 @@ pub struct Args {
     /// The report, and its words
     #[arg(value_name = "WORD", num_args = 1.., required = true)]
     pub words: Vec<String>,
-}
-
-/// What amounts are shown in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Measure {
-    unit: &'static str,
-    /// Milliseconds of one; `None`: percent.
-    milliseconds: Option<u64>,
-    gpus: bool,
-}
-
-impl Measure {
-    fn of(args: &Args) -> Result<Self, Failure> {
-        let (unit, milliseconds) = match args.unit.to_ascii_lowercase().as_str() {
-            "seconds" | "secper" => ("Seconds", Some(1000)),
-            "minutes" | "minper" => ("Minutes", Some(60_000)),
-            "hours" | "hourper" => ("Hours", Some(3_600_000)),
-            "percent" => ("Percentage of Total", None),
-            other => {
-                let refused = Failure::usage(anyhow::anyhow!("-t {other}: there is no such unit"));
-                return Err(refused.hint("units are Seconds, Minutes, Hours and Percent"));
-            }
-        };
-        let gpus = match args.tres.to_ascii_lowercase().as_str() {
-            "cpu" => false,
-            "gres/gpu" | "gpu" => true,
-            other => {
-                let refused = Failure::usage(anyhow::anyhow!("-T {other} is not accounted for"));
-                return Err(refused.hint("cpu and gres/gpu are"));
-            }
-        };
-        Ok(Self { unit, milliseconds, gpus })
-    }
-
-    fn row(self, row: &ReportRow) -> u64 {
-        if self.gpus { row.gpu_milliseconds } else { row.cpu_milliseconds }
-    }
-
-    fn show(self, amount: u64, all: u64) -> String {
-        match self.milliseconds {
-            Some(one) => (amount / one).to_string(),
-            None => {
-                let hundredths = u128::from(amount) * 10_000 / u128::from(all.max(1));
-                format!("{}.{:02}%", hundredths / 100, hundredths % 100)
-            }
-        }
-    }
-
-    fn amounts(self, report: &ReportView) -> Amounts {
-        let sums = Sums::of(report);
-        if self.gpus { sums.gpus() } else { sums.cpus() }
-    }
-}
-
-/// What a report's words say.
-struct Words {
-    since: Time,
-    until: Time,
-    users: Vec<String>,
-    accounts: Vec<String>,
-    top: usize,
-}
-
-impl Words {
-    fn read(words: &[String], now: Time, screen: &Screen) -> Result<Self, Failure> {
-        let at = |text: &str| {
-            calendar::read(text, now, &screen.zone)
-                .map_err(|error| Failure::usage(anyhow::Error::msg(error)))
-        };
-        let until = at("today")?;
-        let mut read = Self {
-            since: at("today")? - Span::from_minutes(24 * 60),
-            until,
-            users: Vec::new(),
-            accounts: Vec::new(),
-            top: 10,
-        };
-        let list = |text: &str| text.split(',').map(str::to_owned).collect::<Vec<_>>();
-        for word in words {
-            let (name, value) = word.split_once('=').unwrap_or((word, ""));
-            match name.to_ascii_lowercase().as_str() {
-                "start" => read.since = at(value)?,
-                "end" => read.until = at(value)?,
-                "user" | "users" => read.users = list(value),
-                "account" | "accounts" => read.accounts = list(value),
-                "topcount" => {
-                    let wrong = || Failure::usage(anyhow::anyhow!("TopCount={value}: a number"));
-                    read.top = value.parse().map_err(|_| wrong())?;
-                }
-                // How a tree is drawn, and which clusters: there is one of each.
-                "tree" | "cluster" | "clusters" | "flatview" | "group" | "all_clusters" => {}
-                other => {
-                    let refused = anyhow::anyhow!("{other} is not known to this report");
-                    return Err(Failure::usage(refused).hint("see `sreport --help`"));
-                }
-            }
-        }
-        Ok(read)
-    }
 }
 
 /// A report: its title, its columns and rows.

@@ -1,0 +1,53 @@
+//! The words after a report's name: `Start=2026-11-01 Users=ada`. Never asks for the report.
+
+use crate::failure::Failure;
+use crate::output::Screen;
+use crate::slurm::calendar;
+use common::time::{Span, Time};
+
+/// What a report's words say.
+pub struct Words {
+    pub since: Time,
+    pub until: Time,
+    pub users: Vec<String>,
+    pub accounts: Vec<String>,
+    pub top: usize,
+}
+
+impl Words {
+    pub fn read(words: &[String], now: Time, screen: &Screen) -> Result<Self, Failure> {
+        let at = |text: &str| {
+            calendar::read(text, now, &screen.zone)
+                .map_err(|error| Failure::usage(anyhow::Error::msg(error)))
+        };
+        let until = at("today")?;
+        let mut read = Self {
+            since: at("today")? - Span::from_minutes(24 * 60),
+            until,
+            users: Vec::new(),
+            accounts: Vec::new(),
+            top: 10,
+        };
+        let list = |text: &str| text.split(',').map(str::to_owned).collect::<Vec<_>>();
+        for word in words {
+            let (name, value) = word.split_once('=').unwrap_or((word, ""));
+            match name.to_ascii_lowercase().as_str() {
+                "start" => read.since = at(value)?,
+                "end" => read.until = at(value)?,
+                "user" | "users" => read.users = list(value),
+                "account" | "accounts" => read.accounts = list(value),
+                "topcount" => {
+                    let wrong = || Failure::usage(anyhow::anyhow!("TopCount={value}: a number"));
+                    read.top = value.parse().map_err(|_| wrong())?;
+                }
+                // How a tree is drawn, and which clusters: there is one of each.
+                "tree" | "cluster" | "clusters" | "flatview" | "group" | "all_clusters" => {}
+                other => {
+                    let refused = anyhow::anyhow!("{other} is not known to this report");
+                    return Err(Failure::usage(refused).hint("see `sreport --help`"));
+                }
+            }
+        }
+        Ok(read)
+    }
+}
