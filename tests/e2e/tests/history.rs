@@ -1,9 +1,10 @@
 //! What is over stays in accounting: over a crash of the controller, and where its file is lost.
 //! Never how it is written: the unit tests of kantctld have that.
 
+use anyhow::Context as _;
 use common::job::Phase;
 use common::wire::api::HistoryRun;
-use e2e::{Answer, Cluster, ClusterOptions, Kantctl, Machine, Person, wait_for};
+use e2e::{Answer, Cluster, ClusterOptions, Controllers, Kantctl, Machine, Person, wait_for};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -73,5 +74,35 @@ fn a_file_that_is_lost_is_filled_again_from_what_the_state_keeps() -> anyhow::Re
     }
     cluster.start_controller()?;
     assert_eq!(history(&kantctl)?, expected);
+    Ok(())
+}
+
+#[test]
+fn a_controller_that_lost_its_file_takes_what_another_one_keeps() -> anyhow::Result<()> {
+    let mut house = Controllers::three()?;
+    house.start_node("n1")?;
+    let (leader, _) = house.leader()?;
+    let other = ["a", "b", "c"].into_iter().find(|name| *name != leader).context("no other")?;
+    let kantctl = house.kantctl(&leader)?;
+    let id = kantctl.submit(&[], "#!/bin/sh\n")?;
+    kantctl.finished(&id)?;
+    let expected = [(id, 1, "COMPLETED".to_owned())];
+    wait_for("the run to be written", || Ok((history(&kantctl)? == expected).then_some(())))?;
+    house.kill(other)?;
+    for beside in ["", "-wal", "-shm"] {
+        let file = house.config(other)?.state_dir.join(format!("accounting.sqlite{beside}"));
+        assert!(file.exists() || !beside.is_empty(), "{}", file.display());
+        let _ = std::fs::remove_file(file);
+    }
+    house.start(other)?;
+    wait_for("what another one keeps", || {
+        Ok(house.log(other).contains("took in 1 runs that another controller kept").then_some(()))
+    })?;
+    let to = house.number(&leader, other)?.to_string();
+    wait_for("it to lead", || {
+        kantctl.run(&["admin", "controller", "transfer", &to])?;
+        Ok((house.leader()?.0 == other).then_some(()))
+    })?;
+    assert_eq!(history(&house.kantctl(other)?)?, expected);
     Ok(())
 }
