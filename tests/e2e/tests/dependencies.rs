@@ -76,10 +76,8 @@ fn a_task_of_an_array_has_a_number_that_every_command_takes() -> anyhow::Result<
     let cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let sh = |script: &str| shell(&cluster, &kantctl, script);
-    let array = sh(
-        "sbatch --parsable --mem=16M --array=5,7 -o o-%j --wrap 'echo $SLURM_JOB_ID $SLURM_ARRAY_JOB_ID \
-         $SLURM_ARRAY_TASK_ID > told-$SLURM_ARRAY_TASK_ID; while [ ! -e go ]; do sleep 0.1; done'",
-    )?;
+    let array = sh("sbatch --parsable --mem=16M --array=5,7 -o o-%j --wrap 'echo $SLURM_JOB_ID \
+         $SLURM_ARRAY_JOB_ID $SLURM_ARRAY_TASK_ID > told-$SLURM_ARRAY_TASK_ID; while [ ! -e go ]; do sleep 0.1; done'")?;
     let next = sh(&format!(
         "sbatch --parsable --mem=16M --array=5,7 -d aftercorr:{array} \
          --wrap 'touch next-$SLURM_ARRAY_TASK_ID'"

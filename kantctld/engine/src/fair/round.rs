@@ -91,7 +91,7 @@ fn carry_out<'a>(desk: &mut Desk<'a>, view: &View<'a>, plan: &Plan) -> Vec<JobKe
 }
 
 /// Who yields to whom: a whole job, for kant's jobs run with all their tasks or not at all. In the
-/// order of the plan: a queue that is above its share for the first of them may not be for the last.
+/// plan's order: a queue that is above its share for the first of them may not be for the last.
 fn victims<'a>(
     desk: &Desk<'a>,
     view: &View<'a>,
