@@ -41,7 +41,7 @@ fn long_has_more(command: &Command, long: &str) -> bool {
     command.get_arguments().find(is_it).is_some_and(takes_next)
 }
 
-/// Letters behind one dash: with the `=` that is missing; and is the next word the last one's value?
+/// Letters behind one dash, with the `=` that is missing; is the next word the last one's value?
 fn short(command: &Command, text: &str) -> (Option<String>, bool) {
     for (at, letter) in text.char_indices().skip(1) {
         let value = &text[at + letter.len_utf8()..];

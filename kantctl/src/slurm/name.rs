@@ -161,8 +161,7 @@ impl Name {
 #[must_use]
 pub fn run(name: Name, arguments: &[OsString]) -> u8 {
     screen::speak_as(name.word());
-    let arguments = glued::apart(&name.command(), arguments);
-    let words = variables::with_variables(name, &arguments);
+    let words = variables::with_variables(name, &glued::apart(&name.command(), arguments));
     match answer(name, &words) {
         Ok(code) => code,
         Err(Said::Clap(error)) => {

@@ -120,7 +120,6 @@ impl Conduct<'_> {
         let mut windows = windows.context("failed to watch the window's size")?;
         let mut reads = !self.readers.is_empty();
         let mut words = words(self.step);
-        let mut limit = self.step.wish.time.map(Stop::at_limit);
         while self.lines.any_open() {
             let has_room = reads && self.lines.ahead() < INPUT_AHEAD_BYTES;
             tokio::select! {
@@ -140,11 +139,6 @@ impl Conduct<'_> {
                 Some(()) = windows.recv(), if self.step.wish.pty => {
                     let size = terminal::window_bytes(terminal::window());
                     self.lines.send_all(&Frame::new(Kind::Window, ALL, size));
-                }
-                () = due(limit.as_ref()) => {
-                    limit = None;
-                    note(&self.out_of_time());
-                    self.stop = Some(Stop::now());
                 }
                 () = due(self.stop.as_ref()) => {
                     if let Some(stop) = self.stop.take() {
@@ -282,15 +276,6 @@ impl Conduct<'_> {
 
     fn name(&self) -> String {
         format!("StepId={}.{}", self.step.place.key, self.step.place.step)
-    }
-
-    /// In the words that people look for in the output of Slurm's.
-    fn out_of_time(&self) -> String {
-        let place = self.step.place;
-        let nodes = common::hostlist::fold(place.nodes.iter().map(|(name, _)| name));
-        let now = jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S");
-        let step = format!("{}.{}", place.key, place.step);
-        format!("error: *** STEP {step} ON {nodes} CANCELLED AT {now} DUE TO TIME LIMIT ***")
     }
 
     fn tell(&self, signal: Signal) {

@@ -5,12 +5,15 @@
 //! A step that asks for GPUs gets those that the fewest others use; only one that asks for a part
 //! to itself (--exclusive, --exact) waits until others that did let go of it.
 
+mod gpus;
+
 use common::cpuset::CpuSet;
 use common::id::NodeName;
 use common::job::{ExitStatus, SignalNumber};
 use common::resource::{Allocation, Share};
 use common::time::{Span, Time};
 use common::wire::node::{StepAnswer, StepAsk, StepGpus, StepShare, StepView, StepWish};
+use gpus::gpus_each;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 
@@ -289,23 +292,6 @@ impl Book {
 
 fn unknown(number: u32) -> StepAnswer {
     StepAnswer::Refused(format!("the job has no step {number}"))
-}
-
-/// How many on each node; `None`: all that the job has there.
-fn gpus_each(ask: &StepAsk) -> Result<Vec<Option<u32>>, StepAnswer> {
-    let nodes = u32::try_from(ask.tasks.len()).unwrap_or(u32::MAX).max(1);
-    Ok(match ask.gpus {
-        StepGpus::All => ask.tasks.iter().map(|_| None).collect(),
-        StepGpus::PerNode(count) => ask.tasks.iter().map(|_| Some(count)).collect(),
-        StepGpus::PerTask(count) => {
-            ask.tasks.iter().map(|(_, tasks)| Some(tasks.saturating_mul(count))).collect()
-        }
-        StepGpus::Total(count) if count % nodes != 0 => {
-            let text = format!("{count} GPUs cannot be shared out evenly over {nodes} nodes");
-            return Err(StepAnswer::Refused(text));
-        }
-        StepGpus::Total(count) => ask.tasks.iter().map(|_| Some(count / nodes)).collect(),
-    })
 }
 
 /// How long a step lives when nobody holds it, at most: a lease that is longer is not believed.

@@ -1,6 +1,5 @@
 //! When and how tasks that are left are ended: SIGTERM, patience, SIGKILL. Never ends them itself.
 
-use common::time::Span;
 use nix::sys::signal::Signal;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
@@ -35,11 +34,6 @@ impl Stop {
     pub fn after(seconds: u64) -> Self {
         let patience = Duration::from_secs(seconds.min(WAIT_MAX_SECONDS));
         Self { at: Instant::now() + patience, signal: Signal::SIGTERM }
-    }
-
-    /// When a step's time is up.
-    pub fn at_limit(limit: Span) -> Self {
-        Self::after(limit.0.div_ceil(1000))
     }
 
     /// After this one: SIGKILL, again and again.

@@ -1,15 +1,28 @@
-//! What others say to a step by its number, as `scancel 42.0` does. Never obeys it; the step does.
+//! What others say to a step by its number, as `scancel 42.0` does, and its time limit.
+//! Never obeys either; the step does.
 
 use super::Step;
+use crate::output::screen::note;
 use crate::step::booking;
+use crate::step::place::Place;
 use common::job::SignalNumber;
 use nix::sys::signal::Signal;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-/// Signals that others send to the step, by its number.
+/// Signals that others send to the step, by its number, and its end when its time is up.
 pub fn words(step: &Step<'_>) -> UnboundedReceiver<Signal> {
     let (tell, told) = unbounded_channel();
+    if let Some(limit) = step.wish.time {
+        let (last_words, tell) = (out_of_time(step.place), tell.clone());
+        tokio::task::spawn_local(async move {
+            tokio::time::sleep(Duration::from_millis(limit.0)).await;
+            note(&last_words());
+            // It is over by itself, or hears it.
+            let _ = tell.send(Signal::SIGTERM);
+        });
+    }
     if let Some(view) = &step.view {
         let (server, key, number) = (Arc::clone(&step.server), step.place.key, view.number);
         tokio::task::spawn_local(async move {
@@ -24,4 +37,14 @@ pub fn words(step: &Step<'_>) -> UnboundedReceiver<Signal> {
         });
     }
     told
+}
+
+/// In the words that people look for in the output of Slurm's.
+fn out_of_time(place: &Place) -> impl Fn() -> String + use<> {
+    let nodes = common::hostlist::fold(place.nodes.iter().map(|(name, _)| name));
+    let step = format!("{}.{}", place.key, place.step);
+    move || {
+        let now = jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S");
+        format!("error: *** STEP {step} ON {nodes} CANCELLED AT {now} DUE TO TIME LIMIT ***")
+    }
 }
