@@ -6,6 +6,7 @@ use common::job::Phase;
 use common::wire::api::HistoryRun;
 use e2e::{Answer, Cluster, ClusterOptions, Controllers, Kantctl, Machine, Person, wait_for};
 use serde::Deserialize;
+use std::path::Path;
 
 #[derive(Deserialize)]
 struct Runs {
@@ -90,7 +91,8 @@ fn a_controller_that_lost_its_file_takes_what_another_one_keeps() -> anyhow::Res
     wait_for("the run to be written", || Ok((history(&kantctl)? == expected).then_some(())))?;
     house.kill(other)?;
     for beside in ["", "-wal", "-shm"] {
-        let file = house.config(other)?.state_dir.join(format!("accounting.sqlite{beside}"));
+        let dir = Path::new(&house.config(other)?.state_dir);
+        let file = dir.join(format!("accounting.sqlite{beside}"));
         assert!(file.exists() || !beside.is_empty(), "{}", file.display());
         let _ = std::fs::remove_file(file);
     }
