@@ -85,7 +85,11 @@ pub fn survey(settings: &Settings) -> Result<Survey, SurveyError> {
 /// with fewer than its users count on, and nobody would know.
 fn absent(numbers: &GpuNumbers, found: Option<&GpuInventory>) -> Vec<Sign> {
     let lost = numbers.lost(found);
-    let forget = format!("if they were taken out for good: rm {}", numbers.path().display());
+    // The others' numbers change by it, and a job that has one goes by its number.
+    let forget = format!(
+        "if they were taken out for good: once no job has a GPU here, rm {} and restart kantd",
+        numbers.path().display()
+    );
     if !lost.is_empty() && found.is_none_or(|found| found.gpus.is_empty()) {
         let count = lost.len();
         let says = format!("none of the {count} GPUs that were here before is found; {forget}");

@@ -3,6 +3,7 @@
 
 use super::export::{read_since, read_until};
 use super::filter::check_states;
+use super::whose::Whose;
 use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys};
 use crate::output::columns::{self, Field, Line};
@@ -42,23 +43,10 @@ pub struct Args {
     #[arg(value_name = "JOB")]
     pub keys: Vec<Keys>,
     /// Only my jobs
-    #[arg(long)]
+    #[arg(long, conflicts_with = "user")]
     pub me: bool,
-    /// Only of these users (names or numbers)
-    #[arg(short, long, value_name = "USER", value_delimiter = ',', conflicts_with = "me")]
-    pub user: Vec<String>,
-    /// Only of these accounts
-    #[arg(short = 'A', long, value_name = "ACCOUNT", value_delimiter = ',')]
-    pub account: Vec<String>,
-    /// Only of these queues
-    #[arg(
-        short = 'p',
-        long,
-        visible_alias = "partition",
-        value_name = "QUEUE",
-        value_delimiter = ','
-    )]
-    pub queue: Vec<String>,
+    #[command(flatten)]
+    pub whose: Whose,
     /// Only that ended so, as words (FAILED, TIMEOUT)
     #[arg(short = 't', long = "state", value_name = "STATE", value_delimiter = ',')]
     pub states: Vec<String>,
@@ -97,9 +85,9 @@ impl Args {
         };
         let parts = [
             list("jobs", &keys),
-            list("users", &me.map_or_else(|| self.user.clone(), |me| vec![me])),
-            list("accounts", &self.account),
-            list("queues", &self.queue),
+            list("users", &me.map_or_else(|| self.whose.user.clone(), |me| vec![me])),
+            list("accounts", &self.whose.account),
+            list("queues", &self.whose.queue),
             list("states", &states),
             time("since", self.since.or_else(back)),
             time("until", self.until),

@@ -39,3 +39,4 @@ pub mod top;
 pub mod update;
 pub mod wait;
 pub mod watch;
+pub mod whose;

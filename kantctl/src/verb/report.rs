@@ -3,6 +3,7 @@
 
 use super::ask::{self, Answer};
 use super::export::{read_since, read_until};
+use super::whose::Whose;
 use crate::failure::{Failure, OK};
 use crate::output::{Screen, report};
 use crate::server::{Server, encoded};
@@ -37,21 +38,8 @@ pub struct Args {
     /// Until then [default: now]
     #[arg(short = 'E', long, value_name = "TIME", value_parser = read_until)]
     pub until: Option<Time>,
-    /// Only of these users (names or numbers)
-    #[arg(short, long, value_name = "USER", value_delimiter = ',')]
-    pub user: Vec<String>,
-    /// Only of these accounts
-    #[arg(short = 'A', long, value_name = "ACCOUNT", value_delimiter = ',')]
-    pub account: Vec<String>,
-    /// Only of these queues
-    #[arg(
-        short = 'p',
-        long,
-        visible_alias = "partition",
-        value_name = "QUEUE",
-        value_delimiter = ','
-    )]
-    pub queue: Vec<String>,
+    #[command(flatten)]
+    pub whose: Whose,
     /// As CSV, the times in hours
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,
@@ -84,9 +72,7 @@ pub async fn ask(
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let now = Time(u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0));
     let since = args.since.unwrap_or(now - BACK);
-    let lists =
-        [("users", &args.user[..]), ("accounts", &args.account[..]), ("queues", &args.queue[..])];
-    let answer = ask(server, &args.by, (since, args.until), lists).await?;
+    let answer = ask(server, &args.by, (since, args.until), args.whose.lists()).await?;
     if screen.json {
         screen.answer(&answer.raw)?;
     } else if args.csv {

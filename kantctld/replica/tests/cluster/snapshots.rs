@@ -117,13 +117,19 @@ fn a_replica_that_starts_counts_what_it_replays_towards_the_next_snapshot() {
     assert_eq!(house.numbers(1), (0..31).collect::<Vec<_>>());
 }
 
-#[test]
-fn entries_are_decided_while_a_snapshot_is_written_and_it_is_of_those_before() {
+/// A lone controller that takes a snapshot every 10 entries, and is long about writing it.
+fn slow_writer() -> House {
     let mut house = House::found();
     (house.snapshot_every, house.under_way) = (10, Some(BTreeMap::new()));
     house.kill(1);
     house.start(1);
     house.run(1);
+    house
+}
+
+#[test]
+fn entries_are_decided_while_a_snapshot_is_written_and_it_is_of_those_before() {
+    let mut house = slow_writer();
     let before = house.status(1).snapshot;
     (0..40).for_each(|number| assert!(house.propose_at(1, number).unwrap().is_ok()));
     assert_eq!(house.status(1).snapshot, before, "it is being written");
@@ -141,11 +147,7 @@ fn entries_are_decided_while_a_snapshot_is_written_and_it_is_of_those_before() {
 
 #[test]
 fn a_process_that_dies_before_its_snapshot_counts_loses_nothing() {
-    let mut house = House::found();
-    (house.snapshot_every, house.under_way) = (10, Some(BTreeMap::new()));
-    house.kill(1);
-    house.start(1);
-    house.run(1);
+    let mut house = slow_writer();
     let before = house.status(1).snapshot;
     (0..20).for_each(|number| assert!(house.propose_at(1, number).unwrap().is_ok()));
     drop(house.write_aside(1));
