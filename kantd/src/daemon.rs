@@ -92,6 +92,7 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
         allow_root: settings.allow_root_jobs,
         rules: rules(&settings, private_dirs, containers),
         program: StepsSettings::own_program(),
+        start_limit: StepsSettings::START_LIMIT,
     })
     .await?;
     let listener = settings.socket.as_deref().map(listen).transpose()?;

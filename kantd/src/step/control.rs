@@ -1,11 +1,13 @@
 //! A supervisor's socket: kantd's commands in, phases out, one JSON line each; and how programs do
 //! that were started in the job. Whoever connects is told how all is at present, then every change.
-//! Never waits for a client; one that does not read is dropped and may connect again.
+//! Never waits for a client: what it has not read yet is kept, up to a bound; one that does not
+//! read is dropped and may connect again.
 
 use super::dir::StepDir;
 use common::id::TaskNumber;
 use common::job::SignalNumber;
 use common::wire::node::{StepPhase, TaskState};
+use nix::poll::PollFlags;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -55,10 +57,17 @@ pub enum Line {
 /// The longest line a client may send: far above any command.
 const LINE_BYTES_MAX: usize = 4096;
 
+/// So much is kept for a client that is slow: some times what all programs of a step come to. A
+/// socket alone holds a few hundred lines, and who connected to a step of a thousand programs on a
+/// busy machine would be dropped each time before it has read them all.
+const UNREAD_BYTES_MAX: usize = 1 << 20;
+
 struct Client {
     stream: UnixStream,
     /// Of a line that has not ended yet.
     begun: Vec<u8>,
+    /// Told, and not taken yet.
+    unread: Vec<u8>,
     /// It was not told yet how all is.
     is_new: bool,
 }
@@ -84,9 +93,13 @@ impl Control {
         Ok(Self { listener, clients: Vec::new() })
     }
 
-    /// Readable when there is something to [`receive`](Self::receive).
-    pub fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        std::iter::once(self.listener.as_fd()).chain(self.clients.iter().map(|c| c.stream.as_fd()))
+    /// When there is something to [`receive`](Self::receive), or room for what was told.
+    pub fn descriptors(&self) -> impl Iterator<Item = (BorrowedFd<'_>, PollFlags)> {
+        let clients = self.clients.iter().map(|client| match client.unread.is_empty() {
+            true => (client.stream.as_fd(), PollFlags::POLLIN),
+            false => (client.stream.as_fd(), PollFlags::POLLIN | PollFlags::POLLOUT),
+        });
+        std::iter::once((self.listener.as_fd(), PollFlags::POLLIN)).chain(clients)
     }
 
     /// Accepts who wants in, takes the commands that have arrived, and tells who is new how all is.
@@ -94,7 +107,8 @@ impl Control {
     pub fn receive(&mut self, how_all_is: impl Fn() -> Vec<Line>) -> Vec<Command> {
         while let Ok((stream, _)) = self.listener.accept() {
             if stream.set_nonblocking(true).is_ok() {
-                self.clients.push(Client { stream, begun: Vec::new(), is_new: true });
+                let (begun, unread) = (Vec::new(), Vec::new());
+                self.clients.push(Client { stream, begun, unread, is_new: true });
             }
         }
         let mut commands = Vec::new();
@@ -102,6 +116,7 @@ impl Control {
             let is_new = std::mem::take(&mut client.is_new);
             client.receive(&mut commands)
                 && (!is_new || how_all_is().iter().all(|line| client.tell(line)))
+                && client.write()
         });
         if commands.contains(&Command::Status) {
             how_all_is().iter().for_each(|line| self.push(line));
@@ -111,16 +126,30 @@ impl Control {
 
     /// Tells everybody.
     pub fn push(&mut self, line: &Line) {
-        self.clients.retain_mut(|client| client.tell(line));
+        self.clients.retain_mut(|client| client.tell(line) && client.write());
     }
 }
 
 impl Client {
     /// False: it is gone, or does not read.
     fn tell(&mut self, line: &Line) -> bool {
-        let Ok(mut line) = serde_json::to_vec(line) else { return false };
-        line.push(b'\n');
-        self.stream.write_all(&line).is_ok()
+        let Ok(line) = serde_json::to_vec(line) else { return false };
+        self.unread.extend(line);
+        self.unread.push(b'\n');
+        self.unread.len() <= UNREAD_BYTES_MAX
+    }
+
+    /// As much as it takes now. False: it is gone.
+    fn write(&mut self) -> bool {
+        while !self.unread.is_empty() {
+            match self.stream.write(&self.unread) {
+                Ok(0) => return false,
+                Ok(count) => drop(self.unread.drain(..count)),
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return e.kind() == io::ErrorKind::WouldBlock,
+            }
+        }
+        true
     }
 
     /// False: it is gone, or talks nonsense.
@@ -166,6 +195,32 @@ pub fn through_dir<T>(dir: &StepDir, with: impl FnOnce(&str) -> io::Result<T>) -
 mod tests {
     use super::*;
 
+    fn line(task: u64, why: &str) -> Line {
+        let state = Some(TaskState::Failed(why.to_owned()));
+        Line::Task { task: TaskNumber(task), state }
+    }
+
+    #[test]
+    fn one_that_reads_late_is_told_of_a_thousand_programs_and_of_a_thousand_more() {
+        use std::io::BufRead;
+        const MANY: u64 = 1024;
+        let spool = tempfile::tempdir().unwrap();
+        let dir = StepDir::at(spool.path());
+        let mut control = Control::listen(&dir).unwrap();
+        let late = through_dir(&dir, |path| UnixStream::connect(path)).unwrap();
+        control.receive(|| (0..MANY).map(|task| line(task, "before")).collect());
+        (MANY..2 * MANY).for_each(|task| control.push(&line(task, "since")));
+        let mut lines = io::BufReader::new(late).lines();
+        for task in 0..2 * MANY {
+            // As its loop does when poll says that there is room.
+            control.receive(Vec::new);
+            let text = lines.next().expect("it was not dropped").unwrap();
+            let why = if task < MANY { "before" } else { "since" };
+            assert_eq!(serde_json::from_str::<Line>(&text).unwrap(), line(task, why));
+        }
+        assert!(control.descriptors().all(|(_, wants)| wants == PollFlags::POLLIN));
+    }
+
     #[test]
     fn who_says_its_word_and_is_gone_or_never_reads_is_heard() {
         let spool = tempfile::tempdir().unwrap();
@@ -177,11 +232,7 @@ mod tests {
         drop(gone);
         let mut deaf = connect();
         deaf.write_all(b"\"stop\"\n").unwrap();
-        let state = Some(TaskState::Failed("x".repeat(4096)));
-        let much = || {
-            let line = |task| Line::Task { task: TaskNumber(task), state: state.clone() };
-            (0..4096).map(line).collect()
-        };
+        let much = || (0..4096).map(|task| line(task, &"x".repeat(4096))).collect();
         assert_eq!(control.receive(much), [Command::Go, Command::Stop]);
         assert!(control.clients.is_empty(), "nobody waits for one that does not read");
     }

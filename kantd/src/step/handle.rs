@@ -44,9 +44,15 @@ pub struct StepsSettings {
     pub rules: StepRules,
     /// The kantd program; usually [`StepsSettings::own_program`].
     pub program: PathBuf,
+    /// How long a program may take to start in a step; usually [`StepsSettings::START_LIMIT`].
+    pub start_limit: Duration,
 }
 
 impl StepsSettings {
+    /// Less than whoever asks waits for an answer: a program's step may wait for the rest of its
+    /// gang, and it for others that are started there.
+    pub const START_LIMIT: Duration = Duration::from_secs(30);
+
     /// The program that runs now, also after its file was replaced by an upgrade.
     #[must_use]
     pub fn own_program() -> PathBuf {
@@ -193,6 +199,10 @@ impl Steps {
     /// Forgets a step that has ended. Any other is let be.
     pub fn forget(&self, id: AttemptId) {
         self.board.wish(id, Wish::Forget);
+    }
+
+    pub(super) fn start_limit(&self) -> Duration {
+        self.settings.start_limit
     }
 
     pub(super) fn board(&self) -> &Board {

@@ -224,7 +224,6 @@ impl Supervisor {
         let until = until.into_iter().chain(self.inside.look_at()).min();
         let mut watched = vec![self.signals.as_fd()];
         watched.extend(self.inside.ends());
-        watched.extend(self.control.descriptors());
         watched.extend(self.guests.reports());
         match stage {
             Stage::Preparing(preparation) => watched.push(preparation.end()),
@@ -234,8 +233,11 @@ impl Supervisor {
             }
             _ => {}
         }
-        let mut watched: Vec<PollFd<'_>> =
-            watched.into_iter().map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
+        let watched = watched.into_iter().map(|fd| (fd, PollFlags::POLLIN));
+        let mut watched: Vec<PollFd<'_>> = watched
+            .chain(self.control.descriptors())
+            .map(|(fd, wants)| PollFd::new(fd, wants))
+            .collect();
         // Whatever woke us, and if it was an error: every source is looked at.
         let _ = poll(&mut watched, timeout(until));
     }

@@ -21,8 +21,6 @@ use std::time::Duration;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep};
 
-/// How long a program may take to start: its step may wait for the rest of its gang.
-const START_LIMIT: Duration = Duration::from_secs(30);
 /// So many are started at once in one step, others wait: each is a file in the spool.
 const STARTING_MAX: usize = 128;
 /// So many wait in one step, each held in memory.
@@ -98,7 +96,8 @@ impl Steps {
         task: TaskNumber,
         order: GuestOrder,
     ) -> Result<TaskState, String> {
-        let deadline = Instant::now() + START_LIMIT;
+        let limit = self.start_limit();
+        let deadline = Instant::now() + limit;
         let mut order = Some(order);
         // Held until it is known what became of it.
         let mut room = None;
@@ -112,7 +111,7 @@ impl Steps {
                 None => return Err(format!("the node does not have {id}")),
                 Some(_) if Instant::now() >= deadline && room.is_none() => {
                     return Err(format!(
-                        "it did not start within {START_LIMIT:?}: {STARTING_MAX} others were being \
+                        "it did not start within {limit:?}: {STARTING_MAX} others were being \
                          started in {id} there all the time"
                     ));
                 }
@@ -150,7 +149,7 @@ impl Steps {
             true => "its supervisor is of an earlier release, or the job has not begun there",
             false => "the job has not begun there, or it hangs and may start yet",
         };
-        format!("it did not start within {START_LIMIT:?}: {why}")
+        format!("it did not start within {:?}: {why}", self.start_limit())
     }
 
     /// Sends a program a signal. Returns at once, and how it was before.

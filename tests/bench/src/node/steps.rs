@@ -73,6 +73,7 @@ impl House {
             allow_root: true,
             rules: StepRules::default(),
             program: program.clone(),
+            start_limit: StepsSettings::START_LIMIT,
         };
         let (steps, changes) = Steps::open(settings).await?;
         Ok(Self { home, program, steps, changes, gpus, last: 0 })
