@@ -1,194 +1,115 @@
-//! What verbs and Slurm's names print, table and JSON, against files kept in `golden/`: one file a
-//! command, with the command above its output. UPDATE_GOLDEN writes them anew; look at the diff.
+//! What verbs and Slurm's names print, tables, JSON and refusals, against sessions kept in `golden/`:
+//! a `$ ` and a command for the shell, and below it what it says. UPDATE_GOLDEN writes the answers
+//! anew; look at the diff. Never a cluster: `house/lab.rs` answers.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
 mod house;
+#[path = "house/lab.rs"]
+mod lab;
+#[path = "house/lab_cluster.rs"]
+mod lab_cluster;
 
-use common::cpuset::CpuSet;
-use common::id::{AccountName, GpuIndex, NodeName};
-use common::job::{Outcome, Phase, Usage};
-use common::resource::{Allocation, Share};
-use common::time::Span;
-use common::unit::{Bytes, Cpus, Gpus, Tasks};
-use common::wire::api::JobView;
-use house::{House, NOW, finish, job, jobs, json, refused_as};
-use serde_json::{Value, json as value};
+use clap::Command;
+use house::{House, finish};
+use kantctl::slurm::name::Name;
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
-/// The commands, each with the name of its file.
-const COMMANDS: &[(&str, &[&str])] = &[
-    ("queue", &["kantctl", "queue"]),
-    ("queue-columns", &["kantctl", "queue", "-o", "id,user,gpus,waited,reason", "--sort=-gpus"]),
-    ("queue-csv", &["kantctl", "queue", "--csv", "--all"]),
-    ("history", &["kantctl", "history", "--since", "2020-01-01"]),
-    ("history-csv", &["kantctl", "history", "40", "--csv", "-o", "id,run,state,gpu_hours,exit"]),
-    ("report", &["kantctl", "report", "--since", "2020-01-01"]),
-    ("report-csv", &["kantctl", "report", "--since", "2020-01-01", "--csv"]),
-    ("priority", &["kantctl", "priority"]),
-    ("squeue-json", &["squeue", "--json"]),
-    ("sinfo-json", &["sinfo", "--json"]),
-    ("sacct-json", &["sacct", "--json", "-j", "40"]),
-    ("scontrol-job-json", &["scontrol", "show", "job", "41", "--json"]),
-    ("sprio", &["sprio", "-l"]),
-    ("sprio-weights", &["sprio", "-w"]),
-    ("sshare", &["sshare", "-a", "-l"]),
-    ("sreport-cluster", &["sreport", "cluster", "utilization", "-t", "hours"]),
-    ("sreport-top", &["sreport", "user", "top", "-T", "gres/gpu", "-t", "hours"]),
-    ("sreport-accounts", &["sreport", "-P", "cluster", "AccountUtilizationByUser"]),
-    ("sreport-sizes", &["sreport", "job", "SizesByAccount", "-t", "percent"]),
-    ("sdiag", &["sdiag"]),
-    ("sacctmgr-accounts", &["sacctmgr", "show", "association", "-P"]),
-    ("sacctmgr-qos", &["sacctmgr", "list", "qos", "format=Name,Priority%5,MaxTRESPU"]),
-];
+const PROMPT: &str = "$ ";
+/// Verbs that have no table: they draw, or what they print is made from the options.
+const WITHOUT_GOLDEN: &[&str] = &["step-tasks", "completions", "man"];
+/// Verbs that print no data, or the words of a program.
+const WITHOUT_JSON: &[&str] = &["install-slurm-names", "run", "alloc", "launch"];
 
-fn running() -> JobView {
-    let share = |node: &str| Share {
-        gpu_milli: None,
-        node: NodeName::new(node).unwrap(),
-        tasks: Tasks(1),
-        cpus: CpuSet::first(4),
-        memory: Bytes::from_mib(8192),
-        gpus: vec![GpuIndex(0), GpuIndex(1)],
+/// The kept sessions, by name.
+fn sessions() -> Vec<(PathBuf, String)> {
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let paths = std::fs::read_dir(kept).unwrap().map(|entry| entry.unwrap().path());
+    let mut all: Vec<_> =
+        paths.map(|path| (path.clone(), std::fs::read_to_string(path).unwrap())).collect();
+    all.sort();
+    all
+}
+
+fn commands(session: &str) -> impl Iterator<Item = &str> {
+    session.lines().filter_map(|line| line.strip_prefix(PROMPT))
+}
+
+/// Has the shell run a command, and gives what is kept of it.
+async fn told(house: &House, bin: &Path, command: &str) -> String {
+    let mut shell = tokio::process::Command::new("sh");
+    shell.args(["-c", command]).env_clear().current_dir(house.dir.path());
+    for (name, value) in house.command(&[]).as_std().get_envs() {
+        shell.env(name, value.unwrap());
+    }
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
+    shell.env("PATH", path).env("TZ", "UTC").stdin(Stdio::null());
+    shell.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let done = finish(shell.spawn().unwrap()).await;
+    let exit = match done.code {
+        Some(0) => String::new(),
+        other => format!("[exit {}]\n", other.unwrap()),
     };
-    let mut job = job("41", Phase::Running, None);
-    job.ask.name = "llama-pretrain".to_owned();
-    job.ask.account = Some(AccountName::new("vision").unwrap());
-    job.ask.time_limit = Some(Span::from_minutes(120));
-    job.started_at = Some(NOW - Span::from_seconds(3661));
-    job.submitted_at = NOW - Span::from_seconds(4000);
-    job.allocation = Some(Allocation::new(vec![share("g-001"), share("g-002")]).unwrap());
-    (job.cpus, job.gpus, job.memory) = (Cpus(8), Gpus(4), Bytes::from_mib(16_384));
-    job
-}
-
-fn failed() -> JobView {
-    let mut job = job("40", Phase::Done, Some(Outcome::Failed));
-    job.allocation = running().allocation;
-    job.gpus = Gpus(4);
-    job.started_at = Some(NOW - Span::from_seconds(7200));
-    job.ended_at = Some(NOW - Span::from_seconds(3600));
-    let (cpu, memory_peak) = (Span::from_seconds(4), Bytes::from_mib(300));
-    job.usage = Some(Usage { cpu, memory_peak, ..Usage::default() });
-    job.message = Some("it said \"no\", and left".to_owned());
-    job
-}
-
-fn report(asked: &str) -> Value {
-    const HOUR: u64 = 3_600_000;
-    let by = asked.split("by=").nth(1).unwrap_or_default().split('&').next().unwrap_or_default();
-    let row = |user: &str, account: &str, cpus: u32, hours: u64| {
-        let mut row = value!({ "runs": 2, "gpu_milliseconds": hours * HOUR,
-                               "cpu_milliseconds": 4 * hours * HOUR });
-        for word in by.split("%2C") {
-            match word {
-                "user" => (row["user"], row["uid"]) = (user.into(), 4_000_000.into()),
-                "account" => row["account"] = account.into(),
-                "cpus" => row["cpus"] = cpus.into(),
-                "gpus" => row["gpus"] = 8.into(),
-                _ => {}
-            }
-        }
-        row
-    };
-    let mut rows = vec![row("ada", "vision", 64, 30), row("bob", "vision", 512, 10)];
-    rows.push(row("ada", "", 4, 2));
-    let stretch = |hours: u64| {
-        value!({ "gpu_milliseconds": 8 * hours * HOUR,
-                                         "cpu_milliseconds": 64 * hours * HOUR })
-    };
-    let node = value!({ "name": "g-001", "gpus": 8, "cpus": 64, "up": stretch(20),
-                        "drained": stretch(3), "down": stretch(1) });
-    value!({ "since": NOW - Span::from_minutes(24 * 60), "until": NOW, "rows": rows,
-             "nodes": [node] })
-}
-
-fn factors() -> Vec<Value> {
-    let factors = [
-        ("age", 1000, 0.5, 500),
-        ("size", 100, 0.25, 25),
-        ("queue", 1000, 0.0, 0),
-        ("qos", 10_000, 1.0, 10_000),
-        ("fair-share", 2000, 0.75, 1500),
-        ("nice", -1, 10.0, -10),
-    ];
-    let shown = factors.map(|(name, weight, part, points)| {
-        value!({ "name": name, "weight": weight, "value": part, "points": points })
-    });
-    shown.to_vec()
-}
-
-fn cluster() -> House {
-    let asked_for = |what: &str| what.split(['?', ' ']).nth(1).unwrap_or_default().to_owned();
-    House::answering(move |asked, _| match asked_for(&asked.what).as_str() {
-        "/v1/status" => json(value!({
-            "cluster": "lab", "version": "0", "leader": true, "applied": 77, "jobs_pending": 2,
-            "jobs_running": 1, "jobs_done": 1, "nodes_connected": 1, "nodes": 2
-        })),
-        "/v1/metrics" => json(value!({
-            "as_of": NOW, "sor_from": NOW - Span::from_minutes(60), "gpus": 8,
-            "waits": [{ "gpus": "8", "started": 3, "waiting": 1, "mean_seconds": 70,
-                        "p50_seconds": 60, "p90_seconds": 100 }]
-        })),
-        "/v1/jobs" => {
-            let mut waiting = job("42", Phase::Pending, None);
-            (waiting.gpus, waiting.ask.name) = (Gpus(8), "a, \"quoted\" name".to_owned());
-            let mut all = vec![running(), waiting];
-            if asked.what.contains("all=true") {
-                all.push(failed());
-            }
-            json(jobs(all))
-        }
-        "/v1/jobs/41" => json(jobs(vec![running()])),
-        "/v1/history" => json(value!({ "as_of": NOW, "next": null, "runs": [{
-            "job": failed(), "run": 2, "allocated_at": NOW - Span::from_seconds(7200),
-            "gpu_milliseconds": 14_400_000, "cpu_milliseconds": 28_800_000, "requeued": false
-        }] })),
-        "/v1/report" => json(report(&asked.what)),
-        "/v1/priority" => json(value!({ "as_of": NOW, "jobs": [{
-            "key": "42", "user": "ada", "queue": "main", "order": "multifactor", "total": 12_015,
-            "position": 1, "factors": factors()
-        }] })),
-        "/v1/accounts" => json(value!({ "as_of": NOW, "accounts": [
-            { "name": "vision", "shares": 3, "limits": { "gpus": 64, "jobs": 10 } },
-            { "name": "audio", "access": { "users": [0], "groups": [], "accounts": [] } },
-        ], "qos": [{ "name": "high", "priority": 100, "limits_per_user": { "gpus": 16 } }] })),
-        "/v1/nodes" => json(value!({ "nodes": [], "as_of": NOW })),
-        "/v1/queues" => json(value!({ "queues": [] })),
-        _ => refused_as("unknown", 404, "no such path"),
-    })
+    let here = house.dir.path().display().to_string();
+    let said = format!("{}{}{exit}", done.out, done.err);
+    let said = said.replace(env!("CARGO_PKG_VERSION"), "VERSION").replace(&here, "HERE");
+    format!("{PROMPT}{command}\n{said}")
 }
 
 #[tokio::test]
-async fn every_command_prints_what_is_kept() {
-    let house = cluster();
+async fn every_session_goes_as_it_is_kept() {
+    let house = lab::lab();
+    house.file("train.sh", "#!/bin/sh\n#SBATCH --gpus=2 --time=1:00:00\ntrue\n");
+    house.file("typo.sh", "#!/bin/sh\n#SBATCH --gpu=2\ntrue\n");
     let bin = house.dir.path().join("bin");
     house.kantctl(&["install-slurm-names", bin.to_str().unwrap()]).await.good();
-    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_kantctl"), bin.join("kantctl")).unwrap();
     let mut wrong = String::new();
-    for (name, words) in COMMANDS {
-        let own = house.command(&words[1..]);
-        let mut command = match words[0] {
-            "kantctl" => tokio::process::Command::new(env!("CARGO_BIN_EXE_kantctl")),
-            slurm => tokio::process::Command::new(bin.join(slurm)),
-        };
-        command.args(&words[1..]).env_clear().current_dir(house.dir.path());
-        for (name, text) in own.as_std().get_envs() {
-            command.env(name, text.unwrap());
+    for (file, kept) in sessions() {
+        let mut now = String::new();
+        for command in commands(&kept) {
+            now.push_str(&told(&house, &bin, command).await);
         }
-        command.env("TZ", "UTC").stdin(std::process::Stdio::null());
-        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-        let done = finish(command.spawn().unwrap()).await;
-        let out = done.out.replace(env!("CARGO_PKG_VERSION"), "VERSION");
-        let told = format!("$ {}\n{out}{}", words.join(" "), done.err);
-        let file = kept.join(format!("{name}.txt"));
         if std::env::var_os("UPDATE_GOLDEN").is_some() {
-            std::fs::write(&file, &told).unwrap();
-        }
-        if done.code != Some(0) || std::fs::read_to_string(&file).unwrap_or_default() != told {
-            writeln!(wrong, "{}: {:?}\n{told}", file.display(), done.code).unwrap();
+            std::fs::write(&file, &now).unwrap();
+        } else if now != kept {
+            writeln!(wrong, "{}:\n{now}", file.display()).unwrap();
         }
     }
     assert!(wrong.is_empty(), "what is printed is not what is kept; UPDATE_GOLDEN=1:\n{wrong}");
+}
+
+#[test]
+fn no_verb_and_no_name_of_slurms_is_without_a_session() {
+    let sessions = sessions();
+    let all: Vec<&str> = sessions.iter().flat_map(|(_, kept)| commands(kept)).collect();
+    let shown = |begin: &str, option: &str| {
+        all.iter().any(|command| {
+            let rest = command.strip_prefix(begin);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+                && (option.is_empty() || command.split(' ').any(|word| word == option))
+        })
+    };
+    let mut missing = Vec::new();
+    let mut look = |begin: String, json: bool| {
+        if !shown(&begin, "") {
+            missing.push(begin.clone());
+        }
+        if json && !shown(&begin, "--json") {
+            missing.push(format!("{begin} --json"));
+        }
+    };
+    for verb in kantctl::command().get_subcommands().map(Command::get_name) {
+        if !WITHOUT_GOLDEN.contains(&verb) {
+            look(format!("kantctl {verb}"), !WITHOUT_JSON.contains(&verb));
+        }
+    }
+    for name in Name::ALL {
+        let has_json =
+            |command: &Command| command.get_arguments().any(|arg| arg.get_id() == "json");
+        look(name.word().to_owned(), has_json(&name.command()));
+    }
+    assert!(missing.is_empty(), "no session in tests/golden shows {missing:?}");
 }

@@ -235,8 +235,12 @@ fn times(record: &mut Record, job: &JobView, as_of: Time, zone: &TimeZone) {
             (None, before) => before.map(|before| format!("for {before}")),
         },
     );
-    let time = ran(job, as_of);
-    record.fact("time", format!("{time} of {}", limit(job.ask.time_limit)));
+    let time = job.started_at.map_or_else(|| "none yet".to_owned(), |_| ran(job, as_of));
+    let limit = job
+        .ask
+        .time_limit
+        .map_or_else(|| ", without a limit".to_owned(), |at| format!(" of {}", limit(Some(at))));
+    record.fact("time", format!("{time}{limit}"));
 }
 
 fn files(record: &mut Record, job: &JobView) {

@@ -165,8 +165,12 @@ pub fn run(name: Name, arguments: &[OsString]) -> u8 {
     match answer(name, &words) {
         Ok(code) => code,
         Err(Said::Clap(error)) => {
-            // Nobody is left to tell when stdout and stderr are gone.
-            drop(error.print());
+            let text = error.render().to_string();
+            match text.strip_prefix("error: ") {
+                Some(why) => screen::note(&format!("error: {}", why.trim_end())),
+                // Nobody is left to tell when stdout and stderr are gone.
+                None => drop(error.print()),
+            }
             u8::from(error.use_stderr())
         }
         Err(Said::Failed(failure)) => {

@@ -268,5 +268,19 @@ fn split<'a>(pieces: &[Piece<&'static NodeField>], line: Line<'a>) -> Vec<Line<'
         let shown = splitting.iter().map(|field| (field.value)(&alone)).collect();
         groups.entry(shown).or_default().push(node);
     }
-    groups.into_values().map(|nodes| Line { nodes, ..line.clone() }).collect()
+    let mut groups: Vec<Vec<&NodeView>> = groups.into_values().collect();
+    groups.sort_by_key(|nodes| nodes.first().map(|node| rank(node)));
+    groups.into_iter().map(|nodes| Line { nodes, ..line.clone() }).collect()
+}
+
+/// Where a state stands among others, as in Slurm's lists (`--sort=-t`, its default).
+fn rank(node: &NodeView) -> u8 {
+    match node.status {
+        _ if node.contact != Contact::Connected => 0,
+        NodeStatus::Draining | NodeStatus::Drained => 1,
+        NodeStatus::Mixed => 2,
+        NodeStatus::Allocated => 3,
+        NodeStatus::Idle => 4,
+        NodeStatus::Down => 5,
+    }
 }
