@@ -1,5 +1,5 @@
-//! What verbs and Slurm's names print, tables, JSON and refusals, against sessions kept in `golden/`:
-//! a `$ ` and a command for the shell, and below it what it says. UPDATE_GOLDEN writes the answers
+//! What verbs and Slurm's names print, tables, JSON and refusals, against sessions in `golden/`: a
+//! `$ ` and a command for the shell, and below it what it says. UPDATE_GOLDEN writes the answers
 //! anew; look at the diff. Never a cluster: `house/lab.rs` answers.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking

@@ -36,7 +36,8 @@ pub struct Args {
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let mut keys = keys::all(&args.keys);
     if keys.is_empty() && args.filter.is_empty() {
-        let missing = Failure::usage(anyhow::anyhow!("say which jobs are to end"));
+        let missing =
+            Failure::usage(anyhow::anyhow!("a job, or words that say which, are required"));
         return Err(missing.hint(
             "name jobs (`kantctl cancel 42 50_7`), or say which: --me, --user, --queue, --node, \
              --state, --name",

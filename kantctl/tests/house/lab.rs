@@ -1,5 +1,5 @@
-//! A small cluster for goldens: what its controller answers, whatever it is asked. Never a real one:
-//! it forgets every wish at once.
+//! A small cluster for goldens: what its controller answers, whatever it is asked. Never a real
+//! one: it forgets every wish at once.
 
 use crate::house::{Asked, House, NOW, job, jobs, json, output, refused_as};
 use crate::lab_cluster::{

@@ -1,5 +1,5 @@
-//! What the lab's controller says of the cluster itself: nodes, queues, bookings, controllers, sums.
-//! Never of a job.
+//! What the lab's controller says of the cluster itself: nodes, queues, bookings, controllers,
+//! sums. Never of a job.
 
 use crate::house::NOW;
 use common::time::Span;
@@ -103,7 +103,8 @@ pub fn controllers() -> Value {
         value!({ "id": id, "name": format!("ctl{id}"), "address": format!("10.0.1.{id}:7600"),
                  "role": role, "holds": 77 - id, "behind": id - 1, "heard": id < 3 })
     };
-    value!({ "cluster": "0000000000000007", "answering": 1, "leader": 1, "term": 4, "committed": 76,
+    value!({ "cluster": "0000000000000007", "answering": 1,
+             "leader": 1, "term": 4, "committed": 76,
              "changing": false,
              "controllers": [one(1, "leader"), one(2, "voter"), one(3, "learner")] })
 }
