@@ -140,7 +140,10 @@ pub fn report(asked: &str) -> Value {
     };
     let mut rows = vec![row("ada", "vision", 64, 30), row("bob", "vision", 512, 10)];
     rows.push(row("ada", "", 4, 2));
-    let stretch = |hours: u64| value!({ "gpu_milliseconds": 8 * hours * HOUR, "cpu_milliseconds": 64 * hours * HOUR });
+    let stretch = |hours: u64| {
+        let (gpus, cpus) = (8 * hours * HOUR, 64 * hours * HOUR);
+        value!({ "gpu_milliseconds": gpus, "cpu_milliseconds": cpus })
+    };
     let node = value!({ "name": "g-001", "gpus": 8, "cpus": 64, "up": stretch(20),
                         "drained": stretch(3), "down": stretch(1) });
     value!({ "since": NOW - Span::from_minutes(24 * 60), "until": NOW, "rows": rows,
