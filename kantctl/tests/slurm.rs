@@ -270,7 +270,12 @@ async fn scancel_is_silent_and_names_what_it_could_not_do() {
     let last: Vec<String> = house.questions().into_iter().rev().take(2).collect();
     assert_eq!(last, ["POST /v1/jobs/41/cancel", "POST /v1/jobs/42_0/cancel"]);
     slurm(&house, &["scancel"]).await.refused(1, &["No job identification provided"]);
-    slurm(&house, &["scancel", "-s", "USR1", "41"]).await.refused(1, &["USR1", "not supported"]);
+    // Of many, those that run get a signal; KILL ends as no signal does.
+    slurm(&house, &["scancel", "-s", "USR1", "-u", "4001,1000"]).await.good();
+    assert_eq!(house.questions().last().unwrap(), "POST /v1/jobs/41/signal");
+    slurm(&house, &["scancel", "-s", "KILL", "41"]).await.good();
+    assert_eq!(house.questions().last().unwrap(), "POST /v1/jobs/41/cancel");
+    slurm(&house, &["scancel", "-s", "USR3", "41"]).await.refused(1, &["Unknown job signal"]);
 }
 
 /// Inside a job of two tasks on a node with four CPUs.

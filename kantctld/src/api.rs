@@ -17,6 +17,7 @@ mod output;
 mod priority;
 mod reload;
 mod reservations;
+mod signal;
 mod steps;
 mod submit;
 mod tasks;
@@ -61,6 +62,7 @@ fn of_leader() -> Router<Arc<Core>> {
         .route("/v1/jobs", post(submit::submit).get(jobs::list))
         .route("/v1/jobs/{key}", get(jobs::show))
         .route("/v1/jobs/{key}/cancel", post(jobs::cancel))
+        .route("/v1/jobs/{key}/signal", post(signal::signal))
         .route("/v1/jobs/{key}/hold", post(jobs::hold))
         .route("/v1/jobs/{key}/release", post(jobs::release))
         .route("/v1/jobs/{key}/requeue", post(jobs::requeue))

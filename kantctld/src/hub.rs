@@ -4,8 +4,8 @@
 use crate::session::Question;
 use common::id::NodeName;
 use common::wire::node::{
-    AskSteps, FeedTask, OutputChunk, ReadOutput, SignalTask, StartTask, StepNews, TaskNews,
-    WatchTask,
+    AskSteps, FeedTask, OutputChunk, ReadOutput, SignalJob, SignalNews, SignalTask, StartTask,
+    StepNews, TaskNews, WatchTask,
 };
 use lead::{Seats, SessionId, Standing};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -93,6 +93,11 @@ impl Hub {
     /// Asks a node to send such a program a signal; `None` as for [`Self::read`].
     pub async fn signal_task(&self, node: &NodeName, question: SignalTask) -> Option<TaskNews> {
         self.ask(node, |answer| Question::Signal(question, answer)).await
+    }
+
+    /// Asks a node to signal a job's processes; `None` as for [`Self::read`], and then it may have.
+    pub async fn signal_job(&self, node: &NodeName, question: SignalJob) -> Option<SignalNews> {
+        self.ask(node, |answer| Question::Job(question, answer)).await
     }
 
     /// Adds to what such a program reads; `None` as for [`Self::read`], and then it may have got

@@ -165,6 +165,7 @@ impl Session {
                     Some(Ok(FromNode::Output(chunk))) => self.questions.output(chunk),
                     Some(Ok(FromNode::Task(news))) => self.questions.task(news),
                     Some(Ok(FromNode::Steps(news))) => self.questions.steps(*news),
+                    Some(Ok(FromNode::Signalled(news))) => self.questions.signalled(news),
                     Some(Ok(FromNode::Hello(_))) => return because("it said hello twice"),
                     Some(Err(error)) => return error.into(),
                     None => return because("the connection ended"),

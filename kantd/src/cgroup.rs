@@ -14,7 +14,7 @@ mod v2;
 
 pub use detect::{Detected, detect};
 pub use error::CgroupError;
-pub(crate) use process::{Handle, catches, children_of, kill_descendants};
+pub(crate) use process::{Handle, catches, children_of, families, kill_descendants};
 pub(crate) use tree::MARK;
 
 use common::cpuset::CpuSet;

@@ -182,6 +182,7 @@ impl Session {
             steps: holds.statuses(),
             starts_tasks: self.steps.is_some(),
             feeds_tasks: self.steps.is_some(),
+            signals_jobs: self.steps.is_some(),
         }
     }
 

@@ -27,6 +27,7 @@ mod prepare;
 mod private;
 mod removal;
 mod settle;
+mod signal;
 mod supervisor;
 mod task;
 mod tasks;

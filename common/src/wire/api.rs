@@ -72,8 +72,8 @@ pub use queues::{QueueHeld, QueueList};
 pub use reload::ReloadAnswer;
 pub use reservation::{ReservationList, ReservationRequest, ReservationView};
 pub use task::{
-    AttendAnswer, FeedQuery, FinishRequest, LaunchAnswer, LaunchRequest, STDOUT_BYTES,
-    SignalRequest, StepList, TASK_STATE, TaskQuery,
+    AttendAnswer, FeedQuery, FinishRequest, JobSignalRequest, LaunchAnswer, LaunchRequest,
+    STDOUT_BYTES, SignalRequest, StepList, TASK_STATE, TaskQuery,
 };
 pub use watch::{Happened, WatchQuery};
 pub use what_if::{StartOutlook, UpdateRequest, WhatIfRequest, WhatIfView};

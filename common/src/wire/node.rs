@@ -1,6 +1,8 @@
 //! The node protocol: what kantd and kantctld say to each other over one WebSocket.
 //! Level, not edge: a lost message is sent again on connect. Never a step without its attempt.
 
+mod output;
+mod signal;
 mod step;
 mod task;
 
@@ -13,6 +15,8 @@ use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+pub use output::{OutputChunk, OutputStream, ReadOutput};
+pub use signal::{JobSignal, Reached, SignalJob, SignalNews};
 pub use step::{AskSteps, StepAnswer, StepAsk, StepGpus, StepNews, StepShare, StepView, StepWish};
 pub use task::{FeedTask, Manner, SignalTask, StartTask, StepMark, TaskNews, TaskState, WatchTask};
 
@@ -37,6 +41,8 @@ pub enum FromNode {
     Task(TaskNews),
     /// Answers `ToNode::AskSteps`.
     Steps(Box<StepNews>),
+    /// Answers `ToNode::SignalJob`.
+    Signalled(SignalNews),
 }
 
 /// Who a node is, what it has, and what it runs: everything, on every connect.
@@ -62,6 +68,9 @@ pub struct Hello {
     /// It reads [`ToNode::FeedTask`] and [`Manner`]; those of earlier releases do not.
     #[serde(default, skip_serializing_if = "is_false")]
     pub feeds_tasks: bool,
+    /// It reads [`ToNode::SignalJob`]; those of earlier releases do not.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub signals_jobs: bool,
 }
 
 /// Where one step is on one node.
@@ -130,6 +139,8 @@ pub enum ToNode {
     AskSteps(Box<AskSteps>),
     /// Adds to what such a program reads. Only to a node whose Hello said that it reads this.
     FeedTask(FeedTask),
+    /// Asks to signal a job's processes. Only to a node whose Hello said that it reads this.
+    SignalJob(SignalJob),
 }
 
 /// What a node should run: everything, or what changed.
@@ -255,46 +266,4 @@ pub struct LaunchOrder {
     pub submit_host: String,
     /// Set for a task of an array.
     pub array: Option<ArrayFacts>,
-}
-
-/// Which of a job's two output files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum OutputStream {
-    /// Standard output.
-    #[default]
-    Stdout,
-    /// Standard error.
-    Stderr,
-}
-
-/// Asks for a piece of a job's output, read on the node as the job's owner.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ReadOutput {
-    /// Repeated in the answer.
-    pub question: u64,
-    /// The attempt; any attempt the node still knows, running or ended.
-    pub id: AttemptId,
-    /// Whom to read as.
-    pub owner: Owner,
-    /// The absolute path, patterns filled in by the controller for the job's first node.
-    pub path: String,
-    /// From this byte on.
-    pub offset: u64,
-    /// At most so many bytes.
-    pub bytes_max: u32,
-    /// Wait so long for more if there is nothing yet.
-    pub wait: Span,
-}
-
-/// A piece of a job's output.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OutputChunk {
-    /// Of the question.
-    pub question: u64,
-    /// The bytes from the asked offset on; empty if there are none.
-    #[serde(with = "serde_bytes")]
-    pub bytes: Vec<u8>,
-    /// Why it could not be read.
-    pub error: Option<String>,
 }

@@ -6,6 +6,7 @@
 mod api;
 mod nodes;
 mod peers;
+mod signals;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

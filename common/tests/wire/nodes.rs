@@ -145,6 +145,7 @@ fn nodes_say_what_the_kept_files_say() {
             steps: steps.clone(),
             starts_tasks: false,
             feeds_tasks: false,
+            signals_jobs: false,
         })),
         FromNode::Report(steps),
         FromNode::Output(OutputChunk { question: 1, bytes: b"out".to_vec(), error: None }),

@@ -406,6 +406,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand wait" -l config -d 'The 
 complete -c kantctl -n "__fish_kantctl_using_subcommand wait" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand wait" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand wait" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -s s -l signal -d 'End nothing: send this signal to jobs that run' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -s u -l user -d 'Only of these users (names or numbers)' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -s p -l queue -l partition -d 'Only of these queues' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -s w -l node -l nodelist -d 'Only on these nodes, like g[001-004]' -r
@@ -427,6 +428,8 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -s n -l name -d 
 complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -s b -l batch -d 'The signal is for the script alone'
+complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -s f -l full -d 'The signal is for the script and all else'
 complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -l me -d 'Only my jobs'
 complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -s h -l help -d 'Print help'

@@ -25,8 +25,6 @@ const IDLE: &[(&str, &str)] = &[
     ("sacct", "truncate"),
     ("sacctmgr", "associations"),
     ("sacctmgr", "immediate"),
-    ("scancel", "batch"),
-    ("scancel", "full"),
     ("scontrol", "all"),
     ("sdiag", "all"),
     ("sdiag", "by_id"),

@@ -1,5 +1,5 @@
-//! `scancel`: ends jobs and steps, silently, as Slurm's does. Never sends a job a signal of the
-//! user's choice: that is refused in words.
+//! `scancel`: ends jobs and steps, or signals them, silently, as Slurm's does. Never sends a signal
+//! twice.
 //! Source: man scancel.
 
 mod target;
@@ -11,11 +11,11 @@ use crate::output::{Screen, screen};
 use crate::server::{Again, Server};
 use crate::step::booking;
 use crate::submission::value::Hosts;
+use crate::verb::cancel::signalled;
 use crate::verb::filter::{Filter, check_states};
 use common::id::{AccountName, JobKey, QosName, QueueName, ReservationName};
 use common::job::Phase;
 use common::wire::api::JobView;
-use nix::sys::signal::Signal;
 use serde_json::Value;
 use target::Target;
 
@@ -32,10 +32,10 @@ pub struct Args {
     /// Only of this account
     #[arg(short = 'A', long, value_name = "ACCOUNT")]
     pub account: Option<AccountName>,
-    /// Signal the script alone (a cancelled job is told as a whole)
+    /// Signal the script alone
     #[arg(short = 'b', long)]
     pub batch: bool,
-    /// Signal the script and its steps (always)
+    /// Signal the script and its steps
     #[arg(short = 'f', long)]
     pub full: bool,
     /// Jobs that were requeued too (always)
@@ -65,7 +65,7 @@ pub struct Args {
     /// Only in this reservation
     #[arg(short = 'R', long, value_name = "NAME")]
     pub reservation: Option<ReservationName>,
-    /// To a job TERM or KILL, which end it; to a step any
+    /// End nothing: send this signal to jobs or steps that run. KILL ends a job
     #[arg(short = 's', long, value_name = "SIGNAL")]
     pub signal: Option<String>,
     /// Only in this state
@@ -132,14 +132,14 @@ pub async fn run(args: &Args, server: &Server, _: &Screen) -> Result<u8, Failure
     if named.is_empty() && !args.jobs.is_empty() {
         return Ok(code);
     }
-    if let Some(signal) = &args.signal {
-        ends(signal)?;
-    }
+    let signal = args.signal.as_deref().map(|text| target::signal(Some(text))).transpose()?;
+    let wish = signalled(signal, args.batch, args.full);
     if named.is_empty() && !args.filters() {
         return Err(Failure::usage(anyhow::anyhow!("No job identification provided")));
     }
     let keys = if args.filters() {
         let mut found = args.filter().ask(server, false).await?.typed.jobs;
+        found.retain(|job| wish.is_none() || job.phase == Phase::Running);
         // Those that wait first: what one that runs leaves, another of them would get.
         found.sort_by_key(|job| job.phase != Phase::Pending);
         found.iter().filter(|job| args.takes(job, &named)).map(|job| job.key).collect()
@@ -147,11 +147,20 @@ pub async fn run(args: &Args, server: &Server, _: &Screen) -> Result<u8, Failure
         named
     };
     for key in keys {
-        let path = format!("/v1/jobs/{key}/cancel");
-        match server.post::<Value, Value>(&path, &Value::Null, Again::IfUnanswered).await {
+        let answered = match wish {
+            Some(wish) => {
+                let path = format!("/v1/jobs/{key}/signal");
+                server.post::<_, Value>(&path, &wish, Again::IfUnsent).await
+            }
+            None => {
+                let path = format!("/v1/jobs/{key}/cancel");
+                server.post(&path, &Value::Null, Again::IfUnanswered).await
+            }
+        };
+        match answered {
             Ok(_) => {}
             // It is over: as was wished.
-            Err(failure) if failure.code() == Some("already_done") => {}
+            Err(failure) if wish.is_none() && failure.code() == Some("already_done") => {}
             Err(failure) if failure.kind == Kind::Unreachable => return Err(failure),
             Err(failure) => {
                 let why = match failure.code() {
@@ -165,19 +174,4 @@ pub async fn run(args: &Args, server: &Server, _: &Screen) -> Result<u8, Failure
         }
     }
     Ok(code)
-}
-
-/// Does this signal end a job? Others are refused.
-fn ends(signal: &str) -> Result<(), Failure> {
-    let name = signal.to_ascii_uppercase();
-    let name = name.strip_prefix("SIG").unwrap_or(&name);
-    let known = format!("SIG{name}").parse::<Signal>().is_ok() || name.parse::<i32>().is_ok();
-    match name {
-        "TERM" | "15" | "KILL" | "9" => Ok(()),
-        _ if !known => Err(Failure::usage(anyhow::anyhow!("Unknown job signal: {signal}"))),
-        other => Err(Failure::message(format!(
-            "sending {other} to a running job is not supported in this release; without --signal \
-             the job is ended (SIGTERM, then SIGKILL)"
-        ))),
-    }
 }

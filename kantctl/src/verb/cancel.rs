@@ -1,4 +1,5 @@
-//! `kantctl cancel`: ends jobs, running or not.
+//! `kantctl cancel`: ends jobs, running or not; or sends those that run a signal.
+//! Never sends one twice: a program may count them.
 
 use super::filter::Filter;
 use super::steer;
@@ -7,14 +8,25 @@ use crate::keys::{self, Keys};
 use crate::output::Screen;
 use crate::output::screen::note;
 use crate::server::{Again, Server};
-use common::job::Phase;
+use anyhow::Context;
+use common::job::{Phase, SignalNumber};
+use common::wire::api::JobSignalRequest;
+use common::wire::node::Reached;
+
+/// SIGKILL (man 7 signal).
+const KILL: SignalNumber = SignalNumber(9);
 
 const EXAMPLES: &str = "\
 Examples:
   kantctl cancel 42
   kantctl cancel 42_[4-9] 50
   kantctl cancel --me -t PENDING
-  kantctl cancel $(kantctl submit --parsable --wrap 'sleep 600')";
+  kantctl cancel --signal=USR1 42
+  kantctl cancel $(kantctl submit --parsable --wrap 'sleep 600')
+
+A job is ended by SIGTERM, and by SIGKILL to what is left after a while. With --signal it goes on:
+its steps get the signal; without steps, all it runs, its script only if that has a handler (a
+shell that waits would end) or is alone. KILL without --batch ends the job.";
 
 /// Arguments of `cancel`.
 #[derive(clap::Args, Debug)]
@@ -24,8 +36,33 @@ pub struct Args {
     /// Jobs: 42, 42_7, 42_[0-3]; or say which below
     #[arg(value_name = "JOB")]
     pub keys: Vec<Keys>,
+    /// End nothing: send this signal to jobs that run
+    #[arg(short, long, value_name = "SIGNAL")]
+    pub signal: Option<SignalNumber>,
+    /// The signal is for the script alone
+    #[arg(short, long, requires = "signal", conflicts_with = "full")]
+    pub batch: bool,
+    /// The signal is for the script and all else
+    #[arg(short, long, requires = "signal")]
+    pub full: bool,
     #[command(flatten)]
     pub filter: Filter,
+}
+
+/// Whom a signal is for, in Slurm's words; `None`: it ends the job, as no signal does.
+#[must_use]
+pub fn signalled(
+    signal: Option<SignalNumber>,
+    batch: bool,
+    full: bool,
+) -> Option<JobSignalRequest> {
+    let whom = match (batch, full) {
+        (true, _) => Reached::Script,
+        (_, true) => Reached::All,
+        (false, false) => Reached::Steps,
+    };
+    let signal = signal.filter(|signal| batch || *signal != KILL)?;
+    Some(JobSignalRequest { signal, whom })
 }
 
 /// Cancels jobs: those that wait before those that run, for what one of these leaves another of
@@ -34,6 +71,7 @@ pub struct Args {
 /// # Errors
 /// [`Failure`] when the controller cannot be reached.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
+    let wish = signalled(args.signal, args.batch, args.full);
     let mut keys = keys::all(&args.keys);
     if keys.is_empty() && args.filter.is_empty() {
         let missing =
@@ -46,6 +84,8 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     if !args.filter.is_empty() {
         let named = keys;
         let mut found = args.filter.ask(server, false).await?.typed.jobs;
+        // Among many, those that wait or end get no signal.
+        found.retain(|job| wish.is_none() || job.phase == Phase::Running);
         found.sort_by_key(|job| job.phase != Phase::Pending);
         let meant = |job: common::id::JobKey| {
             let whole = common::id::JobKey::single(job.job);
@@ -56,6 +96,12 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
             note("no such jobs");
             return Ok(OK);
         }
+    }
+    if let Some(wish) = wish {
+        let wish = serde_json::to_value(wish).context("failed to write the request")?;
+        let path = |key: &str| format!("/v1/jobs/{key}/signal");
+        let wish = (&wish, Again::IfUnsent);
+        return steer::each(&keys, path, wish, "Signalled", server, screen).await;
     }
     steer::jobs(&keys, "cancel", Again::IfUnanswered, "Cancelled", server, screen).await
 }

@@ -43,6 +43,7 @@ pub fn hello(node: &str, steps: Vec<StepStatus>) -> Hello {
         steps,
         starts_tasks: false,
         feeds_tasks: false,
+        signals_jobs: false,
     }
 }
 

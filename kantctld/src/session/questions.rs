@@ -1,13 +1,16 @@
 //! What a node was asked and has not answered. Never waits for an answer; whoever asked does.
 
 use common::wire::node::{
-    AskSteps, FeedTask, Hello, OutputChunk, ReadOutput, SignalTask, StartTask, StepAnswer,
-    StepNews, TaskNews, TaskState, ToNode, WatchTask,
+    AskSteps, FeedTask, Hello, JobSignal, OutputChunk, ReadOutput, SignalJob, SignalNews,
+    SignalTask, StartTask, StepAnswer, StepNews, TaskNews, TaskState, ToNode, WatchTask,
 };
 use std::collections::BTreeMap;
 use tokio::sync::oneshot;
 
 /// Said for a node that could not read the question.
+const OLD_FOR_SIGNALS: &str = "the kantd there is of an earlier release, which does not signal \
+                               jobs: upgrade it";
+/// The same of programs.
 const OLD: &str = "the kantd there is of an earlier release, which does not start that in a job \
                    that runs: upgrade it";
 
@@ -21,6 +24,8 @@ pub enum Question {
     Watch(WatchTask, oneshot::Sender<TaskNews>),
     /// Send such a program a signal.
     Signal(SignalTask, oneshot::Sender<TaskNews>),
+    /// Signal a job's processes.
+    Job(SignalJob, oneshot::Sender<SignalNews>),
     /// Add to what such a program reads.
     Feed(FeedTask, oneshot::Sender<TaskNews>),
     /// Ask about a job's steps.
@@ -35,16 +40,20 @@ pub struct Questions {
     knows_tasks: bool,
     /// It reads how a program is held, and feeds it.
     knows_feeding: bool,
+    /// It signals jobs.
+    knows_signals: bool,
     reads: BTreeMap<u64, oneshot::Sender<OutputChunk>>,
     tasks: BTreeMap<u64, oneshot::Sender<TaskNews>>,
     steps: BTreeMap<u64, oneshot::Sender<StepNews>>,
+    signals: BTreeMap<u64, oneshot::Sender<SignalNews>>,
 }
 
 impl Questions {
     /// None yet, to a node that said this.
     pub fn of(hello: &Hello) -> Self {
         let (knows_tasks, knows_feeding) = (hello.starts_tasks, hello.feeds_tasks);
-        Self { knows_tasks, knows_feeding, ..Self::default() }
+        let knows_signals = hello.signals_jobs;
+        Self { knows_tasks, knows_feeding, knows_signals, ..Self::default() }
     }
 
     /// What to send the node; `None` if it could not read it, and its answer is given here.
@@ -52,6 +61,7 @@ impl Questions {
         self.reads.retain(|_, reader| !reader.is_closed());
         self.tasks.retain(|_, asker| !asker.is_closed());
         self.steps.retain(|_, asker| !asker.is_closed());
+        self.signals.retain(|_, asker| !asker.is_closed());
         self.last += 1;
         let number = self.last;
         match question {
@@ -71,6 +81,16 @@ impl Questions {
             Question::Signal(signal, answer) => {
                 self.expect(self.knows_tasks, answer)?;
                 Some(ToNode::SignalTask(SignalTask { question: number, ..signal }))
+            }
+            Question::Job(_, answer) if !self.knows_signals => {
+                let signal = JobSignal::Failed(OLD_FOR_SIGNALS.to_owned());
+                // Whoever asked may have gone.
+                let _ = answer.send(SignalNews { question: number, signal });
+                None
+            }
+            Question::Job(signal, answer) => {
+                self.signals.insert(number, answer);
+                Some(ToNode::SignalJob(SignalJob { question: number, ..signal }))
             }
             Question::Feed(feed, answer) => {
                 self.expect(self.knows_feeding, answer)?;
@@ -113,6 +133,13 @@ impl Questions {
     /// The node answered a question about steps.
     pub fn steps(&mut self, news: StepNews) {
         if let Some(asker) = self.steps.remove(&news.question) {
+            let _ = asker.send(news);
+        }
+    }
+
+    /// The node answered what became of a signal.
+    pub fn signalled(&mut self, news: SignalNews) {
+        if let Some(asker) = self.signals.remove(&news.question) {
             let _ = asker.send(news);
         }
     }

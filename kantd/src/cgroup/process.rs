@@ -111,6 +111,13 @@ pub fn descendants(of: Pid, processes: &[Process]) -> Vec<Process> {
     }
 }
 
+/// These, and all that descend from them.
+pub fn families(heads: impl Iterator<Item = Pid>) -> BTreeSet<Pid> {
+    let all = all();
+    let family = |of| descendants(of, &all).into_iter().map(|process| process.pid).chain([of]);
+    heads.flat_map(family).collect()
+}
+
 /// Signals all that descend from a process, and returns how many those are.
 pub fn kill_descendants(of: Pid, signal: Signal) -> usize {
     let found = descendants(of, &all());

@@ -3,7 +3,7 @@
 
 use common::id::{AttemptId, TaskNumber};
 use common::job::SignalNumber;
-use common::wire::node::{StepPhase, StepStatus, TaskState};
+use common::wire::node::{Reached, StepPhase, StepStatus, TaskState};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, mpsc};
@@ -25,6 +25,8 @@ pub enum Wish {
     Task(TaskNumber),
     /// Send such a program a signal.
     Signal(TaskNumber, SignalNumber),
+    /// Send its processes a signal.
+    SignalJob(SignalNumber, Reached),
 }
 
 #[derive(Debug)]
@@ -131,6 +133,13 @@ impl Board {
         let entries = self.entries();
         let entry = entries.get(&id)?;
         Some((entry.phase.clone(), entry.tasks.get(&task).cloned()))
+    }
+
+    /// Does a program run in it that was started there?
+    pub fn has_programs(&self, id: AttemptId) -> bool {
+        let entries = self.entries();
+        let tasks = entries.get(&id).map(|entry| &entry.tasks);
+        tasks.is_some_and(|tasks| tasks.values().any(|state| *state == TaskState::Running))
     }
 
     /// Inside the lock, so that changes are told in the order they happen.

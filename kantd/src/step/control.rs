@@ -6,7 +6,7 @@
 use super::dir::StepDir;
 use common::id::TaskNumber;
 use common::job::SignalNumber;
-use common::wire::node::{StepPhase, TaskState};
+use common::wire::node::{Reached, StepPhase, TaskState};
 use nix::poll::PollFlags;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
@@ -36,6 +36,13 @@ pub enum Command {
         task: TaskNumber,
         /// Which signal.
         signal: SignalNumber,
+    },
+    /// Send the job's processes a signal, if they run.
+    SignalJob {
+        /// Which signal.
+        signal: SignalNumber,
+        /// To which of them.
+        whom: Reached,
     },
 }
 

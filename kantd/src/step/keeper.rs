@@ -208,6 +208,7 @@ impl Keeper {
             }
             // Of the moment: one that no supervisor hears is lost.
             Wish::Signal(task, signal) => Some(Command::Signal { task, signal }),
+            Wish::SignalJob(signal, whom) => Some(Command::SignalJob { signal, whom }),
         }
     }
 

@@ -187,6 +187,7 @@ impl Supervisor {
                 Command::Status => {}
                 Command::Task(task) => self.invite(task),
                 Command::Signal { task, signal } => self.guests.signal(task, signal),
+                Command::SignalJob { signal, whom } => self.signal_job(signal, whom),
             }
         }
     }

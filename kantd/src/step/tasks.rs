@@ -69,6 +69,7 @@ impl Steps {
                 let news = self.books().answer(*asked, self.board(), self.dir()).await;
                 return Some(FromNode::Steps(Box::new(news)));
             }
+            ToNode::SignalJob(asked) => return Some(FromNode::Signalled(self.signal_job(&asked))),
             _ => return None,
         };
         Some(FromNode::Task(news))

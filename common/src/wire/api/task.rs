@@ -3,7 +3,7 @@
 
 use crate::id::{Attempt, NodeName, TaskNumber};
 use crate::job::{ExitStatus, Phase, SignalNumber};
-use crate::wire::node::{Manner, StepView};
+use crate::wire::node::{Manner, Reached, StepView};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -104,4 +104,14 @@ pub struct SignalRequest {
     pub place: LaunchAnswer,
     /// Which.
     pub signal: SignalNumber,
+}
+
+/// Asks to send a signal to a job that runs, or to all tasks of an array that do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobSignalRequest {
+    /// Which.
+    pub signal: SignalNumber,
+    /// To whom: [`Reached::Steps`] of a job that has none is [`Reached::Work`].
+    #[serde(default)]
+    pub whom: Reached,
 }

@@ -3,9 +3,11 @@
 //! they would have it twice, and to many programs a second SIGTERM means to be quick.
 //! Never ends anything by itself.
 
-use super::{Supervisor, Task};
-use crate::cgroup::CgroupError;
+use super::{Supervisor, Task, log};
+use crate::cgroup::{self, CgroupError};
 use crate::step::task;
+use common::job::{Launch, SignalNumber};
+use common::wire::node::{Reached, StepPhase};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::collections::BTreeSet;
@@ -36,6 +38,53 @@ impl Supervisor {
                 Some(_) => self.inside.signal(task.pid, signal),
             }
         }
+    }
+
+    /// Sends a signal that somebody wants the job to have now. To list a group that stands still
+    /// would wake it, so that gets none.
+    pub(super) fn signal_job(&mut self, number: SignalNumber, whom: Reached) {
+        let Ok(signal) = Signal::try_from(i32::from(number.0)) else {
+            return log(&format!("there is no signal {number} here: not sent"));
+        };
+        let runs = matches!(self.phase, StepPhase::Running { suspended: false, .. });
+        if !runs || self.stillness.past().is_none() {
+            return log(&format!("{signal} was not sent: the job does not run"));
+        }
+        self.look_inside();
+        if whom == Reached::Script {
+            self.signal_scripts(signal);
+            return log(&format!("sent {signal} to the script"));
+        }
+        let wanted: Box<dyn Fn(Pid) -> bool> = match whom {
+            Reached::Steps => {
+                let programs = cgroup::families(self.guests.started().map(|(pid, _)| pid));
+                Box::new(move |pid| programs.contains(&pid))
+            }
+            Reached::Work => {
+                let withheld = self.shells_that_would_end(signal);
+                Box::new(move |pid| !withheld.contains(&pid))
+            }
+            Reached::Script | Reached::All => Box::new(|_| true),
+        };
+        let runtimes = self.runtimes();
+        match self.group.signal_those(signal, &|pid| !runtimes.contains(&pid) && wanted(pid)) {
+            Ok(count) => log(&format!("sent {signal} to {count} processes")),
+            Err(error) => log(&format!("failed to send {signal} to the job: {error}")),
+        }
+    }
+
+    /// Scripts that have no handler for it and wait for others. One for each task is no shell
+    /// around the work, but the work.
+    fn shells_that_would_end(&self, signal: Signal) -> Vec<Pid> {
+        if self.order.launch.launch != Launch::Once {
+            return Vec::new();
+        }
+        let (scripts, runtimes) = (self.scripts(), self.runtimes());
+        let others = |pid: &Pid| !scripts.contains(pid) && !runtimes.contains(pid);
+        if !self.group.pids().unwrap_or_default().iter().any(others) {
+            return Vec::new();
+        }
+        scripts.into_iter().filter(|pid| !cgroup::catches(*pid, signal)).collect()
     }
 
     /// Runtimes that have started what they are to start.

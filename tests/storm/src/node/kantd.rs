@@ -57,6 +57,7 @@ impl Kantd {
             steps,
             starts_tasks: false,
             feeds_tasks: false,
+            signals_jobs: false,
         }))
     }
 
@@ -90,6 +91,7 @@ impl Kantd {
             | ToNode::WatchTask(_)
             | ToNode::FeedTask(_)
             | ToNode::AskSteps(_)
+            | ToNode::SignalJob(_)
             | ToNode::SignalTask(_) => {}
         }
     }

@@ -1,0 +1,125 @@
+//! Signals for jobs that run: of the moment, passed to the job's nodes, and said to who asked when
+//! one of them could not be reached. Never written to the log, and never sent by itself again: a
+//! program may count them.
+
+use super::error::ApiFailure;
+use super::tasks::{ANSWER_LIMIT, refused, silent};
+use crate::core::Core;
+use axum::Json;
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{Path, State};
+use common::id::{AttemptId, JobKey, NodeName, Uid};
+use common::job::{Launch, Phase, SignalNumber};
+use common::reason::Refusal;
+use common::wire::api::{Changed, JobSignalRequest};
+use common::wire::node::{JobSignal, Reached, SignalJob};
+use futures_util::future::join_all;
+use std::sync::Arc;
+
+/// An attempt that runs, and where.
+struct Place {
+    id: AttemptId,
+    nodes: Vec<NodeName>,
+}
+
+/// POST /v1/jobs/{key}/signal
+pub async fn signal(
+    State(core): State<Arc<Core>>,
+    user: net::User,
+    Path(key): Path<String>,
+    body: Result<Json<JobSignalRequest>, JsonRejection>,
+) -> Result<Json<Changed>, ApiFailure> {
+    let Json(JobSignalRequest { signal, whom }) = body?;
+    if signal.name().is_none() {
+        return Err(Refusal::BadAsk { message: format!("there is no signal {signal}") }.into());
+    }
+    let key = core.key(&key)?;
+    let places = places(&core, key, Uid(user.uid), whom)?;
+    let jobs = places.iter().map(|place| place.id.key).collect();
+    let sent = join_all(places.iter().map(|place| send(&core, place, signal, whom))).await;
+    sent.into_iter().collect::<Result<Vec<()>, _>>()?;
+    Ok(Json(Changed { jobs }))
+}
+
+/// To one job. A plain signal is for its steps; where it has none, for its work.
+async fn send(
+    core: &Core,
+    place: &Place,
+    signal: SignalNumber,
+    whom: Reached,
+) -> Result<(), ApiFailure> {
+    let (key, got_it) = (place.id.key, ask(core, place, signal, whom).await?);
+    if got_it || (whom == Reached::Steps && ask(core, place, signal, Reached::Work).await?) {
+        return Ok(());
+    }
+    Err(refused("not_signalled", format!("job {key} has nobody there to get {signal}")))
+}
+
+/// True: some of them got it. All are asked, whatever one answers.
+async fn ask(
+    core: &Core,
+    place: &Place,
+    signal: SignalNumber,
+    whom: Reached,
+) -> Result<bool, ApiFailure> {
+    let question = SignalJob { question: 0, id: place.id, signal, whom };
+    let asked = place.nodes.iter().map(|node| async move {
+        let answer = core.hub.signal_job(node, question);
+        match tokio::time::timeout(ANSWER_LIMIT, answer).await.ok().flatten() {
+            Some(news) => (node, Some(news.signal)),
+            None => (node, None),
+        }
+    });
+    let answers = join_all(asked).await;
+    for (node, answer) in &answers {
+        match answer {
+            None => return Err(silent(node)),
+            Some(JobSignal::Failed(why)) => {
+                let key = place.id.key;
+                let message = format!("failed to send job {key} {signal} on node {node}: {why}");
+                return Err(refused("not_signalled", message));
+            }
+            Some(JobSignal::Sent | JobSignal::Nobody) => {}
+        }
+    }
+    Ok(answers.iter().any(|(_, answer)| *answer == Some(JobSignal::Sent)))
+}
+
+/// The job, or the tasks of an array that run.
+fn places(core: &Core, key: JobKey, uid: Uid, whom: Reached) -> Result<Vec<Place>, ApiFailure> {
+    let operator = core.actor(uid).operator;
+    let state = core.state.read();
+    let record = state.job(key.job).ok_or(Refusal::UnknownJob { key })?;
+    let owner = &record.spec.owner;
+    if owner.uid != uid && !operator {
+        return Err(Refusal::NotYours { job: key.job, owner: owner.name.clone() }.into());
+    }
+    let launch = record.spec.ask.launch;
+    if whom == Reached::Script && launch == Launch::Held {
+        let message = format!("job {key} has no script: leave --batch out");
+        return Err(Refusal::BadAsk { message }.into());
+    }
+    let (mut places, mut other) = (Vec::new(), None);
+    for (index, element) in &record.elements {
+        let own = record.key(*index);
+        if key.index.is_some() && key != own {
+            continue;
+        }
+        let Some(run) = element.run.as_ref().filter(|_| element.phase == Phase::Running) else {
+            other = other.or(Some((own, element.phase)));
+            continue;
+        };
+        let shares = run.allocation.shares().iter().map(|share| share.node.clone());
+        // A script runs on the first of them, or on each.
+        let first_only = whom == Reached::Script && launch == Launch::Once;
+        let nodes = shares.take(if first_only { 1 } else { usize::MAX }).collect();
+        places.push(Place { id: AttemptId { key: own, attempt: element.attempt }, nodes });
+    }
+    match (places.is_empty(), other) {
+        (false, _) => Ok(places),
+        (true, Some((key, phase))) => {
+            Err(Refusal::WrongPhase { key, verb: "signal".to_owned(), phase }.into())
+        }
+        (true, None) => Err(Refusal::UnknownJob { key }.into()),
+    }
+}

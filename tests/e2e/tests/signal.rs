@@ -1,0 +1,124 @@
+//! Signals to running jobs on real daemons: who gets one, and who may send it.
+//! Never the signal that warns of the time limit: warning.rs has that.
+
+use common::job::{Outcome, Phase};
+use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, wait_for};
+use std::process::{Command, Output};
+
+fn there(kantctl: &Kantctl, name: &str) -> anyhow::Result<()> {
+    wait_for(name, || Ok(kantctl.dir().join(name).exists().then_some(())))
+}
+
+fn is_there(kantctl: &Kantctl, name: &str) -> bool {
+    kantctl.dir().join(name).exists()
+}
+
+/// Runs until there is a file `enough`.
+fn waits(trap: &str, up: &str) -> String {
+    format!("{trap}; touch {up}; while [ ! -e enough ]; do sleep 0.05; done")
+}
+
+fn scancel(cluster: &Cluster, kantctl: &Kantctl, words: &[&str]) -> anyhow::Result<Output> {
+    let mut command = Command::new(kantctl.dir().join("names/scancel"));
+    command.env_clear().env("KANT_SOCKET", cluster.dir().join("kantctld.sock"));
+    Person::plain().dress(&mut command);
+    Ok(command.args(words).output()?)
+}
+
+#[test]
+fn a_signal_is_for_the_work_or_the_script_and_ends_no_job() -> anyhow::Result<()> {
+    let nodes = vec![("n1", Machine::cpu())];
+    let mut cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+
+    // The shell has no handler and waits for one that has.
+    let script =
+        format!("#!/bin/sh\n(\n{}\n)\necho on >after\n", waits("trap 'touch hit' USR1", "up"));
+    let id = kantctl.submit(&["--mem=16M"], &script)?;
+    there(&kantctl, "up")?;
+    let said = kantctl.ok(&["cancel", "--signal", "usr1", &id])?;
+    assert_eq!(said.trim(), format!("Signalled {id}"));
+    there(&kantctl, "hit")?;
+    assert_eq!(kantctl.job(&id)?.phase, Phase::Running);
+
+    let pending = kantctl.submit(&["--mem=16M", "--hold"], "#!/bin/sh\n")?;
+    let refused = kantctl.run(&["cancel", "-s", "USR1", &pending])?;
+    assert!(refused.code == 1 && refused.stderr.contains("signal job"), "{refused:?}");
+    assert_eq!(kantctl.job(&pending)?.phase, Phase::Pending);
+    let refused = kantctl.run(&["cancel", "-s", "NOSUCH", &id])?;
+    assert!(refused.code != 0 && refused.stderr.contains("NOSUCH"), "{refused:?}");
+    if let Some(other) = Person::other() {
+        let refused = cluster.kantctl(other)?.run(&["cancel", "-s", "USR1", &id])?;
+        assert!(refused.code == 1 && refused.stderr.contains("belongs to"), "{refused:?}");
+        cluster.kantctl(Person::me())?.ok(&["cancel", "-s", "CONT", "--full", &id])?;
+    }
+    // Of many, those that run: the one that waits is passed over.
+    std::fs::remove_file(kantctl.dir().join("hit"))?;
+    let said = kantctl.ok(&["cancel", "-s", "USR1", "--me"])?;
+    assert_eq!(said.trim(), format!("Signalled {id}"));
+    there(&kantctl, "hit")?;
+
+    cluster.kill_node("n1")?;
+    let refused = kantctl.run(&["cancel", "-s", "USR1", &id])?;
+    assert!(refused.code == 1 && refused.stderr.contains("n1 did not answer"), "{refused:?}");
+    cluster.start_node("n1")?;
+    cluster.wait_for_nodes()?;
+    std::fs::write(kantctl.dir().join("enough"), "")?;
+    assert_eq!(kantctl.finished(&id)?.outcome, Some(Outcome::Completed));
+    assert!(is_there(&kantctl, "after"));
+    Ok(())
+}
+
+#[test]
+fn steps_get_it_before_the_script_and_tasks_of_an_array_each() -> anyhow::Result<()> {
+    let nodes = vec![("n1", Machine::cpu()), ("n2", Machine::cpu())];
+    let cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let names = kantctl.dir().join("names");
+    let names = names.to_string_lossy().into_owned();
+    kantctl.ok(&["install-slurm-names", &names])?;
+
+    // A step on the second node alone: the script on the first gets nothing.
+    let step = waits("trap \"touch step\" USR1", "step-up");
+    let script = format!(
+        "#!/bin/sh\nPATH={names}:$PATH\ntrap 'touch script' USR1\n\
+         srun -w n2 -n1 sh -c '{step}' &\n{}\nwait\n",
+        waits(":", "up")
+    );
+    let id = kantctl.submit(&["-N2", "--ntasks-per-node=1", "--mem=16M"], &script)?;
+    there(&kantctl, "up")?;
+    there(&kantctl, "step-up")?;
+    let done = scancel(&cluster, &kantctl, &["-s", "USR1", &id])?;
+    assert!(done.status.success() && done.stderr.is_empty(), "{done:?}");
+    there(&kantctl, "step")?;
+    assert!(!is_there(&kantctl, "script"), "it was for the steps");
+    std::fs::remove_file(kantctl.dir().join("step"))?;
+    assert!(scancel(&cluster, &kantctl, &["--signal=SIGUSR1", "-b", &id])?.status.success());
+    there(&kantctl, "script")?;
+    assert!(!is_there(&kantctl, "step"), "it was for the script");
+    std::fs::remove_file(kantctl.dir().join("script"))?;
+    assert!(scancel(&cluster, &kantctl, &["--signal=10", "--full", &id])?.status.success());
+    there(&kantctl, "script")?;
+    there(&kantctl, "step")?;
+    std::fs::write(kantctl.dir().join("enough"), "")?;
+    assert_eq!(kantctl.finished(&id)?.outcome, Some(Outcome::Completed));
+    let late = scancel(&cluster, &kantctl, &["-s", "USR1", &id])?;
+    assert!(late.status.code() == Some(1), "{late:?}");
+
+    std::fs::remove_file(kantctl.dir().join("enough"))?;
+    let index = "$SLURM_ARRAY_TASK_ID";
+    let trap = format!("trap 'touch task-{index}' USR2");
+    let script = format!("#!/bin/sh\n{}\n", waits(&trap, &format!("up-{index}")));
+    let id = kantctl.submit(&["--array=0-2", "--mem=16M"], &script)?;
+    (0..3).try_for_each(|task| there(&kantctl, &format!("up-{task}")))?;
+    assert!(scancel(&cluster, &kantctl, &["-s", "USR2", &format!("{id}_1")])?.status.success());
+    there(&kantctl, "task-1")?;
+    assert!(!is_there(&kantctl, "task-0") && !is_there(&kantctl, "task-2"));
+    let said = kantctl.ok(&["cancel", "-s", "USR2", &id])?;
+    assert_eq!(said.trim(), format!("Signalled {id}"));
+    there(&kantctl, "task-0")?;
+    there(&kantctl, "task-2")?;
+    assert!(scancel(&cluster, &kantctl, &["-s", "KILL", &id])?.status.success());
+    assert_eq!(kantctl.finished(&format!("{id}_0"))?.outcome, Some(Outcome::Cancelled));
+    Ok(())
+}
