@@ -77,7 +77,16 @@ pub struct Inventory {
     pub limits_missing: Vec<String>,
 }
 
+/// The feature that every node of `kantd emulate` bears: no process of a job runs there.
+pub const EMULATED: &str = "emulated";
+
 impl Inventory {
+    /// Is nothing of it real?
+    #[must_use]
+    pub fn is_emulated(&self) -> bool {
+        self.features.iter().any(|feature| feature.as_str() == EMULATED)
+    }
+
     /// CPUs offered.
     #[must_use]
     pub fn cpu_count(&self) -> Cpus {

@@ -12,6 +12,7 @@ use crate::opening::{self, Opened, OpeningError};
 use crate::peers::{self, Peers};
 use crate::raft::{LogError, LogHandle, Status};
 use crate::room::Room;
+use crate::session::Make;
 use crate::settings::{self, ConfigFile, Reloader, SettingsError};
 use axum::Extension;
 use common::config::ControllerConfig;
@@ -285,6 +286,7 @@ async fn listen(
     tracing::info!("listening on {}", config.socket);
     let router = api::router(core.clone(), peers.clone()).layer(Extension(reloader));
     let router = router.layer(Extension(Arc::new(Room::new(config))));
+    let router = router.layer(Extension(Make::wanted(config.emulated)));
     let mut servers = vec![tokio::spawn(net::serve(local, router.clone(), stopped()))];
     if !config.listen.is_empty() {
         let tls = TlsListener::bind(&config.listen, &peers.identity).await?;

@@ -45,8 +45,45 @@ impl From<ChannelError> for End {
     }
 }
 
+/// Which nodes this controller takes: all of a cluster are real, or none is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Make {
+    /// Machines that run what they are told.
+    Real,
+    /// Those of `kantd emulate`.
+    Emulated,
+}
+
+impl Make {
+    /// As the configuration says.
+    #[must_use]
+    pub const fn wanted(emulated: bool) -> Self {
+        if emulated { Self::Emulated } else { Self::Real }
+    }
+
+    /// May a node of this make join?
+    fn check(self, hello: &Hello) -> Result<(), String> {
+        match (self, hello.inventory.is_emulated()) {
+            (Self::Real, true) => {
+                Err("it is emulated, and this cluster is real: a controller for \
+                emulated nodes has `emulated = true` in kantctld.toml"
+                    .to_owned())
+            }
+            (Self::Emulated, false) => Err("it is real, and all nodes of this cluster are \
+                emulated: take `emulated = true` out of kantctld.toml to run jobs"
+                .to_owned()),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Serves one connection of the node that its certificate names.
-pub async fn serve(core: Arc<Core>, certified: NodeName, channel: Channel<ToNode, FromNode>) {
+pub async fn serve(
+    core: Arc<Core>,
+    certified: NodeName,
+    make: Make,
+    channel: Channel<ToNode, FromNode>,
+) {
     let (down, mut up) = channel.split();
     let hello = match tokio::time::timeout(HELLO_LIMIT, up.recv()).await {
         Ok(Some(Ok(FromNode::Hello(hello)))) => hello,
@@ -60,7 +97,7 @@ pub async fn serve(core: Arc<Core>, certified: NodeName, channel: Channel<ToNode
     }
     let name = hello.name.clone();
     let checked = session::check_hello(&core.state.read(), &certified, &hello);
-    if let Err(reason) = checked {
+    if let Err(reason) = checked.and_then(|()| make.check(&hello)) {
         return refuse(&name, &down, reason).await;
     }
     // Seated before it is registered: from here on an older session of this node says nothing more.

@@ -78,7 +78,7 @@ pub enum DaemonError {
 /// # Errors
 /// [`DaemonError`], in a sentence that says what to do.
 pub async fn run(settings: Settings) -> Result<(), DaemonError> {
-    let mut stop = StopSignals::listen()?;
+    let stop = StopSignals::listen()?;
     let spool = Spool::open(&settings.spool)?;
     let (key, identity) = prove(&settings)?;
     let look = settings.clone();
@@ -183,20 +183,26 @@ impl Executor for StepExecutor {
 }
 
 /// SIGTERM and SIGINT.
-struct StopSignals {
+#[derive(Debug)]
+pub struct StopSignals {
     term: Signal,
     int: Signal,
 }
 
 impl StopSignals {
-    fn listen() -> Result<Self, DaemonError> {
+    /// Listens from now on.
+    ///
+    /// # Errors
+    /// [`DaemonError::Io`].
+    pub fn listen() -> Result<Self, DaemonError> {
         let listen = |kind| {
             signal(kind).map_err(|source| DaemonError::Io { verb: "listen for signals", source })
         };
         Ok(Self { term: listen(SignalKind::terminate())?, int: listen(SignalKind::interrupt())? })
     }
 
-    async fn wait(&mut self) {
+    /// Returns with the first of them.
+    pub async fn wait(mut self) {
         tokio::select! {
             _ = self.term.recv() => {}
             _ = self.int.recv() => {}

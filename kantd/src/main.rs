@@ -3,7 +3,7 @@
 use anyhow::Context;
 use clap::{Parser, Subcommand};
 use kantd::config::{self, DEFAULT_FILE, Settings};
-use kantd::{daemon, inventory, logging, step, survey};
+use kantd::{daemon, emulate, inventory, logging, step, survey};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -32,6 +32,9 @@ enum Command {
         /// The file; without it that of --config.
         file: Option<PathBuf>,
     },
+    /// Make up nodes that run nothing, for a controller with `emulated = true`: scale tests, demos
+    /// and dry runs.
+    Emulate(emulate::Line),
     /// Supervise one step. kantd starts this by itself.
     #[command(hide = true)]
     Step {
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
         Some(Command::Step { dir }) => return step::run_supervisor(&dir),
         Some(Command::Inventory { json }) => show_inventory(args.config.as_deref(), json),
         Some(Command::CheckConfig { file }) => check_config(file.or(args.config).as_deref()),
+        Some(Command::Emulate(line)) => emulate(line),
         None => serve(args.config.as_deref()),
     };
     match result {
@@ -70,6 +74,25 @@ fn serve(file: Option<&Path>) -> anyhow::Result<()> {
     // A thread that hangs in a dead file system must not keep kantd from stopping.
     runtime.shutdown_background();
     Ok(result?)
+}
+
+fn emulate(line: emulate::Line) -> anyhow::Result<()> {
+    if let Some(text) = line.config()? {
+        return print(&text);
+    }
+    // A thousand nodes that tell of each job would be all that anybody reads.
+    logging::init("warn,kantd::emulate=info")?;
+    let emulation = line.emulation()?;
+    let runtime = tokio::runtime::Runtime::new().context("failed to start the runtime")?;
+    let ended = runtime.block_on(async {
+        let stop = daemon::StopSignals::listen()?;
+        tokio::select! {
+            ended = emulate::run(emulation) => ended.map_err(anyhow::Error::from),
+            () = stop.wait() => Ok(()),
+        }
+    });
+    runtime.shutdown_background();
+    ended
 }
 
 fn show_inventory(file: Option<&Path>, json: bool) -> anyhow::Result<()> {

@@ -33,6 +33,8 @@ const THREADS_MAX: usize = 32;
 /// Reads job output on this node.
 #[derive(Debug, Clone)]
 pub struct OutputReader {
+    /// There is nothing to read, and files of that name are somebody else's.
+    emulated: bool,
     allow_root: bool,
     board: watch::Receiver<Observed>,
     threads: Arc<Semaphore>,
@@ -41,6 +43,9 @@ pub struct OutputReader {
 /// Why output could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
+    /// No job ever ran here.
+    #[error("failed to read output: this node is emulated, and no process of a job runs here")]
+    Emulated,
     /// The path depends on where kantd stands.
     #[error("failed to read output {0}: the path is not absolute")]
     NotAbsolute(String),
@@ -71,7 +76,13 @@ impl OutputReader {
     /// `board` says which steps still live, and may write more.
     #[must_use]
     pub fn new(allow_root: bool, board: watch::Receiver<Observed>) -> Self {
-        Self { allow_root, board, threads: Arc::new(Semaphore::new(THREADS_MAX)) }
+        Self { emulated: false, allow_root, board, threads: Arc::new(Semaphore::new(THREADS_MAX)) }
+    }
+
+    /// The same on a node whose steps are made up, perhaps: then it reads nothing.
+    #[must_use]
+    pub fn emulated(self, emulated: bool) -> Self {
+        Self { emulated, ..self }
     }
 
     /// The answer to a question; an error is an answer too.
@@ -89,6 +100,9 @@ impl OutputReader {
 
     /// At least one byte from the offset on; none once the time is up or the step is over.
     async fn read(&self, question: ReadOutput) -> Result<Vec<u8>, OutputError> {
+        if self.emulated {
+            return Err(OutputError::Emulated);
+        }
         if !question.path.starts_with('/') {
             return Err(OutputError::NotAbsolute(question.path));
         }

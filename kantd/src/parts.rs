@@ -71,7 +71,8 @@ impl Parts {
         words: mpsc::Sender<Word>,
         answering: watch::Sender<Option<Endpoint>>,
     ) -> Session {
-        let output = OutputReader::new(self.allow_root, board.clone());
+        let output = OutputReader::new(self.allow_root, board.clone())
+            .emulated(self.about.inventory.is_emulated());
         let Self { controllers, about, pace, health, steps, .. } = self;
         Session { controllers, about, pace, board, health, words, output, steps, answering }
     }

@@ -52,6 +52,9 @@ config_table! {
         /// With less room than this on the disk of state_dir, in MiB, jobs are no longer accepted,
         /// so that those which run can still be told of. 0: accepted as long as anything fits.
         disk_reserve_mib: u64 = 64,
+        /// Every node of this cluster is made up by `kantd emulate`, and no job really runs; real
+        /// nodes are refused. Without it, emulated ones are.
+        emulated: bool = false,
         /// What to log, as in RUST_LOG: `info`, `debug`, `kantctld::raft=debug`.
         log: String = "info".to_owned(),
         /// Where nodes stand, as a CSV file with the columns name, leaf, spine, core and, if

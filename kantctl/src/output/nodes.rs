@@ -67,7 +67,8 @@ fn reason(node: &NodeView, zone: &TimeZone) -> String {
         Contact::Lost { since } => Some(format!("lost since {}", local(since, zone))),
     };
     let drain = node.drain.as_ref().map(|drain| drain.reason.clone());
-    [drain, contact].into_iter().flatten().collect::<Vec<_>>().join("; ")
+    let emulated = node.inventory.is_emulated().then(|| "emulated: nothing really runs".to_owned());
+    [drain, contact, emulated].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 /// Everything about a node.

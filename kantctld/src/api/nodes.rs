@@ -4,13 +4,13 @@
 use super::error::ApiFailure;
 use super::look;
 use crate::core::Core;
-use crate::session;
-use axum::Json;
+use crate::session::{self, Make};
 use axum::extract::rejection::JsonRejection;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use common::id::{NodeName, Uid};
 use common::reason::Refusal;
 use common::wire::api::{Changed, DrainRequest, NodeList, QueueList, Status};
@@ -92,6 +92,7 @@ pub async fn status(State(core): State<Arc<Core>>, _user: net::User) -> Json<Sta
 /// lead, the session says so, and who does.
 pub async fn channel(
     State(core): State<Arc<Core>>,
+    Extension(make): Extension<Make>,
     caller: Caller,
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
@@ -107,6 +108,6 @@ pub async fn channel(
         Err(error) => return ApiFailure::BadId(error).into_response(),
     };
     net::accept_channel(upgrade, Keepalive::default(), move |channel| {
-        session::serve(core, certified, channel)
+        session::serve(core, certified, make, channel)
     })
 }

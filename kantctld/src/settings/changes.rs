@@ -19,6 +19,7 @@ const AT_START_ONLY: &[&str] = &[
     "accounting_kept_days",
     "snapshot_every_entries",
     "disk_reserve_mib",
+    "emulated",
     "log",
 ];
 

@@ -180,7 +180,7 @@ impl Cluster {
         Ok(())
     }
 
-    fn controller_config(&self) -> anyhow::Result<ControllerConfig> {
+    pub(crate) fn controller_config(&self) -> anyhow::Result<ControllerConfig> {
         let file = self.path("kantctld.toml");
         Ok(common::config::read(&file, &fs::read_to_string(&file)?)?)
     }

@@ -9,6 +9,7 @@ mod cluster;
 mod controllers;
 mod daemon;
 mod disk;
+mod emulator;
 mod kantctl;
 mod load;
 mod machine;

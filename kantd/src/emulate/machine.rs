@@ -1,0 +1,247 @@
+//! What an emulated node has: a few words in a TOML file, or the inventory of a real node as JSON.
+//! Never looks at the machine it runs on.
+
+use common::cpuset::CpuSet;
+use common::gpu::{Gpu, GpuKind, GpuMatrix, GpuPath};
+use common::id::{FeatureName, GpuIndex, NodeName};
+use common::node::{EMULATED, Inventory, Numa};
+use common::unit::{Bytes, BytesError};
+use serde::Deserialize;
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// More make no machine that anybody has, and numbers of GPUs and CPUs run out.
+const PARTS_MAX: u32 = 4096;
+
+/// Why there is no such machine.
+#[derive(Debug, thiserror::Error)]
+pub enum MachineError {
+    /// The file cannot be read.
+    #[error("failed to read the machine {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// It is no machine.
+    #[error("failed to read the machine {}: write its keys as docs/operating/emulation.md has them",
+        path.display())]
+    Toml {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        #[source]
+        source: Box<toml::de::Error>,
+    },
+    /// It is no inventory.
+    #[error("failed to read the machine {}: write what `kantd inventory --json` says of a node",
+        path.display())]
+    Json {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// An amount of memory that is none.
+    #[error("failed to use `{key}` of the machine: {source}")]
+    Memory {
+        /// Where it stands.
+        key: &'static str,
+        /// Why.
+        source: BytesError,
+    },
+    /// A number that no machine has.
+    #[error("failed to use `{key}` of the machine: write 1 to {PARTS_MAX} (gpus: 0 to 64)")]
+    Amount {
+        /// Where it stands.
+        key: &'static str,
+    },
+}
+
+/// A machine in a few words; what is left out is a DGX H100's.
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Words {
+    /// Packages, each a NUMA node.
+    sockets: u32,
+    /// Of each package.
+    cores_per_socket: u32,
+    /// Of each core.
+    threads_per_core: u32,
+    /// In all.
+    memory: String,
+    /// How many.
+    gpus: u32,
+    /// As the vendor calls it.
+    gpu_model: String,
+    /// Of each.
+    gpu_memory: String,
+    /// Between every two GPUs; 0: none, they reach each other over PCIe.
+    nvlinks: u8,
+    /// What jobs may ask for by name.
+    features: Vec<FeatureName>,
+}
+
+impl Default for Words {
+    fn default() -> Self {
+        Self {
+            sockets: 2,
+            cores_per_socket: 56,
+            threads_per_core: 2,
+            memory: "2T".to_owned(),
+            gpus: 8,
+            gpu_model: "NVIDIA H100 80GB HBM3".to_owned(),
+            gpu_memory: "80G".to_owned(),
+            nvlinks: 18,
+            features: Vec::new(),
+        }
+    }
+}
+
+/// The machine that a file describes; without one a DGX H100.
+///
+/// # Errors
+/// [`MachineError`].
+pub fn machine(file: Option<&Path>) -> Result<Inventory, MachineError> {
+    let Some(path) = file else { return inventory(&Words::default()) };
+    let text = std::fs::read_to_string(path)
+        .map_err(|source| MachineError::Read { path: path.to_owned(), source })?;
+    if path.extension().is_some_and(|extension| extension == "json") {
+        let inventory = serde_json::from_str(&text);
+        return inventory.map_err(|source| MachineError::Json { path: path.to_owned(), source });
+    }
+    let words = toml::from_str(&text)
+        .map_err(|source| MachineError::Toml { path: path.to_owned(), source: Box::new(source) })?;
+    inventory(&words)
+}
+
+/// Makes a machine this node's: what is unique on each, and the mark that nothing runs there.
+pub(super) fn belong_to(inventory: &mut Inventory, node: &NodeName, boot: u32) {
+    inventory.boot_id = format!("emulated {boot}");
+    for gpu in &mut inventory.gpus {
+        gpu.uuid = format!("GPU-{node}-{}", gpu.index);
+    }
+    let named: BTreeSet<FeatureName> =
+        inventory.features.drain(..).chain(FeatureName::new(EMULATED)).collect();
+    inventory.features = crate::features::of(&named.into_iter().collect::<Vec<_>>(), inventory);
+    inventory.limits_missing = vec!["the node is emulated: no process of a job runs".to_owned()];
+}
+
+fn inventory(words: &Words) -> Result<Inventory, MachineError> {
+    let amounts = [
+        ("sockets", words.sockets),
+        ("cores_per_socket", words.cores_per_socket),
+        ("threads_per_core", words.threads_per_core),
+    ];
+    let count = amounts.iter().fold(1, |all: u32, (_, amount)| all.saturating_mul(*amount));
+    let bad = amounts.iter().find(|(_, amount)| !(1..=PARTS_MAX).contains(amount));
+    if let Some((key, _)) = bad.or((count > PARTS_MAX).then_some(&amounts[1])) {
+        return Err(MachineError::Amount { key });
+    }
+    let gpus = u16::try_from(words.gpus).ok().filter(|gpus| *gpus <= 64);
+    let gpus = gpus.ok_or(MachineError::Amount { key: "gpus" })?;
+    let memory = bytes("memory", &words.memory)?;
+    let gpu_memory = bytes("gpu_memory", &words.gpu_memory)?;
+    let in_socket = count / words.sockets;
+    let cpus_of = |socket: u32| (socket * in_socket..(socket + 1) * in_socket).collect::<CpuSet>();
+    let socket_of = |gpu: u16| u32::from(gpu) * words.sockets / words.gpus.max(1);
+    let gpu = |index: u16| Gpu {
+        index: GpuIndex(index),
+        uuid: String::new(),
+        model: words.gpu_model.clone(),
+        kind: GpuKind::from_model(&words.gpu_model),
+        memory: gpu_memory,
+        minor: index.into(),
+        pci_bus_id: format!("0000:{index:02x}:00.0"),
+        numa: u16::try_from(socket_of(index)).ok(),
+        cpus: cpus_of(socket_of(index)),
+    };
+    let far = if words.nvlinks == 0 { GpuPath::Sys } else { GpuPath::NvLink(words.nvlinks) };
+    let path = |a: u16, b: u16| if a == b { GpuPath::Own } else { far };
+    let threads = words.threads_per_core;
+    let numa = |socket: u32| Numa {
+        id: u16::try_from(socket).unwrap_or(u16::MAX),
+        cpus: cpus_of(socket),
+        memory: Bytes(memory.0 / u64::from(words.sockets)),
+    };
+    Ok(Inventory {
+        sockets: words.sockets,
+        threads_per_core: threads,
+        cpus: CpuSet::first(count),
+        cores: (0..count / threads).map(|c| (c * threads..(c + 1) * threads).collect()).collect(),
+        numa: (0..words.sockets).map(numa).collect(),
+        memory,
+        gpus: (0..gpus).map(gpu).collect(),
+        gpu_matrix: GpuMatrix {
+            paths: (0..gpus).map(|a| (0..gpus).map(|b| path(a, b)).collect()).collect(),
+        },
+        nics: Vec::new(),
+        features: words.features.clone(),
+        boot_id: String::new(),
+        gpu_driver: None,
+        limits_missing: Vec::new(),
+    })
+}
+
+fn bytes(key: &'static str, text: &str) -> Result<Bytes, MachineError> {
+    text.parse().map_err(|source| MachineError::Memory { key, source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(name: &str, text: &str) -> Result<Inventory, MachineError> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        machine(Some(&path))
+    }
+
+    #[test]
+    fn a_machine_is_a_few_words_and_the_rest_a_dgx_h100() {
+        let made = read("m.toml", "gpus = 4\nmemory = \"256G\"\nfeatures = [\"ib\"]\n").unwrap();
+        assert_eq!((made.cpu_count().0, made.cores.len(), made.numa.len()), (224, 112, 2));
+        assert_eq!(
+            (made.gpus.len(), made.gpus[3].numa, made.memory),
+            (4, Some(1), Bytes(256 << 30))
+        );
+        assert_eq!(made.gpus[0].kind.0, "h100");
+        for (text, key) in [
+            ("sockets = 0", "sockets"),
+            ("cores_per_socket = 4096", "cores_per_socket"),
+            ("gpus = 65", "gpus"),
+            ("memory = \"lots\"", "memory"),
+        ] {
+            let error = read("m.toml", text).unwrap_err().to_string();
+            assert!(error.contains(&format!("`{key}`")), "{text}: {error}");
+        }
+        let error = read("m.toml", "gpu = 4").unwrap_err().to_string();
+        assert!(error.contains("emulation.md"), "{error}");
+    }
+
+    #[test]
+    fn a_real_nodes_inventory_can_be_multiplied() {
+        let real = machine(None).unwrap();
+        let text = serde_json::to_string(&real).unwrap();
+        assert_eq!(read("m.json", &text).unwrap(), real);
+        assert!(read("m.json", "{}").is_err());
+    }
+
+    #[test]
+    fn a_node_that_is_emulated_says_so_in_every_boot() {
+        let mut made = machine(None).unwrap();
+        assert!(!made.is_emulated());
+        for boot in 1..=2 {
+            belong_to(&mut made, &NodeName::new("em1").unwrap(), boot);
+            assert!(made.is_emulated());
+            let features: Vec<&str> = made.features.iter().map(FeatureName::as_str).collect();
+            assert_eq!(features, ["emulated", "h100"]);
+            assert_eq!(made.boot_id, format!("emulated {boot}"));
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The steps of an emulated node: phases and timers in the place of processes. Never starts
+//! anything, and never says that a step is over before its time.
+
+use super::behaviour::{Behaviour, Manner};
+use crate::clock;
+use crate::runner::Executor;
+use common::id::{AttemptId, NodeName};
+use common::job::{EndCause, ExitStatus, Launch, StepEnd, Usage};
+use common::time::Time;
+use common::wire::node::{LaunchOrder, StepPhase, StepStatus};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, sleep_until};
+
+/// The signal of who was told to stop.
+const SIGTERM: u8 = 15;
+
+/// Carries a runner's actions out on steps that are made up.
+#[derive(Debug, Clone)]
+pub struct MadeUpSteps {
+    node: NodeName,
+    manner: Manner,
+    steps: Arc<Mutex<BTreeMap<AttemptId, Step>>>,
+    changes: mpsc::UnboundedSender<StepStatus>,
+}
+
+#[derive(Debug)]
+struct Step {
+    /// When its processes would end by themselves, and how; `None`: it has none here.
+    fate: Option<(Duration, EndCause, u8)>,
+    stage: Stage,
+}
+
+#[derive(Debug)]
+enum Stage {
+    Ready,
+    Running { since: Time, until: Option<(Instant, AbortHandle)> },
+    Suspended { since: Time, left: Option<Duration> },
+    Ended,
+}
+
+impl MadeUpSteps {
+    /// No steps yet, and what will become of them.
+    #[must_use]
+    pub fn new(node: NodeName, manner: Manner) -> (Self, mpsc::UnboundedReceiver<StepStatus>) {
+        let (changes, seen) = mpsc::unbounded_channel();
+        (Self { node, manner, steps: Arc::default(), changes }, seen)
+    }
+
+    fn steps(&self) -> MutexGuard<'_, BTreeMap<AttemptId, Step>> {
+        self.steps.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn say(&self, id: AttemptId, phase: StepPhase) {
+        // Nobody listens any more once the node is gone.
+        let _ = self.changes.send(StepStatus { id, phase });
+    }
+
+    /// When its processes end by themselves, as far as they run here.
+    fn fate(&self, order: &LaunchOrder) -> Option<(Duration, EndCause, u8)> {
+        let first = order.allocation.shares().first().is_some_and(|share| share.node == self.node);
+        let has_process = match order.launch {
+            Launch::Held => false,
+            Launch::Once => first,
+            Launch::PerNode | Launch::PerTask => true,
+        };
+        let Behaviour { run, code } = Behaviour::of(order, self.manner);
+        let limit = order.time_limit.map(|limit| Duration::from_millis(limit.0));
+        let fate = match limit.filter(|limit| *limit < run) {
+            Some(limit) => (limit, EndCause::TimedOut, 0),
+            None => (run, EndCause::Exited, code),
+        };
+        has_process.then_some(fate)
+    }
+
+    /// Lets a step run on for what is left of it.
+    fn run(&self, id: AttemptId, step: &mut Step, since: Time, left: Option<Duration>) {
+        self.say(id, StepPhase::Running { since, suspended: false });
+        if left.is_some_and(|left| left.is_zero()) {
+            return self.finish(id, step, since);
+        }
+        let until = left.map(|left| {
+            let (steps, until) = (self.clone(), Instant::now() + left);
+            let timer = tokio::spawn(async move {
+                sleep_until(until).await;
+                steps.time_is_up(id);
+            });
+            (until, timer.abort_handle())
+        });
+        step.stage = Stage::Running { since, until };
+    }
+
+    fn time_is_up(&self, id: AttemptId) {
+        let mut steps = self.steps();
+        let Some(step) = steps.get_mut(&id) else { return };
+        // It may have been suspended just now, and have more time.
+        let Stage::Running { since, until: Some((until, _)) } = &step.stage else { return };
+        if *until <= Instant::now() {
+            let since = *since;
+            self.finish(id, step, since);
+        }
+    }
+
+    fn finish(&self, id: AttemptId, step: &mut Step, since: Time) {
+        let Some((_, cause, code)) = step.fate else { return };
+        let signal = (cause == EndCause::TimedOut).then_some(SIGTERM);
+        self.end(id, step, cause, ExitStatus { code, signal }, Some(since));
+    }
+
+    fn end(
+        &self,
+        id: AttemptId,
+        step: &mut Step,
+        cause: EndCause,
+        exit: ExitStatus,
+        started_at: Option<Time>,
+    ) {
+        if let Stage::Running { until: Some((_, timer)), .. } = &step.stage {
+            timer.abort();
+        }
+        step.stage = Stage::Ended;
+        let (ended_at, usage) = (clock::now(), Usage::default());
+        let end = StepEnd { cause, exit, started_at, ended_at, usage, message: None };
+        self.say(id, StepPhase::Ended(Box::new(end)));
+    }
+}
+
+impl Executor for MadeUpSteps {
+    fn launch(&self, order: LaunchOrder) {
+        let step = Step { fate: self.fate(&order), stage: Stage::Ready };
+        self.steps().entry(order.id).or_insert(step);
+        self.say(order.id, StepPhase::Ready);
+    }
+
+    fn go(&self, id: AttemptId) {
+        if let Some(step) = self.steps().get_mut(&id)
+            && let Stage::Ready = step.stage
+        {
+            let left = step.fate.map(|(run, ..)| run);
+            self.run(id, step, clock::now(), left);
+        }
+    }
+
+    fn suspend(&self, id: AttemptId) {
+        if let Some(step) = self.steps().get_mut(&id)
+            && let Stage::Running { since, until } = &step.stage
+        {
+            let since = *since;
+            let left = until.as_ref().map(|(until, timer)| {
+                timer.abort();
+                // Never nothing: who stands still is not over.
+                until.duration_since(Instant::now()).max(Duration::from_millis(1))
+            });
+            step.stage = Stage::Suspended { since, left };
+            self.say(id, StepPhase::Running { since, suspended: true });
+        }
+    }
+
+    fn resume(&self, id: AttemptId) {
+        if let Some(step) = self.steps().get_mut(&id)
+            && let Stage::Suspended { since, left } = step.stage
+        {
+            self.run(id, step, since, left);
+        }
+    }
+
+    fn stop(&self, id: AttemptId) {
+        let mut steps = self.steps();
+        let Some(step) = steps.get_mut(&id) else { return };
+        let started_at = match &step.stage {
+            Stage::Ended => return,
+            Stage::Ready => None,
+            Stage::Running { since, .. } | Stage::Suspended { since, .. } => Some(*since),
+        };
+        let exit = ExitStatus { code: 0, signal: started_at.map(|_| SIGTERM) };
+        self.end(id, step, EndCause::Stopped, exit, started_at);
+    }
+
+    fn forget(&self, id: AttemptId) {
+        self.steps().remove(&id);
+    }
+}
