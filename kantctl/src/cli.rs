@@ -4,7 +4,7 @@
 use crate::verb::{
     admin, alloc, cancel, completions, drain, explain, export, history, hold, install_slurm_names,
     launch, logs, man, metrics, nodes, priority, queue, queues, release, reload, report, requeue,
-    reservations, resume, run, show, status, submit, suspend, top, update, wait, watch,
+    reservations, resume, run, share, show, status, submit, suspend, top, update, wait, watch,
 };
 use clap::{Args, Parser, Subcommand};
 use common::time::Span;
@@ -118,6 +118,8 @@ pub enum Verb {
     Resume(resume::Args),
     /// List queues, as a tree
     Queues(queues::Args),
+    /// Say who is owed how much, who has it, and who borrows from whom
+    Share(share::Args),
     /// List, make and delete bookings of nodes
     Reservations(reservations::Args),
     /// Say where waiting jobs' priorities come from

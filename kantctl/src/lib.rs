@@ -162,6 +162,7 @@ async fn ask(verb: &Verb, server: &Server, screen: &Screen) -> Result<u8, Failur
         Verb::Resume(args) => verb::resume::run(args, server, screen).await,
         Verb::Queues(args) => verb::queues::run(args, server, screen).await,
         Verb::Reservations(args) => verb::reservations::run(args, server, screen).await,
+        Verb::Share(args) => verb::share::run(args, server, screen).await,
         Verb::Priority(args) => verb::priority::run(args, server, screen).await,
         Verb::Metrics(args) => verb::metrics::run(args, server, screen).await,
         Verb::Export(args) => verb::export::run(args, server, screen).await,

@@ -18,6 +18,7 @@ mod priority;
 mod reload;
 mod reservations;
 mod signal;
+mod share;
 mod steps;
 mod submit;
 mod tasks;
@@ -90,6 +91,7 @@ fn of_leader() -> Router<Arc<Core>> {
         .route("/v1/queues", get(nodes::queues))
         .route("/v1/accounts", get(history::accounts))
         .route("/v1/priority", get(priority::list))
+        .route("/v1/share", get(share::list))
         .route("/v1/metrics", get(metrics::show))
         .route("/v1/accounting/jobs", get(accounting::jobs))
         .route("/v1/accounting/nodes", get(accounting::nodes))

@@ -22,16 +22,14 @@
 //! | GET /v1/nodes, /v1/nodes/{name} | -> `NodeList` |
 //! | POST /v1/nodes/{name}/{drain,resume} | `DrainRequest`, `()` -> `Changed` |
 //! | POST /v1/jobs/{key}/what-if | `WhatIfRequest` -> `WhatIfView` |
-//! | GET /v1/priority?job= | -> `PriorityList` |
-//! | GET /v1/metrics | -> `MetricsView` |
+//! | GET /v1/priority?job=, /v1/share, /v1/metrics | -> `PriorityList`, `ShareList`, `MetricsView` |
 //! | GET /v1/accounting/jobs?since=, /v1/accounting/nodes | -> CSV, as `simulate` reads it |
 //! | GET /v1/history?`HistoryQuery` | -> `HistoryList`: runs that are over, a page of them |
 //! | GET /v1/report?`ReportQuery` | -> `ReportView`: who used how much, and how much there was |
 //! | GET /v1/watch?`WatchQuery` | -> a `Happened` a line, without an end |
 //! | GET, POST /v1/reservations | -, `ReservationRequest` -> `ReservationList` |
 //! | POST /v1/reservations/{name}/delete | `()` -> `Changed` |
-//! | GET /v1/queues | -> `QueueList` |
-//! | GET /v1/accounts | -> `AccountList`, with the qualities of service |
+//! | GET /v1/queues, /v1/accounts | -> `QueueList`, `AccountList`, with the qualities of service |
 //! | POST /v1/reload | `()` -> `ReloadAnswer` (operators) |
 //! | GET /v1/status | -> `Status` |
 //! | GET /v1/controllers | -> `ControllerList` |
@@ -46,6 +44,7 @@ mod priority;
 mod queues;
 mod reload;
 mod reservation;
+mod share;
 mod task;
 mod watch;
 mod what_if;
@@ -71,6 +70,7 @@ pub use priority::{FactorView, PriorityList, PriorityQuery, PriorityView};
 pub use queues::{QueueHeld, QueueList};
 pub use reload::ReloadAnswer;
 pub use reservation::{ReservationList, ReservationRequest, ReservationView};
+pub use share::{Lender, ShareList, ShareOf, ShareView};
 pub use task::{
     AttendAnswer, FeedQuery, FinishRequest, JobSignalRequest, LaunchAnswer, LaunchRequest,
     STDOUT_BYTES, SignalRequest, StepList, TASK_STATE, TaskQuery,

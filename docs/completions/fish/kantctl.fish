@@ -53,6 +53,7 @@ complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "nodes" -d 'List nod
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "drain" -d 'Let nothing new start on nodes'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "resume" -d 'Let suspended jobs go on, or jobs start on nodes again'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "queues" -d 'List queues, as a tree'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "share" -d 'Say who is owed how much, who has it, and who borrows from whom'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "reservations" -d 'List, make and delete bookings of nodes'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "priority" -d 'Say where waiting jobs\' priorities come from'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "metrics" -d 'Say how well the GPUs are used, and how long jobs wait'
@@ -502,6 +503,11 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand queues" -l config -d 'Th
 complete -c kantctl -n "__fish_kantctl_using_subcommand queues" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand queues" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand queues" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand share" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand share" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand share" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand share" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
+complete -c kantctl -n "__fish_kantctl_using_subcommand share" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create delete" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create delete" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create delete" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r

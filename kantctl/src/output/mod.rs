@@ -15,6 +15,7 @@ pub mod record;
 pub mod report;
 pub mod reservations;
 pub mod screen;
+pub mod share;
 pub mod sizes;
 pub mod table;
 pub mod time;

@@ -28,6 +28,7 @@ pub mod requeue;
 pub mod reservations;
 pub mod resume;
 pub mod run;
+pub mod share;
 pub mod show;
 pub mod starts;
 pub mod status;

@@ -3,7 +3,7 @@
 
 use crate::house::{Asked, House, NOW, job, jobs, json, output, refused_as};
 use crate::lab_cluster::{
-    accounts, booking, controllers, happened, metrics, nodes, queues, report, status,
+    accounts, booking, controllers, happened, metrics, nodes, queues, report, shares, status,
 };
 use axum::response::{IntoResponse, Response};
 use common::cpuset::CpuSet;
@@ -50,6 +50,7 @@ fn got(path: &str, asked: &str) -> Response {
         (_, "steps") => json(value!({ "steps": [step(0, None), step(1, Some(0))] })),
         ("/v1/history", _) => json(history()),
         ("/v1/report", _) => json(report(asked)),
+        ("/v1/share", _) => json(shares()),
         ("/v1/priority", _) => json(priorities()),
         ("/v1/accounts", _) => json(accounts()),
         ("/v1/nodes", _) => json(value!({ "nodes": nodes(), "as_of": NOW })),

@@ -85,6 +85,33 @@ pub fn queues() -> Value {
     } } })
 }
 
+pub fn shares() -> Value {
+    let lender = |queue: &str, amount: u64| {
+        let queue = (!queue.is_empty()).then_some(queue);
+        value!({ "queue": queue, "amount": amount })
+    };
+    let of = |[quota, held, waiting, share, lent]: [u64; 5], from: Vec<Value>| {
+        let borrowed = held.saturating_sub(quota);
+        value!({ "what": "gpus", "gpu_kind": null, "quota": quota, "at_most": null, "held": held,
+                 "firm": 0, "waiting": waiting, "share": share, "borrowed": borrowed,
+                 "from": from, "lent": lent, "used_ppm": 10 * held })
+    };
+    let queue = |name: &str, depth: u32, weight: u32, of: Value| {
+        let (queue, priority) = (name, 0);
+        value!({ "queue": queue, "depth": depth, "priority": priority, "weight": weight,
+                 "of": [of] })
+    };
+    let from = vec![lender("", 2000), lender("ops", 2500)];
+    let lab = of([8_000, 12_500, 8_000, 12_000, 0], from.clone());
+    let vision = of([4_000, 12_500, 0, 8_000, 0], [vec![lender("speech", 4000)], from].concat());
+    let speech = of([4_000, 0, 8_000, 4_000, 4_000], Vec::new());
+    let ops = of([6_000, 3_500, 500, 4_000, 2_500], Vec::new());
+    value!({ "fair_sharing": true, "as_of": NOW, "queues": [
+        queue("lab", 0, 3, lab), queue("vision", 1, 1, vision), queue("speech", 1, 1, speech),
+        queue("ops", 0, 1, ops)
+    ] })
+}
+
 pub fn accounts() -> Value {
     value!({ "as_of": NOW, "accounts": [
         { "name": "vision", "shares": 3, "limits": { "gpus": 64, "jobs": 10 } },

@@ -1,0 +1,163 @@
+//! How queues stand, as a table: who is owed what, has it, and borrows from whom. Never asks for
+//! it, and never works it out.
+
+use super::sizes::milli;
+use super::table::{Cell, Column, Table};
+use common::reason::What;
+use common::unit::{Bytes, GpuMilli};
+use common::wire::api::{ShareList, ShareOf, ShareView};
+
+/// What a column needs to be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum If {
+    Always,
+    /// More is counted than GPUs.
+    Several,
+    /// Shares decide.
+    Shared,
+    /// Past use counts.
+    Used,
+}
+
+const COLUMNS: [(If, Column); 11] = [
+    (If::Always, Column::new("QUEUE").least(8)),
+    (If::Several, Column::new("OF")),
+    (If::Shared, Column::new("PRIO").right().drops(0)),
+    (If::Shared, Column::new("WEIGHT").right().drops(1)),
+    (If::Always, Column::new("QUOTA").right()),
+    (If::Always, Column::new("HELD").right()),
+    (If::Always, Column::new("WAITING").right()),
+    (If::Shared, Column::new("SHARE").right()),
+    (If::Used, Column::new("USED").right().drops(2)),
+    (If::Always, Column::new("LENT").right()),
+    (If::Always, Column::new("BORROWED FROM").least(13)),
+];
+
+/// A row for each queue and resource, queues below the one above them and indented.
+#[must_use]
+pub fn table(list: &ShareList) -> Table {
+    let all = || list.queues.iter().flat_map(|queue| &queue.of);
+    let is_there = |needs: &If| match needs {
+        If::Always => true,
+        If::Several => all().any(|of| of.what != What::Gpus || of.gpu_kind.is_some()),
+        If::Shared => list.fair_sharing,
+        If::Used => all().any(|of| of.used_ppm.is_some()),
+    };
+    let shown = COLUMNS.iter().filter(|(needs, _)| is_there(needs));
+    let columns: Vec<Column> = shown.map(|(_, column)| *column).collect();
+    let mut table = Table::new(&columns, &["BORROWED FROM", "QUEUE"]);
+    for queue in &list.queues {
+        for (place, of) in queue.of.iter().enumerate() {
+            let cells = cells(queue, of, place == 0);
+            let cells = COLUMNS.iter().zip(cells).filter(|((needs, _), _)| is_there(needs));
+            table.row(cells.map(|(_, cell)| cell).collect());
+        }
+    }
+    table
+}
+
+fn cells(queue: &ShareView, of: &ShareOf, is_first: bool) -> [Cell; 11] {
+    let amount = |number: u64| Cell::from(amount(of.what, number));
+    let maybe = |number: Option<u64>| number.map_or_else(|| Cell::from("-"), amount);
+    let once = |text: String| Cell::from(if is_first { text } else { String::new() });
+    [
+        once(format!("{}{}", "  ".repeat(queue.depth as usize), queue.queue)),
+        Cell::from(what(of)),
+        once(queue.priority.to_string()),
+        once(queue.weight.to_string()),
+        maybe(of.quota),
+        amount(of.held),
+        amount(of.waiting),
+        maybe(of.share),
+        Cell::from(of.used_ppm.map_or_else(|| "-".to_owned(), percent)),
+        amount(of.lent),
+        Cell::from(from(of)),
+    ]
+}
+
+fn what(of: &ShareOf) -> String {
+    match (of.what, &of.gpu_kind) {
+        (What::Gpus, Some(kind)) => kind.to_string(),
+        (What::Gpus, None) => "GPUs".to_owned(),
+        (What::Cpus, _) => "CPUs".to_owned(),
+        (What::Memory, _) => "memory".to_owned(),
+        (What::Jobs, _) => "jobs".to_owned(),
+        (What::GpuMinutes, _) => "GPU-minutes".to_owned(),
+    }
+}
+
+fn amount(what: What, number: u64) -> String {
+    match what {
+        What::Gpus | What::Cpus => milli(GpuMilli(u32::try_from(number).unwrap_or(u32::MAX))),
+        What::Memory => Bytes(number).to_string(),
+        What::Jobs | What::GpuMinutes => number.to_string(),
+    }
+}
+
+fn percent(ppm: u64) -> String {
+    format!("{}.{}%", ppm / 10_000, ppm / 1000 % 10)
+}
+
+/// `6: ops 4, rest 2`, or nothing.
+fn from(of: &ShareOf) -> String {
+    let lender = |one: &common::wire::api::Lender| {
+        let queue = one.queue.as_ref().map_or("rest", common::id::QueueName::as_str);
+        format!("{queue} {}", amount(of.what, one.amount))
+    };
+    match of.from.as_slice() {
+        [] => "-".to_owned(),
+        [one] => lender(one),
+        several => {
+            let lenders: Vec<String> = several.iter().map(lender).collect();
+            format!("{}: {}", amount(of.what, of.borrowed), lenders.join(", "))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn list(is_fair: bool, queues: Value) -> ShareList {
+        let list = json!({ "fair_sharing": is_fair, "as_of": 0, "queues": queues });
+        serde_json::from_value(list).unwrap()
+    }
+
+    fn of(what: &str, quota: Option<u64>, held: u64) -> Value {
+        json!({ "what": what, "quota": quota, "at_most": null, "held": held, "firm": 0,
+                "waiting": 0, "share": null, "borrowed": 0, "from": [], "lent": 0 })
+    }
+
+    #[test]
+    fn without_fair_sharing_shares_are_not_spoken_of() {
+        let queue = json!([{ "queue": "main", "depth": 0, "priority": 0, "weight": 1,
+                             "of": [of("gpus", None, 500)] }]);
+        let expected = "\
+QUEUE  QUOTA  HELD  WAITING  LENT  BORROWED FROM
+main       -   0.5        0     0  -
+";
+        assert_eq!(table(&list(false, queue)).render(None, false), expected);
+    }
+
+    #[test]
+    fn several_resources_are_rows_of_one_queue_and_fit_a_terminal() {
+        let mut kind = of("gpus", Some(8000), 12_000);
+        (kind["gpu_kind"], kind["share"]) = ("h100".into(), 9000.into());
+        kind["borrowed"] = 4000.into();
+        kind["from"] = json!([{ "queue": "a-queue-with-a-long-name", "amount": 2000 },
+                              { "queue": null, "amount": 2000 }]);
+        kind["used_ppm"] = 253_999.into();
+        let queue = json!([{ "queue": "main", "depth": 0, "priority": 10, "weight": 1,
+            "of": [kind, of("cpus", Some(64_000), 1_000), of("memory", None, 1 << 30)] }]);
+        let shown = table(&list(true, queue)).render(Some(80), false);
+        let expected = "\
+QUEUE  OF      WEIGHT  QUOTA  HELD  WAITING  SHARE   USED  LENT  BORROWED FROM
+main   h100         1      8    12        0      9  25.3%     0  4: a-queue-wit…
+       CPUs               64     1        0      -      -     0  -
+       memory              -    1G       0B      -      -    0B  -
+";
+        assert_eq!(shown, expected, "{shown}");
+        assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+    }
+}
