@@ -22,7 +22,7 @@
 //! | GET /v1/nodes, /v1/nodes/{name} | -> `NodeList` |
 //! | POST /v1/nodes/{name}/{drain,resume} | `DrainRequest`, `()` -> `Changed` |
 //! | POST /v1/jobs/{key}/what-if | `WhatIfRequest` -> `WhatIfView` |
-//! | GET /v1/priority?job=, /v1/share, /v1/metrics | -> `PriorityList`, `ShareList`, `MetricsView` |
+//! | GET /v1/priority?job=, /v1/share, /v1/metrics | `PriorityList`, `ShareList`, `MetricsView` |
 //! | GET /v1/accounting/jobs?since=, /v1/accounting/nodes | -> CSV, as `simulate` reads it |
 //! | GET /v1/history?`HistoryQuery` | -> `HistoryList`: runs that are over, a page of them |
 //! | GET /v1/report?`ReportQuery` | -> `ReportView`: who used how much, and how much there was |

@@ -68,8 +68,8 @@ pub fn standings(snapshot: &Snapshot, now: Time) -> Vec<ShareView> {
         shared(&board, &columns, &mut all);
     }
     let order = in_order(&tree);
-    for column in 0..columns.len() {
-        lend(policy, &tree, &order, (column, capacity[column]), &mut all);
+    for column in capacity.into_iter().enumerate() {
+        lend(policy, &tree, &order, column, &mut all);
     }
     let view = |at: QueueAt| {
         let queue = &queues[at.0];
