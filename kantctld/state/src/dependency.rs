@@ -12,6 +12,7 @@ mod follow;
 mod look;
 mod tell;
 mod ties;
+mod told;
 
 pub(crate) use admit::{check_circle, meant, standing};
 pub(crate) use follow::follow;

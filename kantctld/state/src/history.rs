@@ -5,6 +5,7 @@ use crate::event::Event;
 use crate::job::{Earlier, Element, Record, Run};
 use crate::node::NodeRecord;
 use crate::remembered::State;
+use crate::usage::Used;
 use crate::view;
 use common::id::{JobKey, NodeName};
 use common::job::{Outcome, Phase};
@@ -13,12 +14,13 @@ use common::resource::Share;
 use common::time::Time;
 use common::unit::{Cpus, Gpus};
 use common::wire::api::HistoryRun;
+use serde::{Deserialize, Serialize};
 
 /// Slurm's word, and its letters, for a run whose user asked for another one (man sacct).
 const REQUEUED: (&str, &str) = ("REQUEUED", "RQ");
 
 /// How a node is, since a moment.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeChange {
     /// The node.
     pub name: NodeName,
@@ -33,7 +35,7 @@ pub struct NodeChange {
 }
 
 /// How a node is, for a report on its time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Standing {
     /// In use, or ready for it.
     Up,
@@ -143,25 +145,28 @@ fn of(
         (job.state, job.state_code) = (word.to_owned(), code.to_owned());
     }
     let run = element.run.as_deref();
-    let (gpu_milliseconds, cpu_milliseconds) = run.map_or((0, 0), |run| kept(run, until));
+    let kept = run.map(|run| kept(run, until)).unwrap_or_default();
     HistoryRun {
         job,
         run: if run.is_some() { element.attempt.0 } else { element.next_attempt().0 },
         allocated_at: run.map(|run| run.allocated_at),
-        gpu_milliseconds,
-        cpu_milliseconds,
+        gpu_milliseconds: kept.gpu_milliseconds,
+        cpu_milliseconds: kept.cpu_milliseconds,
         requeued,
     }
 }
 
-/// What an allocation kept from others until then: GPU- and CPU-milliseconds.
-fn kept(run: &Run, until: Time) -> (u64, u64) {
-    let span = until.since(run.allocated_at).0;
-    let gpus: u64 = run.allocation.shares().iter().map(|s| u64::from(s.gpus_milli().0)).sum();
-    let cpus: u64 = run.allocation.shares().iter().map(cpus).sum();
-    (gpus.saturating_mul(span) / 1000, cpus.saturating_mul(span))
-}
-
-fn cpus(share: &Share) -> u64 {
-    u64::from(share.cpus.len())
+/// What an allocation kept from others until then: each share until its node let go.
+fn kept(run: &Run, until: Time) -> Used {
+    let span = until.since(run.allocated_at);
+    let all = run.allocation.shares();
+    let sum = |used: Used, share: &Share| used.and(Used::by(share, span));
+    match run.kept {
+        // Of a run that is over the phases are emptied: nothing is left to add.
+        Some(kept) => {
+            let held = all.iter().zip(&run.shares).filter(|(_, phase)| !phase.is_over());
+            held.map(|(share, _)| share).fold(kept, sum)
+        }
+        None => all.iter().fold(Used::default(), sum),
+    }
 }

@@ -5,6 +5,7 @@
 use crate::dependency::TermState;
 use crate::fault::Faults;
 use crate::story::StoryLine;
+use crate::usage::Used;
 use common::id::{ArrayIndex, Attempt, AttemptId, Gid, JobId, JobKey, NodeName};
 use common::job::state::Change;
 use common::job::{Ask, EndCause, ExitStatus, Outcome, Phase, Preempted, Spec, Usage};
@@ -117,6 +118,10 @@ pub struct Run {
     /// What its ended shares used: CPU time summed, the highest memory peak of a node.
     #[serde(default)]
     pub usage: Usage,
+    /// What its ended shares kept from others, each until its node let go; `None`: none has, or an
+    /// older release did not write it down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<Used>,
 }
 
 /// How far a node's share of an attempt is. Only ever moves down this list.
@@ -271,6 +276,7 @@ impl Run {
             suspended: Span(0),
             end: None,
             usage: Usage::default(),
+            kept: None,
         }
     }
 

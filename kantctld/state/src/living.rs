@@ -28,6 +28,11 @@ impl Bounds {
     }
 }
 
+/// No key of this job is after it.
+pub(crate) const fn last_of(job: JobId) -> JobKey {
+    JobKey { job, index: Some(ArrayIndex(u32::MAX)) }
+}
+
 /// The living, and whose they are.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Living {
@@ -48,8 +53,12 @@ impl Living {
 
     /// Those of one job, rising.
     pub(crate) fn of(&self, job: JobId) -> impl DoubleEndedIterator<Item = JobKey> + '_ {
-        let last = JobKey { job, index: Some(ArrayIndex(u32::MAX)) };
-        self.keys.range(JobKey::single(job)..=last).copied()
+        self.up_to(last_of(job))
+    }
+
+    /// Those of one job up to this one, rising.
+    pub(crate) fn up_to(&self, last: JobKey) -> impl DoubleEndedIterator<Item = JobKey> + '_ {
+        self.keys.range(JobKey::single(last.job)..=last).copied()
     }
 
     /// Is there none of this job?

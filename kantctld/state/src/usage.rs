@@ -3,7 +3,6 @@
 //! given, not for what its processes did with it (man sreport, "usage"; Slurm charges alike).
 //! Integers only: replicas add alike. Never weighs or decays; the engine's fair share does.
 
-use crate::job::Run;
 use crate::remembered::State;
 use common::id::{AccountName, JobKey, Uid};
 use common::resource::Share;
@@ -39,6 +38,25 @@ pub struct Used {
     pub gpu_milliseconds: u64,
     /// CPUs times milliseconds.
     pub cpu_milliseconds: u64,
+}
+
+impl Used {
+    /// What a share of an allocation keeps from others in this time.
+    #[must_use]
+    pub fn by(share: &Share, Span(milliseconds): Span) -> Self {
+        let gpu_milli = u64::from(share.gpus_milli().0).saturating_mul(milliseconds);
+        let cpu_milliseconds = u64::from(share.cpus.len()).saturating_mul(milliseconds);
+        Self { gpu_milliseconds: gpu_milli / 1000, cpu_milliseconds }
+    }
+
+    /// Both together.
+    #[must_use]
+    pub const fn and(self, more: Self) -> Self {
+        Self {
+            gpu_milliseconds: self.gpu_milliseconds.saturating_add(more.gpu_milliseconds),
+            cpu_milliseconds: self.cpu_milliseconds.saturating_add(more.cpu_milliseconds),
+        }
+    }
 }
 
 /// What everybody used.
@@ -85,12 +103,8 @@ impl Usages {
         while from < to {
             let hour = Hour::of(from);
             let until = to.min(Hour(hour.0 + 1).begin());
-            let Span(milliseconds) = until.since(from);
             let used = hours.entry(hour).or_default();
-            let gpu_milli = u64::from(share.gpus_milli().0).saturating_mul(milliseconds);
-            let cpu = u64::from(share.cpus.len()).saturating_mul(milliseconds);
-            used.gpu_milliseconds = used.gpu_milliseconds.saturating_add(gpu_milli / 1000);
-            used.cpu_milliseconds = used.cpu_milliseconds.saturating_add(cpu);
+            *used = used.and(Used::by(share, until.since(from)));
             from = until;
         }
         if !hours.is_empty() {
@@ -125,15 +139,20 @@ pub fn running(state: &State, now: Time) -> Usages {
     usages
 }
 
-/// A node has let go of its share: charges it.
+/// A node lets go of its share, which is not over yet: charges it, and notes with the run what it
+/// kept from others until now.
 pub(crate) fn charge(state: &mut State, key: JobKey, rank: usize) {
     let Some(whom) = charged(state, key) else { return };
-    let run = state.element(key).and_then(|(_, element)| element.run.as_deref());
-    let Some(Run { allocation, allocated_at, .. }) = run else { return };
-    let (allocation, from, to) = (allocation.clone(), *allocated_at, state.now);
-    if let Some(share) = allocation.shares().get(rank) {
-        state.usage.charge(&whom, share, from, to);
+    let now = state.now;
+    let run = state.element_mut(key).and_then(|element| element.run.as_deref_mut());
+    let Some(run) = run else { return };
+    let (allocation, from) = (run.allocation.clone(), run.allocated_at);
+    let Some(share) = allocation.shares().get(rank) else { return };
+    // Of a run that an older release began, only if all of it is still to come.
+    if run.kept.is_some() || !run.shares.iter().any(|share| share.is_over()) {
+        run.kept = Some(run.kept.unwrap_or_default().and(Used::by(share, now.since(from))));
     }
+    state.usage.charge(&whom, share, from, now);
 }
 
 fn charged(state: &State, key: JobKey) -> Option<Charged> {

@@ -11,33 +11,40 @@ use common::job::Phase;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A task of the other array moved: takes that up in the term at this place.
+/// A task of the other array moved, and with it all of that array if `is_whole`: it is over, or open
+/// again. Takes that up in the term at this place.
 pub(super) fn advance(
     state: &mut State,
     place: (JobId, usize),
-    other: JobId,
-    moved: JobKey,
+    (other, moved): (JobId, JobKey),
+    is_whole: bool,
 ) -> Change {
     match moved.index.filter(|_| !state.is_all_done(other)) {
-        Some(index) => one(state, place, moved, index),
+        Some(index) => one(state, place, (moved, index), is_whole),
         None => all(state, place, other),
     }
 }
 
 /// One of several; the others are told by their own moves.
-fn one(state: &mut State, place: (JobId, usize), moved: JobKey, index: ArrayIndex) -> Change {
+fn one(
+    state: &mut State,
+    place: (JobId, usize),
+    (moved, index): (JobKey, ArrayIndex),
+    is_reopened: bool,
+) -> Change {
     let Some((other, element)) = state.element(moved) else { return Change::Nothing };
     let (phase, is_well) = (element.phase, succeeded(element));
     let is_own = state.job(place.0).is_some_and(|own| own.elements.contains_key(&Some(index)));
     // What failed with the whole array is open again now that a task of it lives again.
     let mut open = BTreeSet::new();
-    if phase == Phase::Pending
+    if is_reopened
+        && phase == Phase::Pending
         && let Some(TermState::Each { failed, .. }) = standing(state, place)
     {
         let alone = |index: &&ArrayIndex| !other.elements.contains_key(&Some(**index));
         open = failed.iter().filter(alone).copied().collect();
     }
-    let is_whole = open.is_empty();
+    let is_alone = open.is_empty();
     let record = state.jobs.get_mut(&place.0).map(Arc::make_mut);
     let Some(TermState::Each { met, failed }) =
         record.and_then(|record| record.standing.get_mut(place.1))
@@ -53,7 +60,7 @@ fn one(state: &mut State, place: (JobId, usize), moved: JobKey, index: ArrayInde
         Phase::Done => failed.insert(index),
         _ => failed.remove(&index),
     };
-    match (is_whole, changed) {
+    match (is_alone, changed) {
         (false, _) => Change::All,
         (true, true) => Change::OneTask,
         (true, false) => Change::Nothing,

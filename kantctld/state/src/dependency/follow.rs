@@ -2,8 +2,9 @@
 //! command, and by those it adds: a chain of any length takes no depth. Never moves a job, but for
 //! cancelling those that asked for it should what they wait for not come any more.
 
-use super::look::{has_pending, look};
+use super::look::look;
 use super::ties::Counts;
+use super::told::{Move, Told};
 use super::{Judge, TermState, Verdict, each, tell, verdict};
 use crate::event::Event;
 use crate::job::Record;
@@ -13,7 +14,6 @@ use crate::story::{self, StoryEvent};
 use common::id::{JobId, JobKey};
 use common::job::dependency::Term;
 use common::job::{Outcome, Phase};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Whom what became of a term is about.
@@ -28,25 +28,23 @@ pub(super) enum Change {
 /// Takes up what the events of a command mean for others, and what that means for yet others.
 pub(crate) fn follow(state: &mut State, events: &mut Vec<Event>) {
     let mut at = 0;
-    let mut reopened = BTreeSet::new();
+    let mut told = Told::default();
     while let Some(event) = events.get(at) {
         at += 1;
         match event {
             Event::JobStarted { id, .. } => {
                 let key = id.key;
-                let counts = counting(state, key, Move::Start);
+                let counts = told.counting(state, key.job, Move::Start);
                 stir(state, events, key, counts);
             }
             Event::JobDone { key, .. } => {
                 let key = *key;
-                let counts = counting(state, key, Move::End);
+                let counts = told.counting(state, key.job, Move::End);
                 stir(state, events, key, counts);
             }
             Event::JobRequeued { key, .. } => {
                 let key = *key;
-                // All of it is open again with the first of its tasks that is.
-                let first = reopened.insert(key.job);
-                let counts = counting(state, key, Move::Requeue { first });
+                let counts = told.counting(state, key.job, Move::Requeue);
                 stir(state, events, key, counts);
                 end_hopeless(state, events, key);
             }
@@ -63,32 +61,10 @@ pub(crate) fn follow(state: &mut State, events: &mut Vec<Event>) {
     }
 }
 
-/// How a job or array task moved.
-enum Move {
-    Start,
-    End,
-    Requeue { first: bool },
-}
-
-/// What of the whole job a move of one of its tasks can have changed.
-fn counting(state: &State, moved: JobKey, how: Move) -> &'static [Counts] {
-    let none_waits = || !has_pending(state, moved.job);
-    match how {
-        Move::Start if none_waits() => &[Counts::Started],
-        Move::Start => &[],
-        // Over without a start counts as one.
-        Move::End if state.is_all_done(moved.job) => &[Counts::Started, Counts::Over, Counts::Each],
-        Move::End if none_waits() => &[Counts::Started, Counts::Each],
-        Move::End => &[Counts::Each],
-        Move::Requeue { first: true } => &[Counts::Over, Counts::Each],
-        Move::Requeue { first: false } => &[Counts::Each],
-    }
-}
-
 /// A job or array task moved, by which this counts of the whole job.
 fn stir(state: &mut State, events: &mut Vec<Event>, moved: JobKey, counts: &[Counts]) {
     for id in state.ties.dependents(moved, counts) {
-        advance(state, events, id, moved);
+        advance(state, events, id, moved, counts);
     }
     if state.ties.has_singletons()
         && let Some(record) = state.job(moved.job)
@@ -106,7 +82,13 @@ fn stir_name(state: &State, events: &mut Vec<Event>, moved: &Record) {
 }
 
 /// Looks again at each term of a job that names the one that moved.
-fn advance(state: &mut State, events: &mut Vec<Event>, id: JobId, moved: JobKey) {
+fn advance(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    id: JobId,
+    moved: JobKey,
+    counts: &[Counts],
+) {
     let Some(record) = state.job(id) else { return };
     let own = JobKey::single(id);
     let before = verdict_of(state, own);
@@ -117,7 +99,10 @@ fn advance(state: &mut State, events: &mut Vec<Event>, id: JobId, moved: JobKey)
         };
         change = change.max(match standing {
             TermState::Met(_) => Change::Nothing,
-            TermState::Each { .. } => each::advance(state, (id, place), on.job, moved),
+            TermState::Each { .. } => {
+                let is_whole = counts.contains(&Counts::Over);
+                each::advance(state, (id, place), (on.job, moved), is_whole)
+            }
             before => {
                 let now = look(state, &term, on);
                 match now == *before {

@@ -2,8 +2,9 @@
 
 use super::TermState;
 use crate::job::{Element, Record};
+use crate::living::last_of;
 use crate::remembered::State;
-use common::id::{ArrayIndex, JobId, JobKey};
+use common::id::{ArrayIndex, JobKey};
 use common::job::dependency::{Rule, Term};
 use common::job::{Outcome, Phase};
 use std::collections::BTreeSet;
@@ -70,16 +71,17 @@ fn is_over(state: &State, record: &Record, on: JobKey) -> bool {
     }
 }
 
-/// Does any of it wait for its start? From behind: tasks start in rising order, so one that waits
-/// is found at once; those that are over are passed over.
-pub(super) fn has_pending(state: &State, job: JobId) -> bool {
-    let mut living = state.living.of(job).rev();
-    living.any(|key| state.element(key).is_some_and(|(_, element)| element.phase == Phase::Pending))
+/// Of those of a job up to this one, the last that waits for its start. From behind: tasks start in
+/// rising order, so one that waits is found at once; those that are over are passed over.
+pub(super) fn last_pending(state: &State, up_to: JobKey) -> Option<JobKey> {
+    let is_pending =
+        |key: &JobKey| state.element(*key).is_some_and(|(_, e)| e.phase == Phase::Pending);
+    state.living.up_to(up_to).rev().find(is_pending)
 }
 
 fn started(state: &State, record: &Record, on: JobKey, term: &Term) -> TermState {
     let waits = match on.index {
-        None => has_pending(state, record.id),
+        None => last_pending(state, last_of(record.id)).is_some(),
         Some(_) => meant(record, on).any(|element| element.phase == Phase::Pending),
     };
     if waits {

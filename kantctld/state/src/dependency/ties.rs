@@ -3,7 +3,8 @@
 //! is looked up by those for whom it can change something. Never says how far anybody is.
 
 use crate::job::Record;
-use common::id::{ArrayIndex, JobId, JobKey, Uid};
+use crate::living::last_of;
+use common::id::{JobId, JobKey, Uid};
 use common::job::dependency::Rule;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -93,8 +94,8 @@ impl Ties {
     /// A job is forgotten.
     pub(crate) fn forget(&mut self, record: &Record) {
         self.unbind(record);
-        let last = JobKey { job: record.id, index: Some(ArrayIndex(u32::MAX)) };
-        let all = (JobKey::single(record.id), Counts::Started)..=(last, Counts::Each);
+        let last = (last_of(record.id), Counts::Each);
+        let all = (JobKey::single(record.id), Counts::Started)..=last;
         let gone: Vec<_> = self.dependents.range(all).map(|(key, _)| *key).collect();
         gone.iter().for_each(|key| drop(self.dependents.remove(key)));
     }
@@ -162,7 +163,7 @@ mod tests {
     use super::*;
     use crate::job::Element;
     use common::blob::BlobHash;
-    use common::id::Gid;
+    use common::id::{ArrayIndex, Gid};
     use common::job::{Ask, Owner, Spec};
     use common::time::Time;
 

@@ -1,6 +1,6 @@
 //! What accounting is told: every run that is over, once, with what it kept from others.
 
-use crate::house::{House, end, exited, running, share};
+use crate::house::{House, end, exited, running, share, tasks_of};
 use common::id::{AttemptId, JobKey};
 use common::job::EndCause;
 use common::time::Time;
@@ -101,6 +101,31 @@ fn what_runs_has_used_its_time_so_far() {
         .collect();
     assert_eq!(used, [1000]);
     assert!(all(&house).is_empty());
+}
+
+#[test]
+fn a_node_that_was_given_back_is_not_counted_any_more() {
+    let mut house = House::new();
+    let key = JobKey::single(house.submit(tasks_of(2)));
+    let id = house.start(key, vec![share("g1", 0, 2, &[0]), share("g2", 0, 4, &[0, 1, 2])]);
+    house.wait(10);
+    house.report("g1", id, running());
+    house.report("g2", id, running());
+    house.report("g2", id, exited(0));
+    house.wait(5);
+    let of = |run: &HistoryRun| (run.gpu_milliseconds, run.cpu_milliseconds);
+    let so_far: Vec<_> = history::running(&house.state, house.now).map(|run| of(&run)).collect();
+    assert_eq!(so_far, [(45_000, 70_000)]);
+    let events = house.report("g1", id, exited(0));
+    let runs = history::ended(&house.state, &events);
+    assert_eq!(runs.iter().map(of).collect::<Vec<_>>(), [(45_000, 70_000)]);
+    let hours = house.state.usage().iter().flat_map(|(_, hours)| hours.values());
+    let charged: u64 = hours.map(|used| used.gpu_milliseconds).sum();
+    assert_eq!(charged, 45_000, "no more than fair share charged");
+    let again = house.requeue(key);
+    house.apply(again);
+    let earlier: Vec<_> = history::all_ended(&house.state).map(|run| of(&run)).collect();
+    assert_eq!(earlier, [(45_000, 70_000)]);
 }
 
 #[test]
