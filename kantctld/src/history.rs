@@ -20,17 +20,18 @@ mod schema;
 mod thread;
 mod write;
 
-pub use catch_up::{KEPT_PATH, keep_up};
+pub use catch_up::{KEPT_PATH, Kept, keep_up};
 pub use feed::{Feed, Inbox, News, feed};
-pub use read::runs;
+pub use read::{node_changes, runs};
 pub use report::report;
-pub use schema::{FILE, HistoryError};
+pub use schema::{FILE, HistoryError, adopt};
 pub use thread::{Keeper, Wanted, start};
 
 use common::time::Time;
 use common::wire::api::HistoryRun;
 use feed::Told;
 use rusqlite::{Connection, OpenFlags};
+use state::history::NodeChange;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -73,10 +74,10 @@ impl History {
         self.gap.clone()
     }
 
-    /// Takes in runs that another controller has kept.
-    pub fn give(&self, runs: Vec<HistoryRun>) {
+    /// Takes in what another controller has kept: runs, and how nodes were.
+    pub fn give(&self, runs: Vec<HistoryRun>, nodes: Vec<NodeChange>) {
         // Nobody listens while the controller stops.
-        let _ = self.told.send(Told::Given(runs));
+        let _ = self.told.send(Told::Given(News { runs, nodes }));
     }
 
     /// Nothing is lacking any more.

@@ -32,6 +32,13 @@ struct Untold {
     configured: bool,
 }
 
+#[cfg(test)]
+impl From<State> for SharedState {
+    fn from(state: State) -> Self {
+        Self { state: Arc::new(RwLock::new(state)), ..Self::default() }
+    }
+}
+
 impl SharedState {
     /// Looks at the state. Never hold this across an await: applying waits for it.
     pub fn read(&self) -> RwLockReadGuard<'_, State> {

@@ -4,7 +4,7 @@
 use super::error::ApiFailure;
 use super::look;
 use crate::core::Core;
-use crate::history::{self, HistoryError};
+use crate::history::{self, HistoryError, Kept};
 use axum::Json;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
@@ -28,14 +28,26 @@ pub async fn kept(
     State(core): State<Arc<Core>>,
     caller: Caller,
     Query(query): Query<HistoryQuery>,
-) -> Result<Json<HistoryList>, Response> {
+) -> Result<Json<Kept>, Response> {
     if caller != Caller::Peer(Role::Controller) {
         let message = "only other controllers are told this: everybody else asks /v1/history";
         return Err(
             net::Refusal::new(StatusCode::FORBIDDEN, "not_a_controller", message).into_response()
         );
     }
-    page(&core, query).await.map(Json).map_err(IntoResponse::into_response)
+    let gap = *core.history.gap().borrow();
+    // With the first page: the others go on from there.
+    let since = query.since.filter(|_| query.every_run && query.after.is_none());
+    let told = async {
+        let list = page(&core, query).await?;
+        let history = core.history.clone();
+        let nodes = look::list(&core, move |_| match since {
+            Some(since) => history::node_changes(&history.reader()?, since),
+            None => Ok(Vec::new()),
+        });
+        Ok(Kept { list, nodes: nodes.await?.map_err(refused)?, gap })
+    };
+    told.await.map(Json).map_err(|failure: ApiFailure| failure.into_response())
 }
 
 /// GET /v1/accounts
@@ -55,11 +67,14 @@ pub async fn report(
     Query(query): Query<ReportQuery>,
 ) -> Result<Json<ReportView>, ApiFailure> {
     core.refresh().await?;
+    // The copy first, and then the file: what is over by the one is in the other, and what is over
+    // since is left out there.
+    let state = core.state.read().clone();
     written(&core).await?;
     let (now, history) = (core.now(), core.history.clone());
-    let looked = look::list(&core, move |state| {
-        let running = state::history::running(state, now);
-        history::report(&history.reader()?, &query, running, now)
+    let looked = look::list(&core, move |_| {
+        let running = state::history::running(&state, now);
+        history::report(&history.reader()?, &query, running, (state.now(), now))
     });
     Ok(Json(looked.await?.map_err(refused)?))
 }

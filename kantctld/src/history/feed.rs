@@ -19,8 +19,8 @@ pub(super) enum Told {
     Over(News),
     /// The state came from a snapshot at this index: events before it may never have been told.
     Restored(LogIndex),
-    /// Runs that another controller kept.
-    Given(Vec<HistoryRun>),
+    /// What another controller kept.
+    Given(News),
     /// What was lacking is there.
     GapClosed,
     /// Says when everything told before is in the file.

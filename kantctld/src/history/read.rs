@@ -1,17 +1,21 @@
 //! Runs by user, account, queue, state and time, a page at a time. Never more than a page in
 //! memory, and never text of a question inside a statement: values are bound.
 
-use super::row::{READ, Reader, signed, task};
+use super::row::{self, READ, Reader, signed, task};
 use super::schema::HistoryError;
 use common::id::JobKey;
+use common::time::Time;
 use common::wire::api::{HistoryList, HistoryQuery};
 use rusqlite::types::Value;
-use rusqlite::{Connection, params_from_iter};
+use rusqlite::{Connection, Row, params_from_iter};
+use state::history::NodeChange;
 
 /// Runs on a page where nobody says.
 const PAGE: u32 = 1000;
 /// Runs on a page at most.
 const PAGE_MAX: u32 = 10_000;
+/// Jobs and tasks that one question may name: two values each, of 32,766 that SQLite takes.
+const JOBS_MAX: usize = 10_000;
 
 /// A condition being put together: text with marks, and their values.
 #[derive(Default)]
@@ -91,14 +95,39 @@ pub fn runs(connection: &Connection, query: &HistoryQuery) -> Result<HistoryList
     let mut statement = connection.prepare(&sql).map_err(failed)?;
     let mut rows = statement.query(params_from_iter(wanted.values())).map_err(failed)?;
     let (mut list, mut reader) = (HistoryList::default(), Reader::default());
+    let (mut seen, mut last) = (0, None);
     while let Some(row) = rows.next().map_err(failed)? {
-        if list.runs.len() == limit as usize {
-            list.next = list.runs.last().map(cursor);
+        if seen == limit {
+            list.next = last;
             break;
         }
-        list.runs.push(reader.read(row)?);
+        (seen, last) = (seen + 1, Some(cursor(row).map_err(failed)?));
+        match reader.read(row) {
+            Ok(run) => list.runs.push(run),
+            // As a later release wrote it, say: the others are shown all the same.
+            Err(error) => tracing::warn!("{error}; it is left out"),
+        }
     }
     Ok(list)
+}
+
+/// How nodes were since then: how each was at that time, and every change after it, in the order
+/// they came.
+///
+/// # Errors
+/// [`HistoryError`].
+pub fn node_changes(connection: &Connection, since: Time) -> Result<Vec<NodeChange>, HistoryError> {
+    let sql = "SELECT node, at_ms, cpus, gpus, standing FROM node_changes AS own \
+               WHERE at_ms >= ?1 OR at_ms = (SELECT max(at_ms) FROM node_changes AS old \
+               WHERE old.node = own.node AND old.at_ms < ?1) ORDER BY at_ms, node";
+    let read = || -> rusqlite::Result<Vec<NodeChange>> {
+        let mut statement = connection.prepare(sql)?;
+        let rows = statement.query_map([signed(since.0)], row::node_change)?;
+        let changes: rusqlite::Result<Vec<Option<NodeChange>>> = rows.collect();
+        Ok(changes?.into_iter().flatten().collect())
+    };
+    read()
+        .map_err(|source| HistoryError::at(connection.path().unwrap_or_default().as_ref(), source))
 }
 
 fn conditions(query: &HistoryQuery) -> Result<Where, HistoryError> {
@@ -125,19 +154,31 @@ fn conditions(query: &HistoryQuery) -> Result<Where, HistoryError> {
 
 /// Jobs, with all their tasks, and single tasks.
 fn jobs(wanted: &mut Where, words: &str) -> Result<(), HistoryError> {
+    let keys = words.split(',').filter(|word| !word.is_empty()).map(str::parse::<JobKey>);
+    let keys: Vec<JobKey> = keys
+        .collect::<Result<_, _>>()
+        .map_err(|error| HistoryError::Question(format!("jobs: {error}")))?;
+    if keys.len() > JOBS_MAX {
+        let count = keys.len();
+        let message = format!("{count} jobs are named: ask for {JOBS_MAX} at once, at most");
+        return Err(HistoryError::Question(message));
+    }
+    // A list for each kind, and not a condition for each job, which SQLite bounds.
+    let (tasks, whole): (Vec<JobKey>, Vec<JobKey>) =
+        keys.iter().partition(|key| key.index.is_some());
     let mut parts = Vec::new();
-    for word in words.split(',').filter(|word| !word.is_empty()) {
-        let key: JobKey =
-            word.parse().map_err(|error| HistoryError::Question(format!("jobs: {error}")))?;
-        wanted.values.push(Value::from(key.job.0));
-        if key.index.is_some() {
-            parts.push("(r.job = ? AND r.task = ?)");
-            wanted.values.push(Value::from(task(key.index)));
-        } else {
-            // A task of an array has a number of its own, which is no other job's.
-            parts.push("r.job = ? OR r.number = ?");
-            wanted.values.push(Value::from(key.job.0));
-        }
+    if !whole.is_empty() {
+        let marks = marks(whole.len());
+        // A task of an array has a number of its own, which is no other job's.
+        parts.push(format!("r.job IN ({marks}) OR r.number IN ({marks})"));
+        let numbers = whole.iter().chain(&whole).map(|key| Value::from(key.job.0));
+        wanted.values.extend(numbers);
+    }
+    if !tasks.is_empty() {
+        let pairs = vec!["(?, ?)"; tasks.len()].join(", ");
+        parts.push(format!("(r.job, r.task) IN (VALUES {pairs})"));
+        let pairs = tasks.iter().flat_map(|key| [i64::from(key.job.0), task(key.index)]);
+        wanted.values.extend(pairs.map(Value::from));
     }
     if !parts.is_empty() {
         wanted.parts.push(format!("({})", parts.join(" OR ")));
@@ -145,9 +186,10 @@ fn jobs(wanted: &mut Where, words: &str) -> Result<(), HistoryError> {
     Ok(())
 }
 
-fn cursor(run: &common::wire::api::HistoryRun) -> String {
-    let ended = run.job.ended_at.map_or(0, |at| signed(at.0));
-    format!("{ended}.{}.{}.{}", run.job.key.job, task(run.job.key.index), run.run)
+/// The place after a row of [`READ`].
+fn cursor(row: &Row<'_>) -> rusqlite::Result<String> {
+    let number = |column| row.get::<_, i64>(column);
+    Ok(format!("{}.{}.{}.{}", number(8)?, number(0)?, number(1)?, number(2)?))
 }
 
 fn read_cursor(text: &str) -> Result<[i64; 4], HistoryError> {

@@ -25,7 +25,8 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("nodes", &["r.nodes"]),
 ];
 
-/// Adds up what was asked; `running` are the runs that are not over, with their time so far.
+/// Adds up what was asked; `running` are the runs that were not over at the first of the two times,
+/// with their time up to the second, which is now.
 ///
 /// # Errors
 /// [`HistoryError`]; [`HistoryError::Question`] for a question that makes no sense.
@@ -33,14 +34,14 @@ pub fn report(
     connection: &Connection,
     query: &ReportQuery,
     running: impl Iterator<Item = HistoryRun>,
-    now: Time,
+    (as_of, now): (Time, Time),
 ) -> Result<ReportView, HistoryError> {
     let until = query.until.unwrap_or(now).min(now);
     let since = query.since.min(until);
     let by = groups(&query.by)?;
     let failed = |source| HistoryError::at(connection.path().unwrap_or_default().as_ref(), source);
     let mut rows: BTreeMap<ReportRow, Sum> = BTreeMap::new();
-    over(connection, query, &by, (since, until), &mut rows).map_err(failed)?;
+    over(connection, query, &by, (since, until, as_of), &mut rows).map_err(failed)?;
     for run in running.filter(|run| takes(query, run)) {
         let allocated = run.allocated_at.unwrap_or(now).max(since);
         let whole = now.since(run.allocated_at.unwrap_or(now)).0;
@@ -94,12 +95,12 @@ fn groups(words: &str) -> Result<Vec<&'static str>, HistoryError> {
     words.map(known).collect()
 }
 
-/// Adds up runs that are over.
+/// Adds up runs that were over by then.
 fn over(
     connection: &Connection,
     query: &ReportQuery,
     by: &[&'static str],
-    (since, until): (Time, Time),
+    (since, until, as_of): (Time, Time, Time),
     rows: &mut BTreeMap<ReportRow, Sum>,
 ) -> rusqlite::Result<()> {
     let columns: Vec<&str> = GROUPS
@@ -111,6 +112,7 @@ fn over(
     let mut wanted = Where::default();
     wanted.and("r.ended_ms > ?", since);
     wanted.and("r.allocated_ms < ?", until);
+    wanted.and("r.ended_ms <= ?", signed(as_of.0));
     wanted.users(&query.users);
     wanted.one_of("r.account", &query.accounts);
     wanted.one_of("r.queue", &query.queues);

@@ -3,7 +3,7 @@
 
 use super::schema::HistoryError;
 use common::hostlist::fold;
-use common::id::{ArrayIndex, JobId, JobKey, Uid};
+use common::id::{AccountName, ArrayIndex, JobId, JobKey, NodeName, QosName, QueueName, Uid};
 use common::job::{Ask, ExitStatus, Outcome, Owner, Phase, Usage};
 use common::resource::Allocation;
 use common::time::{Span, Time};
@@ -11,6 +11,7 @@ use common::unit::{Bytes, Cpus, Gpus};
 use common::wire::api::{HistoryRun, JobView};
 use rusqlite::{Row, Statement, params};
 use serde::{Deserialize, Serialize};
+use state::history::{NodeChange, Standing};
 use std::rc::Rc;
 
 /// Writes a run, in the place of what it was before.
@@ -41,6 +42,18 @@ struct Detail {
     gpus: Gpus,
     exit: Option<ExitStatus>,
     usage: Option<Usage>,
+    /// What an update may change between the runs of a job; `None`: an older release wrote it.
+    #[serde(default)]
+    changing: Option<Changing>,
+}
+
+/// What was asked by this run's end. The rest of an ask is one for all runs of a job.
+#[derive(Serialize, Deserialize)]
+struct Changing {
+    queue: Option<QueueName>,
+    qos: Option<QosName>,
+    account: Option<AccountName>,
+    time_limit: Option<Span>,
 }
 
 /// A job that is no array is task -1: a row's name must not have holes.
@@ -74,6 +87,12 @@ pub(super) fn write(insert: &mut Statement<'_>, run: &HistoryRun) -> rusqlite::R
         gpus: job.gpus,
         exit: job.exit,
         usage: job.usage,
+        changing: Some(Changing {
+            queue: job.ask.queue.clone(),
+            qos: job.ask.qos.clone(),
+            account: job.ask.account.clone(),
+            time_limit: job.ask.time_limit,
+        }),
     };
     let name = |name: Option<&str>| name.unwrap_or_default().to_owned();
     let shares = job.allocation.iter().flat_map(|given| given.shares());
@@ -116,6 +135,15 @@ pub(super) fn write(insert: &mut Statement<'_>, run: &HistoryRun) -> rusqlite::R
     Ok(())
 }
 
+/// How a node is, as a word of a row.
+pub(super) const fn standing(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Up => "up",
+        Standing::Drained => "drained",
+        Standing::Down => "down",
+    }
+}
+
 /// As bytes that later releases read, too.
 pub(super) fn packed(value: &impl Serialize) -> Vec<u8> {
     rmp_serde::to_vec_named(value)
@@ -138,7 +166,10 @@ impl Reader {
 
     fn whole(&mut self, row: &Row<'_>, job: i64) -> Result<HistoryRun, String> {
         let detail: Detail = unpacked(&bytes(row, 13)?)?;
-        let ask = self.ask(row, job)?;
+        let mut ask = self.ask(row, job)?.as_ref().clone();
+        if let Some(Changing { queue, qos, account, time_limit }) = detail.changing {
+            (ask.queue, ask.qos, ask.account, ask.time_limit) = (queue, qos, account, time_limit);
+        }
         let task: i64 = get(row, 1)?;
         let index = u32::try_from(task).ok().map(ArrayIndex);
         let id = u32::try_from(job).map_err(|error| error.to_string())?;
@@ -153,7 +184,7 @@ impl Reader {
             cancelled_by: detail.cancelled_by,
             array_limit: detail.array_limit,
             owner: detail.owner,
-            ask: ask.as_ref().clone(),
+            ask,
             phase: Phase::Done,
             outcome: detail.outcome,
             state: get(row, 3)?,
@@ -195,6 +226,17 @@ impl Reader {
         self.last = Some((job, ask.clone()));
         Ok(ask)
     }
+}
+
+/// The change of a row of `node_changes`; none of a name or a word that is not known.
+pub(super) fn node_change(row: &Row<'_>) -> rusqlite::Result<Option<NodeChange>> {
+    let (name, word): (String, String) = (row.get(0)?, row.get(4)?);
+    let all = [Standing::Up, Standing::Drained, Standing::Down];
+    let known = all.into_iter().find(|one| standing(*one) == word);
+    let Some((name, standing)) = NodeName::new(name).ok().zip(known) else { return Ok(None) };
+    let at = Time(row.get::<_, i64>(1)?.max(0).cast_unsigned());
+    let (cpus, gpus) = (Cpus(row.get(2)?), Gpus(row.get(3)?));
+    Ok(Some(NodeChange { name, at, cpus, gpus, standing }))
 }
 
 fn get<T: rusqlite::types::FromSql>(row: &Row<'_>, column: usize) -> Result<T, String> {

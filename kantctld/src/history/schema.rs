@@ -11,6 +11,8 @@ pub const FILE: &str = "accounting.sqlite";
 
 /// What `PRAGMA user_version` says of the tables below.
 const VERSION: i64 = 1;
+/// What is added to the name of one that is damaged.
+pub(super) const DAMAGED: &str = "damaged";
 /// How long one side waits for the other, where they meet at all.
 const BUSY_LIMIT: Duration = Duration::from_secs(5);
 
@@ -124,9 +126,9 @@ pub(super) fn open(path: &Path, cluster: ClusterId) -> Result<Connection, Histor
     let aside = match open_whole(path, cluster) {
         Ok(connection) => return Ok(connection),
         Err(Unfit::Other(whose)) => format!("cluster-{whose}"),
-        Err(Unfit::Failed(HistoryError::Sql { source, .. })) if is_damaged(&source) => {
-            tracing::error!("{}: {source}", path.display());
-            "damaged".to_owned()
+        Err(Unfit::Failed(error)) if is_damage(&error) => {
+            tracing::error!("{error}");
+            DAMAGED.to_owned()
         }
         Err(Unfit::Failed(error)) => return Err(error),
     };
@@ -166,13 +168,40 @@ fn open_whole(path: &Path, cluster: ClusterId) -> Result<Connection, Unfit> {
     if whose == cluster.to_string() { Ok(connection) } else { Err(Unfit::Other(whose)) }
 }
 
+/// A cluster that goes on from a backup keeps the runs that this controller wrote for the one
+/// before it, if there are any: its jobs get other numbers. How far the file is, is said anew.
+///
+/// # Errors
+/// [`HistoryError`]; then the next start moves the file aside.
+pub fn adopt(state_dir: &Path, before: ClusterId, now: ClusterId) -> Result<(), HistoryError> {
+    let path = state_dir.join(FILE);
+    if !path.exists() {
+        return Ok(());
+    }
+    let adopted = Connection::open(&path).and_then(|mut connection| {
+        let transaction = connection.transaction()?;
+        let of = "UPDATE meta SET value = ?2 WHERE name = 'cluster' AND value = ?1";
+        if transaction.execute(of, [before.to_string(), now.to_string()])? > 0 {
+            // Entries of another log.
+            transaction.execute("DELETE FROM meta WHERE name = 'applied'", [])?;
+        }
+        transaction.commit()
+    });
+    adopted.map_err(|source| HistoryError::at(&path, source))
+}
+
+/// Is the file itself what is wrong?
+pub(super) fn is_damage(error: &HistoryError) -> bool {
+    matches!(error, HistoryError::Sql { source, .. } if is_damaged(source))
+}
+
 fn is_damaged(error: &rusqlite::Error) -> bool {
     let code = error.sqlite_error_code();
     matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
 }
 
-/// With what SQLite keeps beside it.
-fn move_aside(path: &Path, why: &str) -> Result<(), HistoryError> {
+/// With what SQLite keeps beside it. Nobody may have it open to write.
+pub(super) fn move_aside(path: &Path, why: &str) -> Result<(), HistoryError> {
     for beside in ["", "-wal", "-shm"] {
         let with = |path: &Path, more: &str| {
             let mut name = path.as_os_str().to_owned();
@@ -224,6 +253,31 @@ mod tests {
         assert_eq!(whose, Some(ClusterId(2).to_string()));
         let aside = format!("accounting.sqlite.cluster-{}", ClusterId(1));
         assert!(dir.path().join(aside).exists());
+    }
+
+    #[test]
+    fn the_file_of_a_cluster_that_goes_on_from_a_backup_is_kept_and_no_others() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(FILE);
+        adopt(dir.path(), ClusterId(1), ClusterId(2)).unwrap();
+        assert!(!path.exists(), "where none is, none is made");
+        let file = open(&path, ClusterId(1)).unwrap();
+        file.execute("INSERT INTO meta VALUES ('applied', 9)", []).unwrap();
+        drop(file);
+        adopt(dir.path(), ClusterId(3), ClusterId(2)).unwrap();
+        adopt(dir.path(), ClusterId(1), ClusterId(2)).unwrap();
+        let file = open(&path, ClusterId(2)).unwrap();
+        assert_eq!(meta::<i64>(&file, "applied").unwrap(), None);
+        assert_eq!(
+            std::fs::read_dir(dir.path())
+                .unwrap()
+                .filter(|entry| {
+                    entry.as_ref().unwrap().file_name().to_string_lossy().contains("cluster-")
+                })
+                .count(),
+            0,
+            "nothing is moved aside"
+        );
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! The accounting file from the log's end to the reader's, on real files. Never a sleep: whoever
 //! waits asks for a flush.
 
+mod damage;
+mod others;
+
 use super::*;
 use crate::machine::SharedState;
 use common::id::{
@@ -111,8 +114,12 @@ impl Book {
 }
 
 fn opened(dir: &Path, kept: Option<Span>) -> (Feed, History, Keeper) {
+    opened_on(dir, kept, SharedState::default())
+}
+
+fn opened_on(dir: &Path, kept: Option<Span>, state: SharedState) -> (Feed, History, Keeper) {
     let (feed, inbox) = feed();
-    let (cluster, state) = (ClusterId(7), SharedState::default());
+    let cluster = ClusterId(7);
     let wanted = Wanted { state_dir: dir, cluster, kept, state };
     let (history, keeper) = start(inbox, wanted).unwrap();
     (feed, history, keeper)
@@ -203,7 +210,8 @@ async fn a_report_counts_only_the_time_within() {
     // One that runs, from hour 13 to now, hour 20: three of its seven hours are within.
     let mut alive = run(5, 13, 20);
     alive.job.ended_at = None;
-    let report = report(&reader, &query, [alive].into_iter(), Time(20 * HOUR)).unwrap();
+    let report =
+        report(&reader, &query, [alive].into_iter(), (Time(50 * HOUR), Time(20 * HOUR))).unwrap();
     let row = |user: &str, uid, runs, hours: u64| ReportRow {
         user: Some(user.to_owned()),
         uid: Some(Uid(uid)),
@@ -215,7 +223,8 @@ async fn a_report_counts_only_the_time_within() {
     assert_eq!(report.rows, [row("ada", 1000, 2, 5), row("bob", 7, 1, 4)]);
     assert_eq!((report.since, report.until), (Time(12 * HOUR), Time(16 * HOUR)));
     let wrong = ReportQuery { by: "colour".to_owned(), ..query };
-    let refused = super::report(&reader, &wrong, std::iter::empty(), Time(0)).unwrap_err();
+    let refused =
+        super::report(&reader, &wrong, std::iter::empty(), (Time(0), Time(0))).unwrap_err();
     assert!(refused.to_string().contains("`colour`"), "{refused}");
 }
 
@@ -241,7 +250,8 @@ async fn a_nodes_time_is_that_of_its_changes() {
     assert!(book.history().flush().await);
     let reader = book.history().reader().unwrap();
     let query = ReportQuery { since: Time(4 * HOUR), ..ReportQuery::default() };
-    let report = report(&reader, &query, std::iter::empty(), Time(10 * HOUR)).unwrap();
+    let report =
+        report(&reader, &query, std::iter::empty(), (Time(10 * HOUR), Time(10 * HOUR))).unwrap();
     let [node] = report.nodes.as_slice() else { panic!("{report:?}") };
     let hours = |stretch: common::wire::api::NodeStretch| stretch.gpu_milliseconds / HOUR / 4;
     assert_eq!((hours(node.up), hours(node.drained), hours(node.down)), (2, 1, 3));

@@ -2,12 +2,13 @@
 //! transaction. Never ends for an error: it says so, keeps what waits, and tries again.
 
 use super::feed::{Inbox, Told};
-use super::schema::{FILE, HistoryError};
+use super::schema::{self, FILE, HistoryError};
 use super::write::{File, Mark};
 use super::{History, feed};
 use crate::machine::SharedState;
 use common::id::{ClusterId, LogIndex};
 use common::time::{Span, Time};
+use state::history::NodeChange;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -83,6 +84,8 @@ pub fn start(inbox: Inbox, wanted: Wanted<'_>) -> io::Result<(History, Keeper)> 
         gap,
         file: None,
         news: feed::News::default(),
+        given: Vec::new(),
+        was_open: false,
         flushes: Vec::new(),
         restored: None,
         left_out: false,
@@ -106,8 +109,12 @@ struct Thread {
     state: SharedState,
     gap: watch::Sender<Option<Time>>,
     file: Option<File>,
+    /// It was open before: what came until now may be in a file that is gone.
+    was_open: bool,
     /// Told, and not written yet.
     news: feed::News,
+    /// How nodes were, as another controller kept it.
+    given: Vec<NodeChange>,
     flushes: Vec<oneshot::Sender<bool>>,
     restored: Option<LogIndex>,
     left_out: bool,
@@ -163,7 +170,10 @@ impl Thread {
                     self.news.nodes.extend(news.nodes);
                 }
                 Told::Restored(index) => self.restored = Some(index),
-                Told::Given(runs) => self.news.runs.extend(runs),
+                Told::Given(kept) => {
+                    self.news.runs.extend(kept.runs);
+                    self.given.extend(kept.nodes);
+                }
                 Told::GapClosed => self.gap_closed = true,
                 Told::Flush(answer) => self.flushes.push(answer),
                 Told::Stop => {
@@ -197,6 +207,11 @@ impl Thread {
         self.left_out |= self.inbox.level.left_out.swap(false, Ordering::SeqCst);
         if self.file.is_none() {
             let file = File::open(&self.path, self.cluster)?;
+            if self.was_open && file.is_new()? {
+                // The one before it was damaged, or somebody took it away, and what it had is gone.
+                self.restored.get_or_insert(self.level().applied);
+            }
+            self.was_open = true;
             self.gap.send_replace(file.gap()?);
             self.file = Some(file);
         }
@@ -210,6 +225,10 @@ impl Thread {
             tracing::warn!("accounting fell behind: catching up from the state");
             file.catch_up(&self.state.read().clone())?;
             self.left_out = false;
+        }
+        if !self.given.is_empty() {
+            file.take_nodes(&self.given)?;
+            self.given.clear();
         }
         if self.gap_closed {
             file.close_gap()?;
@@ -233,8 +252,13 @@ impl Thread {
     }
 
     fn complain(&mut self, error: &HistoryError) {
-        // Whatever is wrong with it may be mended by then.
+        // Whatever is wrong with it may be mended by then; of what is damaged a page may read well.
         self.file = None;
+        if schema::is_damage(error)
+            && let Err(error) = schema::move_aside(&self.path, schema::DAMAGED)
+        {
+            tracing::error!("{error}");
+        }
         self.not_before = Instant::now() + RETRY;
         if self.complained.is_none_or(|at| at.elapsed() >= COMPLAINT) {
             self.complained = Some(Instant::now());

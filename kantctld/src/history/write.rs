@@ -9,7 +9,7 @@ use common::time::Time;
 use common::wire::api::HistoryRun;
 use rusqlite::{Connection, Transaction, params};
 use state::State;
-use state::history::{self, NodeChange, Standing};
+use state::history::{self, NodeChange};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -117,6 +117,9 @@ impl File {
     pub(super) fn catch_up(&mut self, state: &State) -> Result<(), HistoryError> {
         let mut batch = Vec::with_capacity(CATCH_UP_RUNS);
         for run in history::all_ended(state) {
+            if run.requeued && self.has_requeued(&run)? {
+                continue;
+            }
             batch.push(run);
             if batch.len() >= CATCH_UP_RUNS {
                 self.write(&batch, &[], None)?;
@@ -125,6 +128,32 @@ impl File {
         }
         let nodes: Vec<NodeChange> = history::all_nodes(state).collect();
         self.write(&batch, &nodes, None)
+    }
+
+    /// How nodes were, as another controller kept it: what is known here stays.
+    pub(super) fn take_nodes(&mut self, nodes: &[NodeChange]) -> Result<(), HistoryError> {
+        let taken = self.connection.transaction().and_then(|transaction| {
+            for change in nodes {
+                put_node(&transaction, "IGNORE", change)?;
+            }
+            transaction.commit()
+        });
+        taken.map_err(|source| HistoryError::at(&self.path, source))
+    }
+
+    /// Nothing is noted of how far it is: it was just made.
+    pub(super) fn is_new(&self) -> Result<bool, HistoryError> {
+        Ok(self.meta("applied")?.is_none())
+    }
+
+    /// Is this earlier run of a job there? What was asked when it ended may be otherwise by now.
+    fn has_requeued(&self, run: &HistoryRun) -> Result<bool, HistoryError> {
+        let sql = "SELECT 1 FROM runs WHERE job = ?1 AND task = ?2 AND run = ?3 AND requeued = 1";
+        let key = run.job.key;
+        let found = self.connection.prepare_cached(sql).and_then(|mut statement| {
+            statement.exists(params![key.job.0, row::task(key.index), run.run])
+        });
+        found.map_err(|source| HistoryError::at(&self.path, source))
     }
 
     /// Since when it lacks what another controller may have.
@@ -141,6 +170,9 @@ impl File {
 
     /// Drops some of what was over before that; true: nothing of that age is left.
     pub(super) fn purge(&mut self, before: Time) -> Result<bool, HistoryError> {
+        // Of a job whose runs are all dropped, what was asked is dropped too: written again with
+        // the next one.
+        self.asks.clear();
         let dropped = self.try_purge(signed(before.0));
         let dropped = dropped.map_err(|source| HistoryError::at(&self.path, source))?;
         Ok(dropped < PURGE_RUNS)
@@ -160,6 +192,8 @@ impl File {
                  OR NOT EXISTS (SELECT 1 FROM runs)",
                 [],
             )?;
+        }
+        if dropped < PURGE_RUNS {
             transaction.execute(
                 "DELETE FROM node_changes AS old WHERE at_ms < ?1 AND EXISTS (SELECT 1 FROM \
                  node_changes AS new WHERE new.node = old.node AND new.at_ms > old.at_ms \
@@ -196,27 +230,27 @@ fn write_nodes(
     for change in nodes {
         let same = known.get(&change.name).is_some_and(|last| {
             let how = |change: &NodeChange| (change.cpus, change.gpus, change.standing);
-            change.at <= last.at || how(last) == how(change)
+            // Of one time the later word counts: all of one entry has that.
+            change.at < last.at || how(last) == how(change)
         });
         if same {
             continue;
         }
-        let standing = match change.standing {
-            Standing::Up => "up",
-            Standing::Drained => "drained",
-            Standing::Down => "down",
-        };
-        transaction.execute(
-            "INSERT OR REPLACE INTO node_changes VALUES (?1, ?2, ?3, ?4, ?5)",
-            params![
-                change.name.as_str(),
-                signed(change.at.0),
-                change.cpus.0,
-                change.gpus.0,
-                standing
-            ],
-        )?;
+        put_node(transaction, "REPLACE", change)?;
         known.insert(change.name.clone(), change.clone());
     }
     Ok(())
+}
+
+/// Writes a change; `clash` says what happens if there is one of that node and time.
+fn put_node(
+    transaction: &Transaction<'_>,
+    clash: &str,
+    change: &NodeChange,
+) -> rusqlite::Result<()> {
+    let NodeChange { name, at, cpus, gpus, standing } = change;
+    let standing = row::standing(*standing);
+    let values = params![name.as_str(), signed(at.0), cpus.0, gpus.0, standing];
+    let insert = format!("INSERT OR {clash} INTO node_changes VALUES (?1, ?2, ?3, ?4, ?5)");
+    transaction.prepare_cached(&insert)?.execute(values).map(drop)
 }

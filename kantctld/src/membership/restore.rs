@@ -5,6 +5,7 @@
 
 use super::{LogStage, Membership, MembershipError, MembershipFile, advertised, name};
 use crate::backup::{self, Head};
+use crate::history;
 use common::config::ControllerConfig;
 use common::id::{ClusterId, ControllerId};
 use replica::{Beginning, Member, Opening};
@@ -89,6 +90,10 @@ pub fn restore(
     let began = Membership { log: LogStage::Began, ..membership };
     // Syncs the directory, and with it the log's new name.
     file.write(&began)?;
+    if let Err(error) = history::adopt(file.dir(), head.cluster, drawn) {
+        // Without it the next start begins a new file beside it.
+        tracing::warn!("{error}");
+    }
     Ok(began)
 }
 
