@@ -30,7 +30,7 @@
 //! | `reserve NAME nodes=g1 from=1h to=2h [maintenance]`, `unreserve NAME` | bookings |
 //! | `cut NODE`, `return NODE`, `reboot NODE` | the network, the power |
 //! | `at 5m`, `wait 30s`, `finish` | time |
-//! | `queue`, `nodes`, `show LABEL`, `explain LABEL` | what users see |
+//! | `queue`, `nodes`, `share`, `show LABEL`, `explain LABEL` | what users see |
 //!
 //! Never touches a file: text in, text out.
 
@@ -136,7 +136,7 @@ impl Stage {
                 words.end()?;
                 Ok(Vec::new())
             }
-            "queue" | "nodes" | "show" | "explain" => self.look(&verb, &mut words),
+            "queue" | "nodes" | "share" | "show" | "explain" => self.look(&verb, &mut words),
             _ => {
                 let refused = self.act(&verb, &mut words)?;
                 let mut output: Vec<String> =
@@ -157,10 +157,9 @@ impl Stage {
     }
 
     fn look(&mut self, verb: &str, words: &mut Words) -> Result<Vec<String>, Failed> {
-        if verb == "queue" || verb == "nodes" {
+        if let Some(list) = print::list(verb) {
             words.end()?;
-            let cluster = self.cluster()?;
-            return Ok(if verb == "queue" { print::queue(cluster) } else { print::nodes(cluster) });
+            return Ok(list(self.cluster()?));
         }
         let key = self.key(words)?;
         words.end()?;

@@ -23,6 +23,7 @@ mod line;
 pub mod order;
 mod owed;
 mod plan;
+mod prospect;
 mod refusal;
 mod round;
 pub mod runtime;
@@ -37,6 +38,7 @@ mod yielding;
 
 pub use amount::{Amount, Resource, UNLIMITED};
 pub use plan::{Act, Plan, Step, accounts, plan};
+pub use prospect::{Prospect, gpus_of, prospect};
 pub(crate) use round::round;
 pub use standing::standings;
 pub use world::World;

@@ -7,6 +7,7 @@
 
 use super::bounds::Excess;
 use super::plan::{Act, Plan, Step, plan};
+use super::prospect::Protections;
 use super::refusal::view_of;
 use super::view::View;
 use super::world::JobAt;
@@ -159,10 +160,11 @@ fn finish<'a>(mut desk: Desk<'a>, view: View<'a>, plan: &Plan, barred: &BTreeSet
 /// When the next running job is no longer safe from others.
 fn next_unsafe(desk: &Desk<'_>) -> Option<Time> {
     let running = desk.snapshot.all_running().filter(|job| job.preemptible && !job.ending);
-    let safe_until = running.filter_map(|job| {
-        let queue = desk.queues.get(&job.queue)?;
-        let least = queue.reclaim_runtime_min.unwrap_or_default();
-        Some(job.started_at + least.max(queue.preemption.runtime_min))
+    let protections = Protections::of(desk.snapshot);
+    let safe_until = running.flat_map(|job| {
+        let queue = desk.queues.get(&job.queue);
+        let own = queue.map(|queue| job.started_at + queue.preemption.runtime_min);
+        protections.ends(job).chain(own).collect::<Vec<_>>()
     });
     safe_until.filter(|until| *until > desk.now).min()
 }

@@ -5,7 +5,7 @@ use crate::cluster::Cluster;
 use common::hostlist;
 use common::id::JobKey;
 use common::time::{Span, Time};
-use common::wire::api::{JobQuery, JobView, NodeView};
+use common::wire::api::{JobQuery, JobView, NodeView, ShareView};
 use state::Event;
 use state::event::ShareNews;
 use state::view;
@@ -20,8 +20,39 @@ pub(super) fn event((at, event): &(Time, Event)) -> Option<String> {
     Some(format!("{} {event}", Span(at.0)))
 }
 
+/// What prints a list that is asked for by one word.
+pub(super) fn list(verb: &str) -> Option<fn(&mut Cluster) -> Vec<String>> {
+    match verb {
+        "queue" => Some(|cluster| queue(cluster)),
+        "nodes" => Some(|cluster| nodes(cluster)),
+        "share" => Some(share),
+        _ => None,
+    }
+}
+
+/// GPUs of all queues.
+fn share(cluster: &mut Cluster) -> Vec<String> {
+    let now = cluster.now();
+    let queues = engine::fair::standings(cluster.snapshot(), now);
+    let line = |view: &ShareView| {
+        let of = engine::fair::gpus_of(view)?;
+        let gpus = |milli: u64| (milli as f64 / 1000.0).to_string();
+        let maybe = |milli: Option<u64>| milli.map_or_else(|| "-".to_owned(), gpus);
+        let lent = of.from.iter().map(|one| {
+            let queue = one.queue.as_ref().map_or("rest", |name| name.as_str());
+            format!(", {} from {queue}", gpus(one.amount))
+        });
+        let (quota, due, waits) = (maybe(of.quota), maybe(of.share), gpus(of.waiting));
+        let (name, held) =
+            (format!("{}{}", "  ".repeat(view.depth as usize), view.queue), gpus(of.held));
+        let lent: String = lent.collect();
+        Some(format!("{name:10} owed {quota} due {due} holds {held} waits for {waits}{lent}"))
+    };
+    queues.iter().filter_map(line).collect()
+}
+
 /// All jobs that are not over, and those that are.
-pub(super) fn queue(cluster: &Cluster) -> Vec<String> {
+fn queue(cluster: &Cluster) -> Vec<String> {
     let query = JobQuery { all: true, ..JobQuery::default() };
     let jobs = view::job_list(cluster.state(), &query, cluster.waits()).jobs;
     jobs.iter().map(job).collect()
@@ -39,7 +70,7 @@ fn job(job: &JobView) -> String {
 }
 
 /// All nodes.
-pub(super) fn nodes(cluster: &Cluster) -> Vec<String> {
+fn nodes(cluster: &Cluster) -> Vec<String> {
     view::node_list(cluster.state()).nodes.iter().map(node).collect()
 }
 

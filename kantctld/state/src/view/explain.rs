@@ -11,6 +11,7 @@ mod length;
 mod living;
 mod outage;
 mod sentence;
+mod shared;
 mod start;
 mod tasks;
 mod waiting;
@@ -56,7 +57,7 @@ pub fn explain(
             told.told()
         }
         Phase::Done => living::over(&job),
-        _ => living::living(state, &job),
+        _ => living::living(state, &job, snapshot, now),
     };
     lines.extend(more);
     Some(Explanation { job, lines, advice, expected_at })

@@ -2,7 +2,7 @@
 //! command that would not help.
 
 use super::waiting::Waiting;
-use super::{awaited, bounded, change, deadline, held, length, outage};
+use super::{awaited, bounded, change, deadline, held, length, outage, shared};
 use common::hostlist;
 use common::id::{NodeName, ReservationName};
 use common::job::Ask;
@@ -186,6 +186,7 @@ fn room(waiting: &Waiting<'_>, need: &Need, nearest: Option<&Nearest>, nodes_fre
     };
     let multifactor = waiting.job.ask.queue.as_ref().and_then(|name| waiting.state.queue(name));
     let order = match multifactor.is_some_and(|queue| queue.order == Order::Multifactor) {
+        _ if shared::is_fair(waiting.state) => ", `kantctl share` who is due how much",
         true => ", `kantctl priority` who goes before whom",
         false => "",
     };

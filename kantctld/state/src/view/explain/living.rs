@@ -1,7 +1,7 @@
 //! Jobs that have nodes, and jobs that are over: what they do, what ends or ended them.
 //! Never speaks of jobs that wait.
 
-use super::length;
+use super::{length, shared};
 use crate::job::Run;
 use crate::remembered::State;
 use crate::story::StoryEvent;
@@ -9,14 +9,19 @@ use common::hostlist::fold;
 use common::id::NodeName;
 use common::job::{ExitStatus, Outcome, Phase, PreemptReason, Preempted};
 use common::node::Contact;
+use common::time::Time;
 use common::wire::api::JobView;
+use engine::Snapshot;
 use std::collections::BTreeSet;
 
 /// Why one job had to make way for another, as a clause.
-pub(super) fn why(preempted: Preempted) -> String {
+pub(super) fn why(state: &State, preempted: Preempted) -> String {
     let by = preempted.by;
     match preempted.why {
         PreemptReason::Priority => format!("job {by}, which has a higher priority"),
+        PreemptReason::Reclaim if shared::is_fair(state) => {
+            format!("job {by}, whose queue takes back what is due to it")
+        }
         PreemptReason::Reclaim => format!("job {by}, whose queue takes back quota that it lent"),
         PreemptReason::HeadTimeout => {
             format!("job {by}, which has waited at the head of the queue for too long")
@@ -24,7 +29,12 @@ pub(super) fn why(preempted: Preempted) -> String {
     }
 }
 
-pub(super) fn living(state: &State, job: &JobView) -> (Vec<String>, Option<String>) {
+pub(super) fn living(
+    state: &State,
+    job: &JobView,
+    snapshot: &Snapshot,
+    now: Time,
+) -> (Vec<String>, Option<String>) {
     let nodes = job.allocation.iter().flat_map(|a| a.shares()).map(|share| &share.node);
     let nodes: BTreeSet<&NodeName> = nodes.collect();
     let s = if nodes.len() == 1 { "s" } else { "" };
@@ -60,8 +70,13 @@ pub(super) fn living(state: &State, job: &JobView) -> (Vec<String>, Option<Strin
             lines.push(format!("job {} made way for it ({why})", victim.key));
         }
     }
+    if job.phase == Phase::Running {
+        let (more, what_to_do) = shared::running(state, job.key, snapshot, now);
+        lines.extend(more);
+        advice = advice.or(what_to_do);
+    }
     if let Some(preempted) = end.and_then(|end| end.preempted) {
-        lines.push(format!("it makes way for {}", why(preempted)));
+        lines.push(format!("it makes way for {}", why(state, preempted)));
         advice = Some(match end.is_some_and(|end| end.requeue) {
             true => "nothing: it goes back to its place in the queue and starts again from the \
                      top; what its script has not saved by then is lost"

@@ -2,7 +2,7 @@
 //! when it will start. Never says what to do; `advice` does.
 
 use super::living::why;
-use super::{advice, length, sentence, start};
+use super::{advice, length, sentence, shared, start};
 use crate::remembered::State;
 use crate::story::StoryEvent;
 use common::id::JobKey;
@@ -143,6 +143,9 @@ impl<'a> Waiting<'a> {
             WaitReason::Held => lines.extend(self.never().map(|reason| reason.to_string())),
             WaitReason::Priority { next, .. } => lines.extend(self.kept_for(*next)),
             WaitReason::DeadlineTooNear { .. } => lines.extend(self.beside_deadline()),
+            WaitReason::Resources { .. } => {
+                lines.extend(shared::waiting(self.state, self.job.key, self.snapshot, self.now));
+            }
             _ => {}
         }
         let has_a_place = !matches!(
@@ -207,7 +210,7 @@ impl<'a> Waiting<'a> {
     fn made_way(&self, preempted: Preempted) -> String {
         format!(
             "it ran, and was stopped to make way for {}; it keeps its place in the queue",
-            why(preempted)
+            why(self.state, preempted)
         )
     }
 

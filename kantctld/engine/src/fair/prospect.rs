@@ -1,0 +1,129 @@
+//! What a running job has to expect of other queues: whether its queue has borrowed what it runs
+//! on, and until when it is left alone. For those who ask. Never decides anything.
+//!
+//! Source: KAI Scheduler, minruntime plugin, as [`super::runtime`] has it: how long a job is safe
+//! depends on how near the queue is that asks.
+
+use super::owed::terms;
+use super::runtime::{Method, reclaim_min};
+use super::standing::standings;
+use super::tree::{QueueAt, Tree};
+use crate::snapshot::{RunningJob, Snapshot};
+use common::id::{JobKey, QueueName};
+use common::reason::What;
+use common::time::{Span, Time};
+use common::wire::api::ShareView;
+use std::collections::BTreeMap;
+
+/// How a job and its queue stand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prospect {
+    /// Its queue and all above it, with GPUs first.
+    pub queues: Vec<ShareView>,
+    /// No other queue may have it make way before this. `None`: it is not left alone for a while,
+    /// or no longer.
+    pub safe_until: Option<Time>,
+}
+
+/// Of a job that runs or waits, as a round at `now` would find it; a job that is not known, or
+/// whose queue is not configured, has none. Costs as much as [`standings`].
+///
+/// ```
+/// use common::{id::JobKey, id::JobId, time::Time};
+/// let key = JobKey { job: JobId(1), index: None };
+/// assert!(engine::fair::prospect(&engine::Snapshot::default(), Time(0), key).is_none());
+/// ```
+#[must_use]
+pub fn prospect(snapshot: &Snapshot, now: Time, key: JobKey) -> Option<Prospect> {
+    let running = snapshot.running(key);
+    let own = running.map(|job| &job.queue);
+    let own = own.or_else(|| Some(&snapshot.waiting(key)?.queue))?;
+    let protections = Protections::of(snapshot);
+    let (at, _) = protections.spans.get(own)?;
+    let tree = &protections.tree;
+    let path: Vec<&str> = tree.path(*at).iter().map(|at| tree.terms[at.0].name.as_str()).collect();
+    let mut queues = standings(snapshot, now);
+    queues.retain(|view| path.contains(&view.queue.as_str()));
+    queues.reverse();
+    let ends = running.and_then(|job| protections.ends(job).min());
+    let safe_until = ends.filter(|until| *until > now);
+    Some(Prospect { queues, safe_until })
+}
+
+/// For how long the queues of a snapshot leave each other's jobs alone.
+pub(super) struct Protections<'a> {
+    tree: Tree,
+    /// From the nearest queue that could ask to the furthest.
+    spans: BTreeMap<&'a QueueName, (QueueAt, Vec<Span>)>,
+}
+
+impl<'a> Protections<'a> {
+    pub fn of(snapshot: &'a Snapshot) -> Self {
+        let queues = &snapshot.policy.queues;
+        let all = queues.iter().enumerate();
+        let tree = Tree::new(all.clone().map(|(at, queue)| terms(at, queue, queues)).collect());
+        let spans = all.map(|(at, queue)| (&queue.name, (QueueAt(at), spans(&tree, QueueAt(at)))));
+        Self { spans: spans.collect(), tree }
+    }
+
+    /// When other queues, near and far, may have a job make way.
+    pub fn ends(&self, job: &RunningJob) -> impl Iterator<Item = Time> {
+        let spans = self.spans.get(&job.queue).map_or(&[][..], |(_, spans)| spans);
+        let started = job.started_at;
+        spans.iter().map(move |least| started + *least)
+    }
+}
+
+fn spans(tree: &Tree, at: QueueAt) -> Vec<Span> {
+    let path = tree.path(at);
+    let says = |at: QueueAt| tree.terms[at.0].protection;
+    // A queue beside one of them is asked about with what is above both.
+    let beside = |place: &usize| tree.below(path.get(place + 1).copied()).len() > 1;
+    let least = |place: usize| reclaim_min((&path[place + 1..], path), Method::Lca, says, Span(0));
+    (0..path.len()).filter(beside).map(least).collect()
+}
+
+/// GPUs of a queue: of all kinds or, where kinds are told apart, of the first that it borrows.
+#[must_use]
+pub fn gpus_of(view: &ShareView) -> Option<&common::wire::api::ShareOf> {
+    let gpus = || view.of.iter().filter(|of| of.what == What::Gpus);
+    gpus()
+        .find(|of| of.gpu_kind.is_none())
+        .or_else(|| gpus().find(|of| of.borrowed > 0).or_else(|| gpus().next()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::preempt::tests::{World, of, queue};
+    use crate::testing::{change_policy, gpu_node, gpu_request, key};
+    use common::queue::Queue;
+
+    #[test]
+    fn a_job_is_safe_until_the_first_of_the_others_may_ask() {
+        let minutes = |minutes| Some(Span::from_minutes(minutes));
+        let below = |name: &str, least| Queue {
+            parent: Some(QueueName::new("lab").unwrap()),
+            reclaim_runtime_min: least,
+            ..queue(name)
+        };
+        let lab = Queue { reclaim_runtime_min: minutes(10), ..queue("lab") };
+        let queues = vec![lab, queue("ops"), below("x", minutes(30)), below("y", None)];
+        let mut world = World::new(vec![gpu_node("a", 8)], queues);
+        change_policy(&mut world.snapshot, |policy| policy.fair_sharing = true);
+        world.submit(of(1, gpu_request(2), "x", "low")).submit(of(2, gpu_request(2), "y", "low"));
+        world.submit(of(3, gpu_request(2), "ops", "low"));
+        assert_eq!(world.round().len(), 3);
+        // Of x other queues of the lab ask after 30 minutes, `ops` after the 10 that the lab says.
+        let told = |job| prospect(&world.snapshot, world.minute(5), key(job)).unwrap();
+        assert_eq!(told(1).safe_until, Some(world.minute(10)));
+        assert_eq!(told(2).safe_until, Some(world.minute(10)));
+        assert_eq!(told(3).safe_until, None);
+        let names: Vec<_> = told(1).queues.iter().map(|view| view.queue.to_string()).collect();
+        assert_eq!(names, ["x", "lab"]);
+        assert_eq!(gpus_of(&told(1).queues[1]).unwrap().held, 4000);
+        let protections = Protections::of(&world.snapshot);
+        let ends = protections.ends(world.snapshot.running(key(1)).unwrap());
+        assert_eq!(ends.collect::<Vec<_>>(), [world.minute(30), world.minute(10)]);
+    }
+}

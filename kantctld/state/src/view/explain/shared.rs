@@ -1,0 +1,107 @@
+//! What queues that share have to do with a job: what its queue has borrowed, is due, and until
+//! when others leave it alone. Never what quotas forbid: that is a reason of its own.
+
+use super::length;
+use crate::remembered::State;
+use common::id::JobKey;
+use common::policy::VictimMode;
+use common::time::Time;
+use common::wire::api::{ShareOf, ShareView};
+use engine::Snapshot;
+use engine::fair::{Prospect, gpus_of, prospect};
+
+/// Do queues share fairly here?
+pub(super) fn is_fair(state: &State) -> bool {
+    state.settings().is_some_and(|settings| settings.fair_sharing)
+}
+
+/// Of a job that runs: who may have it make way, from when on, and what to do about it. Nothing of
+/// one that nobody may ask.
+pub(super) fn running(
+    state: &State,
+    key: JobKey,
+    snapshot: &Snapshot,
+    now: Time,
+) -> (Vec<String>, Option<String>) {
+    let job = snapshot.running(key).filter(|job| job.preemptible);
+    let has_gpus =
+        job.is_some_and(|job| job.allocation.shares().iter().any(|s| !s.gpus.is_empty()));
+    let known = job.filter(|_| has_gpus).and_then(|_| prospect(snapshot, now, key));
+    let Some((job, Prospect { queues, safe_until })) = job.zip(known) else {
+        return (Vec::new(), None);
+    };
+    let borrowed = queues.iter().find_map(|view| {
+        let of = gpus_of(view).filter(|of| of.borrowed > 0)?;
+        Some(borrows(view, of))
+    });
+    let mut lines = Vec::new();
+    let is_borrowing = borrowed.is_some();
+    lines.extend(borrowed);
+    if let Some(until) = safe_until.filter(|_| is_fair(state)) {
+        let left = length::words(until.since(now));
+        lines.push(format!("no other queue may have it make way before {until} (in {left})"));
+    }
+    let grace = state.settings().map(|settings| settings.kill_grace).unwrap_or_default();
+    let grace = length::words(grace);
+    let after = match job.victim_mode {
+        VictimMode::Requeue => "and starts again from the top later",
+        VictimMode::Cancel => "and is over",
+    };
+    let advice = format!(
+        "let its script save its work as it goes: told to make way it gets SIGTERM, has {grace}, \
+         {after}; `kantctl share` shows who is owed what"
+    );
+    (lines, is_borrowing.then_some(advice))
+}
+
+/// `queue a holds 4 GPUs more than it is owed, 2 of them lent by b: ...`
+fn borrows(view: &ShareView, of: &ShareOf) -> String {
+    let lent: Vec<String> = of
+        .from
+        .iter()
+        .filter_map(|one| Some(format!("{} by {}", gpus(one.amount), one.queue.as_ref()?)))
+        .collect();
+    let lent = match lent.is_empty() {
+        true => "which nobody else is owed".to_owned(),
+        false => format!("lent are {}", lent.join(", ")),
+    };
+    format!(
+        "queue {} has borrowed {} {}, {lent}: a queue that is due more may take them back, and this \
+         job may have to make way",
+        view.queue,
+        gpus(of.borrowed),
+        if of.borrowed == 1000 { "GPU" } else { "GPUs" },
+    )
+}
+
+/// Of a job that waits for room: what its queue is due, where shares decide.
+pub(super) fn waiting(
+    state: &State,
+    key: JobKey,
+    snapshot: &Snapshot,
+    now: Time,
+) -> Option<String> {
+    let Prospect { queues, .. } = is_fair(state).then(|| prospect(snapshot, now, key)).flatten()?;
+    let view = queues.first()?;
+    let of = gpus_of(view).filter(|of| of.waiting > 0)?;
+    let share = of.share?;
+    let (name, held, due) = (&view.queue, gpus(of.held), gpus(share));
+    Some(match of.held < share {
+        true => format!(
+            "queue {name} has {held} of the {due} GPUs that it is due now: jobs of queues that have \
+             more than their share make way for its jobs, once they may be asked to"
+        ),
+        false => format!(
+            "queue {name} has {held} GPUs and is due {due} now: it gets more where others leave \
+             something, and nobody makes way for it"
+        ),
+    })
+}
+
+/// Thousandths of GPUs as GPUs.
+fn gpus(milli: u64) -> String {
+    match milli % 1000 {
+        0 => (milli / 1000).to_string(),
+        rest => format!("{}.{}", milli / 1000, format!("{rest:03}").trim_end_matches('0')),
+    }
+}
