@@ -3,6 +3,7 @@
 use common::hostlist::{self, HostlistError};
 use common::id::JobKey;
 use common::wire::api::JobView;
+use std::collections::BTreeSet;
 use std::str::FromStr;
 
 /// A text that names no jobs.
@@ -36,17 +37,35 @@ impl FromStr for Keys {
 /// All the jobs that several words name, each once, in the order given.
 #[must_use]
 pub fn all(words: &[Keys]) -> Vec<JobKey> {
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     words.iter().flat_map(|word| &word.0).copied().filter(|key| seen.insert(*key)).collect()
 }
 
 /// Is a job among those named: by its key, its array, or its plain number?
 #[must_use]
 pub fn name(keys: &[JobKey], job: &JobView) -> bool {
-    let whole = JobKey::single(job.key.job);
-    let number = job.number.map(JobKey::single);
-    let is_it = |key: &JobKey| *key == job.key || *key == whole || Some(*key) == number;
-    keys.iter().any(is_it)
+    keys.iter().any(|key| names_of(job).contains(&Some(*key)))
+}
+
+fn names_of(job: &JobView) -> [Option<JobKey>; 3] {
+    [Some(job.key), Some(JobKey::single(job.key.job)), job.number.map(JobKey::single)]
+}
+
+/// The same for many jobs, in the same time however many are named.
+pub struct Named(BTreeSet<JobKey>);
+
+impl Named {
+    /// Those that are named.
+    #[must_use]
+    pub fn new(keys: &[JobKey]) -> Self {
+        Self(keys.iter().copied().collect())
+    }
+
+    /// Is this one among them?
+    #[must_use]
+    pub fn holds(&self, job: &JobView) -> bool {
+        names_of(job).iter().flatten().any(|key| self.0.contains(key))
+    }
 }
 
 #[cfg(test)]

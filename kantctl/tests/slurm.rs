@@ -72,6 +72,7 @@ fn running() -> JobView {
 fn failed() -> JobView {
     let mut job = job("40", Phase::Done, Some(Outcome::Failed));
     job.allocation = running().allocation;
+    job.submitted_at = NOW - Span::from_seconds(200);
     job.started_at = Some(NOW - Span::from_seconds(100));
     job.usage = Some(Usage {
         cpu: Span::from_seconds(4),
@@ -193,6 +194,59 @@ JobID  ExitCode    Elapsed
     assert_eq!(slurm(&house, &["squeue", "-ho", "%T", "-t", "R"]).await.good(), "RUNNING\n");
     slurm(&house, &["sacct", "-o", "nonsense"]).await.refused(1, &["nonsense", "sacct -e"]);
     slurm(&house, &["sacct", "-S", "soon"]).await.refused(1, &["--starttime", "soon"]);
+}
+
+#[tokio::test]
+async fn sacct_with_states_asks_about_a_time_as_slurms_does() {
+    let house = cluster();
+    let asked = |house: &House| -> Vec<String> {
+        let asked = house.questions().into_iter().filter(|asked| asked.contains("/v1/history"));
+        asked.collect()
+    };
+    let shown = ["-aXnPo", "jobid"];
+    let states = async |words: &[&str]| {
+        let words = [&["sacct"][..], &shown[..], words].concat();
+        slurm(&house, &words).await.good().to_owned()
+    };
+    assert_eq!(states(&["-s", "RUNNING"]).await, "41\n");
+    assert_eq!(states(&["-s", "FAILED"]).await, "", "nothing fails at this very moment");
+    assert_eq!(asked(&house), Vec::<String>::new(), "all of it lives");
+
+    assert_eq!(states(&["-s", "f,CA", "-S", "now-1hour", "-E", "now"]).await, "40\n");
+    let [question] = &asked(&house)[..] else { panic!("one question") };
+    assert!(question.contains("states=FAILED%2CCANCELLED"), "{question}");
+    let ran = states(&["-s", "R", "-S", "now-90", "-E", "now-50"]).await;
+    assert_eq!(ran, "40\n41\n", "one ran then, and is over since");
+    let question = asked(&house).pop().unwrap();
+    assert!(!question.contains("states="), "however it ended: {question}");
+    assert_eq!(states(&["-s", "R", "-S", "now-1week", "-E", "now-1day"]).await, "");
+    assert_eq!(states(&["-j", "40", "-s", "F"]).await, "40\n", "of a job that is named always");
+    let moment = slurm(&house, &["sacct", "-a", "-s", "F", "-S", "now-1hour"]).await;
+    assert!(moment.err.contains("one moment"), "{}", moment.err);
+    assert_eq!(states(&["-s", "RQ"]).await, "");
+}
+
+#[tokio::test]
+async fn sacct_cuts_times_where_it_is_asked_to() {
+    let house = cluster();
+    let words = ["sacct", "-aXnPT", "-j", "40", "-S", "now-50", "-E", "now", "-o", "elapsedraw"];
+    let cut = slurm(&house, &words).await.good().trim().parse::<u32>().unwrap();
+    let whole = [&words[..1], &["-aXnP"][..], &words[2..]].concat();
+    let whole = slurm(&house, &whole).await.good().trim().parse::<u32>().unwrap();
+    assert!(cut <= 50 && whole == 100, "{cut} of {whole}");
+}
+
+#[tokio::test]
+async fn thousands_of_jobs_are_asked_for_in_pieces() {
+    let house = cluster();
+    let keys: Vec<String> = (1..=2500).map(|job: u32| job.to_string()).collect();
+    let words = ["sacct", "-XnPo", "jobid", "-j", &keys.join(",")];
+    assert_eq!(slurm(&house, &words).await.good(), "40\n41\n42_[0-1,3]\n");
+    let asked = house.questions();
+    assert_eq!(asked.iter().filter(|asked| asked.contains("/v1/history")).count(), 3);
+    let words = ["history", "42_[0-5000]", "--format", "id"];
+    assert!(!house.kantctl(&words).await.good().contains("40"), "it was not asked for");
+    assert!(house.questions().last().unwrap().ends_with("&jobs=42"));
 }
 
 #[tokio::test]

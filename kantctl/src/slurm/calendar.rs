@@ -4,7 +4,7 @@
 
 use common::time::{Span, Time};
 use jiff::Timestamp;
-use jiff::civil::{DateTime, Time as Clock};
+use jiff::civil::{Date, DateTime, Time as Clock};
 use jiff::tz::TimeZone;
 
 /// `2026-11-22T10:37:03`.
@@ -47,7 +47,8 @@ pub fn long_span(span: Span) -> String {
     if days == 0 { clock } else { format!("{days}-{clock}") }
 }
 
-/// The moment that a user names: `now-2days`, `2026-11-20`, `2026-11-20T08:00`, `08:00`, `today`.
+/// The moment that a user names: `now-2days`, `2026-11-20`, `2026-11-20T08:00`, `11/20/26`,
+/// `08:00`, `yesterday`. What is before 1970 is 1970.
 ///
 /// # Errors
 /// A sentence saying how to write it.
@@ -59,22 +60,65 @@ pub fn read(text: &str, now: Time, zone: &TimeZone) -> Result<Time, String> {
     if let Some(back) = lower.strip_prefix("now-") {
         return Ok(now - length(back)?);
     }
+    if let Some(on) = lower.strip_prefix("now+") {
+        return Ok(now + length(on)?);
+    }
     let here = i64::try_from(now.0).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
-    let here = here.unwrap_or_default().to_zoned(zone.clone());
-    let clock = match lower.as_str() {
-        "today" | "midnight" => Some(Clock::midnight()),
-        "noon" => Some(Clock::constant(12, 0, 0, 0)),
-        other => other.parse::<Clock>().ok(),
-    };
-    let local: Option<DateTime> = match clock {
-        Some(clock) => Some(here.date().to_datetime(clock)),
-        None => lower.to_ascii_uppercase().parse().ok(),
+    let today = here.unwrap_or_default().to_zoned(zone.clone()).date();
+    let local = match lower.as_str() {
+        "yesterday" => today.yesterday().ok().map(|day| day.to_datetime(Clock::midnight())),
+        "tomorrow" => today.tomorrow().ok().map(|day| day.to_datetime(Clock::midnight())),
+        other => match clock(other) {
+            Some(clock) => Some(today.to_datetime(clock)),
+            None => day_and_clock(other, today),
+        },
     };
     let at = local.and_then(|local| local.to_zoned(zone.clone()).ok());
-    let at = at.and_then(|at| u64::try_from(at.timestamp().as_millisecond()).ok());
+    let at = at.map(|at| at.timestamp().as_millisecond().max(0).cast_unsigned());
     at.map(Time).ok_or_else(|| {
         format!("`{text}` is no time: write 2026-11-20, 2026-11-20T08:00, 08:00, today, now-2days")
     })
+}
+
+/// `08:00`, `8:00pm`, `noon`.
+fn clock(text: &str) -> Option<Clock> {
+    let hour = |hour| Some(Clock::constant(hour, 0, 0, 0));
+    match text {
+        "today" | "midnight" => return hour(0),
+        "noon" => return hour(12),
+        "fika" => return hour(15),
+        "teatime" => return hour(16),
+        _ => {}
+    }
+    let halves = [("am", 0), ("pm", 12)];
+    let half = halves.iter().find_map(|(word, hours)| Some((text.strip_suffix(word)?, *hours)));
+    let Some((clock, add)) = half else {
+        // No more than that: of a day with a clock the day would be lost.
+        let is_clock = text.contains(':') && text.bytes().all(|b| b.is_ascii_digit() || b == b':');
+        return if is_clock { text.parse().ok() } else { None };
+    };
+    let (hour, minutes) = clock.trim().split_once(':')?;
+    let hour: u8 = hour.parse().ok().filter(|hour| (1..=12).contains(hour))?;
+    format!("{:02}:{minutes}", hour % 12 + add).parse().ok()
+}
+
+/// `2026-11-20T08:00`; in the order of month, day and year `11/20/26`, `11.20.26`, `112026`, and
+/// without a year of this one, each with a clock or without.
+fn day_and_clock(text: &str, today: Date) -> Option<DateTime> {
+    if let Ok(known) = text.to_ascii_uppercase().parse() {
+        return Some(known);
+    }
+    let (day, time) = match text.split_once(['t', '-']) {
+        Some((day, time)) => (day, clock(time)?),
+        None => (text, Clock::midnight()),
+    };
+    let bare: String = day.chars().filter(|letter| !matches!(letter, '/' | '.')).collect();
+    if !matches!(bare.len(), 4 | 6) || !bare.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let number = |from: usize| bare.get(from..from + 2)?.parse::<i8>().ok();
+    let year = number(4).map_or(today.year(), |year| 2000 + i16::from(year));
+    Some(Date::new(year, number(0)?, number(2)?).ok()?.to_datetime(time))
 }
 
 /// `2days`, `3hours`, `90` (seconds, as Slurm has it).
@@ -123,5 +167,26 @@ mod tests {
         assert_eq!((read("today"), read("2023-11-14")), (Ok(midnight), Ok(midnight)));
         assert_eq!(read("2023-11-14T22:00"), read("22:00"));
         assert!(read("soon").unwrap_err().contains("2026-11-20"));
+        let day = Span::from_seconds(86_400);
+        assert_eq!((read("yesterday"), read("tomorrow")), (Ok(midnight - day), Ok(midnight + day)));
+        assert_eq!(read("2023-11-13T22:13:20"), Ok(now - day));
+        assert_eq!(read("now+1hour"), Ok(now + Span::from_seconds(3600)));
+        for same in ["11/14/23", "11.14.23", "111423", "11/14", "1114", "11/14/23-00:00"] {
+            assert_eq!(read(same), Ok(midnight), "{same}");
+        }
+        assert_eq!((read("3:00pm"), read("12:30am")), (read("fika"), read("00:30")));
+        for wrong in ["13/40", "11/1", "25:00", "0:30pm", "1123é"] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn all_times_begin_in_1970_and_days_have_the_hours_they_have() {
+        let berlin = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
+        assert_eq!(read("1970-01-01", Time(1_700_000_000_000), &berlin), Ok(Time(0)));
+        // 2023-10-30, a day after the clocks went back.
+        let now = Time(1_698_660_000_000);
+        let (day, before) = (read("today", now, &berlin), read("yesterday", now, &berlin));
+        assert_eq!(day.unwrap().since(before.unwrap()), Span::from_seconds(25 * 3600));
     }
 }

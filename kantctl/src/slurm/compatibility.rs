@@ -22,7 +22,6 @@ const IDLE: &[(&str, &str)] = &[
     ("", "clusters"),
     ("", "verbose"),
     ("sacct", "all_clusters"),
-    ("sacct", "truncate"),
     ("sacctmgr", "associations"),
     ("sacctmgr", "immediate"),
     ("scontrol", "all"),

@@ -4,13 +4,14 @@
 use super::calendar;
 use super::sacct::Args;
 use crate::failure::Failure;
-use crate::keys;
+use crate::keys::{self, Named};
 use crate::output::Screen;
 use crate::server::{Server, encoded};
-use crate::verb::filter::Filter;
-use crate::verb::history;
+use crate::verb::accounted;
+use crate::verb::filter::{Filter, end_word};
 use common::id::JobKey;
 use common::job::Phase;
+use common::job::state::slurm_state;
 use common::time::Time;
 use common::wire::api::{JobList, JobView};
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +25,8 @@ pub struct Window {
 }
 
 impl Window {
-    /// As the options say.
+    /// As the options say. Who names states asks about one moment, the start or now, unless an end
+    /// is given; who names jobs alone about all times (man sacct, default time window).
     ///
     /// # Errors
     /// [`Failure`] naming the option that is no time.
@@ -34,11 +36,15 @@ impl Window {
             let at = calendar::read(text, now, &screen.zone);
             at.map(Some).map_err(|error| Failure::usage(anyhow::anyhow!("{option}: {error}")))
         };
-        let midnight = || calendar::read("today", now, &screen.zone).ok();
-        let named = !args.jobs.is_empty() || !args.states.is_empty();
-        let from = read("--starttime", &args.start)?;
-        let from = from.or_else(|| if named { None } else { midnight() });
-        Ok(Self { from, to: read("--endtime", &args.end)? })
+        let (start, end) = (read("--starttime", &args.start)?, read("--endtime", &args.end)?);
+        let usual = match (args.jobs.is_empty(), args.states.is_empty()) {
+            (false, _) => None,
+            (true, false) => Some(now),
+            (true, true) => calendar::read("today", now, &screen.zone).ok(),
+        };
+        let from = start.or(usual);
+        let to = end.or(if args.states.is_empty() { None } else { from });
+        Ok(Self { from, to })
     }
 
     /// Was it in some state within the window? Those that are not over are still.
@@ -47,6 +53,42 @@ impl Window {
         self.from.is_none_or(|from| job.ended_at.is_none_or(|ended| ended >= from))
             && self.to.is_none_or(|to| job.submitted_at <= to)
     }
+
+    /// Was it in one of these states within the window? It `is` in one now, or in the end. An end
+    /// counts if it was within; who is over ran, and waited, before that.
+    #[must_use]
+    pub fn was_in(&self, states: &[String], job: &JobView, is: bool) -> bool {
+        if self.from.is_none() && self.to.is_none() {
+            return is;
+        }
+        let by_then = |at: Time| self.to.is_none_or(|to| at <= to);
+        let not_before = |at: Time| self.from.is_none_or(|from| at >= from);
+        let named = |phase| {
+            let (word, code) = slurm_state(phase, None);
+            states.iter().any(|s| s.eq_ignore_ascii_case(word) || s.eq_ignore_ascii_case(code))
+        };
+        let waited =
+            || named(Phase::Pending) && job.started_at.or(job.ended_at).is_some_and(not_before);
+        match (job.ended_at, job.started_at) {
+            (None, started) if is => started.is_none_or(by_then),
+            (Some(ended), _) if is && by_then(ended) && not_before(ended) => true,
+            (Some(ended), Some(started)) if named(Phase::Running) => {
+                (by_then(started) && not_before(ended)) || waited()
+            }
+            _ => waited(),
+        }
+    }
+
+    /// Nothing that is over can be within.
+    fn is_now(&self, now: Time) -> bool {
+        self.from.is_some_and(|from| from >= now)
+    }
+
+    /// The run as if it had begun and ended within.
+    fn cut(&self, job: &mut JobView) {
+        job.started_at = job.started_at.map(|at| self.from.map_or(at, |from| at.max(from)));
+        job.ended_at = job.ended_at.map(|at| self.to.map_or(at, |to| at.min(to)));
+    }
 }
 
 /// What lives, and what is over as accounting has it. What lives is asked first: a job that ends
@@ -54,12 +96,21 @@ impl Window {
 ///
 /// # Errors
 /// [`Failure`] when the controller does not answer, or a time does not read.
-pub async fn found(args: &Args, server: &Server, screen: &Screen) -> Result<JobList, Failure> {
+pub async fn found(
+    args: &Args,
+    server: &Server,
+    screen: &Screen,
+) -> Result<(JobList, Window), Failure> {
     let filter = args.filter();
     let living = filter.ask_unchecked(server, false).await?;
     let window = Window::of(args, living.as_of, screen)?;
     let keys = keys::all(&args.jobs);
-    let over = history::all(server, &question(args, &filter, &keys, &window), usize::MAX).await?;
+    let over = if window.is_now(living.as_of) {
+        Vec::new()
+    } else {
+        let question = question(args, &filter, &window);
+        accounted::all(server, &keys, &question, usize::MAX).await?.runs
+    };
     let mut jobs: BTreeMap<(JobKey, u32), JobView> = BTreeMap::new();
     for job in living.jobs {
         // Before it starts, it is the run that it is to be.
@@ -67,7 +118,7 @@ pub async fn found(args: &Args, server: &Server, screen: &Screen) -> Result<JobL
         jobs.insert((job.key, run), job);
     }
     let alive: BTreeSet<JobKey> = jobs.keys().map(|(key, _)| *key).collect();
-    for run in over.runs.into_iter().filter(|run| filter.takes(&run.job)) {
+    for run in over.into_iter().filter(|run| filter.takes(&run.job)) {
         let (key, number) = (run.job.key, run.run);
         let ended_meanwhile = jobs.contains_key(&(key, number)) && run.allocated_at.is_some();
         // One that waits again was over, and is not: only its earlier runs are.
@@ -77,15 +128,21 @@ pub async fn found(args: &Args, server: &Server, screen: &Screen) -> Result<JobL
     }
     let mut jobs: Vec<JobView> = jobs.into_values().collect();
     filter.check_users(&jobs)?;
-    jobs.retain(|job| args.takes(job, &keys, &window));
-    Ok(JobList { jobs, as_of: living.as_of })
+    let named = Named::new(&keys);
+    jobs.retain(|job| (keys.is_empty() || named.holds(job)) && args.takes(job, &window));
+    if args.truncate {
+        jobs.iter_mut().for_each(|job| window.cut(job));
+    }
+    Ok((JobList { jobs, as_of: living.as_of }, window))
 }
 
 /// The question about what is over; what it does not say is sorted out by [`Args::takes`].
-fn question(args: &Args, filter: &Filter, keys: &[JobKey], window: &Window) -> String {
+fn question(args: &Args, filter: &Filter, window: &Window) -> String {
     let me = filter.me.then(|| nix::unistd::getuid().to_string());
     let users = me.unwrap_or_else(|| filter.user.join(","));
-    let keys: Vec<String> = keys.iter().map(ToString::to_string).collect();
+    let accounts: Vec<&str> = args.accounts.iter().map(|account| account.as_str()).collect();
+    // Who names one on the way asks for those that were in it, however they ended.
+    let ends: Option<Vec<&str>> = args.states.iter().map(|state| end_word(state)).collect();
     let queues: Vec<&str> = args.partitions.iter().map(|queue| queue.as_str()).collect();
     let list = |name: &str, text: String| {
         (!text.is_empty()).then(|| format!("&{name}={}", encoded(&text)))
@@ -93,8 +150,9 @@ fn question(args: &Args, filter: &Filter, keys: &[JobKey], window: &Window) -> S
     let time = |name: &str, at: Option<Time>| at.map(|at| format!("&{name}={}", at.0));
     let parts = [
         list("users", users),
-        list("jobs", keys.join(",")),
+        list("accounts", accounts.join(",")),
         list("queues", queues.join(",")),
+        list("states", ends.unwrap_or_default().join(",")),
         time("since", window.from),
         time("submitted_until", window.to),
         args.duplicates.then(|| "&every_run=true".to_owned()),

@@ -10,15 +10,17 @@ use super::past::Window;
 use super::{json, json_account, past};
 use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys};
-use crate::output::Screen;
+use crate::output::{Screen, screen};
 use crate::server::Server;
 use crate::submission::value::Hosts;
-use crate::verb::filter::{Filter, check_states};
-use common::id::{AccountName, JobKey, QosName, QueueName};
+use crate::verb::filter::{Filter, check_states, end_word};
+use common::id::{AccountName, QosName, QueueName};
 use common::job::Phase;
 use common::wire::api::JobView;
 
 const USUAL: &str = "jobid,jobname,partition,account,alloccpus,state,exitcode";
+/// States of Slurm's that no job has here.
+const NEVER: [&str; 4] = ["RESIZING", "RS", "REVOKED", "RV"];
 const BRIEF: &str = "jobid,state,exitcode";
 const LONG: &str = "jobid,jobidraw,jobname,partition,maxvmsize,avevmsize,maxrss,averss,ntasks,\
                     alloccpus,elapsed,state,exitcode,reqmem,alloctres";
@@ -51,7 +53,7 @@ pub struct Args {
     /// Earlier runs of requeued jobs too
     #[arg(short = 'D', long)]
     pub duplicates: bool,
-    /// Until then [default: now]
+    /// Until then [default: now; with states: the start]
     #[arg(short = 'E', long = "endtime", value_name = "TIME")]
     pub end: Option<String>,
     /// List the fields there are
@@ -103,13 +105,13 @@ pub struct Args {
     /// Only of these partitions
     #[arg(short = 'r', long = "partition", value_delimiter = ',', value_name = "PARTITION")]
     pub partitions: Vec<QueueName>,
-    /// From then on [default: midnight; all, where jobs or states are named]
+    /// From then on [default: midnight; with jobs: all; with states: now]
     #[arg(short = 'S', long = "starttime", value_name = "TIME")]
     pub start: Option<String>,
-    /// Only in these states
+    /// Only in these states within that time
     #[arg(short = 's', long = "state", value_delimiter = ',', value_name = "STATE")]
     pub states: Vec<String>,
-    /// Times within the window only (accepted; times are whole)
+    /// Starts and ends as if within that time
     #[arg(short = 'T', long)]
     pub truncate: bool,
     /// Sizes in this unit: K, M, G, T
@@ -179,10 +181,9 @@ impl Args {
 
     /// Is this job asked for?
     #[must_use]
-    pub fn takes(&self, job: &JobView, keys: &[JobKey], window: &Window) -> bool {
+    pub fn takes(&self, job: &JobView, window: &Window) -> bool {
         let ask = &job.ask;
-        (keys.is_empty() || keys::name(keys, job))
-            && window.holds(job)
+        window.holds(job)
             && (self.accounts.is_empty()
                 || ask.account.as_ref().is_some_and(|one| self.accounts.contains(one)))
             && (self.qos.is_empty() || ask.qos.as_ref().is_some_and(|q| self.qos.contains(q)))
@@ -199,9 +200,11 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         screen.print(&accounting::list())?;
         return Ok(OK);
     }
-    check_states(&args.states)?;
+    // Of these two kant has none.
+    let known = |state: &&String| end_word(state).is_none() && !NEVER.contains(&state.as_str());
+    check_states(&args.states.iter().filter(known).cloned().collect::<Vec<_>>())?;
     let cells = args.cells()?;
-    let found = past::found(args, server, screen).await?;
+    let (found, window) = past::found(args, server, screen).await?;
     let unit = match (&args.units, args.no_convert) {
         (Some(unit), _) => unit.chars().next().map_or(Unit::Fitting, Unit::In),
         (None, true) => Unit::In('M'),
@@ -214,7 +217,11 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         unit,
         ..Page::default()
     };
-    let lines = lines(args, &found.jobs, &page);
+    let lines = lines(args, (&found.jobs, &window), &page);
+    let at_once = args.start.is_some() && args.end.is_none() && !args.states.is_empty();
+    if at_once && lines.is_empty() {
+        screen::note("with --state and without --endtime it is one moment that is looked at");
+    }
     if args.json {
         let jobs = lines.iter().filter(|line| !line.batch);
         let each = jobs.flat_map(|line| {
@@ -228,12 +235,17 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     Ok(OK)
 }
 
-fn lines<'a>(args: &Args, jobs: &'a [JobView], page: &'a Page) -> Vec<Line<'a>> {
+fn lines<'a>(
+    args: &Args,
+    (jobs, window): (&'a [JobView], &Window),
+    page: &'a Page,
+) -> Vec<Line<'a>> {
     let mut lines = Vec::new();
     for alike in gather(jobs, false) {
         let Some(job) = alike.first() else { continue };
         let line = Line { alike, job, batch: false, page };
-        if !args.states.is_empty() && !line.is_in(&args.states) {
+        let states = &args.states;
+        if !states.is_empty() && !window.was_in(states, job, line.is_in(states)) {
             continue;
         }
         lines.push(line);

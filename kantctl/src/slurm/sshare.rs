@@ -1,6 +1,7 @@
 //! `sshare`: what accounts are owed and have used, in Slurm's columns. Usage is that of the last 14
-//! days, which is what fair share counts here: CPU-seconds, and GPU-seconds under `-l`. Never what
-//! user of an account is owed: shares are accounts'.
+//! days in GPU-seconds, which is what fair share counts here, CPU-seconds under `-l`. The scheduler
+//! counts what is older for less (`half_life_hours`), this does not: `sprio -n` has its own factor.
+//! Never what a user of an account is owed: shares are accounts'.
 //! Source: man sshare.
 
 use super::name::Common;
@@ -59,7 +60,7 @@ const COLUMNS: [Column; 7] = [
     ("EffectvUsage", 13, true),
     ("FairShare", 10, true),
 ];
-const GPUS: Column = ("GPUSeconds", 11, true);
+const CPUS: Column = ("CPUSeconds", 11, true);
 
 /// Shows shares and usage.
 ///
@@ -72,7 +73,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let rows = rows(args, &known, &used);
     let mut columns = COLUMNS.to_vec();
     if args.long {
-        columns.push(GPUS);
+        columns.push(CPUS);
     }
     let apart = Apart::of(args.parsable, args.parsable2, None);
     for line in sheet::lines(&columns, &rows, &apart, !args.no_header, true) {
@@ -98,6 +99,12 @@ fn sum<'a>(rows: impl Iterator<Item = &'a ReportRow>) -> Used {
 fn rows(args: &Args, known: &AccountList, used: &[ReportRow]) -> Vec<Vec<String>> {
     let all = sum(used.iter());
     let shares: u64 = known.accounts.iter().map(|account| u64::from(account.shares)).sum();
+    let is_listed = |row: &ReportRow| {
+        known.accounts.iter().any(|account| row.account.as_deref() == Some(account.name.as_str()))
+    };
+    // All that is used without a listed account is that of one more account with one share.
+    let others = used.iter().any(|row| row.gpu_milliseconds > 0 && !is_listed(row));
+    let shares = shares + u64::from(others);
     let mut rows = Vec::new();
     if args.accounts.is_empty() && !args.users_only {
         rows.push(row(args, "root", "", None, (all, all), shares));
@@ -147,7 +154,7 @@ fn row(
     let of = |part: u64, all: u64| if all == 0 { 0.0 } else { part as f64 / all as f64 };
     let raw = account.map(|account| u64::from(account.shares));
     let norm = raw.map(|raw| of(raw, shares));
-    let effective = of(used.cpu, all.cpu);
+    let effective = of(used.gpu, all.gpu);
     // The classic formula of Slurm: half the factor for each time that the share was used.
     let fair = norm.filter(|norm| *norm > 0.0 && user.is_empty());
     let fair = fair.map(|norm| (-effective / norm).exp2());
@@ -160,12 +167,12 @@ fn row(
             _ => String::new(),
         },
         norm.filter(|_| user.is_empty()).map(six).unwrap_or_default(),
-        (used.cpu / 1000).to_string(),
+        (used.gpu / 1000).to_string(),
         six(effective),
         fair.map(six).unwrap_or_default(),
     ];
     if args.long {
-        cells.push((used.gpu / 1000).to_string());
+        cells.push((used.cpu / 1000).to_string());
     }
     cells
 }

@@ -172,6 +172,20 @@ const OUTCOMES: [Outcome; 9] = [
     Outcome::LaunchFailed,
 ];
 
+/// Slurm's word for how a job ended, of the word or its code; `None` of one that is not over.
+#[must_use]
+pub fn end_word(state: &str) -> Option<&'static str> {
+    let ends = OUTCOMES.into_iter().map(|outcome| slurm_state(Phase::Done, Some(outcome)));
+    let mut all = ends.chain([REQUEUED]);
+    let is_it = |(word, code): &(&str, &str)| {
+        word.eq_ignore_ascii_case(state) || code.eq_ignore_ascii_case(state)
+    };
+    all.find(is_it).map(|(word, _)| word)
+}
+
+/// A run that another one followed, as accounting has it.
+const REQUEUED: (&str, &str) = ("REQUEUED", "RQ");
+
 /// The states that a job can be shown in: Slurm's words, with their codes for short.
 fn states() -> impl Iterator<Item = PossibleValue> {
     let on_the_way = Phase::ALL.into_iter().filter(|phase| *phase != Phase::Done);

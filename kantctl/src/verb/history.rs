@@ -1,6 +1,7 @@
-//! `kantctl history`: runs of jobs that are over, as long as accounting keeps them. Never more than
-//! it was asked for: pages are fetched one after the other.
+//! `kantctl history`: runs of jobs that are over, as long as accounting keeps them. Never shows
+//! one that lives: the queue does.
 
+use super::accounted::{self, Runs};
 use super::export::{read_since, read_until};
 use super::filter::check_states;
 use super::whose::Whose;
@@ -10,8 +11,7 @@ use crate::output::columns::{self, Field, Line};
 use crate::output::{Screen, screen};
 use crate::server::{Server, encoded};
 use common::time::{Span, Time};
-use common::wire::api::{HistoryList, HistoryRun};
-use serde_json::{Value, json};
+use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,8 +31,6 @@ const USUAL: &str = "id,name,user,queue,state,ended,time,gpus,gpu_hours,where";
 const RUNS: &str = "id,run,name,user,queue,state,ended,time,gpus,gpu_hours,where";
 /// So far back where nobody says.
 const BACK: Span = Span::from_minutes(7 * 24 * 60);
-/// Runs on a page.
-const PAGE: usize = 5000;
 
 /// Arguments of `history`.
 #[derive(clap::Args, Debug)]
@@ -76,15 +74,13 @@ pub struct Args {
 impl Args {
     fn query(&self) -> String {
         let me = self.me.then(|| nix::unistd::getuid().to_string());
-        let keys: Vec<String> = keys::all(&self.keys).iter().map(ToString::to_string).collect();
         let states: Vec<String> = self.states.iter().map(|s| s.to_ascii_uppercase()).collect();
-        let back = || keys.is_empty().then(|| now() - BACK);
+        let back = || self.keys.is_empty().then(|| now() - BACK);
         let time = |name: &str, at: Option<Time>| at.map(|at| format!("{name}={}", at.0));
         let list = |name: &str, words: &[String]| {
             (!words.is_empty()).then(|| format!("{name}={}", encoded(&words.join(","))))
         };
         let parts = [
-            list("jobs", &keys),
             list("users", &me.map_or_else(|| self.whose.user.clone(), |me| vec![me])),
             list("accounts", &self.whose.account),
             list("queues", &self.whose.queue),
@@ -112,44 +108,14 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let usual = if args.runs { RUNS } else { USUAL };
     let fields = columns::chosen(args.format.as_deref().unwrap_or(usual))?;
     let order = columns::order(args.sort.as_deref().unwrap_or_default())?;
-    let list = all(server, &args.query(), args.limit.unwrap_or(usize::MAX)).await?;
+    let limit = args.limit.unwrap_or(usize::MAX);
+    let list = accounted::all(server, &keys::all(&args.keys), &args.query(), limit).await?;
     if screen.json {
         screen.answer(&json!({ "runs": list.raw, "as_of": list.as_of }))?;
         return Ok(OK);
     }
     show(&list, &fields, &order, args.csv, screen)?;
     Ok(OK)
-}
-
-/// Runs, as they came and as this version understands them.
-pub struct Runs {
-    raw: Vec<Value>,
-    /// Latest end first.
-    pub runs: Vec<HistoryRun>,
-    /// The controller's time when it looked.
-    pub as_of: Time,
-}
-
-/// All pages of a question (`&users=ada&...`), up to so many runs.
-///
-/// # Errors
-/// [`Failure`] when the controller does not answer.
-pub async fn all(server: &Server, query: &str, limit: usize) -> Result<Runs, Failure> {
-    let mut all = Runs { raw: Vec::new(), runs: Vec::new(), as_of: Time::default() };
-    let mut after = String::new();
-    loop {
-        let page = PAGE.min(limit - all.runs.len());
-        let path = format!("/v1/history?limit={page}{query}{after}");
-        let raw: Value = server.get(&path).await?;
-        all.raw.extend(raw.get("runs").and_then(Value::as_array).into_iter().flatten().cloned());
-        let list: super::ask::Answer<HistoryList> = raw.try_into()?;
-        all.runs.extend(list.typed.runs);
-        all.as_of = list.typed.as_of;
-        match list.typed.next {
-            Some(next) if all.runs.len() < limit => after = format!("&after={}", encoded(&next)),
-            _ => return Ok(all),
-        }
-    }
 }
 
 fn show(

@@ -1,6 +1,7 @@
 //! What kantctl can do, one file a verb: its arguments, its help with examples, and what it asks
 //! and shows. `filter`, `steer` and `ask` are what several of them share.
 
+pub mod accounted;
 pub mod admin;
 pub mod alloc;
 pub mod ask;

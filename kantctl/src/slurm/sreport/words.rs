@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::output::Screen;
 use crate::slurm::calendar;
-use common::time::{Span, Time};
+use common::time::Time;
 
 /// What a report's words say.
 pub struct Words {
@@ -22,7 +22,7 @@ impl Words {
         };
         let until = at("today")?;
         let mut read = Self {
-            since: at("today")? - Span::from_minutes(24 * 60),
+            since: at("yesterday")?,
             until,
             users: Vec::new(),
             accounts: Vec::new(),

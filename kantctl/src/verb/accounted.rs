@@ -1,0 +1,128 @@
+//! Runs that are over, from accounting: page by page, and where many jobs are named in pieces, as
+//! one question has bounds. Never more of them than was asked for.
+
+use super::ask::Answer;
+use crate::failure::Failure;
+use crate::keys::Named;
+use crate::server::{Server, encoded};
+use common::id::JobKey;
+use common::time::Time;
+use common::wire::api::{HistoryList, HistoryRun};
+use serde_json::Value;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Runs on a page.
+const PAGE: usize = 5000;
+/// Jobs in one question.
+const KEYS: usize = 1000;
+/// Where so many tasks of one job are named, all of it is asked for and sorted out here.
+const TASKS: usize = 50;
+
+/// Runs, as they came and as this version understands them.
+pub struct Runs {
+    /// As they came.
+    pub raw: Vec<Value>,
+    /// Latest end first.
+    pub runs: Vec<HistoryRun>,
+    /// The controller's time when it looked.
+    pub as_of: Time,
+}
+
+/// All pages of a question (`&users=ada&...`) about these jobs, or all, up to so many runs.
+///
+/// # Errors
+/// [`Failure`] when the controller does not answer.
+pub async fn all(
+    server: &Server,
+    keys: &[JobKey],
+    query: &str,
+    limit: usize,
+) -> Result<Runs, Failure> {
+    let (named, pieces) = (Named::new(keys), pieces(keys));
+    let (mut found, mut as_of) = (Vec::new(), Time::default());
+    for piece in &pieces {
+        let words: Vec<String> = piece.iter().map(ToString::to_string).collect();
+        let jobs = encoded(&words.join(","));
+        let jobs = if jobs.is_empty() { jobs } else { format!("&jobs={jobs}") };
+        let asked = (format!("{jobs}{query}"), limit);
+        as_of = pages(server, asked, |run| keys.is_empty() || named.holds(&run.job), &mut found)
+            .await?;
+    }
+    if pieces.len() > 1 {
+        // A task that is named by its own number, and with its array, is in two of them.
+        let mut seen = BTreeSet::new();
+        found.retain(|(_, run)| seen.insert((run.job.key, run.run)));
+        let order = |run: &HistoryRun| Reverse((run.job.ended_at, run.job.key, run.run));
+        found.sort_by_key(|(_, run)| order(run));
+        found.truncate(limit);
+    }
+    let (raw, runs) = found.into_iter().unzip();
+    Ok(Runs { raw, runs, as_of })
+}
+
+/// Adds up to so many of those that are taken; gives the time at which the controller looked.
+async fn pages(
+    server: &Server,
+    (query, limit): (String, usize),
+    takes: impl Fn(&HistoryRun) -> bool,
+    found: &mut Vec<(Value, HistoryRun)>,
+) -> Result<Time, Failure> {
+    let (mut after, mut left) = (String::new(), limit);
+    loop {
+        let path = format!("/v1/history?limit={}{query}{after}", PAGE.min(left.max(1)));
+        let answer: Value = server.get(&path).await?;
+        let Answer { mut raw, typed }: Answer<HistoryList> = answer.try_into()?;
+        let came = raw.get_mut("runs").and_then(Value::as_array_mut).map(std::mem::take);
+        let came = came.unwrap_or_default().into_iter().zip(typed.runs);
+        let before = found.len();
+        found.extend(came.filter(|(_, run)| takes(run)).take(left));
+        left -= found.len() - before;
+        match typed.next {
+            Some(next) if left > 0 => after = format!("&after={}", encoded(&next)),
+            _ => return Ok(typed.as_of),
+        }
+    }
+}
+
+/// The jobs of each question; of all jobs there is one that names none.
+fn pieces(keys: &[JobKey]) -> Vec<Vec<JobKey>> {
+    if keys.len() <= KEYS {
+        return vec![keys.to_vec()];
+    }
+    let mut tasks: BTreeMap<_, usize> = BTreeMap::new();
+    for key in keys.iter().filter(|key| key.index.is_some()) {
+        *tasks.entry(key.job).or_default() += 1;
+    }
+    let mut seen = BTreeSet::new();
+    let asked = keys.iter().map(|key| match tasks.get(&key.job) {
+        Some(count) if *count >= TASKS => JobKey::single(key.job),
+        _ => *key,
+    });
+    let asked: Vec<JobKey> = asked.filter(|key| seen.insert(*key)).collect();
+    asked.chunks(KEYS).map(<[JobKey]>::to_vec).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use common::id::{ArrayIndex, JobId};
+
+    fn task(job: u32, index: u32) -> JobKey {
+        JobKey { job: JobId(job), index: Some(ArrayIndex(index)) }
+    }
+
+    #[test]
+    fn many_jobs_are_asked_for_in_pieces_and_a_large_array_as_a_whole() {
+        assert_eq!(pieces(&[]), [Vec::new()]);
+        let few: Vec<JobKey> = (0..1000).map(|index| task(42, index)).collect();
+        assert_eq!(pieces(&few), [few]);
+        let large = (0..100_000).map(|index| task(42, index));
+        let small = [task(43, 7), JobKey::single(JobId(44))];
+        let keys: Vec<JobKey> = large.chain(small).collect();
+        assert_eq!(pieces(&keys), [[&[JobKey::single(JobId(42))], &small[..]].concat()]);
+        let plain: Vec<JobKey> = (1..=2500).map(|job| JobKey::single(JobId(job))).collect();
+        let pieces: Vec<usize> = pieces(&plain).iter().map(Vec::len).collect();
+        assert_eq!(pieces, [1000, 1000, 500]);
+    }
+}
