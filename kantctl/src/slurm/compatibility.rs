@@ -174,7 +174,7 @@ mod tests {
             "| `--cpu-bind` | taken |",
             "| `--clusters` `-M` | taken |",
             "| `--near` | works |",
-            "| `--truncate` `-T` | taken |",
+            "| `--allclusters` `-L` | taken |",
             "| `--sort` `-S` | taken |",
         ] {
             assert!(page.contains(row), "no {row} in {page}");

@@ -1,7 +1,7 @@
 //! What a field of squeue or sacct shows of a job. Never asks for jobs.
 
 use super::calendar::{long_span, moment, short_span};
-pub use super::size::{Unit, size};
+pub use super::size::{Unit, measured, size};
 use crate::output::{self, jobs::ranges};
 use common::hostlist::fold;
 use common::id::{ArrayIndex, JobKey};

@@ -2,7 +2,7 @@
 //! and of `sacct -o`, and what it shows. Never lays lines out; `format` does.
 //! Source: man squeue (--format, --Format), man sacct (--format).
 
-use super::job_field::{Line, Value, size};
+use super::job_field::{Line, Value, measured, size};
 use common::job::Phase;
 use common::resource::{GpuRequest, MemoryRequest};
 use common::time::Span;
@@ -158,7 +158,7 @@ pub const FIELDS: &[JobField] = &[
         if !l.batch {
             return Value::Unset;
         }
-        used(l, |_, memory| Value::of(size(Bytes(memory.0 / 1024 * 1024), l.page.unit)))
+        used(l, |_, memory| Value::of(measured(memory, l.page.unit)))
     }),
     field(' ', "cluster", "Cluster", "CLUSTER", |l| Value::of(&l.page.cluster)),
 ];
