@@ -2,9 +2,10 @@
 //! Never does anything; `lib.rs` runs the verb.
 
 use crate::verb::{
-    admin, alloc, cancel, completions, drain, explain, export, history, hold, install_slurm_names,
-    launch, logs, man, metrics, nodes, priority, queue, queues, release, reload, report, requeue,
-    reservations, resume, run, share, show, status, submit, suspend, top, update, wait, watch,
+    admin, alloc, batch, cancel, completions, drain, explain, export, history, hold,
+    install_slurm_names, launch, logs, man, metrics, nodes, priority, queue, queues, release,
+    reload, report, requeue, reservations, resume, run, share, show, status, suspend, top, update,
+    wait, watch,
 };
 use clap::{Args, Parser, Subcommand};
 use common::time::Span;
@@ -71,7 +72,7 @@ pub struct Global {
 #[derive(Subcommand, Debug)]
 pub enum Verb {
     /// Submit a script as a job
-    Submit(Box<submit::Args>),
+    Submit(Box<batch::Args>),
     /// List jobs
     #[command(visible_alias = "q")]
     Queue(queue::Args),

@@ -137,7 +137,7 @@ fn from_env(name: &str) -> Option<OsString> {
 
 async fn ask(verb: &Verb, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     match verb {
-        Verb::Submit(args) => verb::submit::run(args, server, screen).await,
+        Verb::Submit(args) => verb::batch::run(args, server, screen).await,
         Verb::Queue(args) => verb::queue::run(args, server, screen).await,
         Verb::History(args) => verb::history::run(args, server, screen).await,
         Verb::Top(args) => verb::top::run(args, server, screen).await,

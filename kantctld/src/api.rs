@@ -4,6 +4,7 @@
 
 mod accounting;
 mod backup;
+mod batch;
 mod controllers;
 mod error;
 mod held;
@@ -61,6 +62,7 @@ pub fn router(core: Arc<Core>, peers: Arc<Peers<StateMachine>>) -> Router {
 fn of_leader() -> Router<Arc<Core>> {
     Router::new()
         .route("/v1/jobs", post(submit::submit).get(jobs::list))
+        .route("/v1/jobs/batch", post(batch::submit))
         .route("/v1/jobs/{key}", get(jobs::show))
         .route("/v1/jobs/{key}/cancel", post(jobs::cancel))
         .route("/v1/jobs/{key}/signal", post(signal::signal))

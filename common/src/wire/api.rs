@@ -4,6 +4,7 @@
 //! | method and path | body -> answer |
 //! |---|---|
 //! | POST /v1/jobs | `SubmitRequest` -> `SubmitAnswer` |
+//! | POST /v1/jobs/batch | `BatchRequest` -> `BatchAnswer`: many submits |
 //! | GET /v1/jobs?all=&user=&queue=&node= | -> `JobList` (`all`: finished ones too) |
 //! | GET /v1/jobs/{key} | -> `JobList`: one job, or the tasks of an array; with events |
 //! | POST /v1/jobs/{key}/{cancel,hold,release,requeue,suspend,resume} | `()` -> `Changed` |
@@ -37,6 +38,7 @@
 //! | POST /v1/controllers/{id}/promote, /remove, /transfer | -> `ControllerList` |
 
 mod accounts;
+mod batch;
 mod controllers;
 mod history;
 mod metrics;
@@ -61,6 +63,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 pub use accounts::AccountList;
+pub use batch::{BATCH_JOBS_MAX, BatchAnswer, BatchJob, BatchOutcome, BatchRequest};
 pub use controllers::{ControllerList, ControllerRole, ControllerView, JoinAnswer, JoinRequest};
 pub use history::{
     HistoryList, HistoryQuery, HistoryRun, NodeStretch, NodeUse, ReportQuery, ReportRow, ReportView,

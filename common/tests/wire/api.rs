@@ -11,9 +11,9 @@ use common::reason::WaitReason;
 use common::time::{Span, Time};
 use common::unit::{Bytes, Cpus, Gpus};
 use common::wire::api::{
-    ControllerList, ControllerRole, ControllerView, JobList, JobView, JoinAnswer, JoinRequest,
-    LaunchAnswer, LaunchRequest, NodeList, NodeView, ReasonView, StoryLine, SubmitAnswer,
-    SubmitRequest,
+    BatchAnswer, BatchJob, BatchOutcome, BatchRequest, ControllerList, ControllerRole,
+    ControllerView, JobList, JobView, JoinAnswer, JoinRequest, LaunchAnswer, LaunchRequest,
+    NodeList, NodeView, ReasonView, StoryLine, SubmitAnswer, SubmitRequest,
 };
 use common::wire::peer::PEER_PROTOCOL;
 use std::collections::BTreeMap;
@@ -37,6 +37,25 @@ fn a_submit_looks_as_in_the_kept_files() {
     };
     check(&Form::JSON, "submit-request.json", &request);
     check(&Form::JSON, "submit-answer.json", &SubmitAnswer { job: JobId(7), tasks: 1 });
+}
+
+#[test]
+fn a_batch_looks_as_in_the_kept_files() {
+    let job = BatchJob { ask: ask(), script: 0, environment: 0 };
+    let request = BatchRequest {
+        request_key: RequestKey("k1".to_owned()),
+        scripts: vec!["#!/bin/sh\ntrue\n".to_owned()],
+        environments: vec![BTreeMap::from([("HOME".to_owned(), "/home/ada".to_owned())])],
+        jobs: vec![job.clone(), job],
+    };
+    check(&Form::JSON, "batch-request.json", &request);
+    let refused = BatchOutcome::Refused {
+        code: "queue-unknown".to_owned(),
+        message: "there is no queue `nowhere`".to_owned(),
+        hint: Some("see `kantctl queues`".to_owned()),
+    };
+    let accepted = BatchOutcome::Accepted(SubmitAnswer { job: JobId(7), tasks: 1 });
+    check(&Form::JSON, "batch-answer.json", &BatchAnswer { jobs: vec![accepted, refused] });
 }
 
 #[test]

@@ -31,6 +31,7 @@ Examples:
   kantctl submit --gpus 'h100|a100:4' --deadline tomorrow --preemptible --wrap nvidia-smi
   kantctl submit --ntasks 2-8 --gpus-per-task 1 --launch per-task --wrap 'echo $SLURM_PROCID'
   kantctl submit --gpus 0.5 --service --max-per-node 2 -J chat --wrap 'echo a share of a GPU'
+  kantctl submit --batch jobs.txt --time 30
   printf '#!/bin/sh\\n#KANT --time 5\\ndate\\n' | kantctl submit --wait
 
 Directives:
@@ -47,7 +48,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 #[command(override_usage = "kantctl submit [OPTIONS] [SCRIPT [ARG]...]\n       \
-                            kantctl submit [OPTIONS] --wrap COMMAND")]
+                            kantctl submit [OPTIONS] --wrap COMMAND\n       \
+                            kantctl submit [OPTIONS] --batch FILE")]
 #[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     #[command(flatten)]
@@ -145,33 +147,48 @@ fn read_script(args: &Args) -> Result<(Script, &[String]), Failure> {
 
 /// The command line over the environment over the script.
 fn merge(args: &Args, script: &Script, shell: &Shell) -> Result<Options, Failure> {
-    let Directives { options: directives, too_late } = if script.has_directives {
-        directive::read(&script.origin, &script.text)?
-    } else {
-        Directives::default()
-    };
+    let directives = directives(script)?;
+    let environment = environment::read_options(&shell.environment)?;
+    let options = args.options.clone().over(environment).over(directives);
+    passed_over(&options).iter().for_each(|text| warn(text));
+    Ok(options)
+}
+
+/// What a script's directives ask for; warns of those that are not read.
+///
+/// # Errors
+/// [`Failure`] of one that makes no sense.
+pub fn directives(script: &Script) -> Result<Options, Failure> {
+    if !script.has_directives {
+        return Ok(Options::default());
+    }
+    let Directives { options, too_late } = directive::read(&script.origin, &script.text)?;
     for line in too_late {
         warn(&format!(
             "{}, line {line}: directives after the first command are not read",
             script.origin
         ));
     }
-    let environment = environment::read_options(&shell.environment)?;
-    let options = args.options.clone().over(environment).over(directives);
-    let given = options.passed_over.given();
+    Ok(options)
+}
+
+/// Sentences about options that are taken and change less than one might think.
+#[must_use]
+pub fn passed_over(options: &Options) -> Vec<String> {
     let mut told: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for (name, why) in given {
+    for (name, why) in options.passed_over.given() {
         told.entry(why).or_default().push(format!("--{}", name.replace('_', "-")));
     }
-    for (why, names) in told {
-        warn(&format!("{} changes nothing: {why}", names.join(", ")));
-    }
+    let sentence =
+        |(why, names): (&str, Vec<String>)| format!("{} changes nothing: {why}", names.join(", "));
+    let mut sentences: Vec<String> = told.into_iter().map(sentence).collect();
     if options.switches.is_some_and(|switches| switches.timed) {
-        warn(
-            "--switches prefers one leaf switch without waiting for it; --near=leaf:required waits",
+        sentences.push(
+            "--switches prefers one leaf switch without waiting for it; --near=leaf:required waits"
+                .to_owned(),
         );
     }
-    Ok(options)
+    sentences
 }
 
 /// What the controller is asked for a script with these options.
@@ -204,7 +221,10 @@ fn check_environment(environment: &BTreeMap<String, String>) -> Result<(), AskEr
 }
 
 /// A key that no other submission has.
-fn request_key() -> Result<RequestKey, Failure> {
+///
+/// # Errors
+/// [`Failure`] when there is no randomness.
+pub fn request_key() -> Result<RequestKey, Failure> {
     let mut bytes = [0; 16];
     File::open("/dev/urandom")
         .and_then(|mut random| random.read_exact(&mut bytes))

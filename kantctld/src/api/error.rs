@@ -59,6 +59,11 @@ impl ApiFailure {
         }
     }
 
+    /// The stable word for it.
+    pub fn code(&self) -> &'static str {
+        self.status_and_code().1
+    }
+
     fn status_and_code(&self) -> (StatusCode, &'static str) {
         match self {
             Self::Command(CommandError::Refused(refusal)) | Self::Refused(refusal) => {

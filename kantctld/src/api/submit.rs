@@ -55,7 +55,9 @@ pub async fn submit(
 }
 
 /// `NAME=value`, each ended by NUL; a name or value that cannot be in an environment is refused.
-fn join_environment(environment: &BTreeMap<String, String>) -> Result<String, ApiFailure> {
+pub(super) fn join_environment(
+    environment: &BTreeMap<String, String>,
+) -> Result<String, ApiFailure> {
     let mut text = String::new();
     for (name, value) in environment {
         if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
@@ -91,7 +93,7 @@ pub async fn refuse_what_never_fits(core: &Arc<Core>, ask: &Ask) -> Result<(), A
 
 /// Whose job it is, by the kernel's numbers; the name is for people. And all groups of that user
 /// as this host knows them: queues and QoS may be open to a group.
-async fn owner(uid: u32, gid: u32) -> (Owner, Vec<Gid>) {
+pub(super) async fn owner(uid: u32, gid: u32) -> (Owner, Vec<Gid>) {
     let known = tokio::task::spawn_blocking(move || {
         let name = super::jobs::user_name(uid);
         let groups = groups(&name, gid);

@@ -1,0 +1,63 @@
+//! Many submits in one request. What they share, scripts and environments, is said once.
+//! Never all or nothing: each job is accepted or refused by itself.
+
+use super::SubmitAnswer;
+use crate::id::RequestKey;
+use crate::job::Ask;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The most jobs of one request.
+pub const BATCH_JOBS_MAX: usize = 10_000;
+
+/// Submits many jobs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BatchRequest {
+    /// Makes a repeated request safe, as [`super::SubmitRequest::request_key`] does; at most 56
+    /// characters. That of the job at place N is it with `.N`.
+    pub request_key: RequestKey,
+    /// Texts of scripts.
+    pub scripts: Vec<String>,
+    /// Environments to run in.
+    pub environments: Vec<BTreeMap<String, String>>,
+    /// The jobs, in order; at most [`BATCH_JOBS_MAX`].
+    pub jobs: Vec<BatchJob>,
+}
+
+/// One of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BatchJob {
+    /// What is asked.
+    pub ask: Ask,
+    /// Its script's place in [`BatchRequest::scripts`].
+    #[serde(default)]
+    pub script: u32,
+    /// Its environment's place in [`BatchRequest::environments`].
+    #[serde(default)]
+    pub environment: u32,
+}
+
+/// What became of each, in order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BatchAnswer {
+    /// The jobs.
+    pub jobs: Vec<BatchOutcome>,
+}
+
+/// What became of one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BatchOutcome {
+    /// Accepted, durably.
+    Accepted(SubmitAnswer),
+    /// Refused; the others are not touched by it.
+    Refused {
+        /// A stable word.
+        code: String,
+        /// In full.
+        message: String,
+        /// What to do about it, where that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        hint: Option<String>,
+    },
+}

@@ -1,0 +1,133 @@
+//! `kantctl submit`, of one job or, with `--batch`, of one for each line of a file.
+//! Never submits anything while a line of the file does not make sense.
+
+mod line;
+mod parcel;
+
+use super::ask::join;
+use super::submit;
+use crate::failure::{Failure, OK};
+use crate::output::Screen;
+use crate::output::screen::warn;
+use crate::server::Server;
+use anyhow::Context;
+use common::wire::api::{BatchAnswer, BatchOutcome};
+use parcel::Parcels;
+use serde_json::Value;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long a controller may be away before the rest of a batch is given up.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Lines that make no sense are told up to so many.
+const COMPLAINTS_MAX: usize = 20;
+
+/// Arguments of `submit`.
+#[derive(clap::Args, Debug)]
+#[group(skip)]
+#[allow(missing_docs)] // each field's comment is its help
+pub struct Args {
+    #[command(flatten)]
+    pub one: submit::Args,
+    /// Submit a job for each line of this file (- is standard input): the words of a `kantctl
+    /// submit`, or options as JSON: {"gpus": 1, "script": "train.sh", "args": ["--seed", "7"]}.
+    /// What the command line says holds for lines that do not say it
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["script", "wrap", "wait"])]
+    #[arg(help_heading = "How it runs")]
+    pub batch: Option<PathBuf>,
+}
+
+/// Submits a job, or many.
+///
+/// # Errors
+/// [`Failure`] as of [`submit::run`], or when a line does not make sense or was refused.
+pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
+    match &args.batch {
+        None => submit::run(&args.one, server, screen).await,
+        Some(file) => submit_all(args, file, server, screen).await,
+    }
+}
+
+async fn submit_all(
+    args: &Args,
+    file: &Path,
+    server: &Server,
+    screen: &Screen,
+) -> Result<u8, Failure> {
+    let text = read(file)?;
+    let mut lines = line::Lines::new(&args.one.options)?;
+    let mut parcels = Parcels::new()?;
+    let mut complaints = Vec::new();
+    for (number, text) in (1..).zip(text.lines()) {
+        match lines.request(text) {
+            Ok(None) => {}
+            Ok(Some(request)) if complaints.is_empty() => parcels.add(number, request),
+            Ok(Some(_)) => {}
+            Err(failure) => {
+                complaints.push(format!("line {number}: {:#}", failure.error));
+            }
+        }
+    }
+    lines.warnings().iter().for_each(|text| warn(text));
+    let name = file.display();
+    if !complaints.is_empty() {
+        let more = complaints.len().saturating_sub(COMPLAINTS_MAX);
+        complaints.truncate(COMPLAINTS_MAX);
+        complaints.extend((more > 0).then(|| format!("and {more} more lines")));
+        let what = format!("failed to read {name}, nothing was submitted:\n  ");
+        return Err(Failure::usage(anyhow::anyhow!("{what}{}", complaints.join("\n  "))));
+    }
+    let (mut answers, mut refused, mut count) = (Vec::new(), Vec::new(), 0);
+    for parcel in parcels.all() {
+        let raw: Value = server.post_keyed("/v1/jobs/batch", &parcel.request, PATIENCE).await?;
+        let answer: BatchAnswer = serde_json::from_value(raw.clone())
+            .context("failed to understand the controller's answer: is it of the same version?")?;
+        count += answer.jobs.len();
+        for (line, outcome) in parcel.lines.iter().zip(&answer.jobs) {
+            tell(*line, outcome, &args.one.options, screen, &mut refused)?;
+        }
+        answers.push(raw);
+    }
+    if screen.json {
+        screen.answer(&join(answers, "jobs"))?;
+    }
+    if refused.is_empty() {
+        return Ok(OK);
+    }
+    let (some, refused) = (refused.len(), refused.join("\n  "));
+    Err(Failure::message(format!("{some} of {count} jobs of {name} were refused:\n  {refused}")))
+}
+
+/// Says what became of a line at once: who interrupts this knows what was accepted.
+fn tell(
+    line: usize,
+    outcome: &BatchOutcome,
+    options: &crate::submission::options::Options,
+    screen: &Screen,
+    refused: &mut Vec<String>,
+) -> Result<(), Failure> {
+    match outcome {
+        BatchOutcome::Refused { message, .. } => refused.push(format!("line {line}: {message}")),
+        BatchOutcome::Accepted(_) if screen.json => {}
+        BatchOutcome::Accepted(answer) if options.parsable => {
+            screen.line(&answer.job.to_string())?;
+        }
+        BatchOutcome::Accepted(_) if options.quiet => {}
+        BatchOutcome::Accepted(answer) => {
+            screen.line(&format!("Submitted job {} (line {line})", answer.job))?;
+        }
+    }
+    Ok(())
+}
+
+fn read(file: &Path) -> Result<String, Failure> {
+    if file == Path::new("-") {
+        let mut text = String::new();
+        let read = std::io::stdin().lock().read_to_string(&mut text);
+        read.context("failed to read the batch from standard input")?;
+        return Ok(text);
+    }
+    let text = std::fs::read_to_string(file);
+    Ok(text.with_context(|| format!("failed to read the batch {}", file.display()))?)
+}

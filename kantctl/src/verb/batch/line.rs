@@ -1,0 +1,185 @@
+//! One line of a batch: the words of a submission, or the same as JSON. Never submits it.
+
+use crate::failure::Failure;
+use crate::submission::options::Options;
+use crate::submission::script::{self, Script};
+use crate::submission::shell::Shell;
+use crate::submission::words::split;
+use crate::submission::{complaint, environment};
+use crate::verb::submit;
+use clap::{CommandFactory, FromArgMatches, Parser};
+use common::wire::api::SubmitRequest;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A line as clap knows it.
+#[derive(Debug, Parser)]
+#[command(no_binary_name = true, disable_help_flag = true, args_override_self = true)]
+struct Line {
+    #[command(flatten)]
+    one: submit::Args,
+}
+
+/// Reads lines, one after the other.
+pub(super) struct Lines {
+    command: clap::Command,
+    shell: Shell,
+    /// The command line's options over those of the environment.
+    usual: Options,
+    /// By path: a batch runs one script many times.
+    scripts: BTreeMap<String, (Script, Options)>,
+    warnings: BTreeSet<String>,
+}
+
+impl Lines {
+    /// For lines that do not say otherwise than these options.
+    pub fn new(options: &Options) -> Result<Self, Failure> {
+        let shell = Shell::look()?;
+        let usual = options.clone().over(environment::read_options(&shell.environment)?);
+        let mut command = Line::command();
+        command.build();
+        let (scripts, warnings) = (BTreeMap::new(), BTreeSet::new());
+        Ok(Self { command, shell, usual, scripts, warnings })
+    }
+
+    /// What a line asks for; `None`: it is empty or a comment.
+    pub fn request(&mut self, text: &str) -> Result<Option<SubmitRequest>, Failure> {
+        let words = match text.trim_start().starts_with('{') {
+            true => from_json(text)?,
+            false => split(text).map_err(|error| usage(error.to_string()))?,
+        };
+        if words.is_empty() {
+            return Ok(None);
+        }
+        let parsed = self.command.try_get_matches_from_mut(words);
+        let line = parsed.and_then(|matches| Line::from_arg_matches(&matches));
+        let submit::Args { options, wrap, script } =
+            line.map_err(|error| usage(complaint::explain(&error)))?.one;
+        if options.wait {
+            return Err(usage("--wait is not for a line of a batch; `kantctl wait` waits".into()));
+        }
+        let (script, directives, args) = match (wrap, script.as_slice()) {
+            (Some(command), _) => (script::wrap(&command)?, Options::default(), &[][..]),
+            (None, []) => return Err(usage("name a script, or --wrap a command".to_owned())),
+            (None, [path, args @ ..]) => {
+                let (script, directives) = self.script(path)?;
+                (script, directives, args)
+            }
+        };
+        let options = options.over(self.usual.clone()).over(directives);
+        self.warnings.extend(submit::passed_over(&options));
+        submit::request(&options, &script, args, &self.shell).map(Some)
+    }
+
+    /// What is worth a word about options, each once.
+    pub fn warnings(&self) -> &BTreeSet<String> {
+        &self.warnings
+    }
+
+    /// A script and what its directives ask for, read once.
+    fn script(&mut self, path: &str) -> Result<(Script, Options), Failure> {
+        if path == "-" {
+            return Err(usage("a script of a batch cannot be standard input".to_owned()));
+        }
+        if let Some(known) = self.scripts.get(path) {
+            return Ok(known.clone());
+        }
+        let script = script::read(Some(path))?;
+        let directives = submit::directives(&script)?;
+        let known = self.scripts.entry(path.to_owned()).or_insert((script, directives));
+        Ok(known.clone())
+    }
+}
+
+fn usage(text: String) -> Failure {
+    Failure::usage(anyhow::Error::msg(text))
+}
+
+/// `{"gpus": 1, "hold": true, "script": "a.sh", "args": ["x"]}` as the words of a command line.
+fn from_json(text: &str) -> Result<Vec<String>, Failure> {
+    let object: serde_json::Map<String, Value> =
+        serde_json::from_str(text).map_err(|error| usage(format!("no JSON object: {error}")))?;
+    let (mut words, mut script, mut args) = (Vec::new(), None, Vec::new());
+    for (name, value) in object {
+        let option = format!("--{}", name.replace('_', "-"));
+        match (name.as_str(), value) {
+            ("script", Value::String(path)) => script = Some(path),
+            ("args", Value::Array(values)) => {
+                args = values.iter().map(plain).collect::<Option<_>>().ok_or_else(|| {
+                    usage("`args` are not texts and numbers: write [\"--seed\", 7]".to_owned())
+                })?;
+            }
+            (_, Value::Null | Value::Bool(false)) => {}
+            (_, Value::Bool(true)) => words.push(option),
+            (_, value) => match plain(&value) {
+                Some(value) => words.push(format!("{option}={value}")),
+                None => return Err(usage(format!("`{name}` is no text, number or boolean"))),
+            },
+        }
+    }
+    if script.is_none() && !args.is_empty() {
+        return Err(usage("`args` are a script's: name the `script`".to_owned()));
+    }
+    words.extend(script);
+    words.extend(args);
+    Ok(words)
+}
+
+fn plain(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines() -> Lines {
+        let command = Line::command();
+        let shell = Shell { directory: "/home/ada".into(), ..Shell::default() };
+        let usual = Options::default();
+        Lines { command, shell, usual, scripts: BTreeMap::new(), warnings: BTreeSet::new() }
+    }
+
+    #[test]
+    fn words_and_json_ask_for_the_same() {
+        let mut lines = lines();
+        let words = lines.request("--gpus=2 --hold -J 'a b' --wrap 'echo $X; true'").unwrap();
+        let json = "{\"gpus\": 2, \"hold\": true, \"requeue\": false, \"job_name\": \"a b\", \
+                    \"wrap\": \"echo $X; true\"}";
+        let (words, json) = (words.unwrap(), lines.request(json).unwrap().unwrap());
+        assert_eq!((&words.ask, &words.script), (&json.ask, &json.script));
+        assert!(words.ask.hold && words.ask.name == "a b");
+    }
+
+    #[test]
+    fn lines_follow_each_other_without_a_trace() {
+        let mut lines = lines();
+        assert!(lines.request("--hold --wrap true").unwrap().unwrap().ask.hold);
+        assert!(!lines.request("--wrap true").unwrap().unwrap().ask.hold);
+        for nothing in ["", "   ", "# a comment"] {
+            assert_eq!(lines.request(nothing).unwrap(), None);
+        }
+    }
+
+    #[test]
+    fn a_line_that_makes_no_sense_says_why() {
+        for (text, word) in [
+            ("--no-such-thing --wrap true", "--no-such-thing"),
+            ("--gpus 1", "--wrap"),
+            ("-J 'a", "quote"),
+            ("{\"gpus\": 1", "JSON"),
+            ("{\"gpus\": [1], \"wrap\": \"true\"}", "`gpus`"),
+            ("{\"args\": [1], \"wrap\": \"true\"}", "`script`"),
+            ("--wait --wrap true", "--wait"),
+            ("no-such-script.sh", "no-such-script.sh"),
+        ] {
+            let failure = lines().request(text).unwrap_err();
+            let said = format!("{:#}", failure.error);
+            assert!(said.contains(word), "{text}: {said}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Submissions put together in requests of bounded size, scripts and environments once each.
+//! Never changes what is asked, or the order of lines.
+
+use crate::failure::Failure;
+use crate::verb::submit::request_key;
+use common::id::RequestKey;
+use common::wire::api::{BatchJob, BatchRequest, SubmitRequest};
+
+/// Few enough that each request is answered within a moment.
+const JOBS_MAX: usize = 1000;
+/// Far below what a controller reads.
+const BYTES_MAX: usize = 8 << 20;
+
+/// One request, and the lines that its jobs are of.
+pub(super) struct Parcel {
+    pub request: BatchRequest,
+    pub lines: Vec<usize>,
+    bytes: usize,
+}
+
+/// All requests of a batch.
+pub(super) struct Parcels {
+    key: RequestKey,
+    parcels: Vec<Parcel>,
+}
+
+impl Parcels {
+    /// None yet, under a key of their own.
+    pub fn new() -> Result<Self, Failure> {
+        Ok(Self { key: request_key()?, parcels: Vec::new() })
+    }
+
+    /// One more.
+    pub fn add(&mut self, line: usize, submit: SubmitRequest) {
+        let environment = submit.environment.iter().map(|(name, value)| name.len() + value.len());
+        // The ask itself is some hundred bytes, and its arguments.
+        let args: usize = submit.ask.args.iter().map(String::len).sum();
+        let bytes = submit.script.len() + environment.sum::<usize>() + args + 1024;
+        let has_room = |parcel: &&mut Parcel| {
+            parcel.lines.len() < JOBS_MAX && parcel.bytes + bytes <= BYTES_MAX
+        };
+        let number = self.parcels.len();
+        let parcel = match self.parcels.last_mut().filter(has_room) {
+            Some(_) => self.parcels.last_mut(),
+            None => {
+                self.parcels.push(Parcel {
+                    request: BatchRequest {
+                        request_key: RequestKey(format!("{}-{number}", self.key.0)),
+                        scripts: Vec::new(),
+                        environments: Vec::new(),
+                        jobs: Vec::new(),
+                    },
+                    lines: Vec::new(),
+                    bytes: 0,
+                });
+                self.parcels.last_mut()
+            }
+        };
+        if let Some(parcel) = parcel {
+            parcel.add(line, submit, bytes);
+        }
+    }
+
+    /// In the order of lines.
+    pub fn all(self) -> Vec<Parcel> {
+        self.parcels
+    }
+}
+
+impl Parcel {
+    fn add(&mut self, line: usize, submit: SubmitRequest, bytes: usize) {
+        let SubmitRequest { ask, script, environment, .. } = submit;
+        let (script, old_script) = place(&mut self.request.scripts, script);
+        let (environment, old_environment) = place(&mut self.request.environments, environment);
+        self.bytes += if old_script && old_environment { 1024 } else { bytes };
+        self.request.jobs.push(BatchJob { ask, script, environment });
+        self.lines.push(line);
+    }
+}
+
+/// Where something is among things, put there if it is new. The last ones are the likeliest.
+fn place<T: PartialEq>(things: &mut Vec<T>, thing: T) -> (u32, bool) {
+    let known = things.iter().rposition(|known| *known == thing);
+    let place = known.unwrap_or_else(|| {
+        things.push(thing);
+        things.len() - 1
+    });
+    // A parcel holds a thousand at most.
+    (u32::try_from(place).unwrap_or(u32::MAX), known.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use common::job::Ask;
+    use std::collections::BTreeMap;
+
+    fn submit(script: &str) -> SubmitRequest {
+        SubmitRequest {
+            request_key: RequestKey("k".to_owned()),
+            ask: Ask::default(),
+            script: script.to_owned(),
+            environment: BTreeMap::from([("A".to_owned(), "b".to_owned())]),
+        }
+    }
+
+    #[test]
+    fn what_is_shared_is_sent_once() {
+        let mut parcels = Parcels::new().unwrap();
+        for (line, script) in [(1, "a"), (2, "b"), (4, "a")] {
+            parcels.add(line, submit(script));
+        }
+        let all = parcels.all();
+        let [Parcel { request, lines, .. }] = all.as_slice() else { panic!("one request") };
+        assert_eq!((lines.as_slice(), request.scripts.len()), (&[1, 2, 4][..], 2));
+        assert_eq!((request.jobs[2].script, request.environments.len()), (0, 1));
+        assert!(request.request_key.0.len() <= 56);
+    }
+
+    #[test]
+    fn no_request_is_too_large_and_none_has_the_key_of_another() {
+        let mut parcels = Parcels::new().unwrap();
+        (0..JOBS_MAX + 1).for_each(|line| parcels.add(line, submit("a")));
+        let large = |letter: &str| letter.repeat(BYTES_MAX / 2);
+        ["x", "y", "z"].iter().for_each(|letter| parcels.add(0, submit(&large(letter))));
+        let all = parcels.all();
+        let sizes: Vec<usize> = all.iter().map(|parcel| parcel.lines.len()).collect();
+        assert_eq!(sizes, [JOBS_MAX, 2, 1, 1]);
+        assert_ne!(all[0].request.request_key, all[1].request.request_key);
+    }
+}
