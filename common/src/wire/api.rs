@@ -38,7 +38,6 @@
 //! | POST /v1/controllers/{id}/promote, /remove, /transfer | -> `ControllerList` |
 
 mod accounts;
-mod batch;
 mod controllers;
 mod history;
 mod metrics;
@@ -47,12 +46,13 @@ mod queues;
 mod reload;
 mod reservation;
 mod share;
+mod submit;
 mod task;
 mod watch;
 mod what_if;
 
 use crate::health::Finding;
-use crate::id::{ControllerId, JobId, JobKey, NodeName, QueueName, RequestKey, Uid};
+use crate::id::{ControllerId, JobId, JobKey, NodeName, QueueName, Uid};
 use crate::job::{Ask, ExitStatus, Outcome, Owner, Phase, Usage};
 use crate::node::{Contact, Drain, Inventory, NodeStatus};
 use crate::reason::WaitReason;
@@ -60,10 +60,8 @@ use crate::resource::Allocation;
 use crate::time::{Span, Time};
 use crate::unit::{Bytes, Cpus, Gpus};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 pub use accounts::AccountList;
-pub use batch::{BATCH_JOBS_MAX, BatchAnswer, BatchJob, BatchOutcome, BatchRequest};
 pub use controllers::{ControllerList, ControllerRole, ControllerView, JoinAnswer, JoinRequest};
 pub use history::{
     HistoryList, HistoryQuery, HistoryRun, NodeStretch, NodeUse, ReportQuery, ReportRow, ReportView,
@@ -74,35 +72,15 @@ pub use queues::{QueueHeld, QueueList};
 pub use reload::ReloadAnswer;
 pub use reservation::{ReservationList, ReservationRequest, ReservationView};
 pub use share::{Lender, ShareList, ShareOf, ShareView};
+pub use submit::{
+    BATCH_JOBS_MAX, BatchAnswer, BatchJob, BatchOutcome, BatchRequest, SubmitAnswer, SubmitRequest,
+};
 pub use task::{
     AttendAnswer, FeedQuery, FinishRequest, JobSignalRequest, LaunchAnswer, LaunchRequest,
     STDOUT_BYTES, SignalRequest, StepList, TASK_STATE, TaskQuery,
 };
 pub use watch::{Happened, WatchQuery};
 pub use what_if::{StartOutlook, UpdateRequest, WhatIfRequest, WhatIfView};
-
-/// Submits a job.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SubmitRequest {
-    /// Makes a repeated request safe: the same key gives the same job.
-    pub request_key: RequestKey,
-    /// What is asked.
-    pub ask: Ask,
-    /// The script's text.
-    pub script: String,
-    /// The environment to run it in.
-    pub environment: BTreeMap<String, String>,
-}
-
-/// A job was accepted, durably.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SubmitAnswer {
-    /// Its id.
-    pub job: JobId,
-    /// How many tasks, for an array.
-    #[serde(default)]
-    pub tasks: u32,
-}
 
 /// What a command changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

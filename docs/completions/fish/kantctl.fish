@@ -693,6 +693,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l time-min -d '
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l tmp -d 'disks of nodes are not counted; /tmp is the job\'s own' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l wckey -d 'use --account or --comment' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l wrap -d 'Run this command instead of a script' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l batch -d 'Submit a job for each line of this file (- is standard input): the words of a `kantctl submit`, or options as JSON: {"gpus": 1, "script": "train.sh", "args": ["--seed", "7"]}. What the command line says holds for lines that do not say it' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r

@@ -1,5 +1,5 @@
-//! Many jobs in one submit: accepted or refused line by line, on disk before it is said, and nothing
-//! at all while a line makes no sense.
+//! Many jobs in one submit: accepted or refused line by line, on disk before it is said, and
+//! nothing at all while a line makes no sense.
 
 use e2e::{Cluster, ClusterOptions, Person};
 

@@ -1,11 +1,33 @@
-//! Many submits in one request. What they share, scripts and environments, is said once.
+//! Submits, one in a request or many; what many share, scripts and environments, is said once.
 //! Never all or nothing: each job is accepted or refused by itself.
 
-use super::SubmitAnswer;
-use crate::id::RequestKey;
+use crate::id::{JobId, RequestKey};
 use crate::job::Ask;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+/// Submits a job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SubmitRequest {
+    /// Makes a repeated request safe: the same key gives the same job.
+    pub request_key: RequestKey,
+    /// What is asked.
+    pub ask: Ask,
+    /// The script's text.
+    pub script: String,
+    /// The environment to run it in.
+    pub environment: BTreeMap<String, String>,
+}
+
+/// A job was accepted, durably.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubmitAnswer {
+    /// Its id.
+    pub job: JobId,
+    /// How many tasks, for an array.
+    #[serde(default)]
+    pub tasks: u32,
+}
 
 /// The most jobs of one request.
 pub const BATCH_JOBS_MAX: usize = 10_000;
@@ -13,7 +35,7 @@ pub const BATCH_JOBS_MAX: usize = 10_000;
 /// Submits many jobs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BatchRequest {
-    /// Makes a repeated request safe, as [`super::SubmitRequest::request_key`] does; at most 56
+    /// Makes a repeated request safe, as [`SubmitRequest::request_key`] does; at most 56
     /// characters. That of the job at place N is it with `.N`.
     pub request_key: RequestKey,
     /// Texts of scripts.
