@@ -82,6 +82,7 @@ fn add(world: &mut World, queue: usize, tasks: usize, gpus: u32, on: Option<usiz
         may_reclaim: true,
         may_preempt: true,
         is_apart: false,
+        alike: None,
         groups: vec![Group {
             name: String::new(),
             parent: None,

@@ -7,6 +7,7 @@
 
 mod asked;
 mod bounds;
+mod dues;
 mod fair;
 mod ledger;
 mod left;
@@ -170,6 +171,7 @@ impl<'a> Judge<'a> {
                 self.fault(format!("gets node {}, which there is not", share.node));
             }
         }
+        self.starts_fairly(job, allocation);
         let faults = self.bounds.start(job, allocation, &self.left);
         faults.into_iter().for_each(|fault| self.fault(fault));
     }

@@ -1,6 +1,7 @@
 //! What an operator may mean, but probably does not: quotas over what there is, nodes and kinds of
 //! GPU that nobody has. Never an error: nodes come later, and quotas may be more than capacity.
 
+use super::fair::unheard;
 use crate::gpu::GpuKind;
 use crate::hostlist;
 use crate::id::{NodeName, QueueName};
@@ -40,11 +41,12 @@ impl Capacity {
 }
 
 /// What to tell an operator of a policy on a cluster. Of one without nodes, or of none that is
-/// known: only what queues owe each other.
+/// known: only what queues owe each other, and what they are told in vain.
 #[must_use]
 pub fn warnings(policy: &Policy, capacity: &Capacity) -> Vec<String> {
     let owed = policy.queues.iter();
     let owed = owed.flat_map(|queue| over(policy, Some(&queue.name), &queue.quota.amounts));
+    let owed = owed.chain(unheard(policy));
     if capacity.nodes.is_empty() {
         return owed.collect();
     }

@@ -3,6 +3,7 @@
 //! Never reads a file and never asks the host: text and a resolver of names are handed in.
 
 mod capacity;
+mod fair;
 mod fault;
 mod names;
 mod nodes;

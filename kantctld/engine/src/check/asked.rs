@@ -46,15 +46,35 @@ impl Judge<'_> {
         share: &Share,
         node: &NodeSnapshot,
     ) {
+        let forbidden = self.forbids(job, queue, node);
+        let mut rule = |holds: bool, otherwise: &str| {
+            self.expect(holds, &format!("on {}: {otherwise}", share.node));
+        };
+        forbidden.into_iter().for_each(|otherwise| rule(false, otherwise));
+        rule(share.tasks.0 > 0, "no task runs there");
+        let most = job.request.tasks_per_node.is_none_or(|most| share.tasks <= most);
+        rule(most, "more tasks than it allows on a node");
+    }
+
+    /// What speaks against this node for a job, whatever is free.
+    pub(super) fn forbids(
+        &self,
+        job: &WaitingJob,
+        queue: &Queue,
+        node: &NodeSnapshot,
+    ) -> Vec<&'static str> {
         let request = &job.request;
-        let zone = self.snapshot.policy().topology.0.get(&share.node).and_then(|p| p.zone.as_ref());
+        let zone = self.snapshot.policy().topology.0.get(&node.name).and_then(|p| p.zone.as_ref());
         let zone = zone.filter(|zone| self.zones.contains(zone));
         let spreads = job.service && queue.placement == Placement::ESpread;
         let waits_for_zone =
             spreads && queue.zone.is_some() && queue.zone_overflow == ZoneOverflow::Wait;
-        let named = |names: &[NodeName]| names.contains(&share.node);
-        let mut rule = |holds: bool, otherwise: &str| {
-            self.expect(holds, &format!("on {}: {otherwise}", share.node));
+        let named = |names: &[NodeName]| names.contains(&node.name);
+        let mut against = Vec::new();
+        let mut rule = |holds: bool, otherwise| {
+            if !holds {
+                against.push(otherwise);
+            }
         };
         rule(node.unusable.is_none(), "the node is down or drained");
         rule(queue.nodes.is_empty() || named(&queue.nodes), "the node is not in its queue");
@@ -66,9 +86,7 @@ impl Judge<'_> {
         let its_own = zone.is_none_or(|zone| spreads && queue.zone.as_ref() == Some(zone));
         rule(its_own, "the node is kept for services of another zone");
         rule(!waits_for_zone || zone.is_some(), "the node is outside of its zone");
-        rule(share.tasks.0 > 0, "no task runs there");
-        let most = request.tasks_per_node.is_none_or(|most| share.tasks <= most);
-        rule(most, "more tasks than it allows on a node");
+        against
     }
 
     /// What must hold on each node of a job, whatever is free.

@@ -1,66 +1,77 @@
-//! May a job be made to yield where queues share fairly? Worked out anew from jobs, quotas and
-//! weights, in whole numbers. Never asks whether fewer would have done, nor judges CPUs and memory,
-//! which it believes the round where a quota names them.
+//! May a job start, or be made to yield, where queues share fairly? By the sums of [`super::dues`].
+//! Never asks whether fewer would have done, nor judges memory: where a quota names it on the way,
+//! it believes that what is taken is owed in memory.
 
 use super::Judge;
+use super::dues::{Milli, Of, Sums, sum};
 use crate::snapshot::{RunningJob, WaitingJob};
-use common::id::QueueName;
+use common::id::{JobKey, QueueName};
 use common::job::PreemptReason;
-use common::policy::{Amounts, QuotaMode};
 use common::queue::Queue;
 use common::resource::Allocation;
 use common::time::Span;
-use common::unit::{Nodes, Tasks};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Thousandths of GPUs.
-type Milli = u128;
-
-/// No bound.
-const ENDLESS: Milli = Milli::MAX;
-
-/// What queues hold, want and are due of GPUs, with those below them.
+/// What queues hold, want and are due, and for whom somebody yielded last.
 #[derive(Debug, Default)]
 pub(super) struct Dues {
-    held: BTreeMap<QueueName, Milli>,
-    wants: BTreeMap<QueueName, Milli>,
-    due: BTreeMap<QueueName, Milli>,
-    /// For whom somebody yielded last, and what it will hold.
-    claimant: Option<(common::id::JobKey, Milli)>,
+    sums: Vec<Sums>,
+    claim: Option<Claim>,
+    /// What jobs that yield to nobody hold of GPUs.
+    firm: Option<BTreeMap<QueueName, Milli>>,
 }
 
-fn of_amounts(amounts: &Amounts, unnamed: Milli) -> Milli {
-    let kinds = || amounts.gpus.values().map(|gpus| Milli::from(gpus.0)).sum::<Milli>();
-    let any = amounts.gpus_any.map(|gpus| Milli::from(gpus.0));
-    let named = any.or_else(|| (!amounts.gpus.is_empty()).then(kinds));
-    named.map_or(unnamed, |gpus| gpus * 1000)
-}
-
-fn owed(queue: &Queue) -> Milli {
-    of_amounts(&queue.quota.amounts, 0)
-}
-
-fn most(queue: &Queue) -> Milli {
-    match queue.quota.mode {
-        QuotaMode::Isolated => of_amounts(&queue.quota.amounts, ENDLESS),
-        QuotaMode::Shared => of_amounts(&queue.quota.at_most, ENDLESS),
-    }
-}
-
-fn held(allocation: &Allocation) -> Milli {
-    allocation.shares().iter().map(|share| Milli::from(share.gpus_milli().0)).sum()
-}
-
-/// With all its tasks, or the fewest it is content with. Where GPUs are by the node and nobody says
-/// how many nodes, each task may come to have its own.
-fn asked(job: &WaitingJob, is_least: bool) -> Milli {
-    let request = &job.request;
-    let least = request.tasks_min.filter(|_| is_least).unwrap_or(request.tasks);
-    let nodes = request.nodes.unwrap_or(Nodes(least.0));
-    Milli::from(request.gpus_in_all(nodes, Tasks(least.0)).0)
+/// One job, and what has been taken for it.
+#[derive(Debug)]
+struct Claim {
+    key: JobKey,
+    /// Of each of the sums.
+    asks: Vec<Milli>,
+    is_reclaim: bool,
+    /// Queues that lost something, with those above them.
+    losers: BTreeSet<QueueName>,
+    /// What the losers' jobs held of each of the sums.
+    lost: Vec<Milli>,
 }
 
 impl<'a> Judge<'a> {
+    /// A job that yields to nobody starts within the quotas that name GPUs. One that room was kept
+    /// for was judged when others yielded to it.
+    pub(super) fn starts_fairly(&mut self, job: &WaitingJob, allocation: &Allocation) {
+        let is_kept = self.snapshot.promises().get(&job.key).is_some_and(|kept| kept.yielded);
+        if !self.snapshot.policy().fair_sharing || job.together.is_some() || is_kept {
+            return;
+        }
+        let Some(queue) = self.queues.get(&job.queue).copied() else { return };
+        let qos = self.snapshot.policy().qos.iter().find(|qos| Some(&qos.name) == job.qos.as_ref());
+        let says = job.preemptible.or_else(|| qos.and_then(|qos| qos.preemptible));
+        let gpus = Of::Gpus.held(allocation);
+        if says.unwrap_or(queue.preemption.preemptible) || gpus == 0 {
+            return;
+        }
+        let mut firm = self.dues_mut().firm.take().unwrap_or_else(|| self.all_firm());
+        self.add(&mut firm, &job.queue, gpus);
+        for queue in self.bounds.path(&job.queue) {
+            if sum(&firm, queue) > self.bound(Of::Gpus, &queue.quota.amounts) {
+                let name = &queue.name;
+                self.fault(format!("yields to nobody, and takes queue {name} over its quota"));
+            }
+        }
+        self.dues_mut().firm = Some(firm);
+    }
+
+    fn dues_mut(&mut self) -> &mut Dues {
+        self.dues.get_or_insert_default()
+    }
+
+    fn all_firm(&self) -> BTreeMap<QueueName, Milli> {
+        let mut firm = BTreeMap::new();
+        for job in self.snapshot.all_running().filter(|job| !job.ending && !job.preemptible) {
+            self.add(&mut firm, &job.queue, Of::Gpus.held(&job.allocation));
+        }
+        firm
+    }
+
     /// A job yields to one of another queue, or of higher priority, in a fair tree.
     pub(super) fn yields_fairly(
         &mut self,
@@ -72,53 +83,117 @@ impl<'a> Judge<'a> {
         let least = self.safe_for(victim, by, why);
         let has_run = self.now.since(victim.started_at);
         self.expect(has_run >= least, "is made to yield before it has run for long enough");
-        let mut dues = self.dues.take().unwrap_or_else(|| self.all_dues());
-        let asks = asked(by, true);
-        if dues.claimant.is_none_or(|(key, _)| key != by.key)
-            && let Some((key, held)) = dues.claimant.replace((by.key, asks))
-        {
-            let before = self.snapshot.waiting(key).map(|job| job.queue.clone());
-            before.iter().for_each(|queue| self.add(&mut dues.held, queue, held));
+        let mut dues = self.dues.take().unwrap_or_default();
+        if dues.sums.is_empty() {
+            dues.sums = Of::BOTH.into_iter().map(|of| self.sums(of)).collect();
+        }
+        if dues.claim.as_ref().is_none_or(|claim| claim.key != by.key) {
+            self.claim_is_met(&mut dues);
+            let asks = dues.sums.iter().map(|sums| self.asks(sums.of, by, true)).collect();
+            let (losers, lost) = (BTreeSet::new(), vec![0; dues.sums.len()]);
+            let is_reclaim = why == PreemptReason::Reclaim;
+            dues.claim = Some(Claim { key: by.key, asks, is_reclaim, losers, lost });
         }
         if why == PreemptReason::Reclaim {
-            self.taken_back(&dues, victim, by, asks);
+            self.taken_back(&dues, victim, by);
         }
-        let gone = held(&victim.allocation);
-        for queue in self.bounds.path(&victim.queue) {
-            let sum = dues.held.entry(queue.name.clone()).or_default();
-            *sum = sum.saturating_sub(gone);
+        let path = self.bounds.path(&victim.queue);
+        for (at, sums) in dues.sums.iter_mut().enumerate() {
+            let gone = sums.of.held(&victim.allocation);
+            for queue in &path {
+                let sum = sums.held.entry(queue.name.clone()).or_default();
+                *sum = sum.saturating_sub(gone);
+            }
+            if let Some(claim) = &mut dues.claim {
+                claim.lost[at] += gone;
+            }
+        }
+        if let Some(claim) = &mut dues.claim {
+            claim.losers.extend(path.iter().map(|queue| queue.name.clone()));
         }
         self.dues = Some(dues);
     }
 
-    fn taken_back(&mut self, dues: &Dues, victim: &RunningJob, by: &WaitingJob, asks: Milli) {
+    /// All have yielded that do: the last claim is met.
+    pub(super) fn all_have_yielded(&mut self) {
+        if let Some(mut dues) = self.dues.take() {
+            self.claim_is_met(&mut dues);
+        }
+    }
+
+    /// With what it asked for no side of the claimant is fuller than one beside it that lost.
+    fn claim_is_met(&mut self, dues: &mut Dues) {
+        let Some(claim) = dues.claim.take() else { return };
+        let Some(by) = self.snapshot.waiting(claim.key) else { return };
+        let path = self.bounds.path(&by.queue);
+        for (at, sums) in dues.sums.iter_mut().enumerate() {
+            let asks = claim.asks[at];
+            self.add(&mut sums.held, &by.queue, asks);
+            let is_judged = self.is_judged(sums.of) && claim.is_reclaim;
+            if !is_judged || asks == 0 && claim.lost[at] == 0 {
+                continue;
+            }
+            for queue in &path {
+                let (own, due) = (sum(&sums.held, queue), sum(&sums.due, queue));
+                let above = |queue: &Queue| {
+                    self.bounds.path(&queue.name).get(1).map(|above| above.name.clone())
+                };
+                let beside = self.snapshot.policy().queues.iter().filter(|other| {
+                    let is_loser = claim.losers.contains(&other.name);
+                    is_loser && other.name != queue.name && above(other) == above(queue)
+                });
+                let is_fuller = |other: &Queue| {
+                    let (theirs, their_due) = (sum(&sums.held, other), sum(&sums.due, other));
+                    own > due && their_due > 0 && own * their_due >= theirs * due
+                };
+                if beside.into_iter().any(is_fuller) {
+                    self.key = claim.key;
+                    self.fault(format!(
+                        "takes queue {} further above its share than one that loses by it",
+                        queue.name
+                    ));
+                }
+            }
+        }
+    }
+
+    /// CPUs are only shared out where somebody names them.
+    fn is_judged(&self, of: Of) -> bool {
+        of == Of::Gpus || self.snapshot.policy().queues.iter().any(|queue| of.is_owed(queue))
+    }
+
+    fn taken_back(&mut self, dues: &Dues, victim: &RunningJob, by: &WaitingJob) {
         let may = self.queues.get(&by.queue).is_some_and(|queue| queue.preemption.reclaim);
         self.expect(may, "yields to a queue that takes nothing back");
         self.expect(victim.queue != by.queue, "yields what is due to its own queue");
         let (own, other) = (self.bounds.path(&by.queue), self.bounds.path(&victim.queue));
-        let names_more = |queue: &&Queue| {
-            queue.quota.amounts.cpus.is_some() || queue.quota.amounts.memory.is_some()
-        };
-        if asks == 0 || own.iter().chain(&other).any(names_more) {
-            return;
-        }
         let both = own.iter().rev().zip(other.iter().rev());
         let both = both.take_while(|(a, b)| a.name == b.name).count();
         let side = |path: &[&'a Queue]| path.len().checked_sub(both + 1).map(|at| path[at]);
         let (Some(own_side), Some(other_side)) = (side(&own), side(&other)) else {
             return self.fault("yields to a queue above its own");
         };
-        let of = |sums: &BTreeMap<QueueName, Milli>, queue: &Queue| {
-            sums.get(&queue.name).copied().unwrap_or_default()
+        let Some(claim) = &dues.claim else { return };
+        let (mut is_over, mut stays, mut is_owed) = (false, true, false);
+        for (sums, asks) in dues.sums.iter().zip(&claim.asks) {
+            let of = sums.of;
+            if self.is_judged(of) {
+                let within = sum(&sums.held, own[0]) + asks <= sum(&sums.due, own[0]);
+                self.expect(within, "yields to a queue that has its fair share");
+            }
+            let theirs = sum(&sums.held, other_side);
+            let allowance = sum(&sums.most, other_side)
+                .min(of.owed(other_side).max(sum(&sums.due, other_side)));
+            is_over |= *asks > 0 && theirs > allowance;
+            stays &= (sum(&sums.held, own_side) + asks) <= of.owed(own_side);
+            is_owed |= *asks > 0 && of.is_owed(own_side) && theirs > of.owed(other_side);
+        }
+        let names = |queue: &&Queue| {
+            queue.quota.amounts.memory.is_some() || queue.quota.at_most.memory.is_some()
         };
-        let leaf = own[0];
-        let with_it = of(&dues.held, leaf) + asks;
-        self.expect(with_it <= of(&dues.due, leaf), "yields to a queue that has its fair share");
-        let theirs = of(&dues.held, other_side);
-        let allowance = most(other_side).min(owed(other_side).max(of(&dues.due, other_side)));
-        let is_owed =
-            of(&dues.held, own_side) + asks <= owed(own_side) && theirs > owed(other_side);
-        self.expect(theirs > allowance || is_owed, "yields what is its queue's by right");
+        let is_believed = own.iter().chain(&other).any(names);
+        let is_right = is_over || stays && is_owed || is_believed;
+        self.expect(is_right, "yields what is its queue's by right");
     }
 
     /// For how long it is safe from that job.
@@ -127,136 +202,15 @@ impl<'a> Judge<'a> {
         let own = |queue: &&Queue| {
             Some(queue.preemption.runtime_min).filter(|least| *least > Span::default())
         };
+        let always = path.iter().find_map(own).unwrap_or_default();
         if why != PreemptReason::Reclaim {
-            return path.iter().find_map(own).unwrap_or_default();
+            return always;
         }
         let claimant = self.bounds.path(&by.queue);
         let both = path.iter().rev().zip(claimant.iter().rev());
         let both = both.take_while(|(a, b)| a.name == b.name).count();
         let from = path.len().saturating_sub(both + 1);
-        let says = |queue: &&Queue| queue.reclaim_runtime_min.or_else(|| own(queue));
-        path[from..].iter().find_map(says).unwrap_or_default()
-    }
-
-    fn add(&self, sums: &mut BTreeMap<QueueName, Milli>, queue: &QueueName, amount: Milli) {
-        for queue in self.bounds.path(queue) {
-            *sums.entry(queue.name.clone()).or_default() += amount;
-        }
-    }
-
-    /// As the snapshot has it, with what starts in this round.
-    fn all_dues(&self) -> Dues {
-        let mut dues = Dues::default();
-        for job in self.snapshot.all_running().filter(|job| !job.ending) {
-            self.add(&mut dues.held, &job.queue, held(&job.allocation));
-            self.add(&mut dues.wants, &job.queue, held(&job.allocation));
-        }
-        for job in self.snapshot.all_waiting() {
-            if self.snapshot.class_of(job.key).is_none() || job.together.is_some() {
-                continue;
-            }
-            let is_kept = self.snapshot.promises().get(&job.key).is_some_and(|kept| kept.yielded);
-            if let Some(allocation) = self.granted.get(&job.key).filter(|_| is_kept) {
-                // It started before anything was planned: that went by what it has.
-                self.add(&mut dues.wants, &job.queue, held(allocation));
-                self.add(&mut dues.held, &job.queue, held(allocation));
-                continue;
-            }
-            self.add(&mut dues.wants, &job.queue, asked(job, false));
-            if is_kept || self.started.contains(&job.key) {
-                self.add(&mut dues.held, &job.queue, asked(job, true));
-            }
-        }
-        let up = self.snapshot.nodes().into_iter().filter(|node| node.unusable.is_none());
-        let total: usize = up.map(|node| node.inventory.gpus.len()).sum();
-        self.deal(None, total as Milli * 1000, &mut dues);
-        dues
-    }
-
-    /// Deals so much out to the queues right below this one, and on downwards.
-    fn deal(&self, above: Option<&QueueName>, total: Milli, dues: &mut Dues) {
-        let known = |name: &QueueName| self.queues.contains_key(name);
-        let family: Vec<&Queue> = self
-            .snapshot
-            .policy()
-            .queues
-            .iter()
-            .filter(|queue| queue.parent.as_ref().filter(|name| known(name)) == above)
-            .collect();
-        let mut left = total;
-        for queue in &family {
-            let first = owed(queue).min(dues.wanted(queue));
-            dues.due.insert(queue.name.clone(), first);
-            left = left.saturating_sub(first);
-        }
-        let mut levels: Vec<i32> = family.iter().map(|queue| queue.priority).collect();
-        levels.sort_unstable();
-        levels.dedup();
-        let cuts: Vec<Cuts> =
-            levels.iter().rev().map(|level| dues.level(&family, *level, &mut left)).collect();
-        for mut cuts in cuts {
-            // The larger part first, then the one that stands first.
-            cuts.sort_by(|a, b| (b.0 * a.1).cmp(&(a.0 * b.1)).then(a.2.cmp(&b.2)));
-            for (_, _, at) in cuts {
-                let takes = left.min(1000).min(dues.missing(family[at]));
-                dues.give(family[at], takes, &mut left);
-            }
-        }
-        for queue in family {
-            let due = dues.due[&queue.name];
-            self.deal(Some(&queue.name), due, dues);
-        }
-    }
-}
-
-/// What was cut off of whose part, as a fraction of a thousandth.
-type Cuts = Vec<(Milli, Milli, usize)>;
-
-impl Dues {
-    fn wanted(&self, queue: &Queue) -> Milli {
-        self.wants.get(&queue.name).copied().unwrap_or_default().min(most(queue))
-    }
-
-    fn missing(&self, queue: &Queue) -> Milli {
-        let due = self.due.get(&queue.name).copied().unwrap_or_default();
-        self.wanted(queue).saturating_sub(due)
-    }
-
-    fn give(&mut self, queue: &Queue, takes: Milli, left: &mut Milli) {
-        *self.due.entry(queue.name.clone()).or_default() += takes;
-        *left -= takes;
-    }
-
-    /// Offers those of one priority parts of what is left, until nobody takes less than offered.
-    fn level(&mut self, family: &[&Queue], level: i32, left: &mut Milli) -> Cuts {
-        let mut cuts: BTreeMap<usize, (Milli, Milli)> = BTreeMap::new();
-        loop {
-            let is_open = |at: &usize| {
-                let queue = family[*at];
-                queue.priority == level && queue.weight > 0 && self.missing(queue) > 0
-            };
-            let open: Vec<usize> = (0..family.len()).filter(is_open).collect();
-            let weights: Milli = open.iter().map(|at| Milli::from(family[*at].weight)).sum();
-            let (round, mut again) = (*left, false);
-            for at in open {
-                let part = round * Milli::from(family[at].weight);
-                let missing = self.missing(family[at]);
-                let takes = if missing * weights <= part {
-                    cuts.remove(&at);
-                    again |= missing * weights < part;
-                    missing
-                } else {
-                    let whole = part / weights / 1000 * 1000;
-                    cuts.insert(at, (part - whole * weights, weights));
-                    whole
-                };
-                self.give(family[at], takes, left);
-            }
-            if !again || *left == 0 {
-                break;
-            }
-        }
-        let cuts = cuts.into_iter().filter(|(_, (cut, _))| *cut > 0);
-        cuts.map(|(at, (cut, of))| (cut, of, at)).collect()
+        let says = |queue: &&Queue| queue.reclaim_runtime_min;
+        path[from..].iter().find_map(says).unwrap_or_default().max(always)
     }
 }

@@ -1,6 +1,7 @@
 //! What the judge objects to, one fault at a time.
 
 mod bounds;
+mod fair;
 mod order;
 mod yields;
 

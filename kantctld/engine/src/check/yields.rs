@@ -47,6 +47,7 @@ impl<'a> Judge<'a> {
                 self.bounds.stop(victim, &self.left);
             }
         }
+        self.all_have_yielded();
     }
 
     fn ran_long_enough(&mut self, victim: &RunningJob) {

@@ -17,6 +17,7 @@ use common::id::JobKey;
 use common::job::PreemptReason;
 use common::queue::Queue;
 use common::reason::WaitReason;
+use common::unit::Tasks;
 use std::sync::Arc;
 
 /// Somebody who yields, and why.
@@ -46,8 +47,20 @@ impl<'a> Desk<'a> {
         self.awaiting.get(&key).map_or(&[], |awaiting| &awaiting.nodes)
     }
 
+    /// Has this node room now for the smallest part of the job?
+    pub(crate) fn would_hold(&self, job: &WaitingJob, index: ShapeIndex, at: NodeIndex) -> bool {
+        let shape = self.shapes.get(index);
+        let demand = &shape.demand;
+        let part = shape.nodes().map_or_else(
+            || demand.part(Tasks(1)),
+            |nodes| demand.even_part(nodes, nodes.0.saturating_sub(1)),
+        );
+        let holds = |side| self.hall_of(job, shape, side, &[]).holds(at, part);
+        shape.sides().into_iter().any(holds)
+    }
+
     /// Starts a job on these nodes or, where what it asks for beside room speaks against them,
-    /// elsewhere.
+    /// elsewhere. `most`: with no more tasks than this.
     ///
     /// # Errors
     /// It did not start; the reason, where that is not want of room.
@@ -55,19 +68,19 @@ impl<'a> Desk<'a> {
         &mut self,
         job: &'a Arc<WaitingJob>,
         shape: ShapeIndex,
-        nodes: &[NodeIndex],
+        (nodes, most): (&[NodeIndex], Option<Tasks>),
     ) -> Result<(), Option<WaitReason>> {
         self.meet(job.key);
         let fence = self.fence(nodes);
-        let started = self.try_start(job, shape, &fence);
-        match started.or_else(|_| self.try_start(job, shape, &[])) {
+        let started = self.try_start_with(job, shape, &fence, most);
+        match started.or_else(|_| self.try_start_with(job, shape, &[], most)) {
             Ok(()) => Ok(()),
             Err(Obstacle::Refused(reason, _)) => Err(Some(*reason)),
             Err(_) => Err(None),
         }
     }
 
-    /// Starts a job wherever it has room.
+    /// Starts a job wherever it has room. `most`: with no more tasks than this.
     ///
     /// # Errors
     /// It did not start; the reason, where that is not want of room.
@@ -75,12 +88,13 @@ impl<'a> Desk<'a> {
         &mut self,
         job: &'a Arc<WaitingJob>,
         shape: ShapeIndex,
+        most: Option<Tasks>,
     ) -> Result<(), Option<WaitReason>> {
         let ends = self.ends_by(job.time_limit);
         if self.shapes.get(shape).cannot_fit(ends) {
             return Err(None);
         }
-        match self.try_start(job, shape, &[]) {
+        match self.try_start_with(job, shape, &[], most) {
             Ok(()) => Ok(()),
             Err(Obstacle::NoRoom) => {
                 self.shapes.get_mut(shape).did_not_fit(ends);

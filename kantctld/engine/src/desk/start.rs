@@ -36,8 +36,22 @@ impl<'a> Desk<'a> {
         shape: ShapeIndex,
         fence: &[bool],
     ) -> Result<(), Obstacle> {
+        self.try_start_with(job, shape, fence, None)
+    }
+
+    /// The same; an elastic job with no more tasks than `most`.
+    pub(super) fn try_start_with(
+        &mut self,
+        job: &'a Arc<WaitingJob>,
+        shape: ShapeIndex,
+        fence: &[bool],
+        most: Option<Tasks>,
+    ) -> Result<(), Obstacle> {
         let own = self.unbook(job.key);
-        let whole = self.shapes.get(shape).clone();
+        let mut whole = self.shapes.get(shape).clone();
+        if let Some(most) = most.filter(|_| job.request.tasks_min.is_some()) {
+            whole.demand = whole.demand.with_tasks(most.min(whole.demand.tasks));
+        }
         let mut found = self.try_shape(job, &whole, fence, true);
         if let (Err(_), Some(least)) = (&found, job.request.tasks_min) {
             found = self.try_fewer(job, &whole, least, fence);

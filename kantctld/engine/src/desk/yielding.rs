@@ -122,8 +122,10 @@ impl<'a> Desk<'a> {
 
     fn start_or_await(&mut self, job: &'a Arc<WaitingJob>, awaiting: Awaiting) {
         let fence = self.fence(&awaiting.nodes);
+        // Where shares are fair, with what room was made for: more may be another queue's.
+        let most = job.request.tasks_min.filter(|_| self.snapshot.policy.fair_sharing);
         let started = match self.admit(job, awaiting.shape) {
-            Ok(_) => self.try_start(job, awaiting.shape, &fence),
+            Ok(_) => self.try_start_with(job, awaiting.shape, &fence, most),
             Err(_) => Err(Obstacle::NoRoom),
         };
         if started.is_ok() {

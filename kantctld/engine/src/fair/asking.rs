@@ -4,7 +4,7 @@
 
 use super::board::Board;
 use super::gang::{Gang, Standing};
-use super::runtime::{is_safe, preempt_min, reclaim_min};
+use super::runtime::{always_min, is_safe, preempt_min, reclaim_min};
 use super::taking::{Claimant, may_lose};
 use super::tree::QueueAt;
 use super::victims::Asked;
@@ -53,11 +53,12 @@ pub(super) fn is_protected(board: &Board<'_>, own: JobAt, why: Why, victim: JobA
     let (tree, settings) = (&board.tree, &board.world.settings);
     let path = |job: JobAt| tree.path(board.world.jobs[job.0].queue);
     let says = |at: QueueAt| tree.terms[at.0].protection;
+    let always = || always_min(path(victim), says);
     let least = match why {
-        Why::Preempt => preempt_min(path(victim), says, settings.preempt_min),
+        Why::Preempt => preempt_min(path(victim), says, settings.preempt_min).max(always()),
         Why::Reclaim => {
             let paths = (path(own), path(victim));
-            reclaim_min(paths, settings.method, says, settings.reclaim_min)
+            reclaim_min(paths, settings.method, says, settings.reclaim_min).max(always())
         }
         Why::Consolidate | Why::Stale => Span(0),
     };

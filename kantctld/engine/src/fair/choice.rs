@@ -13,12 +13,7 @@ use super::world::{Affinity, GpuAsk, NodeAt, TaskAt};
 /// The best node of these for a task. `may_start`: else a place that is free now counts as little
 /// as one that has to come free.
 pub(super) fn choose(board: &Board<'_>, task: TaskAt, nodes: &[NodeAt]) -> Option<Found> {
-    let mut found: Vec<Found> = Vec::new();
-    for node in nodes {
-        if let Some(one) = look(board, task, *node).filter(|_| is_allowed(board, task, *node)) {
-            found.push(one);
-        }
-    }
+    let taken = taken(board, task);
     let wants_gpus = !board.at_most(task).gpu_milli.eq(&0);
     let free = |node: NodeAt| {
         let load = &board.nodes[node.0];
@@ -36,19 +31,27 @@ pub(super) fn choose(board: &Board<'_>, task: TaskAt, nodes: &[NodeAt]) -> Optio
         let wastes = !wants_gpus && board.world.nodes[node.0].gpus > 0;
         (!one.joins, !one.is_now, wastes, free(node), node)
     };
-    found.into_iter().min_by_key(rank)
+    let open = nodes.iter().filter(|node| taken.binary_search(node).is_err());
+    let found = open.filter_map(|node| look(board, task, *node));
+    found.filter(|one| is_allowed(board, task, one.place.node)).min_by_key(rank)
+}
+
+/// Where other tasks of its job sit, if no two may share a node; rising.
+fn taken(board: &Board<'_>, task: TaskAt) -> Vec<NodeAt> {
+    let job = &board.world.jobs[board.world.job_of[task.0].0];
+    if !job.is_apart {
+        return Vec::new();
+    }
+    let place = |task: &TaskAt| board.seats[task.0].place.as_ref();
+    let mut nodes: Vec<NodeAt> =
+        job.tasks.iter().filter_map(place).map(|place| place.node).collect();
+    nodes.sort_unstable();
+    nodes
 }
 
 /// Do its affinities let it go there?
 fn is_allowed(board: &Board<'_>, task: TaskAt, node: NodeAt) -> bool {
     let asks = &board.world.tasks[task.0];
-    let job = &board.world.jobs[board.world.job_of[task.0].0];
-    let sits_there = |other: &TaskAt| {
-        board.seats[other.0].place.as_ref().is_some_and(|place| place.node == node)
-    };
-    if job.is_apart && job.tasks.iter().any(sits_there) {
-        return false;
-    }
     asks.near.as_ref().is_none_or(|near| meets(board, task, near, node))
         && asks.apart.as_ref().is_none_or(|apart| !meets(board, task, apart, node))
 }

@@ -11,6 +11,7 @@
 
 mod amount;
 mod asking;
+mod bars;
 mod board;
 pub mod bounds;
 mod choice;
@@ -22,6 +23,7 @@ mod lending;
 mod line;
 pub mod order;
 mod owed;
+mod parts;
 mod plan;
 mod prospect;
 mod refusal;

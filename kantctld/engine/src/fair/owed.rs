@@ -3,20 +3,22 @@
 use super::amount::{Amount, UNLIMITED};
 use super::runtime::Protection;
 use super::tree::{QueueAt, Terms};
+use common::gpu::GpuKind;
 use common::policy::{Amounts, QuotaMode};
 use common::queue::Queue;
 use common::time::Span;
+use std::collections::BTreeMap;
 
 /// What a queue's settings mean here. GPUs that a quota does not name are not owed, and are shared
 /// as surplus; CPUs and memory that it does not name are not shared out at all. What binds jobs
-/// that yield to nobody is a quota that names the resource.
-pub(super) fn terms(at: usize, queue: &Queue, all: &[Queue]) -> Terms {
+/// that yield to nobody is a quota that names the resource. `gpus`: what there is.
+pub(super) fn terms(at: usize, queue: &Queue, all: &[Queue], gpus: &Kinds) -> Terms {
     let owed = &queue.quota.amounts;
     let most = match queue.quota.mode {
         QuotaMode::Isolated => owed,
         QuotaMode::Shared => &queue.quota.at_most,
     };
-    let (quota, firm) = (amounts(owed, 0), amounts(owed, UNLIMITED));
+    let (quota, firm) = (amounts(owed, 0), bound(owed, gpus));
     let parent = queue.parent.as_ref();
     let parent = parent.and_then(|name| all.iter().position(|other| other.name == *name));
     let least = queue.preemption.runtime_min;
@@ -27,13 +29,28 @@ pub(super) fn terms(at: usize, queue: &Queue, all: &[Queue]) -> Terms {
         created: at as u64,
         quota,
         firm,
-        limit: amounts(most, UNLIMITED),
+        limit: bound(most, gpus),
         weight: [f64::from(queue.weight); 3],
         protection: Protection {
-            preempt: (least > Span(0)).then_some(least),
-            reclaim: queue.reclaim_runtime_min.or((least > Span(0)).then_some(least)),
+            preempt: None,
+            reclaim: queue.reclaim_runtime_min,
+            always: (least > Span(0)).then_some(least),
         },
     }
+}
+
+/// How many GPUs of each kind there are.
+pub(super) type Kinds = BTreeMap<GpuKind, i64>;
+
+/// As a bound: one on some kinds of GPU leaves all of the others. What each kind is held to, the
+/// books know where a job starts.
+fn bound(of: &Amounts, gpus: &Kinds) -> Amount {
+    let mut bound = amounts(of, UNLIMITED);
+    if of.gpus_any.is_none() && !of.gpus.is_empty() {
+        let others = gpus.iter().filter(|(kind, _)| !of.gpus.contains_key(*kind));
+        bound.gpu_milli += others.map(|(_, count)| count * 1000).sum::<i64>();
+    }
+    bound
 }
 
 fn amounts(of: &Amounts, gpus_unnamed: i64) -> Amount {

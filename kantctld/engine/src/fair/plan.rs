@@ -16,7 +16,7 @@ use super::victims::Lists;
 use super::world::{Grace, JobAt, NodeAt, TaskAt, TaskState, World};
 use super::yielding::{Quest, Why};
 use common::time::Span;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// So many searches for who has to yield in one round; jobs after that are looked at in the next.
 const TRIALS_MAX: u32 = 200_000;
@@ -96,6 +96,10 @@ pub fn plan(world: &World, steps: &[Step]) -> Plan {
     round.finish()
 }
 
+/// What tells jobs apart that ask for places: queue, what they ask for, priority, and whether they
+/// may be preempted.
+type Alike = (QueueAt, u64, i64, bool);
+
 struct Round<'a> {
     board: Board<'a>,
     /// Who had to leave, for whom.
@@ -109,9 +113,19 @@ struct Round<'a> {
 impl Round<'_> {
     fn allocate(&mut self) {
         let mut line = Line::new(&self.board, startable(&self.board));
+        // Of those alike one had no room: room only goes in this step.
+        let mut no_room = BTreeSet::new();
         while let Some(job) = line.pop(&self.board) {
             let tasks = Gang::of(&self.board, job).next();
             if tasks.is_empty() {
+                continue;
+            }
+            let alike = self.alike(job);
+            if alike.is_some_and(|alike| no_room.contains(&alike)) {
+                // What bounds say comes first, as it does where a place is looked for.
+                let asks = sum(tasks.iter().map(|task| self.board.at_least(*task)));
+                let excess = bounded(&self.board, job, &asks).err();
+                self.refused.insert(job, excess);
                 continue;
             }
             match place(&mut self.board, job, &tasks, true) {
@@ -120,16 +134,31 @@ impl Round<'_> {
                     line.push(&self.board, job);
                 }
                 Err(Failed::Bound(excess)) => _ = self.refused.insert(job, Some(excess)),
-                Err(Failed::Room) => _ = self.refused.insert(job, None),
+                Err(Failed::Room) => {
+                    no_room.extend(alike);
+                    self.refused.insert(job, None);
+                }
             }
         }
+    }
+
+    /// Whom it is like in all that counts here; `None`: nobody, or a part of it has a place.
+    fn alike(&self, job: JobAt) -> Option<Alike> {
+        let known = &self.board.world.jobs[job.0];
+        let is_new = || Gang::of(&self.board, job).active().is_empty();
+        let alike = known.alike.filter(|_| is_new())?;
+        Some((known.queue, alike, known.priority, known.is_preemptible))
     }
 
     fn others_yield(&mut self, why: Why) {
         let lists = Lists::new(&self.board);
         let mut line = Line::new(&self.board, startable(&self.board));
+        // Nobody makes room for those, as everybody stands.
+        let mut in_vain = BTreeSet::new();
         while let Some(job) = line.pop(&self.board) {
-            if !self.may_ask(job, why) {
+            let alike = self.alike(job);
+            let is_in_vain = alike.is_some_and(|alike| in_vain.contains(&alike));
+            if is_in_vain || !self.may_ask(job, why) {
                 continue;
             }
             let mark = self.board.mark();
@@ -142,6 +171,9 @@ impl Round<'_> {
                 self.gone.extend(gone);
                 self.turns.push(job);
                 line.push(&self.board, job);
+                in_vain.clear();
+            } else {
+                in_vain.extend(alike);
             }
         }
     }
@@ -149,8 +181,10 @@ impl Round<'_> {
     /// May the job ask others to yield at all, for this reason?
     fn may_ask(&self, job: JobAt, why: Why) -> bool {
         let known = &self.board.world.jobs[job.0];
-        let tasks = Gang::of(&self.board, job).next();
-        if tasks.is_empty() || known.waited < known.patience {
+        let gang = Gang::of(&self.board, job);
+        let (tasks, is_whole) = (gang.next(), gang.is_whole());
+        let is_more = is_whole && !self.board.world.settings.may_grow;
+        if tasks.is_empty() || is_more || known.waited < known.patience {
             return false;
         }
         let least = sum(tasks.iter().map(|task| self.board.at_least(*task)));

@@ -4,8 +4,8 @@
 //! Source: KAI Scheduler, minruntime plugin, as [`super::runtime`] has it: how long a job is safe
 //! depends on how near the queue is that asks.
 
-use super::owed::terms;
-use super::runtime::{Method, reclaim_min};
+use super::owed::{Kinds, terms};
+use super::runtime::{Method, always_min, reclaim_min};
 use super::standing::standings;
 use super::tree::{QueueAt, Tree};
 use crate::snapshot::{RunningJob, Snapshot};
@@ -61,7 +61,10 @@ impl<'a> Protections<'a> {
     pub fn of(snapshot: &'a Snapshot) -> Self {
         let queues = &snapshot.policy.queues;
         let all = queues.iter().enumerate();
-        let tree = Tree::new(all.clone().map(|(at, queue)| terms(at, queue, queues)).collect());
+        // Bounds are nothing here.
+        let none = Kinds::new();
+        let known = all.clone().map(|(at, queue)| terms(at, queue, queues, &none));
+        let tree = Tree::new(known.collect());
         let spans = all.map(|(at, queue)| (&queue.name, (QueueAt(at), spans(&tree, QueueAt(at)))));
         Self { spans: spans.collect(), tree }
     }
@@ -79,7 +82,11 @@ fn spans(tree: &Tree, at: QueueAt) -> Vec<Span> {
     let says = |at: QueueAt| tree.terms[at.0].protection;
     // A queue beside one of them is asked about with what is above both.
     let beside = |place: &usize| tree.below(path.get(place + 1).copied()).len() > 1;
-    let least = |place: usize| reclaim_min((&path[place + 1..], path), Method::Lca, says, Span(0));
+    let always = always_min(path, says);
+    let least = |place: usize| {
+        let own = reclaim_min((&path[place + 1..], path), Method::Lca, says, Span(0));
+        own.max(always)
+    };
     (0..path.len()).filter(beside).map(least).collect()
 }
 

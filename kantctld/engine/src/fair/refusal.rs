@@ -3,7 +3,7 @@
 
 use super::amount::{Amount, Resource};
 use super::bounds::Excess;
-use super::plan::Plan;
+use super::tree::Account;
 use super::world::{GpuAsk, JobAt, Task, World};
 use common::id::QueueName;
 use common::reason::{Counted, QuotaBound, WaitReason, What};
@@ -11,7 +11,7 @@ use common::reason::{Counted, QuotaBound, WaitReason, What};
 /// A limit or a quota that is exceeded, with its numbers.
 pub(super) fn view_of(
     world: &World,
-    plan: &Plan,
+    accounts: &[Account],
     job: JobAt,
     excess: Excess,
 ) -> Option<WaitReason> {
@@ -19,7 +19,7 @@ pub(super) fn view_of(
         Excess::Limit(queue, resource) => (queue, resource, false),
         Excess::Quota(queue, resource) => (queue, resource, true),
     };
-    let (terms, account) = (&world.queues[queue.0], &plan.accounts[queue.0]);
+    let (terms, account) = (&world.queues[queue.0], &accounts[queue.0]);
     let (bound, used) =
         if is_quota { (terms.firm, account.firm) } else { (terms.limit, account.allocated) };
     let tasks = &world.jobs[job.0].tasks;

@@ -5,20 +5,27 @@
 //! Not in it: backfill behind a promise, moves (a job that moves starts from its last checkpoint,
 //! and no budget for that is configured), and for components of one job others do not yield.
 
-use super::bounds::Excess;
+use super::amount::Amount;
+use super::bars::Bars;
+use super::board::Board;
+use super::bounds::{Excess, within_quotas};
+use super::counted::amount;
+use super::line::sum;
 use super::plan::{Act, Plan, Step, plan};
-use super::prospect::Protections;
 use super::refusal::view_of;
+use super::tree::{QueueAt, Tree};
 use super::view::View;
-use super::world::JobAt;
+use super::world::{JobAt, Least, World};
 use super::yielding::Why;
 use crate::desk::{Desk, Refused};
 use crate::floor::NodeIndex;
 use crate::round::Round;
+use crate::shape::ShapeIndex;
 use crate::snapshot::{RunningJob, Snapshot};
 use common::id::JobKey;
 use common::job::PreemptReason;
-use common::time::Time;
+use common::time::{Span, Time};
+use common::unit::Tasks;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -29,28 +36,28 @@ const STEPS: [Step; 3] = [Step::Allocate, Step::Reclaim, Step::Preempt];
 
 /// Decides a round.
 pub(crate) fn round(snapshot: &Snapshot, now: Time) -> Round {
-    let mut barred = BTreeSet::new();
+    let mut bars = Bars::default();
     let mut plans = 0;
     loop {
         let mut desk = Desk::new(snapshot, now);
-        let view = View::of(&mut desk, &barred);
+        let view = View::of(&mut desk, &bars);
         let plan = plan(&view.world, &STEPS);
-        let failed = carry_out(&mut desk, &view, &plan);
-        plans += 1;
-        let is_last = failed.is_empty() || plans >= PLANS_MAX;
         // In the last plan as well: they are still tried elsewhere, and hear what is against them.
-        barred.extend(failed);
-        if is_last {
-            return finish(desk, view, &plan, &barred);
+        let failed = carry_out(&mut desk, &view, &plan, &mut bars);
+        plans += 1;
+        if failed.is_empty() || plans >= PLANS_MAX {
+            return finish(desk, view, (&plan, &failed), &bars);
         }
     }
 }
 
-/// Does what the plan says, in its order. Says for whom it does not hold: who was to start and
+/// Does what the plan says, in its order. Notes where it does not hold: who was to start and
 /// cannot, and the first that others cannot make room for (those behind it may count on them).
-fn carry_out<'a>(desk: &mut Desk<'a>, view: &View<'a>, plan: &Plan) -> Vec<JobKey> {
+/// Says for whom.
+fn carry_out<'a>(desk: &mut Desk<'a>, view: &View<'a>, plan: &Plan, bars: &mut Bars) -> Vec<JobAt> {
     let victims = victims(desk, view, plan);
     let (mut failed, mut is_without_room) = (Vec::new(), false);
+    let mut board = None;
     let mut seen = BTreeSet::new();
     for at in plan.turns.iter().filter(|at| seen.insert(**at)) {
         let Some((job, shape)) = view.waiting.get(at) else { continue };
@@ -77,15 +84,21 @@ fn carry_out<'a>(desk: &mut Desk<'a>, view: &View<'a>, plan: &Plan) -> Vec<JobKe
         }
         let all_start = acts.iter().all(|act| matches!(act, Act::Start(..)));
         if all_start {
-            if desk.start_there(job, *shape, &nodes).is_err() {
-                failed.push(job.key);
+            // What the plan did not give an elastic job is another's, or more than a quota allows.
+            let most = u32::try_from(acts.len()).map(Tasks).ok();
+            let most = most.filter(|_| view.is_by_task(*at));
+            if desk.start_there(job, *shape, (&nodes, most)).is_err() {
+                failed.push(*at);
+                let board = board.get_or_insert_with(|| Board::new(&view.world));
+                bars.no_start((desk, view), board, *at, &nodes);
             }
             continue;
         }
         let victims = victims.get(at).map_or(&[][..], Vec::as_slice);
         if !desk.take_for(job, *shape, victims, &nodes) && !is_without_room {
             is_without_room = true;
-            failed.push(job.key);
+            failed.push(*at);
+            bars.no_room(job.key, &nodes);
         }
     }
     failed
@@ -115,37 +128,31 @@ fn victims<'a>(
     victims
 }
 
-/// Tells the others why they wait.
-fn finish<'a>(mut desk: Desk<'a>, view: View<'a>, plan: &Plan, barred: &BTreeSet<JobKey>) -> Round {
-    for (key, reason) in view.refused {
-        desk.is_refused(key, reason);
+/// Tells the others why they wait. `failed`: for whom the plan does not hold.
+fn finish<'a>(
+    mut desk: Desk<'a>,
+    view: View<'a>,
+    (plan, failed): (&Plan, &[JobAt]),
+    bars: &Bars,
+) -> Round {
+    for (key, reason) in &view.refused {
+        desk.is_refused(*key, reason.clone());
     }
-    for (at, (job, shape)) in &view.waiting {
-        // What a plan cannot count (cores, links, zones, parts of unequal size, limits by kind) is
-        // tried as it is, one job a round: with what that holds, the next plan is another.
-        let is_for_desk = matches!(plan.refused.get(at), Some(None | Some(Excess::Limit(..))));
-        let has_no_place = is_for_desk || barred.contains(&job.key);
-        // Who others yield to waits for them.
-        let awaits = !desk.room_kept_for(job.key).is_empty();
-        let may_try = has_no_place && !awaits && !desk.waits.is_told(job.key);
-        if !may_try || desk.may_start_at_all(job, *shape).is_err() {
-            continue;
-        }
-        match desk.start_anywhere(job, *shape) {
-            Ok(()) => {
-                desk.look_again(Some(desk.now));
-                break;
-            }
-            Err(Some(reason)) => desk.is_refused(job.key, reason),
-            Err(None) => {}
-        }
+    let mut books = Tree::new(view.world.queues.clone());
+    books.accounts.clone_from(&plan.accounts);
+    for at in failed {
+        let job = &view.world.jobs[at.0];
+        let planned = job.tasks.iter().filter(|task| plan.acts.contains_key(task));
+        let planned = sum(planned.map(|task| amount(&view.world.tasks[task.0], 0)));
+        books.charge(job.queue, &planned, !job.is_preemptible, false);
     }
+    start_one(&mut desk, &view, (plan, &books), bars);
     for (at, (job, shape)) in &view.waiting {
         if desk.waits.is_told(job.key) {
             continue;
         }
         let excess = plan.refused.get(at).copied().flatten();
-        match excess.and_then(|excess| view_of(&view.world, plan, *at, excess)) {
+        match excess.and_then(|excess| view_of(&view.world, &plan.accounts, *at, excess)) {
             Some(reason) => desk.is_refused(job.key, reason),
             None => desk.has_no_room(job, *shape),
         }
@@ -153,20 +160,89 @@ fn finish<'a>(mut desk: Desk<'a>, view: View<'a>, plan: &Plan, barred: &BTreeSet
     let firsts: BTreeSet<JobKey> =
         desk.snapshot.all_waiting().filter_map(|job| job.together).collect();
     firsts.into_iter().for_each(|first| desk.start_components(first));
-    desk.look_again(next_unsafe(&desk));
+    desk.look_again(next_unsafe(&desk, &view.world));
     desk.finish()
 }
 
-/// When the next running job is no longer safe from others.
-fn next_unsafe(desk: &Desk<'_>) -> Option<Time> {
-    let running = desk.snapshot.all_running().filter(|job| job.preemptible && !job.ending);
-    let protections = Protections::of(desk.snapshot);
-    let safe_until = running.flat_map(|job| {
-        let queue = desk.queues.get(&job.queue);
-        let own = queue.map(|queue| job.started_at + queue.preemption.runtime_min);
-        protections.ends(job).chain(own).collect::<Vec<_>>()
+/// What a plan cannot count (cores, links, zones, parts of unequal size, limits by kind) is tried
+/// as it is, one job a round: with what that holds, the next plan is another.
+fn start_one<'a>(desk: &mut Desk<'a>, view: &View<'a>, (plan, books): (&Plan, &Tree), bars: &Bars) {
+    // Shapes without room, for jobs that end then or later.
+    let mut no_room: BTreeMap<ShapeIndex, Time> = BTreeMap::new();
+    for (at, (job, shape)) in &view.waiting {
+        let is_for_desk = matches!(plan.refused.get(at), Some(None | Some(Excess::Limit(..))));
+        let has_no_place = is_for_desk || bars.has(job.key);
+        // Who others yield to waits for them.
+        let awaits = !desk.room_kept_for(job.key).is_empty();
+        let ends = desk.ends_by(job.time_limit);
+        let is_known = no_room.get(shape).is_some_and(|from| ends >= *from);
+        let may_try = has_no_place && !awaits && !is_known && !desk.waits.is_told(job.key);
+        if !may_try || desk.may_start_at_all(job, *shape).is_err() {
+            continue;
+        }
+        let most = match within_firm(books, &view.world, *at) {
+            Ok(most) => Some(most).filter(|_| view.is_by_task(*at)),
+            Err(excess) => {
+                let reason = view_of(&view.world, &books.accounts, *at, excess);
+                reason.into_iter().for_each(|reason| desk.is_refused(job.key, reason));
+                continue;
+            }
+        };
+        match desk.start_anywhere(job, *shape, most) {
+            Ok(()) => {
+                desk.look_again(Some(desk.now));
+                break;
+            }
+            Err(Some(reason)) => desk.is_refused(job.key, reason),
+            Err(None) => _ = no_room.insert(*shape, ends),
+        }
+    }
+}
+
+/// With how many tasks a job, if it yields to nobody, is within the quotas of its queue and of all
+/// above it.
+///
+/// # Errors
+/// What it would exceed with the fewest.
+fn within_firm(books: &Tree, world: &World, at: JobAt) -> Result<Tasks, Excess> {
+    let job = &world.jobs[at.0];
+    let least = job.groups.first().map_or(0, |group| match group.least {
+        Least::Tasks(least) | Least::Groups(least) => least,
     });
-    safe_until.filter(|until| *until > desk.now).min()
+    let mut asks = Amount::default();
+    let mut most = Tasks::ZERO;
+    for (count, task) in (1..).zip(&job.tasks) {
+        asks = asks.plus(&amount(&world.tasks[task.0], 0));
+        if !job.is_preemptible
+            && let Err(excess) = within_quotas(books, job.queue, &asks)
+        {
+            return if most.0 as usize >= least { Ok(most) } else { Err(excess) };
+        }
+        most = Tasks(count);
+    }
+    Ok(most)
+}
+
+/// When the next running job is no longer safe from somebody. Which of the minima on its path hold
+/// depends on who asks, so there is a look at the end of each.
+fn next_unsafe(desk: &Desk<'_>, world: &World) -> Option<Time> {
+    let running = desk.snapshot.all_running().filter(|job| job.preemptible && !job.ending);
+    let minima: BTreeMap<&str, Vec<Span>> = minima(world);
+    let ends = running.flat_map(|job| {
+        let minima = minima.get(job.queue.as_str()).map_or(&[][..], Vec::as_slice);
+        minima.iter().map(|least| job.started_at + *least)
+    });
+    ends.filter(|until| *until > desk.now).min()
+}
+
+/// What every queue and those above it say about safety.
+fn minima(world: &World) -> BTreeMap<&str, Vec<Span>> {
+    let tree = Tree::new(world.queues.clone());
+    let of = |at: usize| {
+        let path = tree.path(QueueAt(at)).iter();
+        path.flat_map(|at| world.queues[at.0].protection.all()).collect()
+    };
+    world.queues.iter().enumerate().map(|(at, queue)| (queue.name.as_str(), of(at))).collect()
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@
 //! upwards. Against reclaim only queues below what both have in common are asked (`Lca`), so that
 //! a department can protect its jobs from others and not from its own.
 //! Reads: the queues' settings and parents. Never: when a job started.
-//! Knobs: `runtime_min` and `reclaim_runtime_min` of a queue.
+//! Knobs: `reclaim_runtime_min` of a queue is against other queues; `runtime_min`, which is ours,
+//! against everybody: the nearest queue that sets it, whoever asks.
 //!
 //! Example, two nodes. Queue `dev` says 10 s, its child `dev-a` 8 s, `dev-b` nothing; `prod` is
 //! another top. Job 1 of `dev-a` is safe for 8 s from job 2 of `dev-b`, and for 10 s from job 3 of
@@ -31,6 +32,15 @@ pub struct Protection {
     pub preempt: Option<Span>,
     /// Against other queues.
     pub reclaim: Option<Span>,
+    /// Against everybody, wherever they stand in the tree.
+    pub always: Option<Span>,
+}
+
+impl Protection {
+    /// The ends of all that it says: how long a job may have run when somebody may ask it to yield.
+    pub fn all(self) -> impl Iterator<Item = Span> {
+        [self.preempt, self.reclaim, self.always].into_iter().flatten()
+    }
 }
 
 /// Safe for so long from jobs of its own queue. `path`: the victim's queue, and so on to the top.
@@ -59,6 +69,12 @@ pub fn reclaim_min(
     victim[from..].iter().find_map(|at| says(*at).reclaim).unwrap_or(default)
 }
 
+/// Safe for so long from everybody.
+#[must_use]
+pub fn always_min(path: &[QueueAt], says: impl Fn(QueueAt) -> Protection) -> Span {
+    path.iter().find_map(|at| says(*at).always).unwrap_or_default()
+}
+
 /// Is a job that has run for so long still safe? Not one of which nobody knows when it started.
 #[must_use]
 pub fn is_safe(ran: Option<Span>, least: Span) -> bool {
@@ -80,7 +96,7 @@ mod tests {
         let (dev, dev_a, dev_b, prod) = (QueueAt(0), QueueAt(1), QueueAt(2), QueueAt(3));
         let says = |at: QueueAt| Protection {
             reclaim: [Some(10), Some(8), None, None][at.0].map(Span::from_seconds),
-            preempt: None,
+            ..Protection::default()
         };
         let min = |claimant: &[QueueAt]| {
             reclaim_min((claimant, &[dev_a, dev]), Method::Lca, says, Span::from_seconds(1))

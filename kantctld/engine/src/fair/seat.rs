@@ -99,7 +99,8 @@ pub(super) fn look(board: &Board<'_>, at: TaskAt, node: NodeAt) -> Option<Found>
     let task = &board.world.tasks[at.0];
     if board.world.nodes[node.0].is_closed
         || !is_for(&board.world.nodes[node.0], task)
-        || task.only_nodes.as_ref().is_some_and(|only| !only.contains(&node))
+        || task.only_nodes.as_ref().is_some_and(|only| only.binary_search(&node).is_err())
+        || task.not_nodes.as_ref().is_some_and(|not| not.binary_search(&node).is_ok())
     {
         return None;
     }

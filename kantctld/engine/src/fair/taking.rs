@@ -9,7 +9,7 @@
 //! Job 3 of a asks for 8: a is not above its share with it, b is above its own, so job 2 yields.
 //! Then b holds what it is due, and job 1 stays.
 
-use super::amount::{Amount, Resource};
+use super::amount::{Amount, Resource, UNLIMITED};
 use super::bounds::within_quotas;
 use super::tree::{QueueAt, Tree};
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,7 +41,22 @@ pub fn may_try(tree: &Tree, claimant: &Claimant) -> bool {
 pub fn may_lose(tree: &Tree, claimant: &Claimant, victim: QueueAt) -> bool {
     let Some((own, other)) = tree.side_by_side(claimant.queue, victim) else { return false };
     let held = &tree.accounts[other.0].allocated;
-    !held.is_within(&tree.allowance(other)) || stays_in_quota(tree, own, &claimant.asks)
+    let is_over = exceeded_of(held, &tree.allowance(other), &claimant.asks);
+    is_over || stays_in_quota(tree, own, &claimant.asks) && is_owed_any(tree, own, &claimant.asks)
+}
+
+/// Is it more than the bound of anything that is asked for?
+fn exceeded_of(held: &Amount, bound: &Amount, asks: &Amount) -> bool {
+    let is_asked = |resource: &Resource| asks.of(*resource) > 0;
+    Resource::ALL.into_iter().filter(is_asked).any(|one| held.of(one) > bound.of(one))
+}
+
+/// Does the quota of that queue name anything that is asked for? What it does not name is nobody's
+/// by right.
+fn is_owed_any(tree: &Tree, own: QueueAt, asks: &Amount) -> bool {
+    let quota = &tree.terms[own.0].quota;
+    let is_named = |one: &Resource| asks.of(*one) > 0 && quota.of(*one) < UNLIMITED;
+    Resource::ALL.iter().any(is_named)
 }
 
 fn stays_in_quota(tree: &Tree, own: QueueAt, asks: &Amount) -> bool {
@@ -62,10 +77,10 @@ pub fn may_take(
     for (queue, amount) in victims {
         let Some((own, other)) = tree.side_by_side(claimant.queue, *queue) else { return false };
         let before = *held.entry(other).or_insert(tree.accounts[other.0].allocated);
-        let is_over = !before.is_within(&tree.allowance(other));
+        let is_over = exceeded_of(&before, &tree.allowance(other), &claimant.asks);
         let owed = || {
             stays_in_quota(tree, own, &claimant.asks)
-                && !before.is_within(&tree.terms[other.0].quota)
+                && is_above_quota(tree, (own, other), &before, &claimant.asks)
         };
         if !is_over && !owed() {
             return false;
@@ -79,6 +94,18 @@ pub fn may_take(
     let is_firm =
         !claimant.is_preemptible && within_quotas(tree, claimant.queue, &claimant.asks).is_err();
     !is_firm && is_no_fuller(tree, claimant, &held, &involved, slack)
+}
+
+/// Is the other side above its quota in something that is asked for and that the own quota names?
+fn is_above_quota(
+    tree: &Tree,
+    (own, other): (QueueAt, QueueAt),
+    held: &Amount,
+    asks: &Amount,
+) -> bool {
+    let (quota, theirs) = (&tree.terms[own.0].quota, &tree.terms[other.0].quota);
+    let is_owed = |one: &Resource| asks.of(*one) > 0 && quota.of(*one) < UNLIMITED;
+    Resource::ALL.into_iter().filter(is_owed).any(|one| held.of(one) > theirs.of(one))
 }
 
 fn asked_for(amount: &Amount) -> BTreeSet<Resource> {

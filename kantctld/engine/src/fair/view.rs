@@ -2,28 +2,27 @@
 //! start still asks.
 
 use super::amount::UNLIMITED;
-use super::owed::terms;
+use super::bars::Bars;
+use super::owed::{Kinds, terms};
 use super::tree::QueueAt;
 use super::world::{
-    GpuAsk, Group, GroupAt, Job, JobAt, Least, Node, NodeAt, Settings, Task, TaskAt, TaskState,
-    World,
+    GpuAsk, Group, Job, JobAt, Least, Node, NodeAt, Settings, Task, TaskAt, TaskState, World,
 };
 use crate::decision::Decision;
 use crate::desk::{Desk, Refused};
-use crate::floor::NodeIndex;
+use crate::floor::{Floor, NodeIndex};
 use crate::shape::ShapeIndex;
 use crate::snapshot::{RunningJob, WaitingJob};
 use common::id::{JobKey, QosName};
 use common::queue::Queue;
 use common::reason::WaitReason;
-use common::resource::{Allocation, GpuRequest, Share};
-use common::time::Span;
-use common::unit::Tasks;
-use std::collections::{BTreeMap, BTreeSet};
+use common::resource::{Allocation, Share};
+use common::time::{Span, Time};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Of a node that jobs may have whole: more tasks than ever run there.
-const SLOTS: i64 = 1 << 32;
+pub(super) const SLOTS: i64 = 1 << 32;
 
 /// The world, and what its places are called in the snapshot.
 pub(crate) struct View<'a> {
@@ -35,23 +34,30 @@ pub(crate) struct View<'a> {
     /// Why others do not start, whatever is free.
     pub refused: Vec<(JobKey, WaitReason)>,
     /// Lists of nodes by shape.
-    lists: BTreeMap<ShapeIndex, Option<Arc<Vec<NodeAt>>>>,
+    pub(super) lists: BTreeMap<ShapeIndex, Option<Arc<Vec<NodeAt>>>>,
+    /// Numbers for jobs of one shape that end at the same time.
+    alike: BTreeMap<(ShapeIndex, Time), u64>,
 }
 
 impl<'a> View<'a> {
-    /// Of the snapshot on a desk. Those `barred` do not start in this round.
-    pub fn of(desk: &mut Desk<'a>, barred: &BTreeSet<JobKey>) -> Self {
+    /// Of the snapshot on a desk, without what was refused before in this round.
+    pub fn of(desk: &mut Desk<'a>, bars: &Bars) -> Self {
         let snapshot = desk.snapshot;
         let queues = &snapshot.policy.queues;
+        let kinds = kinds(&snapshot.floor);
         let world = World {
             nodes: snapshot.floor.nodes().map(|(_, node)| of_node(node)).collect(),
-            queues: queues.iter().enumerate().map(|(at, one)| terms(at, one, queues)).collect(),
-            settings: Settings { may_move: false, ..Settings::default() },
+            queues: queues
+                .iter()
+                .enumerate()
+                .map(|(at, one)| terms(at, one, queues, &kinds))
+                .collect(),
+            settings: Settings { may_move: false, may_grow: false, ..Settings::default() },
             ..World::default()
         };
         let (waiting, running) = (BTreeMap::new(), BTreeMap::new());
-        let mut view =
-            Self { world, waiting, running, refused: Vec::new(), lists: BTreeMap::new() };
+        let (refused, lists, alike) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+        let mut view = Self { world, waiting, running, refused, lists, alike };
         for job in snapshot.all_running() {
             view.runs(desk, job);
         }
@@ -67,15 +73,22 @@ impl<'a> View<'a> {
             if let Some((_, allocation)) = started.iter().find(|(key, _)| *key == job.key) {
                 view.starts(desk, job, allocation);
             } else if snapshot.class_of(job.key).is_some() && job.together.is_none() {
-                view.waits(desk, job, barred.contains(&job.key));
+                view.waits(desk, job, bars.is_out(job.key));
             }
         }
+        bars.keep_off(desk, &mut view);
         view
     }
 
     /// The nodes of a plan, as the floor calls them.
     pub const fn node(at: NodeAt) -> NodeIndex {
         NodeIndex(at.0 as u32)
+    }
+
+    /// Is what a waiting job asks for counted task by task, not node by node?
+    pub fn is_by_task(&self, at: JobAt) -> bool {
+        let tasks = self.world.jobs[at.0].tasks.len();
+        self.waiting.get(&at).is_some_and(|(job, _)| job.request.tasks.0 as usize == tasks)
     }
 
     fn push(&mut self, job: Job, tasks: Vec<Task>) -> JobAt {
@@ -89,11 +102,17 @@ impl<'a> View<'a> {
     }
 
     fn runs(&mut self, desk: &Desk<'a>, job: &RunningJob) {
-        let Some(queue) = desk.queues.get(&job.queue) else { return };
-        let state = if job.ending { TaskState::Leaving } else { TaskState::Running };
+        let queue = desk.queues.get(&job.queue).copied();
+        let state = match (job.ending, queue) {
+            (true, _) => TaskState::Leaving,
+            (false, Some(_)) => TaskState::Running,
+            // Its queue is gone: it is in nobody's share, and holds what it holds.
+            (false, None) => TaskState::Stuck,
+        };
         let tasks = self.seated(desk, &job.allocation, state);
+        let Some(queue) = queue.or_else(|| desk.snapshot.policy.queues.first()) else { return };
         let known = Job {
-            is_preemptible: job.preemptible,
+            is_preemptible: job.preemptible && state != TaskState::Stuck,
             priority: priority(desk, job.qos.as_ref(), job.nice),
             runs_for: Some(desk.now.since(job.started_at)),
             ..self.plain(job.key, queue, job.submitted_at.0, tasks.len())
@@ -154,13 +173,14 @@ impl<'a> View<'a> {
             may_preempt: queue.preemption.by_priority,
             may_start: admitted.is_ok() && !is_barred,
             is_apart: job.request.nodes.is_some(),
+            alike: promised.is_empty().then(|| self.alike(shape, desk.ends_by(job.time_limit))),
             ..self.plain(job.key, queue, job.since().0, least)
         };
         let mut tasks = tasks;
         if !promised.is_empty() {
             // Room is kept for it: it waits for those on their way out, and for nobody else.
             known.may_start = false;
-            for (task, node) in tasks.iter_mut().zip(promised.iter().cycle()) {
+            for (task, node) in tasks.iter_mut().take(least).zip(promised.iter().cycle()) {
                 (task.state, task.node) = (TaskState::Promised, Some(NodeAt(node.at())));
             }
         }
@@ -171,6 +191,11 @@ impl<'a> View<'a> {
                 self.refused.push((job.key, reason));
             }
         }
+    }
+
+    fn alike(&mut self, shape: ShapeIndex, ends: Time) -> u64 {
+        let next = self.alike.len() as u64;
+        *self.alike.entry((shape, ends)).or_insert(next)
     }
 
     fn plain(&self, key: JobKey, queue: &Queue, since: u64, least: usize) -> Job {
@@ -190,6 +215,7 @@ impl<'a> View<'a> {
             may_reclaim: false,
             may_preempt: false,
             is_apart: false,
+            alike: None,
             groups: vec![Group {
                 name: String::new(),
                 parent: None,
@@ -199,75 +225,21 @@ impl<'a> View<'a> {
             tasks: Vec::new(),
         }
     }
-
-    /// What a waiting job asks for, node by node or task by task, and how much of it is the least.
-    fn parts(
-        &mut self,
-        desk: &Desk<'a>,
-        job: &WaitingJob,
-        index: ShapeIndex,
-    ) -> (Vec<Task>, usize) {
-        let shape = desk.shapes.get(index);
-        let nodes = self.nodes_for(desk, index);
-        let (demand, request) = (&shape.demand, &job.request);
-        let task = |part: crate::fit::demand::Part| {
-            let amounts = demand.amounts_of(part, common::unit::Bytes::ZERO);
-            let gpus = match request.gpus {
-                Some(GpuRequest::Fraction(milli)) => {
-                    GpuAsk::Part { milli: i64::from(milli.0), devices: 1 }
-                }
-                _ if part.gpus.0 == 0 => GpuAsk::None,
-                _ => GpuAsk::Whole(part.gpus.0),
-            };
-            Task {
-                cpu_milli: i64::from(amounts.cpus.0) * 1000,
-                memory_bytes: amount(amounts.memory.0),
-                gpus,
-                group: Some(GroupAt(0)),
-                only_nodes: nodes.clone(),
-                slots: if request.exclusive { SLOTS } else { 1 },
-                ..Task::default()
-            }
-        };
-        match shape.nodes() {
-            Some(many) => {
-                let tasks: Vec<Task> = demand.even_parts(many).into_iter().map(task).collect();
-                let least = tasks.len();
-                (tasks, least)
-            }
-            None => {
-                let all = demand.tasks.0;
-                let tasks = (0..all).map(|_| task(demand.part(Tasks(1)))).collect();
-                let least = request.tasks_min.map_or(all, |least| least.0);
-                (tasks, least as usize)
-            }
-        }
-    }
-
-    /// The nodes that jobs of a shape may have; `None`: all.
-    fn nodes_for(&mut self, desk: &Desk<'a>, index: ShapeIndex) -> Option<Arc<Vec<NodeAt>>> {
-        if let Some(known) = self.lists.get(&index) {
-            return known.clone();
-        }
-        let (shape, floor) = (desk.shapes.get(index), &desk.snapshot.floor);
-        let request = shape.demand.request;
-        let list = if shape.may_have_all() && request.gpu_kind.is_none() {
-            None
-        } else {
-            let may = |at: NodeIndex| {
-                let accepted = floor.node(at).class.accepted(request);
-                shape.may_have(floor, at) && accepted != 0
-            };
-            let nodes = floor.nodes().map(|(at, _)| at).filter(|at| may(*at));
-            Some(Arc::new(nodes.map(|at| NodeAt(at.at())).collect()))
-        };
-        self.lists.insert(index, list.clone());
-        list
-    }
 }
 
-fn amount(of: u64) -> i64 {
+pub(super) fn amount(of: u64) -> i64 {
     i64::try_from(of).unwrap_or(UNLIMITED)
+}
+
+/// GPUs by kind, on nodes that are up or not.
+fn kinds(floor: &Floor) -> Kinds {
+    let mut kinds = Kinds::new();
+    for (_, node) in floor.nodes() {
+        for (kind, mask) in node.class.kinds() {
+            *kinds.entry(kind.clone()).or_default() += i64::from(mask.count_ones());
+        }
+    }
+    kinds
 }
 
 fn of_node(node: &crate::floor::node::Node) -> Node {

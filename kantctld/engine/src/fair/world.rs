@@ -137,8 +137,10 @@ pub struct Task {
     pub devices: Option<Vec<usize>>,
     /// Its group: a leaf of its job's.
     pub group: Option<GroupAt>,
-    /// Only there; `None`: anywhere.
+    /// Only there, rising; `None`: anywhere.
     pub only_nodes: Option<Arc<Vec<NodeAt>>>,
+    /// Not there, rising; `None`: anywhere.
+    pub not_nodes: Option<Arc<Vec<NodeAt>>>,
     /// What others' affinities name.
     pub labels: BTreeMap<String, String>,
     /// Where it has to be near tasks.
@@ -215,6 +217,9 @@ pub struct Job {
     pub may_preempt: bool,
     /// No two of its tasks share a node.
     pub is_apart: bool,
+    /// Jobs of one queue with the same number ask for the same, and may have the same nodes: where
+    /// one has no room none has. `None`: nothing is known of others.
+    pub alike: Option<u64>,
     /// What it consists of: the job first, each group behind the one above it.
     pub groups: Vec<Group>,
     /// Its tasks.
@@ -245,6 +250,8 @@ pub struct Settings {
     pub reclaim_min: Span,
     /// May somebody who yields be promised another place in the same round?
     pub may_move: bool,
+    /// Do others yield for more than the least of a job?
+    pub may_grow: bool,
     /// Gangs short of tasks are ended after this.
     pub stale_grace: Grace,
 }
@@ -258,6 +265,7 @@ impl Default for Settings {
             preempt_min: Span(0),
             reclaim_min: Span(0),
             may_move: true,
+            may_grow: true,
             stale_grace: Grace::For(Span::from_seconds(60)),
         }
     }

@@ -12,6 +12,7 @@ use engine::fair::world::{
     Settings, Task, TaskAt, TaskState,
 };
 use engine::fair::{Amount, UNLIMITED, World};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Why kant cannot be asked this.
@@ -127,6 +128,7 @@ fn queues(texts: &[QueueText]) -> Result<Vec<Terms>, ImportError> {
             protection: Protection {
                 preempt: span(text.preempt_min_runtime_s),
                 reclaim: span(text.reclaim_min_runtime_s),
+                ..Protection::default()
             },
         })
     };
@@ -170,6 +172,7 @@ fn job(case: &Case, text: &JobText, world: &mut World) -> Result<Job, ImportErro
         may_reclaim: true,
         may_preempt: true,
         is_apart: false,
+        alike: None,
         groups,
         tasks,
     })
@@ -242,9 +245,10 @@ fn task(case: &Case, text: &TaskText, groups: &[Group]) -> Result<Task, ImportEr
         devices: None,
         group,
         only_nodes: only
-            .map(|names| names.iter().map(node_at).collect())
+            .map(|names| names.iter().map(node_at).collect::<Result<BTreeSet<_>, _>>())
             .transpose()?
-            .map(Arc::new),
+            .map(|nodes| Arc::new(nodes.into_iter().collect())),
+        not_nodes: None,
         labels: text.labels.clone(),
         near: text.near.as_ref().map(affinity),
         apart: text.apart.as_ref().map(affinity),

@@ -1,5 +1,8 @@
 //! Small clusters whose queues share fairly, over time. Never more than one thing at a time.
 
+mod claims;
+mod refused;
+
 use crate::preempt::tests::{World, low, of, owed, queue};
 use crate::testing::{change_policy, gpu_node, gpu_request};
 use common::queue::Queue;

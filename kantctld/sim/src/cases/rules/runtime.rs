@@ -39,6 +39,7 @@ impl Queues {
         Protection {
             preempt: span("preempt_min_runtime_s"),
             reclaim: span("reclaim_min_runtime_s"),
+            ..Protection::default()
         }
     }
 }

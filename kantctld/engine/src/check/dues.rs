@@ -1,0 +1,292 @@
+//! What queues that share fairly hold, want and are due of one resource. Worked out anew from jobs,
+//! quotas and weights, in whole numbers. Never by the code that it judges.
+
+use super::Judge;
+use crate::snapshot::WaitingJob;
+use common::id::QueueName;
+use common::policy::{Amounts, QuotaMode};
+use common::queue::Queue;
+use common::resource::{Allocation, Request};
+use common::unit::{Nodes, Tasks};
+use std::collections::BTreeMap;
+
+/// Thousandths of GPUs, or of CPUs.
+pub(super) type Milli = u128;
+
+/// No bound.
+pub(super) const ENDLESS: Milli = Milli::MAX;
+
+/// What is judged. Memory is not: a request does not say how much it will be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Of {
+    Gpus,
+    Cpus,
+}
+
+impl Of {
+    pub const BOTH: [Self; 2] = [Self::Gpus, Self::Cpus];
+
+    /// The least that is handed out of a surplus.
+    const fn unit(self) -> Milli {
+        match self {
+            Self::Gpus => 1000,
+            Self::Cpus => 1,
+        }
+    }
+
+    /// What is named of it; `None`: nothing.
+    fn named(self, amounts: &Amounts) -> Option<Milli> {
+        let kinds = || amounts.gpus.values().map(|gpus| Milli::from(gpus.0)).sum::<Milli>();
+        let whole = match self {
+            Self::Gpus => {
+                let any = amounts.gpus_any.map(|gpus| Milli::from(gpus.0));
+                any.or_else(|| (!amounts.gpus.is_empty()).then(kinds))
+            }
+            Self::Cpus => amounts.cpus.map(|cpus| Milli::from(cpus.0)),
+        };
+        whole.map(|whole| whole * 1000)
+    }
+
+    /// Does the quota of this queue say anything of it?
+    pub fn is_owed(self, queue: &Queue) -> bool {
+        self.named(&queue.quota.amounts).is_some()
+    }
+
+    /// Owed whatever others want: GPUs that are not named are not, CPUs are as many as it likes.
+    pub fn owed(self, queue: &Queue) -> Milli {
+        let unnamed = if self == Self::Gpus { 0 } else { ENDLESS };
+        self.named(&queue.quota.amounts).unwrap_or(unnamed)
+    }
+
+    pub fn held(self, allocation: &Allocation) -> Milli {
+        let of = |share: &common::resource::Share| match self {
+            Self::Gpus => Milli::from(share.gpus_milli().0),
+            Self::Cpus => Milli::from(share.cpus.len()) * 1000,
+        };
+        allocation.shares().iter().map(of).sum()
+    }
+}
+
+/// The sums of one resource, with those below each queue.
+#[derive(Debug)]
+pub(super) struct Sums {
+    pub of: Of,
+    pub held: BTreeMap<QueueName, Milli>,
+    pub wants: BTreeMap<QueueName, Milli>,
+    pub due: BTreeMap<QueueName, Milli>,
+    /// Never more than this.
+    pub most: BTreeMap<QueueName, Milli>,
+}
+
+/// So much of a queue.
+pub(super) fn sum(sums: &BTreeMap<QueueName, Milli>, queue: &Queue) -> Milli {
+    sums.get(&queue.name).copied().unwrap_or_default()
+}
+
+impl Judge<'_> {
+    /// With all its tasks, or the fewest it is content with. Where GPUs are by the node and nobody
+    /// says how many nodes, each task may come to have its own.
+    pub(super) fn asks(&self, of: Of, job: &WaitingJob, is_least: bool) -> Milli {
+        let request = &job.request;
+        let tasks = request.tasks_min.filter(|_| is_least).unwrap_or(request.tasks);
+        if of == Of::Cpus {
+            return Milli::from(request.cpus_per_task.0) * Milli::from(tasks.0) * 1000;
+        }
+        if request.exclusive {
+            return self.asks_whole(job, tasks);
+        }
+        let nodes = request.nodes.unwrap_or(Nodes(tasks.0));
+        Milli::from(request.gpus_in_all(nodes, tasks).0)
+    }
+
+    /// Whole nodes: all GPUs of the smallest that are up, as often as the largest would be needed.
+    fn asks_whole(&self, job: &WaitingJob, tasks: Tasks) -> Milli {
+        let request: &Request = &job.request;
+        let Some(queue) = self.queues.get(&job.queue).copied() else { return 0 };
+        let has_kind = |node: &crate::snapshot::NodeSnapshot| {
+            let mut gpus = node.inventory.gpus.iter();
+            request.gpu_kind.is_none() || gpus.any(|gpu| request.accepts(&gpu.kind))
+        };
+        let may = self
+            .snapshot
+            .nodes()
+            .into_iter()
+            .filter(|node| self.forbids(job, queue, node).is_empty() && has_kind(node));
+        let (mut least, mut most) = (None, (0, 0));
+        for node in may {
+            let gpus = node.inventory.gpus.len() as Milli;
+            let cpus: u32 = node.inventory.cores.iter().map(common::cpuset::CpuSet::len).sum();
+            least = Some(least.map_or(gpus, |least: Milli| least.min(gpus)));
+            most = (most.0.max(Milli::from(cpus)), most.1.max(gpus));
+        }
+        let in_all = Milli::from(request.gpus_in_all(Nodes(1), tasks).0).div_ceil(1000);
+        let per_node = request.tasks_per_node.map_or(Milli::MAX, |tasks| Milli::from(tasks.0));
+        let cpus = Milli::from(request.cpus_per_task.0) * Milli::from(tasks.0);
+        let nodes = request.nodes.map_or_else(
+            || {
+                let by_task = Milli::from(tasks.0).div_ceil(per_node.max(1));
+                let by_size = cpus.div_ceil(most.0.max(1)).max(in_all.div_ceil(most.1.max(1)));
+                by_task.max(by_size).max(1)
+            },
+            |nodes| Milli::from(nodes.0),
+        );
+        let asked = Milli::from(request.gpus_in_all(Nodes(1), Tasks(1)).0).div_ceil(1000);
+        nodes * least.unwrap_or(0).max(asked) * 1000
+    }
+
+    /// No more than this, as a bound: one on some kinds of GPU leaves all of the others.
+    pub(super) fn bound(&self, of: Of, amounts: &Amounts) -> Milli {
+        if of == Of::Cpus || amounts.gpus_any.is_some() || amounts.gpus.is_empty() {
+            return of.named(amounts).unwrap_or(ENDLESS);
+        }
+        let nodes = self.snapshot.nodes();
+        let gpus = nodes.iter().flat_map(|node| &node.inventory.gpus);
+        let others = gpus.filter(|gpu| !amounts.gpus.contains_key(&gpu.kind)).count();
+        of.named(amounts).unwrap_or(0) + others as Milli * 1000
+    }
+
+    pub(super) fn add(
+        &self,
+        sums: &mut BTreeMap<QueueName, Milli>,
+        queue: &QueueName,
+        amount: Milli,
+    ) {
+        for queue in self.bounds.path(queue) {
+            *sums.entry(queue.name.clone()).or_default() += amount;
+        }
+    }
+
+    /// As the snapshot has it, with what starts in this round.
+    pub(super) fn sums(&self, of: Of) -> Sums {
+        let none = BTreeMap::new;
+        let mut sums = Sums { of, held: none(), wants: none(), due: none(), most: none() };
+        for queue in &self.snapshot.policy().queues {
+            let amounts = match queue.quota.mode {
+                QuotaMode::Isolated => &queue.quota.amounts,
+                QuotaMode::Shared => &queue.quota.at_most,
+            };
+            sums.most.insert(queue.name.clone(), self.bound(of, amounts));
+        }
+        for job in self.snapshot.all_running().filter(|job| !job.ending) {
+            self.add(&mut sums.held, &job.queue, of.held(&job.allocation));
+            self.add(&mut sums.wants, &job.queue, of.held(&job.allocation));
+        }
+        for job in self.snapshot.all_waiting() {
+            if self.snapshot.class_of(job.key).is_none() || job.together.is_some() {
+                continue;
+            }
+            let is_kept = self.snapshot.promises().get(&job.key).is_some_and(|kept| kept.yielded);
+            let granted = self.granted.get(&job.key);
+            if let Some(allocation) = granted.filter(|_| is_kept) {
+                // It started before anything was planned: that went by what it has.
+                self.add(&mut sums.wants, &job.queue, of.held(allocation));
+                self.add(&mut sums.held, &job.queue, of.held(allocation));
+                continue;
+            }
+            self.add(&mut sums.wants, &job.queue, self.asks(of, job, false));
+            if is_kept || self.started.contains(&job.key) {
+                self.add(&mut sums.held, &job.queue, self.asks(of, job, true));
+            }
+        }
+        let up = self.snapshot.nodes().into_iter().filter(|node| node.unusable.is_none());
+        let total: Milli = up
+            .map(|node| match of {
+                Of::Gpus => node.inventory.gpus.len() as Milli,
+                Of::Cpus => {
+                    let cores = node.inventory.cores.iter();
+                    cores.map(|core| Milli::from(core.len())).sum()
+                }
+            })
+            .sum();
+        self.deal(None, total * 1000, &mut sums);
+        sums
+    }
+
+    /// Deals so much out to the queues right below this one, and on downwards.
+    fn deal(&self, above: Option<&QueueName>, total: Milli, sums: &mut Sums) {
+        let known = |name: &QueueName| self.queues.contains_key(name);
+        let family: Vec<&Queue> = self
+            .snapshot
+            .policy()
+            .queues
+            .iter()
+            .filter(|queue| queue.parent.as_ref().filter(|name| known(name)) == above)
+            .collect();
+        let mut left = total;
+        for queue in &family {
+            let owed = Some(sums.of.owed(queue)).filter(|owed| *owed < ENDLESS).unwrap_or(total);
+            let first = owed.min(sums.wanted(queue));
+            sums.due.insert(queue.name.clone(), first);
+            left = left.saturating_sub(first);
+        }
+        let mut levels: Vec<i32> = family.iter().map(|queue| queue.priority).collect();
+        levels.sort_unstable();
+        levels.dedup();
+        let cuts: Vec<Cuts> =
+            levels.iter().rev().map(|level| sums.level(&family, *level, &mut left)).collect();
+        for mut cuts in cuts {
+            // The larger part first, then the one that stands first.
+            cuts.sort_by(|a, b| (b.0 * a.1).cmp(&(a.0 * b.1)).then(a.2.cmp(&b.2)));
+            for (_, _, at) in cuts {
+                let takes = left.min(sums.of.unit()).min(sums.missing(family[at]));
+                sums.give(family[at], takes, &mut left);
+            }
+        }
+        for queue in family {
+            let due = sums.due[&queue.name];
+            self.deal(Some(&queue.name), due, sums);
+        }
+    }
+}
+
+/// What was cut off of whose part, as a fraction of a thousandth.
+type Cuts = Vec<(Milli, Milli, usize)>;
+
+impl Sums {
+    fn wanted(&self, queue: &Queue) -> Milli {
+        sum(&self.wants, queue).min(sum(&self.most, queue))
+    }
+
+    fn missing(&self, queue: &Queue) -> Milli {
+        self.wanted(queue).saturating_sub(sum(&self.due, queue))
+    }
+
+    fn give(&mut self, queue: &Queue, takes: Milli, left: &mut Milli) {
+        *self.due.entry(queue.name.clone()).or_default() += takes;
+        *left -= takes;
+    }
+
+    /// Offers those of one priority parts of what is left, until nobody takes less than offered.
+    fn level(&mut self, family: &[&Queue], level: i32, left: &mut Milli) -> Cuts {
+        let unit = self.of.unit();
+        let mut cuts: BTreeMap<usize, (Milli, Milli)> = BTreeMap::new();
+        loop {
+            let is_open = |at: &usize| {
+                let queue = family[*at];
+                queue.priority == level && queue.weight > 0 && self.missing(queue) > 0
+            };
+            let open: Vec<usize> = (0..family.len()).filter(is_open).collect();
+            let weights: Milli = open.iter().map(|at| Milli::from(family[*at].weight)).sum();
+            let (round, mut again) = (*left, false);
+            for at in open {
+                let part = round * Milli::from(family[at].weight);
+                let missing = self.missing(family[at]);
+                let takes = if missing * weights <= part {
+                    cuts.remove(&at);
+                    again |= missing * weights < part;
+                    missing
+                } else {
+                    let whole = part / weights / unit * unit;
+                    cuts.insert(at, (part - whole * weights, weights));
+                    whole
+                };
+                self.give(family[at], takes, left);
+            }
+            if !again || *left == 0 {
+                break;
+            }
+        }
+        let cuts = cuts.into_iter().filter(|(_, (cut, _))| *cut > 0);
+        cuts.map(|(at, (cut, of))| (cut, of, at)).collect()
+    }
+}

@@ -1,0 +1,108 @@
+//! What a waiting job asks for, as a plan counts it: node by node or task by task, and where. Never
+//! what is free.
+
+use super::view::{SLOTS, View, amount};
+use super::world::{GpuAsk, GroupAt, NodeAt, Task, World};
+use crate::desk::Desk;
+use crate::fit::demand::Part;
+use crate::floor::NodeIndex;
+use crate::shape::ShapeIndex;
+use crate::snapshot::WaitingJob;
+use common::resource::GpuRequest;
+use common::unit::{Nodes, Tasks};
+use std::sync::Arc;
+
+impl<'a> View<'a> {
+    /// What a waiting job asks for, node by node or task by task, and how much of it is the least.
+    pub(super) fn parts(
+        &mut self,
+        desk: &Desk<'a>,
+        job: &WaitingJob,
+        index: ShapeIndex,
+    ) -> (Vec<Task>, usize) {
+        let shape = desk.shapes.get(index);
+        let nodes = self.nodes_for(desk, index);
+        let (demand, request) = (&shape.demand, &job.request);
+        let gives = if request.exclusive { whole(&self.world, nodes.as_deref()) } else { None };
+        let least_gpus = gives.map_or(0, |(least, _)| least);
+        let task = |part: Part| {
+            let amounts = demand.amounts_of(part, common::unit::Bytes::ZERO);
+            let gpus = match request.gpus {
+                _ if request.exclusive => match part.gpus.0.max(least_gpus) {
+                    0 => GpuAsk::None,
+                    all => GpuAsk::Whole(all),
+                },
+                Some(GpuRequest::Fraction(milli)) => {
+                    GpuAsk::Part { milli: i64::from(milli.0), devices: 1 }
+                }
+                _ if part.gpus.0 == 0 => GpuAsk::None,
+                _ => GpuAsk::Whole(part.gpus.0),
+            };
+            Task {
+                cpu_milli: i64::from(amounts.cpus.0) * 1000,
+                memory_bytes: amount(amounts.memory.0),
+                gpus,
+                group: Some(GroupAt(0)),
+                only_nodes: nodes.clone(),
+                slots: if request.exclusive { SLOTS } else { 1 },
+                ..Task::default()
+            }
+        };
+        let in_all = demand.part(demand.tasks);
+        let many = gives.filter(|_| request.tasks_min.is_none()).map(|(_, most)| {
+            let cpus = in_all.tasks.0 * request.cpus_per_task.0;
+            let per_node = request.tasks_per_node.map_or(u32::MAX, |tasks| tasks.0.max(1));
+            let needs = [(cpus, most.0), (in_all.gpus.0, most.1), (in_all.tasks.0, per_node)];
+            let needs = needs.into_iter().map(|(asks, has)| asks.div_ceil(has.max(1)));
+            Nodes(needs.max().unwrap_or(1).max(1))
+        });
+        match shape.nodes().or(many) {
+            Some(many) => {
+                let tasks: Vec<Task> = demand.even_parts(many).into_iter().map(task).collect();
+                let least = tasks.len();
+                (tasks, least)
+            }
+            None => {
+                let all = demand.tasks.0;
+                let tasks = (0..all).map(|_| task(demand.part(Tasks(1)))).collect();
+                let least = request.tasks_min.map_or(all, |least| least.0);
+                (tasks, least as usize)
+            }
+        }
+    }
+
+    /// The nodes that jobs of a shape may have; `None`: all.
+    fn nodes_for(&mut self, desk: &Desk<'a>, index: ShapeIndex) -> Option<Arc<Vec<NodeAt>>> {
+        if let Some(known) = self.lists.get(&index) {
+            return known.clone();
+        }
+        let (shape, floor) = (desk.shapes.get(index), &desk.snapshot.floor);
+        let request = shape.demand.request;
+        let list = if shape.may_have_all() && request.gpu_kind.is_none() {
+            None
+        } else {
+            let may = |at: NodeIndex| {
+                let accepted = floor.node(at).class.accepted(request);
+                shape.may_have(floor, at) && accepted != 0
+            };
+            let nodes = floor.nodes().map(|(at, _)| at).filter(|at| may(*at));
+            Some(Arc::new(nodes.map(|at| NodeAt(at.at())).collect()))
+        };
+        self.lists.insert(index, list.clone());
+        list
+    }
+}
+
+/// Of the nodes that are up, of these: the fewest GPUs of one, and the most CPUs and GPUs. Who asks
+/// for whole nodes gets all there is, and so asks for as much as the smallest has, as few times as
+/// the largest would need.
+fn whole(world: &World, only: Option<&Vec<NodeAt>>) -> Option<(u32, (u32, u32))> {
+    let may = |at: &NodeAt| only.is_none_or(|only| only.binary_search(at).is_ok());
+    let nodes = (0..world.nodes.len()).map(NodeAt).filter(may).map(|at| &world.nodes[at.0]);
+    let nodes = nodes.filter(|node| !node.is_closed);
+    nodes.fold(None, |known, node| {
+        let cpus = u32::try_from(node.cpu_milli / 1000).unwrap_or(u32::MAX);
+        let (least, (most_cpus, most_gpus)) = known.unwrap_or((u32::MAX, (0, 0)));
+        Some((least.min(node.gpus), (most_cpus.max(cpus), most_gpus.max(node.gpus))))
+    })
+}
