@@ -3,9 +3,10 @@
 //! decides anything.
 
 use super::amount::{Resource, UNLIMITED};
+use super::bars::Bars;
 use super::board::Board;
 use super::lending::{Debt, Stand, debts};
-use super::owed::terms;
+use super::owed::{Kinds, terms};
 use super::tree::{QueueAt, Tree};
 use super::view::View;
 use crate::books::{Books, Claim};
@@ -44,7 +45,10 @@ pub fn standings(snapshot: &Snapshot, now: Time) -> Vec<ShareView> {
     }
     let policy = &snapshot.policy;
     let queues = &policy.queues;
-    let tree = Tree::new(queues.iter().enumerate().map(|(at, q)| terms(at, q, queues)).collect());
+    // Who is above whom: bounds are the view's.
+    let none = Kinds::new();
+    let terms = queues.iter().enumerate().map(|(at, q)| terms(at, q, queues, &none));
+    let tree = Tree::new(terms.collect());
     let mut desk = Desk::new(snapshot, now);
     let columns = columns(policy, &snapshot.capacity);
     let mut all: Vec<Vec<ShareOf>> = queues
@@ -58,7 +62,7 @@ pub fn standings(snapshot: &Snapshot, now: Time) -> Vec<ShareView> {
     let mut capacity: Vec<u64> =
         columns.iter().map(|one| one.of(&snapshot.capacity).unwrap_or(0)).collect();
     if policy.fair_sharing {
-        let view = View::of(&mut desk, &BTreeSet::new());
+        let view = View::of(&mut desk, &Bars::default());
         let board = Board::new(&view.world);
         for (column, capacity) in columns.iter().zip(&mut capacity) {
             if let Some(resource) = column.resource() {
