@@ -112,26 +112,26 @@ impl Judge<'_> {
             .nodes()
             .into_iter()
             .filter(|node| self.forbids(job, queue, node).is_empty() && has_kind(node));
-        let (mut least, mut most) = (None, (0, 0));
-        for node in may {
-            let gpus = node.inventory.gpus.len() as Milli;
-            let cpus: u32 = node.inventory.cores.iter().map(common::cpuset::CpuSet::len).sum();
-            least = Some(least.map_or(gpus, |least: Milli| least.min(gpus)));
-            most = (most.0.max(Milli::from(cpus)), most.1.max(gpus));
-        }
-        let in_all = Milli::from(request.gpus_in_all(Nodes(1), tasks).0).div_ceil(1000);
+        let size = |node: crate::snapshot::NodeSnapshot| {
+            let cores = node.inventory.cores.iter().map(common::cpuset::CpuSet::len);
+            (cores.map(Milli::from).sum::<Milli>(), node.inventory.gpus.len() as Milli)
+        };
+        let sizes: Vec<(Milli, Milli)> = may.map(size).collect();
+        let most =
+            |of: fn(&(Milli, Milli)) -> Milli| sizes.iter().map(of).max().unwrap_or(1).max(1);
+        let in_all = |nodes: Nodes| Milli::from(request.gpus_in_all(nodes, tasks).0).div_ceil(1000);
         let per_node = request.tasks_per_node.map_or(Milli::MAX, |tasks| Milli::from(tasks.0));
         let cpus = Milli::from(request.cpus_per_task.0) * Milli::from(tasks.0);
-        let nodes = request.nodes.map_or_else(
-            || {
-                let by_task = Milli::from(tasks.0).div_ceil(per_node.max(1));
-                let by_size = cpus.div_ceil(most.0.max(1)).max(in_all.div_ceil(most.1.max(1)));
-                by_task.max(by_size).max(1)
-            },
-            |nodes| Milli::from(nodes.0),
-        );
-        let asked = Milli::from(request.gpus_in_all(Nodes(1), Tasks(1)).0).div_ceil(1000);
-        nodes * least.unwrap_or(0).max(asked) * 1000
+        let by_size =
+            cpus.div_ceil(most(|one| one.0)).max(in_all(Nodes(1)).div_ceil(most(|one| one.1)));
+        let by_task = Milli::from(tasks.0).div_ceil(per_node.max(1));
+        // An elastic one is counted task by task.
+        let is_elastic = request.tasks_min.is_some();
+        let fewest = if is_elastic { Milli::from(tasks.0) } else { by_size.max(by_task).max(1) };
+        let nodes = request.nodes.map_or(fewest, |nodes| Milli::from(nodes.0));
+        let each = in_all(Nodes(u32::try_from(nodes).unwrap_or(u32::MAX))).div_ceil(nodes.max(1));
+        let suits = sizes.iter().map(|(_, gpus)| *gpus).filter(|gpus| *gpus >= each);
+        nodes * suits.min().unwrap_or(each) * 1000
     }
 
     /// No more than this, as a bound: one on some kinds of GPU leaves all of the others.

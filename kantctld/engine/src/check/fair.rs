@@ -45,7 +45,12 @@ impl<'a> Judge<'a> {
         let Some(queue) = self.queues.get(&job.queue).copied() else { return };
         let qos = self.snapshot.policy().qos.iter().find(|qos| Some(&qos.name) == job.qos.as_ref());
         let says = job.preemptible.or_else(|| qos.and_then(|qos| qos.preemptible));
-        let gpus = Of::Gpus.held(allocation);
+        // Which whole nodes it gets is not known before it has them.
+        let gpus = if job.request.exclusive {
+            self.asks(Of::Gpus, job, true)
+        } else {
+            Of::Gpus.held(allocation)
+        };
         if says.unwrap_or(queue.preemption.preemptible) || gpus == 0 {
             return;
         }

@@ -2,9 +2,9 @@
 //! what is free.
 
 use super::view::{SLOTS, View, amount};
-use super::world::{GpuAsk, GroupAt, NodeAt, Task, World};
+use super::world::{GpuAsk, GroupAt, Node, NodeAt, Task, World};
 use crate::desk::Desk;
-use crate::fit::demand::Part;
+use crate::fit::demand::{Demand, Part};
 use crate::floor::NodeIndex;
 use crate::shape::ShapeIndex;
 use crate::snapshot::WaitingJob;
@@ -23,8 +23,12 @@ impl<'a> View<'a> {
         let shape = desk.shapes.get(index);
         let nodes = self.nodes_for(desk, index);
         let (demand, request) = (&shape.demand, &job.request);
-        let gives = if request.exclusive { whole(&self.world, nodes.as_deref()) } else { None };
-        let least_gpus = gives.map_or(0, |(least, _)| least);
+        let whole =
+            if request.exclusive { sizes(&self.world, nodes.as_deref()) } else { Vec::new() };
+        let many = shape.nodes().or_else(|| fewest_nodes(demand, &whole));
+        let largest = demand.even_part(many.unwrap_or(Nodes(1)), 0).gpus.0;
+        let suits = whole.iter().map(|(_, gpus)| *gpus).filter(|gpus| *gpus >= largest);
+        let least_gpus = suits.min().unwrap_or(0);
         let task = |part: Part| {
             let amounts = demand.amounts_of(part, common::unit::Bytes::ZERO);
             let gpus = match request.gpus {
@@ -48,15 +52,7 @@ impl<'a> View<'a> {
                 ..Task::default()
             }
         };
-        let in_all = demand.part(demand.tasks);
-        let many = gives.filter(|_| request.tasks_min.is_none()).map(|(_, most)| {
-            let cpus = in_all.tasks.0 * request.cpus_per_task.0;
-            let per_node = request.tasks_per_node.map_or(u32::MAX, |tasks| tasks.0.max(1));
-            let needs = [(cpus, most.0), (in_all.gpus.0, most.1), (in_all.tasks.0, per_node)];
-            let needs = needs.into_iter().map(|(asks, has)| asks.div_ceil(has.max(1)));
-            Nodes(needs.max().unwrap_or(1).max(1))
-        });
-        match shape.nodes().or(many) {
+        match many {
             Some(many) => {
                 let tasks: Vec<Task> = demand.even_parts(many).into_iter().map(task).collect();
                 let least = tasks.len();
@@ -93,16 +89,25 @@ impl<'a> View<'a> {
     }
 }
 
-/// Of the nodes that are up, of these: the fewest GPUs of one, and the most CPUs and GPUs. Who asks
-/// for whole nodes gets all there is, and so asks for as much as the smallest has, as few times as
-/// the largest would need.
-fn whole(world: &World, only: Option<&Vec<NodeAt>>) -> Option<(u32, (u32, u32))> {
+/// CPUs and GPUs of the nodes that are up, of these.
+fn sizes(world: &World, only: Option<&Vec<NodeAt>>) -> Vec<(u32, u32)> {
     let may = |at: &NodeAt| only.is_none_or(|only| only.binary_search(at).is_ok());
     let nodes = (0..world.nodes.len()).map(NodeAt).filter(may).map(|at| &world.nodes[at.0]);
-    let nodes = nodes.filter(|node| !node.is_closed);
-    nodes.fold(None, |known, node| {
-        let cpus = u32::try_from(node.cpu_milli / 1000).unwrap_or(u32::MAX);
-        let (least, (most_cpus, most_gpus)) = known.unwrap_or((u32::MAX, (0, 0)));
-        Some((least.min(node.gpus), (most_cpus.max(cpus), most_gpus.max(node.gpus))))
-    })
+    let cpus = |node: &Node| u32::try_from(node.cpu_milli / 1000).unwrap_or(u32::MAX);
+    nodes.filter(|node| !node.is_closed).map(|node| (cpus(node), node.gpus)).collect()
+}
+
+/// Who asks for whole nodes, and not how many, needs no fewer than of the largest. An elastic job
+/// is counted task by task.
+fn fewest_nodes(demand: &Demand<'_>, whole: &[(u32, u32)]) -> Option<Nodes> {
+    let request = demand.request;
+    if whole.is_empty() || request.tasks_min.is_some() {
+        return None;
+    }
+    let most = |of: fn(&(u32, u32)) -> u32| whole.iter().map(of).max().unwrap_or(1).max(1);
+    let per_node = request.tasks_per_node.map_or(u32::MAX, |tasks| tasks.0.max(1));
+    let (tasks, gpus) = (demand.tasks.0, demand.part(demand.tasks).gpus.0);
+    let cpus = tasks.saturating_mul(request.cpus_per_task.0);
+    let by_size = cpus.div_ceil(most(|one| one.0)).max(gpus.div_ceil(most(|one| one.1)));
+    Some(Nodes(by_size.max(tasks.div_ceil(per_node)).max(1)))
 }
