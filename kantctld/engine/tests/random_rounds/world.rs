@@ -133,8 +133,10 @@ impl World {
         };
         let key = *key;
         let mut shares: Vec<Share> = allocation.clone().into();
+        // An elastic job may well have one more, and does not where that is another queue's.
+        let all = self.snapshot.waiting(key).map_or(Tasks(1), |job| job.request.tasks);
         match self.draw.below(5) {
-            0 => shares[0].tasks += Tasks(1),
+            0 => shares[0].tasks += all,
             1 => shares[0].memory += Bytes(1 << 40),
             2 => shares[0].cpus = CpuSet::new(),
             3 => shares[0].gpus.push(GpuIndex(99)),
