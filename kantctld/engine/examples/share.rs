@@ -83,6 +83,9 @@ fn add(world: &mut World, queue: usize, tasks: usize, gpus: u32, on: Option<usiz
         may_preempt: true,
         is_apart: false,
         alike: None,
+        turn: None,
+        was_tried: false,
+        stays: false,
         groups: vec![Group {
             name: String::new(),
             parent: None,

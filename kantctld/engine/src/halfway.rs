@@ -21,7 +21,7 @@ use common::id::JobKey;
 use common::reason::WaitReason;
 use common::time::Time;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How far rounds that ran out of searches have come. Empty in most rounds.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -35,6 +35,9 @@ pub struct Halfway {
     /// What was kept for a job that waits came free in that instant: a look is due after it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) is_dropped: bool,
+    /// Where queues share fairly: for whom it was looked who could yield, and nobody was found.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(crate) tried: BTreeSet<JobKey>,
 }
 
 /// What became of a search.

@@ -163,7 +163,8 @@ impl<'a> Desk<'a> {
         });
         let before = &self.snapshot.halfway;
         let is_dropped = self.has_dropped() || (before.is_dropped && before.at == self.now);
-        Halfway { at: self.now, jobs: jobs.collect(), is_freed: false, is_dropped }
+        let tried = BTreeSet::new();
+        Halfway { at: self.now, jobs: jobs.collect(), is_freed: false, is_dropped, tried }
     }
 
     /// Is anything no longer kept for a job that goes on to wait?

@@ -47,6 +47,11 @@ impl<'a> Desk<'a> {
         self.awaiting.get(&key).map_or(&[], |awaiting| &awaiting.nodes)
     }
 
+    /// The same, part by part or task by task.
+    pub(crate) fn seats_kept_for(&self, key: JobKey) -> &[NodeIndex] {
+        self.awaiting.get(&key).map_or(&[], |awaiting| &awaiting.seats)
+    }
+
     /// Has this node room now for the smallest part of the job?
     pub(crate) fn would_hold(&self, job: &WaitingJob, index: ShapeIndex, at: NodeIndex) -> bool {
         let shape = self.shapes.get(index);

@@ -34,6 +34,8 @@ use std::sync::Arc;
 pub(crate) struct Awaiting {
     shape: ShapeIndex,
     pub(super) nodes: Vec<NodeIndex>,
+    /// The node of each part or, where it goes on as few nodes as hold it, of each task.
+    pub(super) seats: Vec<NodeIndex>,
     /// What it will hold; in the books already.
     pub(super) claim: Claim,
     pub(super) ends_by: Option<Time>,
@@ -102,10 +104,11 @@ impl<'a> Desk<'a> {
         })?;
         let shares = placed.shares.iter().map(|(_, share)| share);
         let claim = crate::claims::of_start(job, shares, self.trial.floor, &mut self.books);
+        let seats = seats(&shape, &layout);
         self.book_from_now(job, &shape, layout);
         self.promises.insert(key, promise.clone());
         let ends_by = job.time_limit.map(|limit| self.now + limit);
-        Some((job, Awaiting { shape: index, nodes, claim, ends_by }))
+        Some((job, Awaiting { shape: index, nodes, seats, claim, ends_by }))
     }
 
     pub(super) fn fence(&self, nodes: &[NodeIndex]) -> Vec<bool> {
@@ -137,6 +140,7 @@ impl<'a> Desk<'a> {
         };
         if self.yielders.contains_key(&job.key) || self.snapshot.ending.keys().any(goes) {
             self.books.add(&awaiting.claim, awaiting.ends_by);
+            self.count_kept(job);
             self.awaiting.insert(job.key, awaiting);
         } else {
             self.unbook(job.key);
@@ -239,11 +243,21 @@ impl<'a> Desk<'a> {
         let names = nodes.iter().map(|at| floor.node(*at).name.clone()).collect();
         self.promises.insert(job.key, Promise { at: self.now, nodes: names, yielded: true });
         self.unmet.remove(&job.key);
+        let seats = seats(of, &layout);
         self.book_from_now(job, of, layout);
         self.look(&nodes, NEVER);
         let ends_by = job.time_limit.map(|limit| self.now + limit);
         self.books.add(&claim, ends_by);
-        self.awaiting.insert(job.key, Awaiting { shape, nodes, claim, ends_by });
+        self.count_kept(job);
+        self.awaiting.insert(job.key, Awaiting { shape, nodes, seats, claim, ends_by });
+    }
+
+    /// Where shares are fair, room is kept for no more tasks of an array than may run. Elsewhere
+    /// each has its turn in every round, which is held against the array then.
+    fn count_kept(&mut self, job: &WaitingJob) {
+        if self.snapshot.policy.fair_sharing {
+            self.arrays.count(job);
+        }
     }
 
     /// Who waits for others to go is told so, whatever else stands in its way.
@@ -263,4 +277,11 @@ impl<'a> Desk<'a> {
             }
         }
     }
+}
+
+/// The node of each part of a layout or, where tasks are not dealt out by the node, of each task.
+fn seats(shape: &Shape<'_>, layout: &Layout) -> Vec<NodeIndex> {
+    let is_by_node = shape.nodes().is_some();
+    let times = |part: &crate::fit::demand::Part| if is_by_node { 1 } else { part.tasks.0 };
+    layout.iter().flat_map(|(at, part)| (0..times(part)).map(|_| *at)).collect()
 }

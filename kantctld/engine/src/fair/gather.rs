@@ -47,8 +47,7 @@ pub(super) fn place(
         board.go_back(mark);
         return Err(Failed::Room);
     }
-    let none = Amount::default();
-    let over = within(board, queue, &none, is_preemptible);
+    let over = within(board, queue, is_preemptible);
     if let Some(excess) = over.filter(|_| least_differs(board, tasks, &least)) {
         board.go_back(mark);
         return Err(Failed::Bound(excess));
@@ -65,12 +64,7 @@ fn least_differs(board: &Board<'_>, tasks: &[TaskAt], least: &Amount) -> bool {
 }
 
 /// Is a queue, as it stands, over what it may hold?
-fn within(
-    board: &Board<'_>,
-    queue: super::tree::QueueAt,
-    _: &Amount,
-    is_preemptible: bool,
-) -> Option<Excess> {
+fn within(board: &Board<'_>, queue: super::tree::QueueAt, is_preemptible: bool) -> Option<Excess> {
     board.tree.path(queue).iter().find_map(|at| {
         let (account, terms) = (&board.tree.accounts[at.0], &board.tree.terms[at.0]);
         let limit = account.allocated.first_above(&terms.limit).map(|of| Excess::Limit(*at, of));

@@ -54,8 +54,10 @@ impl Line {
     pub fn push(&mut self, board: &Board<'_>, job: JobAt) {
         let known = &board.world.jobs[job.0];
         let gang = Gang::of(board, job).again(&self.again);
-        let place =
-            (Reverse(known.priority), gang.standing(), known.submitted, known.name.clone(), job);
+        // Beside those who had to leave, all go by priority.
+        let turn = known.turn.filter(|_| self.again.is_empty());
+        let priority = turn.map_or(known.priority, i64::saturating_neg);
+        let place = (Reverse(priority), gang.standing(), known.submitted, known.name.clone(), job);
         self.asks.insert(job, sum(gang.next().into_iter().map(|task| board.at_most(task))));
         self.jobs[known.queue.0].insert(place);
     }

@@ -33,6 +33,7 @@ mod seat;
 mod standing;
 pub mod taking;
 pub mod tree;
+mod turns;
 mod victims;
 mod view;
 pub mod world;

@@ -18,9 +18,6 @@ use super::yielding::{Quest, Why};
 use common::time::Span;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// So many searches for who has to yield in one round; jobs after that are looked at in the next.
-const TRIALS_MAX: u32 = 200_000;
-
 /// A step of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
@@ -67,6 +64,13 @@ pub struct Plan {
     /// Who had to leave for others, in the order in which the reasons for it hold: each is looked
     /// at as if those before it were gone.
     pub gone: Vec<TaskAt>,
+    /// Jobs for which nobody can yield, or nobody was found before the searches ran out.
+    pub in_vain: BTreeSet<JobAt>,
+    /// Did the searches run out before all had their turn that had none in earlier rounds? Then
+    /// the next round is to know who had ([`super::world::Job::was_tried`]).
+    pub is_unfinished: bool,
+    /// Did they run out at all?
+    pub ran_out: bool,
     /// Where every task that runs or starts is, and on which devices.
     pub seated: BTreeMap<TaskAt, (NodeAt, Vec<usize>)>,
     /// What every queue has, with what this round decides.
@@ -82,7 +86,10 @@ pub fn plan(world: &World, steps: &[Step]) -> Plan {
         refused: BTreeMap::new(),
         turns: Vec::new(),
         gone: Vec::new(),
-        trials_left: TRIALS_MAX,
+        trials_left: 0,
+        in_vain: BTreeSet::new(),
+        is_unfinished: false,
+        ran_out: false,
     };
     for step in steps {
         match step {
@@ -108,6 +115,9 @@ struct Round<'a> {
     turns: Vec<JobAt>,
     gone: Vec<TaskAt>,
     trials_left: u32,
+    in_vain: BTreeSet<JobAt>,
+    is_unfinished: bool,
+    ran_out: bool,
 }
 
 impl Round<'_> {
@@ -150,20 +160,38 @@ impl Round<'_> {
         Some((known.queue, alike, known.priority, known.is_preemptible))
     }
 
+    /// Those first whom no earlier round has looked at.
     fn others_yield(&mut self, why: Why) {
         let lists = Lists::new(&self.board);
-        let mut line = Line::new(&self.board, startable(&self.board));
+        self.trials_left = self.board.world.settings.trials_max;
+        let was_tried = |job: &JobAt| self.board.world.jobs[job.0].was_tried;
+        let (again, new): (Vec<JobAt>, Vec<JobAt>) =
+            startable(&self.board).into_iter().partition(was_tried);
+        self.is_unfinished |= !self.all_ask(why, &lists, new);
+        self.all_ask(why, &lists, again);
+    }
+
+    /// Says whether all of them had their turn.
+    fn all_ask(&mut self, why: Why, lists: &Lists, jobs: Vec<JobAt>) -> bool {
+        let mut line = Line::new(&self.board, jobs);
         // Nobody makes room for those, as everybody stands.
         let mut in_vain = BTreeSet::new();
         while let Some(job) = line.pop(&self.board) {
             let alike = self.alike(job);
-            let is_in_vain = alike.is_some_and(|alike| in_vain.contains(&alike));
-            if is_in_vain || !self.may_ask(job, why) {
+            if alike.is_some_and(|alike| in_vain.contains(&alike)) {
+                self.in_vain.insert(job);
                 continue;
+            }
+            if !self.may_ask(job, why) {
+                continue;
+            }
+            if self.trials_left == 0 {
+                self.ran_out = true;
+                return false;
             }
             let mark = self.board.mark();
             let trials_left = &mut self.trials_left;
-            let quest = Quest { board: &mut self.board, job, why, lists: &lists, trials_left };
+            let quest = Quest { board: &mut self.board, job, why, lists, trials_left };
             if let Some(gone) = quest.go() {
                 for task in self.board.left_since(mark) {
                     self.reasons.insert(task, (Some(job), why));
@@ -173,9 +201,11 @@ impl Round<'_> {
                 line.push(&self.board, job);
                 in_vain.clear();
             } else {
+                self.in_vain.insert(job);
                 in_vain.extend(alike);
             }
         }
+        true
     }
 
     /// May the job ask others to yield at all, for this reason?
@@ -253,8 +283,9 @@ impl Round<'_> {
             };
             acts.insert(task, act);
         }
-        let (refused, turns, gone) = (self.refused, self.turns, self.gone);
-        Plan { acts, refused, turns, gone, seated, accounts: self.board.tree.accounts }
+        let Self { refused, turns, gone, in_vain, is_unfinished, ran_out, .. } = self;
+        let accounts = self.board.tree.accounts;
+        Plan { acts, refused, turns, gone, in_vain, is_unfinished, ran_out, seated, accounts }
     }
 }
 
@@ -264,3 +295,6 @@ pub fn accounts(world: &World) -> Vec<(QueueAt, Account)> {
     let board = Board::new(world);
     board.tree.accounts.into_iter().enumerate().map(|(at, one)| (QueueAt(at), one)).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -94,6 +94,10 @@ fn carry_out<'a>(desk: &mut Desk<'a>, view: &View<'a>, plan: &Plan, bars: &mut B
             }
             continue;
         }
+        // What counts as more than it may need could start beside all.
+        if view.may_need_less(*at) && desk.start_anywhere(job, *shape, None).is_ok() {
+            continue;
+        }
         let victims = victims.get(at).map_or(&[][..], Vec::as_slice);
         if !desk.take_for(job, *shape, victims, &nodes) && !is_without_room {
             is_without_room = true;
@@ -161,7 +165,17 @@ fn finish<'a>(
         desk.snapshot.all_waiting().filter_map(|job| job.together).collect();
     firsts.into_iter().for_each(|first| desk.start_components(first));
     desk.look_again(next_unsafe(&desk, &view.world));
-    desk.finish()
+    // The next round goes on behind those who had their turn, until all had.
+    let mut tried = BTreeSet::new();
+    if plan.is_unfinished {
+        desk.look_again(Some(desk.now));
+        let key = |at: &JobAt| view.waiting.get(at).map(|(job, _)| job.key);
+        tried.extend(plan.in_vain.iter().filter_map(key));
+        tried.extend(&desk.snapshot.halfway.tried);
+    }
+    let mut round = desk.finish();
+    round.halfway.tried = tried;
+    round
 }
 
 /// What a plan cannot count (cores, links, zones, parts of unequal size, limits by kind) is tried

@@ -3,7 +3,7 @@
 //! Source: KAI Scheduler, reclaim ("reclaimable"): conditions where claimant and victim stand side
 //! by side, and saturation on every level above the claimant.
 //! Reads: what queues hold, are owed and are due. Never: who runs where, nor for how long.
-//! Knobs: `quota`, `at_most`, `weight` of queues; `reclaim_slack`.
+//! Knobs: `quota`, `at_most`, `weight` of queues.
 //!
 //! Example, two nodes of 8 GPUs. Queues a and b are due 8 each; jobs 1 and 2 of b run with 8 each.
 //! Job 3 of a asks for 8: a is not above its share with it, b is above its own, so job 2 yields.

@@ -36,7 +36,7 @@ impl Lists {
     pub fn new(board: &Board<'_>) -> Self {
         let mut lists: Vec<Vec<(JobAt, Standing)>> = vec![Vec::new(); board.tree.accounts.len()];
         for (at, job) in board.world.jobs.iter().enumerate() {
-            if job.is_preemptible && holds(board, JobAt(at)) {
+            if job.is_preemptible && !job.stays && holds(board, JobAt(at)) {
                 let standing = Gang::of(board, JobAt(at)).standing();
                 lists[job.queue.0].push((JobAt(at), standing));
             }

@@ -5,6 +5,7 @@ use super::amount::UNLIMITED;
 use super::bars::Bars;
 use super::owed::{Kinds, terms};
 use super::tree::QueueAt;
+use super::turns::turns;
 use super::world::{
     GpuAsk, Group, Job, JobAt, Least, Node, NodeAt, Settings, Task, TaskAt, TaskState, World,
 };
@@ -16,7 +17,7 @@ use crate::snapshot::{RunningJob, WaitingJob};
 use common::id::{JobKey, QosName};
 use common::queue::Queue;
 use common::reason::WaitReason;
-use common::resource::{Allocation, Share};
+use common::resource::{Allocation, GpuRequest, Share};
 use common::time::{Span, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,6 +38,8 @@ pub(crate) struct View<'a> {
     pub(super) lists: BTreeMap<ShapeIndex, Option<Arc<Vec<NodeAt>>>>,
     /// Numbers for jobs of one shape that end at the same time.
     alike: BTreeMap<(ShapeIndex, Time), u64>,
+    /// The turns of jobs in queues whose order is more than priority and submission.
+    turns: BTreeMap<JobKey, i64>,
 }
 
 impl<'a> View<'a> {
@@ -57,7 +60,8 @@ impl<'a> View<'a> {
         };
         let (waiting, running) = (BTreeMap::new(), BTreeMap::new());
         let (refused, lists, alike) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
-        let mut view = Self { world, waiting, running, refused, lists, alike };
+        let turns = turns(snapshot, desk.now);
+        let mut view = Self { world, waiting, running, refused, lists, alike, turns };
         for job in snapshot.all_running() {
             view.runs(desk, job);
         }
@@ -83,6 +87,15 @@ impl<'a> View<'a> {
     /// The nodes of a plan, as the floor calls them.
     pub const fn node(at: NodeAt) -> NodeIndex {
         NodeIndex(at.0 as u32)
+    }
+
+    /// Does it ask for GPUs by the node, and may all its tasks come to share one?
+    pub fn may_need_less(&self, at: JobAt) -> bool {
+        let is_coarse = |job: &WaitingJob| {
+            let by_node = matches!(job.request.gpus, Some(GpuRequest::PerNode(_)));
+            by_node && job.request.nodes.is_none() && job.request.tasks.0 > 1
+        };
+        self.waiting.get(&at).is_some_and(|(job, _)| is_coarse(job))
     }
 
     /// Is what a waiting job asks for counted task by task, not node by node?
@@ -124,9 +137,9 @@ impl<'a> View<'a> {
     fn starts(&mut self, desk: &Desk<'a>, job: &WaitingJob, allocation: &Allocation) {
         let Some(queue) = desk.queues.get(&job.queue) else { return };
         let tasks = self.seated(desk, allocation, TaskState::Running);
-        // Nobody asks it to yield in the round in which it starts.
-        let known = self.plain(job.key, queue, job.since().0, tasks.len());
-        self.push(known, tasks);
+        let is_preemptible = may_be_preempted(desk, job, queue);
+        let plain = self.plain(job.key, queue, job.since().0, tasks.len());
+        self.push(Job { is_preemptible, stays: true, ..plain }, tasks);
     }
 
     fn seated(&self, desk: &Desk<'a>, allocation: &Allocation, state: TaskState) -> Vec<Task> {
@@ -162,17 +175,17 @@ impl<'a> View<'a> {
         };
         let shape = desk.shape_for(queue, job);
         let admitted = desk.may_start_at_all(job, shape).map(|_| ());
-        let promised: Vec<NodeIndex> = desk.room_kept_for(job.key).to_vec();
+        let promised: Vec<NodeIndex> = desk.seats_kept_for(job.key).to_vec();
         let (tasks, least) = self.parts(desk, job, shape);
-        let qos = desk.snapshot.policy.qos.iter().find(|qos| Some(&qos.name) == job.qos.as_ref());
-        let says = job.preemptible.or_else(|| qos.and_then(|qos| qos.preemptible));
         let mut known = Job {
-            is_preemptible: says.unwrap_or(queue.preemption.preemptible),
+            is_preemptible: may_be_preempted(desk, job, queue),
             priority: priority(desk, job.qos.as_ref(), job.nice),
             may_reclaim: queue.preemption.reclaim,
             may_preempt: queue.preemption.by_priority,
             may_start: admitted.is_ok() && !is_barred,
             is_apart: job.request.nodes.is_some(),
+            turn: self.turns.get(&job.key).copied(),
+            was_tried: desk.snapshot.halfway.tried.contains(&job.key),
             alike: promised.is_empty().then(|| self.alike(shape, desk.ends_by(job.time_limit))),
             ..self.plain(job.key, queue, job.since().0, least)
         };
@@ -180,7 +193,7 @@ impl<'a> View<'a> {
         if !promised.is_empty() {
             // Room is kept for it: it waits for those on their way out, and for nobody else.
             known.may_start = false;
-            for (task, node) in tasks.iter_mut().take(least).zip(promised.iter().cycle()) {
+            for (task, node) in tasks.iter_mut().zip(&promised) {
                 (task.state, task.node) = (TaskState::Promised, Some(NodeAt(node.at())));
             }
         }
@@ -216,6 +229,9 @@ impl<'a> View<'a> {
             may_preempt: false,
             is_apart: false,
             alike: None,
+            turn: None,
+            was_tried: false,
+            stays: false,
             groups: vec![Group {
                 name: String::new(),
                 parent: None,
@@ -252,6 +268,12 @@ fn of_node(node: &crate::floor::node::Node) -> Node {
         is_closed: !node.is_usable(),
         ..Node::default()
     }
+}
+
+fn may_be_preempted(desk: &Desk<'_>, job: &WaitingJob, queue: &Queue) -> bool {
+    let qos = desk.snapshot.policy.qos.iter().find(|qos| Some(&qos.name) == job.qos.as_ref());
+    let says = job.preemptible.or_else(|| qos.and_then(|qos| qos.preemptible));
+    says.unwrap_or(queue.preemption.preemptible)
 }
 
 /// QoS before nice.

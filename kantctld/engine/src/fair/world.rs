@@ -1,5 +1,4 @@
-//! What a fair round sees: nodes, queues, jobs and their tasks, as plain lists. Never changes
-//! while a round is worked out; [`super::board`] does.
+//! What a fair round sees, as plain lists. Never changes while it is worked out; the board does.
 
 use super::tree::{QueueAt, Terms};
 use common::time::Span;
@@ -217,9 +216,14 @@ pub struct Job {
     pub may_preempt: bool,
     /// No two of its tasks share a node.
     pub is_apart: bool,
-    /// Jobs of one queue with the same number ask for the same, and may have the same nodes: where
-    /// one has no room none has. `None`: nothing is known of others.
+    /// Jobs of one queue with the same number ask for the same, and may have the same nodes.
     pub alike: Option<u64>,
+    /// The smaller has its turn first, before any priority; `None`: it goes by that.
+    pub turn: Option<i64>,
+    /// Did an earlier round that ran out of searches look in vain for others to yield to it?
+    pub was_tried: bool,
+    /// Nobody asks it to yield in this round.
+    pub stays: bool,
     /// What it consists of: the job first, each group behind the one above it.
     pub groups: Vec<Group>,
     /// Its tasks.
@@ -254,6 +258,8 @@ pub struct Settings {
     pub may_grow: bool,
     /// Gangs short of tasks are ended after this.
     pub stale_grace: Grace,
+    /// So many searches for who has to yield in each step of a round.
+    pub trials_max: u32,
 }
 
 impl Default for Settings {
@@ -267,6 +273,7 @@ impl Default for Settings {
             may_move: true,
             may_grow: true,
             stale_grace: Grace::For(Span::from_seconds(60)),
+            trials_max: 200_000,
         }
     }
 }

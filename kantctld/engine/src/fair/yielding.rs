@@ -5,7 +5,7 @@
 //! first; after each it is tried whether what they leave on one node is enough; who had to leave is
 //! placed again where there is room, and has only moved then.
 //! Reads: shares, priorities, run times, what is free. Never: who asked first.
-//! Knobs: `runtime_min`, `reclaim_runtime_min` of queues; `reclaim_slack`.
+//! Knobs: `runtime_min`, `reclaim_runtime_min` of queues.
 //!
 //! Example, two nodes of 8 GPUs. Queues a and b are due 8 each; jobs 1 and 2 of b run with 8 each,
 //! 2 is younger. Job 3 of a asks for 4: 2 leaves, and 3 is promised its node.
@@ -132,7 +132,7 @@ impl<'a> Quest<'_, 'a> {
             return Some(found);
         }
         let mut named: Vec<(Vec<TaskAt>, BTreeSet<NodeAt>)> = Vec::new();
-        let mut tried = 0;
+        let (mut tried, mut is_proved) = (0, false);
         while let Some(bundle) = next {
             let place = |task: &TaskAt| self.board.seats[task.0].place.as_ref();
             let nodes: BTreeSet<NodeAt> =
@@ -155,7 +155,8 @@ impl<'a> Quest<'_, 'a> {
                 }
                 tried += 1;
             }
-            if tried == TRIALS_BEFORE_PROOF {
+            if tried >= TRIALS_BEFORE_PROOF && !is_proved {
+                is_proved = true;
                 let all = Walk::new(self.lists, taken.clone(), &asked);
                 if !self.would_all_do(tasks, known, all) {
                     return None;

@@ -173,6 +173,9 @@ fn job(case: &Case, text: &JobText, world: &mut World) -> Result<Job, ImportErro
         may_preempt: true,
         is_apart: false,
         alike: None,
+        turn: None,
+        was_tried: false,
+        stays: false,
         groups,
         tasks,
     })

@@ -1,6 +1,7 @@
 //! Small clusters whose queues share fairly, over time. Never more than one thing at a time.
 
 mod claims;
+mod counted;
 mod refused;
 
 use crate::preempt::tests::{World, low, of, owed, queue};
