@@ -23,6 +23,10 @@ config_table! {
         fair_share: u32 = Factors::default().fair_share,
         /// Usage counts half after so many hours.
         half_life_hours: u32 = Factors::default().half_life_hours,
+        /// With `fair_sharing`: how strongly what a queue used lately, with that half-life, counts
+        /// against its part of what nobody is owed, in percent. 0: not at all, and it is not
+        /// recorded; 100: who used twice its part gets nothing while others want it.
+        past_use_percent: u32 = Factors::default().past_use_percent,
     }
 }
 
@@ -39,6 +43,7 @@ impl PriorityTable {
             qos: self.qos,
             fair_share: self.fair_share,
             half_life_hours: self.half_life_hours,
+            past_use_percent: self.past_use_percent,
         }
     }
 }

@@ -48,6 +48,14 @@ pub struct Factors {
     pub fair_share: u32,
     /// Usage counts half after so many hours.
     pub half_life_hours: u32,
+    /// Where queues share fairly: how strongly past use counts against a queue's part of what
+    /// nobody is owed, in hundredths; 0: not at all, and it is not recorded.
+    #[serde(skip_serializing_if = "is_off")]
+    pub past_use_percent: u32,
+}
+
+const fn is_off(percent: &u32) -> bool {
+    *percent == 0
 }
 
 impl Default for Factors {
@@ -61,6 +69,7 @@ impl Default for Factors {
             qos: 10_000,
             fair_share: 5_000,
             half_life_hours: 7 * 24,
+            past_use_percent: 0,
         }
     }
 }

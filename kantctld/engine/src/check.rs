@@ -7,6 +7,7 @@
 
 mod asked;
 mod bounds;
+mod dealt;
 mod dues;
 mod fair;
 mod ledger;

@@ -19,6 +19,7 @@ pub mod ledger;
 pub mod living;
 pub mod node;
 pub mod persist;
+pub mod queue_usage;
 pub mod snapshot;
 pub mod story;
 pub mod usage;

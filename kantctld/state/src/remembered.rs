@@ -10,6 +10,7 @@ use crate::job::{Element, Record};
 use crate::ledger::Ledger;
 use crate::living::{Bounds, Living};
 use crate::node::NodeRecord;
+use crate::queue_usage::QueueUsages;
 use crate::story;
 use crate::usage::Usages;
 use common::id::{JobId, JobKey, NodeName, QosName, QueueName, RequestKey, ReservationName, Uid};
@@ -41,6 +42,8 @@ pub struct State {
     pub(crate) reservations: BTreeMap<ReservationName, Reservation>,
     #[serde(default, skip_serializing_if = "Usages::is_empty")]
     pub(crate) usage: Usages,
+    #[serde(default, skip_serializing_if = "QueueUsages::is_empty")]
+    pub(crate) queue_usage: QueueUsages,
     /// Every element that is not Done. Follows from `jobs`; see [`State::index`].
     #[serde(skip)]
     pub(crate) living: Living,
@@ -197,6 +200,13 @@ impl State {
     #[must_use]
     pub const fn usage(&self) -> &Usages {
         &self.usage
+    }
+
+    /// What queues used, where that counts; what they use now is not in it:
+    /// [`crate::queue_usage::so_far`].
+    #[must_use]
+    pub const fn queue_usage(&self) -> &QueueUsages {
+        &self.queue_usage
     }
 
     /// A request that was answered before.

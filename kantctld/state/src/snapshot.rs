@@ -10,10 +10,11 @@ pub use never::never_fits;
 
 use crate::command::{Command, RoundPreempt, RoundStart};
 use crate::remembered::State;
-use crate::usage::{Charged, running};
-use common::id::AttemptId;
+use crate::usage::{Charged, Hour, Used, running};
+use common::id::{AttemptId, QueueName};
 use common::job::Preempted;
 use common::time::Time;
+use engine::fair::QueueUse;
 use engine::order::fair_share::{Bucket, Usage, UsedBy};
 use engine::{Decision, Snapshot};
 use std::collections::BTreeMap;
@@ -48,6 +49,20 @@ pub fn enactment(decisions: &[Decision]) -> Option<Command> {
     }
     let is_empty = preempts.is_empty() && starts.is_empty();
     (!is_empty).then_some(Command::EnactRound { preempts, starts })
+}
+
+/// What queues used, charged and still running, as fair shares read it; empty where it does not
+/// count.
+#[must_use]
+pub fn queue_use(state: &State, now: Time) -> Vec<QueueUse> {
+    let all = crate::queue_usage::so_far(state, now);
+    let bucket =
+        |(hour, used): (&Hour, &Used)| Bucket { hour: hour.0, gpu_ms: used.gpu_milliseconds };
+    let used = |(queue, hours): (&QueueName, &BTreeMap<Hour, Used>)| QueueUse {
+        queue: queue.clone(),
+        hours: hours.iter().map(bucket).collect(),
+    };
+    all.iter().map(used).collect()
 }
 
 /// What everybody used, charged and still running, as the fair share reads it.

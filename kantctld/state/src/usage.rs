@@ -98,15 +98,8 @@ impl Usages {
     /// Charges an allocation's share for the time from `from` to `to`, in each hour its part. What
     /// is before the hours kept is left out.
     fn charge(&mut self, whom: &Charged, share: &Share, from: Time, to: Time) {
-        let mut from = from.max(Hour::first_kept(to).begin());
         let mut hours = self.0.remove(whom).unwrap_or_default();
-        while from < to {
-            let hour = Hour::of(from);
-            let until = to.min(Hour(hour.0 + 1).begin());
-            let used = hours.entry(hour).or_default();
-            *used = used.and(Used::by(share, until.since(from)));
-            from = until;
-        }
+        add(&mut hours, share, from, to);
         if !hours.is_empty() {
             self.0.insert(whom.clone(), hours);
         }
@@ -119,6 +112,19 @@ impl Usages {
             hours.retain(|hour, _| *hour >= first);
         }
         self.0.retain(|_, hours| !hours.is_empty());
+    }
+}
+
+/// Adds what a share is for the time from `from` to `to`, in each hour its part. What is before the
+/// hours kept is left out.
+pub(crate) fn add(hours: &mut BTreeMap<Hour, Used>, share: &Share, from: Time, to: Time) {
+    let mut from = from.max(Hour::first_kept(to).begin());
+    while from < to {
+        let hour = Hour::of(from);
+        let until = to.min(Hour(hour.0 + 1).begin());
+        let used = hours.entry(hour).or_default();
+        *used = used.and(Used::by(share, until.since(from)));
+        from = until;
     }
 }
 
@@ -153,6 +159,7 @@ pub(crate) fn charge(state: &mut State, key: JobKey, rank: usize) {
         run.kept = Some(run.kept.unwrap_or_default().and(Used::by(share, now.since(from))));
     }
     state.usage.charge(&whom, share, from, now);
+    crate::queue_usage::charge(state, key, share, from);
 }
 
 fn charged(state: &State, key: JobKey) -> Option<Charged> {

@@ -27,7 +27,7 @@ impl Of {
     pub const BOTH: [Self; 2] = [Self::Gpus, Self::Cpus];
 
     /// The least that is handed out of a surplus.
-    const fn unit(self) -> Milli {
+    pub const fn unit(self) -> Milli {
         match self {
             Self::Gpus => 1000,
             Self::Cpus => 1,
@@ -76,6 +76,10 @@ pub(super) struct Sums {
     pub due: BTreeMap<QueueName, Milli>,
     /// Never more than this.
     pub most: BTreeMap<QueueName, Milli>,
+    /// What they used lately, in millionths of all: taken as the round has it.
+    pub used: BTreeMap<QueueName, Milli>,
+    /// How strongly that counts, in hundredths.
+    pub strength: Milli,
 }
 
 /// So much of a queue.
@@ -159,8 +163,20 @@ impl Judge<'_> {
     /// As the snapshot has it, with what starts in this round.
     pub(super) fn sums(&self, of: Of) -> Sums {
         let none = BTreeMap::new;
-        let mut sums = Sums { of, held: none(), wants: none(), due: none(), most: none() };
-        for queue in &self.snapshot.policy().queues {
+        let policy = self.snapshot.policy();
+        // What CPUs were used lately does not count.
+        let used = Some(crate::fair::used_ppm(self.snapshot, self.now));
+        let used = used.filter(|_| of == Of::Gpus).unwrap_or_default().into_iter().map(Milli::from);
+        let mut sums = Sums {
+            of,
+            held: none(),
+            wants: none(),
+            due: none(),
+            most: none(),
+            used: policy.queues.iter().map(|queue| queue.name.clone()).zip(used).collect(),
+            strength: Milli::from(policy.factors.past_use_percent),
+        };
+        for queue in &policy.queues {
             let amounts = match queue.quota.mode {
                 QuotaMode::Isolated => &queue.quota.amounts,
                 QuotaMode::Shared => &queue.quota.at_most,
@@ -200,93 +216,5 @@ impl Judge<'_> {
             .sum();
         self.deal(None, total * 1000, &mut sums);
         sums
-    }
-
-    /// Deals so much out to the queues right below this one, and on downwards.
-    fn deal(&self, above: Option<&QueueName>, total: Milli, sums: &mut Sums) {
-        let known = |name: &QueueName| self.queues.contains_key(name);
-        let family: Vec<&Queue> = self
-            .snapshot
-            .policy()
-            .queues
-            .iter()
-            .filter(|queue| queue.parent.as_ref().filter(|name| known(name)) == above)
-            .collect();
-        let mut left = total;
-        for queue in &family {
-            let owed = Some(sums.of.owed(queue)).filter(|owed| *owed < ENDLESS).unwrap_or(total);
-            let first = owed.min(sums.wanted(queue));
-            sums.due.insert(queue.name.clone(), first);
-            left = left.saturating_sub(first);
-        }
-        let mut levels: Vec<i32> = family.iter().map(|queue| queue.priority).collect();
-        levels.sort_unstable();
-        levels.dedup();
-        let cuts: Vec<Cuts> =
-            levels.iter().rev().map(|level| sums.level(&family, *level, &mut left)).collect();
-        for mut cuts in cuts {
-            // The larger part first, then the one that stands first.
-            cuts.sort_by(|a, b| (b.0 * a.1).cmp(&(a.0 * b.1)).then(a.2.cmp(&b.2)));
-            for (_, _, at) in cuts {
-                let takes = left.min(sums.of.unit()).min(sums.missing(family[at]));
-                sums.give(family[at], takes, &mut left);
-            }
-        }
-        for queue in family {
-            let due = sums.due[&queue.name];
-            self.deal(Some(&queue.name), due, sums);
-        }
-    }
-}
-
-/// What was cut off of whose part, as a fraction of a thousandth.
-type Cuts = Vec<(Milli, Milli, usize)>;
-
-impl Sums {
-    fn wanted(&self, queue: &Queue) -> Milli {
-        sum(&self.wants, queue).min(sum(&self.most, queue))
-    }
-
-    fn missing(&self, queue: &Queue) -> Milli {
-        self.wanted(queue).saturating_sub(sum(&self.due, queue))
-    }
-
-    fn give(&mut self, queue: &Queue, takes: Milli, left: &mut Milli) {
-        *self.due.entry(queue.name.clone()).or_default() += takes;
-        *left -= takes;
-    }
-
-    /// Offers those of one priority parts of what is left, until nobody takes less than offered.
-    fn level(&mut self, family: &[&Queue], level: i32, left: &mut Milli) -> Cuts {
-        let unit = self.of.unit();
-        let mut cuts: BTreeMap<usize, (Milli, Milli)> = BTreeMap::new();
-        loop {
-            let is_open = |at: &usize| {
-                let queue = family[*at];
-                queue.priority == level && queue.weight > 0 && self.missing(queue) > 0
-            };
-            let open: Vec<usize> = (0..family.len()).filter(is_open).collect();
-            let weights: Milli = open.iter().map(|at| Milli::from(family[*at].weight)).sum();
-            let (round, mut again) = (*left, false);
-            for at in open {
-                let part = round * Milli::from(family[at].weight);
-                let missing = self.missing(family[at]);
-                let takes = if missing * weights <= part {
-                    cuts.remove(&at);
-                    again |= missing * weights < part;
-                    missing
-                } else {
-                    let whole = part / weights / unit * unit;
-                    cuts.insert(at, (part - whole * weights, weights));
-                    whole
-                };
-                self.give(family[at], takes, left);
-            }
-            if !again || *left == 0 {
-                break;
-            }
-        }
-        let cuts = cuts.into_iter().filter(|(_, (cut, _))| *cut > 0);
-        cuts.map(|(at, (cut, of))| (cut, of, at)).collect()
     }
 }

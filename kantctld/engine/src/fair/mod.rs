@@ -24,6 +24,7 @@ mod line;
 pub mod order;
 mod owed;
 mod parts;
+mod past;
 mod plan;
 mod prospect;
 mod refusal;
@@ -40,6 +41,8 @@ pub mod world;
 mod yielding;
 
 pub use amount::{Amount, Resource, UNLIMITED};
+pub use past::QueueUse;
+pub(crate) use past::used_ppm;
 pub use plan::{Act, Plan, Step, accounts, plan};
 pub use prospect::{Prospect, gpus_of, prospect};
 pub(crate) use round::round;

@@ -32,6 +32,9 @@ use std::sync::Arc;
 /// A plan is made so often in one round before what does not hold of it is left to the next.
 const PLANS_MAX: usize = 8;
 
+/// Where past use counts, shares change so slowly that a look so often is enough.
+const FADES_EVERY: Span = Span::from_minutes(10);
+
 const STEPS: [Step; 3] = [Step::Allocate, Step::Reclaim, Step::Preempt];
 
 /// Decides a round.
@@ -165,6 +168,10 @@ fn finish<'a>(
         desk.snapshot.all_waiting().filter_map(|job| job.together).collect();
     firsts.into_iter().for_each(|first| desk.start_components(first));
     desk.look_again(next_unsafe(&desk, &view.world));
+    if desk.snapshot.policy.factors.past_use_percent > 0 && !view.waiting.is_empty() {
+        // What was used fades, and with it shares, though nothing happens.
+        desk.look_again(Some(desk.now + FADES_EVERY));
+    }
     // The next round goes on behind those who had their turn, until all had.
     let mut tried = BTreeSet::new();
     if plan.is_unfinished {

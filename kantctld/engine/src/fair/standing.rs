@@ -7,6 +7,7 @@ use super::bars::Bars;
 use super::board::Board;
 use super::lending::{Debt, Stand, debts};
 use super::owed::{Kinds, terms};
+use super::past::used_ppm;
 use super::tree::{QueueAt, Tree};
 use super::view::View;
 use crate::books::{Books, Claim};
@@ -70,6 +71,10 @@ pub fn standings(snapshot: &Snapshot, now: Time) -> Vec<ShareView> {
             }
         }
         shared(&board, &columns, &mut all);
+        for (shares, used) in all.iter_mut().zip(used_ppm(snapshot, now)) {
+            let gpus = columns.iter().position(|one| one.resource() == Some(Resource::Gpu));
+            gpus.into_iter().for_each(|at| shares[at].used_ppm = Some(used));
+        }
     }
     let order = in_order(&tree);
     for column in capacity.into_iter().enumerate() {

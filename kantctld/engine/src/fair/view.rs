@@ -55,7 +55,16 @@ impl<'a> View<'a> {
                 .enumerate()
                 .map(|(at, one)| terms(at, one, queues, &kinds))
                 .collect(),
-            settings: Settings { may_move: false, may_grow: false, ..Settings::default() },
+            settings: Settings {
+                may_move: false,
+                may_grow: false,
+                usage_strength: f64::from(snapshot.policy.factors.past_use_percent) / 100.0,
+                ..Settings::default()
+            },
+            usage: super::past::used_ppm(snapshot, desk.now)
+                .into_iter()
+                .map(|gpus| [0.0, 0.0, gpus as f64 / 1e6])
+                .collect(),
             ..World::default()
         };
         let (waiting, running) = (BTreeMap::new(), BTreeMap::new());

@@ -17,6 +17,7 @@ pub use promised::Promise;
 use crate::backfill::freed::Freed;
 use crate::books::Books;
 use crate::check::Ledger;
+use crate::fair::QueueUse;
 use crate::floor::Floor;
 use crate::halfway::Halfway;
 use crate::line::Line;
@@ -64,6 +65,7 @@ pub struct Snapshot {
     /// So many searches in one round; `None`: as many as is usual.
     pub(crate) trials_max: Option<u32>,
     pub(crate) usage: Usage,
+    pub(crate) queue_use: Vec<QueueUse>,
     /// Does the policy bound anybody?
     pub(crate) has_bounds: bool,
     /// When ranks were worked out; `None`: they are not.

@@ -1,6 +1,7 @@
 //! A snapshot as plain lists, for files and for comparison. Never used in a round.
 
 use super::{NodeSnapshot, Promise, RunningJob, Snapshot, WaitingJob};
+use crate::fair::QueueUse;
 use crate::halfway::Halfway;
 use crate::order::fair_share::Usage;
 use common::id::JobKey;
@@ -27,6 +28,8 @@ pub(super) struct Plain {
     trials_max: Option<u32>,
     #[serde(default)]
     usage: Usage,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    queue_use: Vec<QueueUse>,
     #[serde(default)]
     is_looser: bool,
 }
@@ -40,6 +43,7 @@ impl From<Plain> for Snapshot {
         plain.waiting.into_iter().for_each(|job| snapshot.set_waiting(job));
         snapshot.set_reservations(plain.reservations);
         snapshot.set_usage(plain.usage);
+        snapshot.set_queue_use(plain.queue_use);
         snapshot.promises = plain.promises;
         snapshot.halfway = plain.halfway;
         snapshot.trials_max = plain.trials_max;
@@ -59,6 +63,7 @@ impl From<Snapshot> for Plain {
             halfway: snapshot.halfway,
             trials_max: snapshot.trials_max,
             usage: snapshot.usage,
+            queue_use: snapshot.queue_use,
             is_looser: snapshot.is_looser,
             policy: snapshot.policy,
         }

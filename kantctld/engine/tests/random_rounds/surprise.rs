@@ -7,6 +7,8 @@ use common::id::{Attempt, JobKey, NodeName, ReservationName, Uid};
 use common::policy::{Access, Policy};
 use common::reservation::Reservation;
 use common::time::Span;
+use engine::fair::QueueUse;
+use engine::order::fair_share::Bucket;
 use engine::{Unusable, WaitingJob};
 use std::sync::Arc;
 
@@ -99,9 +101,15 @@ impl World {
     pub fn set_policy(&mut self, mut policy: Policy) {
         if let Some(seed) = self.fair {
             policy.fair_sharing = true;
+            policy.factors.past_use_percent = [0, 50, 200][seed as usize % 3];
+            let mut past = Vec::new();
             for (number, queue) in (0..).zip(&mut policy.queues) {
                 queue.weight = (number + seed) % 4;
+                let gpu_ms = u64::from((number * 7 + seed) % 5) * 3_600_000;
+                let hours = vec![Bucket { hour: self.now.0 / 3_600_000, gpu_ms }];
+                past.push(QueueUse { queue: queue.name.clone(), hours });
             }
+            self.snapshot.set_queue_use(past);
         }
         self.snapshot.set_policy(Arc::new(policy.clone()));
         self.policy = policy;

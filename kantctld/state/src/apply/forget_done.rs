@@ -13,6 +13,8 @@ use common::time::Span;
 pub(super) fn apply(state: &mut State, events: &mut Vec<Event>) -> Result<(), Refusal> {
     delete_reservation::drop_expired(state, events);
     state.usage.forget(state.now);
+    let counts = crate::queue_usage::counts(state);
+    state.queue_usage.forget(state.now, counts);
     let Some(kept) = state.settings().map(|settings| settings.done_jobs_kept) else {
         return Ok(());
     };

@@ -2,7 +2,7 @@
 //! name is looked at again, so that a change costs the same in a large cluster as in a small one.
 //! Never holds what the state does not; a keeper can be made anew at any moment.
 
-use super::{jobs, usage};
+use super::{jobs, queue_use, usage};
 use crate::dependency::Judge;
 use crate::event::{Event, ShareNews};
 use crate::job::Record;
@@ -62,6 +62,7 @@ impl Keeper {
     /// Says anew what everybody used. It fades by hours: now and then is enough.
     pub fn set_usage(&mut self, state: &State, now: Time) {
         self.snapshot.set_usage(usage(state, now));
+        self.snapshot.set_queue_use(queue_use(state, now));
     }
 
     /// What a round should see.

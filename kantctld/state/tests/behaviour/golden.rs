@@ -16,10 +16,13 @@ fn golden(set: &str) -> PathBuf {
 /// Jobs in every phase, an array, a node that is silent, one that is drained.
 fn lived() -> State {
     let mut house = House::new();
-    house.apply(Command::Configure(settings()));
+    let mut settings = settings();
+    (settings.fair_sharing, settings.factors.past_use_percent) = (true, 50);
+    house.apply(Command::Configure(settings));
     let ended = house.job();
     let id = house.start(ended, vec![share("g1", 0, 2, &[0])]);
     house.report("g1", id, running());
+    house.wait(5);
     house.report("g1", id, end(EndCause::Exited, 3));
     let runs = house.job();
     let id = house.start(runs, vec![share("g1", 2, 2, &[1])]);
@@ -57,6 +60,7 @@ fn the_state_is_written_as_the_kept_file_says() {
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(golden("current"), &written).unwrap();
     }
+    assert!(!state.queue_usage().is_empty(), "what queues used is in it");
     let kept = std::fs::read(golden("current")).unwrap();
     let says = "what is written has changed: see tests/golden/README.md";
     assert!(written == kept, "{says}");

@@ -1,10 +1,11 @@
 //! Usage: charged when a node lets go, by account and user; the living on top.
 
-use crate::house::{House, USER, exited, running, share, tasks_of};
+use crate::house::{House, USER, exited, running, settings, share, tasks_of};
 use common::id::{AccountName, JobKey};
 use common::job::Ask;
 use state::Command;
 use state::usage::{self, Charged, Usages, Used};
+use std::collections::BTreeMap;
 
 fn used(usages: &Usages, whom: &Charged) -> Used {
     let hours = usages.iter().filter(|(who, _)| *who == whom).flat_map(|(_, hours)| hours.values());
@@ -52,4 +53,39 @@ fn usage_is_forgotten_after_fourteen_days() {
     house.wait(3600);
     house.apply(Command::ForgetDone);
     assert!(house.state.usage().is_empty());
+}
+
+/// GPU-milliseconds by queue, living jobs included.
+fn of_queues(house: &House) -> Vec<(String, u64)> {
+    let all = state::queue_usage::so_far(&house.state, house.now);
+    let sum = |hours: &BTreeMap<_, Used>| hours.values().map(|used| used.gpu_milliseconds).sum();
+    all.iter().map(|(queue, hours)| (queue.to_string(), sum(hours))).collect()
+}
+
+#[test]
+fn queues_are_charged_where_past_use_counts_and_nowhere_else() {
+    for percent in [0, 50] {
+        let mut house = House::new();
+        let mut settings = settings();
+        (settings.fair_sharing, settings.factors.past_use_percent) = (true, percent);
+        house.apply(Command::Configure(settings.clone()));
+        let key = house.job();
+        let id = house.start(key, vec![share("g1", 0, 1, &[0, 1])]);
+        house.wait(10);
+        house.report("g1", id, running());
+        let charged = |milliseconds| match percent {
+            0 => Vec::new(),
+            _ => vec![("main".to_owned(), milliseconds)],
+        };
+        assert_eq!(of_queues(&house), charged(20_000));
+        assert!(house.state.queue_usage().is_empty());
+        house.wait(5);
+        house.report("g1", id, exited(0));
+        assert_eq!(of_queues(&house), charged(30_000));
+        assert_eq!(state::snapshot::queue_use(&house.state, house.now).len(), charged(0).len());
+        settings.factors.past_use_percent = 0;
+        house.apply(Command::Configure(settings));
+        house.apply(Command::ForgetDone);
+        assert!(house.state.queue_usage().is_empty(), "it counts no more");
+    }
 }

@@ -100,3 +100,58 @@ fn two_queues_that_both_want_everything_come_to_rest() {
     let queues: Vec<_> = world.snapshot.all_running().map(|job| job.queue.to_string()).collect();
     assert_eq!(queues.iter().filter(|queue| *queue == "a").count(), 1, "{queues:?}");
 }
+
+/// Numbers that look drawn; the same for the same seed.
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % end
+    }
+}
+
+/// Up to three queues at the top and three below one of them, with quotas and weights.
+fn any_queues(draw: &mut Draw) -> Vec<Queue> {
+    let mut queues: Vec<Queue> = Vec::new();
+    for (at, name) in ["a", "b", "c", "d", "e", "f"].into_iter().enumerate() {
+        let is_below = at > 2 && draw.below(2) == 0;
+        let quota = draw.below(4) as u32 * if is_below { 1 } else { 2 };
+        queues.push(Queue {
+            parent: is_below.then(|| queues[0].name.clone()),
+            weight: draw.below(4) as u32,
+            quota: owed(name, quota).quota,
+            reclaim_runtime_min: [None, Some(Span::from_minutes(30))][draw.below(2) as usize],
+            ..queue(name)
+        });
+    }
+    queues
+}
+
+#[test]
+fn where_nobody_comes_and_nobody_ends_nothing_starts_or_yields_after_a_while() {
+    let mut yielded = 0;
+    for seed in 0..150 {
+        let mut draw = Draw(seed);
+        let mut world = fair(any_queues(&mut draw));
+        for job in 1..=8 + draw.below(16) as u32 {
+            let name = ["a", "b", "c", "d", "e", "f"][draw.below(6) as usize];
+            let gpus = [1, 1, 2, 4, 8][draw.below(5) as usize];
+            world.at(u64::from(job)).submit(of(job, gpu_request(gpus), name, "low"));
+            yielded += world.round().iter().filter(|told| told.contains("for")).count();
+        }
+        // Each round half an hour later: nobody stays safe. Who yields is gone at once.
+        let mut still = 0;
+        for round in 1..=60 {
+            let ending: Vec<_> = world.snapshot.ending.keys().map(|key| key.job.0).collect();
+            let is_idle = ending.is_empty();
+            ending.into_iter().for_each(|job| _ = world.gone(job));
+            let told = world.at(60 + 30 * round).round();
+            yielded += told.iter().filter(|told| told.contains("for")).count();
+            still = if is_idle && told.is_empty() { still + 1 } else { 0 };
+        }
+        assert!(still > 20, "seed {seed}: rounds change something again and again");
+    }
+    assert!(yielded > 50, "{yielded}: too few yield for this to say anything");
+}

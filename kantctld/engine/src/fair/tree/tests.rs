@@ -67,7 +67,94 @@ fn any_tree() -> impl Strategy<Value = (Vec<Terms>, Vec<i64>)> {
     })
 }
 
+/// Worked out: only queues without others below them ask. `k`: how strongly past use counts.
+fn shared_out(
+    terms: Vec<Terms>,
+    (requests, used): (&[i64], &[f64]),
+    gpus_in_all: i64,
+    k: f64,
+) -> Tree {
+    let mut tree = Tree::new(terms);
+    for (at, request) in requests.iter().enumerate() {
+        if tree.below(Some(QueueAt(at))).is_empty() {
+            tree.ask(QueueAt(at), &gpus(*request));
+        }
+        tree.accounts[at].usage = [0.0, 0.0, used.get(at).copied().unwrap_or_default()];
+    }
+    tree.share_out(&gpus(gpus_in_all), k);
+    tree
+}
+
+/// What a queue can use: what is asked for below it.
+fn wants(tree: &Tree, at: QueueAt) -> i64 {
+    tree.accounts[at.0].request.gpu_milli
+}
+
 proptest! {
+    #[test]
+    fn what_there_is_is_given_to_the_last_gpu_on_every_level_where_so_much_is_asked_for(
+        (mut terms, requests) in any_tree(),
+        used in proptest::collection::vec(0.0..0.5f64, 12),
+        free in 0..40i64,
+    ) {
+        terms.iter_mut().for_each(|one| one.weight = one.weight.map(|weight| weight + 1.0));
+        let owed = terms.iter().filter(|one| one.parent.is_none());
+        let total = owed.map(|one| one.quota.gpu_milli / 1000).sum::<i64>() + free;
+        for k in [0.0, 0.2] {
+            let tree = shared_out(terms.clone(), (&requests, &used), total, k);
+            let families = (0..terms.len()).map(|at| Some(QueueAt(at))).chain([None]);
+            for above in families.filter(|above| !tree.below(*above).is_empty()) {
+                let there = above.map_or(total * 1000, |at| tree.accounts[at.0].fair.gpu_milli);
+                let family = tree.below(above);
+                let wanted: i64 = family.iter().map(|at| wants(&tree, *at)).sum();
+                let given: i64 = family.iter().map(|at| tree.accounts[at.0].fair.gpu_milli).sum();
+                // With k below all weights over past use nobody's part is nothing.
+                let is_all = given == there.min(wanted);
+                prop_assert!(is_all || k > 0.0, "{above:?}: {given} of {there}, {wanted} wanted");
+                prop_assert!(given <= there.min(wanted), "{above:?}: {given} of {there}");
+            }
+        }
+    }
+
+    #[test]
+    fn who_weighs_more_anywhere_in_a_tree_has_no_less(
+        (terms, requests) in any_tree(),
+        whom in 0..12usize,
+        more in 1..5u32,
+        total in 0..60i64,
+    ) {
+        let whom = whom % terms.len();
+        let before = shared_out(terms.clone(), (&requests, &[]), total, 0.0);
+        let mut heavier = terms;
+        heavier[whom].weight = heavier[whom].weight.map(|weight| weight + f64::from(more));
+        let after = shared_out(heavier, (&requests, &[]), total, 0.0);
+        let due = |tree: &Tree| tree.accounts[whom].fair.gpu_milli;
+        // Cutting to whole units may move the odd one.
+        prop_assert!(due(&after) + 1000 > due(&before), "{} {}", due(&before), due(&after));
+    }
+
+    #[test]
+    fn past_use_takes_nothing_of_what_is_owed_and_gives_nobody_less_for_having_used_less(
+        (terms, requests) in any_tree(),
+        used in proptest::collection::vec(0.0..1.0f64, 12),
+        whom in 0..12usize,
+        k in 0.0..3.0f64,
+    ) {
+        let owed = terms.iter().filter(|one| one.parent.is_none());
+        let total = owed.map(|one| one.quota.gpu_milli / 1000).sum::<i64>() + 7;
+        let tree = shared_out(terms.clone(), (&requests, &used), total, k);
+        for (at, account) in tree.accounts.iter().enumerate() {
+            let owed = terms[at].quota.gpu_milli.min(account.request.gpu_milli);
+            prop_assert!(account.fair.gpu_milli >= owed, "{at} {account:?}");
+        }
+        let whom = whom % terms.len();
+        let mut less = used;
+        less[whom] /= 2.0;
+        let after = shared_out(terms, (&requests, &less), total, k);
+        let due = |tree: &Tree| tree.accounts[whom].fair.gpu_milli;
+        prop_assert!(due(&after) + 1000 > due(&tree), "{} {}", due(&tree), due(&after));
+    }
+
     #[test]
     fn guarantees_hold_on_any_tree_and_children_have_no_more_than_their_parent(
         (terms, requests) in any_tree(),

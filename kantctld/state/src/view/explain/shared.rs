@@ -66,8 +66,8 @@ fn borrows(view: &ShareView, of: &ShareOf) -> String {
         false => format!("lent are {}", lent.join(", ")),
     };
     format!(
-        "queue {} has borrowed {} {}, {lent}: a queue that is due more may take them back, and this \
-         job may have to make way",
+        "queue {} has borrowed {} {}, {lent}: a queue that is due more may take them back, and \
+         this job may have to make way",
         view.queue,
         gpus(of.borrowed),
         if of.borrowed == 1000 { "GPU" } else { "GPUs" },
@@ -88,8 +88,8 @@ pub(super) fn waiting(
     let (name, held, due) = (&view.queue, gpus(of.held), gpus(share));
     Some(match of.held < share {
         true => format!(
-            "queue {name} has {held} of the {due} GPUs that it is due now: jobs of queues that have \
-             more than their share make way for its jobs, once they may be asked to"
+            "queue {name} has {held} of the {due} GPUs that it is due now: jobs of queues that \
+             have more than their share make way for its jobs, once they may be asked to"
         ),
         false => format!(
             "queue {name} has {held} GPUs and is due {due} now: it gets more where others leave \

@@ -1,0 +1,142 @@
+//! What queues used lately, older use counted less, against what there was. Never lowers what a
+//! queue is owed: only its part of the rest, in [`super::divide`].
+//!
+//! Source: KAI Scheduler, time-based fair share: sum of allocated x 0.5^(age / half-life), over the
+//! same sum of capacity. Ours is counted by the hour, for GPUs, and against what the cluster has
+//! now, since the first hour that is known (14 days at most).
+//! Reads: GPU time by queue and hour; the cluster's GPUs. Never: what runs, which is in the use of
+//! this hour. Knobs: `past_use_percent`, `half_life_hours`.
+//!
+//! Example, two nodes of 8 GPUs, half-life an hour. Job 1 of queue a held 16 GPUs for the first
+//! hour, job 2 of b 8 for the second; then job 3 of c comes. Used are 8 of 24 GPU-hours by a (16,
+//! faded by half) and 8 by b: a third each.
+
+use super::owed::{Kinds, terms};
+use super::tree::{QueueAt, Tree};
+use crate::order::fair_share::Bucket;
+use crate::snapshot::Snapshot;
+use common::id::QueueName;
+use common::time::Time;
+use serde::{Deserialize, Serialize};
+
+const HOUR_MS: u64 = 3_600_000;
+
+/// All of something, in millionths.
+const ALL: f64 = 1e6;
+
+/// GPU time that the jobs of a queue used; queues below it have their own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueUse {
+    /// The queue.
+    pub queue: QueueName,
+    /// By hour, in any order.
+    pub hours: Vec<Bucket>,
+}
+
+impl Snapshot {
+    /// What queues have used, for fair shares.
+    pub fn set_queue_use(&mut self, used: Vec<QueueUse>) {
+        self.queue_use = used;
+    }
+}
+
+/// Of each queue of the policy, with all below it, in millionths of what there was; all together
+/// those at the top used no more than all. Empty where past use does not count.
+pub(crate) fn used_ppm(snapshot: &Snapshot, now: Time) -> Vec<u64> {
+    let policy = &snapshot.policy;
+    if !policy.fair_sharing || policy.factors.past_use_percent == 0 {
+        return Vec::new();
+    }
+    let queues = &policy.queues;
+    let known = || snapshot.queue_use.iter().flat_map(|used| &used.hours);
+    let hour_now = now.0 / HOUR_MS;
+    let first = known().map(|bucket| bucket.hour).min().unwrap_or(hour_now).min(hour_now);
+    let half_life = f64::from(policy.factors.half_life_hours.max(1));
+    let weight = |hour: u64| (-(hour_now.saturating_sub(hour) as f64) / half_life).exp2();
+    let length = |hour: u64| if hour == hour_now { now.0 % HOUR_MS } else { HOUR_MS };
+    let gpus = snapshot.capacity.gpus_any.map_or(0.0, |gpus| f64::from(gpus.0));
+    let there: f64 = (first..=hour_now).map(|hour| length(hour) as f64 * weight(hour)).sum();
+    let faded: f64 = known().map(|bucket| bucket.gpu_ms as f64 * weight(bucket.hour)).sum();
+    // Nodes may have been more than they are.
+    let all = (there * gpus).max(faded);
+    // Who is above whom; bounds do not matter.
+    let none = Kinds::new();
+    let terms = queues.iter().enumerate().map(|(at, queue)| terms(at, queue, queues, &none));
+    let tree = Tree::new(terms.collect());
+    let mut sums = vec![0.0; queues.len()];
+    for used in &snapshot.queue_use {
+        let Some(at) = queues.iter().position(|queue| queue.name == used.queue) else { continue };
+        let own = used.hours.iter().map(|bucket| bucket.gpu_ms as f64 * weight(bucket.hour));
+        let own: f64 = own.sum();
+        tree.path(QueueAt(at)).iter().for_each(|at| sums[at.0] += own);
+    }
+    let part = |sum: f64| if all > 0.0 { (sum / all * ALL).floor() as u64 } else { 0 };
+    sums.into_iter().map(part).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::preempt::tests::{World, of, queue};
+    use crate::testing::{change_policy, gpu_node, gpu_request};
+
+    fn world(percent: u32) -> World {
+        let queues = vec![queue("a"), queue("b"), queue("c")];
+        let mut world = World::new(vec![gpu_node("a", 8), gpu_node("b", 8)], queues);
+        change_policy(&mut world.snapshot, |policy| {
+            policy.fair_sharing = true;
+            policy.factors.half_life_hours = 1;
+            policy.factors.past_use_percent = percent;
+        });
+        world
+    }
+
+    fn used(queue: &str, hour: u64, gpu_hours: u64) -> QueueUse {
+        let hours = vec![Bucket { hour, gpu_ms: gpu_hours * HOUR_MS }];
+        QueueUse { queue: QueueName::new(queue).unwrap(), hours }
+    }
+
+    #[test]
+    fn the_example() {
+        let mut world = world(100);
+        world.snapshot.set_queue_use(vec![used("a", 9, 16), used("b", 10, 8)]);
+        world.snapshot.settle(world.minute(0));
+        // At the end of the second hour.
+        let now = Time(11 * HOUR_MS - 1);
+        assert_eq!(used_ppm(&world.snapshot, now), [333_333, 333_333, 0]);
+    }
+
+    #[test]
+    fn nobody_has_used_more_than_all_and_without_the_knob_nothing_counts() {
+        let mut world = world(100);
+        world.snapshot.set_queue_use(vec![used("a", 9, 1600), used("b", 9, 1600)]);
+        world.snapshot.settle(world.minute(0));
+        assert_eq!(used_ppm(&world.snapshot, Time(10 * HOUR_MS)), [500_000, 500_000, 0]);
+        change_policy(&mut world.snapshot, |policy| policy.factors.past_use_percent = 0);
+        assert!(used_ppm(&world.snapshot, Time(10 * HOUR_MS)).is_empty());
+    }
+
+    /// Queue a used everything since the last hour; jobs of a and b both ask for all there is.
+    #[test]
+    fn who_used_much_is_due_less_of_the_rest() {
+        for (percent, due) in [(0, [8_000, 8_000]), (100, [0, 16_000]), (20, [6_000, 10_000])] {
+            let mut world = world(percent);
+            let mut past = used("a", 9, 16);
+            past.hours.push(Bucket { hour: 10, gpu_ms: 16 * 60_000 });
+            world.snapshot.set_queue_use(vec![past]);
+            for job in [1, 2] {
+                world.submit(of(job, gpu_request(8), "a", "low"));
+                assert_eq!(world.round().len(), 1);
+            }
+            world.at(1).submit(of(3, gpu_request(8), "b", "low"));
+            world.submit(of(4, gpu_request(8), "b", "low"));
+            // The clock starts at the tenth hour.
+            let all = crate::fair::standings(&world.snapshot, world.minute(1));
+            let shares: Vec<_> = all.iter().filter_map(|view| view.of[0].share).collect();
+            assert_eq!(shares, [due[0], due[1], 0], "{percent}");
+            assert_eq!(all[0].of[0].used_ppm.is_some(), percent > 0);
+            let yielded = world.round().len();
+            assert_eq!(yielded, if percent == 100 { 2 } else { 1 }, "{percent}");
+        }
+    }
+}

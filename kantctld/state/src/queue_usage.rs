@@ -1,0 +1,84 @@
+//! Which queue used how much of the cluster, as [`crate::usage`] counts it: where queues share
+//! fairly and past use counts (`past_use_percent`). Integers by the hour, so that replicas add
+//! alike and another half-life holds at once. Never weighs or decays; the engine does.
+
+use crate::remembered::State;
+use crate::usage::{Hour, Used, add};
+use common::id::{JobKey, QueueName};
+use common::resource::Share;
+use common::time::Time;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What the jobs of each queue used, those of queues below it not counted in.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct QueueUsages(BTreeMap<QueueName, BTreeMap<Hour, Used>>);
+
+impl QueueUsages {
+    /// Is nothing recorded at all?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// All queues that used something, with their hours, both rising.
+    pub fn iter(&self) -> impl Iterator<Item = (&QueueName, &BTreeMap<Hour, Used>)> {
+        self.0.iter()
+    }
+
+    fn charge(&mut self, queue: &QueueName, share: &Share, from: Time, to: Time) {
+        let mut hours = self.0.remove(queue).unwrap_or_default();
+        add(&mut hours, share, from, to);
+        if !hours.is_empty() {
+            self.0.insert(queue.clone(), hours);
+        }
+    }
+
+    /// Drops hours that are too old, all of them where past use counts no more.
+    pub(crate) fn forget(&mut self, now: Time, counts: bool) {
+        let first = Hour::first_kept(now);
+        for hours in self.0.values_mut() {
+            hours.retain(|hour, _| counts && *hour >= first);
+        }
+        self.0.retain(|_, hours| !hours.is_empty());
+    }
+}
+
+/// Does past use of queues count?
+pub(crate) fn counts(state: &State) -> bool {
+    state.settings().is_some_and(|set| set.fair_sharing && set.factors.past_use_percent > 0)
+}
+
+/// What queues used: what is recorded, and what is held now and was not recorded yet. Empty where
+/// it does not count.
+#[must_use]
+pub fn so_far(state: &State, now: Time) -> QueueUsages {
+    if !counts(state) {
+        return QueueUsages::default();
+    }
+    let mut usages = state.queue_usage().clone();
+    for (node, held) in state.ledger().nodes() {
+        for (id, _) in held.holders() {
+            let run = state.element(id.key).and_then(|(_, element)| element.run.as_ref());
+            let Some((run, queue)) = run.zip(queue_of(state, id.key)) else { continue };
+            if let Some(share) = run.allocation.on(node) {
+                usages.charge(queue, share, run.allocated_at, now);
+            }
+        }
+    }
+    usages
+}
+
+/// A node has let go of this share, held since `from`.
+pub(crate) fn charge(state: &mut State, key: JobKey, share: &Share, from: Time) {
+    let queue = queue_of(state, key).filter(|_| counts(state)).cloned();
+    let now = state.now;
+    if let Some(queue) = queue {
+        state.queue_usage.charge(&queue, share, from, now);
+    }
+}
+
+fn queue_of(state: &State, key: JobKey) -> Option<&QueueName> {
+    state.job(key.job)?.spec.ask.queue.as_ref()
+}
