@@ -71,7 +71,7 @@ pub struct Queue {
     /// Who yields to whom.
     #[serde(default)]
     pub preemption: Preemption,
-    /// Jobs may share a GPU (`--gpus=0.5`). Nothing keeps them from each other's GPU memory yet.
+    /// Jobs may share a GPU (`--gpus=0.5`). Nodes end who has too much of its memory.
     #[serde(default)]
     pub share_gpus: bool,
 }

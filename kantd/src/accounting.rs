@@ -1,12 +1,13 @@
-//! Looks now and then at the GPUs of the steps that run, and keeps what they did beside each step's
-//! journal. The cost is bounded: a few calls of the driver's library and one small file for each
+//! Looks now and then at the GPUs of the steps that run, keeps what they did beside each step's
+//! journal, and finds who has more of a GPU's memory than its share. The cost is bounded: a few calls of the driver's library and one small file for each
 //! step with GPUs, every `accounting_seconds`; nothing at all while no step has GPUs.
 //! Never on an async thread, and never in anybody's way: a driver that hangs holds up only this.
 
 use crate::cgroup::{self, Cgroup};
 use crate::gpu::meter::{self, GpuMeter, GpuReading};
-use crate::step::{GpuTally, StepDir, StepOrder, Steps};
+use crate::step::{GpuGrant, GpuOveruse, GpuTally, StepDir, StepOrder, Steps};
 use common::id::AttemptId;
+use common::unit::GpuMilli;
 use common::wire::node::{StepPhase, StepStatus};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -34,14 +35,16 @@ impl Bench {
         Self { open, meter: None, steps: BTreeMap::new(), trouble: String::new() }
     }
 
-    /// Looks once at the GPUs of these steps, whose directories these are.
-    pub fn look(&mut self, running: Vec<(AttemptId, StepDir)>) {
+    /// Looks once at the GPUs of these steps, whose directories these are. Returns who has too
+    /// much of one.
+    pub fn look(&mut self, running: Vec<(AttemptId, StepDir)>) -> Vec<(AttemptId, GpuOveruse)> {
+        let mut too_much = Vec::new();
         self.steps.retain(|id, _| running.iter().any(|(runs, _)| runs == id));
         for (id, dir) in running {
             let known = self.steps.entry(id);
             let (subject, tally) =
                 known.or_insert_with(|| (Subject::of(&dir), GpuTally::read(&dir)));
-            if subject.uuids.is_empty() {
+            if subject.gpus.is_empty() {
                 continue;
             }
             if self.meter.is_none() {
@@ -52,29 +55,31 @@ impl Bench {
                             tracing::warn!("the GPUs of jobs are not accounted for: {trouble}");
                         }
                         self.trouble = trouble;
-                        return;
+                        return too_much;
                     }
                 }
             }
-            let Some(meter) = &self.meter else { return };
-            for uuid in &subject.uuids {
-                let reading = subject.read(uuid, meter.as_ref());
-                reading.into_iter().for_each(|reading| tally.add(uuid, reading));
+            let Some(meter) = &self.meter else { return too_much };
+            for gpu in &subject.gpus {
+                let Some(reading) = subject.read(&gpu.uuid, meter.as_ref()) else { continue };
+                tally.add(&gpu.uuid, reading);
+                too_much.extend(subject.overuse(gpu, reading).map(|overuse| (id, overuse)));
             }
             // A step that has just ended needs no tally, and a full disk is health's to tell.
             let _ = tally.write(&dir);
         }
+        too_much
     }
 }
 
 /// What is looked at of a step.
 #[derive(Default)]
 struct Subject {
-    /// Its GPUs' ids; none: nothing is.
-    uuids: Vec<String>,
-    /// Its group, if it shares a GPU: what others do there is not its own, and only of memory does
-    /// a driver tell whose it is.
-    shared: Option<Box<dyn Cgroup>>,
+    /// Its GPUs; none: nothing is.
+    gpus: Vec<GpuGrant>,
+    /// Its group and its share of each, if it shares them: what others do there is not its own, and
+    /// only of memory does a driver tell whose it is.
+    shared: Option<(Box<dyn Cgroup>, GpuMilli)>,
 }
 
 impl Subject {
@@ -84,18 +89,21 @@ impl Subject {
             let (id, owner) = (order.launch.id.to_string(), order.launch.owner.uid);
             cgroup::open(&order.cgroup, &id, owner, None).ok()
         };
-        let shared = match order.share.gpu_milli {
-            Some(_) => group(&order),
-            None => None,
-        };
-        match order.share.gpu_milli.is_some() && shared.is_none() {
+        let share = order.share.gpu_milli;
+        let shared = share.and_then(|share| Some((group(&order)?, share)));
+        match share.is_some() && shared.is_none() {
             true => Self::default(),
-            false => Self { uuids: order.gpus.into_iter().map(|gpu| gpu.uuid).collect(), shared },
+            false => Self { gpus: order.gpus, shared },
         }
     }
 
+    fn overuse(&self, gpu: &GpuGrant, reading: GpuReading) -> Option<GpuOveruse> {
+        let (_, share) = self.shared.as_ref()?;
+        GpuOveruse::of(gpu.index, gpu.memory, *share, reading.memory_used?)
+    }
+
     fn read(&self, uuid: &str, meter: &dyn GpuMeter) -> Option<GpuReading> {
-        let Some(group) = &self.shared else { return meter.read(uuid) };
+        let Some((group, _)) = &self.shared else { return meter.read(uuid) };
         let pids = group.pids().ok()?;
         let pids = pids.into_iter().filter_map(|pid| u32::try_from(pid.as_raw()).ok()).collect();
         let memory_used = Some(meter.memory_of(uuid, &pids)?);
@@ -103,8 +111,8 @@ impl Subject {
     }
 }
 
-/// Looks until kantd ends. To be spawned.
-pub async fn keep(steps: Steps, library: Option<PathBuf>, period: Option<Duration>) {
+/// Looks until kantd ends, and ends who has too much where `holds`. To be spawned.
+pub async fn keep(steps: Steps, library: Option<PathBuf>, period: Option<Duration>, holds: bool) {
     let Some(period) = period else { return std::future::pending().await };
     let mut ticks = interval(period);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -120,11 +128,15 @@ pub async fn keep(steps: Steps, library: Option<PathBuf>, period: Option<Duratio
         let running: Vec<(AttemptId, StepDir)> =
             running.map(|step| (step.id, steps.dir_of(step.id))).collect();
         let looked = spawn_blocking(move || {
-            bench.look(running);
-            bench
+            let too_much = bench.look(running);
+            (bench, too_much)
         });
         // Only a bug in a look gets here; what was kept is in the steps' directories.
-        bench = looked.await.unwrap_or_else(|_| fresh());
+        let (looked, too_much) = looked.await.unwrap_or_else(|_| (fresh(), Vec::new()));
+        bench = looked;
+        for (id, overuse) in too_much.into_iter().filter(|_| holds) {
+            steps.end_for(id, overuse);
+        }
     }
 }
 
@@ -132,7 +144,7 @@ pub async fn keep(steps: Steps, library: Option<PathBuf>, period: Option<Duratio
 mod tests {
     use super::*;
     use crate::step::example_order;
-    use common::unit::{Bytes, GpuMilli};
+    use common::unit::Bytes;
     use std::collections::BTreeSet;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -188,7 +200,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let step = step(&home, false);
         let (mut first, counts) = bench();
-        (0..3).for_each(|_| first.look(vec![step.clone()]));
+        (0..3).for_each(|_| assert_eq!(first.look(vec![step.clone()]), []));
         assert_eq!(counts.asked.load(Ordering::SeqCst), 3);
         assert_eq!(counts.opened.load(Ordering::SeqCst), 1);
         let (mut second, _) = bench();
@@ -208,6 +220,23 @@ mod tests {
         assert_eq!(counts.asked.load(Ordering::SeqCst), 0);
         let usage = GpuTally::read(&step.1).usage().unwrap();
         assert_eq!((usage.samples, usage.memory_peak), (0, Bytes(77)));
+    }
+
+    #[test]
+    fn who_shares_a_gpu_and_has_more_of_its_memory_than_its_share_is_found_at_each_look() {
+        let home = tempfile::tempdir().unwrap();
+        let (id, dir) = step(&home, true);
+        let look = |memory| {
+            let mut order = dir.read_order().unwrap();
+            order.gpus[0].memory = memory;
+            dir.write_order(&order).unwrap();
+            bench().0.look(vec![(id, dir.clone())])
+        };
+        let gpu = dir.read_order().unwrap().gpus[0].index;
+        let overuse = GpuOveruse { gpu, used: Bytes(77), share: Bytes(76) };
+        assert_eq!(look(Bytes(153)), [(id, overuse)]);
+        assert_eq!(look(Bytes(154)), [], "half of it is 77");
+        assert_eq!(look(Bytes::ZERO), [], "written by an earlier release");
     }
 
     #[test]

@@ -66,6 +66,8 @@ pub struct Settings {
     pub nvml_library: Option<PathBuf>,
     /// How often the GPUs of running steps are looked at; `None`: never.
     pub accounting_period: Option<Duration>,
+    /// Jobs are ended that have more of a shared GPU's memory than their share.
+    pub hold_gpu_memory: bool,
     /// How the node looks after itself.
     pub health: HealthSettings,
     /// Run jobs of root where the controller allows them.
@@ -217,6 +219,7 @@ pub fn check(config: NodeConfig) -> Result<Settings, SettingsError> {
         accounting_period: Some(u64::from(config.accounting_seconds))
             .filter(|seconds| *seconds > 0)
             .map(Duration::from_secs),
+        hold_gpu_memory: config.hold_gpu_memory,
         health,
         allow_root_jobs: config.allow_root_jobs,
         log: config.log,

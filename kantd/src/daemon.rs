@@ -123,8 +123,10 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
     };
     let held = steps.status();
     let gpus = parts.about.inventory.gpus.clone();
-    let accounting =
-        accounting::keep(steps.clone(), settings.nvml_library.clone(), settings.accounting_period);
+    let accounting = {
+        let (library, period) = (settings.nvml_library.clone(), settings.accounting_period);
+        accounting::keep(steps.clone(), library, period, settings.hold_gpu_memory)
+    };
     let mut running = parts.start(StepExecutor { steps, gpus }, held, changes, listener);
     running.spawn(accounting);
     running.spawn(watch);

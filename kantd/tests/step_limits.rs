@@ -7,6 +7,8 @@ use common::id::GpuIndex;
 use common::job::{EndCause, Launch};
 use common::time::Span;
 use common::unit::{Bytes, Tasks};
+use common::wire::node::StepPhase;
+use kantd::step::GpuOveruse;
 use nix::sys::stat::{Mode, SFlag, makedev, mknod};
 use stand::{Stand, with_share};
 use std::time::Instant;
@@ -147,5 +149,24 @@ async fn a_fork_bomb_is_killed_to_the_last() {
     stand.steps().stop(id);
     let end = stand.end(id).await;
     assert_eq!(end.cause, EndCause::Stopped, "{end:?}");
+    stand.assert_no_group(id);
+}
+
+#[tokio::test]
+async fn a_job_with_too_much_of_a_gpus_memory_is_ended_in_grace_and_told_once_why() {
+    needs_root!();
+    let mut stand = Stand::new().await;
+    let order = stand.order("trap 'echo term >> out2; exit 0' TERM; while :; do sleep 0.05; done");
+    let id = stand.start(order).await;
+    stand.until(id, |phase| matches!(phase, StepPhase::Running { .. })).await;
+    let first =
+        GpuOveruse { gpu: GpuIndex(0), used: Bytes::from_mib(9), share: Bytes::from_mib(8) };
+    stand.steps().end_for(id, first);
+    stand.steps().end_for(id, GpuOveruse { used: Bytes::from_mib(10), ..first });
+    let end = stand.end(id).await;
+    assert_eq!(end.cause, EndCause::OutOfMemory, "{end:?}");
+    let message = end.message.unwrap();
+    assert!(message.contains("had 9M of the memory of GPU 0 on node n1"), "{message}");
+    assert!(message.contains("its share is 8M"), "{message}");
     stand.assert_no_group(id);
 }

@@ -86,6 +86,9 @@ config_table! {
         /// How often the GPUs of running jobs are looked at, in seconds, for what `kantctl show`
         /// says that a job used. 0: never.
         accounting_seconds: u32 = 10,
+        /// End jobs that share a GPU (`--gpus=0.5`) and have more of its memory than their share,
+        /// as soon as a look at the GPUs finds them so.
+        hold_gpu_memory: bool = true,
         /// How often the node looks whether it is well, in seconds. 0: never.
         health_seconds: u32 = 30,
         /// The site's own check: a program that exits with 0 when all is well, and otherwise says

@@ -87,7 +87,8 @@ config_table! {
         /// With `fair_sharing`: its jobs are safe from other queues for so long, like `1h`. Asked
         /// is the queue right below what both have in common, then those above it. Empty: as above.
         reclaim_runtime_min: String = String::new(),
-        /// Jobs may share a GPU (`--gpus=0.5`). Nothing keeps them from each other's GPU memory.
+        /// Jobs may share a GPU (`--gpus=0.5`). Who has more than its share of the GPU's memory is
+        /// ended (`hold_gpu_memory` of the node); until that is seen its neighbours may want.
         share_gpus: bool = false,
     }
 }

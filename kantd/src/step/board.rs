@@ -1,6 +1,7 @@
 //! What kantd knows of its steps: the phase of each, and a line for whoever wants every change.
 //! Never decides anything.
 
+use super::overuse::GpuOveruse;
 use common::id::{AttemptId, TaskNumber};
 use common::job::SignalNumber;
 use common::wire::node::{Reached, StepPhase, StepStatus, TaskState};
@@ -27,6 +28,8 @@ pub enum Wish {
     Signal(TaskNumber, SignalNumber),
     /// Send its processes a signal.
     SignalJob(SignalNumber, Reached),
+    /// End it, for it has more of a GPU's memory than its share.
+    Overuse(GpuOveruse),
 }
 
 #[derive(Debug)]

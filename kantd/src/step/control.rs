@@ -4,6 +4,7 @@
 //! read is dropped and may connect again.
 
 use super::dir::StepDir;
+use super::overuse::GpuOveruse;
 use common::id::TaskNumber;
 use common::job::SignalNumber;
 use common::wire::node::{Reached, StepPhase, TaskState};
@@ -44,6 +45,8 @@ pub enum Command {
         /// To which of them.
         whom: Reached,
     },
+    /// End, for having more of a GPU's memory than the step's share.
+    Overuse(GpuOveruse),
 }
 
 /// What a supervisor tells. A phase has no word for it of its own: so kantd has always read it.

@@ -9,6 +9,7 @@ use super::journal;
 use super::keeper::{Beginning, Keeper};
 use super::leases::Leases;
 use super::order::{StepOrder, StepRules};
+use super::overuse::GpuOveruse;
 use super::settle;
 use super::tasks::WATCHES_MAX;
 use crate::cgroup::Place;
@@ -194,6 +195,11 @@ impl Steps {
     /// Ends a step: SIGTERM, the grace, SIGKILL. A step that is not there is let be.
     pub fn stop(&self, id: AttemptId) {
         self.board.wish(id, Wish::Stop);
+    }
+
+    /// Ends a step as one that has more of a GPU's memory than its share.
+    pub fn end_for(&self, id: AttemptId, overuse: GpuOveruse) {
+        self.board.wish(id, Wish::Overuse(overuse));
     }
 
     /// Forgets a step that has ended. Any other is let be.

@@ -209,6 +209,8 @@ impl Keeper {
             // Of the moment: one that no supervisor hears is lost.
             Wish::Signal(task, signal) => Some(Command::Signal { task, signal }),
             Wish::SignalJob(signal, whom) => Some(Command::SignalJob { signal, whom }),
+            // Found again at the next look.
+            Wish::Overuse(overuse) => Some(Command::Overuse(overuse)),
         }
     }
 

@@ -23,6 +23,9 @@ pub struct GpuGrant {
     pub uuid: String,
     /// The N of /dev/nvidiaN.
     pub minor: u32,
+    /// Its memory; zero in orders of earlier releases.
+    #[serde(default)]
+    pub memory: Bytes,
 }
 
 /// What the node's configuration says of every step here.
@@ -125,7 +128,10 @@ impl StepOrder {
             None => return Err(OrderError::NotOurs { id, node: node.clone() }),
         };
         let grant = |index: &GpuIndex| match gpus.iter().find(|gpu| gpu.index == *index) {
-            Some(gpu) => Ok(GpuGrant { index: *index, uuid: gpu.uuid.clone(), minor: gpu.minor }),
+            Some(Gpu { uuid, minor, memory, .. }) => {
+                let (uuid, minor, memory) = (uuid.clone(), *minor, *memory);
+                Ok(GpuGrant { index: *index, uuid, minor, memory })
+            }
             None => Err(OrderError::NoSuchGpu { id, node: node.clone(), index: *index }),
         };
         let grants = share.gpus.iter().map(grant).collect::<Result<_, _>>()?;

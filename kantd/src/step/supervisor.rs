@@ -23,6 +23,7 @@ use super::files::FilePlan;
 use super::hook::Hook;
 use super::journal::{Event, Journal};
 use super::order::{StepOrder, TaskPlace};
+use super::overuse::GpuOveruse;
 use super::prepare::{Preparation, Prepared};
 use super::private::Entered;
 use super::task::{self, SoftLimit};
@@ -128,6 +129,7 @@ struct Supervisor {
     /// What kantd said.
     go: bool,
     stop: bool,
+    overuse: Option<GpuOveruse>,
     /// The machine goes down, and everybody has been sent SIGTERM.
     down: bool,
     stillness: Stillness,
@@ -188,6 +190,7 @@ impl Supervisor {
                 Command::Task(task) => self.invite(task),
                 Command::Signal { task, signal } => self.guests.signal(task, signal),
                 Command::SignalJob { signal, whom } => self.signal_job(signal, whom),
+                Command::Overuse(overuse) => self.overuse = self.overuse.or(Some(overuse)),
             }
         }
     }

@@ -114,6 +114,7 @@ fn supervise(
         phase: StepPhase::Preparing,
         go: false,
         stop: false,
+        overuse: None,
         down: false,
         stillness: Stillness::default(),
         disks_before: DiskSums::default(),

@@ -232,6 +232,10 @@ impl Supervisor {
             let message = format!("reached its time limit of {limit}: ask for more with --time");
             return Some(Verdict::new(EndCause::TimedOut, message));
         }
+        if let Some(overuse) = &self.overuse {
+            let message = overuse.words(&self.order.node);
+            return Some(Verdict::new(EndCause::OutOfMemory, message));
+        }
         // Ranks wait for each other: without one, the others would wait until the time limit.
         let (place, exit) = self.failure.filter(|_| self.tasks.len() > 1)?;
         Some(Verdict::new(EndCause::Exited, self.failed_task(place, exit)))

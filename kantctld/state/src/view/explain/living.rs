@@ -172,7 +172,10 @@ pub(super) fn over(job: &JobView) -> (Vec<String>, Option<String>) {
         Some(Outcome::DeadlineMissed) => {
             Some("submit it again with a later --deadline, or a shorter --time".to_owned())
         }
-        Some(Outcome::OutOfMemory) => Some("submit it again with more --mem".to_owned()),
+        // What the node says ends with what to ask for.
+        Some(Outcome::OutOfMemory) if job.message.is_none() => {
+            Some("submit it again with more --mem".to_owned())
+        }
         Some(Outcome::Failed) => Some(format!("`kantctl logs {}` shows what it printed", job.key)),
         _ => None,
     };
