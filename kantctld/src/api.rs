@@ -80,7 +80,10 @@ fn of_leader() -> Router<Arc<Core>> {
         .route("/v1/jobs/{key}/tasks", post(tasks::start))
         .route("/v1/jobs/{key}/tasks/{task}", get(tasks::watch))
         .route("/v1/jobs/{key}/tasks/{task}/signal", post(tasks::signal))
-        .route("/v1/jobs/{key}/tasks/{task}/input", post(tasks::feed))
+        .route(
+            "/v1/jobs/{key}/tasks/{task}/input",
+            post(tasks::feed).layer(DefaultBodyLimit::max(tasks::FEED_BYTES_MAX)),
+        )
         .route("/v1/jobs/{key}/steps", get(steps::list).post(steps::wish))
         .route("/v1/jobs/{key}/attend", post(held::attend))
         .route("/v1/jobs/{key}/finish", post(held::finish))

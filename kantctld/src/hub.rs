@@ -15,29 +15,47 @@ use tokio::sync::{mpsc, oneshot};
 pub enum Nudge {
     /// What the node should run may have changed: look and send the difference.
     Desired,
-    /// Ask the node something.
-    Ask(Question),
     /// Another session of this node took over.
     Replaced,
 }
 
+/// So many questions wait for a node that is slow to take them; who asks one more waits itself.
+const QUESTIONS_MAX: usize = 64;
+
+/// Where a session is reached. Questions come from users, and are in nobody's way: what a node
+/// should run does not stand behind them.
+#[derive(Debug)]
+struct Line {
+    nudges: mpsc::UnboundedSender<Nudge>,
+    questions: mpsc::Sender<Question>,
+}
+
+/// What comes to a session.
+pub struct Inbox {
+    /// From the controller itself.
+    pub nudges: mpsc::UnboundedReceiver<Nudge>,
+    /// From users.
+    pub questions: mpsc::Receiver<Question>,
+}
+
 /// All sessions.
 #[derive(Default)]
-pub struct Hub(Mutex<Seats<mpsc::UnboundedSender<Nudge>>>);
+pub struct Hub(Mutex<Seats<Line>>);
 
 impl Hub {
-    fn seats(&self) -> MutexGuard<'_, Seats<mpsc::UnboundedSender<Nudge>>> {
+    fn seats(&self) -> MutexGuard<'_, Seats<Line>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A node's session begins; the one before it, if any, is told to end.
-    pub fn join(&self, node: &NodeName) -> (SessionId, mpsc::UnboundedReceiver<Nudge>) {
-        let (nudges, inbox) = mpsc::unbounded_channel();
-        let (id, replaced) = self.seats().join(node, nudges);
+    pub fn join(&self, node: &NodeName) -> (SessionId, Inbox) {
+        let (nudges, nudged) = mpsc::unbounded_channel();
+        let (questions, asked) = mpsc::channel(QUESTIONS_MAX);
+        let (id, replaced) = self.seats().join(node, Line { nudges, questions });
         if let Some(old) = replaced {
-            let _ = old.send(Nudge::Replaced);
+            let _ = old.nudges.send(Nudge::Replaced);
         }
-        (id, inbox)
+        (id, Inbox { nudges: nudged, questions: asked })
     }
 
     /// A session ended. True if the node has no other: it is silent now.
@@ -63,15 +81,15 @@ impl Hub {
     /// Makes the sessions of these nodes look again at what they should run.
     pub fn touch<'a>(&self, nodes: impl IntoIterator<Item = &'a NodeName>) {
         let seats = self.seats();
-        for nudges in nodes.into_iter().filter_map(|node| seats.line(node)) {
-            let _ = nudges.send(Nudge::Desired);
+        for line in nodes.into_iter().filter_map(|node| seats.line(node)) {
+            let _ = line.nudges.send(Nudge::Desired);
         }
     }
 
     /// Tells one node's session something.
     pub fn nudge(&self, node: &NodeName, nudge: Nudge) {
-        if let Some(nudges) = self.seats().line(node) {
-            let _ = nudges.send(nudge);
+        if let Some(line) = self.seats().line(node) {
+            let _ = line.nudges.send(nudge);
         }
     }
 
@@ -117,10 +135,8 @@ impl Hub {
         question: impl FnOnce(oneshot::Sender<A>) -> Question,
     ) -> Option<A> {
         let (answer, answered) = oneshot::channel();
-        {
-            let seats = self.seats();
-            seats.line(node)?.send(Nudge::Ask(question(answer))).ok()?;
-        }
+        let line = self.seats().line(node)?.questions.clone();
+        line.send(question(answer)).await.ok()?;
         answered.await.ok()
     }
 }
@@ -138,8 +154,8 @@ mod tests {
         let hub = Hub::default();
         let (_, mut first) = hub.join(&name("a"));
         let (_, mut second) = hub.join(&name("a"));
-        assert!(matches!(first.try_recv(), Ok(Nudge::Replaced)));
-        assert!(second.try_recv().is_err());
+        assert!(matches!(first.nudges.try_recv(), Ok(Nudge::Replaced)));
+        assert!(second.nudges.try_recv().is_err());
     }
 
     #[test]
@@ -148,7 +164,35 @@ mod tests {
         let (_, mut a) = hub.join(&name("a"));
         let (_, mut b) = hub.join(&name("b"));
         hub.touch(&[name("b"), name("gone")]);
-        assert!(a.try_recv().is_err());
-        assert!(matches!(b.try_recv(), Ok(Nudge::Desired)));
+        assert!(a.nudges.try_recv().is_err());
+        assert!(matches!(b.nudges.try_recv(), Ok(Nudge::Desired)));
+    }
+
+    #[tokio::test]
+    async fn who_asks_a_slow_node_waits_itself_and_its_orders_do_not_wait_behind_questions() {
+        use common::id::{Attempt, AttemptId, JobId, JobKey};
+        use common::wire::node::StepWish;
+        let hub = std::sync::Arc::new(Hub::default());
+        let (_, mut inbox) = hub.join(&name("a"));
+        let id = AttemptId { key: JobKey::single(JobId(7)), attempt: Attempt(1) };
+        let mut asking = tokio::task::JoinSet::new();
+        for _ in 0..2 * QUESTIONS_MAX {
+            let hub = hub.clone();
+            let ask = AskSteps { question: 0, id, wish: StepWish::List };
+            asking.spawn(async move { hub.ask_steps(&name("a"), ask).await });
+        }
+        // Each asks, or waits to, before any of them goes on.
+        tokio::task::yield_now().await;
+        assert_eq!(inbox.questions.len(), QUESTIONS_MAX);
+        hub.touch(&[name("a")]);
+        assert!(matches!(inbox.nudges.try_recv(), Ok(Nudge::Desired)));
+        // Those who went away are not sent for; none of their questions is left behind.
+        asking.shutdown().await;
+        let mut left = 0;
+        while let Ok(question) = inbox.questions.try_recv() {
+            assert!(question.is_in_vain());
+            left += 1;
+        }
+        assert_eq!(left, QUESTIONS_MAX);
     }
 }

@@ -5,7 +5,7 @@
 mod questions;
 
 use crate::core::{CommandError, Core};
-use crate::hub::Nudge;
+use crate::hub::{Inbox, Nudge};
 use crate::raft::ProposeError;
 use common::id::NodeName;
 use common::wire::node::{FromNode, Hello, ToNode};
@@ -101,7 +101,7 @@ pub async fn serve(
         return refuse(&name, &down, reason).await;
     }
     // Seated before it is registered: from here on an older session of this node says nothing more.
-    let (id, nudges) = core.hub.join(&name);
+    let (id, inbox) = core.hub.join(&name);
     if let Err(end) = register(&core, &hello).await {
         core.hub.leave(&name, id);
         return match end {
@@ -117,7 +117,7 @@ pub async fn serve(
     let questions = Questions::of(&hello);
     let mut session = Session { core: core.clone(), id, known, down, questions };
     let end = tokio::select! {
-        end = session.run(&mut up, nudges) => end,
+        end = session.run(&mut up, inbox) => end,
         end = led_no_more(&mut leading) => end,
     };
     session.end(end).await;
@@ -164,9 +164,9 @@ struct Session {
 
 impl Session {
     /// Runs until the connection ends or is taken over; says why.
-    async fn run(&mut self, up: &mut Up, nudges: mpsc::UnboundedReceiver<Nudge>) -> End {
+    async fn run(&mut self, up: &mut Up, inbox: Inbox) -> End {
         match self.begin().await {
-            Ok(()) => self.talk(up, nudges).await,
+            Ok(()) => self.talk(up, inbox).await,
             Err(error) => error.into(),
         }
     }
@@ -177,11 +177,12 @@ impl Session {
         self.send_desired(true).await
     }
 
-    async fn talk(&mut self, up: &mut Up, mut nudges: mpsc::UnboundedReceiver<Nudge>) -> End {
+    async fn talk(&mut self, up: &mut Up, inbox: Inbox) -> End {
+        let Inbox { mut nudges, questions: mut asked } = inbox;
         // Apart from the rest: a full disk must stop reports, not the reading of output.
-        let (reports, inbox) = mpsc::channel(REPORTS_MAX);
+        let (reports, told) = mpsc::channel(REPORTS_MAX);
         let node = self.known.node().clone();
-        let reporter = report(self.core.clone(), node, self.id, inbox);
+        let reporter = report(self.core.clone(), node, self.id, told);
         let mut reporter = std::pin::pin!(reporter);
         let because = |reason: &str| End::Because(reason.to_owned());
         loop {
@@ -213,15 +214,15 @@ impl Session {
                             return error.into();
                         }
                     }
-                    Some(Nudge::Ask(question)) => {
-                        if let Some(message) = self.questions.ask(question)
-                            && let Err(error) = self.down.send(&message).await
-                        {
-                            return error.into();
-                        }
-                    }
                     Some(Nudge::Replaced) | None => return because("it connected anew"),
                 },
+                Some(question) = asked.recv() => {
+                    if let Some(message) = self.questions.ask(question)
+                        && let Err(error) = self.down.send(&message).await
+                    {
+                        return error.into();
+                    }
+                }
             }
         }
     }

@@ -13,7 +13,7 @@ use crate::parts::Parts;
 use crate::runner::Executor;
 use crate::session::{About, Pace};
 use crate::spool::{Spool, SpoolError};
-use crate::step::{StepRules, Steps, StepsError, StepsSettings};
+use crate::step::{StartLimits, StepRules, Steps, StepsError, StepsSettings};
 use crate::survey::{Survey, SurveyError, survey};
 use common::gpu::Gpu;
 use common::id::AttemptId;
@@ -92,7 +92,7 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
         allow_root: settings.allow_root_jobs,
         rules: rules(&settings, private_dirs, containers),
         program: StepsSettings::own_program(),
-        start_limit: StepsSettings::START_LIMIT,
+        starts: StartLimits::default(),
     })
     .await?;
     let listener = settings.socket.as_deref().map(listen).transpose()?;

@@ -35,7 +35,7 @@ mod tasks;
 
 pub(crate) use dir::{StepDir, steps as steps_dir};
 pub(crate) use gpu_tally::GpuTally;
-pub use handle::{StepChanges, Steps, StepsError, StepsSettings};
+pub use handle::{StartLimits, StepChanges, Steps, StepsError, StepsSettings};
 pub(crate) use hook::failures as hook_failures;
 pub use order::StepRules;
 pub(crate) use order::{GpuGrant, StepOrder};

@@ -12,6 +12,7 @@ use common::time::Span;
 use common::wire::node::{
     LaunchOrder, Manner, SignalTask, StartTask, TaskNews, TaskState, WatchTask,
 };
+use kantd::step::StartLimits;
 use leftovers::Before;
 use stand::{Stand, is_alive, until, with_second_node};
 use std::collections::BTreeMap;
@@ -228,9 +229,12 @@ async fn one_that_is_asked_for_early_waits_until_the_job_runs() {
 async fn no_more_wait_for_a_job_to_begin_than_its_node_can_bear() {
     needs_root!();
     /// In files, and waiting in memory for their turn to be one.
-    const FILES: usize = 128;
-    const MOST: u64 = 1024;
+    const FILES: usize = 4;
+    const MOST: u64 = 64;
     let mut stand = node().await;
+    stand.close();
+    stand.starts = StartLimits { at_once: FILES, waiting: MOST as usize, ..stand.starts };
+    stand.open().await;
     let order = second(&stand);
     let id = order.id;
     stand.steps().launch(order, &stand.gpus);
@@ -245,7 +249,7 @@ async fn no_more_wait_for_a_job_to_begin_than_its_node_can_bear() {
     until("as many as may are in files", || files() == FILES).await;
     let more = StartTask { task: TaskNumber(MOST), ..shell(&stand, id, "true") };
     let refused = why(stand.steps().start_task(more.clone()).await.state);
-    assert!(refused.contains("1024 programs wait for their start"), "{refused}");
+    assert!(refused.contains("64 programs wait for their start"), "{refused}");
     assert_eq!(files(), FILES);
     stand.steps().go(id);
     for state in asked.join_all().await {

@@ -10,7 +10,7 @@ use common::unit::{Bytes, Tasks};
 use common::wire::node::StepPhase;
 use kantd::step::GpuOveruse;
 use nix::sys::stat::{Mode, SFlag, makedev, mknod};
-use stand::{Stand, with_share};
+use stand::{Stand, slowness, with_share};
 use std::time::Instant;
 
 #[tokio::test]
@@ -19,14 +19,18 @@ async fn a_job_that_ignores_sigterm_is_killed_after_limit_and_grace() {
     let mut stand = Stand::new().await;
     let mut order = stand.order("trap 'echo term >> out2' TERM; while :; do sleep 0.05; done");
     // Long enough for a slow machine's shell to set its trap.
-    order.time_limit = Some(Span::from_seconds(2));
+    order.time_limit = Some(Span::from_seconds(2 * slowness()));
     order.kill_grace = Span(400);
     let id = order.id;
     let begun = Instant::now();
     let end = stand.run(order).await;
     assert_eq!(end.cause, EndCause::TimedOut, "{end:?}");
     assert_eq!(end.exit.signal, Some(9));
-    assert!(begun.elapsed().as_millis() >= 2400, "{:?}", begun.elapsed());
+    assert!(
+        begun.elapsed().as_millis() >= u128::from(2000 * slowness() + 400),
+        "{:?}",
+        begun.elapsed()
+    );
     assert_eq!(stand.written("out2"), "term\n");
     assert!(end.message.unwrap().contains("time limit"));
     stand.assert_no_group(id);
@@ -41,7 +45,7 @@ async fn a_job_that_heeds_sigterm_may_finish_within_the_grace() {
         "sh -c 'trap \"sleep 0.3; echo saved > checkpoint; exit 0\" TERM; echo up > up; \
          while :; do sleep 0.05; done'\nexit 1",
     );
-    order.time_limit = Some(Span::from_seconds(2));
+    order.time_limit = Some(Span::from_seconds(2 * slowness()));
     let end = stand.run(order).await;
     assert_eq!(end.cause, EndCause::TimedOut, "{end:?}");
     assert_eq!(stand.written("checkpoint"), "saved\n");

@@ -8,7 +8,7 @@ use common::job::EndCause;
 use common::time::Span;
 use common::wire::node::{LaunchOrder, StepPhase};
 use kantd::cgroup::Kind;
-use stand::{Stand, until};
+use stand::{Stand, slowness, until};
 use std::time::Duration;
 
 /// Adds a dot to `dots` over and over, from a child of the script's.
@@ -22,9 +22,14 @@ const fn goes_on(phase: &StepPhase) -> bool {
     matches!(phase, StepPhase::Running { suspended: false, .. })
 }
 
+/// Long enough for a job to be up, and to be suspended.
+fn limit() -> Span {
+    Span::from_seconds(3 * slowness())
+}
+
 fn limited(stand: &Stand, script: &str) -> LaunchOrder {
     let mut order = stand.order(script);
-    order.time_limit = Some(Span::from_seconds(3));
+    order.time_limit = Some(limit());
     order.kill_grace = Span(200);
     order
 }
@@ -58,7 +63,7 @@ async fn stands_still_and_goes_on(mut stand: Stand) {
     stand.open().await;
     stand.until(id, is_still).await;
     // Longer than its limit alone.
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    tokio::time::sleep(Duration::from_millis(limit().0)).await;
     assert_no_dot_comes(&stand).await;
     let before = dots(&stand);
     stand.steps().resume(id);
@@ -67,7 +72,8 @@ async fn stands_still_and_goes_on(mut stand: Stand) {
     let end = stand.end(id).await;
     assert_eq!(end.cause, EndCause::TimedOut, "{end:?}");
     let ran = end.ended_at.since(end.started_at.expect("it ran"));
-    assert!(ran >= Span::from_seconds(7), "its time went on while it stood still: {ran}");
+    let alone = limit() + limit() + Span::from_seconds(1);
+    assert!(ran >= alone, "its time went on while it stood still: {ran}");
     stand.assert_no_group(id);
 }
 
@@ -120,11 +126,12 @@ async fn a_deadline_waits_for_nobody() {
     order.warning = Some("B:USR1@1".parse().expect("a warning"));
     order.script = order.script.replace("wait", "trap 'echo told >told' USR1; wait; wait");
     let id = suspended(&mut stand, order).await;
-    tokio::time::sleep(Duration::from_millis(1500)).await;
+    let still = Span(limit().0 / 2);
+    tokio::time::sleep(Duration::from_millis(still.0)).await;
     stand.steps().resume(id);
     let end = stand.end(id).await;
     assert_eq!(end.cause, EndCause::TimedOut, "{end:?}");
     let ran = end.ended_at.since(end.started_at.expect("it ran"));
-    assert!(ran < Span(4300), "its deadline came later because it stood still: {ran}");
+    assert!(ran < limit() + still, "its deadline came later because it stood still: {ran}");
     assert_eq!(stand.written("told"), "told\n");
 }

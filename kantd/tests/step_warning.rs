@@ -6,7 +6,7 @@ mod stand;
 use common::job::{EndCause, Launch};
 use common::time::Span;
 use common::unit::Tasks;
-use stand::{Stand, until, with_share};
+use stand::{Stand, slowness, until, with_share};
 
 /// A program that counts its USR1 in a file, and lives on.
 const COUNTS: &str = "python3 -c '
@@ -19,11 +19,13 @@ while True: signal.pause()
 '";
 
 /// Long enough for a program to be up before its warning on a slow machine.
-const LIMIT: Span = Span::from_seconds(10);
+fn limit() -> Span {
+    Span::from_seconds(10 * slowness())
+}
 
 fn lasting(stand: &Stand, script: &str, warning: &str) -> common::wire::node::LaunchOrder {
     let mut order = stand.order(script);
-    order.time_limit = Some(LIMIT);
+    order.time_limit = Some(limit());
     order.warning = Some(warning.parse().expect("a warning"));
     order.kill_grace = Span(100);
     order
@@ -49,7 +51,7 @@ async fn programs_are_warned_once_and_a_shell_without_a_handler_is_spared() {
     assert_eq!(end.cause, EndCause::TimedOut, "{end:?}");
     assert_eq!(stand.written("a"), "warned\n");
     let ran = end.ended_at.since(end.started_at.expect("it ran"));
-    assert!(ran >= LIMIT, "the warning ended it after {ran}");
+    assert!(ran >= limit(), "the warning ended it after {ran}");
 }
 
 #[tokio::test]

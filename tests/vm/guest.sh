@@ -6,7 +6,7 @@
 set -uo pipefail
 cd /given
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8
-export KANT_THROWAWAY_MACHINE=yes RUST_BACKTRACE=0
+export KANT_THROWAWAY_MACHINE=yes RUST_BACKTRACE=0 KANT_TEST_SLOWNESS=3
 
 # part NAME COMMAND...: runs it, and remembers if it failed, or if anything in it skipped itself: all
 # that can be wanted is here.

@@ -3,7 +3,7 @@
 //! Never written to the log: a step is no state.
 
 use super::error::ApiFailure;
-use super::tasks::{ANSWER_LIMIT, check_owner, refused, silent};
+use super::tasks::{ANSWER_LIMIT, STEP_NAME_BYTES_MAX, check_owner, refused, silent};
 use crate::core::Core;
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
@@ -14,6 +14,7 @@ use common::reason::Refusal;
 use common::wire::api::StepList;
 use common::wire::node::{AskSteps, StepAnswer, StepWish};
 use state::view;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -46,7 +47,34 @@ pub async fn wish(
         check_owner(&core, key, &user)?;
     }
     let (id, node) = first_node(&core, key, "start a program in")?;
+    check_size(&core, key, &wish)?;
     Ok(Json(ask(&core, id, &node, wish).await?))
+}
+
+/// A step stands on nodes of its job, each named once: what is kept of it on the first of them is
+/// no larger than the job.
+fn check_size(core: &Core, key: JobKey, wish: &StepWish) -> Result<(), ApiFailure> {
+    let StepWish::Open(ask) = wish else { return Ok(()) };
+    let refuse = |message: String| Err(Refusal::BadAsk { message }.into());
+    if ask.name.len() > STEP_NAME_BYTES_MAX {
+        let bytes = ask.name.len();
+        return refuse(format!(
+            "the step's name has {bytes} bytes, and may have {STEP_NAME_BYTES_MAX}"
+        ));
+    }
+    let state = core.state.read();
+    let (_, element) = state.element(key).ok_or(Refusal::UnknownJob { key })?;
+    let Some(run) = element.run.as_deref() else { return Ok(()) };
+    let mut named = BTreeSet::new();
+    for node in ask.tasks.iter().map(|(node, _)| node).chain(&ask.others) {
+        if run.rank(node).is_none() {
+            return refuse(format!("job {key} does not run on node {node}"));
+        }
+        if !named.insert(node) {
+            return refuse(format!("the step names node {node} twice"));
+        }
+    }
+    Ok(())
 }
 
 async fn ask(

@@ -30,6 +30,10 @@ const WAIT_SECONDS_MAX: u64 = 30;
 const START_LIMIT: Duration = Duration::from_secs(40);
 /// Bytes of a path: PATH_MAX (man limits.h), less its end.
 const PATH_BYTES_MAX: usize = 4095;
+/// Bytes of the name of a step: far above any that a person chooses.
+pub(super) const STEP_NAME_BYTES_MAX: usize = 4096;
+/// What is fed to a program at once; kantctl sends a sixteenth of it.
+pub const FEED_BYTES_MAX: usize = 4 << 20;
 /// How much longer a node may take than it was asked to wait.
 pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(15);
 
@@ -67,6 +71,7 @@ pub async fn watch(
     let key = core.key(&key)?;
     check_owner(&core, key, &user)?;
     let TaskQuery { node, attempt, stdout_from, stderr_from, wait_seconds, lease_seconds } = query;
+    check_there(&core, key, attempt, &node)?;
     let wait_seconds = wait_seconds.min(WAIT_SECONDS_MAX);
     let (id, task) = (AttemptId { key, attempt }, TaskNumber(task));
     let wait = Span::from_seconds(wait_seconds);
@@ -88,6 +93,7 @@ pub async fn signal(
     let Json(SignalRequest { place, signal }) = body?;
     let key = core.key(&key)?;
     check_owner(&core, key, &user)?;
+    check_there(&core, key, place.attempt, &place.node)?;
     let id = AttemptId { key, attempt: place.attempt };
     let question = SignalTask { question: 0, id, task: TaskNumber(task), signal };
     let asked = core.hub.signal_task(&place.node, question);
@@ -113,6 +119,7 @@ pub async fn feed(
     let key = core.key(&key)?;
     check_owner(&core, key, &user)?;
     let FeedQuery { node, attempt, from } = query;
+    check_there(&core, key, attempt, &node)?;
     let (id, task) = (AttemptId { key, attempt }, TaskNumber(task));
     let question = FeedTask { question: 0, id, task, from, bytes: body.to_vec() };
     let asked = tokio::time::timeout(ANSWER_LIMIT, core.hub.feed_task(&node, question)).await;
@@ -150,6 +157,25 @@ pub(super) fn check_owner(core: &Core, key: JobKey, user: &net::User) -> Result<
     Err(ApiFailure::Said(refusal))
 }
 
+/// A node is asked of its own jobs only: nobody's programs are a way to keep other nodes busy.
+fn check_there(
+    core: &Core,
+    key: JobKey,
+    attempt: Attempt,
+    node: &NodeName,
+) -> Result<(), ApiFailure> {
+    let state = core.state.read();
+    let (_, element) = state.element(key).ok_or(Refusal::UnknownJob { key })?;
+    let past = element.past().map(|past| (past.attempt, &past.run));
+    let present = element.run.as_deref().map(|run| (element.attempt, run));
+    let run = past.chain(present).find(|(number, _)| *number == attempt);
+    if run.is_some_and(|(_, run)| run.rank(node).is_some()) {
+        return Ok(());
+    }
+    let message = format!("attempt {attempt} of job {key} does not run on node {node}");
+    Err(refused("not_its_node", message))
+}
+
 /// What no node could run is not sent to one.
 fn check_size(request: &LaunchRequest) -> Result<(), Refusal> {
     let refuse = |message: String| Err(Refusal::BadAsk { message });
@@ -166,6 +192,12 @@ fn check_size(request: &LaunchRequest) -> Result<(), Refusal> {
     let words: usize = request.program.iter().map(|word| word.len() + 1).sum();
     let variables = request.environment.iter();
     let variables: usize = variables.map(|(name, value)| name.len() + value.len() + 2).sum();
+    let step = request.manner.step.as_ref().map_or(0, |step| step.name.len());
+    if step > STEP_NAME_BYTES_MAX {
+        return refuse(format!(
+            "the step's name has {step} bytes, and may have {STEP_NAME_BYTES_MAX}"
+        ));
+    }
     if words + variables > ENVIRONMENT_BYTES_MAX {
         return refuse(format!(
             "the program's arguments and environment have {} bytes together, and may have \

@@ -32,6 +32,21 @@ pub enum Question {
     Steps(AskSteps, oneshot::Sender<StepNews>),
 }
 
+impl Question {
+    /// Nobody waits for the answer any more.
+    pub fn is_in_vain(&self) -> bool {
+        match self {
+            Self::Read(_, answer) => answer.is_closed(),
+            Self::Start(_, answer)
+            | Self::Watch(_, answer)
+            | Self::Signal(_, answer)
+            | Self::Feed(_, answer) => answer.is_closed(),
+            Self::Steps(_, answer) => answer.is_closed(),
+            Self::Job(_, answer) => answer.is_closed(),
+        }
+    }
+}
+
 /// The open questions of one session.
 #[derive(Default)]
 pub struct Questions {
@@ -56,8 +71,12 @@ impl Questions {
         Self { knows_tasks, knows_feeding, knows_signals, ..Self::default() }
     }
 
-    /// What to send the node; `None` if it could not read it, and its answer is given here.
+    /// What to send the node; `None` if it could not read it, and its answer is given here, or if
+    /// nobody waits for it any more.
     pub fn ask(&mut self, question: Question) -> Option<ToNode> {
+        if question.is_in_vain() {
+            return None;
+        }
         self.reads.retain(|_, reader| !reader.is_closed());
         self.tasks.retain(|_, asker| !asker.is_closed());
         self.steps.retain(|_, asker| !asker.is_closed());
@@ -179,6 +198,14 @@ mod tests {
         assert!(heard_first.try_recv().is_err());
         assert_eq!(heard_second.try_recv().unwrap().state, TaskState::Running);
         questions.task(TaskNews::of(99, TaskState::Running));
+    }
+
+    #[test]
+    fn what_nobody_waits_for_any_more_is_not_asked() {
+        let mut questions = Questions { knows_tasks: true, ..Questions::default() };
+        let (question, answered) = watch();
+        drop(answered);
+        assert_eq!(questions.ask(question), None);
     }
 
     #[test]

@@ -89,6 +89,19 @@ impl Book {
         }
     }
 
+    /// Nobody could hold a step for a while, as when kantd was not there: those that are not over
+    /// have their leases anew.
+    pub fn renew_all(&mut self, now: Time) {
+        let open = self.steps.iter_mut().filter(|entry| entry.view.ended_at.is_none());
+        open.for_each(|entry| entry.held_at = now);
+    }
+
+    /// The job stands still, and whoever holds its steps with it: no lease runs meanwhile.
+    pub fn stand_still(&mut self, now: Time) {
+        let open = self.steps.iter_mut().filter(|entry| entry.is_open(now));
+        open.for_each(|entry| entry.held_at = now);
+    }
+
     /// The job is over, and all of its steps with it.
     pub fn end(&mut self, now: Time) {
         for entry in &mut self.steps {
@@ -194,7 +207,8 @@ impl Book {
         let (mut gpus, mut cpus) = (has.gpus.len() as i64, i64::from(has.cpus.len()));
         for (entry, share) in self.others(node, now) {
             gpus -= gpus_of(share);
-            cpus -= i64::from(share.tasks) * i64::from(entry.ask.cpus_each.max(1));
+            let used = i64::from(share.tasks).saturating_mul(i64::from(entry.ask.cpus_each.max(1)));
+            cpus = cpus.saturating_sub(used);
         }
         (if ask.gpus == StepGpus::All { 0 } else { gpus }, cpus)
     }
@@ -398,6 +412,41 @@ mod tests {
         for wish in [ask(8, 5, StepGpus::All, true), ask(8, 1, StepGpus::PerTask(5), false)] {
             let (answer, _) = book.ask(wish, &job(), now);
             assert!(matches!(answer, StepAnswer::Refused(_)), "{answer:?}");
+        }
+    }
+
+    #[test]
+    fn a_step_keeps_its_part_while_nobody_could_hold_it_or_the_job_stood_still() {
+        let (mut book, now) = (Book::default(), Time(1));
+        opened(&mut book, ask(1, 4, StepGpus::All, true), now);
+        let is_kept = |book: &Book, now| {
+            let (answer, _) = book.clone().ask(ask(2, 4, StepGpus::All, true), &job(), now);
+            matches!(answer, StepAnswer::Busy(_))
+        };
+        let mut still = book.clone();
+        let mut later = now;
+        for _ in 0..5 {
+            later = later + Span::from_seconds(30);
+            still.stand_still(later);
+        }
+        assert!(is_kept(&still, later) && !is_kept(&book, later));
+        // Nobody holds it: what stands still longer does not bring it back.
+        book.stand_still(later);
+        assert!(!is_kept(&book, later));
+        book.renew_all(later);
+        assert!(is_kept(&book, later) && !is_kept(&book, later + LEASE));
+    }
+
+    #[test]
+    fn counts_beyond_all_measure_are_counted() {
+        let (mut book, now) = (Book::default(), Time(1));
+        for nonce in 0..3 {
+            let StepWish::Open(mut wish) = ask(nonce, u32::MAX, StepGpus::All, false) else {
+                panic!("it opens");
+            };
+            wish.others = vec![NodeName::new("b").unwrap()];
+            wish.cpus_each = u32::MAX;
+            opened(&mut book, StepWish::Open(wish), now);
         }
     }
 

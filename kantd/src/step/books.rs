@@ -56,6 +56,22 @@ impl Books {
         }
     }
 
+    /// A session begins: until now nobody could hold a step.
+    pub fn renew_all(&self) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.values_mut().for_each(|open| open.book.renew_all(clock::now()));
+    }
+
+    /// To be called often: the leases of jobs that stand still do not run.
+    pub fn keep_still(&self, board: &Board) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        for (id, open) in open.iter_mut() {
+            if let Some(StepPhase::Running { suspended: true, .. }) = board.phase(*id) {
+                open.book.stand_still(clock::now());
+            }
+        }
+    }
+
     fn ask(
         &self,
         id: AttemptId,
@@ -107,7 +123,12 @@ fn bounded(wish: StepWish) -> StepWish {
 
 fn read(dir: &StepDir) -> io::Result<Open> {
     let book = match fs::read(dir.book()) {
-        Ok(text) => serde_json::from_slice(&text)?,
+        Ok(text) => {
+            let mut book: Book = serde_json::from_slice(&text)?;
+            // Holds are not written: who was held until kantd ended is held on.
+            book.renew_all(clock::now());
+            book
+        }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Book::default(),
         Err(error) => return Err(error),
     };

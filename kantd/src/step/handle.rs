@@ -45,15 +45,29 @@ pub struct StepsSettings {
     pub rules: StepRules,
     /// The kantd program; usually [`StepsSettings::own_program`].
     pub program: PathBuf,
-    /// How long a program may take to start in a step; usually [`StepsSettings::START_LIMIT`].
-    pub start_limit: Duration,
+    /// How programs are started in steps.
+    pub starts: StartLimits,
+}
+
+/// How many programs are started in a step, and in what time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StartLimits {
+    /// How long one may take: less than whoever asks waits for an answer. Its step may wait for the
+    /// rest of its gang, and it for others that are started there.
+    pub patience: Duration,
+    /// So many are started at once in one step, others wait: each is a file in the spool.
+    pub at_once: usize,
+    /// So many wait in one step, each held in memory.
+    pub waiting: usize,
+}
+
+impl Default for StartLimits {
+    fn default() -> Self {
+        Self { patience: Duration::from_secs(30), at_once: 128, waiting: 1024 }
+    }
 }
 
 impl StepsSettings {
-    /// Less than whoever asks waits for an answer: a program's step may wait for the rest of its
-    /// gang, and it for others that are started there.
-    pub const START_LIMIT: Duration = Duration::from_secs(30);
-
     /// The program that runs now, also after its file was replaced by an upgrade.
     #[must_use]
     pub fn own_program() -> PathBuf {
@@ -207,8 +221,8 @@ impl Steps {
         self.board.wish(id, Wish::Forget);
     }
 
-    pub(super) fn start_limit(&self) -> Duration {
-        self.settings.start_limit
+    pub(super) fn start_limits(&self) -> StartLimits {
+        self.settings.starts
     }
 
     pub(super) fn board(&self) -> &Board {

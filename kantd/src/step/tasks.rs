@@ -5,7 +5,7 @@
 use super::board::{Stage, Wish};
 use super::dir::StepDir;
 use super::guest::GuestOrder;
-use super::handle::Steps;
+use super::handle::{StartLimits, Steps};
 use super::leases::Standing;
 use common::id::{AttemptId, TaskNumber};
 use common::job::SignalNumber;
@@ -13,18 +13,14 @@ use common::wire::node::{
     FeedTask, FromNode, SignalTask, StartTask, StepPhase, TaskNews, TaskState, ToNode, WatchTask,
 };
 use std::convert::Infallible;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::Duration;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep};
 
-/// So many are started at once in one step, others wait: each is a file in the spool.
-const STARTING_MAX: usize = 128;
-/// So many wait in one step, each held in memory.
-const WAITING_MAX: usize = 1024;
 /// So many are watched at once on a node, each looked at many times a second; others are slow.
 pub const WATCHES_MAX: usize = 1024;
 /// How often the others are looked at.
@@ -80,10 +76,11 @@ impl Steps {
         let StartTask { question, id, task, program, environment, work_dir, manner } = asked;
         self.leases().hold((id, task), manner.lease);
         let order = GuestOrder { program, environment, work_dir, manner };
-        let waits = self.board().begin_start(id, Stage::Waits, WAITING_MAX);
+        let most = self.start_limits().waiting;
+        let waits = self.board().begin_start(id, Stage::Waits, most);
         let begun = match waits {
             None if self.board().task(id, task).is_some() => {
-                Err(format!("{WAITING_MAX} programs wait for their start in {id} there"))
+                Err(format!("{most} programs wait for their start in {id} there"))
             }
             _ => self.begin(id, task, order).await,
         };
@@ -97,14 +94,14 @@ impl Steps {
         task: TaskNumber,
         order: GuestOrder,
     ) -> Result<TaskState, String> {
-        let limit = self.start_limit();
-        let deadline = Instant::now() + limit;
+        let StartLimits { patience, at_once, .. } = self.start_limits();
+        let deadline = Instant::now() + patience;
         let mut order = Some(order);
         // Held until it is known what became of it.
         let mut room = None;
         let mut pause = Pause::SHORT;
         loop {
-            room = room.or_else(|| self.board().begin_start(id, Stage::Starts, STARTING_MAX));
+            room = room.or_else(|| self.board().begin_start(id, Stage::Starts, at_once));
             match self.board().task(id, task) {
                 Some((_, Some(state))) => return Ok(state),
                 Some((StepPhase::Ended(_), None)) => return Err(format!("{id} is over there")),
@@ -112,7 +109,7 @@ impl Steps {
                 None => return Err(format!("the node does not have {id}")),
                 Some(_) if Instant::now() >= deadline && room.is_none() => {
                     return Err(format!(
-                        "it did not start within {limit:?}: {STARTING_MAX} others were being \
+                        "it did not start within {patience:?}: {at_once} others were being \
                          started in {id} there all the time"
                     ));
                 }
@@ -150,7 +147,7 @@ impl Steps {
             true => "its supervisor is of an earlier release, or the job has not begun there",
             false => "the job has not begun there, or it hangs and may start yet",
         };
-        format!("it did not start within {:?}: {why}", self.start_limit())
+        format!("it did not start within {:?}: {why}", self.start_limits().patience)
     }
 
     /// Sends a program a signal. Returns at once, and how it was before.
@@ -167,15 +164,12 @@ impl Steps {
     /// Adds to what a program reads. The file is there as soon as the program runs.
     async fn feed_task(&self, asked: FeedTask) -> TaskNews {
         let FeedTask { question, id, task, from, bytes } = asked;
-        let state = match self.board().task(id, task) {
-            Some((_, Some(state))) => state,
-            _ => TaskState::Failed("the node knows nothing of it".to_owned()),
-        };
+        let state = self.known(id, task).await;
         if state != TaskState::Running {
             return TaskNews::of(question, state);
         }
         let path = StepDir::of(self.dir(), id).task_input(task);
-        let write = move || File::options().write(true).open(path)?.write_all_at(&bytes, from);
+        let write = move || open(File::options().write(true), &path)?.write_all_at(&bytes, from);
         let written = spawn_blocking(write).await.map_err(io::Error::other);
         match written.and_then(|written| written) {
             Ok(()) => {
@@ -189,11 +183,30 @@ impl Steps {
         }
     }
 
+    /// How a program does, as soon as its supervisor has said so to a kantd that has just started.
+    async fn known(&self, id: AttemptId, task: TaskNumber) -> TaskState {
+        let begun = Instant::now();
+        let mut pause = Pause::SHORT;
+        loop {
+            match self.board().task(id, task) {
+                Some((_, Some(state))) => return state,
+                Some((phase, None))
+                    if !matches!(phase, StepPhase::Ended(_)) && begun.elapsed() < KNOWN_LIMIT =>
+                {
+                    pause.wait().await;
+                }
+                _ => return TaskState::Failed("the node knows nothing of it".to_owned()),
+            }
+        }
+    }
+
     /// Ends programs whose leases run out, for as long as the node is in session.
     async fn tend_leases(&self) -> Infallible {
         self.leases().renew_all();
+        self.books().renew_all();
         loop {
             sleep(LEASE_LOOK).await;
+            self.books().keep_still(self.board());
             for ((id, task), signal) in self.leases().over(|(id, task)| self.stands(id, task)) {
                 tracing::info!("program {task} in {id}: nobody asks for it any more; {signal}");
                 let number = SignalNumber(u8::try_from(signal as i32).unwrap_or_default());
@@ -267,7 +280,14 @@ pub async fn tend_leases(steps: Option<&Steps>) -> Infallible {
 /// The next piece; none of a file that is not there: it never ran, or its step is forgotten.
 fn read_at(path: &Path, from: u64) -> Vec<u8> {
     let mut bytes = vec![0; BYTES_MAX];
-    let read = File::open(path).and_then(|file| file.read_at(&mut bytes, from)).unwrap_or(0);
+    let file = open(File::options().read(true), path);
+    let read = file.and_then(|file| file.read_at(&mut bytes, from)).unwrap_or(0);
     bytes.truncate(read);
     bytes
+}
+
+/// A file that is the user's own: with a lease of theirs on it (man 2 fcntl, F_SETLEASE) they could
+/// otherwise hold every thread that opens it, for as long as the kernel waits for them.
+fn open(how: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    how.custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path)
 }

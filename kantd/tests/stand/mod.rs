@@ -12,7 +12,7 @@ use common::time::{Span, Time};
 use common::unit::{Bytes, Tasks};
 use common::wire::node::{LaunchOrder, StepPhase};
 use kantd::cgroup::{self, Kind, Place};
-use kantd::step::{StepChanges, StepRules, Steps, StepsSettings};
+use kantd::step::{StartLimits, StepChanges, StepRules, Steps, StepsSettings};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::collections::BTreeMap;
@@ -51,6 +51,14 @@ pub struct Stand {
     pub gpus: Vec<Gpu>,
     /// In force from the next `open` on.
     pub rules: StepRules,
+    pub starts: StartLimits,
+}
+
+/// How much longer things may take here than on an idle machine: a virtual one may be emulated,
+/// and its host busy. A test that gives a job a time limit gives it so many times that.
+pub fn slowness() -> u64 {
+    let told = std::env::var("KANT_TEST_SLOWNESS").ok();
+    told.map_or(1, |text| text.parse().expect("KANT_TEST_SLOWNESS is a number"))
 }
 
 impl Stand {
@@ -74,7 +82,9 @@ impl Stand {
         let program = PathBuf::from(env!("CARGO_BIN_EXE_kantd"));
         let gpus = vec![gpu(0, 3), gpu(1, 5)];
         let rules = StepRules::default();
-        let mut stand = Self { home, place, program, steps: None, changes: None, gpus, rules };
+        let starts = StartLimits { patience: PATIENCE, ..StartLimits::default() };
+        let mut stand =
+            Self { home, place, program, steps: None, changes: None, gpus, rules, starts };
         fs::create_dir(stand.work_dir()).unwrap();
         open_to_all(&stand.work_dir(), 0o777);
         stand.open().await;
@@ -90,7 +100,7 @@ impl Stand {
             allow_root: false,
             rules: self.rules.clone(),
             program: self.program.clone(),
-            start_limit: PATIENCE,
+            starts: self.starts,
         };
         let (steps, changes) = Steps::open(settings).await.unwrap();
         self.steps = Some(steps);

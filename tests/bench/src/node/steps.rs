@@ -17,7 +17,7 @@ use e2e::{Binaries, Build};
 use kantd::accounting::Bench;
 use kantd::cgroup;
 use kantd::gpu::{meter, nvml};
-use kantd::step::{StepChanges, StepRules, Steps, StepsSettings};
+use kantd::step::{StartLimits, StepChanges, StepRules, Steps, StepsSettings};
 use nix::time::{ClockId, clock_gettime};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -73,7 +73,7 @@ impl House {
             allow_root: true,
             rules: StepRules::default(),
             program: program.clone(),
-            start_limit: StepsSettings::START_LIMIT,
+            starts: StartLimits::default(),
         };
         let (steps, changes) = Steps::open(settings).await?;
         Ok(Self { home, program, steps, changes, gpus, last: 0 })
