@@ -21,6 +21,7 @@ pub mod queue;
 pub mod reason;
 pub mod reservation;
 pub mod resource;
+pub mod task_prolog;
 pub mod time;
 pub mod topology;
 pub mod unit;

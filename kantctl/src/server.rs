@@ -148,9 +148,14 @@ impl Server {
     /// The same controller on connections of its own, for another thread: it keeps asking nobody.
     #[must_use]
     pub fn fresh(&self) -> Self {
-        let again = |client: &Client| {
-            Client::new(client.endpoint().clone()).with_answer_limit(Some(ANSWER_LIMIT))
-        };
+        self.fresh_within(ANSWER_LIMIT)
+    }
+
+    /// The same, for who wants an answer soon or none.
+    #[must_use]
+    pub fn fresh_within(&self, limit: Duration) -> Self {
+        let again =
+            |client: &Client| Client::new(client.endpoint().clone()).with_answer_limit(Some(limit));
         Self { clients: self.clients.iter().map(again).collect(), retry: Some(Duration::ZERO) }
     }
 

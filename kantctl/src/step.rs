@@ -17,3 +17,4 @@ pub mod starter;
 pub mod stream;
 pub mod terminal;
 pub mod wish;
+pub mod writer;

@@ -72,9 +72,10 @@ config_table! {
         /// A program that root runs after each step on this node. If it fails, the node is drained.
         /// Empty: none.
         epilog: String = String::new(),
-        /// A program that each task runs first, as the job's user: of what it prints, lines
-        /// `export NAME=VALUE` and `unset NAME` change the task's environment, `print TEXT` goes to
-        /// its output. If it fails, so does the task. Empty: none.
+        /// A program that each task runs first, of a script as of `srun` and `kantctl run`, as the
+        /// job's user: of what it prints, lines `export NAME=VALUE` and `unset NAME` change the
+        /// task's environment, `print TEXT` goes to its output. If it fails, so does the task.
+        /// Empty: none.
         task_prolog: String = String::new(),
         /// After so long prolog and epilog are killed, and count as failed.
         hook_limit_seconds: u32 = 60,

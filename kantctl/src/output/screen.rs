@@ -113,12 +113,23 @@ fn speaker() -> &'static str {
     SPEAKER.get().copied().unwrap_or("kantctl")
 }
 
+/// Is this called by a name of Slurm's?
+#[must_use]
+pub fn speaks_slurm() -> bool {
+    speaker() != "kantctl"
+}
+
 /// Says something on stderr.
 pub fn note(text: &str) {
-    let name = speaker();
     let mut stderr = anstream::stderr().lock();
     // Nobody is left to tell when stderr is gone.
-    let _ = writeln!(stderr, "{name}: {}", localized(text, &TimeZone::system()));
+    let _ = stderr.write_all(noted(text).as_bytes());
+}
+
+/// The line that says so.
+#[must_use]
+pub fn noted(text: &str) -> String {
+    format!("{}: {}\n", speaker(), localized(text, &TimeZone::system()))
 }
 
 /// Says on stderr that something may not be as meant.

@@ -3,6 +3,7 @@
 //! the book, steps have numbers of their own and see all that the job has.
 
 use super::keeper::lease;
+use super::line::NODE_PATIENCE;
 use super::place::Place;
 use super::wish::Wish;
 use crate::failure::Failure;
@@ -14,7 +15,7 @@ use common::job::{ExitStatus, SignalNumber};
 use common::time::Span;
 use common::wire::node::{StepAnswer, StepAsk, StepGpus, StepView, StepWish};
 use std::io::Read;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The first and the longest pause before it is asked for again.
 const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
@@ -24,7 +25,7 @@ const SILENCE: Duration = Duration::from_secs(5);
 /// Opens a step, once there is room for it; `None`: there is no book.
 ///
 /// # Errors
-/// [`Failure`] when it never fits, or wants a part to itself and there is no book.
+/// [`Failure`] when it never fits, or wants a part of the job and there is no book.
 pub async fn open(
     wish: &Wish,
     place: &Place,
@@ -43,14 +44,25 @@ pub async fn open(
     };
     // One that asks for nothing goes without a book, as on a node of an earlier release.
     let is_modest = !wish.exclusive && wish.gpus == StepGpus::All;
-    let (wish, exclusive) = (StepWish::Open(ask), wish.exclusive);
+    let wish = StepWish::Open(ask);
     // Nobody waits for a number alone.
     let quick = server.fresh();
-    let asked = if exclusive { server } else { &quick };
+    let asked = if is_modest { &quick } else { server };
     let [mut pause, longest] = PAUSES;
-    let mut is_told = false;
+    let (mut is_told, mut silent_since) = (false, None);
     loop {
-        match tell(asked, place.key, &wish).await {
+        let answer = tell(asked, place.key, &wish).await;
+        if let Err(failure) = &answer
+            && failure.is_silent_node()
+            && !is_modest
+            && silent_since.get_or_insert_with(Instant::now).elapsed() < NODE_PATIENCE
+        {
+            // kantd starts anew, or the node is on its way to another controller.
+            tokio::time::sleep(longest).await;
+            continue;
+        }
+        silent_since = None;
+        match answer {
             Ok(StepAnswer::Opened(view)) => return Ok(Some(view)),
             Ok(StepAnswer::Busy(why)) => {
                 if !is_told {
@@ -63,20 +75,19 @@ pub async fn open(
             Ok(StepAnswer::Refused(_)) if is_modest => return Ok(None),
             Ok(StepAnswer::Refused(why)) => return Err(Failure::usage(anyhow::Error::msg(why))),
             Ok(_) => return Ok(None),
-            Err(failure) if exclusive => return Err(failure),
-            Err(_) => return Ok(None),
+            Err(_) if is_modest => return Ok(None),
+            Err(failure) => return Err(failure),
         }
     }
 }
 
-/// The next words for a step; waits until there are some.
+/// The next words for a step; waits until there are some. `server` asks once: whoever watches its
+/// tasks says that nobody answers, this does not say it again.
 pub async fn words(server: &Server, key: JobKey, number: u32) -> Vec<SignalNumber> {
-    // Whoever watches its tasks says that nobody answers; this does not say it again.
-    let quick = server.fresh();
     loop {
         // To ask is to hold it.
         let wait = Span::from_seconds((lease().as_secs() / 3).clamp(1, POLL_SECONDS));
-        match tell(&quick, key, &StepWish::Hold { number, wait }).await {
+        match tell(server, key, &StepWish::Hold { number, wait }).await {
             Ok(StepAnswer::Words(words)) if words.is_empty() => {}
             Ok(StepAnswer::Words(words)) => return words,
             // The job is over, or nobody answers: whoever watches its tasks hears of that.

@@ -1,6 +1,7 @@
 //! A step from start to end: starters, streams, signals, exit codes. Never leaves its tasks behind.
 
 mod lines;
+mod signalled;
 mod stop;
 mod words;
 
@@ -12,7 +13,7 @@ use super::stream::{self, Outputs, Pieces};
 use super::terminal::{self, Raw};
 use super::wish::Wish;
 use crate::failure::Failure;
-use crate::output::screen::note;
+use crate::output::screen::{note, speaks_slurm};
 use crate::server::Server;
 use crate::signals::Signals;
 use anyhow::Context;
@@ -122,8 +123,10 @@ impl Conduct<'_> {
         let mut words = words(self.step);
         while self.lines.any_open() {
             let has_room = reads && self.lines.ahead() < INPUT_AHEAD_BYTES;
+            let may_hear = self.outputs.own().has_room();
             tokio::select! {
-                Some((line, news)) = told.recv() => self.hear(line, news)?,
+                Some((line, news)) = told.recv(), if may_hear => self.hear(line, news)?,
+                moved = self.outputs.own().moved() => moved.map_err(|e| stream::unwritten(&e))?,
                 signal = signals.next() => self.signalled(signal),
                 Some(word) = words.recv() => {
                     self.tell(word);
@@ -148,7 +151,8 @@ impl Conduct<'_> {
                 }
             }
         }
-        self.outputs.end().context("failed to write output")?;
+        self.outputs.end();
+        self.write_all(signals).await?;
         let worst = self.codes.iter().flatten().copied().max().unwrap_or(0);
         match self.failure {
             Some(failure) if worst == 0 => Err(failure),
@@ -160,11 +164,25 @@ impl Conduct<'_> {
         }
     }
 
+    /// Until all is written; who interrupts it then wants no more of it.
+    async fn write_all(&self, signals: &mut Signals) -> Result<(), Failure> {
+        while !self.outputs.own().is_done() {
+            tokio::select! {
+                moved = self.outputs.own().moved() => moved.map_err(|e| stream::unwritten(&e))?,
+                signal = signals.next() => if signal != Signal::SIGCONT { return Ok(()) },
+            }
+        }
+        Ok(())
+    }
+
     fn hear(&mut self, line: usize, news: News) -> Result<(), Failure> {
         match news {
-            News::Frame(frame) => self.frame(line, frame),
+            News::Frame(frame) => {
+                self.lines.note_heard(line, &frame);
+                self.frame(line, frame)
+            }
             News::Said(bytes) => {
-                let _ = std::io::Write::write_all(&mut std::io::stderr().lock(), &bytes);
+                self.outputs.own().write(true, bytes);
                 Ok(())
             }
             News::Over(result) => {
@@ -183,7 +201,7 @@ impl Conduct<'_> {
         let rank = self.lines.rank(line, frame.task);
         match (frame.kind, rank) {
             (kind @ (Kind::Output | Kind::Error), Some(rank)) => {
-                let written = self.outputs.write(rank, kind, &frame.body);
+                let written = self.outputs.write(rank, kind, frame.body);
                 written.map_err(|error| stream::unwritten(&error))
             }
             (Kind::Ended, Some(rank)) => {
@@ -196,9 +214,10 @@ impl Conduct<'_> {
                 Ok(())
             }
             (Kind::Failed, Some(rank)) => {
-                let why = String::from_utf8_lossy(&frame.body).into_owned();
-                note(&format!("error: {}: task {rank}: {why}", self.node(rank)));
-                self.over(rank, NOT_FOUND);
+                let [errno, why @ ..] = frame.body.as_slice() else { return Ok(()) };
+                let why = String::from_utf8_lossy(why).into_owned();
+                self.outputs.note(&format!("error: {}: task {rank}: {why}", self.node(rank)));
+                self.over(rank, not_started(*errno));
                 Ok(())
             }
             (Kind::Read, _) => {
@@ -226,7 +245,7 @@ impl Conduct<'_> {
                     format!("ended by {}", signal.map_or("a signal", Signal::as_str))
                 }
             };
-            note(&format!("error: {}: task {rank}: {how}", self.node(rank)));
+            self.outputs.note(&format!("error: {}: task {rank}: {how}", self.node(rank)));
         }
         self.over(rank, code);
     }
@@ -243,46 +262,6 @@ impl Conduct<'_> {
         }
     }
 
-    fn signalled(&mut self, signal: Signal) {
-        if signal == Signal::SIGINT && self.step.is_watched {
-            return self.interrupted();
-        }
-        self.tell(signal);
-        if signal == Signal::SIGHUP {
-            // The terminal is gone, and with it whoever wanted to know.
-            self.stop.get_or_insert_with(Stop::now);
-        }
-    }
-
-    /// As srun has it: once it tells, twice within a second it ends the tasks, and then at once.
-    fn interrupted(&mut self) {
-        match self.interrupts.next() {
-            1 => {
-                let running = self.codes.iter().filter(|code| code.is_none()).count();
-                note("interrupt (one more within 1 sec to abort)");
-                note(&format!("{}: {running} tasks run", self.name()));
-            }
-            2 => {
-                note(&format!("sending Ctrl-C to {}", self.name()));
-                self.tell(Signal::SIGINT);
-                self.stop = Some(Stop::soon());
-            }
-            _ => {
-                note(&format!("forcing {} to end", self.name()));
-                self.tell(Signal::SIGKILL);
-            }
-        }
-    }
-
-    fn name(&self) -> String {
-        format!("StepId={}.{}", self.step.place.key, self.step.place.step)
-    }
-
-    fn tell(&self, signal: Signal) {
-        let number = u8::try_from(signal as i32).unwrap_or_default();
-        self.lines.send_all(&Frame::new(Kind::Signal, ALL, [number]));
-    }
-
     /// What was read, to all who read it.
     fn pass_input(&self, source: usize, piece: Vec<u8>) {
         let Some(readers) = self.readers.get(source) else { return };
@@ -296,5 +275,14 @@ impl Conduct<'_> {
     }
 }
 
-/// A shell's code for a program that is not there.
-const NOT_FOUND: u8 = 127;
+/// The code of a program that did not start: srun's is the number of the system's error, 2 for one
+/// that is not there; kantctl's is a shell's.
+fn not_started(errno: u8) -> u8 {
+    const NOT_FOUND: u8 = 127;
+    const NOT_RUNNABLE: u8 = 126;
+    match i32::from(errno) {
+        nix::libc::ENOENT | 0 if !speaks_slurm() => NOT_FOUND,
+        _ if !speaks_slurm() => NOT_RUNNABLE,
+        _ => errno.max(1),
+    }
+}

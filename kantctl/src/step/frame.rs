@@ -25,11 +25,14 @@ pub enum Kind {
     Signal = 4,
     /// To a task with a terminal: rows and columns of the window, two bytes each.
     Window = 5,
+    /// To a starter: so many bytes of what it said are taken (8 bytes, little endian).
+    Taken = 6,
     /// From a task: its standard output.
     Output = 17,
     /// From a task: its standard error.
     Error = 18,
-    /// Of a task: it never ran; why, in a sentence.
+    /// Of a task: it never ran. The number of the system's error or 0 (1 byte), then why, in a
+    /// sentence.
     Failed = 19,
     /// Of a task: it ended. Two bytes: its code, and the signal that ended it or 0.
     Ended = 20,
@@ -39,12 +42,13 @@ pub enum Kind {
     Over = 22,
 }
 
-const KINDS: [Kind; 11] = [
+const KINDS: [Kind; 12] = [
     Kind::Plan,
     Kind::Input,
     Kind::InputEnd,
     Kind::Signal,
     Kind::Window,
+    Kind::Taken,
     Kind::Output,
     Kind::Error,
     Kind::Failed,
@@ -80,6 +84,12 @@ impl Frame {
     #[must_use]
     pub fn new(kind: Kind, task: u32, body: impl Into<Vec<u8>>) -> Self {
         Self { kind, task, body: body.into() }
+    }
+
+    /// How many bytes it has.
+    #[must_use]
+    pub const fn bytes_count(&self) -> u64 {
+        (HEAD_BYTES + self.body.len()) as u64
     }
 
     /// As bytes.

@@ -4,13 +4,13 @@
 
 use super::frame::{Frame, Frames};
 use crate::failure::Failure;
+use crate::output::screen::note;
 use crate::server::{Again, POLL_SECONDS, Server, encoded};
 use anyhow::Context;
 use axum::body::Bytes;
 use axum::http::HeaderMap;
 use common::id::{Attempt, JobKey, NodeName, TaskNumber};
-use common::job::SignalNumber;
-use common::wire::api::{LaunchAnswer, LaunchRequest, STDOUT_BYTES, SignalRequest, TASK_STATE};
+use common::wire::api::{LaunchAnswer, LaunchRequest, STDOUT_BYTES, TASK_STATE};
 use common::wire::node::TaskState;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -23,9 +23,11 @@ use tokio::sync::mpsc::{Sender, UnboundedReceiver};
 const PATIENCE: Duration = Duration::from_secs(600);
 /// How long a node may be out of contact before its tasks are given up: longer than a controller
 /// waits before it takes the node for lost.
-const NODE_PATIENCE: Duration = Duration::from_secs(330);
+pub const NODE_PATIENCE: Duration = Duration::from_secs(330);
 /// Between two questions to a node that is out of contact.
 const LOOK: Duration = Duration::from_secs(1);
+/// After so many tries somebody is told that input waits.
+const TRIES_UNTOLD: u32 = 5;
 /// No more is sent at once.
 const PIECE_BYTES: usize = 256 << 10;
 /// Bytes read at once from a child.
@@ -178,8 +180,7 @@ impl Remote {
     ) -> Result<(), Failure> {
         let (key, task) = (self.key, self.request.task);
         let path = format!("/v1/jobs/{key}/tasks");
-        let answer: LaunchAnswer =
-            self.server.post(&path, &self.request, Again::IfUnanswered).await?;
+        let answer = self.start(&path).await?;
         let lease = self.request.manner.lease.unwrap_or_default();
         let lease = Duration::from_millis(lease.0);
         let spot = Spot { key, task, node: answer.node, attempt: answer.attempt, lease };
@@ -187,6 +188,19 @@ impl Remote {
         tokio::select! {
             over = self.watch(&spot, ear) => over,
             failure = self.feed(&spot, sent) => Err(failure),
+        }
+    }
+
+    /// Once, however often it is asked: again for a while when the node is out of contact.
+    async fn start(&self, path: &str) -> Result<LaunchAnswer, Failure> {
+        let begun = Instant::now();
+        loop {
+            match self.server.post(path, &self.request, Again::IfUnanswered).await {
+                Err(failure) if failure.is_silent_node() && begun.elapsed() < NODE_PATIENCE => {
+                    tokio::time::sleep(LOOK).await;
+                }
+                answer => return answer,
+            }
         }
     }
 
@@ -239,20 +253,31 @@ impl Remote {
             {
                 piece.extend(more);
             }
-            let count = piece.len() as u64;
-            if let Err(failure) = self.put(&spot.feed(from), piece.into()).await {
-                // What is over reads no more; who watches learns how it ended.
-                let is_over = failure.code() == Some("not_fed");
-                return if is_over { std::future::pending().await } else { failure };
+            let mut rest = Bytes::from(piece);
+            while !rest.is_empty() {
+                let bytes = rest.split_to(rest.len().min(PIECE_BYTES));
+                if let Err(failure) = self.put(&spot.feed(from), &bytes).await {
+                    return failure;
+                }
+                from += bytes.len() as u64;
             }
-            from += count;
         }
     }
 
-    async fn put(&self, path: &str, bytes: Bytes) -> Result<(), Failure> {
+    /// Until it is taken: what cannot be fed now may be in a second. To what is over nothing is
+    /// fed any more, and who watches learns of that and ends this.
+    async fn put(&self, path: &str, bytes: &Bytes) -> Result<(), Failure> {
         let begun = Instant::now();
+        let mut tries = 0_u32;
         loop {
-            match self.server.post_bytes(path, &bytes, PATIENCE).await {
+            match self.server.post_bytes(path, bytes, PATIENCE).await {
+                Err(failure) if failure.code() == Some("not_fed") => {
+                    tries = tries.saturating_add(1);
+                    if tries == TRIES_UNTOLD {
+                        note(&format!("what it is to read waits: {failure}"));
+                    }
+                    tokio::time::sleep(LOOK).await;
+                }
                 Err(failure) if failure.is_silent_node() && begun.elapsed() < NODE_PATIENCE => {
                     tokio::time::sleep(LOOK).await;
                 }
@@ -260,17 +285,6 @@ impl Remote {
             }
         }
     }
-}
-
-/// Ends a starter at once, and with it its tasks: for when nothing else helps.
-///
-/// # Errors
-/// [`Failure`] when it cannot be reached.
-pub async fn kill(server: &Server, spot: &Spot) -> Result<(), Failure> {
-    let place = LaunchAnswer { node: spot.node.clone(), attempt: spot.attempt };
-    let request = SignalRequest { place, signal: SignalNumber(9) };
-    let path = format!("{}/signal", spot.path());
-    server.post::<_, LaunchAnswer>(&path, &request, Again::IfUnanswered).await.map(|_| ())
 }
 
 fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {

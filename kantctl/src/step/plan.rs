@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The version of plans and frames. A starter of another one says so, and starts nothing.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// A window's size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +44,9 @@ pub struct NodePlan {
     /// They have a terminal of this size.
     #[serde(default)]
     pub terminal: Option<Window>,
+    /// It is told what was taken of its output, and is not to get far ahead.
+    #[serde(default)]
+    pub holds_back: bool,
     /// Between SIGTERM and SIGKILL when whoever asked for them is gone.
     pub grace_seconds: u64,
 }

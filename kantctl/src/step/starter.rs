@@ -4,7 +4,10 @@
 //! output. Never talks to a daemon, and never outlives its tasks for long.
 
 mod commands;
+mod gate;
 mod gpus;
+mod input;
+mod say;
 mod task;
 mod wait;
 
@@ -13,18 +16,19 @@ use super::plan::{NodePlan, VERSION};
 use crate::failure::{Failure, OK};
 use anyhow::Context;
 use common::job::ExitStatus;
+use gate::Gate;
 use nix::sys::prctl::set_child_subreaper;
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::Pid;
 use std::fs::File;
-use std::io::Write;
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
-use task::Task;
+use task::{NotStarted, Task};
 
-/// How long the streams of tasks that have ended are read on: something else may hold them open.
+/// How long streams of tasks that have ended may be silent: something else may hold them open.
 const STREAMS_LIMIT: Duration = Duration::from_secs(5);
 
 /// So much may wait to be heard; whoever has more to say waits, tasks too.
@@ -44,10 +48,19 @@ pub enum Heard {
     Wrote(u32, Kind, Vec<u8>),
     /// A task's stream is at its end.
     Closed,
+    /// A task has read something that it was handed.
+    Took,
     /// A signal.
     Signal(Signal),
     /// A child ended.
     Ended(Pid, ExitStatus),
+}
+
+/// The way of what tasks write.
+#[derive(Clone)]
+pub struct Way {
+    tell: SyncSender<Heard>,
+    gate: Arc<Gate>,
 }
 
 /// Runs tasks until all are over.
@@ -89,11 +102,15 @@ fn hear_signals(tell: SyncSender<Heard>) -> Result<(), Failure> {
 }
 
 struct Starter {
-    tell: SyncSender<Heard>,
+    way: Way,
     out: File,
+    /// So much of it was given back to the file system.
+    given_back: u64,
     frames: Frames,
     /// So many bytes were read.
     read: u64,
+    /// So many of them are known to be out of the way.
+    taken: u64,
     grace: Duration,
     /// Empty before the plan came.
     tasks: Vec<Task>,
@@ -107,10 +124,12 @@ struct Starter {
 impl Starter {
     fn new(tell: SyncSender<Heard>, out: File) -> Self {
         Self {
-            tell,
+            way: Way { tell, gate: Arc::default() },
             out,
+            given_back: 0,
             frames: Frames::default(),
             read: 0,
+            taken: 0,
             grace: Duration::ZERO,
             tasks: Vec::new(),
             is_planned: false,
@@ -138,10 +157,13 @@ impl Starter {
                 self.hear(heard)?;
             }
         }
-        let limit = Instant::now() + STREAMS_LIMIT;
         while self.streams > 0 {
-            let Some(heard) = receive(told, Some(limit)) else { break };
-            self.hear(heard)?;
+            // However long a slow reader takes: what was written is passed on.
+            match receive(told, Some(Instant::now() + STREAMS_LIMIT)) {
+                Some(heard) => self.hear(heard)?,
+                None if self.way.gate.is_full() => {}
+                None => break,
+            }
         }
         self.say(&Frame::new(Kind::Over, ALL, []))
     }
@@ -154,9 +176,11 @@ impl Starter {
                     self.obey(frame)?;
                 }
                 self.read += bytes.len() as u64;
-                self.say(&Frame::new(Kind::Read, ALL, self.read.to_le_bytes()))
+                self.say_read()
             }
+            Heard::Took => self.say_read(),
             Heard::InputOver if self.is_planned => {
+                self.way.gate.hold(false);
                 self.end_tasks();
                 Ok(())
             }
@@ -167,6 +191,7 @@ impl Starter {
                 Ok(())
             }
             Heard::Signal(_) => {
+                self.way.gate.hold(false);
                 self.end_tasks();
                 Ok(())
             }
@@ -187,6 +212,11 @@ impl Starter {
                     self.signal(task, signal);
                 }
             }
+            Kind::Taken => {
+                if let Ok(bytes) = <[u8; 8]>::try_from(body.as_slice()) {
+                    self.note_taken(u64::from_le_bytes(bytes));
+                }
+            }
             // Not for a starter.
             _ => {}
         }
@@ -202,19 +232,22 @@ impl Starter {
         }
         self.is_planned = true;
         self.grace = Duration::from_secs(plan.grace_seconds);
+        self.way.gate.hold(plan.holds_back);
         for number in 0..u32::try_from(plan.tasks.len()).unwrap_or(u32::MAX) {
-            match Task::start(&plan, number, &self.tell) {
+            match Task::start(&plan, number, &self.way) {
                 Ok((task, streams)) => {
                     self.streams += streams;
                     self.tasks.push(task);
                 }
-                Err(why) => {
+                Err(NotStarted { errno, why }) => {
                     self.tasks.push(Task::failed());
-                    self.say(&Frame::new(Kind::Failed, number, why))?;
+                    let mut body = vec![u8::try_from(errno).unwrap_or_default()];
+                    body.extend(why.into_bytes());
+                    self.say(&Frame::new(Kind::Failed, number, body))?;
                 }
             }
         }
-        wait::for_children(self.tell.clone());
+        wait::for_children(self.way.tell.clone());
         Ok(())
     }
 
@@ -235,19 +268,6 @@ impl Starter {
             self.signal(ALL, Signal::SIGCONT);
             self.kill_at = Some(Instant::now() + self.grace);
         }
-    }
-
-    fn note_end(&mut self, pid: Pid, exit: ExitStatus) -> Result<(), Failure> {
-        let found = self.tasks.iter_mut().zip(0..).find(|(task, _)| task.pid() == Some(pid));
-        // An orphan of a task's.
-        let Some((task, number)) = found else { return Ok(()) };
-        task.note_end();
-        self.say(&Frame::new(Kind::Ended, number, [exit.code, exit.signal.unwrap_or(0)]))
-    }
-
-    fn say(&mut self, frame: &Frame) -> Result<(), Failure> {
-        let said = self.out.write_all(&frame.bytes());
-        Ok(said.context("failed to pass on what a task wrote")?)
     }
 }
 

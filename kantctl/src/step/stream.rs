@@ -4,7 +4,9 @@
 use super::frame::Kind;
 use super::place::{Place, Task};
 use super::wish::Wish;
+use super::writer::Writer;
 use crate::failure::Failure;
+use crate::output::screen::noted;
 use anyhow::Context;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -40,9 +42,20 @@ pub struct Outputs {
     width: Option<usize>,
     /// Of lines that have not ended yet.
     begun: BTreeMap<(u32, bool), Vec<u8>>,
+    own: Writer,
 }
 
 impl Outputs {
+    /// Our own streams.
+    pub const fn own(&self) -> &Writer {
+        &self.own
+    }
+
+    /// Says something on standard error, after what was written before.
+    pub fn note(&self, text: &str) {
+        self.own.write(true, noted(text).into_bytes());
+    }
+
     /// Opens the files of a step, named from `directory`. One that several tasks share is emptied
     /// once.
     ///
@@ -79,26 +92,27 @@ impl Outputs {
             sinks.push([sink(wish.output.as_ref())?, sink(error)?]);
         }
         let width = wish.label.then(|| tasks.len().saturating_sub(1).to_string().len());
-        Ok(Self { sinks, width, begun: BTreeMap::new() })
+        Ok(Self { sinks, width, begun: BTreeMap::new(), own: Writer::start() })
     }
 
     /// A task wrote something.
     ///
     /// # Errors
-    /// When it cannot be passed on.
-    pub fn write(&mut self, rank: u32, kind: Kind, bytes: &[u8]) -> io::Result<()> {
+    /// When it cannot be written to its file; our own streams tell that by themselves.
+    pub fn write(&mut self, rank: u32, kind: Kind, bytes: Vec<u8>) -> io::Result<()> {
         let is_error = kind == Kind::Error;
         match self.sinks.get(rank as usize).map(|sinks| &sinks[usize::from(is_error)]) {
             Some(Sink::Own) => match self.width {
-                None => own(is_error, bytes),
-                Some(width) => self.label(rank, is_error, width, bytes),
+                None => self.own.write(is_error, bytes),
+                Some(width) => self.label(rank, is_error, width, &bytes),
             },
-            Some(Sink::File(file)) => (&**file).write_all(bytes),
-            Some(Sink::Nothing) | None => Ok(()),
+            Some(Sink::File(file)) => return (&**file).write_all(&bytes),
+            Some(Sink::Nothing) | None => {}
         }
+        Ok(())
     }
 
-    fn label(&mut self, rank: u32, is_error: bool, width: usize, bytes: &[u8]) -> io::Result<()> {
+    fn label(&mut self, rank: u32, is_error: bool, width: usize, bytes: &[u8]) {
         let begun = self.begun.entry((rank, is_error)).or_default();
         begun.extend_from_slice(bytes);
         let mut shown = Vec::new();
@@ -110,23 +124,19 @@ impl Outputs {
             let line = std::mem::take(begun);
             labelled(&mut shown, rank, width, &line);
         }
-        own(is_error, &shown)
+        self.own.write(is_error, shown);
     }
 
-    /// There is no more.
-    ///
-    /// # Errors
-    /// When it cannot be passed on.
-    pub fn end(&mut self) -> io::Result<()> {
+    /// There is no more: what is begun is a line.
+    pub fn end(&mut self) {
         let width = self.width.unwrap_or_default();
         for ((rank, is_error), line) in std::mem::take(&mut self.begun) {
             let mut shown = Vec::new();
             if !line.is_empty() {
                 labelled(&mut shown, rank, width, &line);
             }
-            own(is_error, &shown)?;
+            self.own.write(is_error, shown);
         }
-        Ok(())
     }
 }
 
@@ -145,17 +155,6 @@ fn labelled(shown: &mut Vec<u8>, rank: u32, width: usize, line: &[u8]) {
     if shown.last() != Some(&b'\n') {
         shown.push(b'\n');
     }
-}
-
-fn own(is_error: bool, bytes: &[u8]) -> io::Result<()> {
-    if bytes.is_empty() {
-        return Ok(());
-    }
-    if is_error {
-        return std::io::stderr().lock().write_all(bytes);
-    }
-    let mut out = std::io::stdout().lock();
-    out.write_all(bytes).and_then(|()| out.flush())
 }
 
 /// What tasks write can be written nowhere.

@@ -11,6 +11,7 @@ use super::account::Account;
 use super::order::{StepOrder, TaskPlace};
 use common::gpu::RENDER_MINOR_MIN;
 use common::job::{Launch, rendezvous};
+use common::task_prolog;
 use common::time::Time;
 use common::wire::node::LaunchOrder;
 use common::{counts, hostlist};
@@ -153,6 +154,10 @@ impl Variables {
         self.set("SLURM_SUBMIT_HOST", &launch.submit_host);
         self.set_all(&["SLURM_CLUSTER_NAME", "KANT_JOB_CLUSTER"], &launch.cluster);
         self.set("KANT_JOB_ATTEMPT", launch.id.attempt);
+        // For whoever starts tasks in it.
+        if let Some(prolog) = order.rules.task_prolog.as_ref().and_then(|path| path.to_str()) {
+            self.set(task_prolog::VARIABLE, prolog);
+        }
         // Slurm counts restarts, and says nothing of the first run.
         if launch.id.attempt.0 > 1 {
             self.set("SLURM_RESTART_COUNT", launch.id.attempt.0 - 1);

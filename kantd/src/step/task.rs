@@ -4,7 +4,6 @@
 
 mod child;
 mod explain;
-mod prolog;
 mod rlimit;
 
 use super::account::Account;
@@ -15,6 +14,7 @@ use super::guest::GuestOrder;
 use super::order::{StepOrder, TaskPlace};
 use common::id::TaskNumber;
 use common::job::ExitStatus;
+use common::task_prolog;
 use common::time::Time;
 use nix::fcntl::OFlag;
 use nix::unistd::{ForkResult, Pid, fork, pipe2};
@@ -105,8 +105,11 @@ impl TaskStart {
     /// [`TaskStartError`].
     pub fn new(facts: &StepFacts<'_>, task: TaskPlace) -> Result<Self, TaskStartError> {
         let StepFacts { order, account, script, .. } = *facts;
-        let prolog = order.rules.task_prolog.as_deref();
-        let mut program = prolog.map(prolog::first).unwrap_or_default();
+        let mut program: Vec<&[u8]> = Vec::new();
+        if let Some(prolog) = &order.rules.task_prolog {
+            program.extend(task_prolog::WORDS.map(str::as_bytes));
+            program.push(prolog.as_os_str().as_bytes());
+        }
         program.push(script.as_os_str().as_bytes());
         program.extend(order.launch.args.iter().map(String::as_bytes));
         let variables = environment::build(order, account, task, facts.start);

@@ -62,7 +62,7 @@ fn a_job_record_tells_what_its_gpus_did_also_over_a_crash_of_kantd() -> anyhow::
 fn who_has_more_of_a_shared_gpus_memory_than_its_share_is_ended_and_told() -> anyhow::Result<()> {
     let nodes = vec![("g1", Machine::with_gpus("pcie-2"))];
     let sharing = |config: &mut ControllerConfig| {
-        let name = QueueName::new("shared").expect("a name");
+        let name = QueueName::new("shared").ok();
         let share_gpus = true;
         config.queue = vec![QueueTable { name, share_gpus, ..QueueTable::default() }];
     };

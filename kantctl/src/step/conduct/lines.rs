@@ -3,7 +3,7 @@
 use super::Step;
 use crate::failure::Failure;
 use crate::step::booking::random_number;
-use crate::step::frame::{Frame, Kind};
+use crate::step::frame::{ALL, Frame, Kind};
 use crate::step::keeper::lease;
 use crate::step::line::{self, Ear, News, Remote};
 use crate::step::place::Task;
@@ -22,6 +22,8 @@ use tokio::sync::mpsc::{Sender, UnboundedReceiver, UnboundedSender, unbounded_ch
 
 /// Between SIGTERM and SIGKILL when we are gone.
 const GRACE_SECONDS: u64 = 10;
+/// A starter is told after so many bytes of its output what was taken of it.
+const TAKEN_BYTES: u64 = 256 << 10;
 /// The verb of a starter.
 const STARTER: &str = "step-tasks";
 /// What a starter is asked for as, where the node does not know better.
@@ -36,6 +38,8 @@ struct Line {
     count: u32,
     sent: u64,
     read: u64,
+    /// So many bytes came, and its starter knows of so many.
+    heard: [u64; 2],
 }
 
 /// All of them, by the places of their nodes in the step.
@@ -74,6 +78,22 @@ impl Lines {
         if let Some(line) = self.0.get(line) {
             line.borrow_mut().read = count;
         }
+    }
+
+    /// A frame came over a line, and was passed on: its starter may go on.
+    pub fn note_heard(&self, line: usize, frame: &Frame) {
+        let Some(known) = self.0.get(line) else { return };
+        let heard = {
+            let mut known = known.borrow_mut();
+            known.heard[0] += frame.bytes_count();
+            let [heard, told] = known.heard;
+            if heard - told < TAKEN_BYTES {
+                return;
+            }
+            known.heard[1] = heard;
+            heard
+        };
+        self.send(line, &Frame::new(Kind::Taken, ALL, heard.to_le_bytes()));
     }
 
     /// To one.
@@ -120,7 +140,7 @@ pub fn open(
             let number = random_number()?;
             remote(step, node, first, number, directory, &environment, sent, ear);
         }
-        let line = Line { send: Some(send), first, count: *count, sent: 0, read: 0 };
+        let line = Line { send: Some(send), first, count: *count, sent: 0, read: 0, heard: [0; 2] };
         lines.push(std::cell::RefCell::new(line));
         first += count;
     }
@@ -195,6 +215,7 @@ fn plans(
                 environment: meet.clone(),
                 tasks: Vec::new(),
                 terminal: wish.pty.then(terminal::window),
+                holds_back: true,
                 grace_seconds: GRACE_SECONDS,
             });
         }

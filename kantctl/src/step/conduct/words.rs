@@ -7,7 +7,6 @@ use crate::step::booking;
 use crate::step::place::Place;
 use common::job::SignalNumber;
 use nix::sys::signal::Signal;
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
@@ -24,7 +23,7 @@ pub fn words(step: &Step<'_>) -> UnboundedReceiver<Signal> {
         });
     }
     if let Some(view) = &step.view {
-        let (server, key, number) = (Arc::clone(&step.server), step.place.key, view.number);
+        let (server, key, number) = (step.server.fresh(), step.place.key, view.number);
         tokio::task::spawn_local(async move {
             loop {
                 for SignalNumber(word) in booking::words(&server, key, number).await {

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// Where the system has no more watches for this user.
 const LOOK: Duration = Duration::from_millis(20);
 /// What was read is given back to the file system in pieces of this size.
-const GIVE_BACK_BYTES: i64 = 1 << 20;
+pub const GIVE_BACK_BYTES: i64 = 1 << 20;
 
 /// Begins to read, in a thread of its own.
 ///
@@ -38,10 +38,7 @@ fn read(mut input: File, watch: Option<&Growth>, tell: &SyncSender<Heard>) {
             (Ok(count @ 1..), _) => {
                 taken += i64::try_from(count).unwrap_or_default();
                 if watch.is_some() && taken - given_back >= GIVE_BACK_BYTES {
-                    let flags =
-                        FallocateFlags::FALLOC_FL_PUNCH_HOLE | FallocateFlags::FALLOC_FL_KEEP_SIZE;
-                    // A file system that cannot keeps it until the program is over.
-                    let _ = fallocate(&input, flags, given_back, taken - given_back);
+                    give_back(&input, given_back, taken - given_back);
                     given_back = taken;
                 }
                 Heard::Bytes(buffer[..count].to_vec())
@@ -54,6 +51,13 @@ fn read(mut input: File, watch: Option<&Growth>, tell: &SyncSender<Heard>) {
             return;
         }
     }
+}
+
+/// So many bytes of a file, from there on, are needed by nobody. A pipe has none, and a file system
+/// that cannot keeps them until the program is over.
+pub fn give_back(file: &File, from: i64, count: i64) {
+    let flags = FallocateFlags::FALLOC_FL_PUNCH_HOLE | FallocateFlags::FALLOC_FL_KEEP_SIZE;
+    let _ = fallocate(file, flags, from, count);
 }
 
 /// Tells when the file grows; `None`: it is looked at again and again.

@@ -1,20 +1,21 @@
 //! One task of a step: a process in a session of its own, with pipes or a terminal for its streams.
 //! Never waits for it, nor for it to read.
 
-use super::{Heard, gpus};
+use super::input::Input;
+use super::{Heard, Way, gpus};
 use crate::step::frame::Kind;
 use crate::step::plan::{NodePlan, TaskPlan, Window};
+use common::task_prolog;
 use nix::libc;
 use nix::pty::{OpenptyResult, Winsize, openpty};
 use nix::sched::CpuSet;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
-use std::sync::mpsc::{Sender, SyncSender, channel};
 
 /// Bytes that are passed on at once.
 const PIECE_BYTES: usize = 32 << 10;
@@ -25,12 +26,21 @@ const SIGNAL_MAX: libc::c_int = 64;
 /// Threads do little; their stacks are small.
 const STACK_BYTES: usize = 64 << 10;
 
+/// Why a task did not start.
+#[derive(Debug)]
+pub struct NotStarted {
+    /// What the system said (man 3 errno); 0: nothing.
+    pub errno: i32,
+    /// In a sentence.
+    pub why: String,
+}
+
 /// A task.
 pub struct Task {
     /// `None`: it never ran, or has ended.
     pid: Option<Pid>,
-    /// To who writes what it reads; `None`: there is no more.
-    input: Option<Sender<Vec<u8>>>,
+    /// What it reads; `None`: there is no more.
+    input: Option<Input>,
     /// Its terminal, seen from here.
     terminal: Option<File>,
 }
@@ -39,25 +49,27 @@ impl Task {
     /// Starts one; also returns how many streams of it are read.
     ///
     /// # Errors
-    /// Why it did not start, in a sentence.
-    pub fn start(
-        plan: &NodePlan,
-        number: u32,
-        tell: &SyncSender<Heard>,
-    ) -> Result<(Self, usize), String> {
+    /// Why it did not start.
+    pub fn start(plan: &NodePlan, number: u32, way: &Way) -> Result<(Self, usize), NotStarted> {
         let own = plan.tasks.get(number as usize).cloned().unwrap_or_default();
         let program = plan.program.first().cloned().unwrap_or_default();
-        let failed = |error: &dyn std::fmt::Display| format!("failed to start {program}: {error}");
-        let mut command = Command::new(&program);
-        command.args(plan.program.iter().skip(1));
+        let failed = |error: io::Error| NotStarted {
+            errno: error.raw_os_error().unwrap_or_default(),
+            why: format!("failed to start {program}: {error}"),
+        };
+        // In front of its own words: the site's, if there is one.
+        let prolog = std::env::var(task_prolog::VARIABLE).ok();
+        let first = prolog.iter().flat_map(|_| task_prolog::WORDS);
+        let mut words =
+            first.chain(prolog.as_deref()).chain(plan.program.iter().map(String::as_str));
+        let mut command = Command::new(words.next().unwrap_or_default());
+        command.args(words);
         command.envs(&plan.environment).envs(&own.environment);
         command.envs(gpus::environment(own.gpus.as_deref()));
-        let cpus = cpu_set(&own.cpus).map_err(|error| failed(&error))?;
+        let cpus = cpu_set(&own.cpus).map_err(|error| failed(error.into()))?;
         match plan.terminal {
-            Some(window) => {
-                Self::with_terminal(command, window, cpus, number, tell).map_err(|e| failed(&e))
-            }
-            None => Self::with_pipes(command, &own, cpus, number, tell).map_err(|e| failed(&e)),
+            Some(window) => Self::with_terminal(command, window, cpus, number, way).map_err(failed),
+            None => Self::with_pipes(command, &own, cpus, number, way).map_err(failed),
         }
     }
 
@@ -66,18 +78,24 @@ impl Task {
         Self { pid: None, input: None, terminal: None }
     }
 
+    /// Bytes that it was handed and has not read, beyond what its pipe holds.
+    pub fn unread(&self) -> usize {
+        self.input.as_ref().map_or(0, Input::unread)
+    }
+
     fn with_pipes(
         mut command: Command,
         own: &TaskPlan,
         cpus: Option<CpuSet>,
         number: u32,
-        tell: &SyncSender<Heard>,
+        way: &Way,
     ) -> io::Result<(Self, usize)> {
         command.stdin(if own.input { Stdio::piped() } else { Stdio::null() });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         settle(&mut command, cpus, None);
         let mut child = command.spawn()?;
-        let input = child.stdin.take().map(|stdin| feeder(OwnedFd::from(stdin).into()));
+        let stdin = child.stdin.take().map(OwnedFd::from);
+        let input = stdin.map(|stdin| Input::of(stdin.into(), way.tell.clone()));
         let streams = [
             child.stdout.take().map(|out| (Kind::Output, OwnedFd::from(out))),
             child.stderr.take().map(|error| (Kind::Error, OwnedFd::from(error))),
@@ -85,7 +103,7 @@ impl Task {
         let streams: Vec<_> = streams.into_iter().flatten().collect();
         let count = streams.len();
         for (kind, stream) in streams {
-            pass_on(stream.into(), number, kind, tell.clone());
+            pass_on(stream.into(), number, kind, way.clone());
         }
         let pid = pid(&child);
         Ok((Self { pid, input, terminal: None }, count))
@@ -96,7 +114,7 @@ impl Task {
         window: Window,
         cpus: Option<CpuSet>,
         number: u32,
-        tell: &SyncSender<Heard>,
+        way: &Way,
     ) -> io::Result<(Self, usize)> {
         let OpenptyResult { master, slave } = openpty(&winsize(window), None)?;
         // Ours alone: a task that held it would never see its terminal go.
@@ -109,9 +127,10 @@ impl Task {
         let child = command.spawn()?;
         drop((command, slave));
         let (input, reader) = (File::from(master.try_clone()?), File::from(master.try_clone()?));
-        pass_on(reader, number, Kind::Output, tell.clone());
-        let (pid, input) = (pid(&child), Some(feeder(input)));
-        Ok((Self { pid, input, terminal: Some(File::from(master)) }, 1))
+        pass_on(reader, number, Kind::Output, way.clone());
+        let input = Some(Input::of(input, way.tell.clone()));
+        let (pid, terminal) = (pid(&child), Some(File::from(master)));
+        Ok((Self { pid, input, terminal }, 1))
     }
 
     /// Its process.
@@ -139,14 +158,13 @@ impl Task {
 
     /// Hands it something to read.
     pub fn feed(&mut self, bytes: &[u8]) {
-        let taken = self.input.as_ref().map(|input| input.send(bytes.to_vec()));
-        if !matches!(taken, Some(Ok(()))) {
-            // It has closed its input.
+        if self.input.as_ref().is_some_and(|input| !input.feed(bytes)) {
+            // It has closed it.
             self.input = None;
         }
     }
 
-    /// There is no more to read.
+    /// There is no more to read: what it was handed still waits for it.
     pub fn end_input(&mut self) {
         if self.terminal.is_some() {
             self.feed(&[END_OF_INPUT]);
@@ -227,14 +245,15 @@ fn settle(command: &mut Command, cpus: Option<CpuSet>, terminal: Option<RawFd>) 
 }
 
 /// Passes on what a task writes, until its stream ends.
-fn pass_on(mut stream: File, number: u32, kind: Kind, tell: SyncSender<Heard>) {
+fn pass_on(mut stream: File, number: u32, kind: Kind, way: Way) {
     let read = move || {
         let mut buffer = vec![0; PIECE_BYTES];
         loop {
+            way.gate.pass();
             match stream.read(&mut buffer) {
                 Ok(count @ 1..) => {
                     let wrote = Heard::Wrote(number, kind, buffer[..count].to_vec());
-                    if tell.send(wrote).is_err() {
+                    if way.tell.send(wrote).is_err() {
                         return;
                     }
                 }
@@ -244,25 +263,12 @@ fn pass_on(mut stream: File, number: u32, kind: Kind, tell: SyncSender<Heard>) {
             }
         }
         // The starter may be over.
-        let _ = tell.send(Heard::Closed);
+        let _ = way.tell.send(Heard::Closed);
     };
     spawn(read);
 }
 
-/// Writes what a task reads, as fast as it does.
-fn feeder(mut stream: File) -> Sender<Vec<u8>> {
-    let (feed, fed) = channel::<Vec<u8>>();
-    spawn(move || {
-        while let Ok(bytes) = fed.recv() {
-            if stream.write_all(&bytes).is_err() {
-                return;
-            }
-        }
-    });
-    feed
-}
-
-fn spawn(work: impl FnOnce() + Send + 'static) {
+pub fn spawn(work: impl FnOnce() + Send + 'static) {
     let spawned = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(work);
     // Without it the stream is closed, which is as if its other end had gone.
     drop(spawned);

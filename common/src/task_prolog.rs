@@ -1,9 +1,9 @@
 //! The site's program that each task runs first, as Slurm's TaskProlog (man slurm.conf): as the
 //! user, in the job's group, in the task's own process, so that nothing of it needs to be ended.
-//! Never root's.
+//! Never root's, and never run here.
 
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+/// Where whoever starts tasks in a job finds the program's path.
+pub const VARIABLE: &str = "KANT_TASK_PROLOG";
 
 /// Runs the program, does what its lines say, and becomes the task.
 const SHELL: &str = r#"_kant_p=$1; shift
@@ -23,8 +23,6 @@ KANT_END
 unset _kant_p _kant_o _kant_l
 exec "$@""#;
 
-/// The words that come before a task's own.
-pub fn first(program: &Path) -> Vec<&[u8]> {
-    let words = [b"/bin/sh".as_slice(), b"-c", SHELL.as_bytes(), b"kant-task-prolog"];
-    words.into_iter().chain([program.as_os_str().as_bytes()]).collect()
-}
+/// The words that come before a task's own program and arguments: behind them, the path of the
+/// task prolog.
+pub const WORDS: [&str; 4] = ["/bin/sh", "-c", SHELL, "kant-task-prolog"];

@@ -1,0 +1,53 @@
+//! What a starter says to whoever asked for its tasks: what they wrote, how they ended, and how much
+//! of what was sent to it is out of the way. Never waits for more than a full pipe.
+
+use super::Starter;
+use super::commands::{self, GIVE_BACK_BYTES};
+use super::task::Task;
+use crate::failure::Failure;
+use crate::step::frame::{ALL, Frame, Kind};
+use anyhow::Context;
+use common::job::ExitStatus;
+use nix::unistd::Pid;
+use std::io::Write;
+
+impl Starter {
+    pub(super) fn note_end(&mut self, pid: Pid, exit: ExitStatus) -> Result<(), Failure> {
+        let found = self.tasks.iter_mut().zip(0..).find(|(task, _)| task.pid() == Some(pid));
+        // An orphan of a task's.
+        let Some((task, number)) = found else { return Ok(()) };
+        task.note_end();
+        self.say_read()?;
+        self.say(&Frame::new(Kind::Ended, number, [exit.code, exit.signal.unwrap_or(0)]))
+    }
+
+    /// How much of the input is out of the way: less what the slowest of its readers has not read.
+    /// Whoever sends it waits for that, as for a pipe.
+    pub(super) fn say_read(&mut self) -> Result<(), Failure> {
+        let unread = self.tasks.iter().map(Task::unread).max().unwrap_or(0);
+        let taken = self.read.saturating_sub(unread as u64);
+        if taken <= self.taken {
+            return Ok(());
+        }
+        self.taken = taken;
+        self.say(&Frame::new(Kind::Read, ALL, taken.to_le_bytes()))
+    }
+
+    /// What was taken of a file is no burden to its disk any more.
+    pub(super) fn note_taken(&mut self, bytes: u64) {
+        self.way.gate.note_taken(bytes);
+        let range =
+            (i64::try_from(self.given_back), i64::try_from(bytes.saturating_sub(self.given_back)));
+        if let (Ok(from), Ok(count @ GIVE_BACK_BYTES..)) = range {
+            commands::give_back(&self.out, from, count);
+            self.given_back = bytes;
+        }
+    }
+
+    pub(super) fn say(&mut self, frame: &Frame) -> Result<(), Failure> {
+        let bytes = frame.bytes();
+        self.way.gate.say(bytes.len());
+        let said = self.out.write_all(&bytes);
+        Ok(said.context("failed to pass on what a task wrote")?)
+    }
+}
