@@ -26,7 +26,7 @@ Reports:
   cluster UserUtilizationByAccount the same, by user
   user TopUsage                    who used the most (TopCount=10)
   job SizesByAccount               by how large the jobs were
-Words after a report: Start=TIME End=TIME Users=A,B Accounts=A,B TopCount=N
+Words after a report: Start=TIME End=TIME Users=A,B Accounts=A,B TopCount=N Group
 Times as in `sacct -S`; without them, it is yesterday.";
 
 /// Report who used how much, as Slurm's sreport does
@@ -92,7 +92,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         "" => utilization(&cluster, measure, &whole),
         "account,user" => by_account(&cluster, measure, &report, all),
         "user,account" if kind.eq_ignore_ascii_case("user") => {
-            top(&cluster, measure, &report, all, words.top)
+            top(&cluster, measure, &report, all, &words)
         }
         "user,account" => by_user(&cluster, measure, &report, all),
         _ => sizes(&cluster, measure, &report),
@@ -202,16 +202,18 @@ fn by_user(cluster: &str, measure: Measure, report: &ReportView, all: u64) -> Sh
     Sheet { title: "Cluster/User/Account Utilization", columns, rows: rows.collect() }
 }
 
-fn top(cluster: &str, measure: Measure, report: &ReportView, all: u64, count: usize) -> Sheet {
-    let mut users: BTreeMap<String, (BTreeSet<String>, u64)> = BTreeMap::new();
+/// Each user in each account, or once with all of them (man sreport, Group).
+fn top(cluster: &str, measure: Measure, report: &ReportView, all: u64, words: &Words) -> Sheet {
+    let mut users: BTreeMap<(String, Option<String>), (BTreeSet<String>, u64)> = BTreeMap::new();
     for row in &report.rows {
-        let (accounts, sum) = users.entry(user(row)).or_default();
+        let apart = (!words.group).then(|| account(row));
+        let (accounts, sum) = users.entry((user(row), apart)).or_default();
         accounts.insert(account(row));
         *sum += measure.row(row);
     }
     let mut users: Vec<_> = users.into_iter().collect();
     users.sort_by_key(|(_, (_, sum))| std::cmp::Reverse(*sum));
-    let rows = users.into_iter().take(count).map(|(login, (accounts, sum))| {
+    let rows = users.into_iter().take(words.top).map(|((login, _), (accounts, sum))| {
         let accounts = accounts.into_iter().collect::<Vec<_>>().join(",");
         let proper = proper_name(&login);
         vec![cluster.to_owned(), login, proper, accounts, measure.show(sum, all), "0".into()]

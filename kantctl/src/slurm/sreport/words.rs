@@ -12,6 +12,8 @@ pub struct Words {
     pub users: Vec<String>,
     pub accounts: Vec<String>,
     pub top: usize,
+    /// Each user once, with all their accounts.
+    pub group: bool,
 }
 
 impl Words {
@@ -27,6 +29,7 @@ impl Words {
             users: Vec::new(),
             accounts: Vec::new(),
             top: 10,
+            group: false,
         };
         let list = |text: &str| text.split(',').map(str::to_owned).collect::<Vec<_>>();
         for word in words {
@@ -40,8 +43,9 @@ impl Words {
                     let wrong = || Failure::usage(anyhow::anyhow!("TopCount={value}: a number"));
                     read.top = value.parse().map_err(|_| wrong())?;
                 }
+                "group" => read.group = true,
                 // How a tree is drawn, and which clusters: there is one of each.
-                "tree" | "cluster" | "clusters" | "flatview" | "group" | "all_clusters" => {}
+                "tree" | "cluster" | "clusters" | "flatview" | "all_clusters" => {}
                 other => {
                     let refused = anyhow::anyhow!("{other} is not known to this report");
                     return Err(Failure::usage(refused).hint("see `sreport --help`"));
