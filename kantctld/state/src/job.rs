@@ -2,13 +2,17 @@
 //! one for each task of an array. A waiting element is a few dozen bytes.
 //! Never moves a job by itself: `life` does, and only along `common::job::state::TRANSITIONS`.
 
+mod share_phase;
+
+pub use share_phase::SharePhase;
+
 use crate::dependency::TermState;
 use crate::fault::Faults;
 use crate::story::StoryLine;
 use crate::usage::Used;
 use common::id::{ArrayIndex, Attempt, AttemptId, Gid, JobId, JobKey, NodeName};
 use common::job::state::Change;
-use common::job::{Ask, EndCause, ExitStatus, Outcome, Phase, Preempted, Spec, Usage};
+use common::job::{Ask, ExitStatus, Outcome, Phase, Preempted, Spec, Usage};
 use common::resource::Allocation;
 use common::time::{Span, Time};
 use serde::{Deserialize, Serialize};
@@ -122,23 +126,6 @@ pub struct Run {
     /// older release did not write it down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<Used>,
-}
-
-/// How far a node's share of an attempt is. Only ever moves down this list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum SharePhase {
-    /// The node has not said that it knows of it.
-    Unreported,
-    /// The node makes ready.
-    Preparing,
-    /// The node waits for the word to run.
-    Ready,
-    /// Its processes run, or the node holds it for a process elsewhere.
-    Running,
-    /// The node let go of it, after its processes exited by themselves with success.
-    Succeeded,
-    /// The node let go of it, after any other end.
-    Failed,
 }
 
 /// How an attempt ends.
@@ -298,19 +285,5 @@ impl Run {
     pub fn holding(&self) -> Vec<NodeName> {
         let shares = self.allocation.shares().iter().zip(&self.shares);
         shares.filter(|(_, phase)| !phase.is_over()).map(|(s, _)| s.node.clone()).collect()
-    }
-}
-
-impl SharePhase {
-    /// The node has let go of it.
-    #[must_use]
-    pub const fn is_over(self) -> bool {
-        matches!(self, Self::Succeeded | Self::Failed)
-    }
-
-    /// The share's last phase for an end.
-    #[must_use]
-    pub fn ended(cause: EndCause, exit: ExitStatus) -> Self {
-        if cause == EndCause::Exited && exit.is_success() { Self::Succeeded } else { Self::Failed }
     }
 }

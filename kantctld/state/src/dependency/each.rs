@@ -11,8 +11,8 @@ use common::job::Phase;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A task of the other array moved, and with it all of that array if `is_whole`: it is over, or open
-/// again. Takes that up in the term at this place.
+/// A task of the other array moved, and with it all of that array if `is_whole`: it is over, or
+/// open again. Takes that up in the term at this place.
 pub(super) fn advance(
     state: &mut State,
     place: (JobId, usize),
