@@ -18,6 +18,7 @@ use crate::survey::{Survey, SurveyError, survey};
 use common::gpu::Gpu;
 use common::id::AttemptId;
 use common::node::Inventory;
+use common::time::Span;
 use common::wire::node::LaunchOrder;
 use net::{ClusterKey, Endpoint, Identity, IdentityError, KeyError, ListenError, LocalListener};
 use std::io;
@@ -175,6 +176,9 @@ impl Executor for StepExecutor {
     }
     fn resume(&self, id: AttemptId) {
         self.steps.resume(id);
+    }
+    fn limit(&self, id: AttemptId, limit: Span) {
+        self.steps.limit(id, limit);
     }
     fn stop(&self, id: AttemptId) {
         self.steps.stop(id);

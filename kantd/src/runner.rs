@@ -7,6 +7,7 @@
 use crate::clock;
 use common::id::AttemptId;
 use common::job::{ExitStatus, StepEnd, Usage};
+use common::time::Span;
 use common::wire::node::{DesiredUpdate, LaunchOrder, StepPhase, StepStatus};
 use node::{DeclineReason, Desired, NodeAction, Observed, reconcile};
 use std::time::Duration;
@@ -36,6 +37,8 @@ pub trait Executor: Send + 'static {
     fn suspend(&self, id: AttemptId);
     /// Lets them go on.
     fn resume(&self, id: AttemptId);
+    /// From now on it has this time limit.
+    fn limit(&self, id: AttemptId, limit: Span);
     /// Ends a step.
     fn stop(&self, id: AttemptId);
     /// Drops what is kept of a step that ended.
@@ -119,11 +122,18 @@ impl<E: Executor> Runner<E> {
             match action {
                 NodeAction::Launch(order) => {
                     self.observed.insert(order.id, StepPhase::Preparing);
+                    if let Some(limit) = order.time_limit {
+                        self.observed.note_limit(order.id, limit);
+                    }
                     self.executor.launch(LaunchOrder::clone(order));
                 }
                 NodeAction::Go(id) => self.executor.go(*id),
                 NodeAction::Suspend(id) => self.executor.suspend(*id),
                 NodeAction::Resume(id) => self.executor.resume(*id),
+                NodeAction::Limit(id, limit) => {
+                    self.executor.limit(*id, *limit);
+                    self.observed.note_limit(*id, *limit);
+                }
                 NodeAction::Stop(id) => self.executor.stop(*id),
                 NodeAction::Forget(id) => {
                     self.executor.forget(*id);
@@ -156,6 +166,7 @@ fn tell(action: &NodeAction) {
         NodeAction::Go(_) => tracing::info!(%step, "letting it run"),
         NodeAction::Suspend(_) => tracing::info!(%step, "suspending"),
         NodeAction::Resume(_) => tracing::info!(%step, "resuming"),
+        NodeAction::Limit(_, limit) => tracing::info!(%step, %limit, "telling its time limit"),
         NodeAction::Stop(_) => tracing::info!(%step, "stopping"),
         NodeAction::Forget(_) => tracing::info!(%step, "forgetting"),
         NodeAction::Decline(_, reason) => tracing::warn!(%step, %reason, "declining"),

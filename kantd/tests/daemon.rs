@@ -124,11 +124,11 @@ async fn eventually(what: &str, is_it: impl Fn() -> bool) {
 
 fn wanted(id: AttemptId, script: &str, work_dir: &Path) -> DesiredStep {
     let order = order(id, "g-1", script, work_dir.to_str().unwrap());
-    DesiredStep { id, want: Want::Run, suspended: false, order: Some(order) }
+    DesiredStep { id, want: Want::Run, suspended: false, time_limit: None, order: Some(order) }
 }
 
 fn still(id: AttemptId) -> DesiredStep {
-    DesiredStep { id, want: Want::Run, suspended: false, order: None }
+    DesiredStep { id, want: Want::Run, suspended: false, time_limit: None, order: None }
 }
 
 /// Waits for text in the job's output from `offset` on.
@@ -252,8 +252,17 @@ async fn a_job_nobody_wants_any_more_is_stopped_and_forgotten() {
     .await;
     until(&mut channel, b, is_running).await;
     // One is cancelled, the other was given up while nobody looked.
-    say_all(&channel, vec![DesiredStep { id: a, want: Want::Stop, suspended: false, order: None }])
-        .await;
+    say_all(
+        &channel,
+        vec![DesiredStep {
+            id: a,
+            want: Want::Stop,
+            suspended: false,
+            time_limit: None,
+            order: None,
+        }],
+    )
+    .await;
     let StepPhase::Ended(end) = until(&mut channel, a, is_over).await else { unreachable!() };
     assert_eq!(end.cause, EndCause::Stopped);
     say_all(&channel, vec![]).await;

@@ -57,8 +57,17 @@ async fn a_wanted_step_goes_its_way_and_every_phase_is_reported() {
     let a = id(1, 1);
     say_all(&channel, vec![wanted(a, Want::Prepare, "g-1")]).await;
     until(&mut channel, a, |phase| *phase == StepPhase::Ready).await;
-    say_all(&channel, vec![DesiredStep { id: a, want: Want::Run, suspended: false, order: None }])
-        .await;
+    say_all(
+        &channel,
+        vec![DesiredStep {
+            id: a,
+            want: Want::Run,
+            suspended: false,
+            time_limit: None,
+            order: None,
+        }],
+    )
+    .await;
     until(&mut channel, a, |phase| *phase == running()).await;
     steps.set(a, ended(EndCause::Exited));
     until(&mut channel, a, |phase| *phase == ended(EndCause::Exited)).await;
@@ -93,8 +102,10 @@ async fn a_new_connection_hears_of_everything_and_disturbs_nothing_until_the_wor
     assert_eq!(steps.told(), Vec::<String>::new());
 
     // The whole is: `a` goes on, `b` is known to be over, `c` is nobody's, `d` comes too late.
-    let (d, run) =
-        (id(4, 1), DesiredStep { id: a, want: Want::Run, suspended: false, order: None });
+    let (d, run) = (
+        id(4, 1),
+        DesiredStep { id: a, want: Want::Run, suspended: false, time_limit: None, order: None },
+    );
     say_all(&channel, vec![run, wanted(d, Want::Stop, "g-1")]).await;
     until(&mut channel, d, |phase| matches!(phase, StepPhase::Ended(_))).await;
     drop(channel);
@@ -112,7 +123,8 @@ async fn what_the_node_cannot_run_is_reported_as_over() {
     let (mut channel, _) = controller.welcome().await;
 
     let (stopped, lost) = (id(1, 1), id(2, 1));
-    let without_order = DesiredStep { id: lost, want: Want::Run, suspended: false, order: None };
+    let without_order =
+        DesiredStep { id: lost, want: Want::Run, suspended: false, time_limit: None, order: None };
     say_all(&channel, vec![wanted(stopped, Want::Stop, "g-1"), without_order]).await;
     let Some(Ok(FromNode::Report(news))) = soon(channel.recv()).await else {
         panic!("expected a report");
@@ -197,7 +209,13 @@ async fn a_controller_that_does_not_lead_sends_the_node_to_the_one_that_does() {
     assert_eq!(hello.steps, held);
     say_all(
         &channel,
-        vec![DesiredStep { id: id(1, 1), want: Want::Run, suspended: false, order: None }],
+        vec![DesiredStep {
+            id: id(1, 1),
+            want: Want::Run,
+            suspended: false,
+            time_limit: None,
+            order: None,
+        }],
     )
     .await;
     assert_eq!(steps.told(), Vec::<String>::new(), "its job never noticed");

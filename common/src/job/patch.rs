@@ -3,11 +3,12 @@
 
 mod words;
 
+use super::constraint::Constraint;
 use super::dependency::Dependency;
 use super::spec::Ask;
 use crate::gpu::GpuKind;
-use crate::id::{QosName, QueueName, ReservationName};
-use crate::resource::{GpuRequest, MemoryRequest};
+use crate::id::{AccountName, NodeName, QosName, QueueName, ReservationName};
+use crate::resource::{GpuRequest, MemoryRequest, Request};
 use crate::time::{Span, Time};
 use crate::topology::Nearness;
 use crate::unit::{Cpus, Nodes, Tasks};
@@ -81,6 +82,27 @@ pub struct Patch {
     /// How many tasks of its array may run at once. Of a job that is no array: nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub array_limit: Option<Replaced<u32>>,
+    /// The job's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// A word of the user's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comment: Option<Replaced<String>>,
+    /// Whom to charge.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub account: Option<AccountName>,
+    /// How much it stands back for others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nice: Option<i32>,
+    /// What its nodes must have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub constraint: Option<Replaced<Constraint>>,
+    /// Only these nodes; empty: any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub only_nodes: Option<Vec<NodeName>>,
+    /// Not these nodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_nodes: Option<Vec<NodeName>>,
 }
 
 impl Patch {
@@ -117,6 +139,11 @@ impl Patch {
         request.cpus_per_task = self.cpus_per_task.unwrap_or(request.cpus_per_task);
         request.memory = self.memory.or(request.memory);
         request.near = self.near.map_or(request.near, Replaced::value);
+        self.over_place(request);
+        ask.name = self.name.clone().unwrap_or(ask.name);
+        ask.comment = self.comment.clone().map_or(ask.comment, Replaced::value);
+        ask.account = self.account.clone().or(ask.account);
+        ask.nice = self.nice.unwrap_or(ask.nice);
         ask.time_limit = self.time_limit.or(ask.time_limit);
         ask.queue = self.queue.clone().or(ask.queue);
         ask.qos = self.qos.clone().map_or(ask.qos, Replaced::value);
@@ -128,6 +155,26 @@ impl Patch {
             ask.array = ask.array.map(|array| array.with_limit(limit.value()));
         }
         ask
+    }
+
+    /// Which nodes it may have.
+    fn over_place(&self, request: &mut Request) {
+        if let Some(constraint) = &self.constraint {
+            request.constraint = constraint.clone().value();
+        }
+        if let Some(nodes) = &self.only_nodes {
+            request.only_nodes.clone_from(nodes);
+        }
+        if let Some(nodes) = &self.not_nodes {
+            request.not_nodes.clone_from(nodes);
+        }
+    }
+
+    /// Does it change nothing but what can be changed of a job that has nodes?
+    #[must_use]
+    pub fn is_for_the_living(&self) -> bool {
+        let Self { time_limit, name, comment, array_limit, .. } = self.clone();
+        *self == Self { time_limit, name, comment, array_limit, ..Self::default() }
     }
 
     /// Does it change nothing but how many tasks of an array run at once?
@@ -182,6 +229,36 @@ mod tests {
         assert_eq!(alone.over(&ask()), ask(), "no array");
         let any = Patch { array_limit: Some(Replaced::Without), ..Patch::default() };
         assert_eq!(any.over(&array("0-9%3")), array("0-9"));
+    }
+
+    #[test]
+    fn where_it_runs_and_what_it_is_called_are_changed_and_only_words_and_time_while_it_runs() {
+        let node = |name: &str| NodeName::new(name).unwrap();
+        let place = Patch {
+            constraint: Some(Replaced::With("a100&ib".parse().unwrap())),
+            not_nodes: Some(vec![node("g7")]),
+            nice: Some(5),
+            ..Patch::default()
+        };
+        let moved = place.over(&ask());
+        assert_eq!(moved.request.not_nodes, [node("g7")]);
+        assert!(moved.request.constraint.is_some() && moved.nice == 5);
+        let back = Patch {
+            constraint: Some(Replaced::Without),
+            not_nodes: Some(Vec::new()),
+            nice: Some(0),
+            ..Patch::default()
+        };
+        assert_eq!(back.over(&moved), ask());
+        let words = Patch {
+            name: Some("b".to_owned()),
+            comment: Some(Replaced::With("why".to_owned())),
+            time_limit: Some(Span::from_minutes(5)),
+            ..Patch::default()
+        };
+        let named = words.over(&ask());
+        assert_eq!((named.name.as_str(), named.comment.as_deref()), ("b", Some("why")));
+        assert!(words.is_for_the_living() && !place.is_for_the_living());
     }
 
     #[test]

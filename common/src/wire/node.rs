@@ -170,6 +170,10 @@ pub struct DesiredStep {
     /// Of one that runs: its processes stand still. Nodes of builds before let it run.
     #[serde(default, skip_serializing_if = "is_false")]
     pub suspended: bool,
+    /// Its time limit now, which may be another than its order's. Nodes of builds before keep to
+    /// that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_limit: Option<Span>,
     /// How to launch it; left out when the node already said it holds the attempt.
     pub order: Option<Box<LaunchOrder>>,
 }

@@ -36,7 +36,11 @@ fn a_submit_looks_as_in_the_kept_files() {
         environment: BTreeMap::from([("HOME".to_owned(), "/home/ada".to_owned())]),
     };
     check(&Form::JSON, "submit-request.json", &request);
-    check(&Form::JSON, "submit-answer.json", &SubmitAnswer { job: JobId(7), tasks: 1 });
+    check(
+        &Form::JSON,
+        "submit-answer.json",
+        &SubmitAnswer { job: JobId(7), tasks: 1, warning: None },
+    );
 }
 
 #[test]
@@ -54,7 +58,7 @@ fn a_batch_looks_as_in_the_kept_files() {
         message: "there is no queue `nowhere`".to_owned(),
         hint: Some("see `kantctl queues`".to_owned()),
     };
-    let accepted = BatchOutcome::Accepted(SubmitAnswer { job: JobId(7), tasks: 1 });
+    let accepted = BatchOutcome::Accepted(SubmitAnswer { job: JobId(7), tasks: 1, warning: None });
     check(&Form::JSON, "batch-answer.json", &BatchAnswer { jobs: vec![accepted, refused] });
 }
 
@@ -193,5 +197,5 @@ fn a_program_in_a_job_is_asked_for_as_in_the_kept_file() {
 fn what_a_later_release_adds_is_skipped() {
     let text = r#"{"job": 7, "tasks": 1, "of_a_later_release": {"x": [1]}}"#;
     let read: SubmitAnswer = serde_json::from_str(text).unwrap();
-    assert_eq!(read, SubmitAnswer { job: JobId(7), tasks: 1 });
+    assert_eq!(read, SubmitAnswer { job: JobId(7), tasks: 1, warning: None });
 }

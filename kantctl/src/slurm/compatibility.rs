@@ -55,7 +55,7 @@ it is refused by name.
 
 Good to know:
 
-- a partition is a queue; an array of N tasks takes N + 1 numbers: its own and one for each task, in
+- a partition is a queue, and a job waits in one: `-p a,b` is refused; an array of N tasks takes N + 1 numbers: its own and one for each task, in
   the order of its list. SLURM_JOB_ID of a task is that number, and every command takes it for `42_7`;
 - `sacct` knows jobs for as long as accounting keeps them (`accounting_kept_days`), with a `.batch`
   line for the script; steps have no lines of their own;

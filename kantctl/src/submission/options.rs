@@ -8,7 +8,7 @@ use super::export::Export;
 use super::gpus::{GpuAsk, GpuCount, Gres};
 use super::near::{Switches, read_near};
 use super::passed_over::PassedOver;
-use super::value::{Hosts, TaskCount, TimeLimit, read_count, read_launch, read_nodes};
+use super::value::{Hosts, TaskCount, TimeLimit, read_count, read_launch, read_nodes, read_queue};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Command, FromArgMatches};
 use common::id::{AccountName, QosName, QueueName, ReservationName};
@@ -102,7 +102,7 @@ pub struct Options {
 
     /// The queue [default: the cluster's default queue]
     #[arg(short = 'p', long, visible_alias = "partition", value_name = "NAME",
-          help_heading = WHERE)]
+          value_parser = read_queue, help_heading = WHERE)]
     pub queue: Option<QueueName>,
     /// Time limit: minutes, h:m:s, d-h, 90m, 2h, UNLIMITED [default: the queue's]
     #[arg(short = 't', long, value_name = "TIME", allow_negative_numbers = true,

@@ -2,7 +2,7 @@
 //! Never judges a request as a whole; `common::job::check` does.
 
 use common::hostlist::{self, HostlistError};
-use common::id::NodeName;
+use common::id::{IdError, NodeName, QueueName};
 use common::job::Launch;
 use common::job::check::COUNT_MAX;
 use common::time::{Span, SpanError};
@@ -15,6 +15,15 @@ pub enum ValueError {
     /// Not a count.
     #[error("write a whole number from 1 to {COUNT_MAX}")]
     Count,
+    /// A list of queues.
+    #[error(
+        "a job waits in one queue: name one. `kantctl queues` lists them, and `kantctl explain JOB \
+         --what-if 'queue=NAME'` says when another would start it"
+    )]
+    Queues,
+    /// No name of a queue.
+    #[error(transparent)]
+    Queue(#[from] IdError),
     /// A range of node counts.
     #[error("a range of nodes is not supported in this release: write one number")]
     NodeRange,
@@ -66,6 +75,14 @@ pub fn read_nodes(text: &str) -> Result<u32, ValueError> {
         }
         _ => read_count(text),
     }
+}
+
+/// Reads a queue; a list of them, as Slurm takes it, has an answer of its own.
+///
+/// # Errors
+/// [`ValueError::Queues`], or that it is no name.
+pub fn read_queue(text: &str) -> Result<QueueName, ValueError> {
+    if text.contains(',') { Err(ValueError::Queues) } else { Ok(QueueName::new(text)?) }
 }
 
 /// Tasks: a number, or a range where fewer are enough.

@@ -2,6 +2,8 @@
 //! what `kantctl update` is given.
 //! Never checks the outcome; the controller does.
 
+mod place;
+
 use super::ask::total;
 use super::begin::{BeginError, read_begin, read_deadline};
 use super::gpus::{GpuAsk, GpuCount, read_kinds};
@@ -17,7 +19,8 @@ use std::str::FromStr;
 
 /// What may be changed, as it is shown to those who wrote something else.
 const KEYS: &str = "time, gpus, gpus-per-node, gpu-kind, nodes, ntasks, cpus, mem, queue, qos, \
-                    near, begin, deadline, dependency, reservation, array-limit";
+                    near, begin, deadline, dependency, reservation, array-limit, name, comment, \
+                    account, nice, constraint, nodelist, exclude";
 
 /// A text that changes nothing, or something that cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -137,6 +140,13 @@ fn change(patch: &mut Patch, key: &str, value: &str) -> Result<&'static str, Wha
         }
         "begin" | "deadline" | "dependency" | "reservation" | "array-limit" => {
             when(patch, key, value, bad)?;
+        }
+        "job-name" => {
+            place::change(patch, "name", value, bad)?;
+            return Ok("name");
+        }
+        "name" | "comment" | "account" | "nice" | "constraint" | "nodelist" | "exclude" => {
+            place::change(patch, key, value, bad)?;
         }
         _ => return Err(WhatIfError::Key(key.to_owned())),
     }

@@ -130,6 +130,9 @@ pub async fn speak(
     } else if options.parsable || !options.quiet {
         screen.line(&voice.accepted(typed.job, options.parsable))?;
     }
+    if let Some(warning) = typed.warning.filter(|_| !options.quiet) {
+        warn(&warning);
+    }
     if !options.wait {
         return Ok(OK);
     }

@@ -1,5 +1,6 @@
-//! `kantctl update`: changes what waiting jobs ask for; they keep their place. Never touches a job
-//! that has started: the controller refuses that.
+//! `kantctl update`: changes what waiting jobs ask for; they keep their place. Of those that have
+//! started, how long they may run and what they are called. Never decides what may be changed: the
+//! controller does.
 
 use super::steer;
 use crate::failure::Failure;
@@ -7,7 +8,9 @@ use crate::keys::{self, Keys};
 use crate::output::Screen;
 use crate::server::{Again, Server};
 use crate::submission::what_if::patch_of;
-use common::wire::api::UpdateRequest;
+use common::id::JobKey;
+use common::time::Span;
+use common::wire::api::{JobList, UpdateRequest};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -15,11 +18,14 @@ Examples:
   kantctl update 42 --gpus=2 --queue=debug
   kantctl update 42 --deadline=none
   kantctl update 43 --array-limit=8
+  kantctl update 44 --time=-30 --comment='it is enough'
 
-Only jobs that wait can be changed; they keep their id and their place. What was asked for is taken
-away by --gpus=0, --qos=none, --near=none, --gpu-kind=any, --begin=none, --deadline=none,
---dependency=none, --reservation=none and --array-limit=none. The tasks of an array are changed together, before the
-first starts; --array-limit at any time. `kantctl explain 42 --what-if 'gpus=2'` says beforehand
+Jobs that wait keep their id and their place. Of a job that has started, --time (its user lowers it,
+operators raise it, too), --job-name and --comment can be changed. What was asked for is taken away
+by --gpus=0, --gpu-kind=any, --comment= and by `none` (--qos, --near, --begin, --deadline,
+--dependency, --reservation, --array-limit, --constraint, --nodelist, --exclude). The tasks of an
+array are changed together, and all but the above and --array-limit before the first starts.
+`kantctl explain 42 --what-if 'gpus=2'` says beforehand
 what a change would bring.";
 
 /// Arguments of `update`.
@@ -30,8 +36,8 @@ pub struct Args {
     /// Jobs: 42
     #[arg(required = true, value_name = "JOB")]
     pub keys: Vec<Keys>,
-    /// Time limit: minutes, h:m:s, d-h, 90m, 2h
-    #[arg(short = 't', long, value_name = "TIME")]
+    /// Time limit: minutes, h:m:s, d-h, 90m, 2h; +30 or -30: so much more or less than it has
+    #[arg(short = 't', long, value_name = "[+|-]TIME", allow_hyphen_values = true)]
     pub time: Option<String>,
     /// GPUs in the whole job: 8, h100:8, 0.5
     #[arg(short = 'G', long, value_name = "[KIND:]COUNT", conflicts_with = "gpus_per_node")]
@@ -78,6 +84,27 @@ pub struct Args {
     /// At most so many tasks of the array at once
     #[arg(long, value_name = "COUNT")]
     pub array_limit: Option<String>,
+    /// What its nodes must have: a100&ib
+    #[arg(short = 'C', long, value_name = "FEATURES")]
+    pub constraint: Option<String>,
+    /// Only these nodes
+    #[arg(short = 'w', long, value_name = "NODES")]
+    pub nodelist: Option<String>,
+    /// Not these nodes
+    #[arg(short = 'x', long, value_name = "NODES")]
+    pub exclude: Option<String>,
+    /// Whom to charge
+    #[arg(short = 'A', long, value_name = "ACCOUNT")]
+    pub account: Option<String>,
+    /// Stand back for others; below 0: operators
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
+    pub nice: Option<String>,
+    /// Its name
+    #[arg(short = 'J', long, value_name = "NAME")]
+    pub job_name: Option<String>,
+    /// A word of yours
+    #[arg(long, value_name = "TEXT")]
+    pub comment: Option<String>,
 }
 
 impl Args {
@@ -99,8 +126,45 @@ impl Args {
             ("dependency", &self.dependency),
             ("reservation", &self.reservation),
             ("array-limit", &self.array_limit),
+            ("constraint", &self.constraint),
+            ("nodelist", &self.nodelist),
+            ("exclude", &self.exclude),
+            ("account", &self.account),
+            ("nice", &self.nice),
+            ("name", &self.job_name),
+            ("comment", &self.comment),
         ];
         all.into_iter().filter_map(|(key, value)| Some((key, value.as_deref()?)))
+    }
+}
+
+/// Is it more or less than what a job has?
+#[must_use]
+pub fn is_relative(time: &str) -> bool {
+    time.starts_with(['+', '-'])
+}
+
+/// A time limit by what the job has now.
+///
+/// # Errors
+/// [`Failure`] when it has none, nothing would be left, or the controller does not answer.
+pub async fn absolute(time: &str, key: JobKey, server: &Server) -> Result<String, Failure> {
+    let (sign, by) = time.split_at(1);
+    let by: Span =
+        by.parse().map_err(|error| Failure::usage(anyhow::anyhow!("--time={time}: {error}")))?;
+    let list: JobList = server.get(&format!("/v1/jobs/{key}")).await?;
+    let has = list.jobs.first().and_then(|job| job.ask.time_limit);
+    let Some(has) = has else {
+        let none = format!("job {key} has no time limit: give it one without + or -");
+        return Err(Failure::usage(anyhow::Error::msg(none)));
+    };
+    let now = if sign == "+" { has.0.checked_add(by.0) } else { has.0.checked_sub(by.0) };
+    match now.filter(|now| *now > 0).map(Span) {
+        Some(now) => Ok(now.to_string()),
+        None => {
+            let none = format!("job {key} has a time limit of {has}: nothing would be left of it");
+            Err(Failure::usage(anyhow::Error::msg(none)))
+        }
     }
 }
 
@@ -114,12 +178,26 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         let nothing = "say what is to be changed, as with --time=2h: see `kantctl update --help`";
         return Err(Failure::usage(anyhow::anyhow!(nothing)));
     }
-    let patch = patch_of(args.changes()).map_err(Failure::usage)?;
+    let keys = keys::all(&args.keys);
+    let time = match (args.time.as_deref().filter(|time| is_relative(time)), keys.as_slice()) {
+        (None, _) => args.time.clone(),
+        (Some(time), [key]) => Some(absolute(time, *key, server).await?),
+        (Some(time), _) => {
+            let several = format!("--time={time} is for one job at a time: name one");
+            return Err(Failure::usage(anyhow::Error::msg(several)));
+        }
+    };
+    let time = time.as_deref();
+    let changes = args.changes().map(|(key, value)| match (key, time) {
+        ("time", Some(time)) => (key, time),
+        _ => (key, value),
+    });
+    let patch = patch_of(changes).map_err(Failure::usage)?;
     let wish = serde_json::to_value(UpdateRequest { patch })
         .map_err(|error| Failure::usage(anyhow::anyhow!("failed to write the request: {error}")))?;
     let path = |key: &str| format!("/v1/jobs/{key}/update");
     let wish = (&wish, Again::IfUnanswered);
-    steer::each(&keys::all(&args.keys), path, wish, "Updated", server, screen).await
+    steer::each(&keys, path, wish, "Updated", server, screen).await
 }
 
 #[cfg(test)]
@@ -127,7 +205,6 @@ mod tests {
     use super::*;
     use clap::Parser;
     use common::job::Replaced;
-    use common::time::Span;
 
     #[derive(Parser)]
     struct Line {

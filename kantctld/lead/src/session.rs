@@ -5,6 +5,7 @@ use common::health::Finding;
 use common::id::{AttemptId, NodeName};
 use common::node::Contact;
 use common::reason::Refusal;
+use common::time::Span;
 use common::wire::node::{
     DesiredStep, DesiredUpdate, Hello, LaunchOrder, NODE_PROTOCOL, StepStatus, ToNode, Want,
 };
@@ -58,8 +59,8 @@ pub struct NodeSession {
     orders_bytes: usize,
     /// A look is due; true: at everything.
     asked: Option<bool>,
-    /// What the node was last told, and whether to let it stand still.
-    sent: BTreeMap<AttemptId, (Want, bool)>,
+    /// What the node was last told, whether to let it stand still, and its time limit.
+    sent: BTreeMap<AttemptId, (Want, bool, Option<Span>)>,
     /// Attempts whose order the node has.
     known: BTreeSet<AttemptId>,
     /// Wanted by the last look, and the node has no order for them yet.
@@ -144,7 +145,7 @@ impl NodeSession {
     /// What is wanted of attempts that the node holds. The others are lacking from here on.
     fn update(&mut self, state: &State, full: bool) -> DesiredUpdate {
         let steps = state::desired::desired_for(state, &self.node);
-        let said = |step: &DesiredStep| (step.want, step.suspended);
+        let said = |step: &DesiredStep| (step.want, step.suspended, step.time_limit);
         let wanted: BTreeMap<_, _> = steps.iter().map(|step| (step.id, said(step))).collect();
         let gone = self.sent.keys().filter(|id| !wanted.contains_key(id)).copied();
         let gone = if full { Vec::new() } else { gone.collect() };

@@ -262,7 +262,7 @@ impl Stage {
         let patch = ask::patch(verb, words)?;
         words.end()?;
         self.cluster()?.command(match verb {
-            "update" => Command::UpdateJob { actor, target, patch: Box::new(patch) },
+            "update" => Command::UpdateJob { actor, target, patch: Box::new(patch), living: true },
             "cancel" => Command::CancelJob { actor, target },
             "hold" => Command::HoldJob { actor, target },
             "release" => Command::ReleaseJob { actor, target },

@@ -3,7 +3,7 @@
 //! answers before all that it accepted is on disk.
 
 use super::error::ApiFailure;
-use super::submit::{join_environment, owner};
+use super::submit::{doubt, join_environment, owner};
 use crate::core::{CommandError, Core};
 use crate::room::Room;
 use axum::extract::State;
@@ -167,7 +167,9 @@ async fn propose(
         },
     };
     let accepted = events.iter().find_map(|event| match event {
-        Event::JobSubmitted { job, tasks, .. } => Some(SubmitAnswer { job: *job, tasks: *tasks }),
+        Event::JobSubmitted { job, tasks, .. } => {
+            Some(SubmitAnswer { job: *job, tasks: *tasks, warning: doubt(core, *job) })
+        }
         _ => None,
     });
     let unsaid = || Refusal::BadAsk {

@@ -7,12 +7,12 @@ use crate::room::Room;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use axum::{Extension, Json};
-use common::id::{Gid, Uid};
+use common::id::{Gid, JobId, Uid};
 use common::job::check::{AskError, ENVIRONMENT_BYTES_MAX, check_ask, check_script};
-use common::job::{Ask, Owner};
-use common::reason::Refusal;
+use common::job::{Ask, Outcome, Owner, Phase};
+use common::reason::{Refusal, WaitReason};
 use common::wire::api::{SubmitAnswer, SubmitRequest};
-use state::{Command, Event};
+use state::{Command, Event, view};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -45,13 +45,37 @@ pub async fn submit(
     };
     let events = core.command(command).await?;
     let accepted = events.iter().find_map(|event| match event {
-        Event::JobSubmitted { job, tasks, .. } => Some(SubmitAnswer { job: *job, tasks: *tasks }),
+        Event::JobSubmitted { job, tasks, .. } => {
+            Some(SubmitAnswer { job: *job, tasks: *tasks, warning: doubt(&core, *job) })
+        }
         _ => None,
     });
     let answer = accepted.ok_or(Refusal::BadAsk {
         message: "the controller did not say what became of it: see `kantctl queue`".to_owned(),
     })?;
     Ok(Json(answer))
+}
+
+/// What it waits for may have failed before. As in Slurm it is accepted all the same.
+pub(super) fn doubt(core: &Core, job: JobId) -> Option<String> {
+    core.state.read().job(job).filter(|record| record.spec.ask.dependency.is_some())?;
+    let waits = core.last_waits();
+    let state = core.state.read();
+    let record = state.job(job)?;
+    let index = record.elements.keys().next().copied().flatten();
+    let view = view::job_view(&state, record.key(index), &waits)?;
+    if view.phase == Phase::Done && view.outcome == Some(Outcome::Cancelled) {
+        return Some(format!(
+            "job {job} was cancelled at once: what it waits for cannot come any more, and it asked \
+             for that with --kill-on-invalid-dep"
+        ));
+    }
+    match view.reason?.detail {
+        never @ WaitReason::DependencyNever { .. } => Some(format!(
+            "job {job} will never start: {never}. `kantctl update {job} --dependency=none` lets it"
+        )),
+        _ => None,
+    }
 }
 
 /// `NAME=value`, each ended by NUL; a name or value that cannot be in an environment is refused.

@@ -1,4 +1,4 @@
-//! Changes what a waiting job asks for. Never answers before that is on disk, and never lets a
+//! Changes what a job asks for. Never answers before that is on disk, and never lets a
 //! round start the job with what it asked for before.
 
 use super::error::ApiFailure;
@@ -22,21 +22,27 @@ pub async fn update(
 ) -> Result<Json<Changed>, ApiFailure> {
     let (Json(UpdateRequest { patch }), key) = (body?, core.key(&key)?);
     let actor = core.actor(Uid(user.uid));
-    let asked = {
+    let (asked, is_known_to_fit) = {
         let state = core.state.read();
         let held = state.job(key.job).is_some_and(|record| {
             record.elements.values().all(|e| e.held || e.phase != Phase::Pending)
         });
         // What keeps it from being changed is `apply`'s to say, and to whom.
-        let ask = state::updated(&state, key, &patch, actor.operator).ok();
-        ask.map(|ask| common::job::Ask { hold: held, ..ask })
+        let ask = state::updated(&state, key, &patch, (actor.operator, true)).ok();
+        // Who has nodes fits, and keeps them.
+        let started = state.job(key.job).is_some_and(|record| {
+            record.elements.values().any(|element| element.phase != Phase::Pending)
+        });
+        (ask.map(|ask| common::job::Ask { hold: held, ..ask }), started)
     };
-    if let Some(ask) = asked.filter(|_| !patch.is_for_the_array_alone()) {
+    let is_known_to_fit = is_known_to_fit || patch.is_for_the_array_alone();
+    if let Some(ask) = asked.filter(|_| !is_known_to_fit) {
         refuse_what_never_fits(&core, &ask).await.map_err(|failure| failure.of_change(key))?;
     }
     // What a round has decided is carried out before, and the next one sees the change.
     let _between_rounds = core.between_rounds.lock().await;
-    let command = Command::UpdateJob { actor, target: Target { key }, patch: Box::new(patch) };
+    let command =
+        Command::UpdateJob { actor, target: Target { key }, patch: Box::new(patch), living: true };
     let events = core.command(command).await?;
     Ok(Json(Changed { jobs: state::event::changed(&events)? }))
 }

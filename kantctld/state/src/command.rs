@@ -94,6 +94,11 @@ impl Settings {
     }
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks for this shape
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
 /// What can be asked of the state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Command {
@@ -147,6 +152,10 @@ pub enum Command {
         target: Target,
         /// What is asked otherwise.
         patch: Box<Patch>,
+        /// One that has started may be changed, too, as far as that goes. In logs of builds that
+        /// refused that: false.
+        #[serde(default, skip_serializing_if = "is_false")]
+        living: bool,
     },
     /// Starts a running or finished job again, as a new attempt.
     RequeueJob {

@@ -15,7 +15,7 @@ mod ties;
 mod told;
 
 pub(crate) use admit::{check_circle, meant, standing};
-pub(crate) use follow::follow;
+pub(crate) use follow::{follow, renamed};
 pub(crate) use tell::{reason, remaining};
 pub(crate) use ties::Ties;
 

@@ -16,9 +16,10 @@ use std::collections::BTreeMap;
 #[must_use]
 pub fn desired_for(state: &State, node: &NodeName) -> Vec<DesiredStep> {
     let step = |id: AttemptId| {
-        let (_, element) = state.element(id.key)?;
+        let (record, element) = state.element(id.key)?;
         let suspended = element.phase == Phase::Suspended;
-        Some(DesiredStep { id, want: want(element)?, suspended, order: None })
+        let limit = element.run.as_ref().and_then(|run| time_limit(&record.spec.ask, run));
+        Some(DesiredStep { id, want: want(element)?, suspended, time_limit: limit, order: None })
     };
     state.ledger().holders(node).filter_map(step).collect()
 }

@@ -16,6 +16,7 @@ pub fn touched_nodes(events: &[Event]) -> BTreeSet<NodeName> {
             | Event::JobReady { nodes, .. }
             | Event::JobSuspended { nodes, .. }
             | Event::JobResumed { nodes, .. }
+            | Event::JobUpdated { nodes, .. }
             | Event::JobEnded { nodes, .. } => touched.extend(nodes.iter().cloned()),
             Event::StepReported { node, news: ShareNews::Ended(..), .. } => {
                 touched.insert(node.clone());

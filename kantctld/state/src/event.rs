@@ -53,7 +53,7 @@ pub enum Event {
         /// Who asked.
         by: Uid,
     },
-    /// A waiting job asks for something else.
+    /// A job asks for something else.
     JobUpdated {
         /// Which.
         key: JobKey,
@@ -61,6 +61,9 @@ pub enum Event {
         by: Uid,
         /// What is otherwise.
         patch: Box<Patch>,
+        /// Those that run it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        nodes: Vec<NodeName>,
     },
     /// A job was given its allocation; its nodes are to prepare (or run) it.
     JobStarted {

@@ -3,6 +3,7 @@
 
 use common::id::AttemptId;
 use common::job::EndCause;
+use common::time::Span;
 use common::wire::node::LaunchOrder;
 
 /// One thing to do.
@@ -20,6 +21,8 @@ pub enum NodeAction {
     Suspend(AttemptId),
     /// Let them go on.
     Resume(AttemptId),
+    /// Keep to this time limit from now on.
+    Limit(AttemptId, Span),
     /// Prepare it. Never a second time for one attempt, never beside another attempt of its job.
     Launch(Box<LaunchOrder>),
 }
@@ -32,6 +35,7 @@ impl NodeAction {
             Self::Stop(id)
             | Self::Forget(id)
             | Self::Decline(id, _)
+            | Self::Limit(id, _)
             | Self::Go(id)
             | Self::Suspend(id)
             | Self::Resume(id) => *id,

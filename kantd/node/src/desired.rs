@@ -3,6 +3,7 @@
 //! again. Never compares it with what runs; `reconcile` does.
 
 use common::id::AttemptId;
+use common::time::Span;
 use common::wire::node::{DesiredStep, DesiredUpdate, LaunchOrder, Want};
 use std::collections::BTreeMap;
 
@@ -13,6 +14,8 @@ pub struct Wanted {
     pub want: Want,
     /// Of one that runs: it stands still.
     pub suspended: bool,
+    /// Its time limit; `None`: as its order has it.
+    pub time_limit: Option<Span>,
     /// How to launch it; `None` if the controller believes that the node holds it.
     pub order: Option<Box<LaunchOrder>>,
 }
@@ -66,10 +69,10 @@ impl Desired {
         } else {
             return Err(DesiredError::ChangeBeforeWhole);
         }
-        for DesiredStep { id, want, suspended, order } in update.steps {
+        for DesiredStep { id, want, suspended, time_limit, order } in update.steps {
             let known = earlier.remove(&id).or_else(|| self.steps.remove(&id));
             let order = order.filter(|order| order.id == id).or(known.and_then(|k| k.order));
-            self.steps.insert(id, Wanted { want, suspended, order });
+            self.steps.insert(id, Wanted { want, suspended, time_limit, order });
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 //! forgotten. An attempt counts as observed from the moment its launch begins. Never guesses.
 
 use common::id::{Attempt, AttemptId, JobKey};
+use common::time::Span;
 use common::wire::node::{StepPhase, StepStatus};
 use std::collections::BTreeMap;
 
@@ -15,13 +16,15 @@ pub struct Observed {
     held: BTreeMap<AttemptId, StepPhase>,
     /// The newest forgotten attempt of each job, so that none is launched a second time.
     past: BTreeMap<JobKey, Attempt>,
+    /// The time limits that they keep to, as far as they were told by this kantd.
+    limits: BTreeMap<AttemptId, Span>,
 }
 
 impl Observed {
     /// Holds nothing.
     #[must_use]
     pub const fn new() -> Self {
-        Self { held: BTreeMap::new(), past: BTreeMap::new() }
+        Self { held: BTreeMap::new(), past: BTreeMap::new(), limits: BTreeMap::new() }
     }
 
     /// Notes the phase of an attempt.
@@ -31,6 +34,7 @@ impl Observed {
 
     /// Forgets an attempt, but not that it was here.
     pub fn forget(&mut self, id: AttemptId) {
+        self.limits.remove(&id);
         if self.held.remove(&id).is_none() {
             return;
         }
@@ -39,6 +43,17 @@ impl Observed {
         if self.past.len() > PAST_JOBS_MAX {
             self.past.pop_first();
         }
+    }
+
+    /// Notes the time limit that an attempt was told.
+    pub fn note_limit(&mut self, id: AttemptId, limit: Span) {
+        self.limits.insert(id, limit);
+    }
+
+    /// The time limit it was told; `None`: nobody knows.
+    #[must_use]
+    pub fn limit(&self, id: AttemptId) -> Option<Span> {
+        self.limits.get(&id).copied()
     }
 
     /// The newest attempt of a job that was here and is forgotten.
@@ -95,6 +110,6 @@ pub(crate) const fn is_living(phase: &StepPhase) -> bool {
 impl FromIterator<StepStatus> for Observed {
     fn from_iter<I: IntoIterator<Item = StepStatus>>(statuses: I) -> Self {
         let held = statuses.into_iter().map(|status| (status.id, status.phase)).collect();
-        Self { held, past: BTreeMap::new() }
+        Self { held, ..Self::new() }
     }
 }

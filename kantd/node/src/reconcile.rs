@@ -23,9 +23,10 @@ pub fn reconcile(desired: &Desired, observed: &Observed) -> Vec<NodeAction> {
     let is_stranger = |(id, phase)| is_living(phase) && desired.wanted(id).is_none();
     let crowded = observed.iter().any(is_stranger);
     let held = observed.iter().filter_map(|(id, phase)| settle(desired.wanted(id), id, phase));
+    let limits = observed.iter().filter_map(|(id, phase)| limit(desired, observed, id, phase));
     let absent = desired.iter().filter(|(id, _)| observed.phase(*id).is_none());
     let new = absent.filter_map(|(id, wanted)| begin(id, wanted, newest[&id.key], observed));
-    let mut actions: Vec<NodeAction> = held.chain(new).collect();
+    let mut actions: Vec<NodeAction> = held.chain(limits).chain(new).collect();
     actions.retain(|action| !(crowded && matches!(action, NodeAction::Launch(_))));
     actions.sort_by_key(place);
     actions
@@ -46,6 +47,18 @@ fn settle(wanted: Option<&Wanted>, id: AttemptId, phase: &StepPhase) -> Option<N
         }
         _ => None,
     }
+}
+
+/// For an attempt that the node holds and that goes on: its time limit, if that is another now.
+fn limit(
+    desired: &Desired,
+    observed: &Observed,
+    id: AttemptId,
+    phase: &StepPhase,
+) -> Option<NodeAction> {
+    let wanted = desired.wanted(id).filter(|w| w.want != Want::Stop && is_living(phase))?;
+    let limit = wanted.time_limit.filter(|limit| observed.limit(id) != Some(*limit))?;
+    Some(NodeAction::Limit(id, limit))
 }
 
 /// For an attempt that is wanted and that the node does not hold.
@@ -88,7 +101,7 @@ const fn place(action: &NodeAction) -> u8 {
         NodeAction::Stop(_) => 0,
         NodeAction::Forget(_) => 1,
         NodeAction::Decline(..) => 2,
-        NodeAction::Suspend(_) => 3,
+        NodeAction::Suspend(_) | NodeAction::Limit(..) => 3,
         NodeAction::Go(_) | NodeAction::Resume(_) => 4,
         NodeAction::Launch(_) => 5,
     }

@@ -6,6 +6,7 @@ mod house;
 
 use common::id::AttemptId;
 use common::job::EndCause;
+use common::time::Span;
 use common::wire::node::{DesiredStep, StepPhase, StepStatus, Want};
 use house::{change, ended, id, order, running, standing, wanted, wanted_without_order, whole};
 use node::{DeclineReason, Desired, DesiredError, NodeAction, Observed, reconcile};
@@ -63,6 +64,23 @@ fn a_step_stands_still_exactly_while_that_is_wanted() {
     // It has to begin to run first, and what is to end is ended as it is.
     assert_eq!(next(run(true), vec![(a, StepPhase::Ready)]), [NodeAction::Go(a)]);
     assert_eq!(next(vec![wanted(a, Want::Stop)], vec![(a, standing())]), [NodeAction::Stop(a)]);
+}
+
+#[test]
+fn a_step_is_told_its_time_limit_once_and_again_when_it_is_another() {
+    let a = id(1, 1);
+    let limit = Span::from_minutes;
+    let run = DesiredStep { time_limit: Some(limit(5)), ..wanted(a, Want::Run) };
+    let mut holds = observed(vec![(a, running())]);
+    let next =
+        |step: &DesiredStep, holds: &Observed| reconcile(&desired(vec![step.clone()]), holds);
+    assert_eq!(next(&run, &holds), [NodeAction::Limit(a, limit(5))]);
+    holds.note_limit(a, limit(5));
+    assert_eq!(next(&run, &holds), []);
+    let less = DesiredStep { time_limit: Some(limit(3)), ..run.clone() };
+    assert_eq!(next(&less, &holds), [NodeAction::Limit(a, limit(3))]);
+    let stop = DesiredStep { want: Want::Stop, ..less };
+    assert_eq!(next(&stop, &holds), [NodeAction::Stop(a)]);
 }
 
 #[test]

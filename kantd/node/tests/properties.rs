@@ -7,6 +7,7 @@ mod house;
 
 use common::id::AttemptId;
 use common::job::EndCause;
+use common::time::Span;
 use common::wire::node::{DesiredStep, StepPhase, StepStatus, Want};
 use house::{change, ended, id, running, standing, wanted, wanted_without_order, whole};
 use node::{Desired, NodeAction, Observed, reconcile};
@@ -82,7 +83,8 @@ impl World {
     fn step(&self, id: AttemptId) -> DesiredStep {
         let (want, with_order) = self.wants[&id];
         let step = if with_order { wanted(id, want) } else { wanted_without_order(id, want) };
-        DesiredStep { suspended: self.suspended.contains(&id), ..step }
+        let time_limit = Some(Span::from_seconds(u64::from(id.attempt.0)));
+        DesiredStep { time_limit, suspended: self.suspended.contains(&id), ..step }
     }
 
     fn say_all(&mut self) {
@@ -144,6 +146,10 @@ impl World {
                 assert_eq!(still, matches!(action, NodeAction::Resume(_)), "{action:?} anew");
                 assert_eq!(self.suspended.contains(&id), !still, "{action:?} that nobody wants");
             }
+            NodeAction::Limit(_, limit) => {
+                assert!(lives && want.is_some_and(|want| want != Want::Stop), "limited {id}");
+                assert_ne!(self.observed.limit(id), Some(*limit), "told {id} its limit twice");
+            }
             NodeAction::Stop(_) => {
                 assert!(lives, "stopped {id}, which does not live");
                 assert!(matches!(want, None | Some(Want::Stop)), "stopped wanted {id}");
@@ -168,6 +174,7 @@ impl World {
             NodeAction::Go(id) => self.observed.insert(*id, running()),
             NodeAction::Suspend(id) => self.observed.insert(*id, standing()),
             NodeAction::Resume(id) => self.observed.insert(*id, running()),
+            NodeAction::Limit(id, limit) => self.observed.note_limit(*id, *limit),
             NodeAction::Stop(id) => drop(self.stopping.insert(*id)),
             NodeAction::Forget(id) => self.observed.forget(*id),
             NodeAction::Decline(id, reason) => self.observed.insert(*id, ended(reason.cause())),

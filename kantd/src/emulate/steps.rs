@@ -6,7 +6,7 @@ use crate::clock;
 use crate::runner::Executor;
 use common::id::{AttemptId, NodeName};
 use common::job::{EndCause, ExitStatus, Launch, StepEnd, Usage};
-use common::time::Time;
+use common::time::{Span, Time};
 use common::wire::node::{LaunchOrder, StepPhase, StepStatus};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -166,6 +166,9 @@ impl Executor for MadeUpSteps {
             self.run(id, step, since, left);
         }
     }
+
+    /// What becomes of it was settled by its order: it ends by the limit that it began with.
+    fn limit(&self, _: AttemptId, _: Span) {}
 
     fn stop(&self, id: AttemptId) {
         let mut steps = self.steps();

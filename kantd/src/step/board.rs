@@ -4,6 +4,7 @@
 use super::overuse::GpuOveruse;
 use common::id::{AttemptId, TaskNumber};
 use common::job::SignalNumber;
+use common::time::Span;
 use common::wire::node::{Reached, StepPhase, StepStatus, TaskState};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,6 +19,8 @@ pub enum Wish {
     Suspend,
     /// Go on.
     Resume,
+    /// Keep to this time limit.
+    Limit(Span),
     /// End.
     Stop,
     /// Be forgotten.

@@ -7,6 +7,7 @@ use super::dir::StepDir;
 use super::overuse::GpuOveruse;
 use common::id::TaskNumber;
 use common::job::SignalNumber;
+use common::time::Span;
 use common::wire::node::{Reached, StepPhase, TaskState};
 use nix::poll::PollFlags;
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,8 @@ pub enum Command {
     Suspend,
     /// Let them go on.
     Resume,
+    /// Keep to this time limit from now on.
+    Limit(Span),
     /// End: SIGTERM, after the grace SIGKILL.
     Stop,
     /// Tell the phase again.

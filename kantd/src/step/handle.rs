@@ -15,6 +15,7 @@ use super::tasks::WATCHES_MAX;
 use crate::cgroup::Place;
 use common::gpu::Gpu;
 use common::id::{AttemptId, NodeName};
+use common::time::Span;
 use common::wire::node::{LaunchOrder, StepPhase, StepStatus};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -204,6 +205,12 @@ impl Steps {
     /// Lets them go on. A step that is not there is let be.
     pub fn resume(&self, id: AttemptId) {
         self.board.wish(id, Wish::Resume);
+    }
+
+    /// From now on it has this time limit, counted from its first process. A step that is not there
+    /// is let be.
+    pub fn limit(&self, id: AttemptId, limit: Span) {
+        self.board.wish(id, Wish::Limit(limit));
     }
 
     /// Ends a step: SIGTERM, the grace, SIGKILL. A step that is not there is let be.

@@ -47,6 +47,8 @@ pub struct Keeper {
     stop: bool,
     /// The last word on whether it stands still.
     still: Option<Command>,
+    /// The last word on its time limit.
+    limit: Option<Command>,
     forget: bool,
     /// Programs to start that the supervisor has not spoken of yet, and since when.
     tasks: BTreeMap<TaskNumber, Instant>,
@@ -67,8 +69,22 @@ impl Keeper {
         looking: Option<mpsc::Sender<()>>,
     ) -> Self {
         let (go, stop, forget, launched) = (false, false, false, false);
-        let (still, tasks) = (None, BTreeMap::new());
-        Self { id, dir, settings, board, wishes, go, stop, still, forget, tasks, launched, looking }
+        let (still, limit, tasks) = (None, None, BTreeMap::new());
+        Self {
+            id,
+            dir,
+            settings,
+            board,
+            wishes,
+            go,
+            stop,
+            still,
+            limit,
+            forget,
+            tasks,
+            launched,
+            looking,
+        }
     }
 
     /// Until the step is forgotten.
@@ -193,6 +209,10 @@ impl Keeper {
             Wish::Resume => {
                 self.still = Some(Command::Resume);
                 self.still
+            }
+            Wish::Limit(limit) => {
+                self.limit = Some(Command::Limit(limit));
+                self.limit
             }
             Wish::Stop => {
                 self.stop = true;

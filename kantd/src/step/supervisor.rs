@@ -10,6 +10,7 @@ mod run;
 mod signals;
 mod still;
 mod usage;
+mod verdict;
 mod warn;
 
 use super::account::Account;
@@ -18,7 +19,6 @@ use super::container::Container;
 use super::control::{Command, Control, Line};
 use super::daemon;
 use super::dir::StepDir;
-use super::fault::LaunchFault;
 use super::files::FilePlan;
 use super::hook::Hook;
 use super::journal::{Event, Journal};
@@ -30,7 +30,7 @@ use super::task::{self, SoftLimit};
 use crate::cgroup::Cgroup;
 use crate::clock;
 use clean::Cleanup;
-use common::job::{EndCause, ExitStatus};
+use common::job::ExitStatus;
 use common::time::Time;
 use common::wire::node::StepPhase;
 use farewell::Farewell;
@@ -48,6 +48,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use still::Stillness;
 use usage::DiskSums;
+use verdict::Verdict;
 
 /// `kantd step --dir DIR`: becomes the supervisor of the step in DIR and returns as soon as that
 /// stands. To be called before anything was opened and before any thread was made.
@@ -95,23 +96,6 @@ enum Stage {
     Cleaning(Cleanup),
     /// Nothing is left to do.
     Over,
-}
-
-/// Why the step ends, and what to tell people.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Verdict {
-    cause: EndCause,
-    message: Option<String>,
-}
-
-impl Verdict {
-    fn new(cause: EndCause, message: impl Into<Option<String>>) -> Self {
-        Self { cause, message: message.into() }
-    }
-
-    fn launch_failed(fault: LaunchFault) -> Self {
-        Self::new(fault.cause, fault.message)
-    }
 }
 
 struct Supervisor {
@@ -184,8 +168,10 @@ impl Supervisor {
             match command {
                 Command::Go => self.go = true,
                 Command::Stop => self.stop = true,
-                Command::Suspend => self.stillness.is_wanted = true,
-                Command::Resume => self.stillness.is_wanted = false,
+                Command::Suspend | Command::Resume => {
+                    self.stillness.is_wanted = command == Command::Suspend;
+                }
+                Command::Limit(limit) => self.limit(limit),
                 Command::Status => {}
                 Command::Task(task) => self.invite(task),
                 Command::Signal { task, signal } => self.guests.signal(task, signal),

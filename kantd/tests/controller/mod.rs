@@ -232,7 +232,13 @@ pub fn order(id: AttemptId, node: &str, script: &str, work_dir: &str) -> Box<Lau
 
 /// Wanted, with an order for node `node` that the stand-in steps do not look into.
 pub fn wanted(id: AttemptId, want: Want, node: &str) -> DesiredStep {
-    DesiredStep { id, want, suspended: false, order: Some(order(id, node, "#!/bin/sh\n", "/")) }
+    DesiredStep {
+        id,
+        want,
+        suspended: false,
+        time_limit: None,
+        order: Some(order(id, node, "#!/bin/sh\n", "/")),
+    }
 }
 
 /// Steps that do at once as they are told, and remember what that was.
@@ -289,6 +295,9 @@ impl Executor for FakeSteps {
     fn resume(&self, id: AttemptId) {
         self.note("resume", id);
         self.set(id, running());
+    }
+    fn limit(&self, id: AttemptId, limit: Span) {
+        self.note(&format!("limit {limit}"), id);
     }
     fn stop(&self, id: AttemptId) {
         self.note("stop", id);

@@ -10,8 +10,7 @@ use e2e::{Cluster, ClusterOptions, Machine, Person, wait_for};
 const UNTIL_TOLD: &str = "#!/bin/sh\nwhile [ ! -e enough ]; do sleep 0.1; done\n";
 
 #[test]
-fn a_waiting_job_that_is_changed_starts_as_it_is_then_and_a_running_one_is_left_alone()
--> anyhow::Result<()> {
+fn a_waiting_job_that_is_changed_starts_as_it_is_then() -> anyhow::Result<()> {
     let nodes = vec![("g1", Machine::with_gpus("pcie-2"))];
     let cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
     let kantctl = cluster.kantctl(Person::plain())?;
@@ -29,7 +28,7 @@ fn a_waiting_job_that_is_changed_starts_as_it_is_then_and_a_running_one_is_left_
     let refused = kantctl.run(&["update", &waits, "--gpus=64"])?;
     assert!(refused.code == 1 && refused.stderr.contains("64 GPUs"), "{refused:?}");
     let refused = kantctl.run(&["update", &runs, "--time=2:00:00"])?;
-    assert!(refused.code == 1 && refused.stderr.contains("RUNNING"), "{refused:?}");
+    assert!(refused.code == 1 && refused.stderr.contains("operators raise it"), "{refused:?}");
     if let Some(other) = Person::other() {
         let refused = cluster.kantctl(other)?.run(&["update", &waits, "--gpus=1"])?;
         assert!(refused.code == 1 && refused.stderr.contains("belongs to"), "{refused:?}");
@@ -47,5 +46,30 @@ fn a_waiting_job_that_is_changed_starts_as_it_is_then_and_a_running_one_is_left_
     assert!(story.any(|line| line.text.contains("changed by")), "{job:?}");
     std::fs::write(kantctl.dir().join("enough"), "")?;
     assert_eq!(kantctl.finished(&runs)?.outcome, Some(Outcome::Completed));
+    Ok(())
+}
+
+#[test]
+fn a_job_that_runs_obeys_its_new_time_limit_also_over_a_restart_of_its_node() -> anyhow::Result<()>
+{
+    let nodes = vec![("n1", Machine::cpu())];
+    let mut cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
+    let (kantctl, operator) = (cluster.kantctl(Person::plain())?, cluster.kantctl(Person::me())?);
+    let id = kantctl.submit(&["--mem=16M", "--time=1:00:00", "--job-name=long"], UNTIL_TOLD)?;
+    wait_for("it to run", || Ok((kantctl.job(&id)?.phase == Phase::Running).then_some(())))?;
+    operator.ok(&["update", &id, "--time=+30"])?;
+    let limit = |minutes| Some(common::time::Span::from_minutes(minutes));
+    assert_eq!(kantctl.job(&id)?.ask.time_limit, limit(90));
+    cluster.kill_node("n1")?;
+    kantctl.ok(&["update", &id, "--job-name=short", "--comment=it is enough", "--time=-89:58"])?;
+    let job = kantctl.job(&id)?;
+    assert_eq!(
+        (job.ask.name.as_str(), job.ask.comment.as_deref()),
+        ("short", Some("it is enough"))
+    );
+    // Its supervisor outlives kantd, and hears of it from the next.
+    cluster.start_node("n1")?;
+    let job = kantctl.finished(&id)?;
+    assert_eq!(job.outcome, Some(Outcome::TimedOut), "{job:?}");
     Ok(())
 }

@@ -100,7 +100,10 @@ impl Lead {
                 let command = live.and_then(|live| live.health(state, findings));
                 wishes.commands.extend(command.map(|command| (command, Ticket::Nobody)));
             }
-            FromNode::Output(_) | FromNode::Task(_) | FromNode::Steps(_) => {}
+            FromNode::Output(_)
+            | FromNode::Task(_)
+            | FromNode::Steps(_)
+            | FromNode::Signalled(_) => {}
         }
     }
 

@@ -2,12 +2,19 @@
 //! change itself is kept.
 
 use super::{Patch, Replaced};
+use crate::hostlist;
+use crate::id::NodeName;
 use crate::resource::{GpuRequest, MemoryRequest};
 use std::fmt::{self, Display};
 
 impl Display for Patch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let words: Vec<String> = self.size().into_iter().chain(self.place()).flatten().collect();
+        let words: Vec<String> = [self.size().as_slice(), &self.place(), &self.words()]
+            .into_iter()
+            .flatten()
+            .flatten()
+            .cloned()
+            .collect();
         f.write_str(&words.join(" "))
     }
 }
@@ -46,6 +53,24 @@ impl Patch {
             self.gpu_kinds.as_ref().map(kinds),
             self.cpus_per_task.map(|cpus| format!("--cpus-per-task={cpus}")),
             self.memory.map(memory),
+        ]
+    }
+
+    /// On which nodes, and what it is called.
+    fn words(&self) -> [Option<String>; 7] {
+        let nodes = |option, nodes: &Option<Vec<NodeName>>| {
+            let nodes = nodes.as_ref()?;
+            let list = if nodes.is_empty() { "none".to_owned() } else { hostlist::fold(nodes) };
+            Some(format!("--{option}={list}"))
+        };
+        [
+            word("constraint", self.constraint.as_ref()),
+            nodes("nodelist", &self.only_nodes),
+            nodes("exclude", &self.not_nodes),
+            self.account.as_ref().map(|account| format!("--account={account}")),
+            self.nice.map(|nice| format!("--nice={nice}")),
+            self.name.as_ref().map(|name| format!("--job-name={name}")),
+            word("comment", self.comment.as_ref()),
         ]
     }
 

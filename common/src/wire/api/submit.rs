@@ -27,6 +27,9 @@ pub struct SubmitAnswer {
     /// How many tasks, for an array.
     #[serde(default)]
     pub tasks: u32,
+    /// What its user should know of it, in a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
 }
 
 /// The most jobs of one request.

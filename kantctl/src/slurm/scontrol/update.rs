@@ -1,10 +1,11 @@
-//! `scontrol update`: changes waiting jobs, drains and resumes nodes. Never passes over a field in
+//! `scontrol update`: changes jobs, drains and resumes nodes. Never passes over a field in
 //! silence: one that cannot be changed is named.
 
 use super::jobs;
 use crate::failure::{Failure, OK};
 use crate::server::{Again, Server};
 use crate::submission::what_if::patch_of;
+use crate::verb::update::{absolute, is_relative};
 use anyhow::Context;
 use common::hostlist::expand;
 use common::wire::api::{DrainRequest, UpdateRequest};
@@ -59,6 +60,13 @@ fn key(field: &str) -> Option<&'static str> {
         "dependency" => "dependency",
         "reservation" | "reservationname" => "reservation",
         "arraytaskthrottle" => "array-limit",
+        "jobname" | "name" => "name",
+        "comment" => "comment",
+        "account" => "account",
+        "nice" => "nice",
+        "features" => "constraint",
+        "reqnodelist" | "nodelist" => "nodelist",
+        "excnodelist" => "exclude",
         _ => return None,
     })
 }
@@ -68,14 +76,16 @@ async fn job(which: &str, fields: &[(String, &str)], server: &Server) -> Result<
         let refused = || {
             Failure::usage(anyhow::anyhow!(
                 "{field} cannot be changed: TimeLimit, Partition, QOS, NumNodes, NumTasks, \
-                 CPUs/Task, MinMemoryNode, StartTime, Deadline, Dependency, Reservation and \
-                 ArrayTaskThrottle can, of a job that waits"
+                 CPUs/Task, MinMemoryNode, StartTime, Deadline, Dependency, Reservation, \
+                 ArrayTaskThrottle, Features, ReqNodeList, ExcNodeList, Account, Nice, JobName \
+                 and Comment can"
             ))
         };
         let key = key(field).ok_or_else(refused)?;
         // Slurm takes a booking, a deadline or a throttle away by an empty value or 0.
         let value = match (key, *value) {
             ("reservation" | "deadline" | "dependency", "") | ("array-limit", "0") => "none",
+            ("nice", "") => "100",
             (_, value) => value,
         };
         Ok::<_, Failure>((key, value))
@@ -84,9 +94,18 @@ async fn job(which: &str, fields: &[(String, &str)], server: &Server) -> Result<
     if changes.is_empty() {
         return Err(Failure::usage(anyhow::anyhow!("no change is named: write NAME=VALUE")));
     }
-    let patch = patch_of(changes.into_iter()).map_err(Failure::usage)?;
-    let wish = UpdateRequest { patch };
     for key in jobs(&[which])? {
+        let mut changes = changes.clone();
+        let given = changes.iter_mut().find(|(key, time)| *key == "time" && is_relative(time));
+        let time = match &given {
+            Some((_, time)) => absolute(time, key, server).await?,
+            None => String::new(),
+        };
+        if let Some((_, given)) = given {
+            *given = &time;
+        }
+        let patch = patch_of(changes.into_iter()).map_err(Failure::usage)?;
+        let wish = UpdateRequest { patch };
         let path = format!("/v1/jobs/{key}/update");
         server.post::<_, Value>(&path, &wish, Again::IfUnanswered).await?;
     }

@@ -61,8 +61,8 @@ pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
         Command::CancelJob { actor, target } => cancel_job::apply(state, out, actor, *target),
         Command::HoldJob { actor, target } => hold_job::apply(state, out, actor, *target),
         Command::ReleaseJob { actor, target } => release_job::apply(state, out, actor, *target),
-        Command::UpdateJob { actor, target, patch } => {
-            update_job::apply(state, out, actor, *target, patch)
+        Command::UpdateJob { actor, target, patch, living } => {
+            update_job::apply(state, out, actor, *target, (patch, *living))
         }
         Command::RequeueJob { actor, target } => requeue_job::apply(state, out, actor, *target),
         Command::SuspendJob { actor, target } => suspend_job::apply(state, out, actor, *target),

@@ -1,8 +1,10 @@
 //! `UpdateJob`: changes what a waiting job asks for, by the same rules by which it was accepted
 //! (Slurm: `scontrol update job`). Its owner or an operator may. It keeps its id and its place.
+//! Of a job that has started, its name and comment, and its time limit, which only operators raise.
 //!
 //! All tasks of an array share what was asked for: it changes while none has started; how many run
-//! at once, at any time. Never changes anything about a job that has nodes.
+//! at once, and what can be changed of jobs that run, at any time. Never takes anything from a job
+//! that has nodes but time.
 
 use super::admission::{self, Applicant};
 use super::submit_job::fill_in;
@@ -10,6 +12,7 @@ use super::target::{self, Did};
 use crate::command::{Actor, Target};
 use crate::dependency::{self, TermState};
 use crate::event::Event;
+use crate::job::{Element, Record};
 use crate::remembered::State;
 use common::id::{JobId, JobKey};
 use common::job::check::check_ask;
@@ -17,18 +20,24 @@ use common::job::{Ask, Patch, Phase};
 use common::reason::Refusal;
 use std::sync::Arc;
 
+/// Said in logs of builds that changed nothing else of arrays that have begun.
+const ALONE: &str = "--array-limit";
+
 pub(super) fn apply(
     state: &mut State,
     events: &mut Vec<Event>,
     actor: &Actor,
     target: Target,
-    patch: &Patch,
+    (patch, living): (&Patch, bool),
 ) -> Result<(), Refusal> {
     // Whether it is theirs, and whether there is one, comes before all else.
     let named = target::keys(state, actor, target)?;
-    let ask = updated(state, target.key, patch, actor.operator)?;
+    let ask = updated(state, target.key, patch, (actor.operator, living))?;
     let all = JobKey { index: None, ..target.key };
     let keys = target::keys(state, actor, Target { key: all }).unwrap_or(named);
+    if patch.name.is_some() {
+        dependency::check_circle(state, target.key.job, &ask)?;
+    }
     let standing = match patch.dependency {
         Some(_) => Some(standing(state, target.key.job, &ask)?),
         None => None,
@@ -37,6 +46,7 @@ pub(super) fn apply(
     let alive: Vec<JobKey> = keys.into_iter().filter(alive).collect();
     // The living are known by their deadlines, which the ask holds.
     alive.iter().for_each(|key| state.set_alive(*key, false));
+    let before = state.job(target.key.job).map(|record| record.spec.ask.name.clone());
     if let Some(record) = state.jobs.get(&target.key.job) {
         state.ties.unbind(record);
     }
@@ -52,8 +62,13 @@ pub(super) fn apply(
     }
     for key in alive {
         state.set_alive(key, true);
-        state
-            .tell(events, Event::JobUpdated { key, by: actor.uid, patch: Box::new(patch.clone()) });
+        let run = state.element(key).and_then(|(_, element)| element.run.as_ref());
+        let nodes = run.map(|run| run.holding()).unwrap_or_default();
+        let patch = Box::new(patch.clone());
+        state.tell(events, Event::JobUpdated { key, by: actor.uid, patch, nodes });
+    }
+    if let Some(before) = before.filter(|_| patch.name.is_some()) {
+        dependency::renamed(state, events, target.key.job, &before);
     }
     Ok(())
 }
@@ -67,11 +82,16 @@ fn standing(state: &State, job: JobId, ask: &Ask) -> Result<Vec<TermState>, Refu
 }
 
 /// What a job would ask for with this changed, if it may: for `apply`, and for the leader, who asks
-/// the engine whether any node could hold that.
+/// the engine whether any node could hold that. `living`: one that has started, too.
 ///
 /// # Errors
 /// What keeps it from being changed, or from being accepted if it asked for that.
-pub fn updated(state: &State, key: JobKey, patch: &Patch, operator: bool) -> Result<Ask, Refusal> {
+pub fn updated(
+    state: &State,
+    key: JobKey,
+    patch: &Patch,
+    (operator, living): (bool, bool),
+) -> Result<Ask, Refusal> {
     let record = state.job(key.job).ok_or(Refusal::UnknownJob { key })?;
     let ask = &record.spec.ask;
     if key.index.is_some() {
@@ -83,9 +103,26 @@ pub fn updated(state: &State, key: JobKey, patch: &Patch, operator: bool) -> Res
     if patch.array_limit.is_some() && ask.array.is_none() {
         return refuse(format!("job {} is no array: leave --array-limit out", key.job));
     }
+    if patch.nice.is_some_and(|nice| nice < 0) && !operator {
+        return Err(Refusal::NiceNegative);
+    }
     let mut phases = record.elements.values().map(|element| element.phase);
     let (waits, all_wait) =
         (phases.clone().any(|p| p == Phase::Pending), phases.all(|p| p == Phase::Pending));
+    let lives = |element: &Element| !matches!(element.phase, Phase::Completing | Phase::Done);
+    let has_nodes = !all_wait && record.elements.values().any(lives);
+    if living && has_nodes && patch.is_for_the_living() {
+        check_limit(record, patch, operator)?;
+        let changed = patch.over(ask);
+        check_ask(&changed)?;
+        return Ok(changed);
+    }
+    if !waits && living && has_nodes {
+        return refuse(format!(
+            "job {} has started: only its time limit, name and comment can be changed now",
+            key.job
+        ));
+    }
     if !waits {
         let first = record.elements.keys().next().copied().flatten();
         return match target::wrong_phase(state, record.key(first), "update") {
@@ -94,9 +131,10 @@ pub fn updated(state: &State, key: JobKey, patch: &Patch, operator: bool) -> Res
         };
     }
     if !all_wait && !patch.is_for_the_array_alone() {
+        let can = if living { "--time, --job-name, --comment and --array-limit" } else { ALONE };
         return refuse(format!(
             "cannot change what job {} asks for: its tasks share that, and some have started. Only \
-             --array-limit can be changed now; else cancel the tasks that wait, and submit those \
+             {can} can be changed now; else cancel the tasks that wait, and submit those \
              again",
             key.job
         ));
@@ -111,6 +149,20 @@ pub fn updated(state: &State, key: JobKey, patch: &Patch, operator: bool) -> Res
     let changed = fill_in(state, &who, &changed)?;
     admission::check(state, &who, &changed)?;
     Ok(changed)
+}
+
+/// Of a job that has started: its user gives time back; more is the operators' to give.
+fn check_limit(record: &Record, patch: &Patch, operator: bool) -> Result<(), Refusal> {
+    let Some(limit) = patch.time_limit.filter(|_| !operator) else { return Ok(()) };
+    match record.spec.ask.time_limit {
+        Some(before) if limit > before => refuse(format!(
+            "job {} has started with a time limit of {before}: you may lower that; operators \
+             raise it",
+            record.id
+        ))
+        .map(drop),
+        _ => Ok(()),
+    }
 }
 
 fn refuse(message: String) -> Result<Ask, Refusal> {

@@ -73,6 +73,16 @@ fn stir(state: &mut State, events: &mut Vec<Event>, moved: JobKey, counts: &[Cou
     }
 }
 
+/// A job has another name than before: who is to run alone of either is looked at again.
+pub(crate) fn renamed(state: &State, events: &mut Vec<Event>, job: JobId, before: &str) {
+    let Some(record) = state.job(job) else { return };
+    let (owner, now) = (record.spec.owner.uid, record.spec.ask.name.as_str());
+    for name in [before, now].into_iter().filter(|_| before != now) {
+        let alone = state.ties.singletons(owner, name).filter(|id| *id != job);
+        events.extend(alone.map(|id| Event::DependencyMoved { key: JobKey::single(id) }));
+    }
+}
+
 /// Of the jobs of the name of the one that moved, the first two that are to run alone are looked
 /// at again: no other can be free, or have been. Nobody waits for tasks of their own array.
 fn stir_name(state: &State, events: &mut Vec<Event>, moved: &Record) {

@@ -249,6 +249,7 @@ fn what_a_job_waits_for_is_changed_but_never_to_itself() {
             }),
             ..Patch::default()
         }),
+        living: true,
     };
     house.apply(update(USER, b, Some(format!("afterok:{a}"))));
     assert_eq!(of(&house, b), Verdict::Waits);

@@ -8,7 +8,7 @@ use common::time::{Span, Time};
 use state::{Actor, Command, Event, Target};
 
 fn update(actor: Actor, key: JobKey, patch: Patch) -> Command {
-    Command::UpdateJob { actor, target: Target { key }, patch: Box::new(patch) }
+    Command::UpdateJob { actor, target: Target { key }, patch: Box::new(patch), living: true }
 }
 
 fn minutes(minutes: u64) -> Patch {
@@ -28,7 +28,10 @@ fn its_owner_and_operators_change_a_job_that_waits() {
     let mut house = House::new();
     let key = house.job();
     let events = house.apply(update(USER, key, minutes(5)));
-    assert_eq!(events, [Event::JobUpdated { key, by: USER.uid, patch: Box::new(minutes(5)) }]);
+    assert_eq!(
+        events,
+        [Event::JobUpdated { key, by: USER.uid, patch: Box::new(minutes(5)), nodes: Vec::new() }]
+    );
     assert_eq!(ask(&house, key).time_limit, Some(Span::from_minutes(5)));
     house.apply(update(OPERATOR, key, minutes(6)));
     assert_eq!(ask(&house, key).time_limit, Some(Span::from_minutes(6)));
@@ -37,8 +40,72 @@ fn its_owner_and_operators_change_a_job_that_waits() {
     let gone = JobKey::single(JobId(99));
     assert_eq!(house.refused(update(USER, gone, minutes(7))), Refusal::UnknownJob { key: gone });
     house.start(key, vec![share("g1", 0, 2, &[])]);
-    let refusal = house.refused(update(USER, key, minutes(7))).to_string();
-    assert!(refusal.contains("cannot update job 1: it is"), "{refusal}");
+    let early = Command::UpdateJob {
+        actor: USER,
+        target: Target { key },
+        patch: Box::new(minutes(3)),
+        living: false,
+    };
+    let refusal = house.refused(early).to_string();
+    assert!(refusal.contains("cannot update job 1: it is"), "as in the logs before: {refusal}");
+}
+
+#[test]
+fn of_a_job_that_runs_its_user_gives_time_back_and_operators_add_to_it() {
+    let mut house = House::new();
+    let limit = Some(Span::from_minutes(60));
+    let key = JobKey::single(house.submit(Ask { time_limit: limit, ..Ask::default() }));
+    house.start(key, vec![share("g1", 0, 2, &[])]);
+    let refusal = house.refused(update(USER, key, minutes(61))).to_string();
+    assert!(refusal.contains("operators raise it"), "{refusal}");
+    let more = Patch { nodes: Some(common::unit::Nodes(2)), ..minutes(5) };
+    let refusal = house.refused(update(OPERATOR, key, more)).to_string();
+    assert!(refusal.contains("only its time limit"), "{refusal}");
+    let refusal = house.refused(update(OTHER, key, minutes(5)));
+    assert!(matches!(refusal, Refusal::NotYours { .. }), "{refusal:?}");
+
+    let events = house.apply(update(USER, key, minutes(30)));
+    assert!(matches!(&events[..], [Event::JobUpdated { nodes, .. }] if nodes.len() == 1));
+    assert_eq!(state::effect::touched_nodes(&events).len(), 1, "it is told");
+    let told = |house: &House| {
+        let node = common::id::NodeName::new("g1").unwrap();
+        state::desired::desired_for(&house.state, &node)[0].time_limit
+    };
+    assert_eq!(told(&house), Some(Span::from_minutes(30)));
+    let ends = |house: &House| {
+        let (record, element) = house.state.element(key).unwrap();
+        element.run.as_ref().unwrap().ends_by(&record.spec.ask).unwrap()
+    };
+    let before = ends(&house);
+    house.apply(update(OPERATOR, key, minutes(90)));
+    assert_eq!(ends(&house), before + Span::from_minutes(60));
+    assert_eq!(told(&house), Some(Span::from_minutes(90)));
+}
+
+#[test]
+fn who_is_to_run_alone_of_a_name_is_looked_at_again_when_it_becomes_anothers() {
+    let mut house = House::new();
+    let named = |name: &str, dependency: Option<&str>| Ask {
+        name: name.to_owned(),
+        dependency: dependency.map(|text| text.parse().unwrap()),
+        ..Ask::default()
+    };
+    let first = JobKey::single(house.submit(named("a", None)));
+    let alone = JobKey::single(house.submit(named("b", Some("singleton"))));
+    house.start(first, vec![share("g1", 0, 2, &[])]);
+    let rename = |name: &str| Patch { name: Some(name.to_owned()), ..Patch::default() };
+    let waits = |house: &House| {
+        let record = house.state.job(alone.job).unwrap();
+        state::verdict(&house.state, record, None) == state::Verdict::Waits
+    };
+    assert!(!waits(&house));
+    let events = house.apply(update(USER, first, rename("b")));
+    assert!(events.contains(&Event::DependencyMoved { key: alone }), "{events:?}");
+    assert!(waits(&house), "for the one before it that has its name now");
+    let comment = Some(Replaced::With("why".to_owned()));
+    house.apply(update(USER, first, Patch { comment, ..rename("c") }));
+    assert!(!waits(&house));
+    assert_eq!(ask(&house, first).comment.as_deref(), Some("why"));
 }
 
 #[test]
@@ -56,6 +123,10 @@ fn a_change_is_held_to_the_rules_of_a_submission() {
     let past = Patch { deadline: Some(Replaced::With(Time(1))), ..Patch::default() };
     let refusal = house.refused(update(USER, key, past));
     assert!(matches!(refusal, Refusal::DeadlinePassed { .. }), "{refusal:?}");
+    let nice = |nice| Patch { nice: Some(nice), ..Patch::default() };
+    assert_eq!(house.refused(update(USER, key, nice(-1))), Refusal::NiceNegative);
+    house.apply(update(USER, key, nice(7)));
+    assert_eq!(ask(&house, key).nice, 7);
     let refusal = house.refused(update(USER, key, at_once(2))).to_string();
     assert!(refusal.contains("is no array"), "{refusal}");
 }
@@ -84,7 +155,11 @@ fn the_tasks_of_an_array_are_changed_together_and_before_the_first_starts() {
     assert_eq!(house.apply(update(USER, all, minutes(5))).len(), 3);
     house.start(task(0), vec![share("g1", 0, 2, &[])]);
     let refusal = house.refused(update(USER, all, minutes(6))).to_string();
+    assert!(refusal.contains("operators raise it"), "{refusal}");
+    let more = Patch { cpus_per_task: Some(common::unit::Cpus(2)), ..Patch::default() };
+    let refusal = house.refused(update(USER, all, more)).to_string();
     assert!(refusal.contains("some have started"), "{refusal}");
+    assert_eq!(house.apply(update(USER, all, minutes(4))).len(), 3);
     house.apply(update(USER, all, at_once(2)));
     assert_eq!(ask(&house, all).array.as_ref().unwrap().limit(), Some(2));
 }

@@ -61,12 +61,12 @@ pub fn order(id: AttemptId) -> Box<LaunchOrder> {
 
 /// A wanted attempt with its order.
 pub fn wanted(id: AttemptId, want: Want) -> DesiredStep {
-    DesiredStep { id, want, suspended: false, order: Some(order(id)) }
+    DesiredStep { id, want, suspended: false, time_limit: None, order: Some(order(id)) }
 }
 
 /// A wanted attempt whose order is left out.
 pub fn wanted_without_order(id: AttemptId, want: Want) -> DesiredStep {
-    DesiredStep { id, want, suspended: false, order: None }
+    DesiredStep { id, want, suspended: false, time_limit: None, order: None }
 }
 
 /// Everything that is wanted.

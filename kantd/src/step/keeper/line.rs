@@ -33,7 +33,7 @@ impl Keeper {
         // Whoever asked has given up by then, and taken the order back.
         self.tasks.retain(|_, since| since.elapsed() < TASK_PATIENCE);
         let tasks = self.tasks.keys().map(|task| Command::Task(*task));
-        for command in wished.chain(self.still).chain(tasks) {
+        for command in wished.chain(self.still).chain(self.limit).chain(tasks) {
             send(&mut writer, command).await;
         }
         self.board.forget_tasks(self.id);
@@ -53,7 +53,7 @@ impl Keeper {
         }
         // A supervisor of a build that cannot suspend, or start programs, hangs up on the word,
         // each time anew.
-        let is_patient = self.still.is_some() || !self.tasks.is_empty();
+        let is_patient = self.still.is_some() || self.limit.is_some() || !self.tasks.is_empty();
         let pause = if is_patient { RETRY_PAUSE } else { RECONNECT_PAUSE };
         sleep(pause).await;
     }

@@ -39,6 +39,18 @@ impl Supervisor {
         limit.into_iter().chain(self.order.launch.until_deadline.and_then(after)).min()
     }
 
+    /// Its time limit is another from now on. One that was warned of its end is warned anew if that
+    /// is later now.
+    pub(super) fn limit(&mut self, limit: Span) {
+        if self.order.launch.time_limit.replace(limit) == Some(limit) {
+            return;
+        }
+        log(&format!("its time limit is {limit} now"));
+        if std::mem::take(&mut self.warned) {
+            self.warned = self.warning_due_at().is_some_and(|at| at <= Instant::now());
+        }
+    }
+
     /// Does what is wanted, of a job that runs.
     pub(super) fn follow_stillness(&mut self) {
         match (self.stillness.is_wanted, self.stillness.since) {

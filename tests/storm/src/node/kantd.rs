@@ -135,6 +135,7 @@ impl Kantd {
                         self.note(step.status(id));
                     }
                 }
+                NodeAction::Limit(id, limit) => self.observed.note_limit(id, limit),
                 NodeAction::Stop(id) => {
                     if let Some(step) = node.steps.get_mut(&id)
                         && step.stop(id, around)
