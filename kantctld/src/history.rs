@@ -17,6 +17,7 @@ mod read;
 mod report;
 mod row;
 mod schema;
+mod steps;
 mod thread;
 mod write;
 
@@ -77,7 +78,7 @@ impl History {
     /// Takes in what another controller has kept: runs, and how nodes were.
     pub fn give(&self, runs: Vec<HistoryRun>, nodes: Vec<NodeChange>) {
         // Nobody listens while the controller stops.
-        let _ = self.told.send(Told::Given(News { runs, nodes }));
+        let _ = self.told.send(Told::Given(News { runs, nodes, ..News::default() }));
     }
 
     /// Nothing is lacking any more.

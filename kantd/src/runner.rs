@@ -182,5 +182,6 @@ fn declined(reason: DeclineReason) -> StepPhase {
         ended_at: clock::now(),
         usage: Usage::default(),
         message: Some(reason.to_string()),
+        steps: Vec::new(),
     }))
 }

@@ -23,7 +23,7 @@ pub struct Args {
     /// For quality: the folder with the traces
     #[arg(long, value_name = "DIR", default_value = "traces")]
     traces: PathBuf,
-    /// For engine, quality, share, raft and node: write the tables into docs/
+    /// For engine, quality, share, raft, node and cli: write the tables into docs/
     #[arg(long, conflicts_with = "only")]
     write: bool,
     /// For engine: only these rows (plain, 1000x1000, teams:10000x100000)
@@ -45,6 +45,8 @@ enum Name {
     Share,
     /// kantd with 8 GPUs: memory and CPU idle, launches, latency, accounting
     Node,
+    /// kantctl as it is typed: lists of 10,000 and 99,000 jobs, submits, an array of 100,000
+    Cli,
 }
 
 /// Runs a benchmark.
@@ -82,6 +84,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         }
         Name::Raft => sampled("raft", &args),
         Name::Node => sampled("node", &args),
+        Name::Cli => sampled("cli", &args),
     }
 }
 

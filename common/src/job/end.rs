@@ -1,5 +1,6 @@
 //! How a job's share on a node ended, as the node saw it. Never judges; `state` does.
 
+use super::StepRecord;
 use crate::id::JobKey;
 use crate::time::{Span, Time};
 use crate::unit::Bytes;
@@ -174,6 +175,11 @@ pub struct StepEnd {
     /// For people: why a launch failed, what was over the limit.
     #[serde(default)]
     pub message: Option<String>,
+    /// What steps the job had, told by its first node alone: the last [`STEPS_TOLD_MAX`].
+    ///
+    /// [`STEPS_TOLD_MAX`]: crate::job::STEPS_TOLD_MAX
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<StepRecord>,
 }
 
 #[cfg(test)]

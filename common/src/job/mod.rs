@@ -11,6 +11,7 @@ pub mod pattern;
 pub mod rendezvous;
 pub mod spec;
 pub mod state;
+pub mod step;
 pub mod warning;
 
 pub use array::ArraySpec;
@@ -20,4 +21,5 @@ pub use end::{EndCause, ExitStatus, GpuUsage, PreemptReason, Preempted, StepEnd,
 pub use patch::{Patch, Replaced};
 pub use spec::{Ask, Launch, OpenMode, Owner, Rlimit, Spec};
 pub use state::{Change, Outcome, Phase};
+pub use step::{STEPS_TOLD_MAX, StepRecord};
 pub use warning::{SignalNumber, Warned, Warning};

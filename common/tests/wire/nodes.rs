@@ -82,6 +82,7 @@ fn ended() -> StepPhase {
         ended_at: Time(9),
         usage: Usage { cpu: Span(4), memory_peak: Bytes(5), ..Usage::default() },
         message: Some("why".to_owned()),
+        steps: Vec::new(),
     }))
 }
 

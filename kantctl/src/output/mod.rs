@@ -17,6 +17,7 @@ pub mod reservations;
 pub mod screen;
 pub mod share;
 pub mod sizes;
+pub mod steps;
 pub mod table;
 pub mod time;
 

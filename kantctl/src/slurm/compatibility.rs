@@ -58,7 +58,8 @@ Good to know:
 - a partition is a queue, and a job waits in one: `-p a,b` is refused; an array of N tasks takes N + 1 numbers: its own and one for each task, in
   the order of its list. SLURM_JOB_ID of a task is that number, and every command takes it for `42_7`;
 - `sacct` knows jobs for as long as accounting keeps them (`accounting_kept_days`), with a `.batch`
-  line for the script; steps have no lines of their own;
+  line for the script and one for each step (`42.0`; of a job that is over, the last 256). What a
+  step used is not measured by itself: those fields are empty;
 - `srun` starts the tasks of a step in the job it runs in, in another that runs (`--jobid`), or in one
   of its own; `salloc` holds nodes for a shell here. Steps are numbered from 0. Tasks see all CPUs and
   GPUs of the job on their node unless `--exclusive`, `--exact`, `--gpus` or a bind says otherwise. What

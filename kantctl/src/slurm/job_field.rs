@@ -1,6 +1,8 @@
 //! What a field of squeue or sacct shows of a job. Never asks for jobs.
 
 use super::calendar::{long_span, moment, short_span};
+pub use super::job_part::Part;
+use super::job_part::state_of;
 pub use super::size::{Unit, measured, size};
 use crate::output::{self, jobs::ranges};
 use common::hostlist::fold;
@@ -18,8 +20,8 @@ pub struct Line<'a> {
     pub alike: &'a [JobView],
     /// The first of them.
     pub job: &'a JobView,
-    /// It is the job's script, by itself: a `.batch` line of sacct.
-    pub batch: bool,
+    /// What of the job: all of it, or a line of its own below.
+    pub part: Part<'a>,
     /// What all lines share.
     pub page: &'a Page,
 }
@@ -108,7 +110,7 @@ impl Line<'_> {
     #[must_use]
     pub fn id(&self) -> String {
         let indices: Vec<ArrayIndex> = self.alike.iter().filter_map(|job| job.key.index).collect();
-        let step = if self.batch { ".batch" } else { "" };
+        let step = self.part.suffix();
         let key = match indices.as_slice() {
             [_, _, ..] => {
                 let limit = self.job.array_limit.map(|limit| format!("%{limit}"));
@@ -123,7 +125,7 @@ impl Line<'_> {
     /// Its plain number: of several tasks of an array that of the array; `43.batch`.
     #[must_use]
     pub fn number(&self) -> String {
-        let step = if self.batch { ".batch" } else { "" };
+        let step = self.part.suffix();
         match (self.alike, self.job.number) {
             ([_, _, ..], _) => self.job.key.job.to_string(),
             (_, Some(number)) => format!("{number}{step}"),
@@ -134,8 +136,11 @@ impl Line<'_> {
     /// Where it runs, folded; empty before it starts.
     #[must_use]
     pub fn nodes(&self) -> String {
+        if let Part::Step(step) = self.part {
+            return step.nodes.clone();
+        }
         let shares = self.job.allocation.iter().flat_map(|given| given.shares());
-        let shares = shares.take(if self.batch { 1 } else { usize::MAX });
+        let shares = shares.take(if self.is_batch() { 1 } else { usize::MAX });
         fold(shares.map(|share| &share.node))
     }
 
@@ -144,13 +149,20 @@ impl Line<'_> {
     pub fn node_count(&self) -> usize {
         let asked = self.job.ask.request.nodes.map_or(1, |nodes| nodes.0 as usize);
         let given = self.job.allocation.as_ref().map(|given| given.shares().len());
-        if self.batch { 1 } else { given.unwrap_or(asked) }
+        match self.part {
+            Part::Whole => given.unwrap_or(asked),
+            Part::Batch => 1,
+            Part::Step(step) => step.node_count as usize,
+        }
     }
 
     /// Slurm's word for its state, and its code. Clients take a word that they do not know for an
     /// end, so there are none but those that Slurm's own command shows.
     #[must_use]
     pub fn state(&self) -> (&str, &str) {
+        if let Part::Step(step) = self.part {
+            return state_of(step);
+        }
         match (self.job.phase, self.job.outcome) {
             // Slurm's users wait for PD and R: between them there is nothing worth a word.
             (Phase::Starting, _) => ("RUNNING", "R"),
@@ -186,10 +198,15 @@ impl Line<'_> {
     /// of its script) that was ended by somebody or something as Slurm has it.
     #[must_use]
     pub fn exit(&self) -> ExitStatus {
+        if let Part::Step(step) = self.part {
+            return step.exit.unwrap_or_default();
+        }
         match self.job.outcome {
             Some(Outcome::LaunchFailed) => ExitStatus { code: 1, signal: None },
             Some(Outcome::OutOfMemory) => ExitStatus { code: 0, signal: Some(125) },
-            Some(Outcome::TimedOut | Outcome::Cancelled) if !self.batch => ExitStatus::default(),
+            Some(Outcome::TimedOut | Outcome::Cancelled) if self.is_whole() => {
+                ExitStatus::default()
+            }
             _ => self.job.exit.unwrap_or_default(),
         }
     }
@@ -204,6 +221,9 @@ impl Line<'_> {
     /// How long it has run, without what it stood still.
     #[must_use]
     pub fn elapsed(&self) -> Span {
+        if let Part::Step(step) = self.part {
+            return step.elapsed(self.page.as_of);
+        }
         let job = self.job;
         let until = job.ended_at.or(job.suspended_at).unwrap_or(self.page.as_of);
         let whole = job.started_at.map_or(Span(0), |start| until.since(start));
@@ -213,6 +233,9 @@ impl Line<'_> {
     /// When it ends by its time limit, or ended.
     #[must_use]
     pub fn end(&self) -> Option<Time> {
+        if let Part::Step(step) = self.part {
+            return step.ended_at;
+        }
         // While it stands still nobody knows.
         let goes_on = self.job.suspended_at.is_none();
         let due = || {
@@ -226,14 +249,20 @@ impl Line<'_> {
     /// When it started, or is expected to.
     #[must_use]
     pub fn start(&self) -> Option<Time> {
+        if let Part::Step(step) = self.part {
+            return Some(step.started_at);
+        }
         self.job.started_at.or_else(|| self.page.starts.get(&self.job.key).copied())
     }
 
-    /// CPUs of the job, or of its script's node.
+    /// CPUs of the job, of its script's node, or of the step.
     #[must_use]
     pub fn cpus(&self) -> u32 {
+        if let Part::Step(step) = self.part {
+            return step.cpus;
+        }
         let first = self.job.allocation.as_ref().and_then(|given| given.shares().first());
-        first.filter(|_| self.batch).map_or(self.job.cpus.0, |share| share.cpus.len())
+        first.filter(|_| self.is_batch()).map_or(self.job.cpus.0, |share| share.cpus.len())
     }
 
     /// Is it in one of these states, as words or codes?
@@ -249,12 +278,15 @@ impl Line<'_> {
     pub fn tres(&self) -> String {
         let job = self.job;
         let first = job.allocation.as_ref().and_then(|given| given.shares().first());
-        let first = first.filter(|_| self.batch);
-        let gpus = first.map_or(job.gpus.0 as usize, |share| share.gpus.len());
+        let first = first.filter(|_| self.is_batch());
+        let gpus = match self.part {
+            Part::Step(step) => step.gpus.unwrap_or(job.gpus.0) as usize,
+            _ => first.map_or(job.gpus.0 as usize, |share| share.gpus.len()),
+        };
         let gpus = if gpus == 0 { String::new() } else { format!(",gres/gpu={gpus}") };
         let memory = size(first.map_or(job.memory, |share| share.memory), self.page.unit);
         let (cpus, nodes) = (self.cpus(), self.node_count());
-        let billing = if self.batch { String::new() } else { format!("billing={cpus},") };
+        let billing = if self.is_whole() { format!("billing={cpus},") } else { String::new() };
         format!("{billing}cpu={cpus}{gpus},mem={memory},node={nodes}")
     }
 }

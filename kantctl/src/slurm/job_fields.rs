@@ -2,7 +2,7 @@
 //! and of `sacct -o`, and what it shows. Never lays lines out; `format` does.
 //! Source: man squeue (--format, --Format), man sacct (--format).
 
-use super::job_field::{Line, Value, measured, size};
+use super::job_field::{Line, Part, Value, measured, size};
 use common::job::Phase;
 use common::resource::{GpuRequest, MemoryRequest};
 use common::time::Span;
@@ -43,15 +43,19 @@ pub const FIELDS: &[JobField] = &[
         l.indices().map_or(Value::Unknown, Value::of)
     }),
     field('j', "name", "JobName", "NAME", |l| {
-        if l.batch { Value::of("batch") } else { Value::of(&l.job.ask.name) }
+        Value::of(match l.part {
+            Part::Whole => &l.job.ask.name,
+            Part::Batch => "batch",
+            Part::Step(step) => &step.name,
+        })
     }),
     field('P', "partition", "Partition", "PARTITION", |l| {
-        if l.batch { Value::Unset } else { Value::set(l.job.ask.queue.as_ref()) }
+        if l.is_below() { Value::Unset } else { Value::set(l.job.ask.queue.as_ref()) }
     }),
     field('a', "account", "Account", "ACCOUNT", |l| Value::set(l.job.ask.account.as_ref())),
     field('q', "qos", "QOS", "QOS", |l| Value::set(l.job.ask.qos.as_ref())),
     field('u', "username", "User", "USER", |l| {
-        if l.batch { Value::Unset } else { Value::of(&l.job.owner.name) }
+        if l.is_below() { Value::Unset } else { Value::of(&l.job.owner.name) }
     }),
     field('U', "userid", "UID", "UID", |l| Value::of(l.job.owner.uid)),
     field('g', "groupname", "Group", "GROUP", |l| Value::of(group(l))),
@@ -59,7 +63,7 @@ pub const FIELDS: &[JobField] = &[
     field('t', "statecompact", "", "ST", |l| Value::of(l.state().1)),
     field('T', "state", "State", "STATE", |l| {
         Value::of(match l.job.cancelled_by {
-            Some(by) if l.page.account && !l.batch => format!("{} by {by}", l.state().0),
+            Some(by) if l.page.account && l.is_whole() => format!("{} by {by}", l.state().0),
             _ => l.state().0.to_owned(),
         })
     }),
@@ -73,11 +77,11 @@ pub const FIELDS: &[JobField] = &[
     field('D', "numnodes", "NNodes", "NODES", |l| Value::of(l.node_count())),
     field(' ', "", "AllocNodes", "", |l| Value::of(if begun(l) { l.node_count() } else { 0 })),
     field(' ', "", "ReqNodes", "", |l| Value::of(l.node_count())),
-    field('C', "numcpus", "NCPUS", "CPUS", |l| Value::of(l.job.cpus)),
+    field('C', "numcpus", "NCPUS", "CPUS", |l| Value::of(l.cpus())),
     field(' ', "", "AllocCPUS", "", |l| Value::of(if begun(l) { l.cpus() } else { 0 })),
     field(' ', "", "ReqCPUS", "", |l| Value::of(l.job.cpus)),
     field('c', "mincpus", "", "MIN_CPUS", |l| Value::of(l.job.ask.request.cpus_per_task)),
-    field(' ', "numtasks", "NTasks", "TASKS", |l| Value::of(l.job.ask.request.tasks)),
+    field(' ', "numtasks", "NTasks", "TASKS", |l| Value::of(l.tasks())),
     field('m', "minmemory", "ReqMem", "MIN_MEMORY", |l| Value::of(memory(l))),
     field('b', "tres-per-node", "", "TRES_PER_NODE", |l| Value::of(tres_per_node(l.job))),
     field(' ', "tres-per-task", "", "TRES_PER_TASK", |l| {
@@ -97,7 +101,7 @@ pub const FIELDS: &[JobField] = &[
     }),
     field(' ', "", "ReqTRES", "", |l| Value::of(l.tres())),
     field('l', "timelimit", "Timelimit", "TIME_LIMIT", |l| {
-        if l.batch {
+        if l.is_below() {
             return Value::Unset;
         }
         l.job.ask.time_limit.map_or(Value::Unlimited, Value::Span)
@@ -155,7 +159,7 @@ pub const FIELDS: &[JobField] = &[
     field(' ', "", "CPUTime", "", |l| Value::Span(cpu_time(l))),
     field(' ', "", "CPUTimeRAW", "", |l| Value::of(cpu_time(l).seconds())),
     field(' ', "", "MaxRSS", "", |l| {
-        if !l.batch {
+        if !l.is_batch() {
             return Value::Unset;
         }
         used(l, |_, memory| Value::of(measured(memory, l.page.unit)))
@@ -285,11 +289,11 @@ fn priority(line: &Line<'_>) -> Option<i64> {
 }
 
 fn used(line: &Line<'_>, show: impl Fn(Span, Bytes) -> Value) -> Value {
-    line.job.usage.map_or(Value::Unset, |usage| show(usage.cpu, usage.memory_peak))
+    line.usage().map_or(Value::Unset, |usage| show(usage.cpu, usage.memory_peak))
 }
 
 fn cpu_time(line: &Line<'_>) -> Span {
-    let cpus = u64::from(line.job.cpus.0);
+    let cpus = u64::from(line.cpus());
     if line.job.phase == Phase::Pending { Span(0) } else { Span(line.elapsed().0 * cpus) }
 }
 

@@ -3,7 +3,7 @@
 //! null or empty, as Slurm has it then.
 //! Source: the answers of Slurm's openapi/v0.0.38 (release 22.05): plugins/openapi/v0.0.38.
 
-use super::job_field::{Line, Page, Unit, size};
+use super::job_field::{Line, Page, Part, Unit, size};
 use super::name::VERSION;
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
@@ -45,7 +45,7 @@ pub fn seconds(at: Option<Time>) -> u64 {
 /// A job, or a task of an array, as `squeue --json` and `scontrol show job --json` have it.
 #[must_use]
 pub fn job(job: &JobView, page: &Page) -> Value {
-    let line = Line { alike: std::slice::from_ref(job), job, batch: false, page };
+    let line = Line { alike: std::slice::from_ref(job), job, part: Part::Whole, page };
     joined([identity(&line), standing(&line), amounts(&line), files(job)])
 }
 

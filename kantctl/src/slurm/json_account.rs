@@ -2,23 +2,25 @@
 //! that nobody told of.
 //! Source: the answers of Slurm's openapi/dbv0.0.38 (release 22.05).
 
-use super::job_field::Line;
+use super::job_field::{Line, Part};
 use super::json::seconds;
-use common::job::ExitStatus;
+use common::job::{ExitStatus, StepRecord};
 use common::time::Span;
 use common::unit::Bytes;
 use serde_json::{Value, json};
 
-/// A job, or a task of an array.
+/// A job, or a task of an array, with its steps.
 #[must_use]
-pub fn job(line: &Line<'_>) -> Value {
+pub fn job(line: &Line<'_>, steps: &[StepRecord]) -> Value {
     let job = line.job;
     let ask = &job.ask;
     let text = |name: Option<&str>| name.unwrap_or_default().to_owned();
     let account = text(ask.account.as_ref().map(|account| account.as_str()));
     let partition = text(ask.queue.as_ref().map(|queue| queue.as_str()));
     let index = job.key.index.map(|index| index.0);
-    let steps = if job.started_at.is_some() { vec![step(line)] } else { Vec::new() };
+    let script = job.started_at.map(|_| Part::Batch);
+    let parts = script.into_iter().chain(steps.iter().map(Part::Step));
+    let steps: Vec<Value> = parts.map(|part| step(&Line { part, ..*line })).collect();
     json!({
         "account": account,
         "comment": {
@@ -67,12 +69,12 @@ pub fn job(line: &Line<'_>) -> Value {
 fn time(line: &Line<'_>) -> Value {
     let job = line.job;
     let eligible = job.ask.begin_at.map_or(job.submitted_at, |at| at.max(job.submitted_at));
-    let total = job.usage.map_or(Span(0), |usage| usage.cpu);
+    let total = line.usage().map_or(Span(0), |usage| usage.cpu);
     json!({
         "elapsed": line.elapsed().seconds(),
         "eligible": seconds(Some(eligible)),
         "end": seconds(line.end()),
-        "start": seconds(job.started_at),
+        "start": seconds(line.start()),
         "submission": seconds(Some(job.submitted_at)),
         "suspended": job.suspended.seconds(),
         "system": { "seconds": 0, "microseconds": 0 },
@@ -94,39 +96,45 @@ fn exit(exit: ExitStatus) -> Value {
     }
 }
 
-/// The job's script.
+/// The job's script, or one of its steps.
 fn step(line: &Line<'_>) -> Value {
-    let batch = Line { batch: true, ..*line };
     let job = line.job;
+    let (id, name) = match line.part {
+        Part::Step(step) => (step.number.to_string(), step.name.as_str()),
+        _ => ("batch".to_owned(), "batch"),
+    };
+    let energy = job.usage.filter(|_| line.is_batch()).and_then(|used| used.gpu);
     json!({
         "time": time(line),
-        "exit_code": exit(batch.exit()),
-        "nodes": { "count": 1, "range": batch.nodes(), "list": [batch.nodes()] },
-        "tasks": { "count": 1 },
+        "exit_code": exit(line.exit()),
+        "nodes": {
+            "count": line.node_count(), "range": line.nodes(), "list": [line.nodes()],
+        },
+        "tasks": { "count": line.tasks() },
         "pid": null,
         "CPU": { "requested_frequency": { "min": 0, "max": 0 }, "governor": "0" },
         "kill_request_user": null,
         "state": line.state().0,
         "statistics": {
             "CPU": { "actual_frequency": 0 },
-            "energy": { "consumed": job.usage.and_then(|u| u.gpu).map(|gpu| gpu.energy_joules) },
+            "energy": { "consumed": energy.map(|gpu| gpu.energy_joules) },
         },
         "step": {
             "job_id": job.key.job.0, "het": { "component": null },
-            "id": "batch", "name": "batch",
+            "id": id, "name": name,
         },
         "task": { "distribution": "Unknown" },
         "tres": {
             "requested": { "max": measured(line), "average": measured(line) },
             "consumed": { "max": measured(line), "average": measured(line) },
-            "allocated": tres(&batch, true),
+            "allocated": tres(line, true),
         },
     })
 }
 
 /// The most memory that it held at once, where that was measured.
 fn measured(line: &Line<'_>) -> Vec<Value> {
-    let usage = line.job.usage.filter(|usage| usage.memory_peak > Bytes::ZERO);
+    let usage = line.job.usage.filter(|usage| usage.memory_peak > Bytes::ZERO && line.is_batch());
     usage.map_or_else(Vec::new, |usage| {
         vec![one("cpu", None, 1, usage.cpu.0), one("mem", None, 2, usage.memory_peak.0)]
     })
@@ -138,9 +146,12 @@ fn tres(line: &Line<'_>, allocated: bool) -> Vec<Value> {
         return Vec::new();
     }
     let first = job.allocation.as_ref().and_then(|given| given.shares().first());
-    let first = first.filter(|_| line.batch);
+    let first = first.filter(|_| line.is_batch());
     let memory = first.map_or(job.memory, |share| share.memory);
-    let gpus = first.map_or(u64::from(job.gpus.0), |share| share.gpus.len() as u64);
+    let gpus = match line.part {
+        Part::Step(step) => u64::from(step.gpus.unwrap_or(job.gpus.0)),
+        _ => first.map_or(u64::from(job.gpus.0), |share| share.gpus.len() as u64),
+    };
     let mut all = vec![
         one("cpu", None, 1, line.cpus().into()),
         one("mem", None, 2, memory.0 >> 20),

@@ -1,8 +1,8 @@
 //! What sacct is about: jobs that live, from the state, and those that are over, from accounting.
 //! Never shows one job as both.
 
-use super::calendar;
 use super::sacct::Args;
+use super::{calendar, living};
 use crate::failure::Failure;
 use crate::keys::{self, Named};
 use crate::output::Screen;
@@ -10,10 +10,10 @@ use crate::server::{Server, encoded};
 use crate::verb::accounted;
 use crate::verb::filter::{Filter, end_word};
 use common::id::JobKey;
-use common::job::Phase;
 use common::job::state::slurm_state;
+use common::job::{Phase, StepRecord};
 use common::time::Time;
-use common::wire::api::{JobList, JobView};
+use common::wire::api::JobView;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The time that is asked about.
@@ -91,6 +91,24 @@ impl Window {
     }
 }
 
+/// What sacct is about.
+pub struct Found {
+    /// By their numbers.
+    pub jobs: Vec<JobView>,
+    /// Steps of each run of them, where they were asked for.
+    steps: BTreeMap<(JobKey, u32), Vec<StepRecord>>,
+    /// The controller's time when it looked.
+    pub as_of: Time,
+}
+
+impl Found {
+    /// The steps of this run of a job.
+    #[must_use]
+    pub fn steps_of(&self, job: &JobView) -> &[StepRecord] {
+        self.steps.get(&(job.key, job.attempt)).map_or(&[], Vec::as_slice)
+    }
+}
+
 /// What lives, and what is over as accounting has it. What lives is asked first: a job that ends
 /// meanwhile is in both, never in none.
 ///
@@ -100,7 +118,7 @@ pub async fn found(
     args: &Args,
     server: &Server,
     screen: &Screen,
-) -> Result<(JobList, Window), Failure> {
+) -> Result<(Found, Window), Failure> {
     let filter = args.filter();
     let living = filter.ask_unchecked(server, false).await?;
     let window = Window::of(args, living.as_of, screen)?;
@@ -118,11 +136,13 @@ pub async fn found(
         jobs.insert((job.key, run), job);
     }
     let alive: BTreeSet<JobKey> = jobs.keys().map(|(key, _)| *key).collect();
-    for run in over.into_iter().filter(|run| filter.takes(&run.job)) {
+    let mut steps: BTreeMap<(JobKey, u32), Vec<StepRecord>> = BTreeMap::new();
+    for mut run in over.into_iter().filter(|run| filter.takes(&run.job)) {
         let (key, number) = (run.job.key, run.run);
         let ended_meanwhile = jobs.contains_key(&(key, number)) && run.allocated_at.is_some();
         // One that waits again was over, and is not: only its earlier runs are.
         if run.requeued || ended_meanwhile || !alive.contains(&key) {
+            steps.insert((key, number), std::mem::take(&mut run.steps));
             jobs.insert((key, number), run.job);
         }
     }
@@ -133,7 +153,13 @@ pub async fn found(
     if args.truncate {
         jobs.iter_mut().for_each(|job| window.cut(job));
     }
-    Ok((JobList { jobs, as_of: living.as_of }, window))
+    if !args.allocations {
+        for (key, known) in living::steps(&jobs, server).await {
+            let runs = jobs.iter().filter(|job| job.key == key && job.phase != Phase::Done);
+            runs.for_each(|job| drop(steps.insert((key, job.attempt), known.clone())));
+        }
+    }
+    Ok((Found { jobs, steps, as_of: living.as_of }, window))
 }
 
 /// The question about what is over; what it does not say is sorted out by [`Args::takes`].
@@ -156,6 +182,7 @@ fn question(args: &Args, filter: &Filter, window: &Window) -> String {
         time("since", window.from),
         time("submitted_until", window.to),
         args.duplicates.then(|| "&every_run=true".to_owned()),
+        (!args.allocations).then(|| "&steps=true".to_owned()),
     ];
     parts.into_iter().flatten().collect()
 }

@@ -59,8 +59,6 @@ const SQUEUE: &[(&str, &str)] = &[
     ("--noconvert", ""),
     ("--only-job-state", ""),
     ("--sibling", "there are no federations"),
-    ("--steps", "steps are not listed"),
-    ("-s", "steps are not listed"),
     ("--yaml", LATER),
 ];
 

@@ -4,9 +4,9 @@
 
 use super::accounting::{self, Account};
 use super::format::{self, Cell, Piece};
-use super::job_field::{Line, Page, Unit, gather};
+use super::job_field::{Line, Page, Part, Unit, gather};
 use super::name::{self, Common};
-use super::past::Window;
+use super::past::{Found, Window};
 use super::{json, json_account, past};
 use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys};
@@ -217,17 +217,18 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         unit,
         ..Page::default()
     };
-    let lines = lines(args, (&found.jobs, &window), &page);
+    let lines = lines(args, (&found, &window), &page);
     let at_once = args.start.is_some() && args.end.is_none() && !args.states.is_empty();
     if at_once && lines.is_empty() {
         screen::note("with --state and without --endtime it is one moment that is looked at");
     }
     if args.json {
-        let jobs = lines.iter().filter(|line| !line.batch);
+        let jobs = lines.iter().filter(|line| line.is_whole());
         let each = jobs.flat_map(|line| {
             line.alike.iter().map(|job| Line { alike: std::slice::from_ref(job), job, ..*line })
         });
-        return json::print(screen, "jobs", each.map(|line| json_account::job(&line)).collect());
+        let shown = each.map(|line| json_account::job(&line, found.steps_of(line.job)));
+        return json::print(screen, "jobs", shown.collect());
     }
     for line in laid_out(args, &cells, &lines, screen) {
         screen.line(&line)?;
@@ -237,20 +238,22 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
 
 fn lines<'a>(
     args: &Args,
-    (jobs, window): (&'a [JobView], &Window),
+    (found, window): (&'a Found, &Window),
     page: &'a Page,
 ) -> Vec<Line<'a>> {
     let mut lines = Vec::new();
-    for alike in gather(jobs, false) {
+    for alike in gather(&found.jobs, false) {
         let Some(job) = alike.first() else { continue };
-        let line = Line { alike, job, batch: false, page };
+        let line = Line { alike, job, part: Part::Whole, page };
         let states = &args.states;
         if !states.is_empty() && !window.was_in(states, job, line.is_in(states)) {
             continue;
         }
         lines.push(line);
         if !args.allocations && job.phase != Phase::Pending && job.started_at.is_some() {
-            lines.push(Line { batch: true, ..line });
+            lines.push(Line { part: Part::Batch, ..line });
+            let steps = found.steps_of(job).iter();
+            lines.extend(steps.map(|step| Line { part: Part::Step(step), ..line }));
         }
     }
     lines

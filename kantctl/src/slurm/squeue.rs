@@ -5,10 +5,10 @@ mod order;
 
 use super::calendar;
 use super::format::{self, Piece};
-use super::job_field::{Line, Page, gather};
+use super::job_field::{Line, Page, Part, gather};
 use super::job_fields::{self, JobField};
-use super::json;
 use super::name::{self, Common, Repeat};
+use super::{json, living};
 use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys};
 use crate::output::Screen;
@@ -17,11 +17,13 @@ use crate::submission::value::Hosts;
 use crate::verb::filter::{Filter, check_states};
 use crate::verb::starts::starts;
 use common::id::{AccountName, JobKey, QosName, QueueName, ReservationName};
-use common::job::Phase;
+use common::job::{Launch, Phase, StepRecord};
 use common::wire::api::{JobList, JobView, PriorityList};
+use std::collections::BTreeMap;
 
 const USUAL: &str = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R";
 const LONG: &str = "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R";
+const STEPS: &str = "%.15i %.8j %.9P %.8u %.9M %N";
 const STARTS: &str = "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R";
 
 /// List jobs, as Slurm's squeue does
@@ -76,8 +78,12 @@ pub struct Args {
     #[arg(short = 'S', long, value_name = "FIELDS", allow_hyphen_values = true)]
     pub sort: Option<String>,
     /// When waiting jobs are expected to start
-    #[arg(long)]
+    #[arg(long, conflicts_with = "steps")]
     pub start: bool,
+    /// The steps of jobs that run, instead of jobs; only these: 42, 42.0
+    #[arg(short = 's', long, value_name = "JOB[.STEP]", num_args = 0..=1, value_delimiter = ',',
+          conflicts_with = "json")]
+    pub steps: Option<Vec<String>>,
     /// Only in these states, or `all` [default: those that are not over]
     #[arg(
         short = 't',
@@ -133,6 +139,7 @@ impl Args {
             (None, Some(all)) if all == "%all" => Ok(format::all(job_fields::FIELDS.iter())),
             (None, Some(letters)) => format::letters(letters, job_fields::by_letter),
             (None, None) if self.start => format::letters(STARTS, job_fields::by_letter),
+            (None, None) if self.steps.is_some() => format::letters(STEPS, job_fields::by_letter),
             (None, None) if self.long => format::letters(LONG, job_fields::by_letter),
             (None, None) => format::letters(USUAL, job_fields::by_letter),
         };
@@ -153,6 +160,27 @@ impl Args {
             states: Vec::new(),
             names: self.names.clone(),
         }
+    }
+
+    /// The job's own line; where steps are asked for, a line for each of them that runs.
+    fn lines<'a>(
+        &self,
+        line: Line<'a>,
+        steps: &'a BTreeMap<JobKey, Vec<StepRecord>>,
+    ) -> Vec<Line<'a>> {
+        let Some(named) = &self.steps else { return vec![line] };
+        let steps = steps.get(&line.job.key).into_iter().flatten();
+        let steps = steps.filter(|step| step.ended_at.is_none());
+        let runs = line.job.started_at.is_some() && line.job.phase != Phase::Done;
+        let has_script = runs && line.job.ask.launch != Launch::Held;
+        let parts = has_script.then_some(Part::Batch).into_iter().chain(steps.map(Part::Step));
+        let lines = parts.map(|part| Line { part, ..line });
+        let own = [line.id(), line.number()];
+        let is_named = |line: &Line<'_>| {
+            let names = [line.id(), line.number()];
+            named.is_empty() || named.iter().any(|name| own.contains(name) || names.contains(name))
+        };
+        lines.filter(is_named).collect()
     }
 
     fn takes(&self, job: &JobView, keys: &[JobKey]) -> bool {
@@ -208,22 +236,32 @@ async fn list(
         let any_state = args.states.is_empty() || args.all_states();
         let jobs = found.jobs.iter().filter(|job| {
             let alike = std::slice::from_ref(*job);
-            any_state || Line { alike, job, batch: false, page: &page }.is_in(&args.states)
+            any_state || Line { alike, job, part: Part::Whole, page: &page }.is_in(&args.states)
         });
         return json::print(screen, "jobs", jobs.map(|one| json::job(one, &page)).collect());
     }
+    let steps = match args.steps {
+        Some(_) => living::steps(&found.jobs, server).await,
+        None => BTreeMap::new(),
+    };
     let any_state = args.states.is_empty() || args.all_states();
     let mut lines: Vec<Line<'_>> = gather(&found.jobs, args.array)
         .into_iter()
-        .filter_map(|alike| Some(Line { alike, job: alike.first()?, batch: false, page: &page }))
+        .filter_map(|alike| {
+            Some(Line { alike, job: alike.first()?, part: Part::Whole, page: &page })
+        })
         .filter(|line| any_state || line.is_in(&args.states))
+        .flat_map(|line| args.lines(line, &steps))
         .collect();
     let order = order::read(sort)?;
     lines.sort_by(|one, other| order::compare(&order, one, other));
     if args.long && !args.no_header {
         screen.line(&calendar::heading(&screen.zone))?;
     }
-    let title = |field: &&JobField| field.title.to_owned();
+    let title = |field: &&JobField| match (field.letter, &args.steps) {
+        ('i', Some(_)) => "STEPID".to_owned(),
+        _ => field.title.to_owned(),
+    };
     let titled = (!args.no_header).then_some(&title as &dyn Fn(&&'static JobField) -> String);
     let show =
         |field: &&'static JobField, line: &Line<'_>| (field.value)(line).in_queue(&screen.zone);

@@ -8,7 +8,7 @@ use super::whose::Whose;
 use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys};
 use crate::output::columns::{self, Field, Line};
-use crate::output::{Screen, screen};
+use crate::output::{Screen, screen, steps};
 use crate::server::{Server, encoded};
 use common::time::{Span, Time};
 use serde_json::json;
@@ -18,6 +18,7 @@ Examples:
   kantctl history
   kantctl history --me --state FAILED --since 30d
   kantctl history 42 --runs
+  kantctl history 42 --steps
   kantctl history --account vision --since 2026-01-01 --until 2026-02-01 --csv > january.csv
   kantctl history --format id,user,gpus,gpu_hours,ended,note
 
@@ -57,6 +58,9 @@ pub struct Args {
     /// Earlier runs of jobs that were requeued, too
     #[arg(long)]
     pub runs: bool,
+    /// Their steps, one a line, instead of jobs
+    #[arg(long, conflicts_with_all = ["format", "sort", "csv"])]
+    pub steps: bool,
     /// At most so many, the latest
     #[arg(long, value_name = "COUNT")]
     pub limit: Option<usize>,
@@ -88,6 +92,7 @@ impl Args {
             time("since", self.since.or_else(back)),
             time("until", self.until),
             self.runs.then(|| "every_run=true".to_owned()),
+            self.steps.then(|| "steps=true".to_owned()),
         ];
         parts.into_iter().flatten().map(|part| format!("&{part}")).collect()
     }
@@ -112,6 +117,10 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let list = accounted::all(server, &keys::all(&args.keys), &args.query(), limit).await?;
     if screen.json {
         screen.answer(&json!({ "runs": list.raw, "as_of": list.as_of }))?;
+        return Ok(OK);
+    }
+    if args.steps {
+        screen.table(&steps::table(&list.runs, list.as_of, &screen.zone))?;
         return Ok(OK);
     }
     show(&list, &fields, &order, args.csv, screen)?;

@@ -48,7 +48,7 @@ fn got(path: &str, asked: &str) -> Response {
         (_, "output") => output(b"", true),
         (_, "explain") if key == "42" => json(explanation()),
         (_, "steps") => json(value!({ "steps": [step(0, None), step(1, Some(0))] })),
-        ("/v1/history", _) => json(history()),
+        ("/v1/history", _) => json(history(asked.contains("steps=true"))),
         ("/v1/report", _) => json(report(asked)),
         ("/v1/share", _) => json(shares()),
         ("/v1/priority", _) => json(priorities()),
@@ -179,6 +179,7 @@ fn failed() -> JobView {
     job.ended_at = Some(NOW - Span::from_seconds(3600));
     let (cpu, memory_peak) = (Span::from_seconds(4), Bytes::from_mib(300));
     job.usage = Some(Usage { cpu, memory_peak, ..Usage::default() });
+    job.attempt = 1;
     job.message = Some("it said \"no\", and left".to_owned());
     job
 }
@@ -221,11 +222,25 @@ fn explanation() -> Value {
     })
 }
 
-fn history() -> Value {
-    value!({ "as_of": NOW, "next": null, "runs": [{
-        "job": failed(), "run": 2, "allocated_at": NOW - Span::from_seconds(7200),
+fn history(with_steps: bool) -> Value {
+    let mut run = value!({
+        "job": failed(), "run": 1, "allocated_at": NOW - Span::from_seconds(7200),
         "gpu_milliseconds": 4 * HOUR, "cpu_milliseconds": 8 * HOUR, "requeued": false
-    }] })
+    });
+    let step = |number: u32, name: &str, exit: Value, cut_off: bool| {
+        value!({ "number": number, "name": name, "nodes": "g-[001-002]", "node_count": 2,
+                 "tasks": 4, "cpus": 8, "gpus": (number > 0).then_some(2), "cut_off": cut_off,
+                 "started_at": NOW - Span::from_seconds(7000),
+                 "ended_at": NOW - Span::from_seconds(3600), "exit": exit })
+    };
+    if with_steps {
+        run["steps"] = value!([
+            step(0, "prepare", value!({ "code": 0, "signal": null }), false),
+            step(1, "train", value!({ "code": 0, "signal": 9 }), true),
+            step(2, "a-step-with-a-very-long-name", value!({ "code": 3, "signal": null }), false),
+        ]);
+    }
+    value!({ "as_of": NOW, "next": null, "runs": [run] })
 }
 
 fn priorities() -> Value {

@@ -226,5 +226,6 @@ fn end(cause: EndCause, code: u8, started_at: Option<Time>, ended_at: Time) -> S
         EndCause::Exited | EndCause::LaunchFailed | EndCause::NodeFault | EndCause::Lost => None,
     };
     let exit = ExitStatus { code, signal };
-    StepEnd { cause, exit, started_at, ended_at, usage: Usage::default(), message: None }
+    let (usage, steps) = (Usage::default(), Vec::new());
+    StepEnd { cause, exit, started_at, ended_at, usage, message: None, steps }
 }

@@ -113,7 +113,8 @@ async fn pages(
 ) -> Result<Option<usize>, String> {
     let (mut after, mut taken) = (String::new(), 0);
     loop {
-        let path = format!("{KEPT_PATH}?every_run=true&since={}&limit={PAGE}{after}", since.0);
+        let path =
+            format!("{KEPT_PATH}?every_run=true&steps=true&since={}&limit={PAGE}{after}", since.0);
         let kept: Kept = other.get(&path).await.map_err(|error| error.to_string())?;
         if kept.gap.is_some() && !lacking {
             return Ok(None);

@@ -3,7 +3,7 @@
 
 use common::id::LogIndex;
 use common::wire::api::HistoryRun;
-use state::history::{self, NodeChange};
+use state::history::{self, EndedSteps, NodeChange};
 use state::{Event, State};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -34,6 +34,7 @@ pub(super) enum Told {
 pub struct News {
     pub(super) runs: Vec<HistoryRun>,
     pub(super) nodes: Vec<NodeChange>,
+    pub(super) steps: Vec<EndedSteps>,
 }
 
 impl News {
@@ -41,6 +42,19 @@ impl News {
     pub fn add(&mut self, state: &State, events: &[Event]) {
         self.runs.extend(history::ended(state, events));
         self.nodes.extend(history::changed_nodes(state, events));
+        self.steps.extend(history::ended_steps(events));
+    }
+
+    /// Nothing of it is to be written.
+    pub(super) fn is_empty(&self) -> bool {
+        self.runs.is_empty() && self.nodes.is_empty() && self.steps.is_empty()
+    }
+
+    /// Takes up what came later.
+    pub(super) fn extend(&mut self, later: Self) {
+        self.runs.extend(later.runs);
+        self.nodes.extend(later.nodes);
+        self.steps.extend(later.steps);
     }
 }
 
@@ -82,10 +96,10 @@ impl Feed {
     pub fn applied(&self, index: LogIndex, news: News) {
         let Level { applied, waiting, left_out } = self.level.as_ref();
         if waiting.load(Ordering::Relaxed) > WAITING_MAX {
-            if !news.runs.is_empty() || !news.nodes.is_empty() {
+            if !news.is_empty() {
                 left_out.store(true, Ordering::SeqCst);
             }
-        } else if !news.runs.is_empty() || !news.nodes.is_empty() {
+        } else if !news.is_empty() {
             waiting.fetch_add(news.runs.len(), Ordering::Relaxed);
             // Nobody listens while the controller stops, or in tests of other parts.
             let _ = self.told.send(Told::Over(news));

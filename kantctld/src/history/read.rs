@@ -3,6 +3,7 @@
 
 use super::row::{self, READ, Reader, signed, task};
 use super::schema::HistoryError;
+use super::steps;
 use common::id::JobKey;
 use common::time::Time;
 use common::wire::api::{HistoryList, HistoryQuery};
@@ -107,6 +108,9 @@ pub fn runs(connection: &Connection, query: &HistoryQuery) -> Result<HistoryList
             // As a later release wrote it, say: the others are shown all the same.
             Err(error) => tracing::warn!("{error}; it is left out"),
         }
+    }
+    if query.steps {
+        steps::add(connection, &mut list.runs)?;
     }
     Ok(list)
 }

@@ -215,6 +215,7 @@ impl Reader {
             gpu_milliseconds: time(10)?.0,
             cpu_milliseconds: time(11)?.0,
             requeued: get(row, 4)?,
+            steps: Vec::new(),
         })
     }
 

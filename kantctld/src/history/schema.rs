@@ -106,6 +106,24 @@ CREATE TABLE IF NOT EXISTS runs (
   detail BLOB NOT NULL,
   UNIQUE (job, task, run)
 );
+CREATE TABLE IF NOT EXISTS steps (
+  job INTEGER NOT NULL,
+  task INTEGER NOT NULL,
+  run INTEGER NOT NULL,
+  step INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  started_ms INTEGER NOT NULL,
+  ended_ms INTEGER NOT NULL,
+  exit_code INTEGER,
+  exit_signal INTEGER,
+  cut_off INTEGER NOT NULL,
+  nodes INTEGER NOT NULL,
+  node_list TEXT NOT NULL,
+  tasks INTEGER NOT NULL,
+  cpus INTEGER NOT NULL,
+  gpus INTEGER,
+  PRIMARY KEY (job, task, run, step)
+) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS runs_ended ON runs (ended_ms, job, task, run);
 CREATE INDEX IF NOT EXISTS runs_number ON runs (number);
 CREATE INDEX IF NOT EXISTS runs_user ON runs (user, ended_ms, job, task, run);

@@ -7,14 +7,16 @@ mod others;
 use super::*;
 use crate::machine::SharedState;
 use common::id::{
-    AccountName, ArrayIndex, ClusterId, Gid, JobId, JobKey, LogIndex, QueueName, Uid,
+    AccountName, ArrayIndex, Attempt, AttemptId, ClusterId, Gid, JobId, JobKey, LogIndex,
+    QueueName, Uid,
 };
 use common::job::state::slurm_state;
-use common::job::{Ask, ExitStatus, Outcome, Owner, Phase};
+use common::job::{Ask, ExitStatus, Outcome, Owner, Phase, StepRecord};
 use common::time::Span;
 use common::unit::{Bytes, Cpus, Gpus};
 use common::wire::api::{HistoryList, HistoryQuery, JobView, ReportQuery, ReportRow};
 use feed::News;
+use state::history::EndedSteps;
 use std::path::Path;
 
 const HOUR: u64 = 3_600_000;
@@ -66,6 +68,7 @@ fn run(job: u32, from: u64, to: u64) -> HistoryRun {
         gpu_milliseconds: 2 * (to - from) * HOUR,
         cpu_milliseconds: 4 * (to - from) * HOUR,
         requeued: false,
+        steps: Vec::new(),
     }
 }
 
@@ -94,7 +97,7 @@ impl Book {
 
     /// An entry of the log with these runs.
     fn over(&self, index: u64, runs: Vec<HistoryRun>) {
-        self.feed().applied(LogIndex(index), News { runs, nodes: Vec::new() });
+        self.feed().applied(LogIndex(index), News { runs, ..News::default() });
     }
 
     async fn read(&self, query: HistoryQuery) -> HistoryList {
@@ -246,7 +249,7 @@ async fn a_nodes_time_is_that_of_its_changes() {
         change(6, Standing::Down),
         change(9, Standing::Up),
     ];
-    book.feed().applied(LogIndex(1), News { runs: Vec::new(), nodes: changes });
+    book.feed().applied(LogIndex(1), News { nodes: changes, ..News::default() });
     assert!(book.history().flush().await);
     let reader = book.history().reader().unwrap();
     let query = ReportQuery { since: Time(4 * HOUR), ..ReportQuery::default() };
@@ -261,7 +264,7 @@ async fn a_nodes_time_is_that_of_its_changes() {
 async fn what_is_too_old_is_dropped_and_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
     let (feed, history, keeper) = opened(dir.path(), None);
-    let runs_of = |jobs: Vec<HistoryRun>| News { runs: jobs, nodes: Vec::new() };
+    let runs_of = |jobs: Vec<HistoryRun>| News { runs: jobs, ..News::default() };
     feed.applied(LogIndex(1), runs_of(vec![run(1, 1, 2), run(2, 10, 20)]));
     assert!(history.flush().await);
     keeper.stop();
@@ -275,13 +278,61 @@ async fn what_is_too_old_is_dropped_and_nothing_else() {
     assert_eq!(asks, 1);
 }
 
+fn step(number: u32) -> StepRecord {
+    StepRecord {
+        number,
+        name: "train".to_owned(),
+        nodes: "g-[1-2]".to_owned(),
+        node_count: 2,
+        tasks: 4,
+        cpus: 8,
+        gpus: (number == 1).then_some(2),
+        started_at: Time(5),
+        ended_at: Some(Time(9)),
+        exit: Some(ExitStatus { code: 0, signal: Some(9) }),
+        cut_off: number == 1,
+    }
+}
+
+#[tokio::test]
+async fn the_steps_of_a_run_are_shown_where_they_are_asked_for_and_go_with_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let (feed, history, keeper) = opened(dir.path(), None);
+    // They are told before the run is over, and twice: the log may be read again.
+    let id = AttemptId { key: run(1, 1, 2).job.key, attempt: Attempt(1) };
+    for index in [1, 2] {
+        let steps = vec![EndedSteps { id, steps: vec![step(0), step(1)] }];
+        feed.applied(LogIndex(index), News { steps, ..News::default() });
+    }
+    feed.applied(LogIndex(3), News { runs: vec![run(1, 1, 2)], ..News::default() });
+    assert!(history.flush().await);
+    let ask = |steps| {
+        let query = HistoryQuery { steps, ..HistoryQuery::default() };
+        runs(&history.reader().unwrap(), &query).unwrap().runs
+    };
+    assert_eq!(ask(false), [run(1, 1, 2)]);
+    let whole = HistoryRun { steps: vec![step(0), step(1)], ..run(1, 1, 2) };
+    assert_eq!(ask(true), [whole.clone()]);
+    // Another controller's runs come with theirs.
+    let given = HistoryRun { job: run(2, 1, 3).job, ..whole };
+    history.give(vec![given.clone()], Vec::new());
+    assert!(history.flush().await);
+    assert_eq!(ask(true)[0], given);
+    keeper.stop();
+    let mut file = write::File::open(&dir.path().join(FILE), ClusterId(7)).unwrap();
+    assert!(file.purge(Time(15 * HOUR)).unwrap());
+    let reader = history.reader().unwrap();
+    let left: i64 = reader.query_row("SELECT count(*) FROM steps", [], |row| row.get(0)).unwrap();
+    assert_eq!(left, 0);
+}
+
 #[tokio::test]
 async fn a_file_that_cannot_be_written_is_said_and_written_later() {
     let dir = tempfile::tempdir().unwrap();
     // A directory in its place.
     std::fs::create_dir(dir.path().join(FILE)).unwrap();
     let (feed, history, keeper) = opened(dir.path(), None);
-    feed.applied(LogIndex(1), News { runs: vec![run(1, 1, 2)], nodes: Vec::new() });
+    feed.applied(LogIndex(1), News { runs: vec![run(1, 1, 2)], ..News::default() });
     assert!(!history.flush().await);
     std::fs::remove_dir(dir.path().join(FILE)).unwrap();
     // Its last word, on the way out, is another try.

@@ -166,8 +166,7 @@ impl Thread {
                 Told::Over(news) => {
                     let runs = news.runs.len();
                     self.inbox.level.waiting.fetch_sub(runs, Ordering::Relaxed);
-                    self.news.runs.extend(news.runs);
-                    self.news.nodes.extend(news.nodes);
+                    self.news.extend(news);
                 }
                 Told::Restored(index) => self.restored = Some(index),
                 Told::Given(kept) => {
@@ -235,9 +234,8 @@ impl Thread {
             self.gap.send_replace(None);
             self.gap_closed = false;
         }
-        let has_news = !self.news.runs.is_empty() || !self.news.nodes.is_empty();
-        if has_news || self.noted.elapsed() >= NOTE {
-            file.write(&self.news.runs, &self.news.nodes, self.mark.take())?;
+        if !self.news.is_empty() || self.noted.elapsed() >= NOTE {
+            file.write(&self.news, self.mark.take())?;
             self.news = feed::News::default();
             self.noted = Instant::now();
         }
@@ -275,9 +273,9 @@ impl Drop for Thread {
     /// On its way out it notes how far it came, so that a restart need not catch up.
     fn drop(&mut self) {
         if let Some(file) = &mut self.file
-            && self.news.runs.is_empty()
+            && self.news.is_empty()
             && let Some(mark) = self.mark.take()
-            && let Err(error) = file.write(&[], &[], Some(mark))
+            && let Err(error) = file.write(&feed::News::default(), Some(mark))
         {
             tracing::warn!("{error}");
         }

@@ -1,8 +1,10 @@
 //! The writing side of the accounting file: batches, catching up, dropping what is too old. Never
 //! twice the same run: its key is the job, the array task and the number of the run.
 
+use super::feed::News;
 use super::row::{self, INSERT, packed, signed};
 use super::schema::{self, HistoryError, meta};
+use super::steps;
 use common::id::{ClusterId, JobId, LogIndex, NodeName};
 use common::job::Ask;
 use common::time::Time;
@@ -44,17 +46,12 @@ impl File {
     }
 
     /// Writes a batch in one transaction.
-    pub(super) fn write(
-        &mut self,
-        runs: &[HistoryRun],
-        nodes: &[NodeChange],
-        mark: Option<Mark>,
-    ) -> Result<(), HistoryError> {
+    pub(super) fn write(&mut self, news: &News, mark: Option<Mark>) -> Result<(), HistoryError> {
         if self.asks.len() > ASKS_KNOWN {
             self.asks.clear();
         }
         let mut known = std::mem::take(&mut self.nodes);
-        let written = self.try_write(runs, nodes, &mut known, mark);
+        let written = self.try_write(news, &mut known, mark);
         match &written {
             Ok(()) => self.nodes = known,
             // What was noted of a transaction that came to nothing is not so.
@@ -65,8 +62,7 @@ impl File {
 
     fn try_write(
         &mut self,
-        runs: &[HistoryRun],
-        nodes: &[NodeChange],
+        News { runs, nodes, steps }: &News,
         known: &mut BTreeMap<NodeName, NodeChange>,
         mark: Option<Mark>,
     ) -> rusqlite::Result<()> {
@@ -84,6 +80,7 @@ impl File {
                 }
             }
         }
+        steps::write(&transaction, steps, runs)?;
         write_nodes(&transaction, nodes, known)?;
         if let Some(mark) = mark {
             let note = "INSERT OR REPLACE INTO meta VALUES (?1, ?2)";
@@ -115,19 +112,19 @@ impl File {
 
     /// Writes everything that the state says is over.
     pub(super) fn catch_up(&mut self, state: &State) -> Result<(), HistoryError> {
-        let mut batch = Vec::with_capacity(CATCH_UP_RUNS);
+        let mut batch = News::default();
         for run in history::all_ended(state) {
             if run.requeued && self.has_requeued(&run)? {
                 continue;
             }
-            batch.push(run);
-            if batch.len() >= CATCH_UP_RUNS {
-                self.write(&batch, &[], None)?;
-                batch.clear();
+            batch.runs.push(run);
+            if batch.runs.len() >= CATCH_UP_RUNS {
+                self.write(&batch, None)?;
+                batch.runs.clear();
             }
         }
-        let nodes: Vec<NodeChange> = history::all_nodes(state).collect();
-        self.write(&batch, &nodes, None)
+        batch.nodes.extend(history::all_nodes(state));
+        self.write(&batch, None)
     }
 
     /// How nodes were, as another controller kept it: what is known here stays.
@@ -180,6 +177,7 @@ impl File {
 
     fn try_purge(&mut self, before: i64) -> rusqlite::Result<usize> {
         let transaction = self.connection.transaction()?;
+        transaction.execute(steps::PURGE, params![before, PURGE_RUNS])?;
         let dropped = transaction.execute(
             "DELETE FROM runs WHERE rowid IN \
              (SELECT rowid FROM runs WHERE ended_ms < ?1 ORDER BY ended_ms LIMIT ?2)",

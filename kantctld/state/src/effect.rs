@@ -57,6 +57,7 @@ pub fn wakes_scheduler(events: &[Event]) -> bool {
         | Event::ReservationExpired { .. }
         | Event::RoundEntryRefused { .. } => true,
         Event::JobStarted { .. }
+        | Event::JobStepsEnded { .. }
         | Event::JobReady { .. }
         | Event::JobRunning { .. }
         | Event::JobEnded { .. }

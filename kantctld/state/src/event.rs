@@ -7,7 +7,7 @@ mod show;
 
 use crate::ledger::StartRefusal;
 use common::id::{Attempt, AttemptId, JobId, JobKey, NodeName, ReservationName, Uid};
-use common::job::{EndCause, ExitStatus, Outcome, Patch, PreemptReason, Preempted};
+use common::job::{EndCause, ExitStatus, Outcome, Patch, PreemptReason, Preempted, StepRecord};
 use common::reason::Refusal;
 use common::time::Time;
 use serde::{Deserialize, Serialize};
@@ -80,6 +80,13 @@ pub enum Event {
         node: NodeName,
         /// How far.
         news: ShareNews,
+    },
+    /// The steps of an attempt, told by its first node as its share ended.
+    JobStepsEnded {
+        /// The attempt.
+        id: AttemptId,
+        /// By their numbers.
+        steps: Vec<StepRecord>,
     },
     /// Every node of a gang is ready: all may run.
     JobReady {

@@ -7,8 +7,8 @@ use crate::node::NodeRecord;
 use crate::remembered::State;
 use crate::usage::Used;
 use crate::view;
-use common::id::{JobKey, NodeName};
-use common::job::{Outcome, Phase};
+use common::id::{AttemptId, JobKey, NodeName};
+use common::job::{Outcome, Phase, StepRecord};
 use common::node::Contact;
 use common::resource::Share;
 use common::time::Time;
@@ -61,6 +61,24 @@ pub fn ended(state: &State, events: &[Event]) -> Vec<HistoryRun> {
         _ => None,
     });
     over.collect()
+}
+
+/// Steps of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndedSteps {
+    /// Of which run.
+    pub id: AttemptId,
+    /// By their numbers.
+    pub steps: Vec<StepRecord>,
+}
+
+/// The steps that these events tell of. No state remembers them: who misses the events asks
+/// another controller's accounting.
+pub fn ended_steps(events: &[Event]) -> impl Iterator<Item = EndedSteps> + '_ {
+    events.iter().filter_map(|event| match event {
+        Event::JobStepsEnded { id, steps } => Some(EndedSteps { id: *id, steps: steps.clone() }),
+        _ => None,
+    })
 }
 
 /// Every run that is over, of all jobs the state still keeps: as far back as a replica that goes on
@@ -153,6 +171,7 @@ fn of(
         gpu_milliseconds: kept.gpu_milliseconds,
         cpu_milliseconds: kept.cpu_milliseconds,
         requeued,
+        steps: Vec::new(),
     }
 }
 

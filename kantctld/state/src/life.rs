@@ -14,7 +14,9 @@ use crate::remembered::State;
 use crate::usage;
 use common::id::{AttemptId, JobKey, NodeName, Uid};
 use common::job::state::Change;
-use common::job::{EndCause, ExitStatus, Outcome, Phase, Preempted, StepEnd, Usage};
+use common::job::{
+    EndCause, ExitStatus, Outcome, Phase, Preempted, STEPS_TOLD_MAX, StepEnd, Usage,
+};
 use common::time::Time;
 use common::wire::node::{StepPhase, StepStatus};
 
@@ -86,6 +88,11 @@ pub(crate) fn share_ended(
     let Some((rank, from)) = share(state, id, node) else { return };
     if from.is_over() {
         return;
+    }
+    // Of use to accounting alone: the state forgets them at once.
+    if rank == 0 && !end.steps.is_empty() {
+        let steps = end.steps.iter().take(STEPS_TOLD_MAX).cloned().collect();
+        state.tell(events, Event::JobStepsEnded { id, steps });
     }
     let now = state.now;
     state.ledger.free(id, node);
@@ -257,7 +264,7 @@ fn forget_faults(state: &mut State, key: JobKey) {
 /// The end of a share that no node told: its node is gone, or came back without it.
 pub(crate) fn untold_end(cause: EndCause, now: Time, message: Option<String>) -> StepEnd {
     let (exit, usage) = (ExitStatus::default(), Usage::default());
-    StepEnd { cause, exit, started_at: None, ended_at: now, usage, message }
+    StepEnd { cause, exit, started_at: None, ended_at: now, usage, message, steps: Vec::new() }
 }
 
 /// The rank and phase of a node's share, if the attempt is the current one and lives.

@@ -123,7 +123,8 @@ impl MadeUpSteps {
         }
         step.stage = Stage::Ended;
         let (ended_at, usage) = (clock::now(), Usage::default());
-        let end = StepEnd { cause, exit, started_at, ended_at, usage, message: None };
+        let (message, steps) = (None, Vec::new());
+        let end = StepEnd { cause, exit, started_at, ended_at, usage, message, steps };
         self.say(id, StepPhase::Ended(Box::new(end)));
     }
 }

@@ -6,6 +6,7 @@
 //! to itself (--exclusive, --exact) waits until others that did let go of it.
 
 mod gpus;
+mod over;
 
 use common::cpuset::CpuSet;
 use common::id::NodeName;
@@ -315,6 +316,7 @@ pub const LEASE_MAX: Span = Span::from_minutes(60);
 mod tests {
     use super::*;
     use common::id::{GpuIndex, TaskNumber};
+    use common::job::STEPS_TOLD_MAX;
     use common::unit::{Bytes, Tasks};
 
     const LEASE: Span = Span::from_seconds(60);
@@ -372,6 +374,21 @@ mod tests {
         book.ask(close(2), &job(), now);
         let view = opened(&mut book, fifth, now);
         assert_eq!((view.number, view.shares[0].gpus.clone()), (4, Some(vec![2])));
+    }
+
+    #[test]
+    fn when_the_job_is_over_its_last_steps_are_told_and_those_that_ran_were_cut_off() {
+        let mut book = Book::default();
+        let count = u64::try_from(STEPS_TOLD_MAX).unwrap() + 2;
+        for nonce in 0..count {
+            opened(&mut book, ask(nonce, 1, StepGpus::PerNode(1), false), Time(5));
+        }
+        book.ask(close(7), &job(), Time(8));
+        let told = book.over(Time(9));
+        assert_eq!((told.len(), told[0].number), (STEPS_TOLD_MAX, 2));
+        let ended = |number: usize| (told[number - 2].ended_at, told[number - 2].cut_off);
+        assert_eq!((ended(7), ended(8)), ((Some(Time(8)), false), (Some(Time(9)), true)));
+        assert_eq!((told[0].nodes.as_str(), told[0].gpus), ("a", Some(1)));
     }
 
     #[test]

@@ -6,7 +6,9 @@ use super::book::{Book, LEASE_MAX};
 use super::dir::{self, StepDir};
 use crate::clock;
 use common::id::AttemptId;
+use common::job::StepRecord;
 use common::resource::Allocation;
+use common::time::Time;
 use common::wire::node::{AskSteps, StepAnswer, StepNews, StepPhase, StepWish};
 use std::collections::BTreeMap;
 use std::fs;
@@ -122,17 +124,31 @@ fn bounded(wish: StepWish) -> StepWish {
 }
 
 fn read(dir: &StepDir) -> io::Result<Open> {
-    let book = match fs::read(dir.book()) {
-        Ok(text) => {
-            let mut book: Book = serde_json::from_slice(&text)?;
-            // Holds are not written: who was held until kantd ended is held on.
-            book.renew_all(clock::now());
-            book
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Book::default(),
-        Err(error) => return Err(error),
-    };
+    let mut book = read_book(dir)?;
+    // Holds are not written: who was held until kantd ended is held on.
+    book.renew_all(clock::now());
     Ok(Open { book, job: dir.read_order()?.launch.allocation })
+}
+
+fn read_book(dir: &StepDir) -> io::Result<Book> {
+    match fs::read(dir.book()) {
+        Ok(text) => Ok(serde_json::from_slice(&text)?),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Book::default()),
+        Err(error) => Err(error),
+    }
+}
+
+/// The steps of a job that ended then, for accounting; none where there is no book. A book that
+/// does not read costs the job's accounting its steps, and nothing else.
+pub fn over(dir: &StepDir, at: Time) -> Vec<StepRecord> {
+    match read_book(dir) {
+        Ok(book) => book.over(at),
+        Err(error) => {
+            let shown = dir.path().display();
+            tracing::warn!("failed to read the steps in {shown}: {error}: accounting lacks them");
+            Vec::new()
+        }
+    }
 }
 
 /// Whole or not at all; not for a power cut: the job does not outlive that.

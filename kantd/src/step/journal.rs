@@ -150,6 +150,7 @@ mod tests {
             ended_at: Time(9),
             usage: Usage::default(),
             message: Some("line\nbreak".into()),
+            steps: Vec::new(),
         }))
     }
 

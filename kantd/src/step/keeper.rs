@@ -5,6 +5,7 @@ mod line;
 mod start;
 
 use super::board::{Board, Wish};
+use super::books;
 use super::control::Command;
 use super::dir::StepDir;
 use super::fault::LaunchFault;
@@ -13,7 +14,7 @@ use super::hook;
 use super::order::StepOrder;
 use super::settle::{self, Found};
 use common::id::{AttemptId, TaskNumber};
-use common::job::EndCause;
+use common::job::{EndCause, StepEnd};
 use common::wire::node::StepPhase;
 use std::collections::BTreeMap;
 use std::io;
@@ -132,8 +133,9 @@ impl Keeper {
         }
     }
 
-    fn ended(&mut self, end: common::job::StepEnd) {
+    fn ended(&mut self, mut end: StepEnd) {
         self.look_for_failed_hooks();
+        end.steps = books::over(&self.dir, end.ended_at);
         self.board.set(self.id, StepPhase::Ended(Box::new(end)));
         self.looking = None;
     }

@@ -118,6 +118,7 @@ pub fn never_ran(cause: EndCause, message: Option<String>) -> StepEnd {
         ended_at: clock::now(),
         usage: Usage::default(),
         message,
+        steps: Vec::new(),
     }
 }
 

@@ -320,5 +320,6 @@ pub fn ended(cause: EndCause) -> StepPhase {
         ended_at: Time(2),
         usage: Usage::default(),
         message: None,
+        steps: Vec::new(),
     }))
 }

@@ -220,6 +220,7 @@ impl Cluster {
             ended_at: self.now,
             usage: Usage::default(),
             message: None,
+            steps: Vec::new(),
         };
         self.report(keys, &StepPhase::Ended(Box::new(end)))
     }

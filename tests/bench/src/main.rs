@@ -1,6 +1,7 @@
 //! Measurements that need an optimised build: `cargo xtask bench engine`, `bench quality`,
-//! `bench raft` and `bench node` run this. Never a test: nothing here passes or fails.
+//! `bench raft`, `bench node` and `bench cli` run this. Never a test: nothing here passes or fails.
 
+mod cli;
 mod cluster;
 mod figures;
 mod machine;
@@ -28,6 +29,8 @@ enum Command {
     Raft(raft::Args),
     /// kantd and its steps: memory, CPU, launches
     Node(node::Args),
+    /// kantctl as it is typed: lists, submits, arrays
+    Cli(cli::Args),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -37,5 +40,6 @@ fn main() -> anyhow::Result<()> {
         Command::Quality(args) => quality::run(&args),
         Command::Raft(args) => raft::run(&args),
         Command::Node(args) => node::run(&args),
+        Command::Cli(args) => cli::run(&args),
     }
 }

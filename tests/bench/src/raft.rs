@@ -6,6 +6,8 @@ mod rates;
 mod restart;
 mod snapshot;
 
+pub use rates::by_each;
+
 use crate::figures::Figures;
 use e2e::Controllers;
 use indicatif::{ProgressBar, ProgressStyle};

@@ -97,6 +97,7 @@ fn overwritten(at: Time) -> Box<StepEnd> {
         ended_at: at,
         usage: Usage::default(),
         message: None,
+        steps: Vec::new(),
     })
 }
 

@@ -3,6 +3,7 @@
 
 use super::JobView;
 use crate::id::{NodeName, Uid};
+use crate::job::StepRecord;
 use crate::time::Time;
 use crate::unit::{Cpus, Gpus};
 use serde::{Deserialize, Serialize};
@@ -27,6 +28,9 @@ pub struct HistoryRun {
     /// Its job went back to its queue: other runs follow.
     #[serde(default)]
     pub requeued: bool,
+    /// Its steps, where they were asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<StepRecord>,
 }
 
 /// Which runs. Every list is names with commas between them; an empty one is no bound.
@@ -51,6 +55,8 @@ pub struct HistoryQuery {
     pub submitted_until: Option<Time>,
     /// Earlier runs of jobs that were requeued, too.
     pub every_run: bool,
+    /// With their steps.
+    pub steps: bool,
     /// At most so many; the server has a bound of its own.
     pub limit: Option<u32>,
     /// From there on: what [`HistoryList::next`] was.

@@ -2,7 +2,7 @@
 //! were.
 
 use super::super::calendar::{long_span, moment};
-use super::super::job_field::{Line, Page, size};
+use super::super::job_field::{Line, Page, Part, size};
 use super::super::{json, name};
 use super::{Args, Record, jobs};
 use crate::failure::{Failure, OK};
@@ -57,7 +57,8 @@ pub async fn show(
             continue;
         }
         for job in &list.jobs {
-            let line = Line { alike: std::slice::from_ref(job), job, batch: false, page: &page };
+            let line =
+                Line { alike: std::slice::from_ref(job), job, part: Part::Whole, page: &page };
             screen.print(&record(&line, args.details, screen).text(args.oneliner))?;
         }
     }

@@ -20,6 +20,7 @@ fn ended() -> StepPhase {
         ended_at: Time(2),
         usage: Usage { cpu: Span(5), memory_peak: Bytes(7), ..Usage::default() },
         message: None,
+        steps: Vec::new(),
     }))
 }
 

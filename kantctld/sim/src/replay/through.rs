@@ -109,7 +109,15 @@ impl Through {
     ) -> Result<(), ReplayError> {
         let exit = ExitStatus { code: 0, signal: None };
         let (usage, message) = (Usage::default(), None);
-        let end = StepEnd { cause, exit, started_at: Some(now), ended_at: now, usage, message };
+        let end = StepEnd {
+            cause,
+            exit,
+            started_at: Some(now),
+            ended_at: now,
+            usage,
+            message,
+            steps: Vec::new(),
+        };
         let events = self.report(key, &StepPhase::Ended(Box::new(end)), now)?;
         self.keeper.update(&self.state, &events);
         if self.state.element(key).is_none_or(|(_, element)| element.phase != then) {

@@ -22,7 +22,7 @@ async fn a_damaged_page_is_found_by_writing_and_the_file_is_begun_anew() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(FILE);
     let (feed, history, keeper) = opened(dir.path(), None);
-    let told = |job| News { runs: vec![run(job, 1, 2)], nodes: Vec::new() };
+    let told = |job| News { runs: vec![run(job, 1, 2)], ..News::default() };
     feed.applied(LogIndex(1), told(1));
     assert!(history.flush().await);
     keeper.stop();

@@ -19,7 +19,10 @@ async fn how_nodes_were_is_handed_over_with_the_runs_and_what_is_known_here_stay
         change(6, Standing::Down),
         change(9, Standing::Up),
     ];
-    theirs.feed().applied(LogIndex(1), News { runs: vec![run(1, 3, 4)], nodes: nodes.to_vec() });
+    theirs.feed().applied(
+        LogIndex(1),
+        News { runs: vec![run(1, 3, 4)], nodes: nodes.to_vec(), ..News::default() },
+    );
     let list = theirs.read(HistoryQuery { every_run: true, ..HistoryQuery::default() }).await;
     let nodes = node_changes(&theirs.history().reader().unwrap(), Time(5 * HOUR)).unwrap();
     assert_eq!(nodes.len(), 3, "how it was at hour 5, and what came after: {nodes:?}");
@@ -27,7 +30,7 @@ async fn how_nodes_were_is_handed_over_with_the_runs_and_what_is_known_here_stay
 
     // Here it is known that the node came at hour 9, with one GPU.
     let known = NodeChange { gpus: Gpus(1), ..change(9, Standing::Up) };
-    mine.feed().applied(LogIndex(1), News { runs: Vec::new(), nodes: vec![known] });
+    mine.feed().applied(LogIndex(1), News { nodes: vec![known], ..News::default() });
     let Kept { list, nodes, gap } = serde_json::from_slice(&page).unwrap();
     assert_eq!(gap, Some(Time(3)));
     mine.history().give(list.runs, nodes);
@@ -90,9 +93,9 @@ fn what_was_asked_is_written_again_after_a_purge_dropped_it() {
         run.job.key.index = Some(ArrayIndex(index));
         run
     };
-    file.write(&[task(1, 2), run(43, 1, 20)], &[], None).unwrap();
+    file.write(&News { runs: vec![task(1, 2), run(43, 1, 20)], ..News::default() }, None).unwrap();
     assert!(file.purge(Time(15 * HOUR)).unwrap());
-    file.write(&[task(2, 30)], &[], None).unwrap();
+    file.write(&News { runs: vec![task(2, 30)], ..News::default() }, None).unwrap();
     let reader = rusqlite::Connection::open(&path).unwrap();
     let left = runs(&reader, &HistoryQuery::default()).unwrap().runs;
     assert_eq!(left, [task(2, 30), run(43, 1, 20)]);
@@ -122,7 +125,7 @@ fn of_two_changes_at_one_time_the_later_counts() {
     let path = dir.path().join(FILE);
     let mut file = write::File::open(&path, ClusterId(7)).unwrap();
     let both = [change(1, Standing::Up), change(1, Standing::Drained)];
-    file.write(&[], &both, None).unwrap();
+    file.write(&News { nodes: both.to_vec(), ..News::default() }, None).unwrap();
     let reader = rusqlite::Connection::open(&path).unwrap();
     assert_eq!(node_changes(&reader, Time(0)).unwrap(), [change(1, Standing::Drained)]);
 }

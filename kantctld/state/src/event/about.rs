@@ -20,6 +20,7 @@ impl Event {
             | Self::JobHeldForFaults { key, .. } => Some(*key),
             Self::JobStarted { id, .. }
             | Self::StepReported { id, .. }
+            | Self::JobStepsEnded { id, .. }
             | Self::JobReady { id, .. }
             | Self::JobRunning { id }
             | Self::JobSuspended { id, .. }

@@ -45,6 +45,9 @@ impl fmt::Display for Event {
                 if *repeated { write!(f, " (repeated request)") } else { Ok(()) }
             }
             Self::StepReported { id, node, news } => write!(f, "job {}: {node} {news}", id.key),
+            Self::JobStepsEnded { id, steps } => {
+                write!(f, "job {}: {} steps were in it", id.key, steps.len())
+            }
             Self::RoundEntryRefused { id, reason } => {
                 write!(f, "job {}: refused in a round: {reason}", id.key)
             }

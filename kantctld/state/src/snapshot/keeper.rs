@@ -204,6 +204,7 @@ impl Touched {
             // Until its end, what a share does changes nothing of what it holds.
             Event::StepReported { news, .. } if !matches!(news, ShareNews::Ended(..)) => {}
             Event::JobPreempts { .. }
+            | Event::JobStepsEnded { .. }
             | Event::JobReady { .. }
             | Event::RoundEntryRefused { .. }
             | Event::JobSubmitted { repeated: true, .. }

@@ -2,9 +2,10 @@
 
 use crate::house::{House, end, exited, running, share, tasks_of};
 use common::id::{AttemptId, JobKey};
-use common::job::EndCause;
+use common::job::{EndCause, STEPS_TOLD_MAX, StepEnd, StepRecord};
 use common::time::Time;
 use common::wire::api::HistoryRun;
+use common::wire::node::StepPhase;
 use state::history::{self, Standing};
 use state::{Command, Event};
 
@@ -62,6 +63,44 @@ fn a_run_that_was_requeued_is_told_and_kept_beside_the_next() {
     let events = house.apply(requeue);
     assert_eq!(told(&house, &events), [("COMPLETED".to_owned(), 2, true)]);
     assert_eq!(all(&house).len(), 2);
+}
+
+fn steps(count: usize) -> StepPhase {
+    let StepPhase::Ended(end) = exited(0) else { panic!("it ended") };
+    let step = |number: usize| StepRecord {
+        number: u32::try_from(number).unwrap(),
+        name: "told-and-forgotten".to_owned(),
+        nodes: "g1".to_owned(),
+        node_count: 1,
+        tasks: 1,
+        cpus: 1,
+        gpus: None,
+        started_at: Time(1),
+        ended_at: Some(Time(2)),
+        exit: None,
+        cut_off: false,
+    };
+    StepPhase::Ended(Box::new(StepEnd { steps: (0..count).map(step).collect(), ..*end }))
+}
+
+#[test]
+fn steps_are_told_once_by_the_first_node_alone_a_bounded_number_of_them() {
+    let mut house = House::new();
+    let key = house.gang(2);
+    let id = house.start(key, vec![share("g1", 0, 1, &[]), share("g2", 0, 1, &[])]);
+    for node in ["g1", "g2"] {
+        house.report(node, id, StepPhase::Ready);
+    }
+    let told = |events: &[Event]| {
+        history::ended_steps(events).map(|told| (told.id, told.steps.len())).collect::<Vec<_>>()
+    };
+    let events = house.report("g2", id, steps(2));
+    assert_eq!(told(&events), [], "it is not the first");
+    let events = house.report("g1", id, steps(STEPS_TOLD_MAX + 9));
+    assert_eq!(told(&events), [(id, STEPS_TOLD_MAX)]);
+    let events = house.report("g1", id, steps(3));
+    assert_eq!(told(&events), [], "that was said");
+    assert!(!format!("{:?}", house.state).contains("told-and-forgotten"), "no step is state");
 }
 
 #[test]

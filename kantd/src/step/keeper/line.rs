@@ -60,10 +60,8 @@ impl Keeper {
 
     fn told(&mut self, line: Line) {
         match line {
+            Line::Phase(StepPhase::Ended(end)) => self.ended(*end),
             Line::Phase(phase) => {
-                if matches!(phase, StepPhase::Ended(_)) {
-                    self.look_for_failed_hooks();
-                }
                 self.board.set(self.id, phase);
                 self.looking = None;
             }

@@ -206,6 +206,8 @@ impl Supervisor {
             ended_at: clock::now(),
             usage,
             message,
+            // The keeper knows the book.
+            steps: Vec::new(),
         }
     }
 }

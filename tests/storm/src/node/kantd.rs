@@ -186,5 +186,6 @@ fn declined(reason: DeclineReason, at: Time) -> StepPhase {
         ended_at: at,
         usage: Usage::default(),
         message: Some(reason.to_string()),
+        steps: Vec::new(),
     }))
 }

@@ -164,5 +164,6 @@ impl Step {
 fn ended(cause: EndCause, code: u8, started_at: Option<Time>, ended_at: Time) -> StepEnd {
     let signal = (cause == EndCause::Stopped && started_at.is_some()).then_some(15);
     let exit = ExitStatus { code, signal };
-    StepEnd { cause, exit, started_at, ended_at, usage: Usage::default(), message: None }
+    let (usage, steps) = (Usage::default(), Vec::new());
+    StepEnd { cause, exit, started_at, ended_at, usage, message: None, steps }
 }

@@ -181,6 +181,7 @@ pub fn step_phase(which: u8) -> StepPhase {
         ended_at: Time(9),
         usage: Usage { cpu: Span(u64::from(which)), memory_peak: Bytes(3), ..Usage::default() },
         message: None,
+        steps: Vec::new(),
     }))
 }
 

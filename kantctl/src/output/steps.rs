@@ -1,0 +1,51 @@
+//! Steps of jobs as a table. Never asks for them.
+
+use super::table::{Cell, Column, Table, Tint};
+use super::time::{elapsed, local};
+use common::job::StepRecord;
+use common::time::Time;
+use common::wire::api::HistoryRun;
+use jiff::tz::TimeZone;
+
+const COLUMNS: [Column; 9] = [
+    Column::new("STEP"),
+    Column::new("NAME").least(10),
+    Column::new("TASKS").right(),
+    Column::new("CPUS").right().drops(0),
+    Column::new("GPUS").right(),
+    Column::new("STARTED").drops(1),
+    Column::new("TIME").right(),
+    Column::new("EXIT").right(),
+    Column::new("WHERE").least(12),
+];
+
+/// The steps of runs, one a row: jobs as they come, the steps of each by their numbers.
+#[must_use]
+pub fn table(runs: &[HistoryRun], as_of: Time, zone: &TimeZone) -> Table {
+    let mut table = Table::new(&COLUMNS, &["WHERE", "NAME"]);
+    for run in runs {
+        for step in &run.steps {
+            let gpus = step.gpus.unwrap_or(run.job.gpus.0);
+            table.row(vec![
+                Cell::from(format!("{}.{}", run.job.key, step.number)),
+                Cell::from(&step.name),
+                Cell::from(step.tasks),
+                Cell::from(step.cpus),
+                Cell::from(gpus),
+                Cell::from(local(step.started_at, zone)),
+                Cell::from(elapsed(Some(step.started_at), step.ended_at, as_of)),
+                exit(step),
+                Cell::from(&step.nodes),
+            ]);
+        }
+    }
+    table
+}
+
+fn exit(step: &StepRecord) -> Cell {
+    match step.exit {
+        None => Cell::from("-"),
+        Some(exit) if exit.is_success() => Cell::from(exit),
+        Some(exit) => Cell::from(exit).tint(Tint::Bad),
+    }
+}

@@ -1,0 +1,119 @@
+//! What kantctl costs who types it: from the start of the process to its end, with a controller on
+//! loopback that has many waiting jobs. Jobs are held, so that nothing else goes on. Prints
+//! samples; never judges them.
+
+use crate::figures::Figures;
+use crate::raft::by_each;
+use e2e::{Controllers, Kantctl, Probe};
+use std::path::PathBuf;
+use std::time::Instant;
+
+const CLIENTS: usize = 64;
+const SCRIPT: &str = "#!/bin/sh\n#SBATCH --time=1:00:00\nsrun python train.py \"$@\"\n";
+/// Submits that are timed, a round.
+const SUBMITS: usize = 50;
+const ARRAY: &str = "--array=1-100000";
+
+/// What to measure
+#[derive(clap::Args)]
+pub struct Args {
+    /// How often each is measured
+    #[arg(long, default_value_t = 5)]
+    rounds: usize,
+    /// How many jobs wait while lists are made, rising; one user may have 100,000
+    #[arg(long, value_delimiter = ',', default_values_t = [10_000, 99_000])]
+    jobs: Vec<usize>,
+}
+
+/// Measures everything; the daemons are built like this program.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let mut figures = Figures::default();
+    let house = Controllers::of(&["a"], |config| config.log = "info".to_owned())?;
+    let kantctl = house.kantctl("a")?;
+    figures.times("fdatasync of 512 B on this disk", &e2e::sync_times(house.dir())?);
+    submits(&kantctl, args.rounds, &mut figures)?;
+    let squeue = squeue(&house, &kantctl)?;
+    let mut there = 0;
+    for jobs in &args.jobs {
+        fill(&house, there, *jobs)?;
+        there = *jobs;
+        lists(&kantctl, &squeue, (*jobs, args.rounds), &mut figures)?;
+    }
+    println!("{:#}", figures.to_json());
+    Ok(())
+}
+
+fn time(
+    figures: &mut Figures,
+    what: &str,
+    kantctl: &Kantctl,
+    words: &[&str],
+) -> anyhow::Result<String> {
+    let begin = Instant::now();
+    let said = kantctl.ok(words)?;
+    figures.time(what, begin.elapsed());
+    Ok(said)
+}
+
+fn submits(kantctl: &Kantctl, rounds: usize, figures: &mut Figures) -> anyhow::Result<()> {
+    let submit = ["submit", "--hold", "--parsable", "--wrap", "true"];
+    for _ in 0..rounds {
+        for _ in 0..SUBMITS {
+            time(figures, "kantctl --version", kantctl, &["--version"])?;
+            time(figures, "kantctl submit", kantctl, &submit)?;
+        }
+        let before = applied(kantctl)?;
+        let words = [&submit[..], &[ARRAY]].concat();
+        let array = time(figures, "kantctl submit --array=1-100000", kantctl, &words)?;
+        figures.add("log entries of that", "entries", applied(kantctl)? - before);
+        time(figures, "kantctl cancel of that array", kantctl, &["cancel", array.trim()])?;
+    }
+    Ok(())
+}
+
+/// The last entry that the controller applied.
+fn applied(kantctl: &Kantctl) -> anyhow::Result<f64> {
+    let status: serde_json::Value = kantctl.json(&["status"])?;
+    Ok(status["applied"].as_f64().unwrap_or_default())
+}
+
+/// kantctl under Slurm's name.
+fn squeue(house: &Controllers, kantctl: &Kantctl) -> anyhow::Result<Kantctl> {
+    kantctl.ok(&["install-slurm-names", "names"])?;
+    let socket = PathBuf::from(&house.config("a")?.socket);
+    Ok(Kantctl::at(&kantctl.dir().join("names/squeue"), &socket, kantctl.dir()))
+}
+
+fn fill(house: &Controllers, from: usize, to: usize) -> anyhow::Result<()> {
+    let share = |client: usize| {
+        let name = format!("fill-{to}-{client}");
+        let probe = Probe::new(&name, &house.sockets(), house.dir(), SCRIPT)?;
+        let (all, more) = ((to - from) / CLIENTS, (to - from) % CLIENTS);
+        anyhow::Ok((probe.asking(|ask| ask.hold = true), all + usize::from(client < more)))
+    };
+    let shares = (0..CLIENTS).map(share).collect::<anyhow::Result<_>>()?;
+    by_each(shares, |(mut probe, count): (Probe, usize)| {
+        (0..count).try_for_each(|_| probe.submit().map(drop))
+    })
+    .map(drop)
+}
+
+fn lists(
+    kantctl: &Kantctl,
+    squeue: &Kantctl,
+    (jobs, rounds): (usize, usize),
+    figures: &mut Figures,
+) -> anyhow::Result<()> {
+    for _ in 0..rounds {
+        for (what, program, words) in [
+            ("kantctl queue", kantctl, &["queue"][..]),
+            ("kantctl queue --json", kantctl, &["queue", "--json"]),
+            ("kantctl queue -o id,state,reason", kantctl, &["queue", "-o", "id,state,reason"]),
+            ("squeue", squeue, &[]),
+            ("kantctl submit", kantctl, &["submit", "--hold", "--wrap", "true"]),
+        ] {
+            time(figures, &format!("{what}, {jobs} jobs wait"), program, words)?;
+        }
+    }
+    Ok(())
+}
