@@ -85,7 +85,7 @@ pub enum Verb {
     /// Show everything about a job or a node
     Show(show::Args),
     /// Say why a job is where it is, and what to do
-    Explain(explain::Args),
+    Explain(Box<explain::Args>),
     /// Print a job's output
     Logs(logs::Args),
     /// Run a program on nodes of its own, now and here

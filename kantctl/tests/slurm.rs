@@ -273,8 +273,8 @@ async fn scontrol_shows_a_job_in_slurms_fields() {
     let inside = [("SLURM_JOB_NODELIST", "n[1-2]")];
     let done = slurm_with(&house, &["scontrol", "show", "hostnames"], &inside).await;
     assert_eq!(done.good(), "n1\nn2\n");
-    let done = slurm(&house, &["scontrol", "update", "JobId=41", "Features=x"]).await;
-    done.refused(1, &["features", "TimeLimit"]);
+    let done = slurm(&house, &["scontrol", "update", "JobId=41", "Colour=x"]).await;
+    done.refused(1, &["colour", "TimeLimit"]);
     let done = slurm(&house, &["scontrol", "update", "NodeName=g-001", "State=DRAIN"]).await;
     done.refused(1, &["Reason="]);
 }
@@ -355,7 +355,8 @@ async fn srun_starts_all_tasks_and_ends_as_the_worst_of_them() {
     let killed = slurm_with(&house, &["srun", "-n1", "sh", "-c", "kill -9 $$"], &INSIDE).await;
     assert_eq!(killed.code, Some(137));
     let missing = slurm_with(&house, &["srun", "no-such-program"], &INSIDE).await;
-    missing.refused(127, &["srun:", "error: g-1: task 0: failed to start no-such-program"]);
+    // The errno, as Slurm's srun.
+    missing.refused(2, &["srun:", "error: g-1: task 0: failed to start no-such-program"]);
 }
 
 #[tokio::test]

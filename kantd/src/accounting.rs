@@ -1,6 +1,7 @@
 //! Looks now and then at the GPUs of the steps that run, keeps what they did beside each step's
-//! journal, and finds who has more of a GPU's memory than its share. The cost is bounded: a few calls of the driver's library and one small file for each
-//! step with GPUs, every `accounting_seconds`; nothing at all while no step has GPUs.
+//! journal, and finds who has more of a GPU's memory than its share. The cost is bounded: a few
+//! calls of the driver's library and one small file for each step with GPUs, every
+//! `accounting_seconds`; nothing at all while no step has GPUs.
 //! Never on an async thread, and never in anybody's way: a driver that hangs holds up only this.
 
 use crate::cgroup::{self, Cgroup};

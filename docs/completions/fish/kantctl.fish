@@ -171,6 +171,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand history" -l config -d 'T
 complete -c kantctl -n "__fish_kantctl_using_subcommand history" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand history" -l me -d 'Only my jobs'
 complete -c kantctl -n "__fish_kantctl_using_subcommand history" -l runs -d 'Earlier runs of jobs that were requeued, too'
+complete -c kantctl -n "__fish_kantctl_using_subcommand history" -l steps -d 'Their steps, one a line, instead of jobs'
 complete -c kantctl -n "__fish_kantctl_using_subcommand history" -l csv -d 'As CSV'
 complete -c kantctl -n "__fish_kantctl_using_subcommand history" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand history" -s h -l help -d 'Print help'
@@ -444,7 +445,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand release" -l config -d 'T
 complete -c kantctl -n "__fish_kantctl_using_subcommand release" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand release" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand release" -s h -l help -d 'Print help'
-complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s t -l time -d 'Time limit: minutes, h:m:s, d-h, 90m, 2h' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s t -l time -d 'Time limit: minutes, h:m:s, d-h, 90m, 2h; +30 or -30: so much more or less than it has' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s G -l gpus -d 'GPUs in the whole job: 8, h100:8, 0.5' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l gpus-per-node -d 'GPUs on each node' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l gpu-kind -d 'The kind of GPU, one of several (h100|a100), or any' -r
@@ -460,6 +461,13 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l deadline -d '
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s d -l dependency -d 'Which other jobs it waits for: afterok:20, or none' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l reservation -d 'Run in this booking' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l array-limit -d 'At most so many tasks of the array at once' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s C -l constraint -d 'What its nodes must have: a100&ib' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s w -l nodelist -d 'Only these nodes' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s x -l exclude -d 'Not these nodes' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s A -l account -d 'Whom to charge' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l nice -d 'Stand back for others; below 0: operators' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s J -l job-name -d 'Its name' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l comment -d 'A word of yours' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r

@@ -63,8 +63,9 @@ Good to know:
 - `srun` starts the tasks of a step in the job it runs in, in another that runs (`--jobid`), or in one
   of its own; `salloc` holds nodes for a shell here. Steps are numbered from 0. Tasks see all CPUs and
   GPUs of the job on their node unless `--exclusive`, `--exact`, `--gpus` or a bind says otherwise. What
-  tasks on other nodes read and write passes through kantd and the controller: let them
-  write to files what is large;
+  tasks on other nodes read and write passes through kantd and the controller, which keep little
+  of it: a task whose output nobody reads waits, as at a full pipe. Files are the faster way for
+  what is large;
 - `sbatch` names output files as Slurm does (`slurm-42.out`).
 ";
 

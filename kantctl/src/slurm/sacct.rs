@@ -236,11 +236,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     Ok(OK)
 }
 
-fn lines<'a>(
-    args: &Args,
-    (found, window): (&'a Found, &Window),
-    page: &'a Page,
-) -> Vec<Line<'a>> {
+fn lines<'a>(args: &Args, (found, window): (&'a Found, &Window), page: &'a Page) -> Vec<Line<'a>> {
     let mut lines = Vec::new();
     for alike in gather(&found.jobs, false) {
         let Some(job) = alike.first() else { continue };

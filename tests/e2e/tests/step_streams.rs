@@ -36,7 +36,8 @@ fn told(kantctl: &Kantctl, name: &str) -> anyhow::Result<String> {
 /// The most that a program's file in a spool takes of its disk.
 fn largest_output(spool: &Path) -> u64 {
     let steps = std::fs::read_dir(spool.join("steps")).into_iter().flatten().flatten();
-    let files = steps.flat_map(|step| std::fs::read_dir(step.path()).into_iter().flatten().flatten());
+    let files =
+        steps.flat_map(|step| std::fs::read_dir(step.path()).into_iter().flatten().flatten());
     let sizes = files.filter_map(|file| file.metadata().ok()).map(|facts| facts.blocks() * 512);
     sizes.max().unwrap_or(0)
 }
@@ -83,7 +84,8 @@ fn all_that_tasks_write_comes_also_when_it_is_read_late() -> anyhow::Result<()> 
     const WRITES: usize = 24;
     let cluster = Cluster::start(two_nodes())?;
     let kantctl = cluster.kantctl(Person::plain())?;
-    let script = format!("dd if=/dev/zero bs=1M count={WRITES} 2>/dev/null; echo up >up.$SLURM_PROCID");
+    let script =
+        format!("dd if=/dev/zero bs=1M count={WRITES} 2>/dev/null; echo up >up.$SLURM_PROCID");
     let words = ["run", "-N2", "--ntasks-per-node=1", "sh", "-c", &script];
     let mut child = spawned(&kantctl, &words)?;
     let mut stdout = child.stdout.take().context("no output")?;

@@ -1,5 +1,5 @@
-//! What a step does when kantctl gets a signal, from the terminal or from a process: passes it on to
-//! the tasks, or asks once more where a person may have slipped. Never ends kantctl itself.
+//! What a step does when kantctl gets a signal, from the terminal or from a process: passes it on
+//! to the tasks, or asks once more where a person may have slipped. Never ends kantctl itself.
 
 use super::Conduct;
 use super::stop::Stop;

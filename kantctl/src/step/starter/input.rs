@@ -1,5 +1,6 @@
-//! What a task reads: a thread of its own writes it, as fast as the task takes it, and says how much
-//! is left. Never waits for the task, and never says that what it has not read is out of the way.
+//! What a task reads: a thread of its own writes it, as fast as the task takes it, and says how
+//! much is left. Never waits for the task, and never says that what it has not read
+//! is out of the way.
 
 use super::Heard;
 use super::task::spawn;

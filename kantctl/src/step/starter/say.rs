@@ -1,5 +1,5 @@
-//! What a starter says to whoever asked for its tasks: what they wrote, how they ended, and how much
-//! of what was sent to it is out of the way. Never waits for more than a full pipe.
+//! What a starter says to whoever asked for its tasks: what they wrote, how they ended, and how
+//! much of what was sent to it is out of the way. Never waits for more than a full pipe.
 
 use super::Starter;
 use super::commands::{self, GIVE_BACK_BYTES};
