@@ -146,13 +146,7 @@ impl<E: Executor> Runner<E> {
     }
 
     fn show(&self) {
-        self.board.send_if_modified(|shown| {
-            let news = *shown != self.observed;
-            if news {
-                shown.clone_from(&self.observed);
-            }
-            news
-        });
+        self.board.send_if_modified(|shown| self.observed.show_on(shown));
     }
 }
 

@@ -23,12 +23,22 @@ pub struct Args {
     /// For quality: the folder with the traces
     #[arg(long, value_name = "DIR", default_value = "traces")]
     traces: PathBuf,
-    /// For engine, quality, share, raft, node and cli: write the tables into docs/
+    /// For engine, quality, share, raft, scale, node and cli: write the tables into docs/
     #[arg(long, conflicts_with = "only")]
     write: bool,
+    /// For e2e: put this system through the same, in turns, and print ratios (as root)
+    #[arg(long, value_enum, conflicts_with = "json")]
+    compare: Option<Other>,
     /// For engine: only these rows (plain, 1000x1000, teams:10000x100000)
     #[arg(long, value_name = "ROW", value_delimiter = ',')]
     only: Vec<String>,
+}
+
+/// Whom kant is compared with.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Other {
+    /// Debian's packages: those installed, or fetched with apt-get and unpacked beside the build
+    Slurm,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -41,6 +51,8 @@ enum Name {
     Quality,
     /// One and three controllers on loopback: submits, failovers, restarts, snapshots
     Raft,
+    /// A controller with 100 and 1,000 emulated nodes: filling, jobs through, memory
+    Scale,
     /// Fair rounds on the workloads that KAI Scheduler publishes: the table of docs/fairness.md
     Share,
     /// kantd with 8 GPUs: memory and CPU idle, launches, latency, accounting
@@ -55,6 +67,13 @@ enum Name {
 /// When a daemon cannot be built or does not answer.
 pub fn run(args: Args) -> anyhow::Result<()> {
     match args.name {
+        Name::E2e if matches!(args.compare, Some(Other::Slurm)) => {
+            let mut figures = Figures::default();
+            optimised::sampled("compare", args.rounds, &mut figures)?;
+            let table = figures.to_ratios("kant: ", "Slurm: ");
+            print!("{table}");
+            write_if(args.write, "docs/performance.md", "compare", &table)
+        }
         Name::E2e => {
             let figures = e2e_bench::measure(args.rounds)?;
             match args.json {
@@ -83,6 +102,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
             write_if(args.write, "docs/fairness.md", "share", &table)
         }
         Name::Raft => sampled("raft", &args),
+        Name::Scale => sampled("scale", &args),
         Name::Node => sampled("node", &args),
         Name::Cli => sampled("cli", &args),
     }

@@ -62,6 +62,16 @@ impl Observed {
         self.past.get(&key).copied()
     }
 
+    /// Puts on a board what is held now; true if that is news there. What was forgotten stays
+    /// here: nobody else asks for it, and after many jobs it would be nearly all there is to copy.
+    pub fn show_on(&self, board: &mut Self) -> bool {
+        let news = board.held != self.held;
+        if news {
+            board.held.clone_from(&self.held);
+        }
+        news
+    }
+
     /// Where an attempt is; `None` if the node does not hold it.
     #[must_use]
     pub fn phase(&self, id: AttemptId) -> Option<&StepPhase> {
@@ -111,5 +121,25 @@ impl FromIterator<StepStatus> for Observed {
     fn from_iter<I: IntoIterator<Item = StepStatus>>(statuses: I) -> Self {
         let held = statuses.into_iter().map(|status| (status.id, status.phase)).collect();
         Self { held, ..Self::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use common::id::JobId;
+
+    #[test]
+    fn a_board_shows_what_is_held_and_hears_of_news_only() {
+        let id = |job| AttemptId { key: JobKey::single(JobId(job)), attempt: Attempt(1) };
+        let (mut observed, mut board) = (Observed::new(), Observed::new());
+        assert!(!observed.show_on(&mut board));
+        observed.insert(id(1), StepPhase::Ready);
+        assert!(observed.show_on(&mut board) && !observed.show_on(&mut board));
+        assert!(board.is_living(id(1)));
+        observed.forget(id(1));
+        assert!(observed.show_on(&mut board));
+        assert_eq!((board.iter().count(), board.past(id(1).key)), (0, None));
+        assert_eq!(observed.past(id(1).key), Some(Attempt(1)));
     }
 }

@@ -1,8 +1,9 @@
-//! Measurements that need an optimised build: `cargo xtask bench engine`, `bench quality`,
-//! `bench raft`, `bench node` and `bench cli` run this. Never a test: nothing here passes or fails.
+//! Measurements that need an optimised build: `cargo xtask bench engine`, `quality`, `raft`,
+//! `scale`, `node`, `cli` and `e2e --compare` run this. Never a test: nothing here passes or fails.
 
 mod cli;
 mod cluster;
+mod compare;
 mod figures;
 mod machine;
 mod node;
@@ -11,6 +12,7 @@ mod quality;
 mod raft;
 mod rounds;
 mod row;
+mod scale;
 mod traces;
 
 use clap::Parser;
@@ -27,6 +29,10 @@ enum Command {
     Quality(quality::Args),
     /// Controllers on loopback: submits, failovers, restarts, snapshots
     Raft(raft::Args),
+    /// A controller with thousands of emulated nodes
+    Scale(scale::Args),
+    /// kant and Slurm side by side
+    Compare(compare::Args),
     /// kantd and its steps: memory, CPU, launches
     Node(node::Args),
     /// kantctl as it is typed: lists, submits, arrays
@@ -39,6 +45,8 @@ fn main() -> anyhow::Result<()> {
         Command::EngineRow(args) => row::run(&args),
         Command::Quality(args) => quality::run(&args),
         Command::Raft(args) => raft::run(&args),
+        Command::Scale(args) => scale::run(&args),
+        Command::Compare(args) => compare::run(&args),
         Command::Node(args) => node::run(&args),
         Command::Cli(args) => cli::run(&args),
     }

@@ -51,6 +51,30 @@ impl Figures {
         json!({ "machine": machine(), "figures": figures })
     }
 
+    /// Of two systems that were put through the same, whose figures begin with these words: medians,
+    /// and how many times better the first is.
+    pub fn to_ratios(&self, one: &str, other: &str) -> String {
+        let mut text = format!("{}\n\n", machine());
+        let (a, b) = (one.trim_end_matches(": "), other.trim_end_matches(": "));
+        text.push_str(&format!(
+            "| what | {a} | {b} | unit | times better |\n|---|--:|--:|---|--:|\n"
+        ));
+        for figure in &self.0 {
+            let Some(what) = figure.what.strip_prefix(one) else { continue };
+            let same = |f: &&Figure| f.what.strip_prefix(other) == Some(what);
+            let Some(counterpart) = self.0.iter().find(same) else { continue };
+            let (mine, theirs) = (figure.spread().1, counterpart.spread().1);
+            let better = ratio(&figure.unit, mine, theirs);
+            // Writing into a string cannot fail.
+            let _ = writeln!(
+                text,
+                "| {what} | {mine:.1} | {theirs:.1} | {} | {better:.1} |",
+                figure.unit
+            );
+        }
+        text
+    }
+
     /// For people, and for docs: a Markdown table.
     pub fn to_table(&self) -> String {
         let mut text = format!("{}\n\n", machine());
@@ -72,6 +96,11 @@ impl Figures {
     }
 }
 
+/// How many times better one is than the other: rates the higher, times the lower.
+fn ratio(unit: &str, one: f64, other: f64) -> f64 {
+    if unit.ends_with("/s") { one / other } else { other / one }
+}
+
 /// Cores, load and kernel, so that a figure is never read without them.
 fn machine() -> String {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
@@ -80,4 +109,27 @@ fn machine() -> String {
     let load = load.split_whitespace().next().unwrap_or("?").to_owned();
     let kernel = read("/proc/sys/kernel/osrelease");
     format!("{cores} cores, load {load}, Linux {}", kernel.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ratio_says_how_many_times_better_the_first_is_whatever_the_unit() {
+        let mut figures = Figures::default();
+        for (what, unit, sample) in [
+            ("kant: jobs", "1/s", 300.0),
+            ("kant: wait", "ms", 10.0),
+            ("kant: alone", "ms", 1.0),
+            ("Slurm: wait", "ms", 2000.0),
+            ("Slurm: jobs", "1/s", 20.0),
+        ] {
+            figures.add(what, unit, [sample]);
+        }
+        let table = figures.to_ratios("kant: ", "Slurm: ");
+        assert!(table.contains("| jobs | 300.0 | 20.0 | 1/s | 15.0 |"), "{table}");
+        assert!(table.contains("| wait | 10.0 | 2000.0 | ms | 200.0 |"), "{table}");
+        assert!(!table.contains("alone"), "{table}");
+    }
 }

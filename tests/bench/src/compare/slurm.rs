@@ -1,0 +1,127 @@
+//! Slurm with one controller and one node on loopback, as Debian ships it but for ports and paths:
+//! its own configuration, key and state in a scratch directory. Never touches /etc or a service,
+//! and ends its daemons by their pids.
+
+use super::debian::Programs;
+use anyhow::{Context as _, ensure};
+use e2e::Daemon;
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// A cluster that runs. Daemons end in this order: the node before the controller, munge last.
+pub struct Slurm {
+    _slurmd: Daemon,
+    _slurmctld: Daemon,
+    _munged: Daemon,
+    programs: Programs,
+    dir: tempfile::TempDir,
+}
+
+impl Slurm {
+    /// Starts it and waits until its node is idle.
+    pub fn start(programs: Programs) -> anyhow::Result<Self> {
+        let dir = tempfile::Builder::new().prefix("slurm-").tempdir()?;
+        let at = |name: &str| dir.path().join(name);
+        for name in ["munge", "state", "spool"] {
+            std::fs::create_dir(at(name))?;
+        }
+        std::fs::write(at("slurm.conf"), configuration(&programs, dir.path())?)?;
+        let munged = munged(&programs, dir.path())?;
+        e2e::wait_for("munged", || Ok(at("munge/socket").exists().then_some(())))?;
+        let start = |name: &str, words: &[&str]| {
+            let daemon = programs.daemon(name).with_context(|| format!("no {name}"))?;
+            let mut command = programs.command(&daemon);
+            command.env("SLURM_CONF", at("slurm.conf")).args(words);
+            Daemon::start(command, &at(&format!("{name}.out")))
+        };
+        let slurmctld = start("slurmctld", &["-D", "-c"])?;
+        let stepd = programs.daemon("slurmstepd").context("no slurmstepd")?;
+        let slurmd = start("slurmd", &["-D", "-N", "n1", "-d", &stepd.display().to_string()])?;
+        let slurm = Self { _slurmd: slurmd, _slurmctld: slurmctld, _munged: munged, programs, dir };
+        let ready = e2e::wait_for("Slurm's node", || {
+            let shown = slurm.run("sinfo", &["-h", "-o", "%t"])?;
+            Ok((String::from_utf8_lossy(&shown.stdout).trim() == "idle").then_some(()))
+        });
+        ready.with_context(|| slurm.logs())?;
+        Ok(slurm)
+    }
+
+    /// Where its jobs may write.
+    pub fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// One of its commands, in that directory.
+    pub fn command(&self, name: &str) -> Command {
+        let mut command = self.programs.command(&self.programs.path(&format!("usr/bin/{name}")));
+        command.env("SLURM_CONF", self.dir.path().join("slurm.conf")).current_dir(self.dir());
+        command
+    }
+
+    fn run(&self, name: &str, words: &[&str]) -> anyhow::Result<Output> {
+        Ok(self.command(name).args(words).output()?)
+    }
+
+    /// The same, which must succeed; answers with what it printed.
+    pub fn ok(&self, name: &str, words: &[&str]) -> anyhow::Result<String> {
+        let done = self.run(name, words)?;
+        let said = String::from_utf8_lossy(&done.stderr);
+        ensure!(done.status.success(), "{name} {words:?}: {}", said.trim());
+        Ok(String::from_utf8_lossy(&done.stdout).into_owned())
+    }
+
+    fn logs(&self) -> String {
+        let log = |name: &str| {
+            let text = std::fs::read_to_string(self.dir.path().join(name)).unwrap_or_default();
+            let lines: Vec<&str> = text.lines().collect();
+            format!("{name}:\n{}\n", lines[lines.len().saturating_sub(8)..].join("\n"))
+        };
+        ["slurmctld.out", "slurmd.out", "munged.out"].map(log).concat()
+    }
+}
+
+fn munged(programs: &Programs, dir: &Path) -> anyhow::Result<Daemon> {
+    let at = |name: &str| dir.join("munge").join(name);
+    // Any secret of at least 32 bytes; nobody else ever speaks to this cluster.
+    std::fs::write(at("key"), format!("{:064x}{:064x}", fastrand::u128(..), fastrand::u128(..)))?;
+    for (path, mode) in [(at("key"), "600"), (at(""), "755"), (dir.to_owned(), "755")] {
+        let done = Command::new("chmod").arg(mode).arg(&path).status()?;
+        ensure!(done.success(), "failed to chmod {}", path.display());
+    }
+    let mut command = programs.command(&programs.path("usr/sbin/munged"));
+    command.args(["--foreground", "--force"]);
+    for (option, name) in [
+        ("key-file", "key"),
+        ("socket", "socket"),
+        ("pid-file", "pid"),
+        ("log-file", "log"),
+        ("seed-file", "seed"),
+    ] {
+        command.arg(format!("--{option}={}", at(name).display()));
+    }
+    Daemon::start(command, &dir.join("munged.out"))
+}
+
+/// Slurm's own defaults, but for ports, paths and what needs cgroups.
+/// Source: man slurm.conf.
+fn configuration(programs: &Programs, dir: &Path) -> anyhow::Result<String> {
+    let port = || anyhow::Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port());
+    let (controller, node) = (port()?, port()?);
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname")?;
+    let host = host.trim().split('.').next().unwrap_or("localhost").to_owned();
+    let cpus = std::thread::available_parallelism()?;
+    let (plugins, dir) = (programs.plugins(), dir.display());
+    Ok(format!(
+        "ClusterName=bench\nSlurmctldHost=localhost(127.0.0.1)\nSlurmUser=root\nSlurmdUser=root\n\
+         SlurmctldPort={controller}\nSlurmdPort={node}\nAuthType=auth/munge\nCredType=cred/munge\n\
+         AuthInfo=socket={dir}/munge/socket\nPluginDir={}\nStateSaveLocation={dir}/state\n\
+         SlurmdSpoolDir={dir}/spool\nSlurmctldPidFile={dir}/slurmctld.pid\n\
+         SlurmdPidFile={dir}/slurmd.pid\nProctrackType=proctrack/linuxproc\n\
+         TaskPlugin=task/none\nMpiDefault=none\nSelectType=select/cons_tres\n\
+         SelectTypeParameters=CR_Core_Memory\nReturnToService=2\n\
+         NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 CPUs={cpus} RealMemory=4000\n\
+         PartitionName=main Nodes=n1 Default=YES MaxTime=INFINITE State=UP\n",
+        plugins.display()
+    ))
+}

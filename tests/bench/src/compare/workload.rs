@@ -1,0 +1,140 @@
+//! What both sides are put through, by their own commands: the same scripts, counted by what the
+//! scripts themselves write. Never asks a side how fast it was.
+
+use super::slurm::Slurm;
+use crate::figures::Figures;
+use anyhow::{Context as _, bail};
+use e2e::Kantctl;
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime};
+
+const SUBMITS: usize = 200;
+const TRIVIAL_JOBS: usize = 200;
+const STARTS: usize = 5;
+/// Between two looks at a file.
+const LOOK: Duration = Duration::from_millis(5);
+/// Nothing here takes longer.
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// Who is measured.
+pub enum Side {
+    Kant(Kantctl),
+    Slurm(Slurm),
+}
+
+impl Side {
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Kant(_) => "kant",
+            Self::Slurm(_) => "Slurm",
+        }
+    }
+
+    fn dir(&self) -> &Path {
+        match self {
+            Self::Kant(kantctl) => kantctl.dir(),
+            Self::Slurm(slurm) => slurm.dir(),
+        }
+    }
+
+    fn submit(&self, words: &[&str]) -> anyhow::Result<()> {
+        let words = [&["-o", "/dev/null", "--mem=16M"], words].concat();
+        match self {
+            Self::Kant(kantctl) => kantctl.ok(&[&["submit"], &*words].concat()),
+            Self::Slurm(slurm) => slurm.ok("sbatch", &words),
+        }
+        .map(drop)
+    }
+
+    fn list(&self) -> anyhow::Result<String> {
+        match self {
+            Self::Kant(kantctl) => kantctl.ok(&["queue"]),
+            Self::Slurm(slurm) => slurm.ok("squeue", &[]),
+        }
+    }
+
+    /// Until nobody waits or runs any more.
+    fn cancel_everything(&self) -> anyhow::Result<()> {
+        match self {
+            Self::Kant(kantctl) => kantctl.cancel_everything(),
+            Self::Slurm(slurm) => {
+                slurm.ok("scancel", &["-u", "root"])?;
+                e2e::wait_for("Slurm's queue to empty", || {
+                    Ok(slurm.ok("squeue", &["-h"])?.is_empty().then_some(()))
+                })
+            }
+        }
+    }
+}
+
+/// All of it, once.
+pub fn measure(side: &Side, figures: &mut Figures) -> anyhow::Result<()> {
+    let name = side.name();
+    for _ in 0..STARTS {
+        figures.time(&format!("{name}: submit to first command, idle"), start(side)?);
+    }
+    for clients in [1, 8] {
+        let plural = if clients == 1 { "" } else { "s" };
+        let what = format!("{name}: submissions/s, CLI, {clients} client{plural}");
+        figures.add(&what, "1/s", rate(SUBMITS, submits(side, clients)?));
+        let begin = Instant::now();
+        side.list()?;
+        figures.time(&format!("{name}: list {SUBMITS} waiting jobs, CLI"), begin.elapsed());
+        side.cancel_everything()?;
+    }
+    let took = trivial(side)?;
+    figures.add(&format!("{name}: {TRIVIAL_JOBS} trivial jobs"), "1/s", rate(TRIVIAL_JOBS, took));
+    side.cancel_everything()
+}
+
+fn rate(count: usize, took: Duration) -> f64 {
+    #[allow(clippy::cast_precision_loss)] // some hundreds
+    let count = count as f64;
+    count / took.as_secs_f64()
+}
+
+/// From before the command is started to the clock that the job's first command reads.
+fn start(side: &Side) -> anyhow::Result<Duration> {
+    let began = side.dir().join("began");
+    let _ = std::fs::remove_file(&began);
+    let before = SystemTime::now();
+    side.submit(&["--wrap", "date +%s%N > began.new; mv began.new began"])?;
+    wait(|| Ok(began.exists()))?;
+    let nanoseconds: u64 = std::fs::read_to_string(&began)?.trim().parse()?;
+    let first = SystemTime::UNIX_EPOCH + Duration::from_nanos(nanoseconds);
+    side.cancel_everything()?;
+    Ok(first.duration_since(before)?)
+}
+
+/// Held jobs, so that only the accepting is measured.
+fn submits(side: &Side, clients: usize) -> anyhow::Result<Duration> {
+    let begin = Instant::now();
+    std::thread::scope(|scope| {
+        let each =
+            || (0..SUBMITS / clients).try_for_each(|_| side.submit(&["--hold", "--wrap", "true"]));
+        let threads: Vec<_> = (0..clients).map(|_| scope.spawn(each)).collect();
+        threads.into_iter().try_for_each(|one| one.join().ok().context("a client panicked")?)
+    })?;
+    Ok(begin.elapsed())
+}
+
+/// One array; from before it to the last line that a task wrote.
+fn trivial(side: &Side) -> anyhow::Result<Duration> {
+    let done = side.dir().join("done");
+    std::fs::write(&done, "")?;
+    let begin = Instant::now();
+    side.submit(&[&format!("--array=1-{TRIVIAL_JOBS}"), "--wrap", "echo >> done"])?;
+    wait(|| Ok(std::fs::metadata(&done)?.len() >= TRIVIAL_JOBS as u64))?;
+    Ok(begin.elapsed())
+}
+
+fn wait(is_so: impl Fn() -> anyhow::Result<bool>) -> anyhow::Result<()> {
+    let begin = Instant::now();
+    while !is_so()? {
+        if begin.elapsed() > LIMIT {
+            bail!("jobs do not end within {LIMIT:?}");
+        }
+        std::thread::sleep(LOOK);
+    }
+    Ok(())
+}

@@ -1,0 +1,107 @@
+//! A real controller with thousands of emulated nodes: joining, filling, jobs that are over at
+//! once, what clients wait meanwhile, and what it all weighs. Everything durable. Prints samples;
+//! never judges them.
+
+mod batch;
+mod cluster;
+
+use crate::figures::Figures;
+use anyhow::ensure;
+use batch::Kind;
+use cluster::House;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::time::{Duration, Instant};
+
+/// What to measure
+#[derive(clap::Args)]
+pub struct Args {
+    /// How often each size is measured, with a cluster of its own
+    #[arg(long, default_value_t = 1)]
+    rounds: usize,
+    /// How many nodes, each of 8 GPUs
+    #[arg(long, value_delimiter = ',', default_values_t = [100, 1000])]
+    nodes: Vec<u32>,
+    /// How many jobs, for each size
+    #[arg(long, default_value_t = 10_000)]
+    jobs: usize,
+}
+
+/// How long an idle cluster is watched.
+const IDLE: Duration = Duration::from_secs(10);
+/// How often one job is started on an idle cluster.
+const STARTS: usize = 30;
+/// How often all jobs are listed.
+const LISTS: usize = 5;
+
+/// Measures everything; the daemons are built like this program.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let bar = ProgressBar::new((args.rounds * args.nodes.len() * 5) as u64);
+    bar.set_style(ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} {elapsed}")?);
+    bar.enable_steady_tick(Duration::from_secs(1));
+    bar.set_message("building the daemons");
+    let mut figures = Figures::default();
+    for _ in 0..args.rounds {
+        for nodes in &args.nodes {
+            measure(*nodes, args.jobs, &mut figures, |name| {
+                bar.inc(1);
+                bar.set_message(format!("{nodes} nodes: {name}"));
+            })?;
+        }
+    }
+    bar.finish_and_clear();
+    println!("{:#}", figures.to_json());
+    Ok(())
+}
+
+fn measure(
+    nodes: u32,
+    jobs: usize,
+    figures: &mut Figures,
+    step: impl Fn(&'static str),
+) -> anyhow::Result<()> {
+    step("joining");
+    let begin = Instant::now();
+    let house = House::start(nodes)?;
+    let of = |what: &str| format!("{what}, {nodes} nodes");
+    figures.time(&of("all nodes join"), begin.elapsed());
+    figures.add(&of("kantctld RSS, idle"), "MiB", house.controller_mib()?);
+
+    step("idle");
+    let (before, began) = (house.cpu()?, Instant::now());
+    std::thread::sleep(IDLE);
+    let ((ctl, emu), span) = (house.cpu()?, began.elapsed().as_secs_f64());
+    figures.add(&of("kantctld CPU, idle"), "% of a core", (ctl - before.0) * 100.0 / span);
+    figures.add(&of("all nodes' CPU, idle"), "% of a core", (emu - before.1) * 100.0 / span);
+    for _ in 0..STARTS {
+        figures.time(&of("submit until it runs, idle"), house.start_one()?);
+    }
+
+    step("jobs that are over at once");
+    let (took, accepted) = house.through(&batch::of(Kind::Instant, jobs))?;
+    figures.add(&of("batch submit"), "jobs/s", per_second(jobs, accepted));
+    figures.add(&of("zero-length jobs, submit to end of all"), "jobs/s", per_second(jobs, took));
+
+    step("filling");
+    let probe = house.probe();
+    let filled = house.fill(&batch::of(Kind::Mixed, jobs))?;
+    let worst = probe.stop()?;
+    figures.add(&of("fill by mixed jobs"), "starts/s", per_second(filled.started, filled.took));
+    figures.add(&of("GPUs in use when full"), "%", filled.percent);
+    figures.time(&of("longest wait of a client meanwhile"), worst);
+
+    step("many wait");
+    let waiting = house.status()?.jobs_pending;
+    ensure!(waiting > 0, "the cluster is not full: give more --jobs");
+    figures.add(&of("jobs that wait when full"), "jobs", f64::from(waiting));
+    figures.add(&of("kantctld RSS, full"), "MiB", house.controller_mib()?);
+    for _ in 0..LISTS {
+        figures.time(&of("list all jobs that are not over"), house.list()?);
+    }
+    Ok(())
+}
+
+fn per_second(count: usize, took: Duration) -> f64 {
+    #[allow(clippy::cast_precision_loss)] // a count of jobs
+    let count = count as f64;
+    count / took.as_secs_f64()
+}

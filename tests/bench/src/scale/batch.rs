@@ -1,0 +1,79 @@
+//! The jobs of a measurement, as requests of many each. Never random: each run asks for the same.
+
+use common::id::RequestKey;
+use common::job::Ask;
+use common::resource::{GpuRequest, MemoryRequest, Request};
+use common::time::Span;
+use common::unit::{Bytes, Gpus, Nodes, Tasks};
+use common::wire::api::{BatchJob, BatchRequest};
+use std::collections::BTreeMap;
+
+/// As many as `kantctl submit --batch` sends at once.
+const IN_ONE: usize = 1000;
+
+/// What jobs are like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// One GPU, and over at once.
+    Instant,
+    /// 1 to 32 GPUs, and longer than anybody waits here.
+    Mixed,
+}
+
+/// GPUs a node, and nodes, of mixed jobs: small ones are many, large ones hold most.
+const MIX: [(u32, u32); 12] = [
+    (1, 1),
+    (1, 1),
+    (2, 1),
+    (1, 1),
+    (4, 1),
+    (1, 1),
+    (2, 1),
+    (8, 1),
+    (1, 1),
+    (4, 1),
+    (8, 2),
+    (8, 4),
+];
+
+/// Requests for so many jobs.
+pub fn of(kind: Kind, count: usize) -> Vec<BatchRequest> {
+    let places: Vec<usize> = (0..count).collect();
+    let request = |places: &[usize]| BatchRequest {
+        request_key: RequestKey(format!("{kind:?}-{}", places[0])),
+        scripts: vec![match kind {
+            Kind::Instant => "#!/bin/sh\ntrue\n".to_owned(),
+            Kind::Mixed => "#!/bin/sh\nsleep 1d\n".to_owned(),
+        }],
+        environments: vec![BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())])],
+        jobs: places.iter().map(|place| job(kind, *place)).collect(),
+    };
+    places.chunks(IN_ONE).map(request).collect()
+}
+
+fn job(kind: Kind, place: usize) -> BatchJob {
+    let (gpus, nodes) = match kind {
+        Kind::Instant => (1, 1),
+        Kind::Mixed => MIX[place % MIX.len()],
+    };
+    BatchJob { ask: ask(gpus, nodes), script: 0, environment: 0 }
+}
+
+/// What one job asks for.
+pub fn ask(gpus: u32, nodes: u32) -> Ask {
+    let request = Request {
+        nodes: Some(Nodes(nodes)),
+        tasks: Tasks(nodes),
+        gpus: Some(GpuRequest::PerNode(Gpus(gpus))),
+        memory: Some(MemoryRequest::PerNode(Bytes(1 << 30))),
+        ..Request::default()
+    };
+    Ask {
+        name: "scale".to_owned(),
+        work_dir: "/".to_owned(),
+        stdout: Some("/dev/null".to_owned()),
+        time_limit: Some(Span::from_minutes(2 * 24 * 60)),
+        request,
+        ..Ask::default()
+    }
+}

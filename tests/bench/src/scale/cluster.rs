@@ -1,0 +1,217 @@
+//! A controller, an emulator, and a client that asks without a pause for thought. Never leaves a
+//! process behind.
+
+use super::batch;
+use anyhow::{Context as _, bail, ensure};
+use common::config::ControllerConfig;
+use common::id::{JobId, RequestKey};
+use common::wire::api::{
+    BatchAnswer, BatchOutcome, BatchRequest, JobList, MetricsView, Status, SubmitAnswer,
+    SubmitRequest,
+};
+use e2e::{Cluster, ClusterOptions, Daemon};
+use net::{Client, Endpoint};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tokio::runtime::Runtime;
+
+/// Between two looks at what there is not yet.
+const LOOK: Duration = Duration::from_millis(20);
+/// So long without a start: the cluster is full.
+const FULL_AFTER: Duration = Duration::from_secs(3);
+/// Nothing here takes longer.
+const LIMIT: Duration = Duration::from_secs(600);
+
+/// A cluster and its client.
+pub struct House {
+    /// Ends with this value.
+    _cluster: Cluster,
+    controller_pid: u32,
+    emulator: Daemon,
+    socket: PathBuf,
+    runtime: Runtime,
+    client: Client,
+    submits: std::cell::Cell<usize>,
+}
+
+/// What came of filling the cluster.
+pub struct Filled {
+    pub started: usize,
+    pub took: Duration,
+    pub percent: f64,
+}
+
+/// A client that asks for the controller's status all the time.
+pub struct Probe {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<anyhow::Result<Duration>>,
+}
+
+impl Probe {
+    /// The longest it waited for an answer.
+    pub fn stop(self) -> anyhow::Result<Duration> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.join().ok().context("the probe panicked")?
+    }
+}
+
+fn quietly(config: &mut ControllerConfig) {
+    config.log = "warn".to_owned();
+    config.emulated = true;
+}
+
+fn client(socket: &PathBuf) -> Client {
+    Client::new(Endpoint::Unix(socket.clone())).with_answer_limit(Some(LIMIT))
+}
+
+impl House {
+    /// Starts everything and waits until all nodes are in contact.
+    pub fn start(nodes: u32) -> anyhow::Result<Self> {
+        let controller: Option<fn(&mut ControllerConfig)> = Some(quietly);
+        let mut cluster =
+            Cluster::start(ClusterOptions { controller, ..ClusterOptions::default() })?;
+        let emulator = cluster.emulate(&["--nodes", &nodes.to_string()])?;
+        let socket = cluster.dir().join("kantctld.sock");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (client, submits) = (client(&socket), std::cell::Cell::new(0));
+        let controller_pid = cluster.controller()?.pid();
+        let house =
+            Self { _cluster: cluster, controller_pid, emulator, socket, runtime, client, submits };
+        house.until("all nodes", |status| status.nodes_connected == nodes)?;
+        Ok(house)
+    }
+
+    /// How things stand.
+    pub fn status(&self) -> anyhow::Result<Status> {
+        Ok(self.runtime.block_on(self.client.get("/v1/status"))?)
+    }
+
+    fn until(&self, what: &str, is_so: impl Fn(&Status) -> bool) -> anyhow::Result<()> {
+        let begin = Instant::now();
+        while !is_so(&self.status()?) {
+            if begin.elapsed() > LIMIT {
+                bail!("waited in vain for {what}: {:?}\n{}", self.status()?, self.emulator.log());
+            }
+            std::thread::sleep(LOOK);
+        }
+        Ok(())
+    }
+
+    /// What the controller's process holds of the memory.
+    pub fn controller_mib(&self) -> anyhow::Result<f64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.controller_pid))?;
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).context("no VmRSS")?;
+        let kib: f64 = line.split_whitespace().nth(1).context("no VmRSS")?.parse()?;
+        Ok(kib / 1024.0)
+    }
+
+    /// CPU seconds that the controller and the emulator have used.
+    pub fn cpu(&self) -> anyhow::Result<(f64, f64)> {
+        Ok((cpu_seconds(self.controller_pid)?, cpu_seconds(self.emulator.pid())?))
+    }
+
+    /// From one submit until the job runs, or has run, on an idle cluster.
+    pub fn start_one(&self) -> anyhow::Result<Duration> {
+        self.submits.set(self.submits.get() + 1);
+        let request = SubmitRequest {
+            request_key: RequestKey(format!("one-{}", self.submits.get())),
+            ask: batch::ask(1, 1),
+            script: "#!/bin/sh\ntrue\n".to_owned(),
+            environment: BTreeMap::new(),
+        };
+        let begin = Instant::now();
+        let took = self.runtime.block_on(async {
+            let answer: SubmitAnswer = self.client.post("/v1/jobs", &request).await?;
+            let path = format!("/v1/jobs/{}/wait?seconds=30&until=started", answer.job);
+            let list: JobList = self.client.get(&path).await?;
+            let started = list.jobs.iter().all(|job| job.started_at.is_some());
+            ensure!(started, "job {} does not start", answer.job);
+            anyhow::Ok(begin.elapsed())
+        })?;
+        self.until("one job", |status| status.jobs_running == 0)?;
+        Ok(took)
+    }
+
+    /// Submits all of it, and waits until all is over: how long that took in all, and to the last
+    /// acknowledgement.
+    pub fn through(&self, requests: &[BatchRequest]) -> anyhow::Result<(Duration, Duration)> {
+        let begin = Instant::now();
+        self.submit(requests)?;
+        let accepted = begin.elapsed();
+        self.until("the end of all jobs", |s| s.jobs_pending == 0 && s.jobs_running == 0)?;
+        Ok((begin.elapsed(), accepted))
+    }
+
+    /// Submits all of it, and waits until nothing more starts.
+    pub fn fill(&self, requests: &[BatchRequest]) -> anyhow::Result<Filled> {
+        let begin = Instant::now();
+        self.submit(requests)?;
+        let (mut running, mut last) = (0, begin.elapsed());
+        while begin.elapsed() - last < FULL_AFTER {
+            let now = self.status()?.jobs_running;
+            if now > running {
+                (running, last) = (now, begin.elapsed());
+            }
+            std::thread::sleep(LOOK);
+        }
+        let metrics: MetricsView = self.runtime.block_on(self.client.get("/v1/metrics"))?;
+        Ok(Filled { started: running as usize, took: last, percent: metrics.gar * 100.0 })
+    }
+
+    fn submit(&self, requests: &[BatchRequest]) -> anyhow::Result<Vec<JobId>> {
+        let mut jobs = Vec::new();
+        for request in requests {
+            let asked = self.client.post("/v1/jobs/batch", request);
+            let answer: BatchAnswer = self.runtime.block_on(asked)?;
+            for outcome in answer.jobs {
+                match outcome {
+                    BatchOutcome::Accepted(answer) => jobs.push(answer.job),
+                    BatchOutcome::Refused { message, .. } => bail!("a job was refused: {message}"),
+                }
+            }
+        }
+        Ok(jobs)
+    }
+
+    /// Lists all jobs that are not over.
+    pub fn list(&self) -> anyhow::Result<Duration> {
+        let begin = Instant::now();
+        let list: JobList = self.runtime.block_on(self.client.get("/v1/jobs"))?;
+        let took = begin.elapsed();
+        ensure!(!list.jobs.is_empty(), "no jobs are listed");
+        Ok(took)
+    }
+
+    /// Another client, which asks from now on.
+    pub fn probe(&self) -> Probe {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (stopped, client) = (stop.clone(), client(&self.socket));
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            let mut worst = Duration::ZERO;
+            while !stopped.load(Ordering::Relaxed) {
+                let begin = Instant::now();
+                let _: Status = runtime.block_on(client.get("/v1/status"))?;
+                worst = worst.max(begin.elapsed());
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            Ok(worst)
+        });
+        Probe { stop, thread }
+    }
+}
+
+/// Fields 14 and 15 of /proc/PID/stat (man 5 proc): ticks in user and kernel mode.
+fn cpu_seconds(pid: u32) -> anyhow::Result<f64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    let rest = stat.rsplit_once(") ").context("no process name")?.1;
+    let ticks = |field: usize| -> anyhow::Result<f64> {
+        Ok(rest.split(' ').nth(field - 3).context("no CPU time")?.parse()?)
+    };
+    // Linux counts in hundredths, whatever its own clock does.
+    Ok((ticks(14)? + ticks(15)?) / 100.0)
+}
