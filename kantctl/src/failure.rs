@@ -121,14 +121,17 @@ pub fn says_silent_node(error: &ClientError) -> bool {
     matches!(error, ClientError::Refused { error, .. } if error.code == "node_silent")
 }
 
-/// Did a daemon answer that nobody was there to do it: that no controller leads, or that the one it
-/// would pass this on to cannot be reached?
+/// The codes of such answers.
+const NOTHING_DONE: [&str; 3] = ["no-leader", "controller-unreachable", "too_many_requests"];
+
+/// Did a daemon answer that nobody was there to do it: that no controller leads, that the one it
+/// would pass this on to cannot be reached, or that it has too much else to do for the same user?
 #[must_use]
 pub fn says_nothing_done(error: &ClientError) -> bool {
     matches!(
         error,
         ClientError::Refused { error, .. }
-            if ["no-leader", "controller-unreachable"].contains(&error.code.as_str())
+            if NOTHING_DONE.contains(&error.code.as_str())
     )
 }
 

@@ -10,6 +10,7 @@ mod error;
 mod held;
 mod history;
 mod jobs;
+mod large;
 mod leader;
 mod look;
 mod metrics;
@@ -19,6 +20,7 @@ mod priority;
 mod reload;
 mod reservations;
 mod share;
+mod shelf;
 mod signal;
 mod steps;
 mod submit;
@@ -42,9 +44,6 @@ use common::wire::peer::PEER_PATH;
 use leader::Relay;
 use std::sync::Arc;
 
-/// A script may have 4 MiB and an environment 1 MiB; as JSON with escapes that may double.
-const BODY_BYTES_MAX: usize = 16 << 20;
-
 /// All routes, for the local socket and the TLS port alike. `peers` are the other controllers: what
 /// only the leader can answer is passed on to that one.
 pub fn router(core: Arc<Core>, peers: Arc<Peers<StateMachine>>) -> Router {
@@ -54,7 +53,8 @@ pub fn router(core: Arc<Core>, peers: Arc<Peers<StateMachine>>) -> Router {
         .merge(of_anyone())
         .fallback(error::no_such_path)
         .layer(Extension(peers))
-        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+        .layer(from_fn_with_state(core.clone(), large::in_turn))
+        .layer(DefaultBodyLimit::max(large::BODY_BYTES_MAX))
         .with_state(core)
 }
 

@@ -4,6 +4,7 @@
 use crate::api;
 use crate::clock::{SteadyClock, wall_clock};
 use crate::core::Core;
+use crate::files;
 use crate::history::{self, Wanted};
 use crate::leader::{self, Limits};
 use crate::machine::{Outlets, SharedState, StateMachine};
@@ -84,6 +85,7 @@ pub enum RunError {
 /// # Errors
 /// [`RunError`].
 pub async fn run(file: ConfigFile) -> Result<(), RunError> {
+    files::allow_all();
     // First: a signal that nobody listens to would end the process.
     let hangup = signal(SignalKind::hangup())?;
     let config = &file.config;

@@ -2,6 +2,7 @@
 //!
 //! Each listener proves who calls before the router sees a request. Nothing here reads a request.
 
+mod places;
 mod tls;
 mod unix;
 

@@ -5,8 +5,9 @@ use super::error::ApiFailure;
 use super::look;
 use crate::core::Core;
 use axum::extract::{Query, State};
+use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use common::time::Time;
 use serde::Deserialize;
 use sim::accounting;
@@ -31,29 +32,28 @@ pub struct Since {
 /// GET /v1/accounting/jobs
 pub async fn jobs(
     State(core): State<Arc<Core>>,
-    _user: net::User,
+    user: net::User,
     Query(query): Query<Since>,
 ) -> Result<Response, ApiFailure> {
     let now = core.now();
-    let written = look::list(&core, move |state| {
+    look::written(&core, user.uid, move |state| {
         let export = accounting::jobs(state, query.since, now);
-        (write_jobs(&export.jobs), export.jobs.len(), export.left_out)
-    });
-    let (text, jobs, left_out) = written.await?;
-    let headers = [
-        (CONTENT_TYPE, CSV),
-        (JOBS, HeaderValue::from(jobs)),
-        (LEFT_OUT, HeaderValue::from(left_out)),
-    ];
-    Ok((headers, text).into_response())
+        let headers = HeaderMap::from_iter([
+            (CONTENT_TYPE, CSV),
+            (JOBS, HeaderValue::from(export.jobs.len())),
+            (LEFT_OUT, HeaderValue::from(export.left_out)),
+        ]);
+        Ok((headers, write_jobs(&export.jobs).into()))
+    })
+    .await
 }
 
 /// GET /v1/accounting/nodes
-pub async fn nodes(
-    State(core): State<Arc<Core>>,
-    _user: net::User,
-) -> Result<Response, ApiFailure> {
-    let nodes = look::list(&core, accounting::nodes).await?;
-    let headers = [(CONTENT_TYPE, CSV), (NODES, HeaderValue::from(nodes.len()))];
-    Ok((headers, write_nodes(&nodes)).into_response())
+pub async fn nodes(State(core): State<Arc<Core>>, user: net::User) -> Result<Response, ApiFailure> {
+    look::written(&core, user.uid, |state| {
+        let nodes = accounting::nodes(state);
+        let headers = [(CONTENT_TYPE, CSV), (NODES, HeaderValue::from(nodes.len()))];
+        Ok((HeaderMap::from_iter(headers), write_nodes(&nodes).into()))
+    })
+    .await
 }

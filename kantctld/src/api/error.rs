@@ -140,6 +140,9 @@ impl IntoResponse for ApiFailure {
         if code == NO_LEADER {
             return no_leader().into_response();
         }
+        if status == StatusCode::PAYLOAD_TOO_LARGE {
+            return super::large::too_large().into_response();
+        }
         net::Refusal::new(status, code, self.to_string()).into_response()
     }
 }

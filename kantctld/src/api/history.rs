@@ -13,14 +13,17 @@ use common::wire::api::{AccountList, HistoryList, HistoryQuery, ReportQuery, Rep
 use net::{Caller, Role};
 use std::sync::Arc;
 
+/// For turns: other controllers, which are no user. The kernel has no user of this number.
+const CONTROLLERS: u32 = u32::MAX;
+
 /// GET /v1/history
 pub async fn list(
     State(core): State<Arc<Core>>,
-    _user: net::User,
+    user: net::User,
     Query(query): Query<HistoryQuery>,
 ) -> Result<Json<HistoryList>, ApiFailure> {
     core.refresh().await?;
-    Ok(Json(page(&core, query).await?))
+    Ok(Json(page(&core, user.uid, query).await?))
 }
 
 /// GET of [`history::KEPT_PATH`]: what this controller itself has, for another one.
@@ -39,9 +42,9 @@ pub async fn kept(
     // With the first page: the others go on from there.
     let since = query.since.filter(|_| query.every_run && query.after.is_none());
     let told = async {
-        let list = page(&core, query).await?;
+        let list = page(&core, CONTROLLERS, query).await?;
         let history = core.history.clone();
-        let nodes = look::list(&core, move |_| match since {
+        let nodes = look::list(&core, CONTROLLERS, move |_| match since {
             Some(since) => history::node_changes(&history.reader()?, since),
             None => Ok(Vec::new()),
         });
@@ -63,7 +66,7 @@ pub async fn accounts(State(core): State<Arc<Core>>, _user: net::User) -> Json<A
 /// GET /v1/report
 pub async fn report(
     State(core): State<Arc<Core>>,
-    _user: net::User,
+    user: net::User,
     Query(query): Query<ReportQuery>,
 ) -> Result<Json<ReportView>, ApiFailure> {
     core.refresh().await?;
@@ -72,17 +75,17 @@ pub async fn report(
     let state = core.state.read().clone();
     written(&core).await?;
     let (now, history) = (core.now(), core.history.clone());
-    let looked = look::list(&core, move |_| {
+    let looked = look::list(&core, user.uid, move |_| {
         let running = state::history::running(&state, now);
         history::report(&history.reader()?, &query, running, (state.now(), now))
     });
     Ok(Json(looked.await?.map_err(refused)?))
 }
 
-async fn page(core: &Arc<Core>, query: HistoryQuery) -> Result<HistoryList, ApiFailure> {
+async fn page(core: &Arc<Core>, uid: u32, query: HistoryQuery) -> Result<HistoryList, ApiFailure> {
     written(core).await?;
     let history = core.history.clone();
-    let looked = look::list(core, move |_| history::runs(&history.reader()?, &query));
+    let looked = look::list(core, uid, move |_| history::runs(&history.reader()?, &query));
     let list = looked.await?.map_err(refused)?;
     Ok(HistoryList { as_of: core.now(), ..list })
 }

@@ -6,6 +6,7 @@ use super::look;
 use crate::core::Core;
 use axum::Json;
 use axum::extract::{Path, Query, State};
+use axum::response::Response;
 use common::id::{JobKey, Uid};
 use common::job::Phase;
 use common::reason::Refusal;
@@ -28,12 +29,14 @@ pub fn user_name(uid: u32) -> String {
 /// GET /v1/jobs
 pub async fn list(
     State(core): State<Arc<Core>>,
-    _user: net::User,
+    user: net::User,
     Query(query): Query<JobQuery>,
-) -> Result<Json<JobList>, ApiFailure> {
-    let waits = core.last_waits();
-    let list = look::list(&core, move |state| view::job_list(state, &query, &waits)).await?;
-    Ok(Json(JobList { as_of: core.now(), ..list }))
+) -> Result<Response, ApiFailure> {
+    let (waits, now) = (core.last_waits(), core.now());
+    look::answer(&core, user.uid, move |state| {
+        Ok(JobList { as_of: now, ..view::job_list(state, &query, &waits) })
+    })
+    .await
 }
 
 /// A job, or all tasks of an array, with their stories.
@@ -50,12 +53,16 @@ pub fn detail(core: &Core, key: JobKey) -> Result<JobList, Refusal> {
 /// GET /v1/jobs/{key}
 pub async fn show(
     State(core): State<Arc<Core>>,
-    _user: net::User,
+    user: net::User,
     Path(key): Path<String>,
-) -> Result<Json<JobList>, ApiFailure> {
+) -> Result<Response, ApiFailure> {
     core.refresh().await?;
-    let key = core.key(&key)?;
-    Ok(Json(detail(&core, key)?))
+    let (key, waits, now) = (core.key(&key)?, core.last_waits(), core.now());
+    look::answer(&core, user.uid, move |state| {
+        let list = view::job_detail(state, key, &waits).ok_or(Refusal::UnknownJob { key })?;
+        Ok(JobList { as_of: now, ..list })
+    })
+    .await
 }
 
 /// Proposes a command on a job and gathers what it changed.
@@ -198,12 +205,12 @@ fn is_so(core: &Core, key: JobKey, until: Until) -> Result<bool, Refusal> {
 /// GET /v1/jobs/{key}/explain
 pub async fn explain(
     State(core): State<Arc<Core>>,
-    _user: net::User,
+    user: net::User,
     Path(key): Path<String>,
 ) -> Result<Json<Explanation>, ApiFailure> {
     core.refresh().await?;
     let key = core.key(&key)?;
-    let looked = look::forecast(&core, move |core| {
+    let looked = look::forecast(&core, user.uid, move |core| {
         let now = core.now();
         let (waits, state) = (core.last_waits(), core.state.read().clone());
         let snapshot = core.lookout.fresh(&core.state, now, engine::Snapshot::clone);

@@ -1,29 +1,76 @@
-//! Long looks, away from the threads that serve sockets, and only so many at once: lists and
-//! forecasts have their own places, so that nobody's forecast holds up everybody's list. Never
-//! answers with an empty list where it failed.
+//! Long looks, away from the threads that serve sockets, and only so many at once, half of them one
+//! user's: lists and forecasts have their own places, so that nobody's forecast holds up
+//! everybody's list. Never answers with an empty list where it failed.
 
 use super::error::ApiFailure;
+use super::shelf;
 use crate::core::Core;
-use axum::http::StatusCode;
+use crate::turns::{NoTurn, Turn, Turns};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use serde::Serialize;
 use state::State;
 use std::sync::Arc;
-use tokio::sync::OwnedSemaphorePermit;
 
-/// A list made of a copy of the state, which shares its records: no lock is held meanwhile.
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// A short list made of a copy of the state, which shares its records: no lock is held meanwhile.
 ///
 /// # Errors
-/// When the controller stops, or there is a defect in what looks.
+/// When the user asks for too much at once, the controller stops, or there is a defect in what
+/// looks.
 pub async fn list<T: Send + 'static>(
     core: &Arc<Core>,
+    uid: u32,
     view: impl FnOnce(&State) -> T + Send + 'static,
 ) -> Result<T, ApiFailure> {
-    let place = core.places.lists.clone().acquire_owned().await;
+    let turn = turn(&core.places.lists, uid).await?;
     let core = core.clone();
-    away(place.ok(), move || {
+    let (looked, _turn) = away(turn, move || {
         let state = core.state.read().clone();
         view(&state)
     })
+    .await?;
+    Ok(looked)
+}
+
+/// A list that may be long, as the answer: what is not read yet counts as its user's.
+///
+/// # Errors
+/// As [`list`], and what the view says.
+pub async fn answer<T: Serialize>(
+    core: &Arc<Core>,
+    uid: u32,
+    view: impl FnOnce(&State) -> Result<T, ApiFailure> + Send + 'static,
+) -> Result<Response, ApiFailure> {
+    written(core, uid, move |state| {
+        let written = serde_json::to_vec(&view(state)?);
+        // What this controller writes of its own is text throughout.
+        let defect = |error| defect(&format!("failed to write an answer: {error}"));
+        Ok((HeaderMap::from_iter([(CONTENT_TYPE, JSON)]), written.map_err(defect)?))
+    })
     .await
+}
+
+/// The same of a view that writes it.
+///
+/// # Errors
+/// As [`answer`].
+pub async fn written(
+    core: &Arc<Core>,
+    uid: u32,
+    write: impl FnOnce(&State) -> Result<(HeaderMap, Vec<u8>), ApiFailure> + Send + 'static,
+) -> Result<Response, ApiFailure> {
+    let turn = turn(&core.places.lists, uid).await?;
+    let core = core.clone();
+    let (looked, turn) = away(turn, move || {
+        let state = core.state.read().clone();
+        write(&state)
+    })
+    .await?;
+    let (headers, bytes) = looked?;
+    Ok((headers, shelf::response(bytes, turn, shelf::PATIENCE)).into_response())
 }
 
 /// A look ahead: one that holds rounds, or orders all that waits.
@@ -32,34 +79,51 @@ pub async fn list<T: Send + 'static>(
 /// As [`list`].
 pub async fn forecast<T: Send + 'static>(
     core: &Arc<Core>,
+    uid: u32,
     look: impl FnOnce(&Core) -> T + Send + 'static,
 ) -> Result<T, ApiFailure> {
-    let place = core.places.forecasts.clone().acquire_owned().await;
+    let turn = turn(&core.places.forecasts, uid).await?;
     let core = core.clone();
-    away(place.ok(), move || look(&core)).await
+    Ok(away(turn, move || look(&core)).await?.0)
 }
 
-/// The place is held until the look is over, also when whoever asked has gone.
+/// Waits for a turn.
+///
+/// # Errors
+/// 429 where the user's own requests are in the way.
+pub async fn turn(turns: &Arc<Turns>, uid: u32) -> Result<Turn, ApiFailure> {
+    turns.turn(uid).await.map_err(too_many)
+}
+
+fn too_many(why: NoTurn) -> ApiFailure {
+    let hint = "wait for answers before you ask again, or ask for less: `kantctl queue --user`, \
+                one `kantctl watch` for many jobs, an array or `kantctl submit --batch` for many \
+                submits";
+    let refusal = net::Refusal::new(StatusCode::TOO_MANY_REQUESTS, TOO_MANY, why.to_string());
+    ApiFailure::Said(refusal.hint(hint))
+}
+
+/// The code of a refusal of one request too many. Nothing was done.
+const TOO_MANY: &str = "too_many_requests";
+
+/// The turn is held until the look is over, also when whoever asked has gone.
 async fn away<T: Send + 'static>(
-    place: Option<OwnedSemaphorePermit>,
+    turn: Turn,
     look: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, ApiFailure> {
-    let looked = tokio::task::spawn_blocking(move || {
-        let looked = look();
-        drop(place);
-        looked
-    });
+) -> Result<(T, Turn), ApiFailure> {
+    let looked = tokio::task::spawn_blocking(move || (look(), turn));
     looked.await.map_err(|error| match error.is_panic() {
-        true => {
-            let message = "kantctld failed while it looked, which is a defect: please report it \
-                           with what its log says";
-            said(StatusCode::INTERNAL_SERVER_ERROR, "defect", message)
-        }
+        true => defect("kantctld failed while it looked"),
         false => {
             let message = "the controller stops: ask again in a moment";
             said(StatusCode::SERVICE_UNAVAILABLE, "stopping", message)
         }
     })
+}
+
+fn defect(what: &str) -> ApiFailure {
+    let message = format!("{what}, which is a defect: please report it with what its log says");
+    said(StatusCode::INTERNAL_SERVER_ERROR, "defect", &message)
 }
 
 fn said(status: StatusCode, code: &'static str, message: &str) -> ApiFailure {
@@ -70,19 +134,25 @@ fn said(status: StatusCode, code: &'static str, message: &str) -> ApiFailure {
 mod tests {
     use super::*;
     use crate::places::{LISTS_MAX, Places};
-    use axum::response::IntoResponse as _;
 
     #[tokio::test]
-    async fn a_look_that_panics_is_an_error_and_gives_its_place_back() {
+    async fn a_look_that_panics_is_an_error_and_gives_its_turn_back() {
         let places = Places::default();
         for _ in 0..=LISTS_MAX {
-            let place = places.lists.clone().acquire_owned().await.ok();
-            let failure = away(place, || -> u32 { panic!("planted") }).await.unwrap_err();
+            let turn = places.lists.turn(1).await.unwrap();
+            let failure = away(turn, || -> u32 { panic!("planted") }).await.unwrap_err();
             let told = failure.into_response();
             assert_eq!(told.status(), StatusCode::INTERNAL_SERVER_ERROR);
         }
-        let place = places.lists.clone().acquire_owned().await.ok();
-        assert_eq!(away(place, || 42).await.unwrap(), 42);
-        assert_eq!(places.lists.available_permits(), LISTS_MAX);
+        let turn = places.lists.turn(1).await.unwrap();
+        assert_eq!(away(turn, || 42).await.unwrap().0, 42);
+    }
+
+    #[test]
+    fn who_asks_too_much_is_told_what_to_do_instead() {
+        let ApiFailure::Said(refusal) = too_many(NoTurn::Line(256)) else { panic!("no refusal") };
+        assert_eq!(refusal.status, StatusCode::TOO_MANY_REQUESTS);
+        assert!(refusal.error.message.contains("256 requests of yours"), "{refusal:?}");
+        assert!(refusal.error.hint.is_some_and(|hint| hint.contains("--batch")));
     }
 }

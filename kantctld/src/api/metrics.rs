@@ -12,10 +12,10 @@ use std::sync::Arc;
 /// GET /v1/metrics
 pub async fn show(
     State(core): State<Arc<Core>>,
-    _user: net::User,
+    user: net::User,
 ) -> Result<Json<MetricsView>, ApiFailure> {
     // All kept jobs are looked at.
-    let looked = forecast(&core, |core| {
+    let looked = forecast(&core, user.uid, |core| {
         let now = core.now();
         let state = core.state.read().clone();
         let snapshot = core.lookout.fresh(&core.state, now, engine::Snapshot::clone);

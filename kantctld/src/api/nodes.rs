@@ -19,12 +19,10 @@ use state::{Command, view};
 use std::sync::Arc;
 
 /// GET /v1/nodes
-pub async fn list(
-    State(core): State<Arc<Core>>,
-    _user: net::User,
-) -> Result<Json<NodeList>, ApiFailure> {
-    let list = look::list(&core, view::node_list).await?;
-    Ok(Json(NodeList { as_of: core.now(), ..list }))
+pub async fn list(State(core): State<Arc<Core>>, user: net::User) -> Result<Response, ApiFailure> {
+    let now = core.now();
+    let view = move |state: &_| Ok(NodeList { as_of: now, ..view::node_list(state) });
+    look::answer(&core, user.uid, view).await
 }
 
 /// GET /v1/nodes/{name}
@@ -66,9 +64,9 @@ pub async fn resume(
 /// GET /v1/queues
 pub async fn queues(
     State(core): State<Arc<Core>>,
-    _user: net::User,
+    user: net::User,
 ) -> Result<Json<QueueList>, ApiFailure> {
-    Ok(Json(look::list(&core, view::queue_list).await?))
+    Ok(Json(look::list(&core, user.uid, view::queue_list).await?))
 }
 
 /// GET /v1/status

@@ -19,13 +19,13 @@ use std::sync::Arc;
 /// GET /v1/priority
 pub async fn list(
     State(core): State<Arc<Core>>,
-    _user: net::User,
+    user: net::User,
     Query(query): Query<PriorityQuery>,
 ) -> Result<Json<PriorityList>, ApiFailure> {
     let named = query.job.split(',').filter(|word| !word.is_empty());
     let named = named.map(|text| core.key(text)).collect::<Result<Vec<JobKey>, _>>()?;
     let now = core.now();
-    let jobs = forecast(&core, move |core| list_of(core, &named, now)).await??;
+    let jobs = forecast(&core, user.uid, move |core| list_of(core, &named, now)).await??;
     Ok(Json(PriorityList { jobs, as_of: now }))
 }
 

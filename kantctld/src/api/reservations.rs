@@ -23,9 +23,9 @@ use std::sync::Arc;
 /// GET /v1/reservations
 pub async fn list(
     State(core): State<Arc<Core>>,
-    _user: net::User,
+    user: net::User,
 ) -> Result<Json<ReservationList>, ApiFailure> {
-    Ok(Json(views(&core, |_| true).await?))
+    Ok(Json(views(&core, user.uid, |_| true).await?))
 }
 
 /// POST /v1/reservations
@@ -57,7 +57,7 @@ pub async fn create(
     for warning in &warnings {
         tracing::warn!("{warning}");
     }
-    let made = views(&core, move |made| *made == name).await?;
+    let made = views(&core, user.uid, move |made| *made == name).await?;
     Ok(Json(ReservationList { warnings, ..made }))
 }
 
@@ -116,10 +116,11 @@ fn jobs_in(state: &state::State, name: &ReservationName) -> Vec<JobKey> {
 
 async fn views(
     core: &Arc<Core>,
+    uid: u32,
     wanted: impl Fn(&ReservationName) -> bool + Send + 'static,
 ) -> Result<ReservationList, ApiFailure> {
     let as_of = core.now();
-    let list = look::list(core, move |state| {
+    let list = look::list(core, uid, move |state| {
         let here = state.reservations().filter(|r| r.to > as_of && wanted(&r.name));
         let mut views: Vec<ReservationView> = here.map(|r| view(state, r)).collect();
         views.sort_by(|a, b| (a.from, &a.name).cmp(&(b.from, &b.name)));

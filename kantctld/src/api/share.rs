@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// GET /v1/share
 pub async fn list(
     State(core): State<Arc<Core>>,
-    _user: net::User,
+    user: net::User,
 ) -> Result<Json<ShareList>, ApiFailure> {
     let look = |core: &Core| {
         let now = core.now();
@@ -19,5 +19,5 @@ pub async fn list(
         let queues = engine::fair::standings(&snapshot, now);
         ShareList { fair_sharing: snapshot.policy().fair_sharing, queues, as_of: now }
     };
-    Ok(Json(forecast(&core, look).await?))
+    Ok(Json(forecast(&core, user.uid, look).await?))
 }

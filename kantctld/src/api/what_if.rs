@@ -19,13 +19,13 @@ use std::sync::Arc;
 /// POST /v1/jobs/{key}/what-if
 pub async fn what_if(
     State(core): State<Arc<Core>>,
-    _user: net::User,
+    user: net::User,
     Path(key): Path<String>,
     body: Result<Json<WhatIfRequest>, JsonRejection>,
 ) -> Result<Json<WhatIfView>, ApiFailure> {
     let (Json(request), key) = (body?, core.key(&key)?);
     let now = core.now();
-    forecast(&core, move |core| asked(core, key, &request, now)).await?.map(Json)
+    forecast(&core, user.uid, move |core| asked(core, key, &request, now)).await?.map(Json)
 }
 
 fn asked(

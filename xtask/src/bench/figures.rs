@@ -51,7 +51,7 @@ impl Figures {
         json!({ "machine": machine(), "figures": figures })
     }
 
-    /// Of two systems that were put through the same, whose figures begin with these words: medians,
+    /// Of two systems put through the same, whose figures begin with these words: the medians,
     /// and how many times better the first is.
     pub fn to_ratios(&self, one: &str, other: &str) -> String {
         let mut text = format!("{}\n\n", machine());

@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 
 use axum::extract::connect_info::Connected;
 use axum::serve::{IncomingStream, Listener};
-use tokio::net::{UnixListener, UnixStream};
+use tokio::net::UnixListener;
 
+use super::places::{LocalStream, Places, TOO_MANY};
 use super::{ListenError, no_address, survive};
 use crate::caller::Caller;
 
@@ -25,6 +26,7 @@ pub struct LocalListener {
     listener: UnixListener,
     path: PathBuf,
     inode: u64,
+    places: Places,
     /// Held for as long as we listen. The file itself stays: removing it would let a third
     /// daemon lock a new one while a second waits on the old.
     _lock: File,
@@ -41,7 +43,7 @@ impl LocalListener {
         let listener = UnixListener::bind(path).map_err(failed)?;
         fs::set_permissions(path, Permissions::from_mode(SOCKET_MODE)).map_err(failed)?;
         let inode = fs::symlink_metadata(path).map_err(failed)?.ino();
-        Ok(Self { listener, path: path.to_owned(), inode, _lock: lock })
+        Ok(Self { listener, path: path.to_owned(), inode, places: Places::default(), _lock: lock })
     }
 
     /// Where it listens.
@@ -61,10 +63,10 @@ impl Drop for LocalListener {
 }
 
 impl Listener for LocalListener {
-    type Io = UnixStream;
+    type Io = LocalStream;
     type Addr = Caller;
 
-    async fn accept(&mut self) -> (UnixStream, Caller) {
+    async fn accept(&mut self) -> (LocalStream, Caller) {
         loop {
             let stream = match self.listener.accept().await {
                 Ok((stream, _)) => stream,
@@ -76,7 +78,11 @@ impl Listener for LocalListener {
             match stream.peer_cred() {
                 Ok(who) => {
                     let caller = Caller::Local { uid: who.uid(), gid: who.gid(), pid: who.pid() };
-                    return (stream, caller);
+                    match self.places.take(who.uid(), stream) {
+                        Ok(stream) => return (stream, caller),
+                        // What does not fit into an empty buffer is not worth waiting for.
+                        Err(stream) => drop(stream.try_write(TOO_MANY.as_bytes())),
+                    }
                 }
                 Err(error) => tracing::debug!(%error, "failed to learn who calls: hung up"),
             }

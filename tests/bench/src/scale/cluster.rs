@@ -12,7 +12,7 @@ use common::wire::api::{
 use e2e::{Cluster, ClusterOptions, Daemon};
 use net::{Client, Endpoint};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -64,8 +64,8 @@ fn quietly(config: &mut ControllerConfig) {
     config.emulated = true;
 }
 
-fn client(socket: &PathBuf) -> Client {
-    Client::new(Endpoint::Unix(socket.clone())).with_answer_limit(Some(LIMIT))
+fn client(socket: &Path) -> Client {
+    Client::new(Endpoint::Unix(socket.to_owned())).with_answer_limit(Some(LIMIT))
 }
 
 impl House {
