@@ -60,6 +60,7 @@ impl Probe {
 }
 
 fn quietly(config: &mut ControllerConfig) {
+    config.allow_root_jobs = true;
     config.log = "warn".to_owned();
     config.emulated = true;
 }
