@@ -297,4 +297,4 @@ pub fn accounts(world: &World) -> Vec<(QueueAt, Account)> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

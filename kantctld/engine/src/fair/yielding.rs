@@ -16,10 +16,12 @@ use super::board::{Board, State};
 use super::gang::Gang;
 use super::gather::place;
 use super::line::{Line, held, sum};
+use super::named::Named;
+use super::rooms::Rooms;
 use super::taking::{Claimant, may_take};
 use super::tree::{QueueAt, Tree};
 use super::victims::{Asked, Lists, Walk};
-use super::world::{JobAt, NodeAt, TaskAt};
+use super::world::{JobAt, TaskAt};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
@@ -49,6 +51,17 @@ pub(super) struct Quest<'q, 'a> {
 
 /// After so many searches in vain it is looked whether all of them together would do.
 const TRIALS_BEFORE_PROOF: u32 = 16;
+/// So many sets of victims are tried before it is added up what they would leave.
+const TRIALS_BEFORE_SUM: u32 = 3;
+
+/// What is known of a quest as a whole.
+#[derive(Default)]
+struct Proof {
+    /// Would all of them together do? They would.
+    is_made: bool,
+    /// What there is room for as the board stood at its start; the inner `None`: not added up.
+    rooms: Option<Option<Rooms>>,
+}
 
 impl<'a> Quest<'_, 'a> {
     /// Finds room for the job, makes whoever has to go leave, and promises it its place. `Some`:
@@ -60,9 +73,10 @@ impl<'a> Quest<'_, 'a> {
         }
         let start = self.board.mark();
         let mut chosen: Vec<Vec<TaskAt>> = Vec::new();
+        let mut proof = Proof::default();
         for many in 1..=wanted.len() {
             self.board.go_back(start);
-            let Some(found) = self.enough_for(&wanted[..many], wanted.len(), &chosen) else {
+            let Some(found) = self.enough_for(&wanted, many, &chosen, &mut proof) else {
                 self.board.go_back(start);
                 return None;
             };
@@ -102,17 +116,17 @@ impl<'a> Quest<'_, 'a> {
         asks.is_within(&free.plus(&freed))
     }
 
-    /// Room for these tasks, of so many in all: the bundles of victims with which there is, those
+    /// Room for the first so many of these tasks: the bundles of victims with which there is, those
     /// known first.
     fn enough_for(
         &mut self,
-        tasks: &[TaskAt],
-        of: usize,
+        wanted: &[TaskAt],
+        many: usize,
         known: &[Vec<TaskAt>],
+        proof: &mut Proof,
     ) -> Option<Vec<Vec<TaskAt>>> {
-        let (own, why) = (self.job, self.why);
-        let wanted = Gang::of(self.board, self.job).next();
-        let claimant = self.claimant(if of == tasks.len() { tasks } else { &wanted });
+        let (own, why, tasks) = (self.job, self.why, &wanted[..many]);
+        let claimant = self.claimant(wanted);
         let may_lose = RefCell::new(vec![None; self.board.tree.accounts.len()]);
         let asked = |board: &Board<'a>, job: JobAt| {
             let queue = board.world.jobs[job.0].queue;
@@ -131,40 +145,46 @@ impl<'a> Quest<'_, 'a> {
         if let Some(found) = self.attempt(tasks, known) {
             return Some(found);
         }
-        let mut named: Vec<(Vec<TaskAt>, BTreeSet<NodeAt>)> = Vec::new();
-        let (mut tried, mut is_proved) = (0, false);
+        let mut named = Named::default();
+        let mut tried = 0;
         while let Some(bundle) = next {
-            let place = |task: &TaskAt| self.board.seats[task.0].place.as_ref();
-            let nodes: BTreeSet<NodeAt> =
-                bundle.iter().filter_map(place).map(|place| place.node).collect();
-            named.push((bundle, nodes.clone()));
-            let mut sets: Vec<BTreeSet<NodeAt>> =
-                nodes.iter().map(|node| BTreeSet::from([*node])).collect();
-            if nodes.len() > 1 {
-                sets.push(nodes);
-            }
-            for set in sets {
-                let there = named.iter().filter(|(_, nodes)| !nodes.is_disjoint(&set));
-                let there = there.map(|(bundle, _)| bundle.clone());
-                let asked: Vec<Vec<TaskAt>> = known.iter().cloned().chain(there).collect();
-                if let Some(found) = self.attempt(tasks, &asked) {
+            for set in named.add(self.board, bundle) {
+                let asked: Vec<Vec<TaskAt>> = known.iter().cloned().chain(named.on(&set)).collect();
+                tried += 1;
+                if !self.could_do((wanted, many), &asked, (tried, &mut *proof)) {
+                    *self.trials_left = self.trials_left.checked_sub(1)?;
+                } else if let Some(found) = self.attempt(tasks, &asked) {
                     return Some(found);
                 }
                 if *self.trials_left == 0 {
                     return None;
                 }
-                tried += 1;
             }
-            if tried >= TRIALS_BEFORE_PROOF && !is_proved {
-                is_proved = true;
+            if tried >= TRIALS_BEFORE_PROOF && !proof.is_made {
+                proof.is_made = true;
                 let all = Walk::new(self.lists, taken.clone(), &asked);
-                if !self.would_all_do(tasks, known, all) {
+                if !self.would_all_do(wanted, known, all) {
                     return None;
                 }
             }
             next = walk.next(self.board);
         }
         None
+    }
+
+    /// Could there be room if these left? Added up from the third trial on.
+    fn could_do(
+        &self,
+        (wanted, many): (&[TaskAt], usize),
+        asked: &[Vec<TaskAt>],
+        (tried, proof): (u32, &mut Proof),
+    ) -> bool {
+        if tried < TRIALS_BEFORE_SUM {
+            return true;
+        }
+        let rooms = proof.rooms.get_or_insert_with(|| Rooms::of(self.board, self.job, wanted));
+        let gone = || asked.iter().flatten();
+        rooms.as_ref().is_none_or(|rooms| rooms.without(self.board, gone()) >= many)
     }
 
     /// Would there be a place if everybody went who may be asked? If not, no set of them makes one.

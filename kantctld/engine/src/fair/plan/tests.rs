@@ -5,7 +5,7 @@ use crate::fair::runtime::Protection;
 use crate::fair::tree::Terms;
 use crate::fair::world::{GpuAsk, Group, GroupAt, Job, Least, Node, Task};
 
-fn queue(name: &str) -> Terms {
+pub(in crate::fair) fn queue(name: &str) -> Terms {
     let quota = Amount { gpu_milli: 0, ..Amount::UNLIMITED };
     Terms {
         name: name.to_owned(),
@@ -22,16 +22,28 @@ fn queue(name: &str) -> Terms {
 
 /// A job of so many GPUs on each of these nodes or, if there are none, on any one.
 fn add(world: &mut World, queue: usize, gpus: u32, on: &[usize], is_preemptible: bool) -> JobAt {
-    let (at, from) = (JobAt(world.jobs.len()), world.tasks.len());
     let places: Vec<Option<NodeAt>> =
         if on.is_empty() { vec![None] } else { on.iter().map(|at| Some(NodeAt(*at))).collect() };
-    for node in &places {
+    let task = |node: Option<NodeAt>| {
         let state = if node.is_some() { TaskState::Running } else { TaskState::Waiting };
         let (gpus, group) = (GpuAsk::Whole(gpus), Some(GroupAt(0)));
-        world.tasks.push(Task { gpus, state, group, node: *node, ..Task::default() });
-        world.job_of.push(at);
-    }
-    let least = Least::Tasks(places.len());
+        Task { gpus, state, group, node, ..Task::default() }
+    };
+    push(world, queue, places.into_iter().map(task).collect(), is_preemptible)
+}
+
+/// A job of these tasks.
+pub(in crate::fair) fn push(
+    world: &mut World,
+    queue: usize,
+    tasks: Vec<Task>,
+    is_preemptible: bool,
+) -> JobAt {
+    let (at, from) = (JobAt(world.jobs.len()), world.tasks.len());
+    let least = Least::Tasks(tasks.len());
+    let places = (from..from + tasks.len()).map(TaskAt).collect();
+    world.job_of.extend(tasks.iter().map(|_| at));
+    world.tasks.extend(tasks);
     world.jobs.push(Job {
         name: format!("{:04}", at.0),
         queue: QueueAt(queue),
@@ -52,7 +64,7 @@ fn add(world: &mut World, queue: usize, gpus: u32, on: &[usize], is_preemptible:
         was_tried: false,
         stays: false,
         groups: vec![Group { name: String::new(), parent: None, least, near: None }],
-        tasks: (from..from + places.len()).map(TaskAt).collect(),
+        tasks: places,
     });
     at
 }

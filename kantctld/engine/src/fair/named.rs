@@ -1,0 +1,38 @@
+//! Who was named as a victim for one job so far, by node: what they leave on one node counts
+//! together. Never says whether it is enough.
+
+use super::board::Board;
+use super::world::{NodeAt, TaskAt};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Those who were named as victims, by node.
+#[derive(Default)]
+pub(super) struct Named {
+    bundles: Vec<Vec<TaskAt>>,
+    by_node: BTreeMap<NodeAt, Vec<usize>>,
+}
+
+impl Named {
+    /// One more; the sets of nodes that are worth a trial with it.
+    pub fn add(&mut self, board: &Board<'_>, bundle: Vec<TaskAt>) -> Vec<BTreeSet<NodeAt>> {
+        let place = |task: &TaskAt| board.seats[task.0].place.as_ref().map(|place| place.node);
+        let nodes: BTreeSet<NodeAt> = bundle.iter().filter_map(place).collect();
+        for node in &nodes {
+            self.by_node.entry(*node).or_default().push(self.bundles.len());
+        }
+        self.bundles.push(bundle);
+        let mut sets: Vec<BTreeSet<NodeAt>> =
+            nodes.iter().map(|node| BTreeSet::from([*node])).collect();
+        if nodes.len() > 1 {
+            sets.push(nodes);
+        }
+        sets
+    }
+
+    /// All that hold something there, as they were named.
+    pub fn on(&self, nodes: &BTreeSet<NodeAt>) -> impl Iterator<Item = Vec<TaskAt>> {
+        let there = nodes.iter().filter_map(|node| self.by_node.get(node)).flatten();
+        let there: BTreeSet<usize> = there.copied().collect();
+        there.into_iter().map(|at| self.bundles[at].clone())
+    }
+}

@@ -1,0 +1,157 @@
+//! How many tasks that ask for the same would have a place if some had to leave, by adding up node
+//! by node. Never less than it turns out to be: where it is too few, nothing needs to be tried.
+//!
+//! Source: ours. A search for victims tries many sets that free a bit of a node here and there; to
+//! add up what those nodes would hold costs a thousandth of trying.
+
+use super::board::{Board, NodeLoad};
+use super::world::{GpuAsk, JobAt, NodeAt, TaskAt};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What the nodes have room for as the board stood, and where others could make more.
+pub(super) struct Rooms {
+    /// One of the tasks; the others ask for the same.
+    like: TaskAt,
+    /// No two may share a node.
+    is_apart: bool,
+    /// How many each node would take as it is.
+    by_node: Vec<usize>,
+    all: usize,
+}
+
+impl Rooms {
+    /// For these tasks of a job; `None`: they differ, or ask for what is not added up here.
+    pub fn of(board: &Board<'_>, job: JobAt, tasks: &[TaskAt]) -> Option<Self> {
+        let known = &board.world.tasks;
+        let first = &known[tasks.first()?.0];
+        let is_plain = matches!(first.gpus, GpuAsk::None | GpuAsk::Whole(_));
+        let is_like = |task: &TaskAt| {
+            let other = &known[task.0];
+            other.gpus == first.gpus
+                && other.cpu_milli == first.cpu_milli
+                && other.memory_bytes == first.memory_bytes
+                && other.slots == first.slots
+                && is_same(other.only_nodes.as_ref(), first.only_nodes.as_ref())
+                && is_same(other.not_nodes.as_ref(), first.not_nodes.as_ref())
+        };
+        if !is_plain || !tasks.iter().all(is_like) {
+            return None;
+        }
+        let is_apart = board.world.jobs[job.0].is_apart;
+        let mut rooms = Self { like: tasks[0], is_apart, by_node: Vec::new(), all: 0 };
+        let nodes = (0..board.nodes.len()).map(NodeAt);
+        rooms.by_node = nodes.map(|at| rooms.on(board, at, &board.nodes[at.0])).collect();
+        rooms.all = rooms.by_node.iter().sum();
+        Some(rooms)
+    }
+
+    /// For how many there would be room at most if these left, who are where they were.
+    pub fn without<'t>(&self, board: &Board<'_>, gone: impl Iterator<Item = &'t TaskAt>) -> usize {
+        let mut nodes: BTreeMap<NodeAt, NodeLoad> = BTreeMap::new();
+        for task in gone {
+            let Some(place) = &board.seats[task.0].place else { continue };
+            let load = nodes.entry(place.node).or_insert_with(|| board.nodes[place.node.0].clone());
+            let held = &board.world.tasks[task.0];
+            load.cpu.leaving += held.cpu_milli;
+            load.memory.leaving += held.memory_bytes;
+            load.tasks.leaving += held.slots.max(1);
+            for device in &place.devices {
+                if let Some(device) = load.devices.get_mut(*device) {
+                    device.leaving += place.milli;
+                }
+            }
+        }
+        let more = |(at, load): (&NodeAt, &NodeLoad)| {
+            self.on(board, *at, load).saturating_sub(self.by_node[at.0])
+        };
+        self.all + nodes.iter().map(more).sum::<usize>()
+    }
+
+    fn on(&self, board: &Board<'_>, at: NodeAt, load: &NodeLoad) -> usize {
+        let task = &board.world.tasks[self.like.0];
+        let is_in = |list: &Arc<Vec<NodeAt>>| list.binary_search(&at).is_ok();
+        if board.world.nodes[at.0].is_closed
+            || task.only_nodes.as_ref().is_some_and(|only| !is_in(only))
+            || task.not_nodes.as_ref().is_some_and(is_in)
+        {
+            return 0;
+        }
+        let times = |free: i64, each: i64| match each {
+            0 => usize::MAX,
+            each => usize::try_from(free / each).unwrap_or(0),
+        };
+        let by_gpus = match task.gpus {
+            GpuAsk::Whole(gpus) if gpus > 0 => {
+                load.devices.iter().filter(|device| device.later() >= 1000).count() / gpus as usize
+            }
+            _ => usize::MAX,
+        };
+        let most = if self.is_apart { 1 } else { usize::MAX };
+        times(load.cpu.later(), task.cpu_milli)
+            .min(times(load.memory.later(), task.memory_bytes))
+            .min(times(load.tasks.later(), task.slots.max(1)))
+            .min(by_gpus)
+            .min(most)
+    }
+}
+
+fn is_same(a: Option<&Arc<Vec<NodeAt>>>, b: Option<&Arc<Vec<NodeAt>>>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fair::world::{Node, Task, TaskState, World};
+
+    /// Two nodes of 8 GPUs. Job 0 holds 2 of the first, job 1 holds 7 of the second; job 2 asks for
+    /// three times 4.
+    fn world() -> World {
+        let node = Node { gpus: 8, cpu_milli: 8000, tasks_max: 9, ..Node::default() };
+        let task = |gpus, node: Option<usize>| Task {
+            gpus: GpuAsk::Whole(gpus),
+            state: if node.is_some() { TaskState::Running } else { TaskState::Waiting },
+            node: node.map(NodeAt),
+            ..Task::default()
+        };
+        let mut world = World {
+            nodes: vec![node.clone(), node],
+            queues: vec![crate::fair::plan::tests::queue("a")],
+            ..World::default()
+        };
+        let waits = || task(4, None);
+        for tasks in
+            [vec![task(2, Some(0))], vec![task(7, Some(1))], vec![waits(), waits(), waits()]]
+        {
+            crate::fair::plan::tests::push(&mut world, 0, tasks, true);
+        }
+        world
+    }
+
+    #[test]
+    fn what_each_node_would_take_is_added_up() {
+        let world = world();
+        let board = Board::new(&world);
+        let tasks = &world.jobs[2].tasks;
+        let rooms = Rooms::of(&board, JobAt(2), tasks).unwrap();
+        let gone = |jobs: &[usize]| {
+            let tasks: Vec<TaskAt> =
+                jobs.iter().flat_map(|at| world.jobs[*at].tasks.clone()).collect();
+            rooms.without(&board, tasks.iter())
+        };
+        assert_eq!([gone(&[]), gone(&[0]), gone(&[1]), gone(&[0, 1])], [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn tasks_that_differ_are_not_added_up() {
+        let mut world = world();
+        world.tasks[3].gpus = GpuAsk::Whole(1);
+        let board = Board::new(&world);
+        assert!(Rooms::of(&board, JobAt(2), &world.jobs[2].tasks).is_none());
+    }
+}
