@@ -18,6 +18,7 @@ use common::job::PreemptReason;
 use common::queue::Queue;
 use common::reason::WaitReason;
 use common::unit::Tasks;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Somebody who yields, and why.
@@ -126,9 +127,14 @@ impl<'a> Desk<'a> {
     ) -> bool {
         let shape = self.shapes.get(index).fewest().into_owned();
         let checkpoint = self.trial.checkpoint();
-        let leaving: Vec<JobKey> = self.on_the_way_out().collect();
-        let gone = leaving.into_iter().chain(victims.iter().map(|(victim, _)| victim.key));
-        gone.for_each(|key| self.let_go(key));
+        // No other node is looked at, so it does not matter who leaves those.
+        let victims_there: BTreeSet<JobKey> = victims.iter().map(|(one, _)| one.key).collect();
+        for at in nodes {
+            let holders = self.trial.holders(*at).iter().map(|holder| holder.key);
+            let goes = |key: &JobKey| victims_there.contains(key) || self.is_on_the_way_out(*key);
+            let gone: Vec<JobKey> = holders.filter(goes).collect();
+            gone.into_iter().for_each(|key| self.trial.give_back(*at, key));
+        }
         let fence = self.fence(nodes);
         let found = self.find(job, &shape, &fence);
         self.trial.roll_back(checkpoint);

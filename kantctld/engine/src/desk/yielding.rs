@@ -50,6 +50,11 @@ impl<'a> Desk<'a> {
         self.snapshot.ending.keys().chain(&self.asks.chosen).copied()
     }
 
+    /// Is it one of those?
+    pub fn is_on_the_way_out(&self, key: JobKey) -> bool {
+        self.snapshot.ending.contains_key(&key) || self.asks.chosen.contains(&key)
+    }
+
     /// Another one whenever what is held or will be held changed, but for rooms on trial.
     pub fn version(&self) -> Version {
         (self.decisions.len(), self.awaiting.len())

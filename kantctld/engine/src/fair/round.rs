@@ -39,6 +39,10 @@ const STEPS: [Step; 3] = [Step::Allocate, Step::Reclaim, Step::Preempt];
 
 /// Decides a round.
 pub(crate) fn round(snapshot: &Snapshot, now: Time) -> Round {
+    if snapshot.all_waiting().next().is_none() {
+        // Nobody asks for anything: what runs need not be looked at.
+        return Desk::new(snapshot, now).finish();
+    }
     let mut bars = Bars::default();
     let mut plans = 0;
     loop {
