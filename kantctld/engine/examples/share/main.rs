@@ -61,7 +61,7 @@ fn inventory() -> Arc<Inventory> {
 }
 
 fn name(node: usize) -> NodeName {
-    NodeName::new(&format!("n{node:05}")).expect("a name of letters and digits")
+    NodeName::new(format!("n{node:05}")).expect("a name of letters and digits")
 }
 
 fn queue(name: &str, quota: u32) -> Queue {

@@ -1,5 +1,5 @@
-//! A plan in which running jobs move to make room for gangs. No controller asks for moves, so this is
-//! the plan alone, on a world made for it. Never part of a round.
+//! A plan in which running jobs move to make room for gangs. No controller asks for moves, so this
+//! is the plan alone, on a world made for it. Never part of a round.
 
 use engine::fair::runtime::Protection;
 use engine::fair::tree::{QueueAt, Terms};
