@@ -151,7 +151,8 @@ const YIELDING: &[(&str, usize)] = &[
 ];
 
 /// Columns that nobody chose are left out in this order.
-const DROPPED: &[&str] = &["limit", "nodes", "queue", "time", "user", "where", "gpus", "name"];
+const DROPPED: &[&str] =
+    &["limit", "nodes", "queue", "time", "user", "ended", "where", "gpu_hours", "gpus", "name"];
 
 fn at(time: Option<Time>) -> Value {
     time.map_or(Value::None, Value::At)

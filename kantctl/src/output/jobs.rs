@@ -16,12 +16,12 @@ use jiff::tz::TimeZone;
 const COLUMNS: [Column; 10] = [
     Column::new("ID").least(12),
     Column::new("NAME").least(10),
-    Column::new("USER").least(8),
+    Column::new("USER").least(8).drops(4),
     Column::new("QUEUE").least(8).drops(1),
     Column::new("STATE").short("ST"),
-    Column::new("TIME").right(),
+    Column::new("TIME").right().drops(3),
     Column::new("LIMIT").right().drops(0),
-    Column::new("NODES").right(),
+    Column::new("NODES").right().drops(2),
     Column::new("GPUS").right(),
     Column::new("WHERE/WHY").least(20),
 ];

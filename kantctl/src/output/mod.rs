@@ -20,6 +20,7 @@ pub mod sizes;
 pub mod steps;
 pub mod table;
 pub mod time;
+pub mod wrap;
 
 pub use plain::plain;
 pub use screen::Screen;

@@ -3,6 +3,7 @@
 
 use super::table::Table;
 use super::time::localized;
+use super::wrap::{FACT, PROSE, wrapped};
 use crate::failure::{Failure, Kind};
 use anstream::{AutoStream, ColorChoice};
 use anyhow::Context;
@@ -45,6 +46,22 @@ impl Screen {
     pub fn print(&self, text: &str) -> Result<(), Failure> {
         let mut stdout = anstream::stdout().lock();
         stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(unwritten)
+    }
+
+    /// Writes a record, its long facts broken where the terminal is narrow.
+    ///
+    /// # Errors
+    /// [`Failure`] when stdout does not take it.
+    pub fn record(&self, text: &str) -> Result<(), Failure> {
+        self.print(&wrapped(text, FACT, self.width))
+    }
+
+    /// Writes sentences, broken where the terminal is narrow.
+    ///
+    /// # Errors
+    /// [`Failure`] when stdout does not take them.
+    pub fn prose(&self, text: &str) -> Result<(), Failure> {
+        self.print(&wrapped(text, PROSE, self.width))
     }
 
     /// Writes a line.

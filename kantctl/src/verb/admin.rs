@@ -146,7 +146,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         screen.answer(&answer.raw)?;
         return Ok(OK);
     }
-    screen.print(&controllers::summary(&answer.typed))?;
+    screen.record(&controllers::summary(&answer.typed))?;
     screen.line("")?;
     screen.table(&controllers::table(&answer.typed.controllers))?;
     Ok(OK)

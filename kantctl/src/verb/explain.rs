@@ -58,7 +58,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         if place > 0 {
             screen.line("")?;
         }
-        screen.print(&text)?;
+        screen.prose(&text)?;
     }
     match raw.len() {
         0 => {}

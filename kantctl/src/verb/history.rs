@@ -123,7 +123,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         screen.table(&steps::table(&list.runs, list.as_of, &screen.zone))?;
         return Ok(OK);
     }
-    show(&list, &fields, &order, args.csv, screen)?;
+    show(&list, &fields, &order, args, screen)?;
     Ok(OK)
 }
 
@@ -131,7 +131,7 @@ fn show(
     list: &Runs,
     fields: &[&'static Field],
     order: &[(&'static Field, bool)],
-    csv: bool,
+    args: &Args,
     screen: &Screen,
 ) -> Result<(), Failure> {
     let mut lines: Vec<Line<'_>> = list
@@ -140,11 +140,12 @@ fn show(
         .map(|run| Line { job: &run.job, run: Some(run), expected: None, as_of: list.as_of })
         .collect();
     lines.sort_by(|one, other| columns::compare(order, one, other));
-    if csv {
+    if args.csv {
         return screen.print(&columns::csv(fields, &lines));
     }
     if lines.is_empty() {
         screen::note("nothing that is over matches: --since looks further back");
     }
-    screen.table(&columns::table(fields, &lines, &screen.zone))
+    let draw = if args.format.is_some() { columns::table } else { columns::fitting };
+    screen.table(&draw(fields, &lines, &screen.zone))
 }

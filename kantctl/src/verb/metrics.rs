@@ -35,7 +35,7 @@ pub async fn run(_: &Args, server: &Server, screen: &Screen) -> Result<u8, Failu
         screen.answer(&answer.raw)?;
         return Ok(OK);
     }
-    screen.print(&metrics::record(&answer.typed, &screen.zone))?;
+    screen.record(&metrics::record(&answer.typed, &screen.zone))?;
     screen.line("")?;
     screen.table(&metrics::table(&answer.typed))?;
     Ok(OK)

@@ -41,7 +41,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let answer: Answer<PriorityList> = ask::get(server, &format!("/v1/priority{query}")).await?;
     match answer.typed.jobs.as_slice() {
         _ if screen.json => screen.answer(&answer.raw)?,
-        [job] if !keys.is_empty() => screen.print(&priority::record(job))?,
+        [job] if !keys.is_empty() => screen.record(&priority::record(job))?,
         jobs => screen.table(&priority::table(jobs))?,
     }
     Ok(OK)

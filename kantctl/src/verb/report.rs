@@ -78,7 +78,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     } else if args.csv {
         screen.print(&report::csv(&args.by, &answer.typed))?;
     } else {
-        screen.print(&report::cluster(&answer.typed, &screen.zone))?;
+        screen.record(&report::cluster(&answer.typed, &screen.zone))?;
         screen.line("")?;
         screen.table(&report::table(&args.by, &answer.typed))?;
     }

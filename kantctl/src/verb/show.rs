@@ -115,7 +115,7 @@ async fn show_queues(names: &[QueueName], server: &Server, screen: &Screen) -> R
             screen.line("")?;
         }
         let held = held.get(name).cloned().unwrap_or_default();
-        screen.print(&queues::record(queue, &held))?;
+        screen.record(&queues::record(queue, &held))?;
     }
     Ok(OK)
 }
@@ -133,7 +133,7 @@ async fn show_jobs(words: &[Keys], server: &Server, screen: &Screen) -> Result<u
         }
         let JobList { jobs, as_of } = answer.typed;
         match jobs.as_slice() {
-            [job] => screen.print(&jobs::record(job, as_of, &screen.zone))?,
+            [job] => screen.record(&jobs::record(job, as_of, &screen.zone))?,
             tasks => {
                 screen.table(&jobs::table(tasks, as_of, &screen.zone))?;
                 if let Some(task) = tasks.first() {
@@ -160,7 +160,7 @@ async fn show_nodes(words: &[Hosts], server: &Server, screen: &Screen) -> Result
             screen.line("")?;
         }
         for node in &answer.typed.nodes {
-            screen.print(&nodes::record(node, &screen.zone))?;
+            screen.record(&nodes::record(node, &screen.zone))?;
         }
     }
     if screen.json {

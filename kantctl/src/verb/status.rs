@@ -30,7 +30,7 @@ pub async fn run(_: &Args, server: &Server, screen: &Screen) -> Result<u8, Failu
     if screen.json {
         screen.answer(&answer.raw)?;
     } else {
-        screen.print(&told(&answer.typed))?;
+        screen.record(&told(&answer.typed))?;
     }
     Ok(OK)
 }
