@@ -140,7 +140,13 @@ pub fn speaks_slurm() -> bool {
 pub fn note(text: &str) {
     let mut stderr = anstream::stderr().lock();
     // Nobody is left to tell when stderr is gone.
-    let _ = stderr.write_all(noted(text).as_bytes());
+    let _ = stderr.write_all(folded(&noted(text)).as_bytes());
+}
+
+/// As wide as the terminal that stderr is; whole where it is none.
+fn folded(text: &str) -> String {
+    let columns = || crossterm::terminal::size().ok().map(|(columns, _)| usize::from(columns));
+    wrapped(text, PROSE, io::stderr().is_terminal().then(columns).flatten())
 }
 
 /// The line that says so.
@@ -168,8 +174,7 @@ pub fn complain(failure: &Failure) {
     };
     let mut stderr = anstream::stderr().lock();
     // Nobody is left to tell when stderr is gone.
-    let _ = writeln!(stderr, "{} {what}", format!("{}:", speaker()).red());
-    if let Some(hint) = hint {
-        let _ = writeln!(stderr, "{} {hint}", "hint:".cyan());
-    }
+    let told = format!("{} {what}\n", format!("{}:", speaker()).red());
+    let advice = hint.map(|hint| format!("{} {hint}\n", "hint:".cyan())).unwrap_or_default();
+    let _ = stderr.write_all(folded(&(told + &advice)).as_bytes());
 }
