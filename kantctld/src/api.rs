@@ -25,6 +25,7 @@ mod signal;
 mod steps;
 mod submit;
 mod tasks;
+mod trial;
 mod update;
 mod watch;
 mod what_if;
@@ -63,6 +64,7 @@ fn of_leader() -> Router<Arc<Core>> {
     Router::new()
         .route("/v1/jobs", post(submit::submit).get(jobs::list))
         .route("/v1/jobs/batch", post(batch::submit))
+        .route("/v1/jobs/trial", post(trial::try_out))
         .route("/v1/jobs/{key}", get(jobs::show))
         .route("/v1/jobs/{key}/cancel", post(jobs::cancel))
         .route("/v1/jobs/{key}/signal", post(signal::signal))

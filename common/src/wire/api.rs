@@ -22,6 +22,7 @@
 //! | POST /v1/jobs/{key}/finish | `FinishRequest` -> `Changed` (a job whose nodes are held) |
 //! | GET /v1/nodes, /v1/nodes/{name} | -> `NodeList` |
 //! | POST /v1/nodes/{name}/{drain,resume} | `DrainRequest`, `()` -> `Changed` |
+//! | POST /v1/jobs/trial | `SubmitRequest` -> `TrialView` |
 //! | POST /v1/jobs/{key}/what-if | `WhatIfRequest` -> `WhatIfView` |
 //! | GET /v1/priority?job=, /v1/share, /v1/metrics | `PriorityList`, `ShareList`, `MetricsView` |
 //! | GET /v1/accounting/jobs?since=, /v1/accounting/nodes | -> CSV, as `simulate` reads it |
@@ -80,7 +81,7 @@ pub use task::{
     STDOUT_BYTES, SignalRequest, StepList, TASK_STATE, TaskQuery,
 };
 pub use watch::{Happened, WatchQuery};
-pub use what_if::{StartOutlook, UpdateRequest, WhatIfRequest, WhatIfView};
+pub use what_if::{StartOutlook, TrialView, UpdateRequest, WhatIfRequest, WhatIfView};
 
 /// What a command changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -60,11 +60,14 @@ fn command(view: &WhatIfView, what: &str) -> String {
 }
 
 /// Not on these nodes, nor within these bounds, whoever leaves.
-fn never(outlook: &StartOutlook) -> bool {
+#[must_use]
+pub fn never(outlook: &StartOutlook) -> bool {
     outlook.reason.as_ref().is_some_and(|reason| reason.detail.is_for_ever())
 }
 
-fn outlook(outlook: &StartOutlook, zone: &TimeZone) -> String {
+/// One, after "it".
+#[must_use]
+pub fn outlook(outlook: &StartOutlook, zone: &TimeZone) -> String {
     let why =
         outlook.reason.as_ref().map(|reason| format!(" ({})", localized(&reason.sentence, zone)));
     let why = why.unwrap_or_default();

@@ -11,60 +11,64 @@ const LATER: &str = "--json is";
 const SACCT: &[(&str, &str)] = &[
     ("--associations", "accounts stand in the configuration"),
     ("--batch-script", "`kantctl show job` names the files"),
-    ("--completion", ""),
-    ("--constraints", ""),
-    ("--env-vars", ""),
-    ("--file", ""),
-    ("--federation-origin", ""),
-    ("--flags", ""),
-    ("--ncpus", ""),
-    ("--nnodes", ""),
-    ("--reason", ""),
-    ("--timelimit-max", ""),
-    ("--timelimit-min", ""),
-    ("--use-local-uid", ""),
-    ("--wckeys", ""),
-    ("--whole-hetjob", ""),
+    ("--completion", "accounting is the one record there is"),
+    ("--constraints", "see `-o jobid,constraints`, and filter that"),
+    ("--env-vars", "the environment is not kept once a job is over"),
+    ("--file", "records are in the controllers: `kantctl export` writes them out"),
+    ("--federation-origin", "there are no federations"),
+    ("--flags", "jobs carry no marks of the scheduler"),
+    ("--ncpus", "see `-o jobid,ncpus`, and filter that"),
+    ("--nnodes", "see `-o jobid,nnodes`, and filter that"),
+    ("--reason", "see `-o jobid,reason`, and filter that"),
+    ("--timelimit-max", "see `-o jobid,timelimitraw`, and filter that"),
+    ("--timelimit-min", "see `-o jobid,timelimitraw`, and filter that"),
+    ("--use-local-uid", "users have the names that the controllers know them by"),
+    ("--wckeys", "there are no such keys: use --accounts"),
+    ("--whole-hetjob", "there are no jobs with unlike parts"),
     ("--yaml", LATER),
 ];
 
 const SCANCEL: &[(&str, &str)] = &[
-    ("--hurry", ""),
+    ("--hurry", "there are no burst buffers to write back"),
     ("--interactive", "`squeue` shows them before"),
     ("--sibling", "there are no federations"),
-    ("--wckey", ""),
+    ("--wckey", "there are no such keys: use --account"),
 ];
 
 const SCONTROL: &[(&str, &str)] = &[
-    ("--future", ""),
-    ("--hide", ""),
+    ("--future", "nodes are there once they have registered"),
+    ("--hide", "queues are never hidden"),
     ("--sibling", "there are no federations"),
-    ("--uid", ""),
+    ("--uid", "what is done is done as who asks: use sudo -u before"),
     ("--yaml", LATER),
 ];
 
 const SINFO: &[(&str, &str)] = &[
-    ("--cluster-nodes", ""),
-    ("--future", ""),
-    ("--hide", ""),
-    ("--noconvert", ""),
+    ("--cluster-nodes", "there is one cluster: leave it out"),
+    ("--future", "nodes are there once they have registered"),
+    ("--hide", "queues are never hidden"),
+    ("--noconvert", "sizes are in MiB, as they are, already"),
     ("--reservation", "`scontrol show reservation`"),
     ("--yaml", LATER),
 ];
 
 const SQUEUE: &[(&str, &str)] = &[
-    ("--hide", ""),
-    ("--licenses", ""),
-    ("-L", ""),
-    ("--noconvert", ""),
-    ("--only-job-state", ""),
+    ("--hide", "queues are never hidden"),
+    ("--licenses", "licences are not counted"),
+    ("-L", "licences are not counted"),
+    ("--noconvert", "sizes are exact already: 1500M is never shown as 1G"),
+    ("--only-job-state", "use -o '%i %T'"),
     ("--sibling", "there are no federations"),
     ("--yaml", LATER),
 ];
 
-const SPRIO: &[(&str, &str)] = &[("--sibling", "there are no federations"), ("--sort", "")];
+const SPRIO: &[(&str, &str)] = &[
+    ("--sibling", "there are no federations"),
+    ("--sort", "pipe it through `sort`; `kantctl priority` is in the order of the line"),
+];
 
-const SREPORT: &[(&str, &str)] = &[("--all_clusters", "there is one"), ("--quiet", "")];
+const SREPORT: &[(&str, &str)] =
+    &[("--all_clusters", "there is one"), ("--quiet", "there is nothing said besides the report")];
 
 const SSHARE: &[(&str, &str)] = &[
     ("--format", "`kantctl report --csv`"),
@@ -74,22 +78,24 @@ const SSHARE: &[(&str, &str)] = &[
 
 const SRUN: &[(&str, &str)] = &[
     ("--bcast", "a shared file system holds programs"),
-    ("--epilog", ""),
-    ("--het-group", ""),
+    ("--epilog", "put it into the script, after srun"),
+    ("--het-group", "there are no jobs with unlike parts"),
     ("--multi-prog", "choose by SLURM_PROCID in a script"),
-    ("--preserve-env", ""),
-    ("-E", ""),
-    ("--prolog", ""),
+    (
+        "--preserve-env",
+        "set SLURM_NTASKS and others for the program itself: srun -n1 env NAME=VALUE ...",
+    ),
+    ("-E", "set SLURM_NTASKS and others for the program itself: srun -n1 env NAME=VALUE ..."),
+    ("--prolog", "put it into the script, before srun"),
     ("--relative", "name nodes with --nodelist"),
     ("-r", "name nodes with --nodelist"),
     ("--signal", "of a job: sbatch has it"),
-    ("--slurmd-debug", ""),
-    ("--task-epilog", ""),
-    ("--task-prolog", ""),
-    ("--test-only", ""),
-    ("--threads", ""),
-    ("-T", ""),
-    ("--x11", ""),
+    ("--slurmd-debug", "what a node says is in kantd's log there"),
+    ("--task-epilog", "put it into the program: sh -c 'program; after'"),
+    ("--task-prolog", "put it into the program: sh -c 'before; program'"),
+    ("--threads", "srun starts all tasks at once in any case"),
+    ("-T", "srun starts all tasks at once in any case"),
+    ("--x11", "displays are not forwarded: use `ssh -X`, or a remote desktop in the job"),
 ];
 
 /// Those of this command.
@@ -119,7 +125,19 @@ pub fn told(name: Name, option: &str) -> Option<Failure> {
         let text = is_asking.then(|| complaint::not_yet(option)).flatten()?;
         return Some(Failure::usage(anyhow::Error::msg(text)));
     };
-    let gap = if instead.is_empty() { "" } else { ": " };
-    let text = format!("{option} is not supported in this release{gap}{instead}");
+    let text = format!("{option} is not supported in this release: {instead}");
     Some(Failure::usage(anyhow::Error::msg(text)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_refusal_says_what_to_do_instead_or_why_there_is_no_such_thing() {
+        for name in Name::ALL {
+            let silent: Vec<_> = of(name).iter().filter(|(_, why)| why.is_empty()).collect();
+            assert!(silent.is_empty(), "{name:?}: {silent:?}");
+        }
+    }
 }

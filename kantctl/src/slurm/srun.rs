@@ -16,7 +16,7 @@ use crate::step::wish::Wish;
 use crate::submission::environment::{self, Whose};
 use crate::submission::export::Export;
 use crate::submission::options::{self, Options};
-use crate::verb::run;
+use crate::verb::{run, trial};
 use accepted::Accepted;
 use common::id::JobKey;
 use of_job::OfJob;
@@ -216,6 +216,9 @@ pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
         }
     };
     if let Some(ground) = ground {
+        if args.of_job.test_only {
+            return Err(trial::of_a_step());
+        }
         if !args.quiet {
             args.of_job.idle_in_a_job().iter().for_each(|idle| note(idle));
         }

@@ -12,11 +12,13 @@ use crate::signals::Signals;
 use crate::submission::options::Options;
 use crate::submission::script::Script;
 use crate::submission::shell::Shell;
-use crate::verb::submit;
+use crate::verb::{submit, trial};
 use common::id::JobKey;
 use common::job::{ExitStatus, Launch, Phase};
 use common::time::Span;
-use common::wire::api::{Changed, Explanation, FinishRequest, JobList, JobView, SubmitAnswer};
+use common::wire::api::{
+    Changed, Explanation, FinishRequest, JobList, JobView, SubmitAnswer, SubmitRequest,
+};
 use nix::sys::signal::Signal;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
@@ -91,20 +93,7 @@ pub async fn allocate(
     server: &Server,
     signals: &mut Signals,
 ) -> Result<Held, Failure> {
-    check(wanted.options)?;
-    let shell = Shell::look()?;
-    let options = match wanted.voice {
-        Voice::Kant => wanted.options.clone(),
-        Voice::Srun | Voice::Salloc => wanted.options.clone().with_all_named_nodes(),
-    };
-    let mut request = submit::request(&options, &record(wanted.program), &[], &shell)?;
-    request.ask.launch = Launch::Held;
-    request.ask.requeue = false;
-    request.ask.stdin = None;
-    request.ask.stdout = Some("/dev/null".to_owned());
-    request.ask.stderr = None;
-    let lease = Span::from_seconds(lease().as_secs());
-    request.ask.lease = (!wanted.stays).then_some(lease);
+    let request = request(wanted)?;
     let answer: SubmitAnswer = server.post_keyed("/v1/jobs", &request, SUBMIT_PATIENCE).await?;
     let key = JobKey::single(answer.job);
     let keeper = Keeper::start(server, (!wanted.stays).then_some(key));
@@ -125,6 +114,32 @@ pub async fn allocate(
             Err(failure)
         }
     }
+}
+
+/// Says when and where there would be nodes, and asks for none.
+///
+/// # Errors
+/// [`Failure`] when it would be refused, or could never start.
+pub async fn try_out(wanted: &Wanted<'_>, server: &Server) -> Result<u8, Failure> {
+    trial::tell(&request(wanted)?, wanted.voice != Voice::Kant, server, None).await
+}
+
+fn request(wanted: &Wanted<'_>) -> Result<SubmitRequest, Failure> {
+    check(wanted.options)?;
+    let shell = Shell::look()?;
+    let options = match wanted.voice {
+        Voice::Kant => wanted.options.clone(),
+        Voice::Srun | Voice::Salloc => wanted.options.clone().with_all_named_nodes(),
+    };
+    let mut request = submit::request(&options, &record(wanted.program), &[], &shell)?;
+    request.ask.launch = Launch::Held;
+    request.ask.requeue = false;
+    request.ask.stdin = None;
+    request.ask.stdout = Some("/dev/null".to_owned());
+    request.ask.stderr = None;
+    let lease = Span::from_seconds(lease().as_secs());
+    request.ask.lease = (!wanted.stays).then_some(lease);
+    Ok(request)
 }
 
 /// Those that nobody wants to wait after.

@@ -6,41 +6,46 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 /// Options of sbatch that this release refuses, and what to do instead.
 /// Source: man sbatch.
 pub const NOT_YET: &[(&str, &str)] = &[
-    ("--batch", ""),
-    ("--bb", ""),
-    ("--bbf", ""),
-    ("--cluster-constraint", ""),
+    ("--batch", "the script runs on the first of the job's nodes, whichever that is"),
+    ("--bb", "there are no burst buffers: copy files in the script"),
+    ("--bbf", "there are no burst buffers: copy files in the script"),
+    ("--cluster-constraint", "there is one cluster"),
     ("--container-image", "unpack it to a directory, and give that with --container"),
     ("--container-mounts", "the bundle's config.json and kantd.toml name what is mounted"),
     ("--container-name", "give the directory with --container"),
     ("--container-workdir", "use --chdir"),
     ("--contiguous", "--near=leaf puts nodes under one switch"),
-    ("--core-spec", ""),
-    ("-S", ""),
+    (
+        "--core-spec",
+        "no cores are kept for the system: ask for fewer than all with --cpus-per-task",
+    ),
+    ("-S", "no cores are kept for the system: ask for fewer than all with --cpus-per-task"),
     ("--export-file", "use --export=NAME=VALUE,..."),
-    ("--gid", ""),
-    ("--het-group", "jobs with unlike parts"),
-    ("hetjob", "jobs with unlike parts"),
-    ("packjob", "jobs with unlike parts"),
-    ("--licenses", ""),
-    ("-L", ""),
+    ("--gid", "a job has the group that it is submitted with: use sg or newgrp before"),
+    ("--het-group", "jobs with unlike parts: submit each by itself, tied by --dependency"),
+    ("hetjob", "jobs with unlike parts: submit each by itself, tied by --dependency"),
+    ("packjob", "jobs with unlike parts: submit each by itself, tied by --dependency"),
+    ("--licenses", "licences are not counted: bound who uses one with a QoS, or %N of an array"),
+    ("-L", "licences are not counted: bound who uses one with a QoS, or %N of an array"),
     ("--mincpus", "use --cpus-per-task"),
-    ("--no-kill", ""),
-    ("-k", ""),
+    ("--no-kill", "a lost node ends the attempt, and the job starts again (--requeue)"),
+    ("-k", "a lost node ends the attempt, and the job starts again (--requeue)"),
     ("--nodefile", "use --nodelist"),
     ("-F", "use --nodelist"),
-    ("--overcommit", ""),
-    ("-O", ""),
-    ("--prefer", ""),
+    (
+        "--overcommit",
+        "ask for the CPUs it needs; in the job, `srun --overcommit` starts more tasks",
+    ),
+    ("-O", "ask for the CPUs it needs; in the job, `srun --overcommit` starts more tasks"),
+    ("--prefer", "use --constraint for what it must have; nearness is preferred with --near"),
     ("--priority", "use --nice"),
-    ("--reboot", ""),
-    ("--spread-job", ""),
-    ("--test-only", "submit with --hold and see `kantctl explain`"),
-    ("--thread-spec", ""),
+    ("--reboot", "nodes are not booted for jobs"),
+    ("--spread-job", "use --nodes with --ntasks-per-node"),
+    ("--thread-spec", "no threads are kept for the system: ask for fewer CPUs"),
     ("--tres-per-task", "use --gpus-per-task"),
-    ("--uid", ""),
-    ("--use-min-nodes", ""),
-    ("--x11", ""),
+    ("--uid", "a job is of the user who submits it: use sudo -u before"),
+    ("--use-min-nodes", "a job gets as few nodes as hold it, or as many as --nodes says"),
+    ("--x11", "displays are not forwarded: use `ssh -X`, or a remote desktop in the job"),
 ];
 
 /// Options that only make sense where a script is named.
@@ -50,8 +55,7 @@ const COMMAND_LINE_ONLY: &[&str] = &["--wrap", "--json", "--socket", "--retry", 
 #[must_use]
 pub fn not_yet(option: &str) -> Option<String> {
     let (_, instead) = NOT_YET.iter().find(|(name, _)| *name == option)?;
-    let gap = if instead.is_empty() { "" } else { ": " };
-    Some(format!("{option} is not supported in this release{gap}{instead}"))
+    Some(format!("{option} is not supported in this release: {instead}"))
 }
 
 /// Options of which one is enough, and why.
@@ -141,6 +145,20 @@ mod tests {
             let message = explained(words);
             assert!(message.contains("not supported in this release"), "{message}");
         }
+    }
+
+    #[test]
+    fn every_refusal_says_what_to_do_instead_or_why_there_is_no_such_thing() {
+        let silent: Vec<_> = NOT_YET.iter().filter(|(_, instead)| instead.is_empty()).collect();
+        assert!(silent.is_empty(), "{silent:?}");
+        let message = explained(&["--uid=ada"]);
+        assert!(
+            message.ends_with(
+                "in this release: a job is of the user who submits it: use sudo \
+                                   -u before"
+            ),
+            "{message}"
+        );
     }
 
     #[test]

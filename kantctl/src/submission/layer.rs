@@ -86,8 +86,8 @@ impl Options {
             deadline reservation near switches segment max_per_node hold nice nodelist
             exclude constraint
             output error input open_mode chdir array launch container signal export requeue
-            no_requeue preemptible no_preemptible parsable wait quiet ntasks_per_gpu cpus_per_gpu
-            depends passed_over)
+            no_requeue preemptible no_preemptible parsable test_only wait quiet ntasks_per_gpu
+            cpus_per_gpu depends passed_over)
     }
 
     fn asks_gpus(&self) -> bool {

@@ -200,6 +200,9 @@ pub struct Options {
     /// Print only the job's id
     #[arg(long, help_heading = HOW)]
     pub parsable: bool,
+    /// Submit nothing: say when and where it would start
+    #[arg(long, conflicts_with = "wait", help_heading = HOW)]
+    pub test_only: bool,
     /// Wait for its end, and exit with its code
     #[arg(short = 'W', long, help_heading = HOW)]
     pub wait: bool,

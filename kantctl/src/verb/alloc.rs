@@ -83,6 +83,9 @@ pub async fn speak(
     let immediate = args.immediate.map(|span| Duration::from_millis(span.0));
     let (program, stays) = (&command[..], args.no_shell);
     let wanted = Wanted { options, program, voice, immediate, stays };
+    if options.test_only {
+        return allocate::try_out(&wanted, server).await;
+    }
     let mut signals = Signals::take()?;
     let held = allocate::allocate(&wanted, server, &mut signals).await?;
     let key = held.job.key;

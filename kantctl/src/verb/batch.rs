@@ -33,7 +33,7 @@ pub struct Args {
     /// Submit a job for each line of this file (- is standard input): the words of a `kantctl
     /// submit`, or options as JSON: {"gpus": 1, "script": "train.sh", "args": ["--seed", "7"]}.
     /// What the command line says holds for lines that do not say it
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["script", "wrap", "wait"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["script", "wrap", "wait", "test_only"])]
     #[arg(help_heading = "How it runs")]
     pub batch: Option<PathBuf>,
 }

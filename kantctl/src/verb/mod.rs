@@ -39,6 +39,7 @@ pub mod step_tasks;
 pub mod submit;
 pub mod suspend;
 pub mod top;
+pub mod trial;
 pub mod update;
 pub mod wait;
 pub mod watch;

@@ -13,6 +13,7 @@ use crate::step::place::Place;
 use crate::step::wish::Wish;
 use crate::submission::environment;
 use crate::submission::options::Options;
+use crate::verb::trial;
 use anyhow::Context;
 use common::id::JobKey;
 use common::job::Phase;
@@ -107,6 +108,7 @@ pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
         None => Ground::around(&around)?,
     };
     match ground {
+        Some(_) if args.options.test_only => Err(trial::of_a_step()),
         Some(ground) => in_job(&args.wish(&args.options), &ground, around, server).await,
         None => {
             let options = args.options.clone().over(environment::read_own_options(&around)?);
@@ -173,6 +175,9 @@ pub async fn in_new_job(
     environment: BTreeMap<String, String>,
     server: &Server,
 ) -> Result<u8, Failure> {
+    if wanted.options.test_only {
+        return allocate::try_out(wanted, server).await;
+    }
     // Before the job is there: a signal that comes while it starts is for it.
     let mut signals = Signals::take()?;
     let held = allocate::allocate(wanted, server, &mut signals).await?;

@@ -1,7 +1,7 @@
 //! `kantctl submit`: a script becomes a job.
 
 use super::ask::Answer;
-use super::wait;
+use super::{trial, wait};
 use crate::directive::{self, Directives};
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
@@ -32,6 +32,7 @@ Examples:
   kantctl submit --ntasks 2-8 --gpus-per-task 1 --launch per-task --wrap 'echo $SLURM_PROCID'
   kantctl submit --gpus 0.5 --service --max-per-node 2 -J chat --wrap 'echo a share of a GPU'
   kantctl submit --batch jobs.txt --time 30
+  kantctl submit --test-only -N 4 --gpus-per-node 8 train.sh
   printf '#!/bin/sh\\n#KANT --time 5\\ndate\\n' | kantctl submit --wait
 
 Directives:
@@ -123,6 +124,9 @@ pub async fn speak(
         options = options.with_all_named_nodes();
     }
     let request = request(&options, &script, script_args, &shell)?;
+    if options.test_only {
+        return trial::tell(&request, *voice != Voice::Kant, server, Some(screen)).await;
+    }
     let raw: Value = server.post_keyed("/v1/jobs", &request, PATIENCE).await?;
     let Answer { raw, typed }: Answer<SubmitAnswer> = raw.try_into()?;
     if screen.json {

@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 use common::cpuset::CpuSet;
 use common::id::{AccountName, Gid, GpuIndex, NodeName, Uid};
 use common::job::{Outcome, Phase, Usage};
+use common::reason::WaitReason;
 use common::resource::{Allocation, GpuRequest, Share};
 use common::time::Span;
 use common::unit::{Bytes, Cpus, Gpus, Tasks};
@@ -78,6 +79,7 @@ fn posted(path: &str, asked: &Asked) -> Response {
     let mut words = path.trim_start_matches("/v1/").split('/');
     match (words.next(), words.next(), words.next()) {
         (Some("jobs"), None, _) => submitted(&asked.body),
+        (Some("jobs"), Some("trial"), None) => tried(&asked.body),
         (Some("jobs"), Some("42"), Some("what-if")) => json(value!({
             "key": "42", "starts_now": ["g-002"], "expected_at": null, "reason": null,
             "compared_with": { "expected_at": NOW + Span::from_minutes(60) }, "as_of": NOW
@@ -114,6 +116,26 @@ fn no_job(key: &str) -> Response {
 
 fn no_node() -> Response {
     refused_as("no_such_node", 404, "there is no node g-009")
+}
+
+/// One that asks for GPUs waits for them.
+fn tried(request: &Value) -> Response {
+    let ask = &request["ask"];
+    if ask["queue"] == "vip" || ask["request"]["gpus"]["total"].as_u64() > Some(64) {
+        return submitted(request);
+    }
+    let outlook = match ask["request"]["gpus"].is_null() {
+        true => value!({ "starts_now": ["g-001", "g-002"] }),
+        false => value!({
+            "expected_at": NOW + Span::from_minutes(60),
+            "reason": {
+                "code": "Resources", "sentence": "it waits for 2 GPUs", "detail": WaitReason::Held
+            }
+        }),
+    };
+    let mut view = value!({ "job": 45, "tasks": 0, "queue": "main", "cpus": 4, "as_of": NOW });
+    view.as_object_mut().unwrap().extend(outlook.as_object().unwrap().clone());
+    json(view)
 }
 
 fn submitted(request: &Value) -> Response {

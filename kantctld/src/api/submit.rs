@@ -4,21 +4,21 @@
 use super::error::ApiFailure;
 use crate::core::Core;
 use crate::room::Room;
-use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
-use axum::{Extension, Json};
+use axum::{Extension, Json, extract};
 use common::id::{Gid, JobId, Uid};
 use common::job::check::{AskError, ENVIRONMENT_BYTES_MAX, check_ask, check_script};
 use common::job::{Ask, Outcome, Owner, Phase};
 use common::reason::{Refusal, WaitReason};
 use common::wire::api::{SubmitAnswer, SubmitRequest};
-use state::{Command, Event, view};
+use state::view::Waits;
+use state::{Command, Event, State, view};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Accepts a job.
 pub async fn submit(
-    State(core): State<Arc<Core>>,
+    extract::State(core): extract::State<Arc<Core>>,
     Extension(room): Extension<Arc<Room>>,
     user: net::User,
     body: Result<Json<SubmitRequest>, JsonRejection>,
@@ -60,10 +60,14 @@ pub async fn submit(
 pub(super) fn doubt(core: &Core, job: JobId) -> Option<String> {
     core.state.read().job(job).filter(|record| record.spec.ask.dependency.is_some())?;
     let waits = core.last_waits();
-    let state = core.state.read();
-    let record = state.job(job)?;
+    doubt_in(&core.state.read(), &waits, job)
+}
+
+/// The same of a job in this state.
+pub(super) fn doubt_in(state: &State, waits: &Waits, job: JobId) -> Option<String> {
+    let record = state.job(job).filter(|record| record.spec.ask.dependency.is_some())?;
     let index = record.elements.keys().next().copied().flatten();
-    let view = view::job_view(&state, record.key(index), &waits)?;
+    let view = view::job_view(state, record.key(index), waits)?;
     if view.phase == Phase::Done && view.outcome == Some(Outcome::Cancelled) {
         return Some(format!(
             "job {job} was cancelled at once: what it waits for cannot come any more, and it asked \

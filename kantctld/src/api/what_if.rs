@@ -87,7 +87,7 @@ fn laid_over(job: &WaitingJob, ask: Ask, released_at: Option<Time>) -> WaitingJo
     }
 }
 
-fn view(outlook: Outlook) -> StartOutlook {
+pub(super) fn view(outlook: Outlook) -> StartOutlook {
     let reason = outlook.reason.map(|reason| ReasonView {
         code: reason.code().to_owned(),
         sentence: reason.to_string(),

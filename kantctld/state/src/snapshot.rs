@@ -11,19 +11,29 @@ pub use never::never_fits;
 use crate::command::{Command, RoundPreempt, RoundStart};
 use crate::remembered::State;
 use crate::usage::{Charged, Hour, Used, running};
-use common::id::{AttemptId, QueueName};
-use common::job::Preempted;
+use common::id::{AttemptId, JobKey, QueueName};
+use common::job::{Phase, Preempted};
 use common::time::Time;
 use engine::fair::QueueUse;
 use engine::order::fair_share::{Bucket, Usage, UsedBy};
-use engine::{Decision, Snapshot};
+use engine::{Decision, Snapshot, WaitingJob};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What a round should see now, made from nothing: for tests and for whoever looks once. Who looks
 /// again and again has a [`Keeper`].
 #[must_use]
 pub fn snapshot(state: &State) -> Snapshot {
     Keeper::new(state).into_snapshot()
+}
+
+/// One job alone, for whoever asks about a state that no round sees; `None`: it does not wait.
+#[must_use]
+pub fn waiting(state: &State, key: JobKey) -> Option<WaitingJob> {
+    let (record, element) = state.element(key).filter(|(_, e)| e.phase == Phase::Pending)?;
+    let request = Arc::new(record.spec.ask.request.clone());
+    let verdict = crate::dependency::verdict(state, record, key.index);
+    jobs::waiting(key, record, element, request, verdict)
 }
 
 /// The command that carries a round out; `None`: there is nothing to do. Kinds of decisions this

@@ -9,7 +9,8 @@ use common::policy::Order;
 use common::reason::WaitReason;
 use common::unit::{GpuMilli, Gpus};
 use common::wire::api::{
-    Explanation, JobView, MetricsView, PriorityList, QueueList, ReservationList, WhatIfView,
+    Explanation, JobList, JobView, MetricsView, PriorityList, QueueList, ReservationList,
+    TrialView, WhatIfView,
 };
 use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person};
 
@@ -271,6 +272,40 @@ fn metrics_priority_queues_and_what_if_speak_of_the_same_cluster() -> anyhow::Re
     assert!(same.contains("makes no difference"), "{same}");
     let runs = kantctl.run(&["explain", &small, "--what-if", "time=1"])?;
     assert!(runs.code == 1 && runs.stderr.contains("it is RUNNING"), "{runs:?}");
+    Ok(())
+}
+
+#[test]
+fn test_only_says_when_and_where_a_job_would_start_and_submits_none() -> anyhow::Result<()> {
+    let cluster = two_gpu_nodes()?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let trial = |words: &[&str]| -> anyhow::Result<TrialView> {
+        kantctl.json(&[&["submit", "--test-only", "--mem=16M", "--wrap=true"], words].concat())
+    };
+    let now = trial(&["-N2", "--gpus-per-node=2", "--cpus-per-task=1"])?;
+    let both = [NodeName::new("g1")?, NodeName::new("g2")?];
+    assert_eq!(now.outlook.starts_now.as_deref(), Some(&both[..]), "{now:?}");
+    assert_eq!((now.job.0, now.cpus.0, now.queue.as_str()), (1, 2, "main"), "{now:?}");
+
+    let running = kantctl.submit(&["--gpus=1", "--mem=16M", "--time=1:00:00"], UNTIL_TOLD)?;
+    runs_on(&kantctl, &running)?;
+    assert_eq!(running, "1", "the trial took no number");
+    let later = trial(&["-N2", "--gpus-per-node=2"])?;
+    assert!(later.outlook.starts_now.is_none() && later.job.0 == 2, "{later:?}");
+    let freed = kantctl.job(&running)?.started_at.context("it runs")?.0 + 3_600_000;
+    let expected = later.outlook.expected_at.context("when the other one must be over")?;
+    assert!(expected.0.abs_diff(freed) < 120_000, "{expected} {freed}");
+    let first = trial(&["--gpus=1", "--array=0-9", "--time=1"])?;
+    assert!(first.outlook.starts_now.is_some() && first.tasks == 10, "{first:?}");
+
+    for words in [&["--gpus-per-node=64"][..], &["--queue=nowhere"], &["--nice=-5"]] {
+        let words = [&["submit", "--mem=16M", "--wrap=true"], words].concat();
+        let refused = kantctl.run(&[&words[..], &["--test-only"]].concat())?;
+        assert_eq!(refused.stderr, kantctl.run(&words)?.stderr, "as when it is submitted");
+        assert_eq!(refused.code, 1, "{refused:?}");
+    }
+    let jobs = kantctl.json::<JobList>(&["queue", "--all"])?.jobs;
+    assert_eq!(jobs.len(), 1, "nothing else was submitted: {jobs:?}");
     Ok(())
 }
 

@@ -2,9 +2,10 @@
 //! `engine::what_if` does.
 
 use super::ReasonView;
-use crate::id::{JobKey, NodeName};
+use crate::id::{JobId, JobKey, NodeName, QueueName};
 use crate::job::Patch;
 use crate::time::Time;
+use crate::unit::Cpus;
 use serde::{Deserialize, Serialize};
 
 /// Asks what a change would bring (POST /v1/jobs/{key}/what-if).
@@ -47,6 +48,28 @@ pub struct WhatIfView {
     pub changed: StartOutlook,
     /// As it is.
     pub compared_with: StartOutlook,
+    /// The controller's time when it looked.
+    pub as_of: Time,
+}
+
+/// What would become of a submission (POST /v1/jobs/trial), of which nothing is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrialView {
+    /// The id that it would have by now.
+    pub job: JobId,
+    /// How many tasks, for an array; the outlook is that of the first.
+    #[serde(default)]
+    pub tasks: u32,
+    /// Where it would wait.
+    pub queue: QueueName,
+    /// CPUs in all that it asks for.
+    pub cpus: Cpus,
+    /// When it would start.
+    #[serde(flatten)]
+    pub outlook: StartOutlook,
+    /// What its user should know of it, in a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
     /// The controller's time when it looked.
     pub as_of: Time,
 }

@@ -77,6 +77,9 @@ pub struct OfJob {
     /// Near each other: the number of leaf switches
     #[arg(long, value_name = "COUNT")]
     pub switches: Option<String>,
+    /// Run nothing: say when and where it would start
+    #[arg(long)]
+    pub test_only: bool,
 }
 
 impl OfJob {
@@ -160,6 +163,9 @@ impl OfJob {
             asked.map(|(name, value)| format!("--{name}={value}")).collect();
         if self.exclusive.is_some() {
             words.push("--exclusive".to_owned());
+        }
+        if self.test_only {
+            words.push("--test-only".to_owned());
         }
         words
     }

@@ -67,6 +67,9 @@ impl Lines {
             }
         };
         let options = options.over(self.usual.clone()).over(directives);
+        if options.test_only {
+            return Err(usage("--test-only is not for a batch: try one job at a time".to_owned()));
+        }
         self.warnings.extend(submit::passed_over(&options));
         submit::request(&options, &script, args, &self.shell).map(Some)
     }

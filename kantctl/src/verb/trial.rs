@@ -1,0 +1,79 @@
+//! `--test-only`: when and where a job would start that nobody submits. Never submits it: what the
+//! controller is asked keeps nothing.
+//! Source: man sbatch, man srun (--test-only).
+
+use super::ask::Answer;
+use crate::failure::{Failure, OK};
+use crate::output::screen::{note, warn};
+use crate::output::{Screen, outlook, plain};
+use crate::server::{Again, Server};
+use crate::slurm::calendar::moment;
+use common::hostlist::fold;
+use common::wire::api::{SubmitRequest, TrialView};
+use jiff::tz::TimeZone;
+use serde_json::Value;
+
+/// Says what would become of it: on the screen or, without one or in Slurm's words, on stderr as
+/// sbatch and srun do.
+///
+/// # Errors
+/// [`Failure`] when it would be refused, or could never start.
+pub async fn tell(
+    request: &SubmitRequest,
+    is_slurm: bool,
+    server: &Server,
+    screen: Option<&Screen>,
+) -> Result<u8, Failure> {
+    let raw: Value = server.post("/v1/jobs/trial", request, Again::IfUnanswered).await?;
+    let Answer { raw, typed }: Answer<TrialView> = raw.try_into()?;
+    let zone = screen.map_or_else(TimeZone::system, |screen| screen.zone.clone());
+    match screen {
+        Some(screen) if screen.json => screen.answer(&raw)?,
+        _ if outlook::never(&typed.outlook) => {}
+        Some(screen) if !is_slurm => screen.line(&in_our_words(&typed, &zone))?,
+        _ if is_slurm => in_slurms_words(&typed, &zone).iter().for_each(|line| note(line)),
+        _ => note(&in_our_words(&typed, &zone)),
+    }
+    if let Some(warning) = &typed.warning {
+        warn(warning);
+    }
+    match outlook::never(&typed.outlook) {
+        true => Err(Failure::message(format!("it {}", outlook::outlook(&typed.outlook, &zone)))),
+        false => Ok(OK),
+    }
+}
+
+/// A step has the nodes of its job.
+#[must_use]
+pub fn of_a_step() -> Failure {
+    let text = "--test-only is about a job of its own, and this is a step of one that runs";
+    Failure::usage(anyhow::anyhow!(text))
+}
+
+fn in_our_words(view: &TrialView, zone: &TimeZone) -> String {
+    let what = match view.tasks {
+        0 => "It".to_owned(),
+        tasks => format!("The first of {tasks} tasks"),
+    };
+    let outlook = plain(&outlook::outlook(&view.outlook, zone));
+    format!("{what} {outlook}. Nothing was submitted.")
+}
+
+/// `Job 7 to start at ... using 4 processors on nodes n1 in partition main`, which clients read,
+/// and why not now. Nodes are chosen when it starts: before that there are none to name.
+fn in_slurms_words(view: &TrialView, zone: &TimeZone) -> Vec<String> {
+    let TrialView { job, cpus, queue, outlook, as_of, .. } = view;
+    let why = outlook.reason.as_ref().map(|reason| plain(&reason.sentence));
+    let at = outlook.starts_now.as_ref().map(|_| *as_of).or(outlook.expected_at);
+    let Some(at) = at else {
+        let why = why.unwrap_or_else(|| "it waits".to_owned());
+        return vec![format!("Job {job} would wait, and nobody can say until when: {why}")];
+    };
+    let nodes = outlook.starts_now.as_ref().map_or_else(|| "(undecided)".to_owned(), fold);
+    let at = moment(at, zone);
+    let start = format!(
+        "Job {job} to start at {at} using {cpus} processors on nodes {nodes} in partition {queue}"
+    );
+    let bound = if outlook.bounded { "that is the earliest: " } else { "not now: " };
+    std::iter::once(start).chain(why.map(|why| format!("{bound}{why}"))).collect()
+}
