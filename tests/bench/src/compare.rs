@@ -7,6 +7,7 @@ mod workload;
 
 use crate::figures::Figures;
 use anyhow::ensure;
+use common::config::{ControllerConfig, NodeConfig};
 use e2e::{Cluster, ClusterOptions, Machine, Person};
 use indicatif::{ProgressBar, ProgressStyle};
 use slurm::Slurm;
@@ -36,7 +37,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let programs = debian::programs(args.slurm.as_deref())?;
     bar.set_message("building kant's daemons");
     let nodes = vec![("n1", Machine::cpu())];
-    let options = ClusterOptions { nodes, controller: Some(quietly), ..Default::default() };
+    let (controller, node): (fn(&mut ControllerConfig), fn(&mut NodeConfig)) =
+        (quietly, |config| config.allow_root_jobs = true);
+    let (controller, node) = (Some(controller), Some(node));
+    let options = ClusterOptions { nodes, controller, node, ..Default::default() };
     let mut cluster = Cluster::start(options)?;
     let kant = Side::Kant(cluster.kantctl(Person::me())?);
     let slurm = Side::Slurm(Slurm::start(programs)?);
@@ -56,7 +60,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 /// As in production, and jobs of the same user on both sides.
-fn quietly(config: &mut common::config::ControllerConfig) {
+fn quietly(config: &mut ControllerConfig) {
     config.log = "info".to_owned();
     config.allow_root_jobs = true;
 }
