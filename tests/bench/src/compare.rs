@@ -37,9 +37,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let programs = debian::programs(args.slurm.as_deref())?;
     bar.set_message("building kant's daemons");
     let nodes = vec![("n1", Machine::cpu())];
-    let (controller, node): (fn(&mut ControllerConfig), fn(&mut NodeConfig)) =
-        (quietly, |config| config.allow_root_jobs = true);
-    let (controller, node) = (Some(controller), Some(node));
+    let (controller, node) = (Some(as_in_production as _), Some(for_root as _));
     let options = ClusterOptions { nodes, controller, node, ..Default::default() };
     let mut cluster = Cluster::start(options)?;
     let kant = Side::Kant(cluster.kantctl(Person::me())?);
@@ -59,8 +57,13 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// As in production, and jobs of the same user on both sides.
-fn quietly(config: &mut ControllerConfig) {
+/// Jobs of the same user on both sides.
+fn for_root(config: &mut NodeConfig) {
+    config.allow_root_jobs = true;
+}
+
+/// Logging what Slurm logs, and jobs of the same user on both sides.
+fn as_in_production(config: &mut ControllerConfig) {
     config.log = "info".to_owned();
     config.allow_root_jobs = true;
 }
