@@ -93,7 +93,9 @@ fn of_slurm(word: &str) -> Option<Failure> {
 
 fn run_verb(cli: Cli, screen: &Screen) -> Result<u8, Failure> {
     match &cli.verb {
-        Verb::Completions(args) => return verb::completions::run(args, screen),
+        Verb::Completions(verb::completions::Args { shell: Some(shell), .. }) => {
+            return verb::completions::run(*shell, screen);
+        }
         Verb::Man(args) => return verb::man::run(args, screen),
         Verb::InstallSlurmNames(args) => return verb::install_slurm_names::run(args, screen),
         Verb::StepTasks => return verb::step_tasks::run(),
@@ -169,7 +171,7 @@ async fn ask(verb: &Verb, server: &Server, screen: &Screen) -> Result<u8, Failur
         Verb::Reload(args) => verb::reload::run(args, server, screen).await,
         Verb::Status(args) => verb::status::run(args, server, screen).await,
         Verb::Admin(args) => verb::admin::run(args, server, screen).await,
-        Verb::Completions(args) => verb::completions::run(args, screen),
+        Verb::Completions(args) => verb::completions::live(args, server, screen).await,
         Verb::Man(args) => verb::man::run(args, screen),
         Verb::InstallSlurmNames(args) => verb::install_slurm_names::run(args, screen),
     }

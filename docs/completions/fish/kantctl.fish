@@ -615,6 +615,9 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and __fish_seen_s
 complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and __fish_seen_subcommand_from backup" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and __fish_seen_subcommand_from backup" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and __fish_seen_subcommand_from backup" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand completions" -l live -d 'What there is of these, a line each, for the completions themselves' -r -f -a "jobs\t''
+nodes\t''
+queues\t''"
 complete -c kantctl -n "__fish_kantctl_using_subcommand completions" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand completions" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand completions" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
@@ -720,3 +723,23 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s W -l wait -d 
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s Q -l quiet -d 'Say nothing but errors'
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand watch" -f -a "(kantctl completions --live jobs 2>/dev/null)"
+complete -c kantctl -n "__fish_kantctl_using_subcommand history" -f -a "(kantctl completions --live jobs 2>/dev/null)"
+complete -c kantctl -n "__fish_kantctl_using_subcommand show" -f -a "(kantctl completions --live jobs 2>/dev/null)"
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from job" -f -a "(kantctl completions --live jobs 2>/dev/null)"
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from node" -f -a "(kantctl completions --live nodes 2>/dev/null)"
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from queue" -f -a "(kantctl completions --live queues 2>/dev/null)"
+complete -c kantctl -n "__fish_kantctl_using_subcommand explain" -f -a "(kantctl completions --live jobs 2>/dev/null)"
+complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -f -a "(kantctl completions --live jobs 2>/dev/null)"
+complete -c kantctl -n "__fish_kantctl_using_subcommand launch" -f -a "(kantctl completions --live nodes 2>/dev/null)"
+complete -c kantctl -n "__fish_kantctl_using_subcommand wait" -f -a "(kantctl completions --live jobs 2>/dev/null)"
+complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -f -a "(kantctl completions --live jobs 2>/dev/null)"
+complete -c kantctl -n "__fish_kantctl_using_subcommand hold" -f -a "(kantctl completions --live jobs 2>/dev/null)"
+complete -c kantctl -n "__fish_kantctl_using_subcommand release" -f -a "(kantctl completions --live jobs 2>/dev/null)"
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -f -a "(kantctl completions --live jobs 2>/dev/null)"
+complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -f -a "(kantctl completions --live jobs 2>/dev/null)"
+complete -c kantctl -n "__fish_kantctl_using_subcommand suspend" -f -a "(kantctl completions --live jobs 2>/dev/null)"
+complete -c kantctl -n "__fish_kantctl_using_subcommand nodes" -f -a "(kantctl completions --live nodes 2>/dev/null)"
+complete -c kantctl -n "__fish_kantctl_using_subcommand drain" -f -a "(kantctl completions --live nodes 2>/dev/null)"
+complete -c kantctl -n "__fish_kantctl_using_subcommand resume" -f -a "(kantctl completions --live jobs 2>/dev/null)"
+complete -c kantctl -n "__fish_kantctl_using_subcommand priority" -f -a "(kantctl completions --live jobs 2>/dev/null)"
