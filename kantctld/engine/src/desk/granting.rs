@@ -111,6 +111,39 @@ impl<'a> Desk<'a> {
         }
     }
 
+    /// What earlier rounds promised stands, whoever has a turn before those who hold it.
+    pub(crate) fn stand_by_promises(&mut self) {
+        self.unmet.clear();
+    }
+
+    /// Are nodes kept for a job, for later?
+    pub(crate) fn is_promised(&self, key: JobKey) -> bool {
+        let promise = self.promises.get(&key);
+        promise.is_some_and(|promise| !promise.nodes.is_empty() && !promise.yielded)
+    }
+
+    /// Keeps nodes for a job that has no room, from when it will have some.
+    pub(crate) fn keep_for_later(&mut self, job: &'a Arc<WaitingJob>, shape: ShapeIndex) {
+        let found = self.earliest_admitted(job, shape, (self.now, None));
+        if let Some(found) = found.filter(|(earliest, _)| earliest.at > self.now) {
+            let at = found.0.at;
+            self.keep_nodes(job, shape, &found);
+            self.pledge(job, shape, at);
+        }
+    }
+
+    /// What was kept for a job is free for others.
+    pub(crate) fn give_up(&mut self, key: JobKey) {
+        self.unbook(key);
+        self.promises.remove(&key);
+    }
+
+    /// Nodes of which something is kept for later.
+    pub(crate) fn booked_nodes(&self) -> Vec<NodeIndex> {
+        let nodes = self.trial.floor.nodes().map(|(at, _)| at);
+        nodes.filter(|at| !self.bookings.on(*at).is_empty()).collect()
+    }
+
     /// All components of a job, or none of them.
     pub(crate) fn start_components(&mut self, first: JobKey) {
         _ = self.start_together(first, false);
@@ -126,6 +159,22 @@ impl<'a> Desk<'a> {
         nodes: &[NodeIndex],
     ) -> bool {
         let shape = self.shapes.get(index).fewest().into_owned();
+        let own = self.unbook(job.key);
+        let taken = self.takes_for(job, (index, &shape), victims, nodes);
+        if let Some(own) = own.filter(|_| !taken) {
+            self.book_again(job.key, own);
+        }
+        taken
+    }
+
+    /// The same, with nothing kept for the job itself.
+    fn takes_for(
+        &mut self,
+        job: &'a Arc<WaitingJob>,
+        (index, shape): (ShapeIndex, &Shape<'a>),
+        victims: &[Victim<'a>],
+        nodes: &[NodeIndex],
+    ) -> bool {
         let checkpoint = self.trial.checkpoint();
         // No other node is looked at, so it does not matter who leaves those.
         let victims_there: BTreeSet<JobKey> = victims.iter().map(|(one, _)| one.key).collect();
@@ -136,7 +185,7 @@ impl<'a> Desk<'a> {
             gone.into_iter().for_each(|key| self.trial.give_back(*at, key));
         }
         let fence = self.fence(nodes);
-        let found = self.find(job, &shape, &fence);
+        let found = self.find(job, shape, &fence);
         self.trial.roll_back(checkpoint);
         let Some((layout, placed)) = found else { return false };
         let shares = placed.shares.iter().map(|(_, share)| share);
@@ -162,7 +211,7 @@ impl<'a> Desk<'a> {
                 mode: victim.victim_mode,
             });
         }
-        self.keep_room(job, index, &shape, (layout, claim));
+        self.keep_room(job, index, shape, (layout, claim));
         true
     }
 

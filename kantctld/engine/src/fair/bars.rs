@@ -40,6 +40,11 @@ pub(super) struct Bars {
 type Class = (ShapeIndex, Time);
 
 impl Bars {
+    /// Of nodes that are booked for later it is looked who may have them until then.
+    pub fn with_suspects(suspects: Vec<NodeIndex>) -> Self {
+        Self { suspects: suspects.into_iter().collect(), ..Self::default() }
+    }
+
     /// Was a job refused anything?
     pub fn has(&self, job: JobKey) -> bool {
         self.nodes.contains_key(&job)
@@ -92,7 +97,9 @@ impl Bars {
             let mut nodes = self.nodes.get(&job.key).cloned().unwrap_or_default();
             let class = (*shape, desk.ends_by(job.time_limit));
             let looks = known.len().saturating_mul(self.suspects.len());
-            if let Some(board) = board.as_ref().filter(|_| looks < LOOKS_MAX) {
+            // What is kept for a job is no bar to it.
+            let is_bound = looks < LOOKS_MAX && !desk.is_promised(job.key);
+            if let Some(board) = board.as_ref().filter(|_| is_bound) {
                 let refused = || self.refused(desk, board, (*at, job, *shape));
                 nodes.extend(known.entry(class).or_insert_with(refused).iter().copied());
             }

@@ -2,8 +2,8 @@
 //! holds in every detail. Never changes the plan: what does not hold is left out, and the plan is
 //! made anew without it.
 //!
-//! Not in it: backfill behind a promise, moves (a job that moves starts from its last checkpoint,
-//! and no budget for that is configured), and for components of one job others do not yield.
+//! Not in it: moves (a job that moves starts from its last checkpoint, and no budget for that is
+//! configured), and for components of one job others do not yield.
 
 use super::amount::Amount;
 use super::bars::Bars;
@@ -43,17 +43,19 @@ pub(crate) fn round(snapshot: &Snapshot, now: Time) -> Round {
         // Nobody asks for anything: what runs need not be looked at.
         return Desk::new(snapshot, now).finish();
     }
-    let mut bars = Bars::default();
+    let mut bars = None;
     let mut plans = 0;
     loop {
         let mut desk = Desk::new(snapshot, now);
-        let view = View::of(&mut desk, &bars);
+        desk.stand_by_promises();
+        let bars = bars.get_or_insert_with(|| Bars::with_suspects(desk.booked_nodes()));
+        let view = View::of(&mut desk, bars);
         let plan = plan(&view.world, &STEPS);
         // In the last plan as well: they are still tried elsewhere, and hear what is against them.
-        let failed = carry_out(&mut desk, &view, &plan, &mut bars);
+        let failed = carry_out(&mut desk, &view, &plan, bars);
         plans += 1;
         if failed.is_empty() || plans >= PLANS_MAX {
-            return finish(desk, view, (&plan, &failed), &bars);
+            return finish(desk, view, (&plan, &failed), bars);
         }
     }
 }
@@ -158,6 +160,7 @@ fn finish<'a>(
         books.charge(job.queue, &planned, !job.is_preemptible, false);
     }
     start_one(&mut desk, &view, (plan, &books), bars);
+    super::later::keep(&mut desk, &view, (plan, &books), bars);
     for (at, (job, shape)) in &view.waiting {
         if desk.waits.is_told(job.key) {
             continue;

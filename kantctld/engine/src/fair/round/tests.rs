@@ -2,6 +2,7 @@
 
 mod claims;
 mod counted;
+mod later;
 mod refused;
 
 use crate::preempt::tests::{World, low, of, owed, queue};
