@@ -6,7 +6,7 @@
 
 use crate::decision::Decision;
 use crate::round::{Round, schedule};
-use crate::snapshot::{RunningJob, Snapshot};
+use crate::snapshot::{Promise, RunningJob, Snapshot};
 use common::id::JobKey;
 use common::time::Time;
 
@@ -53,7 +53,9 @@ pub(crate) fn after_round(snapshot: Snapshot, now: Time, key: JobKey, round: Rou
     let anywhere = round.promises.values().filter(|promise| promise.nodes.is_empty()).count();
     let promised = round.promises.get(&key);
     let promised = promised.filter(|promise| anywhere <= 1 || !promise.nodes.is_empty());
-    let promised = promised.map(|promise| promise.at);
+    // Where shares are fair, others may have to make way before.
+    let is_last_word = |promise: &&Promise| promise.yielded || !snapshot.policy.fair_sharing;
+    let promised = promised.filter(is_last_word).map(|promise| promise.at);
     if promised.is_some_and(|at| in_time(at) && next_gate.is_none_or(|gate| gate >= at)) {
         return Forecast { expected_at: promised, ..Forecast::default() };
     }
