@@ -74,7 +74,8 @@ pub use reload::ReloadAnswer;
 pub use reservation::{ReservationList, ReservationRequest, ReservationView};
 pub use share::{Lender, ShareList, ShareOf, ShareView};
 pub use submit::{
-    BATCH_JOBS_MAX, BatchAnswer, BatchJob, BatchOutcome, BatchRequest, SubmitAnswer, SubmitRequest,
+    BATCH_BYTES_MAX, BATCH_JOBS_MAX, BatchAnswer, BatchJob, BatchOutcome, BatchRequest,
+    SubmitAnswer, SubmitRequest,
 };
 pub use task::{
     AttendAnswer, FeedQuery, FinishRequest, JobSignalRequest, LaunchAnswer, LaunchRequest,

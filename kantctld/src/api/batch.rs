@@ -14,14 +14,19 @@ use common::job::Ask;
 use common::job::check::{check_ask, check_script};
 use common::reason::Refusal;
 use common::wire::api::{
-    BATCH_JOBS_MAX, BatchAnswer, BatchJob, BatchOutcome, BatchRequest, SubmitAnswer,
+    BATCH_BYTES_MAX, BATCH_JOBS_MAX, BatchAnswer, BatchJob, BatchOutcome, BatchRequest,
+    SubmitAnswer,
 };
 use futures_util::future::join_all;
 use state::{Command, Event};
 use std::sync::Arc;
 
-/// So many wait for the log at once: few enough that others still find room there.
+/// So many wait for the log at once, with so many bytes of scripts and environments: few enough
+/// that others still find room there.
 const AT_ONCE: usize = 512;
+const AT_ONCE_BYTES: usize = 8 << 20;
+/// So many are judged before rounds and other people's jobs have their turn again.
+const JUDGED_AT_ONCE: usize = 64;
 
 /// Accepts jobs.
 pub async fn submit(
@@ -31,30 +36,32 @@ pub async fn submit(
     body: Result<Json<BatchRequest>, JsonRejection>,
 ) -> Result<Json<BatchAnswer>, ApiFailure> {
     let Json(request) = body?;
-    check_size(&request)?;
-    let first = key(&request.request_key, 0);
-    if core.state.read().request(Uid(user.uid), &first).is_none() {
-        room.check()?;
-    }
     let environments: Vec<String> =
         request.environments.iter().map(join_environment).collect::<Result<_, _>>()?;
-    let mut judged = judge(&core, request.jobs, &request.scripts, environments.len()).await;
+    let texts = Texts { scripts: request.scripts, environments };
+    check_size(&request.jobs, &texts)?;
+    let known = known(&core, Uid(user.uid), &request.request_key, request.jobs.len());
+    let mut judged = judge(&core, request.jobs, &known, &texts).await;
     let (owner, groups) = owner(user.uid, user.gid).await;
     let operator = core.actor(owner.uid).operator;
     let mut outcomes = Vec::with_capacity(judged.len());
     while !judged.is_empty() {
-        let later = judged.split_off(judged.len().min(AT_ONCE));
+        let later = judged.split_off(at_once(&judged, &texts));
         let now = std::mem::replace(&mut judged, later);
         let place = outcomes.len();
+        // What was accepted before is answered again, also where there is no room for more.
+        if !known[place..place + now.len()].iter().all(|known| *known) {
+            room.check()?;
+        }
         let answers = now.into_iter().enumerate().map(|(number, judged)| {
             let command = judged.map(|job| Command::SubmitJob {
                 request_key: key(&request.request_key, place + number),
                 owner: owner.clone(),
                 groups: groups.clone(),
                 operator,
+                script: texts.script(&job).to_owned(),
+                environment: texts.environment(&job).to_owned(),
                 ask: Box::new(job.ask),
-                script: request.scripts[job.script as usize].clone(),
-                environment: environments[job.environment as usize].clone(),
             });
             propose(&core, command)
         });
@@ -65,11 +72,58 @@ pub async fn submit(
     Ok(Json(BatchAnswer { jobs: outcomes }))
 }
 
+/// What jobs of a request share.
+struct Texts {
+    scripts: Vec<String>,
+    environments: Vec<String>,
+}
+
+impl Texts {
+    /// Empty where the request does not bring it: such a job is refused.
+    fn script(&self, job: &BatchJob) -> &str {
+        self.scripts.get(job.script as usize).map_or("", String::as_str)
+    }
+
+    fn environment(&self, job: &BatchJob) -> &str {
+        self.environments.get(job.environment as usize).map_or("", String::as_str)
+    }
+
+    fn bytes(&self, job: &BatchJob) -> usize {
+        self.script(job).len() + self.environment(job).len()
+    }
+}
+
+/// Which of them an earlier try of the same request brought in. Nothing is asked of those again:
+/// what has changed since must not make a job that runs look refused.
+fn known(core: &Core, uid: Uid, whole: &RequestKey, count: usize) -> Vec<bool> {
+    let state = core.state.read();
+    (0..count).map(|place| state.request(uid, &key(whole, place)).is_some()).collect()
+}
+
+/// How many of the first go to the log together.
+fn at_once(judged: &[Result<BatchJob, ApiFailure>], texts: &Texts) -> usize {
+    let mut bytes = 0;
+    let fits = |job: &&Result<BatchJob, ApiFailure>| {
+        bytes += job.as_ref().map_or(0, |job| texts.bytes(job));
+        bytes <= AT_ONCE_BYTES
+    };
+    judged.iter().take(AT_ONCE).take_while(fits).count().max(1)
+}
+
 /// What can be said of the whole.
-fn check_size(request: &BatchRequest) -> Result<(), Refusal> {
-    let count = request.jobs.len();
+fn check_size(jobs: &[BatchJob], texts: &Texts) -> Result<(), Refusal> {
+    let count = jobs.len();
     if !(1..=BATCH_JOBS_MAX).contains(&count) {
         let message = format!("a batch of {count} jobs: send 1 to {BATCH_JOBS_MAX} in one request");
+        return Err(Refusal::BadAsk { message });
+    }
+    let bytes: usize = jobs.iter().map(|job| texts.bytes(job)).sum();
+    if bytes > BATCH_BYTES_MAX {
+        let (mib, most) = (bytes >> 20, BATCH_BYTES_MAX >> 20);
+        let message = format!(
+            "a batch of {count} jobs whose scripts and environments are {mib} MiB, counted for \
+             each job: send at most {most} MiB in one request"
+        );
         return Err(Refusal::BadAsk { message });
     }
     Ok(())
@@ -80,30 +134,35 @@ fn key(whole: &RequestKey, place: usize) -> RequestKey {
     RequestKey(format!("{}.{place}", whole.0))
 }
 
-/// Refuses what makes no sense or never fits; one look at the nodes for all of them.
+/// Refuses what makes no sense or never fits, but for those that are known.
 async fn judge(
     core: &Arc<Core>,
     jobs: Vec<BatchJob>,
-    scripts: &[String],
-    environments: usize,
+    known: &[bool],
+    texts: &Texts,
 ) -> Vec<Result<BatchJob, ApiFailure>> {
     let scripts: Vec<_> =
-        scripts.iter().map(|script| check_script(script.as_bytes()).map(drop)).collect();
-    let checked = |job: BatchJob| {
-        check_ask(&job.ask)?;
-        match scripts.get(job.script as usize) {
-            Some(Err(error)) => Err(error.clone())?,
-            Some(Ok(())) if (job.environment as usize) < environments => Ok(job),
-            _ => {
+        texts.scripts.iter().map(|script| check_script(script.as_bytes()).map(drop)).collect();
+    let checked = |(job, known): (BatchJob, &bool)| {
+        let is_brought = (job.environment as usize) < texts.environments.len();
+        match scripts.get(job.script as usize).filter(|_| is_brought) {
+            None => {
                 let message = "it names a script or environment that the request does not bring";
                 Err(Refusal::BadAsk { message: message.to_owned() })?
             }
+            Some(_) if *known => Ok(job),
+            Some(Err(error)) => Err(error.clone())?,
+            Some(Ok(())) => check_ask(&job.ask).map(|()| job).map_err(ApiFailure::from),
         }
     };
-    let checked: Vec<Result<BatchJob, ApiFailure>> = jobs.into_iter().map(checked).collect();
-    let core = core.clone();
+    let checked: Vec<Result<BatchJob, ApiFailure>> =
+        jobs.into_iter().zip(known).map(checked).collect();
+    let (core, known) = (core.clone(), known.to_vec());
     let judged = tokio::task::spawn_blocking(move || {
-        let refused = never_fit(&core, &checked);
+        let mut last = Last::default();
+        let pieces = checked.chunks(JUDGED_AT_ONCE).zip(known.chunks(JUDGED_AT_ONCE));
+        let refused: Vec<Option<Refusal>> =
+            pieces.flat_map(|(jobs, known)| never_fit(&core, jobs, known, &mut last)).collect();
         let judged = checked.into_iter().zip(refused);
         let judge = |(job, refusal): (Result<_, _>, Option<Refusal>)| match refusal {
             Some(refusal) => Err(ApiFailure::from(refusal)),
@@ -115,27 +174,54 @@ async fn judge(
     judged.await.unwrap_or_default()
 }
 
-/// As [`super::submit::refuse_what_never_fits`], for each. Who asks for what was just let in is let
-/// in: batches hold many of a kind.
-fn never_fit(core: &Core, jobs: &[Result<BatchJob, ApiFailure>]) -> Vec<Option<Refusal>> {
-    let look = |snapshot: &engine::Snapshot, doubted: &dyn Fn(usize) -> bool| {
-        let mut fits: Option<&Ask> = None;
-        let mut refusals = vec![None; jobs.len()];
-        for (place, job) in jobs.iter().enumerate().filter(|(place, _)| doubted(*place)) {
-            let Ok(BatchJob { ask, .. }) = job else { continue };
-            if !fits.is_some_and(|fits| is_alike(fits, ask)) {
-                refusals[place] = state::snapshot::never_fits(&core.state.read(), snapshot, ask);
-                fits = if refusals[place].is_none() { Some(ask) } else { fits };
+/// Who was judged last, and how: batches hold many of a kind.
+#[derive(Default)]
+struct Last {
+    fits: Option<Ask>,
+    never: Option<(Ask, Refusal)>,
+}
+
+/// As [`super::submit::refuse_what_never_fits`], for each. Whoever asks for what the last one of
+/// its kind asked for is judged as that one was, by nodes that were looked at no earlier than this
+/// request was.
+fn never_fit(
+    core: &Core,
+    jobs: &[Result<BatchJob, ApiFailure>],
+    known: &[bool],
+    last: &mut Last,
+) -> Vec<Option<Refusal>> {
+    let mut refusals = vec![None; jobs.len()];
+    let mut doubted: Vec<usize> = (0..jobs.len()).filter(|place| !known[*place]).collect();
+    let mut look = |snapshot: &engine::Snapshot, is_now: bool| {
+        doubted.retain(|place| {
+            let Ok(BatchJob { ask, .. }) = &jobs[*place] else { return false };
+            if last.fits.as_ref().is_some_and(|fits| is_alike(fits, ask)) {
+                return false;
             }
-        }
-        refusals
+            if let Some((never, refusal)) = &last.never
+                && is_alike(never, ask)
+            {
+                refusals[*place] = Some(refusal.clone());
+                return false;
+            }
+            match state::snapshot::never_fits(&core.state.read(), snapshot, ask) {
+                None => last.fits = Some(ask.clone()),
+                Some(_) if !is_now => return true,
+                Some(refusal) => {
+                    last.never = Some((ask.clone(), refusal.clone()));
+                    refusals[*place] = Some(refusal);
+                }
+            }
+            false
+        });
+        !doubted.is_empty()
     };
-    let seen = core.lookout.glance(&core.state, |snapshot| look(snapshot, &|_| true));
-    let doubted = |place: usize| seen.as_ref().is_none_or(|seen| seen[place].is_some());
-    if !(0..jobs.len()).any(doubted) {
-        return vec![None; jobs.len()];
+    // None: the settings in force were not taken up yet.
+    let doubts = core.lookout.glance(&core.state, |snapshot| look(snapshot, false));
+    if doubts.unwrap_or(true) {
+        core.lookout.fresh(&core.state, core.now(), |snapshot| look(snapshot, true));
     }
-    core.lookout.fresh(&core.state, core.now(), |snapshot| look(snapshot, &doubted))
+    refusals
 }
 
 /// Is the same asked of the cluster?

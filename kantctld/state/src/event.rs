@@ -7,7 +7,7 @@ mod show;
 
 use crate::ledger::StartRefusal;
 use common::id::{Attempt, AttemptId, JobId, JobKey, NodeName, ReservationName, Uid};
-use common::job::{EndCause, ExitStatus, Outcome, Patch, PreemptReason, Preempted, StepRecord};
+use common::job::{EndCause, ExitStatus, Outcome, PreemptReason, Preempted, StepRecord};
 use common::reason::Refusal;
 use common::time::Time;
 use serde::{Deserialize, Serialize};
@@ -59,8 +59,8 @@ pub enum Event {
         key: JobKey,
         /// Who asked.
         by: Uid,
-        /// What is otherwise.
-        patch: Box<Patch>,
+        /// What is otherwise, in words ([`common::job::Patch::told`]).
+        what: String,
         /// Those that run it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         nodes: Vec<NodeName>,

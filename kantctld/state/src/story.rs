@@ -33,11 +33,19 @@ pub enum StoryEvent {
     /// Stands only in stories of builds that did not keep what.
     Updated(Uid),
     /// Somebody changed this of what it asks for.
+    /// Stands only in stories of builds that kept the change itself, however long.
     Changed {
         /// Who.
         by: Uid,
         /// What is otherwise.
         patch: Box<Patch>,
+    },
+    /// Somebody changed what it asks for.
+    Asked {
+        /// Who.
+        by: Uid,
+        /// What is otherwise, in words ([`Patch::told`]).
+        what: String,
     },
     /// It was given nodes.
     Started {
@@ -163,7 +171,8 @@ impl fmt::Display for StoryEvent {
             Self::Held(by) => write!(f, "held by {}", who(*by)),
             Self::Released(by) => write!(f, "released by {}", who(*by)),
             Self::Updated(by) => write!(f, "what it asks for was changed by {}", who(*by)),
-            Self::Changed { by, patch } => write!(f, "changed by {}: {patch}", who(*by)),
+            Self::Changed { by, patch } => write!(f, "changed by {}: {}", who(*by), patch.told()),
+            Self::Asked { by, what } => write!(f, "changed by {}: {what}", who(*by)),
             Self::Started { attempt, nodes } => write!(f, "attempt {attempt} started on {nodes}"),
             Self::Ready => write!(f, "all its nodes are ready"),
             Self::Running => write!(f, "running"),

@@ -1,5 +1,5 @@
-//! A change in the words of `kantctl submit`'s options, for a job's story. Never read again: the
-//! change itself is kept.
+//! A change in the words of `kantctl submit`'s options, for a job's story. Never read again, and
+//! never long: each task of an array keeps them.
 
 use super::{Patch, Replaced};
 use crate::hostlist;
@@ -19,7 +19,21 @@ impl Display for Patch {
     }
 }
 
+/// The most bytes of words that a story keeps of a change.
+const TOLD_BYTES_MAX: usize = 160;
+
 impl Patch {
+    /// The change in words, cut where it is long: a list of nodes may have thousands of names.
+    #[must_use]
+    pub fn told(&self) -> String {
+        let mut words = self.to_string();
+        if words.len() > TOLD_BYTES_MAX {
+            words.truncate(words.floor_char_boundary(TOLD_BYTES_MAX - '…'.len_utf8()));
+            words.push('…');
+        }
+        words
+    }
+
     /// How much, and for how long.
     fn size(&self) -> [Option<String>; 7] {
         let tasks = |(most, least)| match least {
@@ -125,5 +139,18 @@ mod tests {
              --queue=debug --qos=none --near=leaf:required --array-limit=4"
         );
         assert_eq!(Patch::default().to_string(), "");
+    }
+
+    #[test]
+    fn what_a_story_keeps_of_a_change_is_short() {
+        let short = Patch { time_limit: Some(Span::from_minutes(90)), ..Patch::default() };
+        assert_eq!(short.told(), "--time=01:30:00");
+        let node = |number: u32| NodeName::new(&format!("rack-{}-{number}", number % 7)).unwrap();
+        for not_nodes in [(0..10_000).map(node).collect(), vec![node(1)]] {
+            let comment = Some(Replaced::With("ü".repeat(500)));
+            let told = Patch { not_nodes: Some(not_nodes), comment, ..Patch::default() }.told();
+            assert!(told.len() <= TOLD_BYTES_MAX, "{} bytes", told.len());
+            assert!(told.starts_with("--exclude=rack-") && told.ends_with('…'), "{told}");
+        }
     }
 }

@@ -34,6 +34,9 @@ pub struct SubmitAnswer {
 
 /// The most jobs of one request.
 pub const BATCH_JOBS_MAX: usize = 10_000;
+/// The most bytes that the scripts and environments of one request's jobs have together, each
+/// counted once for every job that names it: so often the log writes it.
+pub const BATCH_BYTES_MAX: usize = 64 << 20;
 
 /// Submits many jobs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

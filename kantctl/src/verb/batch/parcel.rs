@@ -4,7 +4,7 @@
 use crate::failure::Failure;
 use crate::verb::submit::request_key;
 use common::id::RequestKey;
-use common::wire::api::{BatchJob, BatchRequest, SubmitRequest};
+use common::wire::api::{BATCH_BYTES_MAX, BatchJob, BatchRequest, SubmitRequest};
 
 /// Few enough that each request is answered within a moment.
 const JOBS_MAX: usize = 1000;
@@ -16,6 +16,8 @@ pub(super) struct Parcel {
     pub request: BatchRequest,
     pub lines: Vec<usize>,
     bytes: usize,
+    /// What is shared counted for each job that shares it.
+    unshared_bytes: usize,
 }
 
 /// All requests of a batch.
@@ -37,7 +39,9 @@ impl Parcels {
         let args: usize = submit.ask.args.iter().map(String::len).sum();
         let bytes = submit.script.len() + environment.sum::<usize>() + args + 1024;
         let has_room = |parcel: &&mut Parcel| {
-            parcel.lines.len() < JOBS_MAX && parcel.bytes + bytes <= BYTES_MAX
+            parcel.lines.len() < JOBS_MAX
+                && parcel.bytes + bytes <= BYTES_MAX
+                && parcel.unshared_bytes + bytes <= BATCH_BYTES_MAX
         };
         let number = self.parcels.len();
         let parcel = match self.parcels.last_mut().filter(has_room) {
@@ -52,6 +56,7 @@ impl Parcels {
                     },
                     lines: Vec::new(),
                     bytes: 0,
+                    unshared_bytes: 0,
                 });
                 self.parcels.last_mut()
             }
@@ -72,6 +77,7 @@ impl Parcel {
         let SubmitRequest { ask, script, environment, .. } = submit;
         let (script, old_script) = place(&mut self.request.scripts, script);
         let (environment, old_environment) = place(&mut self.request.environments, environment);
+        self.unshared_bytes += bytes;
         self.bytes += if old_script && old_environment { 1024 } else { bytes };
         self.request.jobs.push(BatchJob { ask, script, environment });
         self.lines.push(line);
@@ -127,5 +133,10 @@ mod tests {
         let sizes: Vec<usize> = all.iter().map(|parcel| parcel.lines.len()).collect();
         assert_eq!(sizes, [JOBS_MAX, 2, 1, 1]);
         assert_ne!(all[0].request.request_key, all[1].request.request_key);
+        // One script of many jobs crosses the wire once, but stands in the log for each of them.
+        let (mut parcels, script) = (Parcels::new().unwrap(), large("x"));
+        (0..20).for_each(|line| parcels.add(line, submit(&script)));
+        let sizes: Vec<usize> = parcels.all().iter().map(|parcel| parcel.lines.len()).collect();
+        assert_eq!(sizes, [15, 5]);
     }
 }

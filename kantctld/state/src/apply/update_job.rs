@@ -60,12 +60,13 @@ pub(super) fn apply(
     if let Some(record) = state.jobs.get(&target.key.job) {
         state.ties.bind(record, |job| state.jobs.contains_key(&job));
     }
+    let what = patch.told();
     for key in alive {
         state.set_alive(key, true);
         let run = state.element(key).and_then(|(_, element)| element.run.as_ref());
         let nodes = run.map(|run| run.holding()).unwrap_or_default();
-        let patch = Box::new(patch.clone());
-        state.tell(events, Event::JobUpdated { key, by: actor.uid, patch, nodes });
+        let what = what.clone();
+        state.tell(events, Event::JobUpdated { key, by: actor.uid, what, nodes });
     }
     if let Some(before) = before.filter(|_| patch.name.is_some()) {
         dependency::renamed(state, events, target.key.job, &before);

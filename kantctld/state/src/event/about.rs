@@ -38,9 +38,7 @@ impl Event {
         Some(match self {
             Self::JobHeld { by, .. } => StoryEvent::Held(*by),
             Self::JobReleased { by, .. } => StoryEvent::Released(*by),
-            Self::JobUpdated { by, patch, .. } => {
-                StoryEvent::Changed { by: *by, patch: patch.clone() }
-            }
+            Self::JobUpdated { by, what, .. } => StoryEvent::Asked { by: *by, what: what.clone() },
             Self::JobStarted { id, nodes } => {
                 StoryEvent::Started { attempt: id.attempt, nodes: hostlist::fold(nodes) }
             }

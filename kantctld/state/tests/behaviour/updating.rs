@@ -30,7 +30,7 @@ fn its_owner_and_operators_change_a_job_that_waits() {
     let events = house.apply(update(USER, key, minutes(5)));
     assert_eq!(
         events,
-        [Event::JobUpdated { key, by: USER.uid, patch: Box::new(minutes(5)), nodes: Vec::new() }]
+        [Event::JobUpdated { key, by: USER.uid, what: minutes(5).told(), nodes: Vec::new() }]
     );
     assert_eq!(ask(&house, key).time_limit, Some(Span::from_minutes(5)));
     house.apply(update(OPERATOR, key, minutes(6)));
@@ -162,4 +162,21 @@ fn the_tasks_of_an_array_are_changed_together_and_before_the_first_starts() {
     assert_eq!(house.apply(update(USER, all, minutes(4))).len(), 3);
     house.apply(update(USER, all, at_once(2)));
     assert_eq!(ask(&house, all).array.as_ref().unwrap().limit(), Some(2));
+}
+
+#[test]
+fn what_a_change_of_an_array_leaves_in_its_tasks_is_short_whatever_was_changed() {
+    let mut house = House::new();
+    let key = JobKey::single(house.submit(Ask { array: "0-9".parse().ok(), ..Ask::default() }));
+    let names =
+        (0..10_000).map(|number| common::id::NodeName::new(format!("rack{}-{number}", number % 7)));
+    let not_nodes = Some(names.collect::<Result<Vec<_>, _>>().unwrap());
+    let patch = Patch { not_nodes, ..Patch::default() };
+    let events = house.apply(update(USER, key, patch.clone()));
+    assert_eq!(ask(&house, key).request.not_nodes, patch.not_nodes.unwrap());
+    assert_eq!(events.len(), 10);
+    for event in &events {
+        let line = event.story().expect("a change is told").to_string();
+        assert!(line.contains("--exclude=rack0-") && line.len() < 250, "{line}");
+    }
 }
