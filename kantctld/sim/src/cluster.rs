@@ -51,7 +51,8 @@ pub struct Cluster {
     reported: BTreeMap<NodeName, Vec<common::wire::node::StepStatus>>,
     node_lost_after: Span,
     round_due: bool,
-    /// A job began to run since the last round, and so ends later than promises counted on.
+    /// Since the last round a job began to run, or was given another time limit while it runs, and
+    /// so ends later than promises counted on.
     ends_moved: bool,
     last_round: Time,
     told: Vec<(Time, Event)>,
@@ -261,7 +262,10 @@ impl Cluster {
         self.keeper.update(&self.state, &events);
         self.keeper.snapshot_mut().settle(self.now);
         self.round_due |= effect::wakes_scheduler(&events);
-        self.ends_moved |= events.iter().any(|event| matches!(event, Event::JobRunning { .. }));
+        self.ends_moved |= events.iter().any(|event| match event {
+            Event::JobUpdated { nodes, .. } => !nodes.is_empty(),
+            other => matches!(other, Event::JobRunning { .. }),
+        });
         self.told.extend(events.iter().map(|event| (self.now, event.clone())));
         Ok(events)
     }

@@ -134,9 +134,9 @@ mod tests {
         assert_eq!(sizes, [JOBS_MAX, 2, 1, 1]);
         assert_ne!(all[0].request.request_key, all[1].request.request_key);
         // One script of many jobs crosses the wire once, but stands in the log for each of them.
-        let (mut parcels, script) = (Parcels::new().unwrap(), large("x"));
-        (0..20).for_each(|line| parcels.add(line, submit(&script)));
+        let (mut parcels, script) = (Parcels::new().unwrap(), "x".repeat(BYTES_MAX / 4));
+        (0..40).for_each(|line| parcels.add(line, submit(&script)));
         let sizes: Vec<usize> = parcels.all().iter().map(|parcel| parcel.lines.len()).collect();
-        assert_eq!(sizes, [15, 5]);
+        assert_eq!(sizes, [31, 9]);
     }
 }
