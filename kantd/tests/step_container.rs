@@ -18,7 +18,7 @@ use leftovers::Before;
 use stand::{Stand, assert_failed_with, open_to_all, until};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -144,6 +144,29 @@ async fn a_job_in_a_container_is_its_user_in_its_group_and_leaves_nothing() {
 }
 
 #[tokio::test]
+async fn a_users_own_image_may_be_written_at_its_root_and_stays_as_it_was() {
+    needs_root!();
+    for runtime in runtimes() {
+        let (mut stand, image) = node(&runtime).await;
+        std::os::unix::fs::chown(&image, Some(stand::USER), Some(stand::USER)).unwrap();
+        open_to_all(&image, 0o750);
+        let untouched = files(&image);
+        let script = "touch /made && echo made; : >up
+             while [ ! -e done ]; do sleep 0.02; done";
+        let order = in_container(stand.order(script), &image);
+        let id = stand.start(order).await;
+        until("it is up", || stand.work_dir().join("up").exists()).await;
+        let upper = fs::metadata(stand.step_dir(id).join("container/layer/upper")).unwrap();
+        assert_eq!((upper.uid(), upper.gid()), (stand::USER, stand::USER));
+        assert_eq!(upper.permissions().mode() & 0o7777, 0o750, "as the image has it");
+        fs::write(stand.work_dir().join("done"), "").unwrap();
+        assert!(stand.end(id).await.exit.is_success(), "{}", stand.written("out"));
+        assert_eq!(stand.written("out"), "made\n");
+        assert_eq!(files(&image), untouched, "the image was changed");
+    }
+}
+
+#[tokio::test]
 async fn a_cancelled_job_in_a_container_hears_of_it_once() {
     needs_root!();
     for runtime in runtimes() {
@@ -203,6 +226,9 @@ async fn a_bundle_brings_variables_and_mounts_and_never_who_it_runs_as() {
             "hooks": {"prestart": [{"path": "/bin/false"}]}}"#;
         fs::write(bundle.join("config.json"), config).unwrap();
         open_to_all(&bundle, 0o755);
+        // So that nothing but what the bundle says keeps them from writing.
+        let own = Some(stand::USER);
+        std::os::unix::fs::chown(bundle.join("tree"), own, own).unwrap();
         let script = "cat /data/in/part; echo $FROM $KANT_NODE $MINE; touch /x || echo kept
              touch /data/in/x || echo kept too; id -u >uid
              cat /etc/hosts >/dev/null && echo hosts";
@@ -223,7 +249,6 @@ async fn a_bundle_brings_variables_and_mounts_and_never_who_it_runs_as() {
             assert!(out.contains(word), "{word}: {out}");
         }
         // What it is called inside is the runtime's; the file is whose the job is.
-        use std::os::unix::fs::MetadataExt;
         assert_eq!(fs::metadata(stand.work_dir().join("uid")).unwrap().uid(), stand::USER);
         stand.assert_no_group(id);
     }

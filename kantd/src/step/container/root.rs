@@ -8,14 +8,18 @@ use crate::step::dir::StepDir;
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, OpenHow, ResolveFlag, open, openat, openat2};
 use nix::mount::{MsFlags, mount};
-use nix::sys::stat::{Mode, mkdirat, umask};
+use nix::sys::stat::{Mode, fstat, mkdirat, umask};
 use nix::unistd::{self, Gid, Uid, UnlinkatFlags, unlinkat};
+use std::fs::{self, Permissions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Of directories on the way to a mount.
 const DIR_MODE: Mode = Mode::from_bits_truncate(0o755);
+/// Of a file's mode, all but its type and what lets it change who runs it.
+const MODE_BITS: libc::mode_t = 0o1777;
 const FILE_MODE: Mode = Mode::from_bits_truncate(0o644);
 
 /// linux/securebits.h: capabilities stay whoever one is for files.
@@ -41,6 +45,7 @@ pub fn make(dir: &StepDir, account: &Account, binds: &[Bind]) -> io::Result<Path
         super::make_dir(path, 0o755)?;
     }
     let open = [open_path(&super::lower(dir))?, open_path(&upper)?, open_path(&work)?];
+    look_alike(open[0].as_fd(), &upper)?;
     // By number: a path may hold what the options of a mount are divided by.
     let [lower, upper, work] =
         open.each_ref().map(|fd| format!("/proc/self/fd/{}", fd.as_raw_fd()));
@@ -54,6 +59,14 @@ pub fn make(dir: &StepDir, account: &Account, binds: &[Bind]) -> io::Result<Path
     let made = make_places(inside.as_fd(), binds);
     umask(before);
     made.map(|()| root)
+}
+
+/// An overlay's own `/` has the owner and the mode of its upper layer: let them be the image's, or
+/// nobody could make anything there.
+fn look_alike(lower: BorrowedFd<'_>, upper: &Path) -> io::Result<()> {
+    let found = fstat(lower)?;
+    std::os::unix::fs::chown(upper, Some(found.st_uid), Some(found.st_gid))?;
+    fs::set_permissions(upper, Permissions::from_mode(found.st_mode & MODE_BITS))
 }
 
 fn make_places(inside: BorrowedFd<'_>, binds: &[Bind]) -> io::Result<()> {
@@ -127,7 +140,6 @@ fn make_place(root: BorrowedFd<'_>, target: &Path, is_dir: bool) -> nix::Result<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
     use std::os::unix::fs::symlink;
 
     #[test]
