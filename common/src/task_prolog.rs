@@ -7,10 +7,8 @@ pub const VARIABLE: &str = "KANT_TASK_PROLOG";
 
 /// Runs the program, does what its lines say, and becomes the task.
 const SHELL: &str = r#"_kant_p=$1; shift
-_kant_o=$("$_kant_p" </dev/null) || {
-    echo "kant: the task prolog $_kant_p failed: exit code $?" >&2
-    exit 1
-}
+_kant_o=$("$_kant_p" </dev/null)
+_kant_x=$?
 while IFS= read -r _kant_l; do
     case $_kant_l in
     "export "[A-Za-z_]*=*) export "${_kant_l#export }" ;;
@@ -20,7 +18,11 @@ while IFS= read -r _kant_l; do
 done <<KANT_END
 $_kant_o
 KANT_END
-unset _kant_p _kant_o _kant_l
+[ "$_kant_x" = 0 ] || {
+    echo "kant: the task prolog $_kant_p failed: exit code $_kant_x" >&2
+    exit 1
+}
+unset _kant_p _kant_o _kant_l _kant_x
 exec "$@""#;
 
 /// The words that come before a task's own program and arguments: behind them, the path of the

@@ -85,6 +85,22 @@ async fn an_epilog_that_fails_is_the_nodes_trouble_and_not_the_jobs() {
 }
 
 #[tokio::test]
+async fn an_epilog_runs_also_where_its_steps_directory_is_lost() {
+    needs_root!();
+    let mut stand = node("true", "").await;
+    let ran = stand.home().join("ran");
+    stand.program_of("epilog", &format!("echo said; echo $KANT_HOOK >{}", ran.display()));
+    let order = stand.order("echo $$ >pid; while [ ! -e done ]; do sleep 0.02; done");
+    let id = stand.start(order).await;
+    stand.pid("pid").await;
+    fs::rename(stand.step_dir(id), stand.home().join("lost")).unwrap();
+    fs::write(stand.work_dir().join("done"), "").unwrap();
+    stand::until("it ran", || fs::read_to_string(&ran).is_ok_and(|t| t == "epilog\n")).await;
+    stand::until("nothing of it is left", || stand.groups(id).is_empty()).await;
+    assert_eq!(told(&stand), None, "the node is not to be drained for it");
+}
+
+#[tokio::test]
 async fn one_that_is_not_there_fails_as_well() {
     needs_root!();
     let mut stand = node("true", "true").await;
@@ -133,9 +149,10 @@ async fn what_a_tasks_prolog_says_changes_its_environment_and_it_is_the_users() 
     let expected = format!("hello from {}\nit has = and spaces gone a b\n", stand::USER);
     assert_eq!(stand.written("out"), expected);
 
-    fs::write(&prolog, "#!/bin/sh\nexit 3\n").unwrap();
+    fs::write(&prolog, "#!/bin/sh\necho print no scratch here\nexit 3\n").unwrap();
     let end = stand.run(stand.order("touch ran")).await;
     assert_eq!(end.exit.code, 1, "{end:?}");
-    assert!(stand.written("out").contains("failed: exit code 3"), "{}", stand.written("out"));
+    let out = stand.written("out");
+    assert!(out.contains("no scratch here\n") && out.contains("failed: exit code 3"), "{out}");
     assert!(!stand.work_dir().join("ran").exists());
 }

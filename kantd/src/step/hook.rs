@@ -9,7 +9,7 @@ use crate::cgroup::{self, Cgroup, CgroupError, Limits};
 use common::id::Uid;
 use common::job::ExitStatus;
 use nix::unistd::Pid;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
@@ -162,7 +162,19 @@ fn spawn(
     said: &Path,
     gates: Vec<OwnedFd>,
 ) -> io::Result<Pid> {
-    let output = File::create(said)?;
+    let output = match File::create(said) {
+        // The step's directory is lost; the epilog of a job whose record is gone runs all the same.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            OpenOptions::new().write(true).open("/dev/null")?
+        }
+        Err(error) => {
+            let shown = said.display();
+            return Err(io::Error::other(format!(
+                "failed to make {shown} for its output: {error}"
+            )));
+        }
+        Ok(file) => file,
+    };
     let mut command = Command::new(program);
     command
         .env_clear()
