@@ -207,6 +207,23 @@ async fn what_cannot_be_started_is_said_and_a_missing_directory_is_no_obstacle()
 }
 
 #[tokio::test]
+async fn a_program_of_the_nodes_own_that_is_missing_is_named_as_it_was_tried() {
+    needs_root!();
+    let mut stand = node().await;
+    stand.close();
+    stand.rules.kantctl = Some("/no/such/kantctl".into());
+    stand.open().await;
+    let id = stand.start(second(&stand)).await;
+    let manner = Manner { own_program: true, ..Manner::default() };
+    let program = vec!["/usr/bin/of-the-callers".into()];
+    let start = StartTask { program, manner, ..shell(&stand, id, "") };
+    let failed = why(stand.steps().start_task(start).await.state);
+    assert!(failed.contains("program /no/such/kantctl"), "{failed}");
+    stand.steps().stop(id);
+    stand.end(id).await;
+}
+
+#[tokio::test]
 async fn one_that_is_asked_for_early_waits_until_the_job_runs() {
     needs_root!();
     let mut stand = node().await;

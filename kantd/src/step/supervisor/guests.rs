@@ -164,7 +164,7 @@ impl Supervisor {
         let start = self.started.map_or_else(crate::clock::now, |(since, _)| since);
         let container = self.container.as_ref();
         let facts = StepFacts { order, account, script: &script, start, open_files, container };
-        let program = guest.program.first().cloned().unwrap_or_default();
+        let program = guest.words(order).into_iter().next().unwrap_or_default();
         let ready = TaskStart::of_guest(&facts, task, guest).map_err(|error| failed(&error))?;
         let streams = [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
         let StartedTask { pid, report } =
