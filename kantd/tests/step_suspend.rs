@@ -118,6 +118,32 @@ async fn a_suspended_job_whose_supervisor_dies_is_lost_to_the_last_process() {
 }
 
 #[tokio::test]
+async fn one_that_was_warned_is_not_warned_again_for_a_shorter_limit_while_it_stands_still() {
+    needs_root!();
+    let mut stand = Stand::new().await;
+    let mut order = stand.order(DOTS);
+    order.time_limit = Some(Span::from_seconds(1000));
+    // Longer than its limit: at once, by a signal that ends nobody who does not know of it.
+    order.warning = Some("B:WINCH@2000".parse().expect("a warning"));
+    let log = stand.step_dir(order.id).join("log");
+    let read = || std::fs::read_to_string(&log).unwrap_or_default();
+    let id = stand.start(order).await;
+    until("it was warned", || read().contains("warned the script")).await;
+    until("a dot", || stand.work_dir().join("dots").exists()).await;
+    stand.steps().suspend(id);
+    stand.until(id, is_still).await;
+    stand.steps().limit(id, Span::from_seconds(900));
+    until("its limit is another", || read().contains("its time limit is")).await;
+    let before = dots(&stand);
+    stand.steps().resume(id);
+    stand.until(id, goes_on).await;
+    until("more dots", || dots(&stand) > before + 10).await;
+    stand.steps().stop(id);
+    stand.end(id).await;
+    assert_eq!(read().matches("warned the script").count(), 1, "{}", read());
+}
+
+#[tokio::test]
 async fn a_deadline_waits_for_nobody() {
     needs_root!();
     let mut stand = Stand::new().await;

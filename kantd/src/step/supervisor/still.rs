@@ -25,14 +25,23 @@ impl Stillness {
     pub fn past(&self) -> Option<Duration> {
         self.since.is_none().then_some(self.before)
     }
+
+    /// The same, up to this moment while it does.
+    fn so_far(&self) -> Duration {
+        self.before + self.since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
 }
 
 impl Supervisor {
     /// When the time limit is reached; never while the job stands still. A deadline comes all the
     /// same, and the controller ends a job that it finds standing still then.
     pub(super) fn time_is_up_at(&self) -> Option<Instant> {
+        self.time_is_up_after(self.stillness.past()?)
+    }
+
+    /// If it stands still for no longer than this.
+    fn time_is_up_after(&self, past: Duration) -> Option<Instant> {
         let (_, started) = self.started?;
-        let past = self.stillness.past()?;
         let after = |span: Span| started.checked_add(Duration::from_millis(span.0));
         let limit =
             self.order.launch.time_limit.and_then(after).and_then(|at| at.checked_add(past));
@@ -46,8 +55,11 @@ impl Supervisor {
             return;
         }
         log(&format!("its time limit is {limit} now"));
-        if std::mem::take(&mut self.warned) {
-            self.warned = self.warning_due_at().is_some_and(|at| at <= Instant::now());
+        if self.warned {
+            // As if it went on at this moment: one that stands still has no end.
+            let end = self.time_is_up_after(self.stillness.so_far());
+            let due = end.and_then(|end| self.warning_before(end));
+            self.warned = due.is_some_and(|at| at <= Instant::now());
         }
     }
 

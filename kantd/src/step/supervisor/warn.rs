@@ -13,10 +13,14 @@ impl Supervisor {
     /// When the job is to be warned; `None`: not at all, or it was. A warning longer than the
     /// limit is due as soon as the job runs.
     pub(super) fn warning_due_at(&self) -> Option<Instant> {
-        let warning = self.order.launch.warning.filter(|_| !self.warned)?;
-        let lead = Duration::from_millis(warning.lead.0);
+        let end = self.time_is_up_at().filter(|_| !self.warned)?;
+        self.warning_before(end)
+    }
+
+    /// When it is to be warned of this end.
+    pub(super) fn warning_before(&self, end: Instant) -> Option<Instant> {
+        let lead = Duration::from_millis(self.order.launch.warning?.lead.0);
         let (_, started) = self.started?;
-        let end = self.time_is_up_at()?;
         Some(end.checked_sub(lead).unwrap_or(started).max(started))
     }
 
