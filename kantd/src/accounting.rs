@@ -27,13 +27,16 @@ pub struct Bench {
     steps: BTreeMap<AttemptId, (Subject, GpuTally)>,
     /// What was last complained about.
     trouble: String,
+    /// It was said that nobody can be held to a share.
+    said_blind: bool,
 }
 
 impl Bench {
     /// Has looked at nothing yet.
     #[must_use]
     pub const fn new(open: OpenMeter) -> Self {
-        Self { open, meter: None, steps: BTreeMap::new(), trouble: String::new() }
+        let steps = BTreeMap::new();
+        Self { open, meter: None, steps, trouble: String::new(), said_blind: false }
     }
 
     /// Looks once at the GPUs of these steps, whose directories these are. Returns who has too
@@ -62,7 +65,16 @@ impl Bench {
             }
             let Some(meter) = &self.meter else { return too_much };
             for gpu in &subject.gpus {
-                let Some(reading) = subject.read(&gpu.uuid, meter.as_ref()) else { continue };
+                let Some(reading) = subject.read(&gpu.uuid, meter.as_ref()) else {
+                    if subject.shared.is_some() && !std::mem::replace(&mut self.said_blind, true) {
+                        let uuid = &gpu.uuid;
+                        tracing::warn!(
+                            "jobs are not held to their share of a GPU's memory: the driver does \
+                             not tell what each has of GPU {uuid}"
+                        );
+                    }
+                    continue;
+                };
                 tally.add(&gpu.uuid, reading);
                 too_much.extend(subject.overuse(gpu, reading).map(|overuse| (id, overuse)));
             }

@@ -49,13 +49,19 @@ impl GpuMeter for NvmlMeter {
     fn memory_of(&self, uuid: &str, pids: &BTreeSet<u32>) -> Option<Bytes> {
         let device = self.0.device_by_uuid(uuid).ok()?;
         let processes = device.running_compute_processes().ok()?;
-        let theirs = processes.iter().filter(|process| pids.contains(&process.pid));
-        let used = theirs.map(|process| match process.used_gpu_memory {
-            UsedGpuMemory::Used(bytes) => bytes,
-            UsedGpuMemory::Unavailable => 0,
-        });
-        Some(Bytes(used.sum()))
+        let theirs = processes.into_iter().filter(|process| pids.contains(&process.pid));
+        sum(theirs.map(|process| process.used_gpu_memory))
     }
+}
+
+/// What several have; `None` where the driver does not tell it of all of them: too little would
+/// pass for a share that is kept to.
+fn sum(used: impl Iterator<Item = UsedGpuMemory>) -> Option<Bytes> {
+    let bytes = used.map(|used| match used {
+        UsedGpuMemory::Used(bytes) => Some(bytes),
+        UsedGpuMemory::Unavailable => None,
+    });
+    bytes.sum::<Option<u64>>().map(Bytes)
 }
 
 /// By whichever of them knows a GPU.
@@ -85,5 +91,18 @@ pub fn open(library: Option<&Path>) -> Result<Box<dyn GpuMeter>, String> {
         (_, Some(amd)) => Ok(amd),
         (Ok(None), None) => Err("the GPU library is gone".to_owned()),
         (Err(error), None) => Err(with_causes(&error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_that_a_driver_does_not_tell_is_not_none_in_use() {
+        let told = |mib: u64| UsedGpuMemory::Used(mib << 20);
+        assert_eq!(sum([told(3), told(4)].into_iter()), Some(Bytes::from_mib(7)));
+        assert_eq!(sum([told(3), UsedGpuMemory::Unavailable].into_iter()), None);
+        assert_eq!(sum(std::iter::empty()), Some(Bytes::ZERO), "none of its processes is there");
     }
 }
