@@ -10,6 +10,7 @@ pub mod clock;
 pub mod config;
 pub mod container;
 pub mod daemon;
+pub mod doubts;
 pub mod emulate;
 pub mod features;
 pub mod gpu;

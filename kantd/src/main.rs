@@ -3,6 +3,7 @@
 use anyhow::Context;
 use clap::{Parser, Subcommand};
 use kantd::config::{self, DEFAULT_FILE, Settings};
+use kantd::doubts::doubts;
 use kantd::{daemon, emulate, inventory, logging, step, survey};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -69,6 +70,9 @@ fn serve(file: Option<&Path>) -> anyhow::Result<()> {
     if !file_found {
         tracing::info!("{DEFAULT_FILE} does not exist: the defaults are in force");
     }
+    for doubt in doubts(&settings) {
+        tracing::warn!("{doubt}");
+    }
     let runtime = tokio::runtime::Runtime::new().context("failed to start the runtime")?;
     let result = runtime.block_on(daemon::run(settings));
     // A thread that hangs in a dead file system must not keep kantd from stopping.
@@ -97,6 +101,7 @@ fn emulate(line: emulate::Line) -> anyhow::Result<()> {
 
 fn show_inventory(file: Option<&Path>, json: bool) -> anyhow::Result<()> {
     let (settings, _): (Settings, bool) = config::load(file)?;
+    complain(&settings);
     let found = survey::survey(&settings)?.inventory;
     print(&match json {
         true => serde_json::to_string_pretty(&found)? + "\n",
@@ -107,10 +112,20 @@ fn show_inventory(file: Option<&Path>, json: bool) -> anyhow::Result<()> {
 fn check_config(file: Option<&Path>) -> anyhow::Result<()> {
     let (settings, file_found) = config::load(file)?;
     let what = match file_found {
+        true if !doubts(&settings).is_empty() => {
+            format!("{} can be read", file.unwrap_or(Path::new(DEFAULT_FILE)).display())
+        }
         true => format!("{} is fine", file.unwrap_or(Path::new(DEFAULT_FILE)).display()),
         false => format!("{DEFAULT_FILE} does not exist, the defaults are in force"),
     };
+    complain(&settings);
     print(&format!("{what}; this node is {}\n", settings.name))
+}
+
+fn complain(settings: &Settings) {
+    for doubt in doubts(settings) {
+        eprintln!("warning: {doubt}");
+    }
 }
 
 /// To stdout; a reader who has seen enough is no error.
