@@ -11,6 +11,10 @@ use serde::{Deserialize, Serialize};
 /// times, is told by its output.
 pub const STEPS_TOLD_MAX: usize = 256;
 
+/// Of so much of its list of nodes a step's record tells, in bytes; how many they are it tells
+/// anyway.
+const NODES_TOLD_MAX_BYTES: usize = 1024;
+
 /// A step, for accounting and lists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepRecord {
@@ -18,7 +22,7 @@ pub struct StepRecord {
     pub number: u32,
     /// Its name: usually the program's.
     pub name: String,
-    /// Its nodes, folded: `g-[001-004]`.
+    /// Its nodes, folded: `g-[001-004]`; of many that do not fold the first, and `...`.
     pub nodes: String,
     /// How many they are.
     pub node_count: u32,
@@ -60,7 +64,7 @@ impl From<&StepView> for StepRecord {
         Self {
             number: view.number,
             name: view.name.clone(),
-            nodes: fold(shares.iter().map(|share| &share.node)),
+            nodes: cut(fold(shares.iter().map(|share| &share.node))),
             node_count: u32::try_from(shares.len()).unwrap_or(u32::MAX),
             tasks: shares.iter().fold(0, |sum, share| sum.saturating_add(share.tasks)),
             cpus: shares.iter().fold(0, |sum, share| sum.saturating_add(share.cpus.len())),
@@ -71,6 +75,17 @@ impl From<&StepView> for StepRecord {
             cut_off: false,
         }
     }
+}
+
+/// With [`STEPS_TOLD_MAX`] a job's steps are to fit into an entry of the log.
+fn cut(mut nodes: String) -> String {
+    if nodes.len() > NODES_TOLD_MAX_BYTES {
+        let most = nodes.floor_char_boundary(NODES_TOLD_MAX_BYTES);
+        let whole = nodes[..most].rfind(',').map_or(most, |comma| comma + 1);
+        nodes.truncate(whole);
+        nodes.push_str("...");
+    }
+    nodes
 }
 
 #[cfg(test)]
@@ -101,6 +116,10 @@ mod tests {
         assert_eq!((record.nodes.as_str(), record.node_count), ("g-[1-2]", 2));
         assert_eq!((record.tasks, record.cpus, record.gpus), (4, 8, Some(3)));
         assert_eq!(record.elapsed(Time(3000)), Span::from_seconds(2));
+        let odd = (0..4000).map(|number| share(&format!("g-{}", number * 2), None));
+        let far = StepRecord::from(&StepView { shares: odd.collect(), ..view.clone() });
+        assert!(far.nodes.starts_with("g-[0,2,4,") && far.nodes.ends_with(",..."), "{}", far.nodes);
+        assert!(far.nodes.len() <= 1027 && far.node_count == 4000, "{}", far.nodes.len());
         view.shares[0].gpus = None;
         assert_eq!(StepRecord::from(&view).gpus, None, "all that the job has there");
     }
