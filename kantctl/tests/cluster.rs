@@ -68,6 +68,26 @@ async fn nodes_are_drained_with_a_reason_and_resumed() {
 }
 
 #[tokio::test]
+async fn a_resumed_node_that_is_still_unwell_is_told_of() {
+    let house = House::answering(|asked, _| match asked.what.as_str() {
+        "GET /v1/nodes/g1" => {
+            let mut node = node("g1");
+            node["findings"] = value!([
+                { "check": "gpu_lost", "says": "GPU 1 (GPU-1): is lost", "response": "drain" },
+                { "check": "gpu_throttled", "says": "GPU 0: too hot", "response": "warn" }
+            ]);
+            json(value!({ "nodes": [node], "as_of": 0 }))
+        }
+        _ => json(value!({})),
+    });
+    let done = house.kantctl(&["resume", "g1"]).await;
+    assert_eq!(done.good(), "Resumed g1\n");
+    let said = "g1 is not well: gpu_lost: GPU 1 (GPU-1): is lost; jobs start there all the same";
+    assert!(done.err.contains(said), "{}", done.err);
+    assert!(!done.err.contains("too hot"), "no reason to keep jobs off: {}", done.err);
+}
+
+#[tokio::test]
 async fn a_command_line_that_makes_no_sense_is_exit_code_2() {
     let house = House::empty();
     for words in [&["frobnicate"][..], &[], &["queue", "--frob"], &["queue", "x"], &["show"]] {

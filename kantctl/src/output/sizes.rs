@@ -118,17 +118,17 @@ pub fn usage(usage: Usage) -> String {
 /// `63 % busy on average, at most 40G memory on one, 1.2 kWh`.
 #[must_use]
 pub fn gpu_usage(gpus: GpuUsage) -> String {
-    let busy = gpus.busy_percent().map_or_else(
-        || "not looked at".to_owned(),
-        |percent| format!("{percent} % busy on average"),
-    );
+    let busy = gpus.busy_percent().map(|percent| format!("{percent} % busy on average"));
     // A tenth of a kWh.
     let tenths = gpus.energy_joules / 360_000;
-    let energy = match tenths {
-        0 => format!("{} J", gpus.energy_joules),
-        _ => format!("{}.{} kWh", tenths / 10, tenths % 10),
+    // None is no measurement: of a shared GPU a driver tells whose its memory is, and no more.
+    let energy = match (gpus.energy_joules, tenths) {
+        (0, _) => None,
+        (joules, 0) => Some(format!("{joules} J")),
+        _ => Some(format!("{}.{} kWh", tenths / 10, tenths % 10)),
     };
-    format!("{busy}, at most {} memory on one, {energy}", gpus.memory_peak)
+    let memory = Some(format!("at most {} memory on one", gpus.memory_peak));
+    [busy, memory, energy].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// `USR1 60 s before its time limit, to all its processes`.
@@ -199,6 +199,8 @@ mod tests {
         assert_eq!(gpu_usage(gpus), "63 % busy on average, at most 1G memory on one, 1.2 kWh");
         let brief = GpuUsage { energy_joules: 359_999, ..gpus };
         assert!(gpu_usage(brief).ends_with(", 359999 J"));
+        let shared = GpuUsage { memory_peak, ..GpuUsage::default() };
+        assert_eq!(gpu_usage(shared), "at most 1G memory on one", "all that is known of a share");
     }
 
     #[test]

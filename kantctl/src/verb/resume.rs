@@ -1,12 +1,15 @@
 //! `kantctl resume`: lets suspended jobs go on, or jobs start on drained nodes again.
 
-use super::steer;
+use super::{ask, steer};
 use crate::failure::Failure;
 use crate::keys::{self, Keys};
 use crate::output::Screen;
+use crate::output::screen::note;
 use crate::server::{Again, Server};
 use crate::submission::value::Hosts;
+use common::health::Response;
 use common::id::NodeName;
+use common::wire::api::NodeList;
 use serde_json::Value;
 use std::str::FromStr;
 
@@ -74,7 +77,26 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     };
     let nodes: Vec<&NodeName> = nodes.iter().flat_map(|hosts| &hosts.0).collect();
     let path = |name: &str| format!("/v1/nodes/{name}/resume");
-    steer::each(&nodes, path, (&Value::Null, again), "Resumed", server, screen).await
+    let code = steer::each(&nodes, path, (&Value::Null, again), "Resumed", server, screen).await?;
+    for name in &nodes {
+        tell_unwell(name, server).await;
+    }
+    Ok(code)
+}
+
+/// What a resumed node still finds wrong with itself: jobs start there all the same, also on a GPU
+/// that is lost.
+async fn tell_unwell(name: &NodeName, server: &Server) {
+    // It is resumed; that this could not be looked at changes nothing.
+    let Ok(answer) = ask::get::<NodeList>(server, &format!("/v1/nodes/{name}")).await else {
+        return;
+    };
+    for node in answer.typed.nodes.iter().filter(|node| node.drain.is_none()) {
+        for finding in node.findings.iter().filter(|found| found.response > Response::Warn) {
+            let (check, says) = (finding.check.word(), &finding.says);
+            note(&format!("{name} is not well: {check}: {says}; jobs start there all the same"));
+        }
+    }
 }
 
 #[cfg(test)]
