@@ -10,7 +10,7 @@ use common::job::StepRecord;
 use common::resource::Allocation;
 use common::time::Time;
 use common::wire::node::{AskSteps, StepAnswer, StepNews, StepPhase, StepWish};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
@@ -33,6 +33,8 @@ struct Open {
 #[derive(Debug, Default)]
 pub struct Books {
     open: Mutex<BTreeMap<AttemptId, Open>>,
+    /// Of jobs that are over, though the board may not show it yet. Locked after `open`.
+    closed: Mutex<BTreeSet<AttemptId>>,
     /// There is a word for some step.
     words: Notify,
 }
@@ -74,6 +76,26 @@ impl Books {
         }
     }
 
+    /// The steps of a job that ended then, for accounting; none where there is no book. Nothing is
+    /// written into it any more, so that nobody is told else than accounting. A book that does not
+    /// read costs the job's accounting its steps, and nothing else. Blocks.
+    pub fn over(&self, id: AttemptId, dir: &StepDir, at: Time) -> Vec<StepRecord> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.remove(&id);
+        self.closed.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
+        drop(open);
+        match read_book(dir) {
+            Ok(book) => book.over(at),
+            Err(error) => {
+                let shown = dir.path().display();
+                tracing::warn!(
+                    "failed to read the steps in {shown}: {error}: accounting lacks them"
+                );
+                Vec::new()
+            }
+        }
+    }
+
     fn ask(
         &self,
         id: AttemptId,
@@ -83,10 +105,13 @@ impl Books {
     ) -> Result<StepAnswer, String> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|id, _| board.phase(*id).is_some_and(|p| !matches!(p, StepPhase::Ended(_))));
+        let mut closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
+        closed.retain(|id| board.phase(*id).is_some());
         let is_over = match board.phase(id) {
             None => return Err(format!("the node does not have {id}")),
-            Some(phase) => matches!(phase, StepPhase::Ended(_)),
+            Some(phase) => closed.contains(&id) || matches!(phase, StepPhase::Ended(_)),
         };
+        drop(closed);
         if is_over && wish != StepWish::List {
             return Err(format!("{id} is over"));
         }
@@ -138,19 +163,6 @@ fn read_book(dir: &StepDir) -> io::Result<Book> {
     }
 }
 
-/// The steps of a job that ended then, for accounting; none where there is no book. A book that
-/// does not read costs the job's accounting its steps, and nothing else.
-pub fn over(dir: &StepDir, at: Time) -> Vec<StepRecord> {
-    match read_book(dir) {
-        Ok(book) => book.over(at),
-        Err(error) => {
-            let shown = dir.path().display();
-            tracing::warn!("failed to read the steps in {shown}: {error}: accounting lacks them");
-            Vec::new()
-        }
-    }
-}
-
 /// Whole or not at all; not for a power cut: the job does not outlive that.
 fn write(dir: &StepDir, book: &Book) -> io::Result<()> {
     let text = serde_json::to_vec(book)?;
@@ -158,4 +170,30 @@ fn write(dir: &StepDir, book: &Book) -> io::Result<()> {
     let mut file = dir::private().create(true).truncate(true).open(&draft)?;
     file.write_all(&text)?;
     fs::rename(&draft, dir.book())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::sync::mpsc::unbounded_channel;
+
+    #[test]
+    fn nothing_comes_into_a_book_that_accounting_has_read() {
+        let home = tempfile::tempdir().unwrap();
+        let order = crate::step::example_order("g1");
+        let id = order.launch.id;
+        let dir = StepDir::at(home.path().join(id.to_string()));
+        dir.make().unwrap();
+        dir.write_order(&order).unwrap();
+        let (changes, _seen) = unbounded_channel();
+        let (board, books) = (Board::new(changes), Books::default());
+        let running = StepPhase::Running { since: Time(1), suspended: false };
+        let _wishes = board.add(id, running).unwrap();
+        let close = || StepWish::Close { number: 7, exit: Default::default() };
+        let asked = |books: &Books| books.ask(id, close(), &board, &dir);
+        assert!(!asked(&books).is_err_and(|why| why.contains("is over")), "it runs");
+        assert_eq!(books.over(id, &dir, Time(2)), []);
+        let why = asked(&books).unwrap_err();
+        assert!(why.contains("is over"), "{why}");
+    }
 }

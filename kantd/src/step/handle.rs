@@ -157,8 +157,9 @@ impl Steps {
         looking: Option<mpsc::Sender<()>>,
     ) {
         let Some(wishes) = self.board.add(id, phase) else { return };
-        let (settings, board) = (Arc::clone(&self.settings), Arc::clone(&self.board));
-        let keeper = Keeper::new(id, dir, settings, board, wishes, looking);
+        let settings = Arc::clone(&self.settings);
+        let shown = (Arc::clone(&self.board), Arc::clone(&self.books));
+        let keeper = Keeper::new(id, dir, settings, shown, wishes, looking);
         let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
         while keepers.try_join_next().is_some() {}
         keepers.spawn(keeper.keep(beginning));

@@ -5,7 +5,7 @@ mod line;
 mod start;
 
 use super::board::{Board, Wish};
-use super::books;
+use super::books::Books;
 use super::control::Command;
 use super::dir::StepDir;
 use super::fault::LaunchFault;
@@ -17,6 +17,7 @@ use common::id::{AttemptId, TaskNumber};
 use common::job::{EndCause, StepEnd};
 use common::wire::node::StepPhase;
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,6 +44,7 @@ pub struct Keeper {
     dir: StepDir,
     settings: Arc<StepsSettings>,
     board: Arc<Board>,
+    books: Arc<Books>,
     wishes: mpsc::UnboundedReceiver<Wish>,
     go: bool,
     stop: bool,
@@ -65,7 +67,7 @@ impl Keeper {
         id: AttemptId,
         dir: StepDir,
         settings: Arc<StepsSettings>,
-        board: Arc<Board>,
+        (board, books): (Arc<Board>, Arc<Books>),
         wishes: mpsc::UnboundedReceiver<Wish>,
         looking: Option<mpsc::Sender<()>>,
     ) -> Self {
@@ -76,6 +78,7 @@ impl Keeper {
             dir,
             settings,
             board,
+            books,
             wishes,
             go,
             stop,
@@ -96,7 +99,7 @@ impl Keeper {
             Beginning::Order(order) => match self.write(order).await {
                 Ok(is_new) => self.launched = !is_new,
                 Err(why) => {
-                    self.ended(settle::failed_launch(LaunchFault::of_node(why)));
+                    self.ended(settle::failed_launch(LaunchFault::of_node(why))).await;
                     return self.forgotten().await;
                 }
             },
@@ -110,7 +113,7 @@ impl Keeper {
                 Err(_) => !self.launched,
             };
             if self.stop && none_lives {
-                self.ended(settle::never_ran(EndCause::Stopped, None));
+                self.ended(settle::never_ran(EndCause::Stopped, None)).await;
                 return self.forgotten().await;
             }
             match found {
@@ -120,22 +123,25 @@ impl Keeper {
                 }
                 Ok(Found::Nothing) => {
                     let why = format!("the order of {} is gone from the spool", self.id);
-                    self.ended(settle::failed_launch(LaunchFault::of_node(why)));
+                    self.ended(settle::failed_launch(LaunchFault::of_node(why))).await;
                     return self.forgotten().await;
                 }
                 Ok(Found::Unlaunched) => self.launch().await,
                 Ok(Found::Alive) => self.follow().await,
                 Ok(Found::Ended(end)) => {
-                    self.ended(*end);
+                    self.ended(*end).await;
                     return self.forgotten().await;
                 }
             }
         }
     }
 
-    fn ended(&mut self, mut end: StepEnd) {
+    async fn ended(&mut self, mut end: StepEnd) {
         self.look_for_failed_hooks();
-        end.steps = books::over(&self.dir, end.ended_at);
+        let (id, dir, at) = (self.id, self.dir.clone(), end.ended_at);
+        let books = Arc::clone(&self.books);
+        let Ok(steps) = blocking(move || Ok::<_, Infallible>(books.over(id, &dir, at))).await;
+        end.steps = steps;
         self.board.set(self.id, StepPhase::Ended(Box::new(end)));
         self.looking = None;
     }

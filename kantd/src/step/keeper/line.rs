@@ -42,7 +42,7 @@ impl Keeper {
                 line = lines.next_line() => {
                     let line = line.ok().flatten().and_then(|l| serde_json::from_str(&l).ok());
                     let Some(line) = line else { break };
-                    self.told(line);
+                    self.told(line).await;
                 }
                 Some(wish) = self.wishes.recv() => {
                     if let Some(command) = self.note(wish) {
@@ -58,9 +58,9 @@ impl Keeper {
         sleep(pause).await;
     }
 
-    fn told(&mut self, line: Line) {
+    async fn told(&mut self, line: Line) {
         match line {
-            Line::Phase(StepPhase::Ended(end)) => self.ended(*end),
+            Line::Phase(StepPhase::Ended(end)) => self.ended(*end).await,
             Line::Phase(phase) => {
                 self.board.set(self.id, phase);
                 self.looking = None;
