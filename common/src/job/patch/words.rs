@@ -145,7 +145,7 @@ mod tests {
     fn what_a_story_keeps_of_a_change_is_short() {
         let short = Patch { time_limit: Some(Span::from_minutes(90)), ..Patch::default() };
         assert_eq!(short.told(), "--time=01:30:00");
-        let node = |number: u32| NodeName::new(&format!("rack-{}-{number}", number % 7)).unwrap();
+        let node = |number: u32| NodeName::new(format!("rack-{}-{number}", number % 7)).unwrap();
         for not_nodes in [(0..10_000).map(node).collect(), vec![node(1)]] {
             let comment = Some(Replaced::With("ü".repeat(500)));
             let told = Patch { not_nodes: Some(not_nodes), comment, ..Patch::default() }.told();
