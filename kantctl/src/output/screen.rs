@@ -5,12 +5,13 @@ use super::table::Table;
 use super::time::localized;
 use super::wrap::{FACT, PROSE, wrapped};
 use crate::failure::{Failure, Kind};
+use anstream::adapter::strip_str;
 use anstream::{AutoStream, ColorChoice};
 use anyhow::Context;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Where output goes.
 #[derive(Debug, Clone)]
@@ -136,8 +137,36 @@ pub fn speaks_slurm() -> bool {
     speaker() != "kantctl"
 }
 
+/// Writes what is said on stderr.
+type Voice = Box<dyn Fn(Vec<u8>) + Send>;
+
+/// Who writes it instead of whoever says it: a step's writer, which may wait for a slow reader.
+static VOICE: Mutex<Option<Voice>> = Mutex::new(None);
+
+/// As long as it lives, a voice writes what is noted on stderr.
+#[derive(Debug)]
+pub struct Lent(());
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        *VOICE.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+/// Has this voice write what is noted from now on: nobody who notes something waits for whoever
+/// reads it. The last one that was lent writes.
+#[must_use]
+pub fn lend(voice: impl Fn(Vec<u8>) + Send + 'static) -> Lent {
+    *VOICE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(voice));
+    Lent(())
+}
+
 /// Says something on stderr.
 pub fn note(text: &str) {
+    if let Some(voice) = &*VOICE.lock().unwrap_or_else(PoisonError::into_inner) {
+        let plain = strip_str(&folded(&noted(text))).to_string();
+        return voice(plain.into_bytes());
+    }
     let mut stderr = anstream::stderr().lock();
     // Nobody is left to tell when stderr is gone.
     let _ = stderr.write_all(folded(&noted(text)).as_bytes());

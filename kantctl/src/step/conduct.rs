@@ -72,6 +72,7 @@ async fn hold(step: Step<'_>, signals: &mut Signals) -> Result<u8, Failure> {
         Some(directory) => step.directory.join(directory),
     };
     let outputs = Outputs::open(step.wish, step.place, &directory)?;
+    let voice = outputs.own().voice();
     let sources = stream::sources(step.wish, step.place, &directory);
     let pieces = stream::read(&sources)?;
     let raw = if step.wish.pty { Raw::take()? } else { None };
@@ -91,7 +92,7 @@ async fn hold(step: Step<'_>, signals: &mut Signals) -> Result<u8, Failure> {
         interrupts: Interrupts::default(),
     };
     let ended = conduct.hold(told, pieces, signals).await;
-    drop(raw);
+    drop((raw, voice));
     ended
 }
 

@@ -2,6 +2,7 @@
 //! for an hour (a pager, Ctrl-S), and the step is still held, signalled and ended in time.
 //! Never keeps more than it was given while there was room.
 
+use crate::output::screen::{Lent, lend};
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -81,12 +82,22 @@ impl Writer {
     /// Puts a piece behind the others. One that comes after a failure is dropped: that is told by
     /// [`Self::moved`].
     pub fn write(&self, is_error: bool, bytes: Vec<u8>) {
-        let mut queue = self.0.queue();
+        Self::put(&self.0, is_error, bytes);
+    }
+
+    fn put(shared: &Shared, is_error: bool, bytes: Vec<u8>) {
+        let mut queue = shared.queue();
         if !queue.is_over && !bytes.is_empty() {
             queue.bytes += bytes.len();
             queue.pieces.push_back((is_error, bytes));
-            self.0.more.notify_one();
+            shared.more.notify_one();
         }
+    }
+
+    /// Writes for those who say something on stderr, as long as this is held.
+    pub fn voice(&self) -> Lent {
+        let shared = Arc::clone(&self.0);
+        lend(move |bytes| Self::put(&shared, true, bytes))
     }
 
     /// May it be given more?

@@ -11,7 +11,7 @@ use crate::output::Screen;
 use crate::output::screen::warn;
 use crate::server::Server;
 use anyhow::Context;
-use common::wire::api::{BatchAnswer, BatchOutcome};
+use common::wire::api::{BatchAnswer, BatchOutcome, SubmitAnswer};
 use parcel::Parcels;
 use serde_json::Value;
 use std::io::Read;
@@ -85,6 +85,9 @@ async fn submit_all(
             .context("failed to understand the controller's answer: is it of the same version?")?;
         count += answer.jobs.len();
         for (line, outcome) in parcel.lines.iter().zip(&answer.jobs) {
+            if let BatchOutcome::Accepted(SubmitAnswer { warning: Some(warning), .. }) = outcome {
+                warn(&format!("line {line}: {warning}"));
+            }
             tell(*line, outcome, &args.one.options, screen, &mut refused)?;
         }
         answers.push(raw);

@@ -50,6 +50,17 @@ pub(crate) fn counts(state: &State) -> bool {
     state.settings().is_some_and(|set| set.fair_sharing && set.factors.past_use_percent > 0)
 }
 
+/// Settings are in force: past use counts from now on, or no more.
+pub(crate) fn configured(state: &mut State) {
+    let since = state.queue_usage_since.unwrap_or(state.now);
+    state.queue_usage_since = counts(state).then_some(since);
+}
+
+/// What is held longer than past use counts is counted since it does.
+fn counted_from(state: &State, held_since: Time) -> Time {
+    state.queue_usage_since.map_or(held_since, |since| held_since.max(since))
+}
+
 /// What queues used: what is recorded, and what is held now and was not recorded yet. Empty where
 /// it does not count.
 #[must_use]
@@ -63,7 +74,7 @@ pub fn so_far(state: &State, now: Time) -> QueueUsages {
             let run = state.element(id.key).and_then(|(_, element)| element.run.as_ref());
             let Some((run, queue)) = run.zip(queue_of(state, id.key)) else { continue };
             if let Some(share) = run.allocation.on(node) {
-                usages.charge(queue, share, run.allocated_at, now);
+                usages.charge(queue, share, counted_from(state, run.allocated_at), now);
             }
         }
     }
@@ -73,7 +84,7 @@ pub fn so_far(state: &State, now: Time) -> QueueUsages {
 /// A node has let go of this share, held since `from`.
 pub(crate) fn charge(state: &mut State, key: JobKey, share: &Share, from: Time) {
     let queue = queue_of(state, key).filter(|_| counts(state)).cloned();
-    let now = state.now;
+    let (from, now) = (counted_from(state, from), state.now);
     if let Some(queue) = queue {
         state.queue_usage.charge(&queue, share, from, now);
     }

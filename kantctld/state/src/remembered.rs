@@ -44,6 +44,9 @@ pub struct State {
     pub(crate) usage: Usages,
     #[serde(default, skip_serializing_if = "QueueUsages::is_empty")]
     pub(crate) queue_usage: QueueUsages,
+    /// Since when past use of queues counts, if it does and this build turned it on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) queue_usage_since: Option<Time>,
     /// Every element that is not Done. Follows from `jobs`; see [`State::index`].
     #[serde(skip)]
     pub(crate) living: Living,

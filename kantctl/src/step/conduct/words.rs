@@ -17,9 +17,9 @@ pub fn words(step: &Step<'_>) -> UnboundedReceiver<Signal> {
         let (last_words, tell) = (out_of_time(step.place), tell.clone());
         tokio::task::spawn_local(async move {
             tokio::time::sleep(Duration::from_millis(limit.0)).await;
-            note(&last_words());
             // It is over by itself, or hears it.
             let _ = tell.send(Signal::SIGTERM);
+            note(&last_words());
         });
     }
     if let Some(view) = &step.view {

@@ -112,7 +112,14 @@ fn from_json(text: &str) -> Result<Vec<String>, Failure> {
                     usage("`args` are not texts and numbers: write [\"--seed\", 7]".to_owned())
                 })?;
             }
-            (_, Value::Null | Value::Bool(false)) => {}
+            (_, Value::Null) => {}
+            ("requeue", Value::Bool(false)) => words.push("--no-requeue".to_owned()),
+            (_, Value::Bool(false)) => {
+                return Err(usage(format!(
+                    "`{name}` cannot be false: leave it out here and on the command line, which \
+                     speaks for lines that do not say it"
+                )));
+            }
             (_, Value::Bool(true)) => words.push(option),
             (_, value) => match plain(&value) {
                 Some(value) => words.push(format!("{option}={value}")),
@@ -150,12 +157,16 @@ mod tests {
     #[test]
     fn words_and_json_ask_for_the_same() {
         let mut lines = lines();
-        let words = lines.request("--gpus=2 --hold -J 'a b' --wrap 'echo $X; true'").unwrap();
+        let words =
+            lines.request("--gpus=2 --hold --no-requeue -J 'a b' --wrap 'echo $X; true'").unwrap();
         let json = "{\"gpus\": 2, \"hold\": true, \"requeue\": false, \"job_name\": \"a b\", \
                     \"wrap\": \"echo $X; true\"}";
         let (words, json) = (words.unwrap(), lines.request(json).unwrap().unwrap());
         assert_eq!((&words.ask, &words.script), (&json.ask, &json.script));
-        assert!(words.ask.hold && words.ask.name == "a b");
+        assert!(words.ask.hold && !words.ask.requeue && words.ask.name == "a b");
+        // It would not undo a --hold of the command line.
+        let undone = lines.request("{\"hold\": false, \"wrap\": \"true\"}").unwrap_err();
+        assert!(undone.to_string().contains("`hold` cannot be false"), "{undone}");
     }
 
     #[test]

@@ -89,3 +89,27 @@ fn queues_are_charged_where_past_use_counts_and_nowhere_else() {
         assert!(house.state.queue_usage().is_empty(), "it counts no more");
     }
 }
+
+#[test]
+fn what_queues_used_before_past_use_counts_is_charged_to_nobody() {
+    let mut house = House::new();
+    let (key, other) = (house.job(), house.job());
+    let long = house.start(key, vec![share("g1", 0, 1, &[0, 1])]);
+    house.report("g1", long, running());
+    house.wait(7200);
+    let mut settings = settings();
+    (settings.fair_sharing, settings.factors.past_use_percent) = (true, 50);
+    house.apply(Command::Configure(settings.clone()));
+    assert_eq!(of_queues(&house), []);
+    house.wait(10);
+    // Other settings do not begin anew.
+    settings.factors.past_use_percent = 60;
+    house.apply(Command::Configure(settings));
+    let short = house.start(other, vec![share("g1", 1, 1, &[2])]);
+    house.report("g1", short, running());
+    house.wait(5);
+    assert_eq!(of_queues(&house), [("main".to_owned(), 2 * 15_000 + 5_000)]);
+    house.report("g1", long, exited(0));
+    house.report("g1", short, exited(0));
+    assert_eq!(of_queues(&house), [("main".to_owned(), 35_000)]);
+}
