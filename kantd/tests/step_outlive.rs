@@ -196,6 +196,20 @@ async fn an_order_that_cannot_be_read_is_the_nodes_fault() {
 }
 
 #[tokio::test]
+async fn what_a_power_cut_leaves_of_an_order_that_no_journal_speaks_of_is_no_step() {
+    needs_root!();
+    for torn in ["", "{\"launch\":{\"id\"", "\0\0\0\0"] {
+        let mut stand = Stand::new().await;
+        let id = interrupted(&mut stand).await;
+        fs::remove_file(stand.step_dir(id).join("journal")).unwrap();
+        fs::write(stand.step_dir(id).join("order"), torn).unwrap();
+        stand.open().await;
+        assert_eq!(stand.steps().status(), [], "{torn:?}");
+        assert!(!stand.step_dir(id).exists());
+    }
+}
+
+#[tokio::test]
 async fn a_torn_journal_line_does_not_hide_what_came_before() {
     needs_root!();
     let mut stand = Stand::new().await;
@@ -224,6 +238,8 @@ async fn a_second_supervisor_for_one_step_gives_up_at_once() {
         assert!(String::from_utf8_lossy(&output.stderr).contains("has it, or had it"));
     };
     second();
+    let ran = stand.work_dir().join("ran");
+    stand::until("its first command is done", || ran.exists()).await;
     let supervisor = stand.supervisor(id).as_raw();
     stand.steps().stop(id);
     stand::until("the first is done", || !is_alive(supervisor)).await;

@@ -1,5 +1,5 @@
-//! A step's directory in the spool: which file is what, and how one is written so that a power
-//! cut leaves it whole or absent. Never interprets the files.
+//! A step's directory in the spool: which file is what, and how one is written so that nobody finds
+//! half of it. Never interprets the files.
 
 use super::order::StepOrder;
 use super::removal;
@@ -117,16 +117,14 @@ impl StepDir {
         }
     }
 
-    /// Writes the order, durably.
+    /// Writes the order: whole or not at all for whoever reads it while the machine is up. What a
+    /// power cut leaves of one that no journal speaks of is no step ([`super::settle`]).
     pub fn write_order(&self, order: &StepOrder) -> io::Result<()> {
         let text = serde_json::to_vec(order)?;
         let draft = self.0.join("order.new");
         let mut file = private().create(true).truncate(true).open(&draft)?;
         file.write_all(&text)?;
-        file.sync_all()?;
-        fs::rename(&draft, self.order())?;
-        sync_dir(&self.0)?;
-        self.0.parent().map_or(Ok(()), sync_dir)
+        fs::rename(&draft, self.order())
     }
 
     /// Reads the order.

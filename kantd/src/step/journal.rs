@@ -1,5 +1,7 @@
-//! A step's journal: one JSON line an event, synced before anybody hears of it. After a crash of
-//! kantd, the supervisor or the machine, it says what became of the step.
+//! A step's journal: one JSON line an event, written before anybody hears of it. After a crash of
+//! kantd or the supervisor it says what became of the step; after one of the machine, whatever had
+//! to be synced: that the step can run, before anything of it does, and how it ended, before
+//! anybody is told.
 //! A torn last line counts as never written; a journal of a younger kantd is not read at all, for
 //! what looks torn in it may be news. Never rewritten, only appended to.
 
@@ -10,7 +12,7 @@ use common::wire::node::StepPhase;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Raised when a kantd of the last release would take a journal for another one than it is.
 pub const VERSION: u32 = 1;
@@ -63,8 +65,11 @@ impl Event {
 #[derive(Debug)]
 pub struct Journal {
     file: File,
+    path: PathBuf,
     /// Where the last whole line ends.
     end: u64,
+    /// Its name, and that of its directory, outlive a power cut.
+    named: bool,
 }
 
 impl Journal {
@@ -76,23 +81,54 @@ impl Journal {
         let (events, end) = parse(&read_if_there(path)?)?;
         let file = dir::private().create(true).truncate(false).open(path)?;
         file.set_len(end)?;
-        path.parent().map_or(Ok(()), dir::sync_dir)?;
-        Ok((Self { file, end }, events))
+        Ok((Self { file, path: path.to_owned(), end, named: false }, events))
     }
 
-    /// Appends an event, durably.
+    /// Appends an event, durably, and with it all before it.
     ///
     /// # Errors
     /// When it could not be made durable; the journal is then as before.
     pub fn append(&mut self, event: &Event) -> io::Result<()> {
+        let end = self.write(event)?;
+        self.file.sync_all()?;
+        if !self.named {
+            self.sync_name()?;
+            self.named = true;
+        }
+        self.end = end;
+        Ok(())
+    }
+
+    /// Appends an event that the machine's end may take: whoever reads the journal after that does
+    /// the same without it.
+    ///
+    /// # Errors
+    /// When it could not be written; the journal is then as before.
+    pub fn note(&mut self, event: &Event) -> io::Result<()> {
+        self.end = self.write(event)?;
+        Ok(())
+    }
+
+    fn sync_name(&self) -> io::Result<()> {
+        let dirs = self.path.ancestors().skip(1).take(2);
+        let mut dirs = dirs.filter(|dir| !dir.as_os_str().is_empty());
+        match dirs.try_for_each(dir::sync_dir) {
+            // A directory that this user may pass and not read: then all of its file system.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                Ok(nix::unistd::syncfs(&self.file)?)
+            }
+            synced => synced,
+        }
+    }
+
+    /// Writes a line; answers where it ends.
+    fn write(&mut self, event: &Event) -> io::Result<u64> {
         let mut line = serde_json::to_vec(event)?;
         line.push(b'\n');
         self.file.set_len(self.end)?;
         self.file.seek(SeekFrom::Start(self.end))?;
         self.file.write_all(&line)?;
-        self.file.sync_all()?;
-        self.end += line.len() as u64;
-        Ok(())
+        Ok(self.end + line.len() as u64)
     }
 }
 

@@ -14,7 +14,6 @@ use crate::clock;
 use common::id::{AttemptId, Uid};
 use common::job::{EndCause, ExitStatus, StepEnd, Usage};
 use std::io;
-use std::path::Path;
 use std::time::Duration;
 
 /// How long one try to kill and remove what a lost step left behind may take.
@@ -54,11 +53,14 @@ pub enum SettleError {
     },
 }
 
-/// Was the directory never finished? It has no order, and no supervisor was ever there: kantd died
-/// while it made it.
+/// Was the directory never finished? It has no whole order, and no supervisor was ever there: kantd
+/// died while it made it, or the power was cut before anything of it was synced.
 pub fn is_half_made(dir: &StepDir) -> bool {
-    let is_missing = |path: &Path| matches!(path.try_exists(), Ok(false));
-    is_missing(&dir.order()) && journal::read(&dir.journal()).is_ok_and(|events| events.is_empty())
+    let is_torn = match std::fs::read(dir.order()) {
+        Ok(text) => serde_json::from_slice::<serde::de::IgnoredAny>(&text).is_err(),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    };
+    is_torn && journal::read(&dir.journal()).is_ok_and(|events| events.is_empty())
 }
 
 /// Finds out what became of a step; of a lost one, makes an end. `place` is where its cgroup would
@@ -70,7 +72,7 @@ pub fn settle(dir: &StepDir, id: AttemptId, place: &Place) -> Result<Found, Sett
     let io = |source| SettleError::Io { id, source };
     // Held to the end of this function: no supervisor starts meanwhile.
     let Some(_lock) = dir.try_lock().map_err(io)? else { return Ok(Found::Alive) };
-    let (mut journal, events) = Journal::open(&dir.journal()).map_err(io)?;
+    let events = journal::read(&dir.journal()).map_err(io)?;
     let order = dir.read_order();
     let end = match (events.last(), order) {
         (Some(Event::Ended(end)), _) => return Ok(Found::Ended(end.clone())),
@@ -85,6 +87,7 @@ pub fn settle(dir: &StepDir, id: AttemptId, place: &Place) -> Result<Found, Sett
             lost(&events).map_err(io)?
         }
     };
+    let (mut journal, _) = Journal::open(&dir.journal()).map_err(io)?;
     journal.append(&Event::Ended(Box::new(end.clone()))).map_err(io)?;
     Ok(Found::Ended(Box::new(end)))
 }

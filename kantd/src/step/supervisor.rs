@@ -265,11 +265,16 @@ impl Supervisor {
         self.tasks.iter().all(|task| task.exit.is_some())
     }
 
-    /// Writes it down, then tells everybody. A journal that cannot be written must not end a job.
+    /// Writes it down, then tells everybody. A journal that cannot be written must not end a job
+    /// that runs.
     fn announce(&mut self, event: &Event) {
-        if let Err(error) = self.journal.append(event) {
+        if let Err(error) = self.journal.note(event) {
             log(&format!("failed to write the journal: {error}"));
         }
+        self.say(event);
+    }
+
+    fn say(&mut self, event: &Event) {
         self.phase = event.phase();
         self.control.push(&Line::Phase(self.phase.clone()));
     }

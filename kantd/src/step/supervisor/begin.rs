@@ -86,7 +86,8 @@ pub fn begin(dir: &Path) -> Result<(), BeginError> {
     let control = Control::listen(&dir).map_err(failed("make the control socket"))?;
     let (pid, at, version) = (me.as_raw(), clock::now(), journal::VERSION);
     let preparing = Event::Preparing { pid, boot, at, version };
-    journal.append(&preparing).map_err(failed("write the journal"))?;
+    // Nothing of the job's runs before the next line, and that one is synced.
+    journal.note(&preparing).map_err(failed("write the journal"))?;
     daemon::speak_to_log(&dir).map_err(failed("open the log"))?;
     standing.tell();
     supervise(order, dir, journal, control, signals, group);

@@ -47,10 +47,18 @@ impl Supervisor {
         }
         match preparation.receive() {
             None => Stage::Preparing(preparation),
-            Some(Ok(prepared)) => {
-                self.announce(&Event::Ready);
-                Stage::Ready(prepared)
-            }
+            // From here on something of it may run, and must never run again.
+            Some(Ok(prepared)) => match self.journal.append(&Event::Ready) {
+                Ok(()) => {
+                    self.say(&Event::Ready);
+                    Stage::Ready(prepared)
+                }
+                Err(error) => {
+                    let (id, node) = (self.order.launch.id, &self.order.node);
+                    let why = format!("failed to write the journal of {id} on {node}: {error}");
+                    Stage::clean(Verdict::launch_failed(LaunchFault::of_node(why)))
+                }
+            },
             Some(Err(fault)) => Stage::clean(Verdict::launch_failed(fault)),
         }
     }
