@@ -2,7 +2,7 @@
 //! Never does anything; `lib.rs` runs the verb.
 
 use crate::verb::{
-    admin, alloc, batch, cancel, completions, drain, explain, export, history, hold,
+    admin, alloc, batch, cancel, completions, drain, explain, export, help, history, hold,
     install_slurm_names, launch, logs, man, metrics, nodes, priority, queue, queues, release,
     reload, report, requeue, reservations, resume, run, share, show, status, suspend, top, update,
     wait, watch,
@@ -137,6 +137,8 @@ pub enum Verb {
     Status(status::Args),
     /// See and change the cluster's controllers, and back up all that they know
     Admin(admin::Args),
+    /// A short page on a topic: jobs, gpus, arrays, queues, environment, slurm
+    Help(help::Args),
     /// Print a shell's completions
     Completions(completions::Args),
     /// Print the manual page, or write all of them

@@ -97,6 +97,7 @@ fn run_verb(cli: Cli, screen: &Screen) -> Result<u8, Failure> {
             return verb::completions::run(*shell, screen);
         }
         Verb::Man(args) => return verb::man::run(args, screen),
+        Verb::Help(args) => return verb::help::run(args, screen),
         Verb::InstallSlurmNames(args) => return verb::install_slurm_names::run(args, screen),
         Verb::StepTasks => return verb::step_tasks::run(),
         _ => {}
@@ -173,6 +174,7 @@ async fn ask(verb: &Verb, server: &Server, screen: &Screen) -> Result<u8, Failur
         Verb::Admin(args) => verb::admin::run(args, server, screen).await,
         Verb::Completions(args) => verb::completions::live(args, server, screen).await,
         Verb::Man(args) => verb::man::run(args, screen),
+        Verb::Help(args) => verb::help::run(args, screen),
         Verb::InstallSlurmNames(args) => verb::install_slurm_names::run(args, screen),
     }
 }

@@ -19,7 +19,7 @@ use std::process::Stdio;
 
 const PROMPT: &str = "$ ";
 /// Verbs that have no table: they draw, or what they print is made from the options.
-const WITHOUT_GOLDEN: &[&str] = &["step-tasks", "completions", "man"];
+const WITHOUT_GOLDEN: &[&str] = &["step-tasks", "completions", "man", "help"];
 /// Verbs that print no data, or the words of a program.
 const WITHOUT_JSON: &[&str] = &["install-slurm-names", "run", "alloc", "launch"];
 

@@ -260,10 +260,14 @@ async fn what_makes_no_sense_is_never_sent() {
 #[tokio::test]
 async fn what_has_no_effect_is_said() {
     let house = accepts();
-    house.file("a.sh", "#!/bin/sh\n#SBATCH --mail-type=END\ntrue\n#SBATCH -n 2\n");
+    house.file("a.sh", "#!/bin/sh\n#SBATCH --hint=multithread\ntrue\n#SBATCH -n 2\n");
     let done = house.kantctl(&["submit", "a.sh"]).await;
     assert_eq!(done.good(), "Submitted job 42\n");
-    assert!(done.err.contains("sends no mail") && done.err.contains("line 4"), "{}", done.err);
+    assert!(
+        done.err.contains("--hint changes nothing") && done.err.contains("line 4"),
+        "{}",
+        done.err
+    );
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ use crate::history::History;
 use crate::hub::Hub;
 use crate::lookout::Lookout;
 use crate::machine::{SharedState, StateMachine};
+use crate::mail::Postbox;
 use crate::places::Places;
 use crate::raft::{LogHandle, ProposeError, Status};
 use common::id::{ControllerId, IdError, JobKey, LogIndex, Uid};
@@ -71,6 +72,8 @@ pub struct Core {
     pub spoken_for: Mutex<BTreeSet<JobKey>>,
     /// What is over, for good.
     pub history: History,
+    /// Letters to users.
+    pub mail: Postbox,
     /// What happens, for those who watch.
     pub watched: Watched,
 }
@@ -92,7 +95,7 @@ impl Core {
         leading: watch::Receiver<bool>,
         operators: BTreeSet<Uid>,
         clock: Arc<SteadyClock>,
-        history: History,
+        (history, mail): (History, Postbox),
     ) -> Arc<Self> {
         Arc::new(Self {
             state,
@@ -110,6 +113,7 @@ impl Core {
             places: Places::default(),
             spoken_for: Mutex::default(),
             history,
+            mail,
             watched: Watched::default(),
         })
     }

@@ -3,6 +3,7 @@
 
 mod booking;
 mod effects;
+mod letters;
 mod scheduler;
 mod term;
 mod timers;

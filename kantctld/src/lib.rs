@@ -13,6 +13,7 @@ pub mod hub;
 pub mod leader;
 pub mod lookout;
 pub mod machine;
+pub mod mail;
 pub mod membership;
 pub mod metrics;
 pub mod opening;

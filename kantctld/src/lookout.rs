@@ -162,6 +162,7 @@ mod tests {
             applied: watch::channel(LogIndex(0)).0,
             leading: watch::channel(true).0,
             history: crate::history::feed().0,
+            mail: crate::mail::Postbox::default(),
         };
         let clock = Arc::new(SteadyClock::new(wall_clock));
         StateMachine::new(clock, outlets)

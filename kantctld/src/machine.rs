@@ -3,8 +3,10 @@
 
 use crate::clock::SteadyClock;
 use crate::history::{Feed, News};
+use crate::mail::Postbox;
 use crate::raft::Machine;
 use common::id::LogIndex;
+use lead::Letters;
 use state::{Command, Event, Stamped, State};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tokio::sync::{mpsc, watch};
@@ -99,6 +101,8 @@ pub struct Outlets {
     pub leading: watch::Sender<bool>,
     /// What is over, for accounting.
     pub history: Feed,
+    /// Letters to users, while we lead.
+    pub mail: Postbox,
 }
 
 /// [`Machine`] over [`State`].
@@ -106,13 +110,15 @@ pub struct StateMachine {
     state: SharedState,
     clock: Arc<SteadyClock>,
     outlets: Outlets,
+    letters: Letters,
 }
 
 impl StateMachine {
     /// A machine with an empty state.
     pub fn new(clock: Arc<SteadyClock>, outlets: Outlets) -> (Self, SharedState) {
         let state = SharedState::default();
-        (Self { state: state.clone(), clock, outlets }, state)
+        let letters = Letters::default();
+        (Self { state: state.clone(), clock, outlets, letters }, state)
     }
 }
 
@@ -145,12 +151,17 @@ impl Machine for StateMachine {
 
     fn apply(&mut self, index: LogIndex, entry: &[u8]) -> Result<Vec<Vec<Event>>, String> {
         let batch = unpack(entry)?;
-        let mut news = News::default();
+        let (mut news, mut letters) = (News::default(), Vec::new());
+        // Entries of other leaders, and those read again at the start, are old news.
+        let writes = self.outlets.mail.is_open() && *self.outlets.leading.borrow();
         let answers: Vec<Vec<Event>> = {
             let mut state = self.state.write();
             let answers = batch.iter().map(|stamped| {
                 let events = state::apply(&mut state, stamped);
                 news.add(&state, &events);
+                if writes {
+                    letters.extend(self.letters.after(&state, &events));
+                }
                 events
             });
             let answers: Vec<Vec<Event>> = answers.collect();
@@ -161,6 +172,7 @@ impl Machine for StateMachine {
             // Nobody listens while the controller stops.
             let _ = self.outlets.events.send(events.clone());
         }
+        self.outlets.mail.put(letters);
         self.outlets.history.applied(index, news);
         self.outlets.applied.send_replace(index);
         Ok(answers)

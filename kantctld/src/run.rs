@@ -8,6 +8,7 @@ use crate::files;
 use crate::history::{self, Wanted};
 use crate::leader::{self, Limits};
 use crate::machine::{Outlets, SharedState, StateMachine};
+use crate::mail;
 use crate::membership::{self, LogStage, Membership, MembershipError};
 use crate::opening::{self, Opened, OpeningError};
 use crate::peers::{self, Peers};
@@ -100,15 +101,15 @@ pub async fn run(file: ConfigFile) -> Result<(), RunError> {
     let (applied, applied_seen) = watch::channel(LogIndex(0));
     let (leading, leading_seen) = watch::channel(false);
     let clock = Arc::new(SteadyClock::new(wall_clock));
-    let (feed, inbox) = history::feed();
-    let outlets = Outlets { events, applied, leading, history: feed };
+    let ((history, inbox), mail) = (history::feed(), mail::open(settings::mailer(config)?));
+    let outlets = Outlets { events, applied, leading, history, mail: mail.clone() };
     let (machine, state) = StateMachine::new(clock.clone(), outlets);
     let membership_file = start.file.clone();
     let Opened { peers, thread } = opening::open(config, start, identity, machine)?;
     let (cluster, id) = (peers.me.cluster, peers.me.id);
     let (history, keeper) = history::start(inbox, accounting(config, cluster, &state))?;
     let log = peers.log.clone();
-    let core = Core::new(state, log, applied_seen, leading_seen, operators, clock, history);
+    let core = Core::new(state, log, applied_seen, leading_seen, operators, clock, (history, mail));
 
     let whose = Membership { cluster, id, log: LogStage::Began };
     let mut log_end = tokio::task::spawn_blocking(move || match thread.join() {

@@ -11,11 +11,13 @@ pub use file::{ConfigFile, FileError};
 pub use host::HostNames;
 pub use reload::{ReloadError, Reloader, with_causes};
 
+use crate::mail::Mailer;
 use common::config::policy::{
     Capacity, Names, PolicySource, no_locks, policy, warnings as policy_warnings,
 };
 use common::config::{ConfigError, ControllerConfig};
 use common::id::Uid;
+use common::job::mail::addresses;
 use common::time::Span;
 use state::Settings;
 use std::collections::BTreeSet;
@@ -43,6 +45,18 @@ pub enum SettingsError {
         /// As written.
         address: String,
     },
+    /// A program that would be looked for elsewhere by each who starts it.
+    #[error("failed to use `mailer`: `{0}` is no absolute path, like /usr/bin/mail")]
+    MailerRelative(String),
+    /// Nobody a mail program could run as.
+    #[error(
+        "failed to use `mailer_user`: kantctld runs as root, and there is no user `{0}` on this \
+         host who is not: name one that letters may be sent as"
+    )]
+    MailerUser(String),
+    /// Not what follows an address's @.
+    #[error("failed to use `mail_domain`: `{0}` is no domain, like example.org")]
+    MailDomain(String),
     /// A length of time in which nothing can be done.
     #[error("failed to use `{key}`: it is 0, and {why}; write 1 or more")]
     Zero {
@@ -120,6 +134,7 @@ pub fn check(config: &ControllerConfig) -> Result<(), SettingsError> {
     if let Some((key, address)) = addresses.into_iter().find(|(_, address)| !has_port(address)) {
         return Err(SettingsError::Address { key, address: address.clone() });
     }
+    mailer(config)?;
     for (key, seconds, why) in [
         (
             "node_lost_after_seconds",
@@ -144,6 +159,22 @@ pub fn warnings(settings: &Settings) -> Vec<String> {
     let mut told = no_locks(&policy, std::iter::empty());
     told.extend(policy_warnings(&policy, &Capacity::default()));
     told
+}
+
+/// The program that letters are sent with, if there is one.
+///
+/// # Errors
+/// [`SettingsError`] of what makes no sense; whether there is such a program is not asked.
+pub fn mailer(config: &ControllerConfig) -> Result<Option<Mailer>, SettingsError> {
+    if !config.mailer.is_empty() && !config.mailer.starts_with('/') {
+        return Err(SettingsError::MailerRelative(config.mailer.clone()));
+    }
+    let domain = &config.mail_domain;
+    let is_one = addresses(&format!("a@{domain}")).is_ok_and(|all| all.len() == 1);
+    if !domain.is_empty() && !is_one {
+        return Err(SettingsError::MailDomain(domain.clone()));
+    }
+    Mailer::configured(config).map_err(SettingsError::MailerUser)
 }
 
 fn has_port(address: &str) -> bool {

@@ -64,6 +64,7 @@ fn packed() -> Vec<u8> {
         applied: watch::channel(LogIndex(0)).0,
         leading: watch::channel(true).0,
         history: kantctld::history::feed().0,
+        mail: kantctld::mail::Postbox::default(),
     };
     let clock = Arc::new(SteadyClock::new(leaping_clock));
     StateMachine::new(clock, outlets).0.pack(commands())

@@ -52,6 +52,16 @@ config_table! {
         /// With less room than this on the disk of state_dir, in MiB, jobs are no longer accepted,
         /// so that those which run can still be told of. 0: accepted as long as anything fits.
         disk_reserve_mib: u64 = 64,
+        /// The program that sends users the letters they ask for with --mail-type, called as
+        /// `PROGRAM -s SUBJECT ADDRESS...` with the letter on its standard input, like
+        /// /usr/bin/mail. Empty: none are sent, and whoever asks is told so. The same on each
+        /// controller: the one that leads sends.
+        mailer: String = String::new(),
+        /// Whom it runs as where kantctld runs as root; as kantctld's own user otherwise.
+        mailer_user: String = "nobody".to_owned(),
+        /// What follows the @ of addresses that are the name of a user. Empty: nothing, and the
+        /// program knows where its users' letters go.
+        mail_domain: String = String::new(),
         /// Every node of this cluster is made up by `kantd emulate`, and no job really runs; real
         /// nodes are refused. Without it, emulated ones are.
         emulated: bool = false,

@@ -5,6 +5,7 @@ mod words;
 
 use super::constraint::Constraint;
 use super::dependency::Dependency;
+use super::mail::{Mail, MailEvents};
 use super::spec::Ask;
 use crate::gpu::GpuKind;
 use crate::id::{AccountName, NodeName, QosName, QueueName, ReservationName};
@@ -103,6 +104,12 @@ pub struct Patch {
     /// Not these nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_nodes: Option<Vec<NodeName>>,
+    /// About what letters are written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mail_on: Option<MailEvents>,
+    /// To whom; without: to its owner.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mail_to: Option<Replaced<String>>,
 }
 
 impl Patch {
@@ -151,10 +158,18 @@ impl Patch {
         ask.dependency = self.dependency.clone().map_or(ask.dependency, Replaced::value);
         ask.deadline = self.deadline.map_or(ask.deadline, Replaced::value);
         ask.reservation = self.reservation.clone().map_or(ask.reservation, Replaced::value);
+        ask.mail = self.over_mail(ask.mail);
         if let Some(limit) = self.array_limit {
             ask.array = ask.array.map(|array| array.with_limit(limit.value()));
         }
         ask
+    }
+
+    fn over_mail(&self, mail: Option<Mail>) -> Option<Mail> {
+        let mut mail = mail.unwrap_or_default();
+        mail.on = self.mail_on.clone().unwrap_or(mail.on);
+        mail.to = self.mail_to.clone().map_or(mail.to, Replaced::value);
+        mail.kept()
     }
 
     /// Which nodes it may have.
@@ -173,8 +188,9 @@ impl Patch {
     /// Does it change nothing but what can be changed of a job that has nodes?
     #[must_use]
     pub fn is_for_the_living(&self) -> bool {
-        let Self { time_limit, name, comment, array_limit, .. } = self.clone();
-        *self == Self { time_limit, name, comment, array_limit, ..Self::default() }
+        let Self { time_limit, name, comment, array_limit, mail_on, mail_to, .. } = self.clone();
+        let living = Self { time_limit, name, comment, array_limit, ..Self::default() };
+        *self == Self { mail_on, mail_to, ..living }
     }
 
     /// Does it change nothing but how many tasks of an array run at once?
@@ -256,6 +272,10 @@ mod tests {
             time_limit: Some(Span::from_minutes(5)),
             ..Patch::default()
         };
+        let mail = |on: &str| Patch { mail_on: on.parse().ok(), ..Patch::default() };
+        let letters = mail("END").over(&ask());
+        assert!(mail("END").is_for_the_living() && letters.mail.is_some());
+        assert_eq!(mail("NONE").over(&letters), ask(), "nothing is left to be kept");
         let named = words.over(&ask());
         assert_eq!((named.name.as_str(), named.comment.as_deref()), ("b", Some("why")));
         assert!(words.is_for_the_living() && !place.is_for_the_living());

@@ -2,6 +2,7 @@
 
 use super::array::ArraySpec;
 use super::dependency::Dependency;
+use super::mail::Mail;
 use super::warning::Warning;
 use crate::blob::BlobHash;
 use crate::id::{AccountName, Gid, QosName, QueueName, ReservationName, Uid};
@@ -134,6 +135,9 @@ pub struct Ask {
     pub rlimits: Vec<Rlimit>,
     /// A word of the user's.
     pub comment: Option<String>,
+    /// Letters about it (`--mail-type`, `--mail-user`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mail: Option<Mail>,
     /// The host it was submitted from.
     pub submit_host: String,
     /// It is over when whoever waits for it has been silent for so long; `None`: nobody need wait.
@@ -174,6 +178,7 @@ impl Default for Ask {
             umask: 0o022,
             rlimits: Vec::new(),
             comment: None,
+            mail: None,
             submit_host: String::new(),
             lease: None,
         }

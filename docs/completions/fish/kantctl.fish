@@ -62,13 +62,14 @@ complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "export" -d 'Write w
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "reload" -d 'Have the controller read its configuration again'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "status" -d 'Say how the controller is'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "admin" -d 'See and change the cluster\'s controllers, and back up all that they know'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "help" -d 'A short page on a topic: jobs, gpus, arrays, queues, environment, slurm'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "completions" -d 'Print a shell\'s completions'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "man" -d 'Print the manual page, or write all of them'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "install-slurm-names" -d 'Make links that answer as sbatch, squeue and Slurm\'s other commands'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "submit" -d 'Submit a script as a job'
 complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -s u -l user -d 'Only of these users (names or numbers)' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -s p -l queue -l partition -d 'Only of these queues' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -s w -l node -l nodelist -d 'Only on these nodes, like g[001-004]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -s p -l queue -l partition -d 'Only of these queues' -x -a "(kantctl completions --live queues 2>/dev/null)"
+complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -s w -l node -l nodelist -d 'Only on these nodes, like g[001-004]' -x -a "(kantctl completions --live nodes 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -s t -l state -l states -d 'Only in these states, as words or codes (PENDING, R)' -r -f -a "PENDING\t''
 CONFIGURING\t''
 RUNNING\t''
@@ -96,8 +97,8 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -l csv -d 'As CSV
 complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand queue" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand q" -s u -l user -d 'Only of these users (names or numbers)' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand q" -s p -l queue -l partition -d 'Only of these queues' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand q" -s w -l node -l nodelist -d 'Only on these nodes, like g[001-004]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand q" -s p -l queue -l partition -d 'Only of these queues' -x -a "(kantctl completions --live queues 2>/dev/null)"
+complete -c kantctl -n "__fish_kantctl_using_subcommand q" -s w -l node -l nodelist -d 'Only on these nodes, like g[001-004]' -x -a "(kantctl completions --live nodes 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand q" -s t -l state -l states -d 'Only in these states, as words or codes (PENDING, R)' -r -f -a "PENDING\t''
 CONFIGURING\t''
 RUNNING\t''
@@ -125,8 +126,8 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand q" -l csv -d 'As CSV'
 complete -c kantctl -n "__fish_kantctl_using_subcommand q" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand q" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand top" -s u -l user -d 'Only of these users (names or numbers)' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand top" -s p -l queue -l partition -d 'Only of these queues' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand top" -s w -l node -l nodelist -d 'Only on these nodes, like g[001-004]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand top" -s p -l queue -l partition -d 'Only of these queues' -x -a "(kantctl completions --live queues 2>/dev/null)"
+complete -c kantctl -n "__fish_kantctl_using_subcommand top" -s w -l node -l nodelist -d 'Only on these nodes, like g[001-004]' -x -a "(kantctl completions --live nodes 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand top" -s t -l state -l states -d 'Only in these states, as words or codes (PENDING, R)' -r -f -a "PENDING\t''
 CONFIGURING\t''
 RUNNING\t''
@@ -159,7 +160,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand watch" -l json -d 'Print
 complete -c kantctl -n "__fish_kantctl_using_subcommand watch" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand history" -s u -l user -d 'Only of these users (names or numbers)' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand history" -s A -l account -d 'Only of these accounts' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand history" -s p -l queue -l partition -d 'Only of these queues' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand history" -s p -l queue -l partition -d 'Only of these queues' -x -a "(kantctl completions --live queues 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand history" -s t -l state -d 'Only that ended so, as words (FAILED, TIMEOUT)' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand history" -s S -l since -d 'Over so long ago at most (7d, 12h), or since a date [default: 7d; with jobs: all]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand history" -s E -l until -d 'Over before this date, or so long ago at least' -r
@@ -229,7 +230,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s G -l gpus -d 'GP
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l gpus-per-node -d 'GPUs on each node' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l gpus-per-task -d 'GPUs for each task' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l gres -d 'GPUs on each node, as Slurm writes it (gpu:2, gpu:h100:2)' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s p -l queue -l partition -d 'The queue [default: the cluster\'s default queue]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s p -l queue -l partition -d 'The queue [default: the cluster\'s default queue]' -x -a "(kantctl completions --live queues 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s t -l time -d 'Time limit: minutes, h:m:s, d-h, 90m, 2h, UNLIMITED [default: the queue\'s]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l begin -d 'Not before: now+1hour, 16:30, tomorrow, 2030-01-31T08:00' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l deadline -d 'Over by then by its time limit, or never started' -r
@@ -240,8 +241,8 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l segment -d 'Bloc
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l max-per-node -d 'At most so many jobs of this name of yours on one node' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l nice -d 'Step back: lowers the priority [without a number: 100]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s C -l constraint -d 'Nodes with these features, see `kantctl show node`: \'ib\', \'a100&(ib|roce)\'' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s w -l nodelist -d 'Only these nodes, like g[001-004],login' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s x -l exclude -d 'Not these nodes' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s w -l nodelist -d 'Only these nodes, like g[001-004],login' -x -a "(kantctl completions --live nodes 2>/dev/null)"
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s x -l exclude -d 'Not these nodes' -x -a "(kantctl completions --live nodes 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s o -l output -d 'Output file, with %j %A %a %x %u %N %n %t [default: kant-%j.out, arrays kant-%A_%a.out]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s e -l error -d 'Error file [default: with the output]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s i -l input -d 'Input file [default: /dev/null]' -r
@@ -252,6 +253,8 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s a -l array -d 'A
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l launch -d 'Run the script once, once on every node, or once for every task [default: once]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l container -d 'Run in a container: a directory on its nodes that is an OCI bundle or a root file system' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l signal -d 'A signal before its time limit: to all its processes, or (B:) to the script alone [without @SECONDS: 60 before]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l mail-type -d 'Letters when it begins, ends, fails, ...: NONE, BEGIN, END, FAIL, REQUEUE, ALL, INVALID_DEPEND, TIME_LIMIT, TIME_LIMIT_90 (80, 50), ARRAY_TASKS' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l mail-user -d 'To whom [default: you]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l export -d 'What of your environment it gets: ALL, NONE, or NAME,NAME=VALUE [default: ALL]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s d -l dependency -d 'Wait for other jobs: afterok:20:21, afterany:22_3, after:23+5 (minutes), afternotok, aftercorr (task for task), singleton; `,` between where all count, `?` where one is enough' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l kill-on-invalid-dep -d 'Cancel it once what it waits for cannot come any more [default: no, it goes on waiting]' -r -f -a "yes\t''
@@ -268,8 +271,6 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l get-user-env -d 
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l gpu-bind -d 'each task sees all GPUs of its job on the node: choose by SLURM_LOCALID' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l gpu-freq -d 'GPUs keep the clocks they have' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l hint -d 'threads of a core go to one job in any case' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l mail-type -d 'kant sends no mail' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l mail-user -d 'kant sends no mail' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l mem-bind -d 'bind memory in the script with numactl' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l network -d 'there are no switch plug-ins' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l ntasks-per-core -d 'tasks of a job share its CPUs' -r
@@ -284,7 +285,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l time-min -d 'a j
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l tmp -d 'disks of nodes are not counted; /tmp is the job\'s own' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l wckey -d 'use --account or --comment' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s I -l immediate -d 'Give up if it has not started within so long [without TIME: 1s]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l in -d 'On the nodes of this job of yours, which runs' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l in -d 'On the nodes of this job of yours, which runs' -x -a "(kantctl completions --live jobs 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
@@ -321,7 +322,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s G -l gpus -d '
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l gpus-per-node -d 'GPUs on each node' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l gpus-per-task -d 'GPUs for each task' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l gres -d 'GPUs on each node, as Slurm writes it (gpu:2, gpu:h100:2)' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s p -l queue -l partition -d 'The queue [default: the cluster\'s default queue]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s p -l queue -l partition -d 'The queue [default: the cluster\'s default queue]' -x -a "(kantctl completions --live queues 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s t -l time -d 'Time limit: minutes, h:m:s, d-h, 90m, 2h, UNLIMITED [default: the queue\'s]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l begin -d 'Not before: now+1hour, 16:30, tomorrow, 2030-01-31T08:00' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l deadline -d 'Over by then by its time limit, or never started' -r
@@ -332,8 +333,8 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l segment -d 'Bl
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l max-per-node -d 'At most so many jobs of this name of yours on one node' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l nice -d 'Step back: lowers the priority [without a number: 100]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s C -l constraint -d 'Nodes with these features, see `kantctl show node`: \'ib\', \'a100&(ib|roce)\'' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s w -l nodelist -d 'Only these nodes, like g[001-004],login' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s x -l exclude -d 'Not these nodes' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s w -l nodelist -d 'Only these nodes, like g[001-004],login' -x -a "(kantctl completions --live nodes 2>/dev/null)"
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s x -l exclude -d 'Not these nodes' -x -a "(kantctl completions --live nodes 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s o -l output -d 'Output file, with %j %A %a %x %u %N %n %t [default: kant-%j.out, arrays kant-%A_%a.out]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s e -l error -d 'Error file [default: with the output]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s i -l input -d 'Input file [default: /dev/null]' -r
@@ -344,6 +345,8 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s a -l array -d 
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l launch -d 'Run the script once, once on every node, or once for every task [default: once]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l container -d 'Run in a container: a directory on its nodes that is an OCI bundle or a root file system' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l signal -d 'A signal before its time limit: to all its processes, or (B:) to the script alone [without @SECONDS: 60 before]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l mail-type -d 'Letters when it begins, ends, fails, ...: NONE, BEGIN, END, FAIL, REQUEUE, ALL, INVALID_DEPEND, TIME_LIMIT, TIME_LIMIT_90 (80, 50), ARRAY_TASKS' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l mail-user -d 'To whom [default: you]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l export -d 'What of your environment it gets: ALL, NONE, or NAME,NAME=VALUE [default: ALL]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s d -l dependency -d 'Wait for other jobs: afterok:20:21, afterany:22_3, after:23+5 (minutes), afternotok, aftercorr (task for task), singleton; `,` between where all count, `?` where one is enough' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l kill-on-invalid-dep -d 'Cancel it once what it waits for cannot come any more [default: no, it goes on waiting]' -r -f -a "yes\t''
@@ -360,8 +363,6 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l get-user-env -
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l gpu-bind -d 'each task sees all GPUs of its job on the node: choose by SLURM_LOCALID' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l gpu-freq -d 'GPUs keep the clocks they have' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l hint -d 'threads of a core go to one job in any case' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l mail-type -d 'kant sends no mail' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l mail-user -d 'kant sends no mail' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l mem-bind -d 'bind memory in the script with numactl' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l network -d 'there are no switch plug-ins' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l ntasks-per-core -d 'tasks of a job share its CPUs' -r
@@ -393,7 +394,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s Q -l quiet -d 
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l no-shell -d 'No shell: the nodes stay until the job is cancelled'
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s h -l help -d 'Print help'
-complete -c kantctl -n "__fish_kantctl_using_subcommand launch" -l job -d 'The job, which must run [default: the one this runs in]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand launch" -l job -d 'The job, which must run [default: the one this runs in]' -x -a "(kantctl completions --live jobs 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand launch" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand launch" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand launch" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
@@ -412,8 +413,8 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand wait" -l json -d 'Print 
 complete -c kantctl -n "__fish_kantctl_using_subcommand wait" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -s s -l signal -d 'End nothing: send this signal to jobs that run' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -s u -l user -d 'Only of these users (names or numbers)' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -s p -l queue -l partition -d 'Only of these queues' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -s w -l node -l nodelist -d 'Only on these nodes, like g[001-004]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -s p -l queue -l partition -d 'Only of these queues' -x -a "(kantctl completions --live queues 2>/dev/null)"
+complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -s w -l node -l nodelist -d 'Only on these nodes, like g[001-004]' -x -a "(kantctl completions --live nodes 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -s t -l state -l states -d 'Only in these states, as words or codes (PENDING, R)' -r -f -a "PENDING\t''
 CONFIGURING\t''
 RUNNING\t''
@@ -455,7 +456,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s N -l nodes -d
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s n -l ntasks -d 'Tasks in all, or a range (2-8)' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s c -l cpus-per-task -d 'CPUs for each task' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l mem -d 'Memory on each node, in MiB or with K, M, G, T' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s p -l queue -l partition -d 'The queue' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s p -l queue -l partition -d 'The queue' -x -a "(kantctl completions --live queues 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s q -l qos -d 'The quality of service' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l near -d 'Nodes near to each other: leaf, leaf:required' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l begin -d 'Not before: now+1hour, 16:30, tomorrow' -r
@@ -464,12 +465,14 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s d -l dependen
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l reservation -d 'Run in this booking' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l array-limit -d 'At most so many tasks of the array at once' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s C -l constraint -d 'What its nodes must have: a100&ib' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s w -l nodelist -d 'Only these nodes' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s x -l exclude -d 'Not these nodes' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s w -l nodelist -d 'Only these nodes' -x -a "(kantctl completions --live nodes 2>/dev/null)"
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s x -l exclude -d 'Not these nodes' -x -a "(kantctl completions --live nodes 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s A -l account -d 'Whom to charge' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l nice -d 'Stand back for others; below 0: operators' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s J -l job-name -d 'Its name' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l comment -d 'A word of yours' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l mail-type -d 'Letters about what: END,FAIL, or NONE' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l mail-user -d 'To whom; nobody named: its owner' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
@@ -569,7 +572,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand report" -s S -l since -d
 complete -c kantctl -n "__fish_kantctl_using_subcommand report" -s E -l until -d 'Until then [default: now]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand report" -s u -l user -d 'Only of these users (names or numbers)' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand report" -s A -l account -d 'Only of these accounts' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand report" -s p -l queue -l partition -d 'Only of these queues' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand report" -s p -l queue -l partition -d 'Only of these queues' -x -a "(kantctl completions --live queues 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand report" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand report" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand report" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
@@ -615,6 +618,11 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and __fish_seen_s
 complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and __fish_seen_subcommand_from backup" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and __fish_seen_subcommand_from backup" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and __fish_seen_subcommand_from backup" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand help" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand help" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand help" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand help" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
+complete -c kantctl -n "__fish_kantctl_using_subcommand help" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand completions" -l live -d 'What there is of these, a line each, for the completions themselves' -r -f -a "jobs\t''
 nodes\t''
 queues\t''"
@@ -651,7 +659,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s G -l gpus -d 
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l gpus-per-node -d 'GPUs on each node' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l gpus-per-task -d 'GPUs for each task' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l gres -d 'GPUs on each node, as Slurm writes it (gpu:2, gpu:h100:2)' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s p -l queue -l partition -d 'The queue [default: the cluster\'s default queue]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s p -l queue -l partition -d 'The queue [default: the cluster\'s default queue]' -x -a "(kantctl completions --live queues 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s t -l time -d 'Time limit: minutes, h:m:s, d-h, 90m, 2h, UNLIMITED [default: the queue\'s]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l begin -d 'Not before: now+1hour, 16:30, tomorrow, 2030-01-31T08:00' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l deadline -d 'Over by then by its time limit, or never started' -r
@@ -662,8 +670,8 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l segment -d 'B
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l max-per-node -d 'At most so many jobs of this name of yours on one node' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l nice -d 'Step back: lowers the priority [without a number: 100]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s C -l constraint -d 'Nodes with these features, see `kantctl show node`: \'ib\', \'a100&(ib|roce)\'' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s w -l nodelist -d 'Only these nodes, like g[001-004],login' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s x -l exclude -d 'Not these nodes' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s w -l nodelist -d 'Only these nodes, like g[001-004],login' -x -a "(kantctl completions --live nodes 2>/dev/null)"
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s x -l exclude -d 'Not these nodes' -x -a "(kantctl completions --live nodes 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s o -l output -d 'Output file, with %j %A %a %x %u %N %n %t [default: kant-%j.out, arrays kant-%A_%a.out]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s e -l error -d 'Error file [default: with the output]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s i -l input -d 'Input file [default: /dev/null]' -r
@@ -674,6 +682,8 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s a -l array -d
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l launch -d 'Run the script once, once on every node, or once for every task [default: once]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l container -d 'Run in a container: a directory on its nodes that is an OCI bundle or a root file system' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l signal -d 'A signal before its time limit: to all its processes, or (B:) to the script alone [without @SECONDS: 60 before]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l mail-type -d 'Letters when it begins, ends, fails, ...: NONE, BEGIN, END, FAIL, REQUEUE, ALL, INVALID_DEPEND, TIME_LIMIT, TIME_LIMIT_90 (80, 50), ARRAY_TASKS' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l mail-user -d 'To whom [default: you]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l export -d 'What of your environment it gets: ALL, NONE, or NAME,NAME=VALUE [default: ALL]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s d -l dependency -d 'Wait for other jobs: afterok:20:21, afterany:22_3, after:23+5 (minutes), afternotok, aftercorr (task for task), singleton; `,` between where all count, `?` where one is enough' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l kill-on-invalid-dep -d 'Cancel it once what it waits for cannot come any more [default: no, it goes on waiting]' -r -f -a "yes\t''
@@ -690,8 +700,6 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l get-user-env 
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l gpu-bind -d 'each task sees all GPUs of its job on the node: choose by SLURM_LOCALID' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l gpu-freq -d 'GPUs keep the clocks they have' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l hint -d 'threads of a core go to one job in any case' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l mail-type -d 'kant sends no mail' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l mail-user -d 'kant sends no mail' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l mem-bind -d 'bind memory in the script with numactl' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l network -d 'there are no switch plug-ins' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l ntasks-per-core -d 'tasks of a job share its CPUs' -r
@@ -725,7 +733,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l json -d 'Prin
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand watch" -f -a "(kantctl completions --live jobs 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand history" -f -a "(kantctl completions --live jobs 2>/dev/null)"
-complete -c kantctl -n "__fish_kantctl_using_subcommand show" -f -a "(kantctl completions --live jobs 2>/dev/null)"
+complete -c kantctl -n "__fish_kantctl_using_subcommand show; and not __fish_seen_subcommand_from job node queue" -f -a "(kantctl completions --live jobs 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from job" -f -a "(kantctl completions --live jobs 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from node" -f -a "(kantctl completions --live nodes 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from queue" -f -a "(kantctl completions --live queues 2>/dev/null)"

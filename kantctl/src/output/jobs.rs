@@ -196,6 +196,7 @@ pub fn record(job: &JobView, as_of: Time, zone: &TimeZone) -> String {
     record.maybe("yields", ask.preemptible.map(yields));
     record.maybe("container", ask.container.as_ref());
     record.maybe("warning", ask.warning.as_ref().map(sizes::warning));
+    record.maybe("letters", ask.mail.as_ref().map(sizes::mail));
     record.maybe("array", ask.array.as_ref());
     files(&mut record, job);
     if job.phase == Phase::Done {

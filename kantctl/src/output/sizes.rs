@@ -1,6 +1,6 @@
 //! What a job asks for and what it has, in words. Never a table.
 
-use common::job::{GpuUsage, Launch, Usage, Warned, Warning};
+use common::job::{GpuUsage, Launch, Mail, Usage, Warned, Warning};
 use common::node::Inventory;
 use common::resource::{GpuRequest, MemoryRequest, PerNodeMax, Request, Share};
 use common::unit::{Bytes, GpuMilli};
@@ -139,6 +139,13 @@ pub fn warning(warning: &Warning) -> String {
         Warned::Script => "its script",
     };
     format!("{} {} s before its time limit, to {whom}", warning.signal, warning.lead.seconds())
+}
+
+/// `BEGIN,END to ada@example.org`.
+#[must_use]
+pub fn mail(mail: &Mail) -> String {
+    let to = mail.to.as_ref().map(|to| format!(" to {to}")).unwrap_or_default();
+    format!("{}{to}", mail.on)
 }
 
 /// The kinds of GPU a node has: `h100`, `a40,h100`, or nothing.

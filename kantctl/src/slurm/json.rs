@@ -158,7 +158,7 @@ fn amounts(line: &Line<'_>) -> Value {
         "cpus_per_task": request.cpus_per_task.0,
         "cpus_per_tres": "",
         "excluded_nodes": fold(&request.not_nodes),
-        "features": "",
+        "features": request.constraint.as_ref().map(ToString::to_string).unwrap_or_default(),
         "max_cpus": 0,
         "max_nodes": 0,
         "memory_per_node": memory(|memory| match memory {

@@ -2,6 +2,7 @@
 //! Never checks a request as a whole; `common::job::check` does.
 
 pub use super::gpus::total;
+use super::mail::is_variable;
 use super::near::Switches;
 use super::options::Options;
 use super::per_gpu::{self, PerGpuError};
@@ -9,7 +10,7 @@ use super::script::Script;
 use super::shell::Shell;
 use crate::failure::Failure;
 use common::gpu::GpuKind;
-use common::job::Ask;
+use common::job::{Ask, Mail};
 use common::resource::{GpuRequest, MemoryRequest, PerNodeMax, Request};
 use common::topology::{Level, Nearness};
 use common::unit::{Cpus, Nodes, Tasks};
@@ -69,6 +70,7 @@ pub fn ask(
         umask: shell.umask,
         rlimits: shell.rlimits.clone(),
         comment: options.comment.clone(),
+        mail: mail(options),
         submit_host: shell.host.clone(),
         lease: None,
     })
@@ -81,6 +83,12 @@ pub fn ask(
 pub fn text(path: &Path) -> Result<String, Failure> {
     let text = path.to_str().map(str::to_owned);
     text.ok_or_else(|| Failure::message(format!("the directory {} is not UTF-8", path.display())))
+}
+
+fn mail(options: &Options) -> Option<Mail> {
+    let on = options.mail_type.clone().unwrap_or_default();
+    let to = options.mail_user.clone().filter(|to| !is_variable(to));
+    Mail { on, to }.kept()
 }
 
 /// What was said of it last; `None`: nothing.

@@ -87,7 +87,7 @@ impl Options {
             exclude constraint
             output error input open_mode chdir array launch container signal export requeue
             no_requeue preemptible no_preemptible parsable test_only wait quiet ntasks_per_gpu
-            cpus_per_gpu depends passed_over)
+            cpus_per_gpu mail_type mail_user depends passed_over)
     }
 
     fn asks_gpus(&self) -> bool {

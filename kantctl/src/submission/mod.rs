@@ -9,6 +9,7 @@ pub mod environment;
 pub mod export;
 pub mod gpus;
 pub mod layer;
+pub mod mail;
 pub mod near;
 pub mod options;
 pub mod passed_over;

@@ -6,13 +6,14 @@ use super::begin::{read_begin, read_deadline};
 use super::depends::Depends;
 use super::export::Export;
 use super::gpus::{GpuAsk, GpuCount, Gres};
+use super::mail::read_address_or_variable;
 use super::near::{Switches, read_near};
 use super::passed_over::PassedOver;
 use super::value::{Hosts, TaskCount, TimeLimit, read_count, read_launch, read_nodes, read_queue};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Command, FromArgMatches};
 use common::id::{AccountName, QosName, QueueName, ReservationName};
-use common::job::{ArraySpec, Constraint, Launch, OpenMode, Warning};
+use common::job::{ArraySpec, Constraint, Launch, MailEvents, OpenMode, Warning};
 use common::time::Time;
 use common::topology::Nearness;
 use common::unit::Bytes;
@@ -182,6 +183,14 @@ pub struct Options {
     /// [without @SECONDS: 60 before]
     #[arg(long, value_name = "[B:]SIGNAL[@SECONDS]", help_heading = HOW)]
     pub signal: Option<Warning>,
+    /// Letters when it begins, ends, fails, ...: NONE, BEGIN, END, FAIL, REQUEUE, ALL,
+    /// INVALID_DEPEND, TIME_LIMIT, TIME_LIMIT_90 (80, 50), ARRAY_TASKS
+    #[arg(long, value_name = "EVENTS", help_heading = HOW)]
+    pub mail_type: Option<MailEvents>,
+    /// To whom [default: you]
+    #[arg(long, value_name = "ADDRESS", value_parser = read_address_or_variable,
+          help_heading = HOW)]
+    pub mail_user: Option<String>,
     /// What of your environment it gets: ALL, NONE, or NAME,NAME=VALUE [default: ALL]
     #[arg(long, value_name = "NAMES", help_heading = HOW)]
     pub export: Option<Export>,

@@ -17,8 +17,8 @@ pub enum ValueError {
     Count,
     /// A list of queues.
     #[error(
-        "a job waits in one queue: name one. `kantctl queues` lists them, and `kantctl explain JOB \
-         --what-if 'queue=NAME'` says when another would start it"
+        "a job waits in one queue: name one. `--test-only` with each says when it would start \
+         there; while it waits, `kantctl update JOB --queue=NAME` moves it"
     )]
     Queues,
     /// No name of a queue.

@@ -7,6 +7,7 @@ mod place;
 use super::ask::total;
 use super::begin::{BeginError, read_begin, read_deadline};
 use super::gpus::{GpuAsk, GpuCount, read_kinds};
+use super::mail::read_address;
 use super::near::read_near;
 use super::value::{TaskCount, read_count, read_nodes};
 use super::words::split;
@@ -20,7 +21,7 @@ use std::str::FromStr;
 /// What may be changed, as it is shown to those who wrote something else.
 const KEYS: &str = "time, gpus, gpus-per-node, gpu-kind, nodes, ntasks, cpus, mem, queue, qos, \
                     near, begin, deadline, dependency, reservation, array-limit, name, comment, \
-                    account, nice, constraint, nodelist, exclude";
+                    account, nice, constraint, nodelist, exclude, mail-type, mail-user";
 
 /// A text that changes nothing, or something that cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -145,6 +146,12 @@ fn change(patch: &mut Patch, key: &str, value: &str) -> Result<&'static str, Wha
             place::change(patch, "name", value, bad)?;
             return Ok("name");
         }
+        "mail-type" => patch.mail_on = Some(read(value, bad)?),
+        "mail-user" if value.is_empty() => patch.mail_to = Some(Replaced::Without),
+        "mail-user" => {
+            let to = read_address(value).map_err(|error| bad(error.to_string()))?;
+            patch.mail_to = Some(Replaced::With(to));
+        }
         "name" | "comment" | "account" | "nice" | "constraint" | "nodelist" | "exclude" => {
             place::change(patch, key, value, bad)?;
         }
@@ -240,6 +247,11 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_can_be_taken_away() {
+        let read = patch("mail-type=END,FAIL mail-user=ada@x");
+        assert_eq!(read.mail_on.unwrap().to_string(), "END,FAIL");
+        assert_eq!(read.mail_to, Some(Replaced::With("ada@x".to_owned())));
+        assert_eq!(patch("mail-user=").mail_to, Some(Replaced::Without));
+        assert!(refused("mail-user=-x").contains("no address"));
         let read = patch("gpus=0 qos=none near=none");
         assert_eq!(read.gpus, Some(Replaced::Without));
         assert_eq!((read.qos, read.near), (Some(Replaced::Without), Some(Replaced::Without)));

@@ -12,6 +12,7 @@ pub mod drain;
 pub mod explain;
 pub mod export;
 pub mod filter;
+pub mod help;
 pub mod history;
 pub mod hold;
 pub mod install_slurm_names;

@@ -7,6 +7,7 @@ use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::output::screen::warn;
 use crate::server::Server;
+use crate::submission::mail::{is_variable, told_of_variable};
 use crate::submission::options::Options;
 use crate::submission::script::{self, Script};
 use crate::submission::shell::Shell;
@@ -195,6 +196,8 @@ pub fn passed_over(options: &Options) -> Vec<String> {
                 .to_owned(),
         );
     }
+    let variable = options.mail_user.as_deref().filter(|to| is_variable(to));
+    sentences.extend(variable.map(told_of_variable));
     sentences
 }
 

@@ -21,7 +21,7 @@ Examples:
   kantctl update 44 --time=-30 --comment='it is enough'
 
 Jobs that wait keep their id and their place. Of a job that has started, --time (its user lowers it,
-operators raise it, too), --job-name and --comment can be changed. What was asked for is taken away
+operators raise it, too), --job-name, --comment, --mail-type and --mail-user can be changed. What was asked for is taken away
 by --gpus=0, --gpu-kind=any, --comment= and by `none` (--qos, --near, --begin, --deadline,
 --dependency, --reservation, --array-limit, --constraint, --nodelist, --exclude). The tasks of an
 array are changed together, and all but the above and --array-limit before the first starts.
@@ -105,6 +105,12 @@ pub struct Args {
     /// A word of yours
     #[arg(long, value_name = "TEXT")]
     pub comment: Option<String>,
+    /// Letters about what: END,FAIL, or NONE
+    #[arg(long, value_name = "EVENTS")]
+    pub mail_type: Option<String>,
+    /// To whom; nobody named: its owner
+    #[arg(long, value_name = "ADDRESS")]
+    pub mail_user: Option<String>,
 }
 
 impl Args {
@@ -133,6 +139,8 @@ impl Args {
             ("nice", &self.nice),
             ("name", &self.job_name),
             ("comment", &self.comment),
+            ("mail-type", &self.mail_type),
+            ("mail-user", &self.mail_user),
         ];
         all.into_iter().filter_map(|(key, value)| Some((key, value.as_deref()?)))
     }

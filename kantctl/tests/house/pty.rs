@@ -1,5 +1,6 @@
 //! kantctl on a terminal of its own: a pseudo-terminal that is read as it comes. Never a sleep: who
 //! waits, waits for text, and gives up after the house's patience.
+#![allow(dead_code)] // each test file uses its part
 
 use super::{House, PATIENCE};
 use nix::pty::{Winsize, openpty};
@@ -30,7 +31,6 @@ fn size(columns: u16, lines: u16) -> Winsize {
 impl Pty {
     /// Starts kantctl there, as the leader of its own session.
     pub fn start(house: &House, words: &[&str], columns: u16, lines: u16) -> Self {
-        let pair = openpty(&size(columns, lines), None).unwrap();
         let of_house = house.command(words);
         let mut command = Command::new(env!("CARGO_BIN_EXE_kantctl"));
         command.args(words).env_clear().current_dir(house.dir.path());
@@ -38,6 +38,12 @@ impl Pty {
             command.env(name, value.unwrap());
         }
         command.env("TERM", "xterm").env("TZ", "UTC").env("NO_COLOR", "1");
+        Self::begin(command, columns, lines)
+    }
+
+    /// Starts any program there, as the leader of its own session.
+    pub fn begin(mut command: Command, columns: u16, lines: u16) -> Self {
+        let pair = openpty(&size(columns, lines), None).unwrap();
         let end = || pair.slave.try_clone().unwrap();
         command.stdin(end()).stdout(end()).stderr(end());
         // SAFETY: setsid and ioctl are allowed between fork and exec (man signal-safety).
@@ -101,7 +107,10 @@ impl Pty {
         use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
         let mut ends = [PollFd::new(self.master.as_fd(), PollFlags::POLLIN)];
         let wait = u16::try_from(wait.as_millis()).unwrap_or(u16::MAX);
-        poll(&mut ends, PollTimeout::from(wait)).unwrap();
+        if poll(&mut ends, PollTimeout::from(wait)).unwrap() == 0 {
+            // A read would wait on.
+            return true;
+        }
         let mut bytes = [0; 4096];
         match self.master.read(&mut bytes) {
             // Linux says EIO once the last of the other end is closed (man pty).

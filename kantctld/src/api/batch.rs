@@ -3,7 +3,7 @@
 //! answers before all that it accepted is on disk.
 
 use super::error::ApiFailure;
-use super::submit::{doubt, join_environment, owner};
+use super::submit::{both, doubt, join_environment, owner};
 use crate::core::{CommandError, Core};
 use crate::room::Room;
 use axum::extract::State;
@@ -244,6 +244,10 @@ async fn propose(
     core: &Core,
     command: Result<Command, ApiFailure>,
 ) -> Result<BatchOutcome, ApiFailure> {
+    let note = match &command {
+        Ok(Command::SubmitJob { ask, .. }) => core.mail.note(ask),
+        _ => None,
+    };
     let events = match command {
         Err(failure) => return Ok(refused(&failure)),
         Ok(command) => match core.command(command).await {
@@ -253,9 +257,11 @@ async fn propose(
         },
     };
     let accepted = events.iter().find_map(|event| match event {
-        Event::JobSubmitted { job, tasks, .. } => {
-            Some(SubmitAnswer { job: *job, tasks: *tasks, warning: doubt(core, *job) })
-        }
+        Event::JobSubmitted { job, tasks, .. } => Some(SubmitAnswer {
+            job: *job,
+            tasks: *tasks,
+            warning: both(note.clone(), doubt(core, *job)),
+        }),
         _ => None,
     });
     let unsaid = || Refusal::BadAsk {

@@ -34,6 +34,7 @@ pub async fn submit(
     }
     let (owner, groups) = owner(user.uid, user.gid).await;
     let operator = core.actor(owner.uid).operator;
+    let note = core.mail.note(&request.ask);
     let command = Command::SubmitJob {
         request_key: request.request_key,
         owner,
@@ -45,15 +46,22 @@ pub async fn submit(
     };
     let events = core.command(command).await?;
     let accepted = events.iter().find_map(|event| match event {
-        Event::JobSubmitted { job, tasks, .. } => {
-            Some(SubmitAnswer { job: *job, tasks: *tasks, warning: doubt(&core, *job) })
-        }
+        Event::JobSubmitted { job, tasks, .. } => Some(SubmitAnswer {
+            job: *job,
+            tasks: *tasks,
+            warning: both(note.clone(), doubt(&core, *job)),
+        }),
         _ => None,
     });
     let answer = accepted.ok_or(Refusal::BadAsk {
         message: "the controller did not say what became of it: see `kantctl queue`".to_owned(),
     })?;
     Ok(Json(answer))
+}
+
+/// Two sentences, or what there is of them.
+pub(super) fn both(one: Option<String>, other: Option<String>) -> Option<String> {
+    one.into_iter().chain(other).reduce(|one, other| format!("{one}; {other}"))
 }
 
 /// What it waits for may have failed before. As in Slurm it is accepted all the same.

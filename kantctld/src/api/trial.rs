@@ -4,7 +4,7 @@
 
 use super::error::ApiFailure;
 use super::look::forecast;
-use super::submit::{doubt_in, join_environment, owner, refuse_what_never_fits};
+use super::submit::{both, doubt_in, join_environment, owner, refuse_what_never_fits};
 use super::what_if;
 use crate::core::Core;
 use crate::room::Room;
@@ -58,7 +58,7 @@ fn look(core: &Core, command: Command, now: Time) -> Result<TrialView, ApiFailur
     let waits = core.last_waits();
     let seen = view::job_view(&copy, key, &waits).ok_or(Refusal::UnknownJob { key })?;
     let queue = seen.ask.queue.ok_or(Refusal::UnknownJob { key })?;
-    let warning = doubt_in(&copy, &waits, job);
+    let warning = both(core.mail.note(&record.spec.ask), doubt_in(&copy, &waits, job));
     let outlook = match state::snapshot::waiting(&copy, key) {
         // A copy: rounds go on meanwhile.
         Some(waiting) => {

@@ -2,7 +2,7 @@
 //! anew with each: all of it follows from the state and the sessions. Never hands anything from
 //! term to term.
 
-use super::{Limits, scheduler, timers};
+use super::{Limits, letters, scheduler, timers};
 use crate::core::{CommandError, Core};
 use crate::raft::ProposeError;
 use crate::settings::Reloader;
@@ -59,6 +59,7 @@ async fn term(core: &Arc<Core>, reloader: &Reloader, pace: Pace) -> Result<Infal
     tokio::select! {
         never = scheduler::run(core, lookout_term, pace.round_period) => match never {},
         never = timers::run(core, pace.limits) => match never {},
+        never = letters::run(core) => match never {},
     }
 }
 

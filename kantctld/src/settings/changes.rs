@@ -19,6 +19,9 @@ const AT_START_ONLY: &[&str] = &[
     "accounting_kept_days",
     "snapshot_every_entries",
     "disk_reserve_mib",
+    "mailer",
+    "mailer_user",
+    "mail_domain",
     "emulated",
     "log",
 ];

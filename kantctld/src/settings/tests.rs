@@ -31,6 +31,26 @@ fn an_address_without_a_host_or_a_port_is_found_before_the_start() {
 }
 
 #[test]
+fn a_mailer_is_a_path_and_its_domain_and_user_make_sense() {
+    assert_eq!(complaint("mailer = \"/usr/bin/mail\"\nmail_domain = \"x.example.org\""), None);
+    for (text, word) in [
+        ("mailer = \"mail -v\"", "no absolute path"),
+        ("mail_domain = \"@x\"", "no domain"),
+        ("mail_domain = \"a b\"", "no domain"),
+        ("mail_domain = \"a,b@c\"", "no domain"),
+    ] {
+        let told = complaint(text).unwrap();
+        assert!(told.contains(word), "{text}: {told}");
+    }
+    if nix::unistd::geteuid().is_root() {
+        for user in ["root", "nobody-of-that-name"] {
+            let told = complaint(&format!("mailer = \"/m\"\nmailer_user = \"{user}\"")).unwrap();
+            assert!(told.contains(user) && told.contains("mailer_user"), "{told}");
+        }
+    }
+}
+
+#[test]
 fn what_can_only_go_wrong_is_found_before_the_start() {
     for key in ["node_lost_after_seconds", "round_period_seconds", "snapshot_every_entries"] {
         let told = complaint(&format!("{key} = 0")).unwrap();

@@ -2,6 +2,7 @@
 //! its snapshots for as long as it keeps the job. Never looks at what the texts mean.
 
 use super::{Ask, AskError};
+use crate::job::mail;
 
 /// The largest arguments of a script, in bytes, each with the NUL that ends it.
 pub const ARGS_BYTES_MAX: usize = 128 << 10;
@@ -36,6 +37,8 @@ pub(super) fn check(ask: &Ask) -> Result<(), AskError> {
     few("kinds of GPU in --gpus", request.gpu_kinds_or.len(), GPU_KINDS_MAX)?;
     few("ranges in --array", array_parts, ARRAY_PARTS_MAX)?;
     few("limits of the shell", ask.rlimits.len(), RLIMITS_MAX)?;
+    let to = ask.mail.as_ref().and_then(|mail| mail.to.as_deref());
+    to.map(mail::addresses).transpose()?;
     ask.rlimits
         .iter()
         .try_for_each(|limit| text("a limit's name", &limit.name, RLIMIT_NAME_BYTES_MAX))
@@ -89,6 +92,7 @@ mod tests {
     use super::*;
     use crate::gpu::GpuKind;
     use crate::id::NodeName;
+    use crate::job::mail::Mail;
     use crate::job::spec::Rlimit;
     use crate::resource::{GpuRequest, PerNodeMax};
     use crate::unit::Gpus;
@@ -122,6 +126,10 @@ mod tests {
             ("limits of", checked(|a| a.rlimits = vec![limit("core"); RLIMITS_MAX + 1])),
             ("a limit's name", checked(|a| a.rlimits = vec![limit(&"x".repeat(33))])),
             ("submitting host", checked(|a| a.submit_host = "h".repeat(256))),
+            (
+                "--mail-user: `-x` is no address",
+                checked(|a| a.mail = Some(Mail { to: Some("-x".into()), ..Mail::default() })),
+            ),
             ("--nodelist", checked(|a| a.request.only_nodes = nodes())),
             ("--exclude", checked(|a| a.request.not_nodes = nodes())),
             ("group of", checked(|a| a.request.per_node_max = group("g".repeat(321)))),

@@ -2,6 +2,7 @@
 //! checks beside it do.
 
 use super::{ARGS_BYTES_MAX, COUNT_MAX, ENVIRONMENT_BYTES_MAX, SCRIPT_BYTES_MAX};
+use crate::job::mail::MailError;
 use crate::time::Time;
 
 /// What is wrong with a submission. Each sentence says what to do.
@@ -185,6 +186,9 @@ pub enum AskError {
         /// `--segment`.
         segment: u32,
     },
+    /// Nobody that letters could be written to.
+    #[error("--mail-user: {0}")]
+    MailUser(#[from] MailError),
     /// Before it may begin, or before it could be over.
     #[error(
         "begun at {begin_at} (--begin), it would not be over by {deadline} (--deadline): give a \

@@ -71,7 +71,7 @@ impl Patch {
     }
 
     /// On which nodes, and what it is called.
-    fn words(&self) -> [Option<String>; 7] {
+    fn words(&self) -> [Option<String>; 9] {
         let nodes = |option, nodes: &Option<Vec<NodeName>>| {
             let nodes = nodes.as_ref()?;
             let list = if nodes.is_empty() { "none".to_owned() } else { hostlist::fold(nodes) };
@@ -85,6 +85,8 @@ impl Patch {
             self.nice.map(|nice| format!("--nice={nice}")),
             self.name.as_ref().map(|name| format!("--job-name={name}")),
             word("comment", self.comment.as_ref()),
+            self.mail_on.as_ref().map(|on| format!("--mail-type={on}")),
+            word("mail-user", self.mail_to.as_ref()),
         ]
     }
 

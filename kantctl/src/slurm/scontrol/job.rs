@@ -168,6 +168,8 @@ fn places(record: &mut Record, line: &Line<'_>) {
         _ => ("MinMemoryNode", "0".to_owned()),
     };
     record.line(vec![("MinCPUsNode", request.cpus_per_task.to_string()), memory]);
+    let features = request.constraint.as_ref().map(ToString::to_string);
+    record.line(vec![("Features", or_none(features.unwrap_or_default()))]);
     let kind = request.gpu_kind.as_ref().map(|kind| format!("{}:", kind.0)).unwrap_or_default();
     let gpus = match request.gpus {
         Some(GpuRequest::PerNode(each)) => Some(("TresPerNode", each.0)),
@@ -208,6 +210,10 @@ fn files(record: &mut Record, job: &JobView) {
     record.line(vec![("StdErr", stderr)]);
     record.line(vec![("StdIn", stdin)]);
     record.line(vec![("StdOut", stdout)]);
+    if let Some(mail) = ask.mail.as_ref().filter(|mail| !mail.on.is_none()) {
+        let to = mail.to.as_deref().unwrap_or(&job.owner.name);
+        record.line(vec![("MailUser", to.to_owned()), ("MailType", mail.on.to_string())]);
+    }
 }
 
 /// Where a file is: `%N` and the like become the first node's, as Slurm shows them.

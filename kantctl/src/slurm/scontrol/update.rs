@@ -62,6 +62,8 @@ fn key(field: &str) -> Option<&'static str> {
         "arraytaskthrottle" => "array-limit",
         "jobname" | "name" => "name",
         "comment" => "comment",
+        "mailtype" => "mail-type",
+        "mailuser" => "mail-user",
         "account" => "account",
         "nice" => "nice",
         "features" => "constraint",
@@ -77,8 +79,8 @@ async fn job(which: &str, fields: &[(String, &str)], server: &Server) -> Result<
             Failure::usage(anyhow::anyhow!(
                 "{field} cannot be changed: TimeLimit, Partition, QOS, NumNodes, NumTasks, \
                  CPUs/Task, MinMemoryNode, StartTime, Deadline, Dependency, Reservation, \
-                 ArrayTaskThrottle, Features, ReqNodeList, ExcNodeList, Account, Nice, JobName \
-                 and Comment can"
+                 ArrayTaskThrottle, Features, ReqNodeList, ExcNodeList, Account, Nice, JobName, \
+                 Comment, MailType and MailUser can"
             ))
         };
         let key = key(field).ok_or_else(refused)?;

@@ -77,6 +77,12 @@ pub struct OfJob {
     /// Near each other: the number of leaf switches
     #[arg(long, value_name = "COUNT")]
     pub switches: Option<String>,
+    /// Letters when it begins, ends, fails, ...: BEGIN,END,FAIL, ALL, NONE
+    #[arg(long, value_name = "EVENTS")]
+    pub mail_type: Option<String>,
+    /// To whom [default: you]
+    #[arg(long, value_name = "ADDRESS")]
+    pub mail_user: Option<String>,
     /// Run nothing: say when and where it would start
     #[arg(long)]
     pub test_only: bool,
@@ -128,6 +134,8 @@ impl OfJob {
             ("deadline", &self.deadline, "say --time"),
             ("switches", &self.switches, sized),
             ("container", &self.container, "a step runs in the container of its job"),
+            ("mail-type", &self.mail_type, "letters are about jobs"),
+            ("mail-user", &self.mail_user, "letters are about jobs"),
         ];
         let asked = asked.into_iter().filter(|(_, value, _)| value.is_some());
         asked.map(|(name, _, why)| format!("--{name} changes nothing in a job: {why}")).collect()
@@ -157,6 +165,8 @@ impl OfJob {
             ("deadline", &self.deadline),
             ("switches", &self.switches),
             ("container", &self.container),
+            ("mail-type", &self.mail_type),
+            ("mail-user", &self.mail_user),
         ];
         let asked = asked.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
         let mut words: Vec<String> =

@@ -1,7 +1,9 @@
 //! What is added to the completions that clap makes: words that only the controller knows. Never
 //! another shell than bash, zsh and fish.
 
+use clap::{Arg, Command};
 use clap_complete::Shell;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Verbs and what their words are, as the command line says it by the names of their values.
@@ -26,6 +28,49 @@ fn collect(command: &clap::Command, above: &str, all: &mut Vec<(String, &'static
     }
 }
 
+/// Options whose values only the controller knows, as they are written: `--queue`, `-p`.
+fn options() -> Vec<(String, &'static str)> {
+    let mut longs: Vec<(String, &'static str)> = Vec::new();
+    let mut shorts: BTreeMap<char, Vec<Option<&'static str>>> = BTreeMap::new();
+    collect_options(&crate::command(), &mut longs, &mut shorts);
+    // One letter may be another option's of another verb.
+    let shorts = shorts.into_iter().filter_map(|(short, kinds)| {
+        let first = *kinds.first()?;
+        let kind = first.filter(|_| kinds.iter().all(|kind| *kind == first))?;
+        Some((format!("-{short}"), kind))
+    });
+    longs.extend(shorts);
+    longs.sort();
+    longs.dedup();
+    longs
+}
+
+fn collect_options(
+    command: &Command,
+    longs: &mut Vec<(String, &'static str)>,
+    shorts: &mut BTreeMap<char, Vec<Option<&'static str>>>,
+) {
+    for arg in command.get_opts() {
+        let kind = kind_of(arg);
+        arg.get_short().into_iter().for_each(|short| shorts.entry(short).or_default().push(kind));
+        let names = arg.get_long_and_visible_aliases().unwrap_or_default();
+        longs.extend(names.iter().filter_map(|name| Some((format!("--{name}"), kind?))));
+    }
+    for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
+        collect_options(verb, longs, shorts);
+    }
+}
+
+fn kind_of(arg: &Arg) -> Option<&'static str> {
+    let value = arg.get_value_names().and_then(|names| names.first()).map(|name| name.as_str());
+    match (arg.get_long()?, value?) {
+        ("queue" | "partition", _) => Some("queues"),
+        ("in" | "job", "JOB") => Some("jobs"),
+        ("nodelist" | "exclude" | "node", "NODES" | "NODE") => Some("nodes"),
+        _ => None,
+    }
+}
+
 const BASH: &str = r#"
 # Words that the controller knows: asked of it where a job, a node or a queue is meant.
 _kantctl_live() {
@@ -35,7 +80,16 @@ _kantctl_live() {
         [[ $word == -* ]] || words+=("$word")
     done
     [[ $cur == -* || ${#words[@]} -eq 0 ]] && return 0
-    case "${words[0]} ${words[1]-} " in
+    local before="${COMP_WORDS[COMP_CWORD-1]}"
+    # bash takes --queue=gpu for three words.
+    [[ $cur == '=' ]] && cur="" before="= "
+    [[ $before == '=' ]] && before="${COMP_WORDS[COMP_CWORD-2]}"
+    [[ $before == '= ' ]] && before="${COMP_WORDS[COMP_CWORD-1]}"
+    case "$before" in
+OPTIONS    esac
+    # Instead of the files that are offered where nothing is known.
+    [[ -n $kind ]] && COMPREPLY=()
+    [[ -n $kind ]] || case "${words[0]} ${words[1]-} " in
 CASES    esac
     [[ -n $kind ]] || return 0
     while IFS=$'\t' read -r word _; do
@@ -55,6 +109,7 @@ _kantctl_live() {
     local -a found
     found=(${(f)"$(_call_program $1 kantctl completions --live $1 2>/dev/null)"})
     found=(${found//$'\t'/:})
+    found=(${found%:})
     _describe -t $1 $1 found
 }
 _kantctl_jobs() { _kantctl_live jobs }
@@ -82,15 +137,24 @@ fn bash(made: &str) -> String {
         // Writing to a text does not fail.
         let _ = writeln!(cases, "        \"{path} \"*) kind={kind} ;;");
     }
+    let mut known = String::new();
+    for (option, kind) in options() {
+        let _ = writeln!(known, "        {option}) kind={kind} ;;");
+    }
     let made = made.replace("complete -F _kantctl ", "complete -F _kantctl_live ");
     let place = made.rfind("if [[ \"${BASH_VERSINFO[0]}\"").unwrap_or(made.len());
     let (before, after) = made.split_at(place);
-    format!("{}{}\n{after}", before.trim_end_matches('\n'), BASH.replace("CASES", &cases))
+    format!(
+        "{}{}\n{after}",
+        before.trim_end_matches('\n'),
+        BASH.replace("CASES", &cases).replace("OPTIONS", &known)
+    )
 }
 
 /// clap leaves words it knows nothing of to `_default`; their first word says what they are.
 fn zsh(made: &str) -> String {
     let mut told = String::with_capacity(made.len() + ZSH.len());
+    let options = options();
     for line in made.split_inclusive('\n') {
         let name = line.trim_start_matches(['\'', '*', ':']);
         let kind = match name.split_once(" -- ") {
@@ -99,23 +163,96 @@ fn zsh(made: &str) -> String {
             Some(("names", help)) if help.starts_with("Queues") => "queues",
             _ => "",
         };
-        match line.starts_with('\'') && !kind.is_empty() {
-            true => told.push_str(&line.replace(":_default'", &format!(":_kantctl_{kind}'"))),
-            false => told.push_str(line),
+        let named = options.iter().find(|(option, _)| {
+            let of = |end: &str| {
+                let start = format!("{option}{end}");
+                line.trim_start_matches('\'').starts_with(&start)
+                    || line.contains(&format!("){start}"))
+            };
+            line.starts_with('\'') && (of("=[") || of("+["))
+        });
+        match (line.starts_with('\'') && !kind.is_empty(), named) {
+            // With `*::` nothing but such words would be known from there on, and no option.
+            (true, _) => {
+                let rest = line.strip_prefix("'*::").map(|rest| format!("'*:{rest}"));
+                let all = rest.unwrap_or_else(|| line.to_owned());
+                told.push_str(&all.replace(":_default'", &format!(":_kantctl_{kind}'")));
+            }
+            (false, Some((_, kind))) => {
+                told.push_str(&line.replace(":_default'", &format!(":_kantctl_{kind}'")));
+            }
+            (false, None) => told.push_str(line),
         }
     }
+    told = with_words_beside_verbs(&told);
     let place = told.rfind("if [ \"$funcstack[1]\"").unwrap_or(told.len());
     told.insert_str(place, ZSH.trim_start_matches('\n'));
     told
 }
 
+/// Where words may stand beside verbs, as behind `show`, clap takes the verb for the second word,
+/// and offers none.
+fn with_words_beside_verbs(made: &str) -> String {
+    let (mut told, mut rest) = (String::with_capacity(made.len()), made);
+    let mut added = String::new();
+    const VERBS: &str = "' \\\n\":: :_kantctl__subcmd__";
+    while let Some(place) = rest.find(VERBS) {
+        let begin = rest[..place].rfind('\n').map_or(0, |end| end + 1);
+        let is_word = rest[begin..].starts_with("':") || rest[begin..].starts_with("'*:");
+        if !is_word {
+            told.push_str(&rest[..place + VERBS.len()]);
+            rest = &rest[place + VERBS.len()..];
+            continue;
+        }
+        let words = rest[begin..place].rsplit(':').next().unwrap_or_default();
+        let name = rest[place + VERBS.len()..].split('"').next().unwrap_or_default();
+        let after = place + VERBS.len() + name.len() + 1;
+        let until = rest[after..].find("\n        esac\n").map_or(rest.len(), |end| after + end);
+        let (verbs, both) =
+            (format!("_kantctl__subcmd__{name}"), format!("_kantctl_{name}_or_words"));
+        // Writing to a text does not fail.
+        let _ = write!(told, "{}\"1: :{both}\"", &rest[..begin]);
+        told.push_str(&rest[after..until].replace("$line[2]", "$line[1]"));
+        let _ = write!(told, "\n(*)\n{words} && ret=0\n;;");
+        let _ = writeln!(added, "{both}() {{ {verbs} \"$@\"; {words} \"$@\" }}");
+        rest = &rest[until..];
+    }
+    told.push_str(rest);
+    let place = told.rfind("if [ \"$funcstack[1]\"").unwrap_or(told.len());
+    told.insert_str(place, &added);
+    told
+}
+
 fn fish(made: &str) -> String {
-    let mut told = made.to_owned();
+    let options = options();
+    let mut told = String::with_capacity(made.len());
+    for line in made.split_inclusive('\n') {
+        let words: Vec<&str> = line.split(' ').collect();
+        let known = options.iter().find(|(option, _)| {
+            let long = option.strip_prefix("--");
+            long.is_some_and(|long| words.windows(2).any(|pair| pair == ["-l", long]))
+        });
+        match (known, line.strip_suffix(" -r\n")) {
+            (Some((_, kind)), Some(line)) => {
+                // Writing to a text does not fail.
+                let _ = writeln!(
+                    told,
+                    "{line} -x -a \"(kantctl completions --live {kind} 2>/dev/null)\""
+                );
+            }
+            _ => told.push_str(line),
+        }
+    }
     for (path, kind) in kinds() {
         let mut words = path.split(' ');
         let verb = words.next().unwrap_or_default();
         let under = words.next().map(|word| format!("; and __fish_seen_subcommand_from {word}"));
-        let under = under.unwrap_or_default();
+        let command = crate::command();
+        let verbs = command.find_subcommand(verb).into_iter().flat_map(Command::get_subcommands);
+        let verbs: Vec<&str> = verbs.map(Command::get_name).collect();
+        let beside = format!("; and not __fish_seen_subcommand_from {}", verbs.join(" "));
+        let beside = Some(beside).filter(|_| !verbs.is_empty());
+        let under = under.or(beside).unwrap_or_default();
         // Writing to a text does not fail.
         let _ = writeln!(
             told,

@@ -23,6 +23,9 @@ use std::sync::Arc;
 /// Said in logs of builds that changed nothing else of arrays that have begun.
 const ALONE: &str = "--array-limit";
 
+/// What can be changed of tasks that have started, and of those that wait with them.
+const LIVING: &str = "--time, --job-name, --comment, --mail-type, --mail-user and --array-limit";
+
 pub(super) fn apply(
     state: &mut State,
     events: &mut Vec<Event>,
@@ -120,7 +123,8 @@ pub fn updated(
     }
     if !waits && living && has_nodes {
         return refuse(format!(
-            "job {} has started: only its time limit, name and comment can be changed now",
+            "job {} has started: only its time limit, name, comment and letters can be changed \
+             now",
             key.job
         ));
     }
@@ -132,7 +136,7 @@ pub fn updated(
         };
     }
     if !all_wait && !patch.is_for_the_array_alone() {
-        let can = if living { "--time, --job-name, --comment and --array-limit" } else { ALONE };
+        let can = if living { LIVING } else { ALONE };
         return refuse(format!(
             "cannot change what job {} asks for: its tasks share that, and some have started. Only \
              {can} can be changed now; else cancel the tasks that wait, and submit those \

@@ -66,6 +66,7 @@ pub(crate) fn without_bulk(ask: &Ask) -> Ask {
         dependency: None,
         rlimits: Vec::new(),
         comment: ask.comment.clone(),
+        mail: ask.mail.clone(),
         submit_host: ask.submit_host.clone(),
         container: ask.container.clone(),
         ..*ask

@@ -1,0 +1,267 @@
+//! A letter's words: a subject as Slurm's users filter for it, and a few lines. Never a line of a
+//! user's making: each begins with a word of ours, and no value breaks a line.
+
+use super::Letter;
+use super::occasion::Occasion;
+use common::hostlist::fold;
+use common::job::mail::addresses;
+use common::job::pattern::{PatternFacts, absolute, fill};
+use common::job::state::slurm_state;
+use common::job::{ExitStatus, Outcome, Phase};
+use common::time::Span;
+use common::wire::api::JobView;
+use state::State;
+use state::job::Record;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// The longest value of a line, in bytes.
+const VALUE_BYTES_MAX: usize = 512;
+
+/// The letter about this job, or about the array that it is a task of.
+pub(super) fn letter(
+    state: &State,
+    record: &Record,
+    job: &JobView,
+    is_whole: bool,
+    occasion: &Occasion,
+) -> Letter {
+    let owner = &job.owner.name;
+    let asked = record.spec.ask.mail.as_ref().and_then(|mail| mail.to.as_deref());
+    // A name that is no address is one that no mail program need see.
+    let to = addresses(asked.unwrap_or(owner)).unwrap_or_default();
+    let cluster = state.settings().map(|settings| settings.cluster.clone()).unwrap_or_default();
+    let facts = Facts { state, record, job, is_whole, occasion };
+    Letter {
+        to: to.into_iter().map(str::to_owned).collect(),
+        subject: one_line(&facts.subject()),
+        body: facts.body(&cluster),
+        variables: facts.variables(cluster),
+    }
+}
+
+struct Facts<'a> {
+    state: &'a State,
+    record: &'a Record,
+    job: &'a JobView,
+    /// It is about the array.
+    is_whole: bool,
+    occasion: &'a Occasion,
+}
+
+impl Facts<'_> {
+    /// `kant Job_id=42 Name=train Ended, Run time 00:10:00, COMPLETED, ExitCode 0`.
+    fn subject(&self) -> String {
+        let (key, name) = (self.job.key, &self.job.ask.name);
+        let number = self.job.number.map(|number| format!(" ({number})")).unwrap_or_default();
+        let who = match (key.index, self.is_whole) {
+            (None, _) => format!("Job_id={}", key.job),
+            (Some(_), true) => format!("Array Summary Job_id={}_* ({})", key.job, key.job),
+            (Some(_), false) => format!("Array Task Job_id={key}{number}"),
+        };
+        let told = self.told().map(|told| format!(", {told}")).unwrap_or_default();
+        format!("kant {who} Name={name} {}{told}", self.occasion)
+    }
+
+    /// What follows the occasion.
+    fn told(&self) -> Option<String> {
+        match self.occasion {
+            Occasion::Began => Some(format!("Queued time {}", clock(self.queued()?))),
+            Occasion::Ended | Occasion::Failed if self.is_whole => {
+                let (least, most) = self.exits();
+                Some(format!("{}, ExitCode [{least}-{most}]", self.outcome()))
+            }
+            Occasion::Ended | Occasion::Failed => {
+                let ran = clock(self.ran());
+                Some(format!("Run time {ran}, {}{}", self.outcome(), told_exit(self.job.exit)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Slurm's word; of an array whose tasks ended differently, `Mixed`.
+    fn outcome(&self) -> String {
+        if !self.is_whole {
+            return self.job.state.clone();
+        }
+        let outcomes = self.outcomes();
+        let mut words = outcomes.keys();
+        match (words.next(), words.next()) {
+            (Some(one), None) => (*one).to_owned(),
+            _ => "Mixed".to_owned(),
+        }
+    }
+
+    /// How many tasks of the array ended how.
+    fn outcomes(&self) -> BTreeMap<&'static str, usize> {
+        let mut counts = BTreeMap::new();
+        for outcome in self.record.elements.values().filter_map(|element| element.outcome) {
+            *counts.entry(slurm_state(Phase::Done, Some(outcome)).0).or_default() += 1;
+        }
+        counts
+    }
+
+    /// The smallest and the largest exit code of the array's tasks, as a shell would show them.
+    fn exits(&self) -> (u8, u8) {
+        let ends = self.record.elements.values().filter_map(|element| {
+            let end = element.run.as_ref()?.end.as_ref()?;
+            end.exit.map(ExitStatus::shell_code)
+        });
+        ends.fold(None, |range: Option<(u8, u8)>, code| match range {
+            None => Some((code, code)),
+            Some((least, most)) => Some((least.min(code), most.max(code))),
+        })
+        .unwrap_or_default()
+    }
+
+    /// How long it waited, since it was to be had.
+    fn queued(&self) -> Option<Span> {
+        let begin = self.job.ask.begin_at.unwrap_or_default().max(self.job.submitted_at);
+        Some(self.job.started_at?.since(begin))
+    }
+
+    /// How long it ran, without the time that it stood still.
+    fn ran(&self) -> Span {
+        let Some(begun) = self.job.started_at else { return Span(0) };
+        let until = self.job.ended_at.unwrap_or_else(|| self.state.now());
+        Span(until.since(begun).0.saturating_sub(self.job.suspended.0))
+    }
+
+    fn body(&self, cluster: &str) -> String {
+        let (job, ask) = (self.job, &self.job.ask);
+        let mut lines = Lines::default();
+        let id = if self.is_whole { job.key.job.to_string() } else { job.key.to_string() };
+        lines.line("Job", &format!("{id} ({})", ask.name));
+        lines.line("User", &job.owner.name);
+        match self.is_whole && job.phase == Phase::Done {
+            true => {
+                let counts = self.outcomes();
+                let told: Vec<String> =
+                    counts.iter().map(|(word, count)| format!("{count} {word}")).collect();
+                lines.line("Tasks", &told.join(", "));
+            }
+            false => lines.line("State", &job.state),
+        }
+        if let Some(exit) = job.exit.filter(|_| job.phase == Phase::Done && !self.is_whole) {
+            lines.line("Exit", &told_code(exit));
+        }
+        let note = job.message.as_ref().filter(|_| job.outcome != Some(Outcome::Completed));
+        lines.maybe("Note", note.filter(|_| !self.is_whole).map(String::as_str));
+        if matches!(self.occasion, Occasion::Never) {
+            let why = job.reason.as_ref().map(|reason| reason.sentence.as_str());
+            lines.maybe("Reason", why);
+        }
+        lines.maybe("Queue", ask.queue.as_ref().map(|queue| queue.as_str()));
+        if let Some(allocation) = job.allocation.as_ref().filter(|_| !self.is_whole) {
+            let nodes = fold(allocation.shares().iter().map(|share| &share.node));
+            lines.line("Nodes", &nodes);
+        }
+        lines.line("Submitted", &job.submitted_at.to_string());
+        if !self.is_whole {
+            lines.maybe("Started", job.started_at.map(|at| at.to_string()).as_deref());
+            lines.maybe("Ended", job.ended_at.map(|at| at.to_string()).as_deref());
+            lines.maybe("Run time", job.started_at.map(|_| clock(self.ran())).as_deref());
+        }
+        let limit = ask.time_limit.map_or_else(|| "none".to_owned(), clock);
+        lines.line("Time limit", &limit);
+        lines.line("Directory", &ask.work_dir);
+        lines.line("Output", &self.output());
+        lines.line("Cluster", cluster);
+        format!("{}\n`kantctl show {id}` tells all of it.\n", lines.0)
+    }
+
+    /// Where its first node's output lies; of what has no nodes yet, and of an array, the pattern.
+    fn output(&self) -> String {
+        let (job, ask) = (self.job, &self.job.ask);
+        let pattern = ask.stdout_pattern();
+        let first = job.allocation.as_ref().and_then(|given| given.shares().first());
+        let path = match first.filter(|_| !self.is_whole) {
+            None => pattern.to_owned(),
+            Some(share) => fill(
+                pattern,
+                &PatternFacts {
+                    key: job.key,
+                    number: job.number,
+                    job_name: &ask.name,
+                    user: &job.owner.name,
+                    node: &share.node,
+                    node_rank: 0,
+                    task_rank: 0,
+                },
+            ),
+        };
+        absolute(&ask.work_dir, &path)
+    }
+
+    fn variables(&self, cluster: String) -> Vec<(&'static str, String)> {
+        let (job, ask) = (self.job, &self.job.ask);
+        let number = if self.is_whole { Some(job.key.job) } else { job.number };
+        let mut variables = vec![
+            ("SLURM_CLUSTER_NAME", cluster),
+            ("SLURM_JOB_ID", number.unwrap_or(job.key.job).to_string()),
+            ("SLURM_JOB_MAIL_TYPE", self.occasion.to_string()),
+            ("SLURM_JOB_NAME", ask.name.clone()),
+            ("SLURM_JOB_STATE", self.outcome()),
+            ("SLURM_JOB_USER", job.owner.name.clone()),
+            ("SLURM_JOB_WORK_DIR", ask.work_dir.clone()),
+            ("SLURM_JOB_RUN_TIME", clock(self.ran())),
+        ];
+        variables
+            .extend(ask.queue.as_ref().map(|queue| ("SLURM_JOB_PARTITION", queue.to_string())));
+        let queued = self.queued().map(|queued| ("SLURM_JOB_QUEUED_TIME", clock(queued)));
+        variables.extend(queued);
+        if let Some(index) = job.key.index {
+            variables.push(("SLURM_ARRAY_JOB_ID", job.key.job.to_string()));
+            let task = if self.is_whole { "*".to_owned() } else { index.to_string() };
+            variables.push(("SLURM_ARRAY_TASK_ID", task));
+        }
+        variables
+    }
+}
+
+/// Lines of `Word: value`.
+#[derive(Default)]
+struct Lines(String);
+
+impl Lines {
+    fn line(&mut self, word: &str, value: &str) {
+        let mut value = one_line(value);
+        value.truncate(value.floor_char_boundary(VALUE_BYTES_MAX));
+        // To a string, which takes everything.
+        let _ = writeln!(self.0, "{:<12}{value}", format!("{word}:"));
+    }
+
+    fn maybe(&mut self, word: &str, value: Option<&str>) {
+        if let Some(value) = value {
+            self.line(word, value);
+        }
+    }
+}
+
+/// A node's own words may hold anything.
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// `00:10:00`, as Slurm's letters have it.
+fn clock(span: Span) -> String {
+    let s = span.seconds();
+    let (days, hours, minutes, seconds) = (s / 86_400, s / 3600 % 24, s / 60 % 60, s % 60);
+    let days = if days > 0 { format!("{days}-") } else { String::new() };
+    format!("{days}{hours:02}:{minutes:02}:{seconds:02}")
+}
+
+fn told_exit(exit: Option<ExitStatus>) -> String {
+    match exit {
+        None => String::new(),
+        Some(ExitStatus { signal: Some(signal), .. }) => format!(", Signal {signal}"),
+        Some(ExitStatus { code, .. }) => format!(", ExitCode {code}"),
+    }
+}
+
+fn told_code(exit: ExitStatus) -> String {
+    match exit.signal {
+        Some(signal) => format!("signal {signal}"),
+        None => format!("code {}", exit.code),
+    }
+}
