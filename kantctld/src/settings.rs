@@ -106,6 +106,7 @@ pub fn settings(file: &ConfigFile) -> Result<Settings, SettingsError> {
         accounts: policy.accounts,
         fair_sharing: policy.fair_sharing,
         factors: policy.factors,
+        moves: policy.moves,
         topology: policy.topology,
     })
 }

@@ -1,6 +1,7 @@
 //! /etc/kant/kantctld.toml. Never checks that paths exist; kantctld does when it uses them.
 
 use super::account::AccountTable;
+use super::moves::MovesTable;
 use super::priority::PriorityTable;
 use super::qos::QosTable;
 use super::queue::QueueTable;
@@ -89,5 +90,7 @@ config_table! {
         zone: Vec<ZoneTable> = Vec::new(),
         /// The weights of multifactor priority, the [priority] table.
         priority: PriorityTable = PriorityTable::default(),
+        /// How often running jobs are moved so that others have room, the [moves] table.
+        moves: MovesTable = MovesTable::default(),
     }
 }

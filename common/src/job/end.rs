@@ -72,6 +72,8 @@ pub enum PreemptReason {
     Reclaim,
     /// It passed the first job of its queue, which has waited too long.
     HeadTimeout,
+    /// It goes on elsewhere: a place is kept for it.
+    Move,
 }
 
 /// As it stands in a sentence: "made to yield to job 7 (...)".
@@ -81,6 +83,7 @@ impl fmt::Display for PreemptReason {
             Self::Priority => "higher priority",
             Self::Reclaim => "quota that was lent",
             Self::HeadTimeout => "at the head of its queue for too long",
+            Self::Move => "it has room elsewhere",
         })
     }
 }

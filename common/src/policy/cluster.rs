@@ -1,7 +1,7 @@
 //! All policy of a cluster in one place: what the engine reads beside nodes and jobs. Never
 //! changes by itself; a new one comes with new settings.
 
-use super::Factors;
+use super::{Factors, Moves};
 use crate::account::Account;
 use crate::qos::Qos;
 use crate::queue::Queue;
@@ -22,6 +22,9 @@ pub struct Policy {
     pub fair_sharing: bool,
     /// The weights of multifactor priority.
     pub factors: Factors,
+    /// How often running jobs move.
+    #[serde(skip_serializing_if = "Moves::is_usual")]
+    pub moves: Moves,
     /// Where nodes stand.
     pub topology: Topology,
 }

@@ -12,6 +12,7 @@ mod dues;
 mod fair;
 mod ledger;
 mod left;
+mod moved;
 mod near;
 mod order;
 mod promised;
@@ -57,6 +58,7 @@ pub fn check(snapshot: &Snapshot, now: Time, round: &Round) -> Vec<Violation> {
     judge.decisions(&round.decisions);
     judge.strict_order(round);
     judge.promises(round);
+    judge.moves_make_room(round);
     judge.nobody_is_forgotten(round);
     judge.violations
 }
@@ -90,6 +92,8 @@ struct Judge<'a> {
     bounds: Bounds<'a>,
     /// Of a fair tree, what queues are due, once somebody asked.
     dues: Option<fair::Dues>,
+    /// How many are moved.
+    moved: u64,
     /// The job being judged.
     key: JobKey,
     violations: Vec<Violation>,
@@ -111,6 +115,7 @@ impl<'a> Judge<'a> {
             left: BTreeMap::new(),
             bounds: Bounds::new(policy, now),
             dues: None,
+            moved: 0,
             key: JobKey::single(JobId(0)),
             violations: Vec::new(),
         }

@@ -1,14 +1,14 @@
 //! What a round decides. Never carried out here: the state checks each decision again and may
 //! refuse it.
 
-use common::id::{Attempt, JobKey};
+use common::id::{Attempt, JobKey, NodeName};
 use common::job::PreemptReason;
 use common::policy::VictimMode;
 use common::resource::Allocation;
 use serde::{Deserialize, Serialize};
 
-/// One decision of a round. Move will join them; who matches on it outside of this crate says what
-/// to do about a kind it does not know.
+/// One decision of a round. Who matches on it outside of this crate says what to do about a kind it
+/// does not know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -37,5 +37,8 @@ pub enum Decision {
         reason: PreemptReason,
         /// What becomes of it.
         mode: VictimMode,
+        /// Where a place is kept for it, if it moves.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        to: Vec<NodeName>,
     },
 }

@@ -79,6 +79,7 @@ impl House {
             accounts: Vec::new(),
             fair_sharing: false,
             factors: common::policy::Factors::default(),
+            moves: common::policy::Moves::default(),
             topology: common::topology::Topology::default(),
         }));
         house

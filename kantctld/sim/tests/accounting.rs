@@ -42,6 +42,7 @@ fn settings() -> Settings {
         accounts: Vec::new(),
         fair_sharing: false,
         factors: Factors::default(),
+        moves: common::policy::Moves::default(),
         topology: Topology([(node("g1"), position)].into()),
     }
 }

@@ -99,6 +99,7 @@ fn settings() -> Settings {
         accounts: Vec::new(),
         fair_sharing: false,
         factors: common::policy::Factors::default(),
+        moves: common::policy::Moves::default(),
         topology: common::topology::Topology::default(),
     }
 }

@@ -12,7 +12,7 @@ use common::health::Finding;
 use common::id::{AttemptId, Gid, JobKey, NodeName, RequestKey, ReservationName, Uid};
 use common::job::{Ask, ExitStatus, Owner, Patch};
 use common::node::Inventory;
-use common::policy::{Factors, Policy};
+use common::policy::{Factors, Moves, Policy};
 use common::qos::Qos;
 use common::queue::Queue;
 use common::reservation::Reservation;
@@ -74,6 +74,9 @@ pub struct Settings {
     /// The weights of multifactor priority.
     #[serde(default)]
     pub factors: Factors,
+    /// How often running jobs move.
+    #[serde(default, skip_serializing_if = "Moves::is_usual")]
+    pub moves: Moves,
     /// Where nodes stand.
     #[serde(default)]
     pub topology: Topology,
@@ -89,6 +92,7 @@ impl Settings {
             accounts: self.accounts.clone(),
             fair_sharing: self.fair_sharing,
             factors: self.factors,
+            moves: self.moves,
             topology: self.topology.clone(),
         }
     }

@@ -86,6 +86,8 @@ fn faults(element: &Element, launch: Launch) -> Vec<&'static str> {
     demand(element.outcome.is_some() == is_done, "an outcome goes with Done and nothing else");
     demand(element.done_at.is_some() == is_done, "an end time goes with Done and nothing else");
     demand(element.faults.is_none() || !is_done, "a finished job keeps count of faults");
+    let may_move = matches!(element.phase, Phase::Pending | Phase::Completing);
+    demand(element.moving.is_none() || may_move, "a place is kept for it and it has one");
     let Some(run) = &element.run else {
         demand(matches!(element.phase, Phase::Pending | Phase::Done), "it has no allocation");
         return faults;

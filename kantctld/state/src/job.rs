@@ -2,8 +2,10 @@
 //! one for each task of an array. A waiting element is a few dozen bytes.
 //! Never moves a job by itself: `life` does, and only along `common::job::state::TRANSITIONS`.
 
+mod moving;
 mod share_phase;
 
+pub use moving::Moving;
 pub use share_phase::SharePhase;
 
 use crate::dependency::TermState;
@@ -65,6 +67,9 @@ pub struct Element {
     /// where a replica goes on from a snapshot that has them and not from the events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier: Option<Box<Past>>,
+    /// Where a place is kept for it, while it moves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moving: Option<Box<Moving>>,
     /// Its faulty attempts in a row. Of none that is Done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub faults: Option<Box<Faults>>,
@@ -191,6 +196,7 @@ impl Element {
             attempt: Attempt(0),
             run: None,
             earlier: None,
+            moving: None,
             faults: None,
             outcome: None,
             done_at: None,

@@ -228,6 +228,7 @@ fn finish(
     let now = state.now;
     let Some(element) = state.element_mut(key) else { return };
     (element.outcome, element.done_at, element.faults) = (Some(outcome), Some(now), None);
+    element.moving = None;
     if let Some(run) = &mut element.run {
         run.shares = Vec::new();
     }

@@ -47,6 +47,9 @@ pub struct State {
     /// Since when past use of queues counts, if it does and this build turned it on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) queue_usage_since: Option<Time>,
+    /// When running jobs were made to move, in the last hour before the last of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) moves: Vec<Time>,
     /// Every element that is not Done. Follows from `jobs`; see [`State::index`].
     #[serde(skip)]
     pub(crate) living: Living,
@@ -75,6 +78,12 @@ impl State {
     #[must_use]
     pub const fn settings(&self) -> Option<&Settings> {
         self.settings.as_ref()
+    }
+
+    /// When running jobs were made to move lately.
+    #[must_use]
+    pub fn moves(&self) -> &[Time] {
+        &self.moves
     }
 
     /// The last job id given; 0 before the first job.

@@ -49,11 +49,14 @@ pub fn enactment(decisions: &[Decision]) -> Option<Command> {
                 allocation: allocation.clone(),
                 group: *group,
             }),
-            Decision::Preempt { key, attempt, by, reason, mode } => preempts.push(RoundPreempt {
-                id: AttemptId { key: *key, attempt: *attempt },
-                preempted: Preempted { by: *by, why: *reason },
-                mode: *mode,
-            }),
+            Decision::Preempt { key, attempt, by, reason, mode, to } => {
+                preempts.push(RoundPreempt {
+                    id: AttemptId { key: *key, attempt: *attempt },
+                    preempted: Preempted { by: *by, why: *reason },
+                    mode: *mode,
+                    to: to.clone(),
+                })
+            }
             _ => {}
         }
     }

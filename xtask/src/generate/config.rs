@@ -3,8 +3,8 @@
 
 use super::Page;
 use common::config::{
-    AccountTable, ClientConfig, ControllerConfig, KeyDoc, LeafTable, NodeConfig, NvlinkDomainTable,
-    PriorityTable, QosTable, QueueTable, Table, ZoneTable,
+    AccountTable, ClientConfig, ControllerConfig, KeyDoc, LeafTable, MovesTable, NodeConfig,
+    NvlinkDomainTable, PriorityTable, QosTable, QueueTable, Table, ZoneTable,
 };
 
 /// The operators' page.
@@ -62,6 +62,7 @@ pub const CONFIGS: &[Config] = &[
             (Head::Many, "qos", QosTable::keys),
             (Head::Many, "account", AccountTable::keys),
             (Head::Once, "priority", PriorityTable::keys),
+            (Head::Once, "moves", MovesTable::keys),
             (Head::Many, "leaf", LeafTable::keys),
             (Head::Many, "nvlink_domain", NvlinkDomainTable::keys),
             (Head::Many, "zone", ZoneTable::keys),

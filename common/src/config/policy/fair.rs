@@ -7,7 +7,8 @@ use crate::queue::Queue;
 /// Settings that say nothing where queues share fairly, and queues whose jobs give nothing back.
 pub(super) fn unheard(policy: &Policy) -> Vec<String> {
     if !policy.fair_sharing {
-        return Vec::new();
+        let told = "moves: without fair_sharing nobody is moved".to_owned();
+        return if policy.moves.is_off() { Vec::new() } else { vec![told] };
     }
     policy.queues.iter().flat_map(|queue| of(policy, queue)).collect()
 }

@@ -77,6 +77,7 @@ fn convert(
         accounts: queues::accounts(&config.account, names)?,
         fair_sharing: config.fair_sharing,
         factors: config.priority.factors(),
+        moves: config.moves.moves(),
         topology: positions::topology(config, topology)?,
     };
     for (key, is_zero) in [

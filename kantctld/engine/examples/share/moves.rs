@@ -78,6 +78,7 @@ fn add(world: &mut World, queue: usize, tasks: usize, gpus: u32, on: Option<usiz
         turn: None,
         was_tried: false,
         stays: false,
+        may_move: true,
         groups: vec![Group {
             name: String::new(),
             parent: None,

@@ -187,11 +187,19 @@ impl Judge<'_> {
             self.add(&mut sums.held, &job.queue, of.held(&job.allocation));
             self.add(&mut sums.wants, &job.queue, of.held(&job.allocation));
         }
+        // Who goes on elsewhere has its place there.
+        for job in self.snapshot.all_running().filter(|job| job.ending) {
+            if let Some(again) = self.snapshot.goes_on(job.key, self.now) {
+                self.add(&mut sums.held, &job.queue, self.asks(of, again, true));
+                self.add(&mut sums.wants, &job.queue, self.asks(of, again, false));
+            }
+        }
         for job in self.snapshot.all_waiting() {
             if self.snapshot.class_of(job.key).is_none() || job.together.is_some() {
                 continue;
             }
-            let is_kept = self.snapshot.promises().get(&job.key).is_some_and(|kept| kept.yielded);
+            let is_kept = self.snapshot.promises().get(&job.key).is_some_and(|kept| kept.yielded)
+                || self.snapshot.is_moving(job.key, self.now);
             let granted = self.granted.get(&job.key);
             if let Some(allocation) = granted.filter(|_| is_kept) {
                 // It started before anything was planned: that went by what it has.

@@ -38,7 +38,8 @@ impl<'a> Judge<'a> {
     /// A job that yields to nobody starts within the quotas that name GPUs. One that room was kept
     /// for was judged when others yielded to it.
     pub(super) fn starts_fairly(&mut self, job: &WaitingJob, allocation: &Allocation) {
-        let is_kept = self.snapshot.promises().get(&job.key).is_some_and(|kept| kept.yielded);
+        let is_kept = self.snapshot.promises().get(&job.key).is_some_and(|kept| kept.yielded)
+            || self.snapshot.is_moving(job.key, self.now);
         if !self.snapshot.policy().fair_sharing || job.together.is_some() || is_kept {
             return;
         }
@@ -202,7 +203,12 @@ impl<'a> Judge<'a> {
     }
 
     /// For how long it is safe from that job.
-    fn safe_for(&self, victim: &RunningJob, by: &WaitingJob, why: PreemptReason) -> Span {
+    pub(super) fn safe_for(
+        &self,
+        victim: &RunningJob,
+        by: &WaitingJob,
+        why: PreemptReason,
+    ) -> Span {
         let path = self.bounds.path(&victim.queue);
         let own = |queue: &&Queue| {
             Some(queue.preemption.runtime_min).filter(|least| *least > Span::default())

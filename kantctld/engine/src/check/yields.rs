@@ -14,7 +14,9 @@ impl<'a> Judge<'a> {
     pub(super) fn yields(&mut self, decisions: &'a [Decision]) {
         let mut victims: BTreeSet<JobKey> = BTreeSet::new();
         for decision in decisions {
-            let Decision::Preempt { key, attempt, by, reason, mode } = decision else { continue };
+            let Decision::Preempt { key, attempt, by, reason, mode, to } = decision else {
+                continue;
+            };
             self.key = *key;
             let once = victims.insert(*key);
             self.expect(once, "is made to yield twice");
@@ -32,7 +34,9 @@ impl<'a> Judge<'a> {
             };
             self.expect(!self.started.contains(&by.key), "yields to a job that starts without it");
             let is_fair = self.snapshot.policy().fair_sharing;
-            if is_fair {
+            if *reason == PreemptReason::Move {
+                self.moves(victim, by, to);
+            } else if is_fair {
                 self.yields_fairly(victim, by, *reason);
             } else {
                 self.ran_long_enough(victim);
@@ -42,12 +46,14 @@ impl<'a> Judge<'a> {
                 PreemptReason::Priority => self.by_priority(victim, by),
                 PreemptReason::Reclaim => self.reclaimed(victim, by),
                 PreemptReason::HeadTimeout => self.passed_the_head(victim, by),
+                PreemptReason::Move => {}
             }
             if once {
                 self.bounds.stop(victim, &self.left);
             }
         }
         self.all_have_yielded();
+        self.all_have_places(decisions);
     }
 
     fn ran_long_enough(&mut self, victim: &RunningJob) {

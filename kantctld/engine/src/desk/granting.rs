@@ -209,13 +209,14 @@ impl<'a> Desk<'a> {
                 by: job.key,
                 reason: *reason,
                 mode: victim.victim_mode,
+                to: Vec::new(),
             });
         }
         self.keep_room(job, index, shape, (layout, claim));
         true
     }
 
-    fn find(
+    pub(super) fn find(
         &self,
         job: &WaitingJob,
         shape: &Shape<'a>,

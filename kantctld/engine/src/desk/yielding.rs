@@ -32,7 +32,7 @@ use std::sync::Arc;
 /// A job that others yield to.
 #[derive(Debug, Clone)]
 pub(crate) struct Awaiting {
-    shape: ShapeIndex,
+    pub(super) shape: ShapeIndex,
     pub(super) nodes: Vec<NodeIndex>,
     /// The node of each part or, where it goes on as few nodes as hold it, of each task.
     pub(super) seats: Vec<NodeIndex>,
@@ -75,14 +75,13 @@ impl<'a> Desk<'a> {
                 self.yielders.entry(*by).or_insert((0, *key)).0 += 1;
             }
         }
-        let firm: Vec<JobKey> =
-            snapshot.promises.iter().filter(|(_, p)| p.yielded).map(|(key, _)| *key).collect();
+        let firm = self.rooms_kept();
         if firm.is_empty() {
             return;
         }
         let checkpoint = self.trial.checkpoint();
         snapshot.ending.keys().for_each(|key| self.let_go(*key));
-        let kept: Vec<_> = firm.into_iter().filter_map(|key| self.room_of(key)).collect();
+        let kept: Vec<_> = firm.into_iter().filter_map(|(key, at)| self.room_of(key, at)).collect();
         self.trial.roll_back(checkpoint);
         for (job, awaiting) in kept {
             self.start_or_await(job, awaiting);
@@ -90,15 +89,17 @@ impl<'a> Desk<'a> {
     }
 
     /// The room that is kept for a job, if it is still there when those are gone that go.
-    fn room_of(&mut self, key: JobKey) -> Option<(&'a Arc<WaitingJob>, Awaiting)> {
+    fn room_of(
+        &mut self,
+        key: JobKey,
+        promise: Promise,
+    ) -> Option<(&'a Arc<WaitingJob>, Awaiting)> {
         let snapshot = self.snapshot;
-        snapshot.class_of(key)?;
-        let job = snapshot.waiting(key)?;
+        let may_start = || snapshot.waiting(key).filter(|_| snapshot.class_of(key).is_some());
+        let job = self.mover(key).or_else(may_start)?;
         let queue = self.queues.get(&job.queue).copied()?;
-        let promise = snapshot.promises.get(&key)?;
-        let nodes: Option<Vec<NodeIndex>> =
-            promise.nodes.iter().map(|name| snapshot.floor.find(name)).collect();
-        let nodes = nodes?;
+        let nodes = promise.nodes.iter().map(|name| snapshot.floor.find(name));
+        let nodes = nodes.collect::<Option<Vec<NodeIndex>>>()?;
         let index = self.shapes.of(&snapshot.floor, &snapshot.policy, queue, job);
         let shape = self.shapes.get(index).fewest().into_owned();
         let fence = self.fence(&nodes);
@@ -111,7 +112,9 @@ impl<'a> Desk<'a> {
         let claim = crate::claims::of_start(job, shares, self.trial.floor, &mut self.books);
         let seats = seats(&shape, &layout);
         self.book_from_now(job, &shape, layout);
-        self.promises.insert(key, promise.clone());
+        if snapshot.waiting(key).is_some() {
+            self.promises.insert(key, promise);
+        }
         let ends_by = job.time_limit.map(|limit| self.now + limit);
         Some((job, Awaiting { shape: index, nodes, seats, claim, ends_by }))
     }
@@ -122,13 +125,17 @@ impl<'a> Desk<'a> {
         fence
     }
 
-    fn book_from_now(&mut self, job: &WaitingJob, shape: &Shape<'a>, layout: Layout) {
+    pub(super) fn book_from_now(&mut self, job: &WaitingJob, shape: &Shape<'a>, layout: Layout) {
         let Some(side) = shape.sides().first().copied() else { return };
         let booked = bookings(&self.hall_of(job, shape, side, &[]), job, self.now, layout);
         booked.into_iter().for_each(|(at, booking)| self.bookings.add(at, booking));
     }
 
     fn start_or_await(&mut self, job: &'a Arc<WaitingJob>, awaiting: Awaiting) {
+        if self.snapshot.running(job.key).is_some() {
+            // It goes on there, and is not gone yet from where it was.
+            return self.await_others(job.key, awaiting);
+        }
         let fence = self.fence(&awaiting.nodes);
         // Where shares are fair, with what room was made for: more may be another queue's.
         let most = job.request.tasks_min.filter(|_| self.snapshot.policy.fair_sharing);
@@ -230,6 +237,7 @@ impl<'a> Desk<'a> {
                 by: job.key,
                 reason: victim.reason,
                 mode: victim.job.victim_mode,
+                to: Vec::new(),
             });
         }
         self.keep_room(job, asker.index, &asker.shape, (room.layout, room.claim));
@@ -285,7 +293,7 @@ impl<'a> Desk<'a> {
 }
 
 /// The node of each part of a layout or, where tasks are not dealt out by the node, of each task.
-fn seats(shape: &Shape<'_>, layout: &Layout) -> Vec<NodeIndex> {
+pub(super) fn seats(shape: &Shape<'_>, layout: &Layout) -> Vec<NodeIndex> {
     let is_by_node = shape.nodes().is_some();
     let times = |part: &crate::fit::demand::Part| if is_by_node { 1 } else { part.tasks.0 };
     layout.iter().flat_map(|(at, part)| (0..times(part)).map(|_| *at)).collect()

@@ -31,11 +31,13 @@ pub(super) fn asked(
     may_lose: impl FnOnce() -> bool,
 ) -> Asked {
     let (by, victim) = (&board.world.jobs[own.0], &board.world.jobs[other.0]);
-    if other == own {
+    let has_moved = || board.world.settings.moves_once && board.has_moved(other);
+    if other == own || has_moved() {
         return Asked::No;
     }
     match why {
-        Why::Consolidate => return Asked::Yes,
+        Why::Consolidate if victim.may_move => return Asked::Yes,
+        Why::Consolidate => return Asked::No,
         Why::Stale => return Asked::NobodyElse,
         Why::Preempt if victim.queue != by.queue || victim.priority >= by.priority => {
             // Those that come after it have no lower priority.

@@ -87,6 +87,7 @@ pub fn plan(world: &World, steps: &[Step]) -> Plan {
         turns: Vec::new(),
         gone: Vec::new(),
         trials_left: 0,
+        moves_left: world.settings.moves_max,
         in_vain: BTreeSet::new(),
         is_unfinished: false,
         ran_out: false,
@@ -115,6 +116,7 @@ struct Round<'a> {
     turns: Vec<JobAt>,
     gone: Vec<TaskAt>,
     trials_left: u32,
+    moves_left: u32,
     in_vain: BTreeSet<JobAt>,
     is_unfinished: bool,
     ran_out: bool,
@@ -190,8 +192,8 @@ impl Round<'_> {
                 return false;
             }
             let mark = self.board.mark();
-            let trials_left = &mut self.trials_left;
-            let quest = Quest { board: &mut self.board, job, why, lists, trials_left };
+            let (trials_left, moves_left) = (&mut self.trials_left, &mut self.moves_left);
+            let quest = Quest { board: &mut self.board, job, why, lists, trials_left, moves_left };
             if let Some(gone) = quest.go() {
                 for task in self.board.left_since(mark) {
                     self.reasons.insert(task, (Some(job), why));

@@ -2,8 +2,8 @@
 //! holds in every detail. Never changes the plan: what does not hold is left out, and the plan is
 //! made anew without it.
 //!
-//! Not in it: moves (a job that moves starts from its last checkpoint, and no budget for that is
-//! configured), and for components of one job others do not yield.
+//! Not in it: for components of one job others do not yield. Others move for a job within the
+//! budget of moves alone; who yields for another reason is not given another place.
 
 use super::amount::Amount;
 use super::bars::Bars;
@@ -11,6 +11,7 @@ use super::board::Board;
 use super::bounds::{Excess, within_quotas};
 use super::counted::amount;
 use super::line::sum;
+use super::movers::movers;
 use super::plan::{Act, Plan, Step, plan};
 use super::refusal::view_of;
 use super::tree::{QueueAt, Tree};
@@ -36,6 +37,8 @@ const PLANS_MAX: usize = 8;
 const FADES_EVERY: Span = Span::from_minutes(10);
 
 const STEPS: [Step; 3] = [Step::Allocate, Step::Reclaim, Step::Preempt];
+/// The same while somebody may be moved.
+const WITH_MOVES: [Step; 4] = [Step::Allocate, Step::Consolidate, Step::Reclaim, Step::Preempt];
 
 /// Decides a round.
 pub(crate) fn round(snapshot: &Snapshot, now: Time) -> Round {
@@ -50,7 +53,8 @@ pub(crate) fn round(snapshot: &Snapshot, now: Time) -> Round {
         desk.stand_by_promises();
         let bars = bars.get_or_insert_with(|| Bars::with_suspects(desk.booked_nodes()));
         let view = View::of(&mut desk, bars);
-        let plan = plan(&view.world, &STEPS);
+        let steps = if view.world.settings.moves_max > 0 { &WITH_MOVES[..] } else { &STEPS };
+        let plan = plan(&view.world, steps);
         // In the last plan as well: they are still tried elsewhere, and hear what is against them.
         let failed = carry_out(&mut desk, &view, &plan, bars);
         plans += 1;
@@ -65,6 +69,7 @@ pub(crate) fn round(snapshot: &Snapshot, now: Time) -> Round {
 /// Says for whom.
 fn carry_out<'a>(desk: &mut Desk<'a>, view: &View<'a>, plan: &Plan, bars: &mut Bars) -> Vec<JobAt> {
     let victims = victims(desk, view, plan);
+    let movers = movers(desk, view, plan);
     let (mut failed, mut is_without_room) = (Vec::new(), false);
     let mut board = None;
     let mut seen = BTreeSet::new();
@@ -108,7 +113,11 @@ fn carry_out<'a>(desk: &mut Desk<'a>, view: &View<'a>, plan: &Plan, bars: &mut B
             continue;
         }
         let victims = victims.get(at).map_or(&[][..], Vec::as_slice);
-        if !desk.take_for(job, *shape, victims, &nodes) && !is_without_room {
+        let is_done = match movers.get(at) {
+            Some(movers) => desk.move_for((*job, *shape), &nodes, movers),
+            None => desk.take_for(job, *shape, victims, &nodes),
+        };
+        if !is_done && !is_without_room {
             is_without_room = true;
             failed.push(*at);
             bars.no_room(job.key, &nodes);
@@ -175,6 +184,9 @@ fn finish<'a>(
         desk.snapshot.all_waiting().filter_map(|job| job.together).collect();
     firsts.into_iter().for_each(|first| desk.start_components(first));
     desk.look_again(next_unsafe(&desk, &view.world));
+    if !view.waiting.is_empty() {
+        desk.look_again(desk.snapshot.more_moves_at(desk.now));
+    }
     if desk.snapshot.policy.factors.past_use_percent > 0 && !view.waiting.is_empty() {
         // What was used fades, and with it shares, though nothing happens.
         desk.look_again(Some(desk.now + FADES_EVERY));

@@ -57,6 +57,8 @@ impl<'a> View<'a> {
                 .collect(),
             settings: Settings {
                 may_move: false,
+                moves_max: snapshot.moves_left(desk.now),
+                moves_once: true,
                 may_grow: false,
                 usage_strength: f64::from(snapshot.policy.factors.past_use_percent) / 100.0,
                 ..Settings::default()
@@ -73,6 +75,9 @@ impl<'a> View<'a> {
         let mut view = Self { world, waiting, running, refused, lists, alike, turns };
         for job in snapshot.all_running() {
             view.runs(desk, job);
+            if let Some(again) = desk.mover(job.key) {
+                view.goes_on(desk, again);
+            }
         }
         let started: Vec<(JobKey, Allocation)> = desk
             .decisions
@@ -113,7 +118,7 @@ impl<'a> View<'a> {
         self.waiting.get(&at).is_some_and(|(job, _)| job.request.tasks.0 as usize == tasks)
     }
 
-    fn push(&mut self, job: Job, tasks: Vec<Task>) -> JobAt {
+    pub(super) fn push(&mut self, job: Job, tasks: Vec<Task>) -> JobAt {
         let at = JobAt(self.world.jobs.len());
         let from = self.world.tasks.len();
         let places = (from..from + tasks.len()).map(TaskAt).collect();
@@ -137,6 +142,7 @@ impl<'a> View<'a> {
             is_preemptible: job.preemptible && state != TaskState::Stuck,
             priority: priority(desk, job.qos.as_ref(), job.nice),
             runs_for: Some(desk.now.since(job.started_at)),
+            may_move: super::movers::may_move(desk, job),
             ..self.plain(job.key, queue, job.submitted_at.0, tasks.len())
         };
         let at = self.push(known, tasks);
@@ -220,7 +226,7 @@ impl<'a> View<'a> {
         *self.alike.entry((shape, ends)).or_insert(next)
     }
 
-    fn plain(&self, key: JobKey, queue: &Queue, since: u64, least: usize) -> Job {
+    pub(super) fn plain(&self, key: JobKey, queue: &Queue, since: u64, least: usize) -> Job {
         let at = self.world.queues.iter().position(|terms| terms.name == queue.name.as_str());
         Job {
             name: format!("{:010} {:010?}", key.job.0, key.index.map(|index| index.0)),
@@ -241,6 +247,7 @@ impl<'a> View<'a> {
             turn: None,
             was_tried: false,
             stays: false,
+            may_move: false,
             groups: vec![Group {
                 name: String::new(),
                 parent: None,
@@ -279,7 +286,7 @@ fn of_node(node: &crate::floor::node::Node) -> Node {
     }
 }
 
-fn may_be_preempted(desk: &Desk<'_>, job: &WaitingJob, queue: &Queue) -> bool {
+pub(super) fn may_be_preempted(desk: &Desk<'_>, job: &WaitingJob, queue: &Queue) -> bool {
     let qos = desk.snapshot.policy.qos.iter().find(|qos| Some(&qos.name) == job.qos.as_ref());
     let says = job.preemptible.or_else(|| qos.and_then(|qos| qos.preemptible));
     says.unwrap_or(queue.preemption.preemptible)

@@ -1,5 +1,6 @@
 //! What a fair round sees, as plain lists. Never changes while it is worked out; the board does.
 
+pub use super::settings::Settings;
 use super::tree::{QueueAt, Terms};
 use common::time::Span;
 use std::collections::BTreeMap;
@@ -224,6 +225,8 @@ pub struct Job {
     pub was_tried: bool,
     /// Nobody asks it to yield in this round.
     pub stays: bool,
+    /// May it be moved so that another has room, though nobody is owed it?
+    pub may_move: bool,
     /// What it consists of: the job first, each group behind the one above it.
     pub groups: Vec<Group>,
     /// Its tasks.
@@ -237,45 +240,6 @@ pub enum Grace {
     For(Span),
     /// As long as it likes.
     Ever,
-}
-
-/// What holds for all queues.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    /// How strongly past use counts against surplus (k).
-    pub usage_strength: f64,
-    /// By how much a claimant's side may be fuller than a sibling's; at least 1.
-    pub slack: f64,
-    /// Which queues say how long jobs are safe from reclaim.
-    pub method: super::runtime::Method,
-    /// Safe from its own queue, where no queue says.
-    pub preempt_min: Span,
-    /// Safe from others, where no queue says.
-    pub reclaim_min: Span,
-    /// May somebody who yields be promised another place in the same round?
-    pub may_move: bool,
-    /// Do others yield for more than the least of a job?
-    pub may_grow: bool,
-    /// Gangs short of tasks are ended after this.
-    pub stale_grace: Grace,
-    /// So many searches for who has to yield in each step of a round.
-    pub trials_max: u32,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            usage_strength: 0.0,
-            slack: 1.0,
-            method: super::runtime::Method::Lca,
-            preempt_min: Span(0),
-            reclaim_min: Span(0),
-            may_move: true,
-            may_grow: true,
-            stale_grace: Grace::For(Span::from_seconds(60)),
-            trials_max: 200_000,
-        }
-    }
 }
 
 /// All of it.

@@ -47,6 +47,8 @@ pub(super) struct Quest<'q, 'a> {
     pub lists: &'q Lists,
     /// Searches that may still be made in this round.
     pub trials_left: &'q mut u32,
+    /// Jobs that may still be moved in this round.
+    pub moves_left: &'q mut u32,
 }
 
 /// After so many searches in vain it is looked whether all of them together would do.
@@ -81,6 +83,9 @@ impl<'a> Quest<'_, 'a> {
                 return None;
             };
             chosen = found;
+        }
+        if self.why == Why::Consolidate {
+            *self.moves_left = self.moves_left.saturating_sub(self.jobs_of(&chosen));
         }
         Some(chosen.concat())
     }
@@ -246,7 +251,8 @@ impl<'a> Quest<'_, 'a> {
                 continue;
             }
             let stays = |task: &TaskAt| self.board.seats[task.0].state == State::Running;
-            if self.board.world.settings.may_move || next.iter().all(stays) {
+            let may_move = self.why == Why::Consolidate || self.board.world.settings.may_move;
+            if may_move || next.iter().all(stays) {
                 line.push(self.board, job);
             } else {
                 self.board.go_back(mark);
@@ -274,7 +280,7 @@ impl<'a> Quest<'_, 'a> {
             return false;
         }
         match self.why {
-            Why::Consolidate => lost.is_empty(),
+            Why::Consolidate => lost.is_empty() && self.jobs_of(bundles) <= *self.moves_left,
             Why::Preempt | Why::Stale => true,
             Why::Reclaim => {
                 let asks = sum(tasks.iter().map(|task| held(board, *task)));

@@ -105,6 +105,8 @@ impl Candidate<'_> {
             PreemptReason::Reclaim => 0,
             PreemptReason::Priority => 1,
             PreemptReason::HeadTimeout => 2,
+            // Nobody is asked to: where queues share fairly a plan moves them.
+            PreemptReason::Move => 3,
         };
         // Among those that passed the head only the loss counts.
         let tier = (self.reason != PreemptReason::HeadTimeout).then_some(Reverse(self.tier));

@@ -106,9 +106,20 @@ impl World {
                     told.push(format!("{key} on {}", nodes.collect::<Vec<_>>().join(" ")));
                     self.snapshot.start(key, allocation, self.now);
                 }
-                Decision::Preempt { key, by, .. } => {
+                Decision::Preempt { key, by, to, .. } if to.is_empty() => {
                     told.push(format!("{key} for {by}"));
                     self.change(key, |job| (job.ending, job.yields_to) = (true, Some(by)));
+                }
+                Decision::Preempt { key, by, to, .. } => {
+                    let names: Vec<String> = to.iter().map(ToString::to_string).collect();
+                    told.push(format!("{key} for {by} to {}", names.join(" ")));
+                    let again = self.snapshot.movable.get(&key).cloned();
+                    self.change(key, |job| (job.ending, job.yields_to) = (true, Some(by)));
+                    again.into_iter().for_each(|again| self.snapshot.set_movable(again));
+                    let until = self.now + common::policy::MOVE_KEPT;
+                    self.snapshot.set_moving(key, Some(crate::Moving { to, until }));
+                    let moves = self.snapshot.moves.iter().copied().chain([self.now]).collect();
+                    self.snapshot.set_moves(moves);
                 }
             }
         }

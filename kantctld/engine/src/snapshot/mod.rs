@@ -4,6 +4,7 @@
 mod bounded;
 mod hold;
 mod job;
+mod moving;
 mod node;
 mod plain;
 mod promised;
@@ -11,6 +12,7 @@ mod read;
 
 pub(crate) use hold::Hold;
 pub use job::{RunningJob, WaitingJob};
+pub use moving::Moving;
 pub use node::{NodeSnapshot, Unusable};
 pub use promised::Promise;
 
@@ -26,7 +28,7 @@ use crate::order::ranker::Ranker;
 use crate::preempt::Crowd;
 use crate::typical::Typical;
 use bounded::bounds_anybody;
-use common::id::{JobId, JobKey, NodeName, ReservationName};
+use common::id::{Attempt, JobId, JobKey, NodeName, ReservationName};
 use common::policy::{Amounts, Order, Policy};
 use common::reservation::Reservation;
 use common::resource::Allocation;
@@ -62,6 +64,12 @@ pub struct Snapshot {
     pub(crate) reservations: BTreeMap<ReservationName, Reservation>,
     pub(crate) promises: BTreeMap<JobKey, Promise>,
     pub(crate) halfway: Halfway,
+    /// Running jobs that could be moved, as they would wait then.
+    pub(crate) movable: BTreeMap<JobKey, Arc<WaitingJob>>,
+    /// Jobs that were stopped to go on elsewhere, until they do.
+    pub(crate) moving: BTreeMap<JobKey, Moving>,
+    /// When jobs were made to move, in the last hour.
+    pub(crate) moves: Vec<Time>,
     /// So many searches in one round; `None`: as many as is usual.
     pub(crate) trials_max: Option<u32>,
     pub(crate) usage: Usage,
@@ -141,6 +149,8 @@ impl Snapshot {
         }
         if job.ending {
             self.ending.insert(job.key, job.yields_to);
+        } else {
+            self.moving.remove(&job.key);
         }
         self.running.insert(job.key, job);
     }
@@ -175,12 +185,15 @@ impl Snapshot {
             ending: false,
             yields_to: None,
         });
+        let attempt = Attempt(job.attempt.0.saturating_add(1));
+        self.set_movable(Arc::new(WaitingJob { attempt, ..WaitingJob::clone(&job) }));
     }
 
     /// A job is over, or unknown from now on.
     pub fn remove_job(&mut self, key: JobKey) {
         self.search_again(key);
         self.line.remove(key);
+        self.moving.remove(&key);
         if self.unpromise(key) {
             self.loosen();
         }
@@ -190,6 +203,7 @@ impl Snapshot {
     fn stop(&mut self, key: JobKey) {
         let Some(job) = self.running.remove(&key) else { return };
         self.ending.remove(&key);
+        self.movable.remove(&key);
         self.loosen();
         for at in job.allocation.shares().iter().filter_map(|share| self.floor.find(&share.node)) {
             self.freed.add(at);

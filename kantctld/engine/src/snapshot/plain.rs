@@ -1,12 +1,13 @@
 //! A snapshot as plain lists, for files and for comparison. Never used in a round.
 
-use super::{NodeSnapshot, Promise, RunningJob, Snapshot, WaitingJob};
+use super::{Moving, NodeSnapshot, Promise, RunningJob, Snapshot, WaitingJob};
 use crate::fair::QueueUse;
 use crate::halfway::Halfway;
 use crate::order::fair_share::Usage;
 use common::id::JobKey;
 use common::policy::Policy;
 use common::reservation::Reservation;
+use common::time::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,6 +25,12 @@ pub(super) struct Plain {
     promises: BTreeMap<JobKey, Promise>,
     #[serde(default)]
     halfway: Halfway,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    movable: Vec<WaitingJob>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    moving: BTreeMap<JobKey, Moving>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    moves: Vec<Time>,
     #[serde(default)]
     trials_max: Option<u32>,
     #[serde(default)]
@@ -46,6 +53,9 @@ impl From<Plain> for Snapshot {
         snapshot.set_queue_use(plain.queue_use);
         snapshot.promises = plain.promises;
         snapshot.halfway = plain.halfway;
+        let movable = plain.movable.into_iter().map(|job| (job.key, Arc::new(job)));
+        snapshot.movable = movable.collect();
+        (snapshot.moving, snapshot.moves) = (plain.moving, plain.moves);
         snapshot.trials_max = plain.trials_max;
         snapshot.is_looser = plain.is_looser;
         snapshot
@@ -61,6 +71,9 @@ impl From<Snapshot> for Plain {
             reservations: snapshot.reservations.into_values().collect(),
             promises: snapshot.promises,
             halfway: snapshot.halfway,
+            movable: snapshot.movable.values().map(|job| WaitingJob::clone(job)).collect(),
+            moving: snapshot.moving,
+            moves: snapshot.moves,
             trials_max: snapshot.trials_max,
             usage: snapshot.usage,
             queue_use: snapshot.queue_use,

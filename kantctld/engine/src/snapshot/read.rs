@@ -4,6 +4,7 @@ use super::{NodeSnapshot, Promise, RunningJob, Snapshot, WaitingJob};
 use common::id::{JobId, JobKey, NodeName};
 use common::policy::Policy;
 use common::reservation::Reservation;
+use common::time::Time;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -79,6 +80,11 @@ impl Snapshot {
     #[must_use]
     pub const fn promises(&self) -> &BTreeMap<JobKey, Promise> {
         &self.promises
+    }
+
+    /// When jobs were made to move, in the last hour.
+    pub(crate) fn moves(&self) -> &[Time] {
+        &self.moves
     }
 
     /// Is this job's wait reason that of its class of alike jobs?

@@ -91,7 +91,7 @@ const ONCE_UNFAIR: [(u64, &str); 4] = [
 fn the_judge_is_content_where_queues_share_fairly_and_everybody_has_their_turn() {
     #[allow(clippy::disallowed_methods)] // how a person asks for one history
     let only = std::env::var("KANT_SEED").ok().map(|text| text.parse::<u64>().unwrap());
-    let mut preempts = [0_u64; 3];
+    let (mut preempts, mut moves) = ([0_u64; 3], 0);
     for seed in only.unwrap_or(1)..=only.unwrap_or(FAIR_HISTORIES) {
         let world = fair_history(seed).unwrap_or_else(|wrong| {
             panic!("seed {seed}: {wrong}\nreplay it alone with KANT_SEED={seed}")
@@ -99,9 +99,11 @@ fn the_judge_is_content_where_queues_share_fairly_and_everybody_has_their_turn()
         for (sum, more) in preempts.iter_mut().zip(world.preempts) {
             *sum += u64::from(more);
         }
+        moves += world.moves;
     }
-    println!("{FAIR_HISTORIES} fair histories, {preempts:?} preemptions");
+    println!("{FAIR_HISTORIES} fair histories, {preempts:?} preemptions, {moves} moves");
     assert!(only.is_some() || preempts.iter().sum::<u64>() > 0, "nobody yielded: {preempts:?}");
+    assert!(only.is_some() || moves > 0, "nobody moved");
 }
 
 #[test]

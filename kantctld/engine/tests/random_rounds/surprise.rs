@@ -4,7 +4,7 @@
 use super::world::World;
 use super::{cluster, policies};
 use common::id::{Attempt, JobKey, NodeName, ReservationName, Uid};
-use common::policy::{Access, Policy};
+use common::policy::{Access, Moves, Policy};
 use common::reservation::Reservation;
 use common::time::Span;
 use engine::fair::QueueUse;
@@ -101,6 +101,8 @@ impl World {
     pub fn set_policy(&mut self, mut policy: Policy) {
         if let Some(seed) = self.fair {
             policy.fair_sharing = true;
+            policy.moves =
+                Moves { per_hour: if seed % 4 == 1 { 3 } else { 0 }, lost_gpu_minutes_max: 200 };
             policy.factors.past_use_percent = [0, 50, 200][seed as usize % 3];
             let mut past = Vec::new();
             for (number, queue) in (0..).zip(&mut policy.queues) {

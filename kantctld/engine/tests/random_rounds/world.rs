@@ -6,13 +6,13 @@ use super::{cluster, jobs, policies};
 use common::cpuset::CpuSet;
 use common::id::{Attempt, GpuIndex, JobKey};
 use common::job::PreemptReason;
-use common::policy::{Policy, VictimMode};
+use common::policy::{MOVE_KEPT, Policy, VictimMode};
 use common::reservation::Reservation;
 use common::resource::{Allocation, Share};
 use common::time::{Span, Time};
 use common::unit::{Bytes, Tasks};
 use engine::check::{Violation, check, check_decisions};
-use engine::{Decision, NodeSnapshot, Round, RunningJob, Snapshot, WaitingJob, schedule};
+use engine::{Decision, Moving, NodeSnapshot, Round, RunningJob, Snapshot, WaitingJob, schedule};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -42,6 +42,9 @@ pub struct World {
     pub starts: u32,
     /// By reason: priority, reclaim, head timeout.
     pub preempts: [u32; 3],
+    /// Jobs that moved, and when lately.
+    pub moves: u32,
+    pub moved_at: Vec<Time>,
 }
 
 impl World {
@@ -72,6 +75,8 @@ impl World {
             rounds: 0,
             starts: 0,
             preempts: [0; 3],
+            moves: 0,
+            moved_at: Vec::new(),
         }
     }
 
@@ -181,13 +186,17 @@ impl World {
                 self.starts += 1;
                 self.start(*key, *attempt, allocation);
             }
-            Decision::Preempt { key, by, reason, .. } => {
+            Decision::Preempt { key, by, reason, to, .. } => {
                 let reason = match reason {
-                    PreemptReason::Priority => 0,
-                    PreemptReason::Reclaim => 1,
-                    PreemptReason::HeadTimeout => 2,
+                    PreemptReason::Priority => Some(0),
+                    PreemptReason::Reclaim => Some(1),
+                    PreemptReason::HeadTimeout => Some(2),
+                    PreemptReason::Move => None,
                 };
-                self.preempts[reason] += 1;
+                match reason {
+                    Some(reason) => self.preempts[reason] += 1,
+                    None => self.moves += 1,
+                }
                 let running = self.snapshot.running(*key).map(|job| RunningJob::clone(job));
                 let Some(mut running) = running else { return };
                 running.ending = true;
@@ -196,7 +205,18 @@ impl World {
                 if let Some(real) = self.real.get_mut(key) {
                     real.ends_at = real.ends_at.min(over);
                 }
+                let again = WaitingJob {
+                    attempt: Attempt(running.attempt.0 + 1),
+                    ..self.real[key].job.clone()
+                };
                 self.snapshot.set_running(running);
+                if reason.is_none() {
+                    self.snapshot.set_movable(Arc::new(again));
+                    let until = self.now + MOVE_KEPT;
+                    self.snapshot.set_moving(*key, Some(Moving { to: to.clone(), until }));
+                    self.moved_at.push(self.now);
+                    self.snapshot.set_moves(self.moved_at.clone());
+                }
             }
             _ => {}
         }
@@ -231,6 +251,8 @@ impl World {
             ending: false,
             yields_to: None,
         });
+        let again = WaitingJob { attempt: Attempt(attempt.0 + 1), ..job.clone() };
+        self.snapshot.set_movable(Arc::new(again));
         self.real.insert(key, Real { job, ends_at });
     }
 

@@ -176,6 +176,7 @@ fn job(case: &Case, text: &JobText, world: &mut World) -> Result<Job, ImportErro
         turn: None,
         was_tried: false,
         stays: false,
+        may_move: true,
         groups,
         tasks,
     })

@@ -5,16 +5,23 @@
 use super::stage::{Entry, Stage};
 use super::{Cluster, ReplayError};
 use common::id::{JobId, JobKey};
-use common::job::EndCause;
-use common::policy::Policy;
-use common::time::Time;
-use engine::{Decision, Round, Snapshot, WaitingJob};
+use common::job::{EndCause, PreemptReason};
+use common::policy::{MOVE_KEPT, Policy};
+use common::time::{Span, Time};
+use engine::{Decision, Moving, Round, Snapshot, WaitingJob};
+use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// The budget of moves is for an hour.
+const AN_HOUR: Span = Span::from_minutes(60);
 
 /// A snapshot that nothing else stands behind.
 pub(super) struct Alone {
     snapshot: Snapshot,
     last: JobId,
+    /// Jobs on their way to other nodes, and when jobs were made to go there lately.
+    moving: BTreeMap<JobKey, Moving>,
+    moved_at: Vec<Time>,
 }
 
 impl Alone {
@@ -23,7 +30,7 @@ impl Alone {
         snapshot.set_policy(Arc::new(policy));
         cluster.snapshots().iter().for_each(|node| snapshot.set_node(node));
         snapshot.settle(Time(0));
-        Self { snapshot, last: JobId(0) }
+        Self { snapshot, last: JobId(0), moving: BTreeMap::new(), moved_at: Vec::new() }
     }
 }
 
@@ -52,8 +59,17 @@ impl Stage for Alone {
 
     fn enact(&mut self, round: &Round, now: Time) -> Result<(), ReplayError> {
         for decision in &round.decisions {
-            if let Decision::Start { key, allocation, .. } = decision {
-                self.snapshot.start(*key, allocation.clone(), now);
+            match decision {
+                Decision::Start { key, allocation, .. } => {
+                    self.snapshot.start(*key, allocation.clone(), now);
+                }
+                Decision::Preempt { key, reason: PreemptReason::Move, to, .. } => {
+                    self.moving.insert(*key, Moving { to: to.clone(), until: now + MOVE_KEPT });
+                    self.moved_at.retain(|at| *at + AN_HOUR > now);
+                    self.moved_at.push(now);
+                    self.snapshot.set_moves(self.moved_at.clone());
+                }
+                _ => {}
             }
         }
         Ok(())
@@ -72,6 +88,7 @@ impl Stage for Alone {
     ) -> Result<(), ReplayError> {
         self.snapshot.remove_job(key);
         again.into_iter().for_each(|job| self.snapshot.set_waiting(job.clone()));
+        self.snapshot.set_moving(key, self.moving.remove(&key).filter(|_| again.is_some()));
         Ok(())
     }
 

@@ -88,6 +88,7 @@ impl<'a> Record<'a> {
             PreemptReason::Priority => preemptions.priority += 1,
             PreemptReason::Reclaim => preemptions.reclaim += 1,
             PreemptReason::HeadTimeout => preemptions.backfill += 1,
+            PreemptReason::Move => preemptions.moves += 1,
         }
     }
 

@@ -58,13 +58,15 @@ pub struct Preemptions {
     pub reclaim: u64,
     /// As backfilled jobs, to a head of queue that had waited too long.
     pub backfill: u64,
+    /// To go on elsewhere.
+    pub moves: u64,
 }
 
 impl Preemptions {
     /// All of them.
     #[must_use]
     pub const fn total(&self) -> u64 {
-        self.priority + self.reclaim + self.backfill
+        self.priority + self.reclaim + self.backfill + self.moves
     }
 }
 

@@ -11,7 +11,7 @@ use common::gpu::{Gpu, GpuKind, GpuMatrix, GpuPath};
 use common::id::{Gid, GpuIndex, NodeName, Uid};
 use common::job::Owner;
 use common::node::{Inventory, Numa};
-use common::policy::Factors;
+use common::policy::{Factors, Moves};
 use common::qos::Qos;
 use common::queue::Queue;
 use common::time::Span;
@@ -29,6 +29,7 @@ pub(super) struct Config {
     accounts: Vec<Account>,
     fair_sharing: bool,
     factors: Factors,
+    moves: Moves,
     topology: Topology,
 }
 
@@ -43,6 +44,7 @@ impl Default for Config {
             accounts: Vec::new(),
             fair_sharing: false,
             factors: Factors::default(),
+            moves: Moves::default(),
             topology: Topology::default(),
         }
     }
@@ -60,6 +62,8 @@ impl Config {
                 self.lost_after = words.value("lost-after")?.unwrap_or(self.lost_after);
                 self.grace = words.value("grace")?.unwrap_or(self.grace);
                 self.fair_sharing |= words.flag("fair-sharing");
+                let per_hour = words.value("moves-per-hour")?;
+                self.moves.per_hour = per_hour.unwrap_or(self.moves.per_hour);
                 self.kept = words.value("kept")?.unwrap_or(self.kept);
             }
         }
@@ -82,6 +86,7 @@ impl Config {
             accounts: self.accounts.clone(),
             fair_sharing: self.fair_sharing,
             factors: self.factors,
+            moves: self.moves,
             topology: self.topology.clone(),
         }
     }

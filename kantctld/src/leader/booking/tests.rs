@@ -46,6 +46,7 @@ fn cluster() -> State {
         accounts: Vec::new(),
         fair_sharing: false,
         factors: Factors::default(),
+        moves: common::policy::Moves::default(),
         topology: Topology::default(),
     };
     apply(&mut state, Command::Configure(settings));

@@ -2,7 +2,7 @@
 //! it is applied. Never holds a promise or a reason to wait: those are the engine's, said anew
 //! each round.
 
-use common::id::{AttemptId, JobKey};
+use common::id::{AttemptId, JobKey, NodeName};
 use common::job::Preempted;
 use common::policy::VictimMode;
 use common::resource::Allocation;
@@ -22,7 +22,7 @@ pub struct RoundStart {
 }
 
 /// One job that a round makes yield.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundPreempt {
     /// The victim's current attempt; a stale round is refused by it.
     pub id: AttemptId,
@@ -31,4 +31,7 @@ pub struct RoundPreempt {
     /// What becomes of the victim. A job that does not want to be requeued (`--no-requeue`) is
     /// over either way.
     pub mode: VictimMode,
+    /// Where a place is kept for it, if it moves.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub to: Vec<NodeName>,
 }

@@ -5,10 +5,15 @@
 use super::{Ending, ended};
 use crate::command::RoundPreempt;
 use crate::event::Event;
+use crate::job::Moving;
 use crate::ledger::StartRefusal;
 use crate::remembered::State;
-use common::job::{Outcome, Phase};
-use common::policy::VictimMode;
+use common::job::{Outcome, Phase, PreemptReason};
+use common::policy::{MOVE_KEPT, VictimMode};
+use common::time::Span;
+
+/// The budget of moves is for an hour.
+const AN_HOUR: Span = Span::from_minutes(60);
 
 /// Makes an attempt yield. One that is being stopped already is left alone: its room comes free
 /// anyway.
@@ -20,7 +25,7 @@ pub(crate) fn preempt(
     events: &mut Vec<Event>,
     entry: &RoundPreempt,
 ) -> Result<(), StartRefusal> {
-    let RoundPreempt { id, preempted, mode } = *entry;
+    let RoundPreempt { id, preempted, mode, .. } = *entry;
     let by = state.element(preempted.by).map(|(_, element)| element);
     if !by.is_some_and(|by| by.phase == Phase::Pending && !by.held) {
         return Err(StartRefusal::NobodyWaits(preempted.by));
@@ -35,7 +40,21 @@ pub(crate) fn preempt(
     let requeue = mode == VictimMode::Requeue && record.spec.ask.requeue;
     let yields = Ending { requeue, preempted: Some(preempted), ..Ending::new(Outcome::Preempted) };
     ended(state, events, id.key, yields);
+    if preempted.why == PreemptReason::Move && requeue {
+        moving(state, entry);
+    }
     let (key, why) = (preempted.by, preempted.why);
     state.tell(events, Event::JobPreempts { key, victim: id, why });
     Ok(())
+}
+
+/// Notes where it goes, and that somebody moved.
+fn moving(state: &mut State, entry: &RoundPreempt) {
+    let now = state.now;
+    if let Some(element) = state.element_mut(entry.id.key) {
+        let moving = Moving { to: entry.to.clone(), until: now + MOVE_KEPT };
+        element.moving = Some(Box::new(moving));
+    }
+    state.moves.retain(|at| *at + AN_HOUR > now);
+    state.moves.push(now);
 }

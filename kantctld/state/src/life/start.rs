@@ -93,7 +93,7 @@ fn begin(state: &mut State, events: &mut Vec<Event>, start: &RoundStart) {
     if let Some(element) = state.element_mut(id.key)
         && element.follow(Change::Start)
     {
-        element.attempt = id.attempt;
+        (element.attempt, element.moving) = (id.attempt, None);
         element.run = Some(Box::new(Run::new(allocation, now)));
     }
     state.tell(events, Event::JobStarted { id, nodes });

@@ -3,15 +3,15 @@
 //! Never holds what the state does not; a keeper can be made anew at any moment.
 
 use super::{jobs, queue_use, usage};
-use crate::dependency::Judge;
+use crate::dependency::{Judge, Verdict};
 use crate::event::{Event, ShareNews};
 use crate::job::Record;
 use crate::remembered::State;
 use common::id::{JobId, JobKey, NodeName};
-use common::job::Phase;
+use common::job::{Phase, PreemptReason};
 use common::resource::Request;
 use common::time::Time;
-use engine::{RunningJob, Snapshot, WaitingJob};
+use engine::{Moving, RunningJob, Snapshot, WaitingJob};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -28,6 +28,7 @@ pub struct Keeper {
 struct Touched {
     policy: bool,
     reservations: bool,
+    moves: bool,
     nodes: BTreeSet<NodeName>,
     jobs: BTreeSet<JobKey>,
     /// These ask for something else than before.
@@ -104,6 +105,9 @@ impl Keeper {
             waiting.into_iter().for_each(|key| self.snapshot.remove_job(key));
         }
         self.take_up_jobs(state, &touched.jobs);
+        if touched.moves {
+            self.snapshot.set_moves(state.moves().to_vec());
+        }
         if touched.reservations {
             self.snapshot.set_reservations(state.reservations().cloned());
         }
@@ -136,11 +140,30 @@ impl Keeper {
             }
         }
         holding.into_iter().for_each(|job| self.snapshot.set_running(job));
+        keys.iter().for_each(|key| self.take_up_move(state, *key));
         for key in keys {
             if state.is_all_done(key.job) {
                 self.requests.remove(&key.job);
             }
         }
+    }
+
+    /// May it be moved, and is it?
+    fn take_up_move(&mut self, state: &State, key: JobKey) {
+        let Some((record, element)) = state.element(key) else { return };
+        let moving = element.moving.as_deref();
+        let moving = moving.map(|moving| Moving { to: moving.to.clone(), until: moving.until });
+        let is_moving = moving.is_some();
+        self.snapshot.set_moving(key, moving.filter(|_| element.phase != Phase::Done));
+        let may = is_moving || element.phase == Phase::Running;
+        let moves = state.settings().is_some_and(|set| set.fair_sharing && !set.moves.is_off());
+        let holds = self.snapshot.running(key).is_some_and(|job| job.preemptible);
+        if !(may && moves && holds && record.spec.ask.requeue) {
+            return;
+        }
+        let request = self.request(record);
+        let again = jobs::waiting(key, record, element, request, Verdict::Free(None));
+        again.into_iter().for_each(|again| self.snapshot.set_movable(Arc::new(again)));
     }
 
     fn waiting<'a>(
@@ -180,7 +203,7 @@ impl Touched {
     /// All but jobs.
     fn outline(state: &State) -> Self {
         let nodes = state.nodes().map(|(name, _)| name.clone()).collect();
-        Self { policy: true, reservations: true, nodes, ..Self::default() }
+        Self { policy: true, reservations: true, moves: true, nodes, ..Self::default() }
     }
 
     fn add(&mut self, state: &State, event: &Event) {
@@ -203,8 +226,8 @@ impl Touched {
             | Event::ReservationExpired { .. } => self.reservations = true,
             // Until its end, what a share does changes nothing of what it holds.
             Event::StepReported { news, .. } if !matches!(news, ShareNews::Ended(..)) => {}
-            Event::JobPreempts { .. }
-            | Event::JobStepsEnded { .. }
+            Event::JobPreempts { why, .. } => self.moves |= *why == PreemptReason::Move,
+            Event::JobStepsEnded { .. }
             | Event::JobReady { .. }
             | Event::RoundEntryRefused { .. }
             | Event::JobSubmitted { repeated: true, .. }

@@ -52,6 +52,7 @@ pub fn settings() -> Settings {
         accounts: Vec::new(),
         fair_sharing: false,
         factors: common::policy::Factors::default(),
+        moves: common::policy::Moves::default(),
         topology: common::topology::Topology::default(),
     }
 }

@@ -1,9 +1,11 @@
 //! Jobs that are made to yield: requeued with their place or over, and both stories say so.
 
-use crate::house::{House, USER, attempt, end, exited, running, share};
+use crate::house::{House, USER, attempt, end, exited, running, settings, share};
 use common::id::{AttemptId, JobKey};
 use common::job::{Ask, EndCause, Outcome, Phase, PreemptReason, Preempted};
 use common::policy::VictimMode;
+use common::resource::{GpuRequest, Request};
+use common::unit::Gpus;
 use common::wire::node::Want;
 use state::ledger::StartRefusal;
 use state::{Command, Event, RoundPreempt, Target, view};
@@ -11,7 +13,7 @@ use state::{Command, Event, RoundPreempt, Target, view};
 /// Makes an attempt yield to a job.
 fn preempt(house: &mut House, id: AttemptId, by: JobKey, mode: VictimMode) -> Vec<Event> {
     let preempted = Preempted { by, why: PreemptReason::Reclaim };
-    let preempts = vec![RoundPreempt { id, preempted, mode }];
+    let preempts = vec![RoundPreempt { id, preempted, mode, to: Vec::new() }];
     house.apply(Command::EnactRound { preempts, starts: vec![] })
 }
 
@@ -61,6 +63,81 @@ fn a_victim_is_stopped_waits_again_with_its_place_and_both_stories_tell_it() {
     assert_eq!(story(&house, by)[1..], ["makes job 1 yield (quota that was lent)"]);
     house.start(id.key, vec![share("g2", 0, 8, &[])]);
     assert_eq!(house.element(id.key).attempt.0, 2);
+}
+
+/// Where queues share fairly, so many jobs may be moved in an hour.
+fn with_moves(house: &mut House, per_hour: u32) {
+    let mut settings = settings();
+    settings.fair_sharing = true;
+    settings.moves.per_hour = per_hour;
+    settings.queues[0].preemption.preemptible = true;
+    house.apply(Command::Configure(settings));
+}
+
+/// What a round decides now; it is carried out.
+fn round(house: &mut House) -> Vec<String> {
+    let mut snapshot = state::snapshot::snapshot(&house.state);
+    snapshot.settle(house.now);
+    let round = engine::schedule(&snapshot, house.now);
+    assert_eq!(engine::check::check_decisions(&snapshot, house.now, &round.decisions), []);
+    let told = round.decisions.iter().map(|decision| match decision {
+        engine::Decision::Start { key, allocation, .. } => {
+            format!("{key} on {}", allocation.shares()[0].node)
+        }
+        engine::Decision::Preempt { key, by, to, .. } => format!("{key} for {by} to {to:?}"),
+        _ => String::new(),
+    });
+    let told = told.collect();
+    if let Some(command) = state::snapshot::enactment(&round.decisions) {
+        house.apply(command);
+    }
+    told
+}
+
+fn with_gpus(gpus: u32) -> Ask {
+    let gpus = Some(GpuRequest::PerNode(Gpus(gpus)));
+    Ask { request: Request { gpus, ..Request::default() }, ..Ask::default() }
+}
+
+#[test]
+fn a_job_that_moves_has_its_place_kept_and_starts_there_whoever_leads() {
+    let mut house = House::new();
+    with_moves(&mut house, 1);
+    let jobs: Vec<JobKey> = (0..2).map(|_| JobKey::single(house.submit(with_gpus(2)))).collect();
+    let first = house.start(jobs[0], vec![share("g1", 0, 1, &[0, 1])]);
+    let second = house.start(jobs[1], vec![share("g2", 0, 1, &[0, 1])]);
+    house.report("g1", first, running());
+    house.report("g2", second, running());
+    house.wait(60);
+    house.submit(with_gpus(4));
+    assert_eq!(round(&mut house), ["2 for 3 to [NodeName(\"g1\")]"]);
+    assert_eq!(house.state.moves(), [house.now]);
+    // A snapshot made from nothing, as a new leader's, knows the place as well.
+    house.submit(with_gpus(2));
+    assert_eq!(round(&mut house), [""; 0], "job 4 would fit on g1");
+    house.wait(20);
+    house.report("g2", second, end(EndCause::Stopped, 0));
+    assert_eq!(round(&mut house), ["2 on g1", "3 on g2"]);
+    assert_eq!(house.element(jobs[1]).moving, None);
+    let told = story(&house, jobs[1]);
+    assert!(
+        told.contains(&"made to yield to job 3 (it has room elsewhere), to be requeued".into())
+    );
+}
+
+#[test]
+fn a_budget_of_moves_is_for_an_hour_and_a_job_without_requeue_stays() {
+    for (per_hour, requeue) in [(0, true), (1, false)] {
+        let mut house = House::new();
+        with_moves(&mut house, per_hour);
+        for node in ["g1", "g2"] {
+            let key = JobKey::single(house.submit(Ask { requeue, ..with_gpus(2) }));
+            let id = house.start(key, vec![share(node, 0, 1, &[0, 1])]);
+            house.report(node, id, running());
+        }
+        house.submit(with_gpus(4));
+        assert_eq!(round(&mut house), [""; 0], "{per_hour} {requeue}");
+    }
 }
 
 #[test]

@@ -49,6 +49,7 @@ fn judged(world: &World, victims: &[u32]) -> String {
                 by: key(3),
                 reason: PreemptReason::Reclaim,
                 mode: job.victim_mode,
+                to: Vec::new(),
             }
         })
         .collect();

@@ -23,7 +23,7 @@ fn snapshot_with(change: impl Fn(&mut RunningJob), queue: impl Fn(&mut Queue)) -
 
 fn preempt(reason: PreemptReason) -> Decision {
     let mode = VictimMode::Requeue;
-    Decision::Preempt { key: key(9), attempt: Attempt(1), by: key(1), reason, mode }
+    Decision::Preempt { key: key(9), attempt: Attempt(1), by: key(1), reason, mode, to: Vec::new() }
 }
 
 fn by_priority(change: impl Fn(&mut RunningJob), queue: impl Fn(&mut Queue)) -> String {

@@ -63,6 +63,7 @@ pub(in crate::fair) fn push(
         turn: None,
         was_tried: false,
         stays: false,
+        may_move: true,
         groups: vec![Group { name: String::new(), parent: None, least, near: None }],
         tasks: places,
     });

@@ -3,6 +3,7 @@
 mod claims;
 mod counted;
 mod later;
+mod moves;
 mod refused;
 
 use crate::preempt::tests::{World, low, of, owed, queue};

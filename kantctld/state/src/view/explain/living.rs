@@ -26,6 +26,9 @@ pub(super) fn why(state: &State, preempted: Preempted) -> String {
         PreemptReason::HeadTimeout => {
             format!("job {by}, which has waited at the head of the queue for too long")
         }
+        PreemptReason::Move => {
+            format!("job {by}, which has room then; it goes on elsewhere")
+        }
     }
 }
 
@@ -77,7 +80,14 @@ pub(super) fn living(
     }
     if let Some(preempted) = end.and_then(|end| end.preempted) {
         lines.push(format!("it makes way for {}", why(state, preempted)));
+        let moving =
+            element.moving.as_deref().map(|moving| fold(moving.to.iter().collect::<BTreeSet<_>>()));
         advice = Some(match end.is_some_and(|end| end.requeue) {
+            true if moving.is_some() => format!(
+                "nothing: it starts again from the top on {}, where its place is kept; what its \
+                 script has not saved by then is lost",
+                moving.unwrap_or_default()
+            ),
             true => "nothing: it goes back to its place in the queue and starts again from the \
                      top; what its script has not saved by then is lost"
                 .to_owned(),

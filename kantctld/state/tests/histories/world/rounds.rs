@@ -157,10 +157,17 @@ impl World {
         let Some((key, by)) = pick(&holding, victim).zip(pick(&waiting, by)) else { return Ok(()) };
         let attempt = self.state.element(key).map_or(Attempt(0), |(_, element)| element.attempt);
         let id = AttemptId { key, attempt: Attempt(attempt.0 + u32::from(how % 16 == 1)) };
-        let why = [PreemptReason::Priority, PreemptReason::Reclaim, PreemptReason::HeadTimeout];
-        let preempted = Preempted { by, why: why[usize::from(how % 3)] };
+        let why = [
+            PreemptReason::Priority,
+            PreemptReason::Reclaim,
+            PreemptReason::HeadTimeout,
+            PreemptReason::Move,
+        ];
+        let preempted = Preempted { by, why: why[usize::from(how % 4)] };
         let mode = if how < 180 { VictimMode::Requeue } else { VictimMode::Cancel };
-        let preempts = vec![RoundPreempt { id, preempted, mode }];
+        let moves = preempted.why == PreemptReason::Move;
+        let to = self.state.nodes().take(usize::from(moves)).map(|(name, _)| name.clone());
+        let preempts = vec![RoundPreempt { id, preempted, mode, to: to.collect() }];
         self.apply(Command::EnactRound { preempts, starts: vec![] })
     }
 

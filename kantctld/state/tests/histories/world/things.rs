@@ -57,6 +57,7 @@ pub fn settings(more_queues: bool) -> Settings {
         accounts: vec![account("vision"), account("speech")],
         fair_sharing: false,
         factors: Factors::default(),
+        moves: common::policy::Moves::default(),
         topology: Topology::default(),
     }
 }

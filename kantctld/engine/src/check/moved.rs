@@ -1,0 +1,180 @@
+//! May those that are moved be moved, and has everybody a place then? By counts of its own. Never
+//! asks whether fewer would have done, nor which links or cores they get.
+
+use super::Judge;
+use super::dues::Of;
+use crate::decision::Decision;
+use crate::round::Round;
+use crate::snapshot::{RunningJob, WaitingJob};
+use common::id::{JobKey, NodeName};
+use common::job::PreemptReason;
+use common::policy::VictimMode;
+use common::resource::{Allocation, GpuRequest, Share};
+use common::time::Span;
+use std::collections::{BTreeMap, BTreeSet};
+
+const AN_HOUR: Span = Span::from_minutes(60);
+
+/// What is held or free: thousandths of GPUs, CPUs, bytes.
+#[derive(Debug, Clone, Copy, Default)]
+struct Counts {
+    gpu_milli: i128,
+    cpus: i128,
+    memory_bytes: i128,
+}
+
+impl Counts {
+    fn of(share: &Share) -> Self {
+        let each = share.gpu_milli.map_or(1000, |milli| i128::from(milli.0));
+        Self {
+            gpu_milli: each * share.gpus.len() as i128,
+            cpus: i128::from(share.cpus.len()),
+            memory_bytes: i128::from(share.memory.0),
+        }
+    }
+
+    const fn plus(self, other: Self, times: i128) -> Self {
+        Self {
+            gpu_milli: self.gpu_milli + times * other.gpu_milli,
+            cpus: self.cpus + times * other.cpus,
+            memory_bytes: self.memory_bytes + times * other.memory_bytes,
+        }
+    }
+
+    const fn is_within(self, other: Self) -> bool {
+        self.gpu_milli <= other.gpu_milli
+            && self.cpus <= other.cpus
+            && self.memory_bytes <= other.memory_bytes
+    }
+}
+
+impl<'a> Judge<'a> {
+    /// One job is moved there for another.
+    pub(super) fn moves(&mut self, victim: &RunningJob, by: &WaitingJob, to: &[NodeName]) {
+        let policy = self.snapshot.policy();
+        let moves = policy.moves;
+        self.expect(policy.fair_sharing, "moves where queues do not share fairly");
+        self.expect(victim.preemptible, "moves though it is not preemptible");
+        self.expect(victim.victim_mode == VictimMode::Requeue, "moves and would not wait again");
+        self.expect(!to.is_empty(), "moves to no place");
+        let least = self.safe_for(victim, by, PreemptReason::Move);
+        let has_run = self.now.since(victim.started_at);
+        self.expect(has_run >= least, "is moved before it has run for long enough");
+        let held = sum(&victim.allocation);
+        self.expect(held.gpu_milli > 0, "moves though it holds no GPU");
+        let lost_minutes = held.gpu_milli * i128::from(has_run.0) / 1000 / 60_000;
+        let is_cheap = lost_minutes <= i128::from(moves.lost_gpu_minutes_max);
+        self.expect(is_cheap, "moves and loses more than the policy lets go");
+        self.moved += 1;
+        let recent = self.snapshot.moves().iter().filter(|at| **at + AN_HOUR > self.now).count();
+        let is_within = recent as u64 + self.moved <= u64::from(moves.per_hour);
+        self.expect(is_within, "moves though the hour's moves are used up");
+    }
+
+    /// Everybody who moves has a place when those are gone that go.
+    pub(super) fn all_have_places(&mut self, decisions: &'a [Decision]) {
+        let movers = movers(decisions);
+        if movers.is_empty() {
+            return;
+        }
+        let nodes: BTreeSet<&NodeName> = movers.iter().flat_map(|(_, _, to)| to.iter()).collect();
+        let free = self.free_later(&nodes, decisions);
+        let mut all = free.values().fold(Counts::default(), |sum, node| sum.plus(*node, 1));
+        for (key, _, to) in movers {
+            self.key = key;
+            let Some(job) = self.snapshot.running(key) else { continue };
+            for share in job.allocation.shares() {
+                let wants = Counts::of(share);
+                let fits =
+                    |node: &NodeName| free.get(node).is_some_and(|free| wants.is_within(*free));
+                self.expect(to.iter().any(fits), "moves to where it has no place");
+                all = all.plus(wants, -1);
+            }
+        }
+        self.expect(Counts::default().is_within(all), "moves with others to one place");
+    }
+
+    /// Others move only for a job that room is kept for, which is there beside their places.
+    pub(super) fn moves_make_room(&mut self, round: &'a Round) {
+        for (key, by, _) in movers(&round.decisions) {
+            self.key = key;
+            let kept = round.promises.get(&by).filter(|promise| promise.yielded);
+            let Some(kept) = kept else {
+                self.fault(format!("moves for job {by}, for which no room is kept"));
+                continue;
+            };
+            let same = movers(&round.decisions).into_iter().filter(|(_, other, _)| *other == by);
+            let same: Vec<(JobKey, JobKey, &[NodeName])> = same.collect();
+            let to = same.iter().flat_map(|(_, _, to)| to.iter());
+            let nodes: BTreeSet<&NodeName> = to.chain(&kept.nodes).collect();
+            let free = self.free_later(&nodes, &round.decisions);
+            let free = free.values().fold(Counts::default(), |sum, node| sum.plus(*node, 1));
+            let placed = same.iter().filter_map(|(key, ..)| self.snapshot.running(*key));
+            let placed = placed.fold(0, |all, job| all + sum(&job.allocation).gpu_milli);
+            let Some(by) = self.snapshot.waiting(by) else { continue };
+            // What asks for GPUs by the node may need fewer than for a node each.
+            let is_sure = by.request.nodes.is_some()
+                || by.request.tasks.0 == 1
+                || !matches!(by.request.gpus, Some(GpuRequest::PerNode(_)));
+            let asks = if is_sure { self.asks(Of::Gpus, by, true) } else { 0 };
+            let asks = i128::try_from(asks).unwrap_or(i128::MAX);
+            self.expect(placed + asks <= free.gpu_milli, "moves, and there is not room for all");
+        }
+    }
+
+    /// What these nodes have free when those are gone that are on their way out or made to go.
+    fn free_later<'n>(
+        &self,
+        nodes: &BTreeSet<&'n NodeName>,
+        decisions: &[Decision],
+    ) -> BTreeMap<&'n NodeName, Counts> {
+        let mut free = BTreeMap::new();
+        for node in self.snapshot.nodes() {
+            let Some(name) = nodes.get(&node.name).filter(|_| node.unusable.is_none()) else {
+                continue;
+            };
+            let has = &node.inventory;
+            let whole = Counts {
+                gpu_milli: 1000 * has.gpus.len() as i128,
+                cpus: i128::from(has.cpus.len()),
+                memory_bytes: i128::from(has.memory.0),
+            };
+            free.insert(*name, whole);
+        }
+        let mut goes = BTreeSet::new();
+        let mut take = |share: &Share| {
+            if let Some(free) = free.get_mut(&share.node) {
+                *free = free.plus(Counts::of(share), -1);
+            }
+        };
+        for decision in decisions {
+            match decision {
+                Decision::Start { allocation, .. } => {
+                    allocation.shares().iter().for_each(&mut take);
+                }
+                Decision::Preempt { key, .. } => _ = goes.insert(*key),
+            }
+        }
+        for job in self.snapshot.all_running() {
+            if !job.ending && !goes.contains(&job.key) {
+                job.allocation.shares().iter().for_each(&mut take);
+            }
+        }
+        free
+    }
+}
+
+fn sum(allocation: &Allocation) -> Counts {
+    allocation.shares().iter().fold(Counts::default(), |sum, share| sum.plus(Counts::of(share), 1))
+}
+
+/// Who moves, for whom, and where to.
+fn movers(decisions: &[Decision]) -> Vec<(JobKey, JobKey, &[NodeName])> {
+    let mover = |decision| match decision {
+        &Decision::Preempt { key, by, reason: PreemptReason::Move, ref to, .. } => {
+            Some((key, by, to.as_slice()))
+        }
+        _ => None,
+    };
+    decisions.iter().filter_map(mover).collect()
+}

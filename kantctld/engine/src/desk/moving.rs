@@ -1,0 +1,189 @@
+//! Running jobs that move so that another has room: tried as it really is, for all of them at once,
+//! and then decided or not at all. Never chooses who moves; `fair` does.
+//!
+//! Who moves is stopped, and its new place is kept for it until it waits again and starts there;
+//! nobody is stopped unless everybody has a place when those are gone that go.
+//!
+//! Example, two nodes of 8 GPUs. Job 1 runs on a with 4, job 2 on b with 4; job 3 asks for 8. Job 2
+//! is stopped, the other half of a is kept for it, and b for job 3.
+
+use super::Desk;
+use super::yielding::{Awaiting, seats};
+use crate::books::{Books, Claim};
+use crate::decision::Decision;
+use crate::fit::gang::Layout;
+use crate::floor::NodeIndex;
+use crate::floor::node::{Holder, NEVER};
+use crate::place::Placed;
+use crate::shape::{Shape, ShapeIndex};
+use crate::snapshot::{Promise, RunningJob, WaitingJob};
+use common::id::{JobKey, NodeName};
+use common::job::PreemptReason;
+use common::unit::Cpus;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Somebody who moves, and where to.
+pub(crate) type Mover<'a> = (&'a Arc<RunningJob>, Vec<NodeIndex>);
+
+/// A job, and the place that was found for it.
+struct Found<'a> {
+    job: &'a Arc<WaitingJob>,
+    index: ShapeIndex,
+    shape: Shape<'a>,
+    layout: Layout,
+    claim: Claim,
+}
+
+impl<'a> Desk<'a> {
+    /// The rooms of jobs that others yield to and, as long as they are kept, the places of jobs
+    /// that were stopped to go on there.
+    pub(super) fn rooms_kept(&self) -> Vec<(JobKey, Promise)> {
+        let snapshot = self.snapshot;
+        let promised = snapshot.promises.iter().filter(|(_, promise)| promise.yielded);
+        let promised = promised.map(|(key, promise)| (*key, promise.clone()));
+        let is_promised = |key| snapshot.promises.get(key).is_some_and(|kept| kept.yielded);
+        let moving = snapshot
+            .moving
+            .iter()
+            .filter(|(key, _)| snapshot.is_moving(**key, self.now) && !is_promised(key));
+        let place =
+            |nodes: &[NodeName]| Promise { at: self.now, nodes: nodes.to_vec(), yielded: true };
+        promised.chain(moving.map(|(key, moving)| (*key, place(&moving.to)))).collect()
+    }
+
+    /// A job on its way out that goes on elsewhere, as it will wait then.
+    pub(crate) fn mover(&self, key: JobKey) -> Option<&'a Arc<WaitingJob>> {
+        self.snapshot.goes_on(key, self.now)
+    }
+
+    /// Keeps a job's room, and does not look whether it could start.
+    pub(super) fn await_others(&mut self, key: JobKey, awaiting: Awaiting) {
+        self.books.add(&awaiting.claim, awaiting.ends_by);
+        self.awaiting.insert(key, awaiting);
+    }
+
+    /// Makes these move, and keeps the room for the job and theirs for them. Nobody moves unless
+    /// all have room and would be admitted. Says whether they do.
+    pub(crate) fn move_for(
+        &mut self,
+        (job, index): (&'a Arc<WaitingJob>, ShapeIndex),
+        nodes: &[NodeIndex],
+        movers: &[Mover<'a>],
+    ) -> bool {
+        let own = self.unbook(job.key);
+        let found = self.find_for_all((job, index), nodes, movers);
+        let Some((room, places)) = found else {
+            own.into_iter().for_each(|own| self.book_again(job.key, own));
+            return false;
+        };
+        for ((mover, _), place) in movers.iter().zip(&places) {
+            self.asks.chosen.insert(mover.key);
+            self.yielders.entry(job.key).or_insert((0, mover.key)).0 += 1;
+            let floor = self.trial.floor;
+            let to = place.layout.iter().map(|(at, _)| floor.node(*at).name.clone());
+            let to: BTreeSet<NodeName> = to.collect();
+            self.decisions.push(Decision::Preempt {
+                key: mover.key,
+                attempt: mover.attempt,
+                by: job.key,
+                reason: PreemptReason::Move,
+                mode: mover.victim_mode,
+                to: to.into_iter().collect(),
+            });
+        }
+        self.keep_room(job, index, &room.shape, (room.layout, room.claim));
+        places.into_iter().for_each(|place| self.keep_place(place));
+        true
+    }
+
+    /// A place for the job and for each that moves, when those are gone that go. `None`: one of
+    /// them has none, or would not be admitted.
+    fn find_for_all(
+        &mut self,
+        (job, index): (&'a Arc<WaitingJob>, ShapeIndex),
+        nodes: &[NodeIndex],
+        movers: &[Mover<'a>],
+    ) -> Option<(Found<'a>, Vec<Found<'a>>)> {
+        let mut asked = vec![(job, index, nodes)];
+        for (mover, to) in movers {
+            let again = self.snapshot.may_move(mover, self.now)?;
+            let queue = self.queues.get(&again.queue).copied()?;
+            asked.push((again, self.shape_for(queue, again), to));
+        }
+        let checkpoint = self.trial.checkpoint();
+        let all: BTreeSet<NodeIndex> =
+            asked.iter().flat_map(|(_, _, at)| at.iter()).copied().collect();
+        let leaving: BTreeSet<JobKey> = movers.iter().map(|(mover, _)| mover.key).collect();
+        for at in all {
+            let holders = self.trial.holders(at).iter().map(|holder| holder.key);
+            let goes = |key: &JobKey| leaving.contains(key) || self.is_on_the_way_out(*key);
+            let gone: Vec<JobKey> = holders.filter(goes).collect();
+            gone.into_iter().for_each(|key| self.trial.give_back(at, key));
+        }
+        let mut books = self.books.clone();
+        for (mover, _) in movers {
+            if let Some(claim) = self.snapshot.claim_of(mover.key) {
+                books.remove(claim, mover.ends_by);
+            }
+        }
+        let mut found = Vec::new();
+        for (job, index, nodes) in asked {
+            match self.seat((job, index), nodes, &mut books) {
+                Some(one) => found.push(one),
+                None => break,
+            }
+        }
+        self.trial.roll_back(checkpoint);
+        let is_whole = found.len() == movers.len() + 1;
+        let mut found = found.into_iter();
+        let room = found.next().filter(|_| is_whole)?;
+        Some((room, found.collect()))
+    }
+
+    /// A place on these nodes, taken on trial.
+    fn seat(
+        &mut self,
+        (job, index): (&'a Arc<WaitingJob>, ShapeIndex),
+        nodes: &[NodeIndex],
+        books: &mut Books,
+    ) -> Option<Found<'a>> {
+        let shape = self.shapes.get(index).fewest().into_owned();
+        let fence = self.fence(nodes);
+        let (layout, placed) = self.find(job, &shape, &fence)?;
+        let shares = placed.shares.iter().map(|(_, share)| share);
+        let claim = crate::claims::of_start(job, shares, self.trial.floor, books);
+        books.check_limits(&claim, job.time_limit, self.now).ok()?;
+        books.admit(&claim).ok()?;
+        books.add(&claim, job.time_limit.map(|limit| self.now + limit));
+        self.hold(job, &placed);
+        Some(Found { job, index, shape, layout, claim })
+    }
+
+    fn hold(&mut self, job: &WaitingJob, placed: &Placed) {
+        let group: Option<Arc<str>> =
+            job.request.per_node_max.as_ref().map(|most| most.group.as_str().into());
+        for (at, share) in &placed.shares {
+            let holder = Holder {
+                key: job.key,
+                until: self.ends_by(job.time_limit),
+                share: share.clone(),
+                cpus: Cpus(share.cpus.len()),
+                whole_node: job.request.exclusive,
+                group: group.clone(),
+            };
+            self.trial.take(*at, Arc::new(holder));
+        }
+    }
+
+    /// Keeps the place of a job that moves.
+    fn keep_place(&mut self, place: Found<'a>) {
+        let Found { job, index, shape, layout, claim } = place;
+        let nodes: Vec<NodeIndex> = layout.iter().map(|(at, _)| *at).collect();
+        let seats = seats(&shape, &layout);
+        self.book_from_now(job, &shape, layout);
+        self.look(&nodes, NEVER);
+        let ends_by = job.time_limit.map(|limit| self.now + limit);
+        self.await_others(job.key, Awaiting { shape: index, nodes, seats, claim, ends_by });
+    }
+}

@@ -1,0 +1,97 @@
+//! Who moves so that another has room: who may, who does by a plan, and who is on the way there.
+//! Never looks for places; the plan and the desk do.
+//!
+//! Source: KAI Scheduler, consolidation: running pods move if everybody has a place afterwards.
+//! Reads: the budget of moves, what a job would lose, how long it has run. Knobs: `[moves]`,
+//! `runtime_min`.
+//!
+//! Example: see [`crate::desk`], `moving`.
+
+use super::board::{Board, State};
+use super::plan::{Act, Plan};
+use super::view::{View, may_be_preempted};
+use super::world::{Job, JobAt, NodeAt, TaskAt, TaskState};
+use super::yielding::{Quest, Why};
+use crate::desk::{Desk, Mover};
+use crate::floor::NodeIndex;
+use crate::snapshot::{RunningJob, WaitingJob};
+use common::time::Span;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// May a running job be moved, and is it no longer safe from everybody?
+pub(super) fn may_move(desk: &Desk<'_>, job: &RunningJob) -> bool {
+    if desk.snapshot.may_move(job, desk.now).is_none() {
+        return false;
+    }
+    let path = std::iter::successors(desk.queues.get(&job.queue).copied(), |queue| {
+        desk.queues.get(queue.parent.as_ref()?).copied()
+    });
+    // A cycle is refused where policies are read.
+    let mut safe = path.take(desk.queues.len()).map(|queue| queue.preemption.runtime_min);
+    let least = safe.find(|least| *least > Span::default()).unwrap_or_default();
+    desk.now.since(job.started_at) >= least
+}
+
+/// Who moves for whom, and where to: a whole job, with those of its tasks that could stay.
+pub(super) fn movers<'a>(
+    desk: &Desk<'a>,
+    view: &View<'a>,
+    plan: &Plan,
+) -> BTreeMap<JobAt, Vec<Mover<'a>>> {
+    let mut movers: BTreeMap<JobAt, Vec<Mover<'a>>> = BTreeMap::new();
+    let mut seen = BTreeSet::new();
+    for task in &plan.gone {
+        let Some(Act::Move(_, _, Some(by), Why::Consolidate)) = plan.acts.get(task) else {
+            continue;
+        };
+        let at = view.world.job_of[task.0];
+        let key = view.running.get(&at).filter(|_| seen.insert(at));
+        let Some(job) = key.and_then(|key| desk.snapshot.running(*key)) else { continue };
+        let place = |task: &TaskAt| match plan.acts.get(task) {
+            Some(Act::Move(node, ..)) => Some(View::node(*node)),
+            _ => view.world.tasks[task.0].node.map(View::node),
+        };
+        let to: BTreeSet<NodeIndex> =
+            view.world.jobs[at.0].tasks.iter().filter_map(place).collect();
+        movers.entry(*by).or_default().push((job, to.into_iter().collect()));
+    }
+    movers
+}
+
+impl<'a> View<'a> {
+    /// A job that was stopped to go on elsewhere: its place is taken.
+    pub(super) fn goes_on(&mut self, desk: &mut Desk<'a>, job: &'a Arc<WaitingJob>) {
+        let Some(queue) = desk.queues.get(&job.queue).copied() else { return };
+        let shape = desk.shape_for(queue, job);
+        let kept: Vec<NodeIndex> = desk.seats_kept_for(job.key).to_vec();
+        let (mut tasks, least) = self.parts(desk, job, shape);
+        tasks.truncate(kept.len());
+        for (task, node) in tasks.iter_mut().zip(&kept) {
+            (task.state, task.node) = (TaskState::Promised, Some(NodeAt(node.at())));
+        }
+        if !tasks.is_empty() {
+            let is_preemptible = may_be_preempted(desk, job, queue);
+            let plain = self.plain(job.key, queue, job.since().0, least);
+            self.push(Job { is_preemptible, stays: true, ..plain }, tasks);
+        }
+    }
+}
+
+impl Board<'_> {
+    /// Was anything of a job given another place in this round?
+    pub fn has_moved(&self, job: JobAt) -> bool {
+        let seats = self.world.jobs[job.0].tasks.iter().map(|task| &self.seats[task.0]);
+        seats.into_iter().any(|seat| seat.state == State::Promised && seat.old.is_some())
+    }
+}
+
+impl Quest<'_, '_> {
+    /// How many jobs these are of that lose their place.
+    pub(super) fn jobs_of(&self, bundles: &[Vec<TaskAt>]) -> u32 {
+        let moved = |task: &&TaskAt| self.board.seats[task.0].state != State::Running;
+        let tasks = bundles.iter().flatten().filter(moved);
+        let jobs: BTreeSet<JobAt> = tasks.map(|task| self.board.world.job_of[task.0]).collect();
+        u32::try_from(jobs.len()).unwrap_or(u32::MAX)
+    }
+}

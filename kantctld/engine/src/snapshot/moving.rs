@@ -1,0 +1,97 @@
+//! Running jobs that may move to other nodes, those that do, and how often that happened. Never
+//! decides who moves; `fair` does.
+//!
+//! A job that moves is stopped, and starts again elsewhere from what it saved itself. So only those
+//! move that may be made to yield and wait again then, hold GPUs, and have no time or booking to
+//! meet; and none that has used more than the policy lets go.
+
+use super::{RunningJob, Snapshot, WaitingJob};
+use common::id::{JobKey, NodeName};
+use common::policy::VictimMode;
+use common::time::{Span, Time};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// The budget of moves is for an hour.
+const AN_HOUR: Span = Span::from_minutes(60);
+const MS_PER_MINUTE: u64 = 60_000;
+
+/// A job was stopped to go on elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moving {
+    /// There.
+    pub to: Vec<NodeName>,
+    /// So long the place is kept.
+    pub until: Time,
+}
+
+impl Snapshot {
+    /// A running job could be stopped and wait again, and would then wait like this. Forgotten as
+    /// soon as anything else is said of it.
+    pub fn set_movable(&mut self, job: Arc<WaitingJob>) {
+        let is_free = job.deadline.is_none()
+            && job.reservation.is_none()
+            && job.together.is_none()
+            && !job.service;
+        if is_free && self.policy.fair_sharing && !self.policy.moves.is_off() {
+            self.movable.insert(job.key, job);
+        }
+    }
+
+    /// A job moves there, or has no place kept.
+    pub fn set_moving(&mut self, key: JobKey, moving: Option<Moving>) {
+        match moving {
+            Some(moving) => _ = self.moving.insert(key, moving),
+            None => _ = self.moving.remove(&key),
+        }
+    }
+
+    /// When jobs were made to move lately.
+    pub fn set_moves(&mut self, moves: Vec<Time>) {
+        self.moves = moves;
+    }
+
+    /// Is a place kept for a job that was stopped to go on there?
+    pub(crate) fn is_moving(&self, key: JobKey, now: Time) -> bool {
+        self.moving.get(&key).is_some_and(|moving| now < moving.until)
+    }
+
+    /// A job on its way out that goes on elsewhere, as it will wait then.
+    pub(crate) fn goes_on(&self, key: JobKey, now: Time) -> Option<&Arc<WaitingJob>> {
+        let goes = self.is_moving(key, now) && self.ending.contains_key(&key);
+        self.movable.get(&key).filter(|_| goes)
+    }
+
+    /// How many may still be moved in this hour.
+    pub(crate) fn moves_left(&self, now: Time) -> u32 {
+        if !self.policy.fair_sharing {
+            return 0;
+        }
+        let made = self.moves.iter().filter(|at| **at + AN_HOUR > now).count();
+        self.policy.moves.per_hour.saturating_sub(u32::try_from(made).unwrap_or(u32::MAX))
+    }
+
+    /// When more may be moved than now.
+    pub(crate) fn more_moves_at(&self, now: Time) -> Option<Time> {
+        let again = self.moves.iter().map(|at| *at + AN_HOUR).filter(|at| *at > now);
+        again.min().filter(|_| !self.policy.moves.is_off())
+    }
+
+    /// How it would wait, if it may be moved now. Whether its queue keeps it safe for a while is
+    /// not asked here.
+    pub(crate) fn may_move(&self, job: &RunningJob, now: Time) -> Option<&Arc<WaitingJob>> {
+        let gpus = job.allocation.shares().iter().map(|share| {
+            let each = share.gpu_milli.map_or(1000, |milli| u64::from(milli.0));
+            each.saturating_mul(share.gpus.len() as u64)
+        });
+        let gpu_milli: u64 = gpus.sum();
+        let lost = gpu_milli.saturating_mul(now.since(job.started_at).0) / 1000 / MS_PER_MINUTE;
+        let is_cheap = gpu_milli > 0 && lost <= self.policy.moves.lost_gpu_minutes_max;
+        let may = is_cheap
+            && job.preemptible
+            && !job.ending
+            && job.yields_to.is_none()
+            && job.victim_mode == VictimMode::Requeue;
+        self.movable.get(&job.key).filter(|_| may)
+    }
+}

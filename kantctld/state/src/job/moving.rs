@@ -1,0 +1,14 @@
+//! Where a job goes on that was stopped so that another has room. Never moves one.
+
+use common::id::NodeName;
+use common::time::Time;
+use serde::{Deserialize, Serialize};
+
+/// A job was stopped to go on elsewhere.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Moving {
+    /// There.
+    pub to: Vec<NodeName>,
+    /// So long the place is kept.
+    pub until: Time,
+}
