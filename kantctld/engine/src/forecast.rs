@@ -6,8 +6,9 @@
 
 use crate::decision::Decision;
 use crate::round::{Round, schedule};
-use crate::snapshot::{Promise, RunningJob, Snapshot};
+use crate::snapshot::{Moving, Promise, RunningJob, Snapshot, WaitingJob};
 use common::id::JobKey;
+use common::policy::MOVE_KEPT;
 use common::time::Time;
 
 /// So many rounds are played at most.
@@ -111,9 +112,11 @@ impl Play {
                     self.snapshot.start(*key, allocation.clone(), self.at);
                     self.after += 1;
                 }
-                Decision::Preempt { key, .. } => {
+                Decision::Preempt { key, to, .. } => {
                     yielded = true;
-                    self.snapshot.remove_job(*key);
+                    let until = self.at + MOVE_KEPT;
+                    let moving = Moving { to: to.clone(), until };
+                    self.leave(*key, Some(moving).filter(|moving| !moving.to.is_empty()));
                 }
             }
         }
@@ -131,8 +134,22 @@ impl Play {
         let over = self.snapshot.all_running();
         let over = over.filter(|job| ends(job, at).is_some_and(|end| end <= next));
         let over: Vec<JobKey> = over.map(|job| job.key).collect();
-        over.into_iter().for_each(|key| self.snapshot.remove_job(key));
+        for key in over {
+            let goes_on = self.snapshot.goes_on(key, at).is_some();
+            let moving = self.snapshot.moving.get(&key).filter(|_| goes_on).cloned();
+            self.leave(key, moving);
+        }
         true
+    }
+
+    /// A job is gone: for good, as far as anybody can tell, or to go on elsewhere.
+    fn leave(&mut self, key: JobKey, moving: Option<Moving>) {
+        let again = self.snapshot.movable.get(&key).cloned();
+        self.snapshot.remove_job(key);
+        if let (Some(again), Some(_)) = (again, &moving) {
+            self.snapshot.set_waiting(WaitingJob::clone(&again));
+            self.snapshot.set_moving(key, moving);
+        }
     }
 }
 
