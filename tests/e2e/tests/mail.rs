@@ -1,8 +1,9 @@
 //! `--mail-type` on real daemons, with a stand-in for the site's mail program that writes letters
 //! down. Never which event means which letter in all its forms: kantctld/lead has that.
 
+use anyhow::Context as _;
 use common::config::ControllerConfig;
-use e2e::{Cluster, ClusterOptions, Machine, Person, wait_for};
+use e2e::{Cluster, ClusterOptions, Controllers, Machine, Person, wait_for};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -13,16 +14,13 @@ fn with_mailer(config: &mut ControllerConfig) {
     config.mail_domain = "example.org".to_owned();
 }
 
-/// A cluster of one node, and where its letters come to.
-fn cluster() -> anyhow::Result<(Cluster, PathBuf)> {
-    let nodes = vec![("n1", Machine::cpu())];
-    let controller: Option<fn(&mut ControllerConfig)> = Some(with_mailer);
-    let cluster = Cluster::start(ClusterOptions { nodes, controller, ..Default::default() })?;
-    let letters = cluster.dir().join("letters");
+/// Makes the program in this directory, and where it puts letters.
+fn mailer(dir: &Path) -> anyhow::Result<PathBuf> {
+    let letters = dir.join("letters");
     fs::create_dir(&letters)?;
     // Whoever the program runs as writes there.
     fs::set_permissions(&letters, fs::Permissions::from_mode(0o777))?;
-    let program = cluster.dir().join("mailer");
+    let program = dir.join("mailer");
     let script = format!(
         "#!/bin/sh\ncd {}\n{{ printf '%s\\n' \"$@\"; cat; echo \"as $(id -u)\"; }} >part.$$\n\
          mv part.$$ letter.$$\n",
@@ -30,6 +28,15 @@ fn cluster() -> anyhow::Result<(Cluster, PathBuf)> {
     );
     fs::write(&program, script)?;
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755))?;
+    Ok(letters)
+}
+
+/// A cluster of one node, and where its letters come to.
+fn cluster() -> anyhow::Result<(Cluster, PathBuf)> {
+    let nodes = vec![("n1", Machine::cpu())];
+    let controller: Option<fn(&mut ControllerConfig)> = Some(with_mailer);
+    let cluster = Cluster::start(ClusterOptions { nodes, controller, ..Default::default() })?;
+    let letters = mailer(cluster.dir())?;
     Ok((cluster, letters))
 }
 
@@ -87,6 +94,39 @@ fn users_are_written_to_once_also_by_a_controller_that_reads_its_log_again() -> 
     assert!(subjects[0].starts_with(&format!("{summary} Began, ")), "{subjects:?}");
     assert_eq!(subjects[1], format!("{summary} Ended, COMPLETED, ExitCode [0-0]"));
     assert_eq!(&subjects[2..], [began, failed]);
+    Ok(())
+}
+
+#[test]
+fn of_several_controllers_the_one_that_leads_writes_and_the_next_one_nothing_again()
+-> anyhow::Result<()> {
+    let mut house = Controllers::three_with(with_mailer)?;
+    // Whoever the program runs as walks in.
+    fs::set_permissions(house.dir(), fs::Permissions::from_mode(0o755))?;
+    let dir = mailer(house.dir())?;
+    house.start_node("n1")?;
+    let (leader, _) = house.leader()?;
+    let other = ["a", "b", "c"].into_iter().find(|name| *name != leader).context("no other")?;
+    let kantctl = house.kantctl(other)?;
+    let script = "#!/bin/sh\nwhile [ ! -e stop ]; do sleep 0.1; done\n";
+    let asked = ["--mail-type=ALL", "--mail-user=ada", "--mem=16M"];
+    let id = kantctl.submit(&asked, script)?;
+    wait_for_letters(&dir, 1)?;
+    house.kill(&leader)?;
+    house.leader()?;
+    fs::write(house.dir().join("stop"), "")?;
+    kantctl.finished(&id)?;
+    wait_for_letters(&dir, 2)?;
+    // One more job: whatever another controller had to say of the first would have come by then.
+    let last = kantctl.submit(&["--mail-type=END", "--mail-user=ada", "--mem=16M"], script)?;
+    kantctl.finished(&last)?;
+    let told = wait_for_letters(&dir, 3)?;
+    let subjects: Vec<&str> = told.iter().map(|(subject, _)| subject.as_str()).collect();
+    let begins = |place: usize, text: String| subjects[place].starts_with(&text);
+    assert_eq!(subjects.len(), 3, "{subjects:?}");
+    assert!(begins(0, format!("kant Job_id={id} Name=script.sh Began, ")), "{subjects:?}");
+    assert!(begins(1, format!("kant Job_id={id} Name=script.sh Ended, ")), "{subjects:?}");
+    assert!(begins(2, format!("kant Job_id={last} Name=script.sh Ended, ")), "{subjects:?}");
     Ok(())
 }
 
