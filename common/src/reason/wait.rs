@@ -38,10 +38,11 @@ pub struct Nearest {
 }
 
 /// Why a job waits. One for each waiting job and round; never in the log.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum WaitReason {
     /// No round has looked at it yet.
+    #[default]
     NotConsidered,
     /// Held by its user or an operator.
     Held,

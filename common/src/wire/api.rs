@@ -5,7 +5,7 @@
 //! |---|---|
 //! | POST /v1/jobs | `SubmitRequest` -> `SubmitAnswer` |
 //! | POST /v1/jobs/batch | `BatchRequest` -> `BatchAnswer`: many submits |
-//! | GET /v1/jobs?all=&user=&queue=&node= | -> `JobList` (`all`: finished ones too) |
+//! | GET /v1/jobs?all=&user=&queue=&node=&brief= | -> `JobList` (`all`: finished ones too) |
 //! | GET /v1/jobs/{key} | -> `JobList`: one job, or the tasks of an array; with events |
 //! | POST /v1/jobs/{key}/{cancel,hold,release,requeue,suspend,resume} | `()` -> `Changed` |
 //! | POST /v1/jobs/{key}/update | `UpdateRequest` -> `Changed` |
@@ -99,7 +99,8 @@ pub struct ReasonView {
     pub code: String,
     /// In full.
     pub sentence: String,
-    /// As data.
+    /// As data; not in brief lists.
+    #[serde(default)]
     pub detail: WaitReason,
 }
 
@@ -135,6 +136,7 @@ pub struct JobView {
     /// Slurm's two letters.
     pub state_code: String,
     /// Held now?
+    #[serde(default)]
     pub held: bool,
     /// Why it waits, while Pending.
     pub reason: Option<ReasonView>,
@@ -145,6 +147,7 @@ pub struct JobView {
     /// Its place among all waiting jobs, from 1, while Pending.
     pub position: Option<u32>,
     /// Which attempt, from 1; 0 before the first start.
+    #[serde(default)]
     pub attempt: u32,
     /// Who cancelled it, if somebody did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -258,6 +261,8 @@ pub struct JobQuery {
     pub queue: Option<QueueName>,
     /// Only on this node.
     pub node: Option<NodeName>,
+    /// Of each job only what is set and tables of jobs show: a third of the bytes.
+    pub brief: bool,
 }
 
 /// Drains a node.

@@ -161,7 +161,7 @@ mod tests {
     }
 
     fn screen() -> Screen {
-        Screen { json: false, width: Some(80), colour: false, zone: TimeZone::UTC }
+        Screen { json: false, width: Some(80), colour: false, zone: TimeZone::UTC.into() }
     }
 
     #[test]

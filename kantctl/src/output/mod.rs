@@ -21,6 +21,7 @@ pub mod steps;
 pub mod table;
 pub mod time;
 pub mod wrap;
+pub mod zone;
 
 pub use plain::plain;
 pub use screen::Screen;

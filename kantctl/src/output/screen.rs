@@ -4,11 +4,11 @@
 use super::table::Table;
 use super::time::localized;
 use super::wrap::{FACT, PROSE, wrapped};
+use super::zone::Zone;
 use crate::failure::{Failure, Kind};
 use anstream::adapter::strip_str;
 use anstream::{AutoStream, ColorChoice};
 use anyhow::Context;
-use jiff::tz::TimeZone;
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -23,7 +23,7 @@ pub struct Screen {
     /// May stdout have colours?
     pub colour: bool,
     /// The zone times are shown in.
-    pub zone: TimeZone,
+    pub zone: Zone,
 }
 
 impl Screen {
@@ -31,12 +31,12 @@ impl Screen {
     #[must_use]
     pub fn look(json: bool) -> Self {
         let stdout = io::stdout();
-        let columns = || comfy_table::Table::new().width().map(usize::from);
+        let columns = || crossterm::terminal::size().ok().map(|(columns, _)| usize::from(columns));
         Self {
             json,
             width: stdout.is_terminal().then(columns).flatten().filter(|width| *width > 0),
             colour: AutoStream::choice(&stdout) != ColorChoice::Never,
-            zone: TimeZone::system(),
+            zone: Zone::system(),
         }
     }
 
@@ -181,7 +181,7 @@ fn folded(text: &str) -> String {
 /// The line that says so.
 #[must_use]
 pub fn noted(text: &str) -> String {
-    format!("{}: {}\n", speaker(), localized(text, &TimeZone::system()))
+    format!("{}: {}\n", speaker(), localized(text, &Zone::system()))
 }
 
 /// Says on stderr that something may not be as meant.
@@ -196,7 +196,7 @@ pub fn complain(failure: &Failure) {
         return;
     }
     use owo_colors::OwoColorize;
-    let text = localized(&failure.to_string(), &TimeZone::system());
+    let text = localized(&failure.to_string(), &Zone::system());
     let (what, hint) = match text.rsplit_once("\nhint: ") {
         Some((what, hint)) => (what, Some(hint)),
         None => (text.as_str(), None),

@@ -1,7 +1,9 @@
 //! Tables that fit the terminal: what matters least gives way first. Without a terminal nothing
 //! is shortened, so that scripts see everything. Never knows what is in a column.
 
-use comfy_table::{Attribute, Cell as Drawn, CellAlignment, Color, Row, presets};
+use owo_colors::{AnsiColors, OwoColorize as _};
+use std::borrow::Cow;
+use unicode_width::UnicodeWidthStr as _;
 
 /// Blanks between columns.
 const GAP: usize = 2;
@@ -23,12 +25,12 @@ pub enum Tint {
 }
 
 impl Tint {
-    const fn colour(self) -> Option<Color> {
+    const fn colour(self) -> Option<AnsiColors> {
         match self {
             Self::Plain => None,
-            Self::Good => Some(Color::Green),
-            Self::Waiting => Some(Color::Yellow),
-            Self::Bad => Some(Color::Red),
+            Self::Good => Some(AnsiColors::BrightGreen),
+            Self::Waiting => Some(AnsiColors::BrightYellow),
+            Self::Bad => Some(AnsiColors::BrightRed),
         }
     }
 }
@@ -45,7 +47,7 @@ impl Cell {
     /// With a shorter way to say it, for columns that have [`Column::short`].
     #[must_use]
     pub fn short(mut self, short: &str) -> Self {
-        self.short = Some(one_line(short));
+        self.short = Some(one_line(short.to_owned()));
         self
     }
 
@@ -63,13 +65,16 @@ impl Cell {
 
 impl<T: ToString> From<T> for Cell {
     fn from(text: T) -> Self {
-        Self { text: one_line(&text.to_string()), ..Self::default() }
+        Self { text: one_line(text.to_string()), ..Self::default() }
     }
 }
 
 /// Control characters would break the table, or worse: a job's name is its user's, the terminal
 /// somebody else's.
-fn one_line(text: &str) -> String {
+fn one_line(text: String) -> String {
+    if !text.chars().any(char::is_control) {
+        return text;
+    }
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
@@ -152,30 +157,53 @@ impl Table {
     #[must_use]
     pub fn render(&self, width: Option<usize>, colour: bool) -> String {
         let layout = self.fit(width.unwrap_or(usize::MAX));
-        let mut drawn = comfy_table::Table::new();
-        drawn.load_style(presets::NOTHING).force_no_tty();
-        if colour {
-            drawn.enforce_styling().style_text_only();
+        let title =
+            |(index, _): &(usize, usize)| Part::new(self.title(*index, layout.short).into());
+        let titles: Vec<Part<'_>> = layout.shown.iter().map(title).collect();
+        let rows: Vec<Vec<Part<'_>>> = self.rows.iter().map(|row| parts(row, &layout)).collect();
+        // Wide letters take two places: what was cut by letters is laid out by places.
+        let widest = |place: usize| rows.iter().chain([&titles]).map(|row| row[place].width).max();
+        let widths: Vec<usize> = (0..titles.len()).filter_map(widest).collect();
+        let mut text = String::new();
+        let bold = |title: &str| title.bold().to_string();
+        self.line(&mut text, &layout, &widths, &titles, |_, title| colour.then(|| bold(title)));
+        for (cells, parts) in self.rows.iter().zip(&rows) {
+            let tinted = |index: usize, shown: &str| {
+                let colour = cells[index].tint.colour().filter(|_| colour)?;
+                Some(shown.color(colour).to_string())
+            };
+            self.line(&mut text, &layout, &widths, parts, tinted);
         }
-        drawn.set_header(self.header(&layout));
-        for cells in &self.rows {
-            drawn.add_row(draw_row(cells, &layout));
-        }
-        let last = layout.shown.len().saturating_sub(1);
-        for (place, (index, _)) in layout.shown.iter().enumerate() {
-            let Some(column) = drawn.column_mut(place) else { continue };
-            column.set_padding((0, if place == last { 0 } else { GAP as u16 }));
-            if self.columns[*index].right {
-                column.set_cell_alignment(CellAlignment::Right);
-            }
-        }
-        drawn.lines().fold(String::new(), |text, line| text + line.trim_end() + "\n")
+        text
     }
 
-    fn header(&self, layout: &Layout) -> Row {
-        let bold = |title: &str| Drawn::new(title).add_attribute(Attribute::Bold);
-        let titles = layout.shown.iter().map(|(i, _)| bold(self.title(*i, layout.short)));
-        Row::from(titles.collect::<Vec<_>>())
+    /// Adds a line; `styled` gives a cell's text in its style, if it has one.
+    fn line(
+        &self,
+        text: &mut String,
+        layout: &Layout,
+        widths: &[usize],
+        parts: &[Part<'_>],
+        styled: impl Fn(usize, &str) -> Option<String>,
+    ) {
+        // Blanks are written before what follows them, so that no line ends with any.
+        let mut blanks = 0;
+        for (((index, _), width), part) in layout.shown.iter().zip(widths).zip(parts) {
+            let free = width - part.width;
+            let (before, after) = if self.columns[*index].right { (free, 0) } else { (0, free) };
+            blanks += before;
+            let shown = part.text.trim_end();
+            if !shown.is_empty() {
+                text.extend(std::iter::repeat_n(' ', blanks));
+                match styled(*index, shown) {
+                    Some(styled) => text.push_str(&styled),
+                    None => text.push_str(shown),
+                }
+                blanks = 0;
+            }
+            blanks += part.text.len() - shown.len() + after + GAP;
+        }
+        text.push('\n');
     }
 
     fn title(&self, index: usize, short: bool) -> &'static str {
@@ -235,27 +263,36 @@ impl Table {
     }
 }
 
-fn draw_row(cells: &[Cell], layout: &Layout) -> Row {
-    let draw = |(index, letters): &(usize, usize)| {
-        let cell = &cells[*index];
-        let drawn = Drawn::new(cut(cell.shown(layout.short), *letters));
-        match cell.tint.colour() {
-            Some(colour) => drawn.fg(colour),
-            None => drawn,
-        }
+/// What stands in a line, and how many places it takes.
+struct Part<'a> {
+    text: Cow<'a, str>,
+    width: usize,
+}
+
+impl<'a> Part<'a> {
+    fn new(text: Cow<'a, str>) -> Self {
+        let width = if text.is_ascii() { text.len() } else { text.width() };
+        Self { text, width }
+    }
+}
+
+/// A row as it is shown.
+fn parts<'a>(cells: &'a [Cell], layout: &Layout) -> Vec<Part<'a>> {
+    let part = |(index, letters): &(usize, usize)| {
+        Part::new(cut(cells[*index].shown(layout.short), *letters))
     };
-    Row::from(layout.shown.iter().map(draw).collect::<Vec<_>>())
+    layout.shown.iter().map(part).collect()
 }
 
 /// At most so many letters.
-fn cut(text: &str, letters: usize) -> String {
-    if text.chars().count() <= letters {
-        return text.to_owned();
+fn cut(text: &str, letters: usize) -> Cow<'_, str> {
+    if text.len() <= letters || text.chars().count() <= letters {
+        return text.into();
     }
     let mut kept: String = text.chars().take(letters.saturating_sub(1)).collect();
     kept.truncate(kept.trim_end().len());
     kept.push(CUT);
-    kept
+    kept.into()
 }
 
 #[cfg(test)]

@@ -188,6 +188,17 @@ pub fn lines<F, R>(
     shown.iter().map(line).collect()
 }
 
+/// The same as one text, each line ended: what is written at once costs one call to the system.
+pub fn text<F, R>(
+    pieces: &[Piece<F>],
+    title: Option<&dyn Fn(&F) -> String>,
+    rows: &[R],
+    value: impl Fn(&F, &R) -> String,
+) -> String {
+    let ended = |text: String, line: String| text + &line + "\n";
+    lines(pieces, title, rows, value).into_iter().fold(String::new(), ended)
+}
+
 fn shown_in<F>(text: &str, letters: Option<usize>, piece: &Piece<F>) -> String {
     let Piece::Cell(cell) = piece else { return fit(text, letters, false) };
     match letters {

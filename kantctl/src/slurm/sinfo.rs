@@ -217,9 +217,7 @@ async fn list(
     }
     let title = |field: &&'static NodeField| field.title.to_owned();
     let titled = (!args.no_header).then_some(&title as &dyn Fn(&&'static NodeField) -> String);
-    for line in format::lines(pieces, titled, &lines, |field, line| (field.value)(line)) {
-        screen.line(&line)?;
-    }
+    screen.print(&format::text(pieces, titled, &lines, |field, line| (field.value)(line)))?;
     Ok(OK)
 }
 

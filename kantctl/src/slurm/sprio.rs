@@ -138,9 +138,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         (true, 'r' | 'u' | 'Y') => String::new(),
         _ => (field.value)(view),
     };
-    for line in format::lines(&pieces, titled, &list.jobs, show) {
-        screen.line(&line)?;
-    }
+    screen.print(&format::text(&pieces, titled, &list.jobs, show))?;
     Ok(OK)
 }
 

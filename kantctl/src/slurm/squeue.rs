@@ -1,6 +1,7 @@
 //! `squeue`: the jobs there are, as Slurm's users list them. Never asks more often than it is told.
 //! Source: man squeue.
 
+mod brief;
 mod order;
 
 use super::calendar;
@@ -214,7 +215,10 @@ async fn list(
     screen: &Screen,
 ) -> Result<u8, Failure> {
     let all = !args.states.is_empty() || !args.jobs.is_empty();
-    let mut found: JobList = args.filter().ask_typed(server, all).await?;
+    let mut found: JobList = match brief::is_enough(args, pieces) {
+        true => args.filter().ask_brief(server, all).await?,
+        false => args.filter().ask_typed(server, all).await?,
+    };
     let keys = keys::all(&args.jobs);
     let known = |key: &JobKey| found.jobs.iter().any(|job| keys::name(&[*key], job));
     // Of several jobs those that are gone are left out; one alone is a mistake (man squeue), unless
@@ -265,9 +269,7 @@ async fn list(
     let titled = (!args.no_header).then_some(&title as &dyn Fn(&&'static JobField) -> String);
     let show =
         |field: &&'static JobField, line: &Line<'_>| (field.value)(line).in_queue(&screen.zone);
-    for line in format::lines(pieces, titled, &lines, show) {
-        screen.line(&line)?;
-    }
+    screen.print(&format::text(pieces, titled, &lines, show))?;
     Ok(OK)
 }
 

@@ -69,7 +69,7 @@ impl Filter {
     /// # Errors
     /// [`Failure`] when the controller does not answer, or refuses.
     pub async fn ask(&self, server: &Server, all: bool) -> Result<Answer<JobList>, Failure> {
-        let raw: Value = server.get(&self.path(all)).await?;
+        let raw: Value = server.get(&self.path(all, false)).await?;
         let mut answer: Answer<JobList> = raw.try_into()?;
         let keep: Vec<bool> = answer.typed.jobs.iter().map(|job| self.takes(job)).collect();
         let mut kept = keep.iter();
@@ -93,13 +93,24 @@ impl Filter {
         Ok(list)
     }
 
+    /// The same, for who shows no more than a table of jobs does: in a third of the time of that.
+    ///
+    /// # Errors
+    /// As [`Filter::ask`].
+    pub async fn ask_brief(&self, server: &Server, all: bool) -> Result<JobList, Failure> {
+        let mut list: JobList = server.get(&self.path(all, true)).await?;
+        list.jobs.retain(|job| self.takes(job));
+        self.check_users(&list.jobs)?;
+        Ok(list)
+    }
+
     /// The same, for who finds jobs of these users elsewhere, too: [`Filter::check_users`] is
     /// theirs to call.
     ///
     /// # Errors
     /// [`Failure`] when the controller does not answer, or refuses.
     pub async fn ask_unchecked(&self, server: &Server, all: bool) -> Result<JobList, Failure> {
-        let mut list: JobList = server.get(&self.path(all)).await?;
+        let mut list: JobList = server.get(&self.path(all, false)).await?;
         list.jobs.retain(|job| self.takes(job));
         Ok(list)
     }
@@ -118,7 +129,7 @@ impl Filter {
         }
     }
 
-    fn path(&self, all: bool) -> String {
+    fn path(&self, all: bool, brief: bool) -> String {
         let me = self.me.then(|| nix::unistd::getuid().to_string());
         let only = |list: Vec<String>| if list.len() == 1 { list.into_iter().next() } else { None };
         let nodes = self.nodes.iter().flat_map(|hosts| &hosts.0).map(ToString::to_string);
@@ -128,6 +139,7 @@ impl Filter {
             only(self.queue.iter().map(ToString::to_string).collect())
                 .map(|queue| format!("queue={}", encoded(&queue))),
             only(nodes.collect()).map(|node| format!("node={}", encoded(&node))),
+            brief.then(|| "brief=true".to_owned()),
         ];
         let query: Vec<String> = parts.into_iter().flatten().collect();
         let mark = if query.is_empty() { "" } else { "?" };
@@ -230,9 +242,9 @@ mod tests {
             nodes: Some("g1".parse().unwrap()),
             ..Filter::default()
         };
-        assert_eq!(filter.path(true), "/v1/jobs?all=true&user=a%26b&queue=gpu&node=g1");
+        assert_eq!(filter.path(true, false), "/v1/jobs?all=true&user=a%26b&queue=gpu&node=g1");
         let several = Filter { user: vec!["a".into(), "b".into()], ..Filter::default() };
-        assert_eq!(several.path(false), "/v1/jobs");
+        assert_eq!(several.path(false, true), "/v1/jobs?brief=true");
         assert!(Filter::default().is_empty() && !several.is_empty());
     }
 }

@@ -70,7 +70,7 @@ mod tests {
     use jiff::tz::TimeZone;
 
     fn screen() -> Screen {
-        Screen { json: true, width: None, colour: false, zone: TimeZone::UTC }
+        Screen { json: true, width: None, colour: false, zone: TimeZone::UTC.into() }
     }
 
     #[test]

@@ -70,14 +70,13 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         screen.answer(&args.filter.ask(server, all).await?.raw)?;
         return Ok(OK);
     }
+    if fields.is_none() && order.is_empty() {
+        let list = args.filter.ask_brief(server, all).await?;
+        screen.table(&jobs::table(&list.jobs, list.as_of, &screen.zone))?;
+        return Ok(OK);
+    }
     let list: JobList = args.filter.ask_typed(server, all).await?;
-    let Some(fields) = fields else {
-        if order.is_empty() {
-            screen.table(&jobs::table(&list.jobs, list.as_of, &screen.zone))?;
-            return Ok(OK);
-        }
-        return sorted(list, &order, screen);
-    };
+    let Some(fields) = fields else { return sorted(list, &order, screen) };
     let wants_starts = args.start || fields.iter().any(|field| field.name == "expected");
     let wants_starts = wants_starts || order.iter().any(|(field, _)| field.name == "expected");
     let expected = match wants_starts && !(args.csv && !args.start && args.format.is_none()) {

@@ -5,6 +5,7 @@
 use super::ask::Answer;
 use crate::failure::{Failure, OK};
 use crate::output::screen::{note, warn};
+use crate::output::zone::Zone;
 use crate::output::{Screen, outlook, plain};
 use crate::server::{Again, Server};
 use crate::slurm::calendar::moment;
@@ -26,7 +27,7 @@ pub async fn tell(
 ) -> Result<u8, Failure> {
     let raw: Value = server.post("/v1/jobs/trial", request, Again::IfUnanswered).await?;
     let Answer { raw, typed }: Answer<TrialView> = raw.try_into()?;
-    let zone = screen.map_or_else(TimeZone::system, |screen| screen.zone.clone());
+    let zone = screen.map_or_else(Zone::system, |screen| screen.zone.clone());
     match screen {
         Some(screen) if screen.json => screen.answer(&raw)?,
         _ if outlook::never(&typed.outlook) => {}

@@ -33,6 +33,12 @@ pub async fn list(
     Query(query): Query<JobQuery>,
 ) -> Result<Response, ApiFailure> {
     let (waits, now) = (core.last_waits(), core.now());
+    if query.brief {
+        return look::json(&core, user.uid, move |state| {
+            look::text(&view::brief_list(state, &query, &waits, now))
+        })
+        .await;
+    }
     look::answer(&core, user.uid, move |state| {
         Ok(JobList { as_of: now, ..view::job_list(state, &query, &waits) })
     })

@@ -2,6 +2,7 @@
 //! round and is handed in. Never decides who may see what.
 
 mod asked;
+mod brief;
 mod explain;
 mod queues;
 mod told;
@@ -22,6 +23,7 @@ use engine::{Round, Snapshot};
 use std::collections::BTreeMap;
 
 pub(crate) use asked::without_bulk;
+pub use brief::brief_list;
 pub use explain::explain;
 pub use queues::queue_list;
 
@@ -86,18 +88,8 @@ pub fn counts(state: &State) -> Counts {
 /// A job or array task, without its story.
 #[must_use]
 pub fn job_view(state: &State, key: JobKey, waits: &Waits) -> Option<JobView> {
-    view_with(state, key, waits, Ask::clone)
-}
-
-/// The same with as much of what was asked as the caller wants.
-fn view_with(
-    state: &State,
-    key: JobKey,
-    waits: &Waits,
-    asked_for: impl Fn(&Ask) -> Ask,
-) -> Option<JobView> {
     let (record, element) = state.element(key)?;
-    Some(element_view(state, (record, element, key), waits, asked_for))
+    Some(element_view(state, (record, element, key), waits, Ask::clone))
 }
 
 /// The same of an element that may be another than the state's: an earlier attempt's.
@@ -155,21 +147,37 @@ pub(crate) fn element_view(
 /// first. Without what is bulky and in no list: a hundred thousand tasks would repeat it each.
 #[must_use]
 pub fn job_list(state: &State, query: &JobQuery, waits: &Waits) -> JobList {
-    let mut keys: Vec<(_, JobKey)> = Vec::new();
+    let view = |one: Listed<'_>| {
+        element_view(state, (one.record, one.element, one.key), waits, asked::without_bulk)
+    };
+    let jobs = listed(state, query, waits).into_iter().map(view).collect();
+    JobList { jobs, as_of: state.now() }
+}
+
+/// A job or task that a query asks for.
+#[derive(Clone, Copy)]
+struct Listed<'a> {
+    key: JobKey,
+    record: &'a Record,
+    element: &'a Element,
+    waiting: Option<&'a Wait>,
+}
+
+/// All of them, in the order of lists.
+fn listed<'a>(state: &'a State, query: &JobQuery, waits: &'a Waits) -> Vec<Listed<'a>> {
+    let mut found: Vec<((u8, u64), Listed<'a>)> = Vec::new();
     for record in state.jobs().filter(|record| matches_record(record, query)) {
         for (index, element) in &record.elements {
             if (query.all || element.phase != Phase::Done) && matches_node(element, query) {
                 let key = record.key(*index);
-                keys.push((rank(element, waits.get(&key)), key));
+                let waiting = waits.get(&key).filter(|_| element.phase == Phase::Pending);
+                let one = Listed { key, record, element, waiting };
+                found.push((rank(element, waiting), one));
             }
         }
     }
-    keys.sort_unstable();
-    let jobs = keys
-        .into_iter()
-        .filter_map(|(_, key)| view_with(state, key, waits, asked::without_bulk))
-        .collect();
-    JobList { jobs, as_of: state.now() }
+    found.sort_unstable_by_key(|(rank, one)| (*rank, one.key));
+    found.into_iter().map(|(_, one)| one).collect()
 }
 
 /// Where an element stands in a list: its group, then its place in it.

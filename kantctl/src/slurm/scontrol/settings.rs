@@ -17,7 +17,7 @@ use common::wire::api::{ControllerList, ReservationList, Status};
 /// [`Failure`] when the controller does not answer.
 pub async fn config(server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let status: Status = server.get("/v1/status").await?;
-    let now = jiff::Zoned::now().with_time_zone(screen.zone.clone());
+    let now = jiff::Zoned::now().with_time_zone(jiff::tz::TimeZone::clone(&screen.zone));
     screen.line(&format!("Configuration data as of {}", now.strftime("%Y-%m-%dT%H:%M:%S")))?;
     for (name, value) in [
         ("AccountingStorageType", "accounting_storage/kant".to_owned()),

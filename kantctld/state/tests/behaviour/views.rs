@@ -4,9 +4,9 @@ use crate::house::{House, exited, name, running, share, tasks_of};
 use common::id::{JobKey, QueueName};
 use common::job::{Ask, Phase};
 use common::reason::{Refusal, WaitReason};
-use common::resource::Share;
+use common::resource::{Request, Share};
 use common::unit::{Cpus, Gpus, Tasks};
-use common::wire::api::JobQuery;
+use common::wire::api::{JobList, JobQuery, JobView, ReasonView};
 use state::view::{Wait, Waits};
 use state::{desired, effect, snapshot, view};
 
@@ -115,6 +115,61 @@ fn a_list_leaves_out_what_is_bulky_and_a_record_does_not() {
     assert_eq!((listed.len(), &listed[0].ask, &listed[1].ask), (2, &light, &light));
     let whole = view::job_detail(&house.state, JobKey::single(job), &Waits::new()).unwrap().jobs;
     assert_eq!((whole.len(), &whole[1].ask), (2, &kept));
+}
+
+/// What brief lists leave out of a job.
+fn briefly(job: &JobView) -> JobView {
+    let asked = &job.ask;
+    let ask = Ask {
+        name: asked.name.clone(),
+        queue: asked.queue.clone(),
+        account: asked.account.clone(),
+        qos: asked.qos.clone(),
+        reservation: asked.reservation.clone(),
+        time_limit: asked.time_limit,
+        launch: asked.launch,
+        request: Request {
+            nodes: asked.request.nodes,
+            tasks: asked.request.tasks,
+            cpus_per_task: asked.request.cpus_per_task,
+            gpus: asked.request.gpus,
+            ..Request::default()
+        },
+        ..Ask::default()
+    };
+    let detail = WaitReason::default();
+    let reason = job.reason.clone().map(|reason| ReasonView { detail, ..reason });
+    JobView { ask, reason, usage: None, dependency: None, ..job.clone() }
+}
+
+#[test]
+fn a_brief_list_reads_as_the_whole_one_without_what_no_table_shows() {
+    let mut house = House::new();
+    let of = |array: Option<&str>| Ask {
+        name: "brief".to_owned(),
+        array: array.and_then(|text| text.parse().ok()),
+        time_limit: Some(common::time::Span::from_minutes(5)),
+        comment: Some("in no table".to_owned()),
+        ..tasks_of(2)
+    };
+    let keys = [of(None), of(None), Ask { hold: true, ..of(None) }, of(Some("0-2%1"))]
+        .map(|ask| JobKey::single(house.submit(ask)));
+    let id = house.start(keys[0], vec![Share { tasks: Tasks(2), ..share("g1", 0, 2, &[0]) }]);
+    house.report("g1", id, running());
+    let id = house.start(keys[1], vec![Share { tasks: Tasks(2), ..share("g2", 0, 2, &[]) }]);
+    house.report("g2", id, running());
+    house.report("g2", id, exited(3));
+    let waits = Waits::from([(keys[2], Wait { reason: WaitReason::Held, position: 1 })]);
+    let query = JobQuery { all: true, ..JobQuery::default() };
+    let whole = view::job_list(&house.state, &query, &waits);
+    let text =
+        rmp_serde::to_vec_named(&view::brief_list(&house.state, &query, &waits, whole.as_of));
+    let brief: JobList = rmp_serde::from_slice(&text.unwrap()).unwrap();
+    assert_eq!(brief.as_of, whole.as_of);
+    assert_eq!(brief.jobs.len(), 6);
+    for (brief, whole) in brief.jobs.iter().zip(&whole.jobs) {
+        assert_eq!(*brief, briefly(whole));
+    }
 }
 
 #[test]

@@ -1,0 +1,201 @@
+//! Jobs as tables show them: of each what is set and a table has a column for, straight from the
+//! state to the wire. Reads as [`common::wire::api::JobList`], whose reader fills in the rest.
+//! Never says anything that the whole list does not.
+
+use super::asked::{self, Amounts};
+use super::{Listed, Waits, listed, told};
+use crate::remembered::State;
+use common::id::{AccountName, JobId, JobKey, QosName, QueueName, ReservationName, Uid};
+use common::job::state::slurm_state;
+use common::job::{ExitStatus, Launch, Outcome, Owner, Phase};
+use common::resource::{Allocation, GpuRequest};
+use common::time::{Span, Time};
+use common::unit::{Bytes, Cpus, Gpus, Nodes, Tasks};
+use common::wire::api::JobQuery;
+use serde::{Serialize, Serializer};
+
+/// The jobs a query asks for, in the order of [`super::job_list`], at this time.
+#[must_use]
+pub fn brief_list<'a>(
+    state: &'a State,
+    query: &JobQuery,
+    waits: &'a Waits,
+    as_of: Time,
+) -> impl Serialize + use<'a> {
+    let jobs = listed(state, query, waits);
+    BriefList { jobs: Jobs { state, jobs }, as_of }
+}
+
+#[derive(Serialize)]
+struct BriefList<'a> {
+    jobs: Jobs<'a>,
+    as_of: Time,
+}
+
+/// Written one by one: no job is looked at before the one before it is written.
+struct Jobs<'a> {
+    state: &'a State,
+    jobs: Vec<Listed<'a>>,
+}
+
+impl Serialize for Jobs<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.jobs.iter().map(|one| Brief::of(self.state, one)))
+    }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks for this shape
+fn is_once(launch: &Launch) -> bool {
+    *launch == Launch::Once
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks for this shape
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks for this shape
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+/// As [`common::wire::api::JobView`].
+#[derive(Serialize)]
+struct Brief<'a> {
+    key: JobKey,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    number: Option<JobId>,
+    owner: &'a Owner,
+    ask: BriefAsk<'a>,
+    phase: Phase,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<Outcome>,
+    state: &'static str,
+    state_code: &'static str,
+    #[serde(skip_serializing_if = "is_false")]
+    held: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<BriefReason>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    position: Option<u32>,
+    #[serde(skip_serializing_if = "is_zero")]
+    attempt: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cancelled_by: Option<Uid>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    array_limit: Option<u32>,
+    submitted_at: Time,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started_at: Option<Time>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended_at: Option<Time>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    suspended_at: Option<Time>,
+    #[serde(skip_serializing_if = "Span::is_zero")]
+    suspended: Span,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    allocation: Option<&'a Allocation>,
+    cpus: Cpus,
+    memory: Bytes,
+    gpus: Gpus,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit: Option<ExitStatus>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+}
+
+/// As [`common::job::Ask`].
+#[derive(Serialize)]
+struct BriefAsk<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queue: Option<&'a QueueName>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    account: Option<&'a AccountName>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    qos: Option<&'a QosName>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reservation: Option<&'a ReservationName>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time_limit: Option<Span>,
+    #[serde(skip_serializing_if = "is_once")]
+    launch: Launch,
+    request: BriefRequest,
+}
+
+/// As [`common::resource::Request`].
+#[derive(Serialize)]
+struct BriefRequest {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nodes: Option<Nodes>,
+    tasks: Tasks,
+    cpus_per_task: Cpus,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gpus: Option<GpuRequest>,
+}
+
+/// As [`common::wire::api::ReasonView`].
+#[derive(Serialize)]
+struct BriefReason {
+    code: String,
+    sentence: String,
+}
+
+impl<'a> Brief<'a> {
+    fn of(state: &'a State, one: &Listed<'a>) -> Self {
+        let Listed { key, record, element, waiting } = *one;
+        let (spec, ask) = (&record.spec, &record.spec.ask);
+        let run = element.run.as_ref();
+        let end = run.and_then(|run| run.end.as_ref());
+        let allocation = run.map(|run| run.allocation.as_ref());
+        let Amounts { cpus, memory, gpus } =
+            allocation.map_or_else(|| asked::asked(state, record), asked::given);
+        let (word, code) = slurm_state(element.phase, element.outcome);
+        let reason = (element.phase == Phase::Pending).then(|| {
+            let told = told::reason(state, record, (key, element), waiting);
+            BriefReason { code: told.code, sentence: told.sentence }
+        });
+        let request = BriefRequest {
+            nodes: ask.request.nodes,
+            tasks: ask.request.tasks,
+            cpus_per_task: ask.request.cpus_per_task,
+            gpus: ask.request.gpus,
+        };
+        Self {
+            key,
+            number: record.number(key.index),
+            owner: &spec.owner,
+            ask: BriefAsk {
+                name: &ask.name,
+                queue: ask.queue.as_ref(),
+                account: ask.account.as_ref(),
+                qos: ask.qos.as_ref(),
+                reservation: ask.reservation.as_ref(),
+                time_limit: ask.time_limit,
+                launch: ask.launch,
+                request,
+            },
+            phase: element.phase,
+            outcome: element.outcome,
+            state: word,
+            state_code: code,
+            held: element.held,
+            reason,
+            position: waiting.map(|wait| wait.position),
+            attempt: element.attempt.0,
+            cancelled_by: told::cancelled_by(element),
+            array_limit: ask.array.as_ref().and_then(|array| array.limit()),
+            submitted_at: record.submitted_at,
+            started_at: run.and_then(|run| run.running_at),
+            ended_at: element.done_at,
+            suspended_at: run.and_then(|run| run.suspended_at),
+            suspended: run.map_or(Span(0), |run| run.suspended),
+            allocation,
+            cpus,
+            memory,
+            gpus,
+            exit: end.and_then(|end| end.exit),
+            message: end.map_or_else(|| told::faults(element), |end| end.message.clone()),
+        }
+    }
+}
