@@ -4,6 +4,7 @@
 mod e2e_bench;
 mod figures;
 mod optimised;
+mod targets;
 
 use figures::Figures;
 use std::path::PathBuf;

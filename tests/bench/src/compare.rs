@@ -57,9 +57,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Jobs of the same user on both sides.
+/// As it is installed, but for jobs of the same user on both sides: tests log more, and look at the
+/// node's health and at what jobs use every second.
 fn for_root(config: &mut NodeConfig) {
+    let installed = NodeConfig::default();
     config.allow_root_jobs = true;
+    config.log = installed.log;
+    config.health_seconds = installed.health_seconds;
+    config.accounting_seconds = installed.accounting_seconds;
 }
 
 /// Logging what Slurm logs, and jobs of the same user on both sides.

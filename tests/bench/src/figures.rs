@@ -8,8 +8,9 @@ use std::time::Duration;
 pub struct Figures(Vec<(String, &'static str, Vec<f64>)>);
 
 impl Figures {
-    /// One more sample of something.
+    /// One more sample of something; said at once, so that a run that is cut off was not in vain.
     pub fn add(&mut self, what: &str, unit: &'static str, sample: f64) {
+        eprintln!("{what}: {sample:.1} {unit}");
         match self.0.iter_mut().find(|(known, ..)| known == what) {
             Some((_, _, samples)) => samples.push(sample),
             None => self.0.push((what.to_owned(), unit, vec![sample])),

@@ -40,7 +40,9 @@ enum Command {
 }
 
 fn main() -> anyhow::Result<()> {
-    match Command::parse() {
+    let command = Command::parse();
+    e2e::end_daemons_when_told()?;
+    match command {
         Command::Engine(args) => rounds::run(&args),
         Command::EngineRow(args) => row::run(&args),
         Command::Quality(args) => quality::run(&args),

@@ -95,7 +95,8 @@ fn measure(
     figures.add(&of("jobs that wait when full"), "jobs", f64::from(waiting));
     figures.add(&of("kantctld RSS, full"), "MiB", house.controller_mib()?);
     for _ in 0..LISTS {
-        figures.time(&of("list all jobs that are not over"), house.list()?);
+        figures.time(&of("list all jobs that are not over"), house.list(false)?);
+        figures.time(&of("list them as tables show them"), house.list(true)?);
     }
     Ok(())
 }

@@ -2,11 +2,43 @@
 //! go on purpose.
 
 use anyhow::Context as _;
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::Pid;
+use std::collections::BTreeSet;
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, PoisonError};
+
+/// Those that end with this process, whatever ends it.
+static RUNNING: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
+fn running(note: impl FnOnce(&mut BTreeSet<u32>)) {
+    note(&mut RUNNING.lock().unwrap_or_else(PoisonError::into_inner));
+}
+
+/// From now on SIGTERM and SIGINT end all daemons before they end this process: for long runs that
+/// people stop. To be called before any thread is made. What is in temporary directories stays.
+///
+/// # Errors
+/// The system's.
+pub fn end_daemons_when_told() -> anyhow::Result<()> {
+    let told = SigSet::from_iter([Signal::SIGTERM, Signal::SIGINT]);
+    // Daemons are started with no signal blocked: the standard library sees to that.
+    told.thread_block()?;
+    std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        let signal = told.wait();
+        running(|daemons| {
+            for pid in daemons.iter().filter_map(|pid| i32::try_from(*pid).ok()) {
+                // It may have ended already.
+                let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+            }
+            // With the list locked: nobody starts another one meanwhile.
+            std::process::exit(128 + signal.map_or(0, |signal| signal as i32));
+        });
+    })?;
+    Ok(())
+}
 
 /// A daemon that runs.
 pub struct Daemon {
@@ -23,7 +55,14 @@ impl Daemon {
     pub fn start(mut command: Command, log: &Path) -> anyhow::Result<Self> {
         let file = OpenOptions::new().create(true).append(true).open(log)?;
         command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
-        let child = command.spawn().with_context(|| format!("failed to start {command:?}"))?;
+        let mut started = None;
+        running(|daemons| {
+            let child = command.spawn();
+            daemons.extend(child.iter().map(Child::id));
+            started = Some(child);
+        });
+        let child = started.context("no daemon was started")?;
+        let child = child.with_context(|| format!("failed to start {command:?}"))?;
         Ok(Self { child, log: log.to_owned(), kept: false })
     }
 
@@ -76,15 +115,24 @@ impl Daemon {
 
     /// Lets it run on when this value goes.
     pub fn keep(&mut self) {
+        let pid = self.pid();
+        running(|daemons| {
+            daemons.remove(&pid);
+        });
         self.kept = true;
     }
 }
 
 impl Drop for Daemon {
     fn drop(&mut self) {
+        let pid = self.pid();
+        running(|daemons| {
+            if daemons.remove(&pid) && !self.kept {
+                // It may have ended already.
+                let _ = self.child.kill();
+            }
+        });
         if !self.kept {
-            // It may have ended already.
-            let _ = self.child.kill();
             let _ = self.child.wait();
         }
     }

@@ -1,6 +1,7 @@
 //! Measured figures with their unit and spread, and the machine they were made on. Never rounds
 //! before showing.
 
+use super::targets;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -57,7 +58,7 @@ impl Figures {
         let mut text = format!("{}\n\n", machine());
         let (a, b) = (one.trim_end_matches(": "), other.trim_end_matches(": "));
         text.push_str(&format!(
-            "| what | {a} | {b} | unit | times better |\n|---|--:|--:|---|--:|\n"
+            "| what | {a} | {b} | unit | times better | target |\n|---|--:|--:|---|--:|---|\n"
         ));
         for figure in &self.0 {
             let Some(what) = figure.what.strip_prefix(one) else { continue };
@@ -68,8 +69,9 @@ impl Figures {
             // Writing into a string cannot fail.
             let _ = writeln!(
                 text,
-                "| {what} | {mine:.1} | {theirs:.1} | {} | {better:.1} |",
-                figure.unit
+                "| {what} | {mine:.1} | {theirs:.1} | {} | {better:.1} | {} |",
+                figure.unit,
+                targets::told(what, &figure.unit, mine)
             );
         }
         text
@@ -79,17 +81,18 @@ impl Figures {
     pub fn to_table(&self) -> String {
         let mut text = format!("{}\n\n", machine());
         text.push_str(
-            "| what | median | min | max | unit | samples |\n|---|---|---|---|---|---|\n",
+            "| what | median | min | max | unit | samples | target |\n|---|---|---|---|---|---|---|\n",
         );
         for figure in &self.0 {
             let (min, median, max) = figure.spread();
             // Writing into a string cannot fail.
             let _ = writeln!(
                 text,
-                "| {} | {median:.1} | {min:.1} | {max:.1} | {} | {} |",
+                "| {} | {median:.1} | {min:.1} | {max:.1} | {} | {} | {} |",
                 figure.what,
                 figure.unit,
-                figure.samples.len()
+                figure.samples.len(),
+                targets::told(&figure.what, &figure.unit, median)
             );
         }
         text
@@ -98,7 +101,7 @@ impl Figures {
 
 /// How many times better one is than the other: rates the higher, times the lower.
 fn ratio(unit: &str, one: f64, other: f64) -> f64 {
-    if unit.ends_with("/s") { one / other } else { other / one }
+    if targets::is_rate(unit) { one / other } else { other / one }
 }
 
 /// Cores, load and kernel, so that a figure is never read without them.
@@ -128,8 +131,8 @@ mod tests {
             figures.add(what, unit, [sample]);
         }
         let table = figures.to_ratios("kant: ", "Slurm: ");
-        assert!(table.contains("| jobs | 300.0 | 20.0 | 1/s | 15.0 |"), "{table}");
-        assert!(table.contains("| wait | 10.0 | 2000.0 | ms | 200.0 |"), "{table}");
+        assert!(table.contains("| jobs | 300.0 | 20.0 | 1/s | 15.0 |  |"), "{table}");
+        assert!(table.contains("| wait | 10.0 | 2000.0 | ms | 200.0 |  |"), "{table}");
         assert!(!table.contains("alone"), "{table}");
     }
 }

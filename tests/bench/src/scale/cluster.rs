@@ -178,10 +178,11 @@ impl House {
         Ok(jobs)
     }
 
-    /// Lists all jobs that are not over.
-    pub fn list(&self) -> anyhow::Result<Duration> {
+    /// Lists all jobs that are not over: all there is to know of them, or as tables show them.
+    pub fn list(&self, brief: bool) -> anyhow::Result<Duration> {
+        let path = format!("/v1/jobs?brief={brief}");
         let begin = Instant::now();
-        let list: JobList = self.runtime.block_on(self.client.get("/v1/jobs"))?;
+        let list: JobList = self.runtime.block_on(self.client.get(&path))?;
         let took = begin.elapsed();
         ensure!(!list.jobs.is_empty(), "no jobs are listed");
         Ok(took)

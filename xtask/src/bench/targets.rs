@@ -1,0 +1,56 @@
+//! What a figure is to be on the test machine with 2 cores, by the name it has in its table. Never
+//! makes a run fail: whoever reads the table sees what is missed.
+
+/// Rates are to be at least this, everything else at most.
+const TARGETS: &[(&str, f64)] = &[
+    ("submissions/s, CLI, 1 client", 400.0),
+    ("submissions/s, CLI, 8 clients", 800.0),
+    ("submits/s, 1 controller, 8 clients", 8_000.0),
+    ("submit to first command, idle", 15.0),
+    ("200 trivial jobs", 300.0),
+    ("200 trivial jobs to completion", 300.0),
+    ("batch submit, 1000 nodes", 40_000.0),
+    ("submit until it runs, idle, 1000 nodes", 15.0),
+    ("zero-length jobs, submit to end of all, 1000 nodes", 5_000.0),
+    ("fill by mixed jobs, 1000 nodes", 2_000.0),
+    ("longest wait of a client meanwhile, 1000 nodes", 50.0),
+    ("longest wait of a client meanwhile, 10000 nodes", 50.0),
+    ("list them as tables show them, 1000 nodes", 30.0),
+    ("kantctl queue, 10000 jobs wait", 30.0),
+    ("squeue, 10000 jobs wait", 30.0),
+    ("kantctld CPU, idle, 10000 nodes", 10.0),
+    ("kantd RSS, idle, 8 GPUs", 20.0),
+    ("1-task steps launched and ended, 200 at once", 200.0),
+];
+
+/// Is it the more the better?
+pub fn is_rate(unit: &str) -> bool {
+    unit.ends_with("/s")
+}
+
+/// `>= 400, met` or `< 15, missed`; nothing where there is no target.
+pub fn told(what: &str, unit: &str, median: f64) -> String {
+    let Some((_, target)) = TARGETS.iter().find(|(name, _)| *name == what) else {
+        return String::new();
+    };
+    let (sign, is_met) = match is_rate(unit) {
+        true => (">=", median >= *target),
+        false => ("<", median < *target),
+    };
+    format!("{sign} {target}, {}", if is_met { "met" } else { "missed" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_is_to_be_high_and_a_time_short() {
+        let one = "submissions/s, CLI, 1 client";
+        assert_eq!(told(one, "1/s", 400.0), ">= 400, met");
+        assert_eq!(told(one, "1/s", 399.9), ">= 400, missed");
+        assert_eq!(told("submit to first command, idle", "ms", 14.9), "< 15, met");
+        assert_eq!(told("submit to first command, idle", "ms", 15.0), "< 15, missed");
+        assert_eq!(told("what nobody wished for", "ms", 1.0), "");
+    }
+}
