@@ -81,7 +81,8 @@ impl Figures {
     pub fn to_table(&self) -> String {
         let mut text = format!("{}\n\n", machine());
         text.push_str(
-            "| what | median | min | max | unit | samples | target |\n|---|---|---|---|---|---|---|\n",
+            "| what | median | min | max | unit | samples | target |\n\
+             |---|---|---|---|---|---|---|\n",
         );
         for figure in &self.0 {
             let (min, median, max) = figure.spread();
