@@ -4,8 +4,8 @@
 use crate::verb::{
     admin, alloc, batch, cancel, completions, drain, explain, export, help, history, hold,
     install_slurm_names, launch, logs, man, metrics, nodes, priority, queue, queues, release,
-    reload, report, requeue, reservations, resume, run, share, show, status, suspend, top, update,
-    wait, watch,
+    reload, report, requeue, reservations, resize, resume, run, share, show, status, suspend, top,
+    update, wait, watch,
 };
 use clap::{Args, Parser, Subcommand};
 use common::time::Span;
@@ -109,6 +109,8 @@ pub enum Verb {
     Update(Box<update::Args>),
     /// Start jobs again from the top
     Requeue(requeue::Args),
+    /// Let running jobs give nodes up
+    Resize(resize::Args),
     /// Let running jobs stand still
     Suspend(suspend::Args),
     /// List nodes

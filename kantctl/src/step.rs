@@ -13,6 +13,7 @@ pub mod layout;
 pub mod line;
 pub mod place;
 pub mod plan;
+pub mod size;
 pub mod starter;
 pub mod stream;
 pub mod terminal;

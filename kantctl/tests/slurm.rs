@@ -280,6 +280,21 @@ async fn scontrol_shows_a_job_in_slurms_fields() {
 }
 
 #[tokio::test]
+async fn scontrol_makes_a_job_that_runs_smaller() {
+    let house = House::answering(|asked, _| match asked.what.as_str() {
+        "GET /v1/jobs/41" => json(jobs(vec![running()])),
+        "GET /v1/jobs/42" => json(jobs(vec![waiting("42")])),
+        _ => json(value!({ "jobs": [] })),
+    });
+    slurm(&house, &["scontrol", "update", "JobId=41", "NumNodes=1"]).await.good();
+    let asked = house.asked().pop().unwrap();
+    assert_eq!(asked.what, "POST /v1/jobs/41/resize");
+    assert_eq!(asked.body, value!({ "size": { "nodes": 1 } }));
+    slurm(&house, &["scontrol", "update", "JobId=42", "NumNodes=3"]).await.good();
+    assert_eq!(house.asked().pop().unwrap().what, "POST /v1/jobs/42/update");
+}
+
+#[tokio::test]
 async fn sbatch_speaks_as_clients_expect() {
     let house = House::answering(|asked, _| match asked.what.as_str() {
         "POST /v1/jobs" => json(value!({ "job": 42, "tasks": 0 })),

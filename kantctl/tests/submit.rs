@@ -219,7 +219,8 @@ async fn what_makes_no_sense_is_never_sent() {
     let wrap = ["--wrap", "true"];
     for (words, code, said) in [
         (vec!["-n", "-3"], 2, vec!["invalid value '-3'", "--ntasks", "whole number"]),
-        (vec!["-N", "2-4"], 2, vec!["range of nodes"]),
+        (vec!["-N", "4-2"], 2, vec!["smaller one first"]),
+        (vec!["-N", "2-4", "-n", "8"], 2, vec!["one number of nodes", "--ntasks=8"]),
         (vec!["--tiem", "10"], 2, vec!["--tiem", "--time"]),
         (vec!["--licenses=matlab:1"], 2, vec!["--licenses", "not supported in this release"]),
         (vec!["--dependency=expand:1"], 2, vec!["--dependency", "there is no rule `expand`"]),

@@ -19,7 +19,7 @@ use common::gpu::Gpu;
 use common::id::AttemptId;
 use common::node::Inventory;
 use common::time::Span;
-use common::wire::node::LaunchOrder;
+use common::wire::node::{LaunchOrder, Resized};
 use net::{ClusterKey, Endpoint, Identity, IdentityError, KeyError, ListenError, LocalListener};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -179,6 +179,9 @@ impl Executor for StepExecutor {
     }
     fn limit(&self, id: AttemptId, limit: Span) {
         self.steps.limit(id, limit);
+    }
+    fn resize(&self, id: AttemptId, resized: Resized) {
+        self.steps.resize(id, resized);
     }
     fn stop(&self, id: AttemptId) {
         self.steps.stop(id);

@@ -8,7 +8,7 @@ use crate::clock;
 use common::id::AttemptId;
 use common::job::{ExitStatus, StepEnd, Usage};
 use common::time::Span;
-use common::wire::node::{DesiredUpdate, LaunchOrder, StepPhase, StepStatus};
+use common::wire::node::{DesiredUpdate, LaunchOrder, Resized, StepPhase, StepStatus};
 use node::{DeclineReason, Desired, NodeAction, Observed, reconcile};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -39,6 +39,8 @@ pub trait Executor: Send + 'static {
     fn resume(&self, id: AttemptId);
     /// From now on it has this time limit.
     fn limit(&self, id: AttemptId, limit: Span);
+    /// Its job has another size now.
+    fn resize(&self, id: AttemptId, resized: Resized);
     /// Ends a step.
     fn stop(&self, id: AttemptId);
     /// Drops what is kept of a step that ended.
@@ -134,6 +136,10 @@ impl<E: Executor> Runner<E> {
                     self.executor.limit(*id, *limit);
                     self.observed.note_limit(*id, *limit);
                 }
+                NodeAction::Resize(id, resized) => {
+                    self.executor.resize(*id, Resized::clone(resized));
+                    self.observed.note_size(*id, resized.number);
+                }
                 NodeAction::Stop(id) => self.executor.stop(*id),
                 NodeAction::Forget(id) => {
                     self.executor.forget(*id);
@@ -161,6 +167,10 @@ fn tell(action: &NodeAction) {
         NodeAction::Suspend(_) => tracing::info!(%step, "suspending"),
         NodeAction::Resume(_) => tracing::info!(%step, "resuming"),
         NodeAction::Limit(_, limit) => tracing::info!(%step, %limit, "telling its time limit"),
+        NodeAction::Resize(_, resized) => {
+            let nodes = resized.allocation.shares().len();
+            tracing::info!(%step, nodes, number = resized.number, "telling its size");
+        }
         NodeAction::Stop(_) => tracing::info!(%step, "stopping"),
         NodeAction::Forget(_) => tracing::info!(%step, "forgetting"),
         NodeAction::Decline(_, reason) => tracing::warn!(%step, %reason, "declining"),

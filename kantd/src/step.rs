@@ -29,6 +29,7 @@ mod private;
 mod removal;
 mod settle;
 mod signal;
+mod size;
 mod supervisor;
 mod task;
 mod tasks;

@@ -124,11 +124,25 @@ async fn eventually(what: &str, is_it: impl Fn() -> bool) {
 
 fn wanted(id: AttemptId, script: &str, work_dir: &Path) -> DesiredStep {
     let order = order(id, "g-1", script, work_dir.to_str().unwrap());
-    DesiredStep { id, want: Want::Run, suspended: false, time_limit: None, order: Some(order) }
+    DesiredStep {
+        id,
+        want: Want::Run,
+        suspended: false,
+        time_limit: None,
+        resized: None,
+        order: Some(order),
+    }
 }
 
 fn still(id: AttemptId) -> DesiredStep {
-    DesiredStep { id, want: Want::Run, suspended: false, time_limit: None, order: None }
+    DesiredStep {
+        id,
+        want: Want::Run,
+        suspended: false,
+        time_limit: None,
+        resized: None,
+        order: None,
+    }
 }
 
 /// Waits for text in the job's output from `offset` on.
@@ -259,6 +273,7 @@ async fn a_job_nobody_wants_any_more_is_stopped_and_forgotten() {
             want: Want::Stop,
             suspended: false,
             time_limit: None,
+            resized: None,
             order: None,
         }],
     )

@@ -64,6 +64,7 @@ async fn a_wanted_step_goes_its_way_and_every_phase_is_reported() {
             want: Want::Run,
             suspended: false,
             time_limit: None,
+            resized: None,
             order: None,
         }],
     )
@@ -104,7 +105,14 @@ async fn a_new_connection_hears_of_everything_and_disturbs_nothing_until_the_wor
     // The whole is: `a` goes on, `b` is known to be over, `c` is nobody's, `d` comes too late.
     let (d, run) = (
         id(4, 1),
-        DesiredStep { id: a, want: Want::Run, suspended: false, time_limit: None, order: None },
+        DesiredStep {
+            id: a,
+            want: Want::Run,
+            suspended: false,
+            time_limit: None,
+            resized: None,
+            order: None,
+        },
     );
     say_all(&channel, vec![run, wanted(d, Want::Stop, "g-1")]).await;
     until(&mut channel, d, |phase| matches!(phase, StepPhase::Ended(_))).await;
@@ -123,8 +131,14 @@ async fn what_the_node_cannot_run_is_reported_as_over() {
     let (mut channel, _) = controller.welcome().await;
 
     let (stopped, lost) = (id(1, 1), id(2, 1));
-    let without_order =
-        DesiredStep { id: lost, want: Want::Run, suspended: false, time_limit: None, order: None };
+    let without_order = DesiredStep {
+        id: lost,
+        want: Want::Run,
+        suspended: false,
+        time_limit: None,
+        resized: None,
+        order: None,
+    };
     say_all(&channel, vec![wanted(stopped, Want::Stop, "g-1"), without_order]).await;
     let Some(Ok(FromNode::Report(news))) = soon(channel.recv()).await else {
         panic!("expected a report");
@@ -214,6 +228,7 @@ async fn a_controller_that_does_not_lead_sends_the_node_to_the_one_that_does() {
             want: Want::Run,
             suspended: false,
             time_limit: None,
+            resized: None,
             order: None,
         }],
     )

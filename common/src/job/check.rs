@@ -83,6 +83,9 @@ pub fn check_ask(ask: &Ask) -> Result<(), AskError> {
     if !ask.warning.as_ref().is_none_or(warned) {
         return Err(AskError::Warning);
     }
+    if ask.resize_signal.is_some_and(|resize| resize.signal.name().is_none()) {
+        return Err(AskError::ResizeSignal);
+    }
     if !ask.work_dir.starts_with('/') {
         return Err(AskError::WorkDirRelative(ask.work_dir.clone()));
     }

@@ -3,6 +3,7 @@
 use super::array::ArraySpec;
 use super::dependency::Dependency;
 use super::mail::Mail;
+use super::size::ResizeSignal;
 use super::warning::Warning;
 use crate::blob::BlobHash;
 use crate::id::{AccountName, Gid, QosName, QueueName, ReservationName, Uid};
@@ -103,6 +104,9 @@ pub struct Ask {
     /// Before its time limit (`--signal`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<Warning>,
+    /// When it is given another size while it runs (`--resize-signal`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resize_signal: Option<ResizeSignal>,
     /// Not before (`--begin`).
     pub begin_at: Option<Time>,
     /// Waits for other jobs (`--dependency`).
@@ -163,6 +167,7 @@ impl Default for Ask {
             unlimited: false,
             container: None,
             warning: None,
+            resize_signal: None,
             begin_at: None,
             dependency: None,
             kill_on_invalid_dependency: false,

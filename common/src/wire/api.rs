@@ -54,7 +54,7 @@ mod what_if;
 
 use crate::health::Finding;
 use crate::id::{ControllerId, JobId, JobKey, NodeName, QueueName, Uid};
-use crate::job::{Ask, ExitStatus, Outcome, Owner, Phase, Usage};
+use crate::job::{Ask, ExitStatus, JobSize, Outcome, Owner, Phase, Usage};
 use crate::node::{Contact, Drain, Inventory, NodeStatus};
 use crate::reason::WaitReason;
 use crate::resource::Allocation;
@@ -113,6 +113,13 @@ pub struct StoryLine {
     pub text: String,
 }
 
+/// POST /v1/jobs/{key}/resize.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResizeRequest {
+    /// How large it is to be.
+    pub size: JobSize,
+}
+
 /// A job, or one task of an array.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobView {
@@ -169,6 +176,9 @@ pub struct JobView {
     pub suspended: Span,
     /// What it was given; kept after its end for the record.
     pub allocation: Option<Allocation>,
+    /// Nodes that it gave up while it ran, and that have not let go of it yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub leaving: Vec<NodeName>,
     /// CPUs, memory and GPUs of the allocation, or as asked while it waits.
     pub cpus: Cpus,
     /// All nodes together.

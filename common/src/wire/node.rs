@@ -8,7 +8,7 @@ mod task;
 
 use crate::health::Finding;
 use crate::id::{ArrayIndex, AttemptId, JobId, NodeName, QueueName};
-use crate::job::{Launch, OpenMode, Owner, Rlimit, StepEnd, Warning};
+use crate::job::{Launch, OpenMode, Owner, ResizeSignal, Rlimit, StepEnd, Warning};
 use crate::node::Inventory;
 use crate::resource::Allocation;
 use crate::time::{Span, Time};
@@ -174,8 +174,25 @@ pub struct DesiredStep {
     /// that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_limit: Option<Span>,
+    /// It was given another size while it ran. Nodes of builds before do not tell it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resized: Option<Box<Resized>>,
     /// How to launch it; left out when the node already said it holds the attempt.
     pub order: Option<Box<LaunchOrder>>,
+}
+
+/// What a job has since it was given another size.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resized {
+    /// How often that happened; a higher one has come since.
+    pub number: u32,
+    /// What it has now, in place of its order's. A node's place in it is as before.
+    pub allocation: Allocation,
+    /// The nodes' addresses, in the allocation's order.
+    pub addresses: Vec<String>,
+    /// Sent to it once it can know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<ResizeSignal>,
 }
 
 /// What should become of a step.

@@ -90,6 +90,7 @@ fn jobs_look_as_in_the_kept_files() {
         suspended_at: None,
         suspended: Span(0),
         allocation: None,
+        leaving: Vec::new(),
         cpus: Cpus(2),
         memory: Bytes(1 << 30),
         gpus: Gpus(1),

@@ -235,8 +235,14 @@ fn programs_that_are_held_and_fed_are_asked_for_as_in_the_kept_file() {
 
 #[test]
 fn nodes_are_told_what_the_kept_files_say() {
-    let step =
-        |want, order| DesiredStep { id: id(), want, suspended: false, time_limit: None, order };
+    let step = |want, order| DesiredStep {
+        id: id(),
+        want,
+        suspended: false,
+        time_limit: None,
+        resized: None,
+        order,
+    };
     let told = vec![
         // As one of an earlier release, which knew of no health.
         ToNode::Welcome {

@@ -48,6 +48,7 @@ complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "hold" -d 'Keep wait
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "release" -d 'Let held jobs go'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "update" -d 'Change what waiting jobs ask for'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "requeue" -d 'Start jobs again from the top'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "resize" -d 'Let running jobs give nodes up'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "suspend" -d 'Let running jobs stand still'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "nodes" -d 'List nodes'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "drain" -d 'Let nothing new start on nodes'
@@ -217,7 +218,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s J -l job-name -d
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s A -l account -d 'Whom to charge: an account of yours [default: the first of which you are a member]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s q -l qos -d 'The quality of service: a priority and bounds that the cluster\'s operators set up' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l comment -d 'A word of yours, shown by `kantctl show job`' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s N -l nodes -d 'How many nodes [default: as few as hold the tasks]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s N -l nodes -d 'How many nodes, or a range of which it takes what it gets (1-4), with one task on each [default: as few as hold the tasks]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s n -l ntasks -d 'Tasks in all, or a range of which it takes what it gets (2-8) [default: --nodes times --ntasks-per-node, or 1]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l ntasks-per-node -d 'At most so many tasks on a node' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s c -l cpus-per-task -d 'CPUs for each task [default: 1]' -r
@@ -255,6 +256,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l container -d 'Ru
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l signal -d 'A signal before its time limit: to all its processes, or (B:) to the script alone [without @SECONDS: 60 before]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l mail-type -d 'Letters when it begins, ends, fails, ...: NONE, BEGIN, END, FAIL, REQUEUE, ALL, INVALID_DEPEND, TIME_LIMIT, TIME_LIMIT_90 (80, 50), ARRAY_TASKS' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l mail-user -d 'To whom [default: you]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l resize-signal -d 'A signal when it is given another size while it runs (`kantctl resize`): to all its processes, or (B:) to the script alone' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l export -d 'What of your environment it gets: ALL, NONE, or NAME,NAME=VALUE [default: ALL]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s d -l dependency -d 'Wait for other jobs: afterok:20:21, afterany:22_3, after:23+5 (minutes), afternotok, aftercorr (task for task), singleton; `,` between where all count, `?` where one is enough' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l kill-on-invalid-dep -d 'Cancel it once what it waits for cannot come any more [default: no, it goes on waiting]' -r -f -a "yes\t''
@@ -309,7 +311,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s J -l job-name 
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s A -l account -d 'Whom to charge: an account of yours [default: the first of which you are a member]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s q -l qos -d 'The quality of service: a priority and bounds that the cluster\'s operators set up' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l comment -d 'A word of yours, shown by `kantctl show job`' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s N -l nodes -d 'How many nodes [default: as few as hold the tasks]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s N -l nodes -d 'How many nodes, or a range of which it takes what it gets (1-4), with one task on each [default: as few as hold the tasks]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s n -l ntasks -d 'Tasks in all, or a range of which it takes what it gets (2-8) [default: --nodes times --ntasks-per-node, or 1]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l ntasks-per-node -d 'At most so many tasks on a node' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s c -l cpus-per-task -d 'CPUs for each task [default: 1]' -r
@@ -347,6 +349,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l container -d '
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l signal -d 'A signal before its time limit: to all its processes, or (B:) to the script alone [without @SECONDS: 60 before]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l mail-type -d 'Letters when it begins, ends, fails, ...: NONE, BEGIN, END, FAIL, REQUEUE, ALL, INVALID_DEPEND, TIME_LIMIT, TIME_LIMIT_90 (80, 50), ARRAY_TASKS' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l mail-user -d 'To whom [default: you]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l resize-signal -d 'A signal when it is given another size while it runs (`kantctl resize`): to all its processes, or (B:) to the script alone' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l export -d 'What of your environment it gets: ALL, NONE, or NAME,NAME=VALUE [default: ALL]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s d -l dependency -d 'Wait for other jobs: afterok:20:21, afterany:22_3, after:23+5 (minutes), afternotok, aftercorr (task for task), singleton; `,` between where all count, `?` where one is enough' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l kill-on-invalid-dep -d 'Cancel it once what it waits for cannot come any more [default: no, it goes on waiting]' -r -f -a "yes\t''
@@ -483,6 +486,13 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -l config -d 'T
 complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand resize" -s n -l tasks -l ntasks -d 'It keeps so many tasks: those of its first nodes' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand resize" -s N -l nodes -d 'It keeps so many nodes' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand resize" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand resize" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand resize" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand resize" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
+complete -c kantctl -n "__fish_kantctl_using_subcommand resize" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand suspend" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand suspend" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand suspend" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
@@ -646,7 +656,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s J -l job-name
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s A -l account -d 'Whom to charge: an account of yours [default: the first of which you are a member]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s q -l qos -d 'The quality of service: a priority and bounds that the cluster\'s operators set up' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l comment -d 'A word of yours, shown by `kantctl show job`' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s N -l nodes -d 'How many nodes [default: as few as hold the tasks]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s N -l nodes -d 'How many nodes, or a range of which it takes what it gets (1-4), with one task on each [default: as few as hold the tasks]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s n -l ntasks -d 'Tasks in all, or a range of which it takes what it gets (2-8) [default: --nodes times --ntasks-per-node, or 1]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l ntasks-per-node -d 'At most so many tasks on a node' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s c -l cpus-per-task -d 'CPUs for each task [default: 1]' -r
@@ -684,6 +694,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l container -d 
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l signal -d 'A signal before its time limit: to all its processes, or (B:) to the script alone [without @SECONDS: 60 before]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l mail-type -d 'Letters when it begins, ends, fails, ...: NONE, BEGIN, END, FAIL, REQUEUE, ALL, INVALID_DEPEND, TIME_LIMIT, TIME_LIMIT_90 (80, 50), ARRAY_TASKS' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l mail-user -d 'To whom [default: you]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l resize-signal -d 'A signal when it is given another size while it runs (`kantctl resize`): to all its processes, or (B:) to the script alone' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l export -d 'What of your environment it gets: ALL, NONE, or NAME,NAME=VALUE [default: ALL]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s d -l dependency -d 'Wait for other jobs: afterok:20:21, afterany:22_3, after:23+5 (minutes), afternotok, aftercorr (task for task), singleton; `,` between where all count, `?` where one is enough' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l kill-on-invalid-dep -d 'Cancel it once what it waits for cannot come any more [default: no, it goes on waiting]' -r -f -a "yes\t''
@@ -746,6 +757,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand hold" -f -a "(kantctl co
 complete -c kantctl -n "__fish_kantctl_using_subcommand release" -f -a "(kantctl completions --live jobs 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -f -a "(kantctl completions --live jobs 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -f -a "(kantctl completions --live jobs 2>/dev/null)"
+complete -c kantctl -n "__fish_kantctl_using_subcommand resize" -f -a "(kantctl completions --live jobs 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand suspend" -f -a "(kantctl completions --live jobs 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand nodes" -f -a "(kantctl completions --live nodes 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand drain" -f -a "(kantctl completions --live nodes 2>/dev/null)"

@@ -197,6 +197,7 @@ pub fn record(job: &JobView, as_of: Time, zone: &TimeZone) -> String {
     record.maybe("container", ask.container.as_ref());
     record.maybe("warning", ask.warning.as_ref().map(sizes::warning));
     record.maybe("letters", ask.mail.as_ref().map(sizes::mail));
+    record.maybe("if resized", ask.resize_signal.as_ref().map(sizes::resize_signal));
     record.maybe("array", ask.array.as_ref());
     files(&mut record, job);
     if job.phase == Phase::Done {
@@ -208,6 +209,7 @@ pub fn record(job: &JobView, as_of: Time, zone: &TimeZone) -> String {
     record.maybe("GPUs used", job.usage.and_then(|usage| usage.gpu).map(sizes::gpu_usage));
     let shares = job.allocation.iter().flat_map(|a| a.shares());
     record.list("allocation", shares.map(sizes::share));
+    record.maybe("gives up", Some(fold(&job.leaving)).filter(|nodes| !nodes.is_empty()));
     let story = job
         .story
         .iter()

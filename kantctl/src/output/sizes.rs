@@ -1,6 +1,6 @@
 //! What a job asks for and what it has, in words. Never a table.
 
-use common::job::{GpuUsage, Launch, Mail, Usage, Warned, Warning};
+use common::job::{GpuUsage, Launch, Mail, ResizeSignal, Usage, Warned, Warning};
 use common::node::Inventory;
 use common::resource::{GpuRequest, MemoryRequest, PerNodeMax, Request, Share};
 use common::unit::{Bytes, GpuMilli};
@@ -134,11 +134,21 @@ pub fn gpu_usage(gpus: GpuUsage) -> String {
 /// `USR1 60 s before its time limit, to all its processes`.
 #[must_use]
 pub fn warning(warning: &Warning) -> String {
-    let whom = match warning.whom {
+    let (whom, lead) = (whom(warning.whom), warning.lead.seconds());
+    format!("{} {lead} s before its time limit, to {whom}", warning.signal)
+}
+
+/// `USR1, to its script`.
+#[must_use]
+pub fn resize_signal(resize: &ResizeSignal) -> String {
+    format!("{}, to {}", resize.signal, whom(resize.whom))
+}
+
+const fn whom(whom: Warned) -> &'static str {
+    match whom {
         Warned::All => "all its processes",
         Warned::Script => "its script",
-    };
-    format!("{} {} s before its time limit, to {whom}", warning.signal, warning.lead.seconds())
+    }
 }
 
 /// `BEGIN,END to ada@example.org`.

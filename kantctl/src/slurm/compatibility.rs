@@ -72,7 +72,10 @@ Good to know:
   tasks on other nodes read and write passes through kantd and the controller, which keep little
   of it: a task whose output nobody reads waits, as at a full pipe. Files are the faster way for
   what is large;
-- `sbatch` names output files as Slurm does (`slurm-42.out`).
+- `sbatch` names output files as Slurm does (`slurm-42.out`);
+- `-N 1-4` has one task on each node, and starts with as many nodes as have room. A job that runs
+  is made smaller with `scontrol update JobId=42 NumNodes=2`, not larger; no script is written for
+  it, for `. $KANT_ENV_FILE` in the job tells what it has then, and srun there knows.
 ";
 
 /// The page.

@@ -1,11 +1,12 @@
 //! Merged options to what the controller is asked, with the defaults that Slurm's users expect.
 //! Never checks a request as a whole; `common::job::check` does.
 
+use super::elastic;
 pub use super::gpus::total;
 use super::mail::is_variable;
 use super::near::Switches;
 use super::options::Options;
-use super::per_gpu::{self, PerGpuError};
+use super::per_gpu;
 use super::script::Script;
 use super::shell::Shell;
 use crate::failure::Failure;
@@ -44,7 +45,7 @@ pub fn ask(
         open_mode: options.open_mode.unwrap_or_default(),
         request: Request {
             per_node_max: options.max_per_node.map(|jobs| PerNodeMax { group, jobs }),
-            ..request(options).map_err(Failure::usage)?
+            ..request(options)?
         },
         launch: options.launch.unwrap_or_default(),
         time_limit: options.time.and_then(|limit| limit.0),
@@ -55,6 +56,7 @@ pub fn ask(
             .map(|container| text(&shell.directory.join(container)))
             .transpose()?,
         warning: options.signal,
+        resize_signal: options.resize_signal,
         begin_at: options.begin,
         dependency: options.depends.dependency.clone(),
         kill_on_invalid_dependency: options.depends.kills(),
@@ -96,13 +98,16 @@ fn preemptible(options: &Options) -> Option<bool> {
     (options.preemptible || options.no_preemptible).then_some(options.preemptible)
 }
 
-fn request(options: &Options) -> Result<Request, PerGpuError> {
+fn request(options: &Options) -> Result<Request, Failure> {
     let (gpus, kinds) = gpus(options);
     let mut kinds = kinds.into_iter();
-    let tasks = per_gpu::tasks(options, gpus)?.unwrap_or_else(|| tasks(options));
-    let cpus = per_gpu::cpus(options, gpus, tasks)?.or(options.cpus_per_task);
-    Ok(Request {
-        nodes: options.nodes.map(Nodes),
+    let range = elastic::nodes(options).map_err(Failure::usage)?;
+    let tasks = per_gpu::tasks(options, gpus).map_err(Failure::usage)?;
+    let tasks = tasks.unwrap_or_else(|| tasks_of(options));
+    let cpus = per_gpu::cpus(options, gpus, tasks).map_err(Failure::usage)?;
+    let cpus = cpus.or(options.cpus_per_task);
+    let asked = Request {
+        nodes: options.nodes.map(|nodes| Nodes(nodes.most)),
         tasks: Tasks(tasks),
         tasks_per_node: options.ntasks_per_node.map(Tasks),
         cpus_per_task: Cpus(cpus.unwrap_or(1)),
@@ -118,12 +123,13 @@ fn request(options: &Options) -> Result<Request, PerGpuError> {
         constraint: options.constraint.clone(),
         only_nodes: options.nodelist.clone().map(|hosts| hosts.0).unwrap_or_default(),
         not_nodes: options.exclude.clone().map(|hosts| hosts.0).unwrap_or_default(),
-    })
+    };
+    Ok(range.map_or_else(|| asked.clone(), |range| range.of(&asked)))
 }
 
 /// Without `--ntasks`: one on each node, or as many as fill every node.
-fn tasks(options: &Options) -> u32 {
-    let nodes = options.nodes.unwrap_or(1);
+fn tasks_of(options: &Options) -> u32 {
+    let nodes = options.nodes.map_or(1, |nodes| nodes.most);
     let each = options.ntasks_per_node.unwrap_or(1);
     options.ntasks.map_or_else(|| nodes.saturating_mul(each), |tasks| tasks.most.0)
 }
@@ -192,6 +198,8 @@ mod tests {
             ("--ntasks-per-node=4", 4),
             ("-N 2 -n 6", 6),
             ("-n 3", 3),
+            ("-N 1-4", 4),
+            ("-N 1-4 -n 3", 3),
         ] {
             assert_eq!(asked(words).request.tasks, Tasks(tasks), "{words}");
         }

@@ -4,6 +4,7 @@
 use super::depends::Depends;
 use super::options::Options;
 use super::passed_over::PassedOver;
+use super::value::NodeCount;
 
 /// One setting laid over another.
 trait Layer {
@@ -47,7 +48,8 @@ impl Options {
         let named = self.nodelist.as_ref().map_or(0, |named| named.0.len());
         let tasks = self.ntasks.as_ref().map(|tasks| tasks.most.0);
         if self.nodes.is_none() && named > 1 && tasks.is_none_or(|tasks| tasks as usize >= named) {
-            self.nodes = u32::try_from(named).ok();
+            let most = u32::try_from(named).ok();
+            self.nodes = most.map(|most| NodeCount { most, least: None });
         }
         self
     }
@@ -85,9 +87,9 @@ impl Options {
             mem_per_cpu mem_per_gpu gpus gpus_per_node gpus_per_task gres exclusive queue time begin
             deadline reservation near switches segment max_per_node hold nice nodelist
             exclude constraint
-            output error input open_mode chdir array launch container signal export requeue
-            no_requeue preemptible no_preemptible parsable test_only wait quiet ntasks_per_gpu
-            cpus_per_gpu mail_type mail_user depends passed_over)
+            output error input open_mode chdir array launch container signal resize_signal export
+            requeue no_requeue preemptible no_preemptible parsable test_only wait quiet
+            ntasks_per_gpu cpus_per_gpu mail_type mail_user depends passed_over)
     }
 
     fn asks_gpus(&self) -> bool {

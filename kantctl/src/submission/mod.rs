@@ -5,6 +5,7 @@ pub mod ask;
 pub mod begin;
 pub mod complaint;
 pub mod depends;
+pub mod elastic;
 pub mod environment;
 pub mod export;
 pub mod gpus;

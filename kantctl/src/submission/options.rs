@@ -9,11 +9,11 @@ use super::gpus::{GpuAsk, GpuCount, Gres};
 use super::mail::read_address_or_variable;
 use super::near::{Switches, read_near};
 use super::passed_over::PassedOver;
-use super::value::{Hosts, TaskCount, TimeLimit, read_count, read_launch, read_nodes, read_queue};
+use super::value::{Hosts, NodeCount, TaskCount, TimeLimit, read_count, read_launch, read_queue};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Command, FromArgMatches};
 use common::id::{AccountName, QosName, QueueName, ReservationName};
-use common::job::{ArraySpec, Constraint, Launch, MailEvents, OpenMode, Warning};
+use common::job::{ArraySpec, Constraint, Launch, MailEvents, OpenMode, ResizeSignal, Warning};
 use common::time::Time;
 use common::topology::Nearness;
 use common::unit::Bytes;
@@ -45,10 +45,11 @@ pub struct Options {
     #[arg(long, value_name = "TEXT", help_heading = WHAT)]
     pub comment: Option<String>,
 
-    /// How many nodes [default: as few as hold the tasks]
-    #[arg(short = 'N', long, value_name = "COUNT", value_parser = read_nodes,
+    /// How many nodes, or a range of which it takes what it gets (1-4), with one task on each
+    /// [default: as few as hold the tasks]
+    #[arg(short = 'N', long, value_name = "COUNT[-COUNT]",
           allow_negative_numbers = true, help_heading = SIZE)]
-    pub nodes: Option<u32>,
+    pub nodes: Option<NodeCount>,
     /// Tasks in all, or a range of which it takes what it gets (2-8) [default: --nodes times
     /// --ntasks-per-node, or 1]
     #[arg(short = 'n', long, value_name = "COUNT[-COUNT]",
@@ -191,6 +192,10 @@ pub struct Options {
     #[arg(long, value_name = "ADDRESS", value_parser = read_address_or_variable,
           help_heading = HOW)]
     pub mail_user: Option<String>,
+    /// A signal when it is given another size while it runs (`kantctl resize`): to all its
+    /// processes, or (B:) to the script alone
+    #[arg(long, value_name = "[B:]SIGNAL", help_heading = HOW)]
+    pub resize_signal: Option<ResizeSignal>,
     /// What of your environment it gets: ALL, NONE, or NAME,NAME=VALUE [default: ALL]
     #[arg(long, value_name = "NAMES", help_heading = HOW)]
     pub export: Option<Export>,

@@ -50,7 +50,7 @@ pub fn tasks(options: &Options, gpus: Option<GpuRequest>) -> Result<Option<u32>,
     if matches!(gpus, Some(GpuRequest::PerTask(_))) {
         return Err(PerGpuError::Circle);
     }
-    let all = whole(gpus, options.nodes.unwrap_or(1));
+    let all = whole(gpus, options.nodes.map_or(1, |nodes| nodes.most));
     let all = all.ok_or(PerGpuError::NoGpus("--ntasks-per-gpu"))?;
     Ok(Some(all.0.saturating_mul(each)))
 }
@@ -68,7 +68,7 @@ pub fn cpus(
     if let Some(GpuRequest::PerTask(gpus)) = gpus {
         return Ok(Some(gpus.0.saturating_mul(each)));
     }
-    let all = whole(gpus, options.nodes.unwrap_or(1));
+    let all = whole(gpus, options.nodes.map_or(1, |nodes| nodes.most));
     let all = all.ok_or(PerGpuError::NoGpus("--cpus-per-gpu"))?;
     let cpus = u64::from(all.0) * u64::from(each);
     let (share, rest) = (cpus / u64::from(tasks.max(1)), cpus % u64::from(tasks.max(1)));
@@ -81,8 +81,10 @@ pub fn cpus(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::submission::value::NodeCount;
 
     fn asked(tasks_each: Option<u32>, cpus_each: Option<u32>, nodes: Option<u32>) -> Options {
+        let nodes = nodes.map(|most| NodeCount { most, least: None });
         Options { ntasks_per_gpu: tasks_each, cpus_per_gpu: cpus_each, nodes, ..Options::default() }
     }
 

@@ -7,6 +7,7 @@ use common::job::Launch;
 use common::job::check::COUNT_MAX;
 use common::time::{Span, SpanError};
 use common::unit::Tasks;
+use std::fmt;
 use std::str::FromStr;
 
 /// A text that is no value of its option.
@@ -24,9 +25,11 @@ pub enum ValueError {
     /// No name of a queue.
     #[error(transparent)]
     Queue(#[from] IdError),
-    /// A range of node counts.
-    #[error("a range of nodes is not supported in this release: write one number")]
-    NodeRange,
+    /// Not a range of nodes.
+    #[error(
+        "write a whole number from 1 to {COUNT_MAX}, or a range with the smaller one first (1-4)"
+    )]
+    Nodes,
     /// Not a range of tasks.
     #[error(
         "write a whole number from 1 to {COUNT_MAX}, or a range with the smaller one first (2-8)"
@@ -63,20 +66,6 @@ pub fn read_count(text: &str) -> Result<u32, ValueError> {
     if (1..=COUNT_MAX).contains(&count) { Ok(count) } else { Err(ValueError::Count) }
 }
 
-/// Reads `--nodes`: a count, or Slurm's range when both ends are the same.
-///
-/// # Errors
-/// [`ValueError::Count`], [`ValueError::NodeRange`].
-pub fn read_nodes(text: &str) -> Result<u32, ValueError> {
-    match text.split_once('-') {
-        Some((least, most)) if !least.is_empty() => {
-            let (least, most) = (read_count(least)?, read_count(most)?);
-            if least == most { Ok(least) } else { Err(ValueError::NodeRange) }
-        }
-        _ => read_count(text),
-    }
-}
-
 /// Reads a queue; a list of them, as Slurm takes it, has an answer of its own.
 ///
 /// # Errors
@@ -107,6 +96,36 @@ impl FromStr for TaskCount {
                 }
                 Ok(Self { most, least: Some(least).filter(|least| *least < most) })
             }
+        }
+    }
+}
+
+/// Nodes: a number, or a range where fewer are enough.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NodeCount {
+    /// At most so many.
+    pub most: u32,
+    /// It is content with so many; `None`: all or nothing.
+    pub least: Option<u32>,
+}
+
+impl FromStr for NodeCount {
+    type Err = ValueError;
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        match text.parse() {
+            Ok(TaskCount { most: Tasks(most), least }) => {
+                Ok(Self { most, least: least.map(|least| least.0) })
+            }
+            Err(_) => Err(ValueError::Nodes),
+        }
+    }
+}
+
+impl fmt::Display for NodeCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.least {
+            Some(least) => write!(f, "{least}-{}", self.most),
+            None => write!(f, "{}", self.most),
         }
     }
 }
@@ -172,12 +191,14 @@ mod tests {
     }
 
     #[test]
-    fn node_counts_take_a_range_only_of_one_number() {
-        assert_eq!(read_nodes("2"), Ok(2));
-        assert_eq!(read_nodes("2-2"), Ok(2));
-        assert_eq!(read_nodes("2-4"), Err(ValueError::NodeRange));
-        for text in ["-3", "0", "x", "", "-", "1-", "1000001", "4294967296"] {
-            assert_eq!(read_nodes(text), Err(ValueError::Count), "{text}");
+    fn nodes_are_a_number_or_a_range() {
+        let read = |text: &str| text.parse::<NodeCount>();
+        for (text, most, least) in [("2", 2, None), ("2-2", 2, None), ("1-4", 4, Some(1))] {
+            assert_eq!(read(text), Ok(NodeCount { most, least }), "{text}");
+        }
+        assert_eq!(read("1-4").unwrap().to_string(), "1-4");
+        for text in ["-3", "0", "x", "", "-", "1-", "4-1", "0-2", "1000001", "4294967296"] {
+            assert_eq!(read(text), Err(ValueError::Nodes), "{text}");
         }
     }
 }

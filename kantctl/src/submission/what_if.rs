@@ -9,7 +9,7 @@ use super::begin::{BeginError, read_begin, read_deadline};
 use super::gpus::{GpuAsk, GpuCount, read_kinds};
 use super::mail::read_address;
 use super::near::read_near;
-use super::value::{TaskCount, read_count, read_nodes};
+use super::value::{NodeCount, TaskCount, read_count};
 use super::words::split;
 use common::job::{Patch, Replaced};
 use common::resource::{GpuRequest, MemoryRequest};
@@ -117,7 +117,11 @@ fn change(patch: &mut Patch, key: &str, value: &str) -> Result<&'static str, Wha
         "gpu-kind" if value == "any" => patch.gpu_kinds = Some(Vec::new()),
         "gpu-kind" => patch.gpu_kinds = Some(read_kinds(value).map_err(|e| bad(e.to_string()))?),
         "nodes" => {
-            patch.nodes = Some(Nodes(read_nodes(value).map_err(|e| bad(e.to_string()))?));
+            let NodeCount { most, least } = read(value, bad)?;
+            if least.is_some() {
+                return Err(bad("a range is changed as tasks: ntasks=1-4".to_owned()));
+            }
+            patch.nodes = Some(Nodes(most));
         }
         "ntasks" => {
             let TaskCount { most, least } = read(value, bad)?;

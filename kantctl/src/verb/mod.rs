@@ -29,6 +29,7 @@ pub mod reload;
 pub mod report;
 pub mod requeue;
 pub mod reservations;
+pub mod resize;
 pub mod resume;
 pub mod run;
 pub mod share;

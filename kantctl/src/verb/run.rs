@@ -10,6 +10,7 @@ use crate::step::conduct::{self, Step};
 use crate::step::ground::Ground;
 use crate::step::keeper::Keeper;
 use crate::step::place::Place;
+use crate::step::size;
 use crate::step::wish::Wish;
 use crate::submission::environment;
 use crate::submission::options::Options;
@@ -76,7 +77,8 @@ impl Args {
         Wish {
             program: self.program.clone(),
             name: options.job_name.clone(),
-            tasks: options.ntasks.as_ref().map(|tasks| tasks.most.0),
+            // Of a range it has what its job got.
+            tasks: options.ntasks.filter(|tasks| tasks.least.is_none()).map(|tasks| tasks.most.0),
             nodes: options.nodes.map(|nodes| nodes.to_string()),
             cpus_per_task: options.cpus_per_task,
             ntasks_per_node: options.ntasks_per_node,
@@ -126,8 +128,9 @@ pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
 #[must_use]
 pub fn surroundings() -> BTreeMap<String, String> {
     let all = std::env::vars_os();
-    all.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .collect()
+    let all =
+        all.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    size::now(all.collect())
 }
 
 /// The nodes of a job that runs.

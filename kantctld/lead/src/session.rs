@@ -52,6 +52,15 @@ pub fn register(hello: &Hello) -> Command {
     }
 }
 
+/// What a node is told of a step: what to make of it, whether to let it stand still, its time
+/// limit, and how often its job was given another size.
+type Said = (Want, bool, Option<Span>, u32);
+
+fn said(step: &DesiredStep) -> Said {
+    let resized = step.resized.as_ref().map_or(0, |resized| resized.number);
+    (step.want, step.suspended, step.time_limit, resized)
+}
+
 /// What a session that the state has registered knows of its node.
 #[derive(Debug, Clone)]
 pub struct NodeSession {
@@ -59,8 +68,8 @@ pub struct NodeSession {
     orders_bytes: usize,
     /// A look is due; true: at everything.
     asked: Option<bool>,
-    /// What the node was last told, whether to let it stand still, and its time limit.
-    sent: BTreeMap<AttemptId, (Want, bool, Option<Span>)>,
+    /// What the node was last told.
+    sent: BTreeMap<AttemptId, Said>,
     /// Attempts whose order the node has.
     known: BTreeSet<AttemptId>,
     /// Wanted by the last look, and the node has no order for them yet.
@@ -145,7 +154,6 @@ impl NodeSession {
     /// What is wanted of attempts that the node holds. The others are lacking from here on.
     fn update(&mut self, state: &State, full: bool) -> DesiredUpdate {
         let steps = state::desired::desired_for(state, &self.node);
-        let said = |step: &DesiredStep| (step.want, step.suspended, step.time_limit);
         let wanted: BTreeMap<_, _> = steps.iter().map(|step| (step.id, said(step))).collect();
         let gone = self.sent.keys().filter(|id| !wanted.contains_key(id)).copied();
         let gone = if full { Vec::new() } else { gone.collect() };

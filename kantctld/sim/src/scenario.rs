@@ -21,11 +21,12 @@
 //! | `qos NAME [priority=] [preemptible] [user-jobs=] [gpus=]`, `account NAME [shares=]` | |
 //! | `leaf NAME g[1-2] [spine=]`, `factors age= size= queue= qos= fair-share=` | |
 //! | `node g[1-4] cpus=8 [mem=64G] [gpus=4[:kind]] [threads=2]` | machines, connected at once |
-//! | `submit LABEL [nodes=] [tasks=] [cpus=] [gpus=] [gpus-per-node=] [mem=] [time=]` | a job |
+//! | `submit LABEL [nodes=] [tasks=[2-]8] [cpus=] [gpus=] [gpus-per-node=] [mem=]` | a job |
+//! | ` ... [time=] [tasks-per-node=]` | |
 //! | ` ... [array=] [only=g1] [not=g1] [queue=] [user=] [nice=] [hold] [begin=]` | |
 //! | ` ... [launch=per-node] [exclusive] [no-requeue] [qos=] [account=] [deadline=] [near=]` | |
 //! | ` ... [reservation=] [preemptible] [dependency=] [run=5m] [exit=1] [oom] [fails-on=]` | |
-//! | `cancel`, `hold`, `release`, `requeue`, `update` `LABEL[_INDEX] [as=USER]` | |
+//! | `cancel`, `hold`, `release`, `requeue`, `update`, `resize` `LABEL[_INDEX] [as=USER]` | |
 //! | `drain NODE REASON`, `resume NODE` | |
 //! | `reserve NAME nodes=g1 from=1h to=2h [maintenance]`, `unreserve NAME` | bookings |
 //! | `cut NODE`, `return NODE`, `reboot NODE` | the network, the power |
@@ -174,7 +175,7 @@ impl Stage {
         match verb {
             "node" => self.add_nodes(words)?,
             "submit" => return self.submit(words),
-            "cancel" | "hold" | "release" | "requeue" | "update" => self.change(verb, words)?,
+            verb if ask::CHANGES.contains(&verb) => self.change(verb, words)?,
             "drain" | "resume" => self.mark(verb, words)?,
             "reserve" | "unreserve" => {
                 let command = booking::command(verb, words)?;
@@ -259,15 +260,9 @@ impl Stage {
             None => Actor { uid: Uid(0), operator: true },
             Some(user) => Actor { uid: config::owner(&user).uid, operator: false },
         };
-        let patch = ask::patch(verb, words)?;
+        let command = ask::change(verb, words, actor, target)?;
         words.end()?;
-        self.cluster()?.command(match verb {
-            "update" => Command::UpdateJob { actor, target, patch: Box::new(patch), living: true },
-            "cancel" => Command::CancelJob { actor, target },
-            "hold" => Command::HoldJob { actor, target },
-            "release" => Command::ReleaseJob { actor, target },
-            _ => Command::RequeueJob { actor, target },
-        })?;
+        self.cluster()?.command(command)?;
         Ok(())
     }
 

@@ -5,12 +5,13 @@ use super::error::ApiFailure;
 use super::look;
 use crate::core::Core;
 use axum::Json;
+use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use common::id::{JobKey, Uid};
 use common::job::Phase;
 use common::reason::Refusal;
-use common::wire::api::{Changed, Explanation, JobList, JobQuery};
+use common::wire::api::{Changed, Explanation, JobList, JobQuery, ResizeRequest};
 use serde::Deserialize;
 use state::view;
 use state::{Actor, Command, Target};
@@ -135,6 +136,17 @@ pub async fn resume(
     Path(key): Path<String>,
 ) -> Result<Json<Changed>, ApiFailure> {
     steer(&core, &user, &key, |actor, target| Command::ResumeJob { actor, target }).await
+}
+
+/// POST /v1/jobs/{key}/resize
+pub async fn resize(
+    State(core): State<Arc<Core>>,
+    user: net::User,
+    Path(key): Path<String>,
+    body: Result<Json<ResizeRequest>, JsonRejection>,
+) -> Result<Json<Changed>, ApiFailure> {
+    let Json(ResizeRequest { size }) = body?;
+    steer(&core, &user, &key, |actor, target| Command::ResizeJob { actor, target, size }).await
 }
 
 /// How long to wait.

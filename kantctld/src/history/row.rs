@@ -200,6 +200,7 @@ impl Reader {
             suspended_at: None,
             suspended: Span(time(9)?.0),
             allocation: detail.allocation,
+            leaving: Vec::new(),
             cpus: detail.cpus,
             memory: detail.memory,
             gpus: detail.gpus,

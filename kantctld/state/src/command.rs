@@ -10,7 +10,7 @@ mod round;
 use common::account::Account;
 use common::health::Finding;
 use common::id::{AttemptId, Gid, JobKey, NodeName, RequestKey, ReservationName, Uid};
-use common::job::{Ask, ExitStatus, Owner, Patch};
+use common::job::{Ask, ExitStatus, JobSize, Owner, Patch};
 use common::node::Inventory;
 use common::policy::{Factors, Moves, Policy};
 use common::qos::Qos;
@@ -181,6 +181,15 @@ pub enum Command {
         actor: Actor,
         /// Which; of an array: its tasks that are suspended.
         target: Target,
+    },
+    /// Gives a job that runs another size: it gives nodes up, the last ones, and runs on.
+    ResizeJob {
+        /// Who asks.
+        actor: Actor,
+        /// Which; of an array: its tasks that run.
+        target: Target,
+        /// How large it is to be.
+        size: JobSize,
     },
     /// What a round decided. Each entry is checked again against the ledger.
     EnactRound {

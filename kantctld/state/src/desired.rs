@@ -8,7 +8,7 @@ use common::blob::BlobHash;
 use common::id::{ArrayIndex, AttemptId, NodeName};
 use common::job::{Ask, Phase};
 use common::time::Span;
-use common::wire::node::{ArrayFacts, DesiredStep, LaunchOrder, Want};
+use common::wire::node::{ArrayFacts, DesiredStep, LaunchOrder, Resized, Want};
 use std::collections::BTreeMap;
 
 /// What a node should run, rising by attempt: exactly what holds resources there. A step the node
@@ -19,12 +19,33 @@ pub fn desired_for(state: &State, node: &NodeName) -> Vec<DesiredStep> {
         let (record, element) = state.element(id.key)?;
         let suspended = element.phase == Phase::Suspended;
         let limit = element.run.as_ref().and_then(|run| time_limit(&record.spec.ask, run));
-        Some(DesiredStep { id, want: want(element)?, suspended, time_limit: limit, order: None })
+        let want = match gives_up(element, node) {
+            true => Want::Stop,
+            false => want(element)?,
+        };
+        let resized = resized(state, record, element).filter(|_| want == Want::Run);
+        Some(DesiredStep { id, want, suspended, time_limit: limit, resized, order: None })
     };
     state.ledger().holders(node).filter_map(step).collect()
 }
 
+/// Does the job go on without this node?
+fn gives_up(element: &Element, node: &NodeName) -> bool {
+    let run = element.run.as_ref().filter(|run| run.resized > 0);
+    run.is_some_and(|run| run.leaving().any(|leaving| leaving == node))
+}
+
+/// What a job has that was given another size; `None`: what its order says.
+fn resized(state: &State, record: &Record, element: &Element) -> Option<Box<Resized>> {
+    let run = element.run.as_ref().filter(|run| run.resized > 0)?;
+    let allocation = run.staying().as_ref().clone();
+    let addresses = allocation.shares().iter().map(|s| address(state, &s.node)).collect();
+    let signal = record.spec.ask.resize_signal;
+    Some(Box::new(Resized { number: run.resized, allocation, addresses, signal }))
+}
+
 /// The same for all nodes of a job: a gang runs together or not at all, and stops together.
+/// Nodes that it gives up are another matter.
 fn want(element: &Element) -> Option<Want> {
     let run = element.run.as_ref()?;
     match element.phase {

@@ -16,6 +16,7 @@ pub fn touched_nodes(events: &[Event]) -> BTreeSet<NodeName> {
             | Event::JobReady { nodes, .. }
             | Event::JobSuspended { nodes, .. }
             | Event::JobResumed { nodes, .. }
+            | Event::JobResized { nodes, .. }
             | Event::JobUpdated { nodes, .. }
             | Event::JobEnded { nodes, .. } => touched.extend(nodes.iter().cloned()),
             Event::StepReported { node, news: ShareNews::Ended(..), .. } => {
@@ -43,6 +44,7 @@ pub fn wakes_scheduler(events: &[Event]) -> bool {
         | Event::DependencyMoved { .. }
         | Event::JobSuspended { .. }
         | Event::JobResumed { .. }
+        | Event::JobResized { .. }
         | Event::JobDone { .. }
         | Event::JobRequeued { .. }
         | Event::JobDelayed { .. }

@@ -10,6 +10,7 @@ use common::id::{Attempt, AttemptId, JobId, JobKey, NodeName, ReservationName, U
 use common::job::{EndCause, ExitStatus, Outcome, PreemptReason, Preempted, StepRecord};
 use common::reason::Refusal;
 use common::time::Time;
+use common::unit::Tasks;
 use serde::{Deserialize, Serialize};
 
 /// How far a node's share of an attempt came.
@@ -116,6 +117,21 @@ pub enum Event {
         /// Who asked.
         by: Uid,
         /// The nodes that hold it.
+        nodes: Vec<NodeName>,
+    },
+    /// A running job was given another size.
+    JobResized {
+        /// The attempt.
+        id: AttemptId,
+        /// Who asked.
+        by: Uid,
+        /// It goes on with so many tasks.
+        tasks: Tasks,
+        /// On these nodes, in rank order.
+        stays: Vec<NodeName>,
+        /// These are to let go of it.
+        leaves: Vec<NodeName>,
+        /// All that hold it.
         nodes: Vec<NodeName>,
     },
     /// An attempt's end was decided; what still lives of it is to stop.

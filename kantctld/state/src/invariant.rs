@@ -109,6 +109,12 @@ fn faults(element: &Element, launch: Launch) -> Vec<&'static str> {
     let as_such = run.end.as_ref().is_some_and(|end| end.outcome == Outcome::Preempted);
     demand(yields == as_such, "it yields to somebody, and that is not how it ends");
     demand(!all(&over), "every share is over, and it is not");
+    let leaves = |share: &SharePhase| *share == SharePhase::Leaving;
+    let first = run.shares.iter().position(leaves).unwrap_or(run.shares.len());
+    demand(first > 0, "its first node is given up");
+    demand(run.shares[first..].iter().all(leaves), "it gives up nodes before its last ones");
+    let runs_on = !matches!(element.phase, Phase::Starting);
+    demand(first == run.shares.len() || run.resized > 0 && runs_on, "it gives up nodes, unasked");
     let still = element.phase == Phase::Suspended;
     demand(run.suspended_at.is_some() == still, "a stillness goes with Suspended and nothing else");
     match element.phase {

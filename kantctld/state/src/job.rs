@@ -2,6 +2,7 @@
 //! one for each task of an array. A waiting element is a few dozen bytes.
 //! Never moves a job by itself: `life` does, and only along `common::job::state::TRANSITIONS`.
 
+mod leaving;
 mod moving;
 mod share_phase;
 
@@ -106,7 +107,7 @@ pub struct Earlier {
 /// One attempt of an element.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// What it was given. Stays whole for the record, also when nodes have let go.
+    /// What it was given; whole for the record, also when nodes have let go, less what it gave up.
     pub allocation: Arc<Allocation>,
     /// How far each share is, in the allocation's order. Emptied once Done.
     pub shares: Vec<SharePhase>,
@@ -121,6 +122,9 @@ pub struct Run {
     /// How long it was suspended before.
     #[serde(default, skip_serializing_if = "Span::is_zero")]
     pub suspended: Span,
+    /// How often it was given another size while it ran.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub resized: u32,
     /// How it ends, once that is decided.
     #[serde(default)]
     pub end: Option<End>,
@@ -267,6 +271,7 @@ impl Run {
             running_at: None,
             suspended_at: None,
             suspended: Span(0),
+            resized: 0,
             end: None,
             usage: Usage::default(),
             kept: None,

@@ -5,6 +5,7 @@
 mod decide;
 mod fault;
 mod preempt;
+mod resize;
 mod start;
 mod suspend;
 
@@ -21,6 +22,7 @@ use common::time::Time;
 use common::wire::node::{StepPhase, StepStatus};
 
 pub(crate) use preempt::preempt;
+pub(crate) use resize::shrink;
 pub(crate) use start::{start, start_together};
 pub(crate) use suspend::{resume, suspend};
 
@@ -98,7 +100,11 @@ pub(crate) fn share_ended(
     state.ledger.free(id, node);
     usage::charge(state, id.key, rank);
     let Some(run) = run_mut(state, id.key) else { return };
-    run.shares[rank] = SharePhase::ended(end.cause, end.exit);
+    let leaves = from == SharePhase::Leaving;
+    match leaves {
+        true => run.drop_share(rank),
+        false => run.shares[rank] = SharePhase::ended(end.cause, end.exit),
+    }
     run.usage = run.usage.and(end.usage);
     if let (None, Some(began)) = (run.running_at, end.started_at) {
         // It began and ended between two reports. The node's clock is not ours: keep it in bounds.
@@ -106,7 +112,11 @@ pub(crate) fn share_ended(
     }
     let news = ShareNews::Ended(end.cause, end.exit);
     state.tell(events, Event::StepReported { id, node: node.clone(), news });
-    decide::decide(state, events, id, rank, end);
+    match leaves {
+        // How it ended says nothing of the job, which was to go on without it.
+        true => decide::without_those_that_leave(state, events, id),
+        false => decide::decide(state, events, id, rank, end),
+    }
     fault::judge_node(state, events, node, end);
     advance(state, events, id, from);
     settle(state, events, id.key);

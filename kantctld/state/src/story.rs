@@ -3,8 +3,9 @@
 //! Never decides anything; nothing reads a story but people.
 
 use common::id::{Attempt, AttemptId, JobKey, Uid};
-use common::job::{ExitStatus, Outcome, Patch, PreemptReason, Preempted};
+use common::job::{ExitStatus, JobSize, Outcome, Patch, PreemptReason, Preempted};
 use common::time::Time;
+use common::unit::Tasks;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -62,6 +63,17 @@ pub enum StoryEvent {
     Suspended(Uid),
     /// Somebody let it go on.
     Resumed(Uid),
+    /// Somebody gave it another size.
+    Resized {
+        /// Who.
+        by: Uid,
+        /// It goes on with so many tasks.
+        tasks: Tasks,
+        /// On these nodes, folded.
+        stays: String,
+        /// These are to let go of it, folded.
+        leaves: String,
+    },
     /// Its end was decided.
     Ended {
         /// How.
@@ -178,6 +190,10 @@ impl fmt::Display for StoryEvent {
             Self::Running => write!(f, "running"),
             Self::Suspended(by) => write!(f, "suspended by {}", who(*by)),
             Self::Resumed(by) => write!(f, "resumed by {}", who(*by)),
+            Self::Resized { by, tasks, stays, leaves } => {
+                let size = JobSize::Tasks(*tasks);
+                write!(f, "resized by {} to {size} on {stays}: {leaves} given up", who(*by))
+            }
             Self::Ended { outcome, exit, by, requeue } => {
                 end(f, *outcome, *by, *requeue)?;
                 match exit {

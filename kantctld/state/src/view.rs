@@ -101,7 +101,7 @@ pub(crate) fn element_view(
 ) -> JobView {
     let run = element.run.as_ref();
     let end = run.and_then(|run| run.end.as_ref());
-    let allocation = run.map(|run| run.allocation.as_ref().clone());
+    let allocation = run.map(|run| run.staying().as_ref().clone());
     let amounts = match &allocation {
         Some(allocation) => asked::given(allocation),
         None => asked::asked(state, record),
@@ -130,6 +130,7 @@ pub(crate) fn element_view(
         suspended_at: run.and_then(|run| run.suspended_at),
         suspended: run.map_or(Span(0), |run| run.suspended),
         allocation,
+        leaving: run.map(|run| run.leaving().cloned().collect()).unwrap_or_default(),
         cpus: amounts.cpus,
         memory: amounts.memory,
         gpus: amounts.gpus,

@@ -4,7 +4,7 @@
 use common::id::AttemptId;
 use common::job::EndCause;
 use common::time::Span;
-use common::wire::node::LaunchOrder;
+use common::wire::node::{LaunchOrder, Resized};
 
 /// One thing to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub enum NodeAction {
     Resume(AttemptId),
     /// Keep to this time limit from now on.
     Limit(AttemptId, Span),
+    /// Tell it what it has since it was given another size.
+    Resize(AttemptId, Box<Resized>),
     /// Prepare it. Never a second time for one attempt, never beside another attempt of its job.
     Launch(Box<LaunchOrder>),
 }
@@ -36,6 +38,7 @@ impl NodeAction {
             | Self::Forget(id)
             | Self::Decline(id, _)
             | Self::Limit(id, _)
+            | Self::Resize(id, _)
             | Self::Go(id)
             | Self::Suspend(id)
             | Self::Resume(id) => *id,

@@ -4,7 +4,7 @@
 
 use common::id::AttemptId;
 use common::time::Span;
-use common::wire::node::{DesiredStep, DesiredUpdate, LaunchOrder, Want};
+use common::wire::node::{DesiredStep, DesiredUpdate, LaunchOrder, Resized, Want};
 use std::collections::BTreeMap;
 
 /// One attempt that is wanted.
@@ -16,6 +16,8 @@ pub struct Wanted {
     pub suspended: bool,
     /// Its time limit; `None`: as its order has it.
     pub time_limit: Option<Span>,
+    /// What it has since it was given another size.
+    pub resized: Option<Box<Resized>>,
     /// How to launch it; `None` if the controller believes that the node holds it.
     pub order: Option<Box<LaunchOrder>>,
 }
@@ -69,10 +71,10 @@ impl Desired {
         } else {
             return Err(DesiredError::ChangeBeforeWhole);
         }
-        for DesiredStep { id, want, suspended, time_limit, order } in update.steps {
+        for DesiredStep { id, want, suspended, time_limit, resized, order } in update.steps {
             let known = earlier.remove(&id).or_else(|| self.steps.remove(&id));
             let order = order.filter(|order| order.id == id).or(known.and_then(|k| k.order));
-            self.steps.insert(id, Wanted { want, suspended, time_limit, order });
+            self.steps.insert(id, Wanted { want, suspended, time_limit, resized, order });
         }
         Ok(())
     }

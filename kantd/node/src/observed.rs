@@ -16,6 +16,8 @@ pub struct Observed {
     held: BTreeMap<AttemptId, StepPhase>,
     /// The newest forgotten attempt of each job, so that none is launched a second time.
     past: BTreeMap<JobKey, Attempt>,
+    /// How often their jobs were given another size, as far as they were told by this kantd.
+    sizes: BTreeMap<AttemptId, u32>,
     /// The time limits that they keep to, as far as they were told by this kantd.
     limits: BTreeMap<AttemptId, Span>,
 }
@@ -24,7 +26,12 @@ impl Observed {
     /// Holds nothing.
     #[must_use]
     pub const fn new() -> Self {
-        Self { held: BTreeMap::new(), past: BTreeMap::new(), limits: BTreeMap::new() }
+        Self {
+            held: BTreeMap::new(),
+            past: BTreeMap::new(),
+            sizes: BTreeMap::new(),
+            limits: BTreeMap::new(),
+        }
     }
 
     /// Notes the phase of an attempt.
@@ -35,6 +42,7 @@ impl Observed {
     /// Forgets an attempt, but not that it was here.
     pub fn forget(&mut self, id: AttemptId) {
         self.limits.remove(&id);
+        self.sizes.remove(&id);
         if self.held.remove(&id).is_none() {
             return;
         }
@@ -48,6 +56,17 @@ impl Observed {
     /// Notes the time limit that an attempt was told.
     pub fn note_limit(&mut self, id: AttemptId, limit: Span) {
         self.limits.insert(id, limit);
+    }
+
+    /// Notes that an attempt was told of its size, changed so often by then.
+    pub fn note_size(&mut self, id: AttemptId, number: u32) {
+        self.sizes.insert(id, number);
+    }
+
+    /// How often its size had changed when it was last told; `None`: nobody knows.
+    #[must_use]
+    pub fn size(&self, id: AttemptId) -> Option<u32> {
+        self.sizes.get(&id).copied()
     }
 
     /// The time limit it was told; `None`: nobody knows.

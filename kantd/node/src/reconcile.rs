@@ -24,9 +24,10 @@ pub fn reconcile(desired: &Desired, observed: &Observed) -> Vec<NodeAction> {
     let crowded = observed.iter().any(is_stranger);
     let held = observed.iter().filter_map(|(id, phase)| settle(desired.wanted(id), id, phase));
     let limits = observed.iter().filter_map(|(id, phase)| limit(desired, observed, id, phase));
+    let sizes = observed.iter().filter_map(|(id, phase)| resize(desired, observed, id, phase));
     let absent = desired.iter().filter(|(id, _)| observed.phase(*id).is_none());
     let new = absent.filter_map(|(id, wanted)| begin(id, wanted, newest[&id.key], observed));
-    let mut actions: Vec<NodeAction> = held.chain(limits).chain(new).collect();
+    let mut actions: Vec<NodeAction> = held.chain(limits).chain(sizes).chain(new).collect();
     actions.retain(|action| !(crowded && matches!(action, NodeAction::Launch(_))));
     actions.sort_by_key(place);
     actions
@@ -59,6 +60,20 @@ fn limit(
     let wanted = desired.wanted(id).filter(|w| w.want != Want::Stop && is_living(phase))?;
     let limit = wanted.time_limit.filter(|limit| observed.limit(id) != Some(*limit))?;
     Some(NodeAction::Limit(id, limit))
+}
+
+/// For an attempt that runs and was given another size: that it is told, once it can be.
+fn resize(
+    desired: &Desired,
+    observed: &Observed,
+    id: AttemptId,
+    phase: &StepPhase,
+) -> Option<NodeAction> {
+    let runs = matches!(phase, StepPhase::Running { .. });
+    let wanted = desired.wanted(id).filter(|wanted| wanted.want == Want::Run && runs)?;
+    let resized = wanted.resized.as_ref()?;
+    let is_news = observed.size(id).is_none_or(|told| told < resized.number);
+    is_news.then(|| NodeAction::Resize(id, resized.clone()))
 }
 
 /// For an attempt that is wanted and that the node does not hold.
@@ -101,7 +116,7 @@ const fn place(action: &NodeAction) -> u8 {
         NodeAction::Stop(_) => 0,
         NodeAction::Forget(_) => 1,
         NodeAction::Decline(..) => 2,
-        NodeAction::Suspend(_) | NodeAction::Limit(..) => 3,
+        NodeAction::Suspend(_) | NodeAction::Limit(..) | NodeAction::Resize(..) => 3,
         NodeAction::Go(_) | NodeAction::Resume(_) => 4,
         NodeAction::Launch(_) => 5,
     }

@@ -7,7 +7,7 @@ mod house;
 use common::id::AttemptId;
 use common::job::EndCause;
 use common::time::Span;
-use common::wire::node::{DesiredStep, StepPhase, StepStatus, Want};
+use common::wire::node::{DesiredStep, Resized, StepPhase, StepStatus, Want};
 use house::{change, ended, id, order, running, standing, wanted, wanted_without_order, whole};
 use node::{DeclineReason, Desired, DesiredError, NodeAction, Observed, reconcile};
 
@@ -80,6 +80,31 @@ fn a_step_is_told_its_time_limit_once_and_again_when_it_is_another() {
     let less = DesiredStep { time_limit: Some(limit(3)), ..run.clone() };
     assert_eq!(next(&less, &holds), [NodeAction::Limit(a, limit(3))]);
     let stop = DesiredStep { want: Want::Stop, ..less };
+    assert_eq!(next(&stop, &holds), [NodeAction::Stop(a)]);
+}
+
+#[test]
+fn a_step_that_runs_is_told_each_size_of_its_job_once() {
+    let a = id(1, 1);
+    let allocation = order(a).allocation;
+    let resized = |number| {
+        let (allocation, addresses) = (allocation.clone(), Vec::new());
+        Some(Box::new(Resized { number, allocation, addresses, signal: None }))
+    };
+    let run = |number| DesiredStep { resized: resized(number), ..wanted(a, Want::Run) };
+    let mut holds = observed(vec![(a, running())]);
+    let next =
+        |step: &DesiredStep, holds: &Observed| reconcile(&desired(vec![step.clone()]), holds);
+    assert_eq!(next(&run(1), &holds), [NodeAction::Resize(a, resized(1).unwrap())]);
+    holds.note_size(a, 1);
+    assert_eq!(next(&run(1), &holds), []);
+    assert_eq!(next(&run(2), &holds), [NodeAction::Resize(a, resized(2).unwrap())]);
+    holds.note_size(a, 2);
+    assert_eq!(next(&run(1), &holds), [], "an old word");
+    // It has to run first, and what is to end is ended as it is.
+    let ready = observed(vec![(a, StepPhase::Ready)]);
+    assert_eq!(next(&run(3), &ready), [NodeAction::Go(a)]);
+    let stop = DesiredStep { want: Want::Stop, ..run(3) };
     assert_eq!(next(&stop, &holds), [NodeAction::Stop(a)]);
 }
 

@@ -8,8 +8,8 @@ mod house;
 use common::id::AttemptId;
 use common::job::EndCause;
 use common::time::Span;
-use common::wire::node::{DesiredStep, StepPhase, StepStatus, Want};
-use house::{change, ended, id, running, standing, wanted, wanted_without_order, whole};
+use common::wire::node::{DesiredStep, Resized, StepPhase, StepStatus, Want};
+use house::{change, ended, id, order, running, standing, wanted, wanted_without_order, whole};
 use node::{Desired, NodeAction, Observed, reconcile};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -84,7 +84,10 @@ impl World {
         let (want, with_order) = self.wants[&id];
         let step = if with_order { wanted(id, want) } else { wanted_without_order(id, want) };
         let time_limit = Some(Span::from_seconds(u64::from(id.attempt.0)));
-        DesiredStep { time_limit, suspended: self.suspended.contains(&id), ..step }
+        let (allocation, addresses) = (order(id).allocation, Vec::new());
+        let resized = Resized { number: id.attempt.0, allocation, addresses, signal: None };
+        let (resized, suspended) = (Some(Box::new(resized)), self.suspended.contains(&id));
+        DesiredStep { time_limit, suspended, resized, ..step }
     }
 
     fn say_all(&mut self) {
@@ -150,6 +153,11 @@ impl World {
                 assert!(lives && want.is_some_and(|want| want != Want::Stop), "limited {id}");
                 assert_ne!(self.observed.limit(id), Some(*limit), "told {id} its limit twice");
             }
+            NodeAction::Resize(_, resized) => {
+                let runs = matches!(phase, Some(StepPhase::Running { .. }));
+                assert!(runs && want == Some(Want::Run), "told {id} its size, which does not run");
+                assert_ne!(self.observed.size(id), Some(resized.number), "told {id} twice");
+            }
             NodeAction::Stop(_) => {
                 assert!(lives, "stopped {id}, which does not live");
                 assert!(matches!(want, None | Some(Want::Stop)), "stopped wanted {id}");
@@ -175,6 +183,7 @@ impl World {
             NodeAction::Suspend(id) => self.observed.insert(*id, standing()),
             NodeAction::Resume(id) => self.observed.insert(*id, running()),
             NodeAction::Limit(id, limit) => self.observed.note_limit(*id, *limit),
+            NodeAction::Resize(id, resized) => self.observed.note_size(*id, resized.number),
             NodeAction::Stop(id) => drop(self.stopping.insert(*id)),
             NodeAction::Forget(id) => self.observed.forget(*id),
             NodeAction::Decline(id, reason) => self.observed.insert(*id, ended(reason.cause())),

@@ -7,7 +7,7 @@ use crate::runner::Executor;
 use common::id::{AttemptId, NodeName};
 use common::job::{EndCause, ExitStatus, Launch, StepEnd, Usage};
 use common::time::{Span, Time};
-use common::wire::node::{LaunchOrder, StepPhase, StepStatus};
+use common::wire::node::{LaunchOrder, Resized, StepPhase, StepStatus};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -182,6 +182,9 @@ impl Executor for MadeUpSteps {
         let exit = ExitStatus { code: 0, signal: started_at.map(|_| SIGTERM) };
         self.end(id, step, EndCause::Stopped, exit, started_at);
     }
+
+    /// Nobody is there to be told.
+    fn resize(&self, _: AttemptId, _: Resized) {}
 
     fn forget(&self, id: AttemptId) {
         self.steps().remove(&id);

@@ -21,6 +21,8 @@ pub enum Wish {
     Resume,
     /// Keep to this time limit.
     Limit(Span),
+    /// Look at what the job has now, left in the step's directory under this number.
+    Resize(u32),
     /// End.
     Stop,
     /// Be forgotten.

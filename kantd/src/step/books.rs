@@ -4,6 +4,7 @@
 use super::board::Board;
 use super::book::{Book, LEASE_MAX};
 use super::dir::{self, StepDir};
+use super::size;
 use crate::clock;
 use common::id::AttemptId;
 use common::job::StepRecord;
@@ -64,6 +65,14 @@ impl Books {
     pub fn renew_all(&self) {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.values_mut().for_each(|open| open.book.renew_all(clock::now()));
+    }
+
+    /// The job has this from now on.
+    pub fn resized(&self, id: AttemptId, job: &Allocation) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(open) = open.get_mut(&id) {
+            open.job.clone_from(job);
+        }
     }
 
     /// To be called often: the leases of jobs that stand still do not run.
@@ -152,7 +161,11 @@ fn read(dir: &StepDir) -> io::Result<Open> {
     let mut book = read_book(dir)?;
     // Holds are not written: who was held until kantd ended is held on.
     book.renew_all(clock::now());
-    Ok(Open { book, job: dir.read_order()?.launch.allocation })
+    let job = match size::read(dir)? {
+        Some(resized) => resized.allocation,
+        None => dir.read_order()?.launch.allocation,
+    };
+    Ok(Open { book, job })
 }
 
 fn read_book(dir: &StepDir) -> io::Result<Book> {

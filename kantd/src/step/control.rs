@@ -28,6 +28,8 @@ pub enum Command {
     Resume,
     /// Keep to this time limit from now on.
     Limit(Span),
+    /// What the job has now lies in the step's directory, under this number or a higher one.
+    Resize(u32),
     /// End: SIGTERM, after the grace SIGKILL.
     Stop,
     /// Tell the phase again.

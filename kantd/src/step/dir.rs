@@ -98,6 +98,16 @@ impl StepDir {
         ["hosts", "hosts.hydra"].map(|name| self.0.join(name))
     }
 
+    /// What the job has since it was given another size, as JSON.
+    pub fn size(&self) -> PathBuf {
+        self.0.join("size")
+    }
+
+    /// The variables that tell the job's size as it is now, for a shell to read.
+    pub fn environment(&self) -> PathBuf {
+        self.0.join("environment")
+    }
+
     /// What its GPUs did so far, as JSON.
     pub fn gpu_tally(&self) -> PathBuf {
         self.0.join("gpus")

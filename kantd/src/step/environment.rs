@@ -6,6 +6,7 @@
 //! and `SLURM_ARRAY_JOB_ID` the number of the array.
 
 mod mpi;
+mod size;
 
 use super::account::Account;
 use super::order::{StepOrder, TaskPlace};
@@ -20,6 +21,7 @@ use std::fmt::Display;
 use std::path::PathBuf;
 
 pub use mpi::{hosts as mpi_hosts, variables as mpi_variables};
+pub use size::{SIZE_FILE, of_size};
 
 /// The variable that marks every process of a step; its value is the attempt.
 pub(crate) use crate::cgroup::MARK;
@@ -28,8 +30,8 @@ pub(crate) use crate::cgroup::MARK;
 const PATH_DEFAULT: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// Of a job this one was submitted from: wrong here, and nothing of the submitter's own.
-const OF_ANOTHER_JOB: [&str; 6] =
-    ["SLURM_", "SLURMD_", "KANT_JOB_", "KANT_ARRAY_", "KANT_NODE", "KANT_TASK"];
+const OF_ANOTHER_JOB: [&str; 7] =
+    ["SLURM_", "SLURMD_", "KANT_JOB_", "KANT_ARRAY_", "KANT_NODE", "KANT_TASK", "KANT_RESIZED"];
 
 /// The environment of one process, started at `start`.
 #[must_use]
@@ -246,9 +248,8 @@ impl Variables {
         self.set("SLURM_GPUS", order.launch.allocation.gpus());
     }
 
-    /// What srun gives its steps, and what torch's env:// rendezvous reads. The rendezvous port is
-    /// [`rendezvous::port`], unless one was submitted.
-    fn launcher(&mut self, order: &StepOrder, task: TaskPlace) {
+    /// What of the job is the step's too.
+    fn step(&mut self) {
         for (step, job) in [
             ("SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"),
             ("SLURM_STEP_NUM_NODES", "SLURM_NNODES"),
@@ -263,6 +264,12 @@ impl Variables {
                 self.set(step, value);
             }
         }
+    }
+
+    /// What srun gives its steps, and what torch's env:// rendezvous reads. The rendezvous port is
+    /// [`rendezvous::port`], unless one was submitted.
+    fn launcher(&mut self, order: &StepOrder, task: TaskPlace) {
+        self.step();
         self.set_all(&["SLURM_STEP_ID", "SLURM_STEPID"], 0);
         self.set("RANK", task.rank);
         self.set("LOCAL_RANK", task.local);

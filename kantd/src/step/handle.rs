@@ -11,12 +11,13 @@ use super::leases::Leases;
 use super::order::{StepOrder, StepRules};
 use super::overuse::GpuOveruse;
 use super::settle;
+use super::size;
 use super::tasks::WATCHES_MAX;
 use crate::cgroup::Place;
 use common::gpu::Gpu;
 use common::id::{AttemptId, NodeName};
 use common::time::Span;
-use common::wire::node::{LaunchOrder, StepPhase, StepStatus};
+use common::wire::node::{LaunchOrder, Resized, StepPhase, StepStatus};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -98,6 +99,8 @@ pub struct Steps {
     /// Somebody was fed: what it answers is awaited.
     fed: Arc<Notify>,
     keepers: Arc<Mutex<JoinSet<()>>>,
+    /// Held by who writes the size of a job.
+    sizes: Arc<Mutex<()>>,
     /// Of whoever looks at programs in steps.
     watches: Arc<Semaphore>,
 }
@@ -118,8 +121,8 @@ impl Steps {
         let settings = Arc::new(settings);
         let watches = Arc::new(Semaphore::new(WATCHES_MAX));
         let (leases, fed, books) = (Arc::default(), Arc::default(), Arc::default());
-        let keepers = Arc::default();
-        let steps = Self { settings, dir, board, leases, books, fed, keepers, watches };
+        let (keepers, sizes) = (Arc::default(), Arc::default());
+        let steps = Self { settings, dir, board, leases, books, fed, keepers, sizes, watches };
         let (looking, mut looked) = mpsc::channel(1);
         for dir in found {
             steps.adopt(dir, looking.clone());
@@ -212,6 +215,24 @@ impl Steps {
     /// is let be.
     pub fn limit(&self, id: AttemptId, limit: Span) {
         self.board.wish(id, Wish::Limit(limit));
+    }
+
+    /// Its job has another size now: those who read its directory are told, and then the job. A
+    /// step that is not there is let be. Only inside a tokio runtime.
+    pub fn resize(&self, id: AttemptId, resized: Resized) {
+        if self.board.phase(id).is_none() {
+            return;
+        }
+        let steps = self.clone();
+        tokio::task::spawn_blocking(move || {
+            let _one_at_a_time = steps.sizes.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Err(error) = size::leave(&steps.dir_of(id), &resized) {
+                tracing::warn!(step = %id, "failed to write the size of its job: {error}");
+                return;
+            }
+            steps.books.resized(id, &resized.allocation);
+            steps.board.wish(id, Wish::Resize(resized.number));
+        });
     }
 
     /// Ends a step: SIGTERM, the grace, SIGKILL. A step that is not there is let be.

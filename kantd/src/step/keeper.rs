@@ -52,6 +52,8 @@ pub struct Keeper {
     still: Option<Command>,
     /// The last word on its time limit.
     limit: Option<Command>,
+    /// The last word on its size.
+    size: Option<Command>,
     forget: bool,
     /// Programs to start that the supervisor has not spoken of yet, and since when.
     tasks: BTreeMap<TaskNumber, Instant>,
@@ -72,7 +74,7 @@ impl Keeper {
         looking: Option<mpsc::Sender<()>>,
     ) -> Self {
         let (go, stop, forget, launched) = (false, false, false, false);
-        let (still, limit, tasks) = (None, None, BTreeMap::new());
+        let (still, limit, size, tasks) = (None, None, None, BTreeMap::new());
         Self {
             id,
             dir,
@@ -84,6 +86,7 @@ impl Keeper {
             stop,
             still,
             limit,
+            size,
             forget,
             tasks,
             launched,
@@ -221,6 +224,10 @@ impl Keeper {
             Wish::Limit(limit) => {
                 self.limit = Some(Command::Limit(limit));
                 self.limit
+            }
+            Wish::Resize(number) => {
+                self.size = Some(Command::Resize(number));
+                self.size
             }
             Wish::Stop => {
                 self.stop = true;

@@ -6,6 +6,7 @@ mod clean;
 mod farewell;
 mod guests;
 mod inside;
+mod resize;
 mod run;
 mod signals;
 mod still;
@@ -30,7 +31,7 @@ use super::task::{self, SoftLimit};
 use crate::cgroup::Cgroup;
 use crate::clock;
 use clean::Cleanup;
-use common::job::ExitStatus;
+use common::job::{ExitStatus, ResizeSignal};
 use common::time::Time;
 use common::wire::node::StepPhase;
 use farewell::Farewell;
@@ -121,6 +122,10 @@ struct Supervisor {
     disks_before: DiskSums,
     /// The job was told that its time is nearly up.
     warned: bool,
+    /// How often the job was given another size, as far as it was told.
+    resized: u32,
+    /// What it is still to be sent for that.
+    resize_signal: Option<ResizeSignal>,
     tasks: Vec<Task>,
     /// The first task that did not end well.
     failure: Option<(TaskPlace, ExitStatus)>,
@@ -172,6 +177,7 @@ impl Supervisor {
                     self.stillness.is_wanted = command == Command::Suspend;
                 }
                 Command::Limit(limit) => self.limit(limit),
+                Command::Resize(number) => self.resize(number),
                 Command::Status => {}
                 Command::Task(task) => self.invite(task),
                 Command::Signal { task, signal } => self.guests.signal(task, signal),

@@ -148,10 +148,12 @@ impl TaskStart {
         let text = |what: &'static str, text: &[u8]| {
             CString::new(text).map_err(|source| TaskStartError::Nul { what, source })
         };
-        let hosts = StepDir::at(facts.script.parent().unwrap_or(facts.script)).hosts();
-        for (name, value) in environment::mpi_variables(order, &hosts) {
+        let dir = StepDir::at(facts.script.parent().unwrap_or(facts.script));
+        for (name, value) in environment::mpi_variables(order, &dir.hosts()) {
             variables.insert(name.to_owned(), value);
         }
+        let size = dir.environment().display().to_string();
+        variables.insert(environment::SIZE_FILE.to_owned(), size);
         let soft_limits = rlimit::soft_limits(&order.launch.rlimits, facts.open_files);
         let wrapped;
         let mut words = program.to_vec();

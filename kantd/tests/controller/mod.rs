@@ -16,8 +16,8 @@ use common::resource::{Allocation, Share};
 use common::time::{Span, Time};
 use common::unit::{Bytes, Tasks};
 use common::wire::node::{
-    DesiredStep, DesiredUpdate, FromNode, Hello, LaunchOrder, NODE_PATH, StepPhase, StepStatus,
-    ToNode, Want,
+    DesiredStep, DesiredUpdate, FromNode, Hello, LaunchOrder, NODE_PATH, Resized, StepPhase,
+    StepStatus, ToNode, Want,
 };
 use kantd::runner::Executor;
 use kantd::session::{About, Pace};
@@ -237,6 +237,7 @@ pub fn wanted(id: AttemptId, want: Want, node: &str) -> DesiredStep {
         want,
         suspended: false,
         time_limit: None,
+        resized: None,
         order: Some(order(id, node, "#!/bin/sh\n", "/")),
     }
 }
@@ -298,6 +299,9 @@ impl Executor for FakeSteps {
     }
     fn limit(&self, id: AttemptId, limit: Span) {
         self.note(&format!("limit {limit}"), id);
+    }
+    fn resize(&self, id: AttemptId, resized: Resized) {
+        self.note(&format!("resize {}", resized.number), id);
     }
     fn stop(&self, id: AttemptId) {
         self.note("stop", id);

@@ -141,8 +141,11 @@ pub enum AskError {
     /// A share of a GPU with what only whole GPUs can have.
     #[error("a share of one GPU (--gpus=0.5) goes with one task on one node, not with {0}")]
     GpuShareWith(&'static str),
+    /// No signal of that number.
+    #[error("--resize-signal: write a signal by its name (USR1) or number, from 1 to 31")]
+    ResizeSignal,
     /// The smaller number of tasks is no smaller number.
-    #[error("--ntasks={least}-{most}: write the smaller number, at least 1, first")]
+    #[error("{least} to {most} tasks: write the smaller number, at least 1, first (--ntasks=2-8)")]
     TasksRange {
         /// With so many it is content.
         least: u32,
@@ -160,7 +163,10 @@ pub enum AskError {
         least: u32,
     },
     /// A range of tasks with a fixed number of GPUs.
-    #[error("--gpus with a range of tasks: say how many for each task (--gpus-per-task)")]
+    #[error(
+        "--gpus with a range of tasks or nodes: say how many for each task (--gpus-per-task) or \
+         node (--gpus-per-node)"
+    )]
     TasksRangeWithGpus,
     /// A number of nodes that is not the job's.
     #[error(

@@ -4,11 +4,15 @@
 use super::jobs;
 use crate::failure::{Failure, OK};
 use crate::server::{Again, Server};
+use crate::submission::value::read_count;
 use crate::submission::what_if::patch_of;
 use crate::verb::update::{absolute, is_relative};
 use anyhow::Context;
 use common::hostlist::expand;
-use common::wire::api::{DrainRequest, UpdateRequest};
+use common::id::JobKey;
+use common::job::{JobSize, Phase};
+use common::unit::Nodes;
+use common::wire::api::{DrainRequest, JobList, ResizeRequest, UpdateRequest};
 use serde_json::Value;
 
 /// Changes what the first word names.
@@ -97,6 +101,11 @@ async fn job(which: &str, fields: &[(String, &str)], server: &Server) -> Result<
         return Err(Failure::usage(anyhow::anyhow!("no change is named: write NAME=VALUE")));
     }
     for key in jobs(&[which])? {
+        if let [("nodes", count)] = changes.as_slice()
+            && resize(key, count, server).await?
+        {
+            continue;
+        }
         let mut changes = changes.clone();
         let given = changes.iter_mut().find(|(key, time)| *key == "time" && is_relative(time));
         let time = match &given {
@@ -112,6 +121,19 @@ async fn job(which: &str, fields: &[(String, &str)], server: &Server) -> Result<
         server.post::<_, Value>(&path, &wish, Again::IfUnanswered).await?;
     }
     Ok(OK)
+}
+
+/// A job that runs gives nodes up (man scontrol, NumNodes). False: it does not run.
+async fn resize(key: JobKey, count: &str, server: &Server) -> Result<bool, Failure> {
+    let list: JobList = server.get(&format!("/v1/jobs/{key}")).await?;
+    if !list.jobs.iter().any(|job| job.phase == Phase::Running) {
+        return Ok(false);
+    }
+    let nodes = Nodes(read_count(count).map_err(Failure::usage)?);
+    let wish = ResizeRequest { size: JobSize::Nodes(nodes) };
+    let path = format!("/v1/jobs/{key}/resize");
+    server.post::<_, Value>(&path, &wish, Again::IfUnanswered).await?;
+    Ok(true)
 }
 
 async fn node(which: &str, fields: &[(String, &str)], server: &Server) -> Result<u8, Failure> {

@@ -6,11 +6,12 @@ use crate::behaviour::Behaviour;
 use common::gpu::GpuKind;
 use common::hostlist;
 use common::id::NodeName;
-use common::job::{Ask, EndCause, Launch, Patch, Replaced};
+use common::job::{Ask, EndCause, JobSize, Launch, Patch, Replaced};
 use common::resource::{GpuRequest, MemoryRequest, Request};
 use common::time::{Span, Time};
 use common::topology::{Level, Nearness};
 use common::unit::{Cpus, Gpus, Nodes, Tasks};
+use state::{Actor, Command, Target};
 
 /// What is asked.
 pub(super) fn ask(words: &mut Words) -> Result<Ask, String> {
@@ -41,11 +42,31 @@ pub(super) fn ask(words: &mut Words) -> Result<Ask, String> {
     })
 }
 
-/// What an `update` line changes; no other changes anything.
-pub(super) fn patch(verb: &str, words: &mut Words) -> Result<Patch, String> {
-    if verb != "update" {
-        return Ok(Patch::default());
-    }
+/// What is done to a job.
+pub(super) const CHANGES: [&str; 6] = ["cancel", "hold", "release", "requeue", "update", "resize"];
+
+/// What one of [`CHANGES`] asks for.
+pub(super) fn change(
+    verb: &str,
+    words: &mut Words,
+    actor: Actor,
+    target: Target,
+) -> Result<Command, String> {
+    Ok(match verb {
+        "update" => {
+            let patch = Box::new(patch(words)?);
+            Command::UpdateJob { actor, target, patch, living: true }
+        }
+        "resize" => Command::ResizeJob { actor, target, size: size(words)? },
+        "cancel" => Command::CancelJob { actor, target },
+        "hold" => Command::HoldJob { actor, target },
+        "release" => Command::ReleaseJob { actor, target },
+        _ => Command::RequeueJob { actor, target },
+    })
+}
+
+/// What an `update` line changes.
+fn patch(words: &mut Words) -> Result<Patch, String> {
     let (gpus, _) = gpus(words, "gpus")?;
     Ok(Patch {
         time_limit: words.value("time")?,
@@ -58,14 +79,23 @@ pub(super) fn patch(verb: &str, words: &mut Words) -> Result<Patch, String> {
     })
 }
 
+/// `tasks=2` or `nodes=1`, of a `resize` line.
+fn size(words: &mut Words) -> Result<JobSize, String> {
+    let tasks = words.value("tasks")?.map(|tasks| JobSize::Tasks(Tasks(tasks)));
+    let nodes = words.value("nodes")?.map(|nodes| JobSize::Nodes(Nodes(nodes)));
+    tasks.or(nodes).ok_or_else(|| "say tasks= or nodes=".to_owned())
+}
+
 fn request(words: &mut Words) -> Result<Request, String> {
     let nodes = words.value("nodes")?.map(Nodes);
-    let tasks = words.value("tasks")?.map(Tasks);
+    let (tasks, tasks_min) = tasks(words)?;
     let (total, kind) = gpus(words, "gpus")?;
     let (per_node, kind_per_node) = gpus(words, "gpus-per-node")?;
     Ok(Request {
         nodes,
         tasks: tasks.unwrap_or(Tasks(nodes.map_or(1, |nodes| nodes.0))),
+        tasks_min,
+        tasks_per_node: words.value("tasks-per-node")?.map(Tasks),
         cpus_per_task: Cpus(words.value("cpus")?.unwrap_or(1)),
         memory: words.value("mem")?.map(MemoryRequest::PerNode),
         gpus: total.map(GpuRequest::Total).or(per_node.map(GpuRequest::PerNode)),
@@ -76,6 +106,16 @@ fn request(words: &mut Words) -> Result<Request, String> {
         not_nodes: node_list(words, "not")?,
         ..Request::default()
     })
+}
+
+/// `tasks=8`, or `tasks=2-8`: it is content with fewer.
+fn tasks(words: &mut Words) -> Result<(Option<Tasks>, Option<Tasks>), String> {
+    let Some(text) = words.value::<String>("tasks")? else { return Ok((None, None)) };
+    let read = |text: &str| text.parse().map(Tasks).map_err(|_| format!("tasks: `{text}`"));
+    match text.split_once('-') {
+        Some((least, most)) => Ok((Some(read(most)?), Some(read(least)?))),
+        None => Ok((Some(read(&text)?), None)),
+    }
 }
 
 fn gpus(words: &mut Words, name: &str) -> Result<(Option<Gpus>, Option<GpuKind>), String> {

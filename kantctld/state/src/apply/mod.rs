@@ -22,6 +22,7 @@ mod release_job;
 mod report_health;
 mod report_steps;
 mod requeue_job;
+mod resize_job;
 mod resume_job;
 mod resume_node;
 mod start_overdue;
@@ -67,6 +68,9 @@ pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
         Command::RequeueJob { actor, target } => requeue_job::apply(state, out, actor, *target),
         Command::SuspendJob { actor, target } => suspend_job::apply(state, out, actor, *target),
         Command::ResumeJob { actor, target } => resume_job::apply(state, out, actor, *target),
+        Command::ResizeJob { actor, target, size } => {
+            resize_job::apply(state, out, actor, *target, *size)
+        }
         Command::EnactRound { preempts, starts } => {
             enact_round::apply(state, out, preempts, starts)
         }

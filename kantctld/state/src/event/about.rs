@@ -25,6 +25,7 @@ impl Event {
             | Self::JobRunning { id }
             | Self::JobSuspended { id, .. }
             | Self::JobResumed { id, .. }
+            | Self::JobResized { id, .. }
             | Self::JobEnded { id, .. }
             | Self::JobEndChanged { id, .. }
             | Self::RoundEntryRefused { id, .. } => Some(id.key),
@@ -46,6 +47,12 @@ impl Event {
             Self::JobRunning { .. } => StoryEvent::Running,
             Self::JobSuspended { by, .. } => StoryEvent::Suspended(*by),
             Self::JobResumed { by, .. } => StoryEvent::Resumed(*by),
+            Self::JobResized { by, tasks, stays, leaves, .. } => StoryEvent::Resized {
+                by: *by,
+                tasks: *tasks,
+                stays: hostlist::fold(stays),
+                leaves: hostlist::fold(leaves),
+            },
             Self::JobEnded { preempted: Some(preempted), requeue, .. } => {
                 StoryEvent::MadeToYield { preempted: *preempted, requeue: *requeue }
             }

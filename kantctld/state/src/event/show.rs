@@ -81,6 +81,7 @@ impl fmt::Display for Event {
             | Self::JobRunning { .. }
             | Self::JobSuspended { .. }
             | Self::JobResumed { .. }
+            | Self::JobResized { .. }
             | Self::JobEnded { .. }
             | Self::JobPreempts { .. }
             | Self::JobEndChanged { .. }

@@ -15,6 +15,8 @@ pub enum SharePhase {
     Ready,
     /// Its processes run, or the node holds it for a process elsewhere.
     Running,
+    /// Its job goes on without it: the node is to end what runs there, and lets go of it.
+    Leaving,
     /// The node let go of it, after its processes exited by themselves with success.
     Succeeded,
     /// The node let go of it, after any other end.

@@ -55,9 +55,26 @@ pub(super) fn decide(
 fn succeeded(run: &Run, launch: Launch, rank: usize) -> bool {
     match launch {
         Launch::Once => rank == 0 && run.shares.first() == Some(&SharePhase::Succeeded),
-        Launch::PerNode | Launch::PerTask => run.shares.iter().all(|s| *s == SharePhase::Succeeded),
+        Launch::PerNode | Launch::PerTask => {
+            let mut stays = run.shares.iter().filter(|share| **share != SharePhase::Leaving);
+            stays.all(|share| *share == SharePhase::Succeeded)
+        }
         // Whoever holds it says so.
         Launch::Held => false,
+    }
+}
+
+/// A job gives nodes up, or one of them is over: all that it goes on with may have succeeded.
+pub(super) fn without_those_that_leave(state: &mut State, events: &mut Vec<Event>, id: AttemptId) {
+    let Some((record, element)) = state.element(id.key) else { return };
+    let Some(run) = element.run.as_ref().filter(|_| element.phase != Phase::Completing) else {
+        return;
+    };
+    let launch = record.spec.ask.launch;
+    let by_all = matches!(launch, Launch::PerNode | Launch::PerTask);
+    if by_all && succeeded(run, launch, 0) {
+        let exit = Some(ExitStatus::default());
+        ended(state, events, id.key, Ending { exit, ..Ending::new(Outcome::Completed) });
     }
 }
 

@@ -249,6 +249,7 @@ impl Touched {
             | Event::JobRunning { .. }
             | Event::JobSuspended { .. }
             | Event::JobResumed { .. }
+            | Event::JobResized { .. }
             | Event::JobEnded { .. }
             | Event::JobEndChanged { .. }
             | Event::JobDone { .. }

@@ -13,6 +13,7 @@ use common::time::{Span, Time};
 use common::unit::{Bytes, Cpus, Gpus, Nodes, Tasks};
 use common::wire::api::JobQuery;
 use serde::{Serialize, Serializer};
+use std::sync::Arc;
 
 /// The jobs a query asks for, in the order of [`super::job_list`], at this time.
 #[must_use]
@@ -94,7 +95,7 @@ struct Brief<'a> {
     #[serde(skip_serializing_if = "Span::is_zero")]
     suspended: Span,
     #[serde(skip_serializing_if = "Option::is_none")]
-    allocation: Option<&'a Allocation>,
+    allocation: Option<Arc<Allocation>>,
     cpus: Cpus,
     memory: Bytes,
     gpus: Gpus,
@@ -147,9 +148,9 @@ impl<'a> Brief<'a> {
         let (spec, ask) = (&record.spec, &record.spec.ask);
         let run = element.run.as_ref();
         let end = run.and_then(|run| run.end.as_ref());
-        let allocation = run.map(|run| run.allocation.as_ref());
+        let allocation = run.map(|run| run.staying());
         let Amounts { cpus, memory, gpus } =
-            allocation.map_or_else(|| asked::asked(state, record), asked::given);
+            allocation.as_deref().map_or_else(|| asked::asked(state, record), asked::given);
         let (word, code) = slurm_state(element.phase, element.outcome);
         let reason = (element.phase == Phase::Pending).then(|| {
             let told = told::reason(state, record, (key, element), waiting);

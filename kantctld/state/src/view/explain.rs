@@ -6,6 +6,7 @@ mod awaited;
 mod bounded;
 mod change;
 mod deadline;
+mod elastic;
 mod held;
 mod length;
 mod living;

@@ -18,6 +18,7 @@ mod house;
 mod life;
 mod nodes;
 mod queue_tree;
+mod resizing;
 mod rounds;
 mod sharing;
 mod size;

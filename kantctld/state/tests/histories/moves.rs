@@ -18,6 +18,8 @@ pub enum Move {
     Requeue(u8, u8),
     Suspend(u8, u8),
     ResumeJob(u8, u8),
+    /// A job that runs is to be smaller, or for once larger.
+    Resize(u8, u8, u8),
     /// The engine decides, and it is enacted at once.
     Round,
     /// The engine decides; something may come between.
@@ -64,6 +66,7 @@ pub fn moves() -> impl Strategy<Value = Vec<Move>> {
         2 => (some(), some()).prop_map(|(job, user)| Move::Requeue(job, user)),
         2 => (some(), some()).prop_map(|(job, user)| Move::Suspend(job, user)),
         2 => (some(), some()).prop_map(|(job, user)| Move::ResumeJob(job, user)),
+        2 => (some(), some(), some()).prop_map(|(job, user, size)| Move::Resize(job, user, size)),
         6 => Just(Move::Round),
         2 => Just(Move::Decide),
         2 => Just(Move::EnactDecided),

@@ -8,11 +8,12 @@ mod things;
 
 use crate::moves::Move;
 use common::id::{AttemptId, Gid, JobId, JobKey, RequestKey, Uid};
-use common::job::{Owner, Phase};
+use common::job::{JobSize, Owner, Phase};
 use common::policy::Access;
 use common::reservation::Reservation;
 use common::resource::Allocation;
 use common::time::{Span, Time};
+use common::unit::{Nodes, Tasks};
 use common::wire::node::StepStatus;
 use proptest::test_runner::TestCaseError;
 use state::invariant::Judge;
@@ -104,6 +105,14 @@ impl World {
             Move::ResumeJob(job, user) => {
                 let command = |actor, target| Command::ResumeJob { actor, target };
                 self.steer(Phase::Suspended, *job, *user, command)
+            }
+            Move::Resize(job, user, size) => {
+                let size = match size % 4 {
+                    0 => JobSize::Tasks(Tasks(u32::from(size / 64))),
+                    _ => JobSize::Nodes(Nodes(1 + u32::from(size / 128))),
+                };
+                let command = |actor, target| Command::ResizeJob { actor, target, size };
+                self.steer(Phase::Running, *job, *user, command)
             }
             Move::Round => {
                 self.decide()?;

@@ -61,12 +61,19 @@ pub fn order(id: AttemptId) -> Box<LaunchOrder> {
 
 /// A wanted attempt with its order.
 pub fn wanted(id: AttemptId, want: Want) -> DesiredStep {
-    DesiredStep { id, want, suspended: false, time_limit: None, order: Some(order(id)) }
+    DesiredStep {
+        id,
+        want,
+        suspended: false,
+        time_limit: None,
+        resized: None,
+        order: Some(order(id)),
+    }
 }
 
 /// A wanted attempt whose order is left out.
 pub fn wanted_without_order(id: AttemptId, want: Want) -> DesiredStep {
-    DesiredStep { id, want, suspended: false, time_limit: None, order: None }
+    DesiredStep { id, want, suspended: false, time_limit: None, resized: None, order: None }
 }
 
 /// Everything that is wanted.

@@ -99,6 +99,41 @@ fn each_task_finds_its_rank_and_the_rendezvous() {
 }
 
 #[test]
+fn the_size_of_a_job_is_told_for_a_shell_without_what_is_the_nodes_own() {
+    let launch = LaunchOrder { launch: Launch::PerTask, ..example_launch() };
+    let mut order = example(launch, "g1").unwrap();
+    let before = of_size(&order, 0);
+    let has = |text: &str, line: &str| text.lines().any(|known| known == line);
+    for line in [
+        "export SLURM_NNODES='2'",
+        "export SLURM_NTASKS='3'",
+        "export WORLD_SIZE='3'",
+        "export SLURM_TASKS_PER_NODE='2,1'",
+        "export KANT_RESIZED='0'",
+        "unset SLURM_NTASKS_PER_NODE",
+    ] {
+        assert!(has(&before, line), "{line} in {before}");
+    }
+    let first = order.launch.allocation.shares()[..1].to_vec();
+    order.launch.allocation = common::resource::Allocation::new(first).unwrap();
+    let after = of_size(&order, 1);
+    for line in [
+        "export SLURM_JOB_NODELIST='g1'",
+        "export SLURM_NNODES='1'",
+        "export WORLD_SIZE='2'",
+        "export SLURM_NTASKS_PER_NODE='2'",
+        "export SLURM_GPUS='1'",
+        "export KANT_RESIZED='1'",
+    ] {
+        assert!(has(&after, line), "{line} in {after}");
+    }
+    for own in ["SLURMD_NODENAME", "SLURM_NODEID", "KANT_NODE_RANK", "SLURM_MEM_PER_NODE", "RANK="]
+    {
+        assert!(!after.contains(&format!("export {own}")), "{own} in {after}");
+    }
+}
+
+#[test]
 fn an_array_task_has_a_unique_id_and_its_index() {
     let mut launch = example_launch();
     launch.id.key = JobKey { job: JobId(42), index: Some(ArrayIndex(7)) };

@@ -33,7 +33,7 @@ impl Keeper {
         // Whoever asked has given up by then, and taken the order back.
         self.tasks.retain(|_, since| since.elapsed() < TASK_PATIENCE);
         let tasks = self.tasks.keys().map(|task| Command::Task(*task));
-        for command in wished.chain(self.still).chain(self.limit).chain(tasks) {
+        for command in wished.chain(self.still).chain(self.limit).chain(self.size).chain(tasks) {
             send(&mut writer, command).await;
         }
         self.board.forget_tasks(self.id);

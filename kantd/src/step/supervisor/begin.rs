@@ -20,7 +20,7 @@ use crate::step::prepare::Preparation;
 use crate::step::{boot, daemon, environment, task};
 use common::wire::node::StepPhase;
 use nix::unistd::{Gid, Pid, Uid, chown, geteuid};
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
@@ -120,6 +120,8 @@ fn supervise(
         stillness: Stillness::default(),
         disks_before: DiskSums::default(),
         warned: false,
+        resized: 0,
+        resize_signal: None,
         tasks: Vec::new(),
         failure: None,
         started: None,
@@ -213,13 +215,16 @@ impl Supervisor {
         Ok(())
     }
 
-    /// For all to read: they name nodes.
-    fn write_hosts(&self) -> io::Result<()> {
+    /// For all to read: they name nodes. Whole at any time, and as the job is now.
+    pub(super) fn write_hosts(&self) -> io::Result<()> {
         let texts = environment::mpi_hosts(&self.order);
-        for (path, text) in self.dir.hosts().iter().zip(texts) {
-            let mut file = File::create(path)?;
+        let size = (self.dir.environment(), environment::of_size(&self.order, self.resized));
+        for (path, text) in self.dir.hosts().into_iter().zip(texts).chain([size]) {
+            let draft = path.with_extension("new");
+            let mut file = File::create(&draft)?;
             file.set_permissions(Permissions::from_mode(0o644))?;
             file.write_all(text.as_bytes())?;
+            fs::rename(&draft, &path)?;
         }
         Ok(())
     }

@@ -193,6 +193,7 @@ impl Supervisor {
         let Some(end) = self.why_end() else {
             self.follow_stillness();
             self.warn_in_time();
+            self.tell_resized();
             return Stage::Running;
         };
         self.say_farewell(&end);

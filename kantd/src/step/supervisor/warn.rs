@@ -39,12 +39,12 @@ impl Supervisor {
         }
     }
 
-    fn warn_scripts(&self, signal: Signal) {
+    pub(super) fn warn_scripts(&self, signal: Signal) {
         self.signal_scripts(signal);
         log(&format!("warned the script with {signal}"));
     }
 
-    fn warn_all(&self, signal: Signal) {
+    pub(super) fn warn_all(&self, signal: Signal) {
         let (scripts, runtimes) = (self.scripts(), self.runtimes());
         let may = |pid: &Pid| !scripts.contains(pid) || cgroup::catches(*pid, signal);
         let wanted = |pid: Pid| !runtimes.contains(&pid) && may(&pid);
@@ -55,6 +55,6 @@ impl Supervisor {
     }
 }
 
-fn known(signal: SignalNumber) -> Option<Signal> {
+pub(super) fn known(signal: SignalNumber) -> Option<Signal> {
     Signal::try_from(i32::from(signal.0)).ok()
 }

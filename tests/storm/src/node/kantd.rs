@@ -136,6 +136,7 @@ impl Kantd {
                     }
                 }
                 NodeAction::Limit(id, limit) => self.observed.note_limit(id, limit),
+                NodeAction::Resize(id, resized) => self.observed.note_size(id, resized.number),
                 NodeAction::Stop(id) => {
                     if let Some(step) = node.steps.get_mut(&id)
                         && step.stop(id, around)

@@ -1,7 +1,7 @@
 //! Jobs that have nodes, and jobs that are over: what they do, what ends or ended them.
 //! Never speaks of jobs that wait.
 
-use super::{length, shared};
+use super::{elastic, length, shared};
 use crate::job::Run;
 use crate::remembered::State;
 use crate::story::StoryEvent;
@@ -57,6 +57,8 @@ pub(super) fn living(
         _ => format!("it is {} on {nodes}", job.state),
     };
     let mut lines = vec![line];
+    lines.extend(elastic::living(job));
+    lines.extend(elastic::leaving(job));
     lines.extend(ends(job));
     let mut advice = match job.phase {
         Phase::Starting => Some("nothing: it runs as soon as that is done".to_owned()),

@@ -2,7 +2,7 @@
 //! when it will start. Never says what to do; `advice` does.
 
 use super::living::why;
-use super::{advice, length, sentence, shared, start};
+use super::{advice, elastic, length, sentence, shared, start};
 use crate::remembered::State;
 use crate::story::StoryEvent;
 use common::id::JobKey;
@@ -157,6 +157,7 @@ impl<'a> Waiting<'a> {
                 | WaitReason::QueueGone { .. }
         );
         if has_a_place && !reason.is_for_ever() {
+            lines.extend(elastic::waiting(self.job));
             lines.extend(self.place());
             lines.extend(self.priority());
         }

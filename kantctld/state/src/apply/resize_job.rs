@@ -1,0 +1,141 @@
+//! `ResizeJob`: a job that runs gives up its last nodes and runs on (Slurm: `scontrol update job`,
+//! NumNodes). Its owner or an operator may. It keeps at least as many tasks as it is content
+//! with; one that named no range may be made as small as one node.
+//! Never waits for the nodes, and never adds one.
+
+use super::target::{self, Did};
+use crate::command::{Actor, Target};
+use crate::event::Event;
+use crate::life;
+use crate::remembered::State;
+use common::id::JobKey;
+use common::job::{JobSize, Phase};
+use common::reason::Refusal;
+use common::resource::Allocation;
+use common::unit::Tasks;
+
+pub(super) fn apply(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    actor: &Actor,
+    target: Target,
+    size: JobSize,
+) -> Result<(), Refusal> {
+    let keys = target::keys(state, actor, target)?;
+    target::each(keys, |key| {
+        let Some((record, element)) = state.element(key) else {
+            return Did::Not(Refusal::UnknownJob { key });
+        };
+        let Some(run) = element.run.as_ref().filter(|_| element.phase == Phase::Running) else {
+            return target::wrong_phase(state, key, "resize");
+        };
+        let least = record.spec.ask.request.tasks_min;
+        match kept(key, &run.staying(), least, size) {
+            Ok(keep) => life::shrink(state, events, key, keep, actor.uid),
+            Err(message) => return Did::Not(Refusal::BadAsk { message }),
+        }
+        Did::Fine
+    })
+}
+
+/// How many of its nodes a job of this size keeps.
+///
+/// # Errors
+/// Why it cannot have that size, and which it can.
+fn kept(
+    key: JobKey,
+    has: &Allocation,
+    least: Option<Tasks>,
+    size: JobSize,
+) -> Result<usize, String> {
+    let (nodes, all) = (has.shares().len(), has.tasks());
+    let ends = has.shares().iter().scan(Tasks::ZERO, |sum, share| {
+        *sum += share.tasks;
+        Some(*sum)
+    });
+    // With so many tasks, after one node, two, ...
+    let ends: Vec<Tasks> = ends.collect();
+    let (keep, more) = match size {
+        JobSize::Nodes(asked) => {
+            let asked = asked.0 as usize;
+            ((1..=nodes).contains(&asked).then_some(asked), asked > nodes)
+        }
+        JobSize::Tasks(asked) => {
+            (ends.iter().position(|tasks| *tasks == asked).map(|at| at + 1), asked > all)
+        }
+    };
+    if more {
+        return Err(format!(
+            "job {key} has {} on {}: one that runs can be made smaller, not larger",
+            JobSize::Tasks(all),
+            JobSize::Nodes(common::unit::Nodes(u32::try_from(nodes).unwrap_or(u32::MAX)))
+        ));
+    }
+    let least = least.unwrap_or(Tasks(1));
+    match keep {
+        Some(keep) if ends[keep - 1] >= least => Ok(keep),
+        Some(keep) => Err(format!(
+            "job {key} would keep {}, and asked for at least {least}",
+            JobSize::Tasks(ends[keep - 1])
+        )),
+        None => {
+            let can = ends.iter().filter(|tasks| **tasks >= least).map(ToString::to_string);
+            let can: Vec<String> = can.collect();
+            Err(format!(
+                "job {key} cannot be made {size}: it gives up whole nodes, so it can have {} tasks",
+                can.join(", ")
+            ))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use common::cpuset::CpuSet;
+    use common::id::{JobId, NodeName};
+    use common::resource::Share;
+    use common::unit::{Bytes, Nodes};
+
+    /// Four tasks on the first node, two on the second, two on the third.
+    fn has() -> Allocation {
+        let share = |(node, tasks): (&str, u32)| Share {
+            node: NodeName::new(node).unwrap(),
+            tasks: Tasks(tasks),
+            cpus: CpuSet::first(1),
+            memory: Bytes(1),
+            gpus: Vec::new(),
+            gpu_milli: None,
+        };
+        Allocation::new([("a", 4), ("b", 2), ("c", 2)].map(share).to_vec()).unwrap()
+    }
+
+    fn kept(least: Option<u32>, size: JobSize) -> Result<usize, String> {
+        super::kept(JobKey::single(JobId(5)), &has(), least.map(Tasks), size)
+    }
+
+    #[test]
+    fn the_first_nodes_stay() {
+        let tasks = |count| JobSize::Tasks(Tasks(count));
+        assert_eq!(kept(None, tasks(8)), Ok(3), "as it is");
+        assert_eq!(kept(None, tasks(6)), Ok(2));
+        assert_eq!(kept(Some(4), tasks(4)), Ok(1));
+        assert_eq!(kept(None, JobSize::Nodes(Nodes(1))), Ok(1));
+    }
+
+    #[test]
+    fn what_it_cannot_have_is_said_with_what_it_can() {
+        for (least, size, says) in [
+            (None, JobSize::Tasks(Tasks(5)), "it can have 4, 6, 8 tasks"),
+            (Some(6), JobSize::Tasks(Tasks(5)), "it can have 6, 8 tasks"),
+            (None, JobSize::Tasks(Tasks(0)), "it can have 4, 6, 8 tasks"),
+            (Some(5), JobSize::Nodes(Nodes(1)), "keep 4 tasks, and asked for at least 5"),
+            (None, JobSize::Nodes(Nodes(4)), "8 tasks on 3 nodes"),
+            (None, JobSize::Tasks(Tasks(9)), "not larger"),
+            (None, JobSize::Nodes(Nodes(0)), "cannot be made 0 nodes"),
+        ] {
+            let refused = kept(least, size).unwrap_err();
+            assert!(refused.contains(says), "{size}: {refused}");
+        }
+    }
+}

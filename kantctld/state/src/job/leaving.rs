@@ -1,0 +1,39 @@
+//! What a run that gives nodes up goes on with, and what goes. Never decides which.
+
+use super::{Run, SharePhase};
+use common::id::NodeName;
+use common::resource::Allocation;
+use std::sync::Arc;
+
+impl Run {
+    /// What it goes on with: all but what it gives up.
+    #[must_use]
+    pub fn staying(&self) -> Arc<Allocation> {
+        if !self.shares.contains(&SharePhase::Leaving) {
+            return self.allocation.clone();
+        }
+        let shares = self.allocation.shares().iter().zip(&self.shares);
+        let stays = shares.filter(|(_, phase)| **phase != SharePhase::Leaving);
+        let stays = Allocation::new(stays.map(|(share, _)| share.clone()).collect());
+        stays.map_or_else(|_| self.allocation.clone(), Arc::new)
+    }
+
+    /// The nodes that it gives up and that have not let go of it, in rank order.
+    pub fn leaving(&self) -> impl Iterator<Item = &NodeName> + '_ {
+        let shares = self.allocation.shares().iter().zip(&self.shares);
+        shares.filter(|(_, phase)| **phase == SharePhase::Leaving).map(|(share, _)| &share.node)
+    }
+
+    /// A share that it gave up is over: no more of it is kept. Never its only one.
+    pub(crate) fn drop_share(&mut self, rank: usize) {
+        let mut left = self.allocation.shares().to_vec();
+        if rank >= left.len() || rank >= self.shares.len() {
+            return;
+        }
+        left.remove(rank);
+        if let Ok(left) = Allocation::new(left) {
+            self.allocation = Arc::new(left);
+            self.shares.remove(rank);
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Jobs that take a range of tasks: with how many one starts, and how many it has. Never says
+//! when; `start` does.
+
+use common::hostlist::fold;
+use common::wire::api::JobView;
+
+/// Of a job that waits: with how many it starts. `None`: with all or none.
+pub(super) fn waiting(job: &JobView) -> Option<String> {
+    let (most, least) = (job.ask.request.tasks, job.ask.request.tasks_min?);
+    Some(format!("it starts with {least} to {most} tasks: as many as have room"))
+}
+
+/// Of a job that gave nodes up: which still end what they have of it.
+pub(super) fn leaving(job: &JobView) -> Option<String> {
+    let s = if job.leaving.len() == 1 { "s" } else { "" };
+    let nodes = Some(fold(&job.leaving)).filter(|nodes| !nodes.is_empty())?;
+    Some(format!("it was made smaller: {nodes} still end{s} what runs of it there"))
+}
+
+/// Of a job that has nodes: how many of its tasks it has. `None`: all it asked for.
+pub(super) fn living(job: &JobView) -> Option<String> {
+    let (most, least) = (job.ask.request.tasks, job.ask.request.tasks_min?);
+    let has = job.allocation.as_ref()?.tasks();
+    Some(format!("it has {has} of {most} tasks, and is content with {least}"))
+}

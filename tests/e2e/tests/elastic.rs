@@ -1,0 +1,37 @@
+//! Jobs that take a range of nodes, on real daemons: what one is told inside is what it got. Never
+//! how many it should get: tests/scenarios/elastic.txt has that.
+
+use common::job::Outcome;
+use e2e::{Cluster, ClusterOptions, Machine, Person};
+
+fn two_nodes() -> ClusterOptions {
+    ClusterOptions {
+        nodes: vec![("g1", Machine::with_gpus("pcie-2")), ("g2", Machine::with_gpus("pcie-2"))],
+        ..ClusterOptions::default()
+    }
+}
+
+#[test]
+fn a_job_for_one_to_four_nodes_starts_on_two_and_is_told_so() -> anyhow::Result<()> {
+    let cluster = Cluster::start(two_nodes())?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let script = "#!/bin/sh\n\
+        echo \"$SLURM_JOB_NUM_NODES $SLURM_NTASKS $WORLD_SIZE $SLURM_TASKS_PER_NODE \
+        $SLURM_JOB_NODELIST $SLURM_GPUS_ON_NODE\" > rank-$RANK\n";
+    let flags = ["-N", "1-4", "--launch", "per-task", "--gpus-per-node=2", "--mem=16M"];
+    let tried = kantctl.ok(&[&["submit", "--test-only", "--wrap", "true"], &flags[..]].concat())?;
+    assert!(!tried.is_empty());
+    let id = kantctl.submit(&flags, script)?;
+    let job = kantctl.finished(&id)?;
+    assert_eq!(job.outcome, Some(Outcome::Completed), "{job:?}");
+    for rank in 0..2 {
+        let text = std::fs::read_to_string(kantctl.dir().join(format!("rank-{rank}")))?;
+        assert_eq!(text.trim(), "2 2 2 1(x2) g[1-2] 2");
+    }
+    assert!(!kantctl.dir().join("rank-2").exists());
+    let refused = kantctl.run(&["submit", "--wrap", "true", "-N", "1-4", "-n", "8"])?;
+    assert!(refused.code == 2 && refused.stderr.contains("one number of nodes"), "{refused:?}");
+    let refused = kantctl.run(&["submit", "--wrap", "true", "-N", "3-4", "--mem=16M"])?;
+    assert!(refused.code == 1 && refused.stderr.contains("3 nodes"), "{refused:?}");
+    Ok(())
+}

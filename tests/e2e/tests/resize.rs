@@ -1,0 +1,115 @@
+//! `kantctl resize` on real daemons: a job gives a node up and runs on, and is told once, whatever
+//! daemon dies meanwhile. Never all that is refused: tests/scenarios/resize.txt has that.
+
+use common::job::{Outcome, Phase};
+use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, wait_for};
+
+/// Says what it is told of its size, and that it was ended; runs until there is a file.
+const SCRIPT: &str = "#!/bin/sh\n\
+    trap '. \"$KANT_ENV_FILE\"\n\
+    echo \"$SLURM_NNODES $SLURM_NTASKS $SLURM_JOB_NODELIST $KANT_RESIZED\" >> told-$KANT_NODE' USR1\n\
+    trap 'echo ended >> left-$KANT_NODE; exit 7' TERM\n\
+    . \"$KANT_ENV_FILE\"\n\
+    echo \"$SLURM_NNODES $SLURM_NTASKS $SLURM_JOB_NODELIST $KANT_RESIZED\" > began-$KANT_NODE\n\
+    while [ ! -e enough ]; do sleep 0.1; done\n";
+
+const FLAGS: [&str; 7] = [
+    "-N",
+    "1-2",
+    "--launch=per-node",
+    "--resize-signal=USR1",
+    "--gpus-per-node=2",
+    "--mem=16M",
+    "--time=1:00:00",
+];
+
+fn two_nodes() -> ClusterOptions {
+    ClusterOptions {
+        nodes: vec![("g1", Machine::with_gpus("pcie-2")), ("g2", Machine::with_gpus("pcie-2"))],
+        ..ClusterOptions::default()
+    }
+}
+
+fn phase(kantctl: &Kantctl, id: &str, phase: Phase) -> anyhow::Result<()> {
+    wait_for(&format!("job {id} to be {phase}"), || {
+        Ok((kantctl.job(id)?.phase == phase).then_some(()))
+    })
+}
+
+fn says(kantctl: &Kantctl, file: &str) -> Option<String> {
+    let text = std::fs::read_to_string(kantctl.dir().join(file)).ok()?;
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+fn runs_on_two(kantctl: &Kantctl) -> anyhow::Result<String> {
+    let id = kantctl.submit(&FLAGS, SCRIPT)?;
+    phase(kantctl, &id, Phase::Running)?;
+    for node in ["g1", "g2"] {
+        let began = format!("began-{node}");
+        wait_for("its script to begin", || Ok(says(kantctl, &began)))?;
+        assert_eq!(says(kantctl, &began).as_deref(), Some("2 2 g[1-2] 0"));
+    }
+    Ok(id)
+}
+
+#[test]
+fn a_job_gives_a_node_to_one_that_waits_and_runs_on() -> anyhow::Result<()> {
+    let cluster = Cluster::start(two_nodes())?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let id = runs_on_two(&kantctl)?;
+    let flags = ["--gpus-per-node=2", "--mem=16M", "--time=10"];
+    let next = kantctl.submit(&flags, "#!/bin/sh\necho $KANT_NODE > next\n")?;
+    let refused = kantctl.run(&["resize", &id, "--nodes=3"])?;
+    assert!(refused.code == 1 && refused.stderr.contains("not larger"), "{refused:?}");
+    let refused = kantctl.run(&["resize", &id, "--tasks=0"])?;
+    assert_eq!(refused.code, 2, "{refused:?}");
+    if let Some(other) = Person::other() {
+        let refused = cluster.kantctl(other)?.run(&["resize", &id, "--nodes=1"])?;
+        assert!(refused.code == 1 && refused.stderr.contains("belongs to"), "{refused:?}");
+    }
+    kantctl.ok(&["resize", &id, "--tasks=1"])?;
+    assert_eq!(kantctl.finished(&next)?.outcome, Some(Outcome::Completed));
+    assert_eq!(says(&kantctl, "next").as_deref(), Some("g2"));
+    assert_eq!(says(&kantctl, "left-g2").as_deref(), Some("ended"), "it got SIGTERM");
+    wait_for("it to be told", || Ok(says(&kantctl, "told-g1")))?;
+    assert_eq!(says(&kantctl, "told-g1").as_deref(), Some("1 1 g1 1"));
+    let job = kantctl.job(&id)?;
+    assert_eq!((job.phase, job.gpus.0), (Phase::Running, 2), "{job:?}");
+    std::fs::write(kantctl.dir().join("enough"), "")?;
+    let job = kantctl.finished(&id)?;
+    assert_eq!((job.outcome, job.attempt), (Some(Outcome::Completed), 1), "{job:?}");
+    Ok(())
+}
+
+#[test]
+fn killed_daemons_neither_lose_a_resize_nor_tell_it_twice() -> anyhow::Result<()> {
+    let mut cluster = Cluster::start(two_nodes())?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let id = runs_on_two(&kantctl)?;
+    // Neither node hears of it, and the controller that decided it dies.
+    cluster.kill_node("g1")?;
+    cluster.kill_node("g2")?;
+    kantctl.ok(&["resize", &id, "--nodes=1"])?;
+    cluster.kill_controller()?;
+    cluster.start_controller()?;
+    let job = kantctl.job(&id)?;
+    assert_eq!((job.phase, job.leaving.len()), (Phase::Running, 1), "{job:?}");
+    assert_eq!((says(&kantctl, "told-g1"), says(&kantctl, "left-g2")), (None, None));
+    cluster.start_node("g1")?;
+    wait_for("it to be told", || Ok(says(&kantctl, "told-g1")))?;
+    cluster.start_node("g2")?;
+    wait_for("the other node to let go", || {
+        Ok(kantctl.job(&id)?.leaving.is_empty().then_some(()))
+    })?;
+    assert_eq!(says(&kantctl, "left-g2").as_deref(), Some("ended"));
+    cluster.kill_node("g1")?;
+    cluster.kill_controller()?;
+    cluster.start_controller()?;
+    cluster.start_node("g1")?;
+    cluster.wait_for_nodes()?;
+    std::fs::write(kantctl.dir().join("enough"), "")?;
+    let job = kantctl.finished(&id)?;
+    assert_eq!((job.outcome, job.attempt), (Some(Outcome::Completed), 1), "{job:?}");
+    assert_eq!(says(&kantctl, "told-g1").as_deref(), Some("1 1 g1 1"), "once");
+    Ok(())
+}
