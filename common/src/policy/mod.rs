@@ -17,7 +17,7 @@ pub use access::Access;
 pub use backfill::{Backfill, Candidates, ReservationKind};
 pub use cluster::Policy;
 pub use limits::Limits;
-pub use moves::{MOVE_KEPT, Moves};
+pub use moves::{MOVE_KEPT, MOVES_COUNTED, Moves};
 pub use order::{Behind, Factors, Order};
 pub use placement::{Placement, ZoneOverflow};
 pub use preemption::{Preemption, VictimMode};

@@ -3,8 +3,11 @@
 use crate::time::Span;
 use serde::{Deserialize, Serialize};
 
-/// A place is kept so long for a job that moves, from when that was decided: it has to stop, save
-/// what it needs, and let go.
+/// The budget is for so long.
+pub const MOVES_COUNTED: Span = Span::from_minutes(60);
+
+/// A place is kept so long for a job that moves, from when it should have ended: it has to be
+/// cleaned up after, and to start again.
 pub const MOVE_KEPT: Span = Span::from_minutes(15);
 
 /// The budget of moves, where queues share fairly. A job that moves is stopped, and starts again

@@ -1,8 +1,8 @@
 //! When a waiting job will start, if nothing else comes and every job uses all of its time limit:
 //! rounds are played in virtual time until it does. Never run in a round: only when somebody asks.
 //!
-//! Who is made to yield is gone at once and does not come back: a snapshot does not know what it
-//! would ask for again.
+//! Who is made to yield is gone at once and does not come back, but for those that go on elsewhere:
+//! of others a snapshot does not know what they would ask for again.
 
 use crate::decision::Decision;
 use crate::round::{Round, schedule};
@@ -116,6 +116,10 @@ impl Play {
                     yielded = true;
                     let until = self.at + MOVE_KEPT;
                     let moving = Moving { to: to.clone(), until };
+                    if !to.is_empty() {
+                        let moves = self.snapshot.moves.iter().copied().chain([self.at]);
+                        self.snapshot.moves = moves.collect();
+                    }
                     self.leave(*key, Some(moving).filter(|moving| !moving.to.is_empty()));
                 }
             }

@@ -2,7 +2,8 @@
 //! stands in it. Never sends one: whoever sends knows programs and clocks.
 //!
 //! A letter is news, not a record: each event is looked at once, by the controller that leads as it
-//! is applied, so that a letter comes at most once, also across changes of the lead.
+//! is applied, and no later leader writes it again. What follows from no single event (that a
+//! dependency can never be met, how much of a time limit is over) may be told by two leaders.
 
 mod marks;
 mod occasion;
@@ -10,7 +11,7 @@ mod text;
 
 pub use marks::Marks;
 
-use common::id::JobKey;
+use common::id::{ArrayIndex, JobKey};
 use common::job::{MailEvent, Outcome, Phase};
 use common::reason::WaitReason;
 use occasion::Occasion;
@@ -33,6 +34,10 @@ pub struct Letter {
     pub variables: Vec<(&'static str, String)>,
 }
 
+/// So many letters are written about one command: one may end an array of a hundred thousand tasks,
+/// each of which its owner wants to be told of.
+const AT_ONCE_MAX: usize = 1_000;
+
 /// Writes letters about what happens.
 #[derive(Debug, Default)]
 pub struct Letters {
@@ -43,7 +48,19 @@ pub struct Letters {
 impl Letters {
     /// The letters that these events mean, by the state right after them.
     pub fn after(&mut self, state: &State, events: &[Event]) -> Vec<Letter> {
-        events.iter().filter_map(|event| self.after_one(state, events, event)).collect()
+        // Of an array that is told of as a whole: all its tasks may end at once.
+        let mut over = BTreeSet::new();
+        let mut is_news = |event: &Event| match event {
+            Event::JobDone { key, .. } => {
+                let record = state.job(key.job);
+                record.is_none_or(|record| is_told_of(record, *key)) || over.insert(key.job)
+            }
+            _ => true,
+        };
+        let news = events.iter().rev().filter(|event| is_news(event));
+        let news: Vec<&Event> = news.collect();
+        let letters = news.into_iter().rev();
+        letters.filter_map(|event| self.after_one(state, events, event)).take(AT_ONCE_MAX).collect()
     }
 
     fn after_one(&mut self, state: &State, events: &[Event], event: &Event) -> Option<Letter> {
@@ -62,6 +79,7 @@ impl Letters {
             Event::JobEnded { outcome: Outcome::TimedOut, .. } => {
                 wants(record, Some(MailEvent::TimeLimit)).then_some(Occasion::TimeUp)
             }
+            Event::JobEnded { .. } => began_untold(record, key),
             Event::JobDone { outcome, .. } => over(state, record, key, *outcome),
             Event::JobRequeued { .. } => (wants(record, Some(MailEvent::Requeue))
                 && is_told_of(record, key))
@@ -86,6 +104,9 @@ impl Letters {
         let index = key.index.or_else(|| record.elements.keys().next().copied().flatten());
         let whole = JobKey::single(key.job);
         let told = if is_told_of(record, key) { key } else { whole };
+        if self.told_never.contains(&told) {
+            return None;
+        }
         let seen = view::job_view(state, record.key(index), &Waits::new())?;
         let detail = seen.reason.filter(|_| seen.phase == Phase::Pending)?.detail;
         let is_never = matches!(detail, WaitReason::DependencyNever { .. });
@@ -129,6 +150,25 @@ fn began(record: &Record, key: JobKey, events: &[Event]) -> Option<Occasion> {
     is_first.then_some(Occasion::Began)
 }
 
+/// It ended before anybody was told that it ran: a node tells of both at once.
+fn began_untold(record: &Record, key: JobKey) -> Option<Occasion> {
+    let element = record.elements.get(&key.index)?;
+    let ran = element.run.as_ref().is_some_and(|run| run.running_at.is_some());
+    let this_attempt = element.story.iter().rev();
+    let mut this_attempt =
+        this_attempt.take_while(|line| !matches!(line.what, StoryEvent::Started { .. }));
+    let is_told = this_attempt.any(|line| matches!(line.what, StoryEvent::Running));
+    if !ran || is_told || !wants(record, Some(MailEvent::Begin)) {
+        return None;
+    }
+    let has_run = |(index, element): (&Option<ArrayIndex>, &Element)| {
+        let runs = element.run.as_ref().is_some_and(|run| run.running_at.is_some());
+        *index != key.index && (runs || element.past().next().is_some())
+    };
+    let is_first = is_told_of(record, key) || !record.elements.iter().any(has_run);
+    is_first.then_some(Occasion::Began)
+}
+
 /// It is over; of an array told as a whole, its last task is.
 fn over(state: &State, record: &Record, key: JobKey, outcome: Outcome) -> Option<Occasion> {
     let is_hopeless = |element: &Element| {
@@ -143,7 +183,8 @@ fn over(state: &State, record: &Record, key: JobKey, outcome: Outcome) -> Option
         }
         return ended(record, is_good(outcome));
     }
-    if !state.is_all_done(key.job) {
+    let is_wanted = [MailEvent::End, MailEvent::Fail].map(|event| wants(record, Some(event)));
+    if is_wanted == [false; 2] || !state.is_all_done(key.job) {
         return None;
     }
     let all_good = record.elements.values().filter_map(|element| element.outcome).all(is_good);

@@ -93,7 +93,7 @@ impl Mailer {
             false => None,
             true => {
                 let found = User::from_name(&config.mailer_user).ok().flatten();
-                let found = found.filter(|user| !user.uid.is_root());
+                let found = found.filter(|user| !user.uid.is_root() && user.gid.as_raw() != 0);
                 let user = found.ok_or_else(|| config.mailer_user.clone())?;
                 Some((user.uid.as_raw(), user.gid.as_raw()))
             }
@@ -130,7 +130,8 @@ impl Mailer {
         match ended {
             Err(_) => {
                 // With its children. Those of one that ended in time may well carry the letter on.
-                if let Some(group) = group {
+                // Of one whose exit was taken the number may be another's by now.
+                if let Some(group) = group.filter(|_| child.id().is_some()) {
                     let _ = killpg(group, Signal::SIGKILL);
                 }
                 // It is dead, and its exit is taken so that it leaves the table of processes.
@@ -159,10 +160,11 @@ async fn talk(child: &mut Child, body: &str) -> io::Result<(ExitStatus, String)>
     }
     let (mut said, stderr) = (Vec::new(), child.stderr.take());
     let status = {
-        let mut stderr = stderr.map(|stderr| stderr.take(SAID_BYTES_MAX));
         let mut hearing = std::pin::pin!(async {
-            if let Some(stderr) = &mut stderr {
-                let _ = stderr.read_to_end(&mut said).await;
+            if let Some(mut stderr) = stderr {
+                let _ = (&mut stderr).take(SAID_BYTES_MAX).read_to_end(&mut said).await;
+                // What it says beyond that is read, so that it can go on.
+                let _ = tokio::io::copy(&mut stderr, &mut tokio::io::sink()).await;
             }
         });
         tokio::select! {

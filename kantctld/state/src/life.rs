@@ -158,6 +158,9 @@ pub(crate) fn change_end(
     }
     (end.outcome, end.requeue, end.asked) = (Outcome::Cancelled, requeue, true);
     (end.fault, end.preempted) = (false, None);
+    if let Some(element) = state.element_mut(key) {
+        element.moving = None;
+    }
     let (outcome, by) = (Outcome::Cancelled, Some(by));
     state.tell(events, Event::JobEndChanged { id, outcome, by, requeue });
     true

@@ -128,7 +128,8 @@ impl StepDir {
     }
 
     /// Writes the order: whole or not at all for whoever reads it while the machine is up. What a
-    /// power cut leaves of one that no journal speaks of is no step ([`super::settle`]).
+    /// power cut leaves of one that no journal speaks of is no step, and beside a journal a step
+    /// that is lost ([`super::settle`]).
     pub fn write_order(&self, order: &StepOrder) -> io::Result<()> {
         let text = serde_json::to_vec(order)?;
         let draft = self.0.join("order.new");

@@ -57,6 +57,17 @@ impl<'a> Judge<'a> {
         self.expect(victim.preemptible, "moves though it is not preemptible");
         self.expect(victim.victim_mode == VictimMode::Requeue, "moves and would not wait again");
         self.expect(!to.is_empty(), "moves to no place");
+        let again = self.snapshot.movable.get(&victim.key);
+        let is_free = again.is_some_and(|again| {
+            let meets = again.deadline.or(again.gate()).is_some_and(|at| at > self.now);
+            !meets && again.reservation.is_none() && !again.service && again.together.is_none()
+        });
+        self.expect(is_free, "moves and has something to meet, or would not wait again");
+        let queue = self.queues.get(&by.queue).copied();
+        let qos = policy.qos.iter().find(|qos| Some(&qos.name) == by.qos.as_ref());
+        let says = by.preemptible.or_else(|| qos.and_then(|qos| qos.preemptible));
+        let yields = says.or_else(|| queue.map(|queue| queue.preemption.preemptible));
+        self.expect(yields == Some(true), "moves for a job that yields to nobody");
         let least = self.safe_for(victim, by, PreemptReason::Move);
         let has_run = self.now.since(victim.started_at);
         self.expect(has_run >= least, "is moved before it has run for long enough");

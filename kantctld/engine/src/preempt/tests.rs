@@ -115,7 +115,7 @@ impl World {
                     told.push(format!("{key} for {by} to {}", names.join(" ")));
                     let again = self.snapshot.movable.get(&key).cloned();
                     self.change(key, |job| (job.ending, job.yields_to) = (true, Some(by)));
-                    again.into_iter().for_each(|again| self.snapshot.set_movable(again));
+                    self.snapshot.set_movable(key, again);
                     let until = self.now + common::policy::MOVE_KEPT;
                     self.snapshot.set_moving(key, Some(crate::Moving { to, until }));
                     let moves = self.snapshot.moves.iter().copied().chain([self.now]).collect();

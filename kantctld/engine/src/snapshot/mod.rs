@@ -186,7 +186,8 @@ impl Snapshot {
             yields_to: None,
         });
         let attempt = Attempt(job.attempt.0.saturating_add(1));
-        self.set_movable(Arc::new(WaitingJob { attempt, ..WaitingJob::clone(&job) }));
+        let again = WaitingJob { attempt, ..WaitingJob::clone(&job) };
+        self.set_movable(key, Some(Arc::new(again)));
     }
 
     /// A job is over, or unknown from now on.

@@ -7,13 +7,11 @@
 
 use super::{RunningJob, Snapshot, WaitingJob};
 use common::id::{JobKey, NodeName};
-use common::policy::VictimMode;
-use common::time::{Span, Time};
+use common::policy::{MOVES_COUNTED, VictimMode};
+use common::time::Time;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// The budget of moves is for an hour.
-const AN_HOUR: Span = Span::from_minutes(60);
 const MS_PER_MINUTE: u64 = 60_000;
 
 /// A job was stopped to go on elsewhere.
@@ -26,15 +24,17 @@ pub struct Moving {
 }
 
 impl Snapshot {
-    /// A running job could be stopped and wait again, and would then wait like this. Forgotten as
-    /// soon as anything else is said of it.
-    pub fn set_movable(&mut self, job: Arc<WaitingJob>) {
-        let is_free = job.deadline.is_none()
-            && job.reservation.is_none()
-            && job.together.is_none()
-            && !job.service;
-        if is_free && self.policy.fair_sharing && !self.policy.moves.is_off() {
-            self.movable.insert(job.key, job);
+    /// A running job could be stopped and wait again, and would then wait like this; `None`: it may
+    /// not be moved. Forgotten as soon as it is said anew what it holds.
+    pub fn set_movable(&mut self, key: JobKey, job: Option<Arc<WaitingJob>>) {
+        self.movable.remove(&key);
+        let is_free = |job: &Arc<WaitingJob>| {
+            let meets = job.deadline.is_some() || job.reservation.is_some();
+            !meets && job.together.is_none() && !job.service
+        };
+        let moves = self.policy.fair_sharing && !self.policy.moves.is_off();
+        if let Some(job) = job.filter(|job| moves && is_free(job)) {
+            self.movable.insert(key, job);
         }
     }
 
@@ -67,13 +67,13 @@ impl Snapshot {
         if !self.policy.fair_sharing {
             return 0;
         }
-        let made = self.moves.iter().filter(|at| **at + AN_HOUR > now).count();
+        let made = self.moves.iter().filter(|at| **at + MOVES_COUNTED > now).count();
         self.policy.moves.per_hour.saturating_sub(u32::try_from(made).unwrap_or(u32::MAX))
     }
 
     /// When more may be moved than now.
     pub(crate) fn more_moves_at(&self, now: Time) -> Option<Time> {
-        let again = self.moves.iter().map(|at| *at + AN_HOUR).filter(|at| *at > now);
+        let again = self.moves.iter().map(|at| *at + MOVES_COUNTED).filter(|at| *at > now);
         again.min().filter(|_| !self.policy.moves.is_off())
     }
 

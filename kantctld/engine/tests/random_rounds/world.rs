@@ -211,7 +211,7 @@ impl World {
                 };
                 self.snapshot.set_running(running);
                 if reason.is_none() {
-                    self.snapshot.set_movable(Arc::new(again));
+                    self.snapshot.set_movable(*key, Some(Arc::new(again)));
                     let until = self.now + MOVE_KEPT;
                     self.snapshot.set_moving(*key, Some(Moving { to: to.clone(), until }));
                     self.moved_at.push(self.now);
@@ -252,7 +252,7 @@ impl World {
             yields_to: None,
         });
         let again = WaitingJob { attempt: Attempt(attempt.0 + 1), ..job.clone() };
-        self.snapshot.set_movable(Arc::new(again));
+        self.snapshot.set_movable(key, Some(Arc::new(again)));
         self.real.insert(key, Real { job, ends_at });
     }
 

@@ -262,3 +262,36 @@ fn a_changed_mind_is_heeded() {
     let [letter] = office.end(&[key], EndCause::Exited, 1).try_into().unwrap();
     assert_eq!(letter.to, ["ops@example.org", "ada"]);
 }
+
+#[test]
+fn an_array_that_is_cancelled_at_once_is_told_of_once() {
+    let mut office = Office::new();
+    let array = || Ask { array: "1-200".parse().ok(), ..Ask::default() };
+    let key = office.submit("ALL", array());
+    office.subjects();
+    let letters = office.apply(Command::CancelJob { actor: ADA, target: target(key) });
+    assert_eq!(letters.len(), 1, "{:?}", office.subjects);
+    let key = office.submit("ALL,ARRAY_TASKS", array());
+    let letters = office.apply(Command::CancelJob { actor: ADA, target: target(key) });
+    assert_eq!(letters.len(), 200, "each by itself");
+}
+
+#[test]
+fn the_last_two_tasks_that_end_at_once_are_one_letter() {
+    let mut office = Office::new();
+    let key = office.submit("END", Ask { array: "1-2".parse().ok(), ..Ask::default() });
+    let task = |index| JobKey { index: Some(ArrayIndex(index)), ..key };
+    office.run(&[task(1), task(2)]);
+    assert_eq!(office.end(&[task(1), task(2)], EndCause::Exited, 0).len(), 1);
+}
+
+#[test]
+fn one_that_ended_before_anybody_heard_that_it_ran_began_as_well() {
+    let mut office = Office::new();
+    let key = office.submit("ALL", Ask::default());
+    office.round();
+    office.end(&[key], EndCause::Exited, 0);
+    let subjects = office.subjects();
+    assert_eq!(subjects.len(), 2, "{subjects:?}");
+    assert!(subjects[0].contains("Began") && subjects[1].contains("Ended"), "{subjects:?}");
+}

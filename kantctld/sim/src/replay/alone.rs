@@ -6,14 +6,11 @@ use super::stage::{Entry, Stage};
 use super::{Cluster, ReplayError};
 use common::id::{JobId, JobKey};
 use common::job::{EndCause, PreemptReason};
-use common::policy::{MOVE_KEPT, Policy};
-use common::time::{Span, Time};
+use common::policy::{MOVE_KEPT, MOVES_COUNTED, Policy};
+use common::time::Time;
 use engine::{Decision, Moving, Round, Snapshot, WaitingJob};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// The budget of moves is for an hour.
-const AN_HOUR: Span = Span::from_minutes(60);
 
 /// A snapshot that nothing else stands behind.
 pub(super) struct Alone {
@@ -65,7 +62,7 @@ impl Stage for Alone {
                 }
                 Decision::Preempt { key, reason: PreemptReason::Move, to, .. } => {
                     self.moving.insert(*key, Moving { to: to.clone(), until: now + MOVE_KEPT });
-                    self.moved_at.retain(|at| *at + AN_HOUR > now);
+                    self.moved_at.retain(|at| *at + MOVES_COUNTED > now);
                     self.moved_at.push(now);
                     self.snapshot.set_moves(self.moved_at.clone());
                 }

@@ -9,11 +9,7 @@ use crate::job::Moving;
 use crate::ledger::StartRefusal;
 use crate::remembered::State;
 use common::job::{Outcome, Phase, PreemptReason};
-use common::policy::{MOVE_KEPT, VictimMode};
-use common::time::Span;
-
-/// The budget of moves is for an hour.
-const AN_HOUR: Span = Span::from_minutes(60);
+use common::policy::{MOVE_KEPT, MOVES_COUNTED, VictimMode};
 
 /// Makes an attempt yield. One that is being stopped already is left alone: its room comes free
 /// anyway.
@@ -51,10 +47,11 @@ pub(crate) fn preempt(
 /// Notes where it goes, and that somebody moved.
 fn moving(state: &mut State, entry: &RoundPreempt) {
     let now = state.now;
+    let grace = state.settings().map(|settings| settings.kill_grace).unwrap_or_default();
     if let Some(element) = state.element_mut(entry.id.key) {
-        let moving = Moving { to: entry.to.clone(), until: now + MOVE_KEPT };
+        let moving = Moving { to: entry.to.clone(), until: now + grace + MOVE_KEPT };
         element.moving = Some(Box::new(moving));
     }
-    state.moves.retain(|at| *at + AN_HOUR > now);
+    state.moves.retain(|at| *at + MOVES_COUNTED > now);
     state.moves.push(now);
 }

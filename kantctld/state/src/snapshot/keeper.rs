@@ -159,11 +159,11 @@ impl Keeper {
         let moves = state.settings().is_some_and(|set| set.fair_sharing && !set.moves.is_off());
         let holds = self.snapshot.running(key).is_some_and(|job| job.preemptible);
         if !(may && moves && holds && record.spec.ask.requeue) {
-            return;
+            return self.snapshot.set_movable(key, None);
         }
         let request = self.request(record);
         let again = jobs::waiting(key, record, element, request, Verdict::Free(None));
-        again.into_iter().for_each(|again| self.snapshot.set_movable(Arc::new(again)));
+        self.snapshot.set_movable(key, again.map(Arc::new));
     }
 
     fn waiting<'a>(

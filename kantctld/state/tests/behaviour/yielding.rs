@@ -1,6 +1,6 @@
 //! Jobs that are made to yield: requeued with their place or over, and both stories say so.
 
-use crate::house::{House, USER, attempt, end, exited, running, settings, share};
+use crate::house::{House, OPERATOR, USER, attempt, end, exited, running, settings, share};
 use common::id::{AttemptId, JobKey};
 use common::job::{Ask, EndCause, Outcome, Phase, PreemptReason, Preempted};
 use common::policy::VictimMode;
@@ -123,6 +123,36 @@ fn a_job_that_moves_has_its_place_kept_and_starts_there_whoever_leads() {
     assert!(
         told.contains(&"made to yield to job 3 (it has room elsewhere), to be requeued".into())
     );
+}
+
+#[test]
+fn a_suspended_job_is_not_moved_nor_is_a_place_kept_for_one_that_is_cancelled() {
+    let mut house = House::new();
+    with_moves(&mut house, 1);
+    let jobs: Vec<JobKey> = (0..2).map(|_| JobKey::single(house.submit(with_gpus(2)))).collect();
+    let first = house.start(jobs[0], vec![share("g1", 0, 1, &[0, 1])]);
+    let second = house.start(jobs[1], vec![share("g2", 0, 1, &[0, 1])]);
+    house.report("g1", first, running());
+    house.report("g2", second, running());
+    house.submit(with_gpus(4));
+    let mut keeper = state::snapshot::Keeper::new(&house.state);
+    let moved = |keeper: &mut state::snapshot::Keeper, now| {
+        keeper.snapshot_mut().settle(now);
+        let round = engine::schedule(keeper.snapshot(), now);
+        state::snapshot::enactment(&round.decisions)
+    };
+    let before = moved(&mut keeper, house.now);
+    assert!(before.is_some());
+    for job in &jobs {
+        let (actor, target) = (OPERATOR, Target { key: *job });
+        let events = house.apply(Command::SuspendJob { actor, target });
+        keeper.update(&house.state, &events);
+    }
+    assert_eq!(moved(&mut keeper, house.now), None);
+    house.apply(before.unwrap());
+    assert!(house.element(jobs[1]).moving.is_some(), "it was decided before");
+    house.apply(Command::CancelJob { actor: USER, target: Target { key: jobs[1] } });
+    assert_eq!(house.element(jobs[1]).moving, None);
 }
 
 #[test]

@@ -86,7 +86,7 @@ fn who_may_not_yield_or_has_a_booking_or_a_time_to_meet_stays() {
             change(&mut again);
             let may_yield = again.preemptible.unwrap_or(true);
             world.change(key(job), |running| running.preemptible = may_yield);
-            world.snapshot.set_movable(std::sync::Arc::new(again));
+            world.snapshot.set_movable(key(job), Some(std::sync::Arc::new(again)));
         }
         world.submit(of(3, gpu_request(8), "a", "low"));
         assert_eq!(world.round(), [""; 0]);
