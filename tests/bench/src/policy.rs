@@ -68,6 +68,7 @@ impl Rules {
             accounts: if teams { accounts() } else { Vec::new() },
             fair_sharing: false,
             factors: Factors { size: 500, ..Factors::default() },
+            moves: common::policy::Moves::default(),
             topology: common::topology::Topology::default(),
         }
     }
