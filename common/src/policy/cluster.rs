@@ -28,3 +28,11 @@ pub struct Policy {
     /// Where nodes stand.
     pub topology: Topology,
 }
+
+impl Policy {
+    /// Is anybody ever moved so that others have room?
+    #[must_use]
+    pub const fn may_move(&self) -> bool {
+        self.fair_sharing && !self.moves.is_off()
+    }
+}

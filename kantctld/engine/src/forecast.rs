@@ -6,8 +6,9 @@
 
 use crate::decision::Decision;
 use crate::round::{Round, schedule};
-use crate::snapshot::{Moving, Promise, RunningJob, Snapshot, WaitingJob};
+use crate::snapshot::{Promise, RunningJob, Snapshot, WaitingJob};
 use common::id::JobKey;
+use common::job::Moving;
 use common::policy::MOVE_KEPT;
 use common::time::Time;
 

@@ -3,10 +3,8 @@
 //! Never moves a job by itself: `life` does, and only along `common::job::state::TRANSITIONS`.
 
 mod leaving;
-mod moving;
 mod share_phase;
 
-pub use moving::Moving;
 pub use share_phase::SharePhase;
 
 use crate::dependency::TermState;
@@ -15,7 +13,7 @@ use crate::story::StoryLine;
 use crate::usage::Used;
 use common::id::{ArrayIndex, Attempt, AttemptId, Gid, JobId, JobKey, NodeName};
 use common::job::state::Change;
-use common::job::{Ask, ExitStatus, Outcome, Phase, Preempted, Spec, Usage};
+use common::job::{Ask, ExitStatus, Moving, Outcome, Phase, Preempted, Spec, Usage};
 use common::resource::Allocation;
 use common::time::{Span, Time};
 use serde::{Deserialize, Serialize};

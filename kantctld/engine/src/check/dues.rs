@@ -198,8 +198,7 @@ impl Judge<'_> {
             if self.snapshot.class_of(job.key).is_none() || job.together.is_some() {
                 continue;
             }
-            let is_kept = self.snapshot.promises().get(&job.key).is_some_and(|kept| kept.yielded)
-                || self.snapshot.is_moving(job.key, self.now);
+            let is_kept = self.has_room_kept(job.key);
             let granted = self.granted.get(&job.key);
             if let Some(allocation) = granted.filter(|_| is_kept) {
                 // It started before anything was planned: that went by what it has.

@@ -38,9 +38,8 @@ impl<'a> Judge<'a> {
     /// A job that yields to nobody starts within the quotas that name GPUs. One that room was kept
     /// for was judged when others yielded to it.
     pub(super) fn starts_fairly(&mut self, job: &WaitingJob, allocation: &Allocation) {
-        let is_kept = self.snapshot.promises().get(&job.key).is_some_and(|kept| kept.yielded)
-            || self.snapshot.is_moving(job.key, self.now);
-        if !self.snapshot.policy().fair_sharing || job.together.is_some() || is_kept {
+        let is_fair = self.snapshot.policy().fair_sharing;
+        if !is_fair || job.together.is_some() || self.has_room_kept(job.key) {
             return;
         }
         let Some(queue) = self.queues.get(&job.queue).copied() else { return };
@@ -64,6 +63,12 @@ impl<'a> Judge<'a> {
             }
         }
         self.dues_mut().firm = Some(firm);
+    }
+
+    /// Is room kept for it, which others leave or which it was moved to?
+    pub(super) fn has_room_kept(&self, key: JobKey) -> bool {
+        let promise = self.snapshot.promises().get(&key);
+        promise.is_some_and(|kept| kept.yielded) || self.snapshot.is_moving(key, self.now)
     }
 
     fn dues_mut(&mut self) -> &mut Dues {

@@ -107,22 +107,23 @@ impl<'a> Judge<'a> {
 
     /// Others move only for a job that room is kept for, which is there beside their places.
     pub(super) fn moves_make_room(&mut self, round: &'a Round) {
-        for (key, by, _) in movers(&round.decisions) {
-            self.key = key;
-            let kept = round.promises.get(&by).filter(|promise| promise.yielded);
-            let Some(kept) = kept else {
+        let mut all: BTreeMap<JobKey, Vec<(JobKey, &[NodeName])>> = BTreeMap::new();
+        for (key, by, to) in movers(&round.decisions) {
+            all.entry(by).or_default().push((key, to));
+        }
+        for (by, movers) in all {
+            self.key = movers[0].0;
+            let Some(kept) = round.promises.get(&by).filter(|promise| promise.yielded) else {
                 self.fault(format!("moves for job {by}, for which no room is kept"));
                 continue;
             };
-            let same = movers(&round.decisions).into_iter().filter(|(_, other, _)| *other == by);
-            let same: Vec<(JobKey, JobKey, &[NodeName])> = same.collect();
-            let to = same.iter().flat_map(|(_, _, to)| to.iter());
+            let Some(by) = self.snapshot.waiting(by) else { continue };
+            let to = movers.iter().flat_map(|(_, to)| to.iter());
             let nodes: BTreeSet<&NodeName> = to.chain(&kept.nodes).collect();
             let free = self.free_later(&nodes, &round.decisions);
             let free = free.values().fold(Counts::default(), |sum, node| sum.plus(*node, 1));
-            let placed = same.iter().filter_map(|(key, ..)| self.snapshot.running(*key));
-            let placed = placed.fold(0, |all, job| all + sum(&job.allocation).gpu_milli);
-            let Some(by) = self.snapshot.waiting(by) else { continue };
+            let placed = movers.iter().filter_map(|(key, _)| self.snapshot.running(*key));
+            let placed: i128 = placed.map(|job| sum(&job.allocation).gpu_milli).sum();
             // What asks for GPUs by the node may need fewer than for a node each.
             let is_sure = by.request.nodes.is_some()
                 || by.request.tasks.0 == 1

@@ -117,7 +117,7 @@ impl World {
                     self.change(key, |job| (job.ending, job.yields_to) = (true, Some(by)));
                     self.snapshot.set_movable(key, again);
                     let until = self.now + common::policy::MOVE_KEPT;
-                    self.snapshot.set_moving(key, Some(crate::Moving { to, until }));
+                    self.snapshot.set_moving(key, Some(common::job::Moving { to, until }));
                     let moves = self.snapshot.moves.iter().copied().chain([self.now]).collect();
                     self.snapshot.set_moves(moves);
                 }

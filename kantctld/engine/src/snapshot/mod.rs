@@ -12,7 +12,6 @@ mod read;
 
 pub(crate) use hold::Hold;
 pub use job::{RunningJob, WaitingJob};
-pub use moving::Moving;
 pub use node::{NodeSnapshot, Unusable};
 pub use promised::Promise;
 
@@ -29,6 +28,7 @@ use crate::preempt::Crowd;
 use crate::typical::Typical;
 use bounded::bounds_anybody;
 use common::id::{Attempt, JobId, JobKey, NodeName, ReservationName};
+use common::job::Moving;
 use common::policy::{Amounts, Order, Policy};
 use common::reservation::Reservation;
 use common::resource::Allocation;
@@ -185,6 +185,9 @@ impl Snapshot {
             ending: false,
             yields_to: None,
         });
+        if !self.policy.may_move() {
+            return;
+        }
         let attempt = Attempt(job.attempt.0.saturating_add(1));
         let again = WaitingJob { attempt, ..WaitingJob::clone(&job) };
         self.set_movable(key, Some(Arc::new(again)));

@@ -6,22 +6,13 @@
 //! meet; and none that has used more than the policy lets go.
 
 use super::{RunningJob, Snapshot, WaitingJob};
-use common::id::{JobKey, NodeName};
+use common::id::JobKey;
+use common::job::Moving;
 use common::policy::{MOVES_COUNTED, VictimMode};
 use common::time::Time;
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 const MS_PER_MINUTE: u64 = 60_000;
-
-/// A job was stopped to go on elsewhere.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Moving {
-    /// There.
-    pub to: Vec<NodeName>,
-    /// So long the place is kept.
-    pub until: Time,
-}
 
 impl Snapshot {
     /// A running job could be stopped and wait again, and would then wait like this; `None`: it may
@@ -32,8 +23,7 @@ impl Snapshot {
             let meets = job.deadline.is_some() || job.reservation.is_some();
             !meets && job.together.is_none() && !job.service
         };
-        let moves = self.policy.fair_sharing && !self.policy.moves.is_off();
-        if let Some(job) = job.filter(|job| moves && is_free(job)) {
+        if let Some(job) = job.filter(|job| self.policy.may_move() && is_free(job)) {
             self.movable.insert(key, job);
         }
     }
@@ -80,6 +70,8 @@ impl Snapshot {
     /// How it would wait, if it may be moved now. Whether its queue keeps it safe for a while is
     /// not asked here.
     pub(crate) fn may_move(&self, job: &RunningJob, now: Time) -> Option<&Arc<WaitingJob>> {
+        // Nearly always nobody may: what a job holds is not added up then.
+        let again = self.movable.get(&job.key)?;
         let gpus = job.allocation.shares().iter().map(|share| {
             let each = share.gpu_milli.map_or(1000, |milli| u64::from(milli.0));
             each.saturating_mul(share.gpus.len() as u64)
@@ -92,6 +84,6 @@ impl Snapshot {
             && !job.ending
             && job.yields_to.is_none()
             && job.victim_mode == VictimMode::Requeue;
-        self.movable.get(&job.key).filter(|_| may)
+        may.then_some(again)
     }
 }

@@ -1,10 +1,11 @@
 //! A snapshot as plain lists, for files and for comparison. Never used in a round.
 
-use super::{Moving, NodeSnapshot, Promise, RunningJob, Snapshot, WaitingJob};
+use super::{NodeSnapshot, Promise, RunningJob, Snapshot, WaitingJob};
 use crate::fair::QueueUse;
 use crate::halfway::Halfway;
 use crate::order::fair_share::Usage;
 use common::id::JobKey;
+use common::job::Moving;
 use common::policy::Policy;
 use common::reservation::Reservation;
 use common::time::Time;

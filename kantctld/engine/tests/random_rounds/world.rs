@@ -5,14 +5,14 @@ use super::draw::Draw;
 use super::{cluster, jobs, policies};
 use common::cpuset::CpuSet;
 use common::id::{Attempt, GpuIndex, JobKey};
-use common::job::PreemptReason;
+use common::job::{Moving, PreemptReason};
 use common::policy::{MOVE_KEPT, Policy, VictimMode};
 use common::reservation::Reservation;
 use common::resource::{Allocation, Share};
 use common::time::{Span, Time};
 use common::unit::{Bytes, Tasks};
 use engine::check::{Violation, check, check_decisions};
-use engine::{Decision, Moving, NodeSnapshot, Round, RunningJob, Snapshot, WaitingJob, schedule};
+use engine::{Decision, NodeSnapshot, Round, RunningJob, Snapshot, WaitingJob, schedule};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

@@ -5,10 +5,10 @@
 use super::stage::{Entry, Stage};
 use super::{Cluster, ReplayError};
 use common::id::{JobId, JobKey};
-use common::job::{EndCause, PreemptReason};
+use common::job::{EndCause, Moving, PreemptReason};
 use common::policy::{MOVE_KEPT, MOVES_COUNTED, Policy};
 use common::time::Time;
-use engine::{Decision, Moving, Round, Snapshot, WaitingJob};
+use engine::{Decision, Round, Snapshot, WaitingJob};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -5,10 +5,9 @@
 use super::{Ending, ended};
 use crate::command::RoundPreempt;
 use crate::event::Event;
-use crate::job::Moving;
 use crate::ledger::StartRefusal;
 use crate::remembered::State;
-use common::job::{Outcome, Phase, PreemptReason};
+use common::job::{Moving, Outcome, Phase, PreemptReason};
 use common::policy::{MOVE_KEPT, MOVES_COUNTED, VictimMode};
 
 /// Makes an attempt yield. One that is being stopped already is left alone: its room comes free

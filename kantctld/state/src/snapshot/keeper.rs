@@ -11,7 +11,7 @@ use common::id::{JobId, JobKey, NodeName};
 use common::job::{Phase, PreemptReason};
 use common::resource::Request;
 use common::time::Time;
-use engine::{Moving, RunningJob, Snapshot, WaitingJob};
+use engine::{RunningJob, Snapshot, WaitingJob};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -151,14 +151,12 @@ impl Keeper {
     /// May it be moved, and is it?
     fn take_up_move(&mut self, state: &State, key: JobKey) {
         let Some((record, element)) = state.element(key) else { return };
-        let moving = element.moving.as_deref();
-        let moving = moving.map(|moving| Moving { to: moving.to.clone(), until: moving.until });
+        let moving = element.moving.as_deref().cloned();
         let is_moving = moving.is_some();
         self.snapshot.set_moving(key, moving.filter(|_| element.phase != Phase::Done));
         let may = is_moving || element.phase == Phase::Running;
-        let moves = state.settings().is_some_and(|set| set.fair_sharing && !set.moves.is_off());
         let holds = self.snapshot.running(key).is_some_and(|job| job.preemptible);
-        if !(may && moves && holds && record.spec.ask.requeue) {
+        if !(may && self.snapshot.policy().may_move() && holds && record.spec.ask.requeue) {
             return self.snapshot.set_movable(key, None);
         }
         let request = self.request(record);

@@ -99,15 +99,23 @@ fn with_gpus(gpus: u32) -> Ask {
     Ask { request: Request { gpus, ..Request::default() }, ..Ask::default() }
 }
 
+/// A job of 2 GPUs runs on each of the two nodes of 4.
+fn half_full(per_hour: u32, requeue: bool) -> (House, Vec<JobKey>) {
+    let mut house = House::new();
+    with_moves(&mut house, per_hour);
+    let jobs = ["g1", "g2"].map(|node| {
+        let key = JobKey::single(house.submit(Ask { requeue, ..with_gpus(2) }));
+        let id = house.start(key, vec![share(node, 0, 1, &[0, 1])]);
+        house.report(node, id, running());
+        key
+    });
+    (house, jobs.to_vec())
+}
+
 #[test]
 fn a_job_that_moves_has_its_place_kept_and_starts_there_whoever_leads() {
-    let mut house = House::new();
-    with_moves(&mut house, 1);
-    let jobs: Vec<JobKey> = (0..2).map(|_| JobKey::single(house.submit(with_gpus(2)))).collect();
-    let first = house.start(jobs[0], vec![share("g1", 0, 1, &[0, 1])]);
-    let second = house.start(jobs[1], vec![share("g2", 0, 1, &[0, 1])]);
-    house.report("g1", first, running());
-    house.report("g2", second, running());
+    let (mut house, jobs) = half_full(1, true);
+    let second = attempt(jobs[1], 1);
     house.wait(60);
     house.submit(with_gpus(4));
     assert_eq!(round(&mut house), ["2 for 3 to [NodeName(\"g1\")]"]);
@@ -127,13 +135,7 @@ fn a_job_that_moves_has_its_place_kept_and_starts_there_whoever_leads() {
 
 #[test]
 fn a_suspended_job_is_not_moved_nor_is_a_place_kept_for_one_that_is_cancelled() {
-    let mut house = House::new();
-    with_moves(&mut house, 1);
-    let jobs: Vec<JobKey> = (0..2).map(|_| JobKey::single(house.submit(with_gpus(2)))).collect();
-    let first = house.start(jobs[0], vec![share("g1", 0, 1, &[0, 1])]);
-    let second = house.start(jobs[1], vec![share("g2", 0, 1, &[0, 1])]);
-    house.report("g1", first, running());
-    house.report("g2", second, running());
+    let (mut house, jobs) = half_full(1, true);
     house.submit(with_gpus(4));
     let mut keeper = state::snapshot::Keeper::new(&house.state);
     let moved = |keeper: &mut state::snapshot::Keeper, now| {
@@ -158,13 +160,7 @@ fn a_suspended_job_is_not_moved_nor_is_a_place_kept_for_one_that_is_cancelled() 
 #[test]
 fn a_budget_of_moves_is_for_an_hour_and_a_job_without_requeue_stays() {
     for (per_hour, requeue) in [(0, true), (1, false)] {
-        let mut house = House::new();
-        with_moves(&mut house, per_hour);
-        for node in ["g1", "g2"] {
-            let key = JobKey::single(house.submit(Ask { requeue, ..with_gpus(2) }));
-            let id = house.start(key, vec![share(node, 0, 1, &[0, 1])]);
-            house.report(node, id, running());
-        }
+        let (mut house, _) = half_full(per_hour, requeue);
         house.submit(with_gpus(4));
         assert_eq!(round(&mut house), [""; 0], "{per_hour} {requeue}");
     }

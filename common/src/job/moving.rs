@@ -1,11 +1,11 @@
 //! Where a job goes on that was stopped so that another has room. Never moves one.
 
-use common::id::NodeName;
-use common::time::Time;
+use crate::id::NodeName;
+use crate::time::Time;
 use serde::{Deserialize, Serialize};
 
 /// A job was stopped to go on elsewhere.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moving {
     /// There.
     pub to: Vec<NodeName>,
