@@ -16,7 +16,8 @@ fn scripts() -> PathBuf {
 
 /// What is asked, without what every job has or what depends on this machine.
 fn asked(ask: &Value) -> String {
-    let skipped = ["umask", "rlimits", "submit_host", "work_dir", "args", "open_mode", "launch"];
+    let of_shell = ["umask", "rlimits", "submit_host", "work_dir", "command"];
+    let skipped = [&of_shell[..], &["args", "open_mode", "launch"]].concat();
     let plain = |value: &Value| match value {
         Value::Null | Value::Bool(false) => true,
         Value::Array(list) => list.is_empty(),

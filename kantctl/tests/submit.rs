@@ -55,6 +55,8 @@ async fn a_script_with_directives_arrives_as_asked() {
     assert_eq!(ask.request.memory, Some(MemoryRequest::PerNode(Bytes(64 << 30))));
     let here = house.dir.path().canonicalize().unwrap();
     assert_eq!(ask.work_dir, here.to_str().unwrap());
+    let command = format!("{}/a.sh --epochs 3", here.display());
+    assert_eq!(ask.command, Some(command));
     assert_eq!(environment["KEEP"], "me");
     assert_eq!(environment["PWD"], here.to_str().unwrap());
     assert!(ask.rlimits.iter().any(|limit| limit.name == "nofile"));
@@ -81,6 +83,7 @@ async fn every_way_to_hand_over_a_script_works() {
     assert!(asked[0].script.contains("\necho \"$HOME\"\n") && asked[0].ask.name == "wrap");
     assert_eq!((asked[1].ask.request.tasks, asked[1].ask.name.as_str()), (Tasks(3), "stdin"));
     assert_eq!(asked[2].ask.args, ["arg"]);
+    assert!(asked.iter().all(|asked| asked.ask.command.is_none()), "no path was typed");
 }
 
 #[tokio::test]

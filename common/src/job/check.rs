@@ -14,7 +14,7 @@ use crate::time::Span;
 use crate::unit::{Gpus, Tasks};
 
 pub use bounds::{
-    ARGS_BYTES_MAX, ARGS_MAX, ARRAY_PARTS_MAX, GPU_KINDS_MAX, NODE_NAMES_MAX,
+    ARGS_BYTES_MAX, ARGS_MAX, ARRAY_PARTS_MAX, COMMAND_BYTES_MAX, GPU_KINDS_MAX, NODE_NAMES_MAX,
     RLIMIT_NAME_BYTES_MAX, RLIMITS_MAX,
 };
 pub use error::AskError;

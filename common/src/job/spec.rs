@@ -74,6 +74,10 @@ pub struct Ask {
     pub queue: Option<QueueName>,
     /// Whom to charge.
     pub account: Option<AccountName>,
+    /// What was typed to have it run: the script's path and its arguments, or a program and its
+    /// own; `None` where neither was, as with `--wrap`. For people: nothing runs by it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
     /// Arguments of the script.
     pub args: Vec<String>,
     /// The directory it starts in; absolute.
@@ -155,6 +159,7 @@ impl Default for Ask {
             name: "job".to_owned(),
             queue: None,
             account: None,
+            command: None,
             args: Vec::new(),
             work_dir: "/".to_owned(),
             stdin: None,

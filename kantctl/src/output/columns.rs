@@ -133,6 +133,7 @@ pub const FIELDS: &[Field] = &[
         let shares = l.job.allocation.iter().flat_map(|given| given.shares());
         words(fold(shares.map(|share| &share.node)))
     }),
+    field("command", "COMMAND", |l| maybe(l.job.ask.command.as_ref())),
     field("comment", "COMMENT", |l| maybe(l.job.ask.comment.as_ref())),
     field("note", "NOTE", |l| maybe(l.job.message.as_ref())),
     field("where", "WHERE/WHY", |l| words(where_or_why(l.job))),
@@ -142,6 +143,7 @@ pub const FIELDS: &[Field] = &[
 const YIELDING: &[(&str, usize)] = &[
     ("NOTE", 10),
     ("COMMENT", 10),
+    ("COMMAND", 10),
     ("WHERE/WHY", 20),
     ("NODELIST", 10),
     ("NAME", 10),

@@ -7,7 +7,7 @@ use super::time::{elapsed, limit, local, localized};
 use common::hostlist::fold;
 use common::id::{ArrayIndex, NodeName};
 use common::job::pattern::{PatternFacts, absolute, fill};
-use common::job::{Outcome, Phase};
+use common::job::{Ask, Outcome, Phase};
 use common::resource::{GpuRequest, Share};
 use common::time::Time;
 use common::wire::api::JobView;
@@ -248,11 +248,19 @@ fn times(record: &mut Record, job: &JobView, as_of: Time, zone: &TimeZone) {
 
 fn files(record: &mut Record, job: &JobView) {
     let ask = &job.ask;
+    record.maybe("command", ask.command.as_ref());
     record.fact("directory", &ask.work_dir);
-    record.maybe("arguments", Some(ask.args.join(" ")).filter(|args| !args.is_empty()));
+    record.maybe("arguments", arguments(ask));
     record.maybe("input", ask.stdin.as_ref().map(|pattern| path(job, pattern)));
     record.fact("output", path(job, ask.stdout_pattern()));
     record.maybe("errors", ask.stderr.as_ref().map(|pattern| path(job, pattern)));
+}
+
+/// Those that its command line does not end with: it may be cut, and older jobs have none.
+fn arguments(ask: &Ask) -> Option<String> {
+    let args = ask.args.join(" ");
+    let told = ask.command.as_ref().is_some_and(|command| command.ends_with(&args));
+    (!told && !args.is_empty()).then_some(args)
 }
 
 /// Where a file is, as far as it is known: a name that differs from node to node or from task to

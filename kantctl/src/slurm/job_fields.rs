@@ -149,7 +149,7 @@ pub const FIELDS: &[JobField] = &[
     field('O', "contiguous", "", "CONTIGUOUS", |_| Value::of(0)),
     field('d', "mintmpdisk", "", "MIN_TMP_DISK", |_| Value::of(0)),
     field('z', "socketsperboard", "", "S:C:T", |_| Value::of("*:*:*")),
-    field('o', "command", "", "COMMAND", |l| Value::of(&l.job.ask.name)),
+    field('o', "command", "", "COMMAND", |l| Value::set(l.job.ask.command.as_ref())),
     field(' ', "restartcnt", "Restarts", "RESTART_COUNT", |l| {
         Value::of(l.job.attempt.saturating_sub(1))
     }),

@@ -8,8 +8,8 @@ use super::name::VERSION;
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use common::hostlist::fold;
-use common::job::Phase;
 use common::job::pattern::absolute;
+use common::job::{Launch, Phase};
 use common::resource::{GpuRequest, MemoryRequest};
 use common::time::Time;
 use common::wire::api::JobView;
@@ -106,7 +106,7 @@ fn standing(line: &Line<'_>) -> Value {
     let eligible = job.ask.begin_at.map_or(job.submitted_at, |at| at.max(job.submitted_at));
     json!({
         "accrue_time": seconds(Some(eligible)),
-        "batch_flag": true,
+        "batch_flag": job.ask.launch != Launch::Held,
         "batch_features": "",
         "deadline": seconds(job.ask.deadline),
         "delay_boot": 0,
@@ -237,7 +237,7 @@ fn files(job: &JobView) -> Value {
     let path = |pattern: Option<&str>| pattern.map(|p| absolute(&ask.work_dir, p));
     let output = path(Some(ask.stdout_pattern()));
     json!({
-        "command": "",
+        "command": ask.command.as_deref().unwrap_or_default(),
         "current_working_directory": ask.work_dir,
         "standard_error": path(ask.stderr.as_deref()).or_else(|| output.clone()),
         "standard_input": path(ask.stdin.as_deref()).unwrap_or_else(|| "/dev/null".to_owned()),

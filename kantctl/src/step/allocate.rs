@@ -161,6 +161,7 @@ fn record(program: &[String]) -> Script {
     let name = std::path::Path::new(first).file_name().unwrap_or_default();
     Script {
         origin: "the command".to_owned(),
+        command: Some(program.join(" ")).filter(|command| !command.is_empty()),
         job_name: name.to_string_lossy().into_owned(),
         text: format!("#!/bin/sh\n# Started by hand, on nodes held for it.\n{}\n", words.join(" ")),
         has_directives: false,

@@ -11,6 +11,7 @@ use super::script::Script;
 use super::shell::Shell;
 use crate::failure::Failure;
 use common::gpu::GpuKind;
+use common::job::check::COMMAND_BYTES_MAX;
 use common::job::{Ask, Mail};
 use common::resource::{GpuRequest, MemoryRequest, PerNodeMax, Request};
 use common::topology::{Level, Nearness};
@@ -37,6 +38,7 @@ pub fn ask(
         name,
         queue: options.queue.clone(),
         account: options.account.clone(),
+        command: script.command.as_ref().map(|command| line(command, args)),
         args: args.to_vec(),
         work_dir: text(&directory)?,
         stdin: options.input.clone(),
@@ -76,6 +78,19 @@ pub fn ask(
         submit_host: shell.host.clone(),
         lease: None,
     })
+}
+
+/// The command line in one line, as long as one is kept.
+fn line(command: &str, args: &[String]) -> String {
+    let words = std::iter::once(command).chain(args.iter().map(String::as_str));
+    let line = words.collect::<Vec<_>>().join(" ");
+    let line = line.replace(char::is_control, " ");
+    if line.len() <= COMMAND_BYTES_MAX {
+        return line;
+    }
+    const MORE: &str = "...";
+    let end = line.floor_char_boundary(COMMAND_BYTES_MAX - MORE.len());
+    format!("{}{MORE}", &line[..end])
 }
 
 /// A path as text.
@@ -188,6 +203,17 @@ mod tests {
         assert_eq!((ask.name.as_str(), ask.work_dir.as_str()), ("wrap", "/home/ada"));
         assert_eq!((ask.umask, ask.args.as_slice()), (0o027, &["a b".to_owned()][..]));
         assert!(ask.requeue && !ask.hold);
+    }
+
+    #[test]
+    fn the_command_line_is_kept_in_one_line_that_is_not_endless() {
+        let args = |args: &[&str]| args.iter().map(|&arg| arg.to_owned()).collect::<Vec<_>>();
+        assert_eq!(line("/a/train.sh", &[]), "/a/train.sh");
+        assert_eq!(line("/a/train.sh", &args(&["--lr", "1\n2"])), "/a/train.sh --lr 1 2");
+        let long = line("/a/train.sh", &args(&[&"ü".repeat(9999)]));
+        assert!(long.ends_with("ü...") && long.len() > COMMAND_BYTES_MAX - 4, "{long}");
+        let ask = Ask { command: Some(long), ..Ask::default() };
+        assert_eq!(check_ask(&ask), Ok(()));
     }
 
     #[test]

@@ -14,6 +14,8 @@ use std::path::Path;
 pub struct Script {
     /// How messages call it.
     pub origin: String,
+    /// What was typed to have it run; `None`: standard input, or a wrapped command.
+    pub command: Option<String>,
     /// The name of a job that is given none.
     pub job_name: String,
     /// Its text.
@@ -43,7 +45,7 @@ pub fn wrap(command: &str) -> Result<Script, Failure> {
     } else {
         format!("#!/bin/sh\n# From kantctl submit --wrap.\n\n{command}\n")
     };
-    checked("the wrapped command", "wrap", text.into_bytes(), false)
+    checked("the wrapped command", None, "wrap", text.into_bytes(), false)
 }
 
 fn read_stdin() -> Result<Script, Failure> {
@@ -52,7 +54,7 @@ fn read_stdin() -> Result<Script, Failure> {
         note("type the script, and Ctrl-D to end it");
     }
     let bytes = read_some(stdin.lock()).context("failed to read the script from standard input")?;
-    checked("standard input", "stdin", bytes, true)
+    checked("standard input", None, "stdin", bytes, true)
 }
 
 fn read_file(path: &str) -> Result<Script, Failure> {
@@ -72,7 +74,8 @@ fn read_file(path: &str) -> Result<Script, Failure> {
     }
     let bytes = read_some(file).with_context(failed)?;
     let name = Path::new(path).file_name().map_or(path.into(), |n| n.to_string_lossy());
-    checked(path, &name, bytes, true)
+    let whole = std::path::absolute(path).with_context(failed)?;
+    checked(path, Some(whole.display().to_string()), &name, bytes, true)
 }
 
 /// All of it, or one byte more than is allowed.
@@ -84,6 +87,7 @@ fn read_some(source: impl Read) -> io::Result<Vec<u8>> {
 
 fn checked(
     origin: &str,
+    command: Option<String>,
     job_name: &str,
     bytes: Vec<u8>,
     has_directives: bool,
@@ -91,7 +95,8 @@ fn checked(
     let failed = || format!("failed to submit {origin}");
     check_script(&bytes).with_context(failed)?;
     let text = String::from_utf8(bytes).with_context(failed)?;
-    Ok(Script { origin: origin.to_owned(), job_name: job_name.to_owned(), text, has_directives })
+    let (origin, job_name) = (origin.to_owned(), job_name.to_owned());
+    Ok(Script { origin, command, job_name, text, has_directives })
 }
 
 #[cfg(test)]
@@ -126,6 +131,8 @@ mod tests {
         std::fs::write(&file, "#!/bin/sh\ntrue\n").unwrap();
         let script = read(file.to_str()).unwrap();
         assert_eq!((script.job_name.as_str(), script.has_directives), ("train.sh", true));
+        assert_eq!(script.command.as_deref(), file.to_str());
+        assert_eq!(wrap("echo hi").unwrap().command, None);
     }
 
     #[test]

@@ -21,7 +21,7 @@ Examples:
 Columns for --format and --sort (-gpus: the most first):
   id number name user uid account queue qos reservation state reason place submitted started expected
   ended time limit waited nodes cpus memory gpus used_cpu used_memory used_gpu exit node_list
-  comment dependency note where
+  command comment dependency note where
 In CSV times are UTC, spans seconds, and sizes bytes.";
 
 const CSV: &str = "id,name,user,account,queue,qos,state,reason,submitted,started,expected,ended,\

@@ -171,6 +171,7 @@ fn of_ada(key: &str, phase: Phase, outcome: Option<Outcome>) -> JobView {
 fn running() -> JobView {
     let mut job = of_ada("41", Phase::Running, None);
     job.ask.name = "llama-pretrain".to_owned();
+    job.ask.command = Some("/home/ada/pretrain.sh --lr 0.1".to_owned());
     job.ask.account = Some(AccountName::new("vision").unwrap());
     job.ask.time_limit = Some(Span::from_minutes(120));
     job.started_at = Some(NOW - Span::from_seconds(3661));

@@ -229,6 +229,7 @@ fn is_alike(one: &Ask, other: &Ask) -> bool {
     let asked = |ask: &Ask| Ask {
         // None of these says where it could run.
         name: String::new(),
+        command: None,
         args: Vec::new(),
         comment: None,
         stdin: None,

@@ -10,6 +10,9 @@ pub const ARGS_BYTES_MAX: usize = 128 << 10;
 /// The most arguments of a script.
 pub const ARGS_MAX: usize = 10_000;
 
+/// The longest command line that is kept for people to see, in bytes.
+pub const COMMAND_BYTES_MAX: usize = 1024;
+
 /// The most limits taken over from a shell; Linux knows 16 (man 2 getrlimit).
 pub const RLIMITS_MAX: usize = 32;
 
@@ -57,6 +60,7 @@ fn check_texts(ask: &Ask) -> Result<(), AskError> {
         ("--input", ask.stdin.as_ref(), 4096),
         ("--output", ask.stdout.as_ref(), 4096),
         ("--error", ask.stderr.as_ref(), 4096),
+        ("the command line", ask.command.as_ref(), COMMAND_BYTES_MAX),
         ("--comment", ask.comment.as_ref(), 1024),
         ("the group of --max-per-node", group, 320),
         ("the name of the submitting host", Some(&ask.submit_host), 255),
@@ -125,6 +129,8 @@ mod tests {
         for (word, result) in [
             ("limits of", checked(|a| a.rlimits = vec![limit("core"); RLIMITS_MAX + 1])),
             ("a limit's name", checked(|a| a.rlimits = vec![limit(&"x".repeat(33))])),
+            ("the command line", checked(|a| a.command = Some("c".repeat(1025)))),
+            ("the command line", checked(|a| a.command = Some("a\nb".to_owned()))),
             ("submitting host", checked(|a| a.submit_host = "h".repeat(256))),
             (
                 "--mail-user: `-x` is no address",

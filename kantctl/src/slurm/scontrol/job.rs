@@ -9,6 +9,7 @@ use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::server::Server;
 use common::id::{JobKey, NodeName};
+use common::job::Launch;
 use common::job::pattern::{PatternFacts, absolute, fill};
 use common::resource::{GpuRequest, MemoryRequest, Share};
 use common::time::Time;
@@ -104,7 +105,7 @@ fn record(line: &Line<'_>, details: bool, screen: &Screen) -> Record {
     record.line(vec![
         ("Requeue", u8::from(ask.requeue).to_string()),
         ("Restarts", job.attempt.saturating_sub(1).to_string()),
-        ("BatchFlag", "1".to_owned()),
+        ("BatchFlag", u8::from(ask.launch != Launch::Held).to_string()),
         ("ExitCode", line.exit().to_string()),
     ]);
     times(&mut record, line, screen);
@@ -203,6 +204,7 @@ fn share_fields(share: &Share) -> Vec<(&'static str, String)> {
 fn files(record: &mut Record, job: &JobView) {
     let ask = &job.ask;
     record.line(vec![("Comment", ask.comment.clone().unwrap_or_else(|| "(null)".to_owned()))]);
+    record.line(vec![("Command", ask.command.clone().unwrap_or_else(|| "(null)".to_owned()))]);
     record.line(vec![("WorkDir", ask.work_dir.clone())]);
     let stdout = path(job, ask.stdout_pattern());
     let stderr = ask.stderr.as_deref().map_or_else(|| stdout.clone(), |file| path(job, file));

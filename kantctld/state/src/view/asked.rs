@@ -48,6 +48,7 @@ pub(crate) fn without_bulk(ask: &Ask) -> Ask {
         account: ask.account.clone(),
         qos: ask.qos.clone(),
         reservation: ask.reservation.clone(),
+        command: ask.command.clone(),
         args: Vec::new(),
         work_dir: ask.work_dir.clone(),
         stdin: ask.stdin.clone(),
