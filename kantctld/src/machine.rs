@@ -134,7 +134,9 @@ impl Machine for StateMachine {
                 Command::SubmitJob { script, environment, .. } => script.len() + environment.len(),
                 Command::RegisterNode { steps, .. } => (SMALL << 6) + SMALL * steps.len(),
                 Command::ReportSteps { steps, .. } => SMALL * steps.len(),
-                Command::EnactRound { preempts, starts } => SMALL * (preempts.len() + starts.len()),
+                Command::EnactRound { preempts, shrinks, starts } => {
+                    SMALL * (preempts.len() + shrinks.len() + starts.len())
+                }
                 _ => 0,
             }
     }

@@ -208,7 +208,7 @@ impl<'a> Judge<'a> {
         for decision in decisions {
             let (key, allocation) = match decision {
                 Decision::Start { key, allocation, .. } => (key, Some(allocation)),
-                Decision::Preempt { key, .. } => {
+                Decision::Preempt { key, .. } | Decision::Shrink { key, .. } => {
                     (key, self.running(*key).map(|job| &*job.allocation))
                 }
             };

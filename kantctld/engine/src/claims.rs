@@ -19,6 +19,21 @@ pub(crate) fn of_running(job: &RunningJob, floor: &Floor, books: &mut Books) -> 
     claim
 }
 
+/// What some of the shares of a running job count for, as so many jobs: none where it goes on
+/// without them.
+pub(crate) fn of_part(
+    job: &RunningJob,
+    (jobs, shares): (u32, &[Share]),
+    floor: &Floor,
+    books: &Books,
+) -> Claim {
+    let party = books.known_party(&job.queue, job.owner, job.account.as_ref(), job.qos.as_ref());
+    let mut claim = Claim::new(party);
+    claim.jobs = jobs;
+    shares.iter().for_each(|share| add_share(&mut claim, share, floor, books));
+    claim
+}
+
 /// What a job that was given these shares holds.
 pub(crate) fn of_start<'a>(
     job: &WaitingJob,

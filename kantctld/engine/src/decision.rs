@@ -5,6 +5,7 @@ use common::id::{Attempt, JobKey, NodeName};
 use common::job::PreemptReason;
 use common::policy::VictimMode;
 use common::resource::Allocation;
+use common::unit::Nodes;
 use serde::{Deserialize, Serialize};
 
 /// One decision of a round. Who matches on it outside of this crate says what to do about a kind it
@@ -40,5 +41,18 @@ pub enum Decision {
         /// Where a place is kept for it, if it moves.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         to: Vec<NodeName>,
+    },
+    /// Have this running job give up its last nodes, and run on.
+    Shrink {
+        /// The victim.
+        key: JobKey,
+        /// The attempt that runs.
+        attempt: Attempt,
+        /// So many of its first nodes it keeps.
+        keeps: Nodes,
+        /// The job it yields to.
+        by: JobKey,
+        /// Why it may be made to.
+        reason: PreemptReason,
     },
 }

@@ -123,6 +123,10 @@ impl Play {
                     }
                     self.leave(*key, Some(moving).filter(|moving| !moving.to.is_empty()));
                 }
+                Decision::Shrink { key, keeps, .. } => {
+                    yielded = true;
+                    self.snapshot.shrink(*key, *keeps);
+                }
             }
         }
         yielded
@@ -162,7 +166,7 @@ impl Play {
 const fn started(decision: &Decision) -> Option<JobKey> {
     match decision {
         Decision::Start { key, .. } => Some(*key),
-        Decision::Preempt { .. } => None,
+        Decision::Preempt { .. } | Decision::Shrink { .. } => None,
     }
 }
 

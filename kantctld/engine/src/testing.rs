@@ -280,5 +280,7 @@ pub(crate) fn run_on_all(
         victim_mode: VictimMode::Requeue,
         ending: false,
         yields_to: None,
+        nodes_min: None,
+        leaving: 0,
     });
 }

@@ -81,7 +81,8 @@ impl<'a> Sight<'a> {
         if let Err(reason) = could_fit(self.hall.floor(), self.shape, &sizes) {
             return reason;
         }
-        let (need, part) = need(self.shape, &sizes);
+        // An elastic job lacks what it needs at least.
+        let (need, part) = need(&self.shape.fewest(), &sizes);
         if let Some(reason) = self.unavailable(&need, part) {
             return reason;
         }

@@ -187,7 +187,9 @@ fn judged(
         Decision::Start { key, group, .. } => {
             !is_guilty(*key) && group.is_none_or(|group| !guilty_groups.contains(&group))
         }
-        Decision::Preempt { key, by, .. } => !is_guilty(*key) && !is_guilty(*by),
+        Decision::Preempt { key, by, .. } | Decision::Shrink { key, by, .. } => {
+            !is_guilty(*key) && !is_guilty(*by)
+        }
         _ => true,
     });
     (decisions, violations)

@@ -177,6 +177,8 @@ fn started(snapshot: &mut Snapshot, key: JobKey, queue: &QueueName) -> Option<Ru
         victim_mode: common::policy::VictimMode::Requeue,
         ending: false,
         yields_to: None,
+        nodes_min: None,
+        leaving: 0,
     })
 }
 

@@ -53,8 +53,9 @@ async fn round(core: &Arc<Core>, term: Term) -> Result<(), RoundError> {
     let decided =
         tokio::task::spawn_blocking(move || looker.lookout.round(term, &looker.state, now)).await?;
     let Some(command) = decided else { return Ok(()) };
-    if let Command::EnactRound { preempts, starts } = &command {
-        tracing::debug!("a round starts {} jobs, {} yield", starts.len(), preempts.len());
+    if let Command::EnactRound { preempts, shrinks, starts } = &command {
+        let (starts, preempts, shrinks) = (starts.len(), preempts.len(), shrinks.len());
+        tracing::debug!("a round starts {starts} jobs, {preempts} yield, {shrinks} give nodes up");
     }
     let events = core.command(command).await?;
     drop(between_rounds);

@@ -72,7 +72,8 @@ impl House {
         let id = AttemptId { key, attempt: element.next_attempt() };
         let allocation = Allocation::new(shares).unwrap();
         let starts = vec![RoundStart { id, allocation, group: None }];
-        let events = self.apply(Command::EnactRound { preempts: vec![], starts });
+        let events =
+            self.apply(Command::EnactRound { preempts: vec![], shrinks: Vec::new(), starts });
         assert!(matches!(events.as_slice(), [Event::JobStarted { .. }]), "{events:?}");
         id
     }

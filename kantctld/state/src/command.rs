@@ -21,7 +21,7 @@ use common::topology::Topology;
 use common::wire::node::StepStatus;
 use serde::{Deserialize, Serialize};
 
-pub use round::{RoundPreempt, RoundStart};
+pub use round::{RoundPreempt, RoundShrink, RoundStart};
 
 /// Who asks, as the leader found out. Operators may do everything.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -196,6 +196,9 @@ pub enum Command {
         /// Who is to make room; before the starts.
         #[serde(default)]
         preempts: Vec<RoundPreempt>,
+        /// Who is to make room and run on; before the starts.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        shrinks: Vec<RoundShrink>,
         /// In the round's order.
         starts: Vec<RoundStart>,
     },

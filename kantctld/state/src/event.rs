@@ -123,8 +123,11 @@ pub enum Event {
     JobResized {
         /// The attempt.
         id: AttemptId,
-        /// Who asked.
+        /// Who asked; root where it had to, for the job and the reason that follow.
         by: Uid,
+        /// For whom it had to.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        preempted: Option<Preempted>,
         /// It goes on with so many tasks.
         tasks: Tasks,
         /// On these nodes, in rank order.
@@ -279,8 +282,7 @@ pub enum Event {
     CommandRefused(Refusal),
 }
 
-/// What a command came to: the jobs and array tasks it changed, each once, or why it was refused.
-/// For the answer to whoever asked.
+/// For the answer: the jobs and array tasks that a command changed, each once.
 ///
 /// # Errors
 /// The refusal among the events.

@@ -115,6 +115,8 @@ fn faults(element: &Element, launch: Launch) -> Vec<&'static str> {
     demand(run.shares[first..].iter().all(leaves), "it gives up nodes before its last ones");
     let runs_on = !matches!(element.phase, Phase::Starting);
     demand(first == run.shares.len() || run.resized > 0 && runs_on, "it gives up nodes, unasked");
+    let gives = run.gives_to.is_none() || first < run.shares.len();
+    demand(gives, "it gives up nothing, and that for a job");
     let still = element.phase == Phase::Suspended;
     demand(run.suspended_at.is_some() == still, "a stillness goes with Suspended and nothing else");
     match element.phase {

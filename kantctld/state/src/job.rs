@@ -123,6 +123,9 @@ pub struct Run {
     /// How often it was given another size while it ran.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub resized: u32,
+    /// The job that it gives nodes up for, until those have let go.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gives_to: Option<JobKey>,
     /// How it ends, once that is decided.
     #[serde(default)]
     pub end: Option<End>,
@@ -270,6 +273,7 @@ impl Run {
             suspended_at: None,
             suspended: Span(0),
             resized: 0,
+            gives_to: None,
             end: None,
             usage: Usage::default(),
             kept: None,
@@ -287,12 +291,5 @@ impl Run {
     #[must_use]
     pub fn rank(&self, node: &NodeName) -> Option<usize> {
         self.allocation.shares().iter().position(|s| s.node == *node)
-    }
-
-    /// The nodes that have not let go of it, in rank order.
-    #[must_use]
-    pub fn holding(&self) -> Vec<NodeName> {
-        let shares = self.allocation.shares().iter().zip(&self.shares);
-        shares.filter(|(_, phase)| !phase.is_over()).map(|(s, _)| s.node.clone()).collect()
     }
 }

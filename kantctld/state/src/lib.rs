@@ -34,7 +34,9 @@ mod overdue;
 mod remembered;
 
 pub use apply::{apply, may_wait, updated};
-pub use command::{Actor, Command, RoundPreempt, RoundStart, Settings, Stamped, Target};
+pub use command::{
+    Actor, Command, RoundPreempt, RoundShrink, RoundStart, Settings, Stamped, Target,
+};
 pub use deadline::missed;
 pub use dependency::{TermState, Verdict, verdict};
 pub use event::Event;

@@ -22,7 +22,7 @@ use common::time::Time;
 use common::wire::node::{StepPhase, StepStatus};
 
 pub(crate) use preempt::preempt;
-pub(crate) use resize::shrink;
+pub(crate) use resize::{shrink, yield_some};
 pub(crate) use start::{start, start_together};
 pub(crate) use suspend::{resume, suspend};
 

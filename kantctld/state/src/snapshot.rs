@@ -8,7 +8,7 @@ mod never;
 pub use keeper::Keeper;
 pub use never::never_fits;
 
-use crate::command::{Command, RoundPreempt, RoundStart};
+use crate::command::{Command, RoundPreempt, RoundShrink, RoundStart};
 use crate::remembered::State;
 use crate::usage::{Charged, Hour, Used, running};
 use common::id::{AttemptId, JobKey, QueueName};
@@ -41,7 +41,7 @@ pub fn waiting(state: &State, key: JobKey) -> Option<WaitingJob> {
 /// anew.
 #[must_use]
 pub fn enactment(decisions: &[Decision]) -> Option<Command> {
-    let (mut preempts, mut starts) = (Vec::new(), Vec::new());
+    let (mut preempts, mut shrinks, mut starts) = (Vec::new(), Vec::new(), Vec::new());
     for decision in decisions {
         match decision {
             Decision::Start { key, attempt, allocation, group } => starts.push(RoundStart {
@@ -57,11 +57,16 @@ pub fn enactment(decisions: &[Decision]) -> Option<Command> {
                     to: to.clone(),
                 })
             }
+            Decision::Shrink { key, attempt, keeps, by, reason } => shrinks.push(RoundShrink {
+                id: AttemptId { key: *key, attempt: *attempt },
+                preempted: Preempted { by: *by, why: *reason },
+                keeps: *keeps,
+            }),
             _ => {}
         }
     }
-    let is_empty = preempts.is_empty() && starts.is_empty();
-    (!is_empty).then_some(Command::EnactRound { preempts, starts })
+    let is_empty = preempts.is_empty() && shrinks.is_empty() && starts.is_empty();
+    (!is_empty).then_some(Command::EnactRound { preempts, shrinks, starts })
 }
 
 /// What queues used, charged and still running, as fair shares read it; empty where it does not

@@ -74,6 +74,17 @@ pub enum StoryEvent {
         /// These are to let go of it, folded.
         leaves: String,
     },
+    /// It had to give nodes up for another job, and runs on.
+    GaveUp {
+        /// For whom, and why.
+        preempted: Preempted,
+        /// It goes on with so many tasks.
+        tasks: Tasks,
+        /// On these nodes, folded.
+        stays: String,
+        /// These are to let go of it, folded.
+        leaves: String,
+    },
     /// Its end was decided.
     Ended {
         /// How.
@@ -193,6 +204,13 @@ impl fmt::Display for StoryEvent {
             Self::Resized { by, tasks, stays, leaves } => {
                 let size = JobSize::Tasks(*tasks);
                 write!(f, "resized by {} to {size} on {stays}: {leaves} given up", who(*by))
+            }
+            Self::GaveUp { preempted: Preempted { by, why }, tasks, stays, leaves } => {
+                let size = JobSize::Tasks(*tasks);
+                write!(
+                    f,
+                    "gives {leaves} up for job {by} ({why}), and runs on with {size} on {stays}"
+                )
             }
             Self::Ended { outcome, exit, by, requeue } => {
                 end(f, *outcome, *by, *requeue)?;

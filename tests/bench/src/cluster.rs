@@ -162,7 +162,7 @@ impl Cluster {
                 }
             }
             let keys: Vec<JobKey> = starts.iter().map(|start| start.id.key).collect();
-            self.apply(Command::EnactRound { preempts: Vec::new(), starts })?;
+            self.apply(Command::EnactRound { preempts: Vec::new(), shrinks: Vec::new(), starts })?;
             self.run(&keys)?;
         }
         Ok(())
@@ -247,7 +247,7 @@ impl Cluster {
 
     /// What a round decided is done, and the nodes do as they are told at once.
     pub fn enact(&mut self, command: Command) -> anyhow::Result<()> {
-        let Command::EnactRound { preempts, starts } = &command else { bail!("{command:?}") };
+        let Command::EnactRound { preempts, starts, .. } = &command else { bail!("{command:?}") };
         let starts: Vec<JobKey> = starts.iter().map(|start| start.id.key).collect();
         let victims: Vec<JobKey> = preempts.iter().map(|preempt| preempt.id.key).collect();
         self.apply(command)?;

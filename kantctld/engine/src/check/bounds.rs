@@ -10,7 +10,7 @@ use common::gpu::GpuKind;
 use common::id::{GpuIndex, NodeName, QueueName};
 use common::policy::{Policy, QuotaMode};
 use common::queue::Queue;
-use common::resource::Allocation;
+use common::resource::{Allocation, Share};
 use common::time::Time;
 use std::collections::BTreeMap;
 
@@ -46,13 +46,14 @@ impl<'a> Bounds<'a> {
 
     /// A job runs.
     pub fn run(&mut self, job: &RunningJob, nodes: &BTreeMap<NodeName, Left>) {
-        let held = Held::of(&job.allocation, kind_on(nodes), to_go(job.ends_by, self.now));
+        let held = Held::of(job.allocation.shares(), kind_on(nodes), to_go(job.ends_by, self.now));
         self.add(&of_running(job), &held);
     }
 
-    /// A running job no longer counts.
-    pub fn stop(&mut self, job: &RunningJob, nodes: &BTreeMap<NodeName, Left>) {
-        let held = Held::of(&job.allocation, kind_on(nodes), to_go(job.ends_by, self.now));
+    /// A running job no longer counts with these of its shares; with all of them it is over.
+    pub fn stop(&mut self, job: &RunningJob, shares: &[Share], nodes: &BTreeMap<NodeName, Left>) {
+        let mut held = Held::of(shares, kind_on(nodes), to_go(job.ends_by, self.now));
+        held.jobs = u64::from(shares.len() == job.allocation.shares().len());
         for who in counted_for(self.policy, &of_running(job)) {
             self.sum_of(who).leave(&held);
         }
@@ -86,7 +87,7 @@ impl<'a> Bounds<'a> {
         nodes: &BTreeMap<NodeName, Left>,
     ) -> Vec<String> {
         let party = of_waiting(job);
-        let held = Held::of(allocation, kind_on(nodes), job.time_limit);
+        let held = Held::of(allocation.shares(), kind_on(nodes), job.time_limit);
         let mut faults = Vec::new();
         for (who, limits) in limits(self.policy, &party) {
             let with_it = |of: fn(&Held) -> u64| self.held(&who, of) + of(&held);

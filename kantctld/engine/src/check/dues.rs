@@ -6,7 +6,7 @@ use crate::snapshot::WaitingJob;
 use common::id::QueueName;
 use common::policy::{Amounts, QuotaMode};
 use common::queue::Queue;
-use common::resource::{Allocation, Request};
+use common::resource::{Request, Share};
 use common::unit::{Nodes, Tasks};
 use std::collections::BTreeMap;
 
@@ -58,12 +58,12 @@ impl Of {
         self.named(&queue.quota.amounts).unwrap_or(unnamed)
     }
 
-    pub fn held(self, allocation: &Allocation) -> Milli {
-        let of = |share: &common::resource::Share| match self {
+    pub fn held(self, shares: &[Share]) -> Milli {
+        let of = |share: &Share| match self {
             Self::Gpus => Milli::from(share.gpus_milli().0),
             Self::Cpus => Milli::from(share.cpus.len()) * 1000,
         };
-        allocation.shares().iter().map(of).sum()
+        shares.iter().map(of).sum()
     }
 }
 
@@ -184,8 +184,8 @@ impl Judge<'_> {
             sums.most.insert(queue.name.clone(), self.bound(of, amounts));
         }
         for job in self.snapshot.all_running().filter(|job| !job.ending) {
-            self.add(&mut sums.held, &job.queue, of.held(&job.allocation));
-            self.add(&mut sums.wants, &job.queue, of.held(&job.allocation));
+            self.add(&mut sums.held, &job.queue, of.held(job.staying()));
+            self.add(&mut sums.wants, &job.queue, of.held(job.staying()));
         }
         // Who goes on elsewhere has its place there.
         for job in self.snapshot.all_running().filter(|job| job.ending) {
@@ -202,8 +202,8 @@ impl Judge<'_> {
             let granted = self.granted.get(&job.key);
             if let Some(allocation) = granted.filter(|_| is_kept) {
                 // It started before anything was planned: that went by what it has.
-                self.add(&mut sums.wants, &job.queue, of.held(allocation));
-                self.add(&mut sums.held, &job.queue, of.held(allocation));
+                self.add(&mut sums.wants, &job.queue, of.held(allocation.shares()));
+                self.add(&mut sums.held, &job.queue, of.held(allocation.shares()));
                 continue;
             }
             self.add(&mut sums.wants, &job.queue, self.asks(of, job, false));

@@ -8,7 +8,7 @@ use crate::snapshot::{RunningJob, WaitingJob};
 use common::id::{JobKey, QueueName};
 use common::job::PreemptReason;
 use common::queue::Queue;
-use common::resource::Allocation;
+use common::resource::{Allocation, Share};
 use common::time::Span;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,7 +49,7 @@ impl<'a> Judge<'a> {
         let gpus = if job.request.exclusive {
             self.asks(Of::Gpus, job, true)
         } else {
-            Of::Gpus.held(allocation)
+            Of::Gpus.held(allocation.shares())
         };
         if says.unwrap_or(queue.preemption.preemptible) || gpus == 0 {
             return;
@@ -78,22 +78,25 @@ impl<'a> Judge<'a> {
     fn all_firm(&self) -> BTreeMap<QueueName, Milli> {
         let mut firm = BTreeMap::new();
         for job in self.snapshot.all_running().filter(|job| !job.ending && !job.preemptible) {
-            self.add(&mut firm, &job.queue, Of::Gpus.held(&job.allocation));
+            self.add(&mut firm, &job.queue, Of::Gpus.held(job.staying()));
         }
         firm
     }
 
-    /// A job yields to one of another queue, or of higher priority, in a fair tree.
+    /// A job yields these shares to one of another queue, or of higher priority, in a fair tree.
+    /// What it has beyond the fewest it is content with is never safe.
     pub(super) fn yields_fairly(
         &mut self,
-        victim: &RunningJob,
+        (victim, gives): (&RunningJob, &[Share]),
         by: &WaitingJob,
         why: PreemptReason,
     ) {
         self.expect(victim.preemptible, "yields though it is not preemptible");
-        let least = self.safe_for(victim, by, why);
-        let has_run = self.now.since(victim.started_at);
-        self.expect(has_run >= least, "is made to yield before it has run for long enough");
+        if gives.len() == victim.allocation.shares().len() {
+            let least = self.safe_for(victim, by, why);
+            let has_run = self.now.since(victim.started_at);
+            self.expect(has_run >= least, "is made to yield before it has run for long enough");
+        }
         let mut dues = self.dues.take().unwrap_or_default();
         if dues.sums.is_empty() {
             dues.sums = Of::BOTH.into_iter().map(|of| self.sums(of)).collect();
@@ -110,7 +113,7 @@ impl<'a> Judge<'a> {
         }
         let path = self.bounds.path(&victim.queue);
         for (at, sums) in dues.sums.iter_mut().enumerate() {
-            let gone = sums.of.held(&victim.allocation);
+            let gone = sums.of.held(gives);
             for queue in &path {
                 let sum = sums.held.entry(queue.name.clone()).or_default();
                 *sum = sum.saturating_sub(gone);

@@ -96,5 +96,5 @@ fn amounts(floor: &Floor, job: &RunningJob) -> Held {
     let kind = |name: &NodeName, index: GpuIndex| -> Option<GpuKind> {
         kind_in(&floor.node(floor.find(name)?).class.inventory, index)
     };
-    Held::of(&job.allocation, kind, None)
+    Held::of(job.allocation.shares(), kind, None)
 }

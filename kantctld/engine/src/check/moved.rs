@@ -153,7 +153,7 @@ impl<'a> Judge<'a> {
             };
             free.insert(*name, whole);
         }
-        let mut goes = BTreeSet::new();
+        let (mut goes, mut keeps) = (BTreeSet::new(), BTreeMap::new());
         let mut take = |share: &Share| {
             if let Some(free) = free.get_mut(&share.node) {
                 *free = free.plus(Counts::of(share), -1);
@@ -165,11 +165,15 @@ impl<'a> Judge<'a> {
                     allocation.shares().iter().for_each(&mut take);
                 }
                 Decision::Preempt { key, .. } => _ = goes.insert(*key),
+                Decision::Shrink { key, keeps: many, .. } => {
+                    keeps.insert(*key, many.0 as usize);
+                }
             }
         }
         for job in self.snapshot.all_running() {
             if !job.ending && !goes.contains(&job.key) {
-                job.allocation.shares().iter().for_each(&mut take);
+                let many = keeps.get(&job.key).copied().unwrap_or(usize::MAX);
+                job.staying().iter().take(many).for_each(&mut take);
             }
         }
         free

@@ -53,7 +53,7 @@ impl Judge<'_> {
             && self
                 .snapshot
                 .all_running()
-                .all(|job| !job.ending && job.ends_by.is_none_or(|ends| ends > self.now))
+                .all(|job| job.may_be_asked() && job.ends_by.is_none_or(|ends| ends > self.now))
     }
 
     /// Does its queue still make promises, on these nodes?

@@ -5,7 +5,7 @@ use common::gpu::GpuKind;
 use common::id::{GpuIndex, NodeName};
 use common::node::Inventory;
 use common::policy::Amounts;
-use common::resource::Allocation;
+use common::resource::Share;
 use common::time::{Span, Time};
 use std::collections::BTreeMap;
 
@@ -29,14 +29,14 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// One job's part.
+    /// One job, with these shares.
     pub fn of(
-        allocation: &Allocation,
+        shares: &[Share],
         kind: impl Fn(&NodeName, GpuIndex) -> Option<GpuKind>,
         to_go: Option<Span>,
     ) -> Self {
         let mut held = Self { jobs: 1, ..Self::default() };
-        for share in allocation.shares() {
+        for share in shares {
             let each = share.gpu_milli.map_or(1000, |milli| u64::from(milli.0));
             held.add(Column::Cpus, share.cpus.len().into());
             held.add(Column::Memory, share.memory.0);

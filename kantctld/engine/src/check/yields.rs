@@ -8,14 +8,17 @@ use crate::snapshot::{RunningJob, WaitingJob};
 use common::id::JobKey;
 use common::job::PreemptReason;
 use common::queue::Queue;
+use common::resource::Share;
 use std::collections::BTreeSet;
 
 impl<'a> Judge<'a> {
     pub(super) fn yields(&mut self, decisions: &'a [Decision]) {
         let mut victims: BTreeSet<JobKey> = BTreeSet::new();
         for decision in decisions {
-            let Decision::Preempt { key, attempt, by, reason, mode, to } = decision else {
-                continue;
+            let (key, attempt, by, reason) = match decision {
+                Decision::Start { .. } => continue,
+                Decision::Preempt { key, attempt, by, reason, .. }
+                | Decision::Shrink { key, attempt, by, reason, .. } => (key, attempt, by, reason),
             };
             self.key = *key;
             let once = victims.insert(*key);
@@ -27,33 +30,57 @@ impl<'a> Judge<'a> {
             self.expect(victim.attempt == *attempt, "is made to yield in another attempt");
             self.expect(!victim.ending, "is made to yield though it is on its way out");
             self.expect(victim.yields_to.is_none(), "is made to yield again");
-            self.expect(victim.victim_mode == *mode, "yields in another way than it is meant to");
+            let gives = self.gives(victim, decision);
             let Some(by) = self.snapshot.waiting(*by).filter(|job| !job.is_kept_back()) else {
                 self.fault(format!("yields to job {by}, which does not wait"));
                 continue;
             };
             self.expect(!self.started.contains(&by.key), "yields to a job that starts without it");
             let is_fair = self.snapshot.policy().fair_sharing;
-            if *reason == PreemptReason::Move {
-                self.moves(victim, by, to);
-            } else if is_fair {
-                self.yields_fairly(victim, by, *reason);
-            } else {
-                self.ran_long_enough(victim);
+            match decision {
+                Decision::Preempt { to, .. } if *reason == PreemptReason::Move => {
+                    self.moves(victim, by, to);
+                }
+                _ if is_fair => self.yields_fairly((victim, gives), by, *reason),
+                _ => self.ran_long_enough(victim),
             }
             match reason {
                 PreemptReason::Reclaim if is_fair => {}
                 PreemptReason::Priority => self.by_priority(victim, by),
-                PreemptReason::Reclaim => self.reclaimed(victim, by),
+                PreemptReason::Reclaim => self.reclaimed((victim, gives), by),
                 PreemptReason::HeadTimeout => self.passed_the_head(victim, by),
                 PreemptReason::Move => {}
             }
             if once {
-                self.bounds.stop(victim, &self.left);
+                self.bounds.stop(victim, gives, &self.left);
             }
         }
         self.all_have_yielded();
         self.all_have_places(decisions);
+    }
+
+    /// What it lets go of: all it has, or its last nodes where it runs on without them.
+    fn gives(&mut self, victim: &'a RunningJob, decision: &Decision) -> &'a [Share] {
+        let all = victim.allocation.shares();
+        match decision {
+            Decision::Start { .. } => &[],
+            Decision::Preempt { mode, .. } => {
+                self.expect(
+                    victim.victim_mode == *mode,
+                    "yields in another way than it is meant to",
+                );
+                all
+            }
+            Decision::Shrink { keeps, reason, .. } => {
+                let runs_on = victim.nodes_min.is_some_and(|least| *keeps >= least);
+                self.expect(runs_on, "gives up nodes that it needs");
+                self.expect(*reason != PreemptReason::Move, "gives up nodes to move");
+                self.expect(victim.leaving == 0, "gives up nodes while it does so already");
+                let keeps = keeps.0 as usize;
+                self.expect((1..all.len()).contains(&keeps), "gives up no node, or all");
+                all.get(keeps..).unwrap_or(all)
+            }
+        }
     }
 
     fn ran_long_enough(&mut self, victim: &RunningJob) {
@@ -89,7 +116,7 @@ impl<'a> Judge<'a> {
     }
 
     /// A lender within its quota takes back from somebody who has more than they are owed.
-    fn reclaimed(&mut self, victim: &RunningJob, by: &WaitingJob) {
+    fn reclaimed(&mut self, (victim, gives): (&RunningJob, &[Share]), by: &WaitingJob) {
         let may = self.queues.get(&by.queue).is_some_and(|queue| queue.preemption.reclaim);
         self.expect(may, "yields to a queue that takes nothing back");
         let (own, other) =
@@ -98,8 +125,7 @@ impl<'a> Judge<'a> {
         let side: Vec<&Queue> = other.iter().filter(|queue| !above(&own, queue)).copied().collect();
         let lends = own.iter().any(|queue| !above(&other, queue));
         self.expect(lends, "yields its quota to its own queue or one above");
-        let allocation = &victim.allocation;
-        let held = super::sums::Held::of(allocation, super::bounds::kind_on(&self.left), None);
+        let held = super::sums::Held::of(gives, super::bounds::kind_on(&self.left), None);
         let is_lent = |column: &Column| {
             let mut named_by =
                 side.iter().filter_map(|queue| Some((queue, named(&queue.quota.amounts, column)?)));

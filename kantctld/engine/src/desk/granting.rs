@@ -4,25 +4,20 @@
 //! A fair round counts CPUs, memory and devices; here the real place is looked for, with cores,
 //! links, bookings, limits and what is kept for others. What does not hold is not done.
 
+use super::leaving::Victim;
 use super::start::Obstacle;
 use super::{Desk, Refused};
 use crate::books::Standing;
-use crate::decision::Decision;
 use crate::fit::gang::{Layout, lay_out};
 use crate::floor::NodeIndex;
 use crate::place::{Placed, filled_in};
 use crate::shape::{Shape, ShapeIndex};
-use crate::snapshot::{RunningJob, WaitingJob};
+use crate::snapshot::WaitingJob;
 use common::id::JobKey;
-use common::job::PreemptReason;
 use common::queue::Queue;
 use common::reason::WaitReason;
 use common::unit::Tasks;
-use std::collections::BTreeSet;
 use std::sync::Arc;
-
-/// Somebody who yields, and why.
-pub(crate) type Victim<'a> = (&'a Arc<RunningJob>, PreemptReason);
 
 impl<'a> Desk<'a> {
     /// What it asks for.
@@ -177,13 +172,7 @@ impl<'a> Desk<'a> {
     ) -> bool {
         let checkpoint = self.trial.checkpoint();
         // No other node is looked at, so it does not matter who leaves those.
-        let victims_there: BTreeSet<JobKey> = victims.iter().map(|(one, _)| one.key).collect();
-        for at in nodes {
-            let holders = self.trial.holders(*at).iter().map(|holder| holder.key);
-            let goes = |key: &JobKey| victims_there.contains(key) || self.is_on_the_way_out(*key);
-            let gone: Vec<JobKey> = holders.filter(goes).collect();
-            gone.into_iter().for_each(|key| self.trial.give_back(*at, key));
-        }
+        nodes.iter().for_each(|at| self.clear(*at, victims));
         let fence = self.fence(nodes);
         let found = self.find(job, shape, &fence);
         self.trial.roll_back(checkpoint);
@@ -191,27 +180,16 @@ impl<'a> Desk<'a> {
         let shares = placed.shares.iter().map(|(_, share)| share);
         let claim = crate::claims::of_start(job, shares, self.trial.floor, &mut self.books);
         let mut books = self.books.clone();
-        for (victim, _) in victims {
-            if let Some(claim) = self.snapshot.claim_of(victim.key) {
-                books.remove(claim, victim.ends_by);
+        for victim in victims {
+            if let Some(claim) = self.claim_given_up(victim) {
+                books.remove(&claim, victim.job.ends_by);
             }
         }
         let limits = books.check_limits(&claim, job.time_limit, self.now);
         if limits.and_then(|()| books.admit(&claim)).is_err() {
             return false;
         }
-        for (victim, reason) in victims {
-            self.asks.chosen.insert(victim.key);
-            self.yielders.entry(job.key).or_insert((0, victim.key)).0 += 1;
-            self.decisions.push(Decision::Preempt {
-                key: victim.key,
-                attempt: victim.attempt,
-                by: job.key,
-                reason: *reason,
-                mode: victim.victim_mode,
-                to: Vec::new(),
-            });
-        }
+        victims.iter().for_each(|victim| self.yields(victim, job.key));
         self.keep_room(job, index, shape, (layout, claim));
         true
     }

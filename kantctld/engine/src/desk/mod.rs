@@ -5,6 +5,7 @@ mod admission;
 mod again;
 mod gang;
 mod granting;
+mod leaving;
 mod moving;
 mod pledge;
 mod reserve;
@@ -27,7 +28,7 @@ use crate::floor::node::NEVER;
 use crate::preempt::Asks;
 use crate::round::Round;
 use crate::shape::{Shape, ShapeIndex, Shapes};
-use crate::snapshot::{Promise, Snapshot, WaitingJob};
+use crate::snapshot::{Part, Promise, Snapshot, WaitingJob};
 use crate::trial::Trial;
 use crate::waits::Waits;
 use again::Searches;
@@ -36,6 +37,7 @@ use common::policy::Placement;
 use common::queue::Queue;
 use common::reason::WaitReason;
 use common::time::{Span, Time};
+pub(crate) use leaving::Victim;
 pub(crate) use moving::Mover;
 use pledge::Pledge;
 use std::collections::{BTreeMap, BTreeSet};
@@ -81,6 +83,8 @@ pub(crate) struct Desk<'a> {
     unmet: BTreeSet<JobKey>,
     /// What is known about asking others to yield.
     pub asks: Asks<'a>,
+    /// What jobs give up that run on.
+    parts: BTreeMap<JobKey, Arc<Part>>,
     /// Jobs that room is kept for until others are gone.
     awaiting: BTreeMap<JobKey, Awaiting>,
     /// Jobs that others yield to: how many, and one of them.
@@ -122,6 +126,7 @@ impl<'a> Desk<'a> {
             promises: BTreeMap::new(),
             unmet: BTreeSet::new(),
             asks: Asks::default(),
+            parts: snapshot.parts().map(|(key, part)| (key, part.clone())).collect(),
             awaiting: BTreeMap::new(),
             yielders: BTreeMap::new(),
             waits: Waits::default(),

@@ -117,7 +117,7 @@ impl<'a> Desk<'a> {
         let leaving: BTreeSet<JobKey> = movers.iter().map(|(mover, _)| mover.key).collect();
         for at in all {
             let holders = self.trial.holders(at).iter().map(|holder| holder.key);
-            let goes = |key: &JobKey| leaving.contains(key) || self.is_on_the_way_out(*key);
+            let goes = |key: &JobKey| leaving.contains(key) || self.goes_from(*key, at);
             let gone: Vec<JobKey> = holders.filter(goes).collect();
             gone.into_iter().for_each(|key| self.trial.give_back(at, key));
         }

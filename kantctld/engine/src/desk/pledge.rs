@@ -108,11 +108,17 @@ impl<'a> Desk<'a> {
         let started = self.started.iter();
         let started =
             started.filter_map(|(claim, end)| Some(((*end)?, Cow::Owned(claim.clone()), *end)));
-        let mut own: Vec<End<'a>> = leaving.chain(started).collect();
+        let given_up = self.parts.iter().flat_map(|(key, part)| {
+            let ends = snapshot.running(*key).and_then(|job| job.ends_by);
+            let rest = ends.map(|end| (end.max(soon), Cow::Owned(part.rest.clone()), ends));
+            [(soon, Cow::Owned(part.claim.clone()), ends)].into_iter().chain(rest)
+        });
+        let mut own: Vec<End<'a>> = leaving.chain(given_up).chain(started).collect();
         own.sort_by_key(|(end, ..)| *end);
         let mut own = own.into_iter().peekable();
-        let chosen = self.asks.chosen.clone();
-        let others = snapshot.ends.iter().filter(move |((_, key), _)| !chosen.contains(key));
+        let (chosen, parts) = (self.asks.chosen.clone(), self.parts.clone());
+        let is_other = move |key: &JobKey| !chosen.contains(key) && !parts.contains_key(key);
+        let others = snapshot.ends.iter().filter(move |((_, key), _)| is_other(key));
         let mut others = others
             .map(move |((end, _), hold)| ((*end).max(soon), Cow::Borrowed(&hold.claim), Some(*end)))
             .peekable();

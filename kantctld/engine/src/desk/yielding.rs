@@ -8,6 +8,7 @@
 //! in it. As soon as the job fits on its nodes it starts, before any other has its turn. If
 //! everybody is gone from its nodes and it does not fit, the room is no longer kept.
 
+use super::leaving::Victim;
 use super::reserve::bookings;
 use super::start::Obstacle;
 use super::{Desk, NoRoom};
@@ -45,32 +46,15 @@ pub(crate) struct Awaiting {
 pub(crate) type Version = (usize, usize);
 
 impl<'a> Desk<'a> {
-    /// Jobs that will be gone soon: they are ending, or were made to yield in this round.
-    pub fn on_the_way_out(&self) -> impl Iterator<Item = JobKey> + '_ {
-        self.snapshot.ending.keys().chain(&self.asks.chosen).copied()
-    }
-
-    /// Is it one of those?
-    pub fn is_on_the_way_out(&self, key: JobKey) -> bool {
-        self.snapshot.ending.contains_key(&key) || self.asks.chosen.contains(&key)
-    }
-
     /// Another one whenever what is held or will be held changed, but for rooms on trial.
     pub fn version(&self) -> Version {
         (self.decisions.len(), self.awaiting.len())
     }
 
-    /// A job lets go of all it holds, on trial.
-    pub fn let_go(&mut self, key: JobKey) {
-        for (at, _) in self.snapshot.nodes_of(key) {
-            self.trial.give_back(*at, key);
-        }
-    }
-
     /// Keeps the rooms of jobs that others yield to, and starts those that fit by now.
     pub(super) fn keep_rooms(&mut self) {
         let snapshot = self.snapshot;
-        for (key, by) in &snapshot.ending {
+        for (key, by) in snapshot.ending.iter().chain(&snapshot.giving_up) {
             if let Some(by) = by {
                 self.yielders.entry(*by).or_insert((0, *key)).0 += 1;
             }
@@ -80,7 +64,7 @@ impl<'a> Desk<'a> {
             return;
         }
         let checkpoint = self.trial.checkpoint();
-        snapshot.ending.keys().for_each(|key| self.let_go(*key));
+        self.let_all_go();
         let kept: Vec<_> = firm.into_iter().filter_map(|(key, at)| self.room_of(key, at)).collect();
         self.trial.roll_back(checkpoint);
         for (job, awaiting) in kept {
@@ -146,11 +130,10 @@ impl<'a> Desk<'a> {
         if started.is_ok() {
             return;
         }
-        let goes = |key: &JobKey| {
-            let holders = |at: &NodeIndex| self.trial.holders(*at).iter();
-            awaiting.nodes.iter().flat_map(holders).any(|holder| holder.key == *key)
+        let goes = |at: &NodeIndex| {
+            self.trial.holders(*at).iter().any(|holder| self.goes_from(holder.key, *at))
         };
-        if self.yielders.contains_key(&job.key) || self.snapshot.ending.keys().any(goes) {
+        if self.yielders.contains_key(&job.key) || awaiting.nodes.iter().any(goes) {
             self.books.add(&awaiting.claim, awaiting.ends_by);
             self.count_kept(job);
             self.awaiting.insert(job.key, awaiting);
@@ -228,17 +211,9 @@ impl<'a> Desk<'a> {
 
     fn make_yield(&mut self, asker: &Asker<'a>, chosen: Chosen<'a>) {
         let (job, room) = (asker.job, chosen.room);
-        for victim in &chosen.victims {
-            self.asks.chosen.insert(victim.job.key);
-            self.yielders.entry(job.key).or_insert((0, victim.job.key)).0 += 1;
-            self.decisions.push(Decision::Preempt {
-                key: victim.job.key,
-                attempt: victim.job.attempt,
-                by: job.key,
-                reason: victim.reason,
-                mode: victim.job.victim_mode,
-                to: Vec::new(),
-            });
+        for one in &chosen.victims {
+            let victim = Victim { job: one.job, reason: one.reason, keeps: one.keeps };
+            self.yields(&victim, job.key);
         }
         self.keep_room(job, asker.index, &asker.shape, (room.layout, room.claim));
     }
@@ -280,7 +255,7 @@ impl<'a> Desk<'a> {
             .iter()
             .filter_map(|decision| match decision {
                 Decision::Start { key, .. } => Some(*key),
-                Decision::Preempt { .. } => None,
+                Decision::Preempt { .. } | Decision::Shrink { .. } => None,
             })
             .collect();
         for (key, (victims, example)) in &self.yielders {

@@ -19,6 +19,7 @@ mod counted;
 pub mod divide;
 mod gang;
 mod gather;
+mod held;
 mod later;
 mod lending;
 mod line;

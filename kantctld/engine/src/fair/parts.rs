@@ -55,7 +55,10 @@ impl<'a> View<'a> {
         match many {
             Some(many) => {
                 let tasks: Vec<Task> = demand.even_parts(many).into_iter().map(task).collect();
-                let least = tasks.len();
+                // With one task on each node, the fewest tasks are the fewest nodes.
+                let is_range = request.nodes.is_none() && request.tasks_per_node == Some(Tasks(1));
+                let fewest = request.tasks_min.filter(|_| is_range).map(|least| least.0 as usize);
+                let least = fewest.unwrap_or(tasks.len());
                 (tasks, least)
             }
             None => {

@@ -16,9 +16,9 @@ use super::plan::{Act, Plan, Step, plan};
 use super::refusal::view_of;
 use super::tree::{QueueAt, Tree};
 use super::view::View;
-use super::world::{JobAt, Least, World};
+use super::world::{JobAt, Least, TaskAt, World};
 use super::yielding::Why;
-use crate::desk::{Desk, Refused};
+use crate::desk::{Desk, Refused, Victim};
 use crate::floor::NodeIndex;
 use crate::round::Round;
 use crate::shape::ShapeIndex;
@@ -26,9 +26,8 @@ use crate::snapshot::{RunningJob, Snapshot};
 use common::id::JobKey;
 use common::job::PreemptReason;
 use common::time::{Span, Time};
-use common::unit::Tasks;
+use common::unit::{Nodes, Tasks};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 /// A plan is made so often in one round before what does not hold of it is left to the next.
 const PLANS_MAX: usize = 8;
@@ -126,14 +125,11 @@ fn carry_out<'a>(desk: &mut Desk<'a>, view: &View<'a>, plan: &Plan, bars: &mut B
     failed
 }
 
-/// Who yields to whom: a whole job, for kant's jobs run with all their tasks or not at all. In the
-/// plan's order: a queue that is above its share for the first of them may not be for the last.
-fn victims<'a>(
-    desk: &Desk<'a>,
-    view: &View<'a>,
-    plan: &Plan,
-) -> BTreeMap<JobAt, Vec<(&'a Arc<RunningJob>, PreemptReason)>> {
-    let mut victims: BTreeMap<JobAt, Vec<(&'a Arc<RunningJob>, PreemptReason)>> = BTreeMap::new();
+/// Who yields to whom: a whole job, or its last nodes where it runs on without them. In the plan's
+/// order: a queue that is above its share for the first of them may not be for the last. What the
+/// plan takes of one job for several goes with the first of them.
+fn victims<'a>(desk: &Desk<'a>, view: &View<'a>, plan: &Plan) -> BTreeMap<JobAt, Vec<Victim<'a>>> {
+    let mut victims: BTreeMap<JobAt, Vec<Victim<'a>>> = BTreeMap::new();
     let mut seen = BTreeSet::new();
     for task in &plan.gone {
         let Some(Act::Evict(Some(by), why)) = plan.acts.get(task) else { continue };
@@ -144,10 +140,24 @@ fn victims<'a>(
             Why::Reclaim | Why::Consolidate | Why::Stale => PreemptReason::Reclaim,
         };
         if let Some(job) = desk.snapshot.running(*key) {
-            victims.entry(*by).or_default().push((job, reason));
+            let keeps = keeps(view, plan, (at, job));
+            victims.entry(*by).or_default().push(Victim { job, reason, keeps });
         }
     }
     victims
+}
+
+/// With how many of its first nodes a victim runs on; `None`: not at all.
+fn keeps(view: &View<'_>, plan: &Plan, (at, job): (JobAt, &RunningJob)) -> Option<Nodes> {
+    let least = job.nodes_min?;
+    let tasks = &view.world.jobs[at.0].tasks;
+    let goes = |task: &TaskAt| plan.acts.contains_key(task);
+    let keeps = tasks.iter().position(goes)?;
+    // The last go first, so what stays is what stood in front.
+    let is_tail = tasks[keeps..].iter().all(goes);
+    let keeps = Nodes(u32::try_from(keeps).ok()?);
+    let is_known = tasks.len() == job.allocation.shares().len();
+    (is_tail && is_known && keeps >= least).then_some(keeps)
 }
 
 /// Tells the others why they wait. `failed`: for whom the plan does not hold.
@@ -266,7 +276,7 @@ fn within_firm(books: &Tree, world: &World, at: JobAt) -> Result<Tasks, Excess> 
 /// When the next running job is no longer safe from somebody. Which of the minima on its path hold
 /// depends on who asks, so there is a look at the end of each.
 fn next_unsafe(desk: &Desk<'_>, world: &World) -> Option<Time> {
-    let running = desk.snapshot.all_running().filter(|job| job.preemptible && !job.ending);
+    let running = desk.snapshot.all_running().filter(|job| job.preemptible && job.may_be_asked());
     let minima: BTreeMap<&str, Vec<Span>> = minima(world);
     let ends = running.flat_map(|job| {
         let minima = minima.get(job.queue.as_str()).map_or(&[][..], Vec::as_slice);

@@ -7,17 +7,17 @@ use super::owed::{Kinds, terms};
 use super::tree::QueueAt;
 use super::turns::turns;
 use super::world::{
-    GpuAsk, Group, Job, JobAt, Least, Node, NodeAt, Settings, Task, TaskAt, TaskState, World,
+    Group, Job, JobAt, Least, Node, NodeAt, Settings, Task, TaskAt, TaskState, World,
 };
 use crate::decision::Decision;
 use crate::desk::{Desk, Refused};
 use crate::floor::{Floor, NodeIndex};
 use crate::shape::ShapeIndex;
-use crate::snapshot::{RunningJob, WaitingJob};
+use crate::snapshot::WaitingJob;
 use common::id::{JobKey, QosName};
 use common::queue::Queue;
 use common::reason::WaitReason;
-use common::resource::{Allocation, GpuRequest, Share};
+use common::resource::{Allocation, GpuRequest};
 use common::time::{Span, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -84,7 +84,7 @@ impl<'a> View<'a> {
             .iter()
             .filter_map(|decision| match decision {
                 Decision::Start { key, allocation, .. } => Some((*key, allocation.clone())),
-                Decision::Preempt { .. } => None,
+                Decision::Preempt { .. } | Decision::Shrink { .. } => None,
             })
             .collect();
         for job in snapshot.all_waiting() {
@@ -126,61 +126,6 @@ impl<'a> View<'a> {
         self.world.tasks.extend(tasks);
         self.world.jobs.push(Job { tasks: places, ..job });
         at
-    }
-
-    fn runs(&mut self, desk: &Desk<'a>, job: &RunningJob) {
-        let queue = desk.queues.get(&job.queue).copied();
-        let state = match (job.ending, queue) {
-            (true, _) => TaskState::Leaving,
-            (false, Some(_)) => TaskState::Running,
-            // Its queue is gone: it is in nobody's share, and holds what it holds.
-            (false, None) => TaskState::Stuck,
-        };
-        let tasks = self.seated(desk, &job.allocation, state);
-        let Some(queue) = queue.or_else(|| desk.snapshot.policy.queues.first()) else { return };
-        let known = Job {
-            is_preemptible: job.preemptible && state != TaskState::Stuck,
-            priority: priority(desk, job.qos.as_ref(), job.nice),
-            runs_for: Some(desk.now.since(job.started_at)),
-            may_move: super::movers::may_move(desk, job),
-            ..self.plain(job.key, queue, job.submitted_at.0, tasks.len())
-        };
-        let at = self.push(known, tasks);
-        self.running.insert(at, job.key);
-    }
-
-    fn starts(&mut self, desk: &Desk<'a>, job: &WaitingJob, allocation: &Allocation) {
-        let Some(queue) = desk.queues.get(&job.queue) else { return };
-        let tasks = self.seated(desk, allocation, TaskState::Running);
-        let is_preemptible = may_be_preempted(desk, job, queue);
-        let plain = self.plain(job.key, queue, job.since().0, tasks.len());
-        self.push(Job { is_preemptible, stays: true, ..plain }, tasks);
-    }
-
-    fn seated(&self, desk: &Desk<'a>, allocation: &Allocation, state: TaskState) -> Vec<Task> {
-        let floor = &desk.snapshot.floor;
-        let seat = |share: &Share| {
-            let at = floor.find(&share.node)?;
-            let class = &floor.node(at).class;
-            let devices: Vec<usize> =
-                share.gpus.iter().filter_map(|gpu| class.position(*gpu)).collect();
-            let count = u32::try_from(devices.len()).unwrap_or(u32::MAX);
-            let gpus = match share.gpu_milli {
-                _ if devices.is_empty() => GpuAsk::None,
-                Some(milli) => GpuAsk::Part { milli: i64::from(milli.0), devices: count },
-                None => GpuAsk::Whole(count),
-            };
-            Some(Task {
-                cpu_milli: i64::from(share.cpus.len()) * 1000,
-                memory_bytes: amount(share.memory.0),
-                gpus,
-                state,
-                node: Some(NodeAt(at.at())),
-                devices: Some(devices),
-                ..Task::default()
-            })
-        };
-        allocation.shares().iter().filter_map(seat).collect()
     }
 
     fn waits(&mut self, desk: &mut Desk<'a>, job: &'a Arc<WaitingJob>, is_barred: bool) {
@@ -293,7 +238,7 @@ pub(super) fn may_be_preempted(desk: &Desk<'_>, job: &WaitingJob, queue: &Queue)
 }
 
 /// QoS before nice.
-fn priority(desk: &Desk<'_>, qos: Option<&QosName>, nice: i32) -> i64 {
+pub(super) fn priority(desk: &Desk<'_>, qos: Option<&QosName>, nice: i32) -> i64 {
     let found = desk.snapshot.policy.qos.iter().find(|known| Some(&known.name) == qos);
     let qos = found.map_or(0, |qos| qos.priority);
     (i64::from(qos) << 32) - i64::from(nice)

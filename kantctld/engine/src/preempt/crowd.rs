@@ -82,7 +82,7 @@ impl Group {
     }
 }
 
-/// All that run and are not on their way out.
+/// All that run and are not on their way out, in whole or in part.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Crowd(BTreeMap<Key, Group>);
 
@@ -98,7 +98,7 @@ impl Crowd {
 
     /// A job runs.
     pub fn add(&mut self, policy: &Policy, job: &Arc<RunningJob>, hold: &Arc<Hold>) {
-        if job.ending || !Self::is_wanted(policy) {
+        if !job.may_be_asked() || !Self::is_wanted(policy) {
             return;
         }
         let group = self.0.entry(key(job, &hold.claim)).or_insert_with(|| Group {

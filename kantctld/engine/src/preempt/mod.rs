@@ -29,12 +29,13 @@ use crate::desk::Desk;
 use crate::floor::NodeIndex;
 use crate::line::UNLIMITED;
 use crate::shape::{Shape, ShapeIndex};
-use crate::snapshot::{RunningJob, WaitingJob};
+use crate::snapshot::{Part, RunningJob, WaitingJob};
 use common::id::{JobKey, QosName, ReservationName};
 use common::job::PreemptReason;
 use common::policy::Policy;
 use common::queue::Queue;
 use common::time::{Span, Time};
+use common::unit::Nodes;
 pub(crate) use crowd::Crowd;
 use reclaim::Owed;
 use roster::Rosters;
@@ -96,9 +97,23 @@ pub(crate) struct Candidate<'a> {
     /// Thousandths of GPUs times milliseconds that it has run for, and would lose.
     lost: u128,
     tier: Tier,
+    /// On so many of its first nodes it runs on; `None`: all of it goes. Claim and nodes are those
+    /// that it gives up.
+    pub keeps: Option<Nodes>,
+    /// What it could give up and run on, the least first.
+    surplus: &'a [Part],
 }
 
-impl Candidate<'_> {
+impl<'a> Candidate<'a> {
+    /// The same, but it runs on with less; the smallest first.
+    fn smaller(self) -> impl DoubleEndedIterator<Item = Candidate<'a>> {
+        let part = move |part: &'a Part| {
+            let (keeps, claim, nodes) = (Some(part.keeps), &part.claim, &part.nodes[..]);
+            Self { keeps, claim, nodes, ..self }
+        };
+        self.surplus.iter().map(part)
+    }
+
     /// The smaller yields first.
     fn order(&self) -> Place {
         let rule = match self.reason {

@@ -11,7 +11,6 @@ use crate::floor::NodeIndex;
 use crate::floor::node::{Holder, NEVER};
 use crate::place::{Placed, filled_in};
 use crate::trial::Checkpoint;
-use common::id::JobKey;
 use common::policy::Placement;
 use common::unit::Cpus;
 use std::sync::Arc;
@@ -40,9 +39,10 @@ impl<'a> Search<'_, 'a> {
     /// Where the job goes if these are gone; `None`: nowhere, or there were too many trials.
     pub fn room(&mut self, victims: &[Candidate<'a>]) -> Option<Room> {
         let checkpoint = self.desk.trial.checkpoint();
-        let leaving: Vec<JobKey> = self.desk.on_the_way_out().collect();
-        let gone = leaving.into_iter().chain(victims.iter().map(|victim| victim.job.key));
-        gone.for_each(|key| self.desk.let_go(key));
+        self.desk.let_all_go();
+        for victim in victims {
+            victim.nodes.iter().for_each(|(at, _)| self.desk.trial.give_back(*at, victim.job.key));
+        }
         let found = self.room_now(victims);
         self.go_back(checkpoint);
         found

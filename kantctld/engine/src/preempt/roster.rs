@@ -97,8 +97,7 @@ impl<'a> Rosters<'a> {
 impl ToCome {
     fn of(desk: &Desk<'_>) -> Self {
         let mut quotas = desk.books.quotas_alone();
-        let claims = desk.on_the_way_out().filter_map(|key| desk.snapshot.claim_of(key));
-        claims.for_each(|claim| quotas.remove(claim, None));
+        desk.claims_to_go().for_each(|claim| quotas.remove(claim, None));
         Self { quotas, gpus: gpus_to_come(desk) }
     }
 }
@@ -145,7 +144,7 @@ impl<'s, 'a> Listing<'s, 'a> {
                     let may = move |member: &&'a Member| {
                         (!self.has_struck || self.reason(key.tier, member, is_lent) == Some(reason))
                             && self.is_in_the_way(member)
-                            && !self.desk.asks.chosen.contains(&member.job.key)
+                            && !self.desk.was_asked(member.job.key)
                     };
                     let safe = row.safe(self.desk.now, least).find(may);
                     let safe = safe.map(|member| member.job.started_at + least);
@@ -184,9 +183,10 @@ impl<'s, 'a> Listing<'s, 'a> {
 
     fn candidate(&self, tier: Tier, member: &'a Member, reason: PreemptReason) -> Candidate<'a> {
         let (job, claim, nodes) = (&member.job, &member.hold.claim, &member.hold.nodes[..]);
+        let surplus = &member.hold.surplus[..];
         let ran = u128::from(self.desk.now.since(job.started_at).0);
         let lost = u128::from(claim.gpu_milli()) * ran;
-        Candidate { job, claim, reason, nodes, lost, tier }
+        Candidate { job, claim, reason, nodes, lost, tier, keeps: None, surplus }
     }
 
     /// Does it hold anything where the job could go?

@@ -27,6 +27,11 @@ pub(super) fn gpus_to_come(desk: &Desk<'_>) -> Vec<u32> {
             add(&mut gpus[at.at()], *count, job.whole_nodes);
         }
     }
+    for (whole_nodes, part) in desk.parts_to_go() {
+        for (at, count) in &part.nodes {
+            add(&mut gpus[at.at()], *count, whole_nodes);
+        }
+    }
     gpus
 }
 

@@ -2,6 +2,7 @@
 
 mod histories;
 mod room;
+mod shrink;
 
 use crate::snapshot::{NodeSnapshot, RunningJob, Snapshot, WaitingJob};
 use crate::testing::{change_policy, gpu_request, key, with_queues};
@@ -12,7 +13,7 @@ use common::qos::Qos;
 use common::queue::Queue;
 use common::resource::Request;
 use common::time::{Span, Time};
-use common::unit::Gpus;
+use common::unit::{Gpus, Nodes};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -110,6 +111,13 @@ impl World {
                     told.push(format!("{key} for {by}"));
                     self.change(key, |job| (job.ending, job.yields_to) = (true, Some(by)));
                 }
+                Decision::Shrink { key, keeps, by, .. } => {
+                    told.push(format!("{key} keeps {keeps} for {by}"));
+                    self.change(key, |job| {
+                        let all = u32::try_from(job.allocation.shares().len()).unwrap();
+                        (job.leaving, job.yields_to) = (all - keeps.0, Some(by));
+                    });
+                }
                 Decision::Preempt { key, by, to, .. } => {
                     let names: Vec<String> = to.iter().map(ToString::to_string).collect();
                     told.push(format!("{key} for {by} to {}", names.join(" ")));
@@ -139,6 +147,13 @@ impl World {
         asked.attempt = Attempt(asked.attempt.0 + 1);
         let again = asked.clone();
         self.snapshot.set_waiting(again);
+        self
+    }
+
+    /// What a job gave up is gone.
+    pub fn shrunk(&mut self, job: u32) -> &mut Self {
+        let stays = self.snapshot.running(key(job)).unwrap().staying().len();
+        self.snapshot.shrink(key(job), Nodes(u32::try_from(stays).unwrap()));
         self
     }
 

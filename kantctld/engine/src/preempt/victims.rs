@@ -11,6 +11,8 @@
 //! ever (Kueue allows it only where borrowWithinCohort is asked for).
 //!
 //! Order: who borrowed, then lowest priority, then fewest GPU-seconds lost, then started last.
+//! Who can run on with less (`--nodes=1-4`) gives up its last nodes: that is tried before anybody
+//! is stopped, then together with stopping others, and last is stopped who could have stayed so.
 //! Leaving out is exact for up to 64 victims as long as trials last; of more, they are left out in
 //! bundles first.
 //!
@@ -28,7 +30,6 @@ use crate::fit::demand::Part;
 use crate::fit::hall::Side;
 use crate::floor::NodeIndex;
 use crate::line::UNLIMITED;
-use common::id::JobKey;
 use common::job::PreemptReason;
 use common::policy::Placement;
 use common::time::Span;
@@ -75,7 +76,7 @@ pub(super) fn choose<'a>(
     let (trials_left, looked) = (TRIALS_MAX_EACH, Vec::new());
     let before = cfg!(debug_assertions).then(|| desk.counted_on_by_each());
     let mut search = Search { desk, asker, sides, quotas, trials_left, looked };
-    let chosen = search.enough(&roster.victims).ok_or(limit);
+    let chosen = search.least_harm(&roster.victims).ok_or(limit);
     // Who starts next asks the shadows whether that hurts a promise.
     debug_assert!(
         before.is_none_or(|before| search.desk.changed_truly(&before)),
@@ -86,6 +87,43 @@ pub(super) fn choose<'a>(
 }
 
 impl<'a> Search<'_, 'a> {
+    /// Those who can run on with less give that up; if that is not enough, others go, and those who
+    /// can stay with less.
+    fn least_harm(&mut self, victims: &[Candidate<'a>]) -> Option<Chosen<'a>> {
+        let smallest = |victim: &Candidate<'a>| victim.smaller().next_back();
+        let elastic: Vec<Candidate<'a>> = victims.iter().filter_map(smallest).collect();
+        let chosen = match elastic.is_empty() {
+            true => None,
+            false => self.enough(&elastic).or_else(|| {
+                let all = victims.iter().map(|victim| smallest(victim).unwrap_or(*victim));
+                self.enough(&all.collect::<Vec<_>>())
+            }),
+        };
+        let mut chosen = match chosen {
+            Some(chosen) => chosen,
+            None => self.enough(victims)?,
+        };
+        for at in 0..chosen.victims.len() {
+            self.keep_more(&mut chosen, at);
+        }
+        Some(chosen)
+    }
+
+    /// One of them goes on with as much as the others leave it.
+    fn keep_more(&mut self, chosen: &mut Chosen<'a>, at: usize) {
+        let victim = chosen.victims[at];
+        for smaller in victim.smaller().filter(|one| one.nodes.len() < victim.nodes.len()) {
+            let mut victims = chosen.victims.clone();
+            victims[at] = smaller;
+            if let Some(room) = self.room(&victims)
+                && self.is_allowed(&victims, &room)
+            {
+                *chosen = Chosen { victims, room };
+                return;
+            }
+        }
+    }
+
     /// As few of them as make room.
     fn enough(&mut self, victims: &[Candidate<'a>]) -> Option<Chosen<'a>> {
         let (first, mut room) = self.first_enough(victims)?;
@@ -119,8 +157,7 @@ impl<'a> Search<'_, 'a> {
     /// Lets one after the other go, on trial, until as many nodes as the job needs hold a part of
     /// it: how many went, and where it goes then if nothing else stands in the way. `None`: never.
     fn first_promising(&mut self, victims: &[Candidate<'a>]) -> Option<(usize, Option<Room>)> {
-        let leaving: Vec<JobKey> = self.desk.on_the_way_out().collect();
-        leaving.into_iter().for_each(|key| self.desk.let_go(key));
+        self.desk.let_all_go();
         let Some(need) = self.asker.shape.nodes() else { return Some((0, self.room_now(&[]))) };
         let part = self.asker.shape.demand.even_part(need, need.0.saturating_sub(1));
         let mut holding = self.holding(part);

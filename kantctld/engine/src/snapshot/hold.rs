@@ -8,6 +8,7 @@ use crate::floor::NodeIndex;
 use crate::preempt::Crowd;
 use common::id::JobKey;
 use common::resource::Share;
+use common::unit::Nodes;
 use std::sync::Arc;
 
 /// What one running job holds.
@@ -17,6 +18,26 @@ pub(crate) struct Hold {
     pub claim: Claim,
     /// Where it holds something, and how many GPUs there, whole or in part; nodes that are not
     /// known are left out.
+    pub nodes: Vec<(NodeIndex, u32)>,
+    /// Of that, what it gives up while it goes on.
+    pub part: Option<Arc<Part>>,
+    /// What it could give up and go on, the least first.
+    pub surplus: Vec<Part>,
+}
+
+/// So many sizes to which a job could shrink are looked at.
+const SIZES_MAX: usize = 16;
+
+/// Some of what a job holds, on its last nodes.
+#[derive(Debug, Clone)]
+pub(crate) struct Part {
+    /// On so many of its first nodes it goes on.
+    pub keeps: Nodes,
+    /// What it counts for in the books: no job, since that goes on.
+    pub claim: Claim,
+    /// What the job goes on to count for.
+    pub rest: Claim,
+    /// As of [`Hold`].
     pub nodes: Vec<(NodeIndex, u32)>,
 }
 
@@ -38,10 +59,11 @@ impl Snapshot {
     pub(super) fn count(&mut self, job: &Arc<RunningJob>) {
         let claim = crate::claims::of_running(job, &self.floor, &mut self.books);
         self.books.add(&claim, job.ends_by);
-        let gpus = |share: &Share| u32::try_from(share.gpus.len()).unwrap_or(u32::MAX);
-        let at = |share: &Share| Some((self.floor.find(&share.node)?, gpus(share)));
-        let nodes = job.allocation.shares().iter().filter_map(at).collect();
-        let hold = Arc::new(Hold { claim, nodes });
+        let nodes = self.nodes_with(job.allocation.shares());
+        let part =
+            (job.leaving > 0 && !job.ending).then(|| Arc::new(self.part(job, job.staying().len())));
+        let surplus = self.surplus(job);
+        let hold = Arc::new(Hold { claim, nodes, part, surplus });
         self.crowd.add(&self.policy, job, &hold);
         self.ledger.run(&self.policy, &self.floor, job);
         if let Some(end) = job.ends_by.filter(|_| self.has_bounds && !job.ending) {
@@ -59,6 +81,36 @@ impl Snapshot {
             self.crowd.remove(&self.policy, job, &hold);
             self.ledger.stop(&self.policy, &self.floor, job);
         }
+    }
+
+    /// What a running job would give up if it kept so many of its first nodes.
+    pub(crate) fn part(&self, job: &RunningJob, keeps: usize) -> Part {
+        let (stays, goes) = job.allocation.shares().split_at_checked(keeps).unwrap_or_default();
+        let claim =
+            |jobs, shares| crate::claims::of_part(job, (jobs, shares), &self.floor, &self.books);
+        let keeps = Nodes(u32::try_from(stays.len()).unwrap_or(u32::MAX));
+        Part { keeps, claim: claim(0, goes), rest: claim(1, stays), nodes: self.nodes_with(goes) }
+    }
+
+    /// What a job could give up and go on: one node, or more, down to those it needs.
+    fn surplus(&self, job: &RunningJob) -> Vec<Part> {
+        let Some(least) = job.nodes_min.filter(|_| job.may_be_asked()) else { return Vec::new() };
+        let (least, all) = (least.0 as usize, job.allocation.shares().len());
+        let step = all.saturating_sub(least).div_ceil(SIZES_MAX).max(1);
+        let sizes = (least..all).step_by(step);
+        sizes.rev().map(|keeps| self.part(job, keeps)).collect()
+    }
+
+    fn nodes_with(&self, shares: &[Share]) -> Vec<(NodeIndex, u32)> {
+        let gpus = |share: &Share| u32::try_from(share.gpus.len()).unwrap_or(u32::MAX);
+        let at = |share: &Share| Some((self.floor.find(&share.node)?, gpus(share)));
+        shares.iter().filter_map(at).collect()
+    }
+
+    /// What those give up that go on without it.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (JobKey, &Arc<Part>)> {
+        let part = |key: &JobKey| Some((*key, self.holds.get(key)?.part.as_ref()?));
+        self.giving_up.keys().filter_map(part)
     }
 
     /// What a running job counts for in the books.

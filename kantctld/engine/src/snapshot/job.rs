@@ -2,8 +2,9 @@
 
 use common::id::{AccountName, Attempt, JobKey, QosName, QueueName, ReservationName, Uid};
 use common::policy::VictimMode;
-use common::resource::{Allocation, Request};
+use common::resource::{Allocation, Request, Share};
 use common::time::{Span, Time};
+use common::unit::{Nodes, Tasks};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -130,9 +131,57 @@ pub struct RunningJob {
     /// Its end is decided: it is on its way out, and yields to nobody any more.
     #[serde(default)]
     pub ending: bool,
-    /// The job it was made to yield to; that one asks nobody else until this one is gone.
+    /// The job it was made to yield to; that one asks nobody else until this one, or what it gives
+    /// up, is gone.
     #[serde(default)]
     pub yields_to: Option<JobKey>,
+    /// On so many of its first nodes it still is what it asked for; `None`: it needs all it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes_min: Option<Nodes>,
+    /// So many of its last nodes it gives up: what it has there is on its way out.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub leaving: u32,
+}
+
+impl RunningJob {
+    /// What it goes on with. Of one that is on its way out: what it has.
+    #[must_use]
+    pub fn staying(&self) -> &[Share] {
+        let shares = self.allocation.shares();
+        &shares[..shares.len().saturating_sub(self.leaving as usize)]
+    }
+
+    /// What it gives up while it goes on.
+    #[must_use]
+    pub fn given_up(&self) -> &[Share] {
+        &self.allocation.shares()[self.staying().len()..]
+    }
+
+    /// May it be asked for some of its nodes, or all of them? Who gives some up is left alone until
+    /// those are gone.
+    #[must_use]
+    pub const fn may_be_asked(&self) -> bool {
+        !self.ending && self.leaving == 0
+    }
+}
+
+/// How many of these nodes, from the first, hold as many tasks as a job is content with; `None`:
+/// all of them, or it named no fewest, or a number of nodes.
+#[must_use]
+pub fn nodes_min(request: &Request, shares: &[Share]) -> Option<Nodes> {
+    let least = request.tasks_min.filter(|_| request.nodes.is_none())?;
+    let mut tasks = Tasks::ZERO;
+    let enough = shares.iter().position(|share| {
+        tasks += share.tasks;
+        tasks >= least
+    })?;
+    let nodes = u32::try_from(enough + 1).ok()?;
+    (enough + 1 < shares.len()).then_some(Nodes(nodes))
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // as serde wants it
+const fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 const fn first() -> Attempt {

@@ -2,6 +2,7 @@
 //! a clock; a snapshot saved as JSON and read again gives the same round.
 
 mod bounded;
+mod enact;
 mod hold;
 mod job;
 mod moving;
@@ -10,8 +11,8 @@ mod plain;
 mod promised;
 mod read;
 
-pub(crate) use hold::Hold;
-pub use job::{RunningJob, WaitingJob};
+pub(crate) use hold::{Hold, Part};
+pub use job::{RunningJob, WaitingJob, nodes_min};
 pub use node::{NodeSnapshot, Unusable};
 pub use promised::Promise;
 
@@ -27,11 +28,10 @@ use crate::order::ranker::Ranker;
 use crate::preempt::Crowd;
 use crate::typical::Typical;
 use bounded::bounds_anybody;
-use common::id::{Attempt, JobId, JobKey, NodeName, ReservationName};
+use common::id::{JobId, JobKey, NodeName, ReservationName};
 use common::job::Moving;
 use common::policy::{Amounts, Order, Policy};
 use common::reservation::Reservation;
-use common::resource::Allocation;
 use common::time::{Span, Time};
 use plain::Plain;
 use serde::{Deserialize, Serialize};
@@ -59,6 +59,8 @@ pub struct Snapshot {
     pub(crate) ledger: Ledger,
     /// Running jobs that are on their way out, and whom they yield to.
     pub(crate) ending: BTreeMap<JobKey, Option<JobKey>>,
+    /// Those that give some of their nodes up, and for whom.
+    pub(crate) giving_up: BTreeMap<JobKey, Option<JobKey>>,
     pub(crate) books: Books,
     pub(crate) array_running: BTreeMap<JobId, u32>,
     pub(crate) reservations: BTreeMap<ReservationName, Reservation>,
@@ -151,46 +153,11 @@ impl Snapshot {
             self.ending.insert(job.key, job.yields_to);
         } else {
             self.moving.remove(&job.key);
+            if job.leaving > 0 {
+                self.giving_up.insert(job.key, job.yields_to);
+            }
         }
         self.running.insert(job.key, job);
-    }
-
-    /// A waiting job starts with this allocation, as a state would have it that enacts a round at
-    /// once.
-    pub fn start(&mut self, key: JobKey, allocation: Allocation, now: Time) {
-        let Some(job) = self.line.get(key).cloned() else { return };
-        let queue = self.policy.queues.iter().find(|queue| queue.name == job.queue);
-        let qos = job.qos.as_ref();
-        let qos = self.policy.qos.iter().find(|known| Some(&known.name) == qos);
-        let preemption = queue.map(|queue| queue.preemption).unwrap_or_default();
-        let says = job.preemptible.or_else(|| qos.and_then(|qos| qos.preemptible));
-        let by_limit = job.time_limit.map(|limit| now + limit);
-        let group = job.request.per_node_max.as_ref().map(|most| most.group.as_str().into());
-        self.set_running(RunningJob {
-            key,
-            attempt: job.attempt,
-            allocation: Arc::new(allocation),
-            ends_by: by_limit.into_iter().chain(job.deadline).min(),
-            owner: job.owner,
-            queue: job.queue.clone(),
-            account: job.account.clone(),
-            qos: job.qos.clone(),
-            nice: job.nice,
-            submitted_at: job.submitted_at,
-            started_at: now,
-            whole_nodes: job.request.exclusive,
-            group,
-            preemptible: says.unwrap_or(preemption.preemptible),
-            victim_mode: preemption.victims,
-            ending: false,
-            yields_to: None,
-        });
-        if !self.policy.may_move() {
-            return;
-        }
-        let attempt = Attempt(job.attempt.0.saturating_add(1));
-        let again = WaitingJob { attempt, ..WaitingJob::clone(&job) };
-        self.set_movable(key, Some(Arc::new(again)));
     }
 
     /// A job is over, or unknown from now on.
@@ -207,6 +174,7 @@ impl Snapshot {
     fn stop(&mut self, key: JobKey) {
         let Some(job) = self.running.remove(&key) else { return };
         self.ending.remove(&key);
+        self.giving_up.remove(&key);
         self.movable.remove(&key);
         self.loosen();
         for at in job.allocation.shares().iter().filter_map(|share| self.floor.find(&share.node)) {

@@ -81,7 +81,7 @@ impl Snapshot {
         let is_cheap = gpu_milli > 0 && lost <= self.policy.moves.lost_gpu_minutes_max;
         let may = is_cheap
             && job.preemptible
-            && !job.ending
+            && job.may_be_asked()
             && job.yields_to.is_none()
             && job.victim_mode == VictimMode::Requeue;
         may.then_some(again)

@@ -36,7 +36,7 @@ fn the_judge_is_content_with_every_round_and_everybody_has_their_turn() {
     #[allow(clippy::disallowed_methods)] // how a person asks for one history, or for more
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
     let (only, wanted) = (number("KANT_SEED"), number("KANT_ROUNDS").unwrap_or(ROUNDS));
-    let (mut rounds, mut starts, mut preempts) = (0, 0, [0_u64; 3]);
+    let (mut rounds, mut starts, mut preempts, mut shrunk) = (0, 0, [0_u64; 3], 0);
     let mut seed = only.unwrap_or(1);
     while rounds < wanted {
         let world = history(seed).unwrap_or_else(|wrong| {
@@ -44,6 +44,7 @@ fn the_judge_is_content_with_every_round_and_everybody_has_their_turn() {
         });
         rounds += u64::from(world.rounds);
         starts += u64::from(world.starts);
+        shrunk += u64::from(world.shrunk);
         for (sum, more) in preempts.iter_mut().zip(world.preempts) {
             *sum += u64::from(more);
         }
@@ -52,8 +53,12 @@ fn the_judge_is_content_with_every_round_and_everybody_has_their_turn() {
             break;
         }
     }
-    println!("{rounds} rounds of {seed} histories, {starts} starts, {preempts:?} preemptions");
+    println!(
+        "{rounds} rounds of {seed} histories, {starts} starts, {preempts:?} preemptions, {shrunk} \
+         gave nodes up"
+    );
     assert!(starts > 0, "nothing started");
+    assert!(only.is_some() || wanted < ROUNDS || shrunk > 0, "nobody gave nodes up");
     // Too few rounds need not come to every reason.
     let is_all = only.is_some() || wanted < ROUNDS || preempts.iter().all(|count| *count > 0);
     assert!(is_all, "nobody yielded for one of the reasons: {preempts:?}");
@@ -91,7 +96,7 @@ const ONCE_UNFAIR: [(u64, &str); 4] = [
 fn the_judge_is_content_where_queues_share_fairly_and_everybody_has_their_turn() {
     #[allow(clippy::disallowed_methods)] // how a person asks for one history
     let only = std::env::var("KANT_SEED").ok().map(|text| text.parse::<u64>().unwrap());
-    let (mut preempts, mut moves) = ([0_u64; 3], 0);
+    let (mut preempts, mut moves, mut shrunk) = ([0_u64; 3], 0, 0);
     for seed in only.unwrap_or(1)..=only.unwrap_or(FAIR_HISTORIES) {
         let world = fair_history(seed).unwrap_or_else(|wrong| {
             panic!("seed {seed}: {wrong}\nreplay it alone with KANT_SEED={seed}")
@@ -100,10 +105,15 @@ fn the_judge_is_content_where_queues_share_fairly_and_everybody_has_their_turn()
             *sum += u64::from(more);
         }
         moves += world.moves;
+        shrunk += world.shrunk;
     }
-    println!("{FAIR_HISTORIES} fair histories, {preempts:?} preemptions, {moves} moves");
+    println!(
+        "{FAIR_HISTORIES} fair histories, {preempts:?} preemptions, {moves} moves, {shrunk} gave \
+         nodes up"
+    );
     assert!(only.is_some() || preempts.iter().sum::<u64>() > 0, "nobody yielded: {preempts:?}");
     assert!(only.is_some() || moves > 0, "nobody moved");
+    assert!(only.is_some() || shrunk > 0, "nobody gave nodes up");
 }
 
 #[test]

@@ -10,9 +10,11 @@ use common::policy::{MOVE_KEPT, Policy, VictimMode};
 use common::reservation::Reservation;
 use common::resource::{Allocation, Share};
 use common::time::{Span, Time};
-use common::unit::{Bytes, Tasks};
+use common::unit::{Bytes, Nodes, Tasks};
 use engine::check::{Violation, check, check_decisions};
-use engine::{Decision, NodeSnapshot, Round, RunningJob, Snapshot, WaitingJob, schedule};
+use engine::{
+    Decision, NodeSnapshot, Round, RunningJob, Snapshot, WaitingJob, nodes_min, schedule,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -42,6 +44,9 @@ pub struct World {
     pub starts: u32,
     /// By reason: priority, reclaim, head timeout.
     pub preempts: [u32; 3],
+    /// Jobs that gave some of their nodes up, and those that do, until when.
+    pub shrunk: u32,
+    pub shrinking: BTreeMap<JobKey, Time>,
     /// Jobs that moved, and when lately.
     pub moves: u32,
     pub moved_at: Vec<Time>,
@@ -75,6 +80,8 @@ impl World {
             rounds: 0,
             starts: 0,
             preempts: [0; 3],
+            shrunk: 0,
+            shrinking: BTreeMap::new(),
             moves: 0,
             moved_at: Vec::new(),
         }
@@ -218,8 +225,27 @@ impl World {
                     self.snapshot.set_moves(self.moved_at.clone());
                 }
             }
+            Decision::Shrink { key, keeps, by, .. } => {
+                self.shrunk += 1;
+                let running = self.snapshot.running(*key).map(|job| RunningJob::clone(job));
+                let Some(mut running) = running else { return };
+                let all = u32::try_from(running.allocation.shares().len()).unwrap();
+                running.leaving = all - keeps.0;
+                running.yields_to = Some(*by);
+                self.set_again(running);
+                let over = self.now + Span::from_seconds(self.draw.within(1, 90).into());
+                self.shrinking.insert(*key, over);
+            }
             _ => {}
         }
+    }
+
+    /// A running job is as this says, and could still be moved.
+    fn set_again(&mut self, running: RunningJob) {
+        let (key, attempt) = (running.key, Attempt(running.attempt.0 + 1));
+        let again = WaitingJob { attempt, ..self.real[&key].job.clone() };
+        self.snapshot.set_running(running);
+        self.snapshot.set_movable(key, Some(Arc::new(again)));
     }
 
     fn start(&mut self, key: JobKey, attempt: Attempt, allocation: &Allocation) {
@@ -250,6 +276,8 @@ impl World {
             victim_mode: preemption.victims,
             ending: false,
             yields_to: None,
+            nodes_min: nodes_min(&job.request, allocation.shares()),
+            leaving: 0,
         });
         let again = WaitingJob { attempt: Attempt(attempt.0 + 1), ..job.clone() };
         self.snapshot.set_movable(key, Some(Arc::new(again)));
@@ -267,6 +295,15 @@ impl World {
             .collect();
         for key in over {
             self.end(key);
+        }
+        let given_up: Vec<JobKey> =
+            self.shrinking.iter().filter(|(_, at)| **at <= until).map(|(key, _)| *key).collect();
+        for key in given_up {
+            self.shrinking.remove(&key);
+            let running = self.snapshot.running(key).filter(|job| job.leaving > 0);
+            if let Some(stays) = running.map(|job| job.staying().len()) {
+                self.snapshot.shrink(key, Nodes(u32::try_from(stays).unwrap()));
+            }
         }
     }
 
@@ -288,7 +325,8 @@ impl World {
         let gates = self.snapshot.all_waiting().filter(|job| !job.held);
         let gates = gates.filter_map(|job| job.begin_at.max(job.not_before));
         let bookings = self.bookings.iter().flat_map(|booking| [booking.from, booking.to]);
-        ends.chain(gates).chain(bookings).filter(|time| *time > self.now).min()
+        let shrinking = self.shrinking.values().copied();
+        ends.chain(shrinking).chain(gates).chain(bookings).filter(|time| *time > self.now).min()
     }
 
     pub fn is_idle(&self) -> bool {

@@ -207,6 +207,11 @@ impl<'a, S: Stage> Play<'a, S> {
                 }
                 Ok(())
             }
+            // No trace knows jobs of many sizes, and how long one takes with less.
+            Decision::Shrink { key, .. } => {
+                let job = u64::from(key.job.0);
+                Err(ReplayError::WrongState { job, expected: "of one size" })
+            }
             _ => Ok(()),
         }
     }

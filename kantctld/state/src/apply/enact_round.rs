@@ -2,7 +2,7 @@
 //! itself and whole or not at all, entries of one group all or none. An entry that something
 //! overtook is refused; the others go on. Never looks for another place or another victim.
 
-use crate::command::{RoundPreempt, RoundStart};
+use crate::command::{RoundPreempt, RoundShrink, RoundStart};
 use crate::event::Event;
 use crate::ledger::StartRefusal;
 use crate::life;
@@ -15,11 +15,16 @@ use std::collections::BTreeMap;
 pub(super) fn apply(
     state: &mut State,
     events: &mut Vec<Event>,
-    preempts: &[RoundPreempt],
+    (preempts, shrinks): (&[RoundPreempt], &[RoundShrink]),
     starts: &[RoundStart],
 ) -> Result<(), Refusal> {
     for entry in preempts {
         if let Err(reason) = life::preempt(state, events, entry) {
+            refuse(events, entry.id, reason);
+        }
+    }
+    for entry in shrinks {
+        if let Err(reason) = life::yield_some(state, events, entry) {
             refuse(events, entry.id, reason);
         }
     }

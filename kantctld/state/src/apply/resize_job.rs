@@ -31,7 +31,7 @@ pub(super) fn apply(
         };
         let least = record.spec.ask.request.tasks_min;
         match kept(key, &run.staying(), least, size) {
-            Ok(keep) => life::shrink(state, events, key, keep, actor.uid),
+            Ok(keep) => life::shrink(state, events, key, keep, (actor.uid, None)),
             Err(message) => return Did::Not(Refusal::BadAsk { message }),
         }
         Did::Fine

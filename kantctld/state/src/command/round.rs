@@ -6,6 +6,7 @@ use common::id::{AttemptId, JobKey, NodeName};
 use common::job::Preempted;
 use common::policy::VictimMode;
 use common::resource::Allocation;
+use common::unit::Nodes;
 use serde::{Deserialize, Serialize};
 
 /// One start a round decided.
@@ -34,4 +35,15 @@ pub struct RoundPreempt {
     /// Where a place is kept for it, if it moves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub to: Vec<NodeName>,
+}
+
+/// One job that a round has give up nodes and run on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoundShrink {
+    /// The victim's current attempt; a stale round is refused by it.
+    pub id: AttemptId,
+    /// For whom, and why. They must still wait.
+    pub preempted: Preempted,
+    /// So many of its first nodes it keeps: as many as it needs, or more.
+    pub keeps: Nodes,
 }

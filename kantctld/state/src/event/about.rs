@@ -47,6 +47,14 @@ impl Event {
             Self::JobRunning { .. } => StoryEvent::Running,
             Self::JobSuspended { by, .. } => StoryEvent::Suspended(*by),
             Self::JobResumed { by, .. } => StoryEvent::Resumed(*by),
+            Self::JobResized { preempted: Some(preempted), tasks, stays, leaves, .. } => {
+                StoryEvent::GaveUp {
+                    preempted: *preempted,
+                    tasks: *tasks,
+                    stays: hostlist::fold(stays),
+                    leaves: hostlist::fold(leaves),
+                }
+            }
             Self::JobResized { by, tasks, stays, leaves, .. } => StoryEvent::Resized {
                 by: *by,
                 tasks: *tasks,

@@ -1,4 +1,5 @@
-//! What a run that gives nodes up goes on with, and what goes. Never decides which.
+//! What a run holds; if it gives nodes up, what it goes on with, and what goes. Never decides
+//! which.
 
 use super::{Run, SharePhase};
 use common::id::NodeName;
@@ -24,6 +25,13 @@ impl Run {
         shares.filter(|(_, phase)| **phase == SharePhase::Leaving).map(|(share, _)| &share.node)
     }
 
+    /// The nodes that have not let go of it, in rank order.
+    #[must_use]
+    pub fn holding(&self) -> Vec<NodeName> {
+        let shares = self.allocation.shares().iter().zip(&self.shares);
+        shares.filter(|(_, phase)| !phase.is_over()).map(|(s, _)| s.node.clone()).collect()
+    }
+
     /// A share that it gave up is over: no more of it is kept. Never its only one.
     pub(crate) fn drop_share(&mut self, rank: usize) {
         let mut left = self.allocation.shares().to_vec();
@@ -34,6 +42,9 @@ impl Run {
         if let Ok(left) = Allocation::new(left) {
             self.allocation = Arc::new(left);
             self.shares.remove(rank);
+        }
+        if !self.shares.contains(&SharePhase::Leaving) {
+            self.gives_to = None;
         }
     }
 }

@@ -3,10 +3,47 @@
 //! left. The first nodes stay, so that no rank changes. Never decides how small it may be.
 
 use super::{decide, run_mut};
+use crate::command::RoundShrink;
 use crate::event::Event;
 use crate::job::SharePhase;
+use crate::ledger::StartRefusal;
 use crate::remembered::State;
 use common::id::{JobKey, NodeName, Uid};
+use common::job::{Phase, Preempted};
+use engine::nodes_min;
+
+/// Gives up nodes because a round says so: another job is to have them.
+///
+/// # Errors
+/// It is another attempt by now, does not run, or has no more than it needs; or nobody waits for
+/// its nodes any more.
+pub(crate) fn yield_some(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    entry: &RoundShrink,
+) -> Result<(), StartRefusal> {
+    let RoundShrink { id, preempted, keeps } = *entry;
+    let by = state.element(preempted.by).map(|(_, element)| element);
+    if !by.is_some_and(|by| by.phase == Phase::Pending && !by.held) {
+        return Err(StartRefusal::NobodyWaits(preempted.by));
+    }
+    let (record, element) = state.element(id.key).ok_or(StartRefusal::UnknownJob)?;
+    let request = &record.spec.ask.request;
+    let run = element.run.as_ref().filter(|_| element.attempt == id.attempt);
+    let runs = run.filter(|run| element.phase == Phase::Running && run.leaving().next().is_none());
+    let may = runs.is_some_and(|run| {
+        let nodes_min = nodes_min(request, run.allocation.shares());
+        let all = run.allocation.shares().len();
+        nodes_min.is_some_and(|least| least <= keeps) && (keeps.0 as usize) < all
+    });
+    if !may {
+        return Err(StartRefusal::NothingToYield);
+    }
+    shrink(state, events, id.key, keeps.0 as usize, (Uid(0), Some(preempted)));
+    let (key, why) = (preempted.by, preempted.why);
+    state.tell(events, Event::JobPreempts { key, victim: id, why });
+    Ok(())
+}
 
 /// Keeps so many of its first shares, at least one; the others are to go.
 pub(crate) fn shrink(
@@ -14,7 +51,7 @@ pub(crate) fn shrink(
     events: &mut Vec<Event>,
     key: JobKey,
     keep: usize,
-    by: Uid,
+    (by, preempted): (Uid, Option<Preempted>),
 ) {
     let Some((_, element)) = state.element(key) else { return };
     let id = element.attempt_id(key);
@@ -34,9 +71,10 @@ pub(crate) fn shrink(
         }
     }
     run.resized = run.resized.saturating_add(1);
+    run.gives_to = preempted.filter(|_| run.leaving().next().is_some()).map(|it| it.by);
     let staying = run.staying();
     let (tasks, nodes) = (staying.tasks(), run.holding());
     let stays = staying.shares().iter().map(|share| share.node.clone()).collect();
-    state.tell(events, Event::JobResized { id, by, tasks, stays, leaves, nodes });
+    state.tell(events, Event::JobResized { id, by, preempted, tasks, stays, leaves, nodes });
     decide::without_those_that_leave(state, events, id);
 }

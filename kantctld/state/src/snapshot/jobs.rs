@@ -10,7 +10,7 @@ use common::node::Contact;
 use common::policy::VictimMode;
 use common::resource::{Allocation, Request, Share};
 use common::time::Time;
-use engine::{NodeSnapshot, RunningJob, Unusable, WaitingJob};
+use engine::{NodeSnapshot, RunningJob, Unusable, WaitingJob, nodes_min};
 use std::sync::Arc;
 
 pub(super) fn node(name: &NodeName, node: &NodeRecord) -> NodeSnapshot {
@@ -79,10 +79,19 @@ pub(super) fn running(
     let preemption = state.queue(&queue).map(|queue| queue.preemption);
     let by_queue = preemption.is_some_and(|preemption| preemption.preemptible);
     let per_node_max = ask.request.per_node_max.as_ref();
+    let allocation = still_held(run)?;
+    let ending = element.phase == Phase::Completing;
+    // Nodes that are over without being given up are the first to be missed where ranks count.
+    let is_whole = allocation.shares().len() == run.shares.len();
+    let may_shrink = element.phase == Phase::Running && is_whole;
+    let leaving = if ending { 0 } else { run.leaving().count() };
+    let stays = &allocation.shares()[..allocation.shares().len() - leaving];
     Some(RunningJob {
         key,
         attempt: element.attempt,
-        allocation: still_held(run)?,
+        nodes_min: nodes_min(&ask.request, stays).filter(|_| may_shrink),
+        leaving: u32::try_from(leaving).unwrap_or(u32::MAX),
+        allocation,
         ends_by: gone_by(state, run, ask),
         owner: record.spec.owner.uid,
         account: ask.account.clone(),
@@ -94,10 +103,16 @@ pub(super) fn running(
         group: per_node_max.map(|max| Arc::from(max.group.as_str())),
         preemptible: ask.preemptible.or(qos.and_then(|qos| qos.preemptible)).unwrap_or(by_queue),
         victim_mode: preemption.map_or(VictimMode::default(), |preemption| preemption.victims),
-        ending: element.phase == Phase::Completing,
-        yields_to: run.end.as_ref().and_then(|end| end.preempted).map(|preempted| preempted.by),
+        ending,
+        yields_to: yields_to(run),
         queue,
     })
+}
+
+/// Whom it makes room for.
+fn yields_to(run: &Run) -> Option<JobKey> {
+    let end = run.end.as_ref().map(|end| end.preempted.map(|preempted| preempted.by));
+    end.unwrap_or(run.gives_to)
 }
 
 /// By when its processes are gone: at its end, and what is being stopped is killed when its grace

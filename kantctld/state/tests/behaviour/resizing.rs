@@ -2,12 +2,14 @@
 
 use crate::house::{House, OPERATOR, USER, end, exited, name, running, share, tasks_of};
 use common::id::{AttemptId, JobKey};
-use common::job::{Ask, EndCause, JobSize, Launch, Outcome, Phase, ResizeSignal};
+use common::job::{
+    Ask, EndCause, JobSize, Launch, Outcome, Phase, PreemptReason, Preempted, ResizeSignal,
+};
 use common::resource::Request;
 use common::unit::{Nodes, Tasks};
 use common::wire::node::{DesiredStep, Want};
 use state::view::job_view;
-use state::{Actor, Command, Event, Target};
+use state::{Actor, Command, Event, RoundShrink, Target};
 
 fn resize(actor: Actor, key: JobKey, size: JobSize) -> Command {
     Command::ResizeJob { actor, target: Target { key }, size }
@@ -47,7 +49,8 @@ fn a_job_runs_on_without_a_node_that_is_free_once_it_says_so() {
     let nodes = vec![name("g1"), name("g2")];
     let (stays, leaves) = (vec![name("g1")], vec![name("g2")]);
     let by = USER.uid;
-    assert_eq!(told, [Event::JobResized { id, by, tasks: Tasks(1), stays, leaves, nodes }]);
+    let (tasks, preempted) = (Tasks(1), None);
+    assert_eq!(told, [Event::JobResized { id, by, preempted, tasks, stays, leaves, nodes }]);
     let touched = state::effect::touched_nodes(&told);
     assert!(touched.contains(&name("g1")) && touched.contains(&name("g2")));
     // The one is told of it, the other ends what it has, and holds it until then.
@@ -162,4 +165,65 @@ fn only_owners_and_operators_may_and_only_what_runs_and_not_below_the_least() {
     let waits = house.job();
     let refusal = house.refused(resize(USER, waits, ONE_NODE)).to_string();
     assert_eq!(refusal, "cannot resize job 2: it is PENDING");
+}
+
+/// A round has it keep so many of its nodes, for that job.
+fn pressed(house: &mut House, id: AttemptId, keeps: u32, by: JobKey) -> Vec<Event> {
+    let preempted = Preempted { by, why: PreemptReason::Reclaim };
+    let shrinks = vec![RoundShrink { id, preempted, keeps: Nodes(keeps) }];
+    house.apply(Command::EnactRound { preempts: vec![], shrinks, starts: vec![] })
+}
+
+#[test]
+fn a_round_has_an_elastic_job_give_nodes_up_and_run_on() {
+    let mut house = House::new();
+    let id = gang(&mut house, Launch::PerNode, Some(1));
+    let by = JobKey::single(house.submit(tasks_of(1)));
+    let told = pressed(&mut house, id, 1, by);
+    let is_resized = |event: &Event| {
+        matches!(event, Event::JobResized { preempted: Some(to), leaves, .. }
+            if to.by == by && *leaves == [name("g2")])
+    };
+    assert!(told.iter().any(is_resized), "{told:?}");
+    let seen = |house: &House| {
+        let seen = state::snapshot::snapshot(&house.state);
+        let job = seen.running(id.key).unwrap();
+        (job.leaving, job.yields_to, job.nodes_min, job.allocation.shares().len())
+    };
+    assert_eq!(seen(&house), (1, Some(by), None, 2), "what rounds see of it");
+    assert!(wish(&house, "g2", id).is_some_and(|step| step.want == Want::Stop));
+    assert_eq!(wish(&house, "g1", id).unwrap().resized.unwrap().number, 1, "it is told");
+    // Once more, while it does so: that is refused, and nothing happens.
+    let again = pressed(&mut house, id, 1, by);
+    assert!(matches!(again[..], [Event::RoundEntryRefused { .. }]), "{again:?}");
+    house.report("g2", id, end(EndCause::Stopped, 143));
+    assert_eq!(seen(&house), (0, None, None, 1));
+    assert_eq!(house.phase(id.key), Phase::Running);
+    let stories = |key| {
+        let story = &house.element(key).story;
+        story.iter().map(|line| line.what.to_string()).collect::<Vec<_>>().join("; ")
+    };
+    let (own, other) = (stories(id.key), stories(by));
+    let says = format!("gives g2 up for job {by} (");
+    assert!(own.contains(&says) && own.contains("runs on with 1 task on g1"), "{own}");
+    assert!(other.contains(&format!("makes job {} yield", id.key)), "{other}");
+}
+
+#[test]
+fn a_round_takes_no_node_that_a_job_needs_or_that_nobody_waits_for() {
+    let mut house = House::new();
+    let waits = JobKey::single(house.submit(tasks_of(1)));
+    for (least, keeps) in [(None, 1), (Some(2), 1), (Some(1), 0), (Some(1), 2), (Some(1), 3)] {
+        let mut house = House::new();
+        let by = JobKey::single(house.submit(tasks_of(1)));
+        let id = gang(&mut house, Launch::PerNode, least);
+        let told = pressed(&mut house, id, keeps, by);
+        let refused = matches!(told[..], [Event::RoundEntryRefused { .. }]);
+        assert!(refused, "at least {least:?}, keeps {keeps}: {told:?}");
+        assert!(wish(&house, "g2", id).is_some_and(|step| step.want == Want::Run));
+    }
+    let id = gang(&mut house, Launch::PerNode, Some(1));
+    house.apply(Command::CancelJob { actor: USER, target: Target { key: waits } });
+    let told = pressed(&mut house, id, 1, waits);
+    assert!(matches!(told[..], [Event::RoundEntryRefused { .. }]), "{told:?}");
 }

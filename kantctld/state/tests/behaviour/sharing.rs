@@ -120,8 +120,9 @@ fn a_group_starts_together_or_not_at_all() {
         allocation: Allocation::new(vec![share("g1", cpu, cpus, &[])]).unwrap(),
         group: Some(first),
     };
-    let enact =
-        |house: &mut House, starts| house.apply(Command::EnactRound { preempts: vec![], starts });
+    let enact = |house: &mut House, starts| {
+        house.apply(Command::EnactRound { preempts: vec![], shrinks: Vec::new(), starts })
+    };
     let before = house.state.clone();
     // The third takes a CPU that the second has taken before.
     let starts = vec![start(first, 0, 4), start(second, 4, 2), start(third, 5, 3)];

@@ -104,6 +104,7 @@ fn histories_reach_every_corner() {
         "AlreadyDone",
         "WrongPhase",
         "JobPreempts",
+        "by: Uid(0), preempted: Some",
         "why: HeadTimeout",
         "requeue: true, nodes",
         "preempted_by: Some",

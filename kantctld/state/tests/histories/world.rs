@@ -123,6 +123,7 @@ impl World {
             Move::Nonsense(a, b, c, d) => self.nonsense(*a, *b, *c, *d),
             Move::Place(a, b, c) => self.place(*a, *b, *c),
             Move::Preempt(a, b, c) => self.preempt(*a, *b, *c),
+            Move::Press(a, b, c) => self.press(*a, *b, *c),
             Move::Book(a, b, c) => self.book(*a, *b, *c),
             Move::Unbook(which) => self.apply(Command::DeleteReservation {
                 actor: actor(which / 64),

@@ -29,14 +29,16 @@ impl Lead {
         promised: &BTreeSet<JobKey>,
         outcome: &mut Outcome,
     ) {
-        let Some(Command::EnactRound { starts, preempts }) = &mut outcome.command else { return };
+        let Some(Command::EnactRound { starts, preempts, shrinks }) = &mut outcome.command else {
+            return;
+        };
         let until = now + BROKEN_FOR;
         starts.retain(|start| {
             let key = start.id.key;
             let is_broken = promised.contains(&key) || self.broken.contains_key(&key);
             !is_broken || *self.broken.entry(key).or_insert(until) <= now
         });
-        if starts.is_empty() && preempts.is_empty() {
+        if starts.is_empty() && preempts.is_empty() && shrinks.is_empty() {
             outcome.command = None;
         }
         self.rounds.look_again();

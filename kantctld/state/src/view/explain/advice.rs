@@ -9,7 +9,9 @@ use common::job::Ask;
 use common::policy::Order;
 use common::reason::{Nearest, Need, WaitReason};
 use common::time::{Span, Time};
+use engine::RunningJob;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Of a job that no round has looked at.
 const LATER: &str = "ask again in a few seconds; if nothing changes, `kantctl status` says how the \
@@ -138,12 +140,16 @@ fn making_way(waiting: &Waiting<'_>) -> String {
 fn cleaned_up(waiting: &Waiting<'_>) -> String {
     let key = Some(waiting.job.key);
     let victims = waiting.snapshot.all_running().filter(|job| job.yields_to == key);
-    let names: BTreeSet<&NodeName> =
-        victims.flat_map(|job| job.allocation.shares().iter().map(|share| &share.node)).collect();
+    // Who runs on with less leaves only its last nodes.
+    let leaves = |job: &'_ Arc<RunningJob>| -> Vec<NodeName> {
+        let all = if job.ending { job.allocation.shares() } else { job.given_up() };
+        all.iter().map(|share| share.node.clone()).collect()
+    };
+    let names: BTreeSet<NodeName> = victims.flat_map(leaves).collect();
     match names.len() {
         0 => "their nodes have cleaned up".to_owned(),
-        1 => format!("{} has cleaned up after that", hostlist::fold(names)),
-        _ => format!("{} have cleaned up after that", hostlist::fold(names)),
+        1 => format!("{} has cleaned up after that", hostlist::fold(&names)),
+        _ => format!("{} have cleaned up after that", hostlist::fold(&names)),
     }
 }
 

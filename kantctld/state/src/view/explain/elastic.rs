@@ -2,6 +2,7 @@
 //! when; `start` does.
 
 use common::hostlist::fold;
+use common::id::JobKey;
 use common::wire::api::JobView;
 
 /// Of a job that waits: with how many it starts. `None`: with all or none.
@@ -10,11 +11,12 @@ pub(super) fn waiting(job: &JobView) -> Option<String> {
     Some(format!("it starts with {least} to {most} tasks: as many as have room"))
 }
 
-/// Of a job that gave nodes up: which still end what they have of it.
-pub(super) fn leaving(job: &JobView) -> Option<String> {
+/// Of a job that gave nodes up: which still end what they have of it, and for whom.
+pub(super) fn leaving(job: &JobView, gives_to: Option<JobKey>) -> Option<String> {
     let s = if job.leaving.len() == 1 { "s" } else { "" };
     let nodes = Some(fold(&job.leaving)).filter(|nodes| !nodes.is_empty())?;
-    Some(format!("it was made smaller: {nodes} still end{s} what runs of it there"))
+    let whom = gives_to.map_or_else(String::new, |key| format!(" for job {key}"));
+    Some(format!("it was made smaller{whom}: {nodes} still end{s} what runs of it there"))
 }
 
 /// Of a job that has nodes: how many of its tasks it has. `None`: all it asked for.

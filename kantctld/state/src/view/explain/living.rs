@@ -58,7 +58,8 @@ pub(super) fn living(
     };
     let mut lines = vec![line];
     lines.extend(elastic::living(job));
-    lines.extend(elastic::leaving(job));
+    let gives_to = element.and_then(|element| element.run.as_ref()?.gives_to);
+    lines.extend(elastic::leaving(job, gives_to));
     lines.extend(ends(job));
     let mut advice = match job.phase {
         Phase::Starting => Some("nothing: it runs as soon as that is done".to_owned()),

@@ -2,18 +2,20 @@
 //! engine's. Never reports for a node.
 
 use super::World;
+use super::things::step_phase;
 use super::things::{node, pick};
 use common::cpuset::CpuSet;
 use common::id::{Attempt, AttemptId, GpuIndex, JobKey, NodeName};
 use common::job::{Phase, PreemptReason, Preempted};
 use common::policy::VictimMode;
 use common::resource::{Allocation, GpuRequest, Share};
-use common::unit::{Bytes, GpuMilli, Tasks};
+use common::unit::{Bytes, GpuMilli, Nodes, Tasks};
+use common::wire::node::{StepPhase, StepStatus};
 use engine::{Round, Snapshot};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use state::snapshot::{enactment, snapshot};
-use state::{Command, RoundPreempt, RoundStart};
+use state::{Command, RoundPreempt, RoundShrink, RoundStart};
 use std::collections::BTreeMap;
 
 impl World {
@@ -77,7 +79,11 @@ impl World {
         let Ok(allocation) = Allocation::new(shares) else { return Ok(()) };
         let id = AttemptId { key, attempt };
         let start = RoundStart { id, allocation, group: None };
-        self.apply(Command::EnactRound { preempts: vec![], starts: vec![start] })
+        self.apply(Command::EnactRound {
+            preempts: vec![],
+            shrinks: Vec::new(),
+            starts: vec![start],
+        })
     }
 
     /// Jobs are placed one beside the other by first fit, without a thought for order or policy.
@@ -95,7 +101,7 @@ impl World {
             let group = starts.first().map(|start: &RoundStart| start.id.key);
             starts.iter_mut().for_each(|start| start.group = group);
         }
-        self.apply(Command::EnactRound { preempts: vec![], starts })
+        self.apply(Command::EnactRound { preempts: vec![], shrinks: Vec::new(), starts })
     }
 
     /// A start on the first nodes from `at` on; with a mistake now and then.
@@ -108,7 +114,9 @@ impl World {
     ) -> Option<RoundStart> {
         let (record, element) = self.state.element(key)?;
         let request = &record.spec.ask.request;
-        let nodes = request.nodes.map_or(1, |nodes| nodes.0);
+        // One that is content with less has its tasks on nodes of their own.
+        let many = request.tasks_min.map_or(1, |least| least.0 + 1);
+        let nodes = request.nodes.map_or(many, |nodes| nodes.0);
         let tasks = if how % 8 < 6 { request.tasks } else { request.tasks_min.unwrap_or(Tasks(1)) };
         let share = |place: u32| {
             let name = node(at.wrapping_add(u8::try_from(place).unwrap_or(0)));
@@ -167,8 +175,41 @@ impl World {
         let mode = if how < 180 { VictimMode::Requeue } else { VictimMode::Cancel };
         let moves = preempted.why == PreemptReason::Move;
         let to = self.state.nodes().take(usize::from(moves)).map(|(name, _)| name.clone());
+        // All of it, or its last nodes.
+        let keeps = Nodes(u32::from(how / 5 % 3));
+        let shrinks = vec![RoundShrink { id, preempted, keeps }];
         let preempts = vec![RoundPreempt { id, preempted, mode, to: to.collect() }];
-        self.apply(Command::EnactRound { preempts, starts: vec![] })
+        let (preempts, shrinks) = match how % 5 {
+            0 | 1 => (Vec::new(), shrinks),
+            2 => (preempts, shrinks),
+            _ => (preempts, Vec::new()),
+        };
+        self.apply(Command::EnactRound { preempts, shrinks, starts: vec![] })
+    }
+
+    /// A gang that is content with less gets going, if it has room, and is to give nodes up.
+    pub(super) fn press(&mut self, at: u8, by: u8, how: u8) -> Result<(), TestCaseError> {
+        // By its shape it asks for 2 to 4 tasks.
+        let asks = self.submission(12, how);
+        self.submissions.push(asks.clone());
+        self.apply(asks)?;
+        let key = JobKey::single(self.state.last_job());
+        let Some(start) = self.first_fit(key, at, 0, &mut BTreeMap::new()) else { return Ok(()) };
+        let (id, nodes) = (start.id, start.allocation.clone());
+        let (preempts, shrinks) = (Vec::new(), Vec::new());
+        self.apply(Command::EnactRound { preempts, shrinks, starts: vec![start] })?;
+        for phase in [StepPhase::Ready, step_phase(2)] {
+            for share in nodes.shares().iter().filter(|_| how < 240) {
+                let (node, phase) = (share.node.clone(), phase.clone());
+                let steps = vec![StepStatus { id, phase }];
+                self.apply(Command::ReportSteps { node, steps })?;
+            }
+        }
+        let waiting = self.in_phase(|phase| phase == Phase::Pending);
+        let Some(by) = pick(&waiting, by) else { return Ok(()) };
+        let preempted = Preempted { by, why: PreemptReason::Reclaim };
+        let shrinks = vec![RoundShrink { id, preempted, keeps: Nodes(u32::from(how % 4)) }];
+        self.apply(Command::EnactRound { preempts: Vec::new(), shrinks, starts: Vec::new() })
     }
 
     fn in_phase(&self, wanted: impl Fn(Phase) -> bool) -> Vec<JobKey> {

@@ -1,0 +1,124 @@
+//! What is on its way out: whole jobs, and the last nodes of jobs that run on without them. Never
+//! chooses whose.
+//!
+//! Example, two nodes of 8 GPUs. Job 1 runs on both and is content with one. Job 2 asks for 8: job
+//! 1 gives up its second node, which is kept for job 2, and runs on on the first.
+
+use super::Desk;
+use crate::books::Claim;
+use crate::decision::Decision;
+use crate::floor::NodeIndex;
+use crate::snapshot::{Part, RunningJob};
+use common::id::JobKey;
+use common::job::PreemptReason;
+use common::unit::Nodes;
+use std::sync::Arc;
+
+/// Somebody who yields, why, and on how many of its first nodes it runs on; `None`: on none.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Victim<'a> {
+    pub job: &'a Arc<RunningJob>,
+    pub reason: PreemptReason,
+    pub keeps: Option<Nodes>,
+}
+
+impl<'a> Desk<'a> {
+    /// Jobs that will be gone soon: they are ending, or were made to yield in this round.
+    pub fn on_the_way_out(&self) -> impl Iterator<Item = JobKey> + '_ {
+        self.snapshot.ending.keys().chain(&self.asks.chosen).copied()
+    }
+
+    /// Is it one of those?
+    pub fn is_on_the_way_out(&self, key: JobKey) -> bool {
+        self.snapshot.ending.contains_key(&key) || self.asks.chosen.contains(&key)
+    }
+
+    /// May it no longer be asked for anything?
+    pub fn was_asked(&self, key: JobKey) -> bool {
+        self.asks.chosen.contains(&key) || self.parts.contains_key(&key)
+    }
+
+    /// Is what a job holds on a node on its way out?
+    pub fn goes_from(&self, key: JobKey, at: NodeIndex) -> bool {
+        let leaves = |part: &Arc<Part>| part.nodes.iter().any(|(node, _)| *node == at);
+        self.is_on_the_way_out(key) || self.parts.get(&key).is_some_and(leaves)
+    }
+
+    /// What those hold that will be gone soon, and what those give up who run on.
+    pub fn claims_to_go(&self) -> impl Iterator<Item = &Claim> {
+        let whole = self.on_the_way_out().filter_map(|key| self.snapshot.claim_of(key));
+        whole.chain(self.parts.values().map(|part| &part.claim))
+    }
+
+    /// What those give up who run on, and whether they have those nodes whole.
+    pub fn parts_to_go(&self) -> impl Iterator<Item = (bool, &Part)> {
+        let whole = |key| self.snapshot.running(key).is_some_and(|job| job.whole_nodes);
+        self.parts.iter().map(move |(key, part)| (whole(*key), &**part))
+    }
+
+    /// A job lets go of all it holds, on trial.
+    pub fn let_go(&mut self, key: JobKey) {
+        for (at, _) in self.snapshot.nodes_of(key) {
+            self.trial.give_back(*at, key);
+        }
+    }
+
+    /// Everything that is on its way out is gone, on trial.
+    pub fn let_all_go(&mut self) {
+        let leaving: Vec<JobKey> = self.on_the_way_out().collect();
+        leaving.into_iter().for_each(|key| self.let_go(key));
+        for (key, part) in &self.parts {
+            part.nodes.iter().for_each(|(at, _)| self.trial.give_back(*at, *key));
+        }
+    }
+
+    /// All that is on its way out is gone from a node, on trial, and what these have there who
+    /// yield.
+    pub(super) fn clear(&mut self, at: NodeIndex, victims: &[Victim<'a>]) {
+        let name = &self.trial.floor.node(at).name;
+        let yields = |key: JobKey| {
+            let victim = victims.iter().find(|victim| victim.job.key == key);
+            victim.is_some_and(|victim| victim.leaves().iter().any(|share| share.node == *name))
+        };
+        let holders = self.trial.holders(at).iter().map(|holder| holder.key);
+        let goes = |key: &JobKey| yields(*key) || self.goes_from(*key, at);
+        let gone: Vec<JobKey> = holders.filter(goes).collect();
+        gone.into_iter().for_each(|key| self.trial.give_back(at, key));
+    }
+
+    /// What a victim no longer counts for.
+    pub(super) fn claim_given_up(&self, victim: &Victim<'_>) -> Option<Claim> {
+        match victim.keeps {
+            None => self.snapshot.claim_of(victim.job.key).cloned(),
+            Some(keeps) => Some(self.snapshot.part(victim.job, keeps.0 as usize).claim),
+        }
+    }
+
+    /// Makes it yield to that job.
+    pub(super) fn yields(&mut self, victim: &Victim<'_>, by: JobKey) {
+        let Victim { job, reason, keeps } = *victim;
+        self.yielders.entry(by).or_insert((0, job.key)).0 += 1;
+        let (key, attempt) = (job.key, job.attempt);
+        let decision = match keeps {
+            Some(keeps) => {
+                let part = self.snapshot.part(job, keeps.0 as usize);
+                self.parts.insert(key, Arc::new(part));
+                Decision::Shrink { key, attempt, keeps, by, reason }
+            }
+            None => {
+                self.asks.chosen.insert(key);
+                let (mode, to) = (job.victim_mode, Vec::new());
+                Decision::Preempt { key, attempt, by, reason, mode, to }
+            }
+        };
+        self.decisions.push(decision);
+    }
+}
+
+impl Victim<'_> {
+    /// What it gives up.
+    pub fn leaves(&self) -> &[common::resource::Share] {
+        let keeps = self.keeps.map_or(0, |keeps| keeps.0 as usize);
+        self.job.allocation.shares().get(keeps..).unwrap_or_default()
+    }
+}

@@ -1,0 +1,66 @@
+//! Decisions of a round as a state would have it that enacts them at once, and nodes that obey at
+//! once. Never checks them.
+
+use super::{RunningJob, Snapshot, WaitingJob, nodes_min};
+use common::id::{Attempt, JobKey};
+use common::resource::Allocation;
+use common::time::Time;
+use common::unit::Nodes;
+use std::sync::Arc;
+
+impl Snapshot {
+    /// A waiting job starts with this allocation, as a state would have it that enacts a round at
+    /// once.
+    pub fn start(&mut self, key: JobKey, allocation: Allocation, now: Time) {
+        let Some(job) = self.line.get(key).cloned() else { return };
+        let queue = self.policy.queues.iter().find(|queue| queue.name == job.queue);
+        let qos = job.qos.as_ref();
+        let qos = self.policy.qos.iter().find(|known| Some(&known.name) == qos);
+        let preemption = queue.map(|queue| queue.preemption).unwrap_or_default();
+        let says = job.preemptible.or_else(|| qos.and_then(|qos| qos.preemptible));
+        let by_limit = job.time_limit.map(|limit| now + limit);
+        let group = job.request.per_node_max.as_ref().map(|most| most.group.as_str().into());
+        self.set_running(RunningJob {
+            key,
+            attempt: job.attempt,
+            nodes_min: nodes_min(&job.request, allocation.shares()),
+            leaving: 0,
+            allocation: Arc::new(allocation),
+            ends_by: by_limit.into_iter().chain(job.deadline).min(),
+            owner: job.owner,
+            queue: job.queue.clone(),
+            account: job.account.clone(),
+            qos: job.qos.clone(),
+            nice: job.nice,
+            submitted_at: job.submitted_at,
+            started_at: now,
+            whole_nodes: job.request.exclusive,
+            group,
+            preemptible: says.unwrap_or(preemption.preemptible),
+            victim_mode: preemption.victims,
+            ending: false,
+            yields_to: None,
+        });
+        if !self.policy.may_move() {
+            return;
+        }
+        let attempt = Attempt(job.attempt.0.saturating_add(1));
+        let again = WaitingJob { attempt, ..WaitingJob::clone(&job) };
+        self.set_movable(key, Some(Arc::new(again)));
+    }
+
+    /// A running job goes on with so many of its first nodes, and has let go of the others.
+    pub fn shrink(&mut self, key: JobKey, keeps: Nodes) {
+        let Some(job) = self.running.get(&key) else { return };
+        let shares = job.allocation.shares();
+        let stays = shares.get(..keeps.0 as usize).unwrap_or(shares).to_vec();
+        let Ok(stays) = Allocation::new(stays) else { return };
+        let nodes_min = job.nodes_min.filter(|least| least.0 < keeps.0);
+        let (allocation, movable) = (Arc::new(stays), self.movable.get(&key).cloned());
+        let (leaving, yields_to) = (0, None);
+        let job = RunningJob::clone(job);
+        let smaller = RunningJob { allocation, nodes_min, leaving, yields_to, ..job };
+        self.set_running(smaller);
+        self.set_movable(key, movable);
+    }
+}
