@@ -2,7 +2,7 @@
 //! Never does anything; `lib.rs` runs the verb.
 
 use crate::verb::{
-    admin, alloc, batch, cancel, completions, drain, explain, export, help, history, hold,
+    admin, alloc, attach, batch, cancel, completions, drain, explain, export, help, history, hold,
     install_slurm_names, launch, logs, man, metrics, nodes, priority, queue, queues, release,
     reload, report, requeue, reservations, resize, resume, run, share, show, status, suspend, top,
     update, wait, watch,
@@ -24,8 +24,8 @@ Exit codes:
   1  refused, or failed
   2  the command line does not make sense
   3  the controller cannot be reached
-  `wait` and `submit --wait` exit with the job's code, `launch`, `run` and `alloc` with the
-  program's; 128+N is signal N.
+  `wait` and `submit --wait` exit with the job's code, `launch`, `run`, `attach` and
+  `alloc` with the program's; 128+N is signal N.
 
 Times are shown in your zone (TZ); --json has milliseconds since 1970.
 
@@ -92,6 +92,8 @@ pub enum Verb {
     Run(Box<run::Args>),
     /// Hold nodes for a shell here
     Alloc(Box<alloc::Args>),
+    /// See what a step that runs writes, and detach with Ctrl-C
+    Attach(attach::Args),
     /// Start a program on a node of a job that runs
     Launch(launch::Args),
     /// Start the tasks of a step on this node

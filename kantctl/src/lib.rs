@@ -151,6 +151,7 @@ async fn ask(verb: &Verb, server: &Server, screen: &Screen) -> Result<u8, Failur
         Verb::Logs(args) => verb::logs::run(args, server, screen).await,
         Verb::Launch(args) => verb::launch::run(args, server, screen).await,
         Verb::Run(args) => verb::run::run(args, server).await,
+        Verb::Attach(args) => verb::attach::run(args, server, screen).await,
         Verb::Alloc(args) => verb::alloc::run(args, server).await,
         Verb::StepTasks => verb::step_tasks::run(),
         Verb::Wait(args) => verb::wait::run(args, server, screen).await,

@@ -21,6 +21,7 @@ pub mod refused;
 pub mod sacct;
 pub mod sacctmgr;
 pub mod salloc;
+pub mod sattach;
 pub mod sbatch;
 pub mod scancel;
 pub mod scontrol;
@@ -52,10 +53,7 @@ pub fn instead_of(command: &str) -> Option<&'static str> {
             "`sacct` is `kantctl history` here; `kantctl show job` tells a job's story, as long as \
              the controller keeps it"
         }
-        "sattach" => {
-            "`kantctl logs -f --tail 0 JOB` shows what a job writes from now on, \
-             `kantctl run --in JOB --pty bash` is a shell beside it"
-        }
+        "sattach" => "`sattach` is `kantctl attach` here",
         "sprio" => "`sprio` is `kantctl priority` here",
         "sreport" => "`sreport` is `kantctl report` here",
         "sdiag" => "`kantctl metrics` says how well GPUs are used and how long jobs wait",

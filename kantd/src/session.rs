@@ -1,8 +1,6 @@
 //! The node's session with the controller: dials in turn, says everything it holds, then reports
-//! what changes and passes on what it hears.
-//!
-//! Never decides anything: what to run is the runner's business, and a lost connection is no event
-//! for any job.
+//! what changes and passes on what it hears. Never decides anything: what to run is the runner's
+//! business, and a lost connection is no event for any job.
 
 mod course;
 
@@ -183,6 +181,7 @@ impl Session {
             starts_tasks: self.steps.is_some(),
             feeds_tasks: self.steps.is_some(),
             signals_jobs: self.steps.is_some(),
+            passes_streams: self.steps.is_some(),
         }
     }
 

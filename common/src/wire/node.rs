@@ -1,6 +1,7 @@
 //! The node protocol: what kantd and kantctld say to each other over one WebSocket.
 //! Level, not edge: a lost message is sent again on connect. Never a step without its attempt.
 
+mod attach;
 mod output;
 mod signal;
 mod step;
@@ -15,6 +16,7 @@ use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+pub use attach::{Octets, StepHeard, StepInput, StepPiece, StepSaid, StepSpeech, StepStreams};
 pub use output::{OutputChunk, OutputStream, ReadOutput};
 pub use signal::{JobSignal, Reached, SignalJob, SignalNews};
 pub use step::{AskSteps, StepAnswer, StepAsk, StepGpus, StepNews, StepShare, StepView, StepWish};
@@ -71,6 +73,9 @@ pub struct Hello {
     /// It reads [`ToNode::SignalJob`]; those of earlier releases do not.
     #[serde(default, skip_serializing_if = "is_false")]
     pub signals_jobs: bool,
+    /// It reads [`StepWish::Listen`] and what belongs to it; those of earlier releases do not.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub passes_streams: bool,
 }
 
 /// Where one step is on one node.

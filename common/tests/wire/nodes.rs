@@ -16,9 +16,10 @@ use common::time::{Span, Time};
 use common::unit::{Bytes, Tasks};
 use common::wire::node::{
     ArrayFacts, AskSteps, DesiredStep, DesiredUpdate, FeedTask, FromNode, Hello, LaunchOrder,
-    Manner, NODE_PROTOCOL, OutputChunk, ReadOutput, SignalTask, StartTask, StepAnswer, StepAsk,
-    StepGpus, StepMark, StepNews, StepPhase, StepShare, StepStatus, StepView, StepWish, TaskNews,
-    TaskState, ToNode, Want, WatchTask,
+    Manner, NODE_PROTOCOL, Octets, OutputChunk, ReadOutput, SignalTask, StartTask, StepAnswer,
+    StepAsk, StepGpus, StepHeard, StepInput, StepMark, StepNews, StepPhase, StepPiece, StepSaid,
+    StepShare, StepSpeech, StepStatus, StepStreams, StepView, StepWish, TaskNews, TaskState,
+    ToNode, Want, WatchTask,
 };
 use std::collections::BTreeMap;
 
@@ -145,6 +146,7 @@ fn nodes_say_what_the_kept_files_say() {
             inventory: inventory(),
             steps: steps.clone(),
             starts_tasks: false,
+            passes_streams: false,
             feeds_tasks: false,
             signals_jobs: false,
         })),
@@ -288,7 +290,7 @@ fn steps_are_asked_about_as_in_the_kept_files() {
     let (number, wait, signal) = (0, Span::from_seconds(5), SignalNumber(15));
     let told = vec![
         asked(1, StepWish::Open(ask)),
-        asked(2, StepWish::Hold { number, wait }),
+        asked(2, StepWish::Hold { number, wait, streams: None }),
         asked(3, StepWish::Close { number, exit }),
         asked(4, StepWish::Signal { number, signal }),
         asked(5, StepWish::List),
@@ -314,4 +316,28 @@ fn steps_are_asked_about_as_in_the_kept_files() {
         answered(6, StepAnswer::Busy("why".to_owned())),
     ];
     check(&Form::PACKED, "steps-from-node.msgpack", &said);
+}
+
+#[test]
+fn a_steps_streams_are_passed_on_as_in_the_kept_files() {
+    let asked = |question, wish| ToNode::AskSteps(Box::new(AskSteps { question, id: id(), wish }));
+    let (number, wait) = (3, Span::from_seconds(5));
+    let streams = Some(StepStreams { listened: true, input: StepInput::Full });
+    let bytes = || Octets(vec![0, b'a', 0xff]);
+    let piece = StepPiece { from: 9, bytes: bytes() };
+    let speech = StepSpeech { speaker: TaskNumber(7), from: 1, task: Some(2), bytes: bytes() };
+    let told = vec![
+        asked(1, StepWish::Hold { number, wait, streams }),
+        asked(2, StepWish::Say { number, piece: piece.clone() }),
+        asked(3, StepWish::Listen { number, from: None, wait }),
+        asked(4, StepWish::Speak { number, speech: speech.clone() }),
+    ];
+    check(&Form::PACKED, "streams-to-node.msgpack", &told);
+    let exit = Some(ExitStatus { code: 3, signal: None });
+    let answered = |question, answer| FromNode::Steps(Box::new(StepNews { question, answer }));
+    let signals = vec![SignalNumber(15)];
+    let heard = StepHeard { signals, listened: true, speech: vec![speech] };
+    let said = StepSaid { pieces: vec![piece], is_over: true, exit };
+    let said = vec![answered(1, StepAnswer::Heard(heard)), answered(2, StepAnswer::Said(said))];
+    check(&Form::PACKED, "streams-from-node.msgpack", &said);
 }

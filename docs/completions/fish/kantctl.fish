@@ -40,6 +40,7 @@ complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "explain" -d 'Say wh
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "logs" -d 'Print a job\'s output'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "run" -d 'Run a program on nodes of its own, now and here'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "alloc" -d 'Hold nodes for a shell here'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "attach" -d 'See what a step that runs writes, and detach with Ctrl-C'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "launch" -d 'Start a program on a node of a job that runs'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "step-tasks" -d 'Start the tasks of a step on this node'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "wait" -d 'Wait for jobs to end, and exit with their code'
@@ -397,6 +398,16 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s Q -l quiet -d 
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l no-shell -d 'No shell: the nodes stay until the job is cancelled'
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand attach" -l output-filter -d 'Only the output of this task; or `none`' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand attach" -l error-filter -d 'Only the errors of this task; or `none`' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand attach" -l input-filter -d 'What is typed here goes to this task alone; or `none`' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand attach" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand attach" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand attach" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand attach" -s l -l label -d 'The task\'s number before each line'
+complete -c kantctl -n "__fish_kantctl_using_subcommand attach" -l layout -d 'Only show which tasks stand where'
+complete -c kantctl -n "__fish_kantctl_using_subcommand attach" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
+complete -c kantctl -n "__fish_kantctl_using_subcommand attach" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand launch" -l job -d 'The job, which must run [default: the one this runs in]' -x -a "(kantctl completions --live jobs 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand launch" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand launch" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
@@ -750,6 +761,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_su
 complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from queue" -f -a "(kantctl completions --live queues 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand explain" -f -a "(kantctl completions --live jobs 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -f -a "(kantctl completions --live jobs 2>/dev/null)"
+complete -c kantctl -n "__fish_kantctl_using_subcommand attach" -f -a "(kantctl completions --live jobs 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand launch" -f -a "(kantctl completions --live nodes 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand wait" -f -a "(kantctl completions --live jobs 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand cancel" -f -a "(kantctl completions --live jobs 2>/dev/null)"

@@ -13,12 +13,6 @@ use std::fmt::Write;
 /// Commands of Slurm that have no name here, and what does their work.
 const OTHERS: &[(&str, &str)] = &[
     ("sstat", "not yet: `kantctl show job` tells what a job used at its end"),
-    (
-        "sattach",
-        "not yet: `kantctl logs -f --tail 0 JOB` shows what a job writes from now on, \
-         `kantctl run --in JOB --pty bash` is a shell beside it; nothing gives input to a step of \
-         another srun",
-    ),
     ("sbcast, scrontab, strigger", "not yet"),
     ("slurmrestd", "kantctld's API: JSON over HTTP on its socket"),
 ];

@@ -8,8 +8,8 @@ pub use repeat::Repeat;
 
 use super::{glued, refused};
 use super::{
-    sacct, sacctmgr, salloc, sbatch, scancel, scontrol, sdiag, sinfo, sprio, squeue, sreport, srun,
-    sshare,
+    sacct, sacctmgr, salloc, sattach, sbatch, scancel, scontrol, sdiag, sinfo, sprio, squeue,
+    sreport, srun, sshare,
 };
 use crate::cli::Global;
 use crate::failure::Failure;
@@ -60,6 +60,8 @@ pub enum Name {
     Salloc,
     /// Shows accounts.
     Sacctmgr,
+    /// Shows what a step writes.
+    Sattach,
     /// Submits.
     Sbatch,
     /// Cancels.
@@ -84,10 +86,11 @@ pub enum Name {
 
 impl Name {
     /// All of them.
-    pub const ALL: [Name; 13] = [
+    pub const ALL: [Name; 14] = [
         Name::Sacct,
         Name::Sacctmgr,
         Name::Salloc,
+        Name::Sattach,
         Name::Sbatch,
         Name::Scancel,
         Name::Scontrol,
@@ -106,6 +109,7 @@ impl Name {
         match self {
             Self::Sacct => "sacct",
             Self::Salloc => "salloc",
+            Self::Sattach => "sattach",
             Self::Sacctmgr => "sacctmgr",
             Self::Sbatch => "sbatch",
             Self::Scancel => "scancel",
@@ -133,6 +137,7 @@ impl Name {
         match self {
             Self::Sacct => sacct::Args::command(),
             Self::Salloc => salloc::Args::command(),
+            Self::Sattach => sattach::Args::command(),
             Self::Sacctmgr => sacctmgr::Args::command(),
             Self::Sbatch => sbatch::command(),
             Self::Scancel => scancel::Args::command(),
@@ -225,6 +230,10 @@ fn answer(name: Name, words: &[OsString]) -> Result<u8, Said> {
         Name::Salloc => {
             let args = parsed::<salloc::Args>(name, words)?;
             Ok(runtime.block_on(salloc::run(&args, &server))?)
+        }
+        Name::Sattach => {
+            let args = parsed::<sattach::Args>(name, words)?;
+            Ok(runtime.block_on(sattach::run(&args, &server, &screen))?)
         }
         Name::Sacct => {
             let args = parsed::<sacct::Args>(name, words)?;

@@ -28,6 +28,12 @@ const SACCT: &[(&str, &str)] = &[
     ("--yaml", LATER),
 ];
 
+const SATTACH: &[(&str, &str)] = &[(
+    "--pty",
+    "what is typed is sent line by line without it, also to a step with a terminal; `srun --jobid \
+     JOB --pty bash` is a shell beside the step",
+)];
+
 const SCANCEL: &[(&str, &str)] = &[
     ("--hurry", "there are no burst buffers to write back"),
     ("--interactive", "`squeue` shows them before"),
@@ -104,6 +110,7 @@ pub const fn of(name: Name) -> &'static [(&'static str, &'static str)] {
     match name {
         Name::Sacct => SACCT,
         Name::Sacctmgr | Name::Salloc | Name::Sbatch | Name::Sdiag => &[],
+        Name::Sattach => SATTACH,
         Name::Scancel => SCANCEL,
         Name::Scontrol => SCONTROL,
         Name::Sinfo => SINFO,

@@ -13,7 +13,10 @@ use anyhow::Context;
 use common::id::{JobKey, TaskNumber};
 use common::job::{ExitStatus, SignalNumber};
 use common::time::Span;
-use common::wire::node::{StepAnswer, StepAsk, StepGpus, StepView, StepWish};
+use common::wire::node::{
+    StepAnswer, StepAsk, StepGpus, StepHeard, StepInput, StepPiece, StepSaid, StepSpeech,
+    StepStreams, StepView, StepWish,
+};
 use std::io::Read;
 use std::time::{Duration, Instant};
 
@@ -81,18 +84,66 @@ pub async fn open(
     }
 }
 
-/// The next words for a step; waits until there are some. `server` asks once: whoever watches its
-/// tasks says that nobody answers, this does not say it again.
-pub async fn words(server: &Server, key: JobKey, number: u32) -> Vec<SignalNumber> {
-    loop {
-        // To ask is to hold it.
-        let wait = Span::from_seconds((lease().as_secs() / 3).clamp(1, POLL_SECONDS));
-        match tell(server, key, &StepWish::Hold { number, wait }).await {
-            Ok(StepAnswer::Words(words)) if words.is_empty() => {}
-            Ok(StepAnswer::Words(words)) => return words,
-            // The job is over, or nobody answers: whoever watches its tasks hears of that.
-            Ok(_) | Err(_) => tokio::time::sleep(SILENCE).await,
-        }
+/// The next words for a step and who attaches to it; waits for some, though not for ever. `server`
+/// asks once: whoever watches its tasks says that nobody answers, this does not say it again.
+pub async fn words(server: &Server, key: JobKey, number: u32, told: StepStreams) -> StepHeard {
+    // To ask is to hold it. What waits for room is asked for again soon.
+    let usual = (lease().as_secs() / 3).clamp(1, POLL_SECONDS);
+    let wait = Span::from_seconds(if told.input == StepInput::Full { 1 } else { usual });
+    match tell(server, key, &StepWish::Hold { number, wait, streams: Some(told) }).await {
+        Ok(StepAnswer::Heard(heard)) => return heard,
+        // A node of an earlier release.
+        Ok(StepAnswer::Words(signals)) => return StepHeard { signals, ..StepHeard::default() },
+        // The job is over, or nobody answers: whoever watches its tasks hears of that.
+        Ok(_) | Err(_) => tokio::time::sleep(SILENCE).await,
+    }
+    StepHeard { listened: told.listened, ..StepHeard::default() }
+}
+
+/// What its tasks wrote, for those who listen; false: nobody does.
+///
+/// # Errors
+/// [`Failure`] when nobody answers.
+pub async fn say(
+    server: &Server,
+    key: JobKey,
+    number: u32,
+    piece: StepPiece,
+) -> Result<bool, Failure> {
+    Ok(tell(server, key, &StepWish::Say { number, piece }).await? == StepAnswer::Done)
+}
+
+/// What its tasks write from there on, once there is some.
+///
+/// # Errors
+/// [`Failure`] when there is no such step, or nobody answers.
+pub async fn listen(
+    server: &Server,
+    key: JobKey,
+    number: u32,
+    from: Option<u64>,
+) -> Result<StepSaid, Failure> {
+    let wait = Span::from_seconds(POLL_SECONDS);
+    match tell(server, key, &StepWish::Listen { number, from, wait }).await? {
+        StepAnswer::Said(said) => Ok(said),
+        StepAnswer::Refused(why) => Err(Failure::message(why)),
+        other => Err(Failure::message(format!("failed to listen to step {number}: {other:?}"))),
+    }
+}
+
+/// Something for its tasks to read; false: not now.
+///
+/// # Errors
+/// [`Failure`] when no task reads, or nobody answers.
+pub async fn speak(
+    server: &Server,
+    key: JobKey,
+    number: u32,
+    speech: StepSpeech,
+) -> Result<bool, Failure> {
+    match tell(server, key, &StepWish::Speak { number, speech }).await? {
+        StepAnswer::Refused(why) => Err(Failure::message(why)),
+        answer => Ok(answer == StepAnswer::Done),
     }
 }
 

@@ -1,5 +1,7 @@
 //! A step from start to end: starters, streams, signals, exit codes. Never leaves its tasks behind.
 
+mod attached;
+mod input;
 mod lines;
 mod signalled;
 mod stop;
@@ -17,12 +19,14 @@ use crate::output::screen::{note, speaks_slurm};
 use crate::server::Server;
 use crate::signals::Signals;
 use anyhow::Context;
+use attached::Attached;
 use common::job::ExitStatus;
-use common::wire::node::StepView;
+use common::wire::node::{StepSpeech, StepView};
 use lines::Lines;
 use nix::sys::signal::Signal;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
 use stop::{Interrupts, Stop, due};
 use tokio::signal::unix::{SignalKind, signal};
@@ -80,6 +84,9 @@ async fn hold(step: Step<'_>, signals: &mut Signals) -> Result<u8, Failure> {
     let readers: Vec<Vec<u32>> = sources.into_iter().map(|(_, ranks)| ranks).collect();
     let lines = lines::open(&step, &directory, &readers, tell)?;
     let tasks = step.place.tasks();
+    let (attached, spoken) = Attached::new();
+    attached.note_readers(&readers);
+    attached.send(&step);
     let conduct = Conduct {
         step: &step,
         codes: vec![None; tasks.len()],
@@ -87,11 +94,12 @@ async fn hold(step: Step<'_>, signals: &mut Signals) -> Result<u8, Failure> {
         lines,
         outputs,
         readers,
+        attached,
         failure: None,
         stop: None,
         interrupts: Interrupts::default(),
     };
-    let ended = conduct.hold(told, pieces, signals).await;
+    let ended = conduct.hold(told, pieces, spoken, signals).await;
     drop((raw, voice));
     ended
 }
@@ -103,8 +111,10 @@ struct Conduct<'a> {
     codes: Vec<Option<u8>>,
     lines: Lines,
     outputs: Outputs,
-    /// Who reads what is read, source by source.
+    /// Who reads what is read, source by source; nobody where it has ended.
     readers: Vec<Vec<u32>>,
+    /// Those who listen and speak from elsewhere.
+    attached: Rc<Attached>,
     /// What went wrong with a line.
     failure: Option<Failure>,
     stop: Option<Stop>,
@@ -116,12 +126,13 @@ impl Conduct<'_> {
         mut self,
         mut told: Receiver<(usize, News)>,
         mut pieces: Pieces,
+        mut spoken: Receiver<Vec<StepSpeech>>,
         signals: &mut Signals,
     ) -> Result<u8, Failure> {
         let windows = signal(SignalKind::window_change());
         let mut windows = windows.context("failed to watch the window's size")?;
         let mut reads = !self.readers.is_empty();
-        let mut words = words(self.step);
+        let mut words = words(self.step, &self.attached);
         while self.lines.any_open() {
             let has_room = reads && self.lines.ahead() < INPUT_AHEAD_BYTES;
             let may_hear = self.outputs.own().has_room();
@@ -140,6 +151,7 @@ impl Conduct<'_> {
                     Some((source, piece)) => self.pass_input(source, piece),
                     None => reads = false,
                 },
+                Some(speech) = spoken.recv(), if self.may_be_told() => self.pass_speech(speech),
                 Some(()) = windows.recv(), if self.step.wish.pty => {
                     let size = terminal::window_bytes(terminal::window());
                     self.lines.send_all(&Frame::new(Kind::Window, ALL, size));
@@ -152,6 +164,7 @@ impl Conduct<'_> {
                 }
             }
         }
+        self.attached.farewell().await;
         self.outputs.end();
         self.write_all(signals).await?;
         let worst = self.codes.iter().flatten().copied().max().unwrap_or(0);
@@ -202,6 +215,7 @@ impl Conduct<'_> {
         let rank = self.lines.rank(line, frame.task);
         match (frame.kind, rank) {
             (kind @ (Kind::Output | Kind::Error), Some(rank)) => {
+                self.attached.note(kind, rank, &frame.body);
                 let written = self.outputs.write(rank, kind, frame.body);
                 written.map_err(|error| stream::unwritten(&error))
             }
@@ -260,18 +274,6 @@ impl Conduct<'_> {
         let patience = self.step.wish.wait_seconds.filter(|seconds| *seconds > 0);
         if self.stop.is_none() {
             self.stop = if fails { Some(Stop::now()) } else { patience.map(Stop::after) };
-        }
-    }
-
-    /// What was read, to all who read it.
-    fn pass_input(&self, source: usize, piece: Vec<u8>) {
-        let Some(readers) = self.readers.get(source) else { return };
-        let kind = if piece.is_empty() { Kind::InputEnd } else { Kind::Input };
-        if readers.len() == self.tasks.len() {
-            return self.lines.send_all(&Frame::new(kind, ALL, piece));
-        }
-        for task in readers.iter().filter_map(|rank| self.tasks.get(*rank as usize)) {
-            self.lines.send(task.node, &Frame::new(kind, task.local, piece.clone()));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Where what tasks write goes: our own streams, with a label before each line where that is
 //! wanted, or files; and what they read. Never keeps more of a line than a buffer holds.
 
+use super::attach::Which;
 use super::frame::Kind;
 use super::place::{Place, Task};
 use super::wish::Wish;
@@ -54,6 +55,19 @@ impl Outputs {
     /// Says something on standard error, after what was written before.
     pub fn note(&self, text: &str) {
         self.own.write(true, noted(text).into_bytes());
+    }
+
+    /// Our own streams for so many tasks: their output and errors, of all or one of them.
+    #[must_use]
+    pub fn here(tasks: u32, label: bool, [output, error]: [Which; 2]) -> Self {
+        let sink = |which: Which, rank: u32| match which {
+            Which::All => Sink::Own,
+            Which::One(task) if task == rank => Sink::Own,
+            Which::One(_) | Which::Nothing => Sink::Nothing,
+        };
+        let sinks = (0..tasks).map(|rank| [sink(output, rank), sink(error, rank)]).collect();
+        let width = label.then(|| tasks.saturating_sub(1).to_string().len());
+        Self { sinks, width, begun: BTreeMap::new(), own: Writer::start() }
     }
 
     /// Opens the files of a step, named from `directory`. One that several tasks share is emptied

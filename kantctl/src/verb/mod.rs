@@ -5,6 +5,7 @@ pub mod accounted;
 pub mod admin;
 pub mod alloc;
 pub mod ask;
+pub mod attach;
 pub mod batch;
 pub mod cancel;
 pub mod completions;

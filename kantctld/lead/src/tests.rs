@@ -42,6 +42,7 @@ pub fn hello(node: &str, steps: Vec<StepStatus>) -> Hello {
         },
         steps,
         starts_tasks: false,
+        passes_streams: false,
         feeds_tasks: false,
         signals_jobs: false,
     }

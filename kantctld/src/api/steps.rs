@@ -1,5 +1,6 @@
 //! Steps of jobs that run: the first of a job's nodes keeps the book, and answers. Who may see a
-//! job may see its steps; only its owner opens and closes them, and they and operators may end one.
+//! job may see its steps; only its owner opens and closes them, and they and operators may end
+//! one and see what it writes, as with a job's output.
 //! Never written to the log: a step is no state.
 
 use super::error::ApiFailure;
@@ -42,7 +43,8 @@ pub async fn wish(
 ) -> Result<Json<StepAnswer>, ApiFailure> {
     let Json(wish) = body?;
     let key = core.key(&key)?;
-    let may = matches!(wish, StepWish::Signal { .. }) && core.actor(Uid(user.uid)).operator;
+    let of_operators = matches!(wish, StepWish::Signal { .. } | StepWish::Listen { .. });
+    let may = of_operators && core.actor(Uid(user.uid)).operator;
     if !may {
         check_owner(&core, key, &user)?;
     }
@@ -84,7 +86,9 @@ async fn ask(
     wish: StepWish,
 ) -> Result<StepAnswer, ApiFailure> {
     let wait = match &wish {
-        StepWish::Hold { wait, .. } => Duration::from_millis(wait.0),
+        StepWish::Hold { wait, .. } | StepWish::Listen { wait, .. } => {
+            Duration::from_millis(wait.0)
+        }
         _ => Duration::ZERO,
     };
     let asked = core.hub.ask_steps(node, AskSteps { question: 0, id, wish });

@@ -2,7 +2,7 @@
 
 use common::wire::node::{
     AskSteps, FeedTask, Hello, JobSignal, OutputChunk, ReadOutput, SignalJob, SignalNews,
-    SignalTask, StartTask, StepAnswer, StepNews, TaskNews, TaskState, ToNode, WatchTask,
+    SignalTask, StartTask, StepAnswer, StepNews, StepWish, TaskNews, TaskState, ToNode, WatchTask,
 };
 use std::collections::BTreeMap;
 use tokio::sync::oneshot;
@@ -13,6 +13,10 @@ const OLD_FOR_SIGNALS: &str = "the kantd there is of an earlier release, which d
 /// The same of programs.
 const OLD: &str = "the kantd there is of an earlier release, which does not start that in a job \
                    that runs: upgrade it";
+
+/// The same of steps that others attach to.
+const OLD_FOR_STREAMS: &str = "the kantd there is of an earlier release, which lets nobody attach \
+                               to a step: upgrade it";
 
 /// A question, and where its answer goes.
 pub enum Question {
@@ -57,6 +61,8 @@ pub struct Questions {
     knows_feeding: bool,
     /// It signals jobs.
     knows_signals: bool,
+    /// It passes streams of steps on.
+    knows_streams: bool,
     reads: BTreeMap<u64, oneshot::Sender<OutputChunk>>,
     tasks: BTreeMap<u64, oneshot::Sender<TaskNews>>,
     steps: BTreeMap<u64, oneshot::Sender<StepNews>>,
@@ -68,7 +74,8 @@ impl Questions {
     pub fn of(hello: &Hello) -> Self {
         let (knows_tasks, knows_feeding) = (hello.starts_tasks, hello.feeds_tasks);
         let knows_signals = hello.signals_jobs;
-        Self { knows_tasks, knows_feeding, knows_signals, ..Self::default() }
+        let knows_streams = hello.passes_streams;
+        Self { knows_tasks, knows_feeding, knows_signals, knows_streams, ..Self::default() }
     }
 
     /// What to send the node; `None` if it could not read it, and its answer is given here, or if
@@ -116,8 +123,17 @@ impl Questions {
                 Some(ToNode::FeedTask(FeedTask { question: number, ..feed }))
             }
             Question::Steps(ask, answer) => {
-                if !self.knows_feeding {
-                    let answered = StepAnswer::Refused(OLD.to_owned());
+                let old = match &ask.wish {
+                    _ if !self.knows_feeding => Some(OLD),
+                    StepWish::Say { .. } | StepWish::Listen { .. } | StepWish::Speak { .. }
+                        if !self.knows_streams =>
+                    {
+                        Some(OLD_FOR_STREAMS)
+                    }
+                    _ => None,
+                };
+                if let Some(old) = old {
+                    let answered = StepAnswer::Refused(old.to_owned());
                     // Whoever asked may have gone.
                     let _ = answer.send(StepNews { question: number, answer: answered });
                     return None;

@@ -8,6 +8,7 @@
 mod free;
 mod gpus;
 mod over;
+pub mod streams;
 
 use common::id::NodeName;
 use common::job::{ExitStatus, SignalNumber};
@@ -83,11 +84,21 @@ impl Book {
                 Some(_) => (StepAnswer::Refused(format!("step {number} is over")), false),
                 None => (unknown(number), false),
             },
+            StepWish::Say { .. } | StepWish::Listen { .. } | StepWish::Speak { .. } => {
+                (StepAnswer::Refused("it is not for the book".to_owned()), false)
+            }
             StepWish::List => {
                 let all = self.steps.iter().map(|entry| entry.view.clone());
                 (StepAnswer::List(all.collect()), false)
             }
         }
+    }
+
+    /// Is the step over, and how did it end? In a sentence, where there is none.
+    pub fn ending(&self, number: u32, now: Time) -> Result<Option<Option<ExitStatus>>, String> {
+        let found = self.steps.iter().find(|entry| entry.view.number == number);
+        let entry = found.ok_or_else(|| format!("the job has no step {number}"))?;
+        Ok((!entry.is_open(now)).then_some(entry.view.exit))
     }
 
     /// Nobody could hold a step for a while, as when kantd was not there: those that are not over
@@ -381,7 +392,7 @@ mod tests {
         opened(&mut book, ask(1, 4, StepGpus::All, true), now);
         let signal = StepWish::Signal { number: 0, signal: SignalNumber(15) };
         assert_eq!(book.ask(signal.clone(), &job(), now).0, StepAnswer::Done);
-        let hold = StepWish::Hold { number: 0, wait: Span(0) };
+        let hold = StepWish::Hold { number: 0, wait: Span(0), streams: None };
         let words = StepAnswer::Words(vec![SignalNumber(15)]);
         assert_eq!(book.ask(hold.clone(), &job(), now).0, words);
         assert_eq!(book.ask(hold, &job(), now).0, StepAnswer::Words(vec![]));

@@ -2,6 +2,7 @@
 //! directory and goes with it. Never changes one without writing it down first.
 
 use super::board::Board;
+use super::book::streams::Streams;
 use super::book::{Book, LEASE_MAX};
 use super::dir::{self, StepDir};
 use super::size;
@@ -9,8 +10,11 @@ use crate::clock;
 use common::id::AttemptId;
 use common::job::StepRecord;
 use common::resource::Allocation;
-use common::time::Time;
-use common::wire::node::{AskSteps, StepAnswer, StepNews, StepPhase, StepWish};
+use common::time::{Span, Time};
+use common::wire::node::{
+    AskSteps, StepAnswer, StepHeard, StepNews, StepPhase, StepSaid, StepWish,
+};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Write};
@@ -22,12 +26,15 @@ use tokio::time::{Instant, timeout_at};
 
 /// No question waits longer.
 const WAIT_MAX: Duration = Duration::from_secs(60);
+/// The same, for leases.
+const WAIT_MAX_SPAN: Span = Span::from_seconds(60);
 
 /// A book, and the job it is about.
 #[derive(Debug)]
 struct Open {
     book: Book,
     job: Allocation,
+    streams: Streams,
 }
 
 /// All of them.
@@ -38,6 +45,8 @@ pub struct Books {
     closed: Mutex<BTreeSet<AttemptId>>,
     /// There is a word for some step.
     words: Notify,
+    /// Tasks of some step wrote something, or it is over.
+    said: Notify,
 }
 
 impl Books {
@@ -45,17 +54,24 @@ impl Books {
     pub async fn answer(&self, asked: AskSteps, board: &Board, steps: &Path) -> StepNews {
         let AskSteps { question, id, wish } = asked;
         let wait = match &wish {
-            StepWish::Hold { wait, .. } => Duration::from_millis(wait.0).min(WAIT_MAX),
+            StepWish::Hold { wait, .. } | StepWish::Listen { wait, .. } => {
+                Duration::from_millis(wait.0).min(WAIT_MAX)
+            }
             _ => Duration::ZERO,
         };
+        let believed = match &wish {
+            StepWish::Hold { streams: Some(told), .. } => told.listened,
+            _ => false,
+        };
+        let listens = matches!(wish, StepWish::Listen { .. });
         let until = Instant::now() + wait;
         loop {
-            // Before looking, so that no word is missed.
-            let word = self.words.notified();
+            // Before looking, so that nothing is missed.
+            let (word, said) = (self.words.notified(), self.said.notified());
             let answer = self.ask(id, wish.clone(), board, &StepDir::of(steps, id));
             let answer = answer.unwrap_or_else(StepAnswer::Refused);
-            let is_quiet = matches!(&answer, StepAnswer::Words(words) if words.is_empty());
-            if !is_quiet || timeout_at(until, word).await.is_err() {
+            let news = async { if listens { said.await } else { word.await } };
+            if !is_quiet(&answer, believed) || timeout_at(until, news).await.is_err() {
                 return StepNews { question, answer };
             }
         }
@@ -125,25 +141,100 @@ impl Books {
             return Err(format!("{id} is over"));
         }
         let failed = |error: io::Error| format!("failed to read the steps of {id}: {error}");
-        let found = match open.remove(&id) {
-            Some(found) => found,
-            None => read(dir).map_err(failed)?,
+        let known = match open.entry(id) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => place.insert(read(dir).map_err(failed)?),
         };
-        let Open { book, job } = found;
-        let mut changed = book.clone();
-        if is_over {
-            changed.end(clock::now());
+        let now = clock::now();
+        if let Some(answer) = self.of_streams(&wish, known, now) {
+            return answer;
         }
-        let is_word = matches!(wish, StepWish::Signal { .. });
-        let (answer, is_news) = changed.ask(bounded(wish), &job, clock::now());
+        let mut changed = known.book.clone();
+        if is_over {
+            changed.end(now);
+        }
+        let (is_word, is_end) =
+            (matches!(wish, StepWish::Signal { .. }), matches!(wish, StepWish::Close { .. }));
+        let held = match &wish {
+            StepWish::Hold { number, streams: Some(told), .. } => Some((*number, *told)),
+            _ => None,
+        };
+        let (answer, is_news) = changed.ask(bounded(wish), &known.job, now);
         let written = if is_news { write(dir, &changed) } else { Ok(()) };
-        let kept = if written.is_ok() { changed } else { book };
-        open.insert(id, Open { book: kept, job });
+        if written.is_ok() {
+            known.book = changed;
+        }
         if is_word {
             self.words.notify_waiters();
         }
+        if is_end {
+            self.said.notify_waiters();
+        }
         written.map_err(|error| format!("failed to write the steps of {id}: {error}"))?;
-        Ok(answer)
+        Ok(match (held, answer) {
+            (Some((number, told)), StepAnswer::Words(signals)) => {
+                StepAnswer::Heard(known.streams.hear(number, told, signals, now))
+            }
+            (_, answer) => answer,
+        })
+    }
+
+    /// What is about a step's streams, which the book does not know; `None`: the rest.
+    fn of_streams(
+        &self,
+        wish: &StepWish,
+        known: &mut Open,
+        now: Time,
+    ) -> Option<Result<StepAnswer, String>> {
+        let Open { book, streams, .. } = known;
+        let (StepWish::Say { number, .. }
+        | StepWish::Listen { number, .. }
+        | StepWish::Speak { number, .. }) = wish
+        else {
+            return None;
+        };
+        let ended = match book.ending(*number, now) {
+            Ok(ended) => ended,
+            Err(why) => return Some(Err(why)),
+        };
+        Some(match wish {
+            StepWish::Say { number, piece } => streams.say(*number, piece, now).map(|()| {
+                self.said.notify_waiters();
+                StepAnswer::Done
+            }),
+            StepWish::Speak { .. } if ended.is_some() => Err(format!("step {number} is over")),
+            StepWish::Speak { number, speech } => {
+                streams.speak(*number, speech.clone(), now).map(|is_kept| {
+                    self.words.notify_waiters();
+                    let why = "the step reads slowly: much waits for it";
+                    if is_kept { StepAnswer::Done } else { StepAnswer::Busy(why.to_owned()) }
+                })
+            }
+            StepWish::Listen { number, from, wait } => {
+                let wait = Span(wait.0.min(WAIT_MAX_SPAN.0));
+                streams.listen(*number, *from, wait, now).map(|(pieces, is_first)| {
+                    if is_first {
+                        self.words.notify_waiters();
+                    }
+                    let (is_over, exit) = (ended.is_some(), ended.flatten());
+                    StepAnswer::Said(StepSaid { pieces, is_over, exit })
+                })
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// Is there nothing to tell, so that whoever asked goes on waiting? `believed`: that somebody
+/// listens.
+fn is_quiet(answer: &StepAnswer, believed: bool) -> bool {
+    match answer {
+        StepAnswer::Words(words) => words.is_empty(),
+        StepAnswer::Heard(StepHeard { signals, listened, speech }) => {
+            signals.is_empty() && speech.is_empty() && *listened == believed
+        }
+        StepAnswer::Said(said) => said.pieces.is_empty() && !said.is_over,
+        _ => false,
     }
 }
 
@@ -165,7 +256,7 @@ fn read(dir: &StepDir) -> io::Result<Open> {
         Some(resized) => resized.allocation,
         None => dir.read_order()?.launch.allocation,
     };
-    Ok(Open { book, job })
+    Ok(Open { book, job, streams: Streams::default() })
 }
 
 fn read_book(dir: &StepDir) -> io::Result<Book> {

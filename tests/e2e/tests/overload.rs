@@ -138,6 +138,7 @@ fn a_node_that_floods_reports_is_cut_off_or_borne_and_others_are_served() -> any
         inventory: node.inventory,
         steps: Vec::new(),
         starts_tasks: false,
+        passes_streams: false,
         feeds_tasks: false,
         signals_jobs: false,
     };

@@ -2,6 +2,7 @@
 //! the job's nodes keeps the book: it gives out the numbers, and parts of the job to steps that
 //! want a part to themselves. Never a program itself; those are tasks' business.
 
+use super::attach::{StepHeard, StepPiece, StepSaid, StepSpeech, StepStreams};
 use crate::cpuset::CpuSet;
 use crate::id::{AttemptId, NodeName, TaskNumber};
 use crate::job::{ExitStatus, SignalNumber};
@@ -31,6 +32,34 @@ pub enum StepWish {
         number: u32,
         /// How long.
         wait: Span,
+        /// Its streams, of one that others may attach to. Nodes of builds before do not read it,
+        /// and answer with signals alone.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        streams: Option<StepStreams>,
+    },
+    /// What its tasks wrote, since somebody listens. This and the next two only to a node whose
+    /// Hello said that it reads them.
+    Say {
+        /// Which.
+        number: u32,
+        /// The piece.
+        piece: StepPiece,
+    },
+    /// What do its tasks write? Answered when there is something, or after so long.
+    Listen {
+        /// Which.
+        number: u32,
+        /// From this byte of it on; `None`: what is kept of it, and what comes.
+        from: Option<u64>,
+        /// How long.
+        wait: Span,
+    },
+    /// Something for its tasks to read.
+    Speak {
+        /// Which.
+        number: u32,
+        /// What.
+        speech: StepSpeech,
     },
     /// It is over.
     Close {
@@ -140,6 +169,10 @@ pub enum StepAnswer {
     Refused(String),
     /// Signals for it since the last time.
     Words(Vec<SignalNumber>),
+    /// The same and more, for one that told of its streams.
+    Heard(StepHeard),
+    /// What its tasks wrote.
+    Said(StepSaid),
     /// All of them, rising.
     List(Vec<StepView>),
     /// Done.

@@ -2,16 +2,18 @@
 //! Never obeys either; the step does.
 
 use super::Step;
+use super::attached::Attached;
 use crate::output::screen::note;
 use crate::step::booking;
 use crate::step::place::Place;
 use common::job::SignalNumber;
 use nix::sys::signal::Signal;
+use std::rc::Rc;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 /// Signals that others send to the step, by its number, and its end when its time is up.
-pub fn words(step: &Step<'_>) -> UnboundedReceiver<Signal> {
+pub fn words(step: &Step<'_>, attached: &Rc<Attached>) -> UnboundedReceiver<Signal> {
     let (tell, told) = unbounded_channel();
     if let Some(limit) = step.wish.time {
         let (last_words, tell) = (out_of_time(step.place), tell.clone());
@@ -24,9 +26,12 @@ pub fn words(step: &Step<'_>) -> UnboundedReceiver<Signal> {
     }
     if let Some(view) = &step.view {
         let (server, key, number) = (step.server.fresh(), step.place.key, view.number);
+        let attached = Rc::clone(attached);
         tokio::task::spawn_local(async move {
             loop {
-                for SignalNumber(word) in booking::words(&server, key, number).await {
+                let heard = booking::words(&server, key, number, attached.streams()).await;
+                attached.hear(heard.listened, heard.speech);
+                for SignalNumber(word) in heard.signals {
                     let Ok(signal) = Signal::try_from(i32::from(word)) else { continue };
                     if tell.send(signal).is_err() {
                         return;

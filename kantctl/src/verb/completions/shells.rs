@@ -18,7 +18,7 @@ fn collect(command: &clap::Command, above: &str, all: &mut Vec<(String, &'static
         let path = format!("{above}{}", verb.get_name());
         let values = verb.get_positionals().filter_map(|arg| arg.get_value_names()?.first());
         let kind = values.filter_map(|name| match name.as_str() {
-            "JOB" | "JOB|NODE" => Some("jobs"),
+            "JOB" | "JOB|NODE" | "JOB[.STEP]" => Some("jobs"),
             "NODE" => Some("nodes"),
             "QUEUE" => Some("queues"),
             _ => None,

@@ -1,0 +1,47 @@
+//! `sattach`: what the tasks of a step that runs write, in the words of Slurm. Never otherwise
+//! than `kantctl attach`.
+//! Source: man sattach.
+
+use super::name::Common;
+use crate::failure::Failure;
+use crate::output::Screen;
+use crate::server::Server;
+use crate::verb::attach::{Part, Streams, Target, chosen, steps, to_step};
+
+/// See what a running step writes, as Slurm's sattach does
+#[derive(clap::Parser, Debug)]
+#[command(name = "sattach", disable_help_flag = true, disable_version_flag = true)]
+#[command(override_usage = "sattach [OPTIONS] JOB.STEP")]
+#[allow(missing_docs)] // each field's comment is its help
+pub struct Args {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(flatten)]
+    pub streams: Streams,
+    /// Say nothing
+    #[arg(short = 'Q', long)]
+    pub quiet: bool,
+    /// The step: 42.0; of a job alone its only step
+    #[arg(value_name = "JOB.STEP")]
+    pub target: Target,
+}
+
+/// Attaches to a step.
+///
+/// # Errors
+/// [`Failure`] when there is no such step, it does not run, or it is somebody else's.
+pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
+    let Target { key, part } = args.target;
+    let in_a_file = || {
+        let text = format!("step {key}.batch writes to the job's output file, not here");
+        Failure::usage(anyhow::Error::msg(text)).hint(format!("kantctl logs -f {key}"))
+    };
+    if part == Part::Batch {
+        return Err(in_a_file());
+    }
+    let Some(steps) = steps(key, server).await? else {
+        return Err(Failure::message(format!("job {key} does not run")));
+    };
+    let step = chosen(key, part, &steps)?;
+    to_step(&args.streams, key, step, server, screen).await
+}

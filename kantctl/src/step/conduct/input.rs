@@ -1,0 +1,46 @@
+//! What tasks read: what is read here for them, and what those say who attach to the step.
+//! Never waits; more is not taken than is passed on.
+
+use super::{Conduct, INPUT_AHEAD_BYTES};
+use crate::step::frame::{ALL, Frame, Kind};
+use common::wire::node::StepSpeech;
+
+impl Conduct<'_> {
+    /// What was read, to all who read it.
+    pub(super) fn pass_input(&mut self, source: usize, piece: Vec<u8>) {
+        let Some(own) = self.readers.get_mut(source) else { return };
+        let is_end = piece.is_empty();
+        let readers = if is_end { std::mem::take(own) } else { own.clone() };
+        if is_end {
+            self.attached.note_readers(&self.readers);
+        }
+        let kind = if is_end { Kind::InputEnd } else { Kind::Input };
+        if readers.len() == self.tasks.len() {
+            return self.lines.send_all(&Frame::new(kind, ALL, piece));
+        }
+        for task in readers.iter().filter_map(|rank| self.tasks.get(*rank as usize)) {
+            self.lines.send(task.node, &Frame::new(kind, task.local, piece.clone()));
+        }
+    }
+
+    /// May more be passed on that others say?
+    pub(super) fn may_be_told(&self) -> bool {
+        self.lines.ahead() < INPUT_AHEAD_BYTES
+    }
+
+    /// What others say, to the tasks whose input has not ended.
+    pub(super) fn pass_speech(&self, speech: Vec<StepSpeech>) {
+        let all = self.readers.iter().any(|ranks| ranks.len() == self.tasks.len());
+        for StepSpeech { task, bytes, .. } in speech {
+            if task.is_none() && all {
+                self.lines.send_all(&Frame::new(Kind::Input, ALL, bytes.0));
+                continue;
+            }
+            let readers =
+                self.readers.iter().flatten().filter(|rank| task.is_none_or(|t| t == **rank));
+            for task in readers.filter_map(|rank| self.tasks.get(*rank as usize)) {
+                self.lines.send(task.node, &Frame::new(Kind::Input, task.local, bytes.0.clone()));
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! The last of what a step's tasks wrote, for who attaches to it. Bounded, whole frames only, and
+//! never waited for: what is too old is gone.
+
+use super::frame::{Frame, Kind};
+use common::wire::node::{Octets, StepPiece};
+use std::collections::VecDeque;
+
+/// So much is kept.
+const KEPT_BYTES_MAX: u64 = 256 << 10;
+/// So much of it is shown to who begins to listen.
+const SHOWN_BYTES: u64 = 64 << 10;
+/// No more is sent at once, but for one frame that is larger.
+const PIECE_BYTES: u64 = 64 << 10;
+
+/// What is kept.
+#[derive(Debug, Default)]
+pub struct Ring {
+    frames: VecDeque<Vec<u8>>,
+    /// The place of the first of them among all that was written, and the place after the last.
+    start: u64,
+    end: u64,
+}
+
+impl Ring {
+    /// A task wrote something.
+    pub fn push(&mut self, kind: Kind, rank: u32, bytes: &[u8]) {
+        let frame = Frame::new(kind, rank, bytes).bytes();
+        self.end += frame.len() as u64;
+        self.frames.push_back(frame);
+        while self.frames.len() > 1 && self.end - self.start > KEPT_BYTES_MAX {
+            let gone = self.frames.pop_front().unwrap_or_default();
+            self.start += gone.len() as u64;
+        }
+    }
+
+    /// The place after the last.
+    #[must_use]
+    pub const fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Where who begins to listen begins.
+    #[must_use]
+    pub fn shown_from(&self) -> u64 {
+        let mut from = self.end;
+        for frame in self.frames.iter().rev() {
+            let before = from - frame.len() as u64;
+            if self.end - before > SHOWN_BYTES && from < self.end {
+                break;
+            }
+            from = before;
+        }
+        from
+    }
+
+    /// Some of what there is from that place on, or from later where that is gone; `None`: none.
+    #[must_use]
+    pub fn after(&self, from: u64) -> Option<StepPiece> {
+        let (mut place, mut begun, mut bytes) = (self.start, None, Vec::new());
+        for frame in &self.frames {
+            let next = place + frame.len() as u64;
+            if place >= from {
+                if !bytes.is_empty() && bytes.len() as u64 + frame.len() as u64 > PIECE_BYTES {
+                    break;
+                }
+                begun.get_or_insert(place);
+                bytes.extend_from_slice(frame);
+            }
+            place = next;
+        }
+        begun.map(|from| StepPiece { from, bytes: Octets(bytes) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A frame has nine bytes before its body.
+    fn written(ring: &mut Ring, bytes: usize) {
+        ring.push(Kind::Output, 3, &vec![b'x'; bytes - 9]);
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded_and_comes_in_whole_frames() {
+        let mut ring = Ring::default();
+        assert_eq!((ring.after(0), ring.shown_from()), (None, 0));
+        (0..300).for_each(|_| written(&mut ring, 1024));
+        assert_eq!((ring.end(), ring.start), (300 << 10, 44 << 10));
+        let piece = ring.after(0).unwrap();
+        assert_eq!((piece.from, piece.end()), (44 << 10, 108 << 10), "what is gone is left out");
+        assert_eq!(ring.after(ring.end()), None);
+        assert_eq!(ring.shown_from(), 236 << 10);
+        let (mut from, mut count) = (0, 0);
+        while let Some(piece) = ring.after(from) {
+            (from, count) = (piece.end(), count + 1);
+        }
+        assert_eq!((from, count), (300 << 10, 4));
+    }
+
+    #[test]
+    fn a_frame_that_is_larger_than_all_is_kept_and_shown() {
+        let mut ring = Ring::default();
+        written(&mut ring, 10);
+        written(&mut ring, 1 << 20);
+        let place = ring.shown_from();
+        assert_eq!((place, ring.after(place).unwrap().bytes.0.len()), (10, 1 << 20));
+    }
+}
