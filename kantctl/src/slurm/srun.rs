@@ -3,6 +3,7 @@
 //! Source: man srun.
 
 mod accepted;
+mod narrowed;
 mod of_job;
 
 use super::name::Common;
@@ -200,7 +201,7 @@ impl Args {
 pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
     let around = run::surroundings();
     let own = Ground::around(&around)?;
-    let wish = args.wish()?;
+    let mut wish = args.wish()?;
     let ground = match (&args.jobid, own) {
         (None, own) => own,
         (Some(named), Some(own))
@@ -219,6 +220,9 @@ pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
         if args.of_job.test_only {
             return Err(trial::of_a_step());
         }
+        narrowed::check_memory(&args.of_job, &ground, &around)?;
+        let nodelist = args.nodelist.as_deref();
+        wish.nodelist = narrowed::nodes(&args.of_job, nodelist, &ground, server).await?;
         if !args.quiet {
             args.of_job.idle_in_a_job().iter().for_each(|idle| note(idle));
         }

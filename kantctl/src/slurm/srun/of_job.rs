@@ -14,7 +14,8 @@ pub struct OfJob {
     /// Whole nodes; in a job: CPUs and GPUs of its own, among steps that say the same
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "node")]
     pub exclusive: Option<String>,
-    /// Memory on each node, in MiB or with K, M, G, T; a step has all of its job's
+    /// Memory on each node, in MiB or with K, M, G, T; a step may use all of its job's, and asks
+    /// for no more
     #[arg(long, value_name = "SIZE")]
     pub mem: Option<String>,
     /// Memory for each CPU
@@ -56,13 +57,13 @@ pub struct OfJob {
     /// Run in this booking
     #[arg(long, value_name = "NAME")]
     pub reservation: Option<String>,
-    /// Not these nodes
+    /// Not these nodes; in a job, of those it has
     #[arg(short = 'x', long, value_name = "NODES")]
     pub exclude: Option<String>,
     /// Not before
     #[arg(long, value_name = "WHEN")]
     pub begin: Option<String>,
-    /// Nodes with these features
+    /// Nodes with these features; in a job, those of its nodes that have them
     #[arg(short = 'C', long, value_name = "FEATURES")]
     pub constraint: Option<String>,
     /// After other jobs: afterok:42, singleton
@@ -126,8 +127,6 @@ impl OfJob {
             ("mem-per-cpu", &self.mem_per_cpu, memory),
             ("mem-per-gpu", &self.mem_per_gpu, memory),
             ("cpus-per-gpu", &self.cpus_per_gpu, "say --cpus-per-task"),
-            ("constraint", &self.constraint, sized),
-            ("exclude", &self.exclude, "say --nodelist"),
             ("reservation", &self.reservation, sized),
             ("begin", &self.begin, "it begins now"),
             ("dependency", &self.dependency, "it begins now"),
