@@ -75,6 +75,16 @@ pub fn check_decisions(snapshot: &Snapshot, now: Time, decisions: &[Decision]) -
     judge.violations
 }
 
+/// What is wrong with moves that nobody decided yet: who moves, whether everybody has a place then,
+/// and whether the room is there that they move for.
+#[must_use]
+pub(crate) fn check_moves(snapshot: &Snapshot, now: Time, round: &Round) -> Vec<Violation> {
+    let mut judge = Judge::new(snapshot, now);
+    judge.decisions(&round.decisions);
+    judge.moves_make_room(round);
+    judge.violations
+}
+
 struct Judge<'a> {
     snapshot: &'a Snapshot,
     now: Time,

@@ -33,6 +33,7 @@ mod shape;
 mod shapes;
 mod sheet;
 pub mod snapshot;
+pub mod solve;
 #[cfg(test)]
 mod testing;
 mod trial;

@@ -41,6 +41,14 @@ impl Counts {
         }
     }
 
+    const fn by(self, pieces: i128) -> Self {
+        Self {
+            gpu_milli: self.gpu_milli / pieces,
+            cpus: self.cpus / pieces,
+            memory_bytes: self.memory_bytes / pieces,
+        }
+    }
+
     const fn is_within(self, other: Self) -> bool {
         self.gpu_milli <= other.gpu_milli
             && self.cpus <= other.cpus
@@ -96,13 +104,24 @@ impl<'a> Judge<'a> {
             let Some(job) = self.snapshot.running(key) else { continue };
             for share in job.allocation.shares() {
                 let wants = Counts::of(share);
+                let piece = wants.by(self.pieces(key, share));
                 let fits =
-                    |node: &NodeName| free.get(node).is_some_and(|free| wants.is_within(*free));
+                    |node: &NodeName| free.get(node).is_some_and(|free| piece.is_within(*free));
                 self.expect(to.iter().any(fits), "moves to where it has no place");
                 all = all.plus(wants, -1);
             }
         }
         self.expect(Counts::default().is_within(all), "moves with others to one place");
+    }
+
+    /// In how many pieces a share may be dealt out anew: tasks that have their GPUs by the task,
+    /// and no number of nodes, need not stay together.
+    fn pieces(&self, key: JobKey, share: &Share) -> i128 {
+        let again = self.snapshot.movable.get(&key).map(|again| &again.request);
+        let is_loose = again.is_some_and(|request| {
+            request.nodes.is_none() && matches!(request.gpus, Some(GpuRequest::PerTask(_)))
+        });
+        if is_loose { i128::from(share.tasks.0.max(1)) } else { 1 }
     }
 
     /// Others move only for a job that room is kept for, which is there beside their places.

@@ -47,6 +47,7 @@ pub mod world;
 mod yielding;
 
 pub use amount::{Amount, Resource, UNLIMITED};
+pub(crate) use movers::may_move;
 pub use past::QueueUse;
 pub(crate) use past::used_ppm;
 pub use plan::{Act, Plan, Step, accounts, plan};

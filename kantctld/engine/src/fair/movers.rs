@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// May a running job be moved, and is it no longer safe from everybody?
-pub(super) fn may_move(desk: &Desk<'_>, job: &RunningJob) -> bool {
+pub(crate) fn may_move(desk: &Desk<'_>, job: &RunningJob) -> bool {
     if desk.snapshot.may_move(job, desk.now).is_none() {
         return false;
     }

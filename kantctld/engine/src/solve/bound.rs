@@ -1,0 +1,138 @@
+//! Counting pieces. A node with room for c of something holds at most c / s pieces of size s, and
+//! what takes a there takes up at least a / s of them, both rounded down: sums of such over nodes
+//! rule out what no order of trying would find. Never says that something fits.
+//!
+//! Example, three nodes of 8 GPUs with a job of 5 on each, all free to move, and a job of 5 waits:
+//! 24 GPUs, and 20 are needed; but in pieces of 5 there is room for 3, and 4 are needed. What is
+//! not ruled out may still not fit: two nodes of 7, jobs of 3, 3 and 3, and one of 5.
+
+use super::item::{CPUS, GPU_MILLI, MEMORY, WHOLE_GPUS};
+use super::model::{Job, Model, Node, Owner};
+use super::{Count, Counted};
+use common::resource::Share;
+use std::collections::BTreeSet;
+
+/// So many sizes of GPU requests are counted in, the largest.
+const SIZES_MAX: usize = 8;
+
+/// What is counted, in pieces of which size, and on which nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Measure {
+    of: usize,
+    size: i64,
+    /// On the nodes that suit the waiting job alone.
+    suiting: bool,
+}
+
+impl Measure {
+    /// What is worth counting, the plainest first.
+    pub fn all(model: &Model) -> Vec<Self> {
+        let sizes = |of: usize, jobs: &[Job], least: i64| {
+            let asked = jobs.iter().flat_map(|job| &job.parts.each).map(|part| part[of]);
+            let sizes: BTreeSet<i64> = asked.filter(|size| *size > least).collect();
+            let largest = sizes.into_iter().rev().take(SIZES_MAX);
+            std::iter::once(least).chain(largest).collect::<Vec<i64>>()
+        };
+        let own = &model.jobs[..1];
+        let mut all: Vec<(usize, i64)> = Vec::new();
+        for (of, jobs, least) in [
+            (WHOLE_GPUS, &model.jobs[..], 1000),
+            (GPU_MILLI, own, 1),
+            (CPUS, own, 1),
+            (MEMORY, own, 1),
+        ] {
+            all.extend(sizes(of, jobs, least).into_iter().map(|size| (of, size)));
+        }
+        let by_nodes =
+            |suiting| all.clone().into_iter().map(move |(of, size)| Self { of, size, suiting });
+        by_nodes(true).chain(by_nodes(false)).collect()
+    }
+
+    fn counts(&self, model: &Model, kind: usize) -> bool {
+        !self.suiting || model.jobs[0].suits[kind]
+    }
+
+    /// Pieces on a node.
+    pub fn room(&self, model: &Model, node: &Node) -> i64 {
+        if node.is_closed || !self.counts(model, node.kind) {
+            return 0;
+        }
+        node.free[self.of].max(0) / self.size
+    }
+
+    /// Pieces that the parts of a job take up wherever on these nodes they are; nothing, if they
+    /// may be elsewhere.
+    pub fn of_parts(&self, model: &Model, owner: Owner) -> i64 {
+        let parts = &model.jobs[owner].parts.each;
+        if self.may_be_elsewhere(model, owner) {
+            0
+        } else {
+            parts.iter().map(|part| self.of(part)).sum()
+        }
+    }
+
+    /// Of one part; see [`Self::may_be_elsewhere`].
+    pub fn of(&self, part: &[i64; 4]) -> i64 {
+        part[self.of] / self.size
+    }
+
+    pub fn may_be_elsewhere(&self, model: &Model, owner: Owner) -> bool {
+        let suits = &model.jobs[owner].suits;
+        suits.iter().enumerate().any(|(kind, suits)| *suits && !self.counts(model, kind))
+    }
+
+    /// Pieces that come free at most if a job is lifted, less those it needs then.
+    pub fn gain(&self, model: &Model, owner: Owner) -> i64 {
+        let held = model.jobs[owner].held.iter();
+        let held = held.filter(|(place, _)| self.counts(model, model.nodes[*place].kind));
+        // A share of a GPU may be all that keeps it from being free.
+        let free: i64 = held.map(|(_, share)| -(-self.holds(share)).div_euclid(self.size)).sum();
+        free - self.of_parts(model, owner)
+    }
+
+    /// What a share keeps from others at most.
+    fn holds(&self, share: &Share) -> i64 {
+        let gpus = i64::try_from(share.gpus.len()).unwrap_or(0);
+        match self.of {
+            WHOLE_GPUS => gpus * 1000,
+            GPU_MILLI => gpus * share.gpu_milli.map_or(1000, |milli| i64::from(milli.0)),
+            CPUS => i64::from(share.cpus.len()),
+            _ => i64::try_from(share.memory.0).unwrap_or(0),
+        }
+    }
+
+    /// Pieces that a job takes up where it is, at least.
+    fn of_held(&self, model: &Model, owner: Owner) -> i64 {
+        let job = &model.jobs[owner];
+        let held = job.held.iter();
+        let held = held.filter(|(place, _)| self.counts(model, model.nodes[*place].kind));
+        let of = |share: &Share| match (self.of, share.gpu_milli) {
+            // Parts of GPUs may share one.
+            (WHOLE_GPUS, Some(_)) => 0,
+            _ => self.holds(share) / self.size,
+        };
+        held.map(|(_, share)| of(share)).sum()
+    }
+
+    fn told(&self, room: i64, needed: i64) -> Count {
+        let of = [Counted::GpuMilli, Counted::WholeGpus, Counted::Cpus, Counted::Memory][self.of];
+        let count = |count: i64| u64::try_from(count).unwrap_or(0);
+        let (size, room, needed) = (count(self.size), count(room), count(needed));
+        Count { of, size, room, needed, suiting: self.suiting }
+    }
+}
+
+/// The first count by which not everybody has room, whoever moves.
+pub(super) fn ruled_out(model: &Model, lifted: &[Node]) -> Option<Count> {
+    let measures = Measure::all(model);
+    measures.into_iter().find_map(|measure| {
+        let room: i64 = lifted.iter().map(|node| measure.room(model, node)).sum();
+        let of = |owner| {
+            let stays = measure.of_held(model, owner);
+            stays.min(measure.of_parts(model, owner))
+        };
+        let movers: i64 = (1..model.jobs.len()).map(of).sum();
+        let needed = movers + measure.of_parts(model, 0);
+        (room < needed).then(|| measure.told(room, needed))
+    })
+}

@@ -1,0 +1,62 @@
+//! What the parts of a job take at the very least, on whatever node. Never more than they really
+//! do: what does not fit by these does not fit.
+
+use crate::fit::demand::{Demand, Part};
+use crate::shape::Shape;
+use common::resource::GpuRequest;
+use common::unit::{Bytes, Tasks};
+
+/// Thousandths of GPUs, the same of wholly free ones, CPUs, bytes.
+pub(super) const GPU_MILLI: usize = 0;
+pub(super) const WHOLE_GPUS: usize = 1;
+pub(super) const CPUS: usize = 2;
+pub(super) const MEMORY: usize = 3;
+
+/// How much of each.
+pub(super) type Amounts = [i64; 4];
+
+/// What jobs of one shape ask for, part by part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Parts {
+    /// Largest first.
+    pub each: Vec<Amounts>,
+    /// So many of them on one node, at most.
+    pub per_node: u32,
+    /// Each has its node for itself.
+    pub whole_node: bool,
+}
+
+impl Parts {
+    pub fn of(shape: &Shape<'_>) -> Self {
+        let shape = shape.fewest();
+        let demand = &shape.demand;
+        let request = demand.request;
+        let whole_node = request.exclusive;
+        if let Some(nodes) = shape.nodes() {
+            let parts = demand.even_parts(nodes).into_iter().map(|part| least(demand, part));
+            let mut each: Vec<Amounts> = parts.collect();
+            each.sort_unstable_by(|a, b| b.cmp(a));
+            return Self { each, per_node: 1, whole_node };
+        }
+        // Tasks that share a node share what is asked for by the node: only the first is counted
+        // with that.
+        let one = least(demand, demand.part(Tasks(1)));
+        let two = least(demand, demand.part(Tasks(2)));
+        let more = std::array::from_fn(|of| (two[of] - one[of]).clamp(0, one[of]));
+        let tasks = demand.tasks.0.max(1) as usize;
+        let each = std::iter::once(one).chain(std::iter::repeat_n(more, tasks - 1)).collect();
+        // Whole nodes are shared by tasks of the same job.
+        let per_node = request.tasks_per_node.map_or(u32::MAX, |most| most.0.max(1));
+        Self { each, per_node, whole_node: whole_node && tasks == 1 }
+    }
+}
+
+fn least(demand: &Demand<'_>, part: Part) -> Amounts {
+    let amounts = demand.amounts_of(part, Bytes::ZERO);
+    let (milli, whole) = match demand.request.gpus {
+        Some(GpuRequest::Fraction(share)) => (i64::from(share.0), 0),
+        _ => (i64::from(part.gpus.0) * 1000, i64::from(part.gpus.0) * 1000),
+    };
+    let cpus = i64::from(amounts.cpus.0.max(1));
+    [milli, whole, cpus, i64::try_from(amounts.memory.0).unwrap_or(i64::MAX / 4)]
+}

@@ -1,0 +1,266 @@
+//! A cluster in counts: what each node has left beside jobs that stay, who there may move, and what
+//! the parts of each job take. Asks for less than real places do, never for more. Never decides who
+//! moves.
+
+use super::item::{Amounts, CPUS, GPU_MILLI, MEMORY, Parts, WHOLE_GPUS};
+use crate::desk::Desk;
+use crate::fair::may_move;
+use crate::floor::node::{Holder, Node as FloorNode};
+use crate::floor::{Floor, NodeIndex};
+use crate::shape::ShapeIndex;
+use crate::snapshot::{RunningJob, WaitingJob};
+use common::id::JobKey;
+use common::resource::{GpuRequest, Share};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A job that looks for a place: 0 is the one that waits, then come those that may move.
+pub(super) type Owner = usize;
+
+/// A node that jobs may start on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Node {
+    pub at: NodeIndex,
+    /// Nodes of one kind suit the same jobs, and have the same equipment.
+    pub kind: usize,
+    pub free: Amounts,
+    /// Thousandths of each GPU that those there hold.
+    used: Vec<i64>,
+    /// How many jobs there stay.
+    pub fixed: u32,
+    /// Who there may move, with whole nodes or not, the cheapest of each type first.
+    pub present: Vec<Owner>,
+    /// Who has a place there: which type of job, and how many of its parts.
+    pub placed: BTreeMap<usize, u32>,
+    /// Somebody has a place there who has the node alone.
+    pub is_closed: bool,
+}
+
+/// A job that looks for a place.
+#[derive(Debug, Clone)]
+pub(super) struct Job {
+    pub key: JobKey,
+    pub parts: Parts,
+    /// By the kind of node: does it suit?
+    pub suits: Vec<bool>,
+    /// What it holds, by place among the model's nodes.
+    pub held: Vec<(usize, Share)>,
+    pub has_whole_nodes: bool,
+    /// Jobs of one type can stand in for each other.
+    pub kind: usize,
+    /// What it has used since it started, in minutes of one GPU.
+    pub lost_gpu_minutes: u64,
+}
+
+/// A cluster in counts.
+#[derive(Debug, Clone)]
+pub(super) struct Model {
+    pub nodes: Vec<Node>,
+    pub jobs: Vec<Job>,
+    /// Who may move: all but the first of `jobs`.
+    pub movers: Vec<JobKey>,
+}
+
+/// What makes jobs stand in for each other: what they ask for, and hold.
+type Type = (ShapeIndex, bool, Vec<(usize, u32, u64)>, Option<JobKey>);
+
+impl Model {
+    /// The cluster beside this waiting job. Who is on the way out is gone already.
+    pub fn of<'a>(desk: &mut Desk<'a>, job: &'a Arc<WaitingJob>, shape: ShapeIndex) -> Self {
+        let snapshot = desk.snapshot;
+        let mut movers: Vec<(&'a Arc<RunningJob>, ShapeIndex, u64)> = Vec::new();
+        for running in snapshot.all_running() {
+            let again = snapshot.movable.get(&running.key);
+            let Some(again) = again.filter(|_| may_move(desk, running)) else { continue };
+            let Some(queue) = desk.queues.get(&again.queue).copied() else { continue };
+            let lost = lost_gpu_minutes(running, desk);
+            movers.push((running, desk.shape_for(queue, again), lost));
+        }
+        movers.sort_by_key(|(running, _, lost)| (*lost, running.key));
+        let shapes: Vec<ShapeIndex> =
+            std::iter::once(shape).chain(movers.iter().map(|(_, shape, _)| *shape)).collect();
+        let (mut nodes, suits) = nodes(desk, &shapes);
+        let places: BTreeMap<NodeIndex, usize> =
+            nodes.iter().enumerate().map(|(place, node)| (node.at, place)).collect();
+        let mut jobs = vec![Job {
+            key: job.key,
+            parts: Parts::of(desk.shapes.get(shape)),
+            suits: suits[&shape].clone(),
+            held: Vec::new(),
+            has_whole_nodes: false,
+            kind: 0,
+            lost_gpu_minutes: 0,
+        }];
+        let mut types: BTreeMap<Type, usize> = BTreeMap::new();
+        for (running, shape, lost) in &movers {
+            let of = |share: &Share| {
+                let at = snapshot.floor.find(&share.node)?;
+                Some((*places.get(&at)?, share.clone()))
+            };
+            let shares = running.allocation.shares();
+            let held: Vec<(usize, Share)> = shares.iter().filter_map(of).collect();
+            let parts = Parts::of(desk.shapes.get(*shape));
+            // Who holds several nodes, or parts of GPUs, is like nobody else.
+            let is_plain = shares.len() == 1 && parts.each.len() == 1;
+            let is_plain = is_plain && shares.iter().all(|share| share.gpu_milli.is_none());
+            let size = |share: &Share| (share.gpus.len(), share.cpus.len(), share.memory.0);
+            let sizes = shares.iter().map(size);
+            let unique = (!is_plain).then_some(running.key);
+            let of_type = (*shape, running.whole_nodes, sizes.collect(), unique);
+            let next = types.len() + 1;
+            jobs.push(Job {
+                key: running.key,
+                parts,
+                suits: suits[shape].clone(),
+                held,
+                has_whole_nodes: running.whole_nodes,
+                kind: *types.entry(of_type).or_insert(next),
+                lost_gpu_minutes: *lost,
+            });
+        }
+        let owners: BTreeMap<JobKey, Owner> =
+            jobs.iter().enumerate().skip(1).map(|(owner, job)| (job.key, owner)).collect();
+        for node in &mut nodes {
+            for holder in &snapshot.floor.node(node.at).holders {
+                if desk.is_on_the_way_out(holder.key) {
+                    continue;
+                }
+                match owners.get(&holder.key) {
+                    Some(owner) => node.present.push(*owner),
+                    None => node.fixed += 1,
+                }
+                node.hold(snapshot.floor.node(node.at), holder);
+            }
+            // Those before others in `jobs` lose less.
+            node.present.sort_unstable_by_key(|owner| (jobs[*owner].kind, *owner));
+            node.is_closed = snapshot.floor.node(node.at).holders.iter().any(|holder| {
+                let stays = !owners.contains_key(&holder.key);
+                holder.whole_node && stays && !desk.is_on_the_way_out(holder.key)
+            });
+        }
+        Self { nodes, jobs, movers: movers.iter().map(|(running, ..)| running.key).collect() }
+    }
+
+    /// The nodes as they would be with all lifted who may move.
+    pub fn all_lifted(&self, floor: &Floor) -> Vec<Node> {
+        let mut nodes = self.nodes.clone();
+        for (owner, job) in self.jobs.iter().enumerate() {
+            for (place, share) in &job.held {
+                let node = &mut nodes[*place];
+                node.lift(floor.node(node.at), owner, share);
+            }
+        }
+        nodes
+    }
+}
+
+/// What a job has used since it started, in minutes of one GPU.
+pub(super) fn lost_gpu_minutes(job: &RunningJob, desk: &Desk<'_>) -> u64 {
+    let shares = job.allocation.shares().iter();
+    let milli: u64 = shares.map(|share| u64::try_from(milli(share)).unwrap_or(0)).sum();
+    milli.saturating_mul(desk.now.since(job.started_at).0) / 1000 / 60_000
+}
+
+fn milli(share: &Share) -> i64 {
+    let each = share.gpu_milli.map_or(1000, |milli| i64::from(milli.0));
+    each * i64::try_from(share.gpus.len()).unwrap_or(0)
+}
+
+/// The nodes that jobs may start on, idle, and which kinds of them suit each shape.
+fn nodes(desk: &Desk<'_>, shapes: &[ShapeIndex]) -> (Vec<Node>, BTreeMap<ShapeIndex, Vec<bool>>) {
+    let floor = &desk.snapshot.floor;
+    let mut asked: Vec<ShapeIndex> = shapes.to_vec();
+    asked.sort_unstable();
+    asked.dedup();
+    let suits = |shape: ShapeIndex, at: NodeIndex| {
+        let (shape, node) = (desk.shapes.get(shape).fewest(), floor.node(at));
+        let request = shape.demand.request;
+        let asks_gpus = !matches!(request.gpus, None | Some(GpuRequest::Total(_)));
+        let accepted = node.class.accepted(request) != 0 || !asks_gpus;
+        accepted && shape.may_have(floor, at)
+    };
+    let mut kinds = BTreeMap::new();
+    let mut by_kind: Vec<Vec<bool>> = Vec::new();
+    let mut nodes = Vec::new();
+    for (at, node) in floor.nodes().filter(|(_, node)| node.is_usable()) {
+        let suit: Vec<bool> = asked.iter().map(|shape| suits(*shape, at)).collect();
+        let is_booked = !desk.bookings.on(at).is_empty();
+        let position = format!("{:?}", node.position);
+        let next = by_kind.len();
+        let kind = (suit.clone(), node.class.key(), is_booked, position);
+        let kind = *kinds.entry(kind).or_insert(next);
+        if kind == next {
+            by_kind.push(suit);
+        }
+        nodes.push(Node::idle(at, kind, node));
+    }
+    let of = |at: usize| by_kind.iter().map(|suit| suit[at]).collect();
+    let suits = asked.iter().enumerate().map(|(at, shape)| (*shape, of(at))).collect();
+    (nodes, suits)
+}
+
+impl Node {
+    fn idle(at: NodeIndex, kind: usize, node: &FloorNode) -> Self {
+        let class = &node.class;
+        let gpus = class.gpu_count().0;
+        let memory = i64::try_from(class.inventory.memory.0).unwrap_or(i64::MAX / 4);
+        let all = i64::from(gpus) * 1000;
+        Self {
+            at,
+            kind,
+            free: [all, all, i64::from(class.core_cpus.0), memory],
+            used: vec![0; gpus as usize],
+            fixed: 0,
+            present: Vec::new(),
+            placed: BTreeMap::new(),
+            is_closed: false,
+        }
+    }
+
+    fn hold(&mut self, node: &FloorNode, holder: &Holder) {
+        self.change(node, &holder.share, 1);
+    }
+
+    /// A job is lifted from here.
+    pub fn lift(&mut self, node: &FloorNode, owner: Owner, share: &Share) {
+        self.present.retain(|other| *other != owner);
+        self.change(node, share, -1);
+    }
+
+    fn change(&mut self, node: &FloorNode, share: &Share, times: i64) {
+        let each = times * share.gpu_milli.map_or(1000, |milli| i64::from(milli.0));
+        for at in share.gpus.iter().filter_map(|index| node.class.position(*index)) {
+            let Some(used) = self.used.get_mut(at) else { continue };
+            let before = i64::from(*used > 0);
+            *used += each;
+            self.free[WHOLE_GPUS] -= 1000 * (i64::from(*used > 0) - before);
+            self.free[GPU_MILLI] -= each;
+        }
+        self.free[CPUS] -= times * i64::from(share.cpus.len());
+        self.free[MEMORY] -= times * i64::try_from(share.memory.0).unwrap_or(0);
+    }
+
+    /// May a part of this job be put here, with who there is?
+    pub fn holds(&self, jobs: &[Job], owner: Owner, part: &Amounts) -> bool {
+        let job = &jobs[owner];
+        let has_one_alone = self.present.iter().any(|other| jobs[*other].has_whole_nodes);
+        let others = self.fixed > 0 || !self.present.is_empty() || !self.placed.is_empty();
+        let is_taken = self.is_closed || has_one_alone || (job.parts.whole_node && others);
+        let own = self.placed.get(&tag(job, owner)).copied().unwrap_or(0);
+        let is_full = job.parts.each.len() > 1 && own >= job.parts.per_node;
+        !is_taken && !is_full && part.iter().zip(&self.free).all(|(part, free)| part <= free)
+    }
+
+    /// Puts a part there.
+    pub fn put(&mut self, jobs: &[Job], owner: Owner, part: &Amounts) {
+        let job = &jobs[owner];
+        self.free.iter_mut().zip(part).for_each(|(free, part)| *free -= part);
+        *self.placed.entry(tag(job, owner)).or_default() += 1;
+        self.is_closed |= job.parts.whole_node;
+    }
+}
+
+/// Jobs of one part need not be told apart once they are placed.
+pub(super) fn tag(job: &Job, owner: Owner) -> usize {
+    if job.parts.each.len() == 1 { usize::MAX } else { owner }
+}

@@ -1,0 +1,440 @@
+//! The search for the fewest moves: parts that look for a place are put somewhere one by one, the
+//! largest first, and who is in the way there is lifted and looks for a place as well. With no
+//! moves at all, then with one, then with two: the first that is found is the least. Never looks
+//! at more than counts.
+//!
+//! What is not tried twice: nodes that look the same, jobs that can stand in for each other, and
+//! states that were come to before in another order. What is not tried at all: what pieces rule
+//! out ([`super::bound`]), and lifting somebody where the others would have done.
+
+use super::bound::Measure;
+use super::item::Amounts;
+use super::model::{Model, Node, Owner};
+use super::{Effort, GaveUp, Impossible, Move, PARTS_MAX, Verdict};
+use crate::floor::{Floor, NodeIndex};
+use common::id::NodeName;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// One look whether to stop for so many places.
+const STOP_EVERY: u64 = 256;
+/// Trying in detail costs as much as looking at so many places.
+const DETAIL_TRIALS: u64 = 100;
+/// So many states are remembered.
+const KNOWN_MAX: usize = 200_000;
+
+/// Where everybody would be: by owner, the waiting job first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Found {
+    /// Its nodes.
+    pub room: Vec<NodeIndex>,
+    /// Who moves, and their nodes.
+    pub movers: Vec<(common::id::JobKey, Vec<NodeIndex>)>,
+}
+
+/// What holds in every detail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Proved {
+    pub moves: Vec<Move>,
+    pub room: Vec<NodeName>,
+}
+
+/// What a step came to.
+enum Step {
+    Found(Proved),
+    /// The effort is used up, or it is to stop.
+    Over,
+    /// There is nothing down there, or not with so few moves.
+    Nothing {
+        with_more: bool,
+    },
+}
+
+/// A part that looks for a place: large ones come first.
+type Pending = (Reverse<Amounts>, usize, Owner, usize);
+
+/// What a node looks like.
+type Look = (usize, Amounts, bool, bool, Vec<usize>, Vec<(usize, u32)>);
+
+/// What changed since the start, whoever did it: looks before and after, and who looks for a place.
+type State = (Vec<(u32, u32)>, Vec<(usize, usize)>);
+
+/// A search.
+pub(super) struct Search<'m, 'e> {
+    model: &'m Model,
+    floor: &'m Floor,
+    effort: &'e Effort<'e>,
+    try_out: &'e mut dyn FnMut(&Found) -> Option<Proved>,
+    nodes: Vec<Node>,
+    pending: BTreeSet<Pending>,
+    /// By owner, the nodes its parts were put on.
+    seats: BTreeMap<Owner, Vec<usize>>,
+    /// In the order in which they were lifted.
+    lifted: Vec<Owner>,
+    /// Looks, by number, and the nodes that have them.
+    looks: BTreeMap<Look, u32>,
+    look_of: Vec<u32>,
+    by_look: BTreeMap<u32, BTreeSet<usize>>,
+    /// What nodes that are not as they were looked like.
+    changed: BTreeMap<usize, u32>,
+    /// States with nothing below them, and with how many moves at most.
+    known: BTreeMap<State, (u32, bool)>,
+    /// What is counted: pieces free, pieces looked for, and the most that a move brings.
+    measures: Vec<(Measure, i64, i64, i64)>,
+    /// How many arrangements counts allowed that did not hold.
+    in_vain: u64,
+    /// The most parts that looked for a place at once, if those were too many.
+    parts_most: usize,
+    is_stopped: bool,
+    pub trials: u64,
+}
+
+impl<'m, 'e> Search<'m, 'e> {
+    pub fn new(
+        (model, floor): (&'m Model, &'m Floor),
+        effort: &'e Effort<'e>,
+        try_out: &'e mut dyn FnMut(&Found) -> Option<Proved>,
+    ) -> Self {
+        let measures = Measure::all(model).into_iter().map(|measure| {
+            let room = model.nodes.iter().map(|node| measure.room(model, node)).sum();
+            let gains = (1..model.jobs.len()).map(|owner| measure.gain(model, owner));
+            (measure, room, 0, gains.max().unwrap_or(0).max(0))
+        });
+        let mut search = Self {
+            model,
+            floor,
+            effort,
+            try_out,
+            nodes: model.nodes.clone(),
+            pending: BTreeSet::new(),
+            seats: BTreeMap::new(),
+            lifted: Vec::new(),
+            looks: BTreeMap::new(),
+            look_of: Vec::new(),
+            by_look: BTreeMap::new(),
+            changed: BTreeMap::new(),
+            known: BTreeMap::new(),
+            measures: measures.collect(),
+            in_vain: 0,
+            parts_most: 0,
+            is_stopped: false,
+            trials: 0,
+        };
+        for place in 0..search.nodes.len() {
+            let look = search.look(place);
+            search.look_of.push(look);
+            search.by_look.entry(look).or_default().insert(place);
+        }
+        search.looks_for_a_place(0);
+        search
+    }
+
+    /// The answer.
+    pub fn verdict(&mut self) -> Verdict {
+        let most = u32::try_from(self.model.movers.len()).unwrap_or(u32::MAX);
+        for moves in 0..=most {
+            let is_sure = self.in_vain == 0 && self.parts_most == 0;
+            match self.step(moves) {
+                Step::Found(Proved { moves, room }) => {
+                    return Verdict::Moves { moves, room, fewest: is_sure };
+                }
+                Step::Over if self.is_stopped => return Verdict::GaveUp(GaveUp::Stopped),
+                Step::Over => return Verdict::GaveUp(GaveUp::Effort),
+                Step::Nothing { with_more: true } => {}
+                Step::Nothing { with_more: false } => break,
+            }
+        }
+        match self.in_vain {
+            0 if self.parts_most > 0 => Verdict::GaveUp(GaveUp::Parts { parts: self.parts_most }),
+            0 => Verdict::Impossible(Impossible::Exhausted),
+            arrangements => Verdict::GaveUp(GaveUp::InDetail { arrangements }),
+        }
+    }
+
+    /// Finds a place for all that look for one, with so many more moves at most.
+    fn step(&mut self, left: u32) -> Step {
+        let Some(next) = self.pending.first().copied() else { return self.try_in_detail() };
+        let parts = self.pending.len() + self.seats.values().map(Vec::len).sum::<usize>();
+        if parts > PARTS_MAX {
+            self.parts_most = self.parts_most.max(parts);
+            return Step::Nothing { with_more: true };
+        }
+        if let Some(with_more) = self.lacks_pieces(left) {
+            return Step::Nothing { with_more };
+        }
+        let state = self.state();
+        if let Some((moves, with_more)) = self.known.get(&state)
+            && *moves >= left
+        {
+            return Step::Nothing { with_more: *with_more };
+        }
+        self.forget(next);
+        let (Reverse(part), _, owner, _) = next;
+        let (choices, mut with_more) = self.choices(owner, &part, left);
+        for (lift, place) in choices {
+            if self.is_over() {
+                return Step::Over;
+            }
+            let undo = self.put(owner, &part, place, &lift);
+            let moves = u32::try_from(lift.len()).unwrap_or(u32::MAX);
+            match self.step(left.saturating_sub(moves)) {
+                Step::Nothing { with_more: more } => with_more |= more,
+                found => return found,
+            }
+            self.take_back(owner, &lift, undo);
+        }
+        self.note(next);
+        if self.known.len() < KNOWN_MAX {
+            let moves = if with_more { left } else { u32::MAX };
+            self.known.insert(state, (moves, with_more));
+        }
+        Step::Nothing { with_more }
+    }
+
+    fn is_over(&mut self) -> bool {
+        self.trials += 1;
+        if self.trials.is_multiple_of(STOP_EVERY) && (self.effort.is_stopped)() {
+            self.is_stopped = true;
+        }
+        self.is_stopped || self.trials > self.effort.trials
+    }
+
+    /// Everybody has a place by the counts.
+    fn try_in_detail(&mut self) -> Step {
+        let at = |place: &usize| self.model.nodes[*place].at;
+        let nodes = |owner: &Owner| -> Vec<NodeIndex> {
+            let places: BTreeSet<usize> =
+                self.seats.get(owner).into_iter().flatten().copied().collect();
+            places.iter().map(at).collect()
+        };
+        let movers = self.lifted.iter().map(|owner| (self.model.jobs[*owner].key, nodes(owner)));
+        let found = Found { room: nodes(&0), movers: movers.collect() };
+        self.trials += DETAIL_TRIALS;
+        if let Some(proved) = (self.try_out)(&found) {
+            return Step::Found(proved);
+        }
+        self.in_vain += 1;
+        Step::Nothing { with_more: true }
+    }
+
+    /// Is there less room than is looked for, in pieces? Says whether more moves would help.
+    fn lacks_pieces(&self, left: u32) -> Option<bool> {
+        let mut lacks = None;
+        for (_, room, needed, gain) in &self.measures {
+            let lack = needed - room;
+            if lack > gain.saturating_mul(i64::from(left)) {
+                if *gain == 0 {
+                    return Some(false);
+                }
+                lacks = Some(true);
+            }
+        }
+        lacks
+    }
+
+    /// Where a part may go, and who is lifted for it: those first for whom fewest move, then who
+    /// loses least, then the fullest node. Says as well whether more moves would allow more.
+    fn choices(
+        &mut self,
+        owner: Owner,
+        part: &Amounts,
+        left: u32,
+    ) -> (Vec<(Vec<Owner>, usize)>, bool) {
+        let mut choices = Vec::new();
+        let mut with_more = false;
+        let suits = &self.model.jobs[owner].suits;
+        let of_each_look = self.by_look.values().filter_map(BTreeSet::first).copied();
+        let places: Vec<usize> =
+            of_each_look.filter(|place| suits[self.nodes[*place].kind]).collect();
+        for place in places {
+            if self.nodes[place].holds(&self.model.jobs, owner, part) {
+                choices.push((Vec::new(), place));
+                continue;
+            }
+            let mut sets = Vec::new();
+            let mut chosen = Vec::new();
+            with_more |= self.sets((owner, part, place), left, (0, &mut chosen), &mut sets);
+            choices.extend(sets.into_iter().map(|set| (set, place)));
+        }
+        choices.sort_by_cached_key(|(lift, place)| {
+            let lost = lift.iter().map(|owner| self.model.jobs[*owner].lost_gpu_minutes);
+            (lift.len(), lost.sum::<u64>(), self.nodes[*place].free, *place)
+        });
+        (choices, with_more)
+    }
+
+    /// The smallest sets of jobs on a node without which it holds the part, no larger than `left`.
+    /// Says whether there may be larger ones.
+    fn sets(
+        &mut self,
+        (owner, part, place): (Owner, &Amounts, usize),
+        left: u32,
+        (from, chosen): (usize, &mut Vec<Owner>),
+        sets: &mut Vec<Vec<Owner>>,
+    ) -> bool {
+        self.trials += 1;
+        let holds = |gone: &[Owner]| {
+            let without = self.without(place, gone);
+            without.holds(&self.model.jobs, owner, part)
+        };
+        if holds(chosen) {
+            let others = |at: usize| {
+                let mut others = chosen.clone();
+                others.remove(at);
+                others
+            };
+            if !(0..chosen.len()).any(|at| holds(&others(at))) {
+                sets.push(chosen.clone());
+            }
+            return false;
+        }
+        let present = self.nodes[place].present.clone();
+        if chosen.len() >= left as usize {
+            // Only if that would bring anything.
+            return holds(&present);
+        }
+        let mut with_more = false;
+        for at in from..present.len() {
+            let kind = |at: usize| self.model.jobs[present[at]].kind;
+            // Of jobs that can stand in for each other, the first go first.
+            let is_passed = at > from && kind(at) == kind(at - 1);
+            if is_passed {
+                continue;
+            }
+            chosen.push(present[at]);
+            with_more |= self.sets((owner, part, place), left, (at + 1, chosen), sets);
+            chosen.pop();
+        }
+        with_more
+    }
+
+    /// A node without these.
+    fn without(&self, place: usize, gone: &[Owner]) -> Node {
+        let mut node = self.nodes[place].clone();
+        for owner in gone {
+            self.lift_from(&mut node, place, *owner);
+        }
+        node
+    }
+
+    fn lift_from(&self, node: &mut Node, place: usize, owner: Owner) {
+        let held = self.model.jobs[owner].held.iter().filter(|(held, _)| *held == place);
+        for (_, share) in held {
+            node.lift(self.floor.node(node.at), owner, share);
+        }
+    }
+
+    /// Lifts these, and puts a part there. Answers what to undo.
+    fn put(
+        &mut self,
+        owner: Owner,
+        part: &Amounts,
+        place: usize,
+        lift: &[Owner],
+    ) -> Vec<(usize, Node)> {
+        let mut undo = Vec::new();
+        for lifted in lift {
+            let places: BTreeSet<usize> =
+                self.model.jobs[*lifted].held.iter().map(|(place, _)| *place).collect();
+            for from in places {
+                let mut node = self.nodes[from].clone();
+                self.lift_from(&mut node, from, *lifted);
+                undo.push((from, self.set(from, node)));
+            }
+            self.lifted.push(*lifted);
+            self.looks_for_a_place(*lifted);
+        }
+        let mut node = self.nodes[place].clone();
+        node.put(&self.model.jobs, owner, part);
+        undo.push((place, self.set(place, node)));
+        self.seats.entry(owner).or_default().push(place);
+        undo
+    }
+
+    fn take_back(&mut self, owner: Owner, lift: &[Owner], undo: Vec<(usize, Node)>) {
+        if let Some(seats) = self.seats.get_mut(&owner) {
+            seats.pop();
+        }
+        for (place, node) in undo.into_iter().rev() {
+            self.set(place, node);
+        }
+        for lifted in lift.iter().rev() {
+            self.lifted.pop();
+            let of: Vec<Pending> =
+                self.pending.iter().filter(|(_, _, owner, _)| owner == lifted).copied().collect();
+            of.into_iter().for_each(|pending| self.forget(pending));
+        }
+    }
+
+    fn looks_for_a_place(&mut self, owner: Owner) {
+        let job = &self.model.jobs[owner];
+        for (number, part) in job.parts.each.iter().enumerate() {
+            self.note((Reverse(*part), job.kind, owner, number));
+        }
+    }
+
+    fn note(&mut self, pending: Pending) {
+        self.pending.insert(pending);
+        self.count_pending(pending, 1);
+    }
+
+    fn forget(&mut self, pending: Pending) {
+        self.pending.remove(&pending);
+        self.count_pending(pending, -1);
+    }
+
+    fn count_pending(&mut self, (Reverse(part), _, owner, _): Pending, times: i64) {
+        for (measure, _, needed, _) in &mut self.measures {
+            if !measure.may_be_elsewhere(self.model, owner) {
+                *needed += times * measure.of(&part);
+            }
+        }
+    }
+
+    /// A node is like this now. Answers how it was.
+    fn set(&mut self, place: usize, node: Node) -> Node {
+        let before = std::mem::replace(&mut self.nodes[place], node);
+        for (measure, room, ..) in &mut self.measures {
+            let after = measure.room(self.model, &self.nodes[place]);
+            *room += after - measure.room(self.model, &before);
+        }
+        let (was, is) = (self.look_of[place], self.look(place));
+        self.look_of[place] = is;
+        if let Some(same) = self.by_look.get_mut(&was) {
+            same.remove(&place);
+            if same.is_empty() {
+                self.by_look.remove(&was);
+            }
+        }
+        self.by_look.entry(is).or_default().insert(place);
+        let first = *self.changed.entry(place).or_insert(was);
+        if first == is {
+            self.changed.remove(&place);
+        }
+        before
+    }
+
+    /// The number of what a node looks like.
+    fn look(&mut self, place: usize) -> u32 {
+        let node = &self.nodes[place];
+        let present = node.present.iter().map(|owner| self.model.jobs[*owner].kind).collect();
+        let placed = node.placed.iter().map(|(who, count)| (*who, *count)).collect();
+        let look = (node.kind, node.free, node.fixed > 0, node.is_closed, present, placed);
+        let next = u32::try_from(self.looks.len()).unwrap_or(u32::MAX);
+        *self.looks.entry(look).or_insert(next)
+    }
+
+    fn state(&self) -> State {
+        let mut changed: Vec<(u32, u32)> =
+            self.changed.iter().map(|(place, was)| (*was, self.look_of[*place])).collect();
+        changed.sort_unstable();
+        let who =
+            |(_, kind, owner, number): &Pending| match self.model.jobs[*owner].parts.each.len() {
+                1 => (*kind, 0),
+                _ => (usize::MAX - *owner, *number),
+            };
+        let mut pending: Vec<(usize, usize)> = self.pending.iter().map(who).collect();
+        pending.sort_unstable();
+        (changed, pending)
+    }
+}

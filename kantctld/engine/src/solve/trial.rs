@@ -1,0 +1,52 @@
+//! Tries in every detail what counts allow, as a round would, and has the judge look at it. Never
+//! believes the counts.
+
+use super::Move;
+use super::model::lost_gpu_minutes;
+use super::search::{Found, Proved};
+use crate::check;
+use crate::decision::Decision;
+use crate::desk::{Desk, Mover};
+use crate::round::Round;
+use crate::snapshot::{RunningJob, Snapshot, WaitingJob};
+use common::id::NodeName;
+use common::job::PreemptReason;
+use common::queue::Queue;
+use common::time::Time;
+use std::sync::Arc;
+
+/// Has everybody a place? `None`: not there, or the judge finds fault with it.
+pub(super) fn try_out(
+    snapshot: &Snapshot,
+    now: Time,
+    (job, queue): (&Arc<WaitingJob>, &Queue),
+    found: &Found,
+) -> Option<Proved> {
+    let mut desk = Desk::new(snapshot, now);
+    desk.stand_by_promises();
+    // The same queue and job, as this desk has them.
+    let queue = desk.queues.get(&queue.name).copied()?;
+    let job = snapshot.waiting(job.key)?;
+    let shape = desk.shape_for(queue, job);
+    let mover = |(key, to): &(_, Vec<_>)| Some((snapshot.running(*key)?, to.clone()));
+    let movers: Option<Vec<Mover<'_>>> = found.movers.iter().map(mover).collect();
+    if !desk.move_for((job, shape), &found.room, &movers?) {
+        return None;
+    }
+    let nodes = |job: &RunningJob| -> Vec<NodeName> {
+        job.allocation.shares().iter().map(|share| share.node.clone()).collect()
+    };
+    let moves = desk.decisions.iter().filter_map(|decision| match decision {
+        Decision::Preempt { key, to, reason: PreemptReason::Move, .. } => {
+            let running = snapshot.running(*key)?;
+            let lost_gpu_minutes = lost_gpu_minutes(running, &desk);
+            Some(Move { key: *key, from: nodes(running), to: to.clone(), lost_gpu_minutes })
+        }
+        _ => None,
+    });
+    let moves: Vec<Move> = moves.collect();
+    let (decisions, promises) = (desk.decisions, desk.promises);
+    let room = promises.get(&job.key)?.nodes.clone();
+    let round = Round { decisions, promises, ..Round::default() };
+    check::check_moves(snapshot, now, &round).is_empty().then_some(Proved { moves, room })
+}
