@@ -19,6 +19,14 @@ fn controller() -> House {
             "compared_with": { "expected_at": 1_700_003_600_000_u64 },
             "as_of": 1_700_000_000_000_u64
         })),
+        "POST /v1/jobs/42/solve" => json(value!({
+            "key": "42", "answer": "moves", "by": "fewest", "room": ["g-001"], "trials": 7,
+            "moves": [{ "key": "7", "name": "small", "from": ["g-001"], "to": ["g-002"],
+                        "lost_gpu_minutes": 30 }],
+            "movable": 3, "lines": ["it has room on g-001 if 1 job moved"],
+            "advice": "ask an operator", "as_of": 1_700_000_000_000_u64
+        })),
+        "POST /v1/jobs/43/solve" => refusal(429, "another search for moves runs"),
         "GET /v1/priority" | "GET /v1/priority?job=42%2C43_1" => json(value!({
             "jobs": [{ "key": "42", "user": "ada", "queue": "gpu", "order": "multifactor",
                        "total": 250, "factors": [{ "name": "age", "weight": 1000, "value": 0.25,
@@ -57,6 +65,24 @@ async fn a_changed_request_is_asked_about_and_told_beside_the_present_one() {
     assert_eq!(answer["starts_now"], value!(["g-001"]));
     house.kantctl(&["explain", "42", "--what-if", "colour=red"]).await.refused(2, &["gpu-kind"]);
     house.kantctl(&["explain", "7", "--what-if", "time=1"]).await.refused(1, &["there is none"]);
+}
+
+#[tokio::test]
+async fn a_search_for_moves_is_asked_for_and_told_in_its_own_words() {
+    let house = controller();
+    let done = house.kantctl(&["explain", "42", "--solve", "--trials", "5000"]).await;
+    let told = "Job 42, if others moved:\n  it has room on g-001 if 1 job moved\n\
+                What to do: ask an operator\n";
+    assert_eq!(done.good(), told);
+    assert_eq!(house.asked()[0].body, value!({ "trials": 5000 }));
+    let json = house.kantctl(&["explain", "42", "--solve", "--json"]).await;
+    let answer: Value = serde_json::from_str(json.good()).unwrap();
+    assert_eq!(answer["moves"][0]["to"], value!(["g-002"]));
+    house.kantctl(&["explain", "43", "--solve"]).await.refused(1, &["another search"]);
+    let both = ["explain", "42", "--solve", "--what-if", "time=1"];
+    house.kantctl(&both).await.refused(2, &["cannot be used with"]);
+    house.kantctl(&["explain", "42", "--trials", "5"]).await.refused(2, &["--solve"]);
+    house.kantctl(&["explain", "42", "--solve", "--trials", "0"]).await.refused(2, &["--trials"]);
 }
 
 #[tokio::test]

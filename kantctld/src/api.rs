@@ -22,6 +22,7 @@ mod reservations;
 mod share;
 mod shelf;
 mod signal;
+mod solve;
 mod steps;
 mod submit;
 mod tasks;
@@ -78,6 +79,7 @@ fn of_leader() -> Router<Arc<Core>> {
         .route("/v1/jobs/{key}/wait", get(jobs::wait))
         .route("/v1/jobs/{key}/explain", get(jobs::explain))
         .route("/v1/jobs/{key}/what-if", post(what_if::what_if))
+        .route("/v1/jobs/{key}/solve", post(solve::solve))
         .route("/v1/jobs/{key}/script", get(output::script))
         .route("/v1/jobs/{key}/output", get(output::read))
         .route("/v1/jobs/{key}/tasks", post(tasks::start))

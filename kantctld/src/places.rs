@@ -25,6 +25,8 @@ pub struct Places {
     pub lists: Arc<Turns>,
     /// Of those who look ahead.
     pub forecasts: Arc<Turns>,
+    /// Of those who search for moves: one, and no line before it.
+    pub searches: Arc<Turns>,
     /// Of those who send much.
     pub requests: Arc<Turns>,
 }
@@ -44,6 +46,14 @@ impl Default for Places {
         Self {
             lists: places(LISTS_MAX, LISTS_BYTES),
             forecasts: places(FORECASTS_MAX, u64::MAX),
+            searches: Turns::new(Limits {
+                turns: 1,
+                turns_of_one: 1,
+                bytes: u64::MAX,
+                bytes_of_one: u64::MAX,
+                line_of_one: 1,
+                patience: Duration::ZERO,
+            }),
             requests: places(REQUESTS_MAX, u64::MAX),
         }
     }

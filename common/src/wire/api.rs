@@ -24,6 +24,7 @@
 //! | POST /v1/nodes/{name}/{drain,resume} | `DrainRequest`, `()` -> `Changed` |
 //! | POST /v1/jobs/trial | `SubmitRequest` -> `TrialView` |
 //! | POST /v1/jobs/{key}/what-if | `WhatIfRequest` -> `WhatIfView` |
+//! | POST /v1/jobs/{key}/solve | `SolveRequest` -> `SolveView`; 429 while another search runs |
 //! | GET /v1/priority?job=, /v1/share, /v1/metrics | `PriorityList`, `ShareList`, `MetricsView` |
 //! | GET /v1/accounting/jobs?since=, /v1/accounting/nodes | -> CSV, as `simulate` reads it |
 //! | GET /v1/history?`HistoryQuery` | -> `HistoryList`: runs that are over, a page of them |
@@ -47,6 +48,7 @@ mod queues;
 mod reload;
 mod reservation;
 mod share;
+mod solve;
 mod submit;
 mod task;
 mod watch;
@@ -73,6 +75,7 @@ pub use queues::{QueueHeld, QueueList};
 pub use reload::ReloadAnswer;
 pub use reservation::{ReservationList, ReservationRequest, ReservationView};
 pub use share::{Lender, ShareList, ShareOf, ShareView};
+pub use solve::{MoveView, SolveAnswer, SolveRequest, SolveView};
 pub use submit::{
     BATCH_BYTES_MAX, BATCH_JOBS_MAX, BatchAnswer, BatchJob, BatchOutcome, BatchRequest,
     SubmitAnswer, SubmitRequest,

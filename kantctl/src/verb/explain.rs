@@ -8,7 +8,7 @@ use crate::output::{Screen, jobs, outlook, plain};
 use crate::server::{Again, Server};
 use crate::submission::what_if::WhatIf;
 use common::id::JobKey;
-use common::wire::api::{Explanation, WhatIfRequest, WhatIfView};
+use common::wire::api::{Explanation, SolveRequest, SolveView, WhatIfRequest, WhatIfView};
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
@@ -18,13 +18,20 @@ Examples:
   kantctl explain $(kantctl submit --parsable --hold --wrap hostname)
   kantctl explain 42 --what-if 'time=2h gpus=4'
   kantctl explain 42 --what-if 'queue=spot gpu-kind=any near=none'
+  kantctl explain 42 --solve
 
 What if:
   --what-if asks whether and where a changed request would start now, beside the request as it is;
   nothing is changed by asking: `kantctl update` does that. Keys are time, gpus, gpus-per-node,
   gpu-kind, nodes, ntasks, cpus (each task's), mem, queue, qos, near, begin, deadline, reservation
   and array-limit, with the values of the options of `kantctl submit`; gpus=0, qos=none, near=none,
-  deadline=none and gpu-kind=any take away what was asked.";
+  deadline=none and gpu-kind=any take away what was asked.
+
+Solve:
+  --solve searches for running jobs that would have to move for the job to have room: the fewest.
+  Only jobs move that may be made to yield, and all of them have a place then. The answer is who
+  moves where, or that no moves make room, which is proved, or that the search was given up, after
+  --trials places or 20 s. Nobody moves by asking. A controller searches for one job at a time.";
 
 /// Arguments of `explain`.
 #[derive(clap::Args, Debug)]
@@ -37,6 +44,12 @@ pub struct Args {
     /// Say what a changed request would bring: 'time=2h gpus=4'
     #[arg(long, value_name = "CHANGES")]
     pub what_if: Option<WhatIf>,
+    /// Search for running jobs that would have to move for it to have room
+    #[arg(long, conflicts_with = "what_if")]
+    pub solve: bool,
+    /// Look at so many places at most [default: 200000]
+    #[arg(long, value_name = "N", requires = "solve", value_parser = clap::value_parser!(u64).range(1..))]
+    pub trials: Option<u64>,
 }
 
 /// Explains jobs.
@@ -48,6 +61,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let keys = keys::all(&args.keys);
     for (place, key) in keys.iter().enumerate() {
         let (answer, text) = match &args.what_if {
+            None if args.solve => solve(*key, args.trials, server).await?,
             None => explain(*key, server, &screen.zone).await?,
             Some(change) => what_if(*key, change, server, &screen.zone).await?,
         };
@@ -88,6 +102,24 @@ async fn what_if(
         server.post(&format!("/v1/jobs/{key}/what-if"), &request, Again::IfUnanswered).await?;
     let Answer { raw, typed }: Answer<WhatIfView> = raw.try_into()?;
     Ok((raw, outlook::told(&typed, &change.text, zone)))
+}
+
+async fn solve(
+    key: JobKey,
+    trials: Option<u64>,
+    server: &Server,
+) -> Result<(Value, String), Failure> {
+    let request = SolveRequest { trials };
+    let raw: Value =
+        server.post(&format!("/v1/jobs/{key}/solve"), &request, Again::IfUnsent).await?;
+    let Answer { raw, typed }: Answer<SolveView> = raw.try_into()?;
+    let SolveView { key, lines, advice, .. } = typed;
+    let mut text = format!("Job {key}, if others moved:\n");
+    lines.iter().for_each(|line| text.push_str(&format!("  {}\n", plain(line))));
+    if let Some(advice) = advice {
+        text.push_str(&format!("What to do: {}\n", plain(&advice)));
+    }
+    Ok((raw, text))
 }
 
 /// The controller says when it starts in a line of its own; `expected_at` is for programs.

@@ -32,6 +32,7 @@
 //! | `cut NODE`, `return NODE`, `reboot NODE` | the network, the power |
 //! | `at 5m`, `wait 30s`, `finish` | time |
 //! | `queue`, `nodes`, `share`, `show LABEL`, `explain LABEL` | what users see |
+//! | `solve LABEL [trials=N]` | the same of `explain --solve` |
 //!
 //! Never touches a file: text in, text out.
 
@@ -53,6 +54,9 @@ use words::Words;
 
 /// A scenario ends here at the latest: `finish` with a job that never ends would not.
 const END: Span = Span::from_minutes(60 * 24 * 30);
+
+/// A search for moves looks at so many places, unless it says otherwise.
+const TRIALS: u64 = 200_000;
 
 /// A scenario that cannot be played.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -137,7 +141,9 @@ impl Stage {
                 words.end()?;
                 Ok(Vec::new())
             }
-            "queue" | "nodes" | "share" | "show" | "explain" => self.look(&verb, &mut words),
+            "queue" | "nodes" | "share" | "show" | "explain" | "solve" => {
+                self.look(&verb, &mut words)
+            }
             _ => {
                 let refused = self.act(&verb, &mut words)?;
                 let mut output: Vec<String> =
@@ -163,11 +169,14 @@ impl Stage {
             return Ok(list(self.cluster()?));
         }
         let key = self.key(words)?;
+        let trials = words.value::<u64>("trials")?;
         words.end()?;
         let cluster = self.cluster()?;
-        let lines =
-            if verb == "show" { print::show(cluster, key) } else { print::explain(cluster, key) };
-        Ok(lines)
+        Ok(match verb {
+            "show" => print::show(cluster, key),
+            "solve" => print::solve(cluster, key, trials.unwrap_or(TRIALS)),
+            _ => print::explain(cluster, key),
+        })
     }
 
     /// Does something. Answers with what there is to say beyond events.

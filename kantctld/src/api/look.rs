@@ -100,6 +100,18 @@ pub async fn forecast<T: Send + 'static>(
     look: impl FnOnce(&Core) -> T + Send + 'static,
 ) -> Result<T, ApiFailure> {
     let turn = turn(&core.places.forecasts, uid).await?;
+    away_for(core, turn, look).await
+}
+
+/// The same, with a turn that is had already.
+///
+/// # Errors
+/// When the controller stops, or there is a defect in what looks.
+pub async fn away_for<T: Send + 'static>(
+    core: &Arc<Core>,
+    turn: Turn,
+    look: impl FnOnce(&Core) -> T + Send + 'static,
+) -> Result<T, ApiFailure> {
     let core = core.clone();
     Ok(away(turn, move || look(&core)).await?.0)
 }

@@ -58,7 +58,7 @@ fn asked(
 }
 
 /// The job or, of an array, its first waiting task.
-fn waiting(state: &state::State, key: JobKey) -> Result<JobKey, Refusal> {
+pub(super) fn waiting(state: &state::State, key: JobKey) -> Result<JobKey, Refusal> {
     let record = state.job(key.job).ok_or(Refusal::UnknownJob { key })?;
     let mut named =
         record.elements.iter().filter(|(index, _)| key.index.is_none_or(|_| **index == key.index));

@@ -36,6 +36,20 @@ pub fn waiting(state: &State, key: JobKey) -> Option<WaitingJob> {
     jobs::waiting(key, record, element, request, verdict)
 }
 
+/// How the running jobs that may be made to yield would wait if they were stopped, whatever the
+/// policy says of moves.
+pub fn again(state: &State, snapshot: &Snapshot) -> Vec<Arc<WaitingJob>> {
+    let may_yield = snapshot.all_running().filter(|job| job.preemptible && !job.ending);
+    let again = may_yield.filter_map(|job| {
+        let (record, element) = state.element(job.key)?;
+        let is_free = element.phase == Phase::Running && record.spec.ask.requeue;
+        let request = Arc::new(record.spec.ask.request.clone());
+        let verdict = crate::dependency::Verdict::Free(None);
+        jobs::waiting(job.key, record, element, request, verdict).filter(|_| is_free)
+    });
+    again.map(Arc::new).collect()
+}
+
 /// The command that carries a round out; `None`: there is nothing to do. Kinds of decisions this
 /// version does not know are left out: they are carried out by none, and the next round decides
 /// anew.

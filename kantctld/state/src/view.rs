@@ -5,6 +5,7 @@ mod asked;
 mod brief;
 mod explain;
 mod queues;
+mod solve;
 mod told;
 
 use crate::dependency;
@@ -26,6 +27,7 @@ pub(crate) use asked::without_bulk;
 pub use brief::brief_list;
 pub use explain::explain;
 pub use queues::queue_list;
+pub use solve::solve;
 
 /// What the last round said of a waiting job.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use common::reason::WaitReason;
 use common::unit::{GpuMilli, Gpus};
 use common::wire::api::{
     Explanation, JobList, JobView, MetricsView, PriorityList, QueueList, ReservationList,
-    TrialView, WhatIfView,
+    SolveAnswer, SolveView, TrialView, WhatIfView,
 };
 use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person};
 
@@ -259,6 +259,11 @@ fn metrics_priority_queues_and_what_if_speak_of_the_same_cluster() -> anyhow::Re
     let other = if home == ["g1"] { "g2" } else { "g1" };
     assert_eq!(smaller.changed.starts_now, Some(vec![NodeName::new(other)?]), "{smaller:?}");
     assert_eq!(kantctl.job(&head)?.ask.request.nodes.map(|nodes| nodes.0), Some(2), "only asked");
+    let solved: SolveView = kantctl.json(&["explain", &head, "--solve"])?;
+    let in_short = (solved.answer, solved.by.as_str(), solved.movable);
+    assert_eq!(in_short, (SolveAnswer::Impossible, "counts", 0), "{solved:?}");
+    let text = kantctl.ok(&["explain", &head, "--solve"])?;
+    assert!(text.contains("have 3 whole GPUs, of which it needs 4"), "{text}");
     let text = kantctl.ok(&["explain", &head, "--what-if", "gpus-per-node=64"])?;
     assert!(text.contains("could never start"), "{text}");
     kantctl.ok(&["hold", &head])?;

@@ -86,6 +86,7 @@ pub(super) struct Search<'m, 'e> {
     /// The most parts that looked for a place at once, if those were too many.
     parts_most: usize,
     is_stopped: bool,
+    is_over: bool,
     pub trials: u64,
 }
 
@@ -118,6 +119,7 @@ impl<'m, 'e> Search<'m, 'e> {
             in_vain: 0,
             parts_most: 0,
             is_stopped: false,
+            is_over: false,
             trials: 0,
         };
         for place in 0..search.nodes.len() {
@@ -171,6 +173,10 @@ impl<'m, 'e> Search<'m, 'e> {
         self.forget(next);
         let (Reverse(part), _, owner, _) = next;
         let (choices, mut with_more) = self.choices(owner, &part, left);
+        if self.is_over {
+            // Not all of them, maybe.
+            return Step::Over;
+        }
         for (lift, place) in choices {
             if self.is_over() {
                 return Step::Over;
@@ -191,12 +197,16 @@ impl<'m, 'e> Search<'m, 'e> {
         Step::Nothing { with_more }
     }
 
+    /// Looks at one more place, unless the effort is used up.
     fn is_over(&mut self) -> bool {
-        self.trials += 1;
         if self.trials.is_multiple_of(STOP_EVERY) && (self.effort.is_stopped)() {
             self.is_stopped = true;
         }
-        self.is_stopped || self.trials > self.effort.trials
+        self.is_over |= self.is_stopped || self.trials >= self.effort.trials;
+        if !self.is_over {
+            self.trials += 1;
+        }
+        self.is_over
     }
 
     /// Everybody has a place by the counts.
@@ -272,7 +282,9 @@ impl<'m, 'e> Search<'m, 'e> {
         (from, chosen): (usize, &mut Vec<Owner>),
         sets: &mut Vec<Vec<Owner>>,
     ) -> bool {
-        self.trials += 1;
+        if self.is_over() {
+            return true;
+        }
         let holds = |gone: &[Owner]| {
             let without = self.without(place, gone);
             without.holds(&self.model.jobs, owner, part)

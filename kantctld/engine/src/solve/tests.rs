@@ -227,15 +227,21 @@ fn it_gives_up_when_told_and_when_its_effort_is_used_up() {
     let job = of(99, gpu_request(5), "q", "low");
     let little = Effort { trials: 2, is_stopped: &|| false };
     let solution = house.ask_for(job.clone(), &little);
-    assert_eq!(solution.verdict, Verdict::GaveUp(GaveUp::Effort));
+    assert_eq!((solution.verdict, solution.trials), (Verdict::GaveUp(GaveUp::Effort), 2));
     let stopped = Effort { trials: u64::MAX, is_stopped: &|| true };
     let solution = house.ask_for(job, &stopped);
-    let ended = [
-        Verdict::GaveUp(GaveUp::Stopped),
-        // Over before anybody asked whether to stop.
-        Verdict::Impossible(Impossible::Exhausted),
-    ];
-    assert!(ended.contains(&solution.verdict));
+    assert_eq!(solution.verdict, Verdict::GaveUp(GaveUp::Stopped));
+}
+
+#[test]
+fn with_however_little_effort_it_never_says_no_before_it_has_looked_everywhere() {
+    for trials in 1..12 {
+        let mut house = House::new(&[7, 7]);
+        house.runs(1, &["a"], 3).runs(2, &["a"], 3).runs(3, &["b"], 3);
+        let job = of(99, gpu_request(5), "q", "low");
+        let solution = house.ask_for(job, &Effort { trials, is_stopped: &|| false });
+        assert_eq!(solution.verdict, Verdict::GaveUp(GaveUp::Effort), "{trials}");
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ use common::hostlist;
 use common::id::JobKey;
 use common::time::{Span, Time};
 use common::wire::api::{JobQuery, JobView, NodeView, ShareView};
+use engine::solve::Effort;
 use state::Event;
 use state::event::ShareNews;
 use state::view;
@@ -109,4 +110,16 @@ pub(super) fn explain(cluster: &mut Cluster, key: JobKey) -> Vec<String> {
     };
     let advice = explained.advice.map(|advice| format!("What to do: {advice}"));
     explained.lines.into_iter().chain(advice).collect()
+}
+
+/// Which jobs would have to move for it, as kantctl prints it.
+pub(super) fn solve(cluster: &mut Cluster, key: JobKey, trials: u64) -> Vec<String> {
+    let now = cluster.now();
+    let snapshot = cluster.snapshot().clone();
+    let effort = Effort { trials, is_stopped: &|| false };
+    let Some(solved) = view::solve(cluster.state(), &snapshot, key, now, &effort) else {
+        return vec![format!("job {key} does not wait")];
+    };
+    let advice = solved.advice.map(|advice| format!("What to do: {advice}"));
+    solved.lines.into_iter().chain(advice).collect()
 }

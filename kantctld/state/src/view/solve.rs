@@ -1,0 +1,273 @@
+//! `kantctl explain --solve`: which running jobs would have to move for a waiting one to have room,
+//! in sentences. Never moves one, and never says more than the search proved.
+
+use crate::remembered::State;
+use crate::snapshot::again;
+use common::hostlist;
+use common::id::JobKey;
+use common::time::Time;
+use common::unit::Bytes;
+use common::wire::api::{MoveView, SolveAnswer, SolveView};
+use engine::Snapshot;
+use engine::solve::{
+    Count, Counted, Effort, GaveUp, Impossible, Move, Solution, Verdict, opened, solve as search,
+};
+
+/// Searches for moves that make room for a job that waits. `snapshot`: the cluster as the engine
+/// sees it at `now`. May take as long as the effort allows. `None`: no such job waits.
+#[must_use]
+pub fn solve(
+    state: &State,
+    snapshot: &Snapshot,
+    key: JobKey,
+    now: Time,
+    effort: &Effort<'_>,
+) -> Option<SolveView> {
+    let opened = opened(snapshot, now, again(state, snapshot), key);
+    let Solution { verdict, trials, movable } = search(&opened, now, key, effort)?;
+    let teller = Teller { state, snapshot, key, trials, movable };
+    let (answer, by, lines, advice) = teller.tell(&verdict);
+    let (moves, room) = match verdict {
+        Verdict::Moves { moves, room, .. } => (moves, room),
+        Verdict::Impossible(_) | Verdict::GaveUp(_) => Default::default(),
+    };
+    let moves = moves.into_iter().map(|one| {
+        let Move { key, from, to, lost_gpu_minutes } = one;
+        MoveView { key, name: teller.name(key), from, to, lost_gpu_minutes }
+    });
+    Some(SolveView {
+        key,
+        answer,
+        by: by.to_owned(),
+        moves: moves.collect(),
+        room,
+        trials,
+        movable: movable as u64,
+        lines,
+        advice: Some(advice),
+        as_of: now,
+    })
+}
+
+/// Puts an answer in words.
+struct Teller<'a> {
+    state: &'a State,
+    snapshot: &'a Snapshot,
+    key: JobKey,
+    trials: u64,
+    movable: usize,
+}
+
+/// The answer, a word for how it was come to, sentences, and what to do.
+type Told = (SolveAnswer, &'static str, Vec<String>, String);
+
+impl Teller<'_> {
+    fn name(&self, key: JobKey) -> String {
+        let record = self.state.job(key.job);
+        record.map(|record| record.spec.ask.name.clone()).unwrap_or_default()
+    }
+
+    fn tell(&self, verdict: &Verdict) -> Told {
+        match verdict {
+            Verdict::Moves { moves, room, .. } if moves.is_empty() => {
+                let room = hostlist::fold(room);
+                let line = format!(
+                    "it needs no moves: there is room for it on {room}, or will be when those are gone that are on their way out"
+                );
+                let advice = format!("`kantctl explain {}` says what else it waits for", self.key);
+                (SolveAnswer::Moves, "fewest", vec![line], advice)
+            }
+            Verdict::Moves { moves, room, fewest } => {
+                let by = if *fewest { "fewest" } else { "not_fewest" };
+                let (lines, advice) =
+                    (self.moves(moves, &hostlist::fold(room), *fewest), self.how(moves));
+                (SolveAnswer::Moves, by, lines, advice)
+            }
+            Verdict::Impossible(why) => self.impossible(why),
+            Verdict::GaveUp(why) => self.gave_up(*why),
+        }
+    }
+
+    fn moves(&self, moves: &[Move], room: &str, fewest: bool) -> Vec<String> {
+        let jobs = jobs(moves.len());
+        let proof = match fewest {
+            true => "fewer moves would not do, which is proved",
+            false => "whether fewer would do is not known",
+        };
+        let first = format!("it has room on {room} if {jobs} moved; {proof}");
+        let each = moves.iter().map(|one| {
+            let Move { key, from, to, lost_gpu_minutes: lost } = one;
+            let (from, to) = (hostlist::fold(from), hostlist::fold(to));
+            format!(
+                "job {key} ({}) would go from {from} to {to}; it has used {lost} GPU-minutes \
+                 since it started, which are lost unless it saved its work",
+                self.name(*key)
+            )
+        });
+        let last = "all of them have a place then: that was tried with cores, links, bookings and \
+                    limits, and checked by separate counts";
+        std::iter::once(first).chain(each).chain([last.to_owned()]).collect()
+    }
+
+    /// How that comes about: by rounds, if they may, or by hand.
+    fn how(&self, moves: &[Move]) -> String {
+        let keys: Vec<String> = moves.iter().map(|one| one.key.to_string()).collect();
+        let by_hand = format!(
+            "an operator may `kantctl requeue {}`: what was running starts again from the top \
+             wherever there is room then, for no place is kept for it",
+            keys.join(" ")
+        );
+        let policy = self.snapshot.policy();
+        if !policy.fair_sharing {
+            return format!("nobody moves by asking; {by_hand}");
+        }
+        let budget = policy.moves;
+        if budget.is_off() {
+            return format!(
+                "nobody moves by asking; `per_hour` of [moves] in kantctld.toml lets rounds move \
+                 jobs, and keep their places; or {by_hand}"
+            );
+        }
+        let most = budget.lost_gpu_minutes_max;
+        let waiting = self.snapshot.waiting(self.key);
+        let queue =
+            waiting.and_then(|job| policy.queues.iter().find(|queue| queue.name == job.queue));
+        let says = waiting.and_then(|job| {
+            let qos = policy.qos.iter().find(|qos| Some(&qos.name) == job.qos.as_ref());
+            job.preemptible.or_else(|| qos.and_then(|qos| qos.preemptible))
+        });
+        let yields = says.or_else(|| queue.map(|queue| queue.preemption.preemptible));
+        let why = if yields == Some(false) {
+            "rounds move nobody for a job that yields to nobody".to_owned()
+        } else if moves.iter().any(|one| one.lost_gpu_minutes > most) {
+            format!("rounds move nobody who would lose more than {most} GPU-minutes")
+        } else {
+            let an_hour = budget.per_hour;
+            format!("rounds move up to {an_hour} an hour, and look less far than this")
+        };
+        format!("{why}; {by_hand}")
+    }
+
+    fn impossible(&self, why: &Impossible) -> Told {
+        let key = self.key;
+        let less = format!(
+            "wait for jobs to end, or ask for less: `kantctl explain {key}` says what it waits for"
+        );
+        let (by, line, advice) = match why {
+            Impossible::MayNotStart(reason) => {
+                let because = reason.as_ref().map(|reason| format!(": {reason}"));
+                let because = because.unwrap_or_else(|| ": it is not in line yet".to_owned());
+                let line =
+                    format!("no moves make room for it, since room is not what it lacks{because}");
+                ("may_not_start", line, format!("`kantctl explain {key}` says what it waits for"))
+            }
+            Impossible::NeverFits(reason) => {
+                let line = format!("no moves make room for it, whoever runs: {reason}");
+                ("never_fits", line, format!("`kantctl explain {key}` says what would fit"))
+            }
+            Impossible::Counts(count) => ("counts", self.count(count), less),
+            Impossible::Exhausted => {
+                let line = format!(
+                    "no moves make room for it, which is proved: all ways to move the {} that may be \
+                     moved were gone through ({} places)",
+                    jobs_of(self.movable),
+                    self.trials
+                );
+                ("exhausted", line, less)
+            }
+        };
+        (SolveAnswer::Impossible, by, vec![line], advice)
+    }
+
+    fn count(&self, count: &Count) -> String {
+        let Count { of, size, room, needed, suiting } = *count;
+        let nodes = if suiting { "the nodes that suit it" } else { "all nodes" };
+        let (lifted, would_have, who) = match self.movable {
+            0 => ("no running job may be moved, and ".to_owned(), "have", "it needs"),
+            movable => {
+                let lifted =
+                    format!("if the {} that may be moved held nothing, ", jobs_of(movable));
+                (lifted, "would have", "it and they need")
+            }
+        };
+        let is_whole = match of {
+            Counted::WholeGpus => size == 1000,
+            _ => size == 1,
+        };
+        let counted = match is_whole {
+            true => format!(
+                "{would_have} {}, of which {who} {}",
+                amount(of, size.saturating_mul(room)),
+                number(of, size.saturating_mul(needed)),
+            ),
+            false => format!(
+                "{would_have} room for {room} pieces of {}, of which {who} {needed}",
+                amount(of, size)
+            ),
+        };
+        format!("no moves make room for it, which is proved by counting: {lifted}{nodes} {counted}")
+    }
+
+    fn gave_up(&self, why: GaveUp) -> Told {
+        let trials = self.trials;
+        let (by, line, advice) = match why {
+            GaveUp::Effort => (
+                "trials",
+                format!("the search was given up after {trials} places: there may be moves that make room, or none"),
+                format!("ask for a longer search: `kantctl explain {} --solve --trials {}`", self.key, trials.saturating_mul(10)),
+            ),
+            GaveUp::Stopped => (
+                "stopped",
+                format!("the search was given up after {trials} places, when its time was up: there may be moves that make room, or none"),
+                "wait for jobs to end: a controller searches no longer than this".to_owned(),
+            ),
+            GaveUp::InDetail { arrangements } => (
+                "in_detail",
+                format!("the search was given up after {trials} places: by counts of GPUs, CPUs and memory {} would do, but none held with cores, links, bookings and limits", ways(arrangements)),
+                format!("`kantctl explain {}` says what it waits for", self.key),
+            ),
+            GaveUp::Parts { parts } => (
+                "parts",
+                format!("the search was given up: {parts} parts are more than it looks for places for"),
+                "wait for jobs to end, or ask for fewer and larger parts (--nodes)".to_owned(),
+            ),
+            GaveUp::Component => (
+                "component",
+                "the search was given up: components of one job start together, which it does not look for".to_owned(),
+                format!("`kantctl explain {}` says what it waits for", self.key),
+            ),
+        };
+        (SolveAnswer::GaveUp, by, vec![line], advice)
+    }
+}
+
+fn jobs(count: usize) -> String {
+    if count == 1 { "1 job".to_owned() } else { format!("{count} jobs") }
+}
+
+fn jobs_of(count: usize) -> String {
+    if count == 1 { "job".to_owned() } else { format!("{count} jobs") }
+}
+
+fn ways(count: u64) -> String {
+    if count == 1 { "1 way".to_owned() } else { format!("{count} ways") }
+}
+
+/// `8 GPUs`, `1.5 GPUs`, `16 CPUs`, `64 GiB`.
+fn amount(of: Counted, count: u64) -> String {
+    let plural = |one: u64| if count == one { "" } else { "s" };
+    match of {
+        Counted::WholeGpus => format!("{} whole GPU{}", number(of, count), plural(1000)),
+        Counted::GpuMilli => format!("{} GPU{}", number(of, count), plural(1000)),
+        Counted::Cpus => format!("{count} CPU{}", plural(1)),
+        Counted::Memory => format!("{} of memory", Bytes(count)),
+    }
+}
+
+fn number(of: Counted, count: u64) -> String {
+    match of {
+        Counted::WholeGpus | Counted::GpuMilli => (count as f64 / 1000.0).to_string(),
+        Counted::Cpus => count.to_string(),
+        Counted::Memory => Bytes(count).to_string(),
+    }
+}
