@@ -23,8 +23,7 @@
 //! | GET /v1/nodes, /v1/nodes/{name} | -> `NodeList` |
 //! | POST /v1/nodes/{name}/{drain,resume} | `DrainRequest`, `()` -> `Changed` |
 //! | POST /v1/jobs/trial | `SubmitRequest` -> `TrialView` |
-//! | POST /v1/jobs/{key}/what-if | `WhatIfRequest` -> `WhatIfView` |
-//! | POST /v1/jobs/{key}/solve | `SolveRequest` -> `SolveView`; 429 while another search runs |
+//! | POST /v1/jobs/{key}/what-if, /solve | `WhatIfRequest` -> `WhatIfView`, `SolveRequest` -> .. |
 //! | GET /v1/priority?job=, /v1/share, /v1/metrics | `PriorityList`, `ShareList`, `MetricsView` |
 //! | GET /v1/accounting/jobs?since=, /v1/accounting/nodes | -> CSV, as `simulate` reads it |
 //! | GET /v1/history?`HistoryQuery` | -> `HistoryList`: runs that are over, a page of them |

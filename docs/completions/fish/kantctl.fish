@@ -202,9 +202,11 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_su
 complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from queue" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand show; and __fish_seen_subcommand_from queue" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand explain" -l what-if -d 'Say what a changed request would bring: \'time=2h gpus=4\'' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand explain" -l trials -d 'Look at so many places at most [default: 200000]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand explain" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand explain" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand explain" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand explain" -l solve -d 'Search for running jobs that would have to move for it to have room'
 complete -c kantctl -n "__fish_kantctl_using_subcommand explain" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand explain" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand logs" -s n -l tail -d 'Only the last so many lines of what is there' -r

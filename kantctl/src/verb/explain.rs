@@ -48,7 +48,8 @@ pub struct Args {
     #[arg(long, conflicts_with = "what_if")]
     pub solve: bool,
     /// Look at so many places at most [default: 200000]
-    #[arg(long, value_name = "N", requires = "solve", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", requires = "solve")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     pub trials: Option<u64>,
 }
 

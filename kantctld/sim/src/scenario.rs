@@ -31,8 +31,7 @@
 //! | `reserve NAME nodes=g1 from=1h to=2h [maintenance]`, `unreserve NAME` | bookings |
 //! | `cut NODE`, `return NODE`, `reboot NODE` | the network, the power |
 //! | `at 5m`, `wait 30s`, `finish` | time |
-//! | `queue`, `nodes`, `share`, `show LABEL`, `explain LABEL` | what users see |
-//! | `solve LABEL [trials=N]` | the same of `explain --solve` |
+//! | `queue`, `nodes`, `share`, `show LABEL`, `explain LABEL`, `solve LABEL` | what users see |
 //!
 //! Never touches a file: text in, text out.
 
@@ -54,9 +53,6 @@ use words::Words;
 
 /// A scenario ends here at the latest: `finish` with a job that never ends would not.
 const END: Span = Span::from_minutes(60 * 24 * 30);
-
-/// A search for moves looks at so many places, unless it says otherwise.
-const TRIALS: u64 = 200_000;
 
 /// A scenario that cannot be played.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -169,12 +165,12 @@ impl Stage {
             return Ok(list(self.cluster()?));
         }
         let key = self.key(words)?;
-        let trials = words.value::<u64>("trials")?;
+        let trials = words.value::<u64>("trials")?.unwrap_or(print::TRIALS);
         words.end()?;
         let cluster = self.cluster()?;
         Ok(match verb {
             "show" => print::show(cluster, key),
-            "solve" => print::solve(cluster, key, trials.unwrap_or(TRIALS)),
+            "solve" => print::solve(cluster, key, trials),
             _ => print::explain(cluster, key),
         })
     }

@@ -19,6 +19,8 @@
 //! that one has used more.
 
 mod bound;
+mod changes;
+mod choices;
 mod item;
 mod model;
 mod opened;
@@ -93,7 +95,7 @@ pub enum Impossible {
     MayNotStart(Option<WaitReason>),
     /// It would not fit if nothing ran.
     NeverFits(WaitReason),
-    /// With all lifted who may move, there are too few pieces of a size for all of them and the job.
+    /// With all lifted who may move, there are too few pieces of a size for them and the job.
     Counts(Count),
     /// All ways to move were gone through.
     Exhausted,

@@ -118,26 +118,7 @@ impl Model {
                 lost_gpu_minutes: *lost,
             });
         }
-        let owners: BTreeMap<JobKey, Owner> =
-            jobs.iter().enumerate().skip(1).map(|(owner, job)| (job.key, owner)).collect();
-        for node in &mut nodes {
-            for holder in &snapshot.floor.node(node.at).holders {
-                if desk.is_on_the_way_out(holder.key) {
-                    continue;
-                }
-                match owners.get(&holder.key) {
-                    Some(owner) => node.present.push(*owner),
-                    None => node.fixed += 1,
-                }
-                node.hold(snapshot.floor.node(node.at), holder);
-            }
-            // Those before others in `jobs` lose less.
-            node.present.sort_unstable_by_key(|owner| (jobs[*owner].kind, *owner));
-            node.is_closed = snapshot.floor.node(node.at).holders.iter().any(|holder| {
-                let stays = !owners.contains_key(&holder.key);
-                holder.whole_node && stays && !desk.is_on_the_way_out(holder.key)
-            });
-        }
+        seat(desk, &mut nodes, &jobs);
         Self { nodes, jobs, movers: movers.iter().map(|(running, ..)| running.key).collect() }
     }
 
@@ -151,6 +132,31 @@ impl Model {
             }
         }
         nodes
+    }
+}
+
+/// Notes who is where, and takes what they hold off the nodes.
+fn seat(desk: &Desk<'_>, nodes: &mut [Node], jobs: &[Job]) {
+    let floor = &desk.snapshot.floor;
+    let owners: BTreeMap<JobKey, Owner> =
+        jobs.iter().enumerate().skip(1).map(|(owner, job)| (job.key, owner)).collect();
+    for node in nodes {
+        for holder in &floor.node(node.at).holders {
+            if desk.is_on_the_way_out(holder.key) {
+                continue;
+            }
+            match owners.get(&holder.key) {
+                Some(owner) => node.present.push(*owner),
+                None => node.fixed += 1,
+            }
+            node.hold(floor.node(node.at), holder);
+        }
+        // Those before others in `jobs` lose less.
+        node.present.sort_unstable_by_key(|owner| (jobs[*owner].kind, *owner));
+        node.is_closed = floor.node(node.at).holders.iter().any(|holder| {
+            let stays = !owners.contains_key(&holder.key);
+            holder.whole_node && stays && !desk.is_on_the_way_out(holder.key)
+        });
     }
 }
 

@@ -51,43 +51,43 @@ enum Step {
 }
 
 /// A part that looks for a place: large ones come first.
-type Pending = (Reverse<Amounts>, usize, Owner, usize);
+pub(super) type Pending = (Reverse<Amounts>, usize, Owner, usize);
 
 /// What a node looks like.
-type Look = (usize, Amounts, bool, bool, Vec<usize>, Vec<(usize, u32)>);
+pub(super) type Look = (usize, Amounts, bool, bool, Vec<usize>, Vec<(usize, u32)>);
 
 /// What changed since the start, whoever did it: looks before and after, and who looks for a place.
-type State = (Vec<(u32, u32)>, Vec<(usize, usize)>);
+pub(super) type State = (Vec<(u32, u32)>, Vec<(usize, usize)>);
 
 /// A search.
 pub(super) struct Search<'m, 'e> {
-    model: &'m Model,
-    floor: &'m Floor,
-    effort: &'e Effort<'e>,
-    try_out: &'e mut dyn FnMut(&Found) -> Option<Proved>,
-    nodes: Vec<Node>,
-    pending: BTreeSet<Pending>,
+    pub(super) model: &'m Model,
+    pub(super) floor: &'m Floor,
+    pub(super) effort: &'e Effort<'e>,
+    pub(super) try_out: &'e mut dyn FnMut(&Found) -> Option<Proved>,
+    pub(super) nodes: Vec<Node>,
+    pub(super) pending: BTreeSet<Pending>,
     /// By owner, the nodes its parts were put on.
-    seats: BTreeMap<Owner, Vec<usize>>,
+    pub(super) seats: BTreeMap<Owner, Vec<usize>>,
     /// In the order in which they were lifted.
-    lifted: Vec<Owner>,
+    pub(super) lifted: Vec<Owner>,
     /// Looks, by number, and the nodes that have them.
-    looks: BTreeMap<Look, u32>,
-    look_of: Vec<u32>,
-    by_look: BTreeMap<u32, BTreeSet<usize>>,
+    pub(super) looks: BTreeMap<Look, u32>,
+    pub(super) look_of: Vec<u32>,
+    pub(super) by_look: BTreeMap<u32, BTreeSet<usize>>,
     /// What nodes that are not as they were looked like.
-    changed: BTreeMap<usize, u32>,
+    pub(super) changed: BTreeMap<usize, u32>,
     /// States with nothing below them, and with how many moves at most.
-    known: BTreeMap<State, (u32, bool)>,
+    pub(super) known: BTreeMap<State, (u32, bool)>,
     /// What is counted: pieces free, pieces looked for, and the most that a move brings.
-    measures: Vec<(Measure, i64, i64, i64)>,
+    pub(super) measures: Vec<(Measure, i64, i64, i64)>,
     /// How many arrangements counts allowed that did not hold.
-    in_vain: u64,
+    pub(super) in_vain: u64,
     /// The most parts that looked for a place at once, if those were too many.
-    parts_most: usize,
-    is_stopped: bool,
-    is_over: bool,
-    pub trials: u64,
+    pub(super) parts_most: usize,
+    pub(super) is_stopped: bool,
+    pub(super) is_over: bool,
+    pub(super) trials: u64,
 }
 
 impl<'m, 'e> Search<'m, 'e> {
@@ -198,7 +198,7 @@ impl<'m, 'e> Search<'m, 'e> {
     }
 
     /// Looks at one more place, unless the effort is used up.
-    fn is_over(&mut self) -> bool {
+    pub(super) fn is_over(&mut self) -> bool {
         if self.trials.is_multiple_of(STOP_EVERY) && (self.effort.is_stopped)() {
             self.is_stopped = true;
         }
@@ -240,213 +240,5 @@ impl<'m, 'e> Search<'m, 'e> {
             }
         }
         lacks
-    }
-
-    /// Where a part may go, and who is lifted for it: those first for whom fewest move, then who
-    /// loses least, then the fullest node. Says as well whether more moves would allow more.
-    fn choices(
-        &mut self,
-        owner: Owner,
-        part: &Amounts,
-        left: u32,
-    ) -> (Vec<(Vec<Owner>, usize)>, bool) {
-        let mut choices = Vec::new();
-        let mut with_more = false;
-        let suits = &self.model.jobs[owner].suits;
-        let of_each_look = self.by_look.values().filter_map(BTreeSet::first).copied();
-        let places: Vec<usize> =
-            of_each_look.filter(|place| suits[self.nodes[*place].kind]).collect();
-        for place in places {
-            if self.nodes[place].holds(&self.model.jobs, owner, part) {
-                choices.push((Vec::new(), place));
-                continue;
-            }
-            let mut sets = Vec::new();
-            let mut chosen = Vec::new();
-            with_more |= self.sets((owner, part, place), left, (0, &mut chosen), &mut sets);
-            choices.extend(sets.into_iter().map(|set| (set, place)));
-        }
-        choices.sort_by_cached_key(|(lift, place)| {
-            let lost = lift.iter().map(|owner| self.model.jobs[*owner].lost_gpu_minutes);
-            (lift.len(), lost.sum::<u64>(), self.nodes[*place].free, *place)
-        });
-        (choices, with_more)
-    }
-
-    /// The smallest sets of jobs on a node without which it holds the part, no larger than `left`.
-    /// Says whether there may be larger ones.
-    fn sets(
-        &mut self,
-        (owner, part, place): (Owner, &Amounts, usize),
-        left: u32,
-        (from, chosen): (usize, &mut Vec<Owner>),
-        sets: &mut Vec<Vec<Owner>>,
-    ) -> bool {
-        if self.is_over() {
-            return true;
-        }
-        let holds = |gone: &[Owner]| {
-            let without = self.without(place, gone);
-            without.holds(&self.model.jobs, owner, part)
-        };
-        if holds(chosen) {
-            let others = |at: usize| {
-                let mut others = chosen.clone();
-                others.remove(at);
-                others
-            };
-            if !(0..chosen.len()).any(|at| holds(&others(at))) {
-                sets.push(chosen.clone());
-            }
-            return false;
-        }
-        let present = self.nodes[place].present.clone();
-        if chosen.len() >= left as usize {
-            // Only if that would bring anything.
-            return holds(&present);
-        }
-        let mut with_more = false;
-        for at in from..present.len() {
-            let kind = |at: usize| self.model.jobs[present[at]].kind;
-            // Of jobs that can stand in for each other, the first go first.
-            let is_passed = at > from && kind(at) == kind(at - 1);
-            if is_passed {
-                continue;
-            }
-            chosen.push(present[at]);
-            with_more |= self.sets((owner, part, place), left, (at + 1, chosen), sets);
-            chosen.pop();
-        }
-        with_more
-    }
-
-    /// A node without these.
-    fn without(&self, place: usize, gone: &[Owner]) -> Node {
-        let mut node = self.nodes[place].clone();
-        for owner in gone {
-            self.lift_from(&mut node, place, *owner);
-        }
-        node
-    }
-
-    fn lift_from(&self, node: &mut Node, place: usize, owner: Owner) {
-        let held = self.model.jobs[owner].held.iter().filter(|(held, _)| *held == place);
-        for (_, share) in held {
-            node.lift(self.floor.node(node.at), owner, share);
-        }
-    }
-
-    /// Lifts these, and puts a part there. Answers what to undo.
-    fn put(
-        &mut self,
-        owner: Owner,
-        part: &Amounts,
-        place: usize,
-        lift: &[Owner],
-    ) -> Vec<(usize, Node)> {
-        let mut undo = Vec::new();
-        for lifted in lift {
-            let places: BTreeSet<usize> =
-                self.model.jobs[*lifted].held.iter().map(|(place, _)| *place).collect();
-            for from in places {
-                let mut node = self.nodes[from].clone();
-                self.lift_from(&mut node, from, *lifted);
-                undo.push((from, self.set(from, node)));
-            }
-            self.lifted.push(*lifted);
-            self.looks_for_a_place(*lifted);
-        }
-        let mut node = self.nodes[place].clone();
-        node.put(&self.model.jobs, owner, part);
-        undo.push((place, self.set(place, node)));
-        self.seats.entry(owner).or_default().push(place);
-        undo
-    }
-
-    fn take_back(&mut self, owner: Owner, lift: &[Owner], undo: Vec<(usize, Node)>) {
-        if let Some(seats) = self.seats.get_mut(&owner) {
-            seats.pop();
-        }
-        for (place, node) in undo.into_iter().rev() {
-            self.set(place, node);
-        }
-        for lifted in lift.iter().rev() {
-            self.lifted.pop();
-            let of: Vec<Pending> =
-                self.pending.iter().filter(|(_, _, owner, _)| owner == lifted).copied().collect();
-            of.into_iter().for_each(|pending| self.forget(pending));
-        }
-    }
-
-    fn looks_for_a_place(&mut self, owner: Owner) {
-        let job = &self.model.jobs[owner];
-        for (number, part) in job.parts.each.iter().enumerate() {
-            self.note((Reverse(*part), job.kind, owner, number));
-        }
-    }
-
-    fn note(&mut self, pending: Pending) {
-        self.pending.insert(pending);
-        self.count_pending(pending, 1);
-    }
-
-    fn forget(&mut self, pending: Pending) {
-        self.pending.remove(&pending);
-        self.count_pending(pending, -1);
-    }
-
-    fn count_pending(&mut self, (Reverse(part), _, owner, _): Pending, times: i64) {
-        for (measure, _, needed, _) in &mut self.measures {
-            if !measure.may_be_elsewhere(self.model, owner) {
-                *needed += times * measure.of(&part);
-            }
-        }
-    }
-
-    /// A node is like this now. Answers how it was.
-    fn set(&mut self, place: usize, node: Node) -> Node {
-        let before = std::mem::replace(&mut self.nodes[place], node);
-        for (measure, room, ..) in &mut self.measures {
-            let after = measure.room(self.model, &self.nodes[place]);
-            *room += after - measure.room(self.model, &before);
-        }
-        let (was, is) = (self.look_of[place], self.look(place));
-        self.look_of[place] = is;
-        if let Some(same) = self.by_look.get_mut(&was) {
-            same.remove(&place);
-            if same.is_empty() {
-                self.by_look.remove(&was);
-            }
-        }
-        self.by_look.entry(is).or_default().insert(place);
-        let first = *self.changed.entry(place).or_insert(was);
-        if first == is {
-            self.changed.remove(&place);
-        }
-        before
-    }
-
-    /// The number of what a node looks like.
-    fn look(&mut self, place: usize) -> u32 {
-        let node = &self.nodes[place];
-        let present = node.present.iter().map(|owner| self.model.jobs[*owner].kind).collect();
-        let placed = node.placed.iter().map(|(who, count)| (*who, *count)).collect();
-        let look = (node.kind, node.free, node.fixed > 0, node.is_closed, present, placed);
-        let next = u32::try_from(self.looks.len()).unwrap_or(u32::MAX);
-        *self.looks.entry(look).or_insert(next)
-    }
-
-    fn state(&self) -> State {
-        let mut changed: Vec<(u32, u32)> =
-            self.changed.iter().map(|(place, was)| (*was, self.look_of[*place])).collect();
-        changed.sort_unstable();
-        let who =
-            |(_, kind, owner, number): &Pending| match self.model.jobs[*owner].parts.each.len() {
-                1 => (*kind, 0),
-                _ => (usize::MAX - *owner, *number),
-            };
-        let mut pending: Vec<(usize, usize)> = self.pending.iter().map(who).collect();
-        pending.sort_unstable();
-        (changed, pending)
     }
 }

@@ -18,6 +18,7 @@ pub(crate) mod ask;
 mod cluster;
 mod error;
 mod named;
+mod owed;
 mod placement;
 mod play;
 mod record;

@@ -90,7 +90,8 @@ impl<'a, S: Stage> Play<'a, S> {
             Tracked { waiting, run: true_run(job), running: None }
         });
         let jobs: Vec<Tracked> = jobs.collect();
-        let record = Record::new(plan, cluster);
+        let queues = jobs.iter().map(|job| job.waiting.queue.clone()).collect();
+        let record = Record::new(plan, cluster, queues);
         let (next, places, ends, look, over) = (0, BTreeMap::new(), BTreeSet::new(), None, 0);
         Ok(Self { plan, stage, record, jobs, next, places, ends, look, over })
     }
@@ -142,7 +143,7 @@ impl<'a, S: Stage> Play<'a, S> {
             let job = self.plan.jobs[which].id;
             return Err(ReplayError::WrongState { job, expected: "running" });
         };
-        self.record.leave(&allocation, (since, now))
+        self.record.leave(which, &allocation, (since, now))
     }
 
     fn arrive(&mut self, now: Time) -> Result<(), ReplayError> {
@@ -196,6 +197,7 @@ impl<'a, S: Stage> Play<'a, S> {
                 let job = &mut self.jobs[which].waiting;
                 match mode {
                     VictimMode::Requeue => {
+                        self.record.waits(which);
                         job.attempt.0 += 1;
                         self.stage.yielded(key, Some(&*job), now)?;
                     }

@@ -1,14 +1,17 @@
 //! What happens in a replay, written down for the report. Never changes what happens.
 
+use super::owed::Owed;
 use super::placement::placements_of;
 use super::stage::Entry;
 use super::tally::Tally;
 use super::{Cluster, Plan, ReplayError};
 use crate::report::{Heatmap, JobOutcome, NodeIndex, Outcome, Preemptions, RefusedJob, Series};
 use crate::trace::Job;
+use common::id::QueueName;
 use common::job::PreemptReason;
 use common::resource::Allocation;
 use common::time::Time;
+use common::unit::GpuMilli;
 
 /// The record of one replay.
 pub(super) struct Record<'a> {
@@ -17,10 +20,15 @@ pub(super) struct Record<'a> {
     outcome: Outcome,
     /// Jobs that were not let in, by place in the trace, rising.
     left_out: Vec<usize>,
+    /// The queue of each job, and what becomes of queues.
+    queues: Vec<QueueName>,
+    owed: Option<Owed>,
+    last: Time,
 }
 
 impl<'a> Record<'a> {
-    pub fn new(plan: &Plan<'_>, cluster: &'a Cluster) -> Self {
+    /// `queues`: of each job of the trace.
+    pub fn new(plan: &Plan<'_>, cluster: &'a Cluster, queues: Vec<QueueName>) -> Self {
         let outcome = Outcome {
             policy: plan.name.to_owned(),
             placement: placements_of(plan.policy),
@@ -32,20 +40,35 @@ impl<'a> Record<'a> {
             heatmap: Heatmap::new(plan.nodes.len()),
             ..Outcome::default()
         };
-        Self { cluster, tally: Tally::of(plan.nodes), outcome, left_out: Vec::new() }
+        let tally = Tally::of(plan.nodes);
+        let owed = Owed::of(plan.policy, tally.sample(Time(0), 0).total);
+        let (left_out, last) = (Vec::new(), Time(0));
+        Self { cluster, tally, outcome, left_out, queues, owed, last }
     }
 
     /// A job arrives, one after another; is it let in?
     pub fn enter(&mut self, at: usize, entry: &Entry) {
         let Some(id) = self.outcome.jobs.get(at).map(|job| job.id) else { return };
         match entry {
-            Entry::Waits(_) => return,
+            Entry::Waits(_) => return self.waits(at),
             Entry::NeverFits => self.outcome.never_fit.push(id),
             Entry::Refused(refusal) => {
                 self.outcome.refused.push(RefusedJob { id, why: refusal.to_string() });
             }
         }
         self.left_out.push(at);
+    }
+
+    /// It waits: since it arrived, or since it was made to yield.
+    pub fn waits(&mut self, at: usize) {
+        self.count(at, Owed::waits);
+    }
+
+    fn count(&mut self, at: usize, change: impl Fn(&mut Owed, &QueueName, GpuMilli)) {
+        let (Some(owed), Some(job)) = (&mut self.owed, self.outcome.jobs.get(at)) else { return };
+        if let Some(queue) = self.queues.get(at) {
+            change(owed, queue, job.gpus);
+        }
     }
 
     /// A job gets its nodes.
@@ -57,6 +80,8 @@ impl<'a> Record<'a> {
             nodes.push(node);
         }
         self.outcome.starts += 1;
+        self.count(at, Owed::waits_no_more);
+        self.count(at, Owed::holds);
         if let Some(job) = self.outcome.jobs.get_mut(at) {
             job.start.get_or_insert(now);
             job.nodes = nodes;
@@ -65,7 +90,13 @@ impl<'a> Record<'a> {
     }
 
     /// It gives them back.
-    pub fn leave(&mut self, on: &Allocation, (from, to): (Time, Time)) -> Result<(), ReplayError> {
+    pub fn leave(
+        &mut self,
+        at: usize,
+        on: &Allocation,
+        (from, to): (Time, Time),
+    ) -> Result<(), ReplayError> {
+        self.count(at, Owed::lets_go);
         for share in on.shares() {
             let node = NodeIndex(self.cluster.place(&share.node)?);
             let gpus = self.tally.give_back(node, share);
@@ -95,7 +126,12 @@ impl<'a> Record<'a> {
     /// A pass is over.
     pub fn pass(&mut self, now: Time, waiting: usize) -> Result<(), ReplayError> {
         let waiting = u32::try_from(waiting).unwrap_or(u32::MAX);
-        Ok(self.outcome.series.push(self.tally.sample(now, waiting))?)
+        let mut sample = self.tally.sample(now, waiting);
+        if let Some(owed) = &mut self.owed {
+            owed.pass(now, &mut sample);
+        }
+        self.last = now;
+        Ok(self.outcome.series.push(sample)?)
     }
 
     /// CPU time of the scheduler.
@@ -105,6 +141,7 @@ impl<'a> Record<'a> {
 
     /// The outcome, without the jobs that were not let in.
     pub fn finish(mut self) -> Outcome {
+        self.outcome.teams = self.owed.map(|owed| owed.outcomes(self.last)).unwrap_or_default();
         let jobs = std::mem::take(&mut self.outcome.jobs);
         let is_in = |(at, _): &(usize, JobOutcome)| self.left_out.binary_search(at).is_err();
         self.outcome.jobs =

@@ -2,7 +2,8 @@
 //! number that does not exist is null.
 
 use super::summary::Percentiles;
-use super::{SizeClass, Stretch, Summary, Waits};
+use super::waits::seconds;
+use super::{SizeClass, Stretch, Summary, TeamOutcome, Waits};
 use serde::{Serialize, Serializer};
 
 /// The keys, in the order in which they are written.
@@ -37,6 +38,32 @@ struct Document<'a> {
     starts_per_cpu_second: Option<f64>,
     preemptions: u64,
     jtted: Stretch,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    jain_mean: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    share_error_mean: Option<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    queues: Vec<Team<'a>>,
+}
+
+/// A queue of several.
+#[derive(Serialize)]
+struct Team<'a> {
+    queue: &'a str,
+    quota_gpus: Option<f64>,
+    below_quota_max_s: f64,
+    below_quota_by_one_gpu_max_s: f64,
+}
+
+impl<'a> From<&'a TeamOutcome> for Team<'a> {
+    fn from(team: &'a TeamOutcome) -> Self {
+        Self {
+            queue: team.queue.as_str(),
+            quota_gpus: team.quota.map(|quota| f64::from(quota.0) / 1000.0),
+            below_quota_max_s: seconds(team.below.0),
+            below_quota_by_one_gpu_max_s: seconds(team.below_by_one.0),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -113,6 +140,9 @@ impl Summary {
             starts_per_cpu_second: self.starts_per_cpu_second,
             preemptions: self.preemptions,
             jtted: self.stretch,
+            jain_mean: self.jain_mean,
+            share_error_mean: self.share_error_mean,
+            queues: self.teams.iter().map(Team::from).collect(),
         }
     }
 }

@@ -17,7 +17,7 @@ mod waits;
 
 pub use heatmap::Heatmap;
 pub use html::html;
-pub use outcome::{JobOutcome, NodeIndex, Outcome, Preemptions, RefusedJob};
+pub use outcome::{JobOutcome, NodeIndex, Outcome, Preemptions, RefusedJob, TeamOutcome};
 pub use series::{ReportError, Sample, Series};
 pub use size::SizeClass;
 pub use starts_csv::jobs_csv;

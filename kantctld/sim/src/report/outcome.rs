@@ -2,6 +2,7 @@
 
 use super::{Heatmap, Series, SizeClass};
 use crate::trace::Node;
+use common::id::QueueName;
 use common::time::{Span, Time};
 use common::unit::GpuMilli;
 
@@ -38,6 +39,22 @@ pub struct Outcome {
     pub starts: u64,
     /// Preemptions by what for.
     pub preemptions: Preemptions,
+    /// What became of each queue, where there is more than one.
+    pub teams: Vec<TeamOutcome>,
+}
+
+/// What became of one queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TeamOutcome {
+    /// Which.
+    pub queue: QueueName,
+    /// The GPUs that it is owed; `None`: nothing is said.
+    pub quota: Option<GpuMilli>,
+    /// The longest time without a break in which one of its jobs waited that would have left it
+    /// within its quota.
+    pub below: Span,
+    /// The same of jobs of one GPU or less.
+    pub below_by_one: Span,
 }
 
 /// A job that would have been refused at its submission.

@@ -28,6 +28,11 @@ pub struct Sample {
     pub nodes_whole_free: Nodes,
     /// Leaf groups with nothing used.
     pub leaf_groups_whole_free: u32,
+    /// Jain's index of how much of what is due to them queues hold, in millionths; `None`: no two
+    /// ask for anything.
+    pub jain_ppm: Option<u32>,
+    /// GPUs that queues hold beyond what is due to them, or lack, of all GPUs, in millionths.
+    pub share_error_ppm: Option<u32>,
 }
 
 /// A record that cannot be.
@@ -109,6 +114,18 @@ impl Sample {
     #[must_use]
     pub fn gar(&self) -> Option<f64> {
         measure::gar(self.allocated, self.total)
+    }
+
+    /// Jain's index now.
+    #[must_use]
+    pub fn jain(&self) -> Option<f64> {
+        self.jain_ppm.map(|ppm| f64::from(ppm) / 1e6)
+    }
+
+    /// The share error now.
+    #[must_use]
+    pub fn share_error(&self) -> Option<f64> {
+        self.share_error_ppm.map(|ppm| f64::from(ppm) / 1e6)
     }
 
     /// GPU node fragmentation ratio now: broken nodes of the nodes with GPUs.

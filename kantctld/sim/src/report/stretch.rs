@@ -147,6 +147,7 @@ pub(super) mod tests {
                 nodes_broken: Nodes(broken),
                 nodes_whole_free: Nodes(whole),
                 leaf_groups_whole_free: whole,
+                ..Sample::default()
             };
             outcome.series.push(sample).unwrap();
         }

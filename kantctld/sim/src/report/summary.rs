@@ -3,7 +3,7 @@
 //! Never a percentage: ratios are from 0 to 1, and times are seconds.
 
 use super::waits::{Waits, seconds};
-use super::{JobOutcome, Outcome, Sample, SizeClass, Stretch};
+use super::{JobOutcome, Outcome, Sample, SizeClass, Stretch, TeamOutcome};
 use common::time::{Span, Time};
 use engine::measure::{GpuTime, nearest_rank, sor};
 
@@ -85,6 +85,13 @@ pub struct Summary {
     pub preemptions: u64,
     /// How far jobs were spread beyond need.
     pub stretch: Stretch,
+    /// Jain's index of how much of what is due to them queues hold, over the time in which several
+    /// ask for something.
+    pub jain_mean: Option<f64>,
+    /// GPUs that queues hold beyond what is due to them, of all GPUs; over the same time.
+    pub share_error_mean: Option<f64>,
+    /// What became of each queue, where there is more than one.
+    pub teams: Vec<TeamOutcome>,
 }
 
 impl Summary {
@@ -129,6 +136,9 @@ impl Summary {
             starts_per_cpu_second: per_cpu_second(outcome),
             preemptions: outcome.preemptions.total(),
             stretch: Stretch::of(outcome),
+            jain_mean: mean(Sample::jain),
+            share_error_mean: mean(Sample::share_error),
+            teams: outcome.teams.clone(),
         }
     }
 }

@@ -2,6 +2,7 @@
 //! asks the terminal anything.
 
 use super::{SizeClass, Summary};
+use common::time::Span;
 
 /// Policies' names, which may be those of files, are cut beyond this.
 const POLICY_MAX: usize = 14;
@@ -9,11 +10,15 @@ const POLICY_MAX: usize = 14;
 /// Placements' names likewise.
 const PLACEMENT_MAX: usize = 10;
 
-/// Three tables: allocation, waiting, and waiting by size.
+/// Three tables: allocation, waiting, and waiting by size; where there are several queues, a
+/// fourth: what they get of what is due to them.
 #[must_use]
 pub fn table(summaries: &[Summary]) -> String {
-    let parts = [allocation(summaries), waiting(summaries), by_size(summaries)];
-    parts.map(|rows| layout(&rows)).join("\n")
+    let mut parts = vec![allocation(summaries), waiting(summaries), by_size(summaries)];
+    if summaries.iter().any(|summary| !summary.teams.is_empty()) {
+        parts.push(shares(summaries));
+    }
+    parts.iter().map(|rows| layout(rows)).collect::<Vec<String>>().join("\n")
 }
 
 type Row = Vec<String>;
@@ -96,6 +101,31 @@ fn by_size(summaries: &[Summary]) -> Vec<Row> {
             row.push(length(waits.and_then(|(_, waits)| waits.p90)));
         }
         rows.push(row);
+    }
+    rows
+}
+
+/// How even it was, and the longest time in which a job waited that its queue's quota allowed: of
+/// any size, and of one GPU.
+fn shares(summaries: &[Summary]) -> Vec<Row> {
+    let mut rows =
+        vec![head(&["policy", "queue", "quota", "below it", "by 1 GPU", "Jain", "error %"])];
+    for summary in summaries {
+        for (at, team) in summary.teams.iter().enumerate() {
+            let name = if at == 0 { cut(&summary.policy, POLICY_MAX) } else { String::new() };
+            let of_all = |text: String| if at == 0 { text } else { String::new() };
+            let span = |span: Span| length(Some(super::waits::seconds(span.0)));
+            let quota = team.quota.map(|quota| f64::from(quota.0) / 1000.0);
+            rows.push(vec![
+                name,
+                cut(team.queue.as_str(), POLICY_MAX),
+                quota.map_or_else(dash, |gpus| gpus.to_string()),
+                span(team.below),
+                span(team.below_by_one),
+                of_all(summary.jain_mean.map_or_else(dash, |jain| format!("{jain:.3}"))),
+                of_all(percent(summary.share_error_mean)),
+            ]);
+        }
     }
     rows
 }

@@ -11,6 +11,9 @@ use state::Event;
 use state::event::ShareNews;
 use state::view;
 
+/// A search for moves looks at so many places, unless it says otherwise.
+pub(super) const TRIALS: u64 = 200_000;
+
 /// An event with its time. Of the many small steps of shares only ends are shown.
 pub(super) fn event((at, event): &(Time, Event)) -> Option<String> {
     match event {

@@ -58,6 +58,9 @@ struct Teller<'a> {
     movable: usize,
 }
 
+/// After a search that came to nothing.
+const OPEN: &str = "there may be moves that make room, or none";
+
 /// The answer, a word for how it was come to, sentences, and what to do.
 type Told = (SolveAnswer, &'static str, Vec<String>, String);
 
@@ -72,7 +75,8 @@ impl Teller<'_> {
             Verdict::Moves { moves, room, .. } if moves.is_empty() => {
                 let room = hostlist::fold(room);
                 let line = format!(
-                    "it needs no moves: there is room for it on {room}, or will be when those are gone that are on their way out"
+                    "it needs no moves: there is room for it on {room}, or will be when those are \
+                     gone that are on their way out"
                 );
                 let advice = format!("`kantctl explain {}` says what else it waits for", self.key);
                 (SolveAnswer::Moves, "fewest", vec![line], advice)
@@ -168,8 +172,8 @@ impl Teller<'_> {
             Impossible::Counts(count) => ("counts", self.count(count), less),
             Impossible::Exhausted => {
                 let line = format!(
-                    "no moves make room for it, which is proved: all ways to move the {} that may be \
-                     moved were gone through ({} places)",
+                    "no moves make room for it, which is proved: all ways to move the {} that may \
+                     be moved were gone through ({} places)",
                     jobs_of(self.movable),
                     self.trials
                 );
@@ -213,27 +217,41 @@ impl Teller<'_> {
         let (by, line, advice) = match why {
             GaveUp::Effort => (
                 "trials",
-                format!("the search was given up after {trials} places: there may be moves that make room, or none"),
-                format!("ask for a longer search: `kantctl explain {} --solve --trials {}`", self.key, trials.saturating_mul(10)),
+                format!("the search was given up after {trials} places: {OPEN}"),
+                format!(
+                    "ask for a longer search: `kantctl explain {} --solve --trials {}`",
+                    self.key,
+                    trials.saturating_mul(10)
+                ),
             ),
             GaveUp::Stopped => (
                 "stopped",
-                format!("the search was given up after {trials} places, when its time was up: there may be moves that make room, or none"),
+                format!(
+                    "the search was given up after {trials} places, when its time was up: {OPEN}"
+                ),
                 "wait for jobs to end: a controller searches no longer than this".to_owned(),
             ),
             GaveUp::InDetail { arrangements } => (
                 "in_detail",
-                format!("the search was given up after {trials} places: by counts of GPUs, CPUs and memory {} would do, but none held with cores, links, bookings and limits", ways(arrangements)),
+                format!(
+                    "the search was given up after {trials} places: by counts of GPUs, CPUs and \
+                     memory {} would do, but none held with cores, links, bookings and limits",
+                    ways(arrangements)
+                ),
                 format!("`kantctl explain {}` says what it waits for", self.key),
             ),
             GaveUp::Parts { parts } => (
                 "parts",
-                format!("the search was given up: {parts} parts are more than it looks for places for"),
+                format!(
+                    "the search was given up: {parts} parts are more than it looks for places for"
+                ),
                 "wait for jobs to end, or ask for fewer and larger parts (--nodes)".to_owned(),
             ),
             GaveUp::Component => (
                 "component",
-                "the search was given up: components of one job start together, which it does not look for".to_owned(),
+                "the search was given up: components of one job start together, which it does \
+                 not look for"
+                    .to_owned(),
                 format!("`kantctl explain {}` says what it waits for", self.key),
             ),
         };
@@ -266,7 +284,10 @@ fn amount(of: Counted, count: u64) -> String {
 
 fn number(of: Counted, count: u64) -> String {
     match of {
-        Counted::WholeGpus | Counted::GpuMilli => (count as f64 / 1000.0).to_string(),
+        Counted::WholeGpus | Counted::GpuMilli => match count % 1000 {
+            0 => (count / 1000).to_string(),
+            milli => format!("{}.{milli:03}", count / 1000).trim_end_matches('0').to_owned(),
+        },
         Counted::Cpus => count.to_string(),
         Counted::Memory => Bytes(count).to_string(),
     }

@@ -99,6 +99,22 @@ fn over_time(page: &mut String, outcomes: &[Outcome], window: Window) {
         Some((draw(&queue_axis, &queue, index), format!("at most {}", grouped(most as usize))))
     });
     section(page, "Queue length over time", "Jobs that wait after a scheduling pass.", &queues);
+    let of_queues = |read: fn(&Sample) -> Option<f64>, mean: fn(&Summary) -> Option<f64>| {
+        cards(&|index| {
+            let mean = mean(&Summary::of(&outcomes[index]))?;
+            let note = format!("mean {} %", super::table::percent(Some(mean)));
+            Some((draw(&gar_axis, &read, index), note))
+        })
+    };
+    if outcomes.iter().any(|outcome| !outcome.teams.is_empty()) {
+        let jain = of_queues(Sample::jain, |summary| summary.jain_mean);
+        let says =
+            "Jain's index: 100 % where all queues hold the same part of what is due to them.";
+        section(page, "How even it is", says, &jain);
+        let error = of_queues(Sample::share_error, |summary| summary.share_error_mean);
+        let says = "GPUs that queues hold beyond what is due to them, or lack, of all GPUs.";
+        section(page, "Share error over time", says, &error);
+    }
     let width = frame(0.0).width;
     let maps = cards(&|index| {
         nodes::nodes(width, window, &outcomes[index]).map(|drawing| (drawing, String::new()))
