@@ -31,6 +31,44 @@ fn file(name: &str, text: &str) -> (tempfile::TempDir, String) {
     (folder, path)
 }
 
+/// What the record says of three teams, and the page with plots.
+fn three_teams(policy: &str) -> (serde_json::Value, String) {
+    let traces = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/traces");
+    let of = |name: &str| format!("{traces}/{name}");
+    let (jobs, nodes) = (of("itp-04-teams.jobs.csv.gz"), of("itp-04-teams.nodes.csv"));
+    let text = fs::read_to_string(of("three-teams.toml")).unwrap();
+    let (folder, policy) = file("teams.toml", &text.replace("preemptible = true", policy));
+    let out = |name: &str| folder.path().join(name).display().to_string();
+    let (json, report) = (out("out.json"), out("out.html"));
+    let trace = ["--jobs", &jobs, "--nodes", &nodes, "--policy", &policy];
+    simulate(&[&trace[..], &["--json", &json, "--report", &report]].concat()).unwrap();
+    let found = serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
+    (found, fs::read_to_string(report).unwrap())
+}
+
+/// The longest time in which a job waited that its queue's quota allowed, over all queues.
+fn longest_below(found: &serde_json::Value, key: &str) -> f64 {
+    let queues = found["queues"].as_array().unwrap();
+    assert_eq!(queues.len(), 3, "{found}");
+    queues.iter().map(|queue| queue[key].as_f64().unwrap()).fold(0.0, f64::max)
+}
+
+#[test]
+fn no_team_is_below_its_quota_for_longer_than_the_others_are_safe() {
+    let half_an_hour = 30.0 * 60.0;
+    let (found, page) = three_teams("preemptible = true");
+    let (any, one) = ("below_quota_max_s", "below_quota_by_one_gpu_max_s");
+    assert!(longest_below(&found, any) <= half_an_hour, "{}", found["queues"]);
+    assert!(longest_below(&found, one) <= half_an_hour, "{}", found["queues"]);
+    assert!(found["preemptions"].as_u64().unwrap() > 0, "somebody borrowed, and gave it back");
+    assert!(found["jain_mean"].as_f64().unwrap() > 0.95, "{}", found["jain_mean"]);
+    assert!(found["share_error_mean"].as_f64().unwrap() < 0.05, "{}", found["share_error_mean"]);
+    assert!(page.contains("Share error over time") && page.contains("How even it is"));
+    // The same measure where nothing is given back.
+    let (found, _) = three_teams("preemptible = true\nreclaim = false");
+    assert!(longest_below(&found, one) > half_an_hour, "{}", found["queues"]);
+}
+
 #[test]
 fn two_runs_write_the_same_but_for_the_speed_of_the_machine() {
     let folder = tempfile::tempdir().unwrap();
