@@ -11,6 +11,7 @@ use common::id::JobKey;
 use common::job::Moving;
 use common::policy::MOVE_KEPT;
 use common::time::Time;
+use common::unit::Nodes;
 
 /// So many rounds are played at most.
 const ROUNDS_MAX: u32 = 500;
@@ -136,6 +137,15 @@ impl Play {
     /// there is such a time.
     fn pass(&mut self, next_look: Option<Time>) -> bool {
         let at = self.at;
+        let giving_up: Vec<JobKey> = self.snapshot.giving_up.keys().copied().collect();
+        if !giving_up.is_empty() {
+            // That takes no longer than to stop a job, which takes no time here.
+            for key in giving_up {
+                let stays = self.snapshot.running(key).map_or(0, |job| job.staying().len());
+                self.snapshot.shrink(key, Nodes(u32::try_from(stays).unwrap_or(u32::MAX)));
+            }
+            return true;
+        }
         let all = self.snapshot.all_running().filter_map(|job| ends(job, at));
         let looks = next_look.filter(|look| *look > at);
         let Some(next) = all.chain(looks).min() else { return false };

@@ -247,7 +247,10 @@ impl Cluster {
 
     /// What a round decided is done, and the nodes do as they are told at once.
     pub fn enact(&mut self, command: Command) -> anyhow::Result<()> {
-        let Command::EnactRound { preempts, starts, .. } = &command else { bail!("{command:?}") };
+        let Command::EnactRound { preempts, shrinks, starts } = &command else {
+            bail!("{command:?}")
+        };
+        ensure!(shrinks.is_empty(), "no job of a benchmark is content with less");
         let starts: Vec<JobKey> = starts.iter().map(|start| start.id.key).collect();
         let victims: Vec<JobKey> = preempts.iter().map(|preempt| preempt.id.key).collect();
         self.apply(command)?;

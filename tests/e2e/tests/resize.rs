@@ -1,6 +1,8 @@
 //! `kantctl resize` on real daemons: a job gives a node up and runs on, and is told once, whatever
 //! daemon dies meanwhile. Never all that is refused: tests/scenarios/resize.txt has that.
 
+use common::config::{ControllerConfig, QosTable, QueueTable};
+use common::id::{QosName, QueueName};
 use common::job::{Outcome, Phase};
 use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, wait_for};
 
@@ -75,6 +77,35 @@ fn a_job_gives_a_node_to_one_that_waits_and_runs_on() -> anyhow::Result<()> {
     assert_eq!(says(&kantctl, "told-g1").as_deref(), Some("1 1 g1 1"));
     let job = kantctl.job(&id)?;
     assert_eq!((job.phase, job.gpus.0), (Phase::Running, 2), "{job:?}");
+    std::fs::write(kantctl.dir().join("enough"), "")?;
+    let job = kantctl.finished(&id)?;
+    assert_eq!((job.outcome, job.attempt), (Some(Outcome::Completed), 1), "{job:?}");
+    Ok(())
+}
+
+#[test]
+fn a_job_gives_a_node_to_one_of_higher_priority_and_runs_on() -> anyhow::Result<()> {
+    let policy = |config: &mut ControllerConfig| {
+        let name = QueueName::new("main").ok();
+        let (preempt_by_priority, preemptible) = (true, true);
+        let queue = QueueTable { name, preempt_by_priority, preemptible, ..Default::default() };
+        config.queue = vec![queue];
+        let name = QosName::new("urgent").ok();
+        config.qos = vec![QosTable { name, priority: 10, ..QosTable::default() }];
+    };
+    let controller = Some(policy as fn(&mut ControllerConfig));
+    let cluster = Cluster::start(ClusterOptions { controller, ..two_nodes() })?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let id = runs_on_two(&kantctl)?;
+    let flags = ["--qos=urgent", "--gpus-per-node=2", "--mem=16M", "--time=10"];
+    let next = kantctl.submit(&flags, "#!/bin/sh\necho $KANT_NODE > next\n")?;
+    assert_eq!(kantctl.finished(&next)?.outcome, Some(Outcome::Completed));
+    assert_eq!(says(&kantctl, "next").as_deref(), Some("g2"));
+    assert_eq!(says(&kantctl, "left-g2").as_deref(), Some("ended"), "it got SIGTERM");
+    wait_for("it to be told", || Ok(says(&kantctl, "told-g1")))?;
+    assert_eq!(says(&kantctl, "told-g1").as_deref(), Some("1 1 g1 1"));
+    let told = kantctl.ok(&["explain", &id])?;
+    assert!(told.contains("it has 1 of 2 tasks, and is content with 1"), "{told}");
     std::fs::write(kantctl.dir().join("enough"), "")?;
     let job = kantctl.finished(&id)?;
     assert_eq!((job.outcome, job.attempt), (Some(Outcome::Completed), 1), "{job:?}");

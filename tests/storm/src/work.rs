@@ -34,6 +34,8 @@ pub enum Deed {
     Suspend(usize),
     /// Let it go on.
     Resume(usize),
+    /// Have it give up all nodes but the first.
+    Resize(usize),
     /// Give it another time limit.
     Update(usize),
     /// What is its time limit?
@@ -53,6 +55,7 @@ impl Deed {
             | Self::Requeue(of)
             | Self::Suspend(of)
             | Self::Resume(of)
+            | Self::Resize(of)
             | Self::Update(of)
             | Self::Show(of) => Some(*of),
         }
@@ -104,7 +107,8 @@ pub fn draw(count: usize, within_ms: u64, nodes: usize, dice: &mut Dice) -> Vec<
             (16..20, Some(job)) => Deed::Requeue(job),
             (20..26, Some(job)) => Deed::Update(job),
             (26..34, Some(job)) => Deed::Show(job),
-            (34..40, Some(job)) => Deed::Suspend(job),
+            (34..38, Some(job)) => Deed::Suspend(job),
+            (38..40, Some(job)) => Deed::Resize(job),
             (40..44, Some(job)) => Deed::Resume(job),
             (34..46, _) => Deed::Look,
             _ => {
@@ -131,8 +135,13 @@ fn ask(place: usize, nodes: usize, dice: &mut Dice) -> Ask {
     match dice.below(10) {
         0..2 => {
             let count = dice.between(2, nodes.clamp(2, 4) as u64).min(nodes as u64);
-            request.nodes = Some(Nodes(u32::try_from(count).unwrap_or(1)));
-            request.tasks = Tasks(u32::try_from(count).unwrap_or(1));
+            let count = u32::try_from(count).unwrap_or(1);
+            // Every second is content with less, and gives nodes up for others.
+            match place.is_multiple_of(2) {
+                true => request.tasks_min = Some(Tasks(1)),
+                false => request.nodes = Some(Nodes(count)),
+            }
+            request.tasks = Tasks(count);
             request.tasks_per_node = Some(Tasks(1));
             request.gpus = Some(GpuRequest::PerNode(Gpus(1)));
             ask.launch = if dice.percent(50) { Launch::PerNode } else { Launch::Once };

@@ -65,6 +65,7 @@ impl<'a> Judge<'a> {
         self.expect(victim.preemptible, "moves though it is not preemptible");
         self.expect(victim.victim_mode == VictimMode::Requeue, "moves and would not wait again");
         self.expect(!to.is_empty(), "moves to no place");
+        self.expect(victim.nodes_min.is_none(), "moves though it could give nodes up");
         let again = self.snapshot.movable.get(&victim.key);
         let is_free = again.is_some_and(|again| {
             let meets = again.deadline.or(again.gate()).is_some_and(|at| at > self.now);

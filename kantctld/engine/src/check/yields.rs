@@ -28,7 +28,8 @@ impl<'a> Judge<'a> {
                 continue;
             };
             self.expect(victim.attempt == *attempt, "is made to yield in another attempt");
-            self.expect(!victim.ending, "is made to yield though it is on its way out");
+            let may = victim.may_be_asked();
+            self.expect(may, "is made to yield though it, or some of it, is on its way out");
             self.expect(victim.yields_to.is_none(), "is made to yield again");
             let gives = self.gives(victim, decision);
             let Some(by) = self.snapshot.waiting(*by).filter(|job| !job.is_kept_back()) else {
@@ -75,7 +76,6 @@ impl<'a> Judge<'a> {
                 let runs_on = victim.nodes_min.is_some_and(|least| *keeps >= least);
                 self.expect(runs_on, "gives up nodes that it needs");
                 self.expect(*reason != PreemptReason::Move, "gives up nodes to move");
-                self.expect(victim.leaving == 0, "gives up nodes while it does so already");
                 let keeps = keeps.0 as usize;
                 self.expect((1..all.len()).contains(&keeps), "gives up no node, or all");
                 all.get(keeps..).unwrap_or(all)

@@ -172,7 +172,7 @@ impl<'a> Desk<'a> {
     ) -> bool {
         let checkpoint = self.trial.checkpoint();
         // No other node is looked at, so it does not matter who leaves those.
-        nodes.iter().for_each(|at| self.clear(*at, victims));
+        self.clear(nodes, victims);
         let fence = self.fence(nodes);
         let found = self.find(job, shape, &fence);
         self.trial.roll_back(checkpoint);

@@ -8,10 +8,11 @@ use super::Desk;
 use crate::books::Claim;
 use crate::decision::Decision;
 use crate::floor::NodeIndex;
-use crate::snapshot::{Part, RunningJob};
-use common::id::JobKey;
+use crate::snapshot::{GivenUp, RunningJob};
+use common::id::{JobKey, NodeName};
 use common::job::PreemptReason;
 use common::unit::Nodes;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Somebody who yields, why, and on how many of its first nodes it runs on; `None`: on none.
@@ -40,7 +41,7 @@ impl<'a> Desk<'a> {
 
     /// Is what a job holds on a node on its way out?
     pub fn goes_from(&self, key: JobKey, at: NodeIndex) -> bool {
-        let leaves = |part: &Arc<Part>| part.nodes.iter().any(|(node, _)| *node == at);
+        let leaves = |part: &Arc<GivenUp>| part.nodes.iter().any(|(node, _)| *node == at);
         self.is_on_the_way_out(key) || self.parts.get(&key).is_some_and(leaves)
     }
 
@@ -51,7 +52,7 @@ impl<'a> Desk<'a> {
     }
 
     /// What those give up who run on, and whether they have those nodes whole.
-    pub fn parts_to_go(&self) -> impl Iterator<Item = (bool, &Part)> {
+    pub fn parts_to_go(&self) -> impl Iterator<Item = (bool, &GivenUp)> {
         let whole = |key| self.snapshot.running(key).is_some_and(|job| job.whole_nodes);
         self.parts.iter().map(move |(key, part)| (whole(*key), &**part))
     }
@@ -72,18 +73,19 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// All that is on its way out is gone from a node, on trial, and what these have there who
+    /// All that is on its way out is gone from these nodes, on trial, and what those have there who
     /// yield.
-    pub(super) fn clear(&mut self, at: NodeIndex, victims: &[Victim<'a>]) {
-        let name = &self.trial.floor.node(at).name;
-        let yields = |key: JobKey| {
-            let victim = victims.iter().find(|victim| victim.job.key == key);
-            victim.is_some_and(|victim| victim.leaves().iter().any(|share| share.node == *name))
-        };
-        let holders = self.trial.holders(at).iter().map(|holder| holder.key);
-        let goes = |key: &JobKey| yields(*key) || self.goes_from(*key, at);
-        let gone: Vec<JobKey> = holders.filter(goes).collect();
-        gone.into_iter().for_each(|key| self.trial.give_back(at, key));
+    pub(super) fn clear(&mut self, nodes: &[NodeIndex], victims: &[Victim<'a>]) {
+        let by_key: BTreeMap<JobKey, &Victim<'a>> =
+            victims.iter().map(|victim| (victim.job.key, victim)).collect();
+        for at in nodes {
+            let name = &self.trial.floor.node(*at).name;
+            let yields = |key: &JobKey| by_key.get(key).is_some_and(|victim| victim.leaves(name));
+            let holders = self.trial.holders(*at).iter().map(|holder| holder.key);
+            let goes = |key: &JobKey| yields(key) || self.goes_from(*key, *at);
+            let gone: Vec<JobKey> = holders.filter(goes).collect();
+            gone.into_iter().for_each(|key| self.trial.give_back(*at, key));
+        }
     }
 
     /// What a victim no longer counts for.
@@ -116,9 +118,10 @@ impl<'a> Desk<'a> {
 }
 
 impl Victim<'_> {
-    /// What it gives up.
-    pub fn leaves(&self) -> &[common::resource::Share] {
-        let keeps = self.keeps.map_or(0, |keeps| keeps.0 as usize);
-        self.job.allocation.shares().get(keeps..).unwrap_or_default()
+    /// Does it let go of this node?
+    fn leaves(&self, node: &NodeName) -> bool {
+        let Some(keeps) = self.keeps else { return true };
+        let stays = self.job.allocation.shares().iter().take(keeps.0 as usize);
+        stays.into_iter().all(|share| share.node != *node)
     }
 }

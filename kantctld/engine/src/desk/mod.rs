@@ -28,7 +28,7 @@ use crate::floor::node::NEVER;
 use crate::preempt::Asks;
 use crate::round::Round;
 use crate::shape::{Shape, ShapeIndex, Shapes};
-use crate::snapshot::{Part, Promise, Snapshot, WaitingJob};
+use crate::snapshot::{GivenUp, Promise, Snapshot, WaitingJob};
 use crate::trial::Trial;
 use crate::waits::Waits;
 use again::Searches;
@@ -84,7 +84,7 @@ pub(crate) struct Desk<'a> {
     /// What is known about asking others to yield.
     pub asks: Asks<'a>,
     /// What jobs give up that run on.
-    parts: BTreeMap<JobKey, Arc<Part>>,
+    parts: BTreeMap<JobKey, Arc<GivenUp>>,
     /// Jobs that room is kept for until others are gone.
     awaiting: BTreeMap<JobKey, Awaiting>,
     /// Jobs that others yield to: how many, and one of them.

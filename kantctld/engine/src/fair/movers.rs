@@ -21,7 +21,8 @@ use std::sync::Arc;
 
 /// May a running job be moved, and is it no longer safe from everybody?
 pub(crate) fn may_move(desk: &Desk<'_>, job: &RunningJob) -> bool {
-    if desk.snapshot.may_move(job, desk.now).is_none() {
+    // Who could give nodes up is not stopped for it: it would come back with the fewest.
+    if job.nodes_min.is_some() || desk.snapshot.may_move(job, desk.now).is_none() {
         return false;
     }
     let path = std::iter::successors(desk.queues.get(&job.queue).copied(), |queue| {

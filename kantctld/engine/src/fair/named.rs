@@ -2,7 +2,7 @@
 //! together. Never says whether it is enough.
 
 use super::board::Board;
-use super::world::{NodeAt, TaskAt};
+use super::world::{JobAt, NodeAt, TaskAt};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Those who were named as victims, by node.
@@ -10,6 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Named {
     bundles: Vec<Vec<TaskAt>>,
     by_node: BTreeMap<NodeAt, Vec<usize>>,
+    /// Of jobs that lose their last tasks first: what was named of each.
+    by_job: BTreeMap<JobAt, Vec<usize>>,
 }
 
 impl Named {
@@ -20,6 +22,10 @@ impl Named {
         for node in &nodes {
             self.by_node.entry(*node).or_default().push(self.bundles.len());
         }
+        let job = bundle.first().map(|task| board.world.job_of[task.0]);
+        if let Some(job) = job.filter(|_| board.world.settings.last_first) {
+            self.by_job.entry(job).or_default().push(self.bundles.len());
+        }
         self.bundles.push(bundle);
         let mut sets: Vec<BTreeSet<NodeAt>> =
             nodes.iter().map(|node| BTreeSet::from([*node])).collect();
@@ -29,10 +35,15 @@ impl Named {
         sets
     }
 
-    /// All that hold something there, as they were named.
+    /// All that hold something there, as they were named; where the last tasks go first, with what
+    /// was named of their jobs before.
     pub fn on(&self, nodes: &BTreeSet<NodeAt>) -> impl Iterator<Item = Vec<TaskAt>> {
         let there = nodes.iter().filter_map(|node| self.by_node.get(node)).flatten();
-        let there: BTreeSet<usize> = there.copied().collect();
+        let mut there: BTreeSet<usize> = there.copied().collect();
+        for named in self.by_job.values().filter(|named| named.len() > 1) {
+            let last = named.iter().rposition(|at| there.contains(at));
+            there.extend(named.iter().take(last.map_or(0, |last| last)));
+        }
         there.into_iter().map(|at| self.bundles[at].clone())
     }
 }

@@ -24,6 +24,8 @@ pub struct Settings {
     pub moves_once: bool,
     /// Do others yield for more than the least of a job?
     pub may_grow: bool,
+    /// Does a job that loses some of its tasks lose the last ones, whichever would do?
+    pub last_first: bool,
     /// Gangs short of tasks are ended after this.
     pub stale_grace: Grace,
     /// So many searches for who has to yield in each step of a round.
@@ -42,6 +44,7 @@ impl Default for Settings {
             moves_max: u32::MAX,
             moves_once: false,
             may_grow: true,
+            last_first: false,
             stale_grace: Grace::For(Span::from_seconds(60)),
             trials_max: 200_000,
         }

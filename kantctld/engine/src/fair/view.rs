@@ -19,6 +19,7 @@ use common::queue::Queue;
 use common::reason::WaitReason;
 use common::resource::{Allocation, GpuRequest};
 use common::time::{Span, Time};
+use common::unit::Tasks;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -60,6 +61,7 @@ impl<'a> View<'a> {
                 moves_max: snapshot.moves_left(desk.now),
                 moves_once: true,
                 may_grow: false,
+                last_first: true,
                 usage_strength: f64::from(snapshot.policy.factors.past_use_percent) / 100.0,
                 ..Settings::default()
             },
@@ -143,7 +145,7 @@ impl<'a> View<'a> {
             may_reclaim: queue.preemption.reclaim,
             may_preempt: queue.preemption.by_priority,
             may_start: admitted.is_ok() && !is_barred,
-            is_apart: job.request.nodes.is_some(),
+            is_apart: job.request.nodes.is_some() || job.request.tasks_per_node == Some(Tasks(1)),
             turn: self.turns.get(&job.key).copied(),
             was_tried: desk.snapshot.halfway.tried.contains(&job.key),
             alike: promised.is_empty().then(|| self.alike(shape, desk.ends_by(job.time_limit))),

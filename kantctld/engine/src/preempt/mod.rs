@@ -29,7 +29,7 @@ use crate::desk::Desk;
 use crate::floor::NodeIndex;
 use crate::line::UNLIMITED;
 use crate::shape::{Shape, ShapeIndex};
-use crate::snapshot::{Part, RunningJob, WaitingJob};
+use crate::snapshot::{GivenUp, RunningJob, WaitingJob};
 use common::id::{JobKey, QosName, ReservationName};
 use common::job::PreemptReason;
 use common::policy::Policy;
@@ -100,18 +100,23 @@ pub(crate) struct Candidate<'a> {
     /// On so many of its first nodes it runs on; `None`: all of it goes. Claim and nodes are those
     /// that it gives up.
     pub keeps: Option<Nodes>,
-    /// What it could give up and run on, the least first.
-    surplus: &'a [Part],
+    /// The most that it could give up and run on.
+    surplus: Option<&'a GivenUp>,
 }
 
 impl<'a> Candidate<'a> {
-    /// The same, but it runs on with less; the smallest first.
-    fn smaller(self) -> impl DoubleEndedIterator<Item = Candidate<'a>> {
-        let part = move |part: &'a Part| {
-            let (keeps, claim, nodes) = (Some(part.keeps), &part.claim, &part.nodes[..]);
-            Self { keeps, claim, nodes, ..self }
-        };
-        self.surplus.iter().map(part)
+    /// The same, but it runs on, with as little as it is content with.
+    fn smallest(self) -> Option<Self> {
+        self.surplus.map(|part| self.keeping(part))
+    }
+
+    /// The same, but it gives up only this.
+    fn keeping<'b>(self, part: &'b GivenUp) -> Candidate<'b>
+    where
+        'a: 'b,
+    {
+        let (keeps, claim, nodes) = (Some(part.keeps), &part.claim, &part.nodes[..]);
+        Candidate { keeps, claim, nodes, ..self }
     }
 
     /// The smaller yields first.

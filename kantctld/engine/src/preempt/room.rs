@@ -31,13 +31,15 @@ pub(super) struct Search<'s, 'a> {
     /// What is held of quotas without those on their way out.
     pub quotas: Books,
     pub trials_left: u32,
+    /// There is room when those are gone who go anyway.
+    pub needs_nobody: bool,
     /// Nodes that shadows looked at on trial.
     pub looked: Vec<NodeIndex>,
 }
 
 impl<'a> Search<'_, 'a> {
     /// Where the job goes if these are gone; `None`: nowhere, or there were too many trials.
-    pub fn room(&mut self, victims: &[Candidate<'a>]) -> Option<Room> {
+    pub fn room(&mut self, victims: &[Candidate<'_>]) -> Option<Room> {
         let checkpoint = self.desk.trial.checkpoint();
         self.desk.let_all_go();
         for victim in victims {
@@ -55,7 +57,7 @@ impl<'a> Search<'_, 'a> {
     }
 
     /// Where the job goes as the trial is now, with these gone.
-    pub fn room_now(&mut self, victims: &[Candidate<'a>]) -> Option<Room> {
+    pub fn room_now(&mut self, victims: &[Candidate<'_>]) -> Option<Room> {
         if self.trials_left == 0 || self.desk.asks.trials_left == 0 {
             return None;
         }

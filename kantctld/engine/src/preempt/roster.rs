@@ -11,11 +11,11 @@ use super::{Asker, Candidate, Place, Tier, head_timeout, priority};
 use crate::books::Books;
 use crate::desk::{Desk, Version};
 use crate::shape::ShapeIndex;
-use common::id::QueueName;
+use common::id::{JobKey, QueueName};
 use common::job::PreemptReason;
 use common::time::{Span, Time};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::rc::Rc;
 
 /// So many running jobs are looked at for one job; the best ones.
@@ -25,10 +25,12 @@ const CANDIDATES_MAX: usize = 2_048;
 pub(super) struct Roster<'a> {
     /// One after the other: who borrowed only as long as there is more to be taken back.
     pub victims: Vec<Candidate<'a>>,
+    /// The same if all who can run on with less do; none where nobody can.
+    pub smaller: Vec<Candidate<'a>>,
     /// When the next that still has its least run time may be asked.
     pub safe_until: Option<Time>,
-    /// The quotas when all of them are gone.
-    pub quotas: Books,
+    /// The quotas when all of them are gone, of either list.
+    pub quotas: Vec<Books>,
     /// What comes free of nodes then.
     pub freed: Freed,
 }
@@ -113,18 +115,24 @@ struct Listing<'s, 'a> {
 
 impl<'s, 'a> Listing<'s, 'a> {
     fn roster(&self, lent: &[Lent], to_come: &ToCome, owed: &Owed) -> Roster<'a> {
-        let (mut victims, safe_until) = self.candidates(lent);
-        let mut quotas = to_come.quotas.clone();
-        victims.retain(|candidate| {
-            let may = candidate.reason != PreemptReason::Reclaim
-                || owed.may_reclaim(&quotas, candidate.claim);
-            if may {
-                quotas.remove(candidate.claim, None);
-            }
-            may
-        });
-        let freed = Freed::of(&to_come.gpus, &victims);
-        Roster { victims, safe_until, quotas, freed }
+        let (candidates, safe_until) = self.candidates(lent);
+        let mut smaller: Vec<Candidate<'a>> = Vec::new();
+        if candidates.iter().any(|one| one.surplus.is_some()) {
+            smaller = candidates.iter().map(|one| one.smallest().unwrap_or(*one)).collect();
+        }
+        let (victims, quotas) = may_be_asked(candidates, to_come, owed);
+        let mut quotas = vec![quotas];
+        let mut freed = Freed::of(&to_come.gpus, &victims);
+        if !smaller.is_empty() {
+            let (less, rest) = may_be_asked(smaller, to_come, owed);
+            // More of them may be asked, each for less.
+            let named: BTreeSet<JobKey> = victims.iter().map(|victim| victim.job.key).collect();
+            let beside = less.iter().filter(|one| !named.contains(&one.job.key)).copied();
+            let all: Vec<Candidate<'a>> = victims.iter().copied().chain(beside).collect();
+            freed = Freed::of(&to_come.gpus, &all);
+            (smaller, quotas) = (less, vec![quotas.remove(0), rest]);
+        }
+        Roster { victims, smaller, safe_until, quotas, freed }
     }
 
     /// Whom the job may ask, who yields first first; and when the next that still has its least run
@@ -183,7 +191,7 @@ impl<'s, 'a> Listing<'s, 'a> {
 
     fn candidate(&self, tier: Tier, member: &'a Member, reason: PreemptReason) -> Candidate<'a> {
         let (job, claim, nodes) = (&member.job, &member.hold.claim, &member.hold.nodes[..]);
-        let surplus = &member.hold.surplus[..];
+        let surplus = member.hold.surplus.as_ref();
         let ran = u128::from(self.desk.now.since(job.started_at).0);
         let lost = u128::from(claim.gpu_milli()) * ran;
         Candidate { job, claim, reason, nodes, lost, tier, keeps: None, surplus }
@@ -202,6 +210,24 @@ impl<'s, 'a> Listing<'s, 'a> {
             }
         }
     }
+}
+
+/// Those of them who hold what is owed as those before them are gone, and the quotas then.
+fn may_be_asked<'a>(
+    mut candidates: Vec<Candidate<'a>>,
+    to_come: &ToCome,
+    owed: &Owed,
+) -> (Vec<Candidate<'a>>, Books) {
+    let mut quotas = to_come.quotas.clone();
+    candidates.retain(|candidate| {
+        let may = candidate.reason != PreemptReason::Reclaim
+            || owed.may_reclaim(&quotas, candidate.claim);
+        if may {
+            quotas.remove(candidate.claim, None);
+        }
+        may
+    });
+    (candidates, quotas)
 }
 
 /// The first of all rows, each of which is in order.

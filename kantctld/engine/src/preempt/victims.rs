@@ -30,6 +30,7 @@ use crate::fit::demand::Part;
 use crate::fit::hall::Side;
 use crate::floor::NodeIndex;
 use crate::line::UNLIMITED;
+use crate::snapshot::GivenUp;
 use common::job::PreemptReason;
 use common::policy::Placement;
 use common::time::Span;
@@ -56,14 +57,15 @@ pub(super) fn choose<'a>(
 ) -> Result<Chosen<'a>, Span> {
     let (job, limit) = (asker.job, asker.job.time_limit.unwrap_or(UNLIMITED));
     let could = roster.freed.could_suffice(desk, asker);
-    if roster.victims.is_empty() || could == Could::No {
+    let is_nobody = roster.victims.is_empty() && roster.smaller.is_empty();
+    if is_nobody || could == Could::No {
         return Err(Span(0));
     }
     let (account, qos) = (job.account.as_ref(), job.qos.as_ref());
     let party = desk.books.party(&job.queue, job.owner, account, qos);
     // Wherever it goes, it will hold this at least.
     let asked = crate::claims::of_asking(&asker.shape, party, &desk.books);
-    if !roster.quotas.is_within_quota_with(&asked) {
+    if !roster.quotas.iter().any(|quotas| quotas.is_within_quota_with(&asked)) {
         return Err(Span(0));
     }
     let ends_by = job.time_limit.map(|limit| desk.now + limit);
@@ -75,8 +77,9 @@ pub(super) fn choose<'a>(
     let (sides, quotas) = (asker.shape.sides(), to_come.quotas.clone());
     let (trials_left, looked) = (TRIALS_MAX_EACH, Vec::new());
     let before = cfg!(debug_assertions).then(|| desk.counted_on_by_each());
-    let mut search = Search { desk, asker, sides, quotas, trials_left, looked };
-    let chosen = search.least_harm(&roster.victims).ok_or(limit);
+    let needs_nobody = false;
+    let mut search = Search { desk, asker, sides, quotas, trials_left, needs_nobody, looked };
+    let chosen = search.least_harm(roster).ok_or(limit);
     // Who starts next asks the shadows whether that hurts a promise.
     debug_assert!(
         before.is_none_or(|before| search.desk.changed_truly(&before)),
@@ -89,39 +92,67 @@ pub(super) fn choose<'a>(
 impl<'a> Search<'_, 'a> {
     /// Those who can run on with less give that up; if that is not enough, others go, and those who
     /// can stay with less.
-    fn least_harm(&mut self, victims: &[Candidate<'a>]) -> Option<Chosen<'a>> {
-        let smallest = |victim: &Candidate<'a>| victim.smaller().next_back();
-        let elastic: Vec<Candidate<'a>> = victims.iter().filter_map(smallest).collect();
-        let chosen = match elastic.is_empty() {
-            true => None,
-            false => self.enough(&elastic).or_else(|| {
-                let all = victims.iter().map(|victim| smallest(victim).unwrap_or(*victim));
-                self.enough(&all.collect::<Vec<_>>())
-            }),
-        };
-        let mut chosen = match chosen {
-            Some(chosen) => chosen,
-            None => self.enough(victims)?,
-        };
-        for at in 0..chosen.victims.len() {
-            self.keep_more(&mut chosen, at);
-        }
-        Some(chosen)
-    }
-
-    /// One of them goes on with as much as the others leave it.
-    fn keep_more(&mut self, chosen: &mut Chosen<'a>, at: usize) {
-        let victim = chosen.victims[at];
-        for smaller in victim.smaller().filter(|one| one.nodes.len() < victim.nodes.len()) {
-            let mut victims = chosen.victims.clone();
-            victims[at] = smaller;
-            if let Some(room) = self.room(&victims)
-                && self.is_allowed(&victims, &room)
-            {
-                *chosen = Chosen { victims, room };
-                return;
+    fn least_harm(&mut self, roster: &Roster<'a>) -> Option<Chosen<'a>> {
+        let runs_on = |one: &&Candidate<'a>| one.keeps.is_some();
+        let elastic: Vec<Candidate<'a>> = roster.smaller.iter().filter(runs_on).copied().collect();
+        for victims in [&elastic, &roster.smaller, &roster.victims] {
+            if victims.is_empty() || self.needs_nobody {
+                continue;
+            }
+            self.trials_left = TRIALS_MAX_EACH;
+            if let Some(chosen) = self.enough(victims) {
+                return Some(self.keep_more(chosen));
             }
         }
+        None
+    }
+
+    /// Each of them goes on with as much as the others leave it, who yields last first.
+    fn keep_more(&mut self, mut chosen: Chosen<'a>) -> Chosen<'a> {
+        let mut parts: Vec<Option<GivenUp>> = chosen.victims.iter().map(|_| None).collect();
+        for at in (0..chosen.victims.len()).rev() {
+            let victim = chosen.victims[at];
+            let Some(most) = victim.surplus else { continue };
+            let all = victim.job.allocation.shares().len();
+            // It runs on with the one, and there is no room if it keeps the other.
+            let (mut enough, mut more) = (most.keeps.0 as usize, all);
+            if victim.keeps.is_none() && !self.is_enough(&mut chosen, &mut parts, (at, enough)) {
+                continue;
+            }
+            while enough + 1 < more {
+                let middle = enough + (more - enough) / 2;
+                match self.is_enough(&mut chosen, &mut parts, (at, middle)) {
+                    true => enough = middle,
+                    false => more = middle,
+                }
+            }
+        }
+        for (victim, part) in chosen.victims.iter_mut().zip(parts) {
+            victim.keeps = part.map(|part| part.keeps).or(victim.keeps);
+        }
+        chosen
+    }
+
+    /// Is there room if one of them keeps so many nodes? Then it does.
+    fn is_enough(
+        &mut self,
+        chosen: &mut Chosen<'a>,
+        parts: &mut [Option<GivenUp>],
+        (at, keeps): (usize, usize),
+    ) -> bool {
+        let job = chosen.victims[at].job;
+        let before = parts[at].replace(self.desk.snapshot.part(job, keeps));
+        let with = chosen.victims.iter().zip(&*parts);
+        let victims: Vec<Candidate<'_>> = with
+            .map(|(victim, part)| part.as_ref().map_or(*victim, |part| victim.keeping(part)))
+            .collect();
+        let room = self.room(&victims).filter(|room| self.is_allowed(&victims, room));
+        drop(victims);
+        match room {
+            Some(room) => chosen.room = room,
+            None => parts[at] = before,
+        }
+        parts[at].as_ref().is_some_and(|part| part.keeps.0 as usize == keeps)
     }
 
     /// As few of them as make room.
@@ -139,7 +170,10 @@ impl<'a> Search<'_, 'a> {
         let found = self.first_promising(victims);
         self.go_back(checkpoint);
         let (mut low, known) = match found? {
-            (0, Some(_)) => return None,
+            (0, Some(_)) => {
+                self.needs_nobody = true;
+                return None;
+            }
             (many, Some(room)) => return Some((many, room)),
             (many, None) => (many + 1, self.room(victims)?),
         };
@@ -226,7 +260,7 @@ impl<'a> Search<'_, 'a> {
     }
 
     /// Is what is taken back owed, now that it is known what the job would get?
-    fn is_allowed(&self, victims: &[Candidate<'a>], room: &Room) -> bool {
+    fn is_allowed(&self, victims: &[Candidate<'_>], room: &Room) -> bool {
         let mut quotas = self.quotas.clone();
         victims.iter().all(|victim| {
             let may = victim.reason != PreemptReason::Reclaim

@@ -20,17 +20,14 @@ pub(crate) struct Hold {
     /// known are left out.
     pub nodes: Vec<(NodeIndex, u32)>,
     /// Of that, what it gives up while it goes on.
-    pub part: Option<Arc<Part>>,
-    /// What it could give up and go on, the least first.
-    pub surplus: Vec<Part>,
+    pub part: Option<Arc<GivenUp>>,
+    /// The most that it could give up and go on, where jobs are asked one by one.
+    pub surplus: Option<GivenUp>,
 }
-
-/// So many sizes to which a job could shrink are looked at.
-const SIZES_MAX: usize = 16;
 
 /// Some of what a job holds, on its last nodes.
 #[derive(Debug, Clone)]
-pub(crate) struct Part {
+pub(crate) struct GivenUp {
     /// On so many of its first nodes it goes on.
     pub keeps: Nodes,
     /// What it counts for in the books: no job, since that goes on.
@@ -84,21 +81,23 @@ impl Snapshot {
     }
 
     /// What a running job would give up if it kept so many of its first nodes.
-    pub(crate) fn part(&self, job: &RunningJob, keeps: usize) -> Part {
+    pub(crate) fn part(&self, job: &RunningJob, keeps: usize) -> GivenUp {
         let (stays, goes) = job.allocation.shares().split_at_checked(keeps).unwrap_or_default();
         let claim =
             |jobs, shares| crate::claims::of_part(job, (jobs, shares), &self.floor, &self.books);
         let keeps = Nodes(u32::try_from(stays.len()).unwrap_or(u32::MAX));
-        Part { keeps, claim: claim(0, goes), rest: claim(1, stays), nodes: self.nodes_with(goes) }
+        GivenUp {
+            keeps,
+            claim: claim(0, goes),
+            rest: claim(1, stays),
+            nodes: self.nodes_with(goes),
+        }
     }
 
-    /// What a job could give up and go on: one node, or more, down to those it needs.
-    fn surplus(&self, job: &RunningJob) -> Vec<Part> {
-        let Some(least) = job.nodes_min.filter(|_| job.may_be_asked()) else { return Vec::new() };
-        let (least, all) = (least.0 as usize, job.allocation.shares().len());
-        let step = all.saturating_sub(least).div_ceil(SIZES_MAX).max(1);
-        let sizes = (least..all).step_by(step);
-        sizes.rev().map(|keeps| self.part(job, keeps)).collect()
+    fn surplus(&self, job: &RunningJob) -> Option<GivenUp> {
+        let least = job.nodes_min.filter(|_| job.may_be_asked())?;
+        let is_asked = !self.policy.fair_sharing && Crowd::is_wanted(&self.policy);
+        is_asked.then(|| self.part(job, least.0 as usize))
     }
 
     fn nodes_with(&self, shares: &[Share]) -> Vec<(NodeIndex, u32)> {
@@ -108,7 +107,7 @@ impl Snapshot {
     }
 
     /// What those give up that go on without it.
-    pub(crate) fn parts(&self) -> impl Iterator<Item = (JobKey, &Arc<Part>)> {
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (JobKey, &Arc<GivenUp>)> {
         let part = |key: &JobKey| Some((*key, self.holds.get(key)?.part.as_ref()?));
         self.giving_up.keys().filter_map(part)
     }

@@ -11,7 +11,7 @@ mod plain;
 mod promised;
 mod read;
 
-pub(crate) use hold::{Hold, Part};
+pub(crate) use hold::{GivenUp, Hold};
 pub use job::{RunningJob, WaitingJob, nodes_min};
 pub use node::{NodeSnapshot, Unusable};
 pub use promised::Promise;

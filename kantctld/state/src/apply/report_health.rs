@@ -8,7 +8,7 @@ use crate::event::Event;
 use crate::life::{self, Ending};
 use crate::remembered::State;
 use common::health::{Check, DrainCause, Finding, Response};
-use common::id::{AttemptId, NodeName, Uid};
+use common::id::{AttemptId, JobKey, NodeName, Uid};
 use common::job::{Outcome, Phase};
 use common::node::Drain;
 use common::reason::Refusal;
@@ -113,6 +113,12 @@ const fn passing(drain: &mut Drain) -> Option<(&mut Drain, Check)> {
 /// Ends what runs there; what may be requeued starts again elsewhere.
 fn end_all(state: &mut State, events: &mut Vec<Event>, name: &NodeName, message: &str) {
     let held: Vec<AttemptId> = state.ledger.holders(name).collect();
+    let gives_up = |key: JobKey| {
+        let run = state.element(key).and_then(|(_, element)| element.run.as_ref());
+        run.is_some_and(|run| run.leaving().any(|node| node == name))
+    };
+    // Who runs on without this node need not end for it.
+    let held: Vec<AttemptId> = held.into_iter().filter(|id| !gives_up(id.key)).collect();
     for AttemptId { key, .. } in held {
         let phase = state.element(key).map(|(_, element)| element.phase);
         if matches!(phase, Some(Phase::Starting | Phase::Running | Phase::Suspended)) {

@@ -71,7 +71,9 @@ pub(crate) fn shrink(
         }
     }
     run.resized = run.resized.saturating_add(1);
-    run.gives_to = preempted.filter(|_| run.leaving().next().is_some()).map(|it| it.by);
+    if let Some(preempted) = preempted.filter(|_| run.leaving().next().is_some()) {
+        run.gives_to = Some(preempted.by);
+    }
     let staying = run.staying();
     let (tasks, nodes) = (staying.tasks(), run.holding());
     let stays = staying.shares().iter().map(|share| share.node.clone()).collect();

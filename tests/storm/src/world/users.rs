@@ -7,7 +7,8 @@ use super::mishaps::user_host;
 use crate::message::{AskId, Body, Host as At, Input, Reply};
 use crate::work::{self, Deed};
 use common::id::{ControllerId, Gid, JobId, JobKey, RequestKey, Uid};
-use common::job::{Ask, Owner, Patch};
+use common::job::{Ask, JobSize, Owner, Patch};
+use common::unit::Nodes;
 use state::{Actor, Command, Target};
 
 /// A user waits so long for an answer, in milliseconds.
@@ -104,6 +105,10 @@ impl World {
             Deed::Requeue(of) => Command::RequeueJob { actor, target: target(*of)? },
             Deed::Suspend(of) => Command::SuspendJob { actor, target: target(*of)? },
             Deed::Resume(of) => Command::ResumeJob { actor, target: target(*of)? },
+            Deed::Resize(of) => {
+                let size = JobSize::Nodes(Nodes(1));
+                Command::ResizeJob { actor, target: target(*of)?, size }
+            }
             Deed::Update(of) => {
                 let limit = Some(work::new_limit(work));
                 let patch = Box::new(Patch { time_limit: limit, ..Patch::default() });

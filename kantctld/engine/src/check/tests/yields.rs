@@ -40,7 +40,7 @@ fn a_victim_runs_may_yield_and_has_run_for_long_enough() {
     let equal = by_priority(|job| job.nice = 0, |_| ());
     assert_eq!(equal, "job 9 yields to a job of no higher priority");
     let ending = by_priority(|job| job.ending = true, |_| ());
-    assert_eq!(ending, "job 9 is made to yield though it is on its way out");
+    assert_eq!(ending, "job 9 is made to yield though it, or some of it, is on its way out");
     let again = by_priority(|job| job.yields_to = Some(key(2)), |_| ());
     assert_eq!(again, "job 9 is made to yield again");
     let soon = |queue: &mut Queue| queue.preemption.runtime_min = Span(NOW.0 + 1);
@@ -90,4 +90,54 @@ fn a_head_takes_from_those_who_passed_it_after_its_time() {
     let early = judged(&after, 1_000);
     assert_eq!(early, "job 9 yields to a job that has not waited for too long");
     assert_eq!(judged(&|_| (), 999), "job 9 yields to a head that it did not pass");
+}
+
+/// Job 9 runs on a and b with all CPUs, and is content with one of them; job 1 may ask.
+fn elastic(change: impl Fn(&mut RunningJob), queue: impl Fn(&mut Queue)) -> Snapshot {
+    let both = vec![share("a", 4, "0-3"), share("b", 4, "0-3")];
+    let change = |job: &mut RunningJob| {
+        job.allocation = Arc::new(Allocation::new(both.clone()).unwrap());
+        job.nodes_min = Some(Nodes(1));
+        change(job);
+    };
+    snapshot_with(change, queue)
+}
+
+fn shrink(keeps: u32, reason: PreemptReason) -> Decision {
+    let (attempt, keeps) = (Attempt(1), Nodes(keeps));
+    Decision::Shrink { key: key(9), attempt, keeps, by: key(1), reason }
+}
+
+#[test]
+fn a_job_gives_up_no_node_that_it_needs_and_none_twice() {
+    let with = |change: &dyn Fn(&mut RunningJob), keeps| {
+        faults(&elastic(change, |_| ()), &[shrink(keeps, PreemptReason::Priority)])
+    };
+    assert_eq!(with(&|_| (), 1), "");
+    let needs = "job 9 gives up nodes that it needs";
+    assert_eq!(with(&|job| job.nodes_min = None, 1), needs);
+    assert_eq!(with(&|job| job.nodes_min = Some(Nodes(2)), 1), needs);
+    assert!(with(&|_| (), 0).contains(needs));
+    assert_eq!(with(&|_| (), 2), "job 9 gives up no node, or all");
+    let already = with(&|job| job.leaving = 1, 1);
+    assert_eq!(already, "job 9 is made to yield though it, or some of it, is on its way out");
+    let whole = elastic(|job| job.leaving = 1, |_| ());
+    let whole = faults(&whole, &[preempt(PreemptReason::Priority)]);
+    assert_eq!(whole, already, "nor is it stopped meanwhile");
+    let both = [shrink(1, PreemptReason::Priority), preempt(PreemptReason::Priority)];
+    assert_eq!(faults(&elastic(|_| (), |_| ()), &both), "job 9 is made to yield twice");
+    let moves = faults(&elastic(|_| (), |_| ()), &[shrink(1, PreemptReason::Move)]);
+    assert!(moves.contains("gives up nodes to move"), "{moves}");
+}
+
+#[test]
+fn where_shares_are_fair_only_what_a_job_needs_is_safe_for_a_while() {
+    let soon = |queue: &mut Queue| queue.preemption.runtime_min = Span(NOW.0 + 1);
+    let mut snapshot = elastic(|_| (), soon);
+    let (less, whole) = (shrink(1, PreemptReason::Priority), preempt(PreemptReason::Priority));
+    let early = "job 9 is made to yield before it has run for long enough";
+    assert_eq!(faults(&snapshot, std::slice::from_ref(&less)), early);
+    change_policy(&mut snapshot, |policy| policy.fair_sharing = true);
+    assert_eq!(faults(&snapshot, &[less]), "");
+    assert_eq!(faults(&snapshot, &[whole]), early);
 }

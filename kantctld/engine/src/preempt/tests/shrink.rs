@@ -128,3 +128,80 @@ fn it_is_told_that_it_lacks_the_fewest_nodes_and_not_the_most() {
     let told = world.reason(1);
     assert!(told.contains("2 nodes") && !told.contains("3 nodes"), "{told}");
 }
+
+#[test]
+fn of_many_nodes_it_gives_as_few_as_are_needed() {
+    let names: Vec<String> = (0..40).map(|node| format!("n{node:02}")).collect();
+    let all = names.iter().map(|name| gpu_node(name, 8)).collect();
+    let mut world = World::new(all, vec![queue("q")]);
+    world.submit(elastic(1, 1, 40));
+    world.round();
+    world.at(5).submit(high(2, 8));
+    assert_eq!(world.round(), ["1 keeps 39 for 2"]);
+}
+
+#[test]
+fn two_give_nodes_back_where_neither_could_be_stopped_for_it() {
+    let mut queues = vec![owed("a", 16), owed("q", 16)];
+    queues.iter_mut().for_each(|queue| queue.preemption.reclaim = true);
+    let mut world = World::new(nodes("abcd"), queues);
+    world.submit(elastic(1, 1, 2));
+    world.round();
+    world.at(1).submit(elastic(2, 1, 2));
+    assert_eq!(world.round(), ["2 on c d"]);
+    let request = two_nodes();
+    world.at(5).submit(WaitingJob { request, ..of(3, gpu_request(8), "a", "low") });
+    assert_eq!(world.round(), ["2 keeps 1 for 3", "1 keeps 1 for 3"]);
+}
+
+/// Job 1 has four nodes of queue q, of which the last is drained; job 2 of queue a wants one.
+fn with_a_drained_node(reclaim_runtime_min: Option<Span>) -> Vec<String> {
+    let mut queues = vec![queue("a"), queue("q")];
+    queues[1].reclaim_runtime_min = reclaim_runtime_min;
+    let mut world = World::new(nodes("abcd"), queues);
+    change_policy(&mut world.snapshot, |policy| policy.fair_sharing = true);
+    world.submit(elastic(1, 1, 4));
+    assert_eq!(world.round(), ["1 on a b c d"]);
+    let drained = NodeSnapshot { unusable: Some(crate::Unusable::Drained), ..gpu_node("d", 8) };
+    world.snapshot.set_node(&drained);
+    world.at(5).submit(of(2, gpu_request(8), "a", "low"));
+    let told = world.round();
+    let wrong = crate::check::check_decisions(&world.snapshot, world.now, &[]);
+    assert!(wrong.is_empty(), "{wrong:?}");
+    told
+}
+
+#[test]
+fn the_last_nodes_go_though_one_before_them_would_do() {
+    assert_eq!(with_a_drained_node(None), ["1 keeps 2 for 2"]);
+}
+
+#[test]
+fn what_it_has_beyond_the_fewest_is_not_safe_for_a_while() {
+    assert_eq!(with_a_drained_node(Some(Span::from_minutes(60))), ["1 keeps 2 for 2"]);
+}
+
+#[test]
+fn who_could_give_nodes_up_is_not_moved() {
+    let mut world = World::new(nodes("abc"), vec![queue("a"), queue("q")]);
+    change_policy(&mut world.snapshot, |policy| {
+        policy.fair_sharing = true;
+        policy.moves.per_hour = 10;
+        policy.moves.lost_gpu_minutes_max = 1000;
+    });
+    let half = Request {
+        tasks: Tasks(2),
+        tasks_min: Some(Tasks(1)),
+        tasks_per_node: Some(Tasks(1)),
+        gpus: Some(GpuRequest::PerTask(Gpus(4))),
+        ..gpu_request(4)
+    };
+    world.submit(of(1, half, "q", "low"));
+    assert_eq!(world.round(), ["1 on a b"]);
+    world.at(1).submit(of(2, gpu_request(4), "q", "low"));
+    let told = world.round();
+    assert_eq!(told.len(), 1, "{told:?}");
+    world.at(2).submit(WaitingJob { request: two_nodes(), ..of(3, gpu_request(8), "a", "low") });
+    let told = world.round();
+    assert!(told.iter().all(|what| !what.contains(" to ")), "{told:?}");
+}

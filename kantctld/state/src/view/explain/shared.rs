@@ -34,12 +34,14 @@ pub(super) fn running(
         let of = gpus_of(view).filter(|of| of.borrowed > 0)?;
         Some(borrows(view, of))
     });
+    let is_elastic = job.nodes_min.is_some();
     let mut lines = Vec::new();
     let is_borrowing = borrowed.is_some();
     lines.extend(borrowed);
     if let Some(until) = safe_until.filter(|_| is_fair(state)) {
         let left = length::words(until.since(now));
-        lines.push(format!("no other queue may have it make way before {until} (in {left})"));
+        let way = if is_elastic { "stop" } else { "make way" };
+        lines.push(format!("no other queue may have it {way} before {until} (in {left})"));
     }
     let grace = state.settings().map(|settings| settings.kill_grace).unwrap_or_default();
     let grace = length::words(grace);
@@ -47,9 +49,13 @@ pub(super) fn running(
         VictimMode::Requeue => "and starts again from the top later",
         VictimMode::Cancel => "and is over",
     };
+    let first = match is_elastic {
+        true => "it gives nodes up before it is stopped; ",
+        false => "",
+    };
     let advice = format!(
-        "let its script save its work as it goes: told to make way it gets SIGTERM, has {grace}, \
-         {after}; `kantctl share` shows who is owed what"
+        "{first}let its script save its work as it goes: told to make way it gets SIGTERM, has \
+         {grace}, {after}; `kantctl share` shows who is owed what"
     );
     (lines, is_borrowing.then_some(advice))
 }
