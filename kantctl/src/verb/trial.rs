@@ -61,7 +61,7 @@ fn in_our_words(view: &TrialView, zone: &TimeZone) -> String {
 }
 
 /// `Job 7 to start at ... using 4 processors on nodes n1 in partition main`, which clients read,
-/// and why not now. Nodes are chosen when it starts: before that there are none to name.
+/// and why not now. Nodes are chosen when it starts: those of a later start are a forecast.
 fn in_slurms_words(view: &TrialView, zone: &TimeZone) -> Vec<String> {
     let TrialView { job, cpus, queue, outlook, as_of, .. } = view;
     let why = outlook.reason.as_ref().map(|reason| plain(&reason.sentence));
@@ -70,7 +70,9 @@ fn in_slurms_words(view: &TrialView, zone: &TimeZone) -> Vec<String> {
         let why = why.unwrap_or_else(|| "it waits".to_owned());
         return vec![format!("Job {job} would wait, and nobody can say until when: {why}")];
     };
-    let nodes = outlook.starts_now.as_ref().map_or_else(|| "(undecided)".to_owned(), fold);
+    let later = Some(&outlook.expected_on).filter(|nodes| !nodes.is_empty() && !outlook.bounded);
+    let nodes = outlook.starts_now.as_ref().or(later);
+    let nodes = nodes.map_or_else(|| "(undecided)".to_owned(), fold);
     let at = moment(at, zone);
     let start = format!(
         "Job {job} to start at {at} using {cpus} processors on nodes {nodes} in partition {queue}"

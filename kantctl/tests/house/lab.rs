@@ -128,6 +128,7 @@ fn tried(request: &Value) -> Response {
         true => value!({ "starts_now": ["g-001", "g-002"] }),
         false => value!({
             "expected_at": NOW + Span::from_minutes(60),
+            "expected_on": ["g-003"],
             "reason": {
                 "code": "Resources", "sentence": "it waits for 2 GPUs", "detail": WaitReason::Held
             }

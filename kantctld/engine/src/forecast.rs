@@ -7,7 +7,7 @@
 use crate::decision::Decision;
 use crate::round::{Round, schedule};
 use crate::snapshot::{Promise, RunningJob, Snapshot, WaitingJob};
-use common::id::JobKey;
+use common::id::{JobKey, NodeName};
 use common::job::Moving;
 use common::policy::MOVE_KEPT;
 use common::time::Time;
@@ -20,10 +20,12 @@ const ROUNDS_MAX: u32 = 500;
 const TURNS_MAX: usize = 500_000;
 
 /// When a job will start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Forecast {
     /// Then, at the latest; `None`: never, as things are, or nobody can say.
     pub expected_at: Option<Time>,
+    /// On these nodes, if nothing comes between; empty: nobody can say.
+    pub nodes: Vec<NodeName>,
     /// So many other waiting jobs start before it.
     pub after: u32,
     /// The end was not played: it will not start before `expected_at`, and nobody can say when.
@@ -58,11 +60,25 @@ pub(crate) fn after_round(snapshot: Snapshot, now: Time, key: JobKey, round: Rou
     let promised = promised.filter(|promise| anywhere <= 1 || !promise.nodes.is_empty());
     // Where shares are fair, others may have to make way before.
     let is_last_word = |promise: &&Promise| promise.yielded || !snapshot.policy.fair_sharing;
-    let promised = promised.filter(is_last_word).map(|promise| promise.at);
-    if promised.is_some_and(|at| in_time(at) && next_gate.is_none_or(|gate| gate >= at)) {
-        return Forecast { expected_at: promised, ..Forecast::default() };
+    let holds = |at: Time| in_time(at) && next_gate.is_none_or(|gate| gate >= at);
+    if let Some(promise) = promised.filter(is_last_word).filter(|promise| holds(promise.at)) {
+        let (expected_at, nodes) = (Some(promise.at), promise.nodes.clone());
+        return Forecast { expected_at, nodes, ..Forecast::default() };
     }
     Play { snapshot, at: now, after: 0 }.until(key, round)
+}
+
+/// Where it starts then, of one that was promised a start wherever there is room: nobody chose the
+/// nodes yet, so the rounds until then are played. Empty: they come to another end.
+pub(crate) fn nodes_then(
+    snapshot: Snapshot,
+    now: Time,
+    key: JobKey,
+    round: Round,
+    then: Time,
+) -> Vec<NodeName> {
+    let played = Play { snapshot, at: now, after: 0 }.until(key, round);
+    if played.expected_at == Some(then) && !played.bounded { played.nodes } else { Vec::new() }
 }
 
 /// The cluster in virtual time.
@@ -79,7 +95,8 @@ impl Play {
             let mut starts = round.decisions.iter().filter_map(started);
             if let Some(ahead) = starts.position(|started| started == key) {
                 self.after += u32::try_from(ahead).unwrap_or(u32::MAX);
-                return self.tell(Some(self.at), false);
+                let nodes = starts_on(&round.decisions, key).unwrap_or_default();
+                return Forecast { nodes, ..self.tell(Some(self.at), false) };
             }
             turns += self.snapshot.line.classes().count() + round.decisions.len();
             if turns > TURNS_MAX {
@@ -94,13 +111,16 @@ impl Play {
             round = schedule(&self.snapshot, self.at);
         }
         match round.promises.get(&key) {
-            Some(promise) => self.tell(Some(promise.at), false),
+            Some(promise) => {
+                let nodes = promise.nodes.clone();
+                Forecast { nodes, ..self.tell(Some(promise.at), false) }
+            }
             None => self.tell(Some(self.at), true),
         }
     }
 
     const fn tell(&self, expected_at: Option<Time>, bounded: bool) -> Forecast {
-        Forecast { expected_at, after: self.after, bounded }
+        Forecast { expected_at, nodes: Vec::new(), after: self.after, bounded }
     }
 
     /// What a round decided comes to pass. Says whether somebody yielded.
@@ -170,6 +190,16 @@ impl Play {
             self.snapshot.set_moving(key, moving);
         }
     }
+}
+
+/// Where a round starts a job; `None`: it does not.
+pub(crate) fn starts_on(decisions: &[Decision], key: JobKey) -> Option<Vec<NodeName>> {
+    decisions.iter().find_map(|decision| match decision {
+        Decision::Start { key: started, allocation, .. } if *started == key => {
+            Some(allocation.shares().iter().map(|share| share.node.clone()).collect())
+        }
+        _ => None,
+    })
 }
 
 /// The job that a decision starts.

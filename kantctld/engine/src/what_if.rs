@@ -9,7 +9,7 @@
 //! 4 GPUs of b without end. Job 3 asks for 8 GPUs: it starts in 60 minutes, on a. If it asked for
 //! 4, it would start now, on b.
 
-use crate::decision::Decision;
+use crate::forecast::{after_round, nodes_then, starts_on};
 use crate::round::schedule;
 use crate::snapshot::{Snapshot, WaitingJob};
 use common::id::{JobKey, NodeName};
@@ -23,6 +23,8 @@ pub struct Outlook {
     pub starts_on: Option<Vec<NodeName>>,
     /// Later, if every job keeps its time limit; `None`: now, or nobody can say.
     pub expected_at: Option<Time>,
+    /// Then on these nodes, if nothing comes between; empty: nobody can say.
+    pub expected_on: Vec<NodeName>,
     /// Nobody can say when: only that it is not before `expected_at`.
     pub bounded: bool,
     /// Why not now.
@@ -49,29 +51,26 @@ pub fn what_if(snapshot: &Snapshot, now: Time, changed: WaitingJob) -> Outlook {
 fn look(mut snapshot: Snapshot, now: Time, key: JobKey) -> Outlook {
     snapshot.settle(now);
     let round = schedule(&snapshot, now);
-    if let Some(nodes) = started(&round.decisions, key) {
+    if let Some(nodes) = starts_on(&round.decisions, key) {
         return Outlook { starts_on: Some(nodes), ..Outlook::default() };
     }
     let reason = round.waits.of(&snapshot, key).or(Some(WaitReason::NotConsidered));
     if matches!(reason, Some(WaitReason::NeverFits { .. } | WaitReason::NeverNear { .. })) {
         return Outlook { reason, ..Outlook::default() };
     }
-    let forecast = crate::forecast::after_round(snapshot, now, key, round);
+    let mut forecast = after_round(snapshot.clone(), now, key, round.clone());
+    if let Some(then) = forecast.expected_at.filter(|_| forecast.nodes.is_empty())
+        && !forecast.bounded
+    {
+        forecast.nodes = nodes_then(snapshot, now, key, round, then);
+    }
     Outlook {
         starts_on: None,
         expected_at: forecast.expected_at,
+        expected_on: forecast.nodes,
         bounded: forecast.bounded,
         reason,
     }
-}
-
-fn started(decisions: &[Decision], key: JobKey) -> Option<Vec<NodeName>> {
-    decisions.iter().find_map(|decision| match decision {
-        Decision::Start { key: started, allocation, .. } if *started == key => {
-            Some(allocation.shares().iter().map(|share| share.node.clone()).collect())
-        }
-        _ => None,
-    })
 }
 
 #[cfg(test)]
@@ -107,6 +106,7 @@ mod tests {
         snapshot.set_waiting(job.clone());
         let as_it_is = outlook(&snapshot, NOW, key(3)).unwrap();
         assert_eq!((as_it_is.starts_on, as_it_is.expected_at), (None, in_minutes(60)));
+        assert_eq!(as_it_is.expected_on, [name("a")]);
         assert!(matches!(as_it_is.reason, Some(WaitReason::Resources { .. })));
 
         let changed = WaitingJob { request: Arc::new(gpu_request(4)), ..job };
@@ -124,6 +124,7 @@ mod tests {
         }
         let last = outlook(&snapshot, NOW, key(5)).unwrap();
         assert_eq!(last.expected_at, in_minutes(60 + 30 + 20));
+        assert_eq!(last.expected_on, [name("a")]);
         // Shorter does not help it; smaller does.
         let short = what_if(&snapshot, NOW, waiting(5, gpu_request(8), 1));
         assert_eq!(short.expected_at, in_minutes(60 + 30 + 20));
@@ -138,6 +139,7 @@ mod tests {
         snapshot.set_waiting(waiting(3, gpu_request(1), 30));
         let never = outlook(&snapshot, NOW, key(3)).unwrap();
         assert_eq!((never.starts_on, never.expected_at), (None, None));
+        assert_eq!(never.expected_on, []);
         assert!(never.reason.is_some());
     }
 }

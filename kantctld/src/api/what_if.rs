@@ -96,6 +96,7 @@ pub(super) fn view(outlook: Outlook) -> StartOutlook {
     StartOutlook {
         starts_now: outlook.starts_on,
         expected_at: outlook.expected_at,
+        expected_on: outlook.expected_on,
         bounded: outlook.bounded,
         reason,
     }

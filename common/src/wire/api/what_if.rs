@@ -32,6 +32,9 @@ pub struct StartOutlook {
     pub starts_now: Option<Vec<NodeName>>,
     /// It would start at about this time; `None`: now, or nobody can say.
     pub expected_at: Option<Time>,
+    /// Then on these nodes, if nothing comes between; none: nobody can say.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub expected_on: Vec<NodeName>,
     /// Nobody can say when: only that it is not before `expected_at`.
     pub bounded: bool,
     /// Why it would not start now.
