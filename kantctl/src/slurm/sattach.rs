@@ -18,7 +18,7 @@ pub struct Args {
     pub common: Common,
     #[command(flatten)]
     pub streams: Streams,
-    /// Say nothing
+    /// Say nothing but what goes wrong
     #[arg(short = 'Q', long)]
     pub quiet: bool,
     /// The step: 42.0; of a job alone its only step
@@ -43,5 +43,5 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         return Err(Failure::message(format!("job {key} does not run")));
     };
     let step = chosen(key, part, &steps)?;
-    to_step(&args.streams, key, step, server, screen).await
+    to_step(&args.streams, args.quiet, key, step, server, screen).await
 }

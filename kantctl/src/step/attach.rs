@@ -12,8 +12,9 @@ use crate::server::Server;
 use crate::signals::Signals;
 use common::id::JobKey;
 use common::job::ExitStatus;
-use common::wire::node::{Octets, StepSaid, StepSpeech, StepView};
+use common::wire::node::{Octets, StepPiece, StepSaid, StepSpeech, StepView};
 use std::convert::Infallible;
+use std::pin::pin;
 use std::time::Duration;
 use tokio::time::sleep;
 
@@ -43,6 +44,8 @@ pub struct Wanted {
     pub error: Which,
     /// Who reads what is typed.
     pub input: Which,
+    /// Say nothing but what goes wrong.
+    pub is_quiet: bool,
 }
 
 impl Wanted {
@@ -90,7 +93,9 @@ pub async fn attach(
     };
     // Not after what is not written yet: whoever leaves does not wait for that.
     drop(voice);
-    note(&format!("detached from step {name} at {left}; it goes on"));
+    if !wanted.is_quiet {
+        note(&format!("detached from step {name} at {left}; it goes on"));
+    }
     Ok(OK)
 }
 
@@ -101,31 +106,29 @@ async fn hear(
     name: &str,
     server: &Server,
 ) -> Result<u8, Failure> {
-    let mut from = None;
+    let (mut from, mut has_listened) = (None, false);
     loop {
         while !outputs.own().has_room() {
             outputs.own().moved().await.map_err(|error| stream::unwritten(&error))?;
         }
-        let said = match booking::listen(server, key, number, from).await {
+        let said = match listen(&outputs, key, number, from, server).await {
             Ok(said) => said,
             // The job is over, and its steps with it: nobody keeps how.
-            Err(failure) if from.is_some() && failure.code() == Some("wrong_phase") => {
+            Err(failure) if has_listened && failure.code() == Some("wrong_phase") => {
                 StepSaid { is_over: true, ..StepSaid::default() }
             }
             Err(failure) => return Err(failure),
         };
-        // Asked for again from here, whatever came.
-        let mut next = from.unwrap_or(0);
+        has_listened = true;
         for piece in said.pieces {
-            if from.is_some() && piece.from > next {
-                let missed = piece.from - next;
+            if let Some(missed) = missed(from, &piece) {
                 outputs.note(&format!("missed some output: {missed} bytes came too fast"));
             }
-            next = piece.end();
+            // Asked for again from here. Before anything came, nothing was missed: the first piece
+            // begins where whoever runs the step chose to.
+            from = Some(piece.end());
             write(&mut outputs, &piece.bytes.0)?;
-            from = Some(next);
         }
-        from = Some(next);
         if said.is_over {
             outputs.end();
             while !outputs.own().is_done() {
@@ -134,6 +137,29 @@ async fn hear(
             return ended(name, said.exit);
         }
     }
+}
+
+/// What its tasks write from there on, once there is some; not any longer than somebody reads what
+/// is written here.
+async fn listen(
+    outputs: &Outputs,
+    key: JobKey,
+    number: u32,
+    from: Option<u64>,
+    server: &Server,
+) -> Result<StepSaid, Failure> {
+    let mut said = pin!(booking::listen(server, key, number, from));
+    loop {
+        tokio::select! {
+            said = &mut said => return said,
+            moved = outputs.own().moved() => moved.map_err(|error| stream::unwritten(&error))?,
+        }
+    }
+}
+
+/// The bytes between what came and a piece.
+fn missed(from: Option<u64>, piece: &StepPiece) -> Option<u64> {
+    piece.from.checked_sub(from?).filter(|missed| *missed > 0)
 }
 
 /// Whole frames, each from the task of that rank.
@@ -196,4 +222,18 @@ async fn pass_on(
         from += count;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_missed_before_the_first_piece_nor_between_two_that_follow_on() {
+        let piece = StepPiece { from: 100, bytes: Octets(vec![0; 5]) };
+        assert_eq!(missed(None, &piece), None);
+        assert_eq!(missed(Some(100), &piece), None);
+        assert_eq!(missed(Some(40), &piece), Some(60));
+        assert_eq!(missed(Some(102), &piece), None);
+    }
 }

@@ -124,7 +124,7 @@ pub async fn listen(
     from: Option<u64>,
 ) -> Result<StepSaid, Failure> {
     let wait = Span::from_seconds(POLL_SECONDS);
-    match tell(server, key, &StepWish::Listen { number, from, wait }).await? {
+    match tell_patiently(server, key, &StepWish::Listen { number, from, wait }).await? {
         StepAnswer::Said(said) => Ok(said),
         StepAnswer::Refused(why) => Err(Failure::message(why)),
         other => Err(Failure::message(format!("failed to listen to step {number}: {other:?}"))),
@@ -141,7 +141,7 @@ pub async fn speak(
     number: u32,
     speech: StepSpeech,
 ) -> Result<bool, Failure> {
-    match tell(server, key, &StepWish::Speak { number, speech }).await? {
+    match tell_patiently(server, key, &StepWish::Speak { number, speech }).await? {
         StepAnswer::Refused(why) => Err(Failure::message(why)),
         answer => Ok(answer == StepAnswer::Done),
     }
@@ -166,6 +166,23 @@ pub async fn signal(
     match tell(server, key, &StepWish::Signal { number, signal }).await? {
         StepAnswer::Refused(why) => Err(Failure::message(why)),
         _ => Ok(()),
+    }
+}
+
+/// Where kantd starts anew, or the node is on its way to another controller, the step runs on.
+async fn tell_patiently(
+    server: &Server,
+    key: JobKey,
+    wish: &StepWish,
+) -> Result<StepAnswer, Failure> {
+    let begun = Instant::now();
+    loop {
+        match tell(server, key, wish).await {
+            Err(failure) if failure.is_silent_node() && begun.elapsed() < NODE_PATIENCE => {
+                tokio::time::sleep(PAUSES[1]).await;
+            }
+            answer => return answer,
+        }
     }
 }
 

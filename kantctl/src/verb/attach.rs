@@ -23,8 +23,9 @@ Examples:
   kantctl attach 42.0 --layout
 
 A step is what `kantctl run` or srun starts in a job. First comes the last of what its tasks wrote
-before, up to 64 KiB, then what they write. Ctrl-C detaches; the step goes on, with or without
-anybody attached. What is typed goes to its tasks too, as long as their own input has not ended.
+before (64 KiB, or up to 256 KiB where others are attached), then what they write. Ctrl-C detaches;
+the step goes on, with or without anybody attached. What is typed goes to its tasks too, as long as
+their own input has not ended.
 
 A job's script is no step: its output goes to a file, and `kantctl attach JOB` follows that where
 the job runs no step, as `kantctl logs -f` does. The exit code is the step's; 0 after Ctrl-C.";
@@ -133,7 +134,11 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         && (part != Part::Only || runs(&steps).next().is_some())
     {
         let step = chosen(key, part, &steps)?;
-        return to_step(&args.streams, key, step, server, screen).await;
+        return to_step(&args.streams, false, key, step, server, screen).await;
+    }
+    if let Part::Step(number) = part {
+        let none = Failure::message(format!("step {key}.{number} does not run, nor does its job"));
+        return Err(none.hint(format!("`kantctl show {key}` says how the job is")));
     }
     let list: JobList = server.get(&format!("/v1/jobs/{key}")).await?;
     let is_held = |list: &JobList| list.jobs.iter().all(|job| job.ask.launch == Launch::Held);
@@ -146,12 +151,13 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     logs::run(&follow, server, screen).await
 }
 
-/// Attaches to a step, or shows where its tasks are.
+/// Attaches to a step, or shows where its tasks are. `is_quiet`: says nothing but what goes wrong.
 ///
 /// # Errors
 /// As of [`run`].
 pub async fn to_step(
     streams: &Streams,
+    is_quiet: bool,
     key: JobKey,
     step: &StepView,
     server: &Server,
@@ -175,6 +181,7 @@ pub async fn to_step(
         output: which(streams.output_filter),
         error: which(streams.error_filter),
         input: which(streams.input_filter),
+        is_quiet,
     };
     attach::attach(&wanted, key, step, server).await
 }
@@ -240,4 +247,34 @@ fn layout(step: &StepView) -> String {
         first += share.tasks;
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use common::time::Time;
+
+    #[test]
+    fn a_step_that_is_named_runs_or_is_refused() {
+        let step = |number, ended_at| StepView {
+            number,
+            name: "train".to_owned(),
+            shares: Vec::new(),
+            exclusive: false,
+            opened_at: Time(1),
+            ended_at,
+            exit: None,
+        };
+        let key = "42".parse::<Target>().unwrap().key;
+        let steps = [step(0, Some(Time(2))), step(1, None), step(2, None)];
+        let told = |part| match chosen(key, part, &steps) {
+            Ok(step) => step.number.to_string(),
+            Err(failure) => failure.to_string(),
+        };
+        assert_eq!(told(Part::Step(1)), "1");
+        assert!(told(Part::Step(0)).contains("step 42.0 is over"), "{}", told(Part::Step(0)));
+        assert!(told(Part::Step(9)).contains("step 42.9 is not known"));
+        assert!(told(Part::Only).contains("several steps run in job 42"));
+        assert_eq!(chosen(key, Part::Only, &steps[..2]).unwrap().number, 1);
+    }
 }

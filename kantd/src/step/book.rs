@@ -101,6 +101,11 @@ impl Book {
         Ok((!entry.is_open(now)).then_some(entry.view.exit))
     }
 
+    /// Is nobody there who holds the step, or is there no such step?
+    pub fn is_over(&self, number: u32, now: Time) -> bool {
+        !matches!(self.ending(number, now), Ok(None))
+    }
+
     /// Nobody could hold a step for a while, as when kantd was not there: those that are not over
     /// have their leases anew.
     pub fn renew_all(&mut self, now: Time) {

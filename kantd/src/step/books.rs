@@ -168,6 +168,8 @@ impl Books {
             self.words.notify_waiters();
         }
         if is_end {
+            let Open { book, streams, .. } = &mut *known;
+            streams.silence(|number| book.is_over(number, now));
             self.said.notify_waiters();
         }
         written.map_err(|error| format!("failed to write the steps of {id}: {error}"))?;
@@ -204,20 +206,23 @@ impl Books {
             }),
             StepWish::Speak { .. } if ended.is_some() => Err(format!("step {number} is over")),
             StepWish::Speak { number, speech } => {
-                streams.speak(*number, speech.clone(), now).map(|is_kept| {
+                streams.speak(*number, speech.clone(), now).map(|kept| {
                     self.words.notify_waiters();
-                    let why = "the step reads slowly: much waits for it";
-                    if is_kept { StepAnswer::Done } else { StepAnswer::Busy(why.to_owned()) }
+                    kept.map_or_else(|why| StepAnswer::Busy(why.to_owned()), |()| StepAnswer::Done)
                 })
             }
+            StepWish::Listen { number, from, .. } if ended.is_some() => {
+                let (pieces, exit) = (streams.rest(*number, *from, now), ended.flatten());
+                Ok(StepAnswer::Said(StepSaid { pieces, is_over: true, exit }))
+            }
             StepWish::Listen { number, from, wait } => {
+                streams.silence(|number| book.is_over(number, now));
                 let wait = Span(wait.0.min(WAIT_MAX_SPAN.0));
                 streams.listen(*number, *from, wait, now).map(|(pieces, is_first)| {
                     if is_first {
                         self.words.notify_waiters();
                     }
-                    let (is_over, exit) = (ended.is_some(), ended.flatten());
-                    StepAnswer::Said(StepSaid { pieces, is_over, exit })
+                    StepAnswer::Said(StepSaid { pieces, is_over: false, exit: None })
                 })
             }
             _ => return None,
@@ -279,6 +284,9 @@ fn write(dir: &StepDir, book: &Book) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use common::id::TaskNumber;
+    use common::job::ExitStatus;
+    use common::wire::node::{StepAsk, StepGpus};
     use tokio::sync::mpsc::unbounded_channel;
 
     #[test]
@@ -299,5 +307,38 @@ mod tests {
         assert_eq!(books.over(id, &dir, Time(2)), []);
         let why = asked(&books).unwrap_err();
         assert!(why.contains("is over"), "{why}");
+    }
+
+    #[test]
+    fn who_asks_for_what_steps_wrote_that_are_over_takes_no_room_from_others() {
+        let home = tempfile::tempdir().unwrap();
+        let order = crate::step::example_order("g1");
+        let id = order.launch.id;
+        let dir = StepDir::at(home.path().join(id.to_string()));
+        dir.make().unwrap();
+        dir.write_order(&order).unwrap();
+        let (changes, _seen) = unbounded_channel();
+        let (board, books) = (Board::new(changes), Books::default());
+        let _wishes =
+            board.add(id, StepPhase::Running { since: Time(1), suspended: false }).unwrap();
+        let ask = |wish: StepWish| books.ask(id, wish, &board, &dir).unwrap();
+        let listen = |number| StepWish::Listen { number, from: None, wait: Span(0) };
+        for nonce in 0..70 {
+            let opened = ask(StepWish::Open(StepAsk {
+                nonce: TaskNumber(nonce),
+                name: "train".to_owned(),
+                tasks: vec![(order.launch.allocation.shares()[0].node.clone(), 1)],
+                others: Vec::new(),
+                cpus_each: 1,
+                gpus: StepGpus::All,
+                exclusive: false,
+                lease: Span::from_seconds(60),
+            }));
+            let StepAnswer::Opened(view) = opened else { panic!("{opened:?}") };
+            let (number, exit) = (view.number, ExitStatus { code: 3, signal: None });
+            assert_eq!(ask(StepWish::Close { number, exit }), StepAnswer::Done);
+            let over = StepSaid { pieces: Vec::new(), is_over: true, exit: Some(exit) };
+            assert_eq!(ask(listen(number)), StepAnswer::Said(over));
+        }
     }
 }

@@ -4,7 +4,8 @@
 use anyhow::Context as _;
 use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, wait_for};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::process::{Child, ChildStdin, Stdio};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -23,7 +24,12 @@ struct Talk {
 impl Talk {
     fn begin(kantctl: &Kantctl, words: &[&str]) -> anyhow::Result<Self> {
         let mut command = kantctl.command();
-        command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.args(words);
+        Self::of(command)
+    }
+
+    fn of(mut command: Command) -> anyhow::Result<Self> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn()?;
         let input = child.stdin.take().context("no input")?;
         let output = BufReader::new(child.stdout.take().context("no output")?);
@@ -110,6 +116,13 @@ fn who_attaches_sees_what_was_and_what_comes_is_read_and_leaves_without_ending_i
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains(&format!("detached from step {step}")), "{said}");
 
+    let mut command = kantctl.command();
+    command.arg0("sattach").args(["--quiet", &step]);
+    let quiet = Talk::of(command)?;
+    quiet.line()?;
+    interrupt(&quiet)?;
+    assert_eq!(quiet.end()?, (Some(0), String::new()));
+
     run.send("end")?;
     all.until("0: 0 read end")?;
     let (code, said) = all.end()?;
@@ -156,6 +169,38 @@ fn who_is_slow_misses_something_and_the_step_does_not_wait_for_them() -> anyhow:
 }
 
 #[test]
+fn who_attaches_stays_while_kantd_starts_anew_and_goes_once_nobody_reads_it() -> anyhow::Result<()>
+{
+    let mut cluster = Cluster::start(two_nodes())?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let mut run = Talk::begin(&kantctl, &["run", "-w", "n1", "sh", "-c", ECHO])?;
+    run.line()?;
+    let step = format!("{}.0", job(&kantctl)?);
+    let mut talk = Talk::begin(&kantctl, &["attach", &step])?;
+    assert_eq!(talk.line()?, "first 0");
+
+    cluster.kill_node("n1")?;
+    talk.send("while nobody listens")?;
+    cluster.start_node("n1")?;
+    talk.until("0 read while nobody listens")?;
+    run.send("after")?;
+    talk.until("0 read after")?;
+
+    // `kantctl attach ... | head -1`
+    drop(talk.lines);
+    let mut left = talk.child;
+    let code = wait_for("who is read by nobody to end", || {
+        // The first is read to the end, the second finds nobody.
+        run.send("more")?;
+        Ok(left.try_wait()?)
+    })?;
+    assert_eq!(code.code(), Some(141), "as of who is ended by SIGPIPE");
+    run.send("end")?;
+    assert_eq!(run.end()?.0, Some(7));
+    Ok(())
+}
+
+#[test]
 fn nobody_attaches_to_what_is_not_theirs_not_there_or_over() -> anyhow::Result<()> {
     let cluster = Cluster::start(two_nodes())?;
     let kantctl = cluster.kantctl(Person::plain())?;
@@ -173,9 +218,15 @@ fn nobody_attaches_to_what_is_not_theirs_not_there_or_over() -> anyhow::Result<(
     assert!(told.stderr.contains(&format!("steps that run: {step}")), "{told:?}");
     run.send("end")?;
     assert_eq!(run.end()?.0, Some(7));
-    let told = kantctl.run(&["attach", &step])?;
-    assert_eq!(told.code, 1, "{told:?}");
-    assert!(told.stderr.contains(&format!("step {step} is over")), "{told:?}");
+    kantctl.finished(&id)?;
+    let script = kantctl.submit(&[], "#!/bin/sh\ntrue\n")?;
+    kantctl.finished(&script)?;
+    // Its script's output is not what was asked for.
+    for step in [step, format!("{script}.3")] {
+        let told = kantctl.run(&["attach", &step])?;
+        assert_eq!(told.code, 1, "{told:?}");
+        assert!(told.stderr.contains(&format!("step {step} does not run")), "{told:?}");
+    }
     let told = kantctl.run(&["attach", "4711"])?;
     assert!(told.stderr.contains("there is no job 4711"), "{told:?}");
     Ok(())
