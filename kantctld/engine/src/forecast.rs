@@ -65,7 +65,7 @@ pub(crate) fn after_round(snapshot: Snapshot, now: Time, key: JobKey, round: Rou
         let (expected_at, nodes) = (Some(promise.at), promise.nodes.clone());
         return Forecast { expected_at, nodes, ..Forecast::default() };
     }
-    Play { snapshot, at: now, after: 0 }.until(key, round)
+    Play { snapshot, at: now, upto: None, after: 0 }.until(key, round)
 }
 
 /// Where it starts then, of one that was promised a start wherever there is room: nobody chose the
@@ -77,7 +77,8 @@ pub(crate) fn nodes_then(
     round: Round,
     then: Time,
 ) -> Vec<NodeName> {
-    let played = Play { snapshot, at: now, after: 0 }.until(key, round);
+    let upto = Some(then);
+    let played = Play { snapshot, at: now, upto, after: 0 }.until(key, round);
     if played.expected_at == Some(then) && !played.bounded { played.nodes } else { Vec::new() }
 }
 
@@ -85,6 +86,8 @@ pub(crate) fn nodes_then(
 struct Play {
     snapshot: Snapshot,
     at: Time,
+    /// What comes later is of no interest; `None`: all of it is.
+    upto: Option<Time>,
     after: u32,
 }
 
@@ -99,7 +102,7 @@ impl Play {
                 return Forecast { nodes, ..self.tell(Some(self.at), false) };
             }
             turns += self.snapshot.line.classes().count() + round.decisions.len();
-            if turns > TURNS_MAX {
+            if turns > TURNS_MAX || self.upto.is_some_and(|upto| self.at > upto) {
                 break;
             }
             let yielded = self.enact(&round);

@@ -49,6 +49,13 @@ impl Counts {
         }
     }
 
+    /// How many of these it holds.
+    fn holds(self, piece: Self) -> i128 {
+        let of = |has: i128, each: i128| if each > 0 { has.max(0) / each } else { i128::MAX };
+        let by_gpu = of(self.gpu_milli, piece.gpu_milli);
+        by_gpu.min(of(self.cpus, piece.cpus)).min(of(self.memory_bytes, piece.memory_bytes))
+    }
+
     const fn is_within(self, other: Self) -> bool {
         self.gpu_milli <= other.gpu_milli
             && self.cpus <= other.cpus
@@ -103,26 +110,33 @@ impl<'a> Judge<'a> {
         for (key, _, to) in movers {
             self.key = key;
             let Some(job) = self.snapshot.running(key) else { continue };
+            let is_loose = self.is_loose(key);
             for share in job.allocation.shares() {
                 let wants = Counts::of(share);
-                let piece = wants.by(self.pieces(key, share));
-                let fits =
-                    |node: &NodeName| free.get(node).is_some_and(|free| piece.is_within(*free));
-                self.expect(to.iter().any(fits), "moves to where it has no place");
                 all = all.plus(wants, -1);
+                let fits =
+                    |node: &NodeName| free.get(node).is_some_and(|free| wants.is_within(*free));
+                let has_place = is_loose || to.iter().any(fits);
+                self.expect(has_place, "moves to where it has no place");
+            }
+            if is_loose {
+                let tasks = i128::from(job.allocation.tasks().0.max(1));
+                let piece = sum(&job.allocation).by(tasks);
+                let room =
+                    to.iter().filter_map(|node| free.get(node)).map(|node| node.holds(piece));
+                self.expect(room.sum::<i128>() >= tasks, "moves to where its tasks have no place");
             }
         }
         self.expect(Counts::default().is_within(all), "moves with others to one place");
     }
 
-    /// In how many pieces a share may be dealt out anew: tasks that have their GPUs by the task,
-    /// and no number of nodes, need not stay together.
-    fn pieces(&self, key: JobKey, share: &Share) -> i128 {
+    /// May its tasks be dealt out anew? Those that have their GPUs by the task, and no number of
+    /// nodes, need not stay together.
+    fn is_loose(&self, key: JobKey) -> bool {
         let again = self.snapshot.movable.get(&key).map(|again| &again.request);
-        let is_loose = again.is_some_and(|request| {
+        again.is_some_and(|request| {
             request.nodes.is_none() && matches!(request.gpus, Some(GpuRequest::PerTask(_)))
-        });
-        if is_loose { i128::from(share.tasks.0.max(1)) } else { 1 }
+        })
     }
 
     /// Others move only for a job that room is kept for, which is there beside their places.

@@ -52,6 +52,7 @@ pub use past::QueueUse;
 pub(crate) use past::used_ppm;
 pub use plan::{Act, Plan, Step, accounts, plan};
 pub use prospect::{Prospect, gpus_of, prospect};
+pub(crate) use refusal::over_quota;
 pub(crate) use round::round;
 pub use standing::standings;
 pub use world::World;

@@ -2,11 +2,33 @@
 //! room.
 
 use super::amount::{Amount, Resource};
+use super::bars::Bars;
+use super::board::Board;
 use super::bounds::Excess;
+use super::round::within_firm;
 use super::tree::Account;
+use super::view::View;
 use super::world::{GpuAsk, JobAt, Task, World};
-use common::id::QueueName;
+use crate::desk::Desk;
+use crate::snapshot::Snapshot;
+use common::id::{JobKey, QueueName};
 use common::reason::{Counted, QuotaBound, WaitReason, What};
+use common::time::Time;
+
+/// The quota that a waiting job which yields to nobody would exceed, with the fewest tasks it runs
+/// with, whatever is free. `None`: none, or queues do not share fairly. The snapshot is settled.
+#[must_use]
+pub fn over_quota(snapshot: &Snapshot, now: Time, key: JobKey) -> Option<WaitReason> {
+    if !snapshot.policy.fair_sharing {
+        return None;
+    }
+    let mut desk = Desk::new(snapshot, now);
+    let view = View::of(&mut desk, &Bars::default());
+    let (at, _) = view.waiting.iter().find(|(_, (job, _))| job.key == key)?;
+    let board = Board::new(&view.world);
+    let excess = within_firm(&board.tree, &view.world, *at).err()?;
+    view_of(&view.world, &board.tree.accounts, *at, excess)
+}
 
 /// A limit or a quota that is exceeded, with its numbers.
 pub(super) fn view_of(

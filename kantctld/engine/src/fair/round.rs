@@ -254,7 +254,7 @@ fn start_one<'a>(desk: &mut Desk<'a>, view: &View<'a>, (plan, books): (&Plan, &T
 ///
 /// # Errors
 /// What it would exceed with the fewest.
-fn within_firm(books: &Tree, world: &World, at: JobAt) -> Result<Tasks, Excess> {
+pub(super) fn within_firm(books: &Tree, world: &World, at: JobAt) -> Result<Tasks, Excess> {
     let job = &world.jobs[at.0];
     let least = job.groups.first().map_or(0, |group| match group.least {
         Least::Tasks(least) | Least::Groups(least) => least,

@@ -150,6 +150,16 @@ pub enum GaveUp {
     Component,
 }
 
+/// What is known without a search of a job that yields to nobody, and is more than its queue's
+/// quota allows. To be asked of the snapshot as it is: in one that is [`opened`] everybody may
+/// yield.
+#[must_use]
+pub fn over_quota(snapshot: &Snapshot, now: Time, key: JobKey) -> Option<Solution> {
+    let reason = crate::fair::over_quota(snapshot, now, key)?;
+    let verdict = Verdict::Impossible(Impossible::MayNotStart(Some(reason)));
+    Some(Solution { verdict, trials: 0, movable: 0 })
+}
+
 /// Which running jobs would have to move for a waiting job to have room. The snapshot is
 /// [`opened`]: in one that is not, nobody may move beyond the budget of the hour. `None`: no such
 /// job waits.

@@ -142,7 +142,7 @@ fn seat(desk: &Desk<'_>, nodes: &mut [Node], jobs: &[Job]) {
         jobs.iter().enumerate().skip(1).map(|(owner, job)| (job.key, owner)).collect();
     for node in nodes {
         for holder in &floor.node(node.at).holders {
-            if desk.is_on_the_way_out(holder.key) {
+            if desk.goes_from(holder.key, node.at) {
                 continue;
             }
             match owners.get(&holder.key) {
@@ -155,7 +155,7 @@ fn seat(desk: &Desk<'_>, nodes: &mut [Node], jobs: &[Job]) {
         node.present.sort_unstable_by_key(|owner| (jobs[*owner].kind, *owner));
         node.is_closed = floor.node(node.at).holders.iter().any(|holder| {
             let stays = !owners.contains_key(&holder.key);
-            holder.whole_node && stays && !desk.is_on_the_way_out(holder.key)
+            holder.whole_node && stays && !desk.goes_from(holder.key, node.at)
         });
     }
 }

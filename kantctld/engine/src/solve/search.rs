@@ -24,7 +24,7 @@ const DETAIL_TRIALS: u64 = 100;
 const KNOWN_MAX: usize = 200_000;
 
 /// Where everybody would be: by owner, the waiting job first.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Found {
     /// Its nodes.
     pub room: Vec<NodeIndex>,
@@ -88,6 +88,10 @@ pub(super) struct Search<'m, 'e> {
     pub(super) is_stopped: bool,
     pub(super) is_over: bool,
     pub(super) trials: u64,
+    /// At so many trials it is asked next whether to stop.
+    pub(super) asked_at: u64,
+    /// What did not hold in detail.
+    pub(super) tried: BTreeSet<Found>,
 }
 
 impl<'m, 'e> Search<'m, 'e> {
@@ -121,6 +125,8 @@ impl<'m, 'e> Search<'m, 'e> {
             is_stopped: false,
             is_over: false,
             trials: 0,
+            asked_at: 0,
+            tried: BTreeSet::new(),
         };
         for place in 0..search.nodes.len() {
             let look = search.look(place);
@@ -199,8 +205,9 @@ impl<'m, 'e> Search<'m, 'e> {
 
     /// Looks at one more place, unless the effort is used up.
     pub(super) fn is_over(&mut self) -> bool {
-        if self.trials.is_multiple_of(STOP_EVERY) && (self.effort.is_stopped)() {
-            self.is_stopped = true;
+        if self.trials >= self.asked_at {
+            self.asked_at = self.trials + STOP_EVERY;
+            self.is_stopped |= (self.effort.is_stopped)();
         }
         self.is_over |= self.is_stopped || self.trials >= self.effort.trials;
         if !self.is_over {
@@ -219,12 +226,21 @@ impl<'m, 'e> Search<'m, 'e> {
         };
         let movers = self.lifted.iter().map(|owner| (self.model.jobs[*owner].key, nodes(owner)));
         let found = Found { room: nodes(&0), movers: movers.collect() };
+        // With more moves the same would be tried again, and does not hold then either.
+        if !self.tried.insert(found.clone()) {
+            return Step::Nothing { with_more: false };
+        }
+        // That takes a while: it is asked before each whether that is still wanted.
+        self.asked_at = self.trials;
+        if self.is_over() {
+            return Step::Over;
+        }
         self.trials += DETAIL_TRIALS;
         if let Some(proved) = (self.try_out)(&found) {
             return Step::Found(proved);
         }
         self.in_vain += 1;
-        Step::Nothing { with_more: true }
+        Step::Nothing { with_more: false }
     }
 
     /// Is there less room than is looked for, in pieces? Says whether more moves would help.

@@ -254,3 +254,29 @@ fn whoever_may_not_start_is_told_so() {
     let never = house.ask(gpu_request(9));
     let Verdict::Impossible(Impossible::NeverFits(_)) = never.verdict else { panic!("{never:?}") };
 }
+
+#[test]
+fn what_a_job_gives_up_is_free_soon_and_nobody_need_move_for_it() {
+    let mut house = House::new(&[8, 8]);
+    house.stays(1, &["a", "b"], 8);
+    let mut running = crate::RunningJob::clone(house.snapshot.running(key(1)).unwrap());
+    running.leaving = 1;
+    house.snapshot.set_running(running);
+    let solution = house.ask(gpu_request(8));
+    assert_eq!(moves(&solution), (Vec::new(), true));
+}
+
+#[test]
+fn whoever_asks_may_end_the_search_before_anything_is_tried_in_detail() {
+    let mut house = House::new(&[8, 8]);
+    house.runs(1, &["a"], 4).runs(2, &["b"], 4);
+    let asked = std::cell::Cell::new(0);
+    // It wants no more once it was asked twice.
+    let is_stopped = || {
+        asked.set(asked.get() + 1);
+        asked.get() > 1
+    };
+    let effort = Effort { trials: u64::MAX, is_stopped: &is_stopped };
+    let solution = house.ask_for(of(99, gpu_request(8), "q", "low"), &effort);
+    assert_eq!(solution.verdict, Verdict::GaveUp(GaveUp::Stopped));
+}

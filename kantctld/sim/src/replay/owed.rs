@@ -147,10 +147,12 @@ impl Owed {
         }
         let dues = self.dues();
         let leaves = (0..self.teams.len()).filter(|at| self.teams[*at].children.is_empty());
-        let asking = leaves.filter(|at| dues[*at] > 0.0);
+        let asking = leaves.filter(|at| self.teams[*at].asked > 0);
         let pairs: Vec<(f64, f64)> =
             asking.map(|at| (self.teams[at].held as f64, dues[at])).collect();
-        sample.jain_ppm = jain(&pairs).map(ppm);
+        // Who is due nothing has no part of it; what it holds is off by all of that.
+        let due: Vec<(f64, f64)> = pairs.iter().copied().filter(|(_, due)| *due > 0.0).collect();
+        sample.jain_ppm = jain(&due).map(ppm);
         let off: f64 = pairs.iter().map(|(held, due)| (held - due).abs()).sum();
         let is_compared = pairs.len() > 1 && self.capacity > 0;
         sample.share_error_ppm = is_compared.then(|| ppm(off / 2.0 / self.capacity as f64));
@@ -158,6 +160,9 @@ impl Owed {
 
     /// How much more a queue may hold within its quota and all above it; nothing without one.
     fn room_within_quota(&self, at: usize) -> u64 {
+        if self.teams[at].quota.is_none() {
+            return 0;
+        }
         let mut room = None;
         let mut next = Some(at);
         let mut seen = BTreeSet::new();
@@ -166,9 +171,6 @@ impl Owed {
             let bounds = [team.quota, team.limit].into_iter().flatten();
             let own = bounds.map(|bound| bound.saturating_sub(team.held)).min();
             room = room.into_iter().chain(own).min();
-            if team.quota.is_none() && room.is_none() {
-                return 0;
-            }
             next = team.parent;
         }
         room.unwrap_or(0)

@@ -10,7 +10,8 @@ use common::unit::Bytes;
 use common::wire::api::{MoveView, SolveAnswer, SolveView};
 use engine::Snapshot;
 use engine::solve::{
-    Count, Counted, Effort, GaveUp, Impossible, Move, Solution, Verdict, opened, solve as search,
+    Count, Counted, Effort, GaveUp, Impossible, Move, Solution, Verdict, opened, over_quota,
+    solve as search,
 };
 
 /// Searches for moves that make room for a job that waits. `snapshot`: the cluster as the engine
@@ -23,8 +24,10 @@ pub fn solve(
     now: Time,
     effort: &Effort<'_>,
 ) -> Option<SolveView> {
-    let opened = opened(snapshot, now, again(state, snapshot), key);
-    let Solution { verdict, trials, movable } = search(&opened, now, key, effort)?;
+    let Solution { verdict, trials, movable } = match over_quota(snapshot, now, key) {
+        Some(refused) => refused,
+        None => search(&opened(snapshot, now, again(state, snapshot), key), now, key, effort)?,
+    };
     let teller = Teller { state, snapshot, key, trials, movable };
     let (answer, by, lines, advice) = teller.tell(&verdict);
     let (moves, room) = match verdict {

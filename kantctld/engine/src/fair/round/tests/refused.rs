@@ -98,3 +98,15 @@ fn what_a_job_of_a_queue_that_is_gone_holds_is_not_free() {
     world.submit(of(5, gpu_request(8), "a", "low"));
     assert_eq!(world.round(), ["3 for 4"]);
 }
+
+#[test]
+fn a_job_that_yields_to_nobody_is_known_to_be_over_its_quota_before_it_is_tried() {
+    let mut world = fair(vec![owed("a", 4), queue("b")]);
+    world.submit(of(1, gpu_request(4), "a", "low")).submit(of(2, gpu_request(5), "a", "low"));
+    world.submit(of(3, gpu_request(8), "b", "low"));
+    world.snapshot.settle(world.now);
+    let over = |job| crate::fair::over_quota(&world.snapshot, world.now, key(job));
+    assert_eq!((over(1), over(3)), (None, None));
+    let told = over(2).unwrap().to_string();
+    assert!(told.contains("queue a") && told.contains('4'), "{told}");
+}
