@@ -289,14 +289,20 @@ mod tests {
     use common::wire::node::{StepAsk, StepGpus};
     use tokio::sync::mpsc::unbounded_channel;
 
+    /// What a step was told to do, kept in its directory.
+    fn ordered(home: &tempfile::TempDir) -> (crate::step::order::StepOrder, StepDir) {
+        let order = crate::step::example_order("g1");
+        let dir = StepDir::at(home.path().join(order.launch.id.to_string()));
+        dir.make().unwrap();
+        dir.write_order(&order).unwrap();
+        (order, dir)
+    }
+
     #[test]
     fn nothing_comes_into_a_book_that_accounting_has_read() {
         let home = tempfile::tempdir().unwrap();
-        let order = crate::step::example_order("g1");
+        let (order, dir) = ordered(&home);
         let id = order.launch.id;
-        let dir = StepDir::at(home.path().join(id.to_string()));
-        dir.make().unwrap();
-        dir.write_order(&order).unwrap();
         let (changes, _seen) = unbounded_channel();
         let (board, books) = (Board::new(changes), Books::default());
         let running = StepPhase::Running { since: Time(1), suspended: false };
@@ -312,11 +318,8 @@ mod tests {
     #[test]
     fn who_asks_for_what_steps_wrote_that_are_over_takes_no_room_from_others() {
         let home = tempfile::tempdir().unwrap();
-        let order = crate::step::example_order("g1");
+        let (order, dir) = ordered(&home);
         let id = order.launch.id;
-        let dir = StepDir::at(home.path().join(id.to_string()));
-        dir.make().unwrap();
-        dir.write_order(&order).unwrap();
         let (changes, _seen) = unbounded_channel();
         let (board, books) = (Board::new(changes), Books::default());
         let _wishes =

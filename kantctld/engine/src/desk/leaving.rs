@@ -12,6 +12,7 @@ use crate::snapshot::{GivenUp, RunningJob};
 use common::id::{JobKey, NodeName};
 use common::job::PreemptReason;
 use common::unit::Nodes;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -89,10 +90,10 @@ impl<'a> Desk<'a> {
     }
 
     /// What a victim no longer counts for.
-    pub(super) fn claim_given_up(&self, victim: &Victim<'_>) -> Option<Claim> {
+    pub(super) fn claim_given_up(&self, victim: &Victim<'_>) -> Option<Cow<'a, Claim>> {
         match victim.keeps {
-            None => self.snapshot.claim_of(victim.job.key).cloned(),
-            Some(keeps) => Some(self.snapshot.part(victim.job, keeps.0 as usize).claim),
+            None => self.snapshot.claim_of(victim.job.key).map(Cow::Borrowed),
+            Some(keeps) => Some(Cow::Owned(self.snapshot.part(victim.job, keeps.0 as usize).claim)),
         }
     }
 

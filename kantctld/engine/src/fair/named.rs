@@ -10,8 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Named {
     bundles: Vec<Vec<TaskAt>>,
     by_node: BTreeMap<NodeAt, Vec<usize>>,
-    /// Of jobs that lose their last tasks first: what was named of each.
+    /// Where jobs lose their last tasks first: what was named of each, and whose each bundle is.
     by_job: BTreeMap<JobAt, Vec<usize>>,
+    jobs: Vec<JobAt>,
 }
 
 impl Named {
@@ -25,6 +26,7 @@ impl Named {
         let job = bundle.first().map(|task| board.world.job_of[task.0]);
         if let Some(job) = job.filter(|_| board.world.settings.last_first) {
             self.by_job.entry(job).or_default().push(self.bundles.len());
+            self.jobs.push(job);
         }
         self.bundles.push(bundle);
         let mut sets: Vec<BTreeSet<NodeAt>> =
@@ -40,10 +42,13 @@ impl Named {
     pub fn on(&self, nodes: &BTreeSet<NodeAt>) -> impl Iterator<Item = Vec<TaskAt>> {
         let there = nodes.iter().filter_map(|node| self.by_node.get(node)).flatten();
         let mut there: BTreeSet<usize> = there.copied().collect();
-        for named in self.by_job.values().filter(|named| named.len() > 1) {
-            let last = named.iter().rposition(|at| there.contains(at));
-            there.extend(named.iter().take(last.map_or(0, |last| last)));
-        }
+        let before = |at: &usize| {
+            let named = self.jobs.get(*at).and_then(|job| self.by_job.get(job));
+            let before = move |other: &&usize| *other < at;
+            named.into_iter().flatten().take_while(before).copied().collect::<Vec<_>>()
+        };
+        let earlier: Vec<usize> = there.iter().flat_map(before).collect();
+        there.extend(earlier);
         there.into_iter().map(|at| self.bundles[at].clone())
     }
 }
