@@ -8,6 +8,11 @@ use crate::topology::Nearness;
 use crate::unit::{Bytes, Cpus, GpuMilli, Gpus, Nodes, Tasks};
 use serde::{Deserialize, Serialize};
 
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks for this shape
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
 /// Memory asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -72,6 +77,10 @@ pub struct Request {
     /// It is content with so many tasks (`--ntasks=2-8`); `None`: it takes all or nothing.
     #[serde(default)]
     pub tasks_min: Option<Tasks>,
+    /// While it runs on fewer tasks than it could take, it takes more nodes as they come free
+    /// (`--grow`).
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub grow: bool,
     /// How near its nodes are to each other (`--near`).
     #[serde(default)]
     pub near: Option<Nearness>,
@@ -130,6 +139,7 @@ impl Default for Request {
             gpu_kind: None,
             gpu_kinds_or: Vec::new(),
             tasks_min: None,
+            grow: false,
             near: None,
             segment: None,
             per_node_max: None,

@@ -134,8 +134,8 @@ impl Machine for StateMachine {
                 Command::SubmitJob { script, environment, .. } => script.len() + environment.len(),
                 Command::RegisterNode { steps, .. } => (SMALL << 6) + SMALL * steps.len(),
                 Command::ReportSteps { steps, .. } => SMALL * steps.len(),
-                Command::EnactRound { preempts, shrinks, starts } => {
-                    SMALL * (preempts.len() + shrinks.len() + starts.len())
+                Command::EnactRound { preempts, shrinks, starts, grows } => {
+                    SMALL * (preempts.len() + shrinks.len() + starts.len() + grows.len())
                 }
                 _ => 0,
             }

@@ -48,7 +48,12 @@ fn commands() -> Vec<Command> {
         },
         Command::CancelJob { actor, target: Target { key: JobKey::single(JobId(1)) } },
         Command::NodeSilent { name },
-        Command::EnactRound { preempts: Vec::new(), shrinks: Vec::new(), starts: Vec::new() },
+        Command::EnactRound {
+            preempts: Vec::new(),
+            shrinks: Vec::new(),
+            starts: Vec::new(),
+            grows: Vec::new(),
+        },
     ]
 }
 

@@ -79,6 +79,9 @@ pub fn check_ask(ask: &Ask) -> Result<(), AskError> {
     if ask.launch == Launch::Held && ask.array.is_some() {
         return Err(AskError::HeldArray);
     }
+    if ask.launch == Launch::Held && ask.request.grow {
+        return Err(AskError::GrowHeld);
+    }
     let warned = |warning: &Warning| warning.signal.name().is_some() && warning.lead <= LEAD_MAX;
     if !ask.warning.as_ref().is_none_or(warned) {
         return Err(AskError::Warning);

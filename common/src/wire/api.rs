@@ -46,6 +46,7 @@ mod priority;
 mod queues;
 mod reload;
 mod reservation;
+mod resize;
 mod share;
 mod solve;
 mod submit;
@@ -55,7 +56,7 @@ mod what_if;
 
 use crate::health::Finding;
 use crate::id::{ControllerId, JobId, JobKey, NodeName, QueueName, Uid};
-use crate::job::{Ask, ExitStatus, JobSize, Outcome, Owner, Phase, Usage};
+use crate::job::{Ask, ExitStatus, Outcome, Owner, Phase, Usage};
 use crate::node::{Contact, Drain, Inventory, NodeStatus};
 use crate::reason::WaitReason;
 use crate::resource::Allocation;
@@ -73,6 +74,7 @@ pub use priority::{FactorView, PriorityList, PriorityQuery, PriorityView};
 pub use queues::{QueueHeld, QueueList};
 pub use reload::ReloadAnswer;
 pub use reservation::{ReservationList, ReservationRequest, ReservationView};
+pub use resize::ResizeRequest;
 pub use share::{Lender, ShareList, ShareOf, ShareView};
 pub use solve::{MoveView, SolveAnswer, SolveRequest, SolveView};
 pub use submit::{
@@ -113,13 +115,6 @@ pub struct StoryLine {
     pub at: Time,
     /// What happened, in a sentence.
     pub text: String,
-}
-
-/// POST /v1/jobs/{key}/resize.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ResizeRequest {
-    /// How large it is to be.
-    pub size: JobSize,
 }
 
 /// A job, or one task of an array.
@@ -181,6 +176,9 @@ pub struct JobView {
     /// Nodes that it gave up while it ran, and that have not let go of it yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leaving: Vec<NodeName>,
+    /// Nodes that join it while it runs, and do not run it yet; in the allocation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub joining: Vec<NodeName>,
     /// CPUs, memory and GPUs of the allocation, or as asked while it waits.
     pub cpus: Cpus,
     /// All nodes together.

@@ -3,13 +3,14 @@
 
 mod attach;
 mod output;
+mod resized;
 mod signal;
 mod step;
 mod task;
 
 use crate::health::Finding;
 use crate::id::{ArrayIndex, AttemptId, JobId, NodeName, QueueName};
-use crate::job::{Launch, OpenMode, Owner, ResizeSignal, Rlimit, StepEnd, Warning};
+use crate::job::{Launch, OpenMode, Owner, Rlimit, StepEnd, Warning};
 use crate::node::Inventory;
 use crate::resource::Allocation;
 use crate::time::{Span, Time};
@@ -18,6 +19,7 @@ use std::collections::BTreeMap;
 
 pub use attach::{Octets, StepHeard, StepInput, StepPiece, StepSaid, StepSpeech, StepStreams};
 pub use output::{OutputChunk, OutputStream, ReadOutput};
+pub use resized::Resized;
 pub use signal::{JobSignal, Reached, SignalJob, SignalNews};
 pub use step::{AskSteps, StepAnswer, StepAsk, StepGpus, StepNews, StepShare, StepView, StepWish};
 pub use task::{FeedTask, Manner, SignalTask, StartTask, StepMark, TaskNews, TaskState, WatchTask};
@@ -161,6 +163,11 @@ pub struct DesiredUpdate {
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde asks for this shape
+const fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks for this shape
 fn is_false(flag: &bool) -> bool {
     !flag
 }
@@ -184,20 +191,6 @@ pub struct DesiredStep {
     pub resized: Option<Box<Resized>>,
     /// How to launch it; left out when the node already said it holds the attempt.
     pub order: Option<Box<LaunchOrder>>,
-}
-
-/// What a job has since it was given another size.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Resized {
-    /// How often that happened; a higher one has come since.
-    pub number: u32,
-    /// What it has now, in place of its order's. A node's place in it is as before.
-    pub allocation: Allocation,
-    /// The nodes' addresses, in the allocation's order.
-    pub addresses: Vec<String>,
-    /// Sent to it once it can know.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub signal: Option<ResizeSignal>,
 }
 
 /// What should become of a step.
@@ -284,6 +277,9 @@ pub struct LaunchOrder {
     pub allocation: Allocation,
     /// The nodes' addresses, in the allocation's order.
     pub addresses: Vec<String>,
+    /// How often the job was given another size by the time that it has this allocation.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub resized: u32,
     /// `--cpus-per-task`.
     pub cpus_per_task: u32,
     /// When it was submitted.

@@ -91,6 +91,7 @@ fn jobs_look_as_in_the_kept_files() {
         suspended: Span(0),
         allocation: None,
         leaving: Vec::new(),
+        joining: Vec::new(),
         cpus: Cpus(2),
         memory: Bytes(1 << 30),
         gpus: Gpus(1),

@@ -114,6 +114,7 @@ fn order() -> LaunchOrder {
         kill_grace: Span::from_seconds(30),
         allocation: allocation(),
         addresses: vec![text("10.0.0.1")],
+        resized: 0,
         cpus_per_task: 2,
         submitted_at: Time(1),
         submit_host: text("login1"),

@@ -296,6 +296,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l config -d 'The c
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l service -d 'A service that answers requests: a queue with a zone for services spreads its jobs there'
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l exclusive -d 'Whole nodes: nothing else runs there meanwhile'
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l grow -d 'Of a range of nodes or tasks: while it runs it takes more nodes that nobody else needs, up to the most'
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s H -l hold -d 'Wait until `kantctl release`'
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l requeue -d 'Start it again if a node is lost (the default)'
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l no-requeue -d 'Never start it again'
@@ -388,6 +389,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l config -d 'The
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l service -d 'A service that answers requests: a queue with a zone for services spreads its jobs there'
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l exclusive -d 'Whole nodes: nothing else runs there meanwhile'
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l grow -d 'Of a range of nodes or tasks: while it runs it takes more nodes that nobody else needs, up to the most'
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s H -l hold -d 'Wait until `kantctl release`'
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l requeue -d 'Start it again if a node is lost (the default)'
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l no-requeue -d 'Never start it again'
@@ -744,6 +746,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l config -d 'Th
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l service -d 'A service that answers requests: a queue with a zone for services spreads its jobs there'
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l exclusive -d 'Whole nodes: nothing else runs there meanwhile'
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l grow -d 'Of a range of nodes or tasks: while it runs it takes more nodes that nobody else needs, up to the most'
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s H -l hold -d 'Wait until `kantctl release`'
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l requeue -d 'Start it again if a node is lost (the default)'
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l no-requeue -d 'Never start it again'

@@ -209,6 +209,7 @@ pub fn record(job: &JobView, as_of: Time, zone: &TimeZone) -> String {
     record.maybe("GPUs used", job.usage.and_then(|usage| usage.gpu).map(sizes::gpu_usage));
     let shares = job.allocation.iter().flat_map(|a| a.shares());
     record.list("allocation", shares.map(sizes::share));
+    record.maybe("joined by", Some(fold(&job.joining)).filter(|nodes| !nodes.is_empty()));
     record.maybe("gives up", Some(fold(&job.leaving)).filter(|nodes| !nodes.is_empty()));
     let story = job
         .story

@@ -40,6 +40,9 @@ pub fn request(request: &Request) -> String {
     if request.exclusive {
         parts.push("whole nodes".to_owned());
     }
+    if request.grow {
+        parts.push("more as they come free".to_owned());
+    }
     parts.join(", ")
 }
 

@@ -131,6 +131,7 @@ fn request(options: &Options) -> Result<Request, Failure> {
         gpu_kind: kinds.next(),
         gpu_kinds_or: kinds.collect(),
         tasks_min: options.ntasks.and_then(|tasks| tasks.least),
+        grow: options.grow,
         near: near(options),
         segment: options.segment.map(Nodes),
         per_node_max: None,
@@ -288,6 +289,18 @@ mod tests {
     }
 
     #[test]
+    fn who_grows_needs_a_range_to_grow_in() {
+        for words in ["-N 1-4 --grow", "-n 2-8 --ntasks-per-node=2 --grow"] {
+            let ask = asked(words);
+            assert_eq!((ask.request.grow, check_ask(&ask)), (true, Ok(())), "{words}");
+        }
+        for words in ["--grow", "-N 4 --grow", "-n 8 --grow", "-N 1-4 -n 3 --grow"] {
+            let refused = check_ask(&asked(words)).unwrap_err().to_string();
+            assert!(refused.contains("--nodes=1-4"), "{words}: {refused}");
+        }
+    }
+
+    #[test]
     fn jobs_of_one_name_and_user_are_a_group() {
         let most = asked("-J serve --max-per-node=2").request.per_node_max;
         assert_eq!(most, Some(PerNodeMax { group: "0/serve".to_owned(), jobs: 2 }));
@@ -312,7 +325,7 @@ mod tests {
             "--ntasks=[0-9]-[0-9]",
             "--gpus=((a100|h100)[|]){0,2}(a100:|h100:)?([0-9]|0[.][0-9]{1,3})",
             "--near=(leaf|spine|nvlink-domain)(:required)?",
-            "--(exclusive|service|preemptible|no-preemptible)",
+            "--(exclusive|grow|service|preemptible|no-preemptible)",
             "--(mem|mem-per-gpu)=[0-9]G",
             "--deadline=now[+][0-9]{1,3}",
             "--(begin)=now[+][0-9]{1,3}",

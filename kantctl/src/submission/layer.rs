@@ -84,7 +84,8 @@ impl Options {
         }
         lay!(above over below:
             job_name account qos service comment nodes ntasks ntasks_per_node cpus_per_task mem
-            mem_per_cpu mem_per_gpu gpus gpus_per_node gpus_per_task gres exclusive queue time begin
+            mem_per_cpu mem_per_gpu gpus gpus_per_node gpus_per_task gres exclusive grow queue time
+            begin
             deadline reservation near switches segment max_per_node hold nice nodelist
             exclude constraint
             output error input open_mode chdir array launch container signal resize_signal export

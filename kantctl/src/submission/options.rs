@@ -101,6 +101,10 @@ pub struct Options {
     /// Whole nodes: nothing else runs there meanwhile
     #[arg(long, help_heading = SIZE)]
     pub exclusive: bool,
+    /// Of a range of nodes or tasks: while it runs it takes more nodes that nobody else needs, up
+    /// to the most
+    #[arg(long, help_heading = SIZE)]
+    pub grow: bool,
 
     /// The queue [default: the cluster's default queue]
     #[arg(short = 'p', long, visible_alias = "partition", value_name = "NAME",

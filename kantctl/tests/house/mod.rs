@@ -208,6 +208,7 @@ pub fn job(key: &str, phase: Phase, outcome: Option<Outcome>) -> JobView {
         suspended: Default::default(),
         allocation: None,
         leaving: Vec::new(),
+        joining: Vec::new(),
         cpus: Cpus(1),
         memory: Bytes::from_mib(512),
         gpus: Gpus(0),

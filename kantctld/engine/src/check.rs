@@ -10,6 +10,7 @@ mod bounds;
 mod dealt;
 mod dues;
 mod fair;
+mod grown;
 mod ledger;
 mod left;
 mod moved;
@@ -59,6 +60,7 @@ pub fn check(snapshot: &Snapshot, now: Time, round: &Round) -> Vec<Violation> {
     judge.strict_order(round);
     judge.promises(round);
     judge.moves_make_room(round);
+    judge.growth_harms_nobody(round);
     judge.nobody_is_forgotten(round);
     judge.violations
 }
@@ -166,6 +168,7 @@ impl<'a> Judge<'a> {
             }
         }
         self.together();
+        self.grows(decisions);
         self.yields(decisions);
     }
 
@@ -216,13 +219,15 @@ impl<'a> Judge<'a> {
     fn see_what_they_speak_of(&mut self, decisions: &[Decision]) {
         self.bounds.go_by(&self.snapshot.ledger);
         for decision in decisions {
-            let (key, allocation) = match decision {
-                Decision::Start { key, allocation, .. } => (key, Some(allocation)),
+            let (key, shares) = match decision {
+                Decision::Start { key, allocation, .. } => (key, allocation.shares()),
+                Decision::Grow { key, shares, .. } => (key, &shares[..]),
                 Decision::Preempt { key, .. } | Decision::Shrink { key, .. } => {
-                    (key, self.running(*key).map(|job| &*job.allocation))
+                    let job = self.running(*key);
+                    (key, job.map_or(&[][..], |job| job.allocation.shares()))
                 }
             };
-            for share in allocation.map_or(&[][..], Allocation::shares) {
+            for share in shares {
                 if !self.left.contains_key(&share.node) {
                     self.see_node(&share.node);
                 }

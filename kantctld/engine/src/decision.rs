@@ -4,7 +4,7 @@
 use common::id::{Attempt, JobKey, NodeName};
 use common::job::PreemptReason;
 use common::policy::VictimMode;
-use common::resource::Allocation;
+use common::resource::{Allocation, Share};
 use common::unit::Nodes;
 use serde::{Deserialize, Serialize};
 
@@ -54,5 +54,14 @@ pub enum Decision {
         by: JobKey,
         /// Why it may be made to.
         reason: PreemptReason,
+    },
+    /// Give this running job more nodes.
+    Grow {
+        /// The job.
+        key: JobKey,
+        /// The attempt that runs.
+        attempt: Attempt,
+        /// What it gets in addition, each on a node that this attempt never had.
+        shares: Vec<Share>,
     },
 }

@@ -151,6 +151,7 @@ impl Play {
                     yielded = true;
                     self.snapshot.shrink(*key, *keeps);
                 }
+                Decision::Grow { key, shares, .. } => self.snapshot.grow(*key, shares),
             }
         }
         yielded
@@ -209,7 +210,7 @@ pub(crate) fn starts_on(decisions: &[Decision], key: JobKey) -> Option<Vec<NodeN
 const fn started(decision: &Decision) -> Option<JobKey> {
     match decision {
         Decision::Start { key, .. } => Some(*key),
-        Decision::Preempt { .. } | Decision::Shrink { .. } => None,
+        Decision::Preempt { .. } | Decision::Shrink { .. } | Decision::Grow { .. } => None,
     }
 }
 

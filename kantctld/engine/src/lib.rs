@@ -50,7 +50,9 @@ pub use in_order::in_order;
 pub use position::position;
 pub use round::{Round, schedule};
 pub use sheet::sheets;
-pub use snapshot::{NodeSnapshot, Promise, RunningJob, Snapshot, Unusable, WaitingJob, nodes_min};
+pub use snapshot::{
+    Growing, NodeSnapshot, Promise, RunningJob, Snapshot, Unusable, WaitingJob, nodes_min,
+};
 pub use waits::Waits;
 pub use what_if::{Outlook, outlook, what_if};
 pub use whole::{could_ever_be_near, could_ever_fit};

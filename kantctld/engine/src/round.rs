@@ -6,7 +6,8 @@
 //! 4. Score    which of them is best, which GPUs, CPUs      `score`, `place`
 //! 5. Backfill who may pass those without room              `backfill`, `desk::reserve`
 //! 6. Preempt  who yields to those that may ask for it      `preempt`
-//! 7. Reasons  why each other job waits                     `waits`
+//! 7. Grow     who gets what is to spare beside what it has  `desk::growing`
+//! 8. Reasons  why each other job waits                     `waits`
 //!
 //! Where queues share fairly (`fair_sharing`), `fair::round` takes the place of 1, 5 and 6.
 //!
@@ -68,7 +69,9 @@ fn round(snapshot: &Snapshot, now: Time) -> Round {
         let verdict = desk.consider(&turn);
         queueing.tell(&turn, verdict, desk.queue_is_done(&turn.job.queue));
     }
-    // 7. Reasons.
+    // 7. Grow.
+    desk.grow();
+    // 8. Reasons.
     desk.finish()
 }
 

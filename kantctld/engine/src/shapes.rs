@@ -35,6 +35,11 @@ impl<'a> Shapes<'a> {
         Self { typical, ..Self::default() }
     }
 
+    /// What FGD measures fragmentation against.
+    pub fn typical(&self) -> Rc<Vec<Typical>> {
+        self.typical.clone()
+    }
+
     /// The shape of a job of this queue.
     pub fn of(
         &mut self,

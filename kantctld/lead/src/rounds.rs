@@ -190,6 +190,7 @@ fn judged(
         Decision::Preempt { key, by, .. } | Decision::Shrink { key, by, .. } => {
             !is_guilty(*key) && !is_guilty(*by)
         }
+        Decision::Grow { key, .. } => !is_guilty(*key),
         _ => true,
     });
     (decisions, violations)

@@ -173,7 +173,9 @@ impl NodeSession {
         while bytes < self.orders_bytes {
             let Some(mut step) = self.lacking.pop_front() else { break };
             // Over already: the next look says that it is gone.
-            let Some(order) = state::desired::launch_order(state, step.id) else { continue };
+            let Some(order) = state::desired::launch_order(state, step.id, &self.node) else {
+                continue;
+            };
             bytes += order_bytes(&order);
             self.known.insert(step.id);
             step.order = Some(Box::new(order));

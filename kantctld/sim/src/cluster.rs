@@ -228,7 +228,7 @@ impl Cluster {
         let (state, behaviours) = (&self.state, &self.behaviours);
         let order = |id: AttemptId| {
             let behaviour = behaviours.get(&id.key.job).cloned().unwrap_or_default();
-            Some(Order { launch: launch_order(state, id)?, behaviour })
+            Some(Order { launch: launch_order(state, id, name)?, behaviour })
         };
         machine.desire(self.now, &desired, order);
     }

@@ -201,6 +201,7 @@ impl Reader {
             suspended: Span(time(9)?.0),
             allocation: detail.allocation,
             leaving: Vec::new(),
+            joining: Vec::new(),
             cpus: detail.cpus,
             memory: detail.memory,
             gpus: detail.gpus,

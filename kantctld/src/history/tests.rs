@@ -54,6 +54,7 @@ fn run(job: u32, from: u64, to: u64) -> HistoryRun {
         suspended: Span(7),
         allocation: None,
         leaving: Vec::new(),
+        joining: Vec::new(),
         cpus: Cpus(4),
         memory: Bytes(5),
         gpus: Gpus(2),

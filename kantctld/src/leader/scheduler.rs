@@ -53,9 +53,12 @@ async fn round(core: &Arc<Core>, term: Term) -> Result<(), RoundError> {
     let decided =
         tokio::task::spawn_blocking(move || looker.lookout.round(term, &looker.state, now)).await?;
     let Some(command) = decided else { return Ok(()) };
-    if let Command::EnactRound { preempts, shrinks, starts } = &command {
-        let (starts, preempts, shrinks) = (starts.len(), preempts.len(), shrinks.len());
-        tracing::debug!("a round starts {starts} jobs, {preempts} yield, {shrinks} give nodes up");
+    if let Command::EnactRound { preempts, shrinks, starts, grows } = &command {
+        let (starts, preempts) = (starts.len(), preempts.len());
+        let (shrinks, grows) = (shrinks.len(), grows.len());
+        tracing::debug!(
+            "a round starts {starts} jobs, {preempts} yield, {shrinks} give nodes up, {grows} grow"
+        );
     }
     let events = core.command(command).await?;
     drop(between_rounds);

@@ -72,8 +72,12 @@ impl House {
         let id = AttemptId { key, attempt: element.next_attempt() };
         let allocation = Allocation::new(shares).unwrap();
         let starts = vec![RoundStart { id, allocation, group: None }];
-        let events =
-            self.apply(Command::EnactRound { preempts: vec![], shrinks: Vec::new(), starts });
+        let events = self.apply(Command::EnactRound {
+            preempts: vec![],
+            shrinks: Vec::new(),
+            starts,
+            grows: Vec::new(),
+        });
         assert!(matches!(events.as_slice(), [Event::JobStarted { .. }]), "{events:?}");
         id
     }

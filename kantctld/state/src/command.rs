@@ -5,11 +5,12 @@
 //! Log entries outlive versions: variants and fields may be added (with a serde default); none may
 //! change its meaning.
 
+mod actor;
 mod round;
 
 use common::account::Account;
 use common::health::Finding;
-use common::id::{AttemptId, Gid, JobKey, NodeName, RequestKey, ReservationName, Uid};
+use common::id::{AttemptId, Gid, JobKey, NodeName, RequestKey, ReservationName};
 use common::job::{Ask, ExitStatus, JobSize, Owner, Patch};
 use common::node::Inventory;
 use common::policy::{Factors, Moves, Policy};
@@ -21,16 +22,8 @@ use common::topology::Topology;
 use common::wire::node::StepStatus;
 use serde::{Deserialize, Serialize};
 
-pub use round::{RoundPreempt, RoundShrink, RoundStart};
-
-/// Who asks, as the leader found out. Operators may do everything.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Actor {
-    /// The user.
-    pub uid: Uid,
-    /// An operator: root, the controller's own user, or named in `admins`.
-    pub operator: bool,
-}
+pub use actor::Actor;
+pub use round::{RoundGrow, RoundPreempt, RoundShrink, RoundStart};
 
 /// A command with the leader's time. Stamps never go back: the leader sees to it, and `apply`
 /// uses the later of this and the last one.
@@ -201,6 +194,9 @@ pub enum Command {
         shrinks: Vec<RoundShrink>,
         /// In the round's order.
         starts: Vec<RoundStart>,
+        /// Who is given more; after the starts.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        grows: Vec<RoundGrow>,
     },
     /// What a node said of its steps.
     ReportSteps {

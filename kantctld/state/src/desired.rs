@@ -18,27 +18,52 @@ pub fn desired_for(state: &State, node: &NodeName) -> Vec<DesiredStep> {
     let step = |id: AttemptId| {
         let (record, element) = state.element(id.key)?;
         let suspended = element.phase == Phase::Suspended;
-        let limit = element.run.as_ref().and_then(|run| time_limit(&record.spec.ask, run));
-        let want = match gives_up(element, node) {
-            true => Want::Stop,
-            false => want(element)?,
+        let limit = element.run.as_ref().and_then(|run| time_limit(&record.spec.ask, run, node));
+        let place = place(element, node);
+        let want = match place {
+            Place::Leaves => Want::Stop,
+            Place::Joins(want) => want,
+            Place::Stays => want(element)?,
         };
-        let resized = resized(state, record, element).filter(|_| want == Want::Run);
+        let tells = want == Want::Run && place == Place::Stays;
+        let resized = resized(state, record, element).filter(|_| tells);
         Some(DesiredStep { id, want, suspended, time_limit: limit, resized, order: None })
     };
     state.ledger().holders(node).filter_map(step).collect()
 }
 
-/// Does the job go on without this node?
-fn gives_up(element: &Element, node: &NodeName) -> bool {
-    let run = element.run.as_ref().filter(|run| run.resized > 0);
-    run.is_some_and(|run| run.leaving().any(|leaving| leaving == node))
+/// How a node stands to a job that has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// The job goes on without it.
+    Leaves,
+    /// It joins the job, which goes on meanwhile.
+    Joins(Want),
+    /// As the others.
+    Stays,
+}
+
+fn place(element: &Element, node: &NodeName) -> Place {
+    let run = element.run.as_ref().filter(|run| run.resized > 0 || !run.grown.is_empty());
+    let Some((run, rank)) = run.and_then(|run| Some((run, run.rank(node)?))) else {
+        return Place::Stays;
+    };
+    let joiners = run.joiners();
+    if run.shares.get(rank) == Some(&SharePhase::Leaving) {
+        return Place::Leaves;
+    }
+    if !joiners.contains(&rank) {
+        return Place::Stays;
+    }
+    // As a gang: all of them, or none; one alone waits for nobody.
+    let ready = run.shares[joiners.clone()].iter().all(|share| *share >= SharePhase::Ready);
+    Place::Joins(if ready || joiners.len() == 1 { Want::Run } else { Want::Prepare })
 }
 
 /// What a job has that was given another size; `None`: what its order says.
 fn resized(state: &State, record: &Record, element: &Element) -> Option<Box<Resized>> {
     let run = element.run.as_ref().filter(|run| run.resized > 0)?;
-    let allocation = run.staying().as_ref().clone();
+    let allocation = run.settled().as_ref().clone();
     let addresses = allocation.shares().iter().map(|s| address(state, &s.node)).collect();
     let signal = record.spec.ask.resize_signal;
     Some(Box::new(Resized { number: run.resized, allocation, addresses, signal }))
@@ -62,16 +87,16 @@ fn is_gang_ready(run: &Run) -> bool {
     run.shares.len() == 1 || run.shares.iter().all(|share| *share >= SharePhase::Ready)
 }
 
-/// All the nodes of an attempt need to run it; the same for each of them. `None` if there is no
-/// such attempt, or it is over.
+/// All that a node of an attempt needs to run it; the same for all that were given to it together.
+/// `None` if there is no such attempt, or it is over.
 #[must_use]
-pub fn launch_order(state: &State, id: AttemptId) -> Option<LaunchOrder> {
+pub fn launch_order(state: &State, id: AttemptId, node: &NodeName) -> Option<LaunchOrder> {
     let (record, element) = state.element(id.key)?;
     if element.attempt != id.attempt || !element.phase.holds_resources() {
         return None;
     }
     let run = element.run.as_ref()?;
-    let allocation = &run.allocation;
+    let allocation = run.staying();
     let settings = state.settings()?;
     let ask = &record.spec.ask;
     Some(LaunchOrder {
@@ -93,12 +118,14 @@ pub fn launch_order(state: &State, id: AttemptId) -> Option<LaunchOrder> {
         rlimits: ask.rlimits.clone(),
         launch: ask.launch,
         container: ask.container.clone(),
-        time_limit: time_limit(ask, run),
-        until_deadline: until_deadline(ask, run),
+        time_limit: time_limit(ask, run, node),
+        until_deadline: until_deadline(ask, run, node),
         warning: ask.warning,
         kill_grace: settings.kill_grace,
         allocation: allocation.as_ref().clone(),
         addresses: allocation.shares().iter().map(|s| address(state, &s.node)).collect(),
+        // With what joins it, it has another size.
+        resized: run.resized.saturating_add(u32::from(run.joining > 0)),
         cpus_per_task: ask.request.cpus_per_task.0,
         submitted_at: record.submitted_at,
         submit_host: ask.submit_host.clone(),
@@ -109,12 +136,18 @@ pub fn launch_order(state: &State, id: AttemptId) -> Option<LaunchOrder> {
 /// Its time limit, or what is left until its deadline, whichever is shorter. A span, since clocks
 /// of hosts differ; the time a node takes to make ready is not in it, so the controller watches the
 /// deadline as well.
-fn time_limit(ask: &Ask, run: &Run) -> Option<Span> {
-    ask.time_limit.into_iter().chain(until_deadline(ask, run)).min()
+fn time_limit(ask: &Ask, run: &Run, node: &NodeName) -> Option<Span> {
+    // A node that joined counts from then.
+    let limit = ask.time_limit.map(|limit| match run.given_later_to(node) {
+        Some(given) => Span(limit.0.saturating_sub(given.after.0).max(1)),
+        None => limit,
+    });
+    limit.into_iter().chain(until_deadline(ask, run, node)).min()
 }
 
-fn until_deadline(ask: &Ask, run: &Run) -> Option<Span> {
-    ask.deadline.map(|deadline| deadline.since(run.allocated_at))
+fn until_deadline(ask: &Ask, run: &Run, node: &NodeName) -> Option<Span> {
+    let since = run.given_later_to(node).map_or(run.allocated_at, |given| given.at);
+    ask.deadline.map(|deadline| deadline.since(since))
 }
 
 fn text(state: &State, hash: &BlobHash) -> String {

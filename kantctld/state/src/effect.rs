@@ -19,6 +19,7 @@ pub fn touched_nodes(events: &[Event]) -> BTreeSet<NodeName> {
             | Event::JobResized { nodes, .. }
             | Event::JobUpdated { nodes, .. }
             | Event::JobEnded { nodes, .. } => touched.extend(nodes.iter().cloned()),
+            Event::JobGrowth { news, .. } => touched.extend(news.touches().iter().cloned()),
             Event::StepReported { node, news: ShareNews::Ended(..), .. } => {
                 touched.insert(node.clone());
             }
@@ -37,6 +38,7 @@ pub fn wakes_scheduler(events: &[Event]) -> bool {
     events.iter().any(|event| match event {
         Event::JobSubmitted { repeated, .. } => !repeated,
         Event::StepReported { news, .. } => matches!(news, ShareNews::Ended(..)),
+        Event::JobGrowth { news, .. } => news.wakes_scheduler(),
         Event::Configured
         | Event::JobHeld { .. }
         | Event::JobReleased { .. }

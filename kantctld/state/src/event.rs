@@ -3,28 +3,22 @@
 //! stored: what people want to read later is in the job's story.
 
 mod about;
+mod changed;
+mod growth;
+mod news;
 mod show;
+
+pub use changed::changed;
+pub use growth::Growth;
+pub use news::ShareNews;
 
 use crate::ledger::StartRefusal;
 use common::id::{Attempt, AttemptId, JobId, JobKey, NodeName, ReservationName, Uid};
-use common::job::{EndCause, ExitStatus, Outcome, PreemptReason, Preempted, StepRecord};
+use common::job::{ExitStatus, Outcome, PreemptReason, Preempted, StepRecord};
 use common::reason::Refusal;
 use common::time::Time;
 use common::unit::Tasks;
 use serde::{Deserialize, Serialize};
-
-/// How far a node's share of an attempt came.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ShareNews {
-    /// The node prepares it.
-    Preparing,
-    /// The node waits for the word to run.
-    Ready,
-    /// Its processes run.
-    Running,
-    /// It is over there, and that node's resources are free.
-    Ended(EndCause, ExitStatus),
-}
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -136,6 +130,13 @@ pub enum Event {
         leaves: Vec<NodeName>,
         /// All that hold it.
         nodes: Vec<NodeName>,
+    },
+    /// A running job is given nodes, or could be.
+    JobGrowth {
+        /// The attempt.
+        id: AttemptId,
+        /// How far that is.
+        news: Growth,
     },
     /// An attempt's end was decided; what still lives of it is to stop.
     JobEnded {
@@ -280,21 +281,4 @@ pub enum Event {
     },
     /// A command was refused; nothing changed.
     CommandRefused(Refusal),
-}
-
-/// For the answer: the jobs and array tasks that a command changed, each once.
-///
-/// # Errors
-/// The refusal among the events.
-pub fn changed(events: &[Event]) -> Result<Vec<JobKey>, Refusal> {
-    let mut keys = Vec::new();
-    for event in events {
-        if let Event::CommandRefused(refusal) = event {
-            return Err(refusal.clone());
-        }
-        keys.extend(event.key());
-    }
-    keys.sort_unstable();
-    keys.dedup();
-    Ok(keys)
 }

@@ -177,15 +177,16 @@ fn of(
 
 /// What an allocation kept from others until then: each share until its node let go.
 fn kept(run: &Run, until: Time) -> Used {
-    let span = until.since(run.allocated_at);
     let all = run.allocation.shares();
-    let sum = |used: Used, share: &Share| used.and(Used::by(share, span));
+    let sum = |used: Used, (rank, share): (usize, &Share)| {
+        used.and(Used::by(share, until.since(run.since(rank))))
+    };
     match run.kept {
         // Of a run that is over the phases are emptied: nothing is left to add.
         Some(kept) => {
-            let held = all.iter().zip(&run.shares).filter(|(_, phase)| !phase.is_over());
-            held.map(|(share, _)| share).fold(kept, sum)
+            let held = all.iter().enumerate().zip(&run.shares);
+            held.filter(|(_, phase)| !phase.is_over()).map(|(share, _)| share).fold(kept, sum)
         }
-        None => all.iter().fold(Used::default(), sum),
+        None => all.iter().enumerate().fold(Used::default(), sum),
     }
 }

@@ -9,7 +9,7 @@ mod sums;
 
 pub use history::Judge;
 
-use crate::job::{Element, Record, SharePhase};
+use crate::job::{Element, Record, Run, SharePhase};
 use crate::remembered::State;
 use common::id::{Attempt, JobKey};
 use common::job::{Launch, Outcome, Phase};
@@ -114,7 +114,13 @@ fn faults(element: &Element, launch: Launch) -> Vec<&'static str> {
     demand(first > 0, "its first node is given up");
     demand(run.shares[first..].iter().all(leaves), "it gives up nodes before its last ones");
     let runs_on = !matches!(element.phase, Phase::Starting);
-    demand(first == run.shares.len() || run.resized > 0 && runs_on, "it gives up nodes, unasked");
+    let was_resized = run.resized > 0 || !run.grown.is_empty();
+    demand(first == run.shares.len() || was_resized && runs_on, "it gives up nodes, unasked");
+    let begun = first - (run.joining as usize).min(first);
+    let lives = matches!(element.phase, Phase::Running | Phase::Suspended);
+    for (holds, fault) in growth(run, (begun, first), lives) {
+        demand(holds, fault);
+    }
     let gives = run.gives_to.is_none() || first < run.shares.len();
     demand(gives, "it gives up nothing, and that for a job");
     let still = element.phase == Phase::Suspended;
@@ -124,7 +130,9 @@ fn faults(element: &Element, launch: Launch) -> Vec<&'static str> {
             demand(!all(&|share| share >= SharePhase::Running), "all shares run, and it does not");
         }
         Phase::Running | Phase::Suspended => {
-            demand(all(&|share| share >= SharePhase::Running), "a share does not run");
+            let rest = run.shares[..begun].iter().chain(&run.shares[first..]);
+            let mut rest = rest.copied();
+            demand(rest.all(|share| share >= SharePhase::Running), "a share does not run");
             demand(run.running_at.is_some(), "it runs since never");
         }
         _ => {}
@@ -136,6 +144,24 @@ fn faults(element: &Element, launch: Launch) -> Vec<&'static str> {
         demand(!run.shares.first().is_some_and(|s| over(*s)), "its script is over, and it is not");
     }
     faults
+}
+
+/// What must hold of shares that were given to a run that ran: those from `begun` to `first` join
+/// it, those behind leave.
+fn growth(run: &Run, (begun, first): (usize, usize), lives: bool) -> [(bool, &'static str); 6] {
+    let (joining, grown) = (run.joining as usize, run.grown.len());
+    let joiners = &run.shares[begun..first];
+    let all_run = joiners.iter().all(|share| *share >= SharePhase::Running);
+    let late = run.grown.iter().all(|given| Some(given.at) >= run.running_at);
+    let again = run.allocation.shares().iter().any(|share| run.had.contains(&share.node));
+    [
+        (grown < run.allocation.shares().len(), "it began on no node"),
+        (joining <= grown && joining < first, "more joins it than was given to it"),
+        (joining == 0 || lives, "something joins it, and it does not run"),
+        (joining == 0 || !all_run, "all that joins it runs, and joins it still"),
+        (late, "it was given nodes while it ran, before it did"),
+        (!again, "it has a node again that let go of it"),
+    ]
 }
 
 /// The index of the living against the jobs themselves.

@@ -2,9 +2,13 @@
 //! one for each task of an array. A waiting element is a few dozen bytes.
 //! Never moves a job by itself: `life` does, and only along `common::job::state::TRANSITIONS`.
 
+mod end;
+mod joining;
 mod leaving;
 mod share_phase;
 
+pub use end::End;
+pub use joining::{Given, may_grow};
 pub use share_phase::SharePhase;
 
 use crate::dependency::TermState;
@@ -13,11 +17,11 @@ use crate::story::StoryLine;
 use crate::usage::Used;
 use common::id::{ArrayIndex, Attempt, AttemptId, Gid, JobId, JobKey, NodeName};
 use common::job::state::Change;
-use common::job::{Ask, ExitStatus, Moving, Outcome, Phase, Preempted, Spec, Usage};
+use common::job::{Ask, Moving, Outcome, Phase, Spec, Usage};
 use common::resource::Allocation;
 use common::time::{Span, Time};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// One submission.
@@ -126,6 +130,16 @@ pub struct Run {
     /// The job that it gives nodes up for, until those have let go.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gives_to: Option<JobKey>,
+    /// When those of its shares were given to it that it did not begin with: they are the last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub grown: Vec<Given>,
+    /// So many of those that it goes on with, the last ones, join it: not all of them run.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub joining: u32,
+    /// Nodes that let go of it while it went on. They know it as over: none of them is given to it
+    /// again.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub had: BTreeSet<NodeName>,
     /// How it ends, once that is decided.
     #[serde(default)]
     pub end: Option<End>,
@@ -136,29 +150,6 @@ pub struct Run {
     /// older release did not write it down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<Used>,
-}
-
-/// How an attempt ends.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct End {
-    /// How.
-    pub outcome: Outcome,
-    /// As a new attempt, it goes back to its queue.
-    pub requeue: bool,
-    /// When that was decided.
-    pub decided_at: Time,
-    /// It is no fault of the job's: a node was lost, or could not start it.
-    #[serde(default)]
-    pub fault: bool,
-    /// Somebody asked for it (cancel, requeue); else it ended by itself.
-    pub asked: bool,
-    /// It was made to yield: for whom, and why.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub preempted: Option<Preempted>,
-    /// How the deciding share exited. `None` if no process of it did.
-    pub exit: Option<ExitStatus>,
-    /// For people, from the deciding node.
-    pub message: Option<String>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde asks for this shape
@@ -274,6 +265,9 @@ impl Run {
             suspended: Span(0),
             resized: 0,
             gives_to: None,
+            grown: Vec::new(),
+            joining: 0,
+            had: BTreeSet::new(),
             end: None,
             usage: Usage::default(),
             kept: None,

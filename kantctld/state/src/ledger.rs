@@ -113,6 +113,12 @@ pub enum StartRefusal {
     /// A victim that is not this attempt any more, or holds nothing.
     #[error("it holds nothing that could be given up")]
     NothingToYield,
+    /// It is another attempt, does not run, does not grow, or some of its nodes come or go.
+    #[error("it does not run as it did, or takes no more nodes")]
+    DoesNotGrow,
+    /// A node that this attempt has or had.
+    #[error("it has or had node {0} already")]
+    HadBefore(NodeName),
     /// The job it is to yield to does not wait any more.
     #[error("job {0}, which it was to yield to, does not wait any more")]
     NobodyWaits(JobKey),

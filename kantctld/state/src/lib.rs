@@ -35,7 +35,7 @@ mod remembered;
 
 pub use apply::{apply, may_wait, updated};
 pub use command::{
-    Actor, Command, RoundPreempt, RoundShrink, RoundStart, Settings, Stamped, Target,
+    Actor, Command, RoundGrow, RoundPreempt, RoundShrink, RoundStart, Settings, Stamped, Target,
 };
 pub use deadline::missed;
 pub use dependency::{TermState, Verdict, verdict};

@@ -2,8 +2,10 @@
 //! after it. The only place that moves a job from phase to phase, and each move is told.
 //! Told in full in docs/decisions/0001-job-states-and-events.md. Never checks who may ask for what.
 
+mod advance;
 mod decide;
 mod fault;
+mod grow;
 mod preempt;
 mod resize;
 mod start;
@@ -21,6 +23,7 @@ use common::job::{
 use common::time::Time;
 use common::wire::node::{StepPhase, StepStatus};
 
+pub(crate) use grow::{grow, keep_off};
 pub(crate) use preempt::preempt;
 pub(crate) use resize::{shrink, yield_some};
 pub(crate) use start::{start, start_together};
@@ -75,7 +78,10 @@ pub(crate) fn report(
         fault::node_works(state, node);
     }
     state.tell(events, Event::StepReported { id: status.id, node: node.clone(), news });
-    advance(state, events, status.id, from);
+    advance::advance(state, events, status.id, from);
+    if to >= SharePhase::Ready {
+        grow::join(state, events, status.id);
+    }
 }
 
 /// A node has let go of its share (or is taken to have): frees it there, and decides what that
@@ -99,11 +105,18 @@ pub(crate) fn share_ended(
     let now = state.now;
     state.ledger.free(id, node);
     usage::charge(state, id.key, rank);
-    let Some(run) = run_mut(state, id.key) else { return };
     let leaves = from == SharePhase::Leaving;
-    match leaves {
-        true => run.drop_share(rank),
-        false => run.shares[rank] = SharePhase::ended(end.cause, end.exit),
+    // One that began and was through before its node told of it ran.
+    let ran = end.started_at.is_some() && end.cause == EndCause::Exited;
+    let is_turned_away = !ran && grow::joins(state, id.key, rank);
+    if is_turned_away {
+        grow::did_not_join(state, events, id, rank, end.message.as_deref());
+    }
+    let Some(run) = run_mut(state, id.key) else { return };
+    match (leaves, is_turned_away) {
+        (true, _) => run.drop_share(rank),
+        (false, true) => {}
+        (false, false) => run.shares[rank] = SharePhase::ended(end.cause, end.exit),
     }
     run.usage = run.usage.and(end.usage);
     if let (None, Some(began)) = (run.running_at, end.started_at) {
@@ -112,13 +125,14 @@ pub(crate) fn share_ended(
     }
     let news = ShareNews::Ended(end.cause, end.exit);
     state.tell(events, Event::StepReported { id, node: node.clone(), news });
-    match leaves {
+    match leaves || is_turned_away {
         // How it ended says nothing of the job, which was to go on without it.
         true => decide::without_those_that_leave(state, events, id),
         false => decide::decide(state, events, id, rank, end),
     }
     fault::judge_node(state, events, node, end);
-    advance(state, events, id, from);
+    advance::advance(state, events, id, from);
+    grow::join(state, events, id);
     settle(state, events, id.key);
 }
 
@@ -133,6 +147,7 @@ pub(crate) fn ended(state: &mut State, events: &mut Vec<Event>, key: JobKey, end
     let Some(run) = element.run.as_mut() else { return };
     let Ending { outcome, requeue, by, preempted, exit, message, fault } = ending;
     run.wake(decided_at);
+    run.joining = 0;
     let asked = by.is_some();
     run.end = Some(End { outcome, requeue, decided_at, fault, asked, preempted, exit, message });
     let nodes = run.holding();
@@ -185,29 +200,6 @@ pub(crate) fn revive(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
     let Some(element) = state.element_mut(key) else { return };
     if element.follow(Change::Requeue) {
         wait_again(state, events, key, None);
-    }
-}
-
-/// Says when the whole gang is ready, and when all of it runs.
-fn advance(state: &mut State, events: &mut Vec<Event>, id: AttemptId, from: SharePhase) {
-    let now = state.now;
-    let Some((_, Element { phase: Phase::Starting, run: Some(run), .. })) = state.element(id.key)
-    else {
-        return;
-    };
-    let all_reached = |phase: SharePhase| run.shares.iter().all(|s| *s >= phase);
-    let ready = from < SharePhase::Ready && all_reached(SharePhase::Ready);
-    let running = all_reached(SharePhase::Running);
-    if ready && run.shares.len() > 1 {
-        let nodes = run.holding();
-        state.tell(events, Event::JobReady { id, nodes });
-    }
-    let Some(element) = state.element_mut(id.key).filter(|_| running) else { return };
-    if element.follow(Change::Run) {
-        if let Some(run) = &mut element.run {
-            run.running_at.get_or_insert(now);
-        }
-        state.tell(events, Event::JobRunning { id });
     }
 }
 

@@ -10,6 +10,7 @@ use common::job::Phase;
 use common::node::Contact;
 use common::time::Time;
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// The attempts that should run by now and do not, rising. Those on a node that is out of contact
 /// are left out: they may well run there, and silence has a bound of its own.
@@ -25,19 +26,30 @@ pub fn overdue(state: &State, now: Time) -> Vec<AttemptId> {
 pub(crate) fn behind(state: &State, id: AttemptId, now: Time) -> Option<Vec<NodeName>> {
     let (_, element) = state.element(id.key)?;
     let run = element.run.as_ref()?;
-    let starts = element.attempt == id.attempt && element.phase == Phase::Starting;
-    if !starts || run.allocated_at + START_MAX > now {
+    if element.attempt != id.attempt {
+        return None;
+    }
+    let all = run.allocation.shares().len();
+    let (since, ranks) = match element.phase {
+        Phase::Starting => (run.allocated_at, 0..all),
+        // What joins it, as a gang of its own.
+        Phase::Running if run.joining > 0 => (run.since(run.joiners().start), run.joiners()),
+        _ => return None,
+    };
+    if since + START_MAX > now {
         return None;
     }
     // In a gang, whoever is ready waits for those who are not.
-    let unready = not_yet(run, SharePhase::Ready);
-    let behind = if unready.is_empty() { not_yet(run, SharePhase::Running) } else { unready };
+    let unready = not_yet(run, &ranks, SharePhase::Ready);
+    let behind =
+        if unready.is_empty() { not_yet(run, &ranks, SharePhase::Running) } else { unready };
     let in_contact =
         |name: &NodeName| state.node(name).is_some_and(|node| node.contact == Contact::Connected);
-    run.allocation.shares().iter().all(|share| in_contact(&share.node)).then_some(behind)
+    run.allocation.shares()[ranks].iter().all(|share| in_contact(&share.node)).then_some(behind)
 }
 
-fn not_yet(run: &Run, phase: SharePhase) -> Vec<NodeName> {
+fn not_yet(run: &Run, ranks: &Range<usize>, phase: SharePhase) -> Vec<NodeName> {
     let shares = run.allocation.shares().iter().zip(&run.shares);
+    let shares = shares.skip(ranks.start).take(ranks.len());
     shares.filter(|(_, reached)| **reached < phase).map(|(s, _)| s.node.clone()).collect()
 }

@@ -73,8 +73,9 @@ pub fn so_far(state: &State, now: Time) -> QueueUsages {
         for (id, _) in held.holders() {
             let run = state.element(id.key).and_then(|(_, element)| element.run.as_ref());
             let Some((run, queue)) = run.zip(queue_of(state, id.key)) else { continue };
-            if let Some(share) = run.allocation.on(node) {
-                usages.charge(queue, share, counted_from(state, run.allocated_at), now);
+            if let Some(rank) = run.rank(node) {
+                let since = counted_from(state, run.since(rank));
+                usages.charge(queue, &run.allocation.shares()[rank], since, now);
             }
         }
     }

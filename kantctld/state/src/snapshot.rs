@@ -8,7 +8,7 @@ mod never;
 pub use keeper::Keeper;
 pub use never::never_fits;
 
-use crate::command::{Command, RoundPreempt, RoundShrink, RoundStart};
+use crate::command::{Command, RoundGrow, RoundPreempt, RoundShrink, RoundStart};
 use crate::remembered::State;
 use crate::usage::{Charged, Hour, Used, running};
 use common::id::{AttemptId, JobKey, QueueName};
@@ -55,7 +55,8 @@ pub fn again(state: &State, snapshot: &Snapshot) -> Vec<Arc<WaitingJob>> {
 /// anew.
 #[must_use]
 pub fn enactment(decisions: &[Decision]) -> Option<Command> {
-    let (mut preempts, mut shrinks, mut starts) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut preempts, mut shrinks) = (Vec::new(), Vec::new());
+    let (mut starts, mut grows) = (Vec::new(), Vec::new());
     for decision in decisions {
         match decision {
             Decision::Start { key, attempt, allocation, group } => starts.push(RoundStart {
@@ -76,11 +77,16 @@ pub fn enactment(decisions: &[Decision]) -> Option<Command> {
                 preempted: Preempted { by: *by, why: *reason },
                 keeps: *keeps,
             }),
+            Decision::Grow { key, attempt, shares } => grows.push(RoundGrow {
+                id: AttemptId { key: *key, attempt: *attempt },
+                shares: shares.clone(),
+            }),
             _ => {}
         }
     }
-    let is_empty = preempts.is_empty() && shrinks.is_empty() && starts.is_empty();
-    (!is_empty).then_some(Command::EnactRound { preempts, shrinks, starts })
+    let gives = !starts.is_empty() || !grows.is_empty();
+    let is_empty = preempts.is_empty() && shrinks.is_empty() && !gives;
+    (!is_empty).then_some(Command::EnactRound { preempts, shrinks, starts, grows })
 }
 
 /// What queues used, charged and still running, as fair shares read it; empty where it does not

@@ -2,6 +2,8 @@
 //! Small on purpose: names of many nodes are folded, and old lines give way to new ones.
 //! Never decides anything; nothing reads a story but people.
 
+mod growth;
+
 use common::id::{Attempt, AttemptId, JobKey, Uid};
 use common::job::{ExitStatus, JobSize, Outcome, Patch, PreemptReason, Preempted};
 use common::time::Time;
@@ -84,6 +86,27 @@ pub enum StoryEvent {
         stays: String,
         /// These are to let go of it, folded.
         leaves: String,
+    },
+    /// It is given nodes, folded, which make ready for it.
+    Grows {
+        /// Which.
+        joins: String,
+    },
+    /// It has the nodes that it was given.
+    Grew {
+        /// It has so many tasks now.
+        tasks: Tasks,
+        /// On these nodes, folded.
+        has: String,
+        /// Those of them that joined it, folded.
+        joined: String,
+    },
+    /// Nodes that it was given do not join it.
+    DidNotGrow {
+        /// Which, folded.
+        leaves: String,
+        /// Why, if the first of them said so.
+        why: Option<String>,
     },
     /// Its end was decided.
     Ended {
@@ -212,6 +235,9 @@ impl fmt::Display for StoryEvent {
                     "gives {leaves} up for job {by} ({why}), and runs on with {size} on {stays}"
                 )
             }
+            Self::Grows { .. } | Self::Grew { .. } | Self::DidNotGrow { .. } => {
+                growth::show(f, self)
+            }
             Self::Ended { outcome, exit, by, requeue } => {
                 end(f, *outcome, *by, *requeue)?;
                 match exit {
@@ -249,10 +275,8 @@ impl fmt::Display for StoryEvent {
                 write!(f, "cancelled, as asked with --kill-on-invalid-dep: {why}")
             }
             Self::HeldForFaults { in_a_row, why } => {
-                write!(
-                    f,
-                    "held after {in_a_row} attempts in a row that failed for no fault of its own"
-                )?;
+                let failed = "that failed for no fault of its own";
+                write!(f, "held after {in_a_row} attempts in a row {failed}")?;
                 why.as_ref().map_or(Ok(()), |why| write!(f, "; the last: {why}"))
             }
         }

@@ -137,8 +137,8 @@ pub fn running(state: &State, now: Time) -> Usages {
         for (id, _) in held.holders() {
             let run = state.element(id.key).and_then(|(_, element)| element.run.as_ref());
             let Some((run, whom)) = run.zip(charged(state, id.key)) else { continue };
-            if let Some(share) = run.allocation.on(node) {
-                usages.charge(&whom, share, run.allocated_at, now);
+            if let Some(rank) = run.rank(node) {
+                usages.charge(&whom, &run.allocation.shares()[rank], run.since(rank), now);
             }
         }
     }
@@ -152,7 +152,7 @@ pub(crate) fn charge(state: &mut State, key: JobKey, rank: usize) {
     let now = state.now;
     let run = state.element_mut(key).and_then(|element| element.run.as_deref_mut());
     let Some(run) = run else { return };
-    let (allocation, from) = (run.allocation.clone(), run.allocated_at);
+    let (allocation, from) = (run.allocation.clone(), run.since(rank));
     let Some(share) = allocation.shares().get(rank) else { return };
     // Of a run that an older release began, only if all of it is still to come.
     if run.kept.is_some() || !run.shares.iter().any(|share| share.is_over()) {

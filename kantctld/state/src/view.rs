@@ -132,6 +132,7 @@ pub(crate) fn element_view(
         suspended_at: run.and_then(|run| run.suspended_at),
         suspended: run.map_or(Span(0), |run| run.suspended),
         allocation,
+        joining: run.map(|run| run.joining().cloned().collect()).unwrap_or_default(),
         leaving: run.map(|run| run.leaving().cloned().collect()).unwrap_or_default(),
         cpus: amounts.cpus,
         memory: amounts.memory,

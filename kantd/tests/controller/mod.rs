@@ -223,6 +223,7 @@ pub fn order(id: AttemptId, node: &str, script: &str, work_dir: &str) -> Box<Lau
         kill_grace: Span::from_seconds(5),
         allocation: Allocation::new(vec![share]).unwrap(),
         addresses: vec!["127.0.0.1".to_owned()],
+        resized: 0,
         cpus_per_task: 1,
         submitted_at: Time(0),
         submit_host: node.to_owned(),

@@ -180,6 +180,7 @@ impl Stand {
             kill_grace: Span::from_seconds(10),
             allocation: Allocation::new(vec![share]).unwrap(),
             addresses: vec!["127.0.0.1".into()],
+            resized: 0,
             cpus_per_task: 1,
             submitted_at: Time(0),
             submit_host: "login".into(),

@@ -162,7 +162,12 @@ impl Cluster {
                 }
             }
             let keys: Vec<JobKey> = starts.iter().map(|start| start.id.key).collect();
-            self.apply(Command::EnactRound { preempts: Vec::new(), shrinks: Vec::new(), starts })?;
+            self.apply(Command::EnactRound {
+                preempts: Vec::new(),
+                shrinks: Vec::new(),
+                starts,
+                grows: Vec::new(),
+            })?;
             self.run(&keys)?;
         }
         Ok(())
@@ -247,10 +252,13 @@ impl Cluster {
 
     /// What a round decided is done, and the nodes do as they are told at once.
     pub fn enact(&mut self, command: Command) -> anyhow::Result<()> {
-        let Command::EnactRound { preempts, shrinks, starts } = &command else {
+        let Command::EnactRound { preempts, shrinks, starts, grows } = &command else {
             bail!("{command:?}")
         };
-        ensure!(shrinks.is_empty(), "no job of a benchmark is content with less");
+        ensure!(
+            shrinks.is_empty() && grows.is_empty(),
+            "no job of a benchmark is content with less"
+        );
         let starts: Vec<JobKey> = starts.iter().map(|start| start.id.key).collect();
         let victims: Vec<JobKey> = preempts.iter().map(|preempt| preempt.id.key).collect();
         self.apply(command)?;

@@ -6,8 +6,14 @@ use crate::resource::{GpuRequest, Request};
 
 /// Does the rest make sense with the fewest tasks as well?
 pub(super) fn check(request: &Request) -> Result<(), AskError> {
-    let Some(least) = request.tasks_min else { return Ok(()) };
-    let (least, most) = (least.0, request.tasks.0);
+    let most = request.tasks.0;
+    let least = request.tasks_min.map_or(most, |least| least.0);
+    if request.grow {
+        grows(request, least)?;
+    }
+    if request.tasks_min.is_none() {
+        return Ok(());
+    }
     if !(1..=most).contains(&least) {
         return Err(AskError::TasksRange { least, most });
     }
@@ -18,6 +24,20 @@ pub(super) fn check(request: &Request) -> Result<(), AskError> {
         return Err(AskError::TasksRangeWithGpus);
     }
     Ok(())
+}
+
+/// Nodes join it while it runs: there must be some that it could still take.
+fn grows(request: &Request, least: u32) -> Result<(), AskError> {
+    if least >= request.tasks.0 {
+        return Err(AskError::GrowWithoutRange);
+    }
+    if let Some(nodes) = request.nodes {
+        return Err(AskError::GrowOnNodes { nodes: nodes.0 });
+    }
+    match request.segment {
+        Some(_) => Err(AskError::GrowInSegments),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -43,6 +63,21 @@ mod tests {
         assert_eq!(check(&Request { nodes: Some(Nodes(2)), ..range(2, 8) }), Ok(()));
         let refused = check(&Request { nodes: Some(Nodes(4)), ..range(2, 8) });
         assert!(refused.unwrap_err().to_string().starts_with("4 nodes for as few as 2 tasks"));
+    }
+
+    #[test]
+    fn who_grows_says_how_far_and_not_on_how_many_nodes() {
+        let grows = |request| check(&Request { grow: true, ..request });
+        assert_eq!(grows(range(1, 4)), Ok(()));
+        for (request, says) in [
+            (Request { tasks: Tasks(4), ..Request::default() }, "--nodes=1-4"),
+            (range(4, 4), "--nodes=1-4"),
+            (Request { nodes: Some(Nodes(2)), ..range(2, 8) }, "on 2 nodes"),
+            (Request { segment: Some(Nodes(2)), ..range(2, 8) }, "--segment"),
+        ] {
+            let refused = grows(request).unwrap_err().to_string();
+            assert!(refused.contains(says), "{refused}");
+        }
     }
 
     #[test]

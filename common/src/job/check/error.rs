@@ -85,6 +85,29 @@ pub enum AskError {
     /// Nodes held for programs are those of one job.
     #[error("the nodes of an array's tasks cannot be held for programs: leave out --array")]
     HeldArray,
+    /// Nothing to grow to.
+    #[error(
+        "--grow without a range: say how small and how large the job may be, as in --nodes=1-4 or \
+         --ntasks=2-8 --ntasks-per-node=2"
+    )]
+    GrowWithoutRange,
+    /// Nodes are what joins.
+    #[error(
+        "--grow on {nodes} nodes: say a range of nodes or leave --nodes out, so that some can join"
+    )]
+    GrowOnNodes {
+        /// `--nodes`.
+        nodes: u32,
+    },
+    /// Blocks are laid out when a job starts.
+    #[error("--grow with --segment: blocks of nodes are laid out when a job starts: leave one out")]
+    GrowInSegments,
+    /// Whoever started its programs chose their nodes.
+    #[error(
+        "--grow is for jobs with a script: the programs of one whose nodes are held have theirs \
+         when they are started: use kantctl submit"
+    )]
+    GrowHeld,
     /// No signal, or too long before the end.
     #[error("--signal: a signal from 1 to 31, at most 65535 seconds before the time limit")]
     Warning,

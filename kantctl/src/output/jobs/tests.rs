@@ -54,6 +54,7 @@ fn sample(key: &str, name: &str) -> JobView {
         suspended: Span(0),
         allocation: None,
         leaving: Vec::new(),
+        joining: Vec::new(),
         cpus: Cpus(1),
         memory: Bytes::from_mib(1024),
         gpus: Gpus(0),

@@ -86,8 +86,23 @@ impl<'a> Bounds<'a> {
         allocation: &Allocation,
         nodes: &BTreeMap<NodeName, Left>,
     ) -> Vec<String> {
-        let party = of_waiting(job);
         let held = Held::of(allocation.shares(), kind_on(nodes), job.time_limit);
+        self.takes(job, held)
+    }
+
+    /// A job that runs, and would now as this one, gets more. Says which bounds that breaks.
+    pub fn grow(
+        &mut self,
+        job: &WaitingJob,
+        shares: &[Share],
+        nodes: &BTreeMap<NodeName, Left>,
+    ) -> Vec<String> {
+        let held = Held::of(shares, kind_on(nodes), job.time_limit);
+        self.takes(job, Held { jobs: 0, ..held })
+    }
+
+    fn takes(&mut self, job: &WaitingJob, held: Held) -> Vec<String> {
+        let party = of_waiting(job);
         let mut faults = Vec::new();
         for (who, limits) in limits(self.policy, &party) {
             let with_it = |of: fn(&Held) -> u64| self.held(&who, of) + of(&held);

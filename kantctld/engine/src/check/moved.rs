@@ -198,6 +198,7 @@ impl<'a> Judge<'a> {
                 Decision::Start { allocation, .. } => {
                     allocation.shares().iter().for_each(&mut take);
                 }
+                Decision::Grow { shares, .. } => shares.iter().for_each(&mut take),
                 Decision::Preempt { key, .. } => _ = goes.insert(*key),
                 Decision::Shrink { key, keeps: many, .. } => {
                     keeps.insert(*key, many.0 as usize);

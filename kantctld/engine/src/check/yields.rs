@@ -16,7 +16,7 @@ impl<'a> Judge<'a> {
         let mut victims: BTreeSet<JobKey> = BTreeSet::new();
         for decision in decisions {
             let (key, attempt, by, reason) = match decision {
-                Decision::Start { .. } => continue,
+                Decision::Start { .. } | Decision::Grow { .. } => continue,
                 Decision::Preempt { key, attempt, by, reason, .. }
                 | Decision::Shrink { key, attempt, by, reason, .. } => (key, attempt, by, reason),
             };
@@ -64,7 +64,7 @@ impl<'a> Judge<'a> {
     fn gives(&mut self, victim: &'a RunningJob, decision: &Decision) -> &'a [Share] {
         let all = victim.allocation.shares();
         match decision {
-            Decision::Start { .. } => &[],
+            Decision::Start { .. } | Decision::Grow { .. } => &[],
             Decision::Preempt { mode, .. } => {
                 self.expect(
                     victim.victim_mode == *mode,

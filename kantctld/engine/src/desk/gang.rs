@@ -92,7 +92,7 @@ impl<'a> Desk<'a> {
     fn nodes_of(&self, starts: &[Decision]) -> Vec<NodeIndex> {
         let shares = starts.iter().flat_map(|decision| match decision {
             Decision::Start { allocation, .. } => allocation.shares(),
-            Decision::Preempt { .. } | Decision::Shrink { .. } => &[],
+            Decision::Preempt { .. } | Decision::Shrink { .. } | Decision::Grow { .. } => &[],
         });
         shares.filter_map(|share| self.trial.floor.find(&share.node)).collect()
     }

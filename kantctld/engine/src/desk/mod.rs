@@ -5,6 +5,7 @@ mod admission;
 mod again;
 mod gang;
 mod granting;
+mod growing;
 mod leaving;
 mod moving;
 mod pledge;
@@ -213,7 +214,7 @@ impl<'a> Desk<'a> {
         self.hall_of(job, self.shapes.get(shape), (side, placement), avoid)
     }
 
-    /// Step 7, and the end.
+    /// Step 8, and the end.
     pub fn finish(mut self) -> Round {
         for key in std::mem::take(&mut self.unmet) {
             self.promises.remove(&key);

@@ -108,7 +108,7 @@ impl<'a> Desk<'a> {
 
     /// Is the claim within quotas with what those hold already that others yield to, and without
     /// it? What is kept for their isolated queues is kept until they start.
-    fn admit_beside(&mut self, claim: &Claim) -> Result<(), WaitReason> {
+    pub(super) fn admit_beside(&mut self, claim: &Claim) -> Result<(), WaitReason> {
         self.books.admit(claim)?;
         if self.awaiting.is_empty() {
             return Ok(());

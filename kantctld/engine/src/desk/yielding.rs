@@ -255,7 +255,7 @@ impl<'a> Desk<'a> {
             .iter()
             .filter_map(|decision| match decision {
                 Decision::Start { key, .. } => Some(*key),
-                Decision::Preempt { .. } | Decision::Shrink { .. } => None,
+                Decision::Preempt { .. } | Decision::Shrink { .. } | Decision::Grow { .. } => None,
             })
             .collect();
         for (key, (victims, example)) in &self.yielders {

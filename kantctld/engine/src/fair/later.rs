@@ -34,7 +34,7 @@ pub(super) fn keep<'a>(
 ) {
     let started = desk.decisions.iter().filter_map(|decision| match decision {
         Decision::Start { key, .. } => Some(*key),
-        Decision::Preempt { .. } | Decision::Shrink { .. } => None,
+        Decision::Preempt { .. } | Decision::Shrink { .. } | Decision::Grow { .. } => None,
     });
     let started: BTreeSet<JobKey> = started.collect();
     let mut due: BTreeSet<QueueAt> = BTreeSet::new();

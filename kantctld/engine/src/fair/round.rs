@@ -43,7 +43,9 @@ const WITH_MOVES: [Step; 4] = [Step::Allocate, Step::Consolidate, Step::Reclaim,
 pub(crate) fn round(snapshot: &Snapshot, now: Time) -> Round {
     if snapshot.all_waiting().next().is_none() {
         // Nobody asks for anything: what runs need not be looked at.
-        return Desk::new(snapshot, now).finish();
+        let mut desk = Desk::new(snapshot, now);
+        desk.grow();
+        return desk.finish();
     }
     let mut bars = None;
     let mut plans = 0;
@@ -209,6 +211,7 @@ fn finish<'a>(
         tried.extend(plan.in_vain.iter().filter_map(key));
         tried.extend(&desk.snapshot.halfway.tried);
     }
+    desk.grow();
     let mut round = desk.finish();
     round.halfway.tried = tried;
     round

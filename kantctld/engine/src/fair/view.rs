@@ -86,7 +86,7 @@ impl<'a> View<'a> {
             .iter()
             .filter_map(|decision| match decision {
                 Decision::Start { key, allocation, .. } => Some((*key, allocation.clone())),
-                Decision::Preempt { .. } | Decision::Shrink { .. } => None,
+                Decision::Preempt { .. } | Decision::Shrink { .. } | Decision::Grow { .. } => None,
             })
             .collect();
         for job in snapshot.all_waiting() {

@@ -7,14 +7,14 @@ mod shrink;
 use crate::snapshot::{NodeSnapshot, RunningJob, Snapshot, WaitingJob};
 use crate::testing::{change_policy, gpu_request, key, with_queues};
 use crate::{Decision, Round, schedule};
-use common::id::{Attempt, JobKey, QosName, QueueName};
+use common::id::{Attempt, JobKey, NodeName, QosName, QueueName};
 use common::policy::{Amounts, Quota, QuotaMode};
 use common::qos::Qos;
 use common::queue::Queue;
 use common::resource::Request;
 use common::time::{Span, Time};
 use common::unit::{Gpus, Nodes};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A cluster over time; jobs that yielded wait again.
@@ -23,6 +23,8 @@ pub(crate) struct World {
     pub now: Time,
     start: Time,
     asked: BTreeMap<JobKey, WaitingJob>,
+    /// Nodes that jobs gave up.
+    had: BTreeMap<JobKey, BTreeSet<NodeName>>,
     pub round: Round,
 }
 
@@ -72,8 +74,8 @@ impl World {
         let mut snapshot = with_queues(nodes, queues);
         change_policy(&mut snapshot, |policy| policy.qos = vec![qos("high", 10), qos("low", 0)]);
         let start = Time(36_000_000);
-        let (asked, round) = (BTreeMap::new(), Round::default());
-        Self { snapshot, now: start, start, asked, round }
+        let (asked, had, round) = (BTreeMap::new(), BTreeMap::new(), Round::default());
+        Self { snapshot, now: start, start, asked, had, round }
     }
 
     /// It is that minute now.
@@ -118,6 +120,11 @@ impl World {
                         (job.leaving, job.yields_to) = (all - keeps.0, Some(by));
                     });
                 }
+                Decision::Grow { key, shares, .. } => {
+                    let nodes = shares.iter().map(|share| share.node.to_string());
+                    told.push(format!("{key} grows to {}", nodes.collect::<Vec<_>>().join(" ")));
+                    self.snapshot.grow(key, &shares);
+                }
                 Decision::Preempt { key, by, to, .. } => {
                     let names: Vec<String> = to.iter().map(ToString::to_string).collect();
                     told.push(format!("{key} for {by} to {}", names.join(" ")));
@@ -141,6 +148,13 @@ impl World {
         self.snapshot.set_running(job);
     }
 
+    /// The same of one that grows, and goes on to.
+    pub fn change_growing(&mut self, job: u32, change: impl FnOnce(&mut RunningJob)) {
+        let growing = self.snapshot.growing(key(job)).cloned();
+        self.change(key(job), change);
+        self.snapshot.set_growing(key(job), growing);
+    }
+
     /// A job that yielded is gone, and waits again.
     pub fn gone(&mut self, job: u32) -> &mut Self {
         let asked = self.asked.get_mut(&key(job)).unwrap();
@@ -152,8 +166,15 @@ impl World {
 
     /// What a job gave up is gone.
     pub fn shrunk(&mut self, job: u32) -> &mut Self {
-        let stays = self.snapshot.running(key(job)).unwrap().staying().len();
+        let running = self.snapshot.running(key(job)).unwrap();
+        let stays = running.staying().len();
+        let left = running.given_up().iter().map(|share| share.node.clone());
+        let had = self.had.entry(key(job)).or_default();
+        had.extend(left);
+        let (asked, had) = (self.asked[&key(job)].clone(), had.clone());
         self.snapshot.shrink(key(job), Nodes(u32::try_from(stays).unwrap()));
+        let growing = asked.request.grow.then(|| Arc::new(crate::Growing { asked, had }));
+        self.snapshot.set_growing(key(job), growing);
         self
     }
 

@@ -1,7 +1,7 @@
 //! Decisions of a round as a state would have it that enacts them at once, and nodes that obey at
 //! once. Never checks them.
 
-use super::{RunningJob, Snapshot, WaitingJob, nodes_min};
+use super::{Growing, RunningJob, Snapshot, WaitingJob, nodes_min};
 use common::id::{Attempt, JobKey};
 use common::resource::Allocation;
 use common::time::Time;
@@ -20,6 +20,7 @@ impl Snapshot {
         let says = job.preemptible.or_else(|| qos.and_then(|qos| qos.preemptible));
         let by_limit = job.time_limit.map(|limit| now + limit);
         let group = job.request.per_node_max.as_ref().map(|most| most.group.as_str().into());
+        let tasks = allocation.tasks();
         self.set_running(RunningJob {
             key,
             attempt: job.attempt,
@@ -41,6 +42,8 @@ impl Snapshot {
             ending: false,
             yields_to: None,
         });
+        let growing = Growing::of(&job).filter(|growing| growing.has_room(tasks));
+        self.set_growing(key, growing.map(Arc::new));
         if !self.policy.may_move() {
             return;
         }
@@ -59,8 +62,14 @@ impl Snapshot {
         let (allocation, movable) = (Arc::new(stays), self.movable.get(&key).cloned());
         let (leaving, yields_to) = (0, None);
         let job = RunningJob::clone(job);
+        let left = shares.get(keeps.0 as usize..).unwrap_or_default().iter();
+        let growing = self.growing.get(&key).map(|growing| {
+            let had = growing.had.iter().chain(left.map(|share| &share.node)).cloned().collect();
+            Arc::new(Growing { had, ..Growing::clone(growing) })
+        });
         let smaller = RunningJob { allocation, nodes_min, leaving, yields_to, ..job };
         self.set_running(smaller);
         self.set_movable(key, movable);
+        self.set_growing(key, growing);
     }
 }

@@ -3,6 +3,7 @@
 
 mod bounded;
 mod enact;
+mod growing;
 mod hold;
 mod job;
 mod moving;
@@ -11,6 +12,7 @@ mod plain;
 mod promised;
 mod read;
 
+pub use growing::Growing;
 pub(crate) use hold::{GivenUp, Hold};
 pub use job::{RunningJob, WaitingJob, nodes_min};
 pub use node::{NodeSnapshot, Unusable};
@@ -68,6 +70,8 @@ pub struct Snapshot {
     pub(crate) halfway: Halfway,
     /// Running jobs that could be moved, as they would wait then.
     pub(crate) movable: BTreeMap<JobKey, Arc<WaitingJob>>,
+    /// Running jobs that take more nodes.
+    pub(crate) growing: BTreeMap<JobKey, Arc<Growing>>,
     /// Jobs that were stopped to go on elsewhere, until they do.
     pub(crate) moving: BTreeMap<JobKey, Moving>,
     /// When jobs were made to move, in the last hour.
@@ -176,6 +180,7 @@ impl Snapshot {
         self.ending.remove(&key);
         self.giving_up.remove(&key);
         self.movable.remove(&key);
+        self.growing.remove(&key);
         self.loosen();
         for at in job.allocation.shares().iter().filter_map(|share| self.floor.find(&share.node)) {
             self.freed.add(at);

@@ -1,6 +1,6 @@
 //! A snapshot as plain lists, for files and for comparison. Never used in a round.
 
-use super::{NodeSnapshot, Promise, RunningJob, Snapshot, WaitingJob};
+use super::{Growing, NodeSnapshot, Promise, RunningJob, Snapshot, WaitingJob};
 use crate::fair::QueueUse;
 use crate::halfway::Halfway;
 use crate::order::fair_share::Usage;
@@ -28,6 +28,8 @@ pub(super) struct Plain {
     halfway: Halfway,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     movable: Vec<WaitingJob>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    growing: Vec<Growing>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     moving: BTreeMap<JobKey, Moving>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -56,6 +58,8 @@ impl From<Plain> for Snapshot {
         snapshot.halfway = plain.halfway;
         let movable = plain.movable.into_iter().map(|job| (job.key, Arc::new(job)));
         snapshot.movable = movable.collect();
+        let growing = plain.growing.into_iter().map(|job| (job.asked.key, Arc::new(job)));
+        snapshot.growing = growing.collect();
         (snapshot.moving, snapshot.moves) = (plain.moving, plain.moves);
         snapshot.trials_max = plain.trials_max;
         snapshot.is_looser = plain.is_looser;
@@ -73,6 +77,7 @@ impl From<Snapshot> for Plain {
             promises: snapshot.promises,
             halfway: snapshot.halfway,
             movable: snapshot.movable.values().map(|job| WaitingJob::clone(job)).collect(),
+            growing: snapshot.growing.values().map(|job| Growing::clone(job)).collect(),
             moving: snapshot.moving,
             moves: snapshot.moves,
             trials_max: snapshot.trials_max,

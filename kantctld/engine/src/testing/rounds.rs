@@ -27,7 +27,7 @@ pub(crate) fn placed_at(snapshot: &Snapshot, now: Time) -> Vec<String> {
             let shares: Vec<String> = allocation.shares().iter().map(shown).collect();
             Some(format!("{key} {}", shares.join(" ")))
         }
-        Decision::Preempt { .. } | Decision::Shrink { .. } => None,
+        Decision::Preempt { .. } | Decision::Shrink { .. } | Decision::Grow { .. } => None,
     });
     let mut started: Vec<String> = started.collect();
     started.sort();

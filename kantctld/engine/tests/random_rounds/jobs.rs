@@ -58,6 +58,7 @@ pub fn request(draw: &mut Draw) -> Request {
         gpu_kind,
         gpu_kinds_or: or.unwrap_or_default(),
         tasks_min,
+        grow: false,
         near,
         segment,
         per_node_max: draw.maybe(8, |draw| PerNodeMax {

@@ -37,11 +37,16 @@ fn the_judge_is_content_with_every_round_and_everybody_has_their_turn() {
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
     let (only, wanted) = (number("KANT_SEED"), number("KANT_ROUNDS").unwrap_or(ROUNDS));
     let (mut rounds, mut starts, mut preempts, mut shrunk) = (0, 0, [0_u64; 3], 0);
+    let mut grown = 0;
     let mut seed = only.unwrap_or(1);
     while rounds < wanted {
-        let world = history(seed).unwrap_or_else(|wrong| {
+        let mut world = World::new(seed);
+        // In every other one jobs grow.
+        world.grows = seed.is_multiple_of(2);
+        let world = to_its_end(world).unwrap_or_else(|wrong| {
             panic!("seed {seed}: {wrong}\nreplay it alone with KANT_SEED={seed}")
         });
+        grown += u64::from(world.grown);
         rounds += u64::from(world.rounds);
         starts += u64::from(world.starts);
         shrunk += u64::from(world.shrunk);
@@ -55,10 +60,11 @@ fn the_judge_is_content_with_every_round_and_everybody_has_their_turn() {
     }
     println!(
         "{rounds} rounds of {seed} histories, {starts} starts, {preempts:?} preemptions, {shrunk} \
-         gave nodes up"
+         gave nodes up, {grown} grew"
     );
     assert!(starts > 0, "nothing started");
     assert!(only.is_some() || wanted < ROUNDS || shrunk > 0, "nobody gave nodes up");
+    assert!(only.is_some() || wanted < ROUNDS || grown > 0, "nobody grew");
     // Too few rounds need not come to every reason.
     let is_all = only.is_some() || wanted < ROUNDS || preempts.iter().all(|count| *count > 0);
     assert!(is_all, "nobody yielded for one of the reasons: {preempts:?}");
@@ -96,30 +102,32 @@ const ONCE_UNFAIR: [(u64, &str); 4] = [
 fn the_judge_is_content_where_queues_share_fairly_and_everybody_has_their_turn() {
     #[allow(clippy::disallowed_methods)] // how a person asks for one history
     let only = std::env::var("KANT_SEED").ok().map(|text| text.parse::<u64>().unwrap());
-    let (mut preempts, mut moves, mut shrunk) = ([0_u64; 3], 0, 0);
+    let (mut preempts, mut moves, mut shrunk, mut grown) = ([0_u64; 3], 0, 0, 0);
     for seed in only.unwrap_or(1)..=only.unwrap_or(FAIR_HISTORIES) {
-        let world = fair_history(seed).unwrap_or_else(|wrong| {
+        let world = fair_history(seed, seed.is_multiple_of(2)).unwrap_or_else(|wrong| {
             panic!("seed {seed}: {wrong}\nreplay it alone with KANT_SEED={seed}")
         });
         for (sum, more) in preempts.iter_mut().zip(world.preempts) {
             *sum += u64::from(more);
         }
         moves += world.moves;
+        grown += world.grown;
         shrunk += world.shrunk;
     }
     println!(
         "{FAIR_HISTORIES} fair histories, {preempts:?} preemptions, {moves} moves, {shrunk} gave \
-         nodes up"
+         nodes up, {grown} grew"
     );
     assert!(only.is_some() || preempts.iter().sum::<u64>() > 0, "nobody yielded: {preempts:?}");
     assert!(only.is_some() || moves > 0, "nobody moved");
     assert!(only.is_some() || shrunk > 0, "nobody gave nodes up");
+    assert!(only.is_some() || grown > 0, "nobody grew");
 }
 
 #[test]
 fn fair_histories_that_went_wrong_once_go_right() {
     for (seed, what) in ONCE_UNFAIR {
-        let gone = fair_history(seed).map(|_| ());
+        let gone = fair_history(seed, false).map(|_| ());
         assert_eq!(gone, Ok(()), "seed {seed}: {what}");
     }
 }
@@ -130,8 +138,9 @@ fn history(seed: u64) -> Result<World, String> {
 }
 
 /// One of a tree that shares fairly.
-fn fair_history(seed: u64) -> Result<World, String> {
+fn fair_history(seed: u64, grows: bool) -> Result<World, String> {
     let mut world = World::new(seed);
+    world.grows = grows;
     world.fair = Some(seed as u32);
     world.set_policy(world.policy.clone());
     to_its_end(world)

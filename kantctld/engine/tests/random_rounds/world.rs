@@ -4,7 +4,7 @@
 use super::draw::Draw;
 use super::{cluster, jobs, policies};
 use common::cpuset::CpuSet;
-use common::id::{Attempt, GpuIndex, JobKey};
+use common::id::{Attempt, GpuIndex, JobKey, NodeName};
 use common::job::{Moving, PreemptReason};
 use common::policy::{MOVE_KEPT, Policy, VictimMode};
 use common::reservation::Reservation;
@@ -13,7 +13,7 @@ use common::time::{Span, Time};
 use common::unit::{Bytes, Nodes, Tasks};
 use engine::check::{Violation, check, check_decisions};
 use engine::{
-    Decision, NodeSnapshot, Round, RunningJob, Snapshot, WaitingJob, nodes_min, schedule,
+    Decision, Growing, NodeSnapshot, Round, RunningJob, Snapshot, WaitingJob, nodes_min, schedule,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -47,6 +47,11 @@ pub struct World {
     /// Jobs that gave some of their nodes up, and those that do, until when.
     pub shrunk: u32,
     pub shrinking: BTreeMap<JobKey, Time>,
+    /// Do some jobs take more while they run? Those that were given more, and the nodes that jobs
+    /// gave up.
+    pub grows: bool,
+    pub grown: u32,
+    pub had: BTreeMap<JobKey, BTreeSet<NodeName>>,
     /// Jobs that moved, and when lately.
     pub moves: u32,
     pub moved_at: Vec<Time>,
@@ -82,6 +87,9 @@ impl World {
             preempts: [0; 3],
             shrunk: 0,
             shrinking: BTreeMap::new(),
+            grows: false,
+            grown: 0,
+            had: BTreeMap::new(),
             moves: 0,
             moved_at: Vec::new(),
         }
@@ -94,6 +102,12 @@ impl World {
             let came = jobs::arrive(&mut self.draw, &mut self.next_job, queues, self.now);
             let booking = self.bookings.first().filter(|_| self.draw.once_in(3)).cloned();
             for mut job in came {
+                let asked = &job.request;
+                let has_range = asked.tasks_min.is_some_and(|least| least < asked.tasks);
+                let grows = self.grows && has_range && asked.nodes.is_none();
+                if grows && asked.segment.is_none() {
+                    Arc::make_mut(&mut job.request).grow = true;
+                }
                 job.reservation = booking.as_ref().map(|booking| booking.name.clone());
                 self.snapshot.set_waiting(job);
             }
@@ -236,6 +250,10 @@ impl World {
                 let over = self.now + Span::from_seconds(self.draw.within(1, 90).into());
                 self.shrinking.insert(*key, over);
             }
+            Decision::Grow { key, shares, .. } => {
+                self.grown += 1;
+                self.snapshot.grow(*key, shares);
+            }
             _ => {}
         }
     }
@@ -281,6 +299,9 @@ impl World {
         });
         let again = WaitingJob { attempt: Attempt(attempt.0 + 1), ..job.clone() };
         self.snapshot.set_movable(key, Some(Arc::new(again)));
+        let growing = Growing::of(&job).filter(|growing| growing.has_room(allocation.tasks()));
+        self.snapshot.set_growing(key, growing.map(Arc::new));
+        self.had.remove(&key);
         self.real.insert(key, Real { job, ends_at });
     }
 
@@ -301,8 +322,15 @@ impl World {
         for key in given_up {
             self.shrinking.remove(&key);
             let running = self.snapshot.running(key).filter(|job| job.leaving > 0);
-            if let Some(stays) = running.map(|job| job.staying().len()) {
-                self.snapshot.shrink(key, Nodes(u32::try_from(stays).unwrap()));
+            if let Some(job) = running.cloned() {
+                let stays = u32::try_from(job.staying().len()).unwrap();
+                self.snapshot.shrink(key, Nodes(stays));
+                let had = self.had.entry(key).or_default();
+                had.extend(job.given_up().iter().map(|share| share.node.clone()));
+                let had = had.clone();
+                let growing = Growing::of(&self.real[&key].job);
+                let growing = growing.map(|growing| Arc::new(Growing { had, ..growing }));
+                self.snapshot.set_growing(key, growing);
             }
         }
     }

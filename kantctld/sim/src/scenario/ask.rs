@@ -101,6 +101,7 @@ fn request(words: &mut Words) -> Result<Request, String> {
         gpus: total.map(GpuRequest::Total).or(per_node.map(GpuRequest::PerNode)),
         gpu_kind: kind.or(kind_per_node),
         exclusive: words.flag("exclusive"),
+        grow: words.flag("grow"),
         near: near(words)?,
         only_nodes: node_list(words, "only")?,
         not_nodes: node_list(words, "not")?,

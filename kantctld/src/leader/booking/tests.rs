@@ -118,7 +118,10 @@ fn run(state: &mut State, node: &str, limit: u64) {
     let id = AttemptId { key: JobKey::single(state.last_job()), attempt: Attempt(1) };
     let allocation = Allocation::new(vec![share]).unwrap();
     let starts = vec![RoundStart { id, allocation, group: None }];
-    apply(state, Command::EnactRound { preempts: vec![], shrinks: Vec::new(), starts });
+    apply(
+        state,
+        Command::EnactRound { preempts: vec![], shrinks: Vec::new(), starts, grows: Vec::new() },
+    );
 }
 
 fn book(state: &mut State, nodes: &[&str], from: u64, to: u64) {

@@ -1,8 +1,8 @@
-//! `EnactRound`: carries out what a round decided: who yields, then who starts; each entry by
+//! `EnactRound`: carries out what a round decided: who yields, who starts, who grows; each entry by
 //! itself and whole or not at all, entries of one group all or none. An entry that something
 //! overtook is refused; the others go on. Never looks for another place or another victim.
 
-use crate::command::{RoundPreempt, RoundShrink, RoundStart};
+use crate::command::{RoundGrow, RoundPreempt, RoundShrink, RoundStart};
 use crate::event::Event;
 use crate::ledger::StartRefusal;
 use crate::life;
@@ -16,7 +16,7 @@ pub(super) fn apply(
     state: &mut State,
     events: &mut Vec<Event>,
     (preempts, shrinks): (&[RoundPreempt], &[RoundShrink]),
-    starts: &[RoundStart],
+    (starts, grows): (&[RoundStart], &[RoundGrow]),
 ) -> Result<(), Refusal> {
     for entry in preempts {
         if let Err(reason) = life::preempt(state, events, entry) {
@@ -47,6 +47,11 @@ pub(super) fn apply(
                     together(state, events, &members);
                 }
             }
+        }
+    }
+    for entry in grows {
+        if let Err(reason) = life::grow(state, events, entry) {
+            refuse(events, entry.id, reason);
         }
     }
     Ok(())

@@ -71,8 +71,8 @@ pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
         Command::ResizeJob { actor, target, size } => {
             resize_job::apply(state, out, actor, *target, *size)
         }
-        Command::EnactRound { preempts, shrinks, starts } => {
-            enact_round::apply(state, out, (preempts, shrinks), starts)
+        Command::EnactRound { preempts, shrinks, starts, grows } => {
+            enact_round::apply(state, out, (preempts, shrinks), (starts, grows))
         }
         Command::ReportSteps { node, steps } => report_steps::apply(state, out, node, steps),
         Command::ReportHealth { node, findings } => {

@@ -119,7 +119,12 @@ fn end_all(state: &mut State, events: &mut Vec<Event>, name: &NodeName, message:
     };
     // Who runs on without this node need not end for it.
     let held: Vec<AttemptId> = held.into_iter().filter(|id| !gives_up(id.key)).collect();
-    for AttemptId { key, .. } in held {
+    for id in held {
+        let key = id.key;
+        // Nor need one that it was to join.
+        if life::keep_off(state, events, id, name, message) {
+            continue;
+        }
         let phase = state.element(key).map(|(_, element)| element.phase);
         if matches!(phase, Some(Phase::Starting | Phase::Running | Phase::Suspended)) {
             let requeue = state.job(key.job).is_some_and(|record| record.spec.ask.requeue);

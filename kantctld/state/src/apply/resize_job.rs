@@ -66,7 +66,8 @@ fn kept(
     };
     if more {
         return Err(format!(
-            "job {key} has {} on {}: one that runs can be made smaller, not larger",
+            "job {key} has {} on {}: one that runs can be made smaller, not larger; submitted with \
+             --grow, a job takes more nodes by itself",
             JobSize::Tasks(all),
             JobSize::Nodes(common::unit::Nodes(u32::try_from(nodes).unwrap_or(u32::MAX)))
         ));

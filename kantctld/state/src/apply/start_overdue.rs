@@ -21,6 +21,9 @@ pub(super) fn apply(
     let Some(behind) = overdue::behind(state, id, state.now) else { return Ok(()) };
     let requeue = state.job(id.key.job).is_some_and(|record| record.spec.ask.requeue);
     let message = format!("did not begin to run within {START_MAX} on {}", hostlist::fold(&behind));
+    if behind.iter().any(|node| life::keep_off(state, events, id, node, &message)) {
+        return Ok(());
+    }
     let failed = Ending::new(Outcome::LaunchFailed);
     let ending = Ending { requeue, message: Some(message), fault: true, ..failed };
     life::ended(state, events, id.key, ending);

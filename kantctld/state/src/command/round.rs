@@ -5,7 +5,7 @@
 use common::id::{AttemptId, JobKey, NodeName};
 use common::job::Preempted;
 use common::policy::VictimMode;
-use common::resource::Allocation;
+use common::resource::{Allocation, Share};
 use common::unit::Nodes;
 use serde::{Deserialize, Serialize};
 
@@ -46,4 +46,13 @@ pub struct RoundShrink {
     pub preempted: Preempted,
     /// So many of its first nodes it keeps: as many as it needs, or more.
     pub keeps: Nodes,
+}
+
+/// One running job that a round gives nodes to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoundGrow {
+    /// Its current attempt; a stale round is refused by it.
+    pub id: AttemptId,
+    /// What it gets beside what it has, each on a node that this attempt never had.
+    pub shares: Vec<Share>,
 }

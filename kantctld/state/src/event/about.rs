@@ -26,6 +26,7 @@ impl Event {
             | Self::JobSuspended { id, .. }
             | Self::JobResumed { id, .. }
             | Self::JobResized { id, .. }
+            | Self::JobGrowth { id, .. }
             | Self::JobEnded { id, .. }
             | Self::JobEndChanged { id, .. }
             | Self::RoundEntryRefused { id, .. } => Some(id.key),
@@ -61,6 +62,7 @@ impl Event {
                 stays: hostlist::fold(stays),
                 leaves: hostlist::fold(leaves),
             },
+            Self::JobGrowth { news, .. } => return news.story(),
             Self::JobEnded { preempted: Some(preempted), requeue, .. } => {
                 StoryEvent::MadeToYield { preempted: *preempted, requeue: *requeue }
             }

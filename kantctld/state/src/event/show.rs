@@ -1,6 +1,6 @@
 //! Events as lines for people and for the tests that tell stories. Never decides what is told.
 
-use super::{Event, ShareNews};
+use super::{Event, Growth, ShareNews};
 use crate::story::who;
 use common::id::Uid;
 use common::job::EndCause;
@@ -51,6 +51,12 @@ impl fmt::Display for Event {
             Self::RoundEntryRefused { id, reason } => {
                 write!(f, "job {}: refused in a round: {reason}", id.key)
             }
+            Self::JobGrowth { id, news: Growth::MayGrow } => {
+                write!(f, "job {}: takes more nodes", id.key)
+            }
+            Self::JobGrowth { id, news: Growth::Ready { .. } } => {
+                write!(f, "job {}: what joins it is ready", id.key)
+            }
             Self::DependencyMoved { key } => {
                 write!(f, "job {key}: what it waits for of other jobs has moved")
             }
@@ -82,6 +88,7 @@ impl fmt::Display for Event {
             | Self::JobSuspended { .. }
             | Self::JobResumed { .. }
             | Self::JobResized { .. }
+            | Self::JobGrowth { .. }
             | Self::JobEnded { .. }
             | Self::JobPreempts { .. }
             | Self::JobEndChanged { .. }

@@ -38,10 +38,15 @@ impl Run {
         if rank >= left.len() || rank >= self.shares.len() {
             return;
         }
-        left.remove(rank);
+        let first = left.len().saturating_sub(self.grown.len());
+        let gone = left.remove(rank);
         if let Ok(left) = Allocation::new(left) {
             self.allocation = Arc::new(left);
             self.shares.remove(rank);
+            self.had.insert(gone.node);
+            if rank >= first {
+                self.grown.remove(rank - first);
+            }
         }
         if !self.shares.contains(&SharePhase::Leaving) {
             self.gives_to = None;

@@ -56,7 +56,8 @@ fn succeeded(run: &Run, launch: Launch, rank: usize) -> bool {
     match launch {
         Launch::Once => rank == 0 && run.shares.first() == Some(&SharePhase::Succeeded),
         Launch::PerNode | Launch::PerTask => {
-            let mut stays = run.shares.iter().filter(|share| **share != SharePhase::Leaving);
+            // What joins it cannot go on alone.
+            let mut stays = run.shares.iter().take(run.joiners().start);
             stays.all(|share| *share == SharePhase::Succeeded)
         }
         // Whoever holds it says so.

@@ -61,6 +61,10 @@ pub(crate) fn shrink(
     if keep == 0 || keep >= stay {
         return;
     }
+    // Who only has fewer join it need not be told.
+    let is_told = keep < run.joiners().start;
+    let joining = keep.saturating_sub(run.joiners().start);
+    run.joining = u32::try_from(joining).unwrap_or(u32::MAX);
     let shares = &run.allocation.shares()[keep..stay];
     let leaves: Vec<NodeName> = shares.iter().map(|share| share.node.clone()).collect();
     // What is over already holds nothing.
@@ -70,13 +74,14 @@ pub(crate) fn shrink(
             false => run.shares[rank] = SharePhase::Leaving,
         }
     }
-    run.resized = run.resized.saturating_add(1);
+    run.resized = run.resized.saturating_add(u32::from(is_told));
     if let Some(preempted) = preempted.filter(|_| run.leaving().next().is_some()) {
         run.gives_to = Some(preempted.by);
     }
-    let staying = run.staying();
+    let staying = run.settled();
     let (tasks, nodes) = (staying.tasks(), run.holding());
     let stays = staying.shares().iter().map(|share| share.node.clone()).collect();
     state.tell(events, Event::JobResized { id, by, preempted, tasks, stays, leaves, nodes });
     decide::without_those_that_leave(state, events, id);
+    super::grow::join(state, events, id);
 }

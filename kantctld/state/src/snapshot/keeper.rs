@@ -5,13 +5,13 @@
 use super::{jobs, queue_use, usage};
 use crate::dependency::{Judge, Verdict};
 use crate::event::{Event, ShareNews};
-use crate::job::Record;
+use crate::job::{Record, may_grow};
 use crate::remembered::State;
 use common::id::{JobId, JobKey, NodeName};
 use common::job::{Phase, PreemptReason};
 use common::resource::Request;
 use common::time::Time;
-use engine::{RunningJob, Snapshot, WaitingJob};
+use engine::{Growing, RunningJob, Snapshot, WaitingJob};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -140,7 +140,10 @@ impl Keeper {
             }
         }
         holding.into_iter().for_each(|job| self.snapshot.set_running(job));
-        keys.iter().for_each(|key| self.take_up_move(state, *key));
+        for key in keys {
+            self.take_up_move(state, *key);
+            self.take_up_growth(state, *key);
+        }
         for key in keys {
             if state.is_all_done(key.job) {
                 self.requests.remove(&key.job);
@@ -162,6 +165,21 @@ impl Keeper {
         let request = self.request(record);
         let again = jobs::waiting(key, record, element, request, Verdict::Free(None));
         self.snapshot.set_movable(key, again.map(Arc::new));
+    }
+
+    /// Does it take more nodes?
+    fn take_up_growth(&mut self, state: &State, key: JobKey) {
+        let Some((record, element)) = state.element(key) else { return };
+        let run = element.run.as_deref().filter(|run| {
+            let asked = &record.spec.ask.request;
+            asked.grow && may_grow(element.phase, run) && run.allocation.tasks() < asked.tasks
+        });
+        let growing = run.and_then(|run| {
+            let request = self.request(record);
+            let asked = jobs::waiting(key, record, element, request, Verdict::Free(None))?;
+            Some(Growing { asked, had: run.had.clone() })
+        });
+        self.snapshot.set_growing(key, growing.map(Arc::new));
     }
 
     fn waiting<'a>(
@@ -248,6 +266,7 @@ impl Touched {
             | Event::JobSuspended { .. }
             | Event::JobResumed { .. }
             | Event::JobResized { .. }
+            | Event::JobGrowth { .. }
             | Event::JobEnded { .. }
             | Event::JobEndChanged { .. }
             | Event::JobDone { .. }

@@ -1,6 +1,6 @@
 //! Deadlines: asked for too late, missed while waiting, and met by being stopped.
 
-use crate::house::{House, end, running, share};
+use crate::house::{House, end, name, running, share};
 use common::id::JobKey;
 use common::job::{Ask, EndCause, Outcome, Phase};
 use common::reason::Refusal;
@@ -63,13 +63,15 @@ fn a_running_job_ends_at_its_time_limit_or_its_deadline_whichever_is_sooner() {
     let mut house = House::new();
     let ask = Ask { time_limit: Some(Span::from_minutes(8)), ..due_in(&house, 10) };
     let key = JobKey::single(house.submit(ask));
-    let limit = |house: &House, id| desired::launch_order(&house.state, id).unwrap().time_limit;
+    let limit = |house: &House, id, node| {
+        desired::launch_order(&house.state, id, &name(node)).unwrap().time_limit
+    };
     let early = house.start(key, vec![share("g1", 0, 1, &[])]);
-    assert_eq!(limit(&house, early), Some(Span::from_minutes(8)));
+    assert_eq!(limit(&house, early, "g1"), Some(Span::from_minutes(8)));
     house.lose("g1");
     house.wait(300);
     let late = house.start(key, vec![share("g2", 0, 1, &[])]);
-    assert_eq!(limit(&house, late), Some(Span::from_minutes(5)));
+    assert_eq!(limit(&house, late, "g2"), Some(Span::from_minutes(5)));
     let deadline = house.state.job(key.job).unwrap().spec.ask.deadline;
     assert_eq!(snapshot::snapshot(&house.state).running(key).unwrap().ends_by, deadline);
     house.report("g2", late, running());

@@ -234,7 +234,12 @@ impl House {
     pub fn enact(&mut self, id: AttemptId, shares: Vec<Share>) -> Vec<Event> {
         let allocation = Allocation::new(shares).unwrap();
         let starts = vec![RoundStart { id, allocation, group: None }];
-        self.apply(Command::EnactRound { preempts: vec![], shrinks: Vec::new(), starts })
+        self.apply(Command::EnactRound {
+            preempts: vec![],
+            shrinks: Vec::new(),
+            starts,
+            grows: Vec::new(),
+        })
     }
 
     /// Starts the next attempt of a job, which must go well.

@@ -11,6 +11,7 @@ mod dependency_bounds;
 mod faults;
 mod for_programs;
 mod golden;
+mod growing;
 mod health;
 mod held;
 mod history;

@@ -171,7 +171,7 @@ fn only_owners_and_operators_may_and_only_what_runs_and_not_below_the_least() {
 fn pressed(house: &mut House, id: AttemptId, keeps: u32, by: JobKey) -> Vec<Event> {
     let preempted = Preempted { by, why: PreemptReason::Reclaim };
     let shrinks = vec![RoundShrink { id, preempted, keeps: Nodes(keeps) }];
-    house.apply(Command::EnactRound { preempts: vec![], shrinks, starts: vec![] })
+    house.apply(Command::EnactRound { preempts: vec![], shrinks, starts: vec![], grows: vec![] })
 }
 
 #[test]

@@ -111,7 +111,12 @@ fn one_bad_entry_does_not_spoil_the_others() {
         state::RoundStart { id, allocation, group: None }
     };
     let starts = vec![start(first, "g1"), start(second, "g1"), start(second, "g2")];
-    let events = house.apply(Command::EnactRound { preempts: vec![], shrinks: Vec::new(), starts });
+    let events = house.apply(Command::EnactRound {
+        preempts: vec![],
+        shrinks: Vec::new(),
+        starts,
+        grows: Vec::new(),
+    });
     assert!(matches!(
         events.as_slice(),
         [Event::JobStarted { .. }, Event::RoundEntryRefused { .. }, Event::JobStarted { .. }]

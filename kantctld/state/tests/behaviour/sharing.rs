@@ -121,7 +121,12 @@ fn a_group_starts_together_or_not_at_all() {
         group: Some(first),
     };
     let enact = |house: &mut House, starts| {
-        house.apply(Command::EnactRound { preempts: vec![], shrinks: Vec::new(), starts })
+        house.apply(Command::EnactRound {
+            preempts: vec![],
+            shrinks: Vec::new(),
+            starts,
+            grows: Vec::new(),
+        })
     };
     let before = house.state.clone();
     // The third takes a CPU that the second has taken before.

@@ -17,7 +17,7 @@ fn a_launch_order_holds_all_a_node_needs() {
     let job = house.submit(Ask { array, args: vec!["a".into()], ..tasks_of(2) });
     let key = JobKey { job, index: Some(common::id::ArrayIndex(5)) };
     let id = house.start(key, vec![share("g2", 0, 2, &[]), share("g1", 0, 2, &[])]);
-    let order = desired::launch_order(&house.state, id).unwrap();
+    let order = desired::launch_order(&house.state, id, &name("g1")).unwrap();
     assert_eq!(order.script, "#!/bin/sh\ntrue\n");
     assert_eq!(order.environment["HOME"], "/home/ada");
     assert_eq!(order.addresses, ["g2.example", "g1.example"], "in the order of ranks");
@@ -25,7 +25,7 @@ fn a_launch_order_holds_all_a_node_needs() {
     let array = order.array.unwrap();
     assert_eq!((array.count, array.min.0, array.max.0, array.step), (3, 2, 8, 3));
     let older = crate::house::attempt(key, 9);
-    assert_eq!(desired::launch_order(&house.state, older), None);
+    assert_eq!(desired::launch_order(&house.state, older, &name("g1")), None);
 }
 
 #[test]

@@ -14,7 +14,12 @@ use state::{Command, Event, RoundPreempt, Target, view};
 fn preempt(house: &mut House, id: AttemptId, by: JobKey, mode: VictimMode) -> Vec<Event> {
     let preempted = Preempted { by, why: PreemptReason::Reclaim };
     let preempts = vec![RoundPreempt { id, preempted, mode, to: Vec::new() }];
-    house.apply(Command::EnactRound { preempts, shrinks: Vec::new(), starts: vec![] })
+    house.apply(Command::EnactRound {
+        preempts,
+        shrinks: Vec::new(),
+        starts: vec![],
+        grows: vec![],
+    })
 }
 
 fn refusal(events: &[Event]) -> &StartRefusal {

@@ -131,6 +131,13 @@ fn histories_reach_every_corner() {
         "DeadlineOver",
         "DependencyMoved",
         "Awaits",
+        "MayGrow",
+        "Given {",
+        "Ready { nodes",
+        "Grew {",
+        "NotJoined {",
+        "DoesNotGrow",
+        "HadBefore",
     ];
     let saw = |word: &str| seen.iter().any(|event: &String| event.contains(word));
     let never: Vec<&str> = words.into_iter().filter(|word| !saw(word)).collect();

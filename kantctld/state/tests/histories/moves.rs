@@ -33,6 +33,8 @@ pub enum Move {
     Preempt(u8, u8, u8),
     /// A gang that is content with less gets going, and is to give nodes up.
     Press(u8, u8, u8),
+    /// One that takes more gets going, and is given nodes.
+    Swell(u8, u8, u8),
     /// An operator books nodes, or somebody else tries.
     Book(u8, u8, u8),
     Unbook(u8),
@@ -76,6 +78,7 @@ pub fn moves() -> impl Strategy<Value = Vec<Move>> {
         6 => (some(), some(), some()).prop_map(|(a, b, c)| Move::Place(a, b, c)),
         3 => (some(), some(), some()).prop_map(|(a, b, c)| Move::Preempt(a, b, c)),
         2 => (some(), some(), some()).prop_map(|(a, b, c)| Move::Press(a, b, c)),
+        3 => (some(), some(), some()).prop_map(|(a, b, c)| Move::Swell(a, b, c)),
         2 => (some(), some(), some()).prop_map(|(a, b, c)| Move::Book(a, b, c)),
         1 => some().prop_map(Move::Unbook),
         2 => some().prop_map(Move::Deadlines),

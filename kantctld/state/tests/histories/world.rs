@@ -7,11 +7,11 @@ mod rounds;
 mod things;
 
 use crate::moves::Move;
-use common::id::{AttemptId, Gid, JobId, JobKey, RequestKey, Uid};
+use common::id::{AttemptId, Gid, JobId, JobKey, NodeName, RequestKey, Uid};
 use common::job::{JobSize, Owner, Phase};
 use common::policy::Access;
 use common::reservation::Reservation;
-use common::resource::Allocation;
+use common::resource::{Allocation, Share};
 use common::time::{Span, Time};
 use common::unit::{Nodes, Tasks};
 use common::wire::node::StepStatus;
@@ -39,6 +39,8 @@ pub struct World {
     submissions: Vec<Command>,
     /// Every attempt that ever started.
     attempts: Vec<AttemptId>,
+    /// When each was given what while it ran.
+    grown: BTreeMap<(AttemptId, NodeName), (Time, Share)>,
     /// When each was given what.
     given: BTreeMap<AttemptId, (Time, Arc<Allocation>)>,
     cpu_milliseconds: u64,
@@ -63,6 +65,7 @@ impl World {
             acknowledged: BTreeMap::new(),
             submissions: Vec::new(),
             attempts: Vec::new(),
+            grown: BTreeMap::new(),
             given: BTreeMap::new(),
             cpu_milliseconds: 0,
             gpu_milli_milliseconds: 0,
@@ -124,6 +127,7 @@ impl World {
             Move::Place(a, b, c) => self.place(*a, *b, *c),
             Move::Preempt(a, b, c) => self.preempt(*a, *b, *c),
             Move::Press(a, b, c) => self.press(*a, *b, *c),
+            Move::Swell(a, b, c) => self.swell(*a, *b, *c),
             Move::Book(a, b, c) => self.book(*a, *b, *c),
             Move::Unbook(which) => self.apply(Command::DeleteReservation {
                 actor: actor(which / 64),

@@ -52,6 +52,7 @@ pub fn order(id: AttemptId) -> Box<LaunchOrder> {
         kill_grace: Span(0),
         allocation: Allocation::new(vec![share]).unwrap(),
         addresses: vec!["n1".to_owned()],
+        resized: 0,
         cpus_per_task: 1,
         submitted_at: Time(0),
         submit_host: "n1".to_owned(),

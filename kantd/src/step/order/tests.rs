@@ -46,6 +46,7 @@ pub(crate) fn example_launch() -> LaunchOrder {
         kill_grace: Span::from_seconds(30),
         allocation: Allocation::new(vec![share("g1", 2), share("g2", 1)]).unwrap(),
         addresses: vec!["10.0.0.1".into(), "10.0.0.2".into()],
+        resized: 0,
         cpus_per_task: 2,
         submitted_at: Time(0),
         submit_host: "login".into(),

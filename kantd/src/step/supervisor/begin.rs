@@ -103,6 +103,7 @@ fn supervise(
     signals: nix::sys::signalfd::SignalFd,
     group: Box<dyn cgroup::Cgroup>,
 ) {
+    let resized = order.launch.resized;
     let mut supervisor = Supervisor {
         plan: FilePlan::of(&order),
         order,
@@ -120,7 +121,7 @@ fn supervise(
         stillness: Stillness::default(),
         disks_before: DiskSums::default(),
         warned: false,
-        resized: 0,
+        resized,
         resize_signal: None,
         tasks: Vec::new(),
         failure: None,

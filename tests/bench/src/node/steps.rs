@@ -117,6 +117,7 @@ impl House {
             kill_grace: Span(0),
             allocation: Allocation::new(vec![share])?,
             addresses: vec!["127.0.0.1".into()],
+            resized: 0,
             cpus_per_task: 1,
             submitted_at: Time(0),
             submit_host: "bench".into(),

@@ -29,7 +29,8 @@ impl Lead {
         promised: &BTreeSet<JobKey>,
         outcome: &mut Outcome,
     ) {
-        let Some(Command::EnactRound { starts, preempts, shrinks }) = &mut outcome.command else {
+        let Some(Command::EnactRound { starts, preempts, shrinks, grows }) = &mut outcome.command
+        else {
             return;
         };
         let until = now + BROKEN_FOR;
@@ -38,7 +39,8 @@ impl Lead {
             let is_broken = promised.contains(&key) || self.broken.contains_key(&key);
             !is_broken || *self.broken.entry(key).or_insert(until) <= now
         });
-        if starts.is_empty() && preempts.is_empty() && shrinks.is_empty() {
+        let gives = !starts.is_empty() || !grows.is_empty();
+        if !gives && preempts.is_empty() && shrinks.is_empty() {
             outcome.command = None;
         }
         self.rounds.look_again();

@@ -81,7 +81,7 @@ fn an_elastic_job_shrinks_to_its_quota_and_to_the_limits_of_its_user() {
         let seen = judged(snapshot);
         let starts = seen.round.decisions.iter().filter_map(|decision| match decision {
             Decision::Start { allocation, .. } => Some(allocation.tasks().0 as usize),
-            Decision::Preempt { .. } | Decision::Shrink { .. } => None,
+            Decision::Preempt { .. } | Decision::Shrink { .. } | Decision::Grow { .. } => None,
         });
         starts.sum()
     };

@@ -19,9 +19,20 @@ pub(super) fn leaving(job: &JobView, gives_to: Option<JobKey>) -> Option<String>
     Some(format!("it was made smaller{whom}: {nodes} still end{s} what runs of it there"))
 }
 
+/// Of a job that is given nodes: which make ready for it.
+pub(super) fn joining(job: &JobView) -> Option<String> {
+    let s = if job.joining.len() == 1 { "s" } else { "" };
+    let nodes = Some(fold(&job.joining)).filter(|nodes| !nodes.is_empty())?;
+    Some(format!("{nodes} join{s} it, and make{s} ready for it"))
+}
+
 /// Of a job that has nodes: how many of its tasks it has. `None`: all it asked for.
 pub(super) fn living(job: &JobView) -> Option<String> {
     let (most, least) = (job.ask.request.tasks, job.ask.request.tasks_min?);
     let has = job.allocation.as_ref()?.tasks();
-    Some(format!("it has {has} of {most} tasks, and is content with {least}"))
+    let more = match job.ask.request.grow && has < most {
+        true => "; it takes more nodes as soon as nobody else needs them",
+        false => "",
+    };
+    Some(format!("it has {has} of {most} tasks, and is content with {least}{more}"))
 }

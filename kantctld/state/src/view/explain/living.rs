@@ -59,6 +59,7 @@ pub(super) fn living(
     let mut lines = vec![line];
     lines.extend(elastic::living(job));
     let gives_to = element.and_then(|element| element.run.as_ref()?.gives_to);
+    lines.extend(elastic::joining(job));
     lines.extend(elastic::leaving(job, gives_to));
     lines.extend(ends(job));
     let mut advice = match job.phase {

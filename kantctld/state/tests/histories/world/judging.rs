@@ -6,7 +6,7 @@ use common::id::{Attempt, AttemptId, JobKey, NodeName, RequestKey, Uid};
 use common::time::Span;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
-use state::event::ShareNews;
+use state::event::{Growth, ShareNews};
 use state::persist::{from_bytes, to_bytes};
 use state::snapshot::snapshot;
 use state::{Command, Event, Stamped};
@@ -72,6 +72,16 @@ impl World {
                     let allocation = element.run.as_ref().unwrap().allocation.clone();
                     self.given.insert(*id, (self.state.now(), allocation));
                 }
+                (Event::JobGrowth { id, news: Growth::Given { joins } }, _) => {
+                    let (_, element) = self.state.element(id.key).unwrap();
+                    let allocation = element.run.as_ref().unwrap().allocation.clone();
+                    for node in joins {
+                        let share = allocation.on(node).unwrap().clone();
+                        let place = (*id, node.clone());
+                        let before = self.grown.insert(place, (self.state.now(), share));
+                        prop_assert_eq!(before, None, "{} twice for {}", node, id);
+                    }
+                }
                 (Event::StepReported { id, node, news: ShareNews::Ended(..) }, _) => {
                     self.tally(*id, node);
                 }
@@ -109,8 +119,10 @@ impl World {
 
     /// Adds up what a share kept from others, in the plainest way.
     fn tally(&mut self, id: AttemptId, node: &NodeName) {
-        let Some((since, allocation)) = self.given.get(&id) else { return };
-        let share = allocation.on(node).unwrap();
+        let began = self.given.get(&id);
+        let began = began.and_then(|(since, all)| Some((since, all.on(node)?)));
+        let grown = self.grown.get(&(id, node.clone())).map(|(since, share)| (since, share));
+        let Some((since, share)) = grown.or(began) else { return };
         let milliseconds = self.state.now().0 - since.0;
         let part = share.gpu_milli.map_or(1000, |part| u64::from(part.0));
         self.cpu_milliseconds += u64::from(share.cpus.len()) * milliseconds;

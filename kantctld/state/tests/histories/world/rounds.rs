@@ -15,7 +15,7 @@ use engine::{Round, Snapshot};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use state::snapshot::{enactment, snapshot};
-use state::{Command, RoundPreempt, RoundShrink, RoundStart};
+use state::{Command, RoundGrow, RoundPreempt, RoundShrink, RoundStart};
 use std::collections::BTreeMap;
 
 impl World {
@@ -83,6 +83,7 @@ impl World {
             preempts: vec![],
             shrinks: Vec::new(),
             starts: vec![start],
+            grows: Vec::new(),
         })
     }
 
@@ -101,7 +102,12 @@ impl World {
             let group = starts.first().map(|start: &RoundStart| start.id.key);
             starts.iter_mut().for_each(|start| start.group = group);
         }
-        self.apply(Command::EnactRound { preempts: vec![], shrinks: Vec::new(), starts })
+        self.apply(Command::EnactRound {
+            preempts: vec![],
+            shrinks: Vec::new(),
+            starts,
+            grows: Vec::new(),
+        })
     }
 
     /// A start on the first nodes from `at` on; with a mistake now and then.
@@ -184,7 +190,7 @@ impl World {
             2 => (preempts, shrinks),
             _ => (preempts, Vec::new()),
         };
-        self.apply(Command::EnactRound { preempts, shrinks, starts: vec![] })
+        self.apply(Command::EnactRound { preempts, shrinks, starts: vec![], grows: vec![] })
     }
 
     /// A gang that is content with less gets going, if it has room, and is to give nodes up.
@@ -197,7 +203,7 @@ impl World {
         let Some(start) = self.first_fit(key, at, 0, &mut BTreeMap::new()) else { return Ok(()) };
         let (id, nodes) = (start.id, start.allocation.clone());
         let (preempts, shrinks) = (Vec::new(), Vec::new());
-        self.apply(Command::EnactRound { preempts, shrinks, starts: vec![start] })?;
+        self.apply(Command::EnactRound { preempts, shrinks, starts: vec![start], grows: vec![] })?;
         for phase in [StepPhase::Ready, step_phase(2)] {
             for share in nodes.shares().iter().filter(|_| how < 240) {
                 let (node, phase) = (share.node.clone(), phase.clone());
@@ -209,7 +215,79 @@ impl World {
         let Some(by) = pick(&waiting, by) else { return Ok(()) };
         let preempted = Preempted { by, why: PreemptReason::Reclaim };
         let shrinks = vec![RoundShrink { id, preempted, keeps: Nodes(u32::from(how % 4)) }];
-        self.apply(Command::EnactRound { preempts: Vec::new(), shrinks, starts: Vec::new() })
+        self.apply(Command::EnactRound {
+            preempts: Vec::new(),
+            shrinks,
+            starts: Vec::new(),
+            grows: vec![],
+        })
+    }
+
+    /// One that takes more runs on one node, and is given others: as it should be, or with a
+    /// mistake.
+    pub(super) fn swell(&mut self, at: u8, how: u8, more: u8) -> Result<(), TestCaseError> {
+        let growers = self.in_phase(|phase| phase == Phase::Running);
+        let grows = |key: &JobKey| {
+            let asked = self.state.element(*key).map(|(record, _)| &record.spec.ask.request);
+            asked.is_some_and(|asked| asked.grow)
+        };
+        let growers: Vec<JobKey> = growers.into_iter().filter(grows).collect();
+        let known = pick(&growers, more).filter(|_| !how.is_multiple_of(3));
+        let key = match known {
+            Some(key) => key,
+            None => {
+                // 12: two to four tasks; and it grows.
+                let asks = self.submission(28 + 32 * (how % 2), how);
+                self.submissions.push(asks.clone());
+                self.apply(asks)?;
+                let key = JobKey::single(self.state.last_job());
+                if self.state.element(key).is_none() {
+                    return Ok(());
+                }
+                let id = AttemptId { key, attempt: Attempt(1) };
+                let first = self.free_share(at, Tasks(2), 0);
+                let Some(first) = first else { return Ok(()) };
+                let node = first.node.clone();
+                let Ok(allocation) = Allocation::new(vec![first]) else { return Ok(()) };
+                let starts = vec![RoundStart { id, allocation, group: None }];
+                let (preempts, shrinks) = (Vec::new(), Vec::new());
+                self.apply(Command::EnactRound { preempts, shrinks, starts, grows: Vec::new() })?;
+                let steps = vec![StepStatus { id, phase: step_phase(2) }];
+                self.apply(Command::ReportSteps { node, steps })?;
+                key
+            }
+        };
+        let attempt = self.state.element(key).map_or(Attempt(0), |(_, element)| element.attempt);
+        let id = AttemptId { key, attempt: Attempt(attempt.0 + u32::from(how > 250)) };
+        let count = 1 + more % 2;
+        let shares = (1..=count).filter_map(|next| {
+            let tasks = Tasks(1 + u32::from(how % 32 == 31));
+            self.free_share(at.wrapping_add(next), tasks, how)
+        });
+        let grows = vec![RoundGrow { id, shares: shares.collect() }];
+        let (preempts, shrinks, starts) = (Vec::new(), Vec::new(), Vec::new());
+        self.apply(Command::EnactRound { preempts, shrinks, starts, grows })?;
+        // What joins runs at once, now and then.
+        for next in 1..=count {
+            if how % 4 < 2 {
+                let steps = vec![StepStatus { id, phase: step_phase(1 + how % 2) }];
+                let node = node(at.wrapping_add(next));
+                self.apply(Command::ReportSteps { node, steps })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// So many tasks on this node, of one free CPU each; or what is not free.
+    fn free_share(&self, at: u8, tasks: Tasks, how: u8) -> Option<Share> {
+        let name = node(at);
+        let there = &self.state.node(&name)?.inventory;
+        let busy = self.state.ledger().on(&name).map(|held| held.cpus().clone());
+        let busy = busy.filter(|_| how < 245).unwrap_or_default();
+        let free = there.cpus.difference(&busy);
+        let cpus = free.iter().take(tasks.0 as usize).collect();
+        let (memory, gpus) = (Bytes::from_mib(16), Vec::new());
+        Some(Share { node: name, tasks, cpus, memory, gpus, gpu_milli: None })
     }
 
     fn in_phase(&self, wanted: impl Fn(Phase) -> bool) -> Vec<JobKey> {

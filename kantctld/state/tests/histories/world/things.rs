@@ -119,7 +119,12 @@ pub fn ask(shape: u8, now: Time) -> Ask {
             let part = [300, 500, 700][usize::from(shape % 3)];
             request.gpus = Some(GpuRequest::Fraction(GpuMilli(part)));
         }
-        12 => (request.tasks, request.tasks_min) = (Tasks(4), Some(Tasks(2))),
+        12 => {
+            (request.tasks, request.tasks_min) = (Tasks(4), Some(Tasks(2)));
+            // Most take more while they run.
+            request.grow = !(shape / 16).is_multiple_of(4);
+            ask.launch = if shape % 32 < 16 { Launch::PerNode } else { Launch::Once };
+        }
         13 | 14 => {
             // Some are asked for too late.
             ask.time_limit = Some(Span::from_minutes(5));

@@ -1,0 +1,203 @@
+//! May a running job have the nodes that a round gives it? It gets what it asked for, on nodes that
+//! are free and that it never had; within limits and quotas; and nobody who waits could use them.
+//! Never asks whether another job should have had them.
+
+use super::Judge;
+use super::order::has_no_room;
+use super::who::{of_running, of_waiting, path};
+use crate::decision::Decision;
+use crate::round::Round;
+use crate::snapshot::{Growing, NodeSnapshot, RunningJob, WaitingJob};
+use common::id::{JobKey, NodeName};
+use common::reason::WaitReason;
+use common::resource::{Allocation, GpuRequest, MemoryRequest, Share};
+use common::time::{Span, Time};
+use std::sync::Arc;
+
+/// Nobody is given nodes who is over so soon.
+const LEFT_MS_MIN: u64 = 5 * 60_000;
+
+impl<'a> Judge<'a> {
+    /// What each of them gets, and by which rules.
+    pub(super) fn grows(&mut self, decisions: &'a [Decision]) {
+        let mut grown = std::collections::BTreeSet::new();
+        for decision in decisions {
+            let Decision::Grow { key, attempt, shares } = decision else { continue };
+            self.key = *key;
+            let Some((job, growing)) = self.running(*key).zip(self.snapshot.growing(*key)) else {
+                self.fault("grows but does not run, or did not ask for that");
+                continue;
+            };
+            let first = grown.insert(*key);
+            self.expect(first, "grows twice");
+            self.expect(job.attempt == *attempt, "grows in another attempt");
+            let goes = decisions.iter().any(|decision| {
+                matches!(decision, Decision::Preempt { key: other, .. }
+                    | Decision::Shrink { key: other, .. } if other == key)
+            });
+            let stays = job.may_be_asked() && job.yields_to.is_none() && !goes;
+            self.expect(stays, "grows though it, or some of it, is on its way out");
+            let left = job.ends_by.map(|ends| ends.since(self.now));
+            let is_long = left.is_none_or(|left| left.0 >= LEFT_MS_MIN);
+            self.expect(is_long, "grows though it is over soon");
+            let may_lose = job.preemptible || !self.snapshot.policy().fair_sharing;
+            self.expect(may_lose, "grows where queues share, and yields to nobody");
+            self.gets(job, growing, (shares, left));
+        }
+    }
+
+    fn gets(
+        &mut self,
+        job: &'a RunningJob,
+        growing: &Growing,
+        (shares, left): (&'a [Share], Option<Span>),
+    ) {
+        // As if it began now, and ended when it does.
+        let asked = WaitingJob { time_limit: left, ..growing.asked.clone() };
+        let has = job.allocation.shares();
+        self.expect(!shares.is_empty(), "grows by nothing");
+        let all: Vec<Share> = has.iter().chain(shares).cloned().collect();
+        let Ok(all) = Allocation::new(all) else {
+            return self.fault("grows onto a node twice");
+        };
+        self.expect(all.tasks() <= asked.request.tasks, "grows to more than it asked for");
+        self.nearness(&asked, &all);
+        let Some(queue) = self.queues.get(&job.queue).copied() else {
+            return self.fault("grows in a queue there is not");
+        };
+        for share in shares {
+            let had = growing.had.contains(&share.node);
+            self.expect(!had, "gets a node again that it gave up");
+            let Some(left) = self.left.get(&share.node) else {
+                self.fault(format!("grows onto node {}, which there is not", share.node));
+                continue;
+            };
+            let node = left.node.clone();
+            self.place(&asked, queue, share, &node);
+            self.share(&asked, queue, share, &node);
+            self.take(&asked, share);
+            self.booked_nodes(&asked, &share.node);
+        }
+        let faults = self.bounds.grow(&asked, shares, &self.left);
+        faults.into_iter().for_each(|fault| self.fault(fault));
+    }
+
+    /// Nobody who waits could use what others grow onto.
+    pub(super) fn growth_harms_nobody(&mut self, round: &'a Round) {
+        let grows = round.decisions.iter().filter_map(|decision| match decision {
+            Decision::Grow { key, shares, .. } => Some((*key, &shares[..])),
+            _ => None,
+        });
+        let grows: Vec<(JobKey, &[Share])> = grows.collect();
+        if grows.is_empty() {
+            return;
+        }
+        let waits: Vec<(&Arc<WaitingJob>, WaitReason)> = self
+            .snapshot
+            .all_waiting()
+            .filter(|job| !self.started.contains(&job.key) && self.may_go(job))
+            .filter_map(|job| Some((job, round.waits.of(self.snapshot, job.key)?)))
+            .collect();
+        for (key, shares) in grows {
+            let Some(job) = self.running(key) else { continue };
+            self.key = key;
+            for (other, reason) in &waits {
+                self.harms(round, (job, shares), other, reason);
+            }
+        }
+    }
+
+    /// Does it wait for nothing but a place and what it may have?
+    fn may_go(&self, job: &WaitingJob) -> bool {
+        !job.is_kept_back() && job.gate().is_none_or(|gate| gate <= self.now)
+    }
+
+    fn harms(
+        &mut self,
+        round: &Round,
+        (job, shares): (&RunningJob, &[Share]),
+        other: &WaitingJob,
+        reason: &WaitReason,
+    ) {
+        let ends = job.ends_by.unwrap_or(Time(u64::MAX));
+        let is_fair = self.snapshot.policy().fair_sharing;
+        let sure = round.promises.get(&other.key).filter(|promise| !promise.nodes.is_empty());
+        if is_fair && has_no_room(reason) {
+            return self.fault(format!("grows while job {} waits", other.key));
+        }
+        if let Some(promise) = sure {
+            let is_late = promise.yielded || ends > promise.at;
+            let taken = shares.iter().find(|share| is_late && promise.nodes.contains(&share.node));
+            if let Some(share) = taken {
+                self.fault(format!("grows onto {}, kept for job {}", share.node, other.key));
+            }
+            return;
+        }
+        let for_bounds =
+            matches!(reason, WaitReason::QuotaExceeded { .. } | WaitReason::LimitReached { .. });
+        if for_bounds && self.count_alike(job, other) {
+            self.fault(format!("grows by what job {} waits for: {reason}", other.key));
+        }
+        if !has_no_room(reason) {
+            return;
+        }
+        let usable = |name: &NodeName| {
+            let node = self.snapshot.node_and_jobs(name).map(|(node, _)| node);
+            node.is_some_and(|node| self.could_use(other, &node))
+        };
+        if let Some(share) = shares.iter().find(|share| usable(&share.node)) {
+            self.fault(format!("grows onto {}, which job {} could use", share.node, other.key));
+        }
+    }
+
+    fn count_alike(&self, job: &RunningJob, other: &WaitingJob) -> bool {
+        let (own, waits) = (of_running(job), of_waiting(other));
+        let policy = self.snapshot.policy();
+        let above = path(policy, waits.queue);
+        let common = path(policy, own.queue)
+            .iter()
+            .any(|queue| above.iter().any(|other| other.name == queue.name));
+        common
+            || own.owner == waits.owner
+            || own.account.is_some() && own.account == waits.account
+            || own.qos.is_some() && own.qos == waits.qos
+    }
+
+    /// Would this node, were it idle, surely hold some of the job?
+    fn could_use(&self, job: &WaitingJob, node: &NodeSnapshot) -> bool {
+        let Some(queue) = self.queues.get(&job.queue).copied() else { return false };
+        let (request, has) = (&job.request, &node.inventory);
+        if !self.forbids(job, queue, node).is_empty() {
+            return false;
+        }
+        let nodes = request.nodes.map(|nodes| u64::from(nodes.0.max(1)));
+        let tasks = nodes.map_or(1, |nodes| u64::from(request.tasks.0).div_ceil(nodes));
+        let is_kind = |kind: &common::gpu::GpuKind| request.accepts(kind);
+        let gpus = has.gpus.iter().filter(|gpu| is_kind(&gpu.kind)).count() as u64;
+        let wanted = match (request.gpus, nodes) {
+            (None, _) => 0,
+            (Some(GpuRequest::PerNode(count)), _) => u64::from(count.0),
+            (Some(GpuRequest::PerTask(count)), _) => u64::from(count.0) * tasks,
+            (Some(GpuRequest::Fraction(_)), _) => 1,
+            (Some(GpuRequest::Total(count)), Some(nodes)) => u64::from(count.0).div_ceil(nodes),
+            // On how many nodes depends on what there is.
+            (Some(GpuRequest::Total(_)), None) => return false,
+        };
+        let cpus = tasks * u64::from(request.cpus_per_task.0);
+        let each = |bytes: u64, count: u64| bytes.saturating_mul(count);
+        let memory = match request.memory {
+            Some(MemoryRequest::PerNode(bytes)) => bytes.0,
+            Some(MemoryRequest::PerCpu(bytes)) => each(bytes.0, cpus),
+            Some(MemoryRequest::PerGpu(bytes)) => each(bytes.0, wanted),
+            None => each(queue.memory_per_cpu.0, cpus),
+        };
+        // Cores come whole.
+        let cores = has.cores.iter().map(common::cpuset::CpuSet::len).max().unwrap_or(1);
+        let needs = cpus.next_multiple_of(u64::from(cores.max(1)));
+        let per_node = request.tasks_per_node.is_none_or(|most| tasks <= u64::from(most.0));
+        gpus >= wanted && u64::from(has.cpus.len()) >= needs && has.memory.0 >= memory && per_node
+    }
+}
+
+#[cfg(test)]
+mod tests;

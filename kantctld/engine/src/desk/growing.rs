@@ -1,0 +1,183 @@
+//! Running jobs get nodes that are to spare, at the end of a round. Never for a job that waits, and
+//! never a node that one who waits could use.
+//!
+//! Source: our own, for jobs that say `--grow`; KAI Scheduler gives what is above a pod group's
+//! minimum in the same order, the least served first.
+//! Reads: who still waits, and for what; what is promised; limits, quotas and bookings as for a
+//! start that ends when the job does.
+//! Knobs: none; [`LEFT_MIN`].
+//!
+//! A job that waits for room keeps every node that it could use, unless certain nodes are kept for
+//! it; then it keeps those. One that waits for a limit or a quota is waited for by those who count
+//! for it, too. Where queues share fairly, nobody grows while anybody waits for room or a share,
+//! and only who may be made to give that back grows at all.
+//!
+//! Nodes under the leaf of those it has come first, and where it insists on being near, it gets no
+//! others.
+//!
+//! Example, two nodes of 8 GPUs. Job 1 asked for 1 to 2 nodes, runs on a, and b is free: it gets b.
+//! Were job 2 waiting for two nodes, b would be left to it.
+
+mod finding;
+mod kept;
+
+use super::Desk;
+use crate::decision::Decision;
+use crate::floor::NodeIndex;
+use crate::floor::node::{Holder, NEVER};
+use crate::snapshot::{Growing, RunningJob};
+use common::id::JobKey;
+use common::queue::Queue;
+use common::resource::{Request, Share};
+use common::time::{Span, Time};
+use common::unit::{Cpus, Nodes, Tasks};
+use std::sync::Arc;
+
+/// Who is over sooner grows no more: its programs would hardly have begun there.
+pub(crate) const LEFT_MIN: Span = Span::from_minutes(5);
+
+/// A job that may grow.
+struct Grower<'a> {
+    job: &'a Arc<RunningJob>,
+    growing: &'a Growing,
+    queue: &'a Queue,
+    /// What one more node of it is to hold, at most.
+    request: Request,
+    ends: Time,
+    has: Tasks,
+    got: Vec<Share>,
+    /// Nodes that it may not have.
+    off: Vec<bool>,
+    /// The nodes that it has, and was given.
+    on: Vec<NodeIndex>,
+}
+
+impl<'a> Desk<'a> {
+    /// Gives running jobs what is to spare: the one that has the least part of its most first.
+    pub(crate) fn grow(&mut self) {
+        let mut growers = self.growers();
+        let mut kept = None;
+        while let Some(at) = next(&growers) {
+            let grower = &growers[at];
+            let found = self.find_more(grower, &grower.off);
+            if found.is_none() {
+                growers.swap_remove(at);
+                continue;
+            }
+            // Who waits is only asked once somebody could grow.
+            let first = kept.is_none();
+            let kept = kept.get_or_insert_with(|| self.kept_by_waiting());
+            if first {
+                growers.retain_mut(|grower| self.keep_off(grower, kept));
+                continue;
+            }
+            let grower = &mut growers[at];
+            if let Some((node, share)) = found.filter(|found| self.takes_more(grower, found)) {
+                grower.has += share.tasks;
+                grower.off[node.at()] = true;
+                grower.on.push(node);
+                self.give(grower, share);
+            } else {
+                growers.swap_remove(at);
+            }
+        }
+    }
+
+    /// In a fair round only those that may be made to yield: others get back what is theirs.
+    fn growers(&self) -> Vec<Grower<'a>> {
+        let snapshot = self.snapshot;
+        let grower = |(key, growing): (&JobKey, &'a Arc<Growing>)| {
+            let job = snapshot.running(*key)?;
+            let ends = job.ends_by.unwrap_or(NEVER);
+            let is_worth_it = ends.since(self.now) >= LEFT_MIN;
+            let may_go_on = job.may_be_asked() && job.yields_to.is_none();
+            let is_asked = self.is_on_the_way_out(*key) || self.was_asked(*key);
+            let may_lose = job.preemptible || !snapshot.policy.fair_sharing;
+            let has = job.allocation.tasks();
+            let may = is_worth_it && may_go_on && !is_asked && may_lose && growing.has_room(has);
+            let queue = self.queues.get(&job.queue).copied().filter(|_| may)?;
+            let asked = &growing.asked.request;
+            let request = Request {
+                nodes: Some(Nodes(1)),
+                tasks_min: None,
+                near: None,
+                ..Request::clone(asked)
+            };
+            let floor = self.trial.floor;
+            let mut off = vec![false; floor.len()];
+            let shares = job.allocation.shares().iter().map(|share| &share.node);
+            let on: Vec<NodeIndex> = shares.clone().filter_map(|name| floor.find(name)).collect();
+            let never = growing.had.iter().filter_map(|name| floor.find(name));
+            on.iter().copied().chain(never).for_each(|at| off[at.at()] = true);
+            if let Some(near) = asked.near.filter(|near| near.required) {
+                // Where it cannot be seen that it is near, it is not.
+                let under = |at| floor.switches().of(near.level, at);
+                let own = on
+                    .first()
+                    .and_then(|at| under(*at))
+                    .filter(|_| on.len() == job.allocation.shares().len());
+                let is_far = |at| own.is_none() || under(at) != own;
+                floor.nodes().filter(|(at, _)| is_far(*at)).for_each(|(at, _)| off[at.at()] = true);
+            }
+            let got = Vec::new();
+            Some(Grower { job, growing, queue, request, ends, has, got, off, on })
+        };
+        snapshot.growing.iter().filter_map(grower).collect()
+    }
+
+    /// Takes it, if limits, quotas and what is promised allow that.
+    fn takes_more(&mut self, grower: &Grower<'_>, (at, share): &(NodeIndex, Share)) -> bool {
+        let (job, at) = (grower.job, *at);
+        let checkpoint = self.trial.checkpoint();
+        let mut holder = Holder::new(job, share);
+        holder.cpus = Cpus(share.cpus.len());
+        self.trial.take(at, Arc::new(holder));
+        let is_free = self.hurt(&[at], grower.ends).is_empty();
+        let shares = std::slice::from_ref(share);
+        let claim = crate::claims::of_part(job, (0, shares), self.trial.floor, &self.books);
+        let left = job.ends_by.map(|ends| ends.since(self.now));
+        let is_allowed = is_free
+            && self.books.check_limits(&claim, left, self.now).is_ok()
+            && self.admit_beside(&claim).is_ok()
+            && self.broken_pledge(job.key, &claim, (self.now, job.ends_by)).is_none();
+        if is_allowed {
+            self.trial.keep(checkpoint);
+            self.books.add(&claim, job.ends_by);
+        } else {
+            self.trial.roll_back(checkpoint);
+            self.look(&[at], grower.ends);
+        }
+        is_allowed
+    }
+
+    /// It gets it, with what it got before.
+    fn give(&mut self, grower: &mut Grower<'_>, share: Share) {
+        grower.got.push(share);
+        let (own, attempt, more) = (grower.job.key, grower.job.attempt, grower.got.clone());
+        let known = self.decisions.iter_mut().find_map(|decision| match decision {
+            Decision::Grow { key, shares, .. } if *key == own => Some(shares),
+            _ => None,
+        });
+        let key = own;
+        match known {
+            Some(shares) => *shares = more,
+            None => self.decisions.push(Decision::Grow { key, attempt, shares: more }),
+        }
+    }
+}
+
+/// Who has the least part of its most; then whose queue goes first, and who was submitted first.
+fn next(growers: &[Grower<'_>]) -> Option<usize> {
+    let before = |a: &Grower<'_>, b: &Grower<'_>| {
+        let part = |has: Tasks, of: &Grower<'_>| u64::from(has.0) * u64::from(of.request.tasks.0);
+        let order = |one: &Grower<'_>| {
+            (std::cmp::Reverse(one.queue.priority), one.job.submitted_at, one.job.key)
+        };
+        part(a.has, b).cmp(&part(b.has, a)).then_with(|| order(a).cmp(&order(b)))
+    };
+    let open = growers.iter().enumerate().filter(|(_, one)| one.growing.has_room(one.has));
+    open.min_by(|(_, a), (_, b)| before(a, b)).map(|(at, _)| at)
+}
+
+#[cfg(test)]
+mod tests;

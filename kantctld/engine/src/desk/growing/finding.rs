@@ -1,0 +1,77 @@
+//! One more node for a job that grows. Never takes it.
+
+use super::super::Desk;
+use super::Grower;
+use crate::fit::hall::Hall;
+use crate::floor::NodeIndex;
+use crate::place::place;
+use crate::shape::Shape;
+use common::resource::Share;
+use common::topology::Level;
+use common::unit::Tasks;
+use std::collections::BTreeSet;
+
+impl Desk<'_> {
+    /// One more node for it, under a leaf where it is already if there is one.
+    pub(super) fn find_more(
+        &self,
+        grower: &Grower<'_>,
+        off: &[bool],
+    ) -> Option<(NodeIndex, Share)> {
+        let floor = self.trial.floor;
+        let leaf = |at: NodeIndex| floor.switches().of(Level::Leaf, at);
+        let leafs: BTreeSet<_> = grower.on.iter().filter_map(|at| leaf(*at)).collect();
+        if !leafs.is_empty() {
+            let is_far = |at| leaf(at).is_none_or(|leaf| !leafs.contains(&leaf));
+            let near: Vec<bool> = floor.nodes().map(|(at, _)| off[at.at()] || is_far(at)).collect();
+            if let Some(found) = self.find_node(grower, &near) {
+                return Some(found);
+            }
+        }
+        self.find_node(grower, off)
+    }
+
+    /// One more node, with as many tasks as it holds.
+    fn find_node(&self, grower: &Grower<'_>, off: &[bool]) -> Option<(NodeIndex, Share)> {
+        let asked = &grower.growing.asked;
+        let left = grower.request.tasks.0.saturating_sub(grower.has.0);
+        let most = grower.request.tasks_per_node.map_or(left, |each| each.0.min(left));
+        let (floor, policy) = (self.trial.floor, &self.snapshot.policy);
+        let typical = self.shapes.typical();
+        let (request, queue) = (&grower.request, grower.queue);
+        let shape = Shape::new(floor, policy, queue, request, asked.service, typical);
+        let with = |tasks: u32| {
+            let mut shape = shape.clone();
+            shape.demand = shape.demand.with_tasks(Tasks(tasks));
+            let placed = shape.sides().into_iter().find_map(|(side, placement)| {
+                let hall = Hall {
+                    trial: &self.trial,
+                    shape: &shape,
+                    bookings: &self.bookings,
+                    reservation: asked.reservation.as_ref(),
+                    now: self.now,
+                    ends: grower.ends,
+                    side,
+                    placement,
+                    avoid: off,
+                };
+                place(&hall)
+            });
+            placed.and_then(|placed| placed.shares.into_iter().next())
+        };
+        let (mut fits, mut too_many) = (1, most + 1);
+        let mut found = with(most);
+        if found.is_some() || most <= 1 {
+            return found;
+        }
+        found = Some(with(fits)?);
+        while fits + 1 < too_many {
+            let middle = fits + (too_many - fits) / 2;
+            match with(middle) {
+                Some(more) => (fits, found) = (middle, Some(more)),
+                None => too_many = middle,
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,187 @@
+//! What those keep from jobs that grow who wait and got nothing. Never asks who grows.
+
+use super::super::{Desk, not_admitted};
+use super::Grower;
+use crate::decision::Decision;
+use crate::fit::demand::Part;
+use crate::floor::NodeIndex;
+use crate::line::Class;
+use crate::shape::{Shape, ShapeIndex};
+use crate::snapshot::{RunningJob, WaitingJob};
+use common::id::{JobKey, QueueName};
+use common::reason::WaitReason;
+use common::time::Time;
+use common::unit::Tasks;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// So many jobs of a class are asked what they wait for; beyond that it is taken to be room.
+const ASKED_MAX: usize = 8;
+
+/// What those keep who wait and got nothing.
+#[derive(Default)]
+pub(super) struct Kept<'a> {
+    /// Everything.
+    all: bool,
+    /// What each could use.
+    shapes: BTreeSet<ShapeIndex>,
+    /// What they count for.
+    kin: Vec<&'a Arc<WaitingJob>>,
+    /// Certain nodes, and from when on; from now on where others yield.
+    nodes: BTreeMap<NodeIndex, Time>,
+}
+
+/// How a job that waits keeps others from growing.
+enum Keeps {
+    Nothing,
+    Room,
+    Bound,
+    Both,
+}
+
+impl<'a> Desk<'a> {
+    /// What is kept from it by those that wait; false: all.
+    pub(super) fn keep_off(&self, grower: &mut Grower<'_>, kept: &Kept<'_>) -> bool {
+        let job = grower.job;
+        if kept.all || kept.kin.iter().any(|waits| self.count_alike(job, waits)) {
+            return false;
+        }
+        let floor = self.trial.floor;
+        for which in &kept.shapes {
+            let shape = self.shapes.get(*which).fewest();
+            let part = smallest(&shape);
+            for (at, node) in floor.nodes() {
+                let off = &mut grower.off[at.at()];
+                *off = *off || shape.may_have(floor, at) && shape.fits_idle(&node.class, part);
+            }
+        }
+        for (at, from) in &kept.nodes {
+            grower.off[at.at()] |= grower.ends > *from;
+        }
+        grower.off.iter().any(|off| !off)
+    }
+
+    /// Is there anything that bounds both?
+    fn count_alike(&self, job: &RunningJob, waits: &WaitingJob) -> bool {
+        let path = |name: &QueueName| -> Vec<&'a QueueName> {
+            let mut path = Vec::new();
+            let mut next = self.queues.get(name).copied();
+            while let Some(queue) = next.filter(|queue| !path.contains(&&queue.name)) {
+                path.push(&queue.name);
+                next = queue.parent.as_ref().and_then(|above| self.queues.get(above).copied());
+            }
+            path
+        };
+        let (own, other) = (path(&job.queue), path(&waits.queue));
+        job.owner == waits.owner
+            || own.iter().any(|queue| other.contains(queue))
+            || job.account.is_some() && job.account == waits.account
+            || job.qos.is_some() && job.qos == waits.qos
+    }
+
+    /// What those keep that wait and did not start.
+    pub(super) fn kept_by_waiting(&mut self) -> Kept<'a> {
+        let mut kept = Kept::default();
+        let snapshot = self.snapshot;
+        let started: BTreeSet<JobKey> = self
+            .decisions
+            .iter()
+            .filter_map(|decision| match decision {
+                Decision::Start { key, .. } => Some(*key),
+                _ => None,
+            })
+            .collect();
+        for (key, promise) in &self.promises {
+            let from = if promise.yielded { self.now } else { promise.at };
+            for at in promise.nodes.iter().filter_map(|name| self.trial.floor.find(name)) {
+                let known = kept.nodes.entry(at).or_insert(from);
+                *known = from.min(*known);
+            }
+            debug_assert!(!started.contains(key), "{key} starts, and is promised to");
+        }
+        for (_, class) in snapshot.line.classes() {
+            let Some((job, keeps)) = self.keeps(class, &started) else { continue };
+            if matches!(keeps, Keeps::Bound | Keeps::Both) {
+                kept.kin.push(job);
+            }
+            if matches!(keeps, Keeps::Room | Keeps::Both) {
+                kept.all |= snapshot.policy.fair_sharing;
+                match self.queues.get(&job.queue).copied() {
+                    Some(queue) => _ = kept.shapes.insert(self.shape_of(queue, job)),
+                    None => kept.all = true,
+                }
+            }
+        }
+        kept
+    }
+
+    /// What the jobs of a class keep that did not start and have no certain nodes kept for them;
+    /// `None`: nothing.
+    fn keeps(
+        &self,
+        class: &'a Class,
+        started: &BTreeSet<JobKey>,
+    ) -> Option<(&'a Arc<WaitingJob>, Keeps)> {
+        let is_fair = self.snapshot.policy.fair_sharing;
+        let is_sure = |key: JobKey| {
+            // It may still take back what others have beyond their share.
+            if is_fair {
+                return false;
+            }
+            let promise = self.promises.get(&key).filter(|_| !self.unmet.contains(&key));
+            promise.is_some_and(|promise| !promise.nodes.is_empty())
+        };
+        let is_left = |job: &&Arc<WaitingJob>| !started.contains(&job.key) && !is_sure(job.key);
+        for (asked, job) in class.jobs().filter(is_left).enumerate() {
+            let keeps = self.keeps_one(job);
+            match keeps {
+                _ if asked >= ASKED_MAX => return Some((job, Keeps::Both)),
+                Keeps::Nothing => {}
+                keeps => return Some((job, keeps)),
+            }
+        }
+        None
+    }
+
+    /// What one of them keeps.
+    fn keeps_one(&self, job: &WaitingJob) -> Keeps {
+        let is_fair = self.snapshot.policy.fair_sharing;
+        // Whatever it was told: it waits for those who make room for it.
+        if self.yielders.contains_key(&job.key) {
+            return Keeps::Both;
+        }
+        match self.waits.said(self.snapshot, job.key) {
+            None
+            | Some(
+                WaitReason::NotConsidered
+                | WaitReason::NodesReserved { .. }
+                | WaitReason::Topology { .. }
+                | WaitReason::Preempting { .. }
+                | WaitReason::Component { .. }
+                | WaitReason::BehindHead { .. }
+                | WaitReason::Priority { .. }
+                | WaitReason::Resources { .. }
+                | WaitReason::NodesUnavailable { .. },
+            ) => match not_admitted(self.snapshot, job) {
+                // Nobody had asked, since others of its kind have no room.
+                Some(_) => Keeps::Both,
+                None => Keeps::Room,
+            },
+            // What is due to a queue follows from what all ask for.
+            Some(WaitReason::QuotaExceeded { .. }) if is_fair => Keeps::Both,
+            Some(WaitReason::QuotaExceeded { .. } | WaitReason::LimitReached { .. }) => {
+                Keeps::Bound
+            }
+            Some(_) => Keeps::Nothing,
+        }
+    }
+}
+
+/// The least that a job of this shape has on a node.
+fn smallest(shape: &Shape<'_>) -> Part {
+    let demand = &shape.demand;
+    shape.nodes().map_or_else(
+        || demand.part(Tasks(1)),
+        |nodes| demand.even_part(nodes, nodes.0.saturating_sub(1)),
+    )
+}

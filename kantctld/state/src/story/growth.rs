@@ -1,0 +1,20 @@
+//! What a story says of a job that grows. Never anything else.
+
+use super::{StoryEvent, because};
+use common::job::JobSize;
+use std::fmt;
+
+/// What it is given while it runs.
+pub(super) fn show(f: &mut fmt::Formatter<'_>, event: &StoryEvent) -> fmt::Result {
+    match event {
+        StoryEvent::Grows { joins } => write!(f, "is given {joins} in addition"),
+        StoryEvent::Grew { tasks, has, joined } => {
+            write!(f, "grew to {} on {has}, with {joined}", JobSize::Tasks(*tasks))
+        }
+        StoryEvent::DidNotGrow { leaves, why } => {
+            write!(f, "goes on without {leaves}, which did not join it")?;
+            because(f, why.as_ref())
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,305 @@
+//! Growing: what a job is given while it runs, when it has it, who is told, and what comes of a
+//! node that does not join.
+
+use crate::house::{House, OPERATOR, USER, end, exited, name, running, share, tasks_of};
+use common::id::{AttemptId, JobKey};
+use common::job::{Ask, EndCause, JobSize, Launch, Outcome, Phase, PreemptReason, Preempted};
+use common::resource::{Request, Share};
+use common::time::Span;
+use common::unit::{Nodes, Tasks};
+use common::wire::node::{DesiredStep, StepPhase, Want};
+use state::event::Growth;
+use state::ledger::StartRefusal;
+use state::view::job_view;
+use state::{Command, Event, RoundGrow, RoundShrink, Target};
+
+/// Asks for one to four tasks, and takes more as they come free.
+fn growing(launch: Launch) -> Ask {
+    let asked = tasks_of(4);
+    let request = Request { tasks_min: Some(Tasks(1)), grow: true, ..asked.request.clone() };
+    Ask { request, launch, time_limit: Some(Span::from_minutes(60)), ..asked }
+}
+
+/// Four nodes, and a job that runs on the first since 100 s.
+fn begun(launch: Launch) -> (House, AttemptId) {
+    let mut house = House::new();
+    house.register("g3", &[]);
+    house.register("g4", &[]);
+    let key = JobKey::single(house.submit(growing(launch)));
+    let id = house.start(key, vec![on("g1")]);
+    house.report("g1", id, running());
+    house.wait(100);
+    (house, id)
+}
+
+fn on(node: &str) -> Share {
+    share(node, 0, 2, &[0])
+}
+
+fn grow(house: &mut House, id: AttemptId, nodes: &[&str]) -> Vec<Event> {
+    let shares = nodes.iter().map(|node| on(node)).collect();
+    let grows = vec![RoundGrow { id, shares }];
+    let (preempts, shrinks, starts) = (Vec::new(), Vec::new(), Vec::new());
+    house.apply(Command::EnactRound { preempts, shrinks, starts, grows })
+}
+
+fn grows(house: &mut House, id: AttemptId, nodes: &[&str]) {
+    let told = grow(house, id, nodes);
+    assert!(matches!(&told[..], [Event::JobGrowth { news: Growth::Given { .. }, .. }]), "{told:?}");
+}
+
+fn refusal(events: &[Event]) -> &StartRefusal {
+    match events {
+        [Event::RoundEntryRefused { reason, .. }] => reason,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn wish(house: &House, node: &str, id: AttemptId) -> Option<DesiredStep> {
+    let steps = state::desired::desired_for(&house.state, &name(node));
+    steps.into_iter().find(|step| step.id == id)
+}
+
+fn holds(house: &House, node: &str, id: AttemptId) -> bool {
+    house.state.ledger().holders(&name(node)).any(|holder| holder == id)
+}
+
+/// How often, and how many nodes, the first node is told.
+fn told(house: &House, id: AttemptId) -> Option<(u32, usize)> {
+    let resized = wish(house, "g1", id)?.resized?;
+    Some((resized.number, resized.allocation.shares().len()))
+}
+
+fn story(house: &House, key: JobKey) -> String {
+    let lines = house.element(key).story.iter().map(|line| line.what.to_string());
+    lines.collect::<Vec<_>>().join("; ")
+}
+
+/// Does a round see that it takes more?
+fn takes_more(house: &House, id: AttemptId) -> bool {
+    state::snapshot::snapshot(&house.state).growing(id.key).is_some()
+}
+
+#[test]
+fn nodes_join_as_a_gang_and_the_others_are_told_once_they_run() {
+    let (mut house, id) = begun(Launch::PerNode);
+    assert!(takes_more(&house, id));
+    let events = grow(&mut house, id, &["g2", "g3"]);
+    let touched = state::effect::touched_nodes(&events);
+    assert_eq!(touched.into_iter().collect::<Vec<_>>(), [name("g2"), name("g3")]);
+    assert!(!takes_more(&house, id), "not while some join");
+    let wants = |house: &House| ["g1", "g2", "g3"].map(|node| wish(house, node, id).unwrap().want);
+    assert_eq!(wants(&house), [Want::Run, Want::Prepare, Want::Prepare]);
+    let shown = job_view(&house.state, id.key, &Default::default()).unwrap();
+    assert_eq!((shown.cpus.0, &shown.joining[..]), (6, &[name("g2"), name("g3")][..]));
+    // Its order knows of those that join with it, and that the job has had another size then.
+    let order = state::desired::launch_order(&house.state, id, &name("g3")).unwrap();
+    assert_eq!((order.resized, order.allocation.shares().len()), (1, 3));
+    // A minute and 40 s of its hour are over.
+    assert_eq!(order.time_limit, Some(Span::from_seconds(3500)));
+    assert_eq!(wish(&house, "g1", id).unwrap().time_limit, Some(Span::from_minutes(60)));
+
+    house.wait(10);
+    house.report("g3", id, StepPhase::Ready);
+    assert_eq!(wants(&house), [Want::Run, Want::Prepare, Want::Prepare]);
+    let events = house.report("g2", id, StepPhase::Ready);
+    assert!(state::effect::touched_nodes(&events).contains(&name("g3")), "{events:?}");
+    assert_eq!(wants(&house), [Want::Run; 3]);
+    house.report("g2", id, running());
+    assert_eq!((told(&house, id), takes_more(&house, id)), (None, false), "not all of it runs");
+    let events = house.report("g3", id, running());
+    assert!(state::effect::touched_nodes(&events).contains(&name("g1")));
+    assert!(state::effect::wakes_scheduler(&events));
+    assert_eq!(told(&house, id), Some((1, 3)));
+    assert!(takes_more(&house, id), "it could have a fourth");
+    let shown = job_view(&house.state, id.key, &Default::default()).unwrap();
+    assert!(shown.joining.is_empty() && shown.phase == Phase::Running);
+    grows(&mut house, id, &["g4"]);
+    assert_eq!(wish(&house, "g4", id).unwrap().want, Want::Run, "one alone waits for nobody");
+    house.report("g4", id, running());
+    assert_eq!((told(&house, id), takes_more(&house, id)), (Some((2, 4)), false));
+    let story = story(&house, id.key);
+    assert!(story.contains("is given g[2-3] in addition"), "{story}");
+    assert!(story.contains("grew to 3 tasks on g[1-3], with g[2-3]"), "{story}");
+}
+
+#[test]
+fn each_share_is_charged_from_when_it_was_given() {
+    let (mut house, id) = begun(Launch::PerNode);
+    grows(&mut house, id, &["g2"]);
+    house.wait(10);
+    house.report("g2", id, running());
+    let (now, fresh) = (house.now, |used: &state::usage::Usages| -> u64 {
+        used.iter().flat_map(|(_, hours)| hours.values()).map(|used| used.cpu_milliseconds).sum()
+    });
+    assert_eq!(fresh(&state::usage::running(&house.state, now)), 2 * 110_000 + 2 * 10_000);
+    let lives = state::history::running(&house.state, now).next().unwrap();
+    assert_eq!(lives.cpu_milliseconds, 240_000);
+    house.wait(10);
+    house.report("g2", id, exited(0));
+    house.report("g1", id, exited(0));
+    assert_eq!(house.outcome(id.key), Some(Outcome::Completed));
+    let over = state::history::all_ended(&house.state).next().unwrap();
+    assert_eq!((over.cpu_milliseconds, over.gpu_milliseconds), (280_000, 140_000));
+    assert_eq!(fresh(house.state.usage()), 280_000);
+}
+
+#[test]
+fn a_node_that_does_not_join_goes_with_those_behind_it_and_the_job_runs_on() {
+    for cause in [EndCause::LaunchFailed, EndCause::NodeFault, EndCause::Lost, EndCause::Stopped] {
+        for launch in [Launch::Once, Launch::PerNode, Launch::PerTask] {
+            let (mut house, id) = begun(launch);
+            grows(&mut house, id, &["g2", "g3", "g4"]);
+            house.report("g2", id, StepPhase::Ready);
+            house.report("g4", id, StepPhase::Ready);
+            house.report("g3", id, end(cause, 1));
+            assert_eq!(house.phase(id.key), Phase::Running, "{cause:?} {launch:?}");
+            assert!(!holds(&house, "g3", id));
+            assert_eq!(wish(&house, "g2", id).unwrap().want, Want::Run, "no rank changes for it");
+            assert_eq!(wish(&house, "g4", id).unwrap().want, Want::Stop);
+            house.report("g2", id, running());
+            assert_eq!(told(&house, id), Some((1, 2)), "it has the first of them");
+            assert!(!takes_more(&house, id), "g4 has not let go");
+            house.report("g4", id, end(EndCause::Stopped, 0));
+            assert!(takes_more(&house, id));
+            let again = grow(&mut house, id, &["g3"]);
+            assert_eq!(refusal(&again), &StartRefusal::HadBefore(name("g3")));
+            let story = story(&house, id.key);
+            assert!(story.contains("goes on without g[3-4]"), "{story}");
+        }
+    }
+}
+
+#[test]
+fn a_node_that_is_lost_unfit_or_late_while_it_joins_costs_the_job_nothing() {
+    let (mut house, id) = begun(Launch::PerNode);
+    grows(&mut house, id, &["g2"]);
+    house.lose("g2");
+    assert_eq!((house.phase(id.key), holds(&house, "g2", id)), (Phase::Running, false));
+    grows(&mut house, id, &["g3"]);
+    house.report("g3", id, StepPhase::Preparing);
+    house.wait(state::fault::START_MAX.0 / 1000 + 1);
+    let overdue = state::overdue(&house.state, house.now);
+    assert_eq!(overdue, [id]);
+    house.apply(Command::StartOverdue { id });
+    assert_eq!(house.phase(id.key), Phase::Running);
+    assert_eq!(wish(&house, "g3", id).unwrap().want, Want::Stop);
+    house.report("g3", id, end(EndCause::Stopped, 0));
+    assert_eq!(told(&house, id), None, "it never was another size");
+    assert_eq!(state::overdue(&house.state, house.now), []);
+}
+
+#[test]
+fn what_ends_or_shrinks_a_job_ends_what_joins_it() {
+    let wants = |house: &House, id, node: &str| wish(house, node, id).map(|step| step.want);
+    // Cancelled.
+    let (mut house, id) = begun(Launch::PerNode);
+    grows(&mut house, id, &["g2"]);
+    let cancel = house.cancel(id.key);
+    house.apply(cancel);
+    assert_eq!(wants(&house, id, "g2"), Some(Want::Stop));
+    house.report("g1", id, end(EndCause::Stopped, 143));
+    assert_eq!(house.phase(id.key), Phase::Completing);
+    house.report("g2", id, end(EndCause::Stopped, 0));
+    assert_eq!(house.outcome(id.key), Some(Outcome::Cancelled));
+    // All others through: what joins is not to go on alone.
+    let (mut house, id) = begun(Launch::PerNode);
+    grows(&mut house, id, &["g2"]);
+    house.report("g1", id, exited(0));
+    assert_eq!(wants(&house, id, "g2"), Some(Want::Stop));
+    house.report("g2", id, end(EndCause::Stopped, 0));
+    assert_eq!(house.outcome(id.key), Some(Outcome::Completed));
+    // Made smaller by hand, to what it had and to less.
+    let (mut house, id) = begun(Launch::PerNode);
+    let resize = |nodes| {
+        let (actor, target) = (USER, Target { key: id.key });
+        Command::ResizeJob { actor, target, size: JobSize::Nodes(Nodes(nodes)) }
+    };
+    grows(&mut house, id, &["g2", "g3"]);
+    house.apply(resize(2));
+    assert_eq!((wants(&house, id, "g2"), told(&house, id)), (Some(Want::Run), None));
+    assert_eq!(wants(&house, id, "g3"), Some(Want::Stop));
+    house.report("g2", id, running());
+    house.report("g3", id, end(EndCause::Stopped, 0));
+    assert_eq!(told(&house, id), Some((1, 2)));
+    house.apply(resize(1));
+    assert_eq!((wants(&house, id, "g2"), told(&house, id)), (Some(Want::Stop), Some((2, 1))));
+    // By a round.
+    let (mut house, id) = begun(Launch::PerNode);
+    grows(&mut house, id, &["g2", "g3"]);
+    let by = JobKey::single(house.submit(tasks_of(1)));
+    let preempted = Preempted { by, why: PreemptReason::Reclaim };
+    let shrinks = vec![RoundShrink { id, preempted, keeps: Nodes(1) }];
+    let (preempts, starts, grows) = (Vec::new(), Vec::new(), Vec::new());
+    house.apply(Command::EnactRound { preempts, shrinks, starts, grows });
+    assert_eq!(["g2", "g3"].map(|node| wants(&house, id, node)), [Some(Want::Stop); 2]);
+    assert_eq!(told(&house, id), None, "it has what it had");
+}
+
+#[test]
+fn who_stands_still_is_told_of_what_joined_when_it_goes_on() {
+    let (mut house, id) = begun(Launch::PerNode);
+    grows(&mut house, id, &["g2"]);
+    house.apply(Command::SuspendJob { actor: OPERATOR, target: Target { key: id.key } });
+    let step = wish(&house, "g2", id).unwrap();
+    assert!(step.suspended && step.want == Want::Run);
+    house.report("g2", id, running());
+    assert_eq!((house.phase(id.key), told(&house, id)), (Phase::Suspended, Some((1, 2))));
+    assert!(!takes_more(&house, id));
+    let more = grow(&mut house, id, &["g3"]);
+    assert_eq!(refusal(&more), &StartRefusal::DoesNotGrow);
+    house.apply(Command::ResumeJob { actor: OPERATOR, target: Target { key: id.key } });
+    assert!(takes_more(&house, id));
+}
+
+#[test]
+fn nobody_grows_beyond_what_it_asked_for_nor_onto_what_is_not_free() {
+    let (mut house, id) = begun(Launch::PerNode);
+    house.apply(Command::DrainNode { actor: OPERATOR, name: name("g4"), reason: "dust".into() });
+    let beside = house.job();
+    house.start(beside, vec![share("g3", 0, 1, &[])]);
+    for (nodes, says) in [
+        (&[][..], "1 task"),
+        (&["g1"][..], "has or had node g1"),
+        (&["g2", "g2"], "has or had node g2"),
+        (&["g3"], "taken on node g3"),
+        (&["g4"], "no new jobs"),
+        (&["g5"], "no node g5"),
+    ] {
+        let told = grow(&mut house, id, nodes);
+        let why = refusal(&told).to_string();
+        assert!(why.contains(says) || nodes.is_empty(), "{nodes:?}: {why}");
+        assert!(!holds(&house, "g2", id));
+    }
+    let four = Share { tasks: Tasks(4), ..on("g2") };
+    let grows = vec![RoundGrow { id, shares: vec![four] }];
+    let (preempts, shrinks, starts) = (Vec::new(), Vec::new(), Vec::new());
+    let told = house.apply(Command::EnactRound { preempts, shrinks, starts, grows });
+    assert!(matches!(refusal(&told), StartRefusal::OtherTasks { .. }), "{told:?}");
+    let old = AttemptId { attempt: common::id::Attempt(2), ..id };
+    let told = grow(&mut house, old, &["g2"]);
+    assert_eq!(refusal(&told), &StartRefusal::DoesNotGrow);
+    // One that did not ask for it.
+    let plain = Ask {
+        request: Request { grow: false, ..growing(Launch::Once).request },
+        ..growing(Launch::Once)
+    };
+    let key = JobKey::single(house.submit(plain));
+    let id = house.start(key, vec![share("g1", 4, 1, &[])]);
+    house.report("g1", id, running());
+    let told = grow(&mut house, id, &["g2"]);
+    assert_eq!((refusal(&told), takes_more(&house, id)), (&StartRefusal::DoesNotGrow, false));
+}
+
+#[test]
+fn a_new_attempt_may_have_the_nodes_that_the_last_one_gave_up() {
+    let (mut house, id) = begun(Launch::PerNode);
+    grows(&mut house, id, &["g2"]);
+    house.report("g2", id, end(EndCause::LaunchFailed, 1));
+    let requeue = house.requeue(id.key);
+    house.apply(requeue);
+    house.report("g1", id, end(EndCause::Stopped, 143));
+    let id = house.start(id.key, vec![on("g1")]);
+    house.report("g1", id, running());
+    grows(&mut house, id, &["g2"]);
+}

@@ -1,0 +1,146 @@
+//! A job that asked to grow, on real daemons: it starts on one node, takes others as they come
+//! free, is told of them, has programs there, and gives them up for those who come. Never who gets
+//! what: tests/scenarios/explain/grown.txt has that.
+
+use common::config::{ControllerConfig, QosTable, QueueTable};
+use common::id::{QosName, QueueName};
+use common::job::{Outcome, Phase};
+use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, wait_for};
+
+/// Says what it is told of its size; runs until there is a file.
+const SCRIPT: &str = "#!/bin/sh\n\
+    trap '. \"$KANT_ENV_FILE\"\n\
+    echo \"$SLURM_NNODES $SLURM_NTASKS $SLURM_JOB_NODELIST $KANT_RESIZED\" >> told' USR1\n\
+    . \"$KANT_ENV_FILE\"\n\
+    echo \"$SLURM_NNODES $SLURM_NTASKS $SLURM_JOB_NODELIST $KANT_RESIZED\" > began\n\
+    while [ ! -e enough ]; do sleep 0.1; done\n";
+
+const GROWS: [&str; 7] = [
+    "-N",
+    "1-3",
+    "--grow",
+    "--resize-signal=B:USR1",
+    "--gpus-per-node=2",
+    "--mem=16M",
+    "--time=1:00:00",
+];
+
+/// One job for a whole node, until there is a file of its name.
+const HOLDS: [&str; 3] = ["--gpus-per-node=2", "--mem=16M", "--time=30"];
+
+fn three_nodes() -> ClusterOptions {
+    let policy = |config: &mut ControllerConfig| {
+        let name = QueueName::new("main").ok();
+        let (preempt_by_priority, preemptible) = (true, true);
+        let queue = QueueTable { name, preempt_by_priority, preemptible, ..Default::default() };
+        config.queue = vec![queue];
+        let name = QosName::new("urgent").ok();
+        config.qos = vec![QosTable { name, priority: 10, ..QosTable::default() }];
+    };
+    let nodes = ["g1", "g2", "g3"].map(|name| (name, Machine::with_gpus("pcie-2")));
+    ClusterOptions {
+        nodes: nodes.to_vec(),
+        controller: Some(policy as fn(&mut ControllerConfig)),
+        ..ClusterOptions::default()
+    }
+}
+
+fn phase(kantctl: &Kantctl, id: &str, phase: Phase) -> anyhow::Result<()> {
+    wait_for(&format!("job {id} to be {phase}"), || {
+        Ok((kantctl.job(id)?.phase == phase).then_some(()))
+    })
+}
+
+fn says(kantctl: &Kantctl, file: &str) -> Option<String> {
+    let text = std::fs::read_to_string(kantctl.dir().join(file)).ok()?;
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+fn write(kantctl: &Kantctl, file: &str) -> anyhow::Result<()> {
+    Ok(std::fs::write(kantctl.dir().join(file), "")?)
+}
+
+/// A job that holds a whole node until there is this file.
+fn holds(kantctl: &Kantctl, until: &str, flags: &[&str]) -> anyhow::Result<String> {
+    let script = format!("#!/bin/sh\nwhile [ ! -e {until} ]; do sleep 0.1; done\n");
+    let id = kantctl.submit(&[&HOLDS[..], flags].concat(), &script)?;
+    Ok(id)
+}
+
+/// A job that runs on the one node that two others leave.
+fn runs_on_one(kantctl: &Kantctl, flags: &[&str]) -> anyhow::Result<String> {
+    for (until, node) in [("free-2", "g2"), ("free-3", "g3")] {
+        let id = holds(kantctl, until, &["--nodelist", node])?;
+        phase(kantctl, &id, Phase::Running)?;
+    }
+    let id = kantctl.submit(&[&GROWS[..], flags].concat(), SCRIPT)?;
+    phase(kantctl, &id, Phase::Running)?;
+    wait_for("its script to begin", || Ok(says(kantctl, "began")))?;
+    assert_eq!(says(kantctl, "began").as_deref(), Some("1 1 g1 0"));
+    Ok(id)
+}
+
+fn told(kantctl: &Kantctl, lines: &[&str]) -> anyhow::Result<()> {
+    let expected = lines.join("\n");
+    wait_for(&format!("it to be told {expected:?}"), || {
+        Ok((says(kantctl, "told").as_deref() == Some(&expected)).then_some(()))
+    })
+}
+
+#[test]
+fn a_job_takes_nodes_as_they_come_free_and_gives_them_up_again() -> anyhow::Result<()> {
+    let cluster = Cluster::start(three_nodes())?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let refused = kantctl.run(&["submit", "--wrap", "true", "--grow"])?;
+    assert!(refused.code == 1 && refused.stderr.contains("--nodes=1-4"), "{refused:?}");
+    let id = runs_on_one(&kantctl, &[])?;
+    write(&kantctl, "free-3")?;
+    told(&kantctl, &["2 2 g[1,3] 1"])?;
+    let job = kantctl.job(&id)?;
+    assert_eq!((job.phase, job.gpus.0, job.joining.len()), (Phase::Running, 4, 0), "{job:?}");
+    // A program on the node that joined.
+    let there = kantctl.ok(&["launch", "--job", &id, "g3", "echo $KANT_NODE $SLURM_NNODES"])?;
+    assert_eq!(there.trim(), "g3 2");
+    write(&kantctl, "free-2")?;
+    told(&kantctl, &["2 2 g[1,3] 1", "3 3 g[1,3,2] 2"])?;
+
+    let urgent = holds(&kantctl, "free-4", &["--qos=urgent"])?;
+    phase(&kantctl, &urgent, Phase::Running)?;
+    told(&kantctl, &["2 2 g[1,3] 1", "3 3 g[1,3,2] 2", "2 2 g[1,3] 3"])?;
+    // It gave that node up: it is not given it back.
+    write(&kantctl, "free-4")?;
+    assert_eq!(kantctl.finished(&urgent)?.outcome, Some(Outcome::Completed));
+    let shown = kantctl.ok(&["show", "job", &id])?;
+    assert!(shown.contains("is given g3 in addition"), "{shown}");
+    assert!(shown.contains("grew to 2 tasks on g[1,3], with g3"), "{shown}");
+    write(&kantctl, "enough")?;
+    let job = kantctl.finished(&id)?;
+    assert_eq!((job.outcome, job.attempt), (Some(Outcome::Completed), 1), "{job:?}");
+    Ok(())
+}
+
+#[test]
+fn killed_daemons_neither_lose_a_node_that_joins_nor_tell_of_it_twice() -> anyhow::Result<()> {
+    let mut cluster = Cluster::start(three_nodes())?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let id = runs_on_one(&kantctl, &[])?;
+    // The job's own node hears of nothing; then the controller dies as well.
+    cluster.kill_node("g1")?;
+    write(&kantctl, "free-3")?;
+    wait_for("g3 to run it", || {
+        let job = kantctl.job(&id)?;
+        Ok((job.gpus.0 == 4 && job.joining.is_empty()).then_some(()))
+    })?;
+    assert_eq!(says(&kantctl, "told"), None);
+    cluster.kill_node("g3")?;
+    cluster.kill_controller()?;
+    cluster.start_controller()?;
+    cluster.start_node("g3")?;
+    cluster.start_node("g1")?;
+    told(&kantctl, &["2 2 g[1,3] 1"])?;
+    write(&kantctl, "enough")?;
+    let job = kantctl.finished(&id)?;
+    assert_eq!((job.outcome, job.attempt), (Some(Outcome::Completed), 1), "{job:?}");
+    told(&kantctl, &["2 2 g[1,3] 1"])?;
+    Ok(())
+}
