@@ -1,9 +1,13 @@
 //! Ids and names as types of their own, so that a node cannot pass for a queue, nor a job for a
 //! task. Never a bare integer or string across a function border.
 
+mod component;
+
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
+
+pub use component::SET_SIZE_MAX;
 
 /// A text that is no valid id or name. The message says what was wrong and what is allowed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -215,7 +219,8 @@ name_id!(
     ReservationName, "reservation"
 );
 
-/// One schedulable thing: a job, or one task of an array job. Shown as `42` or `42_7`.
+/// One schedulable thing: a job, or one task of an array job. Shown as `42` or `42_7`. Or the name
+/// of a component of a set, `42+1`, which is a job of its own number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct JobKey {
@@ -235,28 +240,10 @@ impl JobKey {
 
 impl fmt::Display for JobKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.index {
-            None => f.pad(&self.job.to_string()),
-            Some(index) => f.pad(&format!("{}_{index}", self.job)),
-        }
-    }
-}
-
-impl FromStr for JobKey {
-    type Err = IdError;
-    fn from_str(text: &str) -> Result<Self, IdError> {
-        let bad = || IdError::Job(text.to_owned());
-        let digits = |t: &str| -> Result<u32, IdError> {
-            if t.is_empty() || !t.bytes().all(|b| b.is_ascii_digit()) {
-                return Err(bad());
-            }
-            t.parse().map_err(|_| bad())
-        };
-        match text.split_once('_') {
-            None => Ok(Self::single(JobId(digits(text)?))),
-            Some((job, index)) => {
-                Ok(Self { job: JobId(digits(job)?), index: Some(ArrayIndex(digits(index)?)) })
-            }
+        match (self.index, self.offset()) {
+            (_, Some(offset)) => f.pad(&format!("{}+{offset}", self.job)),
+            (None, None) => f.pad(&self.job.to_string()),
+            (Some(index), None) => f.pad(&format!("{}_{index}", self.job)),
         }
     }
 }
@@ -301,14 +288,29 @@ mod tests {
 
     #[test]
     fn a_job_key_reads_what_it_prints() {
-        for text in ["1", "42", "42_0", "4294967295_7"] {
+        for text in ["1", "42", "42_0", "4294967295_7", "42+0", "42+127"] {
             assert_eq!(text.parse::<JobKey>().unwrap().to_string(), text);
         }
     }
 
     #[test]
     fn a_job_key_refuses_anything_else() {
-        for text in ["", "x", "-1", "+1", "1_", "_1", "1_2_3", "4294967296", "1 "] {
+        for text in [
+            "",
+            "x",
+            "-1",
+            "+1",
+            "1_",
+            "_1",
+            "1_2_3",
+            "4294967296",
+            "1 ",
+            "1+",
+            "1+128",
+            "1+1+1",
+            "1_1+1",
+            "1_4294967295",
+        ] {
             let error = text.parse::<JobKey>().unwrap_err().to_string();
             assert!(error.contains("is not a job id"), "{text:?}: {error}");
         }

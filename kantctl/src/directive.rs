@@ -10,11 +10,15 @@ use crate::submission::words::split;
 /// say what differs here.
 const MARKERS: [&str; 2] = ["#SBATCH", "#KANT"];
 
+/// Stands alone on a line between the components of a set: Slurm's word, and its older one.
+const BETWEEN: [&str; 2] = ["hetjob", "packjob"];
+
 /// What a script asks for.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Directives {
-    /// Merged; `#KANT` wins over `#SBATCH`, later lines over earlier ones.
-    pub options: Options,
+    /// Of each component, mostly of one; merged: `#KANT` wins over `#SBATCH`, later lines over
+    /// earlier ones.
+    pub components: Vec<Options>,
     /// Lines (from 1) of directives after the first command, which are not read.
     pub too_late: Vec<usize>,
 }
@@ -25,10 +29,25 @@ pub struct Directives {
 /// [`Failure`] naming script, line and option.
 pub fn read(origin: &str, script: &str) -> Result<Directives, Failure> {
     let head = script.lines().take_while(|line| !is_command(line)).count();
+    let lines: Vec<(usize, &str)> = numbered(script).take(head).collect();
     let mut directives = Directives::default();
+    for lines in lines.split(|(_, line)| is_between(line)) {
+        directives.components.push(component(origin, lines)?);
+    }
+    directives.too_late = numbered(script)
+        .skip(head)
+        .filter(|(_, line)| MARKERS.iter().any(|marker| after_marker(line, marker).is_some()))
+        .map(|(number, _)| number)
+        .collect();
+    Ok(directives)
+}
+
+/// What the lines of one component ask for.
+fn component(origin: &str, lines: &[(usize, &str)]) -> Result<Options, Failure> {
+    let mut options = Options::default();
     for marker in MARKERS {
         let mut words = Vec::new();
-        for (number, line) in numbered(script).take(head) {
+        for (number, line) in lines {
             let Some(text) = after_marker(line, marker) else { continue };
             let refused =
                 |what| Failure::usage(anyhow::anyhow!("{origin}, line {number}: {marker}: {what}"));
@@ -40,14 +59,19 @@ pub fn read(origin: &str, script: &str) -> Result<Directives, Failure> {
         let layer = read_words(&words).map_err(|error| {
             Failure::usage(anyhow::anyhow!("{origin}: {marker} lines: {}", explain(&error)))
         })?;
-        directives.options = layer.over(directives.options);
+        options = layer.over(options);
     }
-    directives.too_late = numbered(script)
-        .skip(head)
-        .filter(|(_, line)| MARKERS.iter().any(|marker| after_marker(line, marker).is_some()))
-        .map(|(number, _)| number)
-        .collect();
-    Ok(directives)
+    Ok(options)
+}
+
+/// Does this line end a component?
+fn is_between(line: &str) -> bool {
+    let mut texts = MARKERS.iter().filter_map(|marker| after_marker(line, marker));
+    texts.any(|text| {
+        split(text).is_ok_and(
+            |words| matches!(words.as_slice(), [word] if BETWEEN.contains(&word.as_str())),
+        )
+    })
 }
 
 fn numbered(script: &str) -> impl Iterator<Item = (usize, &str)> {
@@ -73,7 +97,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn options(script: &str) -> Options {
-        read("a.sh", script).unwrap().options
+        let [options] = read("a.sh", script).unwrap().components.try_into().unwrap();
+        options
     }
 
     fn refused(script: &str) -> String {
@@ -89,7 +114,7 @@ mod tests {
         let script = "#!/bin/sh\n#SBATCH -n 2\n\n# a comment\n#SBATCH --time=10 # ten minutes\n\
                       true\n#SBATCH -n 9\n";
         let read = read("a.sh", script).unwrap();
-        assert_eq!(read.options, words("-n 2 --time=10"));
+        assert_eq!(read.components, [words("-n 2 --time=10")]);
         assert_eq!(read.too_late, [7]);
     }
 
@@ -103,6 +128,17 @@ mod tests {
     fn our_lines_win_over_slurms_in_any_order() {
         let script = "#!/bin/sh\n#KANT -p gpu --mem=1G\n#SBATCH -p cpu -n 2 --mem-per-cpu=2G\n";
         assert_eq!(options(script), words("-p gpu --mem=1G -n 2"));
+    }
+
+    #[test]
+    fn a_line_of_its_own_stands_between_components() {
+        let script = "#!/bin/sh\n#SBATCH -n 2\n#KANT --time=10\n#SBATCH hetjob # more\n\
+                      #SBATCH -n 3\n#KANT -n 4\n#KANT hetjob\n#SBATCH packjob\n#SBATCH -N 5\n";
+        let components = read("a.sh", script).unwrap().components;
+        let expected = ["-n 2 --time=10", "-n 4"].map(words);
+        assert_eq!(components[..2], expected);
+        assert_eq!(components[2..], [Options::default(), words("-N 5")]);
+        assert!(refused("#!/bin/sh\n#SBATCH hetjob -n 3\n").contains("line 2"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Jobs as users name them: `42`, `42_7`, `42_[0-3],50`. Never looks whether they exist.
+//! Jobs as users name them: `42`, `42_7`, `42+1`, `42_[0-3],50`. Never looks whether they exist.
 
 use common::hostlist::{self, HostlistError};
 use common::id::JobKey;
@@ -10,7 +10,10 @@ use std::str::FromStr;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeysError {
     /// Not understood.
-    #[error("write a job's number (42), an array's task (42_7), or several (42_[0-3],50)")]
+    #[error(
+        "write a job's number (42), an array's task (42_7), a component (42+1), or several \
+         (42_[0-3],50)"
+    )]
     Shape,
     /// Stands for too many jobs.
     #[error("it stands for more than {} jobs", hostlist::HOSTS_MAX)]
@@ -25,11 +28,15 @@ impl FromStr for Keys {
     type Err = KeysError;
     /// Lists of jobs are written as lists of nodes are.
     fn from_str(text: &str) -> Result<Self, KeysError> {
-        let names = hostlist::expand(text).map_err(|error| match error {
+        if text.contains('.') {
+            return Err(KeysError::Shape);
+        }
+        // No node has a plus in its name, as components of sets have; and no job has a dot.
+        let names = hostlist::expand(&text.replace('+', ".")).map_err(|error| match error {
             HostlistError::TooMany(_) => KeysError::TooMany,
             _ => KeysError::Shape,
         })?;
-        let keys = names.iter().map(|name| name.as_str().parse());
+        let keys = names.iter().map(|name| name.as_str().replace('.', "+").parse());
         keys.collect::<Result<_, _>>().map(Keys).map_err(|_| KeysError::Shape)
     }
 }
@@ -41,14 +48,16 @@ pub fn all(words: &[Keys]) -> Vec<JobKey> {
     words.iter().flat_map(|word| &word.0).copied().filter(|key| seen.insert(*key)).collect()
 }
 
-/// Is a job among those named: by its key, its array, or its plain number?
+/// Is a job among those named: by its key, its array or set, or its plain number?
 #[must_use]
 pub fn name(keys: &[JobKey], job: &JobView) -> bool {
     keys.iter().any(|key| names_of(job).contains(&Some(*key)))
 }
 
-fn names_of(job: &JobView) -> [Option<JobKey>; 3] {
-    [Some(job.key), Some(JobKey::single(job.key.job)), job.number.map(JobKey::single)]
+fn names_of(job: &JobView) -> [Option<JobKey>; 5] {
+    let number = job.number.map(JobKey::single);
+    let whole = JobKey::single(job.key.job);
+    [Some(job.key), Some(whole), number, Some(job.name()), Some(job.whole())]
 }
 
 /// The same for many jobs, in the same time however many are named.
@@ -79,6 +88,7 @@ mod tests {
         };
         assert_eq!(show("42"), ["42"]);
         assert_eq!(show("42_[0-2],7,42_1"), ["42_0", "42_1", "42_2", "7"]);
+        assert_eq!(show("42+1,42+[2-3]"), ["42+1", "42+2", "42+3"]);
     }
 
     #[test]

@@ -3,9 +3,11 @@
 
 use crate::failure::Failure;
 use anyhow::Context;
+use nix::libc;
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::getuid;
+use std::io;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 /// `si_code` of kill(2): SI_USER (man sigaction).
@@ -31,6 +33,21 @@ const PASSED_ON: [Signal; 8] = [
 pub fn outlast_the_own_job() -> Result<(), Failure> {
     if std::env::var_os("KANT_JOB_ID").is_some() {
         SigSet::from(Signal::SIGTERM).thread_block().context("failed to block SIGTERM")?;
+    }
+    Ok(())
+}
+
+/// For a program that is started here: we read signals instead of obeying them, and it is to obey.
+/// Safe between fork and exec.
+///
+/// # Errors
+/// Never.
+pub fn unblock() -> io::Result<()> {
+    // SAFETY: sigemptyset initialises the set, which sigprocmask then reads.
+    unsafe {
+        let mut none: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
     }
     Ok(())
 }

@@ -64,7 +64,12 @@ async fn scripts_of_big_sites_ask_for_what_they_mean_or_are_refused_in_words() {
         let said = done.err.replace(&place, "");
         told += &format!("{file}\n");
         match (done.code, house.asked().get(before)) {
-            (Some(0), Some(asked_for)) => told += &format!("{}\n", asked(&asked_for.body["ask"])),
+            (Some(0), Some(asked_for)) => match asked_for.body["asks"].as_array() {
+                None => told += &format!("{}\n", asked(&asked_for.body["ask"])),
+                Some(components) => components.iter().for_each(|component| {
+                    told += &format!("  component\n{}\n", asked(component));
+                }),
+            },
             _ => told += "  refused\n",
         }
         said.lines().for_each(|line| told += &format!("  | {line}\n"));

@@ -25,6 +25,7 @@ mod signal;
 mod solve;
 mod steps;
 mod submit;
+mod submit_set;
 mod tasks;
 mod trial;
 mod update;
@@ -65,6 +66,7 @@ fn of_leader() -> Router<Arc<Core>> {
     Router::new()
         .route("/v1/jobs", post(submit::submit).get(jobs::list))
         .route("/v1/jobs/batch", post(batch::submit))
+        .route("/v1/jobs/set", post(submit_set::submit))
         .route("/v1/jobs/trial", post(trial::try_out))
         .route("/v1/jobs/{key}", get(jobs::show))
         .route("/v1/jobs/{key}/cancel", post(jobs::cancel))

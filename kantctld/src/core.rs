@@ -14,7 +14,7 @@ use common::id::{ControllerId, IdError, JobKey, LogIndex, Uid};
 use common::reason::Refusal;
 use common::time::Time;
 use state::view::Waits;
-use state::{Actor, Command, Event};
+use state::{Actor, Command, Event, Target};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tokio::sync::{Notify, watch};
@@ -79,12 +79,23 @@ pub struct Core {
 }
 
 impl Core {
-    /// The job or task that a text names: `42`, `42_7`, or the plain number of an array's task.
+    /// The job or task that a text names: `42`, `42_7`, the plain number of an array's task, or a
+    /// component of a set, `42+1`.
     ///
     /// # Errors
     /// [`IdError`] of a text that names none; whether there is such a job is not asked.
     pub fn key(&self, text: &str) -> Result<JobKey, IdError> {
         Ok(self.state.read().meant(text.parse()?))
+    }
+
+    /// The same for a command, which tells a set (`42`) from its first component (`42+0`).
+    ///
+    /// # Errors
+    /// As of [`Core::key`].
+    pub fn target(&self, text: &str) -> Result<Target, IdError> {
+        let named: JobKey = text.parse()?;
+        let key = if named.offset().is_some() { named } else { self.state.read().meant(named) };
+        Ok(Target { key })
     }
 
     /// Puts the parts together.

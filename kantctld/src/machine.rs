@@ -132,6 +132,9 @@ impl Machine for StateMachine {
         SMALL
             + match command {
                 Command::SubmitJob { script, environment, .. } => script.len() + environment.len(),
+                Command::SubmitSet { asks, script, environment, .. } => {
+                    SMALL * asks.len() + script.len() + environment.len()
+                }
                 Command::RegisterNode { steps, .. } => (SMALL << 6) + SMALL * steps.len(),
                 Command::ReportSteps { steps, .. } => SMALL * steps.len(),
                 Command::EnactRound { preempts, shrinks, starts, grows } => {

@@ -11,6 +11,7 @@ mod moving;
 pub mod patch;
 pub mod pattern;
 pub mod rendezvous;
+mod set;
 pub mod size;
 pub mod spec;
 pub mod state;
@@ -24,6 +25,7 @@ pub use end::{EndCause, ExitStatus, GpuUsage, PreemptReason, Preempted, StepEnd,
 pub use mail::{Mail, MailEvent, MailEvents};
 pub use moving::Moving;
 pub use patch::{Patch, Replaced};
+pub use set::SetPlace;
 pub use size::{JobSize, ResizeSignal};
 pub use spec::{Ask, Launch, OpenMode, Owner, Rlimit, Spec};
 pub use state::{Change, Outcome, Phase};

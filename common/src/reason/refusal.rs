@@ -7,7 +7,7 @@ use super::WaitReason;
 use super::sentence::level_text;
 use crate::id::{AccountName, JobId, JobKey, NodeName, QosName, QueueName, ReservationName, Uid};
 use crate::job::check::AskError;
-use crate::job::{Outcome, Phase};
+use crate::job::{Outcome, Phase, SetPlace};
 use crate::time::{Span, Time};
 use crate::topology::Level;
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,9 @@ pub enum Refusal {
         /// What was asked for.
         key: JobKey,
     },
+    /// One component of a set, which changes as a whole.
+    #[error("{n} is part of {s}, which acts as a whole: name {s}", n = .0.name(), s = .0.first)]
+    PartOfSet(SetPlace),
     /// Somebody else's job.
     #[error("job {job} belongs to user {owner}: only they and operators may do that")]
     NotYours {

@@ -40,7 +40,9 @@
 
 mod accounts;
 mod controllers;
+mod explanation;
 mod history;
+mod job_name;
 mod metrics;
 mod priority;
 mod queues;
@@ -56,7 +58,7 @@ mod what_if;
 
 use crate::health::Finding;
 use crate::id::{ControllerId, JobId, JobKey, NodeName, QueueName, Uid};
-use crate::job::{Ask, ExitStatus, Outcome, Owner, Phase, Usage};
+use crate::job::{Ask, ExitStatus, Outcome, Owner, Phase, SetPlace, Usage};
 use crate::node::{Contact, Drain, Inventory, NodeStatus};
 use crate::reason::WaitReason;
 use crate::resource::Allocation;
@@ -66,6 +68,7 @@ use serde::{Deserialize, Serialize};
 
 pub use accounts::AccountList;
 pub use controllers::{ControllerList, ControllerRole, ControllerView, JoinAnswer, JoinRequest};
+pub use explanation::Explanation;
 pub use history::{
     HistoryList, HistoryQuery, HistoryRun, NodeStretch, NodeUse, ReportQuery, ReportRow, ReportView,
 };
@@ -78,7 +81,7 @@ pub use resize::ResizeRequest;
 pub use share::{Lender, ShareList, ShareOf, ShareView};
 pub use solve::{MoveView, SolveAnswer, SolveRequest, SolveView};
 pub use submit::{
-    BATCH_BYTES_MAX, BATCH_JOBS_MAX, BatchAnswer, BatchJob, BatchOutcome, BatchRequest,
+    BATCH_BYTES_MAX, BATCH_JOBS_MAX, BatchAnswer, BatchJob, BatchOutcome, BatchRequest, SetRequest,
     SubmitAnswer, SubmitRequest,
 };
 pub use task::{
@@ -126,6 +129,9 @@ pub struct JobView {
     /// `None` of tasks of arrays of before they had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<JobId>,
+    /// Which component of which set it is; `None`: of none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set: Option<SetPlace>,
     /// Whose.
     pub owner: Owner,
     /// What was asked, queue and time limit filled in. GET /v1/jobs leaves out what is bulky:
@@ -203,21 +209,6 @@ pub struct JobList {
     pub jobs: Vec<JobView>,
     /// The controller's time when it looked.
     pub as_of: Time,
-}
-
-/// Why a job is where it is.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Explanation {
-    /// The job or, of an array, its first waiting task.
-    pub job: JobView,
-    /// What decides, step by step, each a sentence.
-    pub lines: Vec<String>,
-    /// What to do, if anything.
-    pub advice: Option<String>,
-    /// When it is expected to start, while it waits; by what was promised to it or, without a
-    /// promise, by what its reason says. `None`: nobody can say.
-    #[serde(default)]
-    pub expected_at: Option<Time>,
 }
 
 /// A node.

@@ -4,6 +4,7 @@
 mod attach;
 mod output;
 mod resized;
+mod set;
 mod signal;
 mod step;
 mod task;
@@ -20,6 +21,7 @@ use std::collections::BTreeMap;
 pub use attach::{Octets, StepHeard, StepInput, StepPiece, StepSaid, StepSpeech, StepStreams};
 pub use output::{OutputChunk, OutputStream, ReadOutput};
 pub use resized::Resized;
+pub use set::{SetComponent, SetFacts};
 pub use signal::{JobSignal, Reached, SignalJob, SignalNews};
 pub use step::{AskSteps, StepAnswer, StepAsk, StepGpus, StepNews, StepShare, StepView, StepWish};
 pub use task::{FeedTask, Manner, SignalTask, StartTask, StepMark, TaskNews, TaskState, WatchTask};
@@ -288,4 +290,7 @@ pub struct LaunchOrder {
     pub submit_host: String,
     /// Set for a task of an array.
     pub array: Option<ArrayFacts>,
+    /// Set for a component of a set. Nodes of builds before do not tell it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set: Option<Box<SetFacts>>,
 }

@@ -67,6 +67,7 @@ fn jobs_look_as_in_the_kept_files() {
     let waiting = JobView {
         key: JobKey::single(JobId(7)),
         number: None,
+        set: None,
         owner: owner(),
         ask: ask(),
         phase: Phase::Pending,

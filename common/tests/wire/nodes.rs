@@ -125,6 +125,7 @@ fn order() -> LaunchOrder {
             step: 2,
             number: None,
         }),
+        set: None,
     }
 }
 

@@ -74,7 +74,7 @@ fn maybe(text: Option<impl ToString>) -> Value {
 
 /// All of them.
 pub const FIELDS: &[Field] = &[
-    field("id", "ID", |l| words(l.job.key)),
+    field("id", "ID", |l| words(l.job.name())),
     number("number", "NUMBER", |l| Value::Number(l.job.number.unwrap_or(l.job.key.job).0.into())),
     field("dependency", "DEPENDENCY", |l| maybe(l.job.dependency.as_ref())),
     number("run", "RUN", |l| Value::Number(l.run.map_or(l.job.attempt, |run| run.run).into())),

@@ -60,12 +60,12 @@ fn wait_alike(one: &JobView, other: &JobView) -> bool {
     waits(one) && waits(other) && one.key.job == other.key.job && why(one) == why(other)
 }
 
-/// `42`, `42_7`, or for several tasks `42_[0-3,7]`.
+/// `42`, `42_7`, `42+1`, or for several tasks `42_[0-3,7]`.
 fn keys(alike: &[JobView]) -> String {
     let indices: Vec<ArrayIndex> = alike.iter().filter_map(|job| job.key.index).collect();
     match alike {
         [] => String::new(),
-        [job] => job.key.to_string(),
+        [job] => job.name().to_string(),
         [job, ..] => format!("{}_[{}]", job.key.job, ranges(&indices)),
     }
 }
@@ -165,6 +165,12 @@ pub fn record(job: &JobView, as_of: Time, zone: &TimeZone) -> String {
     let ask = &job.ask;
     let mut record = Record::default();
     record.fact("job", job.key);
+    record.maybe(
+        "part of",
+        job.set.map(|set| {
+            format!("job {}: {}, one of {} components", set.first, set.name(), set.size)
+        }),
+    );
     record.fact("name", &ask.name);
     let attempt =
         if job.attempt > 1 { format!(", attempt {}", job.attempt) } else { String::new() };

@@ -106,7 +106,7 @@ impl Value {
 }
 
 impl Line<'_> {
-    /// Its id as squeue shows it: `42`, `42_7`, `42_[0-3,7]`; `42.batch`.
+    /// Its id as squeue shows it: `42`, `42_7`, `42_[0-3,7]`, `42+1`; `42.batch`.
     #[must_use]
     pub fn id(&self) -> String {
         let indices: Vec<ArrayIndex> = self.alike.iter().filter_map(|job| job.key.index).collect();
@@ -117,7 +117,7 @@ impl Line<'_> {
                 let limit = limit.unwrap_or_default();
                 format!("{}_[{}{limit}]", self.job.key.job, ranges(&indices))
             }
-            _ => self.job.key.to_string(),
+            _ => self.job.name().to_string(),
         };
         format!("{key}{step}")
     }

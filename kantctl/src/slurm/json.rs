@@ -9,7 +9,7 @@ use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use common::hostlist::fold;
 use common::job::pattern::absolute;
-use common::job::{Launch, Phase};
+use common::job::{Launch, Phase, SetPlace};
 use common::resource::{GpuRequest, MemoryRequest};
 use common::time::Time;
 use common::wire::api::JobView;
@@ -79,9 +79,9 @@ fn identity(line: &Line<'_>) -> Value {
         "federation_origin": "",
         "group_id": job.owner.gid.0,
         "job_id": job.number.unwrap_or(job.key.job).0,
-        "het_job_id": 0,
-        "het_job_id_set": "",
-        "het_job_offset": 0,
+        "het_job_id": job.set.map_or(0, |set| set.first.0),
+        "het_job_id_set": job.set.map(set_of).unwrap_or_default(),
+        "het_job_offset": job.set.map_or(0, |set| set.offset),
         "mcs_label": "",
         "name": ask.name,
         "partition": text(ask.queue.as_ref().map(|queue| queue.as_str())),
@@ -96,6 +96,11 @@ fn identity(line: &Line<'_>) -> Value {
         "flags": [],
         "show_flags": ["SHOW_ALL", "SHOW_DETAIL"],
     })
+}
+
+/// The numbers of all components, as Slurm writes them: `42-44`.
+fn set_of(set: SetPlace) -> String {
+    format!("{}-{}", set.first, set.first.0 + set.size - 1)
 }
 
 fn standing(line: &Line<'_>) -> Value {

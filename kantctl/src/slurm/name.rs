@@ -6,6 +6,7 @@ mod variables;
 
 pub use repeat::Repeat;
 
+use super::srun::parts;
 use super::{glued, refused};
 use super::{
     sacct, sacctmgr, salloc, sattach, sbatch, scancel, scontrol, sdiag, sinfo, sprio, squeue,
@@ -223,6 +224,7 @@ fn answer(name: Name, words: &[OsString]) -> Result<u8, Said> {
     let runtime = crate::runtime()?;
     let server = crate::server(&Global::default())?;
     match name {
+        Name::Srun if parts::are_here(words) => Ok(runtime.block_on(parts::run(words))?),
         Name::Srun => {
             let args = parsed::<srun::Args>(name, words)?;
             Ok(runtime.block_on(srun::run(&args, &server))?)

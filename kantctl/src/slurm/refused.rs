@@ -24,7 +24,7 @@ const SACCT: &[(&str, &str)] = &[
     ("--timelimit-min", "see `-o jobid,timelimitraw`, and filter that"),
     ("--use-local-uid", "users have the names that the controllers know them by"),
     ("--wckeys", "there are no such keys: use --accounts"),
-    ("--whole-hetjob", "there are no jobs with unlike parts"),
+    ("--whole-hetjob", "name the first job of the set: all its components are shown"),
     ("--yaml", LATER),
 ];
 
@@ -85,7 +85,6 @@ const SSHARE: &[(&str, &str)] = &[
 const SRUN: &[(&str, &str)] = &[
     ("--bcast", "a shared file system holds programs"),
     ("--epilog", "put it into the script, after srun"),
-    ("--het-group", "there are no jobs with unlike parts"),
     ("--multi-prog", "choose by SLURM_PROCID in a script"),
     (
         "--preserve-env",

@@ -17,6 +17,7 @@ use common::id::{AccountName, JobKey, QosName, QueueName, ReservationName};
 use common::job::Phase;
 use common::wire::api::JobView;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use target::Target;
 
 /// End jobs, as Slurm's scancel does
@@ -142,7 +143,10 @@ pub async fn run(args: &Args, server: &Server, _: &Screen) -> Result<u8, Failure
         found.retain(|job| wish.is_none() || job.phase == Phase::Running);
         // Those that wait first: what one that runs leaves, another of them would get.
         found.sort_by_key(|job| job.phase != Phase::Pending);
-        found.iter().filter(|job| args.takes(job, &named)).map(|job| job.key).collect()
+        // A set goes as a whole.
+        let mut seen = BTreeSet::new();
+        let found = found.iter().filter(|job| args.takes(job, &named)).map(JobView::whole);
+        found.filter(|key| seen.insert(*key)).collect()
     } else {
         named
     };

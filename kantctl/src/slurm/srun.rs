@@ -3,8 +3,10 @@
 //! Source: man srun.
 
 mod accepted;
+mod group;
 mod narrowed;
 mod of_job;
+pub mod parts;
 
 use super::name::Common;
 use crate::failure::Failure;
@@ -14,6 +16,7 @@ use crate::step::allocate::{Voice, Wanted};
 use crate::step::binding::{CpuBind, GpuBind};
 use crate::step::ground::Ground;
 use crate::step::wish::Wish;
+use crate::submission::components;
 use crate::submission::environment::{self, Whose};
 use crate::submission::export::Export;
 use crate::submission::options::{self, Options};
@@ -86,6 +89,9 @@ pub struct Args {
     /// In this job of yours, which runs [default: the one it runs in, else a new one]
     #[arg(long, value_name = "JOB")]
     pub jobid: Option<String>,
+    /// In this component of the job that it runs in, or of --jobid [default: the first]
+    #[arg(long, visible_alias = "pack-group", value_name = "NUMBER")]
+    pub het_group: Option<String>,
     /// A new job: give up if it has not started within so many seconds [without SECONDS: 1]
     #[arg(short = 'I', long, value_name = "SECONDS", num_args = 0..=1, require_equals = true,
           default_missing_value = "1")]
@@ -202,7 +208,16 @@ pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
     let around = run::surroundings();
     let own = Ground::around(&around)?;
     let mut wish = args.wish()?;
+    components::refuse(&args.program, "srun")?;
+    let component = match &args.het_group {
+        Some(text) => Some(group::key(text, args.jobid.as_deref(), &around)?),
+        None => None,
+    };
     let ground = match (&args.jobid, own) {
+        _ if component.is_some() => match component {
+            Some(key) => Some(run::ground_of(key, server).await?),
+            None => None,
+        },
         (None, own) => own,
         (Some(named), Some(own))
             if *named == own.key.to_string() || *named == own.key.job.to_string() =>

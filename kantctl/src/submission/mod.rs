@@ -4,6 +4,7 @@
 pub mod ask;
 pub mod begin;
 pub mod complaint;
+pub mod components;
 pub mod depends;
 pub mod elastic;
 pub mod environment;

@@ -5,19 +5,17 @@ use super::run::surroundings;
 use crate::failure::Failure;
 use crate::output::screen::note;
 use crate::server::{POLL_SECONDS, Server};
-use crate::signals::Signals;
+use crate::signals::{self, Signals};
 use crate::step::allocate::{self, Held, Voice, Wanted};
-use crate::submission::environment;
 use crate::submission::options::Options;
+use crate::submission::{components, environment};
 use anyhow::Context;
 use common::id::JobKey;
 use common::job::Phase;
 use common::time::Span;
 use common::wire::api::JobList;
-use nix::libc;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -79,6 +77,7 @@ pub async fn speak(
     voice: Voice,
     server: &Server,
 ) -> Result<u8, Failure> {
+    components::refuse(&args.command, "alloc")?;
     let command = if args.command.is_empty() { vec![shell()] } else { args.command.clone() };
     let immediate = args.immediate.map(|span| Duration::from_millis(span.0));
     let (program, stays) = (&command[..], args.no_shell);
@@ -132,7 +131,7 @@ async fn with(
         command.env_remove(name);
     }
     // SAFETY: unblocking signals is a plain system call, and may be made between fork and exec.
-    unsafe { command.pre_exec(unblock_signals) };
+    unsafe { command.pre_exec(signals::unblock) };
     let mut child = command.spawn().with_context(|| format!("failed to start {program}"))?;
     let over = revoked(held.job.key, server);
     tokio::pin!(over);
@@ -182,15 +181,4 @@ fn tell(child: &Child, signal: Signal) {
 fn code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| Some(128 + status.signal()?)).unwrap_or(1);
     u8::try_from(code).unwrap_or(u8::MAX)
-}
-
-/// We read signals instead of obeying them; the shell is to obey.
-fn unblock_signals() -> io::Result<()> {
-    // SAFETY: sigemptyset initialises the set, which sigprocmask then reads.
-    unsafe {
-        let mut none: libc::sigset_t = std::mem::zeroed();
-        libc::sigemptyset(&raw mut none);
-        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
-    }
-    Ok(())
 }

@@ -91,7 +91,10 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
             let whole = common::id::JobKey::single(job.job);
             named.is_empty() || named.contains(&job) || named.contains(&whole)
         };
-        keys = found.into_iter().map(|job| job.key).filter(|key| meant(*key)).collect();
+        // A set goes as a whole.
+        let mut seen = std::collections::BTreeSet::new();
+        let found = found.into_iter().map(|job| job.whole());
+        keys = found.filter(|key| meant(*key) && seen.insert(*key)).collect();
         if keys.is_empty() && !screen.json {
             note("no such jobs");
             return Ok(OK);

@@ -129,8 +129,8 @@ fn told(asked: JobKey, explanation: &Explanation, zone: &TimeZone) -> String {
     let shown = |text: &str| plain(&localized(text, zone));
     let name = plain(&job.ask.name);
     // Of an array the lines say themselves which task they are about.
-    let mut text = match asked == job.key {
-        true => format!("Job {} ({name}) is {}.\n", job.key, job.state),
+    let mut text = match asked == job.key || job.set.is_some() {
+        true => format!("Job {} ({name}) is {}.\n", job.name(), job.state),
         false => format!("Job {asked} ({name}) is an array.\n"),
     };
     let own = if lines.is_empty() { Some(jobs::where_or_why(job)) } else { None };

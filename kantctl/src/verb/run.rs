@@ -12,8 +12,8 @@ use crate::step::keeper::Keeper;
 use crate::step::place::Place;
 use crate::step::size;
 use crate::step::wish::Wish;
-use crate::submission::environment;
 use crate::submission::options::Options;
+use crate::submission::{components, environment};
 use crate::verb::trial;
 use anyhow::Context;
 use common::id::JobKey;
@@ -104,6 +104,7 @@ impl Args {
 /// # Errors
 /// [`Failure`] when there are no nodes for it, or it cannot be started.
 pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
+    components::refuse(&args.program, "run")?;
     let around = surroundings();
     let ground = match args.in_job {
         Some(key) => Some(ground_of(key, server).await?),

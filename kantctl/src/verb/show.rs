@@ -8,9 +8,10 @@ use crate::output::{Screen, jobs, nodes, queues};
 use crate::server::{PATIENCE, Server};
 use crate::submission::value::Hosts;
 use clap::Subcommand;
-use common::id::QueueName;
-use common::wire::api::{JobList, NodeList, QueueList};
+use common::id::{JobKey, QueueName};
+use common::wire::api::{JobList, JobView, NodeList, QueueList};
 use serde_json::Value;
+use std::collections::VecDeque;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -122,8 +123,14 @@ async fn show_queues(names: &[QueueName], server: &Server, screen: &Screen) -> R
 
 async fn show_jobs(words: &[Keys], server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let mut raw = Vec::new();
-    for (place, key) in keys::all(words).into_iter().enumerate() {
+    let mut keys: VecDeque<JobKey> = keys::all(words).into();
+    let mut place = 0;
+    while let Some(key) = keys.pop_front() {
         let answer = ask::jobs(server, key, PATIENCE).await?;
+        // A set is shown component by component.
+        let all = answer.typed.jobs.iter().filter(|_| key.offset().is_none());
+        let behind: Vec<JobKey> = all.flat_map(JobView::components_behind).collect();
+        behind.into_iter().rev().for_each(|key| keys.push_front(key));
         if screen.json {
             raw.push(answer.raw);
             continue;
@@ -131,6 +138,7 @@ async fn show_jobs(words: &[Keys], server: &Server, screen: &Screen) -> Result<u
         if place > 0 {
             screen.line("")?;
         }
+        place += 1;
         let JobList { jobs, as_of } = answer.typed;
         match jobs.as_slice() {
             [job] => screen.record(&jobs::record(job, as_of, &screen.zone))?,

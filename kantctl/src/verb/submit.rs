@@ -7,6 +7,7 @@ use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::output::screen::warn;
 use crate::server::Server;
+use crate::submission::components::{self, Line};
 use crate::submission::mail::{is_variable, told_of_variable};
 use crate::submission::options::Options;
 use crate::submission::script::{self, Script};
@@ -15,7 +16,7 @@ use crate::submission::{ask, environment};
 use anyhow::Context;
 use common::id::{JobId, JobKey, RequestKey};
 use common::job::check::{AskError, ENVIRONMENT_BYTES_MAX, check_ask};
-use common::wire::api::{SubmitAnswer, SubmitRequest};
+use common::wire::api::{SetRequest, SubmitAnswer, SubmitRequest};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -33,6 +34,7 @@ Examples:
   kantctl submit --ntasks 2-8 --gpus-per-task 1 --launch per-task --wrap 'echo $SLURM_PROCID'
   kantctl submit --gpus 0.5 --service --max-per-node 2 -J chat --wrap 'echo a share of a GPU'
   kantctl submit --batch jobs.txt --time 30
+  kantctl submit -N 1 --gpus 1 : -N 2-4 --gpus-per-node 8 prefill-and-decode.sh
   kantctl submit --test-only -N 4 --gpus-per-node 8 train.sh
   printf '#!/bin/sh\\n#KANT --time 5\\ndate\\n' | kantctl submit --wait
 
@@ -40,6 +42,12 @@ Directives:
   Lines that begin with #KANT or #SBATCH before a script's first command hold options. What the
   command line says wins, then the environment (KANTCTL_QUEUE sets --queue, and so on for every
   option; SBATCH_* as for sbatch), then #KANT, then #SBATCH.
+
+Components:
+  Options with `:` between them (in a script, with a line `#SBATCH hetjob`) ask for a set of jobs
+  that start and end together; the script runs on the first node of the first and starts programs
+  in the others (`srun --het-group=1 ...`). The set is called by its first job: 42 is all of it,
+  42+1 its second component.
 
 The script is copied when it is submitted; $SLURM_SUBMIT_DIR is the directory it came from.";
 
@@ -49,7 +57,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Arguments of `submit`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
-#[command(override_usage = "kantctl submit [OPTIONS] [SCRIPT [ARG]...]\n       \
+#[command(override_usage = "kantctl submit [OPTIONS] [: OPTIONS]... [SCRIPT [ARG]...]\n       \
                             kantctl submit [OPTIONS] --wrap COMMAND\n       \
                             kantctl submit [OPTIONS] --batch FILE")]
 #[allow(missing_docs)] // each field's comment is its help
@@ -57,7 +65,7 @@ pub struct Args {
     #[command(flatten)]
     pub options: Options,
     /// Run this command instead of a script
-    #[arg(long, value_name = "COMMAND", conflicts_with = "script", help_heading = "How it runs")]
+    #[arg(long, value_name = "COMMAND", help_heading = "How it runs")]
     pub wrap: Option<String>,
     /// The script and its arguments; without one, or with -, standard input
     #[arg(value_names = ["SCRIPT", "ARG"], num_args = 0.., trailing_var_arg = true)]
@@ -117,67 +125,106 @@ pub async fn speak(
     screen: &Screen,
 ) -> Result<u8, Failure> {
     let shell = Shell::look()?;
-    let (script, script_args) = read_script(args)?;
-    let mut options = merge(args, &script, &shell)?;
-    let usual = voice.output(options.array.is_some());
-    options.output = options.output.or(usual);
-    if matches!(voice, Voice::Slurm { .. }) {
-        options = options.with_all_named_nodes();
+    let line = Line::read(&args.options, args.wrap.as_ref(), &args.script)?;
+    let (script, script_args) = read_script(&line)?;
+    let mut components = merge(line.components.clone(), &script, &shell)?;
+    for options in &mut components {
+        let usual = voice.output(options.array.is_some());
+        options.output = options.output.take().or(usual);
+        if matches!(voice, Voice::Slurm { .. }) {
+            *options = options.clone().with_all_named_nodes();
+        }
     }
-    let request = request(&options, &script, script_args, &shell)?;
-    if options.test_only {
+    let is_said = |said: fn(&Options) -> bool| components.iter().any(said);
+    let (parsable, quiet) = (is_said(|one| one.parsable), is_said(|one| one.quiet));
+    let (test_only, wait) = (is_said(|one| one.test_only), is_said(|one| one.wait));
+    let (Some(first), others) = (components.first(), components.get(1..).unwrap_or_default())
+    else {
+        return Err(Failure::message("nothing is asked for".to_owned()));
+    };
+    let request = request(first, &script, script_args, &shell)?;
+    if test_only && !others.is_empty() {
+        let text = "--test-only looks at one job: leave it out, or the components after `:`";
+        return Err(Failure::usage(anyhow::anyhow!(text)));
+    }
+    if test_only {
         return trial::tell(&request, *voice != Voice::Kant, server, Some(screen)).await;
     }
-    let raw: Value = server.post_keyed("/v1/jobs", &request, PATIENCE).await?;
+    let raw: Value = match others {
+        [] => server.post_keyed("/v1/jobs", &request, PATIENCE).await?,
+        others => {
+            let set = set_request(request, others, &script, script_args, &shell)?;
+            server.post_keyed("/v1/jobs/set", &set, PATIENCE).await?
+        }
+    };
     let Answer { raw, typed }: Answer<SubmitAnswer> = raw.try_into()?;
     if screen.json {
         screen.answer(&raw)?;
-    } else if options.parsable || !options.quiet {
-        screen.line(&voice.accepted(typed.job, options.parsable))?;
+    } else if parsable || !quiet {
+        screen.line(&voice.accepted(typed.job, parsable))?;
     }
-    if let Some(warning) = typed.warning.filter(|_| !options.quiet) {
+    if let Some(warning) = typed.warning.filter(|_| !quiet) {
         warn(&warning);
     }
-    if !options.wait {
+    if !wait {
         return Ok(OK);
     }
     let ended = wait::until_done(server, &[JobKey::single(typed.job)]).await?;
     Ok(wait::worst(&ended))
 }
 
-fn read_script(args: &Args) -> Result<(Script, &[String]), Failure> {
-    match (&args.wrap, args.script.as_slice()) {
+fn read_script(line: &Line) -> Result<(Script, &[String]), Failure> {
+    match (&line.wrap, line.script.as_slice()) {
         (Some(command), _) => Ok((script::wrap(command)?, &[])),
         (None, []) => Ok((script::read(None)?, &[])),
         (None, [path, rest @ ..]) => Ok((script::read(Some(path))?, rest)),
     }
 }
 
-/// The command line over the environment over the script.
-fn merge(args: &Args, script: &Script, shell: &Shell) -> Result<Options, Failure> {
+/// Of each component the command line over the environment over the script.
+fn merge(line: Vec<Options>, script: &Script, shell: &Shell) -> Result<Vec<Options>, Failure> {
     let directives = directives(script)?;
     let environment = environment::read_options(&shell.environment)?;
-    let options = args.options.clone().over(environment).over(directives);
-    passed_over(&options).iter().for_each(|text| warn(text));
-    Ok(options)
+    let components = components::merge(line, &environment, directives);
+    components.iter().flat_map(passed_over).for_each(|text| warn(&text));
+    Ok(components)
 }
 
-/// What a script's directives ask for; warns of those that are not read.
+/// What a script's directives ask for, component by component; warns of those that are not read.
 ///
 /// # Errors
 /// [`Failure`] of one that makes no sense.
-pub fn directives(script: &Script) -> Result<Options, Failure> {
+pub fn directives(script: &Script) -> Result<Vec<Options>, Failure> {
     if !script.has_directives {
-        return Ok(Options::default());
+        return Ok(vec![Options::default()]);
     }
-    let Directives { options, too_late } = directive::read(&script.origin, &script.text)?;
+    let Directives { components, too_late } = directive::read(&script.origin, &script.text)?;
     for line in too_late {
         warn(&format!(
             "{}, line {line}: directives after the first command are not read",
             script.origin
         ));
     }
-    Ok(options)
+    Ok(components)
+}
+
+/// The request of the first component, and what the others ask for.
+fn set_request(
+    first: SubmitRequest,
+    others: &[Options],
+    script: &Script,
+    args: &[String],
+    shell: &Shell,
+) -> Result<SetRequest, Failure> {
+    let SubmitRequest { request_key, ask, script: text, environment } = first;
+    let mut asks = vec![ask];
+    for (place, options) in (1..).zip(others) {
+        let failed = || format!("failed to submit {}, component {place}", script.origin);
+        let ask = ask::ask(options, script, args, shell)?;
+        check_ask(&ask).with_context(failed)?;
+        asks.push(ask);
+    }
+    Ok(SetRequest { request_key, asks, script: text, environment })
 }
 
 /// Sentences about options that are taken and change less than one might think.

@@ -188,6 +188,7 @@ pub fn job(key: &str, phase: Phase, outcome: Option<Outcome>) -> JobView {
     JobView {
         key: key.parse::<JobKey>().unwrap(),
         number: None,
+        set: None,
         owner: Owner { uid: Uid(1000), gid: Gid(1000), name: "ada".to_owned() },
         ask: Ask { queue: Some(QueueName::new("main").unwrap()), ..Ask::default() },
         phase,

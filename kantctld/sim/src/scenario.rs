@@ -25,6 +25,7 @@
 //! | ` ... [time=] [tasks-per-node=]` | |
 //! | ` ... [array=] [only=g1] [not=g1] [queue=] [user=] [nice=] [hold] [begin=]` | |
 //! | ` ... [launch=per-node] [exclusive] [no-requeue] [qos=] [account=] [deadline=] [near=]` | |
+//! | ` ... : [nodes=] ...` | a component more: a set |
 //! | ` ... [reservation=] [preemptible] [dependency=] [run=5m] [exit=1] [oom] [fails-on=]` | |
 //! | `cancel`, `hold`, `release`, `requeue`, `update`, `resize` `LABEL[_INDEX] [as=USER]` | |
 //! | `drain NODE REASON`, `resume NODE` | |
@@ -40,14 +41,15 @@ mod booking;
 mod config;
 mod policy;
 mod print;
+mod submit;
 mod words;
 
 use crate::cluster::{Cluster, SimError};
 use common::hostlist;
-use common::id::{JobId, JobKey, NodeName, RequestKey, Uid};
+use common::id::{JobId, JobKey, NodeName, Uid};
 use common::time::{Span, Time};
 use config::Config;
-use state::{Actor, Command, Event, Target, snapshot};
+use state::{Actor, Command, Target};
 use std::collections::BTreeMap;
 use words::Words;
 
@@ -165,6 +167,7 @@ impl Stage {
             return Ok(list(self.cluster()?));
         }
         let key = self.key(words)?;
+        let key = self.cluster()?.state().meant(key);
         let trials = words.value::<u64>("trials")?.unwrap_or(print::TRIALS);
         words.end()?;
         let cluster = self.cluster()?;
@@ -227,38 +230,6 @@ impl Stage {
         Ok(())
     }
 
-    fn submit(&mut self, words: &mut Words) -> Result<Option<String>, Failed> {
-        let label: String = words.plain("a label")?;
-        let user = words.value::<String>("user")?.unwrap_or_else(|| "ada".to_owned());
-        let behaviour = ask::behaviour(words)?;
-        let mut ask = ask::ask(words)?;
-        words.end()?;
-        ask.name.clone_from(&label);
-        let owner = config::owner(&user);
-        let number = self.labels.len();
-        let cluster = self.cluster()?;
-        // What the leader does before it proposes a job.
-        let seen = cluster.snapshot().clone();
-        if let Some(refusal) = snapshot::never_fits(cluster.state(), &seen, &ask) {
-            return Ok(Some(format!("refused: {refusal}")));
-        }
-        // Before the command: the job may start at once.
-        cluster.set_behaviour(JobId(cluster.state().last_job().0 + 1), behaviour);
-        let events = cluster.command(Command::SubmitJob {
-            request_key: RequestKey(format!("{label}-{number}")),
-            owner,
-            groups: Vec::new(),
-            operator: false,
-            ask: Box::new(ask),
-            script: "#!/bin/sh\n".to_owned(),
-            environment: String::new(),
-        })?;
-        if let Some(Event::JobSubmitted { job, .. }) = events.first() {
-            self.labels.insert(label, *job);
-        }
-        Ok(None)
-    }
-
     fn change(&mut self, verb: &str, words: &mut Words) -> Result<(), Failed> {
         let target = Target { key: self.key(words)? };
         let actor = match words.value::<String>("as")? {
@@ -284,16 +255,16 @@ impl Stage {
         Ok(())
     }
 
-    /// A job by its label: `a`, or `a_3` for a task of an array.
+    /// A job by its label: `a`, `a_3` for a task of an array, or `a+1` for a component.
     fn key(&self, words: &mut Words) -> Result<JobKey, Failed> {
         let text: String = words.plain("a label")?;
-        let (label, index) = match text.split_once('_') {
-            Some((label, index)) => (label, Some(index)),
+        let (label, index) = match text.find(['_', '+']) {
+            Some(place) => (&text[..place], Some(&text[place..])),
             None => (text.as_str(), None),
         };
         let unknown = || format!("no job was submitted as `{text}`");
         let job = *self.labels.get(label).ok_or_else(unknown)?;
-        let key = index.map_or_else(|| job.to_string(), |index| format!("{job}_{index}"));
+        let key = index.map_or_else(|| job.to_string(), |index| format!("{job}{index}"));
         key.parse().map_err(|_| Failed::Words(unknown()))
     }
 }

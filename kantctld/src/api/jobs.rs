@@ -79,7 +79,7 @@ async fn steer(
     key: &str,
     command: impl FnOnce(Actor, Target) -> Command,
 ) -> Result<Json<Changed>, ApiFailure> {
-    let target = Target { key: core.key(key)? };
+    let target = core.target(key)?;
     let events = core.command(command(core.actor(Uid(user.uid)), target)).await?;
     Ok(Json(Changed { jobs: state::event::changed(&events)? }))
 }

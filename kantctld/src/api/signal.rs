@@ -17,6 +17,7 @@ use futures_util::future::join_all;
 use std::sync::Arc;
 
 /// An attempt that runs, and where.
+#[derive(Clone)]
 struct Place {
     id: AttemptId,
     nodes: Vec<NodeName>,
@@ -33,11 +34,23 @@ pub async fn signal(
     if signal.name().is_none() {
         return Err(Refusal::BadAsk { message: format!("there is no signal {signal}") }.into());
     }
-    let key = core.key(&key)?;
-    let places = places(&core, key, Uid(user.uid), whom)?;
-    let jobs = places.iter().map(|place| place.id.key).collect();
+    let (target, key) = (core.target(&key)?, core.key(&key)?);
+    let set = core.state.read().job(key.job).and_then(|record| record.set);
+    let all = set.filter(|set| set.first == key.job && target.key.offset().is_none());
+    let of = |key| places(&core, key, Uid(user.uid), whom);
+    // Only the first component of a set has a script.
+    let places = match all.filter(|_| whom != Reached::Script) {
+        None => of(key)?,
+        Some(set) => set.keys().map(of).collect::<Result<Vec<_>, _>>()?.concat(),
+    };
     let sent = join_all(places.iter().map(|place| send(&core, place, signal, whom))).await;
-    sent.into_iter().collect::<Result<Vec<()>, _>>()?;
+    let reached =
+        |(place, sent): (&Place, &Result<(), ApiFailure>)| sent.is_ok().then_some(place.id.key);
+    let jobs: Vec<JobKey> = places.iter().zip(&sent).filter_map(reached).collect();
+    // Some components may have nobody there to get it.
+    if all.is_none() || jobs.is_empty() {
+        sent.into_iter().collect::<Result<Vec<()>, _>>()?;
+    }
     Ok(Json(Changed { jobs }))
 }
 

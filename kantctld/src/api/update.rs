@@ -10,7 +10,7 @@ use axum::extract::{Path, State};
 use common::id::Uid;
 use common::job::Phase;
 use common::wire::api::{Changed, UpdateRequest};
-use state::{Command, Target};
+use state::Command;
 use std::sync::Arc;
 
 /// POST /v1/jobs/{key}/update
@@ -20,7 +20,7 @@ pub async fn update(
     Path(key): Path<String>,
     body: Result<Json<UpdateRequest>, JsonRejection>,
 ) -> Result<Json<Changed>, ApiFailure> {
-    let (Json(UpdateRequest { patch }), key) = (body?, core.key(&key)?);
+    let (Json(UpdateRequest { patch }), target, key) = (body?, core.target(&key)?, core.key(&key)?);
     let actor = core.actor(Uid(user.uid));
     let (asked, is_known_to_fit) = {
         let state = core.state.read();
@@ -41,8 +41,7 @@ pub async fn update(
     }
     // What a round has decided is carried out before, and the next one sees the change.
     let _between_rounds = core.between_rounds.lock().await;
-    let command =
-        Command::UpdateJob { actor, target: Target { key }, patch: Box::new(patch), living: true };
+    let command = Command::UpdateJob { actor, target, patch: Box::new(patch), living: true };
     let events = core.command(command).await?;
     Ok(Json(Changed { jobs: state::event::changed(&events)? }))
 }

@@ -4,7 +4,7 @@
 use super::schema::HistoryError;
 use common::hostlist::fold;
 use common::id::{AccountName, ArrayIndex, JobId, JobKey, NodeName, QosName, QueueName, Uid};
-use common::job::{Ask, ExitStatus, Outcome, Owner, Phase, Usage};
+use common::job::{Ask, ExitStatus, Outcome, Owner, Phase, SetPlace, Usage};
 use common::resource::Allocation;
 use common::time::{Span, Time};
 use common::unit::{Bytes, Cpus, Gpus};
@@ -28,6 +28,8 @@ pub(super) const READ: &str = "r.job, r.task, r.run, r.state, r.requeued, r.subm
 #[derive(Serialize, Deserialize)]
 struct Detail {
     number: Option<JobId>,
+    #[serde(default)]
+    set: Option<SetPlace>,
     #[serde(default)]
     cancelled_by: Option<Uid>,
     #[serde(default)]
@@ -75,6 +77,7 @@ pub(super) fn write(insert: &mut Statement<'_>, run: &HistoryRun) -> rusqlite::R
     let job = &run.job;
     let detail = Detail {
         number: job.number,
+        set: job.set,
         cancelled_by: job.cancelled_by,
         array_limit: job.array_limit,
         owner: job.owner.clone(),
@@ -181,6 +184,7 @@ impl Reader {
         let view = JobView {
             key: JobKey { job: JobId(id), index },
             number: detail.number,
+            set: detail.set,
             cancelled_by: detail.cancelled_by,
             array_limit: detail.array_limit,
             owner: detail.owner,

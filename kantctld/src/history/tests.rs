@@ -34,6 +34,7 @@ fn run(job: u32, from: u64, to: u64) -> HistoryRun {
     let job = JobView {
         key: JobKey::single(JobId(job)),
         number: None,
+        set: None,
         cancelled_by: Some(Uid(7)),
         array_limit: None,
         owner: Owner { uid: Uid(1000), gid: Gid(100), name: "ada".to_owned() },

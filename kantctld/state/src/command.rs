@@ -7,23 +7,20 @@
 
 mod actor;
 mod round;
+mod settings;
 
-use common::account::Account;
 use common::health::Finding;
 use common::id::{AttemptId, Gid, JobKey, NodeName, RequestKey, ReservationName};
 use common::job::{Ask, ExitStatus, JobSize, Owner, Patch};
 use common::node::Inventory;
-use common::policy::{Factors, Moves, Policy};
-use common::qos::Qos;
-use common::queue::Queue;
 use common::reservation::Reservation;
-use common::time::{Span, Time};
-use common::topology::Topology;
+use common::time::Time;
 use common::wire::node::StepStatus;
 use serde::{Deserialize, Serialize};
 
 pub use actor::Actor;
 pub use round::{RoundGrow, RoundPreempt, RoundShrink, RoundStart};
+pub use settings::Settings;
 
 /// A command with the leader's time. Stamps never go back: the leader sees to it, and `apply`
 /// uses the later of this and the last one.
@@ -40,55 +37,6 @@ pub struct Stamped<C> {
 pub struct Target {
     /// A job (all tasks of an array) or one array task.
     pub key: JobKey,
-}
-
-/// Settings that decide in `apply`, replicated so that all replicas decide alike.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Settings {
-    /// The cluster's name.
-    pub cluster: String,
-    /// The queues; exactly one is the default.
-    pub queues: Vec<Queue>,
-    /// Accept jobs of root.
-    pub allow_root_jobs: bool,
-    /// Between SIGTERM and SIGKILL.
-    pub kill_grace: Span,
-    /// Finished jobs are kept so long.
-    pub done_jobs_kept: Span,
-    /// The QoS, none twice.
-    #[serde(default)]
-    pub qos: Vec<Qos>,
-    /// The accounts, none twice. None: any account may be named.
-    #[serde(default)]
-    pub accounts: Vec<Account>,
-    /// The queues share what there is fairly.
-    #[serde(default)]
-    pub fair_sharing: bool,
-    /// The weights of multifactor priority.
-    #[serde(default)]
-    pub factors: Factors,
-    /// How often running jobs move.
-    #[serde(default, skip_serializing_if = "Moves::is_usual")]
-    pub moves: Moves,
-    /// Where nodes stand.
-    #[serde(default)]
-    pub topology: Topology,
-}
-
-impl Settings {
-    /// What the engine reads of these settings.
-    #[must_use]
-    pub fn policy(&self) -> Policy {
-        Policy {
-            queues: self.queues.clone(),
-            qos: self.qos.clone(),
-            accounts: self.accounts.clone(),
-            fair_sharing: self.fair_sharing,
-            factors: self.factors,
-            moves: self.moves,
-            topology: self.topology.clone(),
-        }
-    }
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde asks for this shape
@@ -115,6 +63,24 @@ pub enum Command {
         operator: bool,
         /// What is asked.
         ask: Box<Ask>,
+        /// The script's text.
+        script: String,
+        /// `NAME=value`, each ended by NUL.
+        environment: String,
+    },
+    /// A set: jobs that start together and end together, with one script, which the first runs. All
+    /// or none of them; checked as [`Command::SubmitJob`] is.
+    SubmitSet {
+        /// A repeated key gives the same set again.
+        request_key: RequestKey,
+        /// Whose.
+        owner: Owner,
+        /// All groups of theirs, as the leader's host knows them.
+        groups: Vec<Gid>,
+        /// Are they an operator (negative nice)?
+        operator: bool,
+        /// What each component asks for; 2 to [`common::id::SET_SIZE_MAX`].
+        asks: Vec<Ask>,
         /// The script's text.
         script: String,
         /// `NAME=value`, each ended by NUL.

@@ -3,12 +3,15 @@
 //! compares.
 
 use crate::job::{Element, Record, Run, SharePhase};
+use crate::life::set;
 use crate::remembered::State;
 use common::blob::BlobHash;
-use common::id::{ArrayIndex, AttemptId, NodeName};
+use common::id::{ArrayIndex, AttemptId, JobKey, NodeName};
 use common::job::{Ask, Phase};
 use common::time::Span;
-use common::wire::node::{ArrayFacts, DesiredStep, LaunchOrder, Resized, Want};
+use common::wire::node::{
+    ArrayFacts, DesiredStep, LaunchOrder, Resized, SetComponent, SetFacts, Want,
+};
 use std::collections::BTreeMap;
 
 /// What a node should run, rising by attempt: exactly what holds resources there. A step the node
@@ -23,7 +26,7 @@ pub fn desired_for(state: &State, node: &NodeName) -> Vec<DesiredStep> {
         let want = match place {
             Place::Leaves => Want::Stop,
             Place::Joins(want) => want,
-            Place::Stays => want(element)?,
+            Place::Stays => want(state, id, element)?,
         };
         let tells = want == Want::Run && place == Place::Stays;
         let resized = resized(state, record, element).filter(|_| tells);
@@ -69,22 +72,18 @@ fn resized(state: &State, record: &Record, element: &Element) -> Option<Box<Resi
     Some(Box::new(Resized { number: run.resized, allocation, addresses, signal }))
 }
 
-/// The same for all nodes of a job: a gang runs together or not at all, and stops together.
-/// Nodes that it gives up are another matter.
-fn want(element: &Element) -> Option<Want> {
-    let run = element.run.as_ref()?;
+/// The same for all nodes of a job, and of all components of a set: a gang runs together or not at
+/// all, and stops together. Nodes that it gives up are another matter.
+fn want(state: &State, id: AttemptId, element: &Element) -> Option<Want> {
+    element.run.as_ref()?;
     match element.phase {
-        Phase::Starting if is_gang_ready(run) => Some(Want::Run),
+        // Shares only move forward, so what was ready stays ready.
+        Phase::Starting if set::is_ready(state, id.key) => Some(Want::Run),
         Phase::Starting => Some(Want::Prepare),
         Phase::Running | Phase::Suspended => Some(Want::Run),
         Phase::Completing => Some(Want::Stop),
         Phase::Pending | Phase::Done => None,
     }
-}
-
-/// One node waits for nobody. Shares only move forward, so what was ready stays ready.
-fn is_gang_ready(run: &Run) -> bool {
-    run.shares.len() == 1 || run.shares.iter().all(|share| *share >= SharePhase::Ready)
 }
 
 /// All that a node of an attempt needs to run it; the same for all that were given to it together.
@@ -130,6 +129,7 @@ pub fn launch_order(state: &State, id: AttemptId, node: &NodeName) -> Option<Lau
         submitted_at: record.submitted_at,
         submit_host: ask.submit_host.clone(),
         array: array_facts(record, id.key.index),
+        set: set_facts(state, record).map(Box::new),
     })
 }
 
@@ -164,6 +164,20 @@ fn environment(state: &State, hash: &BlobHash) -> BTreeMap<String, String> {
 
 fn address(state: &State, name: &NodeName) -> String {
     state.node(name).map_or_else(|| name.to_string(), |node| node.address.clone())
+}
+
+/// `None` of a job that is in no set, and once a component of it has no nodes.
+fn set_facts(state: &State, record: &Record) -> Option<SetFacts> {
+    let place = record.set?;
+    let component = |key: JobKey| {
+        let (record, element) = state.element(key)?;
+        let (ask, run) = (&record.spec.ask, element.run.as_ref()?);
+        let allocation = run.allocation.as_ref().clone();
+        let (queue, cpus_per_task) = (ask.queue.clone()?, ask.request.cpus_per_task.0);
+        Some(SetComponent { job: record.id, queue, allocation, cpus_per_task })
+    };
+    let components = place.keys().map(component).collect::<Option<_>>()?;
+    Some(SetFacts { offset: place.offset, components })
 }
 
 fn array_facts(record: &Record, task: Option<ArrayIndex>) -> Option<ArrayFacts> {

@@ -5,6 +5,7 @@
 mod awaited;
 mod bookings;
 mod history;
+mod sets;
 mod sums;
 
 pub use history::Judge;
@@ -29,6 +30,7 @@ pub fn check(state: &State) -> Vec<String> {
     sums::check_ledger(state, &mut wrong);
     sums::check_blobs(state, &mut wrong);
     bookings::check(state, &mut wrong);
+    sets::check(state, &mut wrong);
     check_usage(state, &mut wrong);
     wrong
 }
@@ -50,7 +52,7 @@ fn check_record(state: &State, record: &Record, wrong: &mut Vec<String>) {
     }
     for (index, element) in &record.elements {
         let key = JobKey { job, index: *index };
-        for fault in faults(element, record.spec.ask.launch) {
+        for fault in faults(element, record.spec.ask.launch, record.set.is_some()) {
             wrong.push(format!("job {key}, {}: {fault}", element.phase));
         }
         if element.done_at.is_some_and(|at| at > state.now()) {
@@ -75,7 +77,7 @@ fn check_numbers(state: &State, wrong: &mut Vec<String>) {
 }
 
 /// What in an element does not go with its phase.
-fn faults(element: &Element, launch: Launch) -> Vec<&'static str> {
+fn faults(element: &Element, launch: Launch, in_set: bool) -> Vec<&'static str> {
     let mut faults = Vec::new();
     let mut demand = |holds: bool, fault: &'static str| {
         if !holds {
@@ -108,7 +110,8 @@ fn faults(element: &Element, launch: Launch) -> Vec<&'static str> {
     let yields = run.end.as_ref().is_some_and(|end| end.preempted.is_some());
     let as_such = run.end.as_ref().is_some_and(|end| end.outcome == Outcome::Preempted);
     demand(yields == as_such, "it yields to somebody, and that is not how it ends");
-    demand(!all(&over), "every share is over, and it is not");
+    // A component that ends waits for the others of its set.
+    demand(!all(&over) || in_set && decided, "every share is over, and it is not");
     let leaves = |share: &SharePhase| *share == SharePhase::Leaving;
     let first = run.shares.iter().position(leaves).unwrap_or(run.shares.len());
     demand(first > 0, "its first node is given up");

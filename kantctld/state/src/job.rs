@@ -17,7 +17,7 @@ use crate::story::StoryLine;
 use crate::usage::Used;
 use common::id::{ArrayIndex, Attempt, AttemptId, Gid, JobId, JobKey, NodeName};
 use common::job::state::Change;
-use common::job::{Ask, Moving, Outcome, Phase, Spec, Usage};
+use common::job::{Ask, Moving, Outcome, Phase, SetPlace, Spec, Usage};
 use common::resource::Allocation;
 use common::time::{Span, Time};
 use serde::{Deserialize, Serialize};
@@ -33,6 +33,9 @@ pub struct Record {
     /// array of before tasks had numbers.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub numbers: u32,
+    /// Which component of a set it is; `None`: of none. Never of an array.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set: Option<SetPlace>,
     /// What all its elements share.
     pub spec: Spec,
     /// All groups of its owner when it was accepted.

@@ -107,6 +107,9 @@ pub enum StartRefusal {
     /// An entry of its group could not start.
     #[error("job {0}, with which it starts, could not")]
     GroupBroken(JobKey),
+    /// One component of a set without the others.
+    #[error("it starts only with all components of its set")]
+    NotWhole,
     /// It stands twice in its group.
     #[error("it stands twice in its group")]
     TwiceInGroup,

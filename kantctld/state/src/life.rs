@@ -8,21 +8,21 @@ mod fault;
 mod grow;
 mod preempt;
 mod resize;
+pub(crate) mod set;
 mod start;
 mod suspend;
 
 use crate::event::{Event, ShareNews};
-use crate::job::{Element, End, Run, SharePhase};
+use crate::job::{End, Run, SharePhase};
 use crate::remembered::State;
 use crate::usage;
 use common::id::{AttemptId, JobKey, NodeName, Uid};
 use common::job::state::Change;
-use common::job::{
-    EndCause, ExitStatus, Outcome, Phase, Preempted, STEPS_TOLD_MAX, StepEnd, Usage,
-};
+use common::job::{EndCause, ExitStatus, Outcome, Preempted, STEPS_TOLD_MAX, StepEnd, Usage};
 use common::time::Time;
 use common::wire::node::{StepPhase, StepStatus};
 
+use advance::settle;
 pub(crate) use grow::{grow, keep_off};
 pub(crate) use preempt::preempt;
 pub(crate) use resize::{shrink, yield_some};
@@ -30,6 +30,7 @@ pub(crate) use start::{start, start_together};
 pub(crate) use suspend::{resume, suspend};
 
 /// How an end came about.
+#[derive(Clone)]
 pub(crate) struct Ending {
     pub(crate) outcome: Outcome,
     pub(crate) requeue: bool,
@@ -136,8 +137,18 @@ pub(crate) fn share_ended(
     settle(state, events, id.key);
 }
 
-/// Decides the end of an attempt that lives. Its nodes are to stop what is left of it.
+/// Decides the end of an attempt that lives, and with it that of all components of its set. Their
+/// nodes are to stop what is left of it.
 pub(crate) fn ended(state: &mut State, events: &mut Vec<Event>, key: JobKey, ending: Ending) {
+    let message = set::ended_with(state, key, ending.outcome);
+    for other in set::others(state, key) {
+        end_one(state, events, other, Ending { message: message.clone(), ..ending.clone() });
+    }
+    end_one(state, events, key, ending);
+    settle(state, events, key);
+}
+
+fn end_one(state: &mut State, events: &mut Vec<Event>, key: JobKey, ending: Ending) {
     let decided_at = state.now;
     let Some(element) = state.element_mut(key) else { return };
     let id = element.attempt_id(key);
@@ -152,7 +163,6 @@ pub(crate) fn ended(state: &mut State, events: &mut Vec<Event>, key: JobKey, end
     run.end = Some(End { outcome, requeue, decided_at, fault, asked, preempted, exit, message });
     let nodes = run.holding();
     state.tell(events, Event::JobEnded { id, outcome, exit, by, preempted, requeue, nodes });
-    settle(state, events, key);
 }
 
 /// Changes an end that was decided but not carried out: cancel a job that would be requeued, or
@@ -181,7 +191,8 @@ pub(crate) fn change_end(
     true
 }
 
-/// A waiting job is over before it started: somebody cancelled it, or it came to nothing.
+/// A waiting job is over before it started, with all components of its set: somebody cancelled it,
+/// or it came to nothing.
 pub(crate) fn drop_waiting(
     state: &mut State,
     events: &mut Vec<Event>,
@@ -189,9 +200,11 @@ pub(crate) fn drop_waiting(
     outcome: Outcome,
     by: Option<Uid>,
 ) {
-    let Some(element) = state.element_mut(key) else { return };
-    if element.follow(Change::Drop) {
-        finish(state, events, key, outcome, by);
+    for key in set::components(state, key) {
+        let Some(element) = state.element_mut(key) else { continue };
+        if element.follow(Change::Drop) {
+            finish(state, events, key, outcome, by);
+        }
     }
 }
 
@@ -200,25 +213,6 @@ pub(crate) fn revive(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
     let Some(element) = state.element_mut(key) else { return };
     if element.follow(Change::Requeue) {
         wait_again(state, events, key, None);
-    }
-}
-
-/// Once every node has let go of an attempt that ended, the job is done or waits again.
-fn settle(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
-    let Some((_, Element { phase: Phase::Completing, run: Some(run), .. })) = state.element(key)
-    else {
-        return;
-    };
-    let Some(end) = run.end.as_ref().filter(|_| run.shares.iter().all(|s| s.is_over())) else {
-        return;
-    };
-    let end = end.clone();
-    let (outcome, requeue) = (end.outcome, end.requeue);
-    let Some(element) = state.element_mut(key) else { return };
-    if requeue && element.follow(Change::Requeue) {
-        wait_again(state, events, key, Some(&end));
-    } else if !requeue && element.follow(Change::Finish) {
-        finish(state, events, key, outcome, None);
     }
 }
 

@@ -4,6 +4,7 @@
 
 use crate::fault::START_MAX;
 use crate::job::{Run, SharePhase};
+use crate::life::set;
 use crate::remembered::State;
 use common::id::{AttemptId, NodeName};
 use common::job::Phase;
@@ -39,13 +40,28 @@ pub(crate) fn behind(state: &State, id: AttemptId, now: Time) -> Option<Vec<Node
     if since + START_MAX > now {
         return None;
     }
-    // In a gang, whoever is ready waits for those who are not.
+    // In a gang, and in a set that starts, whoever is ready waits for those who are not.
+    let runs = match element.phase {
+        Phase::Starting => set::runs(state, id.key)?,
+        _ => vec![run.as_ref()],
+    };
+    let is_unready = |run: &&Run| {
+        run.shares.iter().any(|share| *share < SharePhase::Ready) && run.joining == 0
+    };
     let unready = not_yet(run, &ranks, SharePhase::Ready);
-    let behind =
-        if unready.is_empty() { not_yet(run, &ranks, SharePhase::Running) } else { unready };
+    let behind = match unready.is_empty() {
+        true if runs.len() > 1 && runs.iter().any(is_unready) => return None,
+        true => not_yet(run, &ranks, SharePhase::Running),
+        false => unready,
+    };
     let in_contact =
         |name: &NodeName| state.node(name).is_some_and(|node| node.contact == Contact::Connected);
-    run.allocation.shares()[ranks].iter().all(|share| in_contact(&share.node)).then_some(behind)
+    let others = runs.iter().filter(|other| !std::ptr::eq(**other, run.as_ref()));
+    let mut others = others.flat_map(|other| other.allocation.shares());
+    let reached = run.allocation.shares()[ranks].iter().all(|share| in_contact(&share.node));
+    let reached = reached && others.all(|share| in_contact(&share.node));
+    // A component whose nodes all run waits for another, which is named then.
+    (reached && !behind.is_empty()).then_some(behind)
 }
 
 fn not_yet(run: &Run, ranks: &Range<usize>, phase: SharePhase) -> Vec<NodeName> {

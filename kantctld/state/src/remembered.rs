@@ -136,9 +136,15 @@ impl State {
         Some((record, record.elements.get(&key.index)?))
     }
 
-    /// The job or task that a user means: the plain number of an array's task is that task.
+    /// The job or task that a user means: the plain number of an array's task is that task, and the
+    /// name of a component is the job of that place.
     #[must_use]
     pub fn meant(&self, key: JobKey) -> JobKey {
+        if let Some(offset) = key.offset() {
+            let set = self.job(key.job).and_then(|record| record.set);
+            let set = set.filter(|set| set.first == key.job && offset < set.size);
+            return set.and_then(|set| set.keys().nth(offset as usize)).unwrap_or(key);
+        }
         if key.index.is_some() || self.jobs.contains_key(&key.job) {
             return key;
         }

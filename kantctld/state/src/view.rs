@@ -113,6 +113,7 @@ pub(crate) fn element_view(
     JobView {
         key,
         number: record.number(key.index),
+        set: record.set,
         owner: record.spec.owner.clone(),
         ask: asked_for(&record.spec.ask),
         phase: element.phase,

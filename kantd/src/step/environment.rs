@@ -5,6 +5,7 @@
 //! `SLURM_JOB_ID` is a plain number, of an array's task its own; `KANT_JOB_ID` is its key, `42_7`,
 //! and `SLURM_ARRAY_JOB_ID` the number of the array.
 
+mod components;
 mod mpi;
 mod size;
 
@@ -30,8 +31,16 @@ pub(crate) use crate::cgroup::MARK;
 const PATH_DEFAULT: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// Of a job this one was submitted from: wrong here, and nothing of the submitter's own.
-const OF_ANOTHER_JOB: [&str; 7] =
-    ["SLURM_", "SLURMD_", "KANT_JOB_", "KANT_ARRAY_", "KANT_NODE", "KANT_TASK", "KANT_RESIZED"];
+const OF_ANOTHER_JOB: [&str; 8] = [
+    "SLURM_",
+    "SLURMD_",
+    "KANT_JOB_",
+    "KANT_ARRAY_",
+    "KANT_NODE",
+    "KANT_TASK",
+    "KANT_RESIZED",
+    "KANT_SET_",
+];
 
 /// The environment of one process, started at `start`.
 #[must_use]
@@ -45,6 +54,7 @@ pub fn build(
     variables.user(order, account);
     variables.job(order, account, start);
     variables.array(order);
+    variables.components(order);
     variables.nodes(order);
     variables.task(order, task);
     variables.gpus(order);
@@ -68,6 +78,7 @@ pub fn build_for_guest(
     variables.set("SLURM_SUBMIT_DIR", submit_dir(step));
     variables.job(asked, account, start);
     variables.array(asked);
+    variables.components(asked);
     variables.nodes(asked);
     variables.first_node(asked);
     variables.gpus(asked);

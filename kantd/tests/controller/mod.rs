@@ -228,6 +228,7 @@ pub fn order(id: AttemptId, node: &str, script: &str, work_dir: &str) -> Box<Lau
         submitted_at: Time(0),
         submit_host: node.to_owned(),
         array: None,
+        set: None,
     })
 }
 

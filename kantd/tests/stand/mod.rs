@@ -185,6 +185,7 @@ impl Stand {
             submitted_at: Time(0),
             submit_host: "login".into(),
             array: None,
+            set: None,
         }
     }
 

@@ -8,6 +8,7 @@ impl Refusal {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::UnknownJob { .. } => "unknown_job",
+            Self::PartOfSet(_) => "part_of_set",
             Self::NotYours { .. } => "not_yours",
             Self::OperatorsOnly { .. } => "operators_only",
             Self::RootJob => "root_job",

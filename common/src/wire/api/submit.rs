@@ -19,6 +19,20 @@ pub struct SubmitRequest {
     pub environment: BTreeMap<String, String>,
 }
 
+/// Submits a set: jobs that start and end together, all or none of them. POST /v1/jobs/set, which
+/// releases before do not know: they must not take it for its first component.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SetRequest {
+    /// As [`SubmitRequest::request_key`].
+    pub request_key: RequestKey,
+    /// What each component asks for. The first runs the script.
+    pub asks: Vec<Ask>,
+    /// The script's text.
+    pub script: String,
+    /// The environment to run it in.
+    pub environment: BTreeMap<String, String>,
+}
+
 /// A job was accepted, durably.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubmitAnswer {

@@ -30,6 +30,7 @@ fn sample(key: &str, name: &str) -> JobView {
     JobView {
         key: key.parse().unwrap(),
         number: None,
+        set: None,
         owner: Owner {
             uid: common::id::Uid(1000),
             gid: common::id::Gid(1000),

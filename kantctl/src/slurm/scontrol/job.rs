@@ -29,12 +29,21 @@ pub async fn show(
     let mut lists: Vec<JobList> = Vec::new();
     for key in jobs(names)? {
         let list = server.get(&format!("/v1/jobs/{key}")).await;
-        lists.push(list.map_err(|failure: Failure| match failure.code() {
+        let list: JobList = list.map_err(|failure: Failure| match failure.code() {
             Some("unknown_job") => {
                 Failure::message("slurm_load_jobs error: Invalid job id specified".to_owned())
             }
             _ => failure,
-        })?);
+        })?;
+        // A set is shown component by component.
+        let behind: Vec<JobKey> = match key.offset() {
+            None => list.jobs.iter().flat_map(JobView::components_behind).collect(),
+            Some(_) => Vec::new(),
+        };
+        lists.push(list);
+        for key in behind {
+            lists.push(server.get(&format!("/v1/jobs/{key}")).await?);
+        }
     }
     if names.is_empty() {
         let mut all: JobList = server.get("/v1/jobs?all=true").await?;
@@ -81,6 +90,10 @@ fn record(line: &Line<'_>, details: bool, screen: &Screen) -> Record {
     if let Some(index) = job.key.index {
         first.push(("ArrayJobId", job.key.job.to_string()));
         first.push(("ArrayTaskId", index.to_string()));
+    }
+    if let Some(set) = job.set {
+        first.push(("HetJobId", set.first.to_string()));
+        first.push(("HetJobOffset", set.offset.to_string()));
     }
     first.push(("JobName", ask.name.clone()));
     record.line(first);

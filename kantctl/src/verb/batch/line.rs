@@ -5,7 +5,7 @@ use crate::submission::options::Options;
 use crate::submission::script::{self, Script};
 use crate::submission::shell::Shell;
 use crate::submission::words::split;
-use crate::submission::{complaint, environment};
+use crate::submission::{complaint, components, environment};
 use crate::verb::submit;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use common::wire::api::SubmitRequest;
@@ -58,6 +58,14 @@ impl Lines {
         if options.wait {
             return Err(usage("--wait is not for a line of a batch; `kantctl wait` waits".into()));
         }
+        if script.first().is_some_and(|word| word == components::BETWEEN) {
+            return Err(usage(
+                "a job of a batch has no components: submit it by itself".to_owned(),
+            ));
+        }
+        if wrap.is_some() && !script.is_empty() {
+            return Err(usage("--wrap cannot be used with a script: give one of them".to_owned()));
+        }
         let (script, directives, args) = match (wrap, script.as_slice()) {
             (Some(command), _) => (script::wrap(&command)?, Options::default(), &[][..]),
             (None, []) => return Err(usage("name a script, or --wrap a command".to_owned())),
@@ -88,7 +96,9 @@ impl Lines {
             return Ok(known.clone());
         }
         let script = script::read(Some(path))?;
-        let directives = submit::directives(&script)?;
+        let Ok([directives]) = <[Options; 1]>::try_from(submit::directives(&script)?) else {
+            return Err(usage(format!("{path} has components: submit it by itself")));
+        };
         let known = self.scripts.entry(path.to_owned()).or_insert((script, directives));
         Ok(known.clone())
     }

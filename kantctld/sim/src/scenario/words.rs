@@ -5,6 +5,7 @@ use common::id::NodeName;
 use std::str::FromStr;
 
 /// The words of a line that were not read yet.
+#[derive(Default)]
 pub(super) struct Words(Vec<String>);
 
 impl Words {
@@ -12,6 +13,11 @@ impl Words {
     pub(super) fn new(line: &str) -> Self {
         let line = line.split('#').next().unwrap_or_default();
         Self(line.split_whitespace().map(str::to_owned).collect())
+    }
+
+    /// The words before each `:` that stands alone, and those behind the last.
+    pub(super) fn split(self) -> Vec<Self> {
+        self.0.split(|word| word == ":").map(|words| Self(words.to_vec())).collect()
     }
 
     /// The first word, if there is one.

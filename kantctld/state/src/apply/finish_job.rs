@@ -18,7 +18,9 @@ pub(super) fn apply(
 ) -> Result<(), Refusal> {
     let keys = target::keys(state, actor, target)?;
     target::each(keys, |key| {
-        let found = state.element(key).map(|(record, e)| (record.spec.ask.launch, e.phase));
+        // The script of a set says itself how it ends.
+        let held = state.element(key).filter(|(record, _)| record.set.is_none());
+        let found = held.map(|(record, e)| (record.spec.ask.launch, e.phase));
         match found {
             Some((Launch::Held, Phase::Pending)) => {
                 life::drop_waiting(state, events, key, Outcome::Cancelled, Some(actor.uid));

@@ -27,6 +27,7 @@ mod resume_job;
 mod resume_node;
 mod start_overdue;
 mod submit_job;
+mod submit_set;
 mod suspend_job;
 mod target;
 mod update_job;
@@ -47,17 +48,8 @@ pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
     let out = &mut events;
     let result = match &stamped.command {
         Command::Configure(settings) => configure::apply(state, out, settings),
-        Command::SubmitJob { request_key, owner, groups, operator, ask, script, environment } => {
-            let submission = submit_job::Submission {
-                request_key,
-                owner,
-                groups,
-                operator: *operator,
-                ask,
-                script,
-                environment,
-            };
-            submit_job::apply(state, out, &submission)
+        submitted @ (Command::SubmitJob { .. } | Command::SubmitSet { .. }) => {
+            submit_set::submission(submitted).and_then(|asked| submit_job::apply(state, out, asked))
         }
         Command::CancelJob { actor, target } => cancel_job::apply(state, out, actor, *target),
         Command::HoldJob { actor, target } => hold_job::apply(state, out, actor, *target),

@@ -19,6 +19,10 @@ pub(super) fn apply(
     target: Target,
 ) -> Result<(), Refusal> {
     let keys = target::keys(state, actor, target)?;
+    let keys = match revive_set(state, events, actor, keys)? {
+        Some(keys) => keys,
+        None => return Ok(()),
+    };
     target::each(keys, |key| {
         match state.element(key).map(|(_, element)| element.phase) {
             Some(Phase::Done) => {
@@ -37,6 +41,28 @@ pub(super) fn apply(
         }
         Did::Fine
     })
+}
+
+/// A set that is over waits again whole or not at all: nothing is left to do. Else the jobs are
+/// given back.
+fn revive_set(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    actor: &Actor,
+    keys: Vec<JobKey>,
+) -> Result<Option<Vec<JobKey>>, Refusal> {
+    let record = keys.first().and_then(|key| state.job(key.job));
+    let Some(record) = record.filter(|record| record.set.is_some()) else {
+        return Ok(Some(keys));
+    };
+    if !target::all_are(state, &keys, Phase::Done) {
+        return Ok(Some(keys));
+    }
+    let more = u32::try_from(keys.len()).unwrap_or(u32::MAX);
+    state.living.check_room(record.spec.owner.uid, more)?;
+    keys.iter().try_for_each(|key| check_again(state, actor, *key))?;
+    keys.into_iter().for_each(|key| life::revive(state, events, key));
+    Ok(None)
 }
 
 /// May a job that is over live again, by the rules of today? It may have outlived its queue, a

@@ -21,7 +21,7 @@ pub(super) fn apply(
     target: Target,
     size: JobSize,
 ) -> Result<(), Refusal> {
-    let keys = target::keys(state, actor, target)?;
+    let keys = target::of_one(state, actor, target)?;
     target::each(keys, |key| {
         let Some((record, element)) = state.element(key) else {
             return Did::Not(Refusal::UnknownJob { key });

@@ -17,6 +17,11 @@ pub(super) fn apply(
 ) -> Result<(), Refusal> {
     target::operators_only(actor)?;
     let keys = target::keys(state, actor, target)?;
+    if !target::all_are(state, &keys, Phase::Suspended)
+        && !target::all_are(state, &keys, Phase::Running)
+    {
+        return target::each(keys, |key| target::wrong_phase(state, key, "resume"));
+    }
     target::each(keys, |key| {
         match state.element(key).map(|(_, element)| element.phase) {
             Some(Phase::Suspended) => life::resume(state, events, key, actor.uid),

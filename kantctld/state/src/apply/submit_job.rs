@@ -1,4 +1,5 @@
-//! `SubmitJob`: checks a submission, fills in queue, account and time limit, gives it an id.
+//! `SubmitJob`: checks a submission, fills in queue, account and time limit, gives it an id; the
+//! same for each component of a set, all of them or none.
 //! The same request key of the same user gives the same job again, whatever else it holds.
 //!
 //! Never asks whether the job fits the nodes: that is the engine's to say and the leader's to ask
@@ -10,11 +11,10 @@ use crate::event::Event;
 use crate::job::{Element, Record};
 use crate::living::Bounds;
 use crate::remembered::{KnownRequest, State};
-use common::id::{Gid, JobId, RequestKey};
+use common::id::{ArrayIndex, Gid, JobId, RequestKey};
 use common::job::check::{self, AskError, ENVIRONMENT_BYTES_MAX};
-use common::job::{Ask, Owner, Spec};
+use common::job::{Ask, Owner, SetPlace, Spec};
 use common::reason::Refusal;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The longest request key, in bytes.
@@ -23,13 +23,13 @@ const REQUEST_KEY_BYTES_MAX: usize = 64;
 /// The most groups of a user (man 2 getgroups, NGROUPS_MAX).
 const GROUPS_MAX: usize = 65_536;
 
-/// A `SubmitJob`, by reference.
+/// What is submitted: a job, or the components of a set.
 pub(super) struct Submission<'a> {
     pub(super) request_key: &'a RequestKey,
     pub(super) owner: &'a Owner,
     pub(super) groups: &'a [Gid],
     pub(super) operator: bool,
-    pub(super) ask: &'a Ask,
+    pub(super) asks: Vec<Ask>,
     pub(super) script: &'a str,
     pub(super) environment: &'a str,
 }
@@ -37,7 +37,7 @@ pub(super) struct Submission<'a> {
 pub(super) fn apply(
     state: &mut State,
     events: &mut Vec<Event>,
-    submission: &Submission<'_>,
+    submission: Submission<'_>,
 ) -> Result<(), Refusal> {
     let (uid, request_key) = (submission.owner.uid, submission.request_key);
     if let Some(known) = state.request(uid, request_key) {
@@ -46,44 +46,83 @@ pub(super) fn apply(
         events.push(Event::JobSubmitted { job, tasks, repeated: true });
         return Ok(());
     }
-    check_who(state, submission)?;
-    check_what(submission)?;
-    let Submission { owner, groups, operator, .. } = *submission;
-    let who = Applicant { owner, groups, operator };
-    let ask = fill_in(state, &who, submission.ask)?;
-    admission::check(state, &who, &ask)?;
-    let ask = Ask { dependency: dependency::meant(state, &ask), ..ask };
-    let numbers = ask.array.as_ref().map_or(0, |array| array.number_count());
-    let id = state.last_job.0.checked_add(1).map(JobId);
-    let Some((id, last)) = id.and_then(|id| Some((id, JobId(id.0.checked_add(numbers)?)))) else {
-        return Err(Refusal::BadAsk { message: "there are no job ids left".to_owned() });
-    };
-
-    let elements: BTreeMap<_, _> = match &ask.array {
-        None => BTreeMap::from([(None, Element::new(ask.hold))]),
-        Some(array) => {
-            array.indices().into_iter().map(|i| (Some(i), Element::new(ask.hold))).collect()
-        }
-    };
-    let tasks = count(elements.len());
+    check_who(state, &submission)?;
+    check_what(&submission)?;
+    let fill = |ask: &Ask| accepted(state, &submission, ask);
+    let asks = submission.asks.iter().map(fill).collect::<Result<Vec<Ask>, _>>()?;
+    let ids = ids(state, &asks)?;
+    let tasks = asks.iter().map(|ask| count(indices(ask).count())).fold(0, u32::saturating_add);
     state.living.check_room(uid, tasks)?;
-    let own: Vec<_> = elements.keys().copied().collect();
-    let standing = dependency::standing(state, &ask, &own)?;
-    let script = state.blobs.keep(submission.script.as_bytes());
-    let environment = state.blobs.keep(submission.environment.as_bytes());
-    let spec = Spec { owner: submission.owner.clone(), script, environment, ask };
-    let (bounds, groups) = (Bounds::of(&spec.ask), submission.groups.to_vec());
-    let record = Record { id, numbers, spec, groups, submitted_at: state.now, standing, elements };
+    let standing = |ask: &Ask| {
+        let own: Vec<_> = indices(ask).collect();
+        dependency::standing(state, ask, &own)
+    };
+    let standing = asks.iter().map(standing).collect::<Result<Vec<_>, _>>()?;
+    let known = KnownRequest { job: ids.first, at: state.now };
+    state.requests.entry(uid).or_default().insert(request_key.clone(), known);
+    let size = count(asks.len());
+    for (offset, (ask, standing)) in (0..).zip(asks.into_iter().zip(standing)) {
+        let set = SetPlace { first: ids.first, offset, size };
+        let (id, numbers) = (JobId(ids.first.0 + offset), ids.numbers);
+        let elements = indices(&ask).map(|index| (index, Element::new(ask.hold))).collect();
+        let script = state.blobs.keep(submission.script.as_bytes());
+        let environment = state.blobs.keep(submission.environment.as_bytes());
+        let spec = Spec { owner: submission.owner.clone(), script, environment, ask };
+        let (set, groups) = (Some(set).filter(|_| size > 1), submission.groups.to_vec());
+        let submitted_at = state.now;
+        let record = Record { id, numbers, set, spec, groups, submitted_at, standing, elements };
+        take_up(state, events, record);
+    }
+    state.last_job = ids.last;
+    Ok(())
+}
+
+/// Puts a job on record.
+fn take_up(state: &mut State, events: &mut Vec<Event>, record: Record) {
+    let (job, uid, bounds) = (record.id, record.spec.owner.uid, Bounds::of(&record.spec.ask));
+    let tasks = count(record.elements.len());
     state.ties.bind(&record, |job| state.jobs.contains_key(&job));
     state.ties.live(&record);
     let keys = record.elements.keys().map(|index| record.key(*index));
     keys.for_each(|key| state.living.insert(key, uid, bounds));
-    state.jobs.insert(id, Arc::new(record));
-    state.last_job = last;
-    let known = KnownRequest { job: id, at: state.now };
-    state.requests.entry(uid).or_default().insert(request_key.clone(), known);
-    events.push(Event::JobSubmitted { job: id, tasks, repeated: false });
-    Ok(())
+    state.jobs.insert(job, Arc::new(record));
+    events.push(Event::JobSubmitted { job, tasks, repeated: false });
+}
+
+/// The ask as it is kept, if it may wait.
+fn accepted(state: &State, submission: &Submission<'_>, ask: &Ask) -> Result<Ask, Refusal> {
+    let Submission { owner, groups, operator, .. } = *submission;
+    let who = Applicant { owner, groups, operator };
+    let ask = fill_in(state, &who, ask)?;
+    admission::check(state, &who, &ask)?;
+    Ok(Ask { dependency: dependency::meant(state, &ask), ..ask })
+}
+
+/// The numbers that are given.
+struct Ids {
+    first: JobId,
+    /// The last of all, also of those that an array's tasks have.
+    last: JobId,
+    /// So many belong to the tasks of the one job; 0 of a set.
+    numbers: u32,
+}
+
+/// One for each job, and those of an array's tasks behind.
+fn ids(state: &State, asks: &[Ask]) -> Result<Ids, Refusal> {
+    let numbers = asks.iter().filter_map(|ask| ask.array.as_ref());
+    let numbers = numbers.map(|array| array.number_count()).sum();
+    let none_left = || Refusal::BadAsk { message: "there are no job ids left".to_owned() };
+    let first = state.last_job.0.checked_add(1).ok_or_else(none_left)?;
+    let last = first.checked_add(count(asks.len()).saturating_sub(1));
+    let last = last.and_then(|last| last.checked_add(numbers)).ok_or_else(none_left)?;
+    Ok(Ids { first: JobId(first), last: JobId(last), numbers })
+}
+
+/// The elements of one: itself, or an array's tasks.
+fn indices(ask: &Ask) -> impl Iterator<Item = Option<ArrayIndex>> + use<> {
+    let tasks = ask.array.as_ref().map(|array| array.indices());
+    let alone = tasks.is_none().then_some(None);
+    alone.into_iter().chain(tasks.into_iter().flatten().map(Some))
 }
 
 fn count(elements: usize) -> u32 {
@@ -92,7 +131,7 @@ fn count(elements: usize) -> u32 {
 
 fn check_who(state: &State, submission: &Submission<'_>) -> Result<(), Refusal> {
     admission::check_owner(state, submission.owner.uid)?;
-    if submission.ask.nice < 0 && !submission.operator {
+    if submission.asks.iter().any(|ask| ask.nice < 0) && !submission.operator {
         return Err(Refusal::NiceNegative);
     }
     Ok(())
@@ -111,7 +150,7 @@ fn check_what(submission: &Submission<'_>) -> Result<(), Refusal> {
         let message = format!("a user with more than {GROUPS_MAX} groups: leave some of them");
         return Err(Refusal::BadAsk { message });
     }
-    check::check_ask(submission.ask)?;
+    submission.asks.iter().try_for_each(check::check_ask)?;
     check::check_script(submission.script.as_bytes())?;
     let environment_bytes = submission.environment.len();
     if environment_bytes > ENVIRONMENT_BYTES_MAX {

@@ -18,6 +18,11 @@ pub(super) fn apply(
 ) -> Result<(), Refusal> {
     target::operators_only(actor)?;
     let keys = target::keys(state, actor, target)?;
+    if !target::all_are(state, &keys, Phase::Running)
+        && !target::all_are(state, &keys, Phase::Suspended)
+    {
+        return target::each(keys, |key| target::wrong_phase(state, key, "suspend"));
+    }
     target::each(keys, |key| {
         match state.element(key).map(|(_, element)| element.phase) {
             Some(Phase::Running) => life::suspend(state, events, key, actor.uid),

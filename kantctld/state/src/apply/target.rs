@@ -3,6 +3,7 @@
 use crate::command::{Actor, Target};
 use crate::remembered::State;
 use common::id::JobKey;
+use common::job::Phase;
 use common::reason::Refusal;
 
 /// What a command did to one job or array task.
@@ -13,25 +14,72 @@ pub(super) enum Did {
     Not(Refusal),
 }
 
-/// The jobs or tasks meant: one, or all tasks of an array.
+/// The jobs or tasks meant: one, all tasks of an array, or all components of a set, which is named
+/// by its first.
+///
+/// # Errors
+/// There is no such job, it is one component of several, or the actor may not change it.
+pub(super) fn keys(state: &State, actor: &Actor, target: Target) -> Result<Vec<JobKey>, Refusal> {
+    let named = one(state, actor, target)?;
+    let Some(place) = state.job(named.job).and_then(|record| record.set) else {
+        let record = state.job(named.job).ok_or(Refusal::UnknownJob { key: named })?;
+        if record.elements.contains_key(&named.index) {
+            return Ok(vec![named]);
+        }
+        return match named.index {
+            None => Ok(record.elements.keys().map(|index| record.key(*index)).collect()),
+            Some(_) => Err(Refusal::UnknownJob { key: named }),
+        };
+    };
+    if place.offset > 0 || target.key.offset().is_some() {
+        return Err(Refusal::PartOfSet(place));
+    }
+    Ok(place.keys().filter(|key| state.element(*key).is_some()).collect())
+}
+
+/// The same, where one component of a set is changed and not all of it.
+///
+/// # Errors
+/// There is no such job, it is a set and not one component of it, or the actor may not change it.
+pub(super) fn of_one(state: &State, actor: &Actor, target: Target) -> Result<Vec<JobKey>, Refusal> {
+    let key = one(state, actor, target)?;
+    match state.job(key.job).and_then(|record| record.set) {
+        None => keys(state, actor, target),
+        Some(place) if place.offset > 0 || target.key.offset().is_some() => Ok(vec![key]),
+        Some(place) => {
+            let (set, last) = (place.first, place.size - 1);
+            let message = format!(
+                "job {set} has components that ask for different things: name one of {set}+0 to \
+                 {set}+{last}"
+            );
+            Err(Refusal::BadAsk { message })
+        }
+    }
+}
+
+/// The job meant, which may be one component of a set; of an array whatever was named.
 ///
 /// # Errors
 /// There is no such job, or the actor may not change it.
-pub(super) fn keys(state: &State, actor: &Actor, target: Target) -> Result<Vec<JobKey>, Refusal> {
-    let key = target.key;
-    let unknown = || Refusal::UnknownJob { key };
-    let record = state.job(key.job).ok_or_else(unknown)?;
+pub(super) fn one(state: &State, actor: &Actor, target: Target) -> Result<JobKey, Refusal> {
+    let key = state.meant(target.key);
+    let record = state.job(key.job).ok_or(Refusal::UnknownJob { key: target.key })?;
+    if key.offset().is_some() {
+        return Err(Refusal::UnknownJob { key });
+    }
     let owner = &record.spec.owner;
     if !actor.operator && actor.uid != owner.uid {
         return Err(Refusal::NotYours { job: key.job, owner: owner.name.clone() });
     }
-    if record.elements.contains_key(&key.index) {
-        return Ok(vec![key]);
-    }
-    match key.index {
-        None => Ok(record.elements.keys().map(|index| record.key(*index)).collect()),
-        Some(_) => Err(unknown()),
-    }
+    Ok(key)
+}
+
+/// Is a set, all of whose components go on or stand still together, in this phase, all of it? A
+/// job that is in none may be in any.
+pub(super) fn all_are(state: &State, keys: &[JobKey], phase: Phase) -> bool {
+    let is_set = keys.iter().any(|key| state.job(key.job).is_some_and(|job| job.set.is_some()));
+    let is_so = |key: &JobKey| state.element(*key).is_some_and(|(_, e)| e.phase == phase);
+    !is_set || keys.iter().all(is_so)
 }
 
 /// Does something to each; refused only if it went well for none, with the first one's reason.

@@ -34,10 +34,14 @@ pub(super) fn apply(
     (patch, living): (&Patch, bool),
 ) -> Result<(), Refusal> {
     // Whether it is theirs, and whether there is one, comes before all else.
-    let named = target::keys(state, actor, target)?;
+    let named = target::of_one(state, actor, target)?;
+    let target = Target { key: state.meant(target.key) };
     let ask = updated(state, target.key, patch, (actor.operator, living))?;
     let all = JobKey { index: None, ..target.key };
-    let keys = target::keys(state, actor, Target { key: all }).unwrap_or(named);
+    let keys = match state.job(all.job).and_then(|record| record.set) {
+        None => target::keys(state, actor, Target { key: all }).unwrap_or(named),
+        Some(_) => named,
+    };
     if patch.name.is_some() {
         dependency::check_circle(state, target.key.job, &ask)?;
     }

@@ -93,6 +93,7 @@ mod tests {
         Record {
             id: JobId(id),
             numbers: 0,
+            set: None,
             spec: Spec { owner, script, environment, ask },
             groups: Vec::new(),
             submitted_at: Time(0),

@@ -1,11 +1,11 @@
 //! What the end of one node's share means for its job. The first end decides; later ones complete
 //! the picture. Never frees anything; that is done when this is asked.
 
-use super::{Ending, ended, run_mut};
+use super::{Ending, ended, run_mut, set};
 use crate::event::Event;
 use crate::job::{Run, SharePhase};
 use crate::remembered::State;
-use common::id::AttemptId;
+use common::id::{AttemptId, JobKey};
 use common::job::{EndCause, ExitStatus, Launch, Outcome, Phase, StepEnd};
 
 /// The longest message of a node that is kept.
@@ -27,6 +27,8 @@ pub(super) fn decide(
         return learn_more(state, events, id, exit, end, succeeded(run, launch, rank));
     }
     let outcome = match end.cause {
+        // Nobody said that it is over, and no process of it could be.
+        EndCause::Exited if launch == Launch::Held && end.exit.is_success() => Outcome::NodeLost,
         EndCause::Exited if end.exit.is_success() => {
             if !succeeded(run, launch, rank) {
                 return;
@@ -90,6 +92,7 @@ fn learn_more(
     share_end: &StepEnd,
     succeeded: bool,
 ) {
+    let others = set::others(state, id.key);
     let Some(end) = run_mut(state, id.key).and_then(|run| run.end.as_mut()) else { return };
     end.exit = end.exit.or(exit);
     if end.message.is_none() && share_end.cause != EndCause::Lost {
@@ -99,15 +102,29 @@ fn learn_more(
     // A node that is lost, and not only unfit, is a fault.
     let taken_off = end.outcome == Outcome::NodeLost && !end.fault;
     if succeeded && (cancelled || taken_off || end.preempted.is_some()) {
-        (end.outcome, end.asked, end.requeue) = (Outcome::Completed, false, false);
-        end.preempted = None;
         if taken_off {
             // Why it had to leave is no word about a job that succeeded.
             end.message = None;
         }
-        let (outcome, by, requeue) = (Outcome::Completed, None, false);
-        state.tell(events, Event::JobEndChanged { id, outcome, by, requeue });
+        has_succeeded(state, events, id.key);
+        others.into_iter().for_each(|key| {
+            if let Some(end) = run_mut(state, key).and_then(|run| run.end.as_mut()) {
+                end.message = None;
+            }
+            has_succeeded(state, events, key);
+        });
     }
+}
+
+/// Whatever end was decided, it had succeeded before.
+fn has_succeeded(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
+    let Some(element) = state.element_mut(key) else { return };
+    let id = element.attempt_id(key);
+    let Some(end) = element.run.as_mut().and_then(|run| run.end.as_mut()) else { return };
+    (end.outcome, end.asked, end.requeue) = (Outcome::Completed, false, false);
+    end.preempted = None;
+    let (outcome, by, requeue) = (Outcome::Completed, None, false);
+    state.tell(events, Event::JobEndChanged { id, outcome, by, requeue });
 }
 
 /// A node's words for people, of which the state keeps only so many.

@@ -7,6 +7,7 @@ use crate::event::Event;
 use crate::job::Run;
 use crate::ledger::StartRefusal;
 use crate::remembered::State;
+use common::id::{JobId, JobKey};
 use common::job::state::Change;
 use common::job::{Ask, Phase};
 use common::resource::{Allocation, GpuRequest};
@@ -19,6 +20,7 @@ pub(crate) fn start(
     events: &mut Vec<Event>,
     start: &RoundStart,
 ) -> Result<(), StartRefusal> {
+    check_whole(state, start.id.key, |_| false)?;
     book(state, start)?;
     begin(state, events, start);
     Ok(())
@@ -33,6 +35,10 @@ pub(crate) fn start_together(
     events: &mut Vec<Event>,
     starts: &[&RoundStart],
 ) -> Result<(), (usize, StartRefusal)> {
+    let all: BTreeSet<JobKey> = starts.iter().map(|start| start.id.key).collect();
+    for (place, start) in starts.iter().enumerate() {
+        check_whole(state, start.id.key, |key| all.contains(&key)).map_err(|why| (place, why))?;
+    }
     let mut keys = BTreeSet::new();
     for (place, start) in starts.iter().enumerate() {
         let fresh =
@@ -45,6 +51,16 @@ pub(crate) fn start_together(
     }
     starts.iter().for_each(|start| begin(state, events, start));
     Ok(())
+}
+
+/// Do all components of its set start with it?
+fn check_whole(
+    state: &State,
+    key: JobKey,
+    starts: impl Fn(JobKey) -> bool,
+) -> Result<(), StartRefusal> {
+    let others = super::set::others(state, key);
+    if others.into_iter().all(starts) { Ok(()) } else { Err(StartRefusal::NotWhole) }
 }
 
 /// Does one that is to run alone start with no other of its name before it? Those that start
@@ -63,7 +79,11 @@ fn check_alone(
     let (Some(own), true) = (name(start), dependency.is_some_and(|d| d.is_singleton())) else {
         return Ok(());
     };
-    let is_alike = |(id, owner, name): (_, _, _)| id != own.0 && (owner, name) == (own.1, own.2);
+    let set = record.and_then(|record| record.set).map(|place| place.first);
+    let in_set = |id| state.job(id).and_then(|other| other.set).map(|place| place.first);
+    let is_alike = |(id, owner, name): (JobId, _, _)| {
+        id != own.0 && (owner, name) == (own.1, own.2) && (set.is_none() || in_set(id) != set)
+    };
     match before.iter().filter_map(|start| name(start)).any(is_alike) {
         true => Err(StartRefusal::Awaits),
         false => Ok(()),

@@ -61,7 +61,7 @@ pub(super) fn waiting(
         preemptible: ask.preemptible,
         reservation: ask.reservation.clone(),
         service: ask.service,
-        together: None,
+        together: record.set.map(|place| place.first_key()),
     })
 }
 

@@ -7,7 +7,7 @@ use super::{Listed, Waits, listed, told};
 use crate::remembered::State;
 use common::id::{AccountName, JobId, JobKey, QosName, QueueName, ReservationName, Uid};
 use common::job::state::slurm_state;
-use common::job::{ExitStatus, Launch, Outcome, Owner, Phase};
+use common::job::{ExitStatus, Launch, Outcome, Owner, Phase, SetPlace};
 use common::resource::{Allocation, GpuRequest};
 use common::time::{Span, Time};
 use common::unit::{Bytes, Cpus, Gpus, Nodes, Tasks};
@@ -66,6 +66,8 @@ struct Brief<'a> {
     key: JobKey,
     #[serde(skip_serializing_if = "Option::is_none")]
     number: Option<JobId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    set: Option<SetPlace>,
     owner: &'a Owner,
     ask: BriefAsk<'a>,
     phase: Phase,
@@ -165,6 +167,7 @@ impl<'a> Brief<'a> {
         Self {
             key,
             number: record.number(key.index),
+            set: record.set,
             owner: &spec.owner,
             ask: BriefAsk {
                 name: &ask.name,

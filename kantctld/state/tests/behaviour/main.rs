@@ -21,6 +21,7 @@ mod nodes;
 mod queue_tree;
 mod resizing;
 mod rounds;
+mod sets;
 mod sharing;
 mod size;
 mod submit;

@@ -11,6 +11,8 @@ const MOVES_MAX: usize = 80;
 #[derive(Debug, Clone)]
 pub enum Move {
     Submit(u8, u8),
+    /// A set of two or three components.
+    SubmitSet(u8, u8, u8),
     SubmitAgain(u8),
     Cancel(u8, u8),
     Hold(u8, u8),
@@ -29,6 +31,8 @@ pub enum Move {
     Nonsense(u8, u8, u8, u8),
     /// A start that looks right, placed without the engine: with others or alone.
     Place(u8, u8, u8),
+    /// A set that waits gets going on the first nodes that have room, now and then not all of it.
+    PlaceSet(u8, u8),
     /// Somebody is to yield to somebody.
     Preempt(u8, u8, u8),
     /// A gang that is content with less gets going, and is to give nodes up.
@@ -63,6 +67,7 @@ pub fn moves() -> impl Strategy<Value = Vec<Move>> {
     let some = any::<u8>;
     let one = prop_oneof![
         6 => (some(), some()).prop_map(|(shape, user)| Move::Submit(shape, user)),
+        2 => (some(), some(), some()).prop_map(|(a, b, user)| Move::SubmitSet(a, b, user)),
         1 => some().prop_map(Move::SubmitAgain),
         2 => (some(), some()).prop_map(|(job, user)| Move::Cancel(job, user)),
         1 => (some(), some()).prop_map(|(job, user)| Move::Hold(job, user)),
@@ -76,6 +81,7 @@ pub fn moves() -> impl Strategy<Value = Vec<Move>> {
         2 => Just(Move::EnactDecided),
         4 => (some(), some(), some(), some()).prop_map(|(a, b, c, d)| Move::Nonsense(a, b, c, d)),
         6 => (some(), some(), some()).prop_map(|(a, b, c)| Move::Place(a, b, c)),
+        3 => (some(), some()).prop_map(|(at, how)| Move::PlaceSet(at, how)),
         3 => (some(), some(), some()).prop_map(|(a, b, c)| Move::Preempt(a, b, c)),
         2 => (some(), some(), some()).prop_map(|(a, b, c)| Move::Press(a, b, c)),
         3 => (some(), some(), some()).prop_map(|(a, b, c)| Move::Swell(a, b, c)),

@@ -85,6 +85,11 @@ impl World {
                 self.submissions.push(command.clone());
                 self.apply(command)
             }
+            Move::SubmitSet(shape, other, user) => {
+                let command = self.set_submission(*shape, *other, *user);
+                self.submissions.push(command.clone());
+                self.apply(command)
+            }
             Move::SubmitAgain(which) => match pick(&self.submissions, *which) {
                 Some(command) => self.apply(command),
                 None => Ok(()),
@@ -125,6 +130,7 @@ impl World {
             Move::EnactDecided => self.enact(),
             Move::Nonsense(a, b, c, d) => self.nonsense(*a, *b, *c, *d),
             Move::Place(a, b, c) => self.place(*a, *b, *c),
+            Move::PlaceSet(at, how) => self.place_set(*at, *how),
             Move::Preempt(a, b, c) => self.preempt(*a, *b, *c),
             Move::Press(a, b, c) => self.press(*a, *b, *c),
             Move::Swell(a, b, c) => self.swell(*a, *b, *c),
@@ -179,6 +185,27 @@ impl World {
         }
     }
 
+    fn set_submission(&self, shape: u8, other: u8, user: u8) -> Command {
+        let uid = Uid(1000 + u32::from(user % 2));
+        let number = self.submissions.len();
+        // Arrays are refused: mostly there is none.
+        let of = |shape: u8| match shape % 16 {
+            4 | 5 | 15 if !user.is_multiple_of(8) => ask(shape.wrapping_add(3) & 0xf0, self.now),
+            _ => ask(shape, self.now),
+        };
+        let mut asks = vec![of(shape), of(other)];
+        asks.extend((user % 4 == 3).then(|| of(shape ^ other)));
+        Command::SubmitSet {
+            request_key: RequestKey(format!("request-{number}")),
+            owner: Owner { uid, gid: Gid(uid.0), name: format!("user{uid}") },
+            groups: if user > 200 { vec![Gid(7)] } else { vec![] },
+            operator: false,
+            asks,
+            script: format!("#!/bin/sh\nexit {}\n", shape % 4),
+            environment: format!("USER={uid}\0"),
+        }
+    }
+
     fn target(
         &mut self,
         which: u8,
@@ -187,6 +214,7 @@ impl World {
         // Now and then a whole array, or a job that is not there.
         let mut keys: Vec<JobKey> = self.state.jobs().map(|r| JobKey::single(r.id)).collect();
         for record in self.state.jobs() {
+            keys.extend(record.set.map(|set| set.name()));
             keys.extend(record.elements.keys().map(|index| record.key(*index)));
         }
         keys.push(JobKey::single(JobId(self.state.last_job().0 + 1)));

@@ -57,6 +57,7 @@ pub fn order(id: AttemptId) -> Box<LaunchOrder> {
         submitted_at: Time(0),
         submit_host: "n1".to_owned(),
         array: None,
+        set: None,
     })
 }
 

@@ -6,7 +6,7 @@ use common::id::{ArrayIndex, Attempt, Gid, JobId, JobKey, NodeName, Uid};
 use common::resource::{Allocation, Share};
 use common::time::Span;
 use common::unit::{Bytes, Tasks};
-use common::wire::node::{ArrayFacts, LaunchOrder};
+use common::wire::node::{ArrayFacts, LaunchOrder, SetComponent, SetFacts};
 
 fn ada() -> Account {
     Account {
@@ -74,6 +74,41 @@ fn a_batch_script_finds_slurms_variables() {
     for absent in ["RANK", "MASTER_ADDR", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"] {
         assert!(!environment.contains_key(absent), "{absent}");
     }
+}
+
+#[test]
+fn a_component_finds_the_others_and_nothing_of_the_submitters_set() {
+    let launch = example_launch();
+    let component = |job: u32| SetComponent {
+        job: JobId(job),
+        queue: launch.queue.clone(),
+        allocation: launch.allocation.clone(),
+        cpus_per_task: 2,
+    };
+    let set = SetFacts { offset: 1, components: vec![component(41), component(42)] };
+    let mut launch = LaunchOrder { set: Some(Box::new(set)), ..launch.clone() };
+    launch.environment.insert("KANT_SET_JOB_7".to_owned(), "9".to_owned());
+    let environment = built(launch, "g1");
+    assert_has(
+        &environment,
+        &[
+            ("SLURM_HET_SIZE", "2"),
+            ("KANT_SET_SIZE", "2"),
+            ("KANT_SET_COMPONENT", "1"),
+            ("SLURM_JOB_ID_HET_GROUP_0", "41"),
+            ("KANT_SET_JOB_1", "42"),
+            ("SLURM_JOB_NODELIST_HET_GROUP_0", "g[1-2]"),
+            ("KANT_SET_NODES_1", "g[1-2]"),
+            ("SLURM_JOB_NUM_NODES_HET_GROUP_1", "2"),
+            ("SLURM_NTASKS_HET_GROUP_1", "3"),
+            ("SLURM_TASKS_PER_NODE_HET_GROUP_1", "2,1"),
+            ("SLURM_JOB_PARTITION_HET_GROUP_1", "batch"),
+            ("SLURM_JOB_ID", "42"),
+        ],
+    );
+    assert!(!environment.contains_key("KANT_SET_JOB_7"));
+    let alone = built(example_launch(), "g1");
+    assert!(!alone.contains_key("SLURM_HET_SIZE"));
 }
 
 #[test]

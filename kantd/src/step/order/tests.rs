@@ -51,6 +51,7 @@ pub(crate) fn example_launch() -> LaunchOrder {
         submitted_at: Time(0),
         submit_host: "login".into(),
         array: None,
+        set: None,
     }
 }
 

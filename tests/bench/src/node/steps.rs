@@ -122,6 +122,7 @@ impl House {
             submitted_at: Time(0),
             submit_host: "bench".into(),
             array: None,
+            set: None,
         })
     }
 

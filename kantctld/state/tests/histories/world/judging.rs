@@ -63,6 +63,19 @@ impl World {
                     let before = self.acknowledged.insert(request, *job);
                     prop_assert_eq!(before, repeated.then_some(*job), "another answer");
                 }
+                (
+                    Event::JobSubmitted { job, repeated, .. },
+                    Command::SubmitSet { request_key, owner, .. },
+                ) => {
+                    let set = self.state.job(*job).and_then(|record| record.set);
+                    prop_assert!(set.is_some() && (!repeated || events.len() == 1));
+                    // It is known by the first of them.
+                    if set.is_some_and(|set| set.first == *job) {
+                        let request = (owner.uid, request_key.clone());
+                        let before = self.acknowledged.insert(request, *job);
+                        prop_assert_eq!(before, repeated.then_some(*job), "another answer");
+                    }
+                }
                 (Event::JobForgotten { job }, _) => {
                     self.acknowledged.retain(|_, known| known != job);
                 }

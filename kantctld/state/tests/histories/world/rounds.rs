@@ -110,6 +110,23 @@ impl World {
         })
     }
 
+    /// All components of a set that waits, one beside the other.
+    pub(super) fn place_set(&mut self, at: u8, how: u8) -> Result<(), TestCaseError> {
+        let waiting = self.in_phase(|phase| phase == Phase::Pending);
+        let sets = waiting.iter().filter_map(|key| self.state.job(key.job)?.set);
+        let Some(set) = pick(&sets.collect::<Vec<_>>(), at) else { return Ok(()) };
+        let mut taken = BTreeMap::new();
+        let mut starts: Vec<RoundStart> = Vec::new();
+        for (place, key) in (0..).zip(set.keys()) {
+            let at = at.wrapping_add(place);
+            let start = self.first_fit(key, at, 0, &mut taken);
+            starts.extend(start.filter(|_| how > 16 || place == 0));
+        }
+        let group = Some(set.first_key()).filter(|_| how < 240);
+        starts.iter_mut().for_each(|start| start.group = group);
+        self.apply(Command::EnactRound { preempts: vec![], shrinks: Vec::new(), starts })
+    }
+
     /// A start on the first nodes from `at` on; with a mistake now and then.
     fn first_fit(
         &self,

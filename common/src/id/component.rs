@@ -1,0 +1,67 @@
+//! Names of jobs read, and those of components of a set, `42+1`: those are no keys, for each
+//! component is a job of its own number. Never looks whether there is one.
+
+use super::{ArrayIndex, IdError, JobId, JobKey};
+use std::str::FromStr;
+
+/// A set has so many components at most.
+pub const SET_SIZE_MAX: u32 = 128;
+
+impl JobKey {
+    /// The name of a component of the set that begins with this job, counted from 0. A name, and
+    /// the key of nothing: whoever holds the state says which job it is. Of one beyond
+    /// [`SET_SIZE_MAX`] it is the last.
+    #[must_use]
+    pub const fn component(first: JobId, offset: u32) -> Self {
+        let offset = if offset < SET_SIZE_MAX { offset } else { SET_SIZE_MAX - 1 };
+        // No array has so high an index.
+        Self { job: first, index: Some(ArrayIndex(u32::MAX - offset)) }
+    }
+
+    /// Which component it names, if it names one.
+    #[must_use]
+    pub const fn offset(self) -> Option<u32> {
+        match self.index {
+            Some(ArrayIndex(index)) if index > u32::MAX - SET_SIZE_MAX => Some(u32::MAX - index),
+            _ => None,
+        }
+    }
+}
+
+impl FromStr for JobKey {
+    type Err = IdError;
+    fn from_str(text: &str) -> Result<Self, IdError> {
+        let bad = || IdError::Job(text.to_owned());
+        let digits = |t: &str| -> Result<u32, IdError> {
+            if t.is_empty() || !t.bytes().all(|b| b.is_ascii_digit()) {
+                return Err(bad());
+            }
+            t.parse().map_err(|_| bad())
+        };
+        if let Some((job, offset)) = text.split_once('+') {
+            let offset = digits(offset)?;
+            let named = Self::component(JobId(digits(job)?), offset);
+            return if offset < SET_SIZE_MAX { Ok(named) } else { Err(bad()) };
+        }
+        let Some((job, index)) = text.split_once('_') else {
+            return Ok(Self::single(JobId(digits(text)?)));
+        };
+        let key = Self { job: JobId(digits(job)?), index: Some(ArrayIndex(digits(index)?)) };
+        if key.offset().is_none() { Ok(key) } else { Err(bad()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_component_is_named_by_its_set_and_its_place() {
+        let named: JobKey = "42+1".parse().unwrap();
+        assert_eq!((named.job, named.offset()), (JobId(42), Some(1)));
+        assert_eq!(named, JobKey::component(JobId(42), 1));
+        for key in ["42", "42_0", "42_4294967167"] {
+            assert_eq!(key.parse::<JobKey>().unwrap().offset(), None, "{key}");
+        }
+    }
+}

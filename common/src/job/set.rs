@@ -1,0 +1,51 @@
+//! Sets: jobs that were submitted as one, start together and end together, though each asks for
+//! something else (Slurm: heterogeneous jobs). Each is a component with a number of its own, and
+//! those numbers follow each other. Never says what a component asks for.
+
+use crate::id::{JobId, JobKey};
+use serde::{Deserialize, Serialize};
+
+/// Which component of which set a job is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetPlace {
+    /// The first component, after which the set is called. It has the script.
+    pub first: JobId,
+    /// How many components are before this one.
+    pub offset: u32,
+    /// How many there are.
+    pub size: u32,
+}
+
+impl SetPlace {
+    /// What its users call this component: `42+1`.
+    #[must_use]
+    pub const fn name(self) -> JobKey {
+        JobKey::component(self.first, self.offset)
+    }
+
+    /// The key of the first component.
+    #[must_use]
+    pub const fn first_key(self) -> JobKey {
+        JobKey::single(self.first)
+    }
+
+    /// The keys of all components, in their order.
+    pub fn keys(self) -> impl DoubleEndedIterator<Item = JobKey> {
+        let last = self.first.0.saturating_add(self.size);
+        (self.first.0..last).map(|job| JobKey::single(JobId(job)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn components_have_numbers_that_follow_each_other_and_a_name_each() {
+        let place = SetPlace { first: JobId(42), offset: 1, size: 3 };
+        let keys: Vec<String> = place.keys().map(|key| key.to_string()).collect();
+        assert_eq!(keys, ["42", "43", "44"]);
+        assert_eq!(place.name().to_string(), "42+1");
+        assert_eq!(place.first_key(), JobKey::single(JobId(42)));
+    }
+}

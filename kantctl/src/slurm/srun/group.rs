@@ -1,0 +1,53 @@
+//! `--het-group`: which component of a set a step is for. Never one step for several of them.
+
+use crate::failure::Failure;
+use common::id::{JobId, JobKey};
+use std::collections::BTreeMap;
+
+/// The job that a number of a component means: of the set named, or of the one this runs in.
+///
+/// # Errors
+/// [`Failure`] when it is no number, or there is no such component here.
+pub fn key(
+    text: &str,
+    named: Option<&str>,
+    around: &BTreeMap<String, String>,
+) -> Result<JobKey, Failure> {
+    let usage = |text: String| Failure::usage(anyhow::Error::msg(text));
+    let Ok(offset) = text.parse::<u32>() else {
+        return Err(usage(format!(
+            "--het-group={text}: one srun starts programs in one component: write its number, and \
+             start one for each, with & and wait"
+        )));
+    };
+    if let Some(named) = named {
+        let set: JobKey =
+            named.parse().map_err(|error| usage(format!("--jobid={named}: {error}")))?;
+        return Ok(JobKey::component(set.job, offset));
+    }
+    let job = around.get(&format!("KANT_SET_JOB_{offset}"));
+    let job = job.and_then(|job| job.parse().ok()).map(|job| JobKey::single(JobId(job)));
+    job.ok_or_else(|| match around.get("KANT_SET_SIZE") {
+        Some(size) => usage(format!("--het-group={offset}: the job has {size} components")),
+        None => usage(format!("--het-group={offset}: this is not a job with components")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_component_is_found_by_its_number_here_or_in_the_job_named() {
+        let pair = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        let around: BTreeMap<String, String> =
+            [("KANT_SET_SIZE", "2"), ("KANT_SET_JOB_1", "43")].map(pair).into();
+        let none = BTreeMap::new();
+        let found = |text, named| key(text, named, &around).unwrap().to_string();
+        assert_eq!((found("1", None), found("1", Some("7"))), ("43".into(), "7+1".into()));
+        let refused = |text, around| key(text, None, around).unwrap_err().to_string();
+        assert!(refused("0,1", &around).contains("one for each"));
+        assert!(refused("2", &around).contains("has 2 components"));
+        assert!(refused("0", &none).contains("not a job with components"));
+    }
+}

@@ -1,0 +1,118 @@
+//! `srun ./a : -n 8 ./b` in a job with components: a step in each, side by side. Each is an srun of
+//! its own, for the component of its place unless it names one. Never one step for several.
+//! Source: man srun and Slurm's guide to heterogeneous jobs.
+
+use crate::failure::Failure;
+use crate::output::screen::warn;
+use crate::signals::Signals;
+use crate::submission::components::BETWEEN;
+use anyhow::Context;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{ExitStatus, Stdio};
+use tokio::process::{Child, Command};
+use tokio::task::JoinSet;
+
+/// Are several command lines here, with `:` between them, in a job that has components?
+#[must_use]
+pub fn are_here(words: &[OsString]) -> bool {
+    split(words, &crate::verb::run::surroundings()).is_some()
+}
+
+/// The command lines; `None`: it is one.
+fn split(words: &[OsString], around: &BTreeMap<String, String>) -> Option<Vec<Vec<OsString>>> {
+    let (_, words) = words.split_first()?;
+    let parts: Vec<&[OsString]> = words.split(|word| word == BETWEEN).collect();
+    if !around.contains_key("KANT_SET_SIZE") || parts.len() < 2 {
+        return None;
+    }
+    let part = |(offset, words): (usize, &[OsString])| {
+        let names = |word: &OsString| {
+            let word = word.to_string_lossy();
+            word.starts_with("--het-group") || word.starts_with("--pack-group")
+        };
+        let own = (!words.iter().any(names)).then(|| format!("--het-group={offset}").into());
+        own.into_iter().chain(words.iter().cloned()).collect()
+    };
+    Some(parts.into_iter().enumerate().map(part).collect())
+}
+
+/// Runs them all; ends as the worst of them.
+///
+/// # Errors
+/// [`Failure`] when one cannot be started.
+pub async fn run(words: &[OsString]) -> Result<u8, Failure> {
+    let parts = split(words, &crate::verb::run::surroundings()).unwrap_or_default();
+    let mut signals = Signals::take()?;
+    let own = std::env::current_exe().context("failed to find srun's own program")?;
+    let mut running = JoinSet::new();
+    let mut processes = Vec::new();
+    for (place, part) in parts.into_iter().enumerate() {
+        let mut command = Command::new(&own);
+        command.arg0("srun").args(part);
+        // One of them reads what this one would.
+        if place > 0 {
+            command.stdin(Stdio::null());
+        }
+        // SAFETY: unblocking signals is a plain system call, and may be made between fork and exec.
+        unsafe { command.pre_exec(crate::signals::unblock) };
+        let child = command.spawn().context("failed to start the srun of a component")?;
+        processes.extend(child.id().and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw));
+        running.spawn(ended(child));
+    }
+    let mut worst = 0;
+    loop {
+        tokio::select! {
+            ended = running.join_next() => match ended {
+                None => return Ok(worst),
+                Some(ended) => worst = worst.max(ended.unwrap_or(1)),
+            },
+            signal = signals.next() => pass_on(&processes, signal),
+        }
+    }
+}
+
+/// Who is over by now hears nothing; a terminal's signals they all have got.
+fn pass_on(processes: &[Pid], signal: Signal) {
+    if matches!(signal, Signal::SIGINT | Signal::SIGQUIT) {
+        return;
+    }
+    processes.iter().for_each(|process| _ = kill(*process, signal));
+}
+
+async fn ended(mut child: Child) -> u8 {
+    let code = |status: ExitStatus| {
+        let signal = status.signal().map(|signal| signal.saturating_add(128));
+        u8::try_from(status.code().or(signal).unwrap_or(1)).unwrap_or(1)
+    };
+    match child.wait().await {
+        Ok(status) => code(status),
+        Err(error) => {
+            warn(&format!("failed to wait for the srun of a component: {error}"));
+            1
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_part_is_for_the_component_of_its_place() {
+        let words = |text: &str| -> Vec<OsString> { text.split(' ').map(OsString::from).collect() };
+        let around = BTreeMap::from([("KANT_SET_SIZE".to_owned(), "3".to_owned())]);
+        let parts = split(&words("srun ./a x : -n 8 ./b : --het-group=0 ./c"), &around).unwrap();
+        let expected = ["--het-group=0 ./a x", "--het-group=1 -n 8 ./b", "--het-group=0 ./c"];
+        assert_eq!(parts, expected.map(words));
+        assert_eq!(split(&words("srun ./a x"), &around), None);
+        assert_eq!(
+            split(&words("srun ./a : b"), &BTreeMap::new()),
+            None,
+            "an argument like others"
+        );
+    }
+}

@@ -1,0 +1,182 @@
+//! The components of a set: the options of each, with `:` between them on the command line and a
+//! line `#SBATCH hetjob` in a script. What is asked of nodes and queue is each component's own; the
+//! rest holds for those after it as well. Source: man sbatch, and Slurm's guide to heterogeneous
+//! jobs. Never reads a script.
+
+use super::complaint;
+use super::options::Options;
+use super::passed_over::PassedOver;
+use crate::failure::Failure;
+use clap::{Args, Command, FromArgMatches};
+
+/// What stands between components.
+pub const BETWEEN: &str = ":";
+
+/// One component of a command line, and what is behind it.
+#[derive(Args, Debug)]
+struct Part {
+    #[command(flatten)]
+    options: Options,
+    #[arg(long)]
+    wrap: Option<String>,
+    #[arg(num_args = 0.., trailing_var_arg = true)]
+    script: Vec<String>,
+}
+
+/// A command line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    /// Of each component, mostly of one.
+    pub components: Vec<Options>,
+    /// A command instead of a script.
+    pub wrap: Option<String>,
+    /// The script and its arguments.
+    pub script: Vec<String>,
+}
+
+impl Line {
+    /// What was read of the first component, and what is behind it: a script, or `:` and the next.
+    ///
+    /// # Errors
+    /// [`Failure`] of an option that makes no sense, and of both a script and a command.
+    pub fn read(
+        first: &Options,
+        wrap: Option<&String>,
+        behind: &[String],
+    ) -> Result<Self, Failure> {
+        let (mut wrap, mut script) = (wrap.cloned(), behind.to_vec());
+        let mut components = vec![first.clone()];
+        while script.first().is_some_and(|word| word == BETWEEN) {
+            let part = part(&script[1..])?;
+            components.push(part.options);
+            wrap = part.wrap.or(wrap);
+            script = part.script;
+        }
+        if wrap.is_some() && !script.is_empty() {
+            let text = "--wrap cannot be used with a script: give one of them";
+            return Err(Failure::usage(anyhow::anyhow!(text)));
+        }
+        Ok(Self { components, wrap, script })
+    }
+}
+
+fn part(words: &[String]) -> Result<Part, Failure> {
+    let command = Part::augment_args(Command::new("submit"))
+        .no_binary_name(true)
+        .disable_help_flag(true)
+        .disable_version_flag(true)
+        .args_override_self(true);
+    let read = command.try_get_matches_from(words);
+    let read = read.and_then(|matches| Part::from_arg_matches(&matches));
+    read.map_err(|error| Failure::usage(anyhow::Error::msg(complaint::explain(&error))))
+}
+
+/// The components of the command line over those of the script, in their places, with what the
+/// environment says below each of the command line's.
+#[must_use]
+pub fn merge(line: Vec<Options>, environment: &Options, script: Vec<Options>) -> Vec<Options> {
+    let count = line.len().max(script.len()).max(1);
+    let (mut line, mut script) = (line.into_iter(), script.into_iter());
+    let mut merged: Vec<Options> = Vec::with_capacity(count);
+    for _ in 0..count {
+        let own = line.next().unwrap_or_default().over(environment.clone());
+        let own = own.over(script.next().unwrap_or_default());
+        merged.push(match merged.last() {
+            Some(before) => own.over(inherited(before)),
+            None => own,
+        });
+    }
+    merged
+}
+
+/// What a component says for those after it, too.
+fn inherited(options: &Options) -> Options {
+    Options {
+        queue: None,
+        nodes: None,
+        ntasks: None,
+        ntasks_per_node: None,
+        ntasks_per_gpu: None,
+        cpus_per_task: None,
+        cpus_per_gpu: None,
+        mem: None,
+        mem_per_cpu: None,
+        mem_per_gpu: None,
+        gpus: None,
+        gpus_per_node: None,
+        gpus_per_task: None,
+        gres: None,
+        exclusive: false,
+        near: None,
+        switches: None,
+        segment: None,
+        max_per_node: None,
+        constraint: None,
+        nodelist: None,
+        exclude: None,
+        launch: None,
+        // Said once, of the first.
+        passed_over: PassedOver::default(),
+        ..options.clone()
+    }
+}
+
+/// Refuses components where there can be none.
+///
+/// # Errors
+/// [`Failure`] where these words begin with `:`.
+pub fn refuse(words: &[String], verb: &str) -> Result<(), Failure> {
+    if words.first().is_none_or(|word| word != BETWEEN) {
+        return Ok(());
+    }
+    let text = format!(
+        "{verb} takes no components (`:`): submit a script with them, which starts programs in \
+         each with `srun --het-group=N`"
+    );
+    Err(Failure::usage(anyhow::Error::msg(text)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::options::read_words;
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        text.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    }
+
+    fn options(text: &str) -> Options {
+        read_words(&words(text)).unwrap()
+    }
+
+    #[test]
+    fn a_colon_is_between_components_only_before_the_script() {
+        let line = |behind: &str| Line::read(&options("-n 1"), None, &words(behind)).unwrap();
+        let read = line(": -n 2 : -N 3 a.sh : x");
+        assert_eq!(read.components, ["-n 1", "-n 2", "-N 3"].map(options));
+        assert_eq!(read.script, ["a.sh", ":", "x"]);
+        assert_eq!(line("a.sh : -n 2").components.len(), 1);
+        assert_eq!(line(": -n 2 --wrap true").wrap.as_deref(), Some("true"));
+        let wrap = "true".to_owned();
+        let both = Line::read(&options("-n 1"), Some(&wrap), &words(": -n 2 a.sh"));
+        assert!(both.unwrap_err().to_string().contains("--wrap"));
+        let bad = Line::read(&options("-n 1"), None, &words(": --tiem=3 a.sh"));
+        assert!(bad.unwrap_err().to_string().contains("did you mean --time"));
+    }
+
+    #[test]
+    fn nodes_and_queue_are_each_components_own_and_the_rest_is_passed_on() {
+        let line = ["-n 1 -p gpu --time=10 -A vision", "-N 2 --time=20", ""].map(options).to_vec();
+        let merged = merge(line, &Options::default(), Vec::new());
+        let expected =
+            ["-n 1 -p gpu --time=10 -A vision", "-N 2 --time=20 -A vision", "--time=20 -A vision"];
+        assert_eq!(merged, expected.map(options));
+    }
+
+    #[test]
+    fn the_command_line_goes_over_the_script_place_by_place() {
+        let script = ["-n 1 --mem=1G", "-n 2 --mem=2G"].map(options).to_vec();
+        let merged = merge(vec![options("--mem=9G")], &options("-p gpu"), script);
+        assert_eq!(merged, ["-n 1 --mem=9G -p gpu", "-n 2 --mem=2G -p gpu"].map(options));
+    }
+}

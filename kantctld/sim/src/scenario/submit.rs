@@ -1,0 +1,64 @@
+//! `submit`: a job or, with `:` between what each asks for, a set. Never what becomes of it.
+
+use super::words::Words;
+use super::{Failed, Stage, ask, config};
+use common::id::{JobId, RequestKey};
+use common::job::Ask;
+use state::{Command, Event, snapshot};
+
+impl Stage {
+    pub(super) fn submit(&mut self, words: &mut Words) -> Result<Option<String>, Failed> {
+        let label: String = words.plain("a label")?;
+        let user = words.value::<String>("user")?.unwrap_or_else(|| "ada".to_owned());
+        let (mut asks, mut behaviours) = (Vec::new(), Vec::new());
+        for mut words in std::mem::take(words).split() {
+            behaviours.push(ask::behaviour(&mut words)?);
+            let ask = ask::ask(&mut words)?;
+            words.end()?;
+            asks.push(Ask { name: label.clone(), ..ask });
+        }
+        let owner = config::owner(&user);
+        let number = self.labels.len();
+        let cluster = self.cluster()?;
+        // What the leader does before it proposes a job.
+        let seen = cluster.snapshot().clone();
+        let mut never = asks.iter().map(|ask| snapshot::never_fits(cluster.state(), &seen, ask));
+        if let Some(refusal) = never.find_map(|refusal| refusal) {
+            return Ok(Some(format!("refused: {refusal}")));
+        }
+        // Before the command: the job may start at once.
+        for (number, behaviour) in (cluster.state().last_job().0 + 1..).zip(behaviours) {
+            cluster.set_behaviour(JobId(number), behaviour);
+        }
+        let request_key = RequestKey(format!("{label}-{number}"));
+        let (script, environment) = ("#!/bin/sh\n".to_owned(), String::new());
+        let (groups, operator) = (Vec::new(), false);
+        let events = cluster.command(match <[Ask; 1]>::try_from(asks) {
+            Ok([ask]) => {
+                let ask = Box::new(ask);
+                Command::SubmitJob {
+                    request_key,
+                    owner,
+                    groups,
+                    operator,
+                    ask,
+                    script,
+                    environment,
+                }
+            }
+            Err(asks) => Command::SubmitSet {
+                request_key,
+                owner,
+                groups,
+                operator,
+                asks,
+                script,
+                environment,
+            },
+        })?;
+        if let Some(Event::JobSubmitted { job, .. }) = events.first() {
+            self.labels.insert(label, *job);
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,58 @@
+//! The settings that all replicas share. Never what only one controller goes by.
+
+use common::account::Account;
+use common::policy::{Factors, Moves, Policy};
+use common::qos::Qos;
+use common::queue::Queue;
+use common::time::Span;
+use common::topology::Topology;
+use serde::{Deserialize, Serialize};
+
+/// Settings that decide in `apply`, replicated so that all replicas decide alike.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    /// The cluster's name.
+    pub cluster: String,
+    /// The queues; exactly one is the default.
+    pub queues: Vec<Queue>,
+    /// Accept jobs of root.
+    pub allow_root_jobs: bool,
+    /// Between SIGTERM and SIGKILL.
+    pub kill_grace: Span,
+    /// Finished jobs are kept so long.
+    pub done_jobs_kept: Span,
+    /// The QoS, none twice.
+    #[serde(default)]
+    pub qos: Vec<Qos>,
+    /// The accounts, none twice. None: any account may be named.
+    #[serde(default)]
+    pub accounts: Vec<Account>,
+    /// The queues share what there is fairly.
+    #[serde(default)]
+    pub fair_sharing: bool,
+    /// The weights of multifactor priority.
+    #[serde(default)]
+    pub factors: Factors,
+    /// How often running jobs move.
+    #[serde(default, skip_serializing_if = "Moves::is_usual")]
+    pub moves: Moves,
+    /// Where nodes stand.
+    #[serde(default)]
+    pub topology: Topology,
+}
+
+impl Settings {
+    /// What the engine reads of these settings.
+    #[must_use]
+    pub fn policy(&self) -> Policy {
+        Policy {
+            queues: self.queues.clone(),
+            qos: self.qos.clone(),
+            accounts: self.accounts.clone(),
+            fair_sharing: self.fair_sharing,
+            factors: self.factors,
+            moves: self.moves,
+            topology: self.topology.clone(),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! What the components of a set have in common: they are ready together, end together, and are over
+//! or wait again together. A job that is in no set is a set of one. Never decides an end.
+
+use crate::job::{Element, Run, SharePhase};
+use crate::remembered::State;
+use common::id::JobKey;
+use common::job::{Outcome, Phase};
+
+/// All components of the set that this job is part of, by their places; itself, where it is part
+/// of none.
+pub(crate) fn components(state: &State, key: JobKey) -> Vec<JobKey> {
+    match state.job(key.job).and_then(|record| record.set) {
+        None => vec![key],
+        Some(place) => place.keys().filter(|key| state.element(*key).is_some()).collect(),
+    }
+}
+
+/// Those besides itself.
+pub(super) fn others(state: &State, key: JobKey) -> Vec<JobKey> {
+    let place = state.job(key.job).and_then(|record| record.set);
+    let keys = place.into_iter().flat_map(|place| place.keys());
+    keys.filter(|other| *other != key && state.element(*other).is_some()).collect()
+}
+
+/// The run of each component, which all have one.
+pub(crate) fn runs(state: &State, key: JobKey) -> Option<Vec<&Run>> {
+    let run = |key: JobKey| state.element(key)?.1.run.as_deref();
+    components(state, key).into_iter().map(run).collect()
+}
+
+/// Is every node of all components ready? One that is alone waits for nobody.
+pub(crate) fn is_ready(state: &State, key: JobKey) -> bool {
+    let Some(runs) = runs(state, key) else { return false };
+    let mut shares = runs.iter().flat_map(|run| &run.shares);
+    let is_alone = runs.len() == 1 && runs[0].shares.len() == 1;
+    is_alone || shares.all(|share| *share >= SharePhase::Ready)
+}
+
+/// Is there nothing left on any node of a set that ends?
+pub(super) fn is_let_go(state: &State, key: JobKey) -> bool {
+    let is_over = |key: &JobKey| match state.element(*key) {
+        Some((_, Element { phase: Phase::Completing, run: Some(run), .. })) => {
+            run.end.is_some() && run.shares.iter().all(|share| share.is_over())
+        }
+        _ => false,
+    };
+    components(state, key).iter().all(is_over)
+}
+
+/// What is said of a component that ends because another did, where that says nothing by itself.
+pub(super) fn ended_with(state: &State, key: JobKey, outcome: Outcome) -> Option<String> {
+    let place = state.job(key.job)?.set?;
+    let speaks = matches!(outcome, Outcome::Completed | Outcome::Cancelled | Outcome::Preempted);
+    (!speaks).then(|| format!("component {} ended, and this one with it: {outcome}", place.name()))
+}

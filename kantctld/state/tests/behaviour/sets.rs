@@ -1,0 +1,303 @@
+//! Sets: accepted, started, ended and started again as a whole.
+
+use crate::house::{House, OPERATOR, USER, end, exited, name, running, share, tasks_of};
+use common::id::{AttemptId, Gid, JobKey, RequestKey};
+use common::job::{Ask, EndCause, Launch, Outcome, Owner, Patch, Phase, PreemptReason, Preempted};
+use common::policy::VictimMode;
+use common::reason::Refusal;
+use common::resource::Allocation;
+use common::time::{Span, Time};
+use common::wire::node::{StepPhase, Want};
+use state::ledger::StartRefusal;
+use state::{Command, Event, RoundPreempt, RoundStart, State, Target};
+
+fn submission(asks: Vec<Ask>) -> Command {
+    Command::SubmitSet {
+        request_key: RequestKey("set".to_owned()),
+        owner: Owner { uid: USER.uid, gid: Gid(1000), name: "ada".to_owned() },
+        groups: Vec::new(),
+        operator: false,
+        asks,
+        script: "#!/bin/sh\ntrue\n".to_owned(),
+        environment: String::new(),
+    }
+}
+
+fn key(text: &str) -> JobKey {
+    text.parse().unwrap()
+}
+
+/// Job 1, of components 1 and 2.
+fn waiting() -> (House, JobKey, JobKey) {
+    let mut house = House::new();
+    house.apply(submission(vec![Ask::default(), tasks_of(1)]));
+    (house, key("1"), key("2"))
+}
+
+fn start(house: &mut House) -> Vec<Event> {
+    let start = |job: &str, node: &str| RoundStart {
+        id: house.attempt_of(key(job)),
+        allocation: Allocation::new(vec![share(node, 0, 1, &[])]).unwrap(),
+        group: Some(key("1")),
+    };
+    let starts = vec![start("1", "g1"), start("2", "g2")];
+    house.apply(Command::EnactRound { preempts: vec![], shrinks: vec![], starts })
+}
+
+/// The same set, running: 1 on g1 and 2 on g2.
+fn living() -> (House, AttemptId, AttemptId) {
+    let (mut house, ..) = waiting();
+    start(&mut house);
+    let id = |job: &str| AttemptId { key: key(job), attempt: common::id::Attempt(1) };
+    let (one, two) = (id("1"), id("2"));
+    for (node, id) in [("g1", one), ("g2", two)] {
+        house.report(node, id, StepPhase::Ready);
+    }
+    for (node, id) in [("g1", one), ("g2", two)] {
+        house.report(node, id, running());
+    }
+    assert_eq!((house.phase(one.key), house.phase(two.key)), (Phase::Running, Phase::Running));
+    (house, one, two)
+}
+
+fn both<T>(house: &House, of: impl Fn(&House, JobKey) -> T) -> (T, T) {
+    (of(house, key("1")), of(house, key("2")))
+}
+
+fn target(text: &str) -> Target {
+    Target { key: key(text) }
+}
+
+#[test]
+fn it_is_one_request_with_numbers_that_follow_each_other() {
+    let mut house = House::new();
+    let asks = vec![Ask::default(), tasks_of(2), tasks_of(1)];
+    let events = house.apply(submission(asks.clone()));
+    let jobs: Vec<u32> = events
+        .iter()
+        .map(|event| match event {
+            Event::JobSubmitted { job, repeated: false, .. } => job.0,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(jobs, [1, 2, 3]);
+    let again = house.apply(submission(asks));
+    let repeated = Event::JobSubmitted { job: common::id::JobId(1), tasks: 1, repeated: true };
+    assert_eq!(again, [repeated]);
+    assert_eq!(house.state.jobs().count(), 3);
+    assert_eq!(house.state.meant(key("1+2")), key("3"));
+    assert_eq!(house.state.meant(key("2+1")), key("2+1"), "2 is no set");
+    let launch = |job: &str| house.state.job(key(job).job).unwrap().spec.ask.launch;
+    assert_eq!((launch("1"), launch("2"), launch("3")), (Launch::Once, Launch::Held, Launch::Held));
+}
+
+#[test]
+fn what_is_of_the_set_is_the_firsts_to_say() {
+    let mut house = House::new();
+    let deadline = Some(house.now + Span::from_minutes(90));
+    let begin_at = Some(house.now + Span::from_minutes(1));
+    let dependency = Some("singleton".parse().unwrap());
+    let first =
+        Ask { hold: true, requeue: false, begin_at, deadline, dependency, ..Ask::default() };
+    let other = Ask { begin_at: Some(Time(5)), ..tasks_of(2) };
+    house.apply(submission(vec![first.clone(), other]));
+    let ask = &house.state.job(key("2").job).unwrap().spec.ask;
+    assert_eq!((ask.hold, ask.requeue, ask.begin_at), (true, false, first.begin_at));
+    assert_eq!((ask.deadline, &ask.dependency), (first.deadline, &None));
+}
+
+#[test]
+fn what_makes_no_set_is_refused_and_nothing_of_it_stays() {
+    let array = Ask { array: "0-3".parse().ok(), ..Ask::default() };
+    let held = Ask { launch: Launch::Held, ..Ask::default() };
+    let bad = Ask { queue: common::id::QueueName::new("nowhere").ok(), ..Ask::default() };
+    for (asks, says) in [
+        (vec![Ask::default()], "a set of 1 components"),
+        (vec![Ask::default(); 129], "a set of 129 components"),
+        (vec![Ask::default(), array], "an array cannot have components"),
+        (vec![held, Ask::default()], "a set has a script"),
+        (vec![Ask::default(), bad], "there is no queue"),
+    ] {
+        let mut house = House::new();
+        let refusal = house.refused(submission(asks)).to_string();
+        assert!(refusal.contains(says), "{refusal}");
+        assert_eq!(house.state.last_job().0, 0);
+    }
+}
+
+#[test]
+fn no_component_starts_without_the_others() {
+    let (mut house, one, two) = waiting();
+    for key in [one, two] {
+        let id = house.attempt_of(key);
+        let events = house.enact(id, vec![share("g1", 0, 1, &[])]);
+        let refused = Event::RoundEntryRefused { id, reason: StartRefusal::NotWhole };
+        assert_eq!(events, [refused]);
+    }
+    assert!(matches!(
+        start(&mut house).as_slice(),
+        [Event::JobStarted { .. }, Event::JobStarted { .. }]
+    ));
+}
+
+#[test]
+fn the_script_begins_once_every_component_is_ready() {
+    let (mut house, ..) = waiting();
+    start(&mut house);
+    let id = |job: &str| AttemptId { key: key(job), attempt: common::id::Attempt(1) };
+    house.report("g1", id("1"), StepPhase::Ready);
+    assert_eq!(house.want("g1", id("1")), Some(Want::Prepare));
+    let events = house.report("g2", id("2"), StepPhase::Ready);
+    let ready = events.iter().filter(|event| matches!(event, Event::JobReady { .. })).count();
+    assert_eq!(ready, 2, "{events:?}");
+    assert_eq!(house.want("g1", id("1")), Some(Want::Run));
+    assert_eq!(house.want("g2", id("2")), Some(Want::Run));
+    let order = state::desired::launch_order(&house.state, id("2")).unwrap();
+    let set = order.set.unwrap();
+    let nodes: Vec<&str> =
+        set.components.iter().map(|c| c.allocation.shares()[0].node.as_str()).collect();
+    assert_eq!((set.offset, nodes), (1, vec!["g1", "g2"]));
+}
+
+#[test]
+fn the_end_of_its_script_is_the_end_of_all() {
+    for (code, outcome) in [(0, Outcome::Completed), (3, Outcome::Failed)] {
+        let (mut house, one, two) = living();
+        house.report("g1", one, exited(code));
+        assert_eq!(house.want("g2", two), Some(Want::Stop));
+        assert_eq!(both(&house, House::phase), (Phase::Completing, Phase::Completing));
+        house.report("g2", two, end(EndCause::Stopped, 0));
+        assert_eq!(both(&house, House::outcome), (Some(outcome), Some(outcome)));
+        let exit = |house: &House, key| {
+            house.element(key).run.as_ref().unwrap().end.as_ref().unwrap().exit.unwrap().code
+        };
+        assert_eq!(both(&house, exit), (code, code));
+    }
+}
+
+#[test]
+fn a_component_that_is_over_takes_the_others_along() {
+    for (cause, outcome) in
+        [(EndCause::TimedOut, Outcome::TimedOut), (EndCause::OutOfMemory, Outcome::OutOfMemory)]
+    {
+        let (mut house, one, two) = living();
+        house.report("g2", two, end(cause, 0));
+        assert_eq!(house.want("g1", one), Some(Want::Stop));
+        house.report("g1", one, end(EndCause::Stopped, 0));
+        assert_eq!(both(&house, House::outcome), (Some(outcome), Some(outcome)));
+        let end = house.element(one.key).run.as_ref().unwrap().end.clone().unwrap();
+        assert!(end.message.unwrap().contains("component 1+1 ended"));
+    }
+}
+
+#[test]
+fn a_component_whose_node_is_lost_sends_all_back_to_the_queue_together() {
+    let (mut house, one, two) = living();
+    house.lose("g2");
+    assert_eq!(house.want("g1", one), Some(Want::Stop));
+    // Its own nodes have let go, and it waits for the others.
+    assert_eq!(house.phase(two.key), Phase::Completing);
+    house.report("g1", one, end(EndCause::Stopped, 0));
+    assert_eq!(both(&house, House::phase), (Phase::Pending, Phase::Pending));
+    assert_eq!(both(&house, |house, key| house.element(key).attempt.0), (1, 1));
+    house.register("g2", &[]);
+    house.wait(3600);
+    start(&mut house);
+    assert_eq!(both(&house, House::phase), (Phase::Starting, Phase::Starting));
+}
+
+#[test]
+fn it_is_held_cancelled_and_started_again_by_its_first_number() {
+    let (mut house, ..) = waiting();
+    house.apply(Command::HoldJob { actor: USER, target: target("1") });
+    assert_eq!(both(&house, |house, key| house.element(key).held), (true, true));
+    house.apply(Command::ReleaseJob { actor: USER, target: target("1") });
+    for named in ["2", "1+1", "1+0"] {
+        let refusal = house.refused(Command::CancelJob { actor: USER, target: target(named) });
+        assert!(matches!(refusal, Refusal::PartOfSet(_)), "{named}: {refusal}");
+        let refusal = house.refused(Command::HoldJob { actor: USER, target: target(named) });
+        assert!(refusal.to_string().contains("name 1"), "{refusal}");
+    }
+    house.apply(Command::CancelJob { actor: USER, target: target("1") });
+    let cancelled = Some(Outcome::Cancelled);
+    assert_eq!(both(&house, House::outcome), (cancelled, cancelled));
+    house.apply(Command::RequeueJob { actor: USER, target: target("1") });
+    assert_eq!(both(&house, House::phase), (Phase::Pending, Phase::Pending));
+}
+
+#[test]
+fn a_set_that_runs_is_cancelled_and_requeued_whole() {
+    let (mut house, one, two) = living();
+    house.apply(Command::RequeueJob { actor: USER, target: target("1") });
+    assert_eq!(both(&house, House::phase), (Phase::Completing, Phase::Completing));
+    house.report("g1", one, end(EndCause::Stopped, 0));
+    house.report("g2", two, end(EndCause::Stopped, 0));
+    assert_eq!(both(&house, House::phase), (Phase::Pending, Phase::Pending));
+    let (mut house, one, two) = living();
+    house.apply(Command::CancelJob { actor: USER, target: target("1") });
+    // Its script was over before it heard of that.
+    house.report("g1", one, exited(0));
+    house.report("g2", two, end(EndCause::Stopped, 0));
+    let completed = Some(Outcome::Completed);
+    assert_eq!(both(&house, House::outcome), (completed, completed));
+}
+
+#[test]
+fn whoever_makes_a_component_yield_has_all_of_it() {
+    let (mut house, one, two) = living();
+    let by = house.job();
+    let preempted = Preempted { by, why: PreemptReason::Priority };
+    let entry = RoundPreempt { id: two, preempted, mode: VictimMode::Requeue, to: vec![] };
+    house.apply(Command::EnactRound { preempts: vec![entry], shrinks: vec![], starts: vec![] });
+    assert_eq!(house.want("g1", one), Some(Want::Stop));
+    house.report("g1", one, end(EndCause::Stopped, 0));
+    house.report("g2", two, end(EndCause::Stopped, 0));
+    assert_eq!(both(&house, House::phase), (Phase::Pending, Phase::Pending));
+}
+
+#[test]
+fn it_stands_still_whole_or_not_at_all() {
+    let (mut house, ..) = living();
+    house.apply(Command::SuspendJob { actor: OPERATOR, target: target("1") });
+    assert_eq!(both(&house, House::phase), (Phase::Suspended, Phase::Suspended));
+    house.apply(Command::ResumeJob { actor: OPERATOR, target: target("1") });
+    assert_eq!(both(&house, House::phase), (Phase::Running, Phase::Running));
+    let (mut house, one, two) = waiting();
+    start(&mut house);
+    house.report("g1", AttemptId { key: one, attempt: common::id::Attempt(1) }, running());
+    assert_eq!((house.phase(one), house.phase(two)), (Phase::Running, Phase::Starting));
+    let refusal = house.refused(Command::SuspendJob { actor: OPERATOR, target: target("1") });
+    assert!(matches!(refusal, Refusal::WrongPhase { .. }), "{refusal}");
+}
+
+#[test]
+fn what_one_component_asks_for_is_changed_by_its_name() {
+    let (mut house, ..) = waiting();
+    let change = |named: &str| Command::UpdateJob {
+        actor: USER,
+        target: target(named),
+        patch: Box::new(Patch { time_limit: Some(Span::from_minutes(7)), ..Patch::default() }),
+        living: true,
+    };
+    let refusal = house.refused(change("1")).to_string();
+    assert!(refusal.contains("1+0 to 1+1"), "{refusal}");
+    house.apply(change("1+1"));
+    let limit = |state: &State, job: &str| state.job(key(job).job).unwrap().spec.ask.time_limit;
+    assert_eq!(limit(&house.state, "2"), Some(Span::from_minutes(7)));
+    assert_eq!(limit(&house.state, "1"), None);
+    house.apply(change("1+0"));
+    assert_eq!(limit(&house.state, "1"), Some(Span::from_minutes(7)));
+}
+
+#[test]
+fn who_never_got_ready_is_named_when_a_set_does_not_begin() {
+    let (mut house, ..) = waiting();
+    start(&mut house);
+    let id = |job: &str| AttemptId { key: key(job), attempt: common::id::Attempt(1) };
+    house.report("g1", id("1"), StepPhase::Ready);
+    house.wait(24 * 3600);
+    assert_eq!(state::overdue(&house.state, house.now), [id("2")]);
+    house.apply(Command::StartOverdue { id: id("2") });
+    assert_eq!(house.want("g1", id("1")), Some(Want::Stop));
+    assert!(house.state.node(&name("g1")).is_some());
+}
