@@ -159,7 +159,8 @@ fn read_part(part: &str, terms: &mut Vec<Term>) -> Result<(), DependencyError> {
         };
         let plain = |m: &str| m.bytes().all(|b| b.is_ascii_digit()).then(|| m.parse::<u32>().ok());
         let minutes = minutes.map_or(Some(0), |m| plain(m).flatten()).ok_or_else(shape)?;
-        let on = Some(job.parse::<JobKey>().map_err(|_| shape())?);
+        let on = job.parse::<JobKey>().ok().filter(|key| key.offset().is_none());
+        let on = Some(on.ok_or_else(shape)?);
         terms.push(Term { rule, on, delay: Span::from_minutes(u64::from(minutes)) });
     }
     match (rule, terms.len() - before) {

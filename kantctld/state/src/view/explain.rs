@@ -12,6 +12,7 @@ mod length;
 mod living;
 mod outage;
 mod sentence;
+mod set;
 mod shared;
 mod start;
 mod tasks;
@@ -55,7 +56,7 @@ pub fn explain(
         Phase::Pending => {
             let told = waiting::Waiting::new(state, &job, snapshot, now);
             expected_at = told.expected_at();
-            told.told()
+            set::told(&job, told.told())
         }
         Phase::Done => living::over(&job),
         _ => living::living(state, &job, snapshot, now),
