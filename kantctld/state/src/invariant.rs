@@ -110,7 +110,6 @@ fn faults(element: &Element, launch: Launch, in_set: bool) -> Vec<&'static str> 
     let yields = run.end.as_ref().is_some_and(|end| end.preempted.is_some());
     let as_such = run.end.as_ref().is_some_and(|end| end.outcome == Outcome::Preempted);
     demand(yields == as_such, "it yields to somebody, and that is not how it ends");
-    // A component that ends waits for the others of its set.
     demand(!all(&over) || in_set && decided, "every share is over, and it is not");
     let leaves = |share: &SharePhase| *share == SharePhase::Leaving;
     let first = run.shares.iter().position(leaves).unwrap_or(run.shares.len());

@@ -45,9 +45,8 @@ pub(crate) fn behind(state: &State, id: AttemptId, now: Time) -> Option<Vec<Node
         Phase::Starting => set::runs(state, id.key)?,
         _ => vec![run.as_ref()],
     };
-    let is_unready = |run: &&Run| {
-        run.shares.iter().any(|share| *share < SharePhase::Ready) && run.joining == 0
-    };
+    let is_unready =
+        |run: &&Run| run.shares.iter().any(|share| *share < SharePhase::Ready) && run.joining == 0;
     let unready = not_yet(run, &ranks, SharePhase::Ready);
     let behind = match unready.is_empty() {
         true if runs.len() > 1 && runs.iter().any(is_unready) => return None,

@@ -41,7 +41,12 @@ fn start(house: &mut House) -> Vec<Event> {
         group: Some(key("1")),
     };
     let starts = vec![start("1", "g1"), start("2", "g2")];
-    house.apply(Command::EnactRound { preempts: vec![], shrinks: vec![], starts })
+    house.apply(Command::EnactRound {
+        preempts: vec![],
+        shrinks: vec![],
+        grows: Vec::new(),
+        starts,
+    })
 }
 
 /// The same set, running: 1 on g1 and 2 on g2.
@@ -152,7 +157,7 @@ fn the_script_begins_once_every_component_is_ready() {
     assert_eq!(ready, 2, "{events:?}");
     assert_eq!(house.want("g1", id("1")), Some(Want::Run));
     assert_eq!(house.want("g2", id("2")), Some(Want::Run));
-    let order = state::desired::launch_order(&house.state, id("2")).unwrap();
+    let order = state::desired::launch_order(&house.state, id("2"), &name("g2")).unwrap();
     let set = order.set.unwrap();
     let nodes: Vec<&str> =
         set.components.iter().map(|c| c.allocation.shares()[0].node.as_str()).collect();
@@ -248,7 +253,12 @@ fn whoever_makes_a_component_yield_has_all_of_it() {
     let by = house.job();
     let preempted = Preempted { by, why: PreemptReason::Priority };
     let entry = RoundPreempt { id: two, preempted, mode: VictimMode::Requeue, to: vec![] };
-    house.apply(Command::EnactRound { preempts: vec![entry], shrinks: vec![], starts: vec![] });
+    house.apply(Command::EnactRound {
+        preempts: vec![entry],
+        shrinks: vec![],
+        grows: Vec::new(),
+        starts: vec![],
+    });
     assert_eq!(house.want("g1", one), Some(Want::Stop));
     house.report("g1", one, end(EndCause::Stopped, 0));
     house.report("g2", two, end(EndCause::Stopped, 0));

@@ -124,7 +124,12 @@ impl World {
         }
         let group = Some(set.first_key()).filter(|_| how < 240);
         starts.iter_mut().for_each(|start| start.group = group);
-        self.apply(Command::EnactRound { preempts: vec![], shrinks: Vec::new(), starts })
+        self.apply(Command::EnactRound {
+            preempts: vec![],
+            shrinks: Vec::new(),
+            grows: Vec::new(),
+            starts,
+        })
     }
 
     /// A start on the first nodes from `at` on; with a mistake now and then.
