@@ -135,6 +135,10 @@ impl Machine for StateMachine {
                 Command::SubmitSet { asks, script, environment, .. } => {
                     SMALL * asks.len() + script.len() + environment.len()
                 }
+                Command::SubmitJobs(many) => {
+                    let texts = many.scripts.iter().chain(&many.environments);
+                    SMALL * many.jobs.len() + texts.map(String::len).sum::<usize>()
+                }
                 Command::RegisterNode { steps, .. } => (SMALL << 6) + SMALL * steps.len(),
                 Command::ReportSteps { steps, .. } => SMALL * steps.len(),
                 Command::EnactRound { preempts, shrinks, starts, grows } => {

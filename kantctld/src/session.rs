@@ -179,7 +179,8 @@ impl Session {
 
     async fn talk(&mut self, up: &mut Up, inbox: Inbox) -> End {
         let Inbox { mut nudges, questions: mut asked } = inbox;
-        // Apart from the rest: a full disk must stop reports, not the reading of output.
+        // Apart from the rest: a full disk must stop reports, not the reading of output. In boxes:
+        // a channel keeps room for 32 of what it carries.
         let (reports, told) = mpsc::channel(REPORTS_MAX);
         let node = self.known.node().clone();
         let reporter = report(self.core.clone(), node, self.id, told);
@@ -190,13 +191,13 @@ impl Session {
                 end = &mut reporter => return end,
                 message = up.recv() => match message {
                     Some(Ok(FromNode::Report(steps))) => {
-                        if reports.try_send(self.known.report(steps)).is_err() {
+                        if reports.try_send(Box::new(self.known.report(steps))).is_err() {
                             return because("more reports wait than the log takes in");
                         }
                     }
                     Some(Ok(FromNode::Health(findings))) => {
                         let command = self.known.health(&self.core.state.read(), findings);
-                        if command.is_some_and(|command| reports.try_send(command).is_err()) {
+                        if command.is_some_and(|told| reports.try_send(Box::new(told)).is_err()) {
                             return because("more reports wait than the log takes in");
                         }
                     }
@@ -261,13 +262,13 @@ async fn report(
     core: Arc<Core>,
     node: NodeName,
     id: SessionId,
-    mut inbox: mpsc::Receiver<Command>,
+    mut inbox: mpsc::Receiver<Box<Command>>,
 ) -> End {
     while let Some(reported) = inbox.recv().await {
         if !core.hub.is_seated(&node, id) {
             return End::Because("it connected anew".to_owned());
         }
-        match core.command(reported).await {
+        match core.command(*reported).await {
             Ok(_) => {}
             Err(CommandError::NotTaken(ProposeError::NotLeader | ProposeError::Unknown)) => {
                 return End::NotLeader;

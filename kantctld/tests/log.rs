@@ -27,7 +27,7 @@ fn run(dir: &std::path::Path, snapshot_every: u64) -> Running {
         snapshot_every,
         snapshot_bytes_min: replica::SNAPSHOT_BYTES_MIN,
         seed: 7,
-        options: Options { segment_bytes: 1 << 16, salt: 7 },
+        options: Options { segment_bytes: 1 << 16, salt: 7, warm_bytes: 200 },
     };
     let disk = RealDisk::open(dir).unwrap();
     let (log, thread) = start(disk, &opening, words.clone(), Shell::alone()).unwrap();

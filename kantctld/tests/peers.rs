@@ -43,7 +43,7 @@ async fn run(key: &ClusterKey, id: u64, beginning: impl FnOnce(String) -> Beginn
         snapshot_every: 1_000_000,
         snapshot_bytes_min: replica::SNAPSHOT_BYTES_MIN,
         seed: id,
-        options: Options { segment_bytes: 1 << 16, salt: 7 },
+        options: Options { segment_bytes: 1 << 16, salt: 7, warm_bytes: 200 },
     };
     let (words, lines) = (Words::default(), Arc::new(Lines::default()));
     let shell = Shell { post: lines.post(), ..Shell::alone() };

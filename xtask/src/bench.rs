@@ -3,6 +3,7 @@
 
 mod e2e_bench;
 mod figures;
+mod growth;
 mod optimised;
 mod targets;
 
@@ -24,7 +25,7 @@ pub struct Args {
     /// For quality: the folder with the traces
     #[arg(long, value_name = "DIR", default_value = "traces")]
     traces: PathBuf,
-    /// For engine, quality, share, raft, scale, node and cli: write the tables into docs/
+    /// For engine, quality, share, raft, scale, growth, node and cli: write the tables into docs/
     #[arg(long, conflicts_with = "only")]
     write: bool,
     /// For e2e: put this system through the same, in turns, and print ratios (as root)
@@ -54,6 +55,8 @@ enum Name {
     Raft,
     /// A controller with 100 and 1,000 emulated nodes: filling, jobs through, memory
     Scale,
+    /// A controller as there is more of something: the curves and plots of docs/performance.md
+    Growth,
     /// Fair rounds on the workloads that KAI Scheduler publishes: the table of docs/fairness.md
     Share,
     /// kantd with 8 GPUs: memory and CPU idle, launches, latency, accounting
@@ -71,7 +74,11 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Name::E2e if matches!(args.compare, Some(Other::Slurm)) => {
             let mut figures = Figures::default();
             optimised::sampled("compare", args.rounds, &mut figures)?;
-            let table = figures.to_ratios("kant: ", "Slurm: ");
+            let table = format!(
+                "{}\n{}",
+                figures.to_ratios("kant: ", "Slurm: "),
+                figures.to_ratios("kant: ", "tuned Slurm: ")
+            );
             print!("{table}");
             write_if(args.write, "docs/performance.md", "compare", &table)
         }
@@ -102,6 +109,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
             print!("{table}");
             write_if(args.write, "docs/fairness.md", "share", &table)
         }
+        Name::Growth => growth::run(args.write, args.json),
         Name::Raft => sampled("raft", &args),
         Name::Scale => sampled("scale", &args),
         Name::Node => sampled("node", &args),

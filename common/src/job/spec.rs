@@ -10,6 +10,7 @@ use crate::id::{AccountName, Gid, QosName, QueueName, ReservationName, Uid};
 use crate::resource::Request;
 use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Whose job it is. Decided by the kernel of the submitting host, never by the client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -140,7 +141,7 @@ pub struct Ask {
     /// The umask of the submitting shell.
     pub umask: u32,
     /// Soft limits of the submitting shell.
-    pub rlimits: Vec<Rlimit>,
+    pub rlimits: Arc<[Rlimit]>,
     /// A word of the user's.
     pub comment: Option<String>,
     /// Letters about it (`--mail-type`, `--mail-user`).
@@ -186,7 +187,7 @@ impl Default for Ask {
             requeue: true,
             array: None,
             umask: 0o022,
-            rlimits: Vec::new(),
+            rlimits: Arc::default(),
             comment: None,
             mail: None,
             submit_host: String::new(),

@@ -72,7 +72,7 @@ pub fn ask(
         requeue: !options.no_requeue,
         array: options.array.clone(),
         umask: shell.umask,
-        rlimits: shell.rlimits.clone(),
+        rlimits: shell.rlimits.clone().into(),
         comment: options.comment.clone(),
         mail: mail(options),
         submit_host: shell.host.clone(),

@@ -8,6 +8,7 @@ use common::id::ControllerId;
 use protobuf::Message as _;
 use raft::eraftpb::{Entry, HardState, Snapshot};
 use raft::{GetEntriesContext, RaftState, Storage, StorageError};
+use std::borrow::Cow;
 use std::cell::Cell;
 use wal::{Disk, Index, Term, Wal, Written};
 
@@ -132,9 +133,14 @@ impl<D: Disk> Storage for LogStore<D> {
             return Err(raft::Error::Store(StorageError::Compacted));
         }
         let bytes_max = bytes_max.into().unwrap_or(u64::MAX);
-        let records =
-            self.wal.entries(Index(low), Index(high), bytes_max).map_err(as_raft_error)?;
-        let decode = |record: &wal::Entry| {
+        let records = self.wal.entries(Index(low), Index(high), bytes_max).map_err(|error| {
+            self.wants_snapshot.set(true);
+            // Who asks for entries that no longer can be read is sent a snapshot instead. On an
+            // error of another kind the library panics.
+            tracing::error!("entries {low} to {high} of the log: {error}");
+            raft::Error::Store(StorageError::Compacted)
+        })?;
+        let decode = |record: Cow<'_, wal::Entry>| {
             Entry::parse_from_bytes(&record.payload)
                 .map_err(|e| as_raft_error(decode_error("an entry")(e)))
         };

@@ -2,6 +2,8 @@
 //! itself, as POST /v1/jobs would; together they share entries of the log, and their syncs. Never
 //! answers before all that it accepted is on disk.
 
+mod fitting;
+
 use super::error::ApiFailure;
 use super::submit::{both, doubt, join_environment, owner};
 use crate::core::{CommandError, Core};
@@ -10,15 +12,15 @@ use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use axum::{Extension, Json};
 use common::id::{RequestKey, Uid};
-use common::job::Ask;
 use common::job::check::{check_ask, check_script};
 use common::reason::Refusal;
 use common::wire::api::{
     BATCH_BYTES_MAX, BATCH_JOBS_MAX, BatchAnswer, BatchJob, BatchOutcome, BatchRequest,
     SubmitAnswer,
 };
-use futures_util::future::join_all;
-use state::{Command, Event};
+use fitting::{Last, never_fit};
+use state::{Command, Event, ManyJobs, OneOfMany};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// So many wait for the log at once, with so many bytes of scripts and environments: few enough
@@ -53,21 +55,27 @@ pub async fn submit(
         if !known[place..place + now.len()].iter().all(|known| *known) {
             room.check()?;
         }
-        let answers = now.into_iter().enumerate().map(|(number, judged)| {
-            let command = judged.map(|job| Command::SubmitJob {
-                request_key: key(&request.request_key, place + number),
-                owner: owner.clone(),
-                groups: groups.clone(),
-                operator,
-                script: texts.script(&job).to_owned(),
-                environment: texts.environment(&job).to_owned(),
-                ask: Box::new(job.ask),
-            });
-            propose(&core, command)
+        let (now, failures) = parted(now);
+        let scripts = Brought::new(&texts.scripts, now.iter().map(|(_, job)| job.script));
+        let environments =
+            Brought::new(&texts.environments, now.iter().map(|(_, job)| job.environment));
+        let one = |(number, job): At<BatchJob>| OneOfMany {
+            request_key: key(&request.request_key, place + number),
+            ask: job.ask,
+            script: scripts.place(job.script),
+            environment: environments.place(job.environment),
+        };
+        let notes = now.iter().map(|(_, job)| core.mail.note(&job.ask)).collect();
+        let command = Command::SubmitJobs(ManyJobs {
+            owner: owner.clone(),
+            groups: groups.clone(),
+            operator,
+            jobs: now.into_iter().map(one).collect(),
+            scripts: scripts.texts,
+            environments: environments.texts,
         });
-        for answer in join_all(answers).await {
-            outcomes.push(answer?);
-        }
+        let accepted = propose(&core, command, notes).await?;
+        outcomes.extend(in_order(accepted, failures));
     }
     Ok(Json(BatchAnswer { jobs: outcomes }))
 }
@@ -90,6 +98,24 @@ impl Texts {
 
     fn bytes(&self, job: &BatchJob) -> usize {
         self.script(job).len() + self.environment(job).len()
+    }
+}
+
+/// The texts that some jobs of a request name, and their places among these.
+struct Brought {
+    texts: Vec<String>,
+    places: BTreeMap<u32, u32>,
+}
+
+impl Brought {
+    fn new(all: &[String], named: impl Iterator<Item = u32>) -> Self {
+        let named: BTreeSet<u32> = named.collect();
+        let texts = named.iter().filter_map(|place| all.get(*place as usize)).cloned().collect();
+        Self { texts, places: named.into_iter().zip(0..).collect() }
+    }
+
+    fn place(&self, place: u32) -> u32 {
+        self.places.get(&place).copied().unwrap_or(u32::MAX)
     }
 }
 
@@ -174,101 +200,65 @@ async fn judge(
     judged.await.unwrap_or_default()
 }
 
-/// Who was judged last, and how: batches hold many of a kind.
-#[derive(Default)]
-struct Last {
-    fits: Option<Ask>,
-    never: Option<(Ask, Refusal)>,
-}
+/// Something with its place among the jobs.
+type At<T> = (usize, T);
 
-/// As [`super::submit::refuse_what_never_fits`], for each. Whoever asks for what the last one of
-/// its kind asked for is judged as that one was, by nodes that were looked at no earlier than this
-/// request was.
-fn never_fit(
-    core: &Core,
-    jobs: &[Result<BatchJob, ApiFailure>],
-    known: &[bool],
-    last: &mut Last,
-) -> Vec<Option<Refusal>> {
-    let mut refusals = vec![None; jobs.len()];
-    let mut doubted: Vec<usize> = (0..jobs.len()).filter(|place| !known[*place]).collect();
-    let mut look = |snapshot: &engine::Snapshot, is_now: bool| {
-        doubted.retain(|place| {
-            let Ok(BatchJob { ask, .. }) = &jobs[*place] else { return false };
-            if last.fits.as_ref().is_some_and(|fits| is_alike(fits, ask)) {
-                return false;
-            }
-            if let Some((never, refusal)) = &last.never
-                && is_alike(never, ask)
-            {
-                refusals[*place] = Some(refusal.clone());
-                return false;
-            }
-            match state::snapshot::never_fits(&core.state.read(), snapshot, ask) {
-                None => last.fits = Some(ask.clone()),
-                Some(_) if !is_now => return true,
-                Some(refusal) => {
-                    last.never = Some((ask.clone(), refusal.clone()));
-                    refusals[*place] = Some(refusal);
-                }
-            }
-            false
-        });
-        !doubted.is_empty()
-    };
-    // None: the settings in force were not taken up yet.
-    let doubts = core.lookout.glance(&core.state, |snapshot| look(snapshot, false));
-    if doubts.unwrap_or(true) {
-        core.lookout.fresh(&core.state, core.now(), |snapshot| look(snapshot, true));
+/// Those that are proposed, and the others.
+fn parted(judged: Vec<Result<BatchJob, ApiFailure>>) -> (Vec<At<BatchJob>>, Vec<At<ApiFailure>>) {
+    let (mut good, mut bad) = (Vec::new(), Vec::new());
+    for (place, judged) in judged.into_iter().enumerate() {
+        match judged {
+            Ok(job) => good.push((place, job)),
+            Err(failure) => bad.push((place, failure)),
+        }
     }
-    refusals
+    (good, bad)
 }
 
-/// Is the same asked of the cluster?
-fn is_alike(one: &Ask, other: &Ask) -> bool {
-    let asked = |ask: &Ask| Ask {
-        // None of these says where it could run.
-        name: String::new(),
-        command: None,
-        args: Vec::new(),
-        comment: None,
-        stdin: None,
-        stdout: None,
-        stderr: None,
-        ..ask.clone()
-    };
-    asked(one) == asked(other)
+/// All outcomes, those that were refused before at their places among the others.
+fn in_order(proposed: Vec<BatchOutcome>, failures: Vec<At<ApiFailure>>) -> Vec<BatchOutcome> {
+    let mut outcomes = proposed;
+    for (place, failure) in failures {
+        outcomes.insert(place, refused(&failure));
+    }
+    outcomes
 }
 
+/// An outcome for each of the jobs; `notes` are what to tell the users of each that is accepted.
 /// Only what is nobody's fault here fails the whole request: then it is asked again.
 async fn propose(
     core: &Core,
-    command: Result<Command, ApiFailure>,
-) -> Result<BatchOutcome, ApiFailure> {
-    let note = match &command {
-        Ok(Command::SubmitJob { ask, .. }) => core.mail.note(ask),
-        _ => None,
+    command: Command,
+    notes: Vec<Option<String>>,
+) -> Result<Vec<BatchOutcome>, ApiFailure> {
+    if notes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let events = match core.command(command).await {
+        Err(error @ CommandError::NotTaken(_)) => return Err(error.into()),
+        Err(error) => {
+            let failure = ApiFailure::from(error);
+            return Ok(notes.iter().map(|_| refused(&failure)).collect());
+        }
+        Ok(events) => events,
     };
-    let events = match command {
-        Err(failure) => return Ok(refused(&failure)),
-        Ok(command) => match core.command(command).await {
-            Err(error @ CommandError::NotTaken(_)) => return Err(error.into()),
-            Err(error) => return Ok(refused(&error.into())),
-            Ok(events) => events,
-        },
-    };
-    let accepted = events.iter().find_map(|event| match event {
-        Event::JobSubmitted { job, tasks, .. } => Some(SubmitAnswer {
-            job: *job,
-            tasks: *tasks,
-            warning: both(note.clone(), doubt(core, *job)),
-        }),
+    let mut said = events.into_iter().filter_map(|event| match event {
+        Event::JobSubmitted { job, tasks, .. } => Some(Ok((job, tasks))),
+        Event::SubmitRefused { refusal, .. } => Some(Err(refusal)),
         _ => None,
     });
     let unsaid = || Refusal::BadAsk {
         message: "the controller did not say what became of it: see `kantctl queue`".to_owned(),
     };
-    Ok(accepted.map_or_else(|| refused(&unsaid().into()), BatchOutcome::Accepted))
+    let outcome = |note: Option<String>| match said.next().unwrap_or_else(|| Err(unsaid())) {
+        Ok((job, tasks)) => BatchOutcome::Accepted(SubmitAnswer {
+            job,
+            tasks,
+            warning: both(note, doubt(core, job)),
+        }),
+        Err(refusal) => refused(&refusal.into()),
+    };
+    Ok(notes.into_iter().map(outcome).collect())
 }
 
 fn refused(failure: &ApiFailure) -> BatchOutcome {

@@ -6,6 +6,7 @@
 //! change its meaning.
 
 mod actor;
+mod many;
 mod round;
 mod settings;
 
@@ -19,6 +20,7 @@ use common::wire::node::StepStatus;
 use serde::{Deserialize, Serialize};
 
 pub use actor::Actor;
+pub use many::{ManyJobs, OneOfMany};
 pub use round::{RoundGrow, RoundPreempt, RoundShrink, RoundStart};
 pub use settings::Settings;
 
@@ -37,11 +39,6 @@ pub struct Stamped<C> {
 pub struct Target {
     /// A job (all tasks of an array) or one array task.
     pub key: JobKey,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks for this shape
-fn is_false(flag: &bool) -> bool {
-    !flag
 }
 
 /// What can be asked of the state.
@@ -86,6 +83,8 @@ pub enum Command {
         /// `NAME=value`, each ended by NUL.
         environment: String,
     },
+    /// Many jobs of one user.
+    SubmitJobs(ManyJobs),
     /// Ends a job, waiting or running.
     CancelJob {
         /// Who asks.
@@ -117,7 +116,7 @@ pub enum Command {
         patch: Box<Patch>,
         /// One that has started may be changed, too, as far as that goes. In logs of builds that
         /// refused that: false.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         living: bool,
     },
     /// Starts a running or finished job again, as a new attempt.

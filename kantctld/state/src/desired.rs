@@ -114,7 +114,7 @@ pub fn launch_order(state: &State, id: AttemptId, node: &NodeName) -> Option<Lau
         stderr: ask.stderr.clone(),
         open_mode: ask.open_mode,
         umask: ask.umask,
-        rlimits: ask.rlimits.clone(),
+        rlimits: ask.rlimits.to_vec(),
         launch: ask.launch,
         container: ask.container.clone(),
         time_limit: time_limit(ask, run, node),

@@ -68,6 +68,7 @@ pub fn wakes_scheduler(events: &[Event]) -> bool {
         | Event::JobPreempts { .. }
         | Event::JobEndChanged { .. }
         | Event::JobForgotten { .. }
+        | Event::SubmitRefused { .. }
         | Event::CommandRefused(_) => false,
     })
 }

@@ -279,6 +279,13 @@ pub enum Event {
         /// By what.
         reason: StartRefusal,
     },
+    /// One of many jobs that one command brought was refused; nothing changed by it.
+    SubmitRefused {
+        /// Its place among them, from 0.
+        place: u32,
+        /// Why.
+        refusal: Refusal,
+    },
     /// A command was refused; nothing changed.
     CommandRefused(Refusal),
 }

@@ -28,6 +28,7 @@ pub fn check(state: &State) -> Vec<String> {
     check_queues(state, &mut wrong);
     check_requests(state, &mut wrong);
     sums::check_ledger(state, &mut wrong);
+    sums::check_counts(state, &mut wrong);
     sums::check_blobs(state, &mut wrong);
     bookings::check(state, &mut wrong);
     sets::check(state, &mut wrong);

@@ -2,11 +2,13 @@
 //! one for each task of an array. A waiting element is a few dozen bytes.
 //! Never moves a job by itself: `life` does, and only along `common::job::state::TRANSITIONS`.
 
+mod elements;
 mod end;
 mod joining;
 mod leaving;
 mod share_phase;
 
+pub use elements::Elements;
 pub use end::End;
 pub use joining::{Given, may_grow};
 pub use share_phase::SharePhase;
@@ -21,7 +23,7 @@ use common::job::{Ask, Moving, Outcome, Phase, SetPlace, Spec, Usage};
 use common::resource::Allocation;
 use common::time::{Span, Time};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// One submission.
@@ -47,7 +49,7 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub standing: Vec<TermState>,
     /// The job itself under `None`, or the tasks of the array. Never empty.
-    pub elements: BTreeMap<Option<ArrayIndex>, Element>,
+    pub elements: Elements,
 }
 
 /// A job, or one task of an array.

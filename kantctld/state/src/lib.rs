@@ -35,7 +35,8 @@ mod remembered;
 
 pub use apply::{apply, may_wait, updated};
 pub use command::{
-    Actor, Command, RoundGrow, RoundPreempt, RoundShrink, RoundStart, Settings, Stamped, Target,
+    Actor, Command, ManyJobs, OneOfMany, RoundGrow, RoundPreempt, RoundShrink, RoundStart,
+    Settings, Stamped, Target,
 };
 pub use deadline::missed;
 pub use dependency::{TermState, Verdict, verdict};

@@ -43,6 +43,19 @@ pub(crate) struct Living {
     deadlines: BTreeSet<(Time, JobKey)>,
     /// Those with a lease.
     leased: BTreeSet<JobKey>,
+    /// How many of them hold nodes.
+    active: u32,
+    /// How many elements there are, those that are done among them.
+    all: u32,
+}
+
+/// How many elements there are, by what they do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Standing {
+    pub(crate) pending: u32,
+    /// They hold nodes, whatever they do with them.
+    pub(crate) active: u32,
+    pub(crate) done: u32,
 }
 
 impl Living {
@@ -74,6 +87,26 @@ impl Living {
     /// Those with a lease.
     pub(crate) fn leased(&self) -> impl Iterator<Item = JobKey> + '_ {
         self.leased.iter().copied()
+    }
+
+    /// So many elements more, or with `false` less, whatever they do.
+    pub(crate) fn note_elements(&mut self, count: u32, are_new: bool) {
+        self.all = step(self.all, count, are_new);
+    }
+
+    /// One of them begins to hold nodes, or with `false` has let go of all.
+    pub(crate) fn note_active(&mut self, is_active: bool) {
+        self.active = step(self.active, 1, is_active);
+    }
+
+    /// How many there are.
+    pub(crate) fn standing(&self) -> Standing {
+        let alive = u32::try_from(self.keys.len()).unwrap_or(u32::MAX);
+        Standing {
+            pending: alive.saturating_sub(self.active),
+            active: self.active,
+            done: self.all.saturating_sub(alive),
+        }
     }
 
     /// One more, unless it is known.
@@ -115,6 +148,10 @@ impl Living {
         }
         Ok(())
     }
+}
+
+const fn step(count: u32, by: u32, up: bool) -> u32 {
+    if up { count.saturating_add(by) } else { count.saturating_sub(by) }
 }
 
 #[cfg(test)]

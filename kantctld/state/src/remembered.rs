@@ -14,7 +14,7 @@ use crate::queue_usage::QueueUsages;
 use crate::story;
 use crate::usage::Usages;
 use common::id::{JobId, JobKey, NodeName, QosName, QueueName, RequestKey, ReservationName, Uid};
-use common::job::Phase;
+use common::job::{Phase, Rlimit};
 use common::qos::Qos;
 use common::queue::Queue;
 use common::reservation::Reservation;
@@ -269,14 +269,25 @@ impl State {
         events.push(event);
     }
 
-    /// Makes what is not stored.
+    /// Makes what is not stored, and has jobs that were read one by one share what is the same.
     pub(crate) fn index(&mut self) {
+        let mut last: Arc<[Rlimit]> = Arc::default();
+        for record in self.jobs.values_mut().filter_map(Arc::get_mut) {
+            let own = &mut record.spec.ask.rlimits;
+            if *own == last {
+                *own = last.clone();
+            }
+            last = own.clone();
+        }
         let (mut living, mut ties) = (Living::default(), Ties::default());
         for record in self.jobs.values() {
             ties.bind(record, |job| self.jobs.contains_key(&job));
             if record.elements.values().any(|element| element.phase != Phase::Done) {
                 ties.live(record);
             }
+            living.note_elements(u32::try_from(record.elements.len()).unwrap_or(u32::MAX), true);
+            let active = record.elements.values().filter(|e| e.phase.holds_resources());
+            active.for_each(|_| living.note_active(true));
             let alive = record.elements.iter().filter(|(_, e)| e.phase != Phase::Done);
             let (owner, bounds) = (record.spec.owner.uid, Bounds::of(&record.spec.ask));
             alive.for_each(|(index, _)| living.insert(record.key(*index), owner, bounds));

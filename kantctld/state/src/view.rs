@@ -72,14 +72,13 @@ pub struct Counts {
 /// Counts jobs and nodes.
 #[must_use]
 pub fn counts(state: &State) -> Counts {
-    let mut counts = Counts::default();
-    for element in state.jobs().flat_map(|record| record.elements.values()) {
-        match element.phase {
-            Phase::Pending => counts.jobs_pending += 1,
-            Phase::Done => counts.jobs_done += 1,
-            _ => counts.jobs_running += 1,
-        }
-    }
+    let standing = state.living.standing();
+    let mut counts = Counts {
+        jobs_pending: standing.pending,
+        jobs_running: standing.active,
+        jobs_done: standing.done,
+        ..Counts::default()
+    };
     for (_, node) in state.nodes() {
         counts.nodes += 1;
         counts.nodes_connected += u32::from(node.contact == Contact::Connected);

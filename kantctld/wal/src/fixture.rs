@@ -8,9 +8,10 @@ use crate::options::Options;
 use crate::recover::Recovered;
 use crate::snapshot::Snapshot;
 use crate::wal::Wal;
+use std::borrow::Cow;
 
-/// Segments small enough that a few entries fill one.
-pub(crate) const SMALL: Options = Options { segment_bytes: 512, salt: 0x5a17 };
+/// Segments small enough that a few entries fill one, and memory for two entries or three.
+pub(crate) const SMALL: Options = Options { segment_bytes: 512, salt: 0x5a17, warm_bytes: 50 };
 
 /// An entry whose payload tells its index and term.
 pub(crate) fn entry(index: u64, term: u64) -> Entry {
@@ -56,9 +57,9 @@ pub(crate) fn filled(disk: &MemDisk, range: std::ops::RangeInclusive<u64>) -> Wa
 /// All entries of the log as (index, term), after checking that each payload is its own.
 pub(crate) fn held(wal: &Wal<MemDisk>) -> Vec<(u64, u64)> {
     let all = wal.entries(wal.first_index(), wal.last_index().next(), u64::MAX).unwrap();
-    let pair = |found: &&Entry| {
+    let pair = |found: &Cow<'_, Entry>| {
         let (index, term) = (found.index.0, found.term.0);
-        assert_eq!(**found, entry(index, term));
+        assert_eq!(found.as_ref(), &entry(index, term));
         (index, term)
     };
     all.iter().map(pair).collect()

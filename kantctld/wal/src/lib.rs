@@ -20,6 +20,7 @@ mod entry;
 mod error;
 #[cfg(test)]
 mod fixture;
+mod kept;
 mod names;
 mod options;
 mod record;

@@ -13,11 +13,14 @@ pub struct Options {
     /// Mixed into every checksum of segments made from now on, so that bytes a user smuggles into
     /// a payload cannot pass for a record. Random in production, fixed in simulations.
     pub salt: u64,
+    /// So many bytes of the last entries' payloads are kept in memory; earlier ones are read from
+    /// the disk where somebody asks for them.
+    pub warm_bytes: u64,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { segment_bytes: 16 << 20, salt: 0 }
+        Options { segment_bytes: 16 << 20, salt: 0, warm_bytes: 2 << 20 }
     }
 }
 

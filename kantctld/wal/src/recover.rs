@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::disk::{self, Disk, DiskFile};
 use crate::entry::{HardState, Index};
 use crate::error::{Error, Result};
+use crate::kept::Home;
 use crate::names::{self, Listing};
 use crate::options::Options;
 use crate::record::{Item, Sequence};
@@ -51,7 +52,7 @@ pub(crate) fn recover<D: Disk>(disk: Arc<D>, options: Options) -> Result<Opened<
     let names = disk.list().map_err(|e| Error::fatal("list", disk.place(""), e))?;
     let listing = Listing::of(&names);
     check_listing(&listing, &disk.place(""))?;
-    let mut tail = Tail::default();
+    let mut tail = Tail::new(options.warm_bytes);
     let replayed = replay(&*disk, &listing.segments, &mut tail)?;
     tail.check_whole().map_err(|reason| incomplete(disk.place(""), reason))?;
     let mut snapshots = Snapshots::new(disk.clone(), listing.snapshots);
@@ -74,9 +75,9 @@ pub(crate) fn recover<D: Disk>(disk: Arc<D>, options: Options) -> Result<Opened<
         None => begin(disk, options, spares, &tail)?,
     };
     if let Some(reset) = reset {
-        segments.write(std::slice::from_ref(&reset), || tail.opening())?;
+        let home = segments.write(std::slice::from_ref(&reset), || tail.opening())?;
         segments.sync()?;
-        tail.apply(reset).expect("a reset follows on anything");
+        tail.apply(reset, home).expect("a reset follows on anything");
     }
     if let Some(snapshot) = &snapshot {
         tail.raise_commit(snapshot.index);
@@ -171,13 +172,16 @@ fn replay<D: Disk>(
         if let Some(full) = before {
             check_joined(&full, segment.head.first)?;
             let Head { id, size_bytes, .. } = full.head;
-            sealed.push_back(Sealed { id, size_bytes, highest });
+            sealed.push_back(Sealed { id, size_bytes, highest, seed: full.head.seed() });
             highest = Index(0);
         }
-        for item in std::mem::take(&mut segment.scan.records).into_iter().flatten() {
-            segments::note(&item, &mut highest, &mut sealed);
-            let applied = tail.apply(item);
-            applied.map_err(|reason| incomplete(segment.name.clone(), reason))?;
+        for (run, items) in std::mem::take(&mut segment.scan.records) {
+            let home = Home { segment: id, offset: run.start, record_bytes: run.end - run.start };
+            for item in items {
+                segments::note(&item, &mut highest, &mut sealed);
+                let applied = tail.apply(item, home);
+                applied.map_err(|reason| incomplete(segment.name.clone(), reason))?;
+            }
         }
         before = Some(segment);
     }

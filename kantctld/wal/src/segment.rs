@@ -19,6 +19,7 @@
 //! the one before is synced: its first sequence says where the earlier one must end.
 
 use std::fmt;
+use std::ops::Range;
 
 use crc32fast::Hasher;
 
@@ -156,7 +157,8 @@ pub(crate) fn head_checksum(head: &[u8]) -> u32 {
 /// The unbroken run of good records from the start of a segment.
 #[derive(Debug)]
 pub(crate) struct Scan {
-    pub records: Vec<Vec<Item>>,
+    /// Each with the bytes it takes in the file.
+    pub records: Vec<(Range<u64>, Vec<Item>)>,
     /// Where the run ends.
     pub end: u64,
     /// The sequence that would have come next.
@@ -175,8 +177,9 @@ pub(crate) fn scan(bytes: &[u8], head: &Head, file: &str) -> Result<Scan> {
             let place = Place { file: file.to_string(), offset: scan.end };
             return Err(place.corrupt("a record holds an item this kantctld does not know"));
         };
-        scan.records.push(items);
-        scan.end += found.record_bytes();
+        let end = scan.end + found.record_bytes();
+        scan.records.push((scan.end..end, items));
+        scan.end = end;
         scan.next = scan.next.next();
     }
     Ok(scan)

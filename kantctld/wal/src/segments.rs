@@ -10,10 +10,11 @@ use crc32fast::Hasher;
 use crate::disk::{Disk, DiskFile};
 use crate::entry::Index;
 use crate::error::{Error, Result};
+use crate::kept::Home;
 use crate::names;
 use crate::options::Options;
 use crate::record::{self, Item, Sequence, Stamp};
-use crate::segment::{self, Head, SegmentId};
+use crate::segment::{self, Head, Place, SegmentId};
 use crate::spares::{Spare, Spares};
 
 /// All segments of one log.
@@ -37,6 +38,8 @@ pub(crate) struct Sealed {
     pub size_bytes: u64,
     /// The highest entry index in it; it may go once a snapshot covers that.
     pub highest: Index,
+    /// The start of its records' checksums.
+    pub seed: Hasher,
 }
 
 /// The segment being written.
@@ -77,8 +80,9 @@ impl<D: Disk> Segments<D> {
     }
 
     /// Writes one record; a new segment begins if it does not fit, opened by what `opening` says.
-    /// On [`Error::NoSpace`] nothing has changed and the call may be repeated.
-    pub fn write(&mut self, items: &[Item], opening: impl FnOnce() -> Vec<Item>) -> Result<()> {
+    /// On [`Error::NoSpace`] nothing has changed and the call may be repeated. Answers where the
+    /// record stands.
+    pub fn write(&mut self, items: &[Item], opening: impl FnOnce() -> Vec<Item>) -> Result<Home> {
         let body_bytes = record::body_bytes(items);
         if body_bytes > record::BODY_BYTES_MAX {
             let max = record::BODY_BYTES_MAX;
@@ -93,12 +97,38 @@ impl<D: Disk> Segments<D> {
         let bytes = record::encode(items, stamp, &self.active.seed);
         let put = self.active.file.write_at(self.active.end, &bytes);
         put.map_err(|source| Error::write("write", self.active_place(), source))?;
+        let home = Home { segment: self.active.head.id, offset: self.active.end, record_bytes };
         self.active.end += record_bytes;
         self.written = stamp.sequence;
         for item in items {
             note(item, &mut self.active.highest, &mut self.sealed);
         }
-        Ok(())
+        Ok(home)
+    }
+
+    /// Reads the record that stands there.
+    ///
+    /// # Errors
+    /// [`Error::Io`], or [`Error::Corrupt`] when it has been damaged since it was written.
+    pub fn read(&self, home: Home) -> Result<Vec<Item>> {
+        let name = names::segment(home.segment);
+        let file = self.disk.place(&name);
+        let fatal = |source| Error::fatal("read", file.clone(), source);
+        let damaged =
+            |reason: &str| Place { file: file.clone(), offset: home.offset }.corrupt(reason);
+        let mut bytes = vec![0; home.record_bytes as usize];
+        let seed = if home.segment == self.active.head.id {
+            self.active.file.read_at(home.offset, &mut bytes).map_err(fatal)?;
+            &self.active.seed
+        } else {
+            let of_id = |sealed: &&Sealed| sealed.id == home.segment;
+            let sealed = self.sealed.iter().find(of_id);
+            let opened = self.disk.open(&name).map_err(fatal)?;
+            opened.read_at(home.offset, &mut bytes).map_err(fatal)?;
+            &sealed.ok_or_else(|| damaged("the segment is no part of the log any more"))?.seed
+        };
+        let found = record::decode(&bytes, seed).ok_or_else(|| damaged("a record is damaged"))?;
+        found.items().ok_or_else(|| damaged("a record holds an item this kantctld does not know"))
     }
 
     /// One fdatasync for everything written since the last.
@@ -129,6 +159,7 @@ impl<D: Disk> Segments<D> {
             id: full.head.id,
             size_bytes: full.head.size_bytes,
             highest: full.highest,
+            seed: full.seed,
         });
         self.written = head.first;
         self.durable = head.first;

@@ -1,10 +1,12 @@
-//! The live tail of the log in memory: what raft reads, and what the records on disk add up to.
-//! Live writes and recovery apply the same items here. It never touches the disk.
+//! The live tail of the log: what raft reads, and what the records on disk add up to; of entries
+//! but the last in memory, where they stand. Live writes and recovery apply the same items here. It
+//! never touches the disk.
 
 use std::collections::VecDeque;
 
 use crate::entry::{Entry, HardState, Index, Position, Term};
 use crate::error::{Error, Result};
+use crate::kept::{Home, Kept};
 use crate::record::Item;
 
 /// Entries after a base position, and the hard state.
@@ -13,7 +15,13 @@ pub(crate) struct Tail {
     /// Everything up to here is in a snapshot.
     base: Position,
     /// Consecutive. Begin right after the base, except in the middle of a recovery.
-    entries: VecDeque<Entry>,
+    entries: VecDeque<Kept>,
+    /// So many of the first are on the disk alone.
+    cold: usize,
+    /// The payloads of the others.
+    warm_bytes: u64,
+    /// The most that may be, but for the last entry's.
+    warm_bytes_max: u64,
     /// Its commit index is kept equal to `committed`.
     hard_state: Option<HardState>,
     /// The highest index known committed, be it from a hard state or because it is in a snapshot.
@@ -21,6 +29,10 @@ pub(crate) struct Tail {
 }
 
 impl Tail {
+    pub fn new(warm_bytes_max: u64) -> Self {
+        Tail { warm_bytes_max, ..Tail::default() }
+    }
+
     pub fn base(&self) -> Position {
         self.base
     }
@@ -39,7 +51,7 @@ impl Tail {
     }
 
     pub fn last_index(&self) -> Index {
-        self.entries.back().map_or(self.base.index, |entry| entry.index)
+        self.entries.back().map_or(self.base.index, Kept::index)
     }
 
     /// What the first record of a segment says, so that earlier segments may go.
@@ -60,12 +72,12 @@ impl Tail {
         if index == self.base.index {
             return Ok(self.base.term);
         }
-        self.slot(index).map(|slot| self.entries[slot].term)
+        self.slot(index).map(|slot| self.entries[slot].term())
     }
 
     /// The entries from `low` up to but not `high`, as many as fit into `bytes_max` of payload,
     /// at least one.
-    pub fn entries(&self, low: Index, high: Index, bytes_max: u64) -> Result<Vec<&Entry>> {
+    pub fn entries(&self, low: Index, high: Index, bytes_max: u64) -> Result<Vec<&Kept>> {
         if low >= high {
             return Ok(Vec::new());
         }
@@ -73,7 +85,7 @@ impl Tail {
         let last = self.slot(Index(high.0 - 1))?;
         let mut used_bytes = 0;
         let within = self.entries.range(first..=last).enumerate().take_while(|(count, entry)| {
-            used_bytes += entry.payload.len() as u64;
+            used_bytes += entry.payload_bytes();
             *count == 0 || used_bytes <= bytes_max
         });
         Ok(within.map(|(_, entry)| entry).collect())
@@ -122,11 +134,12 @@ impl Tail {
         }
     }
 
-    /// Takes in one item. The error says what about it cannot follow on what came before, which
-    /// for an item that was checked or written by us can only be damage.
-    pub fn apply(&mut self, item: Item) -> std::result::Result<(), String> {
+    /// Takes in one item of the record that stands there. The error says what about it cannot
+    /// follow on what came before, which for an item that was checked or written by us can only be
+    /// damage.
+    pub fn apply(&mut self, item: Item, home: Home) -> std::result::Result<(), String> {
         match item {
-            Item::Entry(entry) => return self.push(entry),
+            Item::Entry(entry) => return self.push(entry, home),
             Item::HardState(hard) => {
                 let commit = hard.commit;
                 self.hard_state = Some(hard);
@@ -135,6 +148,7 @@ impl Tail {
             Item::Compact(to) => self.compact(to),
             Item::Reset(to) => {
                 self.entries.clear();
+                (self.cold, self.warm_bytes) = (0, 0);
                 self.base = to;
                 self.raise_commit(to.index);
             }
@@ -143,7 +157,7 @@ impl Tail {
         Ok(())
     }
 
-    fn push(&mut self, entry: Entry) -> std::result::Result<(), String> {
+    fn push(&mut self, entry: Entry, home: Home) -> std::result::Result<(), String> {
         let index = entry.index;
         if index <= self.base.index {
             return Err(format!("entry {index} is below the start of the log"));
@@ -151,23 +165,47 @@ impl Tail {
         // With no entries yet the log may begin above its base: what lay between was compacted
         // with its segments, and a later record says so (`check_whole` makes sure).
         if let (Some(front), Some(back)) = (self.entries.front(), self.entries.back()) {
-            let (front, back) = (front.index, back.index);
+            let (front, back) = (front.index(), back.index());
             if index > back.next() {
                 return Err(format!("entry {index} follows entry {back}"));
             }
             let kept = index.0.saturating_sub(front.0);
-            self.entries.truncate(kept as usize);
+            while self.entries.len() as u64 > kept {
+                self.forget_last();
+            }
         }
-        self.entries.push_back(entry);
+        self.warm_bytes += entry.payload.len() as u64;
+        self.entries.push_back(Kept::Warm { entry, home });
+        self.cool();
         Ok(())
+    }
+
+    fn forget_last(&mut self) {
+        if let Some(last) = self.entries.pop_back().filter(Kept::is_warm) {
+            self.warm_bytes -= last.payload_bytes();
+        }
+        self.cold = self.cold.min(self.entries.len());
+    }
+
+    /// Lets go of the earliest payloads, as far as there are too many.
+    fn cool(&mut self) {
+        while self.warm_bytes > self.warm_bytes_max && self.cold + 1 < self.entries.len() {
+            let kept = &mut self.entries[self.cold];
+            self.warm_bytes -= kept.payload_bytes();
+            kept.cool();
+            self.cold += 1;
+        }
     }
 
     fn compact(&mut self, to: Position) {
         if to.index <= self.base.index {
             return;
         }
-        while self.entries.front().is_some_and(|entry| entry.index <= to.index) {
-            self.entries.pop_front();
+        while self.entries.front().is_some_and(|entry| entry.index() <= to.index) {
+            if let Some(first) = self.entries.pop_front().filter(Kept::is_warm) {
+                self.warm_bytes -= first.payload_bytes();
+            }
+            self.cold = self.cold.saturating_sub(1);
         }
         self.base = to;
         self.raise_commit(to.index);
@@ -178,8 +216,8 @@ impl Tail {
     pub fn check_whole(&self) -> std::result::Result<(), String> {
         let (first, commit, last) = (self.first_index(), self.committed, self.last_index());
         match self.entries.front() {
-            Some(entry) if entry.index != first => {
-                Err(format!("entries {first} to {} are missing", entry.index.0 - 1))
+            Some(entry) if entry.index() != first => {
+                Err(format!("entries {first} to {} are missing", entry.index().0 - 1))
             }
             _ if commit > last => {
                 Err(format!("the log ends at entry {last}, although {commit} was committed"))

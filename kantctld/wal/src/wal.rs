@@ -1,6 +1,8 @@
 //! The log as raft sees it. One thread writes (`&mut self`), any may read through `&self`.
 //! It never retries a failed sync: the first disk failure closes the log for good.
 
+mod read;
+
 use std::io;
 use std::sync::Arc;
 
@@ -185,16 +187,6 @@ impl<D: Disk> Wal<D> {
         })
     }
 
-    /// The entries from `low` up to but not with `high`: as many as have at most `bytes_max` of
-    /// payload together, at least one.
-    ///
-    /// # Errors
-    /// [`Error::Compacted`] and [`Error::Unavailable`] when the range leaves the log.
-    pub fn entries(&self, low: Index, high: Index, bytes_max: u64) -> Result<Vec<&Entry>> {
-        self.check_open()?;
-        self.tail.entries(low, high, bytes_max)
-    }
-
     /// The term of an entry, or of the position right before the first.
     ///
     /// # Errors
@@ -238,9 +230,9 @@ impl<D: Disk> Wal<D> {
             return Ok(());
         }
         let tail = &self.tail;
-        self.segments.write(&items, || tail.opening())?;
+        let home = self.segments.write(&items, || tail.opening())?;
         for item in items {
-            self.tail.apply(item).expect("entries are checked before they are written");
+            self.tail.apply(item, home).expect("entries are checked before they are written");
         }
         Ok(())
     }

@@ -1,12 +1,13 @@
 //! The log on a real file system: reopening, the lock, and a process killed in mid-write.
 
+use std::borrow::Cow;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use wal::{Disk, Entry, Error, HardState, Index, Options, RealDisk, Snapshot, Term, Wal};
 
-const OPTIONS: Options = Options { segment_bytes: 64 << 10, salt: 42 };
+const OPTIONS: Options = Options { segment_bytes: 64 << 10, salt: 42, warm_bytes: 200 };
 
 /// Names the directory a child process writes to.
 const CHILD_DIRECTORY: &str = "KANT_WAL_CHILD_DIRECTORY";
@@ -49,7 +50,7 @@ fn everything_is_back_after_a_drop() {
     assert_eq!((recovered.first_index, recovered.last_index), (Index(801), Index(1000)));
     for index in 801..=1000 {
         let found = wal.entries(Index(index), Index(index + 1), u64::MAX).expect("it is there");
-        assert_eq!(found, [&entry(index)]);
+        assert_eq!(found, [Cow::Borrowed(&entry(index))]);
     }
 }
 

@@ -10,7 +10,7 @@ use anyhow::ensure;
 use common::config::{ControllerConfig, NodeConfig};
 use e2e::{Cluster, ClusterOptions, Machine, Person};
 use indicatif::{ProgressBar, ProgressStyle};
-use slurm::Slurm;
+use slurm::{Slurm, Tuning};
 use std::path::PathBuf;
 use std::time::Duration;
 use workload::Side;
@@ -30,7 +30,7 @@ pub struct Args {
 /// Measures everything; kant's daemons are built like this program.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     ensure!(e2e::is_root(), "Slurm's daemons run jobs as root only: run this as root");
-    let bar = ProgressBar::new((args.rounds * 2) as u64);
+    let bar = ProgressBar::new((args.rounds * 3) as u64);
     bar.set_style(ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} {elapsed}")?);
     bar.enable_steady_tick(Duration::from_secs(1));
     bar.set_message("looking for Slurm");
@@ -41,16 +41,17 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let options = ClusterOptions { nodes, controller, node, ..Default::default() };
     let mut cluster = Cluster::start(options)?;
     let kant = Side::Kant(cluster.kantctl(Person::me())?);
-    let slurm = Side::Slurm(Slurm::start(programs)?);
+    let tuned = Side::Slurm(Slurm::start(programs.clone(), Tuning::Short)?);
+    let slurm = Side::Slurm(Slurm::start(programs, Tuning::Stock)?);
     let mut figures = Figures::default();
     for _ in 0..args.rounds {
-        for side in [&kant, &slurm] {
+        for side in [&kant, &slurm, &tuned] {
             bar.inc(1);
             bar.set_message(side.name());
             workload::measure(side, &mut figures)?;
         }
     }
-    drop(slurm);
+    drop((slurm, tuned));
     cluster.wind_down()?;
     bar.finish_and_clear();
     println!("{:#}", figures.to_json());

@@ -1,10 +1,12 @@
 //! Measurements that need an optimised build: `cargo xtask bench engine`, `quality`, `raft`,
-//! `scale`, `node`, `cli` and `e2e --compare` run this. Never a test: nothing here passes or fails.
+//! `scale`, `growth`, `node`, `cli` and `e2e --compare` run this. Never a test: nothing here
+//! passes or fails.
 
 mod cli;
 mod cluster;
 mod compare;
 mod figures;
+mod growth;
 mod machine;
 mod node;
 mod policy;
@@ -31,6 +33,8 @@ enum Command {
     Raft(raft::Args),
     /// A controller with thousands of emulated nodes
     Scale(scale::Args),
+    /// A controller as there is more of something
+    Growth(growth::Args),
     /// kant and Slurm side by side
     Compare(compare::Args),
     /// kantd and its steps: memory, CPU, launches
@@ -48,6 +52,7 @@ fn main() -> anyhow::Result<()> {
         Command::Quality(args) => quality::run(&args),
         Command::Raft(args) => raft::run(&args),
         Command::Scale(args) => scale::run(&args),
+        Command::Growth(args) => growth::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Node(args) => node::run(&args),
         Command::Cli(args) => cli::run(&args),

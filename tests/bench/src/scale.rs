@@ -2,8 +2,8 @@
 //! once, what clients wait meanwhile, and what it all weighs. Everything durable. Prints samples;
 //! never judges them.
 
-mod batch;
-mod cluster;
+pub mod batch;
+pub mod cluster;
 
 use crate::figures::Figures;
 use anyhow::ensure;

@@ -24,7 +24,6 @@ fn running(note: impl FnOnce(&mut BTreeSet<u32>)) {
 /// The system's.
 pub fn end_daemons_when_told() -> anyhow::Result<()> {
     let told = SigSet::from_iter([Signal::SIGTERM, Signal::SIGINT]);
-    // Daemons are started with no signal blocked: the standard library sees to that.
     told.thread_block()?;
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         let signal = told.wait();
@@ -38,6 +37,16 @@ pub fn end_daemons_when_told() -> anyhow::Result<()> {
         });
     })?;
     Ok(())
+}
+
+/// Starts a process with no signal blocked, whatever is blocked here: it would inherit that, and
+/// never be stopped. For this moment a SIGTERM ends this process as if nobody listened for it.
+fn deaf_to_nothing<T>(start: impl FnOnce() -> T) -> anyhow::Result<T> {
+    let blocked = SigSet::thread_get_mask()?;
+    SigSet::empty().thread_set_mask()?;
+    let started = start();
+    blocked.thread_set_mask()?;
+    Ok(started)
 }
 
 /// A daemon that runs.
@@ -57,11 +66,11 @@ impl Daemon {
         command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
         let mut started = None;
         running(|daemons| {
-            let child = command.spawn();
-            daemons.extend(child.iter().map(Child::id));
+            let child = deaf_to_nothing(|| command.spawn());
+            daemons.extend(child.iter().flatten().map(Child::id));
             started = Some(child);
         });
-        let child = started.context("no daemon was started")?;
+        let child = started.context("no daemon was started")??;
         let child = child.with_context(|| format!("failed to start {command:?}"))?;
         Ok(Self { child, log: log.to_owned(), kept: false })
     }

@@ -85,7 +85,11 @@ impl Process {
             snapshot_every: house.snapshot_every,
             snapshot_bytes_min: house.snapshot_bytes_min,
             seed: house.seed ^ (life << 8),
-            options: wal::Options { segment_bytes: SEGMENT_BYTES, salt: house.seed },
+            options: wal::Options {
+                segment_bytes: SEGMENT_BYTES,
+                salt: house.seed,
+                warm_bytes: SEGMENT_BYTES / 8,
+            },
         };
         let machine = SimMachine::new(id, house.judge.clone(), house.sabotage);
         let replica = Replica::open(disk, &opening, machine)?;

@@ -106,7 +106,8 @@ fn ratio(unit: &str, one: f64, other: f64) -> f64 {
 }
 
 /// Cores, load and kernel, so that a figure is never read without them.
-fn machine() -> String {
+/// The machine, in words.
+pub fn machine() -> String {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let load = read("/proc/loadavg");

@@ -43,6 +43,12 @@ pub fn sampled(name: &str, rounds: u32, figures: &mut Figures) -> anyhow::Result
     Ok(())
 }
 
+/// Runs `bench growth`, and answers with its points.
+pub fn growth() -> anyhow::Result<Vec<serde_json::Value>> {
+    let text = bench(&["growth".to_owned()])?;
+    serde_json::from_str(&text).context("failed to read what the benchmark printed")
+}
+
 /// Runs the engine's example `share`, and answers with its table.
 pub fn share() -> anyhow::Result<String> {
     cargo_run(&["-p", "engine", "--example", "share"], &[])

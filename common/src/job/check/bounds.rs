@@ -127,8 +127,8 @@ mod tests {
         let kinds = || (0..=GPU_KINDS_MAX).map(|n| GpuKind(format!("a{n:03}"))).collect();
         let ones = vec!["1"; ARRAY_PARTS_MAX + 1].join(",");
         for (word, result) in [
-            ("limits of", checked(|a| a.rlimits = vec![limit("core"); RLIMITS_MAX + 1])),
-            ("a limit's name", checked(|a| a.rlimits = vec![limit(&"x".repeat(33))])),
+            ("limits of", checked(|a| a.rlimits = vec![limit("core"); RLIMITS_MAX + 1].into())),
+            ("a limit's name", checked(|a| a.rlimits = [limit(&"x".repeat(33))].into())),
             ("the command line", checked(|a| a.command = Some("c".repeat(1025)))),
             ("the command line", checked(|a| a.command = Some("a\nb".to_owned()))),
             ("submitting host", checked(|a| a.submit_host = "h".repeat(256))),
@@ -159,6 +159,6 @@ mod tests {
             let error = result.unwrap_err().to_string();
             assert!(error.contains(word), "{word}: {error}");
         }
-        assert_eq!(checked(|a| a.rlimits = vec![limit("nofile"); RLIMITS_MAX]), Ok(()));
+        assert_eq!(checked(|a| a.rlimits = vec![limit("nofile"); RLIMITS_MAX].into()), Ok(()));
     }
 }

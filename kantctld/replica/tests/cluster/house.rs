@@ -129,7 +129,7 @@ impl House {
             snapshot_every: self.snapshot_every,
             snapshot_bytes_min: self.snapshot_bytes_min,
             seed: self.seed,
-            options: Options { segment_bytes: 4096, salt: id },
+            options: Options { segment_bytes: 4096, salt: id, warm_bytes: 1000 },
         }
     }
 

@@ -23,6 +23,8 @@ pub(super) fn apply(state: &mut State, events: &mut Vec<Event>) -> Result<(), Re
     for id in old {
         let Some(record) = state.jobs.remove(&id) else { continue };
         state.ties.forget(&record);
+        let elements = u32::try_from(record.elements.len()).unwrap_or(u32::MAX);
+        state.living.note_elements(elements, false);
         state.blobs.drop_use(&record.spec.script);
         state.blobs.drop_use(&record.spec.environment);
         events.push(Event::JobForgotten { job: id });

@@ -27,6 +27,7 @@ mod resume_job;
 mod resume_node;
 mod start_overdue;
 mod submit_job;
+mod submit_jobs;
 mod submit_set;
 mod suspend_job;
 mod target;
@@ -51,6 +52,7 @@ pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
         submitted @ (Command::SubmitJob { .. } | Command::SubmitSet { .. }) => {
             submit_set::submission(submitted).and_then(|asked| submit_job::apply(state, out, asked))
         }
+        Command::SubmitJobs(many) => submit_jobs::apply(state, out, many),
         Command::CancelJob { actor, target } => cancel_job::apply(state, out, actor, *target),
         Command::HoldJob { actor, target } => hold_job::apply(state, out, actor, *target),
         Command::ReleaseJob { actor, target } => release_job::apply(state, out, actor, *target),

@@ -6,14 +6,16 @@
 //! before it proposes, for the engine may change from version to version and `apply` may not.
 
 use super::admission::{self, Applicant};
+use crate::blobs::Blobs;
 use crate::dependency;
 use crate::event::Event;
 use crate::job::{Element, Record};
 use crate::living::Bounds;
 use crate::remembered::{KnownRequest, State};
+use common::blob::BlobHash;
 use common::id::{ArrayIndex, Gid, JobId, RequestKey};
 use common::job::check::{self, AskError, ENVIRONMENT_BYTES_MAX};
-use common::job::{Ask, Owner, SetPlace, Spec};
+use common::job::{Ask, Owner, Rlimit, SetPlace, Spec};
 use common::reason::Refusal;
 use std::sync::Arc;
 
@@ -30,8 +32,25 @@ pub(super) struct Submission<'a> {
     pub(super) groups: &'a [Gid],
     pub(super) operator: bool,
     pub(super) asks: Vec<Ask>,
-    pub(super) script: &'a str,
-    pub(super) environment: &'a str,
+    pub(super) script: Text<'a>,
+    pub(super) environment: Text<'a>,
+}
+
+/// A script or an environment, which many jobs may bring; its hash is worked out once.
+#[derive(Clone, Copy)]
+pub(super) struct Text<'a> {
+    text: &'a str,
+    hash: BlobHash,
+}
+
+impl<'a> Text<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Self { text, hash: BlobHash::of(text.as_bytes()) }
+    }
+
+    fn keep(self, blobs: &mut Blobs) -> BlobHash {
+        blobs.keep(self.hash, self.text.as_bytes())
+    }
 }
 
 pub(super) fn apply(
@@ -65,8 +84,8 @@ pub(super) fn apply(
         let set = SetPlace { first: ids.first, offset, size };
         let (id, numbers) = (JobId(ids.first.0 + offset), ids.numbers);
         let elements = indices(&ask).map(|index| (index, Element::new(ask.hold))).collect();
-        let script = state.blobs.keep(submission.script.as_bytes());
-        let environment = state.blobs.keep(submission.environment.as_bytes());
+        let script = submission.script.keep(&mut state.blobs);
+        let environment = submission.environment.keep(&mut state.blobs);
         let spec = Spec { owner: submission.owner.clone(), script, environment, ask };
         let (set, groups) = (Some(set).filter(|_| size > 1), submission.groups.to_vec());
         let submitted_at = state.now;
@@ -85,6 +104,7 @@ fn take_up(state: &mut State, events: &mut Vec<Event>, record: Record) {
     state.ties.live(&record);
     let keys = record.elements.keys().map(|index| record.key(*index));
     keys.for_each(|key| state.living.insert(key, uid, bounds));
+    state.living.note_elements(tasks, true);
     state.jobs.insert(job, Arc::new(record));
     events.push(Event::JobSubmitted { job, tasks, repeated: false });
 }
@@ -95,7 +115,11 @@ fn accepted(state: &State, submission: &Submission<'_>, ask: &Ask) -> Result<Ask
     let who = Applicant { owner, groups, operator };
     let ask = fill_in(state, &who, ask)?;
     admission::check(state, &who, &ask)?;
-    Ok(Ask { dependency: dependency::meant(state, &ask), ..ask })
+    Ok(Ask {
+        dependency: dependency::meant(state, &ask),
+        rlimits: shared_rlimits(state, &ask),
+        ..ask
+    })
 }
 
 /// The numbers that are given.
@@ -125,6 +149,13 @@ fn indices(ask: &Ask) -> impl Iterator<Item = Option<ArrayIndex>> + use<> {
     alone.into_iter().chain(tasks.into_iter().flatten().map(Some))
 }
 
+/// The limits of its shell, as the last job has them where they are the same: they mostly are, and
+/// are half of what a job takes in memory otherwise.
+fn shared_rlimits(state: &State, ask: &Ask) -> Arc<[Rlimit]> {
+    let last = state.jobs.last_key_value().map(|(_, record)| &record.spec.ask.rlimits);
+    last.filter(|last| **last == ask.rlimits).unwrap_or(&ask.rlimits).clone()
+}
+
 fn count(elements: usize) -> u32 {
     u32::try_from(elements).unwrap_or(u32::MAX)
 }
@@ -151,8 +182,8 @@ fn check_what(submission: &Submission<'_>) -> Result<(), Refusal> {
         return Err(Refusal::BadAsk { message });
     }
     submission.asks.iter().try_for_each(check::check_ask)?;
-    check::check_script(submission.script.as_bytes())?;
-    let environment_bytes = submission.environment.len();
+    check::check_script(submission.script.text.as_bytes())?;
+    let environment_bytes = submission.environment.text.len();
     if environment_bytes > ENVIRONMENT_BYTES_MAX {
         return Err(AskError::EnvironmentTooLarge(environment_bytes).into());
     }

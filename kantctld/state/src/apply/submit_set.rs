@@ -4,7 +4,7 @@
 //! they ask for and run no script. Source: man sbatch and Slurm's guide to heterogeneous jobs.
 //! Never accepts anything; `submit_job` does.
 
-use super::submit_job::Submission;
+use super::submit_job::{Submission, Text};
 use crate::command::Command;
 use common::id::SET_SIZE_MAX;
 use common::job::{Ask, Launch};
@@ -25,7 +25,7 @@ pub(super) fn submission(command: &Command) -> Result<Submission<'_>, Refusal> {
         }
         _ => return Err(Refusal::BadAsk { message: "nothing is submitted by that".to_owned() }),
     };
-    let operator = *operator;
+    let (operator, script, environment) = (*operator, Text::new(script), Text::new(environment));
     Ok(Submission { request_key, owner, groups, operator, asks, script, environment })
 }
 

@@ -161,7 +161,7 @@ fn is_singleton(record: &Record) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::Element;
+    use crate::job::{Element, Elements};
     use common::blob::BlobHash;
     use common::id::{ArrayIndex, Gid};
     use common::job::{Ask, Owner, Spec};
@@ -181,7 +181,7 @@ mod tests {
             groups: Vec::new(),
             submitted_at: Time(0),
             standing: Vec::new(),
-            elements: BTreeMap::from([(None, Element::new(false))]),
+            elements: Elements::one(Element::new(false)),
         }
     }
 

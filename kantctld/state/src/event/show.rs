@@ -77,6 +77,9 @@ impl fmt::Display for Event {
                 write!(f, "reservation {name}: deleted by {}", who(*by))
             }
             Self::ReservationExpired { name } => write!(f, "reservation {name}: over"),
+            Self::SubmitRefused { place, refusal } => {
+                write!(f, "job {} of many refused: {refusal}", place + 1)
+            }
             Self::CommandRefused(refusal) => write!(f, "refused: {refusal}"),
             // Told above, by their story.
             Self::JobHeld { .. }

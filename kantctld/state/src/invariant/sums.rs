@@ -35,6 +35,22 @@ fn taken(state: &State) -> Taken<'_> {
     taken
 }
 
+/// What is counted on the way against a count made anew.
+pub(super) fn check_counts(state: &State, wrong: &mut Vec<String>) {
+    let phases = || state.jobs().flat_map(|record| record.elements.values()).map(|e| e.phase);
+    let count = |is: fn(Phase) -> bool| phases().filter(|phase| is(*phase)).count();
+    let made = [
+        count(|phase| phase == Phase::Pending),
+        count(Phase::holds_resources),
+        count(|phase| phase == Phase::Done),
+    ];
+    let standing = state.living.standing();
+    let kept = [standing.pending, standing.active, standing.done].map(|count| count as usize);
+    if kept != made {
+        wrong.push(format!("{kept:?} jobs wait, hold nodes, are done by count, really {made:?}"));
+    }
+}
+
 pub(super) fn check_ledger(state: &State, wrong: &mut Vec<String>) {
     let taken = taken(state);
     let mut seen = BTreeSet::new();

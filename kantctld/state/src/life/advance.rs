@@ -54,8 +54,10 @@ pub(super) fn settle(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
         let (outcome, requeue) = (end.outcome, end.requeue);
         let Some(element) = state.element_mut(key) else { continue };
         if requeue && element.follow(Change::Requeue) {
+            state.living.note_active(false);
             wait_again(state, events, key, Some(&end));
         } else if !requeue && element.follow(Change::Finish) {
+            state.living.note_active(false);
             finish(state, events, key, outcome, None);
         }
     }

@@ -115,6 +115,7 @@ fn begin(state: &mut State, events: &mut Vec<Event>, start: &RoundStart) {
     {
         (element.attempt, element.moving) = (id.attempt, None);
         element.run = Some(Box::new(Run::new(allocation, now)));
+        state.living.note_active(true);
     }
     state.tell(events, Event::JobStarted { id, nodes });
 }

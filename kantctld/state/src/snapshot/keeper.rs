@@ -248,6 +248,7 @@ impl Touched {
             | Event::RoundEntryRefused { .. }
             | Event::JobSubmitted { repeated: true, .. }
             | Event::JobForgotten { .. }
+            | Event::SubmitRefused { .. }
             | Event::CommandRefused(_) => {}
             Event::JobUpdated { key, .. } => {
                 self.jobs.insert(*key);

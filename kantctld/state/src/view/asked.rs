@@ -6,6 +6,7 @@ use crate::remembered::State;
 use common::job::Ask;
 use common::resource::{Allocation, MemoryRequest, Request};
 use common::unit::{Bytes, Cpus, GpuMilli, Gpus, Nodes};
+use std::sync::Arc;
 
 /// Amounts over all nodes.
 pub(super) struct Amounts {
@@ -65,7 +66,7 @@ pub(crate) fn without_bulk(ask: &Ask) -> Ask {
         },
         array: None,
         dependency: None,
-        rlimits: Vec::new(),
+        rlimits: Arc::default(),
         comment: ask.comment.clone(),
         mail: ask.mail.clone(),
         submit_host: ask.submit_host.clone(),

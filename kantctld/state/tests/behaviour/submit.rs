@@ -6,7 +6,7 @@ use common::job::Ask;
 use common::reason::Refusal;
 use common::resource::PerNodeMax;
 use common::time::Span;
-use state::{Command, Event, Settings, Target};
+use state::{Command, Event, ManyJobs, OneOfMany, Settings, Target};
 
 #[test]
 fn a_submission_gets_the_next_id_the_default_queue_and_no_limit() {
@@ -300,4 +300,66 @@ fn one_user_cannot_fill_the_cluster() {
     let events = state::apply(&mut house.state, &state::Stamped { at, command });
     assert!(matches!(events.as_slice(), [Event::JobSubmitted { .. }]), "{events:?}");
     assert_eq!(state::invariant::check(&house.state), Vec::<String>::new());
+}
+
+/// The commands as one: they must be of one user, as all of [`House::submission`]'s are.
+fn together(commands: &[Command]) -> Command {
+    let mut all = (Vec::new(), Vec::new(), Vec::new());
+    let mut whose = None;
+    for (place, command) in (0..).zip(commands) {
+        let Command::SubmitJob { request_key, owner, ask, script, environment, .. } = command
+        else {
+            unreachable!()
+        };
+        whose = Some(owner.clone());
+        all.0.push(script.clone());
+        all.1.push(environment.clone());
+        let (request_key, ask) = (request_key.clone(), ask.as_ref().clone());
+        all.2.push(OneOfMany { request_key, ask, script: place, environment: place });
+    }
+    let ((scripts, environments, jobs), owner) = (all, whose.unwrap());
+    let groups = vec![];
+    Command::SubmitJobs(ManyJobs { owner, groups, operator: false, scripts, environments, jobs })
+}
+
+#[test]
+fn many_submissions_in_one_command_come_to_what_they_would_one_by_one() {
+    let mut house = House::new();
+    let named = |name: &str| Ask { name: name.to_owned(), ..Ask::default() };
+    let first = house.submission(named("first"));
+    let mut alone = house.submission(named("a script of its own"));
+    on(&mut alone, |s| *s.2 = "#!/bin/bash\nexit 3\n".to_owned());
+    let mut impossible = house.submission(named("impossible"));
+    on(&mut impossible, |s| *s.2 = "true".to_owned());
+    let nowhere = Some(QueueName::new("nowhere").unwrap());
+    let refused = house.submission(Ask { queue: nowhere, ..Ask::default() });
+    let commands = [first.clone(), impossible, alone, first, refused];
+
+    let mut one_by_one = house.state.clone();
+    for command in &commands {
+        let stamped = state::Stamped { at: house.now, command: command.clone() };
+        state::apply(&mut one_by_one, &stamped);
+    }
+    let events = house.apply(together(&commands));
+    let submitted = |job, repeated| Event::JobSubmitted { job: JobId(job), tasks: 1, repeated };
+    let [a, Event::SubmitRefused { place: 1, .. }, b, c, Event::SubmitRefused { place: 4, .. }] =
+        events.as_slice()
+    else {
+        panic!("{events:?}")
+    };
+    assert_eq!([a, b, c], [&submitted(1, false), &submitted(2, false), &submitted(1, true)]);
+    assert_eq!(house.state, one_by_one);
+}
+
+#[test]
+fn a_job_that_names_a_text_which_nobody_brought_is_refused() {
+    let mut house = House::new();
+    let mut command = together(&[house.submission(Ask::default())]);
+    let Command::SubmitJobs(many) = &mut command else { unreachable!() };
+    many.jobs[0].environment = 1;
+    let events = house.apply(command);
+    let [Event::SubmitRefused { place: 0, refusal }] = events.as_slice() else {
+        panic!("{events:?}")
+    };
+    assert!(refusal.to_string().contains("not brought"), "{refusal}");
 }

@@ -102,7 +102,7 @@ fn a_list_leaves_out_what_is_bulky_and_a_record_does_not() {
     let mut house = House::new();
     let mut ask = Ask { args: vec!["a".into()], ..Ask::default() };
     ask.array = "0-1".parse().ok();
-    ask.rlimits = vec![common::job::Rlimit { name: "core".to_owned(), soft: Some(0) }];
+    ask.rlimits = [common::job::Rlimit { name: "core".to_owned(), soft: Some(0) }].into();
     ask.request.only_nodes = vec![name("g1")];
     ask.request.not_nodes = vec![name("g2")];
     ask.comment = Some("mine".to_owned());
@@ -110,7 +110,7 @@ fn a_list_leaves_out_what_is_bulky_and_a_record_does_not() {
     let kept = house.state.job(job).unwrap().spec.ask.clone();
     let listed = view::job_list(&house.state, &JobQuery::default(), &Waits::new()).jobs;
     let mut light = kept.clone();
-    (light.args, light.rlimits, light.array) = (vec![], vec![], None);
+    (light.args, light.rlimits, light.array) = (vec![], [].into(), None);
     (light.request.only_nodes, light.request.not_nodes) = (vec![], vec![]);
     assert_eq!((listed.len(), &listed[0].ask, &listed[1].ask), (2, &light, &light));
     let whole = view::job_detail(&house.state, JobKey::single(job), &Waits::new()).unwrap().jobs;

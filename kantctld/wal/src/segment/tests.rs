@@ -20,6 +20,11 @@ fn items(sequence: u64) -> Vec<Item> {
     vec![Item::HardState(HardState { commit: Index(sequence), payload: b"vote".to_vec() })]
 }
 
+/// What the records of a run say.
+fn said(scan: &Scan) -> Vec<Vec<Item>> {
+    scan.records.iter().map(|(_, items)| items.clone()).collect()
+}
+
 /// How much one of these records takes.
 fn step() -> u64 {
     record::record_bytes(record::body_bytes(&items(10)))
@@ -52,11 +57,11 @@ fn a_head_of_another_id_or_length_is_refused() {
 fn a_scan_ends_with_the_last_good_record() {
     let mut bytes = segment(&[9, 9, 9]);
     let whole = scan(&bytes, &HEAD, "s").unwrap();
-    assert_eq!(whole.records, [items(10), items(11), items(12)]);
+    assert_eq!(said(&whole), [items(10), items(11), items(12)]);
     assert!(!is_torn(&bytes, &whole));
     bytes[(HEAD_BYTES + 2 * step() + 30) as usize] ^= 1;
     let cut = scan(&bytes, &HEAD, "s").unwrap();
-    assert_eq!(cut.records, [items(10), items(11)]);
+    assert_eq!(said(&cut), [items(10), items(11)]);
     assert_eq!(cut.next, Sequence(12));
     assert!(is_torn(&bytes, &cut));
 }
@@ -93,7 +98,7 @@ fn a_record_out_of_sequence_ends_the_run() {
     let stamp = Stamp { sequence: Sequence(11), durable: Sequence(9) };
     let again = record::encode(&items(11), stamp, &HEAD.seed());
     bytes[(HEAD_BYTES + 2 * step()) as usize..][..again.len()].copy_from_slice(&again);
-    assert_eq!(scan(&bytes, &HEAD, "s").unwrap().records, [items(10), items(11)]);
+    assert_eq!(said(&scan(&bytes, &HEAD, "s").unwrap()), [items(10), items(11)]);
 }
 
 #[test]
@@ -107,7 +112,7 @@ fn records_of_the_files_earlier_life_are_not_seen() {
     let first = record::encode(&items(10), stamp, &later.seed());
     bytes[HEAD_BYTES as usize..][..first.len()].copy_from_slice(&first);
     let found = scan(&bytes, &later, "s").unwrap();
-    assert_eq!(found.records, [items(10)]);
+    assert_eq!(said(&found), [items(10)]);
     assert_eq!(witness(&bytes, &later, &found), None);
 }
 

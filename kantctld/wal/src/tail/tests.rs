@@ -2,6 +2,9 @@
 
 use super::*;
 use crate::fixture::{entry, hard};
+use crate::segment::SegmentId;
+
+const HOME: Home = Home { segment: SegmentId(1), offset: 48, record_bytes: 64 };
 
 fn at(index: u64, term: u64) -> Position {
     Position { index: Index(index), term: Term(term) }
@@ -9,7 +12,7 @@ fn at(index: u64, term: u64) -> Position {
 
 fn tail_of(items: Vec<Item>) -> std::result::Result<Tail, String> {
     let mut tail = Tail::default();
-    items.into_iter().try_for_each(|item| tail.apply(item))?;
+    items.into_iter().try_for_each(|item| tail.apply(item, HOME))?;
     tail.check_whole()?;
     Ok(tail)
 }
@@ -67,4 +70,35 @@ fn a_reset_drops_everything_and_raises_the_commit_index() {
 fn a_compaction_never_moves_the_base_back() {
     let tail = tail_of(vec![Item::Compact(at(9, 2)), Item::Compact(at(5, 1))]).unwrap();
     assert_eq!(tail.base(), at(9, 2));
+}
+
+/// How many of the first entries are on the disk alone.
+fn cold(tail: &Tail) -> usize {
+    assert!(tail.entries.iter().skip(tail.cold).all(Kept::is_warm));
+    assert!(!tail.entries.iter().take(tail.cold).any(Kept::is_warm));
+    let warm = tail.entries.iter().filter(|kept| kept.is_warm()).map(Kept::payload_bytes);
+    assert_eq!(tail.warm_bytes, warm.sum::<u64>());
+    tail.cold
+}
+
+#[test]
+fn memory_holds_the_last_payloads_and_always_the_very_last() {
+    // "entry 1 of term 1" is 17 bytes.
+    let mut tail = Tail::new(40);
+    let mut colds = Vec::new();
+    for index in 1..=5 {
+        tail.apply(Item::Entry(entry(index, 1)), HOME).unwrap();
+        colds.push(cold(&tail));
+    }
+    assert_eq!(colds, [0, 0, 1, 2, 3]);
+    // Another end of the log, below what was warm.
+    tail.apply(Item::Entry(entry(2, 2)), HOME).unwrap();
+    assert_eq!((cold(&tail), tail.entries.len()), (1, 2));
+    tail.apply(Item::Compact(at(1, 1)), HOME).unwrap();
+    assert_eq!((cold(&tail), tail.entries.len()), (0, 1));
+    let large = Entry { payload: vec![0; 100], ..entry(3, 2) };
+    tail.apply(Item::Entry(large), HOME).unwrap();
+    assert_eq!((cold(&tail), tail.warm_bytes), (1, 100));
+    tail.apply(Item::Reset(at(9, 3)), HOME).unwrap();
+    assert_eq!((cold(&tail), tail.warm_bytes), (0, 0));
 }

@@ -307,7 +307,7 @@ fn two_logs_cannot_share_a_directory() {
 #[test]
 fn a_segment_size_that_cannot_work_is_refused() {
     for segment_bytes in [0, 511, 1001, 1 << 40] {
-        let options = Options { segment_bytes, salt: 0 };
+        let options = Options { segment_bytes, ..Options::default() };
         let error = Wal::open(MemDisk::new(), options).err().unwrap();
         assert!(matches!(error, Error::SegmentSize { .. }));
     }
@@ -317,7 +317,7 @@ fn a_segment_size_that_cannot_work_is_refused() {
 fn the_segment_size_may_change_between_starts() {
     let disk = MemDisk::new();
     drop(filled(&disk, 1..=20));
-    let options = Options { segment_bytes: 1024, salt: 9 };
+    let options = Options { segment_bytes: 1024, salt: 9, warm_bytes: 200 };
     let (mut wal, _) = Wal::open(disk.clone(), options).unwrap();
     for index in 21..=60 {
         wal.append(vec![entry(index, 1)], None).unwrap();

@@ -1,9 +1,10 @@
 //! What a log should remember, as one small value, and how to read the same off a real one.
 
+use std::borrow::Cow;
 use wal::{Entry, HardState, Index, MemDisk, Options, Position, Recovered, Snapshot, Term, Wal};
 
 /// Small segments, so that a history of a few records rolls, recycles and frees.
-pub const OPTIONS: Options = Options { segment_bytes: 1024, salt: 7 };
+pub const OPTIONS: Options = Options { segment_bytes: 1024, salt: 7, warm_bytes: 200 };
 
 /// Everything a log remembers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -93,7 +94,7 @@ pub fn remembered(wal: &Wal<MemDisk>, recovered: &Recovered) -> Memory {
     assert_eq!(wal.snapshot().expect("the snapshot reads back"), recovered.snapshot);
     Memory {
         base: Position { index: before, term },
-        entries: entries.into_iter().cloned().collect(),
+        entries: entries.into_iter().map(Cow::into_owned).collect(),
         hard_state: recovered.hard_state.clone(),
         snapshot: recovered.snapshot.clone(),
     }

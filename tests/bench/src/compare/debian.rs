@@ -20,6 +20,7 @@ const PACKAGES: [&str; 8] = [
 const DAEMONS: [&str; 3] = ["slurmctld", "slurmd", "slurmstepd"];
 
 /// Where Slurm is.
+#[derive(Clone)]
 pub struct Programs {
     root: PathBuf,
 }

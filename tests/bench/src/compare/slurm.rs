@@ -9,24 +9,48 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Output};
 
+/// How its scheduler is set up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tuning {
+    /// As it comes.
+    Stock,
+    /// For many short jobs: no wait before a batch of submits is looked at, passes as often as
+    /// something happens, and errors alone in its logs (man slurm.conf, `SchedulerParameters`).
+    Short,
+}
+
+impl Tuning {
+    const fn lines(self) -> &'static str {
+        match self {
+            Self::Stock => "",
+            Self::Short => {
+                "SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,sched_interval=1,\
+                 bf_interval=1,default_queue_depth=1000\n\
+                 SlurmctldDebug=error\nSlurmdDebug=error\n"
+            }
+        }
+    }
+}
+
 /// A cluster that runs. Daemons end in this order: the node before the controller, munge last.
 pub struct Slurm {
     _slurmd: Daemon,
     _slurmctld: Daemon,
     _munged: Daemon,
     programs: Programs,
+    tuning: Tuning,
     dir: tempfile::TempDir,
 }
 
 impl Slurm {
     /// Starts it and waits until its node is idle.
-    pub fn start(programs: Programs) -> anyhow::Result<Self> {
+    pub fn start(programs: Programs, tuning: Tuning) -> anyhow::Result<Self> {
         let dir = tempfile::Builder::new().prefix("slurm-").tempdir()?;
         let at = |name: &str| dir.path().join(name);
         for name in ["munge", "state", "spool"] {
             std::fs::create_dir(at(name))?;
         }
-        std::fs::write(at("slurm.conf"), configuration(&programs, dir.path())?)?;
+        std::fs::write(at("slurm.conf"), configuration(&programs, tuning, dir.path())?)?;
         let munged = munged(&programs, dir.path())?;
         e2e::wait_for("munged", || Ok(at("munge/socket").exists().then_some(())))?;
         let start = |name: &str, words: &[&str]| {
@@ -38,13 +62,19 @@ impl Slurm {
         let slurmctld = start("slurmctld", &["-D", "-c"])?;
         let stepd = programs.daemon("slurmstepd").context("no slurmstepd")?;
         let slurmd = start("slurmd", &["-D", "-N", "n1", "-d", &stepd.display().to_string()])?;
-        let slurm = Self { _slurmd: slurmd, _slurmctld: slurmctld, _munged: munged, programs, dir };
+        let slurm =
+            Self { _slurmd: slurmd, _slurmctld: slurmctld, _munged: munged, programs, tuning, dir };
         let ready = e2e::wait_for("Slurm's node", || {
             let shown = slurm.run("sinfo", &["-h", "-o", "%t"])?;
             Ok((String::from_utf8_lossy(&shown.stdout).trim() == "idle").then_some(()))
         });
         ready.with_context(|| slurm.logs())?;
         Ok(slurm)
+    }
+
+    /// How it was set up.
+    pub const fn tuning(&self) -> Tuning {
+        self.tuning
     }
 
     /// Where its jobs may write.
@@ -103,9 +133,9 @@ fn munged(programs: &Programs, dir: &Path) -> anyhow::Result<Daemon> {
     Daemon::start(command, &dir.join("munged.out"))
 }
 
-/// Slurm's own defaults, but for ports, paths and what needs cgroups.
+/// Slurm's own defaults, but for ports, paths, what needs cgroups, and what is tuned.
 /// Source: man slurm.conf.
-fn configuration(programs: &Programs, dir: &Path) -> anyhow::Result<String> {
+fn configuration(programs: &Programs, tuning: Tuning, dir: &Path) -> anyhow::Result<String> {
     let port = || anyhow::Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port());
     let (controller, node) = (port()?, port()?);
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname")?;
@@ -121,7 +151,8 @@ fn configuration(programs: &Programs, dir: &Path) -> anyhow::Result<String> {
          TaskPlugin=task/none\nMpiDefault=none\nSelectType=select/cons_tres\n\
          SelectTypeParameters=CR_Core_Memory\nReturnToService=2\n\
          NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 CPUs={cpus} RealMemory=4000\n\
-         PartitionName=main Nodes=n1 Default=YES MaxTime=INFINITE State=UP\n",
-        plugins.display()
+         PartitionName=main Nodes=n1 Default=YES MaxTime=INFINITE State=UP\n{}",
+        plugins.display(),
+        tuning.lines()
     ))
 }

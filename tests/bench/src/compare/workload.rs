@@ -1,7 +1,7 @@
 //! What both sides are put through, by their own commands: the same scripts, counted by what the
 //! scripts themselves write. Never asks a side how fast it was.
 
-use super::slurm::Slurm;
+use super::slurm::{Slurm, Tuning};
 use crate::figures::Figures;
 use anyhow::{Context as _, bail};
 use e2e::Kantctl;
@@ -26,7 +26,10 @@ impl Side {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Kant(_) => "kant",
-            Self::Slurm(_) => "Slurm",
+            Self::Slurm(slurm) => match slurm.tuning() {
+                Tuning::Stock => "Slurm",
+                Tuning::Short => "tuned Slurm",
+            },
         }
     }
 

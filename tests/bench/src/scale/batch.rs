@@ -18,6 +18,10 @@ pub enum Kind {
     Instant,
     /// 1 to 32 GPUs, and longer than anybody waits here.
     Mixed,
+    /// One GPU, and held.
+    Held,
+    /// One CPU, and longer than anybody waits here.
+    Cpu,
 }
 
 /// GPUs a node, and nodes, of mixed jobs: small ones are many, large ones hold most.
@@ -36,14 +40,19 @@ const MIX: [(u32, u32); 12] = [
     (8, 4),
 ];
 
-/// Requests for so many jobs.
+/// Requests for so many jobs, once in the life of a controller.
 pub fn of(kind: Kind, count: usize) -> Vec<BatchRequest> {
+    named(kind, count, &format!("{kind:?}"))
+}
+
+/// Requests for so many jobs; others of this name are taken for the same ones.
+pub fn named(kind: Kind, count: usize, name: &str) -> Vec<BatchRequest> {
     let places: Vec<usize> = (0..count).collect();
     let request = |places: &[usize]| BatchRequest {
-        request_key: RequestKey(format!("{kind:?}-{}", places[0])),
+        request_key: RequestKey(format!("{name}-{}", places[0])),
         scripts: vec![match kind {
-            Kind::Instant => "#!/bin/sh\ntrue\n".to_owned(),
-            Kind::Mixed => "#!/bin/sh\nsleep 1d\n".to_owned(),
+            Kind::Instant | Kind::Held => "#!/bin/sh\ntrue\n".to_owned(),
+            Kind::Mixed | Kind::Cpu => "#!/bin/sh\nsleep 1d\n".to_owned(),
         }],
         environments: vec![BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())])],
         jobs: places.iter().map(|place| job(kind, *place)).collect(),
@@ -53,10 +62,12 @@ pub fn of(kind: Kind, count: usize) -> Vec<BatchRequest> {
 
 fn job(kind: Kind, place: usize) -> BatchJob {
     let (gpus, nodes) = match kind {
-        Kind::Instant => (1, 1),
+        Kind::Cpu => (0, 1),
+        Kind::Instant | Kind::Held => (1, 1),
         Kind::Mixed => MIX[place % MIX.len()],
     };
-    BatchJob { ask: ask(gpus, nodes), script: 0, environment: 0 }
+    let ask = Ask { hold: kind == Kind::Held, ..ask(gpus, nodes) };
+    BatchJob { ask, script: 0, environment: 0 }
 }
 
 /// What one job asks for.
@@ -64,7 +75,7 @@ pub fn ask(gpus: u32, nodes: u32) -> Ask {
     let request = Request {
         nodes: Some(Nodes(nodes)),
         tasks: Tasks(nodes),
-        gpus: Some(GpuRequest::PerNode(Gpus(gpus))),
+        gpus: (gpus > 0).then_some(GpuRequest::PerNode(Gpus(gpus))),
         memory: Some(MemoryRequest::PerNode(Bytes(1 << 30))),
         ..Request::default()
     };

@@ -5,6 +5,7 @@ use super::batch;
 use anyhow::{Context as _, bail, ensure};
 use common::config::ControllerConfig;
 use common::id::{JobId, RequestKey};
+use common::job::Ask;
 use common::wire::api::{
     BatchAnswer, BatchOutcome, BatchRequest, JobList, MetricsView, Status, SubmitAnswer,
     SubmitRequest,
@@ -124,6 +125,7 @@ impl House {
             script: "#!/bin/sh\ntrue\n".to_owned(),
             environment: BTreeMap::new(),
         };
+        let running = self.status()?.jobs_running;
         let begin = Instant::now();
         let took = self.runtime.block_on(async {
             let answer: SubmitAnswer = self.client.post("/v1/jobs", &request).await?;
@@ -133,7 +135,39 @@ impl House {
             ensure!(started, "job {} does not start", answer.job);
             anyhow::Ok(begin.elapsed())
         })?;
-        self.until("one job", |status| status.jobs_running == 0)?;
+        self.until("one job", |status| status.jobs_running <= running)?;
+        Ok(took)
+    }
+
+    /// One submit of a job that waits, to its answer.
+    pub fn submit_held(&self) -> anyhow::Result<Duration> {
+        self.submits.set(self.submits.get() + 1);
+        let request = held(&format!("held-{}", self.submits.get()));
+        let begin = Instant::now();
+        let _: SubmitAnswer = self.runtime.block_on(self.client.post("/v1/jobs", &request))?;
+        Ok(begin.elapsed())
+    }
+
+    /// Waits until so many jobs run.
+    pub fn until_running(&self, count: usize) -> anyhow::Result<()> {
+        self.until("the start of all jobs", |status| status.jobs_running as usize >= count)
+    }
+
+    /// One more client, with a connection of its own.
+    pub fn another(&self) -> anyhow::Result<Another> {
+        self.submits.set(self.submits.get() + 1);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (client, name) = (client(&self.socket), format!("another-{}", self.submits.get()));
+        Ok(Another { runtime, client, name })
+    }
+
+    /// Asks accounting for the 100 jobs that were submitted last.
+    pub fn history(&self) -> anyhow::Result<Duration> {
+        let begin = Instant::now();
+        let path = "/v1/history?limit=100";
+        let page: serde_json::Value = self.runtime.block_on(self.client.get(path))?;
+        let took = begin.elapsed();
+        ensure!(!page["runs"].as_array().is_none_or(Vec::is_empty), "no jobs are remembered");
         Ok(took)
     }
 
@@ -163,7 +197,8 @@ impl House {
         Ok(Filled { started: running as usize, took: last, percent: metrics.gar * 100.0 })
     }
 
-    fn submit(&self, requests: &[BatchRequest]) -> anyhow::Result<Vec<JobId>> {
+    /// Submits all of it.
+    pub fn submit(&self, requests: &[BatchRequest]) -> anyhow::Result<Vec<JobId>> {
         let mut jobs = Vec::new();
         for request in requests {
             let asked = self.client.post("/v1/jobs/batch", request);
@@ -204,6 +239,36 @@ impl House {
             Ok(worst)
         });
         Probe { stop, thread }
+    }
+}
+
+/// A client beside others.
+pub struct Another {
+    runtime: Runtime,
+    client: Client,
+    name: String,
+}
+
+impl Another {
+    /// Submits so many jobs that wait, one after the other: the longest that one took.
+    pub fn submit_held(&mut self, count: usize) -> anyhow::Result<Duration> {
+        let mut longest = Duration::ZERO;
+        for number in 0..count {
+            let request = held(&format!("{}-{number}", self.name));
+            let begin = Instant::now();
+            let _: SubmitAnswer = self.runtime.block_on(self.client.post("/v1/jobs", &request))?;
+            longest = longest.max(begin.elapsed());
+        }
+        Ok(longest)
+    }
+}
+
+fn held(key: &str) -> SubmitRequest {
+    SubmitRequest {
+        request_key: RequestKey(key.to_owned()),
+        ask: Ask { hold: true, ..batch::ask(1, 1) },
+        script: "#!/bin/sh\ntrue\n".to_owned(),
+        environment: BTreeMap::new(),
     }
 }
 

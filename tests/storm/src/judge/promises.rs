@@ -75,6 +75,7 @@ impl PromiseJudge {
             | Event::JobRunning { .. }
             | Event::JobEnded { .. }
             | Event::JobForgotten { .. }
+            | Event::SubmitRefused { .. }
             | Event::CommandRefused(_) => {}
             _ => self.promised.clear(),
         }

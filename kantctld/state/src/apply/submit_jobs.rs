@@ -1,0 +1,47 @@
+//! Many jobs of one user, each accepted or refused by itself, as `submit_job` would.
+
+use super::submit_job::{self, Submission, Text};
+use crate::command::{ManyJobs, OneOfMany};
+use crate::event::Event;
+use crate::remembered::State;
+use common::reason::Refusal;
+
+/// Never refused as a whole.
+pub(super) fn apply(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    many: &ManyJobs,
+) -> Result<(), Refusal> {
+    let scripts: Vec<Text<'_>> = many.scripts.iter().map(|text| Text::new(text)).collect();
+    let environments: Vec<Text<'_>> =
+        many.environments.iter().map(|text| Text::new(text)).collect();
+    for (place, job) in (0..).zip(&many.jobs) {
+        let texts = (scripts.get(job.script as usize), environments.get(job.environment as usize));
+        if let Err(refusal) = accept(state, events, (many, job), texts) {
+            events.push(Event::SubmitRefused { place, refusal });
+        }
+    }
+    Ok(())
+}
+
+fn accept(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    (many, job): (&ManyJobs, &OneOfMany),
+    texts: (Option<&Text<'_>>, Option<&Text<'_>>),
+) -> Result<(), Refusal> {
+    let (Some(script), Some(environment)) = texts else {
+        let message = "it names a script or environment that was not brought with it";
+        return Err(Refusal::BadAsk { message: message.to_owned() });
+    };
+    let submission = Submission {
+        request_key: &job.request_key,
+        owner: &many.owner,
+        groups: &many.groups,
+        operator: many.operator,
+        asks: vec![job.ask.clone()],
+        script: *script,
+        environment: *environment,
+    };
+    submit_job::apply(state, events, submission)
+}

@@ -1,0 +1,183 @@
+//! What a controller costs as there is more of something: jobs that wait, jobs that run, nodes,
+//! clients, jobs that are over. A controller of its own for each, with emulated nodes, everything
+//! durable. Prints points of curves; never judges them.
+
+mod curves;
+
+use crate::raft::by_each;
+use crate::scale::batch::{self, Kind};
+use crate::scale::cluster::House;
+use curves::Curves;
+use indicatif::ProgressBar;
+use std::time::{Duration, Instant};
+
+/// What to measure
+#[derive(clap::Args)]
+pub struct Args {
+    /// Jobs that wait, rising; one user may have 100,000
+    #[arg(long, value_delimiter = ',', default_values_t = [1_000, 10_000, 99_000])]
+    waiting: Vec<usize>,
+    /// Jobs that run, rising
+    #[arg(long, value_delimiter = ',', default_values_t = [1_000, 10_000, 50_000])]
+    running: Vec<usize>,
+    /// Nodes
+    #[arg(long, value_delimiter = ',', default_values_t = [100, 1_000, 10_000])]
+    nodes: Vec<u32>,
+    /// Clients at once
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 8, 64, 512])]
+    clients: Vec<usize>,
+    /// Jobs that are over, rising
+    #[arg(long, value_delimiter = ',', default_values_t = [1_000, 10_000, 100_000])]
+    over: Vec<usize>,
+    /// Only these curves
+    #[arg(long, value_enum, value_delimiter = ',')]
+    only: Vec<Of>,
+}
+
+/// What there is more of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Of {
+    Waiting,
+    Running,
+    Nodes,
+    Clients,
+    Over,
+}
+
+/// Submits of which the median is taken.
+const SUBMITS: usize = 30;
+/// Nodes where their number is not what grows; of 224 CPUs each.
+const NODES: u32 = 500;
+/// Submits of each client.
+const EACH: usize = 40;
+/// How long an idle cluster is watched.
+const IDLE: Duration = Duration::from_secs(5);
+
+/// Measures everything; the daemons are built like this program.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let all = [Of::Waiting, Of::Running, Of::Nodes, Of::Clients, Of::Over];
+    let chosen = all.into_iter().filter(|of| args.only.is_empty() || args.only.contains(of));
+    let chosen: Vec<Of> = chosen.collect();
+    let bar = ProgressBar::new(chosen.len() as u64);
+    bar.enable_steady_tick(Duration::from_secs(1));
+    let mut curves = Curves::default();
+    for of in chosen {
+        bar.set_message(format!("{of:?}"));
+        match of {
+            Of::Waiting => waiting(&args.waiting, &mut curves)?,
+            Of::Running => running(&args.running, &mut curves)?,
+            Of::Nodes => nodes(&args.nodes, &mut curves)?,
+            Of::Clients => clients(&args.clients, &mut curves)?,
+            Of::Over => over(&args.over, &mut curves)?,
+        }
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    println!("{:#}", curves.to_json());
+    Ok(())
+}
+
+fn median(mut samples: Vec<Duration>) -> f64 {
+    samples.sort_unstable();
+    samples.get(samples.len() / 2).map_or(0.0, |median| median.as_secs_f64() * 1000.0)
+}
+
+fn times(count: usize, once: impl Fn() -> anyhow::Result<Duration>) -> anyhow::Result<f64> {
+    Ok(median((0..count).map(|_| once()).collect::<anyhow::Result<_>>()?))
+}
+
+fn waiting(counts: &[usize], curves: &mut Curves) -> anyhow::Result<()> {
+    let house = House::start(1)?;
+    let mut there = 0;
+    for count in counts {
+        let more = batch::named(Kind::Held, count - there, &format!("held-{count}"));
+        let begin = Instant::now();
+        house.submit(&more)?;
+        let rate = per_second(count - there, begin.elapsed());
+        there = *count;
+        let mut add = |what, unit, y| curves.add("waiting jobs", *count, what, unit, y);
+        add("memory", "MiB", house.controller_mib()?);
+        add("submits in batches", "jobs/s", rate);
+        add("submit of one job", "ms", times(SUBMITS, || house.submit_held())?);
+        add("list, as tables show it", "ms", times(3, || house.list(true))?);
+    }
+    Ok(())
+}
+
+fn running(counts: &[usize], curves: &mut Curves) -> anyhow::Result<()> {
+    let house = House::start(NODES)?;
+    let mut there = 0;
+    for count in counts {
+        let more = batch::named(Kind::Cpu, count - there, &format!("run-{count}"));
+        let begin = Instant::now();
+        house.submit(&more)?;
+        house.until_running(*count)?;
+        let rate = per_second(count - there, begin.elapsed());
+        there = *count;
+        let mut add = |what, unit, y| curves.add("running jobs", *count, what, unit, y);
+        add("memory", "MiB", house.controller_mib()?);
+        add("starts, submits included", "jobs/s", rate);
+        add("submit until it runs", "ms", times(SUBMITS, || house.start_one())?);
+        add("CPU of the controller, idle", "% of a core", idle(&house)?);
+    }
+    Ok(())
+}
+
+fn nodes(counts: &[u32], curves: &mut Curves) -> anyhow::Result<()> {
+    for count in counts {
+        let begin = Instant::now();
+        let house = House::start(*count)?;
+        let joined = begin.elapsed().as_secs_f64();
+        let mut add = |what, unit, y| curves.add("nodes", *count as usize, what, unit, y);
+        add("all join", "s", joined);
+        add("memory", "MiB", house.controller_mib()?);
+        add("submit until it runs", "ms", times(SUBMITS, || house.start_one())?);
+        add("CPU of the controller, idle", "% of a core", idle(&house)?);
+    }
+    Ok(())
+}
+
+fn clients(counts: &[usize], curves: &mut Curves) -> anyhow::Result<()> {
+    let house = House::start(1)?;
+    for count in counts {
+        let apart = (0..*count).map(|_| house.another()).collect::<anyhow::Result<Vec<_>>>()?;
+        let begin = Instant::now();
+        let longest = by_each(apart, |mut client| client.submit_held(EACH))?;
+        let took = begin.elapsed();
+        let longest = longest.into_iter().max().unwrap_or_default();
+        let mut add = |what, unit, y| curves.add("clients", *count, what, unit, y);
+        add("submits", "jobs/s", per_second(count * EACH, took));
+        add("longest wait of one", "ms", longest.as_secs_f64() * 1000.0);
+        add("memory", "MiB", house.controller_mib()?);
+    }
+    Ok(())
+}
+
+fn over(counts: &[usize], curves: &mut Curves) -> anyhow::Result<()> {
+    let house = House::start(NODES)?;
+    let mut there = 0;
+    for count in counts {
+        let more = batch::named(Kind::Instant, count - there, &format!("over-{count}"));
+        let (took, _) = house.through(&more)?;
+        let rate = per_second(count - there, took);
+        there = *count;
+        let mut add = |what, unit, y| curves.add("jobs that are over", *count, what, unit, y);
+        add("memory", "MiB", house.controller_mib()?);
+        add("jobs through", "jobs/s", rate);
+        add("submit until it runs", "ms", times(SUBMITS, || house.start_one())?);
+        add("a user's last 100 jobs", "ms", times(3, || house.history())?);
+    }
+    Ok(())
+}
+
+fn idle(house: &House) -> anyhow::Result<f64> {
+    let (before, began) = (house.cpu()?, Instant::now());
+    std::thread::sleep(IDLE);
+    Ok((house.cpu()?.0 - before.0) * 100.0 / began.elapsed().as_secs_f64())
+}
+
+fn per_second(count: usize, took: Duration) -> f64 {
+    #[allow(clippy::cast_precision_loss)] // a count of jobs
+    let count = count as f64;
+    count / took.as_secs_f64()
+}
