@@ -22,6 +22,7 @@ use common::job::state::Change;
 use common::job::{Ask, Moving, Outcome, Phase, SetPlace, Spec, Usage};
 use common::resource::Allocation;
 use common::time::{Span, Time};
+use common::unit::Tasks;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -129,7 +130,7 @@ pub struct Run {
     /// How long it was suspended before.
     #[serde(default, skip_serializing_if = "Span::is_zero")]
     pub suspended: Span,
-    /// How often it was given another size while it ran.
+    /// Rises whenever it is given another size while it runs.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub resized: u32,
     /// The job that it gives nodes up for, until those have let go.
@@ -141,6 +142,18 @@ pub struct Run {
     /// So many of those that it goes on with, the last ones, join it: not all of them run.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub joining: u32,
+    /// Fewer join it than were to: orders with this size's number say more nodes than it will have.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub joins_less: bool,
+    /// How often in a row nodes failed to join it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub join_failures: u32,
+    /// It is given no more nodes before then, since some failed to join it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grows_after: Option<Time>,
+    /// It grows to no more than this: somebody made it so small.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tasks_max: Option<Tasks>,
     /// Nodes that let go of it while it went on. They know it as over: none of them is given to it
     /// again.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
@@ -272,6 +285,10 @@ impl Run {
             gives_to: None,
             grown: Vec::new(),
             joining: 0,
+            joins_less: false,
+            join_failures: 0,
+            grows_after: None,
+            tasks_max: None,
             had: BTreeSet::new(),
             end: None,
             usage: Usage::default(),

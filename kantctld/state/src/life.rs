@@ -158,7 +158,8 @@ fn end_one(state: &mut State, events: &mut Vec<Event>, key: JobKey, ending: Endi
     let Some(run) = element.run.as_mut() else { return };
     let Ending { outcome, requeue, by, preempted, exit, message, fault } = ending;
     run.wake(decided_at);
-    run.joining = 0;
+    // What joins it says nothing of whether it succeeded.
+    run.turn_away(0);
     let asked = by.is_some();
     run.end = Some(End { outcome, requeue, decided_at, fault, asked, preempted, exit, message });
     let nodes = run.holding();

@@ -42,6 +42,8 @@ impl<'a> Judge<'a> {
             self.expect(is_long, "grows though it is over soon");
             let may_lose = job.preemptible || !self.snapshot.policy().fair_sharing;
             self.expect(may_lose, "grows where queues share, and yields to nobody");
+            let is_time = growing.not_before.is_none_or(|time| time <= self.now);
+            self.expect(is_time, "grows though nodes failed to join it a moment ago");
             self.gets(job, growing, (shares, left));
         }
     }

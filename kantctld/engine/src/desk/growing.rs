@@ -55,6 +55,9 @@ struct Grower<'a> {
 impl<'a> Desk<'a> {
     /// Gives running jobs what is to spare: the one that has the least part of its most first.
     pub(crate) fn grow(&mut self) {
+        let later = self.snapshot.growing.values().filter_map(|growing| growing.not_before);
+        let soonest = later.filter(|time| *time > self.now).min();
+        self.look_again(soonest);
         let mut growers = self.growers();
         let mut kept = None;
         while let Some(at) = next(&growers) {
@@ -94,7 +97,13 @@ impl<'a> Desk<'a> {
             let is_asked = self.is_on_the_way_out(*key) || self.was_asked(*key);
             let may_lose = job.preemptible || !snapshot.policy.fair_sharing;
             let has = job.allocation.tasks();
-            let may = is_worth_it && may_go_on && !is_asked && may_lose && growing.has_room(has);
+            let is_time = growing.not_before.is_none_or(|time| time <= self.now);
+            let may = is_time
+                && is_worth_it
+                && may_go_on
+                && !is_asked
+                && may_lose
+                && growing.has_room(has);
             let queue = self.queues.get(&job.queue).copied().filter(|_| may)?;
             let asked = &growing.asked.request;
             let request = Request {

@@ -173,7 +173,8 @@ impl World {
         had.extend(left);
         let (asked, had) = (self.asked[&key(job)].clone(), had.clone());
         self.snapshot.shrink(key(job), Nodes(u32::try_from(stays).unwrap()));
-        let growing = asked.request.grow.then(|| Arc::new(crate::Growing { asked, had }));
+        let growing =
+            asked.request.grow.then(|| Arc::new(crate::Growing { asked, had, not_before: None }));
         self.snapshot.set_growing(key(job), growing);
         self
     }

@@ -4,6 +4,7 @@
 use super::{RunningJob, Snapshot, WaitingJob, nodes_min};
 use common::id::{JobKey, NodeName};
 use common::resource::{Allocation, Share};
+use common::time::Time;
 use common::unit::Tasks;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -17,6 +18,9 @@ pub struct Growing {
     /// Nodes that let go of this attempt while it went on: never again.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub had: BTreeSet<NodeName>,
+    /// Not before then: nodes failed to join it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_before: Option<Time>,
 }
 
 impl Snapshot {
@@ -61,7 +65,7 @@ impl Growing {
     #[must_use]
     pub fn of(asked: &WaitingJob) -> Option<Self> {
         let asked = asked.clone();
-        asked.request.grow.then(|| Self { asked, had: BTreeSet::new() })
+        asked.request.grow.then(|| Self { asked, had: BTreeSet::new(), not_before: None })
     }
 
     /// Could it have more than so many tasks?

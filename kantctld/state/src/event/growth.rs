@@ -16,7 +16,7 @@ pub enum Growth {
         /// Which, in rank order.
         joins: Vec<NodeName>,
     },
-    /// Every node that joins it is ready: all of them may run it.
+    /// Every node that joins it is ready, or one alone is left of them: all of them may run it.
     Ready {
         /// Those nodes.
         nodes: Vec<NodeName>,

@@ -46,12 +46,14 @@ fn check(state: &State, entry: &RoundGrow) -> Result<bool, StartRefusal> {
     let ask = &record.spec.ask;
     let run = element.run.as_ref().filter(|_| element.attempt == id.attempt);
     let run = run.filter(|run| ask.request.grow && may_grow(element.phase, run));
+    let run = run.filter(|run| run.grows_after.is_none_or(|after| after <= state.now));
     let run = run.ok_or(StartRefusal::DoesNotGrow)?;
     if ask.deadline.is_some_and(|deadline| deadline <= state.now) {
         return Err(StartRefusal::DeadlineOver);
     }
     let has = run.allocation.tasks();
-    let (most, given) = (ask.request.tasks, has + shares.iter().map(|s| s.tasks).sum::<Tasks>());
+    let most = run.grows_to(ask.request.tasks);
+    let given = has + shares.iter().map(|s| s.tasks).sum::<Tasks>();
     if shares.is_empty() || given > most {
         return Err(StartRefusal::OtherTasks { least: has + Tasks(1), most, given });
     }
@@ -81,7 +83,7 @@ fn check(state: &State, entry: &RoundGrow) -> Result<bool, StartRefusal> {
 pub(super) fn may_grow_now(state: &mut State, events: &mut Vec<Event>, id: AttemptId) {
     let asks = state.element(id.key).is_some_and(|(record, element)| {
         let (asked, run) = (&record.spec.ask.request, element.run.as_ref());
-        asked.grow && run.is_some_and(|run| run.allocation.tasks() < asked.tasks)
+        asked.grow && run.is_some_and(|run| run.allocation.tasks() < run.grows_to(asked.tasks))
     });
     if asks {
         state.tell(events, Event::JobGrowth { id, news: Growth::MayGrow });
@@ -113,8 +115,7 @@ pub(super) fn join(state: &mut State, events: &mut Vec<Event>, id: AttemptId) {
         _ => {
             let joined: Vec<NodeName> = nodes();
             let Some(run) = run_mut(state, id.key) else { return };
-            run.joining = 0;
-            run.resized = run.resized.saturating_add(1);
+            run.has_joined();
             let settled = run.settled();
             let has = settled.shares().iter().map(|share| share.node.clone()).collect();
             let (tasks, nodes) = (settled.tasks(), run.holding());
@@ -146,23 +147,24 @@ fn turn_away(
     from: usize,
     why: Option<&str>,
 ) {
+    let now = state.now;
     let Some(run) = run_mut(state, id.key) else { return };
     let joiners = run.joiners();
     if !joiners.contains(&from) {
         return;
     }
-    run.joining = u32::try_from(from - joiners.start).unwrap_or(u32::MAX);
-    for rank in (from..joiners.end).rev() {
-        match run.shares[rank].is_over() {
-            true => run.drop_share(rank),
-            false => run.shares[rank] = SharePhase::Leaving,
-        }
-    }
+    run.turn_away(from);
+    run.failed_to_join(now);
     let gone = joiners.start.max(from)..joiners.end.min(run.allocation.shares().len());
     let gone = run.allocation.shares().get(gone).unwrap_or_default();
     let leaves = gone.iter().map(|share| share.node.clone()).collect();
     let why = why.map(|why| why.chars().take(WHY_CHARS_MAX).collect());
+    let nodes: Vec<NodeName> = run.joining().cloned().collect();
     state.tell(events, Event::JobGrowth { id, news: Growth::NotJoined { leaves, why } });
+    // One alone waits for nobody: it may run by now, and is to hear of it.
+    if nodes.len() == 1 {
+        state.tell(events, Event::JobGrowth { id, news: Growth::Ready { nodes } });
+    }
 }
 
 /// All that joins from this node on is not to; false: this node does not join it, or runs it by

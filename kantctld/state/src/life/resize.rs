@@ -63,11 +63,15 @@ pub(crate) fn shrink(
     }
     // Who only has fewer join it need not be told.
     let is_told = keep < run.joiners().start;
-    let joining = keep.saturating_sub(run.joiners().start);
-    run.joining = u32::try_from(joining).unwrap_or(u32::MAX);
     let shares = &run.allocation.shares()[keep..stay];
     let leaves: Vec<NodeName> = shares.iter().map(|share| share.node.clone()).collect();
+    if preempted.is_none() {
+        let kept = run.allocation.shares()[..keep].iter();
+        run.tasks_max = Some(kept.map(|share| share.tasks).sum());
+    }
+    run.turn_away(keep);
     // What is over already holds nothing.
+    let stay = run.joiners().end;
     for rank in (keep..stay).rev() {
         match run.shares[rank].is_over() {
             true => run.drop_share(rank),

@@ -172,12 +172,17 @@ impl Keeper {
         let Some((record, element)) = state.element(key) else { return };
         let run = element.run.as_deref().filter(|run| {
             let asked = &record.spec.ask.request;
-            asked.grow && may_grow(element.phase, run) && run.allocation.tasks() < asked.tasks
+            let most = run.grows_to(asked.tasks);
+            asked.grow && may_grow(element.phase, run) && run.allocation.tasks() < most
         });
         let growing = run.and_then(|run| {
-            let request = self.request(record);
+            let mut request = self.request(record);
+            let most = run.grows_to(request.tasks);
+            if most < request.tasks {
+                request = Arc::new(Request { tasks: most, ..Request::clone(&request) });
+            }
             let asked = jobs::waiting(key, record, element, request, Verdict::Free(None))?;
-            Some(Growing { asked, had: run.had.clone() })
+            Some(Growing { asked, had: run.had.clone(), not_before: run.grows_after })
         });
         self.snapshot.set_growing(key, growing.map(Arc::new));
     }

@@ -4,6 +4,7 @@
 use crate::house::{House, OPERATOR, USER, end, exited, name, running, share, tasks_of};
 use common::id::{AttemptId, JobKey};
 use common::job::{Ask, EndCause, JobSize, Launch, Outcome, Phase, PreemptReason, Preempted};
+use common::policy::VictimMode;
 use common::resource::{Request, Share};
 use common::time::Span;
 use common::unit::{Nodes, Tasks};
@@ -11,7 +12,7 @@ use common::wire::node::{DesiredStep, StepPhase, Want};
 use state::event::Growth;
 use state::ledger::StartRefusal;
 use state::view::job_view;
-use state::{Command, Event, RoundGrow, RoundShrink, Target};
+use state::{Command, Event, RoundGrow, RoundPreempt, RoundShrink, Target};
 
 /// Asks for one to four tasks, and takes more as they come free.
 fn growing(launch: Launch) -> Ask {
@@ -152,16 +153,19 @@ fn a_node_that_does_not_join_goes_with_those_behind_it_and_the_job_runs_on() {
             grows(&mut house, id, &["g2", "g3", "g4"]);
             house.report("g2", id, StepPhase::Ready);
             house.report("g4", id, StepPhase::Ready);
-            house.report("g3", id, end(cause, 1));
+            let events = house.report("g3", id, end(cause, 1));
+            let touched = state::effect::touched_nodes(&events);
+            assert!(touched.contains(&name("g2")), "it alone is left, and runs: {events:?}");
             assert_eq!(house.phase(id.key), Phase::Running, "{cause:?} {launch:?}");
             assert!(!holds(&house, "g3", id));
             assert_eq!(wish(&house, "g2", id).unwrap().want, Want::Run, "no rank changes for it");
             assert_eq!(wish(&house, "g4", id).unwrap().want, Want::Stop);
             house.report("g2", id, running());
-            assert_eq!(told(&house, id), Some((1, 2)), "it has the first of them");
+            assert_eq!(told(&house, id), Some((2, 2)), "it has the first of them");
             assert!(!takes_more(&house, id), "g4 has not let go");
             house.report("g4", id, end(EndCause::Stopped, 0));
             assert!(takes_more(&house, id));
+            house.wait(60);
             let again = grow(&mut house, id, &["g3"]);
             assert_eq!(refusal(&again), &StartRefusal::HadBefore(name("g3")));
             let story = story(&house, id.key);
@@ -176,6 +180,7 @@ fn a_node_that_is_lost_unfit_or_late_while_it_joins_costs_the_job_nothing() {
     grows(&mut house, id, &["g2"]);
     house.lose("g2");
     assert_eq!((house.phase(id.key), holds(&house, "g2", id)), (Phase::Running, false));
+    house.wait(60);
     grows(&mut house, id, &["g3"]);
     house.report("g3", id, StepPhase::Preparing);
     house.wait(state::fault::START_MAX.0 / 1000 + 1);
@@ -221,9 +226,9 @@ fn what_ends_or_shrinks_a_job_ends_what_joins_it() {
     assert_eq!(wants(&house, id, "g3"), Some(Want::Stop));
     house.report("g2", id, running());
     house.report("g3", id, end(EndCause::Stopped, 0));
-    assert_eq!(told(&house, id), Some((1, 2)));
+    assert_eq!(told(&house, id), Some((2, 2)));
     house.apply(resize(1));
-    assert_eq!((wants(&house, id, "g2"), told(&house, id)), (Some(Want::Stop), Some((2, 1))));
+    assert_eq!((wants(&house, id, "g2"), told(&house, id)), (Some(Want::Stop), Some((3, 1))));
     // By a round.
     let (mut house, id) = begun(Launch::PerNode);
     grows(&mut house, id, &["g2", "g3"]);
@@ -302,4 +307,110 @@ fn a_new_attempt_may_have_the_nodes_that_the_last_one_gave_up() {
     let id = house.start(id.key, vec![on("g1")]);
     house.report("g1", id, running());
     grows(&mut house, id, &["g2"]);
+}
+
+#[test]
+fn who_joins_with_fewer_than_its_order_says_is_told_how_many_there_are() {
+    let fails: fn(&mut House, AttemptId) = |house, id| {
+        house.report("g3", id, end(EndCause::LaunchFailed, 1));
+    };
+    let resized: fn(&mut House, AttemptId) = |house, id| {
+        let (actor, target) = (USER, Target { key: id.key });
+        let size = JobSize::Nodes(Nodes(2));
+        house.apply(Command::ResizeJob { actor, target, size });
+    };
+    for cut in [fails, resized] {
+        let (mut house, id) = begun(Launch::PerNode);
+        grows(&mut house, id, &["g2", "g3"]);
+        let order = state::desired::launch_order(&house.state, id, &name("g2")).unwrap();
+        assert_eq!((order.resized, order.allocation.shares().len()), (1, 3));
+        cut(&mut house, id);
+        house.report("g2", id, running());
+        let news = wish(&house, "g2", id).unwrap().resized.unwrap();
+        assert_eq!(news.allocation.shares().len(), 2);
+        assert!(news.number > order.resized, "it hears only of what is newer than its order");
+        // The next ones are counted as ever.
+        house.report("g3", id, end(EndCause::Stopped, 0));
+        assert_eq!(told(&house, id), Some((news.number, 2)));
+    }
+}
+
+#[test]
+fn who_had_succeeded_when_it_was_to_stop_did_succeed_whatever_joined_it() {
+    for is_preempted in [false, true] {
+        let (mut house, id) = begun(Launch::PerNode);
+        grows(&mut house, id, &["g2"]);
+        if is_preempted {
+            let by = JobKey::single(house.submit(tasks_of(1)));
+            let preempted = Preempted { by, why: PreemptReason::Reclaim };
+            let (mode, to) = (VictimMode::Requeue, Vec::new());
+            let preempts = vec![RoundPreempt { id, preempted, mode, to }];
+            let (shrinks, starts, grows) = (Vec::new(), Vec::new(), Vec::new());
+            house.apply(Command::EnactRound { preempts, shrinks, starts, grows });
+        } else {
+            let cancel = house.cancel(id.key);
+            house.apply(cancel);
+        }
+        assert_eq!(house.phase(id.key), Phase::Completing);
+        assert_eq!(wish(&house, "g2", id).unwrap().want, Want::Stop);
+        house.report("g1", id, exited(0));
+        house.report("g2", id, end(EndCause::Stopped, 0));
+        assert_eq!(house.outcome(id.key), Some(Outcome::Completed), "{is_preempted}");
+    }
+}
+
+#[test]
+fn after_nodes_that_did_not_join_it_grows_later_and_after_three_not_any_more() {
+    let (mut house, id) = begun(Launch::PerNode);
+    let fail = |house: &mut House, node: &str| {
+        grows(house, id, &[node]);
+        house.report(node, id, end(EndCause::LaunchFailed, 1));
+    };
+    let refuses = |house: &mut House| {
+        let told = grow(house, id, &["g4"]);
+        assert_eq!(refusal(&told), &StartRefusal::DoesNotGrow);
+    };
+    fail(&mut house, "g2");
+    house.wait(59);
+    refuses(&mut house);
+    house.wait(1);
+    fail(&mut house, "g3");
+    house.wait(119);
+    refuses(&mut house);
+    assert!(takes_more(&house, id), "in a second");
+    house.wait(1);
+    fail(&mut house, "g4");
+    assert!(!takes_more(&house, id), "three in a row");
+    // What joins is as a fresh beginning.
+    let (mut house, id) = begun(Launch::PerNode);
+    grows(&mut house, id, &["g2"]);
+    house.report("g2", id, end(EndCause::LaunchFailed, 1));
+    house.wait(60);
+    grows(&mut house, id, &["g3"]);
+    house.report("g3", id, running());
+    grows(&mut house, id, &["g4"]);
+    house.report("g4", id, end(EndCause::LaunchFailed, 1));
+    house.wait(60);
+    assert_eq!(refusal(&grow(&mut house, id, &["g4"])), &StartRefusal::HadBefore(name("g4")));
+}
+
+#[test]
+fn who_was_made_smaller_by_hand_stays_so_in_this_attempt() {
+    let (mut house, id) = begun(Launch::PerNode);
+    grows(&mut house, id, &["g2", "g3"]);
+    house.report("g2", id, running());
+    house.report("g3", id, running());
+    let (actor, target) = (USER, Target { key: id.key });
+    house.apply(Command::ResizeJob { actor, target, size: JobSize::Nodes(Nodes(1)) });
+    house.report("g2", id, end(EndCause::Stopped, 0));
+    house.report("g3", id, end(EndCause::Stopped, 0));
+    assert!(!takes_more(&house, id));
+    let told = grow(&mut house, id, &["g4"]);
+    assert!(matches!(refusal(&told), StartRefusal::OtherTasks { most: Tasks(1), .. }), "{told:?}");
+    let requeue = house.requeue(id.key);
+    house.apply(requeue);
+    house.report("g1", id, end(EndCause::Stopped, 143));
+    let id = house.start(id.key, vec![on("g1")]);
+    house.report("g1", id, running());
+    assert!(takes_more(&house, id), "another attempt is another matter");
 }

@@ -121,6 +121,14 @@ fn a_job_gets_no_node_that_it_may_not_have() {
     let known = Growing { had: [name("b")].into(), ..known };
     had.set_growing(key(9), Some(Arc::new(known)));
     assert_eq!(faults(&had, &[onto_b()]), "job 9 gets a node again that it gave up");
+    let mut early = growing(|_| ());
+    let known = Growing::clone(early.growing(key(9)).unwrap());
+    let until = |time| Some(Arc::new(Growing { not_before: Some(time), ..known.clone() }));
+    early.set_growing(key(9), until(NOW));
+    assert_eq!(faults(&early, &[onto_b()]), "");
+    early.set_growing(key(9), until(Time(NOW.0 + 1)));
+    let says = "job 9 grows though nodes failed to join it a moment ago";
+    assert_eq!(faults(&early, &[onto_b()]), says);
     let near = Nearness { level: Level::Leaf, required: true };
     let mut apart = growing(|asked| asked.near = Some(near));
     with_leafs(&mut apart, &[("l", "a c"), ("m", "b")]);

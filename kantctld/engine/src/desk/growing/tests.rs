@@ -70,7 +70,7 @@ fn who_has_the_least_part_of_its_most_is_first_and_a_quiet_cluster_stays_quiet()
         let asked = elastic(job, most);
         let had = std::collections::BTreeSet::new();
         world.snapshot.set_running(crate::RunningJob::clone(&running));
-        let growing = crate::Growing { asked, had };
+        let growing = crate::Growing { asked, had, not_before: None };
         world.snapshot.set_growing(running.key, Some(Arc::new(growing)));
     }
     let told = world.over(9).round();
@@ -214,4 +214,15 @@ fn where_queues_share_who_yields_to_nobody_does_not_grow() {
     world.submit(elastic(1, 2));
     assert_eq!(world.round(), ["1 on b"]);
     assert_eq!(world.over(9).round(), [""; 0]);
+}
+
+#[test]
+fn who_nodes_failed_to_join_waits_until_its_time() {
+    let mut world = on_one(2);
+    let growing = crate::Growing::of(&elastic(1, 2)).unwrap();
+    let growing = crate::Growing { not_before: Some(world.minute(1)), ..growing };
+    world.snapshot.set_growing(crate::testing::key(1), Some(Arc::new(growing)));
+    assert_eq!(world.over(9).round(), [""; 0]);
+    assert_eq!(world.round.next_look, Some(world.minute(1)), "and is looked at then");
+    assert_eq!(world.at(1).round(), ["1 grows to a"]);
 }

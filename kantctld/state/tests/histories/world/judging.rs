@@ -4,8 +4,11 @@
 use super::World;
 use common::id::{Attempt, AttemptId, JobKey, NodeName, RequestKey, Uid};
 use common::time::Span;
+use common::wire::node::DesiredStep;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
+use state::desired::desired_for;
+use state::effect::touched_nodes;
 use state::event::{Growth, ShareNews};
 use state::persist::{from_bytes, to_bytes};
 use state::snapshot::snapshot;
@@ -27,7 +30,9 @@ impl World {
         // Every seventh stamp is of a leader whose clock is behind.
         let behind = Span::from_seconds(if self.log.len() % 7 == 6 { 100 } else { 0 });
         let stamped = Stamped { at: self.now - behind, command };
+        let before = self.all_wishes();
         let events = state::apply(&mut self.state, &stamped);
+        self.check_touched(&before, &events)?;
         let wrong = self.judge.look(&self.state, &events);
         prop_assert!(wrong.is_empty(), "{wrong:#?}\nafter {stamped:?}\ngave {events:?}");
         self.remember(&stamped.command, &events)?;
@@ -109,6 +114,27 @@ impl World {
         Ok(())
     }
 
+    /// What each node is to run.
+    fn all_wishes(&self) -> BTreeMap<NodeName, Vec<DesiredStep>> {
+        let names = self.state.nodes().map(|(name, _)| name);
+        names.map(|name| (name.clone(), desired_for(&self.state, name))).collect()
+    }
+
+    /// Whose wishes are others than before is named by an event: nobody else would tell it so.
+    fn check_touched(
+        &self,
+        before: &BTreeMap<NodeName, Vec<DesiredStep>>,
+        events: &[Event],
+    ) -> Result<(), TestCaseError> {
+        let touched = touched_nodes(events);
+        for (name, wishes) in self.all_wishes() {
+            let same = before.get(&name).map_or(wishes.is_empty(), |known| *known == wishes);
+            let is_told = same || touched.contains(&name);
+            prop_assert!(is_told, "{name} is not told of {wishes:?}\nafter {events:?}");
+        }
+        Ok(())
+    }
+
     /// Whatever was acknowledged is there, and is known by its request.
     fn check_submissions(&self) -> Result<(), TestCaseError> {
         for ((uid, key), job) in &self.acknowledged {
@@ -122,7 +148,7 @@ impl World {
     fn check_single_attempts(&self) -> Result<(), TestCaseError> {
         let mut wanted: BTreeMap<JobKey, Attempt> = BTreeMap::new();
         for (name, _) in self.state.nodes() {
-            for step in state::desired::desired_for(&self.state, name) {
+            for step in desired_for(&self.state, name) {
                 let first = *wanted.entry(step.id.key).or_insert(step.id.attempt);
                 prop_assert_eq!(first, step.id.attempt, "two attempts of {} live", step.id.key);
             }
