@@ -16,6 +16,7 @@ mod left;
 mod moved;
 mod near;
 mod order;
+mod outgrown;
 mod promised;
 mod static_rules;
 mod sums;
@@ -61,6 +62,7 @@ pub fn check(snapshot: &Snapshot, now: Time, round: &Round) -> Vec<Violation> {
     judge.promises(round);
     judge.moves_make_room(round);
     judge.growth_harms_nobody(round);
+    judge.growth_keeps_the_promise(round);
     judge.nobody_is_forgotten(round);
     judge.violations
 }

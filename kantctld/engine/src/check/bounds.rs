@@ -101,6 +101,11 @@ impl<'a> Bounds<'a> {
         self.takes(job, Held { jobs: 0, ..held })
     }
 
+    /// A job that is promised a start takes this. Says which bounds that breaks.
+    pub fn promised(&mut self, job: &WaitingJob, held: &Held) -> Vec<String> {
+        self.takes(job, held.clone())
+    }
+
     fn takes(&mut self, job: &WaitingJob, held: Held) -> Vec<String> {
         let party = of_waiting(job);
         let mut faults = Vec::new();

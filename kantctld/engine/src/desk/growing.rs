@@ -152,6 +152,8 @@ impl<'a> Desk<'a> {
         if is_allowed {
             self.trial.keep(checkpoint);
             self.books.add(&claim, job.ends_by);
+            // What is promised counts on it from now on, also before the round is over.
+            self.note_start(claim, job.ends_by);
         } else {
             self.trial.roll_back(checkpoint);
             self.look(&[at], grower.ends);

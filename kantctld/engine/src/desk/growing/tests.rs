@@ -5,7 +5,7 @@ use crate::preempt::tests::{World, low, of, on_nodes, owed, queue};
 use crate::snapshot::{NodeSnapshot, WaitingJob};
 use crate::testing::{change_policy, gpu_node, gpu_request, with_leafs};
 use common::policy::Limits;
-use common::resource::{GpuRequest, Request};
+use common::resource::{GpuRequest, Request, Share};
 use common::time::Span;
 use common::topology::{Level, Nearness};
 use common::unit::{Gpus, Tasks};
@@ -216,6 +216,41 @@ fn where_queues_share_who_yields_to_nobody_does_not_grow() {
     assert_eq!(world.over(9).round(), [""; 0]);
 }
 
+/// Job 1 runs on a, b and c hold half of job 9 each for an hour; job 2 is promised both of them
+/// then. The queue may have four nodes' GPUs: now job 1 may have d and e, but not beside job 2.
+fn promised() -> World {
+    let mut world = World::new(nodes("abcde"), vec![queue("q")]);
+    change_policy(&mut world.snapshot, |policy| {
+        policy.queues[0].limits = Limits { gpus: Some(Gpus(32)), ..Limits::default() };
+    });
+    let on = |job: WaitingJob, names: [&str; 2]| {
+        let only_nodes = names.map(crate::testing::name).to_vec();
+        asking(job, |request| request.only_nodes = only_nodes.clone())
+    };
+    let half = WaitingJob { request: Arc::new(on_nodes(2, 4)), ..low(9, 4) };
+    let half = WaitingJob { time_limit: Some(Span::from_minutes(60)), ..half };
+    world.submit(on(half, ["b", "c"])).submit(asking(elastic(1, 3), |request| {
+        request.not_nodes = ["b", "c"].map(crate::testing::name).to_vec();
+        request.tasks = Tasks(1);
+    }));
+    let mut told = world.round();
+    told.sort();
+    assert_eq!(told, ["1 on a", "9 on b c"]);
+    let growing = crate::Growing::of(&elastic(1, 3)).map(Arc::new);
+    world.snapshot.set_growing(crate::testing::key(1), growing);
+    let whole = WaitingJob { request: Arc::new(on_nodes(2, 8)), ..low(2, 8) };
+    world.submit(on(whole, ["b", "c"]));
+    world
+}
+
+#[test]
+fn what_is_given_in_a_round_counts_for_promises_with_what_it_gave_before() {
+    let mut world = promised();
+    assert_eq!(world.round(), ["1 grows to d"]);
+    assert!(world.round.promises.contains_key(&crate::testing::key(2)));
+    assert_eq!(world.round(), [""; 0]);
+}
+
 #[test]
 fn who_nodes_failed_to_join_waits_until_its_time() {
     let mut world = on_one(2);
@@ -225,4 +260,24 @@ fn who_nodes_failed_to_join_waits_until_its_time() {
     assert_eq!(world.over(9).round(), [""; 0]);
     assert_eq!(world.round.next_look, Some(world.minute(1)), "and is looked at then");
     assert_eq!(world.at(1).round(), ["1 grows to a"]);
+}
+
+#[test]
+fn the_judge_adds_up_all_that_a_round_gives_for_who_is_promised_a_start() {
+    let mut world = promised();
+    world.snapshot.settle(world.now);
+    let mut round = crate::schedule(&world.snapshot, world.now);
+    let said = |round: &crate::Round| {
+        let faults = crate::check::check(&world.snapshot, world.now, round);
+        faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+    };
+    assert_eq!(said(&round), "");
+    for decision in &mut round.decisions {
+        if let crate::Decision::Grow { shares, .. } = decision {
+            let more = Share { node: crate::testing::name("e"), ..shares[0].clone() };
+            shares.push(more);
+        }
+    }
+    let says = said(&round);
+    assert!(says.starts_with("job 2 could not start by"), "{says}");
 }

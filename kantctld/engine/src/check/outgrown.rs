@@ -1,0 +1,84 @@
+//! Does what running jobs are given leave a promised job what limits and quotas allow it, when its
+//! time comes? All that a round gives counts together. Never blames a round for what it cannot
+//! surely add up: more than one promise, jobs on their way out, anything but whole GPUs.
+
+use super::Judge;
+use super::bounds::Bounds;
+use super::sums::{Column, Held};
+use crate::decision::Decision;
+use crate::round::Round;
+use crate::snapshot::{NodeSnapshot, WaitingJob};
+use common::resource::GpuRequest;
+use common::time::Time;
+
+impl Judge<'_> {
+    /// The one job that is promised a start is within all bounds then, if it were without growth.
+    pub(super) fn growth_keeps_the_promise(&mut self, round: &Round) {
+        let all = || round.decisions.iter();
+        let grows = |decision: &Decision| matches!(decision, Decision::Grow { .. });
+        let goes = |decision: &Decision| {
+            matches!(decision, Decision::Preempt { .. } | Decision::Shrink { .. })
+        };
+        if !all().any(grows) || all().any(goes) || round.promises.len() != 1 {
+            return;
+        }
+        let Some((key, promise)) = round.promises.first_key_value() else { return };
+        let job = self.snapshot.waiting(*key).filter(|_| !self.started.contains(key));
+        let Some((job, held)) = job.and_then(|job| Some((job, wholly(job)?))) else { return };
+        let is_going = self.snapshot.all_running().any(|job| !job.may_be_asked());
+        if is_going || promise.yielded || promise.at <= self.now {
+            return;
+        }
+        let is_within = |grown: bool| {
+            let mut bounds = self.bounds_at(promise.at, &round.decisions, grown);
+            bounds.promised(job, &held).is_empty()
+        };
+        if is_within(false) && !is_within(true) {
+            self.key = *key;
+            self.fault(format!("could not start by {}, for what others grow by", promise.at));
+        }
+    }
+
+    /// What is held then.
+    fn bounds_at(&self, at: Time, decisions: &[Decision], grown: bool) -> Bounds<'_> {
+        let mut bounds = Bounds::new(self.snapshot.policy(), at);
+        let nodes: Vec<&NodeSnapshot> = self.left.values().map(|left| &left.node).collect();
+        bounds.capacity(&nodes);
+        let lasts = |ends: Option<Time>| ends.is_none_or(|ends| ends > at);
+        let runs = self.snapshot.all_running().filter(|job| lasts(job.ends_by));
+        runs.for_each(|job| bounds.run(job, &self.left));
+        for decision in decisions {
+            match decision {
+                Decision::Start { key, allocation, .. } => {
+                    let job = self.snapshot.waiting(*key);
+                    let ends = |job: &WaitingJob| job.time_limit.map(|limit| self.now + limit);
+                    if let Some(job) = job.filter(|job| lasts(ends(job))) {
+                        bounds.start(job, allocation, &self.left);
+                    }
+                }
+                Decision::Grow { key, shares, .. } if grown => {
+                    let job = self.running(*key).filter(|job| lasts(job.ends_by));
+                    if let Some((_, growing)) = job.zip(self.snapshot.growing(*key)) {
+                        bounds.grow(&growing.asked, shares, &self.left);
+                    }
+                }
+                Decision::Grow { .. } | Decision::Preempt { .. } | Decision::Shrink { .. } => {}
+            }
+        }
+        bounds
+    }
+}
+
+/// What a job will surely hold, if that is known: whole GPUs, a certain number of them.
+fn wholly(job: &WaitingJob) -> Option<Held> {
+    let request = &job.request;
+    let gpus = match request.gpus.filter(|_| request.tasks_min.is_none())? {
+        GpuRequest::PerNode(count) => u64::from(count.0) * u64::from(request.nodes?.0),
+        GpuRequest::PerTask(count) => u64::from(count.0) * u64::from(request.tasks.0),
+        GpuRequest::Total(count) => u64::from(count.0),
+        GpuRequest::Fraction(_) => return None,
+    };
+    let amounts = [(Column::Gpus, gpus * 1000)].into();
+    let time = job.time_limit.map_or(0, |limit| limit.0);
+    Some(Held { jobs: 1, amounts, gpu_time: u128::from(gpus * 1000) * u128::from(time) })
+}
