@@ -25,7 +25,7 @@ mod yields;
 
 use crate::decision::Decision;
 use crate::round::Round;
-use crate::snapshot::{NodeSnapshot, RunningJob, Snapshot, WaitingJob};
+use crate::snapshot::{NodeSnapshot, Snapshot, WaitingJob};
 use bounds::Bounds;
 use common::id::{JobId, JobKey, NodeName, QueueName, ZoneName};
 use common::queue::Queue;
@@ -225,7 +225,7 @@ impl<'a> Judge<'a> {
                 Decision::Start { key, allocation, .. } => (key, allocation.shares()),
                 Decision::Grow { key, shares, .. } => (key, &shares[..]),
                 Decision::Preempt { key, .. } | Decision::Shrink { key, .. } => {
-                    let job = self.running(*key);
+                    let job = self.snapshot.running(*key);
                     (key, job.map_or(&[][..], |job| job.allocation.shares()))
                 }
             };
@@ -293,10 +293,6 @@ impl<'a> Judge<'a> {
                 self.fault("is told to wait for itself");
             }
         }
-    }
-
-    fn running(&self, key: JobKey) -> Option<&'a Arc<RunningJob>> {
-        self.snapshot.running(key)
     }
 }
 

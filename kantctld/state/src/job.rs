@@ -6,11 +6,13 @@ mod elements;
 mod end;
 mod joining;
 mod leaving;
+mod past;
 mod share_phase;
 
 pub use elements::Elements;
 pub use end::End;
 pub use joining::{Given, may_grow};
+pub use past::{EARLIER_MAX, Earlier, Past};
 pub use share_phase::SharePhase;
 
 use crate::dependency::TermState;
@@ -91,25 +93,6 @@ pub struct Element {
     /// What happened to it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub story: Vec<StoryLine>,
-}
-
-/// So many earlier attempts of an element are kept.
-pub const EARLIER_MAX: usize = 8;
-
-/// Attempts that are behind their element, oldest first. Apart from it, since most have none.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Past(pub Vec<Earlier>);
-
-/// An attempt that is behind its element, which was requeued since.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Earlier {
-    /// Which.
-    pub attempt: Attempt,
-    /// It; with an end.
-    pub run: Run,
-    /// When every node had let go of it.
-    pub over_at: Time,
 }
 
 /// One attempt of an element.

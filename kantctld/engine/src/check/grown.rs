@@ -24,7 +24,8 @@ impl<'a> Judge<'a> {
         for decision in decisions {
             let Decision::Grow { key, attempt, shares } = decision else { continue };
             self.key = *key;
-            let Some((job, growing)) = self.running(*key).zip(self.snapshot.growing(*key)) else {
+            let Some((job, growing)) = self.snapshot.running(*key).zip(self.snapshot.growing(*key))
+            else {
                 self.fault("grows but does not run, or did not ask for that");
                 continue;
             };
@@ -101,7 +102,7 @@ impl<'a> Judge<'a> {
             .filter_map(|job| Some((job, round.waits.of(self.snapshot, job.key)?)))
             .collect();
         for (key, shares) in grows {
-            let Some(job) = self.running(key) else { continue };
+            let Some(job) = self.snapshot.running(key) else { continue };
             self.key = key;
             for (other, reason) in &waits {
                 self.harms(round, (job, shares), other, reason);

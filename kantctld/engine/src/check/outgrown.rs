@@ -57,7 +57,7 @@ impl Judge<'_> {
                     }
                 }
                 Decision::Grow { key, shares, .. } if grown => {
-                    let job = self.running(*key).filter(|job| lasts(job.ends_by));
+                    let job = self.snapshot.running(*key).filter(|job| lasts(job.ends_by));
                     if let Some((_, growing)) = job.zip(self.snapshot.growing(*key)) {
                         bounds.grow(&growing.asked, shares, &self.left);
                     }

@@ -23,7 +23,7 @@ impl<'a> Judge<'a> {
             self.key = *key;
             let once = victims.insert(*key);
             self.expect(once, "is made to yield twice");
-            let Some(victim) = self.running(*key) else {
+            let Some(victim) = self.snapshot.running(*key) else {
                 self.fault("is made to yield but does not run");
                 continue;
             };
