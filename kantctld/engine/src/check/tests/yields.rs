@@ -1,6 +1,7 @@
 //! Who may be made to yield.
 
 use super::*;
+use crate::RunningJob;
 use common::job::PreemptReason;
 use common::policy::VictimMode;
 use common::queue::Queue;
