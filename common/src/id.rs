@@ -251,7 +251,7 @@ impl fmt::Display for JobKey {
 impl TryFrom<String> for JobKey {
     type Error = IdError;
     fn try_from(text: String) -> Result<Self, IdError> {
-        text.parse()
+        component::written(&text)
     }
 }
 

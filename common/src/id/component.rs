@@ -31,24 +31,30 @@ impl JobKey {
 impl FromStr for JobKey {
     type Err = IdError;
     fn from_str(text: &str) -> Result<Self, IdError> {
-        let bad = || IdError::Job(text.to_owned());
-        let digits = |t: &str| -> Result<u32, IdError> {
-            if t.is_empty() || !t.bytes().all(|b| b.is_ascii_digit()) {
-                return Err(bad());
-            }
-            t.parse().map_err(|_| bad())
-        };
-        if let Some((job, offset)) = text.split_once('+') {
-            let offset = digits(offset)?;
-            let named = Self::component(JobId(digits(job)?), offset);
-            return if offset < SET_SIZE_MAX { Ok(named) } else { Err(bad()) };
-        }
-        let Some((job, index)) = text.split_once('_') else {
-            return Ok(Self::single(JobId(digits(text)?)));
-        };
-        let key = Self { job: JobId(digits(job)?), index: Some(ArrayIndex(digits(index)?)) };
-        if key.offset().is_none() { Ok(key) } else { Err(bad()) }
+        let key = written(text)?;
+        let is_name = text.contains('+');
+        if key.offset().is_some() == is_name { Ok(key) } else { Err(IdError::Job(text.to_owned())) }
     }
+}
+
+/// What a log says, also one of before components had names: an index may be as high as those are.
+pub(super) fn written(text: &str) -> Result<JobKey, IdError> {
+    let bad = || IdError::Job(text.to_owned());
+    let digits = |t: &str| -> Result<u32, IdError> {
+        if t.is_empty() || !t.bytes().all(|b| b.is_ascii_digit()) {
+            return Err(bad());
+        }
+        t.parse().map_err(|_| bad())
+    };
+    if let Some((job, offset)) = text.split_once('+') {
+        let offset = digits(offset)?;
+        let named = JobKey::component(JobId(digits(job)?), offset);
+        return if offset < SET_SIZE_MAX { Ok(named) } else { Err(bad()) };
+    }
+    let Some((job, index)) = text.split_once('_') else {
+        return Ok(JobKey::single(JobId(digits(text)?)));
+    };
+    Ok(JobKey { job: JobId(digits(job)?), index: Some(ArrayIndex(digits(index)?)) })
 }
 
 #[cfg(test)]
@@ -63,5 +69,13 @@ mod tests {
         for key in ["42", "42_0", "42_4294967167"] {
             assert_eq!(key.parse::<JobKey>().unwrap().offset(), None, "{key}");
         }
+    }
+
+    #[test]
+    fn what_a_log_of_before_says_is_read_though_nobody_may_type_it() {
+        let old = "42_4294967295";
+        assert_eq!(old.parse::<JobKey>(), Err(IdError::Job(old.to_owned())));
+        let read = JobKey::try_from(old.to_owned()).unwrap();
+        assert_eq!((read.job, read.index), (JobId(42), Some(ArrayIndex(u32::MAX))));
     }
 }

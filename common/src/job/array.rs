@@ -72,6 +72,15 @@ impl ArraySpec {
         None
     }
 
+    /// The highest of the indices.
+    #[must_use]
+    pub fn highest(&self) -> Option<ArrayIndex> {
+        let last = |((first, _, step), size): ((u32, u32, u32), u32)| {
+            size.checked_sub(1).map(|steps| ArrayIndex(first + steps * step))
+        };
+        self.sizes().filter_map(last).max()
+    }
+
     fn sizes(&self) -> impl Iterator<Item = ((u32, u32, u32), u32)> + '_ {
         let size = |(first, last, step): (u32, u32, u32)| (last - first) / step + 1;
         self.ranges.iter().map(move |range| (*range, size(*range)))

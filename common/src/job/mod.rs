@@ -25,7 +25,7 @@ pub use end::{EndCause, ExitStatus, GpuUsage, PreemptReason, Preempted, StepEnd,
 pub use mail::{Mail, MailEvent, MailEvents};
 pub use moving::Moving;
 pub use patch::{Patch, Replaced};
-pub use set::SetPlace;
+pub use set::{SetPlace, check_size};
 pub use size::{JobSize, ResizeSignal};
 pub use spec::{Ask, Launch, OpenMode, Owner, Rlimit, Spec};
 pub use state::{Change, Outcome, Phase};

@@ -9,6 +9,7 @@ use axum::extract::rejection::JsonRejection;
 use axum::{Extension, Json, extract};
 use common::id::Uid;
 use common::job::check::{check_ask, check_script};
+use common::job::check_size;
 use common::reason::Refusal;
 use common::wire::api::{SetRequest, SubmitAnswer};
 use state::{Command, Event};
@@ -22,6 +23,7 @@ pub async fn submit(
     body: Result<Json<SetRequest>, JsonRejection>,
 ) -> Result<Json<SubmitAnswer>, ApiFailure> {
     let Json(request) = body?;
+    check_size(request.asks.len())?;
     request.asks.iter().try_for_each(check_ask)?;
     check_script(request.script.as_bytes())?;
     let environment = join_environment(&request.environment)?;

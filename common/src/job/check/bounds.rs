@@ -2,6 +2,8 @@
 //! its snapshots for as long as it keeps the job. Never looks at what the texts mean.
 
 use super::{Ask, AskError};
+use crate::id::{ArrayIndex, SET_SIZE_MAX};
+use crate::job::array::ArraySpec;
 use crate::job::mail;
 
 /// The largest arguments of a script, in bytes, each with the NUL that ends it.
@@ -28,6 +30,17 @@ pub const ARRAY_PARTS_MAX: usize = 10_000;
 /// The most kinds of GPU to choose from, beside the first.
 pub const GPU_KINDS_MAX: usize = 15;
 
+/// The highest index of an array; those above it name components (`42+1`).
+const INDEX_MAX: u32 = u32::MAX - SET_SIZE_MAX;
+
+fn check_indices(ask: &Ask) -> Result<(), AskError> {
+    let highest = ask.array.as_ref().and_then(ArraySpec::highest);
+    match highest.filter(|ArrayIndex(index)| *index > INDEX_MAX) {
+        Some(ArrayIndex(index)) => Err(AskError::IndexTooHigh { index, max: INDEX_MAX }),
+        None => Ok(()),
+    }
+}
+
 /// Is everything of a size that can be kept? Names of queues, accounts and nodes are bounded by
 /// their types, and how many tasks an array has where it is read.
 pub(super) fn check(ask: &Ask) -> Result<(), AskError> {
@@ -39,6 +52,7 @@ pub(super) fn check(ask: &Ask) -> Result<(), AskError> {
     few("--exclude", request.not_nodes.len(), NODE_NAMES_MAX)?;
     few("kinds of GPU in --gpus", request.gpu_kinds_or.len(), GPU_KINDS_MAX)?;
     few("ranges in --array", array_parts, ARRAY_PARTS_MAX)?;
+    check_indices(ask)?;
     few("limits of the shell", ask.rlimits.len(), RLIMITS_MAX)?;
     let to = ask.mail.as_ref().and_then(|mail| mail.to.as_deref());
     to.map(mail::addresses).transpose()?;
@@ -148,6 +162,7 @@ mod tests {
                 }),
             ),
             ("ranges in --array", checked(|a| a.array = ones.parse().ok())),
+            ("an index of", checked(|a| a.array = "4294967168,1".parse().ok())),
             (
                 "kind of GPU",
                 checked(|a| {

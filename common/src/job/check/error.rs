@@ -134,6 +134,14 @@ pub enum AskError {
     /// No program can be given a NUL byte.
     #[error("an argument of the script holds a NUL byte: put such data in a file")]
     ArgNul,
+    /// The highest numbers are names of components.
+    #[error("--array has an index of {index}: the highest is {max}")]
+    IndexTooHigh {
+        /// The index.
+        index: u32,
+        /// The highest allowed.
+        max: u32,
+    },
     /// A list longer than anything sensible.
     #[error("{what}: {count} of them, more than {max}: give fewer")]
     TooMany {

@@ -6,8 +6,7 @@
 
 use super::submit_job::{Submission, Text};
 use crate::command::Command;
-use common::id::SET_SIZE_MAX;
-use common::job::{Ask, Launch};
+use common::job::{Ask, Launch, check_size};
 use common::reason::Refusal;
 
 /// What a command submits: a job, or a set.
@@ -29,18 +28,30 @@ pub(super) fn submission(command: &Command) -> Result<Submission<'_>, Refusal> {
     Ok(Submission { request_key, owner, groups, operator, asks, script, environment })
 }
 
+/// What a component asks for itself though it is the set's, and the first does not.
+fn of_the_set(first: &Ask, ask: &Ask) -> Option<&'static str> {
+    let differs = |option, differs: bool| differs.then_some(option);
+    differs("--dependency", ask.dependency.is_some() && ask.dependency != first.dependency)
+        .or(differs("--begin", ask.begin_at.is_some() && ask.begin_at != first.begin_at))
+        .or(differs("--deadline", ask.deadline.is_some() && ask.deadline != first.deadline))
+        .or(differs("--mail-type", ask.mail.is_some() && ask.mail != first.mail))
+        .or(differs("--hold", ask.hold && !first.hold))
+        .or(differs("--no-requeue", !ask.requeue && first.requeue))
+}
+
 /// The components as they are accepted.
 ///
 /// # Errors
 /// Too few or too many, an array, or a set without a script.
 fn components(asks: &[Ask]) -> Result<Vec<Ask>, Refusal> {
     let refuse = |message: String| Err(Refusal::BadAsk { message });
-    let many = u32::try_from(asks.len()).unwrap_or(u32::MAX);
-    let Some(first) = asks.first().filter(|_| (2..=SET_SIZE_MAX).contains(&many)) else {
+    check_size(asks.len())?;
+    let first = &asks[0];
+    if let Some(option) = asks[1..].iter().find_map(|ask| of_the_set(first, ask)) {
         return refuse(format!(
-            "a set of {many} components: it has 2 to {SET_SIZE_MAX}, with `:` between them"
+            "{option} of a later component: it holds for all of a set, so give it to the first"
         ));
-    };
+    }
     if asks.iter().any(|ask| ask.array.is_some()) {
         return refuse(
             "an array cannot have components: leave --array out, or the `:` between them"

@@ -75,9 +75,7 @@ pub(super) fn running(
     let run = element.run.as_deref()?;
     let ask = &record.spec.ask;
     let queue = ask.queue.clone()?;
-    let qos = ask.qos.as_ref().and_then(|name| state.qos(name));
     let preemption = state.queue(&queue).map(|queue| queue.preemption);
-    let by_queue = preemption.is_some_and(|preemption| preemption.preemptible);
     let per_node_max = ask.request.per_node_max.as_ref();
     let allocation = still_held(run)?;
     let ending = element.phase == Phase::Completing;
@@ -101,12 +99,25 @@ pub(super) fn running(
         started_at: run.allocated_at,
         whole_nodes: ask.request.exclusive,
         group: per_node_max.map(|max| Arc::from(max.group.as_str())),
-        preemptible: ask.preemptible.or(qos.and_then(|qos| qos.preemptible)).unwrap_or(by_queue),
+        preemptible: is_preemptible(state, record),
         victim_mode: preemption.map_or(VictimMode::default(), |preemption| preemption.victims),
         ending,
         yields_to: yields_to(run),
         queue,
     })
+}
+
+/// May it be made to yield? Of a set all components go with one, so all must be of that kind.
+fn is_preemptible(state: &State, record: &Record) -> bool {
+    let one = |record: &Record| {
+        let ask = &record.spec.ask;
+        let qos = ask.qos.as_ref().and_then(|name| state.qos(name));
+        let queue = ask.queue.as_ref().and_then(|name| state.queue(name));
+        let by_queue = queue.is_some_and(|queue| queue.preemption.preemptible);
+        ask.preemptible.or(qos.and_then(|qos| qos.preemptible)).unwrap_or(by_queue)
+    };
+    let Some(place) = record.set else { return one(record) };
+    place.keys().filter_map(|key| state.job(key.job)).all(one)
 }
 
 /// Whom it makes room for.

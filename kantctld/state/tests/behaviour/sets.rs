@@ -1,7 +1,7 @@
 //! Sets: accepted, started, ended and started again as a whole.
 
 use crate::house::{House, OPERATOR, USER, end, exited, name, running, share, tasks_of};
-use common::id::{AttemptId, Gid, JobKey, RequestKey};
+use common::id::{AttemptId, Gid, JobId, JobKey, RequestKey};
 use common::job::{Ask, EndCause, Launch, Outcome, Owner, Patch, Phase, PreemptReason, Preempted};
 use common::policy::VictimMode;
 use common::reason::Refusal;
@@ -104,8 +104,7 @@ fn what_is_of_the_set_is_the_firsts_to_say() {
     let dependency = Some("singleton".parse().unwrap());
     let first =
         Ask { hold: true, requeue: false, begin_at, deadline, dependency, ..Ask::default() };
-    let other = Ask { begin_at: Some(Time(5)), ..tasks_of(2) };
-    house.apply(submission(vec![first.clone(), other]));
+    house.apply(submission(vec![first.clone(), tasks_of(2)]));
     let ask = &house.state.job(key("2").job).unwrap().spec.ask;
     assert_eq!((ask.hold, ask.requeue, ask.begin_at), (true, false, first.begin_at));
     assert_eq!((ask.deadline, &ask.dependency), (first.deadline, &None));
@@ -310,4 +309,42 @@ fn who_never_got_ready_is_named_when_a_set_does_not_begin() {
     house.apply(Command::StartOverdue { id: id("2") });
     assert_eq!(house.want("g1", id("1")), Some(Want::Stop));
     assert!(house.state.node(&name("g1")).is_some());
+}
+
+#[test]
+fn what_holds_for_all_of_a_set_is_not_said_of_a_later_component_alone() {
+    let mut house = House::new();
+    let later = |change: fn(&mut Ask)| {
+        let mut ask = tasks_of(1);
+        change(&mut ask);
+        submission(vec![Ask::default(), ask])
+    };
+    for (option, command) in [
+        ("--dependency", later(|ask| ask.dependency = "afterok:7".parse().ok())),
+        ("--begin", later(|ask| ask.begin_at = Some(Time(9)))),
+        ("--deadline", later(|ask| ask.deadline = Some(Time(9)))),
+        ("--hold", later(|ask| ask.hold = true)),
+        ("--no-requeue", later(|ask| ask.requeue = false)),
+    ] {
+        let refusal = house.refused(command).to_string();
+        assert!(refusal.contains(option) && refusal.contains("to the first"), "{refusal}");
+    }
+    let held = || Ask { hold: true, ..tasks_of(1) };
+    house.apply(submission(vec![held(), held()]));
+    assert!(house.state.job(JobId(2)).is_some(), "the same of each is no contradiction");
+}
+
+#[test]
+fn a_set_may_be_made_to_yield_only_if_each_of_its_components_may() {
+    for (second, expected) in [(true, true), (false, false)] {
+        let mut house = House::new();
+        let ask = |preemptible| Ask { preemptible: Some(preemptible), ..tasks_of(1) };
+        house.apply(submission(vec![ask(true), ask(second)]));
+        start(&mut house);
+        let snapshot = state::snapshot::Keeper::new(&house.state);
+        for job in ["1", "2"] {
+            let running = snapshot.snapshot().running(key(job)).unwrap();
+            assert_eq!(running.preemptible, expected, "component {job}");
+        }
+    }
 }

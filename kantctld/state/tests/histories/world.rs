@@ -195,6 +195,15 @@ impl World {
         };
         let mut asks = vec![of(shape), of(other)];
         asks.extend((user % 4 == 3).then(|| of(shape ^ other)));
+        // What is the set's is the first one's to say; now and then another says it, too.
+        if !user.is_multiple_of(16) {
+            let first = asks[0].clone();
+            for ask in &mut asks[1..] {
+                (ask.hold, ask.requeue, ask.begin_at) = (first.hold, first.requeue, first.begin_at);
+                (ask.deadline, ask.dependency) = (first.deadline, first.dependency.clone());
+                ask.mail.clone_from(&first.mail);
+            }
+        }
         Command::SubmitSet {
             request_key: RequestKey(format!("request-{number}")),
             owner: Owner { uid, gid: Gid(uid.0), name: format!("user{uid}") },
