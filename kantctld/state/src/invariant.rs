@@ -91,6 +91,7 @@ fn faults(element: &Element, launch: Launch, in_set: bool) -> Vec<&'static str> 
     demand(element.faults.is_none() || !is_done, "a finished job keeps count of faults");
     let may_move = matches!(element.phase, Phase::Pending | Phase::Completing);
     demand(element.moving.is_none() || may_move, "a place is kept for it and it has one");
+    demand(element.moving.is_none() || !in_set, "a place is kept for one component alone");
     let Some(run) = &element.run else {
         demand(matches!(element.phase, Phase::Pending | Phase::Done), "it has no allocation");
         return faults;
@@ -128,18 +129,11 @@ fn faults(element: &Element, launch: Launch, in_set: bool) -> Vec<&'static str> 
     demand(gives, "it gives up nothing, and that for a job");
     let still = element.phase == Phase::Suspended;
     demand(run.suspended_at.is_some() == still, "a stillness goes with Suspended and nothing else");
-    match element.phase {
-        Phase::Starting => {
-            demand(!all(&|share| share >= SharePhase::Running), "all shares run, and it does not");
-        }
-        Phase::Running | Phase::Suspended => {
-            let rest = run.shares[..begun].iter().chain(&run.shares[first..]);
-            let mut rest = rest.copied();
-            demand(rest.all(|share| share >= SharePhase::Running), "a share does not run");
-            demand(run.running_at.is_some(), "it runs since never");
-        }
-        _ => {}
-    }
+    let mut rest = run.shares[..begun].iter().chain(&run.shares[first..]);
+    let all_run = rest.all(|share| *share >= SharePhase::Running);
+    demand(runs_on || in_set || !all_run, "all shares run, and it does not");
+    demand(!lives || all_run, "a share does not run");
+    demand(!lives || run.running_at.is_some(), "it runs since never");
     if !decided && (launch != Launch::Once || nodes == 1) {
         demand(all(&|share| share != SharePhase::Failed), "a share failed, and it goes on");
     }

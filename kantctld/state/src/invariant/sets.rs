@@ -1,7 +1,7 @@
 //! Sets: every component is there, and all wait, live, end and are over together. Looks at the jobs
 //! alone; never mends anything.
 
-use crate::job::{Element, Record};
+use crate::job::{Element, Record, SharePhase};
 use crate::remembered::State;
 use common::id::JobId;
 use common::job::Phase;
@@ -21,7 +21,8 @@ pub(super) fn check(state: &State, wrong: &mut Vec<String>) {
     }
 }
 
-/// What of a phase all components have in common. One may run before another does.
+/// What of a phase all components have in common. One may run before another does, when all are
+/// ready.
 const fn stage(phase: Phase) -> u8 {
     match phase {
         Phase::Pending => 0,
@@ -75,5 +76,24 @@ fn faults(first: JobId, records: &[&Record]) -> Vec<String> {
     if all(&over) {
         faults.push("nothing is left of it, and it is not over".to_owned());
     }
+    faults.extend(early(&elements));
     faults
+}
+
+/// Components run from when all are ready, and not before.
+fn early(elements: &[&Element]) -> Vec<String> {
+    let has = |element: &Element, least: SharePhase| {
+        element.run.as_ref().is_some_and(|run| run.shares.iter().all(|share| *share >= least))
+    };
+    let is_ready = elements.iter().all(|element| has(element, SharePhase::Ready));
+    let fault = |(place, element): (usize, &&Element)| match element.phase {
+        Phase::Running | Phase::Suspended if !is_ready => {
+            Some(format!("component {place} runs before all are ready"))
+        }
+        Phase::Starting if is_ready && has(element, SharePhase::Running) => {
+            Some(format!("all shares of component {place} run, and it does not"))
+        }
+        _ => None,
+    };
+    elements.iter().enumerate().filter_map(fault).collect()
 }

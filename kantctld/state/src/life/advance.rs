@@ -9,27 +9,42 @@ use common::id::{AttemptId, JobKey};
 use common::job::Phase;
 use common::job::state::Change;
 
-/// Says when the whole gang is ready, with all components of its set, and when all of it runs.
+/// Says when the whole gang is ready, with all components of its set, and when all of it runs. No
+/// component runs before all are ready: what a node runs before it was told to does not count for
+/// the others.
 pub(super) fn advance(state: &mut State, events: &mut Vec<Event>, id: AttemptId, from: SharePhase) {
-    let now = state.now;
     let Some((_, Element { phase: Phase::Starting, run: Some(run), .. })) = state.element(id.key)
     else {
         return;
     };
-    let (is_many, running) =
-        (run.shares.len() > 1, run.shares.iter().all(|share| *share >= SharePhase::Running));
+    let is_lone = run.shares.len() == 1;
     let components = set::components(state, id.key);
-    let is_many = is_many || components.len() > 1;
-    if from < SharePhase::Ready && is_many && set::is_ready(state, id.key) {
-        for key in components {
-            tell_ready(state, events, key);
+    if !set::is_ready(state, id.key) {
+        return;
+    }
+    if from < SharePhase::Ready && !(is_lone && components.len() == 1) {
+        for key in &components {
+            tell_ready(state, events, *key);
         }
     }
-    let Some(element) = state.element_mut(id.key).filter(|_| running) else { return };
+    for key in components {
+        note_running(state, events, key);
+    }
+}
+
+/// Says that a job runs, once all its nodes run it.
+fn note_running(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
+    let now = state.now;
+    let Some(element) = state.element_mut(key) else { return };
+    let id = element.attempt_id(key);
+    let Some(run) = &mut element.run else { return };
+    if run.shares.iter().any(|share| *share < SharePhase::Running)
+        || element.phase != Phase::Starting
+    {
+        return;
+    }
+    run.running_at.get_or_insert(now);
     if element.follow(Change::Run) {
-        if let Some(run) = &mut element.run {
-            run.running_at.get_or_insert(now);
-        }
         state.tell(events, Event::JobRunning { id });
         grow::may_grow_now(state, events, id);
     }

@@ -33,9 +33,11 @@ pub(crate) fn preempt(
         return Ok(());
     }
     let requeue = mode == VictimMode::Requeue && record.spec.ask.requeue;
+    // The components of a set start together or not at all: no place is kept for one of them.
+    let goes_there = preempted.why == PreemptReason::Move && requeue && record.set.is_none();
     let yields = Ending { requeue, preempted: Some(preempted), ..Ending::new(Outcome::Preempted) };
     ended(state, events, id.key, yields);
-    if preempted.why == PreemptReason::Move && requeue {
+    if goes_there {
         moving(state, entry);
     }
     let (key, why) = (preempted.by, preempted.why);

@@ -1,6 +1,6 @@
 //! Sets: accepted, started, ended and started again as a whole.
 
-use crate::house::{House, OPERATOR, USER, end, exited, name, running, share, tasks_of};
+use crate::house::{House, OPERATOR, USER, attempt, end, exited, name, running, share, tasks_of};
 use common::id::{AttemptId, Gid, JobId, JobKey, RequestKey};
 use common::job::{Ask, EndCause, Launch, Outcome, Owner, Patch, Phase, PreemptReason, Preempted};
 use common::policy::VictimMode;
@@ -164,6 +164,19 @@ fn the_script_begins_once_every_component_is_ready() {
 }
 
 #[test]
+fn what_a_node_ran_before_it_was_told_to_makes_no_component_run_before_the_others_are_ready() {
+    let (mut house, one, two) = waiting();
+    start(&mut house);
+    house.report("g1", attempt(one, 1), running());
+    assert_eq!(both(&house, House::phase), (Phase::Starting, Phase::Starting));
+    assert_eq!(house.want("g1", attempt(one, 1)), Some(Want::Prepare));
+    house.report("g2", attempt(two, 1), StepPhase::Ready);
+    assert_eq!((house.phase(one), house.phase(two)), (Phase::Running, Phase::Starting));
+    house.report("g2", attempt(two, 1), running());
+    assert_eq!(both(&house, House::phase), (Phase::Running, Phase::Running));
+}
+
+#[test]
 fn the_end_of_its_script_is_the_end_of_all() {
     for (code, outcome) in [(0, Outcome::Completed), (3, Outcome::Failed)] {
         let (mut house, one, two) = living();
@@ -273,7 +286,8 @@ fn it_stands_still_whole_or_not_at_all() {
     assert_eq!(both(&house, House::phase), (Phase::Running, Phase::Running));
     let (mut house, one, two) = waiting();
     start(&mut house);
-    house.report("g1", AttemptId { key: one, attempt: common::id::Attempt(1) }, running());
+    house.report("g2", attempt(two, 1), StepPhase::Ready);
+    house.report("g1", attempt(one, 1), running());
     assert_eq!((house.phase(one), house.phase(two)), (Phase::Running, Phase::Starting));
     let refusal = house.refused(Command::SuspendJob { actor: OPERATOR, target: target("1") });
     assert!(matches!(refusal, Refusal::WrongPhase { .. }), "{refusal}");
