@@ -133,6 +133,10 @@ impl Patch {
         if let Some((most, least)) = self.tasks {
             (request.tasks, request.tasks_min) = (most, least);
         }
+        if self.nodes.is_some() || self.tasks.is_some() {
+            // Who asks for one size has nothing to grow to.
+            request.grow &= request.tasks_min.is_some();
+        }
         if let Some(gpus) = self.gpus {
             request.gpus = gpus.value();
             if request.gpus.is_none() {
@@ -228,6 +232,17 @@ mod tests {
         let named = Patch { tasks: Some((Tasks(8), Some(Tasks(4)))), ..four };
         let request = named.over(&ask()).request;
         assert_eq!((request.tasks, request.tasks_min), (Tasks(8), Some(Tasks(4))));
+    }
+
+    #[test]
+    fn who_is_given_one_size_takes_no_more_as_it_runs() {
+        let mut ask = ask();
+        (ask.request.tasks_min, ask.request.grow) = (Some(Tasks(4)), true);
+        let four = Patch { nodes: Some(Nodes(4)), ..Patch::default() };
+        assert!(!four.over(&ask).request.grow);
+        let ranged = Patch { tasks: Some((Tasks(16), Some(Tasks(4)))), ..four };
+        assert!(ranged.over(&ask).request.grow);
+        assert!(Patch { nice: Some(5), ..Patch::default() }.over(&ask).request.grow);
     }
 
     #[test]

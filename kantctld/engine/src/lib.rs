@@ -36,6 +36,7 @@ pub mod snapshot;
 pub mod solve;
 #[cfg(test)]
 mod testing;
+mod together;
 mod trial;
 pub mod typical;
 mod wait;
@@ -53,6 +54,7 @@ pub use sheet::sheets;
 pub use snapshot::{
     Growing, NodeSnapshot, Promise, RunningJob, Snapshot, Unusable, WaitingJob, nodes_min,
 };
+pub use together::could_ever_start_together;
 pub use waits::Waits;
 pub use what_if::{Outlook, outlook, what_if};
 pub use whole::{could_ever_be_near, could_ever_fit};

@@ -51,7 +51,7 @@ pub fn could_ever_be_near(
 }
 
 /// The snapshot with its nodes in groups, which one that no round has looked at yet has not.
-fn laid_out(snapshot: &Snapshot) -> Cow<'_, Snapshot> {
+pub(crate) fn laid_out(snapshot: &Snapshot) -> Cow<'_, Snapshot> {
     if snapshot.floor.is_laid_out() {
         return Cow::Borrowed(snapshot);
     }

@@ -44,28 +44,29 @@ pub async fn signal(
         Some(set) => set.keys().map(of).collect::<Result<Vec<_>, _>>()?.concat(),
     };
     let sent = join_all(places.iter().map(|place| send(&core, place, signal, whom))).await;
-    let reached =
-        |(place, sent): (&Place, &Result<(), ApiFailure>)| sent.is_ok().then_some(place.id.key);
-    let jobs: Vec<JobKey> = places.iter().zip(&sent).filter_map(reached).collect();
+    let sent = sent.into_iter().collect::<Result<Vec<bool>, _>>()?;
+    let keys = || places.iter().map(|place| place.id.key).zip(&sent);
+    let jobs: Vec<JobKey> = keys().filter_map(|(key, got)| got.then_some(key)).collect();
     // Some components may have nobody there to get it.
-    if all.is_none() || jobs.is_empty() {
-        sent.into_iter().collect::<Result<Vec<()>, _>>()?;
+    let is_enough = all.is_some() && !jobs.is_empty();
+    match keys().find(|(_, got)| !**got).filter(|_| !is_enough) {
+        None => Ok(Json(Changed { jobs })),
+        Some((key, _)) => {
+            Err(refused("not_signalled", format!("job {key} has nobody there to get {signal}")))
+        }
     }
-    Ok(Json(Changed { jobs }))
 }
 
-/// To one job. A plain signal is for its steps; where it has none, for its work.
+/// To one job; false: it has nobody there. A plain signal is for its steps; where it has none, for
+/// its work.
 async fn send(
     core: &Core,
     place: &Place,
     signal: SignalNumber,
     whom: Reached,
-) -> Result<(), ApiFailure> {
-    let (key, got_it) = (place.id.key, ask(core, place, signal, whom).await?);
-    if got_it || (whom == Reached::Steps && ask(core, place, signal, Reached::Work).await?) {
-        return Ok(());
-    }
-    Err(refused("not_signalled", format!("job {key} has nobody there to get {signal}")))
+) -> Result<bool, ApiFailure> {
+    let got_it = ask(core, place, signal, whom).await?;
+    Ok(got_it || (whom == Reached::Steps && ask(core, place, signal, Reached::Work).await?))
 }
 
 /// True: some of them got it. All are asked, whatever one answers.

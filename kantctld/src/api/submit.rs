@@ -11,6 +11,7 @@ use common::job::check::{AskError, ENVIRONMENT_BYTES_MAX, check_ask, check_scrip
 use common::job::{Ask, Outcome, Owner, Phase};
 use common::reason::{Refusal, WaitReason};
 use common::wire::api::{SubmitAnswer, SubmitRequest};
+use engine::Snapshot;
 use state::view::Waits;
 use state::{Command, Event, State, view};
 use std::collections::BTreeMap;
@@ -113,11 +114,36 @@ pub(super) fn join_environment(
 /// may differ, replicas may not. Whoever fits as the scheduler last saw the nodes is let in without
 /// waiting for a round that runs; nobody is refused but by the nodes and settings of now.
 pub async fn refuse_what_never_fits(core: &Arc<Core>, ask: &Ask) -> Result<(), ApiFailure> {
-    let (core, ask) = (core.clone(), ask.clone());
+    let ask = ask.clone();
+    let never = move |state: &State, snapshot: &Snapshot| {
+        state::snapshot::never_fits(state, snapshot, &ask)
+    };
+    refuse(core, never).await
+}
+
+/// The same of a set, whose components also have to fit side by side.
+pub async fn refuse_a_set_that_never_fits(
+    core: &Arc<Core>,
+    asks: &[Ask],
+) -> Result<(), ApiFailure> {
+    let asks = asks.to_vec();
+    let never = move |state: &State, snapshot: &Snapshot| {
+        let mut alone =
+            asks.iter().filter_map(|ask| state::snapshot::never_fits(state, snapshot, ask));
+        let together = || state::snapshot::never_fit_together(state, snapshot, &asks);
+        alone.next().or_else(together)
+    };
+    refuse(core, never).await
+}
+
+/// Refuses for this reason, if it still is one in a snapshot that is up to date.
+async fn refuse(
+    core: &Arc<Core>,
+    never: impl Fn(&State, &Snapshot) -> Option<Refusal> + Send + 'static,
+) -> Result<(), ApiFailure> {
+    let core = core.clone();
     let judged = tokio::task::spawn_blocking(move || {
-        let judge = |snapshot: &engine::Snapshot| {
-            state::snapshot::never_fits(&core.state.read(), snapshot, &ask)
-        };
+        let judge = |snapshot: &Snapshot| never(&core.state.read(), snapshot);
         match core.lookout.glance(&core.state, judge) {
             Some(None) => None,
             Some(Some(_)) | None => core.lookout.fresh(&core.state, core.now(), judge),

@@ -2,7 +2,7 @@
 //! one job is, and answered once all of it is on disk. Never takes a part of a set.
 
 use super::error::ApiFailure;
-use super::submit::{both, doubt, join_environment, owner, refuse_what_never_fits};
+use super::submit::{both, doubt, join_environment, owner, refuse_a_set_that_never_fits};
 use crate::core::Core;
 use crate::room::Room;
 use axum::extract::rejection::JsonRejection;
@@ -30,9 +30,7 @@ pub async fn submit(
     let known = core.state.read().request(Uid(user.uid), &request.request_key).is_some();
     if !known {
         room.check()?;
-        for ask in &request.asks {
-            refuse_what_never_fits(&core, ask).await?;
-        }
+        refuse_a_set_that_never_fits(&core, &request.asks).await?;
     }
     let (owner, groups) = owner(user.uid, user.gid).await;
     let operator = core.actor(owner.uid).operator;

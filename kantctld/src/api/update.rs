@@ -2,13 +2,13 @@
 //! round start the job with what it asked for before.
 
 use super::error::ApiFailure;
-use super::submit::refuse_what_never_fits;
+use super::submit::{refuse_a_set_that_never_fits, refuse_what_never_fits};
 use crate::core::Core;
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
-use common::id::Uid;
-use common::job::Phase;
+use common::id::{JobKey, Uid};
+use common::job::{Ask, Phase};
 use common::wire::api::{Changed, UpdateRequest};
 use state::Command;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub async fn update(
 ) -> Result<Json<Changed>, ApiFailure> {
     let (Json(UpdateRequest { patch }), target, key) = (body?, core.target(&key)?, core.key(&key)?);
     let actor = core.actor(Uid(user.uid));
-    let (asked, is_known_to_fit) = {
+    let (asked, set, is_known_to_fit) = {
         let state = core.state.read();
         let held = state.job(key.job).is_some_and(|record| {
             record.elements.values().all(|e| e.held || e.phase != Phase::Pending)
@@ -33,15 +33,33 @@ pub async fn update(
         let started = state.job(key.job).is_some_and(|record| {
             record.elements.values().any(|element| element.phase != Phase::Pending)
         });
-        (ask.map(|ask| common::job::Ask { hold: held, ..ask }), started)
+        let asked = ask.map(|ask| Ask { hold: held, ..ask });
+        let set = asked.as_ref().map(|ask| whole_set(&state, key, ask)).unwrap_or_default();
+        (asked, set, started)
     };
     let is_known_to_fit = is_known_to_fit || patch.is_for_the_array_alone();
     if let Some(ask) = asked.filter(|_| !is_known_to_fit) {
-        refuse_what_never_fits(&core, &ask).await.map_err(|failure| failure.of_change(key))?;
+        let judged = match set.as_slice() {
+            [] => refuse_what_never_fits(&core, &ask).await,
+            set => refuse_a_set_that_never_fits(&core, set).await,
+        };
+        judged.map_err(|failure| failure.of_change(key))?;
     }
     // What a round has decided is carried out before, and the next one sees the change.
     let _between_rounds = core.between_rounds.lock().await;
     let command = Command::UpdateJob { actor, target, patch: Box::new(patch), living: true };
     let events = core.command(command).await?;
     Ok(Json(Changed { jobs: state::event::changed(&events)? }))
+}
+
+/// What all components ask for, where the job is one of a set and asks for this; none, where it is
+/// in no set.
+fn whole_set(state: &state::State, key: JobKey, changed: &Ask) -> Vec<Ask> {
+    let set = state.job(key.job).and_then(|record| record.set);
+    let keys = set.into_iter().flat_map(|set| set.keys());
+    let of = |one: JobKey| match one.job == key.job {
+        true => Some(changed.clone()),
+        false => state.job(one.job).map(|record| Ask::clone(&record.spec.ask)),
+    };
+    keys.filter_map(of).collect()
 }

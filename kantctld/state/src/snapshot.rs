@@ -6,7 +6,7 @@ mod keeper;
 mod never;
 
 pub use keeper::Keeper;
-pub use never::never_fits;
+pub use never::{never_fit_together, never_fits};
 
 use crate::command::{Command, RoundGrow, RoundPreempt, RoundShrink, RoundStart};
 use crate::remembered::State;

@@ -1,7 +1,7 @@
 //! `--het-group`: which component of a set a step is for. Never one step for several of them.
 
 use crate::failure::Failure;
-use common::id::{JobId, JobKey};
+use common::id::{JobId, JobKey, SET_SIZE_MAX};
 use std::collections::BTreeMap;
 
 /// The job that a number of a component means: of the set named, or of the one this runs in.
@@ -23,6 +23,11 @@ pub fn key(
     if let Some(named) = named {
         let set: JobKey =
             named.parse().map_err(|error| usage(format!("--jobid={named}: {error}")))?;
+        if offset >= SET_SIZE_MAX {
+            return Err(usage(format!(
+                "--het-group={offset}: a job has at most {SET_SIZE_MAX} components, counted from 0"
+            )));
+        }
         return Ok(JobKey::component(set.job, offset));
     }
     let job = around.get(&format!("KANT_SET_JOB_{offset}"));
@@ -47,6 +52,7 @@ mod tests {
         assert_eq!((found("1", None), found("1", Some("7"))), ("43".into(), "7+1".into()));
         let refused = |text, around| key(text, None, around).unwrap_err().to_string();
         assert!(refused("0,1", &around).contains("one for each"));
+        assert!(key("128", Some("7"), &none).unwrap_err().to_string().contains("at most 128"));
         assert!(refused("2", &around).contains("has 2 components"));
         assert!(refused("0", &none).contains("not a job with components"));
     }

@@ -30,12 +30,9 @@ fn split(words: &[OsString], around: &BTreeMap<String, String>) -> Option<Vec<Ve
         return None;
     }
     let part = |(offset, words): (usize, &[OsString])| {
-        let names = |word: &OsString| {
-            let word = word.to_string_lossy();
-            word.starts_with("--het-group") || word.starts_with("--pack-group")
-        };
-        let own = (!words.iter().any(names)).then(|| format!("--het-group={offset}").into());
-        own.into_iter().chain(words.iter().cloned()).collect()
+        // One that names another component says so behind this, and the last word counts.
+        let own = OsString::from(format!("--het-group={offset}"));
+        std::iter::once(own).chain(words.iter().cloned()).collect()
     };
     Some(parts.into_iter().enumerate().map(part).collect())
 }
@@ -59,7 +56,15 @@ pub async fn run(words: &[OsString]) -> Result<u8, Failure> {
         }
         // SAFETY: unblocking signals is a plain system call, and may be made between fork and exec.
         unsafe { command.pre_exec(crate::signals::unblock) };
-        let child = command.spawn().context("failed to start the srun of a component")?;
+        let child = match command.spawn().context("failed to start the srun of a component") {
+            Ok(child) => child,
+            Err(error) => {
+                // The others would wait for it, or go on without.
+                pass_on(&processes, Signal::SIGTERM);
+                while running.join_next().await.is_some() {}
+                return Err(error.into());
+            }
+        };
         processes.extend(child.id().and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw));
         running.spawn(ended(child));
     }
@@ -100,14 +105,22 @@ async fn ended(mut child: Child) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::slurm::srun::Args;
+    use clap::{CommandFactory, FromArgMatches};
 
     #[test]
     fn each_part_is_for_the_component_of_its_place() {
         let words = |text: &str| -> Vec<OsString> { text.split(' ').map(OsString::from).collect() };
         let around = BTreeMap::from([("KANT_SET_SIZE".to_owned(), "3".to_owned())]);
         let parts = split(&words("srun ./a x : -n 8 ./b : --het-group=0 ./c"), &around).unwrap();
-        let expected = ["--het-group=0 ./a x", "--het-group=1 -n 8 ./b", "--het-group=0 ./c"];
+        let expected =
+            ["--het-group=0 ./a x", "--het-group=1 -n 8 ./b", "--het-group=2 --het-group=0 ./c"];
         assert_eq!(parts, expected.map(words));
+        let read = Args::command().args_override_self(true);
+        let read =
+            read.try_get_matches_from(words("srun --het-group=2 --het-group=0 ./c")).unwrap();
+        let read = Args::from_arg_matches(&read).unwrap();
+        assert_eq!(read.het_group.as_deref(), Some("0"), "the last word counts");
         assert_eq!(split(&words("srun ./a x"), &around), None);
         assert_eq!(
             split(&words("srun ./a : b"), &BTreeMap::new()),

@@ -8,8 +8,8 @@ use super::who::{of_running, of_waiting, path};
 use crate::decision::Decision;
 use crate::round::Round;
 use crate::snapshot::{Growing, NodeSnapshot, RunningJob, WaitingJob};
-use common::id::{JobKey, NodeName};
-use common::reason::WaitReason;
+use common::id::{JobKey, NodeName, QueueName};
+use common::reason::{Bound, WaitReason};
 use common::resource::{Allocation, GpuRequest, MemoryRequest, Share};
 use common::time::{Span, Time};
 use std::sync::Arc;
@@ -136,9 +136,7 @@ impl<'a> Judge<'a> {
             }
             return;
         }
-        let for_bounds =
-            matches!(reason, WaitReason::QuotaExceeded { .. } | WaitReason::LimitReached { .. });
-        if for_bounds && self.count_alike(job, other) {
+        if !reason.is_for_ever() && self.bounds_both(job, other, reason) {
             self.fault(format!("grows by what job {} waits for: {reason}", other.key));
         }
         if !has_no_room(reason) {
@@ -151,6 +149,28 @@ impl<'a> Judge<'a> {
         if let Some(share) = shares.iter().find(|share| usable(&share.node)) {
             self.fault(format!("grows onto {}, which job {} could use", share.node, other.key));
         }
+    }
+
+    /// Does it count for what the other waits for?
+    fn bounds_both(&self, job: &RunningJob, other: &WaitingJob, reason: &WaitReason) -> bool {
+        let bound = match reason {
+            WaitReason::LimitReached { bound, .. } => bound,
+            WaitReason::QuotaExceeded { .. } => return self.count_alike(job, other),
+            _ => return false,
+        };
+        let own = path(self.snapshot.policy(), &job.queue);
+        let is_of = |name: &QueueName| own.iter().any(|queue| queue.name == *name);
+        (!bound.is_of_one_user() || job.owner == other.owner)
+            && match bound {
+                Bound::Queue(name) | Bound::UserInQueue(_, name) => is_of(name),
+                Bound::AccountInQueue(account, name) => {
+                    is_of(name) && job.account.as_ref() == Some(account)
+                }
+                Bound::Qos(name) | Bound::UserInQos(_, name) => job.qos.as_ref() == Some(name),
+                Bound::Account(name) | Bound::UserInAccount(_, name) => {
+                    job.account.as_ref() == Some(name)
+                }
+            }
     }
 
     fn count_alike(&self, job: &RunningJob, other: &WaitingJob) -> bool {

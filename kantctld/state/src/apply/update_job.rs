@@ -16,7 +16,7 @@ use crate::job::{Element, Record};
 use crate::remembered::State;
 use common::id::{JobId, JobKey};
 use common::job::check::check_ask;
-use common::job::{Ask, Patch, Phase};
+use common::job::{Ask, Patch, Phase, SetPlace};
 use common::reason::Refusal;
 use std::sync::Arc;
 
@@ -50,7 +50,9 @@ pub(super) fn apply(
         None => None,
     };
     let alive = |key: &JobKey| state.element(*key).is_some_and(|(_, e)| e.phase != Phase::Done);
+    let followers: Vec<JobKey> = followers(state, target.key.job, patch).filter(alive).collect();
     let alive: Vec<JobKey> = keys.into_iter().filter(alive).collect();
+    let times = (ask.begin_at, ask.deadline);
     // The living are known by their deadlines, which the ask holds.
     alive.iter().for_each(|key| state.set_alive(*key, false));
     let before = state.job(target.key.job).map(|record| record.spec.ask.name.clone());
@@ -67,9 +69,17 @@ pub(super) fn apply(
     if let Some(record) = state.jobs.get(&target.key.job) {
         state.ties.bind(record, |job| state.jobs.contains_key(&job));
     }
+    alive.iter().for_each(|key| state.set_alive(*key, true));
+    for key in &followers {
+        state.set_alive(*key, false);
+        if let Some(record) = state.jobs.get_mut(&key.job) {
+            let ask = &mut Arc::make_mut(record).spec.ask;
+            (ask.begin_at, ask.deadline) = times;
+        }
+        state.set_alive(*key, true);
+    }
     let what = patch.told();
-    for key in alive {
-        state.set_alive(key, true);
+    for key in alive.into_iter().chain(followers) {
         let run = state.element(key).and_then(|(_, element)| element.run.as_ref());
         let nodes = run.map(|run| run.holding()).unwrap_or_default();
         let what = what.clone();
@@ -79,6 +89,14 @@ pub(super) fn apply(
         dependency::renamed(state, events, target.key.job, &before);
     }
     Ok(())
+}
+
+/// The components besides the first, where what is changed of that one holds for all: when they may
+/// begin, and when they have to be over.
+fn followers(state: &State, job: JobId, patch: &Patch) -> impl Iterator<Item = JobKey> {
+    let is_shared = patch.begin_at.is_some() || patch.deadline.is_some();
+    let set = state.job(job).and_then(|record| record.set).filter(|_| is_shared);
+    set.into_iter().flat_map(|set| set.keys()).filter(move |key| key.job != job)
 }
 
 /// How far what it is to wait for now is.
@@ -114,6 +132,7 @@ pub fn updated(
     if patch.nice.is_some_and(|nice| nice < 0) && !operator {
         return Err(Refusal::NiceNegative);
     }
+    of_the_set(record, patch)?;
     let mut phases = record.elements.values().map(|element| element.phase);
     let (waits, all_wait) =
         (phases.clone().any(|p| p == Phase::Pending), phases.all(|p| p == Phase::Pending));
@@ -158,6 +177,22 @@ pub fn updated(
     let changed = fill_in(state, &who, &changed)?;
     admission::check(state, &who, &changed)?;
     Ok(changed)
+}
+
+/// What holds for all of a set is not a later component's to change.
+fn of_the_set(record: &Record, patch: &Patch) -> Result<(), Refusal> {
+    let Some(set) = record.set.filter(|set| set.offset > 0) else { return Ok(()) };
+    let option = match patch {
+        Patch { dependency: Some(_), .. } => "--dependency",
+        Patch { begin_at: Some(_), .. } => "--begin",
+        Patch { deadline: Some(_), .. } => "--deadline",
+        Patch { mail_on: Some(_), .. } => "--mail-type",
+        Patch { mail_to: Some(_), .. } => "--mail-user",
+        _ => return Ok(()),
+    };
+    let first = SetPlace { offset: 0, ..set }.name();
+    let message = format!("{option} holds for all of a set: change it of its first, {first}");
+    Err(Refusal::BadAsk { message })
 }
 
 /// Of a job that has started: its user gives time back; more is the operators' to give.

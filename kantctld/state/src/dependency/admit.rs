@@ -78,7 +78,7 @@ fn forgotten(state: &State, term: &Term, on: JobKey) -> Result<TermState, Refusa
 }
 
 /// Would this job wait for itself, by way of others? Of one name, who is to run alone waits for all
-/// that were submitted before.
+/// that were submitted before; all components of a set wait for what the first waits for.
 ///
 /// # Errors
 /// [`Refusal::BadAsk`].
@@ -90,6 +90,7 @@ pub(crate) fn check_circle(state: &State, own: JobId, ask: &Ask) -> Result<(), R
     let mut next = named(ask);
     next.extend(before(state, (own, owner, ask), own, &mut looked));
     while let Some(job) = next.pop() {
+        let job = state.job(job).and_then(|record| record.set).map_or(job, |set| set.first);
         if job == own {
             let message = format!(
                 "job {own} would wait for itself, by way of what it is to wait for (`singleton` \

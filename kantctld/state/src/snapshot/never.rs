@@ -1,6 +1,7 @@
 //! A submission that could never start, refused with what would: beyond the nodes there are, beyond
-//! what quotas and limits ever allow, near others where nobody said what is near. Never refuses a
-//! held job: it may wait for nodes or for another configuration.
+//! what quotas and limits ever allow, near others where nobody said what is near; or components of
+//! a set that fit, and not side by side. Never refuses a held job: it may wait for nodes or for
+//! another configuration.
 
 use crate::remembered::State;
 use common::gpu::GpuKind;
@@ -52,6 +53,32 @@ pub fn never_fits(state: &State, snapshot: &Snapshot, ask: &Ask) -> Option<Refus
     }
     let reason = snapshot.could_ever_be_admitted(&waiting(state, queue, ask)).err()?;
     Some(Refusal::NeverAdmitted { reason: Box::new(reason) })
+}
+
+/// Could these components, each of which could start, never start together? Asked as
+/// [`never_fits`] is.
+#[must_use]
+pub fn never_fit_together(state: &State, snapshot: &Snapshot, asks: &[Ask]) -> Option<Refusal> {
+    if asks.iter().any(|ask| ask.hold) {
+        return None;
+    }
+    let default = || state.queues().iter().find(|queue| queue.default);
+    let of = |ask: &Ask| {
+        let queue = ask.queue.as_ref().map_or_else(default, |name| state.queue(name))?;
+        Some(waiting(state, queue, ask))
+    };
+    let components: Option<Vec<WaitingJob>> = asks.iter().map(of).collect();
+    let (place, reason) = engine::could_ever_start_together(snapshot, components?).err()?;
+    if reason.is_for_ever() {
+        return Some(Refusal::NeverAdmitted { reason: Box::new(reason) });
+    }
+    Some(Refusal::BadAsk {
+        message: format!(
+            "each component of this set fits, but not all of them at once, even if nothing else \
+             ran: component {place} {reason}; ask for less, or submit with --hold to keep it until \
+             there are more nodes"
+        ),
+    })
 }
 
 /// No node has what is asked for by name, as far as nodes are known.

@@ -2,11 +2,14 @@
 
 use crate::house::{House, OPERATOR, USER, attempt, end, exited, name, running, share, tasks_of};
 use common::id::{AttemptId, Gid, JobId, JobKey, RequestKey};
-use common::job::{Ask, EndCause, Launch, Outcome, Owner, Patch, Phase, PreemptReason, Preempted};
+use common::job::{
+    Ask, EndCause, Launch, Outcome, Owner, Patch, Phase, PreemptReason, Preempted, Replaced,
+};
 use common::policy::VictimMode;
 use common::reason::Refusal;
 use common::resource::Allocation;
 use common::time::{Span, Time};
+use common::unit::Cpus;
 use common::wire::node::{StepPhase, Want};
 use state::ledger::StartRefusal;
 use state::{Command, Event, RoundPreempt, RoundStart, State, Target};
@@ -361,4 +364,56 @@ fn a_set_may_be_made_to_yield_only_if_each_of_its_components_may() {
             assert_eq!(running.preemptible, expected, "component {job}");
         }
     }
+}
+
+#[test]
+fn components_that_never_fit_side_by_side_are_refused_before_they_are_proposed() {
+    let house = House::new();
+    let never = |cpus: &[u32], hold: bool| {
+        let ask = |cpus: &u32| {
+            let mut ask = Ask { hold, ..Ask::default() };
+            ask.request.cpus_per_task = Cpus(*cpus);
+            ask
+        };
+        let asks: Vec<Ask> = cpus.iter().map(ask).collect();
+        let seen = state::snapshot::snapshot(&house.state);
+        let refusal = state::snapshot::never_fit_together(&house.state, &seen, &asks);
+        refusal.map(|refusal| refusal.to_string())
+    };
+    assert_eq!(never(&[8, 4, 4], false), None, "one node for the first, and one for the others");
+    assert_eq!(never(&[8, 5, 4], true), None, "held: it may wait for nodes");
+    let refusal = never(&[8, 5, 4], false).unwrap();
+    assert!(refusal.contains("not all of them at once"), "{refusal}");
+}
+
+#[test]
+fn when_a_set_may_begin_is_changed_of_its_first_and_holds_for_all() {
+    let (mut house, ..) = waiting();
+    let at = house.now + Span::from_minutes(5);
+    let change = |named: &str| Command::UpdateJob {
+        actor: USER,
+        target: target(named),
+        patch: Box::new(Patch { begin_at: Some(Replaced::With(at)), ..Patch::default() }),
+        living: true,
+    };
+    let refusal = house.refused(change("1+1")).to_string();
+    assert!(refusal.contains("--begin") && refusal.contains("1+0"), "{refusal}");
+    house.apply(change("1+0"));
+    let begin = |job: &str| house.state.job(key(job).job).unwrap().spec.ask.begin_at;
+    assert_eq!((begin("1"), begin("2")), (Some(at), Some(at)));
+}
+
+#[test]
+fn who_waits_for_a_later_component_is_not_waited_for_by_the_set() {
+    let (mut house, ..) = waiting();
+    let after = |job: u32| format!("afterok:{job}").parse().ok();
+    let waits = house.submit(Ask { dependency: after(2), ..Ask::default() });
+    let dependency = after(waits.0).map(Replaced::With);
+    let circle = house.refused(Command::UpdateJob {
+        actor: USER,
+        target: target("1+0"),
+        patch: Box::new(Patch { dependency, ..Patch::default() }),
+        living: true,
+    });
+    assert!(circle.to_string().contains("would wait for itself"), "{circle}");
 }

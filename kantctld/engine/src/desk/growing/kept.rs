@@ -9,7 +9,7 @@ use crate::line::Class;
 use crate::shape::{Shape, ShapeIndex};
 use crate::snapshot::{RunningJob, WaitingJob};
 use common::id::{JobKey, QueueName};
-use common::reason::WaitReason;
+use common::reason::{Bound, WaitReason};
 use common::time::Time;
 use common::unit::Tasks;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +18,9 @@ use std::sync::Arc;
 /// So many jobs of a class are asked what they wait for; beyond that it is taken to be room.
 const ASKED_MAX: usize = 8;
 
+/// Who waits for a bound, and for which, if they were told one.
+type Kin<'a> = (&'a Arc<WaitingJob>, Option<Bound>);
+
 /// What those keep who wait and got nothing.
 #[derive(Default)]
 pub(super) struct Kept<'a> {
@@ -25,8 +28,7 @@ pub(super) struct Kept<'a> {
     all: bool,
     /// What each could use.
     shapes: BTreeSet<ShapeIndex>,
-    /// What they count for.
-    kin: Vec<&'a Arc<WaitingJob>>,
+    kin: Vec<Kin<'a>>,
     /// Certain nodes, and from when on; from now on where others yield.
     nodes: BTreeMap<NodeIndex, Time>,
 }
@@ -35,7 +37,7 @@ pub(super) struct Kept<'a> {
 enum Keeps {
     Nothing,
     Room,
-    Bound,
+    Bound(Option<Bound>),
     Both,
 }
 
@@ -61,22 +63,37 @@ impl<'a> Desk<'a> {
         grower.off.iter().any(|off| !off)
     }
 
-    /// Is there anything that bounds both?
-    fn count_alike(&self, job: &RunningJob, waits: &WaitingJob) -> bool {
-        let path = |name: &QueueName| -> Vec<&'a QueueName> {
-            let mut path = Vec::new();
-            let mut next = self.queues.get(name).copied();
-            while let Some(queue) = next.filter(|queue| !path.contains(&&queue.name)) {
-                path.push(&queue.name);
-                next = queue.parent.as_ref().and_then(|above| self.queues.get(above).copied());
+    /// The queue and those above it.
+    fn queues_of(&self, name: &QueueName) -> Vec<&'a QueueName> {
+        let mut path = Vec::new();
+        let mut next = self.queues.get(name).copied();
+        while let Some(queue) = next.filter(|queue| !path.contains(&&queue.name)) {
+            path.push(&queue.name);
+            next = queue.parent.as_ref().and_then(|above| self.queues.get(above).copied());
+        }
+        path
+    }
+
+    /// Does it count for the bound that this one waits for; for any of both, if that is not known?
+    fn count_alike(&self, job: &RunningJob, (waits, bound): &Kin) -> bool {
+        let own = self.queues_of(&job.queue);
+        let is_same = job.owner == waits.owner;
+        match bound {
+            Some(Bound::Queue(queue) | Bound::AccountInQueue(_, queue)) => own.contains(&queue),
+            Some(Bound::UserInQueue(_, queue)) => is_same && own.contains(&queue),
+            Some(Bound::Qos(qos)) => job.qos.as_ref() == Some(qos),
+            Some(Bound::UserInQos(_, qos)) => is_same && job.qos.as_ref() == Some(qos),
+            // Also where it is of one below.
+            Some(Bound::Account(_)) => job.account.is_some(),
+            Some(Bound::UserInAccount(..)) => is_same && job.account.is_some(),
+            None => {
+                let other = self.queues_of(&waits.queue);
+                is_same
+                    || own.iter().any(|queue| other.contains(queue))
+                    || job.account.is_some() && job.account == waits.account
+                    || job.qos.is_some() && job.qos == waits.qos
             }
-            path
-        };
-        let (own, other) = (path(&job.queue), path(&waits.queue));
-        job.owner == waits.owner
-            || own.iter().any(|queue| other.contains(queue))
-            || job.account.is_some() && job.account == waits.account
-            || job.qos.is_some() && job.qos == waits.qos
+        }
     }
 
     /// What those keep that wait and did not start.
@@ -100,28 +117,24 @@ impl<'a> Desk<'a> {
             debug_assert!(!started.contains(key), "{key} starts, and is promised to");
         }
         for (_, class) in snapshot.line.classes() {
-            let Some((job, keeps)) = self.keeps(class, &started) else { continue };
-            if matches!(keeps, Keeps::Bound | Keeps::Both) {
-                kept.kin.push(job);
-            }
-            if matches!(keeps, Keeps::Room | Keeps::Both) {
-                kept.all |= snapshot.policy.fair_sharing;
-                match self.queues.get(&job.queue).copied() {
-                    Some(queue) => _ = kept.shapes.insert(self.shape_of(queue, job)),
-                    None => kept.all = true,
-                }
+            let Some(job) = self.room_for(class, &started, &mut kept.kin) else { continue };
+            kept.all |= snapshot.policy.fair_sharing;
+            match self.queues.get(&job.queue).copied() {
+                Some(queue) => _ = kept.shapes.insert(self.shape_of(queue, job)),
+                None => kept.all = true,
             }
         }
         kept
     }
 
-    /// What the jobs of a class keep that did not start and have no certain nodes kept for them;
-    /// `None`: nothing.
-    fn keeps(
+    /// Who of a class waits for room, of those that did not start and have no certain nodes kept
+    /// for them; and which of them wait for a bound.
+    fn room_for(
         &self,
         class: &'a Class,
         started: &BTreeSet<JobKey>,
-    ) -> Option<(&'a Arc<WaitingJob>, Keeps)> {
+        kin: &mut Vec<Kin<'a>>,
+    ) -> Option<&'a Arc<WaitingJob>> {
         let is_fair = self.snapshot.policy.fair_sharing;
         let is_sure = |key: JobKey| {
             // It may still take back what others have beyond their share.
@@ -132,15 +145,27 @@ impl<'a> Desk<'a> {
             promise.is_some_and(|promise| !promise.nodes.is_empty())
         };
         let is_left = |job: &&Arc<WaitingJob>| !started.contains(&job.key) && !is_sure(job.key);
+        let (mut room, before) = (None, kin.len());
         for (asked, job) in class.jobs().filter(is_left).enumerate() {
-            let keeps = self.keeps_one(job);
-            match keeps {
-                _ if asked >= ASKED_MAX => return Some((job, Keeps::Both)),
-                Keeps::Nothing => {}
-                keeps => return Some((job, keeps)),
+            let is_unknown = room.is_none() && kin.len() == before;
+            let keeps = match asked {
+                ..ASKED_MAX => self.keeps_one(job),
+                _ if is_unknown => Keeps::Both,
+                _ => break,
+            };
+            match &keeps {
+                Keeps::Bound(bound) => kin.push((job, bound.clone())),
+                Keeps::Both => kin.push((job, None)),
+                Keeps::Nothing | Keeps::Room => {}
+            }
+            if matches!(keeps, Keeps::Room | Keeps::Both) {
+                room = room.or(Some(job));
+            }
+            if asked >= ASKED_MAX {
+                break;
             }
         }
-        None
+        room
     }
 
     /// What one of them keeps.
@@ -169,9 +194,9 @@ impl<'a> Desk<'a> {
             },
             // What is due to a queue follows from what all ask for.
             Some(WaitReason::QuotaExceeded { .. }) if is_fair => Keeps::Both,
-            Some(WaitReason::QuotaExceeded { .. } | WaitReason::LimitReached { .. }) => {
-                Keeps::Bound
-            }
+            Some(reason) if reason.is_for_ever() => Keeps::Nothing,
+            Some(WaitReason::QuotaExceeded { .. }) => Keeps::Bound(None),
+            Some(WaitReason::LimitReached { bound, .. }) => Keeps::Bound(Some(bound.clone())),
             Some(_) => Keeps::Nothing,
         }
     }

@@ -116,6 +116,19 @@ fn whoever_waits_for_a_limit_is_waited_for_by_those_who_count_for_it() {
 }
 
 #[test]
+fn one_users_own_limit_keeps_nobody_else_from_growing() {
+    let mut world = on_one(2);
+    change_policy(&mut world.snapshot, |policy| {
+        policy.queues[0].limits_per_user = Limits { jobs: Some(1), ..Limits::default() };
+    });
+    let other = |job| WaitingJob { owner: common::id::Uid(4242), ..low(job, 8) };
+    world.submit(other(2)).submit(other(3));
+    let told = world.over(9).round();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[1].starts_with("1 grows to "), "{told:?}");
+}
+
+#[test]
 fn limits_and_quotas_bind_what_it_grows_to() {
     let mut world = World::new(nodes("ab"), vec![queue("q")]);
     change_policy(&mut world.snapshot, |policy| {
