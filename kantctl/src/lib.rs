@@ -7,6 +7,7 @@ pub mod directive;
 pub mod failure;
 pub mod keys;
 pub mod output;
+pub mod quick;
 pub mod server;
 pub mod signals;
 pub mod slurm;
@@ -40,10 +41,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     if let Some(name) = slurm::name::Name::of(arguments.first()) {
         return slurm::name::run(name, &arguments);
     }
-    let parsed = command().try_get_matches_from(&arguments).and_then(|matches| {
+    let parsed = || {
+        let matches = command().try_get_matches_from(&arguments)?;
         Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command()))
-    });
-    let cli = match parsed {
+    };
+    let cli = match quick::read(&arguments).map_or_else(parsed, Ok) {
         Ok(cli) => cli,
         Err(error) => return refuse(&error, arguments.iter().any(|word| word == "submit")),
     };

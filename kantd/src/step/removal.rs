@@ -16,11 +16,26 @@ use std::path::{Path, PathBuf};
 const DIRECTORY: OFlag =
     OFlag::O_DIRECTORY.union(OFlag::O_RDONLY).union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
 
-/// Removes it; one that is not there is removed already.
+/// So often is a tree gone through that somebody else removes as well.
+const TRIES_MAX: u32 = 100;
+
+/// Removes it; one that is not there is removed already. Others may remove it at the same time.
 ///
 /// # Errors
 /// When something cannot be removed; some of it is gone then, and another try goes on.
 pub fn remove(path: &Path) -> io::Result<()> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        match remove_once(path) {
+            // What was listed is gone: the other one was faster there.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && tries < TRIES_MAX => {}
+            done => return done,
+        }
+    }
+}
+
+fn remove_once(path: &Path) -> io::Result<()> {
     let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(io::Error::from(Errno::EINVAL));
     };
@@ -180,6 +195,25 @@ mod tests {
         remove(&tree).unwrap();
         assert!(!tree.exists() && outside.join("kept").exists());
         remove(&tree).unwrap();
+    }
+
+    #[test]
+    fn two_may_remove_one_tree_at_once() {
+        let home = tempfile::tempdir().unwrap();
+        for round in 0..30 {
+            let tree = home.path().join(round.to_string());
+            for dir in 0..20 {
+                fs::create_dir_all(tree.join(format!("{dir}/a/b"))).unwrap();
+                fs::write(tree.join(format!("{dir}/a/file")), "").unwrap();
+            }
+            let other = std::thread::spawn({
+                let tree = tree.clone();
+                move || remove(&tree)
+            });
+            remove(&tree).unwrap();
+            other.join().unwrap().unwrap();
+            assert!(!tree.exists());
+        }
     }
 
     #[test]
