@@ -2,6 +2,7 @@
 //! asking twice does no harm. Never decides what an answer means.
 
 mod exchange;
+mod path;
 
 use crate::failure::{Failure, Kind, says_nothing_done, says_silent_node};
 use crate::output::screen::note;
@@ -9,6 +10,7 @@ use axum::body::{Body, Bytes};
 use axum::http::HeaderMap;
 use exchange::{get_bytes, post_bytes, streamed};
 use net::{Backoff, Client, ClientError, Endpoint};
+pub use path::encoded;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;
@@ -23,6 +25,10 @@ const BACKOFF_CAP: Duration = Duration::from_secs(2);
 pub const POLL_SECONDS: u64 = 20;
 /// Time for an answer beyond what it was asked to wait.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30 + POLL_SECONDS);
+/// So many wishes of one command are on their way at once: the controller writes them to disk
+/// together.
+pub const AT_ONCE: usize = 16;
+
 /// The controller.
 #[derive(Debug)]
 pub struct Server {
@@ -53,7 +59,9 @@ impl Server {
     #[must_use]
     pub fn new(sockets: &[PathBuf], retry: Option<Duration>) -> Self {
         let client = |path: &PathBuf| {
-            Client::new(Endpoint::Unix(path.clone())).with_answer_limit(Some(ANSWER_LIMIT))
+            Client::new(Endpoint::Unix(path.clone()))
+                .with_answer_limit(Some(ANSWER_LIMIT))
+                .with_idle_connections(AT_ONCE)
         };
         Self { clients: sockets.iter().map(client).collect(), retry }
     }
@@ -125,6 +133,25 @@ impl Server {
         A: DeserializeOwned,
     {
         self.ask(Again::IfUnanswered, patience, async |client| client.post(path, wish).await).await
+    }
+
+    /// Asks for something that comes in lines, the first of a kind of its own, the others added one
+    /// by one to what `start` makes of it.
+    ///
+    /// # Errors
+    /// [`Failure`] when there is no answer, or a refusal.
+    pub async fn get_lines<H, L, S>(
+        &self,
+        path: &str,
+        start: impl Fn(H) -> S,
+        add: impl Fn(&mut S, L),
+    ) -> Result<S, Failure>
+    where
+        H: DeserializeOwned,
+        L: DeserializeOwned,
+    {
+        let get = async |client: &Client| client.get_lines(path, &start, &add).await;
+        self.ask(Again::IfUnanswered, PATIENCE, get).await
     }
 
     /// Asks for bytes, with the headers they come with.
@@ -263,30 +290,10 @@ fn reason(error: &ClientError) -> String {
     }
 }
 
-/// A text as part of a path or a query (RFC 3986: all but letters, digits and `-._~` as `%XX`).
-#[must_use]
-pub fn encoded(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    text.bytes().fold(String::new(), |mut done, byte| {
-        if plain(byte) {
-            done.push(char::from(byte));
-        } else {
-            done.push_str(&format!("%{byte:02X}"));
-        }
-        done
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use net::ApiError;
-
-    #[test]
-    fn a_text_cannot_leave_its_place_in_a_path() {
-        assert_eq!(encoded("ada-1._~"), "ada-1._~");
-        assert_eq!(encoded("a b/../c?d&e=ü"), "a%20b%2F..%2Fc%3Fd%26e%3D%C3%BC");
-    }
 
     #[tokio::test]
     async fn an_absent_controller_is_named_by_its_sockets() {

@@ -142,7 +142,7 @@ async fn what_was_not_held_is_told_and_is_no_failure() {
 #[tokio::test]
 async fn waiting_jobs_are_cancelled_before_those_whose_room_they_would_get() {
     let house = House::answering(|asked, _| match asked.what.as_str() {
-        "GET /v1/jobs?user=ada" => json(jobs(vec![
+        "GET /v1/jobs?user=ada&brief=true" => json(jobs(vec![
             job("41", Phase::Running, None),
             job("42", Phase::Pending, None),
             job("43", Phase::Starting, None),
@@ -152,7 +152,26 @@ async fn waiting_jobs_are_cancelled_before_those_whose_room_they_would_get() {
     });
     let done = house.kantctl(&["cancel", "-u", "ada"]).await;
     assert_eq!(done.good(), "Cancelled 42\nCancelled 44\nCancelled 41\nCancelled 43\n");
+    let asked = house.questions();
+    let place = |key| asked.iter().position(|what| key_in(what) == key).unwrap();
+    assert!(place("42").max(place("44")) < place("41").min(place("43")), "{asked:?}");
     house.kantctl(&["cancel"]).await.refused(2, &["--me", "--user"]);
+}
+
+#[tokio::test]
+async fn many_are_asked_for_at_once_and_told_in_their_order() {
+    let house = House::answering(|asked, _| match key_in(&asked.what) {
+        "7" => refused_as("already_done", 409, "job 7 is over"),
+        key => json(value!({ "jobs": [key] })),
+    });
+    let keys: Vec<String> = (1..=50).map(|key| key.to_string()).collect();
+    let words: Vec<&str> =
+        std::iter::once("cancel").chain(keys.iter().map(String::as_str)).collect();
+    let done = house.kantctl(&words).await;
+    let told = keys.iter().filter(|key| *key != "7").map(|key| format!("Cancelled {key}\n"));
+    assert_eq!((done.code, done.out), (Some(1), told.collect()));
+    assert!(done.err.contains("job 7 is over"), "{}", done.err);
+    assert_eq!(house.questions().len(), keys.len());
 }
 
 #[tokio::test]
@@ -173,10 +192,10 @@ async fn a_user_whom_nobody_knows_is_no_empty_list() {
 #[tokio::test]
 async fn cancel_finds_jobs_by_what_they_are() {
     let house = House::answering(|asked, _| match asked.what.as_str() {
-        "GET /v1/jobs?user=ada" => {
+        "GET /v1/jobs?user=ada&brief=true" => {
             json(jobs(vec![job("41", Phase::Running, None), job("42", Phase::Pending, None)]))
         }
-        "GET /v1/jobs" => json(jobs(vec![])),
+        "GET /v1/jobs?brief=true" => json(jobs(vec![])),
         _ => json(value!({})),
     });
     let done = house.kantctl(&["cancel", "-u", "ada", "-t", "PD"]).await;

@@ -22,7 +22,7 @@ use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
 use crate::client::{Client, ClientError};
 use crate::dial::Endpoint;
-use crate::pump::{Outgoing, pump};
+use crate::pump::{Outgoing, Pings, pump};
 
 /// How long a good-bye may take.
 pub(crate) const CLOSE_LIMIT: Duration = Duration::from_secs(2);
@@ -58,7 +58,8 @@ pub struct ChannelReceiver<In> {
 /// When to ask whether the peer still lives, and when to believe that it does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Keepalive {
-    /// A ping goes out this often.
+    /// Who opened the channel sends a ping this often; who accepted it, where nothing came for half
+    /// as long again.
     pub ping_interval: Duration,
     /// A peer from which nothing at all has come for this long is gone.
     pub silence_limit: Duration,
@@ -199,7 +200,7 @@ where
         .max_frame_size(MESSAGE_BYTES_MAX)
         .on_upgrade(move |socket| {
             let (channel, ends) = pair();
-            tokio::spawn(pump(socket, ends.outgoing, ends.incoming, keepalive));
+            tokio::spawn(pump(socket, ends.outgoing, ends.incoming, (keepalive, Pings::InSilence)));
             serve(channel)
         })
 }
@@ -236,7 +237,7 @@ pub async fn connect_channel<Out, In>(
     let socket =
         WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Client, Some(config)).await;
     let (channel, ends) = pair();
-    tokio::spawn(pump(socket, ends.outgoing, ends.incoming, keepalive));
+    tokio::spawn(pump(socket, ends.outgoing, ends.incoming, (keepalive, Pings::Always)));
     Ok(channel)
 }
 

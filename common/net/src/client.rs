@@ -4,6 +4,7 @@
 //! GET. Everything else that breaks midway is reported as [`ClientError::Interrupted`].
 
 mod error;
+mod lines;
 
 use std::error::Error as StdError;
 use std::sync::{Arc, Mutex, PoisonError};

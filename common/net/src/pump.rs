@@ -5,12 +5,14 @@
 
 use std::error::Error as StdError;
 use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::ws;
-use futures_util::{Sink, SinkExt, Stream, StreamExt};
+use futures_util::{Sink, SinkExt, Stream, StreamExt, stream};
 use tokio::sync::mpsc;
-use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 use tokio_tungstenite::tungstenite;
 
 use crate::channel::{CLOSE_LIMIT, ChannelError, Keepalive};
@@ -48,21 +50,33 @@ enum End {
     Failed(ChannelError),
 }
 
+/// Who asks whether the other still lives: one question and its answer tell both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pings {
+    /// At every interval: who opened the channel.
+    Always,
+    /// Only where nothing came for an interval and a half: who accepted it, for whom ten thousand
+    /// peers ask.
+    InSilence,
+}
+
 /// Runs until the channel is over, then says how in the last entry of `incoming`.
 pub(crate) async fn pump<S, M, E>(
     socket: S,
     mut outgoing: mpsc::Receiver<Outgoing>,
     incoming: mpsc::Sender<Result<Bytes, ChannelError>>,
-    keepalive: Keepalive,
+    (keepalive, pings): (Keepalive, Pings),
 ) where
     S: Stream<Item = Result<M, E>> + Sink<M, Error = E>,
     M: Frame,
     E: StdError + Send + Sync + 'static,
 {
     let (sink, stream) = socket.split();
+    let heard = Heartbeat::new();
     let end = {
-        let mut reading = pin!(read(stream, &incoming, keepalive));
-        let writing = pin!(write(sink, &mut outgoing, &incoming, keepalive));
+        let mut reading = pin!(read(stream, &incoming, keepalive, &heard));
+        let due = due(pings, keepalive, &heard);
+        let writing = pin!(write(sink, &mut outgoing, &incoming, due));
         tokio::select! {
             end = &mut reading => end,
             written = writing => match (written, timeout(CLOSE_LIMIT, reading).await) {
@@ -85,6 +99,7 @@ async fn read<M, E>(
     mut stream: impl Stream<Item = Result<M, E>> + Unpin,
     incoming: &mpsc::Sender<Result<Bytes, ChannelError>>,
     keepalive: Keepalive,
+    heard: &Heartbeat,
 ) -> End
 where
     M: Frame,
@@ -95,6 +110,7 @@ where
             let limit_seconds = keepalive.silence_limit.as_secs_f32();
             return End::Failed(ChannelError::Silent { limit_seconds });
         };
+        heard.beat();
         match next.map(|read| read.map(Frame::heard)) {
             Some(Ok(Heard::Message(data))) => {
                 // With the receiver gone the rest is read and dropped: the writer says good-bye.
@@ -115,19 +131,61 @@ where
     }
 }
 
+/// When something was heard last.
+struct Heartbeat {
+    begun: Instant,
+    /// Milliseconds after that.
+    last: AtomicU64,
+}
+
+impl Heartbeat {
+    fn new() -> Self {
+        Self { begun: Instant::now(), last: AtomicU64::new(0) }
+    }
+
+    fn beat(&self) {
+        let millis = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.last.store(millis, Ordering::Relaxed);
+    }
+
+    fn last(&self) -> Instant {
+        self.begun + Duration::from_millis(self.last.load(Ordering::Relaxed))
+    }
+}
+
+/// Gives the moments at which a ping is due, one after the other.
+fn due<'a>(
+    pings: Pings,
+    keepalive: Keepalive,
+    heard: &'a Heartbeat,
+) -> impl Stream<Item = ()> + 'a {
+    let interval = keepalive.ping_interval;
+    stream::unfold(Instant::now(), move |asked| async move {
+        match pings {
+            Pings::Always => sleep_until(asked + interval).await,
+            Pings::InSilence => loop {
+                let silent = heard.last().max(asked) + interval.mul_f32(1.5);
+                if silent <= Instant::now() {
+                    break;
+                }
+                sleep_until(silent).await;
+            },
+        }
+        Some(((), Instant::now()))
+    })
+}
+
 /// Writes what is asked for and pings in between, until asked to close or nobody asks any more.
 async fn write<M, E>(
     mut sink: impl Sink<M, Error = E> + Unpin,
     outgoing: &mut mpsc::Receiver<Outgoing>,
     incoming: &mpsc::Sender<Result<Bytes, ChannelError>>,
-    keepalive: Keepalive,
+    due: impl Stream<Item = ()>,
 ) -> Result<(), E>
 where
     M: Frame,
 {
-    let interval = keepalive.ping_interval;
-    let mut pings = interval_at(Instant::now() + interval, interval);
-    pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut due = pin!(due);
     loop {
         tokio::select! {
             // What is queued goes out before a good-bye.
@@ -138,7 +196,7 @@ where
                 None => return sink.send(M::close("")).await,
             },
             () = incoming.closed() => return sink.send(M::close("")).await,
-            _ = pings.tick() => sink.send(M::ping()).await?,
+            _ = due.next() => sink.send(M::ping()).await?,
         }
     }
 }

@@ -202,6 +202,13 @@ pub struct JobView {
     pub story: Vec<StoryLine>,
 }
 
+/// The first line of an answer in lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Looked {
+    /// The controller's time when it looked.
+    pub as_of: Time,
+}
+
 /// Jobs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobList {
@@ -262,7 +269,8 @@ pub struct JobQuery {
     pub queue: Option<QueueName>,
     /// Only on this node.
     pub node: Option<NodeName>,
-    /// Of each job only what is set and tables of jobs show: a third of the bytes.
+    /// Of each job only what is set and tables of jobs show: a third of the bytes. The answer is a
+    /// [`Looked`], then a [`JobView`] a line.
     pub brief: bool,
 }
 

@@ -1,16 +1,17 @@
 //! Jobs as a table and as a record. Never asks for them.
 
-use super::record::Record;
+mod facts;
+
 use super::sizes;
 use super::table::{Cell, Column, Table, Tint};
-use super::time::{elapsed, limit, local, localized};
+use super::time::{elapsed, limit, localized};
 use common::hostlist::fold;
-use common::id::{ArrayIndex, NodeName};
-use common::job::pattern::{PatternFacts, absolute, fill};
-use common::job::{Ask, Outcome, Phase};
+use common::id::ArrayIndex;
+use common::job::{Outcome, Phase};
 use common::resource::{GpuRequest, Share};
 use common::time::Time;
 use common::wire::api::JobView;
+pub use facts::record;
 use jiff::tz::TimeZone;
 
 const COLUMNS: [Column; 10] = [
@@ -29,23 +30,62 @@ const COLUMNS: [Column; 10] = [
 /// Jobs, one a row; waiting tasks of one array that wait for the same reason share one.
 #[must_use]
 pub fn table(jobs: &[JobView], as_of: Time, zone: &TimeZone) -> Table {
-    let mut table = Table::new(&COLUMNS, &["WHERE/WHY", "NAME", "USER", "QUEUE", "ID"]);
-    for alike in gather(jobs) {
-        let Some(job) = alike.first() else { continue };
-        table.row(vec![
-            Cell::from(keys(alike)),
-            Cell::from(&job.ask.name),
-            Cell::from(&job.owner.name),
-            Cell::from(job.ask.queue.as_ref().map_or("-", |queue| queue.as_str())),
-            Cell::from(&job.state).short(&job.state_code).tint(tint(job)),
-            Cell::from(ran(job, as_of)),
-            Cell::from(limit(job.ask.time_limit)),
-            Cell::from(nodes(job)),
-            Cell::from(gpus(job)),
-            Cell::from(localized(&where_or_why(job), zone)),
-        ]);
-    }
+    let mut table = empty();
+    gather(jobs).for_each(|alike| add_row(&mut table, alike, as_of, zone));
     table
+}
+
+/// The same of jobs that come one by one, in the order of lists: only those of one row are kept.
+#[derive(Debug)]
+pub struct Rows<'a> {
+    table: Table,
+    alike: Vec<JobView>,
+    as_of: Time,
+    zone: &'a TimeZone,
+}
+
+impl<'a> Rows<'a> {
+    /// None yet; at this time.
+    #[must_use]
+    pub fn new(as_of: Time, zone: &'a TimeZone) -> Self {
+        Self { table: empty(), alike: Vec::new(), as_of, zone }
+    }
+
+    /// The next job.
+    pub fn add(&mut self, job: JobView) {
+        if self.alike.last().is_some_and(|last| !wait_alike(last, &job)) {
+            add_row(&mut self.table, &self.alike, self.as_of, self.zone);
+            self.alike.clear();
+        }
+        self.alike.push(job);
+    }
+
+    /// That were all.
+    #[must_use]
+    pub fn table(mut self) -> Table {
+        add_row(&mut self.table, &self.alike, self.as_of, self.zone);
+        self.table
+    }
+}
+
+fn empty() -> Table {
+    Table::new(&COLUMNS, &["WHERE/WHY", "NAME", "USER", "QUEUE", "ID"])
+}
+
+fn add_row(table: &mut Table, alike: &[JobView], as_of: Time, zone: &TimeZone) {
+    let Some(job) = alike.first() else { return };
+    table.row(vec![
+        Cell::from(keys(alike)),
+        Cell::from(&job.ask.name),
+        Cell::from(&job.owner.name),
+        Cell::from(job.ask.queue.as_ref().map_or("-", |queue| queue.as_str())),
+        Cell::from(&job.state).short(&job.state_code).tint(tint(job)),
+        Cell::from(ran(job, as_of)),
+        Cell::from(limit(job.ask.time_limit)),
+        Cell::from(nodes(job)),
+        Cell::from(gpus(job)),
+        Cell::from(localized(&where_or_why(job), zone)),
+    ]);
 }
 
 /// Jobs as rows: tasks of one array that wait for the same reason share one.
@@ -56,8 +96,11 @@ pub fn gather(jobs: &[JobView]) -> impl Iterator<Item = &[JobView]> {
 /// Do these two belong in one row?
 fn wait_alike(one: &JobView, other: &JobView) -> bool {
     let waits = |job: &JobView| job.phase == Phase::Pending && job.key.index.is_some();
-    let why = |job: &JobView| job.reason.as_ref().map(|reason| reason.code.clone());
-    waits(one) && waits(other) && one.key.job == other.key.job && why(one) == why(other)
+    waits(one) && waits(other) && one.key.job == other.key.job && code(one) == code(other)
+}
+
+fn code(job: &JobView) -> Option<&str> {
+    job.reason.as_ref().map(|reason| reason.code.as_str())
 }
 
 /// `42`, `42_7`, `42+1`, or for several tasks `42_[0-3,7]`.
@@ -157,137 +200,6 @@ pub fn ending(job: &JobView) -> String {
         (Some(Outcome::Cancelled), None) => hosts(job),
         _ => exit,
     }
-}
-
-/// Everything about a job.
-#[must_use]
-pub fn record(job: &JobView, as_of: Time, zone: &TimeZone) -> String {
-    let ask = &job.ask;
-    let mut record = Record::default();
-    record.fact("job", job.key);
-    record.maybe(
-        "part of",
-        job.set.map(|set| {
-            format!("job {}: {}, one of {} components", set.first, set.name(), set.size)
-        }),
-    );
-    record.fact("name", &ask.name);
-    let attempt =
-        if job.attempt > 1 { format!(", attempt {}", job.attempt) } else { String::new() };
-    record.fact("state", format!("{}{attempt}", job.state));
-    record.maybe("reason", why(job).map(|why| localized(&why, zone)));
-    record.maybe("place", job.position.map(|place| format!("{place} among those that wait")));
-    record.fact(
-        "owner",
-        format!("{} (uid {}, gid {})", job.owner.name, job.owner.uid, job.owner.gid),
-    );
-    record.maybe("queue", ask.queue.as_ref());
-    record.maybe("account", ask.account.as_ref());
-    record.maybe("qos", ask.qos.as_ref());
-    record.maybe("reservation", ask.reservation.as_ref());
-    record.maybe("comment", ask.comment.as_ref());
-    if ask.nice != 0 {
-        record.fact("nice", ask.nice);
-    }
-    times(&mut record, job, as_of, zone);
-    record.fact("asked", sizes::request(&ask.request));
-    record.maybe("near", sizes::nearness(&ask.request));
-    record.maybe("apart", ask.request.per_node_max.as_ref().map(sizes::apart));
-    record.maybe("features", ask.request.constraint.as_ref());
-    record.maybe("only on", Some(fold(&ask.request.only_nodes)).filter(|n| !n.is_empty()));
-    record.maybe("not on", Some(fold(&ask.request.not_nodes)).filter(|n| !n.is_empty()));
-    let service = if ask.service { ", as a service" } else { "" };
-    record.fact("runs", format!("{}{service}", sizes::launch(ask.launch)));
-    let yields = |yields| if yields { "to others, if need be" } else { "to nobody" };
-    record.maybe("yields", ask.preemptible.map(yields));
-    record.maybe("container", ask.container.as_ref());
-    record.maybe("warning", ask.warning.as_ref().map(sizes::warning));
-    record.maybe("letters", ask.mail.as_ref().map(sizes::mail));
-    record.maybe("if resized", ask.resize_signal.as_ref().map(sizes::resize_signal));
-    record.maybe("array", ask.array.as_ref());
-    files(&mut record, job);
-    if job.phase == Phase::Done {
-        record.maybe("ended by", Some(ending(job)).filter(|e| job.exit.is_none() && !e.is_empty()));
-        record.maybe("exit", job.exit.map(|exit| format!("{exit} (code:signal)")));
-    }
-    record.maybe("note", job.message.as_ref().map(|note| localized(note, zone)));
-    record.maybe("used", job.usage.map(sizes::usage));
-    record.maybe("GPUs used", job.usage.and_then(|usage| usage.gpu).map(sizes::gpu_usage));
-    let shares = job.allocation.iter().flat_map(|a| a.shares());
-    record.list("allocation", shares.map(sizes::share));
-    record.maybe("joined by", Some(fold(&job.joining)).filter(|nodes| !nodes.is_empty()));
-    record.maybe("gives up", Some(fold(&job.leaving)).filter(|nodes| !nodes.is_empty()));
-    let story = job
-        .story
-        .iter()
-        .map(|line| format!("{}  {}", local(line.at, zone), localized(&line.text, zone)));
-    record.list("story", story);
-    record.text()
-}
-
-fn times(record: &mut Record, job: &JobView, as_of: Time, zone: &TimeZone) {
-    let host = match job.ask.submit_host.as_str() {
-        "" => String::new(),
-        host => format!(" on {host}"),
-    };
-    record.fact("submitted", format!("{}{host}", local(job.submitted_at, zone)));
-    record.maybe("not before", job.ask.begin_at.map(|at| local(at, zone)));
-    record.maybe("waits for", job.dependency.as_ref());
-    record.maybe("deadline", job.ask.deadline.map(|at| local(at, zone)));
-    record.maybe("started", job.started_at.map(|at| local(at, zone)));
-    record.maybe("ended", job.ended_at.map(|at| local(at, zone)));
-    let before = Some(job.suspended).filter(|span| !span.is_zero());
-    record.maybe(
-        "suspended",
-        match (job.suspended_at, before) {
-            (Some(at), None) => Some(format!("since {}", local(at, zone))),
-            (Some(at), Some(before)) => Some(format!("since {}, {before} before", local(at, zone))),
-            (None, before) => before.map(|before| format!("for {before}")),
-        },
-    );
-    let time = job.started_at.map_or_else(|| "none yet".to_owned(), |_| ran(job, as_of));
-    let limit = job
-        .ask
-        .time_limit
-        .map_or_else(|| ", without a limit".to_owned(), |at| format!(" of {}", limit(Some(at))));
-    record.fact("time", format!("{time}{limit}"));
-}
-
-fn files(record: &mut Record, job: &JobView) {
-    let ask = &job.ask;
-    record.maybe("command", ask.command.as_ref());
-    record.fact("directory", &ask.work_dir);
-    record.maybe("arguments", arguments(ask));
-    record.maybe("input", ask.stdin.as_ref().map(|pattern| path(job, pattern)));
-    record.fact("output", path(job, ask.stdout_pattern()));
-    record.maybe("errors", ask.stderr.as_ref().map(|pattern| path(job, pattern)));
-}
-
-/// Those that its command line does not end with: it may be cut, and older jobs have none.
-fn arguments(ask: &Ask) -> Option<String> {
-    let args = ask.args.join(" ");
-    let told = ask.command.as_ref().is_some_and(|command| command.ends_with(&args));
-    (!told && !args.is_empty()).then_some(args)
-}
-
-/// Where a file is, as far as it is known: a name that differs from node to node or from task to
-/// task (%N, %n, %t) is not one file's, and stays as it was asked.
-fn path(job: &JobView, pattern: &str) -> String {
-    let of = |node: &str, rank| {
-        let node = NodeName::new(node).ok()?;
-        let facts = PatternFacts {
-            key: job.key,
-            number: job.number,
-            job_name: &job.ask.name,
-            user: &job.owner.name,
-            node: &node,
-            node_rank: rank,
-            task_rank: rank,
-        };
-        Some(fill(pattern, &facts))
-    };
-    let filled = of("a", 0).filter(|one| of("b", 1).as_ref() == Some(one));
-    absolute(&job.ask.work_dir, filled.as_deref().unwrap_or(pattern))
 }
 
 #[cfg(test)]

@@ -108,7 +108,8 @@ impl Screen {
     /// # Errors
     /// [`Failure`] when stdout does not take it.
     pub fn table(&self, table: &Table) -> Result<(), Failure> {
-        self.print(&table.render(self.width, self.colour))
+        // It has colours only where they are wanted: none need be looked for, and taken out.
+        self.bytes(table.render(self.width, self.colour).as_bytes())
     }
 }
 

@@ -1,7 +1,12 @@
 //! Tables that fit the terminal: what matters least gives way first. Without a terminal nothing
 //! is shortened, so that scripts see everything. Never knows what is in a column.
 
-use owo_colors::{AnsiColors, OwoColorize as _};
+mod cell;
+mod column;
+
+pub use cell::{Cell, Tint};
+pub use column::Column;
+use owo_colors::OwoColorize as _;
 use std::borrow::Cow;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -10,127 +15,24 @@ const GAP: usize = 2;
 /// What stands for letters that were cut off.
 const CUT: char = '…';
 
-/// How a cell is coloured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Tint {
-    /// Not at all.
-    #[default]
-    Plain,
-    /// It goes well.
-    Good,
-    /// It waits.
-    Waiting,
-    /// It went wrong.
-    Bad,
-}
-
-impl Tint {
-    const fn colour(self) -> Option<AnsiColors> {
-        match self {
-            Self::Plain => None,
-            Self::Good => Some(AnsiColors::BrightGreen),
-            Self::Waiting => Some(AnsiColors::BrightYellow),
-            Self::Bad => Some(AnsiColors::BrightRed),
-        }
-    }
-}
-
-/// One cell.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Cell {
-    text: String,
-    short: Option<String>,
-    tint: Tint,
-}
-
-impl Cell {
-    /// With a shorter way to say it, for columns that have [`Column::short`].
-    #[must_use]
-    pub fn short(mut self, short: &str) -> Self {
-        self.short = Some(one_line(short.to_owned()));
-        self
-    }
-
-    /// In a colour.
-    #[must_use]
-    pub fn tint(mut self, tint: Tint) -> Self {
-        self.tint = tint;
-        self
-    }
-
-    fn shown(&self, short: bool) -> &str {
-        self.short.as_deref().filter(|_| short).unwrap_or(&self.text)
-    }
-}
-
-impl<T: ToString> From<T> for Cell {
-    fn from(text: T) -> Self {
-        Self { text: one_line(text.to_string()), ..Self::default() }
-    }
-}
-
-/// Control characters would break the table, or worse: a job's name is its user's, the terminal
-/// somebody else's.
-fn one_line(text: String) -> String {
-    if !text.chars().any(char::is_control) {
-        return text;
-    }
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
-}
-
-/// One column.
-#[derive(Debug, Clone, Copy)]
-pub struct Column {
-    title: &'static str,
-    short: Option<&'static str>,
-    right: bool,
-    least: Option<usize>,
-    drops: Option<u8>,
-}
-
-impl Column {
-    /// A column that keeps its width.
-    #[must_use]
-    pub const fn new(title: &'static str) -> Self {
-        Self { title, short: None, right: false, least: None, drops: None }
-    }
-
-    /// Numbers: aligned right.
-    #[must_use]
-    pub const fn right(mut self) -> Self {
-        self.right = true;
-        self
-    }
-
-    /// Its cells have a shorter form, under this title.
-    #[must_use]
-    pub const fn short(mut self, title: &'static str) -> Self {
-        self.short = Some(title);
-        self
-    }
-
-    /// May be cut down to so many letters.
-    #[must_use]
-    pub const fn least(mut self, letters: usize) -> Self {
-        self.least = Some(letters);
-        self
-    }
-
-    /// May be left out; the lowest number goes first.
-    #[must_use]
-    pub const fn drops(mut self, order: u8) -> Self {
-        self.drops = Some(order);
-        self
-    }
-}
-
-/// A table.
+/// A table. A queue's may have a hundred thousand rows: what is in its cells stands in one text.
 #[derive(Debug, Clone)]
 pub struct Table {
     columns: Vec<Column>,
     /// Columns in the order in which they give way, least important first.
     yielding: Vec<&'static str>,
-    rows: Vec<Vec<Cell>>,
+    text: String,
+    /// Row by row.
+    slots: Vec<Slot>,
+}
+
+/// Where a cell's text stands, its shorter form after it.
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    start: usize,
+    end: usize,
+    short_end: Option<usize>,
+    tint: Tint,
 }
 
 /// Which columns are shown, and how.
@@ -144,46 +46,83 @@ impl Table {
     /// An empty table; `yielding` names the columns that may be cut, least important first.
     #[must_use]
     pub fn new(columns: &[Column], yielding: &[&'static str]) -> Self {
-        Self { columns: columns.to_vec(), yielding: yielding.to_vec(), rows: Vec::new() }
+        Self {
+            columns: columns.to_vec(),
+            yielding: yielding.to_vec(),
+            text: String::new(),
+            slots: Vec::new(),
+        }
     }
 
     /// Adds a row, one cell a column.
     pub fn row(&mut self, cells: Vec<Cell>) {
         debug_assert_eq!(cells.len(), self.columns.len());
-        self.rows.push(cells);
+        for Cell { text, short, tint } in cells {
+            let start = self.text.len();
+            self.text.push_str(&text);
+            let end = self.text.len();
+            let short_end = short.map(|short| {
+                self.text.push_str(&short);
+                self.text.len()
+            });
+            self.slots.push(Slot { start, end, short_end, tint });
+        }
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &[Slot]> {
+        self.slots.chunks(self.columns.len())
+    }
+
+    fn shown(&self, slot: &Slot, short: bool) -> &str {
+        let place = match slot.short_end.filter(|_| short) {
+            Some(end) => slot.end..end,
+            None => slot.start..slot.end,
+        };
+        self.text.get(place).unwrap_or_default()
+    }
+
+    /// A row as it is laid out.
+    fn parts<'a>(&'a self, row: &'a [Slot], layout: &'a Layout) -> impl Iterator<Item = Part<'a>> {
+        layout.shown.iter().map(move |(index, letters)| {
+            Part::new(cut(self.shown(&row[*index], layout.short), *letters))
+        })
     }
 
     /// The table as text, each line ended, at most `width` letters wide where that is possible.
     #[must_use]
     pub fn render(&self, width: Option<usize>, colour: bool) -> String {
-        let layout = self.fit(width.unwrap_or(usize::MAX));
+        let layout = width.map_or_else(|| self.whole(), |width| self.fit(width));
         let title =
             |(index, _): &(usize, usize)| Part::new(self.title(*index, layout.short).into());
         let titles: Vec<Part<'_>> = layout.shown.iter().map(title).collect();
-        let rows: Vec<Vec<Part<'_>>> = self.rows.iter().map(|row| parts(row, &layout)).collect();
         // Wide letters take two places: what was cut by letters is laid out by places.
-        let widest = |place: usize| rows.iter().chain([&titles]).map(|row| row[place].width).max();
-        let widths: Vec<usize> = (0..titles.len()).filter_map(widest).collect();
-        let mut text = String::new();
+        let mut widths: Vec<usize> = titles.iter().map(|part| part.width).collect();
+        for row in self.rows() {
+            for (width, part) in widths.iter_mut().zip(self.parts(row, &layout)) {
+                *width = part.width.max(*width);
+            }
+        }
+        let mut text = String::with_capacity(self.text.len() * 2);
         let bold = |title: &str| title.bold().to_string();
-        self.line(&mut text, &layout, &widths, &titles, |_, title| colour.then(|| bold(title)));
-        for (cells, parts) in self.rows.iter().zip(&rows) {
+        let styled = |_, title: &str| colour.then(|| bold(title));
+        self.line(&mut text, &layout, &widths, titles.into_iter(), styled);
+        for row in self.rows() {
             let tinted = |index: usize, shown: &str| {
-                let colour = cells[index].tint.colour().filter(|_| colour)?;
+                let colour = row[index].tint.colour().filter(|_| colour)?;
                 Some(shown.color(colour).to_string())
             };
-            self.line(&mut text, &layout, &widths, parts, tinted);
+            self.line(&mut text, &layout, &widths, self.parts(row, &layout), tinted);
         }
         text
     }
 
     /// Adds a line; `styled` gives a cell's text in its style, if it has one.
-    fn line(
+    fn line<'a>(
         &self,
         text: &mut String,
         layout: &Layout,
         widths: &[usize],
-        parts: &[Part<'_>],
+        parts: impl Iterator<Item = Part<'a>>,
         styled: impl Fn(usize, &str) -> Option<String>,
     ) {
         // Blanks are written before what follows them, so that no line ends with any.
@@ -211,6 +150,11 @@ impl Table {
         column.short.filter(|_| short).unwrap_or(column.title)
     }
 
+    /// Everything, as long as it is.
+    fn whole(&self) -> Layout {
+        Layout { shown: (0..self.columns.len()).map(|i| (i, usize::MAX)).collect(), short: false }
+    }
+
     /// Gives way step by step: cut, then shorter forms, then columns left out.
     fn fit(&self, width: usize) -> Layout {
         let mut order: Vec<(u8, usize)> = self
@@ -234,9 +178,8 @@ impl Table {
     }
 
     fn natural(&self, shown: &[usize], short: bool) -> Vec<(usize, usize)> {
-        let letters = |text: &str| text.chars().count();
         let widest = |index: usize| {
-            let cells = self.rows.iter().map(|row| letters(row[index].shown(short)));
+            let cells = self.rows().map(|row| letters(self.shown(&row[index], short)));
             cells.chain([letters(self.title(index, short))]).max().unwrap_or(0)
         };
         shown.iter().map(|index| (*index, widest(*index))).collect()
@@ -276,101 +219,20 @@ impl<'a> Part<'a> {
     }
 }
 
-/// A row as it is shown.
-fn parts<'a>(cells: &'a [Cell], layout: &Layout) -> Vec<Part<'a>> {
-    let part = |(index, letters): &(usize, usize)| {
-        Part::new(cut(cells[*index].shown(layout.short), *letters))
-    };
-    layout.shown.iter().map(part).collect()
+fn letters(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { text.chars().count() }
 }
 
 /// At most so many letters.
-fn cut(text: &str, letters: usize) -> Cow<'_, str> {
-    if text.len() <= letters || text.chars().count() <= letters {
+fn cut(text: &str, most: usize) -> Cow<'_, str> {
+    if text.len() <= most || letters(text) <= most {
         return text.into();
     }
-    let mut kept: String = text.chars().take(letters.saturating_sub(1)).collect();
+    let mut kept: String = text.chars().take(most.saturating_sub(1)).collect();
     kept.truncate(kept.trim_end().len());
     kept.push(CUT);
     kept.into()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn table() -> Table {
-        let columns = [
-            Column::new("ID").right(),
-            Column::new("NAME").least(6),
-            Column::new("STATE").short("ST"),
-            Column::new("LIMIT").drops(1),
-            Column::new("WHY").least(8),
-        ];
-        let mut table = Table::new(&columns, &["WHY", "NAME"]);
-        table.row(vec![
-            Cell::from(7),
-            Cell::from("training-run"),
-            Cell::from("RUNNING").short("R"),
-            Cell::from("02:00:00"),
-            Cell::from("needs eight GPUs"),
-        ]);
-        table.row(vec![
-            Cell::from(1234),
-            Cell::from("x\ny"),
-            Cell::from("PENDING").short("PD"),
-            Cell::from("-"),
-            Cell::from(""),
-        ]);
-        table
-    }
-
-    #[test]
-    fn without_a_terminal_everything_is_shown() {
-        let expected = "  ID  NAME          STATE    LIMIT     WHY
-   7  training-run  RUNNING  02:00:00  needs eight GPUs
-1234  x y           PENDING  -
-";
-        assert_eq!(table().render(None, false), expected);
-    }
-
-    #[test]
-    fn what_matters_least_gives_way_first() {
-        let why_cut = "  ID  NAME          STATE    LIMIT     WHY
-   7  training-run  RUNNING  02:00:00  needs eig…
-1234  x y           PENDING  -
-";
-        assert_eq!(table().render(Some(49), false), why_cut);
-        let name_cut = "  ID  NAME    STATE    LIMIT     WHY
-   7  train…  RUNNING  02:00:00  needs e…
-1234  x y     PENDING  -
-";
-        assert_eq!(table().render(Some(41), false), name_cut);
-        let short = "  ID  NAME      ST  LIMIT     WHY
-   7  trainin…  R   02:00:00  needs e…
-1234  x y       PD  -
-";
-        assert_eq!(table().render(Some(38), false), short);
-        let dropped = "  ID  NAME      ST  WHY
-   7  trainin…  R   needs e…
-1234  x y       PD
-";
-        assert_eq!(table().render(Some(28), false), dropped);
-    }
-
-    #[test]
-    fn a_terminal_too_narrow_for_anything_still_shows_the_rest() {
-        let text = table().render(Some(3), false);
-        assert!(text.starts_with("  ID  NAME    ST  WHY\n"), "{text}");
-    }
-
-    #[test]
-    fn colours_do_not_move_columns() {
-        let mut table = Table::new(&[Column::new("A"), Column::new("B")], &[]);
-        table.row(vec![Cell::from("x").tint(Tint::Bad), Cell::from("y")]);
-        let text = table.render(None, true);
-        assert!(text.contains("\u{1b}["), "{text:?}");
-        let plain = anstream::adapter::strip_str(&text).to_string();
-        assert_eq!(plain.lines().map(str::trim_end).collect::<Vec<_>>(), ["A  B", "x  y"]);
-    }
-}
+mod tests;

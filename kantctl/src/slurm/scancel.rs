@@ -13,11 +13,14 @@ use crate::step::booking;
 use crate::submission::value::Hosts;
 use crate::verb::cancel::signalled;
 use crate::verb::filter::{Filter, check_states};
+use crate::verb::steer;
 use common::id::{AccountName, JobKey, QosName, QueueName, ReservationName};
 use common::job::Phase;
-use common::wire::api::JobView;
+use common::wire::api::{JobSignalRequest, JobView};
+use futures_util::StreamExt as _;
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::pin::pin;
 use target::Target;
 
 /// End jobs, as Slurm's scancel does
@@ -112,6 +115,27 @@ impl Args {
             && same(self.qos.is_some(), job.ask.qos == self.qos)
             && same(self.reservation.is_some(), job.ask.reservation == self.reservation)
     }
+
+    /// Those that are meant: the ones that wait, then the ones that run, for what one of these
+    /// leaves another of them would get. A set goes as a whole.
+    async fn found(
+        &self,
+        server: &Server,
+        named: &[JobKey],
+        signals: bool,
+    ) -> Result<[Vec<JobKey>; 2], Failure> {
+        let found = self.filter().ask_brief(server, false).await?.jobs;
+        let mut seen = BTreeSet::new();
+        let mut lots = [Vec::new(), Vec::new()];
+        for job in found.iter().filter(|job| self.takes(job, named)) {
+            let waits = job.phase == Phase::Pending;
+            let meant = !signals || job.phase == Phase::Running;
+            if meant && seen.insert(job.whole()) {
+                lots[usize::from(!waits)].push(job.whole());
+            }
+        }
+        Ok(lots)
+    }
 }
 
 /// Ends jobs.
@@ -138,44 +162,47 @@ pub async fn run(args: &Args, server: &Server, _: &Screen) -> Result<u8, Failure
     if named.is_empty() && !args.filters() {
         return Err(Failure::usage(anyhow::anyhow!("No job identification provided")));
     }
-    let keys = if args.filters() {
-        let mut found = args.filter().ask(server, false).await?.typed.jobs;
-        found.retain(|job| wish.is_none() || job.phase == Phase::Running);
-        // Those that wait first: what one that runs leaves, another of them would get.
-        found.sort_by_key(|job| job.phase != Phase::Pending);
-        // A set goes as a whole.
-        let mut seen = BTreeSet::new();
-        let found = found.iter().filter(|job| args.takes(job, &named)).map(JobView::whole);
-        found.filter(|key| seen.insert(*key)).collect()
-    } else {
-        named
+    let lots = match args.filters() {
+        true => args.found(server, &named, wish.is_some()).await?,
+        false => [named, Vec::new()],
     };
-    for key in keys {
-        let answered = match wish {
-            Some(wish) => {
-                let path = format!("/v1/jobs/{key}/signal");
-                server.post::<_, Value>(&path, &wish, Again::IfUnsent).await
-            }
-            None => {
-                let path = format!("/v1/jobs/{key}/cancel");
-                server.post(&path, &Value::Null, Again::IfUnanswered).await
-            }
-        };
-        match answered {
-            Ok(_) => {}
-            // It is over: as was wished.
-            Err(failure) if wish.is_none() && failure.code() == Some("already_done") => {}
-            Err(failure) if failure.kind == Kind::Unreachable => return Err(failure),
-            Err(failure) => {
-                let why = match failure.code() {
-                    Some("unknown_job") => "Invalid job id specified".to_owned(),
-                    _ => failure.to_string(),
-                };
-                let told = format!("error: Kill job error on job id {key}: {why}");
-                screen::complain(&Failure::message(told));
-                code = 1;
+    for lot in &lots {
+        let mut answers = pin!(steer::answers(lot, |key| end(server, *key, wish)));
+        while let Some((key, answered)) = answers.next().await {
+            match answered {
+                Ok(()) => {}
+                // It is over: as was wished.
+                Err(failure) if wish.is_none() && failure.code() == Some("already_done") => {}
+                Err(failure) if failure.kind == Kind::Unreachable => return Err(failure),
+                Err(failure) => {
+                    complain(*key, &failure);
+                    code = 1;
+                }
             }
         }
     }
     Ok(code)
+}
+
+/// Ends a job, or sends it a signal.
+async fn end(server: &Server, key: JobKey, wish: Option<JobSignalRequest>) -> Result<(), Failure> {
+    let _: Value = match wish {
+        Some(wish) => {
+            server.post(&format!("/v1/jobs/{key}/signal"), &wish, Again::IfUnsent).await?
+        }
+        None => {
+            let path = format!("/v1/jobs/{key}/cancel");
+            server.post(&path, &Value::Null, Again::IfUnanswered).await?
+        }
+    };
+    Ok(())
+}
+
+fn complain(key: JobKey, failure: &Failure) {
+    let why = match failure.code() {
+        Some("unknown_job") => "Invalid job id specified".to_owned(),
+        _ => failure.to_string(),
+    };
+    let told = format!("error: Kill job error on job id {key}: {why}");
+    screen::complain(&Failure::message(told));
 }

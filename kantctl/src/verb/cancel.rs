@@ -10,7 +10,7 @@ use crate::output::screen::note;
 use crate::server::{Again, Server};
 use anyhow::Context;
 use common::job::{Phase, SignalNumber};
-use common::wire::api::JobSignalRequest;
+use common::wire::api::{JobSignalRequest, JobView};
 use common::wire::node::Reached;
 
 /// SIGKILL (man 7 signal).
@@ -73,6 +73,7 @@ pub fn signalled(
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let wish = signalled(args.signal, args.batch, args.full);
     let mut keys = keys::all(&args.keys);
+    let mut waiting = 0;
     if keys.is_empty() && args.filter.is_empty() {
         let missing =
             Failure::usage(anyhow::anyhow!("a job, or words that say which, are required"));
@@ -83,7 +84,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     }
     if !args.filter.is_empty() {
         let named = keys;
-        let mut found = args.filter.ask(server, false).await?.typed.jobs;
+        let mut found = args.filter.ask_brief(server, false).await?.jobs;
         // Among many, those that wait or end get no signal.
         found.retain(|job| wish.is_none() || job.phase == Phase::Running);
         found.sort_by_key(|job| job.phase != Phase::Pending);
@@ -93,8 +94,9 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         };
         // A set goes as a whole.
         let mut seen = std::collections::BTreeSet::new();
-        let found = found.into_iter().map(|job| job.whole());
-        keys = found.filter(|key| meant(*key) && seen.insert(*key)).collect();
+        found.retain(|job| meant(job.whole()) && seen.insert(job.whole()));
+        waiting = found.iter().take_while(|job| job.phase == Phase::Pending).count();
+        keys = found.iter().map(JobView::whole).collect();
         if keys.is_empty() && !screen.json {
             note("no such jobs");
             return Ok(OK);
@@ -106,5 +108,8 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         let wish = (&wish, Again::IfUnsent);
         return steer::each(&keys, path, wish, "Signalled", server, screen).await;
     }
-    steer::jobs(&keys, "cancel", Again::IfUnanswered, "Cancelled", server, screen).await
+    let (first, then) = keys.split_at(waiting);
+    let path = |key: &str| format!("/v1/jobs/{key}/cancel");
+    let wish = (&serde_json::Value::Null, Again::IfUnanswered);
+    steer::waves(&[first, then], path, wish, "Cancelled", server, screen).await
 }

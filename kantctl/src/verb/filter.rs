@@ -1,16 +1,16 @@
 //! Which jobs a verb is about, by user, queue, node, state or name. One user, queue or node is
 //! left to the controller; the rest is sorted out here.
 
-use super::ask::Answer;
+use super::raw_jobs::RawJobs;
 use crate::failure::Failure;
-use crate::server::{Server, encoded};
+use crate::server::{PATIENCE, Server, encoded};
 use crate::submission::value::Hosts;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use common::id::QueueName;
 use common::job::state::slurm_state;
 use common::job::{Outcome, Phase};
-use common::wire::api::{JobList, JobView};
-use serde_json::Value;
+use common::wire::api::{JobList, JobView, Looked};
+use std::collections::BTreeSet;
 
 /// Which jobs.
 #[derive(clap::Args, Debug, Clone, Default)]
@@ -64,29 +64,26 @@ impl Filter {
             && self.names.is_empty()
     }
 
-    /// The jobs it is about; `all`: finished ones too.
+    /// The jobs it is about, as the controller tells of them; `all`: finished ones too.
     ///
     /// # Errors
     /// [`Failure`] when the controller does not answer, or refuses.
-    pub async fn ask(&self, server: &Server, all: bool) -> Result<Answer<JobList>, Failure> {
-        let raw: Value = server.get(&self.path(all, false)).await?;
-        let mut answer: Answer<JobList> = raw.try_into()?;
-        let keep: Vec<bool> = answer.typed.jobs.iter().map(|job| self.takes(job)).collect();
-        let mut kept = keep.iter();
-        answer.typed.jobs.retain(|_| kept.next() == Some(&true));
-        if let Some(jobs) = answer.raw.get_mut("jobs").and_then(Value::as_array_mut) {
-            let mut kept = keep.iter();
-            jobs.retain(|_| kept.next() == Some(&true));
+    pub async fn ask_raw(&self, server: &Server, all: bool) -> Result<RawJobs, Failure> {
+        let (_, text) = server.get_bytes_for(&self.path(all, false), PATIENCE).await?;
+        let mut raw = RawJobs::read(&text)?;
+        if !self.is_empty() {
+            let typed = raw.typed()?;
+            raw.retain(typed.iter().map(|job| self.takes(job)));
+            let taken: Vec<_> = typed.into_iter().filter(|job| self.takes(job)).collect();
+            self.check_users(&taken)?;
         }
-        self.check_users(&answer.typed.jobs)?;
-        Ok(answer)
+        Ok(raw)
     }
 
-    /// The same, for who does not show the answer to the letter: in half the time, where jobs are
-    /// many.
+    /// The same, read.
     ///
     /// # Errors
-    /// As [`Filter::ask`].
+    /// As [`Filter::ask_raw`].
     pub async fn ask_typed(&self, server: &Server, all: bool) -> Result<JobList, Failure> {
         let list = self.ask_unchecked(server, all).await?;
         self.check_users(&list.jobs)?;
@@ -96,12 +93,35 @@ impl Filter {
     /// The same, for who shows no more than a table of jobs does: in a third of the time of that.
     ///
     /// # Errors
-    /// As [`Filter::ask`].
+    /// As [`Filter::ask_raw`].
     pub async fn ask_brief(&self, server: &Server, all: bool) -> Result<JobList, Failure> {
-        let mut list: JobList = server.get(&self.path(all, true)).await?;
-        list.jobs.retain(|job| self.takes(job));
-        self.check_users(&list.jobs)?;
-        Ok(list)
+        let start = |Looked { as_of }| JobList { jobs: Vec::new(), as_of };
+        self.ask_each(server, all, start, |list, job| list.jobs.push(job)).await
+    }
+
+    /// The same, for who need not have them all at once: each is added to what `start` gives.
+    ///
+    /// # Errors
+    /// As [`Filter::ask_raw`].
+    pub async fn ask_each<S>(
+        &self,
+        server: &Server,
+        all: bool,
+        start: impl Fn(Looked) -> S,
+        add: impl Fn(&mut S, JobView),
+    ) -> Result<S, Failure> {
+        let start = |head| (start(head), BTreeSet::new());
+        let add = |(sum, owners): &mut (S, BTreeSet<String>), job: JobView| {
+            if self.takes(&job) {
+                if !self.user.is_empty() && !owners.contains(&job.owner.name) {
+                    owners.insert(job.owner.name.clone());
+                }
+                add(sum, job);
+            }
+        };
+        let (sum, owners) = server.get_lines(&self.path(all, true), start, add).await?;
+        self.check_owners(|user| owners.contains(user))?;
+        Ok(sum)
     }
 
     /// The same, for who finds jobs of these users elsewhere, too: [`Filter::check_users`] is
@@ -120,7 +140,11 @@ impl Filter {
     /// # Errors
     /// [`Failure`] naming the user.
     pub fn check_users(&self, jobs: &[JobView]) -> Result<(), Failure> {
-        match self.user.iter().find(|user| is_unknown(user, jobs)) {
+        self.check_owners(|user| jobs.iter().any(|job| job.owner.name == user))
+    }
+
+    fn check_owners(&self, owns: impl Fn(&str) -> bool) -> Result<(), Failure> {
+        match self.user.iter().find(|user| !owns(user) && is_unknown(user)) {
             Some(user) => {
                 let refused = Failure::message(format!("there is no user {user}"));
                 Err(refused.hint("neither this host knows them, nor has a job of theirs been kept"))
@@ -163,12 +187,9 @@ impl Filter {
     }
 }
 
-/// Is it a name that nobody has here, nor any of these jobs? Users of other hosts are known by
-/// their jobs.
-fn is_unknown(user: &str, jobs: &[JobView]) -> bool {
-    user.parse::<u32>().is_err()
-        && !jobs.iter().any(|job| job.owner.name == user)
-        && matches!(nix::unistd::User::from_name(user), Ok(None))
+/// Is it a name that nobody has here? Users of other hosts are known by their jobs.
+fn is_unknown(user: &str) -> bool {
+    user.parse::<u32>().is_err() && matches!(nix::unistd::User::from_name(user), Ok(None))
 }
 
 /// How jobs end. A job that is over without an outcome shows as completed.

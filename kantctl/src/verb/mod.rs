@@ -25,6 +25,7 @@ pub mod nodes;
 pub mod priority;
 pub mod queue;
 pub mod queues;
+pub mod raw_jobs;
 pub mod release;
 pub mod reload;
 pub mod report;

@@ -6,7 +6,7 @@ use crate::failure::{Failure, OK};
 use crate::output::columns::{self, Line};
 use crate::output::{Screen, jobs};
 use crate::server::Server;
-use common::wire::api::JobList;
+use common::wire::api::{JobList, Looked};
 use std::collections::BTreeMap;
 
 const EXAMPLES: &str = "\
@@ -67,12 +67,13 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let order = columns::order(args.sort.as_deref().unwrap_or_default())?;
     let all = args.all || !args.filter.states.is_empty();
     if screen.json {
-        screen.answer(&args.filter.ask(server, all).await?.raw)?;
+        screen.answer(&args.filter.ask_raw(server, all).await?)?;
         return Ok(OK);
     }
     if fields.is_none() && order.is_empty() {
-        let list = args.filter.ask_brief(server, all).await?;
-        screen.table(&jobs::table(&list.jobs, list.as_of, &screen.zone))?;
+        let start = |Looked { as_of }| jobs::Rows::new(as_of, &screen.zone);
+        let rows = args.filter.ask_each(server, all, start, jobs::Rows::add).await?;
+        screen.table(&rows.table())?;
         return Ok(OK);
     }
     let list: JobList = args.filter.ask_typed(server, all).await?;

@@ -1,13 +1,27 @@
 //! What cancel, hold, release, requeue and suspend, and drain and resume, have in common: one wish
-//! for each of several jobs or nodes. Never chooses which.
+//! for each of several jobs or nodes, several on their way at once. Never chooses which.
 
 use super::ask;
 use crate::failure::{Failure, Kind, OK};
 use crate::output::Screen;
 use crate::output::screen::complain;
-use crate::server::{Again, Server};
+use crate::server::{AT_ONCE, Again, Server};
 use common::id::JobKey;
+use futures_util::{Stream, StreamExt as _, stream};
 use serde_json::Value;
+use std::pin::pin;
+
+/// Asks for each of these, several at once; the answers come in the order of the keys.
+pub fn answers<'a, K, A, F: Future<Output = A> + 'a>(
+    keys: &'a [K],
+    ask: impl Fn(&'a K) -> F + 'a,
+) -> impl Stream<Item = (&'a K, A)> + 'a {
+    let answer = move |key| {
+        let asked = ask(key);
+        async move { (key, asked.await) }
+    };
+    stream::iter(keys).map(answer).buffered(AT_ONCE)
+}
 
 /// Puts the wish of this name to each of these jobs; `done` is what is said of one it was granted
 /// for, `again` what it would do twice. One refusal does not keep the others from being asked.
@@ -35,23 +49,47 @@ pub async fn jobs(
 pub async fn each<K: ToString>(
     keys: &[K],
     path: impl Fn(&str) -> String,
+    wish: (&Value, Again),
+    done: &str,
+    server: &Server,
+    screen: &Screen,
+) -> Result<u8, Failure> {
+    waves(&[keys], path, wish, done, server, screen).await
+}
+
+/// The same of several lots: nobody of one is asked for before all of the one before are answered.
+///
+/// # Errors
+/// As [`each`].
+pub async fn waves<K: ToString>(
+    lots: &[&[K]],
+    path: impl Fn(&str) -> String,
     (wish, again): (&Value, Again),
     done: &str,
     server: &Server,
     screen: &Screen,
 ) -> Result<u8, Failure> {
     let (mut code, mut raw, mut errors) = (OK, Vec::new(), Vec::new());
-    for key in keys.iter().map(ToString::to_string) {
-        match server.post::<Value, Value>(&path(&key), wish, again).await {
-            Ok(answer) if screen.json => raw.push(answer),
-            Ok(_) => screen.line(&format!("{done} {key}"))?,
-            Err(failure) if failure.kind == Kind::Unreachable => return Err(failure),
-            // As was wished, and a wish may reach the controller twice: worth a word, no failure.
-            Err(failure) if failure.code() == Some("not_held") => complain(&failure),
-            Err(failure) => {
-                complain(&failure);
-                errors.push(told(&key, &failure));
-                code = code.max(failure.kind.code());
+    for lot in lots {
+        let ask = |key: &K| {
+            let path = path(&key.to_string());
+            async move { server.post::<Value, Value>(&path, wish, again).await }
+        };
+        let mut answers = pin!(answers(lot, ask));
+        while let Some((key, answered)) = answers.next().await {
+            let key = key.to_string();
+            match answered {
+                Ok(answer) if screen.json => raw.push(answer),
+                Ok(_) => screen.line(&format!("{done} {key}"))?,
+                Err(failure) if failure.kind == Kind::Unreachable => return Err(failure),
+                // As was wished, and a wish may reach the controller twice: worth a word, no
+                // failure.
+                Err(failure) if failure.code() == Some("not_held") => complain(&failure),
+                Err(failure) => {
+                    complain(&failure);
+                    errors.push(told(&key, &failure));
+                    code = code.max(failure.kind.code());
+                }
             }
         }
     }

@@ -13,7 +13,7 @@ use common::job::{Ask, ExitStatus, Outcome, Owner, Phase};
 use common::reason::WaitReason;
 use common::time::Time;
 use common::unit::{Bytes, Cpus, Gpus};
-use common::wire::api::{JobList, JobView, ReasonView};
+use common::wire::api::{JobList, JobView, Looked, ReasonView};
 use net::{LocalListener, Refusal, serve};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -72,7 +72,11 @@ impl House {
                     asked.push(question.clone());
                     asked.len() - 1
                 };
-                answer(&question, before).into_response()
+                let answer = answer(&question, before).into_response();
+                match question.what.contains("brief=true") {
+                    true => in_lines(answer).await,
+                    false => answer,
+                }
             }
         });
         let listener = LocalListener::bind(&self.socket()).unwrap();
@@ -128,6 +132,19 @@ impl House {
         let _ = child.stdin.take().unwrap().write_all(input).await;
         finish(child).await
     }
+}
+
+/// A list of jobs as tables ask for it; a refusal as it is.
+async fn in_lines(answer: Response) -> Response {
+    let (head, body) = answer.into_parts();
+    let bytes = to_bytes(body, usize::MAX).await.unwrap();
+    let Ok(list) = serde_json::from_slice::<JobList>(&bytes) else {
+        return Response::from_parts(head, Body::from(bytes));
+    };
+    let looked = serde_json::to_string(&Looked { as_of: list.as_of });
+    let jobs = list.jobs.iter().map(serde_json::to_string);
+    let lines: Vec<String> = std::iter::once(looked).chain(jobs).map(Result::unwrap).collect();
+    (lines.join("\n") + "\n").into_response()
 }
 
 async fn read(request: Request) -> Asked {

@@ -11,7 +11,7 @@ use axum::response::Response;
 use common::id::{JobKey, Uid};
 use common::job::Phase;
 use common::reason::Refusal;
-use common::wire::api::{Changed, Explanation, JobList, JobQuery, ResizeRequest};
+use common::wire::api::{Changed, Explanation, JobList, JobQuery, Looked, ResizeRequest};
 use serde::Deserialize;
 use state::view;
 use state::{Actor, Command, Target};
@@ -35,8 +35,10 @@ pub async fn list(
 ) -> Result<Response, ApiFailure> {
     let (waits, now) = (core.last_waits(), core.now());
     if query.brief {
-        return look::json(&core, user.uid, move |state| {
-            look::text(&view::brief_list(state, &query, &waits, now))
+        let head = Looked { as_of: now };
+        return look::lines(&core, user.uid, move |state, lines| {
+            lines.add(&head)?;
+            view::brief_jobs(state, &query, &waits).try_for_each(|job| lines.add(&job))
         })
         .await;
     }

@@ -3,7 +3,7 @@
 //! everybody's list. Never answers with an empty list where it failed.
 
 use super::error::ApiFailure;
-use super::shelf;
+use super::shelf::{self, Filling};
 use crate::core::Core;
 use crate::turns::{NoTurn, Turn, Turns};
 use axum::http::header::CONTENT_TYPE;
@@ -14,6 +14,7 @@ use state::State;
 use std::sync::Arc;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const LINES: HeaderValue = HeaderValue::from_static("application/x-ndjson");
 
 /// A short list made of a copy of the state, which shares its records: no lock is held meanwhile.
 ///
@@ -88,6 +89,76 @@ pub async fn written(
     .await?;
     let (headers, bytes) = looked?;
     Ok((headers, shelf::response(bytes, turn, shelf::PATIENCE)).into_response())
+}
+
+/// Why an answer in lines ends before its end.
+pub enum Cut {
+    /// Nobody reads it any more.
+    Unread,
+    /// A line cannot be written, which is a defect.
+    Unwritable(serde_json::Error),
+}
+
+/// Documents that make up an answer, a line each.
+pub struct Lines {
+    filling: Filling,
+    part: Vec<u8>,
+}
+
+impl Lines {
+    /// A line less of a part than the connection takes at once.
+    const FULL: usize = shelf::PIECE_BYTES - (4 << 10);
+
+    fn to(filling: Filling) -> Self {
+        Self { filling, part: Vec::with_capacity(shelf::PIECE_BYTES) }
+    }
+
+    /// Adds one.
+    ///
+    /// # Errors
+    /// [`Cut`]: no more are wanted.
+    pub fn add(&mut self, line: &impl Serialize) -> Result<(), Cut> {
+        serde_json::to_writer(&mut self.part, line).map_err(Cut::Unwritable)?;
+        self.part.push(b'\n');
+        match self.part.len() < Self::FULL || self.hand_over() {
+            true => Ok(()),
+            false => Err(Cut::Unread),
+        }
+    }
+
+    fn hand_over(&mut self) -> bool {
+        let next = Vec::with_capacity(shelf::PIECE_BYTES);
+        self.filling.put(std::mem::replace(&mut self.part, next))
+    }
+
+    fn end(mut self) {
+        self.hand_over();
+        self.filling.end();
+    }
+}
+
+/// A list that may be long, a line each, read while it is written. One that ends before its end
+/// breaks off: nobody takes it for the whole.
+///
+/// # Errors
+/// As [`list`].
+pub async fn lines(
+    core: &Arc<Core>,
+    uid: u32,
+    write: impl FnOnce(&State, &mut Lines) -> Result<(), Cut> + Send + 'static,
+) -> Result<Response, ApiFailure> {
+    let (filling, body) = shelf::open(turn(&core.places.lists, uid).await?, shelf::PATIENCE);
+    let core = core.clone();
+    tokio::task::spawn_blocking(move || {
+        let state = core.state.read().clone();
+        let mut lines = Lines::to(filling);
+        match write(&state, &mut lines) {
+            Ok(()) => lines.end(),
+            Err(Cut::Unread) => {}
+            Err(Cut::Unwritable(error)) => tracing::error!("failed to write a list: {error}"),
+        }
+    });
+    Ok(([(CONTENT_TYPE, LINES)], body).into_response())
 }
 
 /// A look ahead: one that holds rounds, or orders all that waits.

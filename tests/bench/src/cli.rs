@@ -12,7 +12,8 @@ const CLIENTS: usize = 64;
 const SCRIPT: &str = "#!/bin/sh\n#SBATCH --time=1:00:00\nsrun python train.py \"$@\"\n";
 /// Submits that are timed, a round.
 const SUBMITS: usize = 50;
-const ARRAY: &str = "--array=1-100000";
+/// Of the largest there is one task for each job that a user may have.
+const ARRAYS: [&str; 2] = ["--array=1-1000", "--array=1-100000"];
 
 /// What to measure
 #[derive(clap::Args)]
@@ -58,15 +59,23 @@ fn time(
 fn submits(kantctl: &Kantctl, rounds: usize, figures: &mut Figures) -> anyhow::Result<()> {
     let submit = ["submit", "--hold", "--parsable", "--wrap", "true"];
     for _ in 0..rounds {
+        let mut jobs = vec!["cancel".to_owned()];
         for _ in 0..SUBMITS {
             time(figures, "kantctl --version", kantctl, &["--version"])?;
-            time(figures, "kantctl submit", kantctl, &submit)?;
+            let job = time(figures, "kantctl submit", kantctl, &submit)?;
+            jobs.push(job.trim().to_owned());
         }
-        let before = applied(kantctl)?;
-        let words = [&submit[..], &[ARRAY]].concat();
-        let array = time(figures, "kantctl submit --array=1-100000", kantctl, &words)?;
-        figures.add("log entries of that", "entries", applied(kantctl)? - before);
-        time(figures, "kantctl cancel of that array", kantctl, &["cancel", array.trim()])?;
+        let words: Vec<&str> = jobs.iter().map(String::as_str).collect();
+        kantctl.ok(&words)?;
+        for array in ARRAYS {
+            let before = applied(kantctl)?;
+            let what = format!("kantctl submit {array}");
+            let words = [&submit[..], &[array]].concat();
+            let job = time(figures, &what, kantctl, &words)?;
+            figures.add(&format!("log entries of {array}"), "entries", applied(kantctl)? - before);
+            let what = format!("kantctl cancel of {array}");
+            time(figures, &what, kantctl, &["cancel", job.trim()])?;
+        }
     }
     Ok(())
 }

@@ -118,6 +118,21 @@ fn samples() -> Vec<JobView> {
 }
 
 #[test]
+fn jobs_that_come_one_by_one_make_the_table_of_all() {
+    let jobs = ["7_1", "7_2", "8", "9_1", "9_3", "10_1"].map(waiting);
+    let jobs = [&[running()], &jobs[..], &[failed()]].concat();
+    let utc = &TimeZone::UTC;
+    let whole = table(&jobs, NOW, utc).render(None, false);
+    let mut rows = Rows::new(NOW, utc);
+    jobs.into_iter().for_each(|job| rows.add(job));
+    assert_eq!(rows.table().render(None, false), whole);
+    let ids: Vec<&str> = whole.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(ids.contains(&"7_[1-2]") && ids.contains(&"9_[1,3]"), "{whole}");
+    let none = Rows::new(NOW, utc).table().render(None, false);
+    assert_eq!(none, table(&[], NOW, utc).render(None, false));
+}
+
+#[test]
 fn the_queue_is_shown_whole_without_a_terminal() {
     let expected = "\
 ID          NAME                  USER  QUEUE  STATE        TIME     LIMIT  NODES  GPUS  WHERE/WHY
@@ -243,7 +258,7 @@ fn the_files_of_a_job_are_named_as_far_as_they_are_known() {
         ("%j-%t.out", "/home/ada/%j-%t.out"),
     ] {
         job.ask.stdout = Some(asked.to_owned());
-        assert_eq!(path(&job, asked), shown);
+        assert_eq!(facts::path(&job, asked), shown);
     }
     let text = record(&job, NOW, &TimeZone::UTC);
     assert!(text.contains("/home/ada/%j-%t.out\n"), "{text}");

@@ -3,8 +3,10 @@
 
 use super::Element;
 use common::id::ArrayIndex;
+use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::{BTreeMap, btree_map};
+use std::fmt;
 use std::iter::Chain;
 use std::option;
 
@@ -99,8 +101,17 @@ impl<'a> IntoIterator for &'a Elements {
 
 impl FromIterator<(Index, Element)> for Elements {
     fn from_iter<T: IntoIterator<Item = (Index, Element)>>(all: T) -> Self {
-        let mut tasks: BTreeMap<Index, Element> = all.into_iter().collect();
-        Self { job: tasks.remove(JOB), tasks }
+        let mut job = None;
+        // Never in the map, not even for a moment: one that was emptied keeps its room.
+        let task = |(index, element): (Index, Element)| match index {
+            Some(_) => Some((index, element)),
+            None => {
+                job = Some(element);
+                None
+            }
+        };
+        let tasks = all.into_iter().filter_map(task).collect();
+        Self { job, tasks }
     }
 }
 
@@ -120,7 +131,22 @@ impl Serialize for Elements {
 
 impl<'de> Deserialize<'de> for Elements {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(BTreeMap::deserialize(deserializer)?.into_iter().collect())
+        deserializer.deserialize_map(All)
+    }
+}
+
+/// Reads them as they come.
+struct All;
+
+impl<'de> Visitor<'de> for All {
+    type Value = Elements;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("elements by their indices")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Elements, M::Error> {
+        std::iter::from_fn(|| map.next_entry().transpose()).collect()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Jobs as tables show them: of each what is set and a table has a column for, straight from the
-//! state to the wire. Reads as [`common::wire::api::JobList`], whose reader fills in the rest.
-//! Never says anything that the whole list does not.
+//! state to the wire. Each reads as [`common::wire::api::JobView`], whose reader fills in the
+//! rest. Never says anything that the whole list does not.
 
 use super::asked::{self, Amounts};
 use super::{Listed, Waits, listed, told};
@@ -12,37 +12,17 @@ use common::resource::{Allocation, GpuRequest};
 use common::time::{Span, Time};
 use common::unit::{Bytes, Cpus, Gpus, Nodes, Tasks};
 use common::wire::api::JobQuery;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::sync::Arc;
 
-/// The jobs a query asks for, in the order of [`super::job_list`], at this time.
-#[must_use]
-pub fn brief_list<'a>(
+/// The jobs a query asks for, in the order of [`super::job_list`]. Made one by one: no job is
+/// looked at before the one before it is written.
+pub fn brief_jobs<'a>(
     state: &'a State,
     query: &JobQuery,
     waits: &'a Waits,
-    as_of: Time,
-) -> impl Serialize + use<'a> {
-    let jobs = listed(state, query, waits);
-    BriefList { jobs: Jobs { state, jobs }, as_of }
-}
-
-#[derive(Serialize)]
-struct BriefList<'a> {
-    jobs: Jobs<'a>,
-    as_of: Time,
-}
-
-/// Written one by one: no job is looked at before the one before it is written.
-struct Jobs<'a> {
-    state: &'a State,
-    jobs: Vec<Listed<'a>>,
-}
-
-impl Serialize for Jobs<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.jobs.iter().map(|one| Brief::of(self.state, one)))
-    }
+) -> impl Iterator<Item = impl Serialize + use<'a>> + use<'a> {
+    listed(state, query, waits).into_iter().map(|one| Brief::of(state, &one))
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde asks for this shape

@@ -1,0 +1,197 @@
+//! Answers in lines: documents of JSON, one after the other, read while the daemon still writes.
+//! Never takes one that broke off for the whole.
+
+use super::{ANSWER_BYTES_MAX, Client, ClientError, request};
+use axum::body::{Body, Bytes};
+use axum::http::{Method, Request};
+use http_body_util::{BodyExt, Limited};
+use serde::de::{DeserializeOwned, Error as _};
+use std::marker::PhantomData;
+
+impl Client {
+    /// Asks for something that comes in lines: the first is of one kind, all others of another and
+    /// added, one by one, to what `start` makes of the first. `path` may have a query.
+    ///
+    /// # Errors
+    /// As [`Client::get`]; also where the answer ends within a line, or before its first.
+    pub async fn get_lines<H, L, S>(
+        &self,
+        path: &str,
+        start: impl FnOnce(H) -> S,
+        add: impl FnMut(&mut S, L),
+    ) -> Result<S, ClientError>
+    where
+        H: DeserializeOwned,
+        L: DeserializeOwned,
+    {
+        let asked: Request<Body> = request(Method::GET, path, "application/json", Body::empty())?;
+        let again = super::repeatable(&asked);
+        let reading = async {
+            let (response, mut connection) = self.exchange(asked, again).await?;
+            if !response.status().is_success() {
+                return Err(self.refusal_in(response).await);
+            }
+            let mut lines = Lines::new(start, add);
+            let mut body = Limited::new(response.into_body(), ANSWER_BYTES_MAX);
+            while let Some(frame) = body.frame().await {
+                let frame = frame.map_err(|error| self.interrupted(error))?;
+                let Ok(data) = frame.into_data() else { continue };
+                lines.take(&data).map_err(|error| self.broken(error))?;
+            }
+            if connection.ready().await.is_ok() {
+                self.keep(connection);
+            }
+            lines.end().map_err(|error| self.broken(error))
+        };
+        self.within_limit(reading).await
+    }
+}
+
+/// What was read so far.
+struct Lines<H, L, S, B, A> {
+    start: Option<B>,
+    sum: Option<S>,
+    add: A,
+    /// The beginning of the next.
+    rest: Vec<u8>,
+    kinds: PhantomData<(H, L)>,
+}
+
+impl<H, L, S, B, A> Lines<H, L, S, B, A>
+where
+    H: DeserializeOwned,
+    L: DeserializeOwned,
+    B: FnOnce(H) -> S,
+    A: FnMut(&mut S, L),
+{
+    fn new(start: B, add: A) -> Self {
+        Self { start: Some(start), sum: None, add, rest: Vec::new(), kinds: PhantomData }
+    }
+
+    fn take(&mut self, data: &Bytes) -> serde_json::Result<()> {
+        if self.rest.is_empty() {
+            let read = self.read(data)?;
+            self.rest.extend_from_slice(data.get(read..).unwrap_or_default());
+            return Ok(());
+        }
+        let mut text = std::mem::take(&mut self.rest);
+        text.extend_from_slice(data);
+        let read = self.read(&text)?;
+        text.drain(..read);
+        self.rest = text;
+        Ok(())
+    }
+
+    /// Reads all whole documents; how many bytes they take.
+    fn read(&mut self, bytes: &[u8]) -> serde_json::Result<usize> {
+        let mut read = 0;
+        // Looked at once, and not string by string; a letter may end in the next piece.
+        let mut text = match std::str::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) if error.error_len().is_none() => valid(bytes, error.valid_up_to()),
+            Err(error) => return Err(serde_json::Error::custom(error)),
+        };
+        if self.sum.is_none() {
+            let (head, length) = first(text)?;
+            self.sum = head.and_then(|head| Some(self.start.take()?(head)));
+            read = length;
+            text = text.get(length..).unwrap_or_default();
+        }
+        let Some(sum) = &mut self.sum else { return Ok(read) };
+        let mut documents = serde_json::Deserializer::from_str(text).into_iter::<L>();
+        let mut length = 0;
+        while let Some(document) = documents.next() {
+            match document {
+                Ok(line) => (self.add)(sum, line),
+                Err(error) if error.is_eof() => break,
+                Err(error) => return Err(error),
+            }
+            length = documents.byte_offset();
+        }
+        Ok(read + length)
+    }
+
+    fn end(self) -> serde_json::Result<S> {
+        let rest = self.rest.trim_ascii();
+        // What is no whole document is refused by its reader, in its words.
+        match self.sum {
+            Some(sum) if rest.is_empty() => Ok(sum),
+            Some(_) => Err(unfinished::<L>(rest)),
+            None => Err(unfinished::<H>(rest)),
+        }
+    }
+}
+
+fn valid(bytes: &[u8], length: usize) -> &str {
+    std::str::from_utf8(bytes.get(..length).unwrap_or_default()).unwrap_or_default()
+}
+
+fn first<H: DeserializeOwned>(text: &str) -> serde_json::Result<(Option<H>, usize)> {
+    let mut documents = serde_json::Deserializer::from_str(text).into_iter::<H>();
+    match documents.next() {
+        None => Ok((None, 0)),
+        Some(Ok(head)) => Ok((Some(head), documents.byte_offset())),
+        Some(Err(error)) if error.is_eof() => Ok((None, 0)),
+        Some(Err(error)) => Err(error),
+    }
+}
+
+fn unfinished<T: DeserializeOwned>(rest: &[u8]) -> serde_json::Error {
+    match serde_json::from_slice::<T>(rest) {
+        Err(error) => error,
+        Ok(_) => serde_json::Error::custom("the answer ends within a line"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)] // a test fails by panicking
+
+    use super::*;
+    use serde::Deserialize;
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Head {
+        at: u64,
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Line {
+        name: String,
+    }
+
+    const TEXT: &str = "{\"at\":7}\n{\"name\":\"a \\n b\"}\n{\"name\":\"Ångström\"}\n";
+
+    fn read(pieces: &[&[u8]]) -> serde_json::Result<(Head, Vec<Line>)> {
+        type Read = (Head, Vec<Line>);
+        let add = |read: &mut Read, line| read.1.push(line);
+        let mut lines = Lines::new(|head| (head, Vec::new()), add);
+        for piece in pieces {
+            lines.take(&Bytes::copy_from_slice(piece))?;
+        }
+        lines.end()
+    }
+
+    #[test]
+    fn lines_read_the_same_wherever_the_answer_is_cut_into_pieces() {
+        let whole = read(&[TEXT.as_bytes()]).unwrap();
+        assert_eq!(whole.0, Head { at: 7 });
+        let names: Vec<&str> = whole.1.iter().map(|line| line.name.as_str()).collect();
+        assert_eq!(names, ["a \n b", "Ångström"]);
+        for cut in 0..=TEXT.len() {
+            let (one, two) = TEXT.as_bytes().split_at(cut);
+            assert_eq!(read(&[one, two]).unwrap(), whole, "cut at {cut}");
+        }
+        let bytes: Vec<&[u8]> = TEXT.as_bytes().chunks(1).collect();
+        assert_eq!(read(&bytes).unwrap(), whole);
+    }
+
+    #[test]
+    fn an_answer_that_breaks_off_or_is_another_is_refused() {
+        let cut = TEXT.len() - 3;
+        assert!(read(&[&TEXT.as_bytes()[..cut]]).unwrap_err().is_eof());
+        assert!(read(&[b""]).unwrap_err().is_eof());
+        assert!(read(&[b"{\"at\":7}\n{\"nobody\":1}\n"]).unwrap_err().is_data());
+        assert!(read(&[b"{\"at\":7}\nnothing\n"]).unwrap_err().is_syntax());
+    }
+}

@@ -1,0 +1,68 @@
+//! What stands in one place of a table, on one line. Never where.
+
+use owo_colors::AnsiColors;
+
+/// How a cell is coloured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Tint {
+    /// Not at all.
+    #[default]
+    Plain,
+    /// It goes well.
+    Good,
+    /// It waits.
+    Waiting,
+    /// It went wrong.
+    Bad,
+}
+
+impl Tint {
+    pub(super) const fn colour(self) -> Option<AnsiColors> {
+        match self {
+            Self::Plain => None,
+            Self::Good => Some(AnsiColors::BrightGreen),
+            Self::Waiting => Some(AnsiColors::BrightYellow),
+            Self::Bad => Some(AnsiColors::BrightRed),
+        }
+    }
+}
+
+/// One cell.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Cell {
+    pub(super) text: String,
+    pub(super) short: Option<String>,
+    pub(super) tint: Tint,
+}
+
+impl Cell {
+    /// With a shorter way to say it, for columns that have [`Column::short`].
+    #[must_use]
+    pub fn short(mut self, short: &str) -> Self {
+        self.short = Some(one_line(short.to_owned()));
+        self
+    }
+
+    /// In a colour.
+    #[must_use]
+    pub fn tint(mut self, tint: Tint) -> Self {
+        self.tint = tint;
+        self
+    }
+}
+
+impl<T: ToString> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Self { text: one_line(text.to_string()), ..Self::default() }
+    }
+}
+
+/// Control characters would break the table, or worse: a job's name is its user's, the terminal
+/// somebody else's.
+fn one_line(text: String) -> String {
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~');
+    if text.bytes().all(is_plain) || !text.chars().any(char::is_control) {
+        return text;
+    }
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}

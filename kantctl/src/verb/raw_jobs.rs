@@ -1,0 +1,71 @@
+//! A list of jobs as the controller wrote it, with fields that this version does not know: what
+//! `--json` prints. Never holds more of a job than its text.
+
+use crate::failure::Failure;
+use anyhow::Context as _;
+use common::wire::api::JobView;
+use serde::ser::SerializeStruct as _;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+/// As [`common::wire::api::JobList`].
+#[derive(Debug, Deserialize)]
+pub struct RawJobs {
+    jobs: Vec<Box<RawValue>>,
+    as_of: Box<RawValue>,
+}
+
+/// Text that is written in the form of what it becomes a part of.
+struct Rewritten<'a>(&'a RawValue);
+
+/// Such texts.
+struct All<'a>(&'a [Box<RawValue>]);
+
+impl RawJobs {
+    /// Reads a list.
+    ///
+    /// # Errors
+    /// [`Failure`] where it is none.
+    pub fn read(text: &[u8]) -> Result<Self, Failure> {
+        Ok(serde_json::from_slice(text).context(FOREIGN)?)
+    }
+
+    /// The jobs as this version understands them.
+    ///
+    /// # Errors
+    /// [`Failure`] where it does not.
+    pub fn typed(&self) -> Result<Vec<JobView>, Failure> {
+        let read = self.jobs.iter().map(|job| serde_json::from_str(job.get()));
+        Ok(read.collect::<Result<_, _>>().context(FOREIGN)?)
+    }
+
+    /// Keeps those of which is said so, in their order.
+    pub fn retain(&mut self, keep: impl IntoIterator<Item = bool>) {
+        let mut keep = keep.into_iter();
+        self.jobs.retain(|_| keep.next() == Some(true));
+    }
+}
+
+const FOREIGN: &str = "failed to understand the controller's answer: is it of the same version?";
+
+impl Serialize for RawJobs {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_struct("JobList", 2)?;
+        list.serialize_field("as_of", &Rewritten(&self.as_of))?;
+        list.serialize_field("jobs", &All(&self.jobs))?;
+        list.end()
+    }
+}
+
+impl Serialize for All<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|text| Rewritten(text)))
+    }
+}
+
+impl Serialize for Rewritten<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut text = serde_json::Deserializer::from_str(self.0.get());
+        serde_transcode::transcode(&mut text, serializer)
+    }
+}
