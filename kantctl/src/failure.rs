@@ -122,7 +122,8 @@ pub fn says_silent_node(error: &ClientError) -> bool {
 }
 
 /// The codes of such answers.
-const NOTHING_DONE: [&str; 3] = ["no-leader", "controller-unreachable", "too_many_requests"];
+const NOTHING_DONE: [&str; 4] =
+    ["no-leader", "controller-unreachable", "too_many_requests", "too_many_connections"];
 
 /// Did a daemon answer that nobody was there to do it: that no controller leads, that the one it
 /// would pass this on to cannot be reached, or that it has too much else to do for the same user?

@@ -2,6 +2,7 @@
 //! asking twice does no harm. Never decides what an answer means.
 
 mod exchange;
+mod failing;
 mod path;
 
 use crate::failure::{Failure, Kind, says_nothing_done, says_silent_node};
@@ -9,11 +10,14 @@ use crate::output::screen::note;
 use axum::body::{Body, Bytes};
 use axum::http::HeaderMap;
 use exchange::{get_bytes, post_bytes, streamed};
+use failing::Failing;
 use net::{Backoff, Client, ClientError, Endpoint};
 pub use path::encoded;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
 
 /// How long verbs without a patience of their own keep asking: an election, or a controller's
@@ -34,6 +38,9 @@ pub const AT_ONCE: usize = 16;
 pub struct Server {
     clients: Vec<Client>,
     retry: Option<Duration>,
+    /// How many of its questions have no answer for now: the first says so, the last that there
+    /// are answers again.
+    failing: Arc<AtomicUsize>,
 }
 
 /// Which failures may be followed by asking again.
@@ -63,13 +70,13 @@ impl Server {
                 .with_answer_limit(Some(ANSWER_LIMIT))
                 .with_idle_connections(AT_ONCE)
         };
-        Self { clients: sockets.iter().map(client).collect(), retry }
+        Self { clients: sockets.iter().map(client).collect(), retry, failing: Arc::default() }
     }
 
     /// The same, asking once.
     #[must_use]
     pub fn impatient(&self) -> Self {
-        Self { clients: self.clients.clone(), retry: Some(Duration::ZERO) }
+        Self { retry: Some(Duration::ZERO), ..self.again() }
     }
 
     /// Asks for what has no end: gives the answer as it comes.
@@ -169,7 +176,8 @@ impl Server {
     /// The same controller, on the same connections.
     #[must_use]
     pub fn again(&self) -> Self {
-        Self { clients: self.clients.clone(), retry: self.retry }
+        let failing = self.failing.clone();
+        Self { clients: self.clients.clone(), retry: self.retry, failing }
     }
 
     /// The same controller on connections of its own, for another thread: it keeps asking nobody.
@@ -183,7 +191,8 @@ impl Server {
     pub fn fresh_within(&self, limit: Duration) -> Self {
         let again =
             |client: &Client| Client::new(client.endpoint().clone()).with_answer_limit(Some(limit));
-        Self { clients: self.clients.iter().map(again).collect(), retry: Some(Duration::ZERO) }
+        let clients = self.clients.iter().map(again).collect();
+        Self { clients, retry: Some(Duration::ZERO), failing: Arc::default() }
     }
 
     /// Puts bytes where they belong, however often they are sent; the answer says nothing more.
@@ -208,24 +217,24 @@ impl Server {
     ) -> Result<A, Failure> {
         let patience = self.patience(patience);
         let mut backoff = Backoff::new(BACKOFF_FIRST, BACKOFF_CAP);
-        let mut failing_since: Option<Instant> = None;
+        let mut failing: Option<Failing<'_>> = None;
         loop {
             let silence = match self.ask_once(&question).await {
                 Ok(answer) => {
-                    if failing_since.is_some() {
+                    if failing.is_some_and(|failing| failing.is_last()) {
                         note("the controller answers again");
                     }
                     return Ok(answer);
                 }
                 Err(silence) => silence,
             };
-            let first = failing_since.is_none();
-            let since = *failing_since.get_or_insert_with(Instant::now);
-            let left = patience.saturating_sub(since.elapsed());
+            let is_new = failing.is_none();
+            let one = failing.get_or_insert_with(|| Failing::one_more(&self.failing));
+            let left = patience.saturating_sub(one.since.elapsed());
             if !may_ask_again(&silence, again) || left.is_zero() {
                 return Err(silence.into());
             }
-            if first {
+            if is_new && one.is_last() {
                 let failure = Failure::from(silence);
                 note(&failure.error.to_string());
                 note(&format!("trying again for {} s", patience.as_secs()));

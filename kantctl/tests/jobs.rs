@@ -27,8 +27,8 @@ ID  NAME  USER  QUEUE  STATE     TIME  LIMIT  NODES  GPUS  WHERE/WHY
     assert_eq!(house.kantctl(&["queue"]).await.good(), expected);
     house.kantctl(&["q", "--me", "-p", "main", "-w", "g1", "--all"]).await.good();
     let uid = nix::unistd::getuid();
-    let query = format!("GET /v1/jobs?all=true&user={uid}&queue=main&node=g1&brief=true");
-    assert_eq!(house.questions(), ["GET /v1/jobs?brief=true".to_owned(), query]);
+    let query = format!("GET /v1/jobs?all=true&user={uid}&queue=main&node=g1&lines=true");
+    assert_eq!(house.questions(), ["GET /v1/jobs?lines=true".to_owned(), query]);
 }
 
 #[tokio::test]
@@ -43,9 +43,26 @@ async fn the_queue_filters_what_the_controller_does_not() {
 }
 
 #[tokio::test]
+async fn a_list_that_breaks_off_is_asked_for_again_and_each_job_shown_once() {
+    let house = House::answering(|asked, before| {
+        let list =
+            json(jobs(vec![job("41", Phase::Pending, None), job("42", Phase::Pending, None)]));
+        match (asked.what.contains("lines=true"), before) {
+            (true, 0) => house::cut_short(list),
+            _ => list,
+        }
+    });
+    let done = house.kantctl(&["queue"]).await;
+    assert_eq!(done.good().lines().count(), 3, "{done:?}");
+    assert_eq!(done.err.matches("trying again").count(), 1, "{}", done.err);
+    assert_eq!(house.questions().len(), 2);
+}
+
+#[tokio::test]
 async fn json_is_the_answer_to_the_letter() {
     let mut answer = jobs(vec![completed("42")]);
     answer["jobs"][0]["from_the_future"] = value!(1);
+    answer["beside"] = value!({ "from": ["the", "future"] });
     let sent = answer.clone();
     let house = House::answering(move |_, _| json(sent.clone()));
     for words in [vec!["queue"], vec!["show", "job", "42"], vec!["wait", "42"]] {
@@ -142,7 +159,7 @@ async fn what_was_not_held_is_told_and_is_no_failure() {
 #[tokio::test]
 async fn waiting_jobs_are_cancelled_before_those_whose_room_they_would_get() {
     let house = House::answering(|asked, _| match asked.what.as_str() {
-        "GET /v1/jobs?user=ada&brief=true" => json(jobs(vec![
+        "GET /v1/jobs?user=ada&lines=true" => json(jobs(vec![
             job("41", Phase::Running, None),
             job("42", Phase::Pending, None),
             job("43", Phase::Starting, None),
@@ -175,6 +192,37 @@ async fn many_are_asked_for_at_once_and_told_in_their_order() {
 }
 
 #[tokio::test]
+async fn one_absence_of_the_controller_is_told_once_for_all_that_is_asked() {
+    let house = House::answering(|asked, before| match before {
+        0..20 => refused_as("no-leader", 503, "nobody leads"),
+        _ => json(value!({ "jobs": [key_in(&asked.what)] })),
+    });
+    let keys: Vec<String> = (1..=30).map(|key| key.to_string()).collect();
+    let mut words = vec!["cancel"];
+    words.extend(keys.iter().map(String::as_str));
+    let done = house.kantctl(&words).await;
+    assert_eq!(done.good().lines().count(), keys.len());
+    assert_eq!(done.err.matches("trying again").count(), 1, "{}", done.err);
+    assert_eq!(done.err.matches("answers again").count(), 1, "{}", done.err);
+}
+
+#[tokio::test]
+async fn what_was_granted_before_the_controller_went_away_is_told() {
+    let house = House::answering(|asked, _| match key_in(&asked.what) {
+        "1" => refused_as("no-leader", 503, "nobody leads"),
+        key => json(value!({ "jobs": [key] })),
+    });
+    let keys: Vec<String> = (1..=40).map(|key| key.to_string()).collect();
+    let mut words = vec!["--retry=0", "cancel"];
+    words.extend(keys.iter().map(String::as_str));
+    let done = house.kantctl(&words).await;
+    assert_eq!(done.code, Some(3), "{done:?}");
+    let told = done.err.matches("Cancelled ").count();
+    assert_eq!(told, house.questions().len() - 1, "{}", done.err);
+    assert!(told < 39, "the others are not asked for");
+}
+
+#[tokio::test]
 async fn a_user_whom_nobody_knows_is_no_empty_list() {
     let house = House::answering(|asked, _| {
         let theirs = asked.what.contains("user=ada");
@@ -192,10 +240,10 @@ async fn a_user_whom_nobody_knows_is_no_empty_list() {
 #[tokio::test]
 async fn cancel_finds_jobs_by_what_they_are() {
     let house = House::answering(|asked, _| match asked.what.as_str() {
-        "GET /v1/jobs?user=ada&brief=true" => {
+        "GET /v1/jobs?user=ada&lines=true" => {
             json(jobs(vec![job("41", Phase::Running, None), job("42", Phase::Pending, None)]))
         }
-        "GET /v1/jobs?brief=true" => json(jobs(vec![])),
+        "GET /v1/jobs?lines=true" => json(jobs(vec![])),
         _ => json(value!({})),
     });
     let done = house.kantctl(&["cancel", "-u", "ada", "-t", "PD"]).await;

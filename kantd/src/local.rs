@@ -15,6 +15,9 @@ pub type Answering = watch::Receiver<Option<Endpoint>>;
 /// A controller that does not let itself be connected to for so long is passed over.
 const CONNECT_LIMIT: Duration = Duration::from_secs(2);
 
+/// Each costs a TLS handshake, and one command of a user's may ask sixteen things at once.
+const IDLE_CONNECTIONS: usize = 64;
+
 /// A client for each controller.
 #[derive(Debug)]
 struct Controllers {
@@ -33,7 +36,10 @@ pub fn router(controllers: &[Endpoint], answering: Answering) -> Router {
 
 /// Without an answer limit: `kantctl wait` and `logs --follow` take as long as they take.
 fn client(endpoint: &Endpoint) -> Client {
-    Client::new(endpoint.clone()).with_connect_limit(CONNECT_LIMIT).with_answer_limit(None)
+    Client::new(endpoint.clone())
+        .with_connect_limit(CONNECT_LIMIT)
+        .with_answer_limit(None)
+        .with_idle_connections(IDLE_CONNECTIONS)
 }
 
 async fn pass_on(State(to): State<Arc<Controllers>>, user: User, request: Request) -> Response {

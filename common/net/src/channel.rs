@@ -67,7 +67,8 @@ pub struct Keepalive {
 
 impl Default for Keepalive {
     fn default() -> Self {
-        Self { ping_interval: Duration::from_secs(5), silence_limit: Duration::from_secs(20) }
+        // Two pings fit into the silence that is borne; more of ten thousand peers are a load.
+        Self { ping_interval: Duration::from_secs(8), silence_limit: Duration::from_secs(20) }
     }
 }
 

@@ -193,10 +193,15 @@ impl Client {
     }
 
     async fn collect(&self, body: Body) -> Result<Bytes, ClientError> {
-        match Limited::new(body, ANSWER_BYTES_MAX).collect().await {
-            Ok(collected) => Ok(collected.to_bytes()),
-            Err(error) if error.is::<http_body_util::LengthLimitError>() => Err(self.broken(error)),
-            Err(error) => Err(self.interrupted(error)),
+        let collected = Limited::new(body, ANSWER_BYTES_MAX).collect().await;
+        Ok(collected.map_err(|error| self.unread(error))?.to_bytes())
+    }
+
+    /// Why an answer was not read to its end: there was too much of it, or it broke off.
+    fn unread(&self, error: Box<dyn StdError + Send + Sync>) -> ClientError {
+        match error.is::<http_body_util::LengthLimitError>() {
+            true => self.broken(error),
+            false => self.interrupted(error),
         }
     }
 

@@ -13,6 +13,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::{ConnectInfo, Path, Request};
 use axum::http::StatusCode;
+use axum::response::IntoResponse as _;
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use futures_util::{StreamExt, stream};
@@ -206,6 +207,53 @@ async fn one_connection_serves_many_questions_and_a_stream_gets_its_own() {
     }
     waiting.abort();
     server.stop().await;
+}
+
+/// Two jobs, a line each; `whole`: and that was all.
+fn in_lines(whole: bool) -> axum::response::Response {
+    let part = |text: &'static str| Ok::<_, std::io::Error>(text);
+    let mut parts =
+        vec![part("{\"id\":0,\"name\":\"head\"}\n{\"id\":1,\"na"), part("me\":\"one\"}\n")];
+    parts.push(part("{\"id\":2,\"name\":\"two\"}\n"));
+    if !whole {
+        parts.push(Err(std::io::Error::other("planted")));
+    }
+    let body = Body::from_stream(stream::iter(parts));
+    ([("content-type", "application/x-ndjson")], body).into_response()
+}
+
+#[tokio::test]
+async fn an_answer_in_lines_is_read_to_its_end_or_not_at_all() {
+    let (_dir, path) = socket();
+    let router = jobs()
+        .route("/whole", get(|| async { in_lines(true) }))
+        .route("/cut", get(|| async { in_lines(false) }));
+    let server = serve_local(&path, router.clone());
+    let key = key();
+    let (remote, addr) = serve_tls("127.0.0.1:0", &controller(&key), router).await;
+    let (_dir, relayed) = socket();
+    let relay = serve_local(&relayed, passing_on(Client::new(tls(addr, &node(&key, "g-1")))));
+    for path in [path, relayed] {
+        let client = Client::new(Endpoint::Unix(path));
+        let ask = async |path| {
+            let add = |(_, ids): &mut (Job, Vec<u64>), job: Job| ids.push(job.id);
+            soon(client.get_lines(path, |head: Job| (head, Vec::new()), add)).await
+        };
+        let (head, ids) = ask("/whole").await.unwrap();
+        assert_eq!((head.name.as_str(), ids), ("head", vec![1, 2]));
+        let error = ask("/cut").await.unwrap_err();
+        // Whoever passes it on may lose it before its head is out.
+        let status = error.refusal().map(|(status, _)| status);
+        let is_lost = matches!(error, ClientError::Interrupted { .. }) || status == Some(502);
+        assert!(is_lost, "{error:?}");
+        let error = ask("/jobs/404").await.unwrap_err();
+        assert_eq!(error.refusal().unwrap().1.code, "job-unknown");
+        let error = ask("/jobs/7").await.unwrap_err();
+        assert!(matches!(error, ClientError::Broken { .. }), "{error:?}");
+    }
+    for server in [relay, remote, server] {
+        server.stop().await;
+    }
 }
 
 #[tokio::test]

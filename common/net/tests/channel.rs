@@ -10,7 +10,9 @@ use axum::Router;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::http::StatusCode;
 use axum::routing::get;
+use futures_util::{SinkExt as _, StreamExt as _};
 use house::{Server, controller, key, node, serve_tls, soon, tls};
+use hyper_util::rt::TokioIo;
 use net::{
     Caller, Channel, ChannelError, ClientError, Endpoint, Keepalive, Refusal, Role, accept_channel,
     connect_channel,
@@ -18,6 +20,7 @@ use net::{
 use serde::{Deserialize, Serialize};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
+use tokio_tungstenite::{WebSocketStream, tungstenite};
 
 /// What a node says in these tests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -191,6 +194,59 @@ async fn a_peer_gone_silent_is_noticed_by_both_ends() {
     let end = soon(told).await.unwrap().unwrap().unwrap_err();
     assert!(matches!(end, ChannelError::Silent { .. }), "{end}");
     server.stop().await;
+}
+
+const CALM: Keepalive = Keepalive {
+    ping_interval: Duration::from_millis(200),
+    silence_limit: Duration::from_millis(800),
+};
+
+/// How often a server asks a peer that answers, and may ask itself, in three times the silence that
+/// it bears; and whether the channel is open then.
+async fn pings_of_server(asks: bool) -> (usize, bool) {
+    let key = key();
+    let router = Router::new().route(
+        "/channel",
+        get(|upgrade: WebSocketUpgrade| async {
+            accept_channel(upgrade, CALM, |mut channel: Channel<Order, Report>| async move {
+                while channel.recv().await.is_some() {}
+            })
+        }),
+    );
+    let (server, addr) = serve_tls("127.0.0.1:0", &controller(&key), router).await;
+    let response = soon(mute_peer(&tls(addr, &node(&key, "g-1")))).await;
+    let upgraded = TokioIo::new(hyper::upgrade::on(response).await.unwrap());
+    let role = tungstenite::protocol::Role::Client;
+    let mut socket = WebSocketStream::from_raw_socket(upgraded, role, None).await;
+    let (mut pings, mut asking) = (0, tokio::time::interval(CALM.ping_interval / 4));
+    let mut over = std::pin::pin!(tokio::time::sleep(CALM.silence_limit * 3));
+    let is_open = loop {
+        tokio::select! {
+            () = &mut over => break true,
+            _ = asking.tick(), if asks => {
+                socket.send(tungstenite::Message::Ping(axum::body::Bytes::new())).await.unwrap();
+            }
+            heard = socket.next() => match heard {
+                Some(Ok(tungstenite::Message::Ping(_))) => pings += 1,
+                Some(Ok(tungstenite::Message::Pong(_))) => {}
+                _ => break false,
+            },
+        }
+    };
+    server.stop().await;
+    (pings, is_open)
+}
+
+#[tokio::test]
+async fn who_accepted_a_channel_asks_a_silent_peer_and_believes_its_answers() {
+    let (pings, is_open) = pings_of_server(false).await;
+    assert!(pings >= 3 && is_open, "{pings} pings, open: {is_open}");
+}
+
+#[tokio::test]
+async fn who_accepted_a_channel_does_not_ask_a_peer_that_asks() {
+    let (pings, is_open) = pings_of_server(true).await;
+    assert!(pings <= 2 && is_open, "{pings} pings, open: {is_open}");
 }
 
 /// Completes a WebSocket handshake and leaves it at that.

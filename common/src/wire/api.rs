@@ -5,7 +5,7 @@
 //! |---|---|
 //! | POST /v1/jobs | `SubmitRequest` -> `SubmitAnswer` |
 //! | POST /v1/jobs/batch | `BatchRequest` -> `BatchAnswer`: many submits |
-//! | GET /v1/jobs?all=&user=&queue=&node=&brief= | -> `JobList` (`all`: finished ones too) |
+//! | GET /v1/jobs?`JobQuery` | -> `JobList`; with `lines` a `Looked`, then a `JobView` a line |
 //! | GET /v1/jobs/{key} | -> `JobList`: one job, or the tasks of an array; with events |
 //! | POST /v1/jobs/{key}/{cancel,hold,release,requeue,suspend,resume} | `()` -> `Changed` |
 //! | POST /v1/jobs/{key}/update | `UpdateRequest` -> `Changed` |
@@ -269,9 +269,10 @@ pub struct JobQuery {
     pub queue: Option<QueueName>,
     /// Only on this node.
     pub node: Option<NodeName>,
-    /// Of each job only what is set and tables of jobs show: a third of the bytes. The answer is a
-    /// [`Looked`], then a [`JobView`] a line.
+    /// Of each job only what is set and tables of jobs show: a third of the bytes.
     pub brief: bool,
+    /// The same in lines, read while they are written: a [`Looked`], then a [`JobView`] each.
+    pub lines: bool,
 }
 
 /// Drains a node.

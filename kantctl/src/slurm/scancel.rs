@@ -19,6 +19,7 @@ use common::job::Phase;
 use common::wire::api::{JobSignalRequest, JobView};
 use futures_util::StreamExt as _;
 use serde_json::Value;
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::pin::pin;
 use target::Target;
@@ -166,14 +167,18 @@ pub async fn run(args: &Args, server: &Server, _: &Screen) -> Result<u8, Failure
         true => args.found(server, &named, wish.is_some()).await?,
         false => [named, Vec::new()],
     };
+    let (stop, mut lost) = (Cell::new(false), None);
     for lot in &lots {
-        let mut answers = pin!(steer::answers(lot, |key| end(server, *key, wish)));
+        let mut answers = pin!(steer::answers(lot, &stop, |key| end(server, *key, wish)));
         while let Some((key, answered)) = answers.next().await {
             match answered {
                 Ok(()) => {}
                 // It is over: as was wished.
                 Err(failure) if wish.is_none() && failure.code() == Some("already_done") => {}
-                Err(failure) if failure.kind == Kind::Unreachable => return Err(failure),
+                Err(failure) if failure.kind == Kind::Unreachable => {
+                    stop.set(true);
+                    lost.get_or_insert(failure);
+                }
                 Err(failure) => {
                     complain(*key, &failure);
                     code = 1;
@@ -181,7 +186,7 @@ pub async fn run(args: &Args, server: &Server, _: &Screen) -> Result<u8, Failure
             }
         }
     }
-    Ok(code)
+    lost.map_or(Ok(code), Err)
 }
 
 /// Ends a job, or sends it a signal.

@@ -3,7 +3,7 @@
 
 use super::raw_jobs::RawJobs;
 use crate::failure::Failure;
-use crate::server::{PATIENCE, Server, encoded};
+use crate::server::{Server, encoded};
 use crate::submission::value::Hosts;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use common::id::QueueName;
@@ -69,13 +69,13 @@ impl Filter {
     /// # Errors
     /// [`Failure`] when the controller does not answer, or refuses.
     pub async fn ask_raw(&self, server: &Server, all: bool) -> Result<RawJobs, Failure> {
-        let (_, text) = server.get_bytes_for(&self.path(all, false), PATIENCE).await?;
-        let mut raw = RawJobs::read(&text)?;
+        let mut raw: RawJobs = server.get(&self.path(all, "")).await?;
         if !self.is_empty() {
             let typed = raw.typed()?;
             raw.retain(typed.iter().map(|job| self.takes(job)));
-            let taken: Vec<_> = typed.into_iter().filter(|job| self.takes(job)).collect();
-            self.check_users(&taken)?;
+            self.check_owners(|user| {
+                typed.iter().any(|job| job.owner.name == user && self.takes(job))
+            })?;
         }
         Ok(raw)
     }
@@ -119,7 +119,7 @@ impl Filter {
                 add(sum, job);
             }
         };
-        let (sum, owners) = server.get_lines(&self.path(all, true), start, add).await?;
+        let (sum, owners) = server.get_lines(&self.path(all, "lines=true"), start, add).await?;
         self.check_owners(|user| owners.contains(user))?;
         Ok(sum)
     }
@@ -130,7 +130,7 @@ impl Filter {
     /// # Errors
     /// [`Failure`] when the controller does not answer, or refuses.
     pub async fn ask_unchecked(&self, server: &Server, all: bool) -> Result<JobList, Failure> {
-        let mut list: JobList = server.get(&self.path(all, false)).await?;
+        let mut list: JobList = server.get(&self.path(all, "")).await?;
         list.jobs.retain(|job| self.takes(job));
         Ok(list)
     }
@@ -153,7 +153,7 @@ impl Filter {
         }
     }
 
-    fn path(&self, all: bool, brief: bool) -> String {
+    fn path(&self, all: bool, form: &str) -> String {
         let me = self.me.then(|| nix::unistd::getuid().to_string());
         let only = |list: Vec<String>| if list.len() == 1 { list.into_iter().next() } else { None };
         let nodes = self.nodes.iter().flat_map(|hosts| &hosts.0).map(ToString::to_string);
@@ -163,7 +163,7 @@ impl Filter {
             only(self.queue.iter().map(ToString::to_string).collect())
                 .map(|queue| format!("queue={}", encoded(&queue))),
             only(nodes.collect()).map(|node| format!("node={}", encoded(&node))),
-            brief.then(|| "brief=true".to_owned()),
+            (!form.is_empty()).then(|| form.to_owned()),
         ];
         let query: Vec<String> = parts.into_iter().flatten().collect();
         let mark = if query.is_empty() { "" } else { "?" };
@@ -263,9 +263,9 @@ mod tests {
             nodes: Some("g1".parse().unwrap()),
             ..Filter::default()
         };
-        assert_eq!(filter.path(true, false), "/v1/jobs?all=true&user=a%26b&queue=gpu&node=g1");
+        assert_eq!(filter.path(true, ""), "/v1/jobs?all=true&user=a%26b&queue=gpu&node=g1");
         let several = Filter { user: vec!["a".into(), "b".into()], ..Filter::default() };
-        assert_eq!(several.path(false, true), "/v1/jobs?brief=true");
+        assert_eq!(several.path(false, "lines=true"), "/v1/jobs?lines=true");
         assert!(Filter::default().is_empty() && !several.is_empty());
     }
 }

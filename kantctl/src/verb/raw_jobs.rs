@@ -4,16 +4,31 @@
 use crate::failure::Failure;
 use anyhow::Context as _;
 use common::wire::api::JobView;
-use serde::ser::SerializeStruct as _;
+use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
+use std::collections::BTreeMap;
 
 /// As [`common::wire::api::JobList`].
 #[derive(Debug, Deserialize)]
+#[serde(try_from = "BTreeMap<String, Box<RawValue>>")]
 pub struct RawJobs {
     jobs: Vec<Box<RawValue>>,
-    as_of: Box<RawValue>,
+    beside: BTreeMap<String, Box<RawValue>>,
 }
+
+impl TryFrom<BTreeMap<String, Box<RawValue>>> for RawJobs {
+    type Error = serde_json::Error;
+
+    fn try_from(mut beside: BTreeMap<String, Box<RawValue>>) -> serde_json::Result<Self> {
+        use serde::de::Error as _;
+        let missing = || serde_json::Error::missing_field(JOBS);
+        let jobs = serde_json::from_str(beside.remove(JOBS).ok_or_else(missing)?.get())?;
+        Ok(Self { jobs, beside })
+    }
+}
+
+const JOBS: &str = "jobs";
 
 /// Text that is written in the form of what it becomes a part of.
 struct Rewritten<'a>(&'a RawValue);
@@ -22,14 +37,6 @@ struct Rewritten<'a>(&'a RawValue);
 struct All<'a>(&'a [Box<RawValue>]);
 
 impl RawJobs {
-    /// Reads a list.
-    ///
-    /// # Errors
-    /// [`Failure`] where it is none.
-    pub fn read(text: &[u8]) -> Result<Self, Failure> {
-        Ok(serde_json::from_slice(text).context(FOREIGN)?)
-    }
-
     /// The jobs as this version understands them.
     ///
     /// # Errors
@@ -50,9 +57,11 @@ const FOREIGN: &str = "failed to understand the controller's answer: is it of th
 
 impl Serialize for RawJobs {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut list = serializer.serialize_struct("JobList", 2)?;
-        list.serialize_field("as_of", &Rewritten(&self.as_of))?;
-        list.serialize_field("jobs", &All(&self.jobs))?;
+        let mut list = serializer.serialize_map(Some(self.beside.len() + 1))?;
+        for (name, text) in &self.beside {
+            list.serialize_entry(name, &Rewritten(text))?;
+        }
+        list.serialize_entry(JOBS, &All(&self.jobs))?;
         list.end()
     }
 }

@@ -4,23 +4,28 @@
 use super::ask;
 use crate::failure::{Failure, Kind, OK};
 use crate::output::Screen;
-use crate::output::screen::complain;
+use crate::output::screen::{complain, note};
 use crate::server::{AT_ONCE, Again, Server};
 use common::id::JobKey;
 use futures_util::{Stream, StreamExt as _, stream};
 use serde_json::Value;
+use std::cell::Cell;
+use std::future::ready;
 use std::pin::pin;
 
-/// Asks for each of these, several at once; the answers come in the order of the keys.
+/// Asks for each of these, several at once; the answers come in the order of the keys. After
+/// `stop` nobody else is asked for, and those who were are still answered.
 pub fn answers<'a, K, A, F: Future<Output = A> + 'a>(
     keys: &'a [K],
+    stop: &'a Cell<bool>,
     ask: impl Fn(&'a K) -> F + 'a,
 ) -> impl Stream<Item = (&'a K, A)> + 'a {
     let answer = move |key| {
         let asked = ask(key);
         async move { (key, asked.await) }
     };
-    stream::iter(keys).map(answer).buffered(AT_ONCE)
+    let more = move |_: &&K| ready(!stop.get());
+    stream::iter(keys).take_while(more).map(answer).buffered(AT_ONCE)
 }
 
 /// Puts the wish of this name to each of these jobs; `done` is what is said of one it was granted
@@ -70,18 +75,23 @@ pub async fn waves<K: ToString>(
     screen: &Screen,
 ) -> Result<u8, Failure> {
     let (mut code, mut raw, mut errors) = (OK, Vec::new(), Vec::new());
+    let (stop, mut lost) = (Cell::new(false), Ok(()));
     for lot in lots {
         let ask = |key: &K| {
             let path = path(&key.to_string());
             async move { server.post::<Value, Value>(&path, wish, again).await }
         };
-        let mut answers = pin!(answers(lot, ask));
+        let mut answers = pin!(answers(lot, &stop, ask));
         while let Some((key, answered)) = answers.next().await {
             let key = key.to_string();
             match answered {
                 Ok(answer) if screen.json => raw.push(answer),
-                Ok(_) => screen.line(&format!("{done} {key}"))?,
-                Err(failure) if failure.kind == Kind::Unreachable => return Err(failure),
+                // Nobody reads any more, and what is on its way is awaited all the same.
+                Ok(_) if lost.is_err() => note(&format!("{done} {key}")),
+                Ok(_) => lost = screen.line(&format!("{done} {key}")),
+                Err(failure) if failure.kind == Kind::Unreachable && lost.is_ok() => {
+                    lost = Err(failure);
+                }
                 // As was wished, and a wish may reach the controller twice: worth a word, no
                 // failure.
                 Err(failure) if failure.code() == Some("not_held") => complain(&failure),
@@ -91,7 +101,16 @@ pub async fn waves<K: ToString>(
                     code = code.max(failure.kind.code());
                 }
             }
+            stop.set(lost.is_err());
         }
+    }
+    if let Err(failure) = lost {
+        // A program is told what was granted, too, if anything was.
+        if !screen.json || raw.is_empty() {
+            return Err(failure);
+        }
+        code = code.max(failure.kind.code());
+        errors.push(failure.to_json());
     }
     if screen.json {
         let mut answer = ask::join(raw, "jobs");

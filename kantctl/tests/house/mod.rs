@@ -6,6 +6,7 @@
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
+use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use common::id::{Gid, JobKey, QueueName, Uid};
 use common::job::state::slurm_state;
@@ -73,7 +74,7 @@ impl House {
                     asked.len() - 1
                 };
                 let answer = answer(&question, before).into_response();
-                match question.what.contains("brief=true") {
+                match question.what.contains("lines=true") {
                     true => in_lines(answer).await,
                     false => answer,
                 }
@@ -134,17 +135,29 @@ impl House {
     }
 }
 
+/// Of this list only its beginning comes.
+pub fn cut_short(list: Response) -> Response {
+    ([(CUT, "1")], list).into_response()
+}
+
+const CUT: &str = "x-cut-short";
+
 /// A list of jobs as tables ask for it; a refusal as it is.
 async fn in_lines(answer: Response) -> Response {
     let (head, body) = answer.into_parts();
     let bytes = to_bytes(body, usize::MAX).await.unwrap();
-    let Ok(list) = serde_json::from_slice::<JobList>(&bytes) else {
-        return Response::from_parts(head, Body::from(bytes));
-    };
+    let is_list = head.status.is_success();
+    let list = is_list.then(|| serde_json::from_slice::<JobList>(&bytes).ok()).flatten();
+    let Some(list) = list else { return Response::from_parts(head, Body::from(bytes)) };
     let looked = serde_json::to_string(&Looked { as_of: list.as_of });
     let jobs = list.jobs.iter().map(serde_json::to_string);
     let lines: Vec<String> = std::iter::once(looked).chain(jobs).map(Result::unwrap).collect();
-    (lines.join("\n") + "\n").into_response()
+    let mut parts: Vec<std::io::Result<String>> = vec![Ok(lines.join("\n") + "\n")];
+    if head.headers.contains_key(CUT) {
+        parts.push(Err(std::io::Error::other("cut short")));
+    }
+    let body = Body::from_stream(futures_util::stream::iter(parts));
+    ([(CONTENT_TYPE, "application/x-ndjson")], body).into_response()
 }
 
 async fn read(request: Request) -> Asked {

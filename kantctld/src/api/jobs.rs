@@ -34,11 +34,17 @@ pub async fn list(
     Query(query): Query<JobQuery>,
 ) -> Result<Response, ApiFailure> {
     let (waits, now) = (core.last_waits(), core.now());
-    if query.brief {
+    if query.lines {
         let head = Looked { as_of: now };
         return look::lines(&core, user.uid, move |state, lines| {
             lines.add(&head)?;
             view::brief_jobs(state, &query, &waits).try_for_each(|job| lines.add(&job))
+        })
+        .await;
+    }
+    if query.brief {
+        return look::json(&core, user.uid, move |state| {
+            look::text(&view::brief_list(state, &query, &waits, now))
         })
         .await;
     }

@@ -6,12 +6,14 @@ use super::error::ApiFailure;
 use super::shelf::{self, Filling};
 use crate::core::Core;
 use crate::turns::{NoTurn, Turn, Turns};
+use axum::body::Body;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use serde::Serialize;
 use state::State;
 use std::sync::Arc;
+use tokio::sync::oneshot;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const LINES: HeaderValue = HeaderValue::from_static("application/x-ndjson");
@@ -103,14 +105,16 @@ pub enum Cut {
 pub struct Lines {
     filling: Filling,
     part: Vec<u8>,
+    /// Told once there is something to hand out.
+    begun: Option<oneshot::Sender<()>>,
 }
 
 impl Lines {
     /// A line less of a part than the connection takes at once.
     const FULL: usize = shelf::PIECE_BYTES - (4 << 10);
 
-    fn to(filling: Filling) -> Self {
-        Self { filling, part: Vec::with_capacity(shelf::PIECE_BYTES) }
+    fn to(filling: Filling, begun: oneshot::Sender<()>) -> Self {
+        Self { filling, part: Vec::with_capacity(shelf::PIECE_BYTES), begun: Some(begun) }
     }
 
     /// Adds one.
@@ -128,7 +132,10 @@ impl Lines {
 
     fn hand_over(&mut self) -> bool {
         let next = Vec::with_capacity(shelf::PIECE_BYTES);
-        self.filling.put(std::mem::replace(&mut self.part, next))
+        let is_read = self.filling.put(std::mem::replace(&mut self.part, next));
+        // Whoever asked may have gone.
+        let _ = self.begun.take().map(|begun| begun.send(()));
+        is_read
     }
 
     fn end(mut self) {
@@ -137,11 +144,12 @@ impl Lines {
     }
 }
 
-/// A list that may be long, a line each, read while it is written. One that ends before its end
-/// breaks off: nobody takes it for the whole.
+/// A list that may be long, a line each, read while it is written. What goes wrong before there is
+/// anything to read is an error; after that the answer breaks off, and nobody takes it for the
+/// whole.
 ///
 /// # Errors
-/// As [`list`].
+/// As [`answer`].
 pub async fn lines(
     core: &Arc<Core>,
     uid: u32,
@@ -149,15 +157,28 @@ pub async fn lines(
 ) -> Result<Response, ApiFailure> {
     let (filling, body) = shelf::open(turn(&core.places.lists, uid).await?, shelf::PATIENCE);
     let core = core.clone();
-    tokio::task::spawn_blocking(move || {
+    let write = move |lines: &mut Lines| {
         let state = core.state.read().clone();
-        let mut lines = Lines::to(filling);
-        match write(&state, &mut lines) {
+        write(&state, lines)
+    };
+    in_lines(filling, body, write).await
+}
+
+async fn in_lines(
+    filling: Filling,
+    body: Body,
+    write: impl FnOnce(&mut Lines) -> Result<(), Cut> + Send + 'static,
+) -> Result<Response, ApiFailure> {
+    let (begun, has_begun) = oneshot::channel();
+    tokio::task::spawn_blocking(move || {
+        let mut lines = Lines::to(filling, begun);
+        match write(&mut lines) {
             Ok(()) => lines.end(),
             Err(Cut::Unread) => {}
             Err(Cut::Unwritable(error)) => tracing::error!("failed to write a list: {error}"),
         }
     });
+    has_begun.await.map_err(|_| defect("kantctld failed while it looked"))?;
     Ok(([(CONTENT_TYPE, LINES)], body).into_response())
 }
 
@@ -246,6 +267,30 @@ mod tests {
         }
         let turn = places.lists.turn(1).await.unwrap();
         assert_eq!(away(turn, || 42).await.unwrap().0, 42);
+    }
+
+    #[tokio::test]
+    async fn a_list_that_cannot_be_begun_is_an_error_and_one_that_fails_later_breaks_off() {
+        let open = || async {
+            let places = Places::default();
+            shelf::open(places.lists.turn(1).await.unwrap(), shelf::PATIENCE)
+        };
+        let (filling, body) = open().await;
+        let failure = in_lines(filling, body, |_| panic!("planted")).await.unwrap_err();
+        assert_eq!(failure.into_response().status(), StatusCode::INTERNAL_SERVER_ERROR);
+
+        let (filling, body) = open().await;
+        let fails_late = |lines: &mut Lines| -> Result<(), Cut> {
+            (0..100_000).try_for_each(|number: u32| lines.add(&number))?;
+            panic!("planted")
+        };
+        let told = in_lines(filling, body, fails_late).await.unwrap();
+        assert_eq!(told.status(), StatusCode::OK);
+        assert!(axum::body::to_bytes(told.into_body(), usize::MAX).await.is_err());
+
+        let (filling, body) = open().await;
+        let told = in_lines(filling, body, |lines| lines.add(&7)).await.unwrap();
+        assert_eq!(axum::body::to_bytes(told.into_body(), usize::MAX).await.unwrap(), "7\n");
     }
 
     #[test]

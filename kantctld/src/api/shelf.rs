@@ -169,11 +169,11 @@ async fn throw_away(shelf: Weak<Shelf>, patience: Duration) {
         let mut stock = shelf.stock();
         let Stock::Rest(rest) = &*stock else { return };
         // Where nothing lies about it is not the reader who is slow.
-        if !rest.parts.is_empty() && before == Some(rest.taken) {
+        if before == Some(rest.taken) {
             *stock = Stock::Gone;
             return;
         }
-        before = Some(rest.taken);
+        before = (!rest.parts.is_empty()).then_some(rest.taken);
     }
 }
 

@@ -7,6 +7,7 @@ const TARGETS: &[(&str, f64)] = &[
     ("submissions/s, CLI, 8 clients", 800.0),
     ("submits/s, 1 controller, 8 clients", 8_000.0),
     ("submit to first command, idle", 15.0),
+    ("run true, idle", 25.0),
     ("200 trivial jobs", 300.0),
     ("200 trivial jobs to completion", 300.0),
     ("batch submit, 1000 nodes", 40_000.0),

@@ -3,17 +3,21 @@
 
 use super::{ANSWER_BYTES_MAX, Client, ClientError, request};
 use axum::body::{Body, Bytes};
-use axum::http::{Method, Request};
+use axum::http::{Method, Request, header};
 use http_body_util::{BodyExt, Limited};
 use serde::de::{DeserializeOwned, Error as _};
 use std::marker::PhantomData;
+
+/// As [`axum::http::header::CONTENT_TYPE`] says it.
+const IN_LINES: &str = "application/x-ndjson";
 
 impl Client {
     /// Asks for something that comes in lines: the first is of one kind, all others of another and
     /// added, one by one, to what `start` makes of the first. `path` may have a query.
     ///
     /// # Errors
-    /// As [`Client::get`]; also where the answer ends within a line, or before its first.
+    /// As [`Client::get`]; also where the answer is of another form, or ends within a line or
+    /// before its first.
     pub async fn get_lines<H, L, S>(
         &self,
         path: &str,
@@ -31,10 +35,14 @@ impl Client {
             if !response.status().is_success() {
                 return Err(self.refusal_in(response).await);
             }
+            let kind = response.headers().get(header::CONTENT_TYPE);
+            if kind.is_none_or(|kind| kind != IN_LINES) {
+                return Err(self.broken("it does not answer in lines"));
+            }
             let mut lines = Lines::new(start, add);
             let mut body = Limited::new(response.into_body(), ANSWER_BYTES_MAX);
             while let Some(frame) = body.frame().await {
-                let frame = frame.map_err(|error| self.interrupted(error))?;
+                let frame = frame.map_err(|error| self.unread(error))?;
                 let Ok(data) = frame.into_data() else { continue };
                 lines.take(&data).map_err(|error| self.broken(error))?;
             }
@@ -100,11 +108,16 @@ where
         let Some(sum) = &mut self.sum else { return Ok(read) };
         let mut documents = serde_json::Deserializer::from_str(text).into_iter::<L>();
         let mut length = 0;
-        while let Some(document) = documents.next() {
-            match document {
-                Ok(line) => (self.add)(sum, line),
-                Err(error) if error.is_eof() => break,
-                Err(error) => return Err(error),
+        loop {
+            match documents.next() {
+                Some(Ok(line)) => (self.add)(sum, line),
+                Some(Err(error)) if error.is_eof() => break,
+                Some(Err(error)) => return Err(error),
+                // The end of the last line is no part of it.
+                None => {
+                    length = documents.byte_offset();
+                    break;
+                }
             }
             length = documents.byte_offset();
         }

@@ -49,6 +49,16 @@ impl Side {
         .map(drop)
     }
 
+    /// A job of one task in the foreground: from the command to its end.
+    fn run(&self) -> anyhow::Result<Duration> {
+        let begin = Instant::now();
+        match self {
+            Self::Kant(kantctl) => kantctl.ok(&["run", "--mem=16M", "true"]),
+            Self::Slurm(slurm) => slurm.ok("srun", &["--mem=16M", "true"]),
+        }?;
+        Ok(begin.elapsed())
+    }
+
     fn list(&self) -> anyhow::Result<String> {
         match self {
             Self::Kant(kantctl) => kantctl.ok(&["queue"]),
@@ -75,6 +85,9 @@ pub fn measure(side: &Side, figures: &mut Figures) -> anyhow::Result<()> {
     let name = side.name();
     for _ in 0..STARTS {
         figures.time(&format!("{name}: submit to first command, idle"), start(side)?);
+    }
+    for _ in 0..STARTS {
+        figures.time(&format!("{name}: run true, idle"), side.run()?);
     }
     for clients in [1, 8] {
         let plural = if clients == 1 { "" } else { "s" };

@@ -220,7 +220,7 @@ impl House {
             true => {
                 let start = |_: Looked| Vec::new();
                 let add = |jobs: &mut Vec<JobView>, job| jobs.push(job);
-                let asked = self.client.get_lines("/v1/jobs?brief=true", start, add);
+                let asked = self.client.get_lines("/v1/jobs?lines=true", start, add);
                 self.runtime.block_on(asked)
             }
             false => {
