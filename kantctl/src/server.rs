@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long verbs without a patience of their own keep asking: an election, or a controller's
 /// restart, takes a second or two.
@@ -38,8 +38,7 @@ pub const AT_ONCE: usize = 16;
 pub struct Server {
     clients: Vec<Client>,
     retry: Option<Duration>,
-    /// How many of its questions have no answer for now: the first says so, the last that there
-    /// are answers again.
+    /// Its questions without an answer for now: the first says so, the last that it has one.
     failing: Arc<AtomicUsize>,
 }
 
@@ -157,8 +156,8 @@ impl Server {
         H: DeserializeOwned,
         L: DeserializeOwned,
     {
-        let get = async |client: &Client| client.get_lines(path, &start, &add).await;
-        self.ask(Again::IfUnanswered, PATIENCE, get).await
+        let lines = async |client: &Client| client.get_lines(path, &start, &add).await;
+        self.ask(Again::IfUnanswered, PATIENCE, lines).await
     }
 
     /// Asks for bytes, with the headers they come with.

@@ -242,12 +242,13 @@ impl Floor {
 
     /// What the nodes that are not down have in all, for quotas.
     pub fn capacity(&self) -> Amounts {
-        sum_of(self.nodes.iter().filter(|node| node.unusable != Some(Unusable::Down)))
+        let up = self.nodes.iter().filter(|node| node.unusable != Some(Unusable::Down));
+        sum_of(runs_of_a_class(up))
     }
 
-    /// What all nodes have, down or not.
+    /// What all nodes have, down or not: asked at every submission, whatever their number.
     pub fn capacity_of_all(&self) -> Amounts {
-        sum_of(self.nodes.iter())
+        sum_of(self.class_sizes.iter().map(|(class, count)| (&**class, *count)))
     }
 
     /// The nodes as a snapshot lists them.
@@ -258,14 +259,26 @@ impl Floor {
     }
 }
 
-fn sum_of<'n>(nodes: impl Iterator<Item = &'n Node>) -> Amounts {
+/// Neighbours are mostly alike: how many follow one another, and of which class.
+fn runs_of_a_class<'n>(nodes: impl Iterator<Item = &'n Node>) -> Vec<(&'n Class, u32)> {
+    let mut runs: Vec<(&Class, u32)> = Vec::new();
+    for node in nodes {
+        match runs.last_mut() {
+            Some((class, count)) if std::ptr::eq(*class, &*node.class) => *count += 1,
+            _ => runs.push((&node.class, 1)),
+        }
+    }
+    runs
+}
+
+fn sum_of<'n>(sizes: impl IntoIterator<Item = (&'n Class, u32)>) -> Amounts {
     let mut sum = Amounts::default();
     let (mut cpus, mut memory, mut all) = (Cpus::ZERO, Bytes::ZERO, Gpus::ZERO);
-    for node in nodes {
-        cpus += node.class.core_cpus;
-        memory += node.class.inventory.memory;
-        for (kind, mask) in node.class.kinds() {
-            let gpus = Gpus(mask.count_ones());
+    for (class, count) in sizes {
+        cpus += class.core_cpus.times(count);
+        memory += class.inventory.memory.times(count);
+        for (kind, mask) in class.kinds() {
+            let gpus = Gpus(mask.count_ones()).times(count);
             all += gpus;
             *sum.gpus.entry(kind.clone()).or_default() += gpus;
         }
