@@ -7,11 +7,12 @@ mod growth;
 mod optimised;
 mod targets;
 
+use clap::ValueEnum as _;
 use figures::Figures;
 use std::path::PathBuf;
 
 /// Measure kant on this machine
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub struct Args {
     /// What to measure
     #[arg(value_enum)]
@@ -45,6 +46,8 @@ enum Other {
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Name {
+    /// All of docs/performance.md, beside Slurm, one after the other (as root; about an hour)
+    All,
     /// One controller and one node on loopback: submit, start, complete, memory
     E2e,
     /// Rounds of the engine on made-up clusters: time, growth, memory
@@ -71,6 +74,7 @@ enum Name {
 /// When a daemon cannot be built or does not answer.
 pub fn run(args: Args) -> anyhow::Result<()> {
     match args.name {
+        Name::All => all(&args),
         Name::E2e if matches!(args.compare, Some(Other::Slurm)) => {
             let mut figures = Figures::default();
             optimised::sampled("compare", args.rounds, &mut figures)?;
@@ -115,6 +119,24 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Name::Node => sampled("node", &args),
         Name::Cli => sampled("cli", &args),
     }
+}
+
+/// The quick ones first. One that fails does not keep the others from being measured.
+fn all(args: &Args) -> anyhow::Result<()> {
+    use Name::{Cli, E2e, Engine, Growth, Node, Raft, Scale};
+    let mut failed = Vec::new();
+    for name in [Node, Cli, Scale, Raft, Growth, E2e, Engine] {
+        let compare = matches!(name, E2e).then_some(Other::Slurm);
+        let value = name.to_possible_value();
+        let called = value.as_ref().map_or("?", |value| value.get_name()).to_owned();
+        eprintln!("bench: {called}");
+        if let Err(error) = run(Args { name, compare, ..args.clone() }) {
+            eprintln!("bench: {called} failed: {error:#}");
+            failed.push(called);
+        }
+    }
+    anyhow::ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
+    Ok(())
 }
 
 /// A benchmark that prints samples, shown as a table.
