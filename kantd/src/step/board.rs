@@ -7,6 +7,7 @@ use common::job::SignalNumber;
 use common::time::Span;
 use common::wire::node::{Reached, StepPhase, StepStatus, TaskState};
 use std::collections::BTreeMap;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, mpsc};
 
@@ -47,6 +48,9 @@ struct Entry {
     on_the_way: [usize; 2],
 }
 
+/// The phase of a step, and how a program in it is doing; `None`: the step is not there.
+pub type Known = Option<(StepPhase, Option<TaskState>)>;
+
 /// How far the start of a program is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
@@ -63,12 +67,14 @@ pub struct Board {
     changes: mpsc::UnboundedSender<StepStatus>,
     /// Rung when a prolog or an epilog failed.
     bell: Arc<Notify>,
+    /// Told whenever a phase or a program's state is another.
+    news: Notify,
 }
 
 impl Board {
     /// An empty one, whose changes go there.
     pub fn new(changes: mpsc::UnboundedSender<StepStatus>) -> Self {
-        Self { entries: Mutex::default(), changes, bell: Arc::default() }
+        Self { entries: Mutex::default(), changes, bell: Arc::default(), news: Notify::new() }
     }
 
     /// Rings when a prolog or an epilog failed.
@@ -100,6 +106,7 @@ impl Board {
         {
             entry.phase = phase.clone();
             self.tell(id, phase);
+            self.news.notify_waiters();
         }
     }
 
@@ -111,6 +118,7 @@ impl Board {
             Some(state) => drop(entry.tasks.insert(task, state)),
             None => drop(entry.tasks.remove(&task)),
         }
+        self.news.notify_waiters();
     }
 
     /// One more program has come so far in a step; `None` if `most` have, or the step is not there.
@@ -137,7 +145,7 @@ impl Board {
     }
 
     /// The phase of a step, and how a program in it is doing, as far as that is known.
-    pub fn task(&self, id: AttemptId, task: TaskNumber) -> Option<(StepPhase, Option<TaskState>)> {
+    pub fn task(&self, id: AttemptId, task: TaskNumber) -> Known {
         let entries = self.entries();
         let entry = entries.get(&id)?;
         Some((entry.phase.clone(), entry.tasks.get(&task).cloned()))
@@ -159,6 +167,20 @@ impl Board {
     /// The step is gone.
     pub fn remove(&self, id: AttemptId) {
         self.entries().remove(&id);
+        self.news.notify_waiters();
+    }
+
+    /// Returns once a program is no longer as it was known.
+    pub async fn differs(&self, (id, task): (AttemptId, TaskNumber), known: &Known) {
+        loop {
+            let mut news = pin!(self.news.notified());
+            // Heard from here on: what changes before the look is seen by it.
+            news.as_mut().enable();
+            if self.task(id, task) != *known {
+                return;
+            }
+            news.await;
+        }
     }
 
     /// Passes a wish on. A step that is not there has none, and only an ended one is forgotten.
@@ -195,5 +217,34 @@ impl Drop for Starting<'_> {
             let count = &mut entry.on_the_way[self.stage as usize];
             *count = count.saturating_sub(1);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use common::id::{Attempt, JobId, JobKey};
+    use futures_util::FutureExt as _;
+
+    #[tokio::test]
+    async fn who_waits_for_news_of_a_program_hears_of_it_alone_and_of_what_came_before() {
+        let (changes, _told) = mpsc::unbounded_channel();
+        let board = Board::new(changes);
+        let id = AttemptId { key: JobKey::single(JobId(7)), attempt: Attempt(1) };
+        let [one, other] = [1, 2].map(TaskNumber);
+        let _wishes = board.add(id, StepPhase::Ready).unwrap();
+        let known = board.task(id, one);
+        let mut news = pin!(board.differs((id, one), &known));
+        assert!(news.as_mut().now_or_never().is_none());
+        board.set_task(id, other, Some(TaskState::Running));
+        assert!(news.as_mut().now_or_never().is_none(), "that was another program");
+        board.set_task(id, one, Some(TaskState::Running));
+        assert!(news.as_mut().now_or_never().is_some());
+        assert!(board.differs((id, one), &known).now_or_never().is_some(), "it was so before");
+        let known = board.task(id, one);
+        let mut news = pin!(board.differs((id, one), &known));
+        assert!(news.as_mut().now_or_never().is_none());
+        board.remove(id);
+        assert!(news.as_mut().now_or_never().is_some());
     }
 }

@@ -2,7 +2,7 @@
 //! directory, its supervisor starts it and tells how it does, and kantd reads what it wrote.
 //! Never starts a process itself.
 
-use super::board::{Stage, Wish};
+use super::board::{Board, Known, Stage, Wish};
 use super::dir::StepDir;
 use super::guest::GuestOrder;
 use super::handle::{StartLimits, Steps};
@@ -49,6 +49,14 @@ impl Pause {
     async fn wait(&mut self) {
         sleep(self.next).await;
         self.next = (self.next * 2).min(self.longest);
+    }
+
+    /// The same, or less: until a program is no longer as it was known.
+    async fn or_news(&mut self, board: &Board, of: (AttemptId, TaskNumber), known: &Known) {
+        tokio::select! {
+            () = self.wait() => {}
+            () = board.differs(of, known) => {}
+        }
     }
 }
 
@@ -102,7 +110,8 @@ impl Steps {
         let mut pause = Pause::SHORT;
         loop {
             room = room.or_else(|| self.board().begin_start(id, Stage::Starts, at_once));
-            match self.board().task(id, task) {
+            let known = self.board().task(id, task);
+            match known.clone() {
                 Some((_, Some(state))) => return Ok(state),
                 Some((StepPhase::Ended(_), None)) => return Err(format!("{id} is over there")),
                 None if order.is_none() => return Err(format!("{id} is over there")),
@@ -121,7 +130,7 @@ impl Steps {
                 }
                 Some(_) => {}
             }
-            pause.wait().await;
+            pause.or_news(self.board(), (id, task), &known).await;
         }
     }
 
@@ -188,12 +197,13 @@ impl Steps {
         let begun = Instant::now();
         let mut pause = Pause::SHORT;
         loop {
-            match self.board().task(id, task) {
+            let known = self.board().task(id, task);
+            match known.clone() {
                 Some((_, Some(state))) => return state,
                 Some((phase, None))
                     if !matches!(phase, StepPhase::Ended(_)) && begun.elapsed() < KNOWN_LIMIT =>
                 {
-                    pause.wait().await;
+                    pause.or_news(self.board(), (id, task), &known).await;
                 }
                 _ => return TaskState::Failed("the node knows nothing of it".to_owned()),
             }
@@ -236,7 +246,7 @@ impl Steps {
         loop {
             // Looked up before reading, so that its last words are never missed.
             let known = self.board().task(id, task);
-            let state = match known {
+            let state = match known.clone() {
                 Some((StepPhase::Ended(_), Some(TaskState::Running))) => {
                     TaskState::Failed(format!("it ended with the job: {id} is over"))
                 }
@@ -244,7 +254,7 @@ impl Steps {
                 Some((phase, None))
                     if !matches!(phase, StepPhase::Ended(_)) && begun.elapsed() < KNOWN_LIMIT =>
                 {
-                    pause.wait().await;
+                    pause.or_news(self.board(), (id, task), &known).await;
                     continue;
                 }
                 _ => TaskState::Failed(format!("the node knows nothing of it: {id} is over there")),
@@ -260,7 +270,7 @@ impl Steps {
                 return TaskNews { question, state, stdout, stderr };
             }
             tokio::select! {
-                () = pause.wait() => {}
+                () = pause.or_news(self.board(), (id, task), &known) => {}
                 // Who types waits for the echo.
                 () = self.fed().notified(), if watch.is_some() => pause = Pause::SHORT,
             }
