@@ -46,15 +46,10 @@ impl Pause {
     const SHORT: Self = Self { next: LOOKS[0], longest: LOOKS[1] };
     const LONG: Self = Self { next: SLOW_LOOK, longest: SLOW_LOOK };
 
-    async fn wait(&mut self) {
-        sleep(self.next).await;
-        self.next = (self.next * 2).min(self.longest);
-    }
-
-    /// The same, or less: until a program is no longer as it was known.
+    /// Less where a program is no longer as it was known.
     async fn or_news(&mut self, board: &Board, of: (AttemptId, TaskNumber), known: &Known) {
         tokio::select! {
-            () = self.wait() => {}
+            () = sleep(self.next) => self.next = (self.next * 2).min(self.longest),
             () = board.differs(of, known) => {}
         }
     }
