@@ -269,9 +269,8 @@ pub struct JobQuery {
     pub queue: Option<QueueName>,
     /// Only on this node.
     pub node: Option<NodeName>,
-    /// Of each job only what is set and tables of jobs show: a third of the bytes.
-    pub brief: bool,
-    /// The same in lines, read while they are written: a [`Looked`], then a [`JobView`] each.
+    /// In lines, read while they are written: a [`Looked`], then a [`JobView`] each, with only what
+    /// is set and tables of jobs show, a third of the bytes.
     pub lines: bool,
 }
 

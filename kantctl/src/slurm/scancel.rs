@@ -175,9 +175,10 @@ pub async fn run(args: &Args, server: &Server, _: &Screen) -> Result<u8, Failure
                 Ok(()) => {}
                 // It is over: as was wished.
                 Err(failure) if wish.is_none() && failure.code() == Some("already_done") => {}
-                Err(failure) if failure.kind == Kind::Unreachable => {
+                // The others that were on their way are told as refused.
+                Err(failure) if failure.kind == Kind::Unreachable && lost.is_none() => {
                     stop.set(true);
-                    lost.get_or_insert(failure);
+                    lost = Some(failure);
                 }
                 Err(failure) => {
                     complain(*key, &failure);

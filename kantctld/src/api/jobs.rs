@@ -42,12 +42,6 @@ pub async fn list(
         })
         .await;
     }
-    if query.brief {
-        return look::json(&core, user.uid, move |state| {
-            look::text(&view::brief_list(state, &query, &waits, now))
-        })
-        .await;
-    }
     look::answer(&core, user.uid, move |state| {
         Ok(JobList { as_of: now, ..view::job_list(state, &query, &waits) })
     })

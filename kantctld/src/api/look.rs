@@ -47,27 +47,12 @@ pub async fn answer<T: Serialize>(
     uid: u32,
     view: impl FnOnce(&State) -> Result<T, ApiFailure> + Send + 'static,
 ) -> Result<Response, ApiFailure> {
-    json(core, uid, move |state| text(&view(state)?)).await
-}
-
-/// The same of a view that is written as it is made: it may lend from the state.
-///
-/// # Errors
-/// As [`answer`].
-pub async fn json(
-    core: &Arc<Core>,
-    uid: u32,
-    write: impl FnOnce(&State) -> Result<Vec<u8>, ApiFailure> + Send + 'static,
-) -> Result<Response, ApiFailure> {
     let headers = HeaderMap::from_iter([(CONTENT_TYPE, JSON)]);
-    written(core, uid, move |state| Ok((headers, write(state)?))).await
+    written(core, uid, move |state| Ok((headers, text(&view(state)?)?))).await
 }
 
 /// An answer as JSON.
-///
-/// # Errors
-/// Where it cannot be, which is a defect.
-pub fn text(answer: &impl Serialize) -> Result<Vec<u8>, ApiFailure> {
+fn text(answer: &impl Serialize) -> Result<Vec<u8>, ApiFailure> {
     // What this controller writes of its own is text throughout.
     let defect = |error| defect(&format!("failed to write an answer: {error}"));
     serde_json::to_vec(answer).map_err(defect)

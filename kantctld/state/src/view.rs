@@ -24,7 +24,7 @@ use engine::{Round, Snapshot};
 use std::collections::BTreeMap;
 
 pub(crate) use asked::without_bulk;
-pub use brief::{brief_jobs, brief_list};
+pub use brief::brief_jobs;
 pub use explain::explain;
 pub use queues::queue_list;
 pub use solve::solve;

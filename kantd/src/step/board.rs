@@ -118,6 +118,7 @@ impl Board {
             Some(state) => drop(entry.tasks.insert(task, state)),
             None => drop(entry.tasks.remove(&task)),
         }
+        drop(entries);
         self.news.notify_waiters();
     }
 

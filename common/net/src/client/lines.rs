@@ -107,21 +107,16 @@ where
         }
         let Some(sum) = &mut self.sum else { return Ok(read) };
         let mut documents = serde_json::Deserializer::from_str(text).into_iter::<L>();
-        let mut length = 0;
+        let mut whole = 0;
         loop {
             match documents.next() {
                 Some(Ok(line)) => (self.add)(sum, line),
-                Some(Err(error)) if error.is_eof() => break,
+                Some(Err(error)) if error.is_eof() => return Ok(read + whole),
                 Some(Err(error)) => return Err(error),
-                // The end of the last line is no part of it.
-                None => {
-                    length = documents.byte_offset();
-                    break;
-                }
+                None => return Ok(read + documents.byte_offset()),
             }
-            length = documents.byte_offset();
+            whole = documents.byte_offset();
         }
-        Ok(read + length)
     }
 
     fn end(self) -> serde_json::Result<S> {

@@ -4,7 +4,7 @@ use super::Args;
 use crate::slurm::format::Piece;
 use crate::slurm::job_fields::JobField;
 
-/// Fields that brief lists have: [`common::wire::api::JobQuery::brief`].
+/// Fields that brief lists have: [`common::wire::api::JobQuery::lines`].
 const TOLD: &str = "iAFKjPaquUgGtTrRNDlMSV";
 
 /// Does it show, and sort by, nothing else?

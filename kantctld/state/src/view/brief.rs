@@ -12,8 +12,7 @@ use common::resource::{Allocation, GpuRequest};
 use common::time::{Span, Time};
 use common::unit::{Bytes, Cpus, Gpus, Nodes, Tasks};
 use common::wire::api::JobQuery;
-use serde::{Serialize, Serializer};
-use std::cell::Cell;
+use serde::Serialize;
 use std::sync::Arc;
 
 /// The jobs a query asks for, in the order of [`super::job_list`]. Made one by one: no job is
@@ -24,31 +23,6 @@ pub fn brief_jobs<'a>(
     waits: &'a Waits,
 ) -> impl Iterator<Item = impl Serialize + use<'a>> + use<'a> {
     listed(state, query, waits).into_iter().map(|one| Brief::of(state, &one))
-}
-
-/// The same as a list; it reads as [`common::wire::api::JobList`].
-pub fn brief_list<'a>(
-    state: &'a State,
-    query: &JobQuery,
-    waits: &'a Waits,
-    as_of: Time,
-) -> impl Serialize + use<'a> {
-    BriefList { jobs: OneByOne(Cell::new(Some(brief_jobs(state, query, waits)))), as_of }
-}
-
-#[derive(Serialize)]
-struct BriefList<J: Serialize> {
-    jobs: J,
-    as_of: Time,
-}
-
-/// Written once, as they are made.
-struct OneByOne<J>(Cell<Option<J>>);
-
-impl<J: Iterator<Item: Serialize>> Serialize for OneByOne<J> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.take().into_iter().flatten())
-    }
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde asks for this shape
