@@ -77,6 +77,15 @@ impl Lookout {
         outcome.command
     }
 
+    /// Takes up what happened, so that the next round has less to take up; not in a term that is
+    /// over.
+    pub fn follow(&self, term: Term, state: &SharedState, now: Time) {
+        let _turn = self.turn();
+        if self.read().term == term {
+            drop(self.catch_up(state, now));
+        }
+    }
+
     /// What the last round decided came to nothing: the next one decides again.
     pub fn look_again(&self) {
         self.write().rounds.look_again();

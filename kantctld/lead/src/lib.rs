@@ -8,12 +8,14 @@
 #![warn(missing_docs)]
 
 pub mod letters;
+pub mod parts;
 pub mod rounds;
 pub mod seats;
 pub mod session;
 pub mod timers;
 
 pub use letters::{Letter, Letters, Marks};
+pub use parts::in_parts;
 pub use rounds::{Outcome, Rounds};
 pub use seats::{Seats, SessionId, Standing};
 pub use session::{NodeSession, check_hello, register};

@@ -60,9 +60,17 @@ async fn round(core: &Arc<Core>, term: Term) -> Result<(), RoundError> {
             "a round starts {starts} jobs, {preempts} yield, {shrinks} give nodes up, {grows} grow"
         );
     }
-    let events = core.command(command).await?;
+    let mut is_refused = false;
+    for part in lead::in_parts(command, lead::parts::STARTS_MAX) {
+        let events = core.command(part).await?;
+        is_refused |= events.iter().any(|event| matches!(event, Event::RoundEntryRefused { .. }));
+        // What thousands of starts led to is not taken up at once either.
+        let looker = core.clone();
+        tokio::task::spawn_blocking(move || looker.lookout.follow(term, &looker.state, now))
+            .await?;
+    }
     drop(between_rounds);
-    if events.iter().any(|event| matches!(event, Event::RoundEntryRefused { .. })) {
+    if is_refused {
         // The state had moved on; decide again on what is true now, though not in a hot loop.
         tokio::time::sleep(REFUSED_PAUSE).await;
         core.wake.notify_one();

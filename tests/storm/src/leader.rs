@@ -1,6 +1,7 @@
 //! What a simulated controller does while it leads: rounds, timers, sessions; the shell around
 //! crate `lead`, as `kantctld`'s. Never decides anything itself.
 
+mod enacting;
 mod planted;
 mod told;
 
@@ -29,6 +30,8 @@ pub struct Lead {
     seats: Seats<LinkId>,
     sessions: BTreeMap<LinkId, Session>,
     is_round_under_way: bool,
+    /// What the round under way decided and has not proposed yet.
+    parts: VecDeque<Command>,
     round_at_ms: u64,
     look_at_ms: u64,
     /// All events since the rounds were last told; `None`: not all are known.
@@ -59,6 +62,7 @@ impl Lead {
             seats: Seats::default(),
             sessions: BTreeMap::new(),
             is_round_under_way: false,
+            parts: VecDeque::new(),
             round_at_ms: now_ms,
             look_at_ms: now_ms,
             untold: None,
@@ -240,50 +244,6 @@ impl Lead {
         }
         if now_ms >= self.round_at_ms && !self.is_round_under_way {
             self.round(now_ms, now, state, wishes);
-        }
-    }
-
-    fn round(&mut self, now_ms: u64, now: Time, state: &State, wishes: &mut Wishes) {
-        let untold = self.untold.replace(Vec::new());
-        if self.sabotage == Some(Sabotage::SkipLedgerCheck) {
-            // An old state, each time as old as the last round.
-            let old = self.stale.replace(state.clone());
-            self.rounds.catch_up(old.as_ref().unwrap_or(state), None, now);
-        } else {
-            self.rounds.catch_up(state, untold.as_deref(), now);
-        }
-        let promised = self.rounds.last().1.promises.keys().copied().collect();
-        let mut outcome = self.rounds.round(now);
-        if self.sabotage == Some(Sabotage::BreakPromises) {
-            self.break_promises(now, &promised, &mut outcome);
-        }
-        let violations = outcome.violations.iter();
-        self.violations.extend(violations.map(ToString::to_string));
-        self.round_at_ms = now_ms + ROUND_PERIOD_MS;
-        if let Some(idle) = self.rounds.idle_for(now) {
-            self.round_at_ms = now_ms + idle.0.clamp(AGAIN_MS, ROUND_PERIOD_MS);
-        }
-        if let Some(command) = outcome.command {
-            self.is_round_under_way = true;
-            wishes.commands.push((command, Ticket::Round));
-        }
-    }
-
-    /// What its rounds last saw and said, and when.
-    pub fn last_round(&self) -> (&engine::Snapshot, &engine::Round, Time) {
-        self.rounds.last()
-    }
-
-    /// What a round decided was taken, or came to nothing.
-    pub fn enacted(&mut self, now_ms: u64, events: Option<&[Event]>) {
-        self.is_round_under_way = false;
-        let refused = |event: &Event| matches!(event, Event::RoundEntryRefused { .. });
-        match events {
-            Some(events) if !events.iter().any(refused) => {}
-            _ => {
-                self.rounds.look_again();
-                self.round_at_ms = now_ms + AGAIN_MS;
-            }
         }
     }
 

@@ -1,0 +1,66 @@
+//! A simulated leader's round, and what it decided on its way into the log, part by part. Never
+//! decides anything; `lead::Rounds` does.
+
+use super::{AGAIN_MS, Lead, ROUND_PERIOD_MS};
+use crate::message::Ticket;
+use crate::sabotage::Sabotage;
+use crate::wishes::Wishes;
+use common::time::Time;
+use state::{Event, State};
+
+/// So many starts by one entry of the log; a controller's are more, and its rounds larger.
+const PART_STARTS: usize = 2;
+impl Lead {
+    pub(super) fn round(&mut self, now_ms: u64, now: Time, state: &State, wishes: &mut Wishes) {
+        let untold = self.untold.replace(Vec::new());
+        if self.sabotage == Some(Sabotage::SkipLedgerCheck) {
+            // An old state, each time as old as the last round.
+            let old = self.stale.replace(state.clone());
+            self.rounds.catch_up(old.as_ref().unwrap_or(state), None, now);
+        } else {
+            self.rounds.catch_up(state, untold.as_deref(), now);
+        }
+        let promised = self.rounds.last().1.promises.keys().copied().collect();
+        let mut outcome = self.rounds.round(now);
+        if self.sabotage == Some(Sabotage::BreakPromises) {
+            self.break_promises(now, &promised, &mut outcome);
+        }
+        let violations = outcome.violations.iter();
+        self.violations.extend(violations.map(ToString::to_string));
+        self.round_at_ms = now_ms + ROUND_PERIOD_MS;
+        if let Some(idle) = self.rounds.idle_for(now) {
+            self.round_at_ms = now_ms + idle.0.clamp(AGAIN_MS, ROUND_PERIOD_MS);
+        }
+        if let Some(command) = outcome.command {
+            self.parts = lead::in_parts(command, PART_STARTS);
+            self.propose_part(wishes);
+        }
+    }
+
+    fn propose_part(&mut self, wishes: &mut Wishes) {
+        let part = self.parts.pop_front();
+        self.is_round_under_way = part.is_some();
+        wishes.commands.extend(part.map(|part| (part, Ticket::Round)));
+    }
+
+    /// What its rounds last saw and said, and when.
+    pub fn last_round(&self) -> (&engine::Snapshot, &engine::Round, Time) {
+        self.rounds.last()
+    }
+
+    /// A part of what a round decided was taken, or came to nothing.
+    pub fn enacted(&mut self, now_ms: u64, events: Option<&[Event]>, wishes: &mut Wishes) {
+        let refused = |event: &Event| matches!(event, Event::RoundEntryRefused { .. });
+        match events {
+            Some(events) if !events.iter().any(refused) => {}
+            _ => {
+                self.rounds.look_again();
+                self.round_at_ms = now_ms + AGAIN_MS;
+            }
+        }
+        if events.is_none() {
+            self.parts.clear();
+        }
+        self.propose_part(wishes);
+    }
+}
