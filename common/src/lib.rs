@@ -10,6 +10,7 @@ pub mod config;
 pub mod counts;
 pub mod cpuset;
 pub mod gpu;
+pub mod gpu_parts;
 pub mod health;
 pub mod hostlist;
 pub mod id;

@@ -1,7 +1,8 @@
 //! What a job asks for and what it was given. Never decides anything.
 
 use crate::cpuset::CpuSet;
-use crate::gpu::GpuKind;
+use crate::gpu::{Gpu, GpuKind};
+use crate::gpu_parts::{GpuParts, PartSize};
 use crate::id::{GpuIndex, NodeName};
 use crate::job::Constraint;
 use crate::topology::Nearness;
@@ -27,7 +28,7 @@ pub enum MemoryRequest {
 
 /// GPUs asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(from = "WrittenGpus", into = "WrittenGpus")]
 pub enum GpuRequest {
     /// On each node (`--gpus-per-node`, `--gres=gpu:N`).
     PerNode(Gpus),
@@ -35,8 +36,45 @@ pub enum GpuRequest {
     PerTask(Gpus),
     /// In the whole job (`--gpus`): on as few nodes as hold them.
     Total(Gpus),
-    /// A part of one GPU (`--gpus=0.5`), shared with other jobs; one task only.
+    /// Parts of GPUs (`--gpus=0.5`, `--gpus=2x20G`), shared with other jobs; one task only.
+    Parts(GpuParts),
+}
+
+/// The same as it is written down: a part of one GPU as it was before there were others.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum WrittenGpus {
+    PerNode(Gpus),
+    PerTask(Gpus),
+    Total(Gpus),
     Fraction(GpuMilli),
+    Parts(GpuParts),
+}
+
+impl From<WrittenGpus> for GpuRequest {
+    fn from(written: WrittenGpus) -> Self {
+        match written {
+            WrittenGpus::PerNode(gpus) => Self::PerNode(gpus),
+            WrittenGpus::PerTask(gpus) => Self::PerTask(gpus),
+            WrittenGpus::Total(gpus) => Self::Total(gpus),
+            WrittenGpus::Fraction(part) => Self::Parts(GpuParts::of_one(part)),
+            WrittenGpus::Parts(parts) => Self::Parts(parts),
+        }
+    }
+}
+
+impl From<GpuRequest> for WrittenGpus {
+    fn from(request: GpuRequest) -> Self {
+        match request {
+            GpuRequest::PerNode(gpus) => Self::PerNode(gpus),
+            GpuRequest::PerTask(gpus) => Self::PerTask(gpus),
+            GpuRequest::Total(gpus) => Self::Total(gpus),
+            GpuRequest::Parts(GpuParts { devices: Gpus(1), each: PartSize::Milli(part) }) => {
+                Self::Fraction(part)
+            }
+            GpuRequest::Parts(parts) => Self::Parts(parts),
+        }
+    }
 }
 
 /// At most so many jobs of a group on one node.
@@ -112,7 +150,25 @@ impl Request {
             || self.gpu_kinds_or.contains(kind)
     }
 
+    /// The parts of GPUs asked for; `None`: whole ones, or none.
+    #[must_use]
+    pub const fn gpu_parts(&self) -> Option<GpuParts> {
+        match self.gpus {
+            Some(GpuRequest::Parts(parts)) => Some(parts),
+            _ => None,
+        }
+    }
+
+    /// How much of each GPU it gets on a node with these: by memory, of the smallest that it
+    /// accepts. `None`: it asks for whole ones, or none, or accepts none of these.
+    pub fn gpu_part_on<'a>(&self, gpus: impl IntoIterator<Item = &'a Gpu>) -> Option<GpuMilli> {
+        let parts = self.gpu_parts()?;
+        let accepted = gpus.into_iter().filter(|gpu| self.accepts(&gpu.kind));
+        Some(parts.each.of(accepted.map(|gpu| gpu.memory).min()?))
+    }
+
     /// GPUs asked for in all by so many tasks on so many nodes, in thousandths; one node at least.
+    /// Parts by memory count as whole: what they come to, the GPU says.
     #[must_use]
     pub fn gpus_in_all(&self, nodes: Nodes, tasks: Tasks) -> GpuMilli {
         let whole = |gpus: Gpus| GpuMilli::WHOLE.times(gpus.0);
@@ -121,7 +177,10 @@ impl Request {
             Some(GpuRequest::PerNode(each)) => whole(each.times(nodes.0.max(1))),
             Some(GpuRequest::PerTask(each)) => whole(each.times(tasks.0)),
             Some(GpuRequest::Total(all)) => whole(all),
-            Some(GpuRequest::Fraction(share)) => share,
+            Some(GpuRequest::Parts(GpuParts { devices, each })) => match each {
+                PartSize::Milli(part) => part.times(devices.0),
+                PartSize::Memory(_) => whole(devices),
+            },
         }
     }
 }

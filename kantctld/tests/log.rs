@@ -70,6 +70,11 @@ async fn snapshots_cut_the_log_and_carry_the_state() {
     for n in 0..100_usize {
         running.log.propose(format!("w{n}")).await.unwrap();
     }
+    // They are saved aside, while a fast disk takes many more words.
+    let mut status = running.log.status();
+    let saved = status.wait_for(|status| status.snapshot.0 > 80);
+    let saved = tokio::time::timeout(Duration::from_secs(10), saved).await;
+    saved.expect("a late snapshot in time").unwrap();
     let before = running.stop();
     let again = run(dir.path(), 10);
     let restored = again.words.restored_at.lock().unwrap().expect("from a snapshot");

@@ -106,7 +106,7 @@ fn check_counts(ask: &Ask) -> Result<(), AskError> {
         Some(GpuRequest::PerTask(n)) => Some(("--gpus-per-task", n.0)),
         Some(GpuRequest::Total(n)) => Some(("--gpus", n.0)),
         // `shares` says what is wrong with one.
-        Some(GpuRequest::Fraction(_)) => None,
+        Some(GpuRequest::Parts(_)) => None,
     };
     let counts = [
         Some(("--ntasks", request.tasks.0)),

@@ -5,6 +5,7 @@ mod facts;
 use super::sizes;
 use super::table::{Cell, Column, Table, Tint};
 use super::time::{elapsed, limit, localized};
+use common::gpu_parts::PartSize;
 use common::hostlist::fold;
 use common::id::ArrayIndex;
 use common::job::{Outcome, Phase};
@@ -135,11 +136,14 @@ fn nodes(job: &JobView) -> String {
     }
 }
 
-/// GPUs; a share of one as that share.
+/// GPUs; parts of them as what they come to, or as they were asked for.
 fn gpus(job: &JobView) -> String {
     match (&job.allocation, job.ask.request.gpus) {
         (Some(given), _) => sizes::milli(given.shares().iter().map(Share::gpus_milli).sum()),
-        (None, Some(GpuRequest::Fraction(share))) => sizes::milli(share),
+        (None, Some(GpuRequest::Parts(parts))) => match parts.each {
+            PartSize::Milli(part) => sizes::milli(part.times(parts.devices.0)),
+            PartSize::Memory(_) => parts.to_string(),
+        },
         (None, _) => job.gpus.to_string(),
     }
 }

@@ -1,9 +1,10 @@
 //! What a job asks for and what it has, in words. Never a table.
 
+use common::gpu_parts::{GpuParts, PartSize};
 use common::job::{GpuUsage, Launch, Mail, ResizeSignal, Usage, Warned, Warning};
 use common::node::Inventory;
 use common::resource::{GpuRequest, MemoryRequest, PerNodeMax, Request, Share};
-use common::unit::{Bytes, GpuMilli};
+use common::unit::{Bytes, GpuMilli, Gpus};
 
 /// `1 GPU`, `2 GPUs`.
 #[must_use]
@@ -28,7 +29,7 @@ pub fn request(request: &Request) -> String {
             GpuRequest::PerNode(n) => format!("{} a node", count(n.0, &gpu)),
             GpuRequest::PerTask(n) => format!("{} a task", count(n.0, &gpu)),
             GpuRequest::Total(n) => format!("{} in all", count(n.0, &gpu)),
-            GpuRequest::Fraction(share) => format!("{} of one {gpu}", milli(share)),
+            GpuRequest::Parts(parts) => parts_of(parts, &gpu),
         }
     }));
     parts.extend(request.memory.map(|memory| match memory {
@@ -44,6 +45,18 @@ pub fn request(request: &Request) -> String {
         parts.push("more as they come free".to_owned());
     }
     parts.join(", ")
+}
+
+/// `0.5 of one GPU`, `20G of the memory of each of 2 GPUs`.
+fn parts_of(parts: GpuParts, gpu: &str) -> String {
+    let each = match parts.each {
+        PartSize::Milli(part) => format!("{} of", milli(part)),
+        PartSize::Memory(bytes) => format!("{bytes} of the memory of"),
+    };
+    match parts.devices {
+        Gpus(1) => format!("{each} one {gpu}"),
+        Gpus(devices) => format!("{each} each of {}", count(devices, gpu)),
+    }
 }
 
 /// `h100 or a100 `, or nothing.
@@ -87,7 +100,8 @@ pub fn share(share: &Share) -> String {
     let gpus: Vec<String> = share.gpus.iter().map(ToString::to_string).collect();
     let gpus = match (gpus.len(), share.gpu_milli) {
         (0, _) => String::new(),
-        (_, Some(part)) => format!(", {} of GPU {}", milli(part), gpus.join(",")),
+        (1, Some(part)) => format!(", {} of GPU {}", milli(part), gpus.join(",")),
+        (_, Some(part)) => format!(", {} of each of GPUs {}", milli(part), gpus.join(",")),
         (1, None) => format!(", GPU {}", gpus.join(",")),
         (_, None) => format!(", GPUs {}", gpus.join(",")),
     };
@@ -189,8 +203,10 @@ mod tests {
             ..Request::default()
         };
         assert_eq!(request(&choice), "2 to 8 tasks, 1 CPU a task, 1 a100 or h100 GPU a task");
-        let half =
-            Request { gpus: Some(GpuRequest::Fraction(GpuMilli(500))), ..Request::default() };
+        let half = Request {
+            gpus: Some(GpuRequest::Parts(GpuParts::of_one(GpuMilli(500)))),
+            ..Request::default()
+        };
         assert_eq!(request(&half), "1 task, 1 CPU a task, 0.5 of one GPU");
     }
 

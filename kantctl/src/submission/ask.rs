@@ -185,6 +185,7 @@ mod tests {
     use super::*;
     use crate::submission::options::read_words;
     use crate::submission::script::wrap;
+    use common::gpu_parts::GpuParts;
     use common::job::check::check_ask;
     use common::unit::{Bytes, GpuMilli, Gpus};
     use proptest::collection::vec;
@@ -263,7 +264,7 @@ mod tests {
         assert_eq!(request.gpu_kind, Some(kind("a100")));
         assert_eq!(request.gpu_kinds_or, [kind("h100"), kind("v100")]);
         let half = asked("--gpus=a100:0.5");
-        assert_eq!(half.request.gpus, Some(GpuRequest::Fraction(GpuMilli(500))));
+        assert_eq!(half.request.gpus, Some(GpuRequest::Parts(GpuParts::of_one(GpuMilli(500)))));
         assert_eq!((check_ask(&half), half.request.gpu_kind), (Ok(()), Some(kind("a100"))));
     }
 

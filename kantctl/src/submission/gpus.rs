@@ -1,8 +1,9 @@
-//! GPUs as they are asked for: a number, of a kind or of one of several, or a share of one.
+//! GPUs as they are asked for: a number, of a kind or of one of several, or shares of some.
 //! Never looks at which GPUs there are.
 
 use super::value::{ValueError, read_count};
 use common::gpu::GpuKind;
+use common::gpu_parts::{GpuParts, PartSize};
 use common::resource::GpuRequest;
 use common::unit::{GpuMilli, Gpus};
 use std::str::FromStr;
@@ -20,7 +21,7 @@ impl FromStr for GpuCount {
     type Err = ValueError;
     fn from_str(text: &str) -> Result<Self, ValueError> {
         let (kinds, count) = read_kinds_of(text)?;
-        if count.contains('.') {
+        if count.contains('.') || matches!(read_amount(count), Ok(GpuAmount::Parts(_))) {
             return Err(ValueError::GpuShareHere);
         }
         let count = read_count(count).map_err(|_| ValueError::Gpus)?;
@@ -33,11 +34,12 @@ impl FromStr for GpuCount {
 pub enum GpuAmount {
     /// So many.
     Whole(Gpus),
-    /// So much of one.
-    Share(GpuMilli),
+    /// So much of each of some.
+    Parts(GpuParts),
 }
 
-/// What a whole job asks for: `2`, `h100:2`, `h100|a100:2`, `0.5`, `a100:0.25`.
+/// What a whole job asks for: `2`, `h100:2`, `h100|a100:2`, `0.5`, `a100:0.25`, `2x0.5`, `20G`,
+/// `a100:4x20G`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GpuAsk {
     /// Only of one of these kinds, rising; empty: of any.
@@ -50,12 +52,32 @@ impl FromStr for GpuAsk {
     type Err = ValueError;
     fn from_str(text: &str) -> Result<Self, ValueError> {
         let (kinds, amount) = read_kinds_of(text)?;
-        let amount = match amount.split_once('.') {
-            None => GpuAmount::Whole(Gpus(read_count(amount).map_err(|_| ValueError::Gpus)?)),
-            Some((whole, decimals)) => read_share(whole, decimals).ok_or(ValueError::GpuShare)?,
-        };
-        Ok(Self { kinds, amount })
+        Ok(Self { kinds, amount: read_amount(amount)? })
     }
+}
+
+fn read_amount(text: &str) -> Result<GpuAmount, ValueError> {
+    let Some((devices, part)) = text.split_once('x') else { return read_part(text) };
+    let devices = Gpus(read_count(devices).map_err(|_| ValueError::Gpus)?);
+    match read_part(part)? {
+        GpuAmount::Parts(GpuParts { each, .. }) => Ok(GpuAmount::Parts(GpuParts { devices, each })),
+        // Two times four GPUs are eight.
+        GpuAmount::Whole(_) => Err(ValueError::GpuShare),
+    }
+}
+
+/// Of one GPU, or several whole ones.
+fn read_part(text: &str) -> Result<GpuAmount, ValueError> {
+    if let Some((whole, decimals)) = text.split_once('.') {
+        return read_share(whole, decimals).ok_or(ValueError::GpuShare);
+    }
+    // With a unit it is memory.
+    if text.starts_with(|c: char| c.is_ascii_digit()) && text.ends_with(char::is_alphabetic) {
+        let memory = text.parse().map_err(|_| ValueError::GpuShare)?;
+        let each = PartSize::Memory(memory);
+        return Ok(GpuAmount::Parts(GpuParts { devices: Gpus(1), each }));
+    }
+    Ok(GpuAmount::Whole(Gpus(read_count(text).map_err(|_| ValueError::Gpus)?)))
 }
 
 /// `0.5` as 500 thousandths; a whole number with a decimal point (`2.0`) is that number.
@@ -67,7 +89,7 @@ fn read_share(whole: &str, decimals: &str) -> Option<GpuAmount> {
     let share: u32 = format!("{decimals:0<3}").parse().ok()?;
     match (whole, share) {
         ("" | "0", 0) => None,
-        ("" | "0", share) => Some(GpuAmount::Share(GpuMilli(share))),
+        ("" | "0", share) => Some(GpuAmount::Parts(GpuParts::of_one(GpuMilli(share)))),
         (whole, 0) => Some(GpuAmount::Whole(Gpus(read_count(whole).ok()?))),
         _ => None,
     }
@@ -131,7 +153,7 @@ impl FromStr for Gres {
 pub const fn total(amount: GpuAmount) -> GpuRequest {
     match amount {
         GpuAmount::Whole(gpus) => GpuRequest::Total(gpus),
-        GpuAmount::Share(share) => GpuRequest::Fraction(share),
+        GpuAmount::Parts(parts) => GpuRequest::Parts(parts),
     }
 }
 
@@ -157,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_share_of_a_gpu_is_asked_for_in_the_whole_job_alone() {
-        let share = |milli| Ok(GpuAmount::Share(GpuMilli(milli)));
+        let share = |milli| Ok(GpuAmount::Parts(GpuParts::of_one(GpuMilli(milli))));
         let read = |text: &str| text.parse::<GpuAsk>().map(|ask| ask.amount);
         assert_eq!(
             (read("0.5"), read(".25"), read("a100:0.125")),
@@ -169,6 +191,25 @@ mod tests {
         }
         assert_eq!("0.5".parse::<GpuCount>(), Err(ValueError::GpuShareHere));
         assert_eq!("gpu:0.5".parse::<Gres>(), Err(ValueError::GpuShareHere));
+    }
+
+    #[test]
+    fn shares_are_of_several_gpus_or_by_memory() {
+        let read = |text: &str| text.parse::<GpuAsk>().map(|ask| ask.amount);
+        let parts = |devices, each| Ok(GpuAmount::Parts(GpuParts { devices: Gpus(devices), each }));
+        let memory = PartSize::Memory("20G".parse().unwrap());
+        assert_eq!(read("2x0.5"), parts(2, PartSize::Milli(GpuMilli(500))));
+        assert_eq!((read("20G"), read("a100:20GiB")), (parts(1, memory), parts(1, memory)));
+        assert_eq!(read("h100|a100:4x20480M"), parts(4, memory));
+        for text in ["2x4", "2x1.5", "2x20Q", "20Q"] {
+            assert_eq!(read(text), Err(ValueError::GpuShare), "{text}");
+        }
+        for text in ["0x0.5", "x0.5", "2x", "2xx20G", "G", "-20G"] {
+            assert_eq!(read(text), Err(ValueError::Gpus), "{text}");
+        }
+        assert_eq!("20G".parse::<GpuCount>(), Err(ValueError::GpuShareHere));
+        assert_eq!("h100:2x20G".parse::<GpuCount>(), Err(ValueError::GpuShareHere));
+        assert_eq!("h100".parse::<GpuCount>(), Err(ValueError::Gpus));
     }
 
     #[test]

@@ -37,7 +37,7 @@ fn whole(gpus: Option<GpuRequest>, nodes: u32) -> Option<Gpus> {
     match gpus? {
         GpuRequest::Total(all) => Some(all),
         GpuRequest::PerNode(each) => Some(each.times(nodes)),
-        GpuRequest::PerTask(_) | GpuRequest::Fraction(_) => None,
+        GpuRequest::PerTask(_) | GpuRequest::Parts(_) => None,
     }
 }
 

@@ -44,7 +44,10 @@ pub enum ValueError {
     )]
     GpuKinds,
     /// Not a share of a GPU.
-    #[error("a share of one GPU lies between 0.001 and 0.999, with at most three decimals")]
+    #[error(
+        "a share of a GPU lies between 0.001 and 0.999, with at most three decimals (0.5), or is \
+         some of its memory (20G); of several GPUs: 2x0.5, 2x20G"
+    )]
     GpuShare,
     /// A share where only whole GPUs are counted.
     #[error("a share of a GPU is asked for in the whole job: --gpus=0.5")]

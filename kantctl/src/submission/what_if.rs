@@ -212,6 +212,7 @@ where
 mod tests {
     use super::*;
     use common::gpu::GpuKind;
+    use common::gpu_parts::GpuParts;
     use common::time::Span;
     use common::topology::{Level, Nearness};
     use common::unit::{Bytes, GpuMilli, Gpus, Tasks};
@@ -246,7 +247,7 @@ mod tests {
         assert_eq!(read.near, Some(Replaced::With(leaf)));
         assert_eq!(read.gpus, Some(Replaced::With(GpuRequest::PerNode(Gpus(8)))));
         let half = patch("gpus=0.5").gpus;
-        assert_eq!(half, Some(Replaced::With(GpuRequest::Fraction(GpuMilli(500)))));
+        assert_eq!(half, Some(Replaced::With(GpuRequest::Parts(GpuParts::of_one(GpuMilli(500))))));
     }
 
     #[test]

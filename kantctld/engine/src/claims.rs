@@ -86,14 +86,16 @@ pub(crate) fn of_waiting(demand: &Demand<'_>, nodes: Nodes, party: Party, books:
     claim
 }
 
-/// GPUs asked for in all, in thousandths.
+/// GPUs asked for in all, in thousandths; of parts by memory what they come to at most.
 pub(crate) fn gpus(demand: &Demand<'_>, nodes: Nodes) -> GpuMilli {
     let whole = |gpus: u32| GpuMilli::WHOLE.times(gpus);
+    if let Some(parts) = demand.parts {
+        return parts.most.times(parts.devices.0);
+    }
     match demand.request.gpus {
-        None => GpuMilli::ZERO,
+        None | Some(GpuRequest::Parts(_)) => GpuMilli::ZERO,
         Some(GpuRequest::PerNode(each)) => whole(each.times(nodes.0.max(1)).0),
         Some(GpuRequest::PerTask(each)) => whole(each.times(demand.tasks.0).0),
         Some(GpuRequest::Total(all)) => whole(all.0),
-        Some(GpuRequest::Fraction(share)) => share,
     }
 }

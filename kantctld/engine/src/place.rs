@@ -56,13 +56,14 @@ fn share(hall: &Hall<'_>, at: NodeIndex, part: Part) -> Share {
             choose(of_kind, takes.gpus, class)
         } else {
             gpu_milli = Some(takes.milli);
-            let gpu = match hall.placement {
-                Placement::Fgd => fgd::best_gpu(hall, at, takes),
-                Placement::First => free.first_with(class, request, takes.milli),
-                Placement::Spread => free.emptiest(class, request, takes.milli),
-                _ => free.tightest(class, request, takes.milli),
+            let mut chosen = match hall.placement {
+                Placement::Fgd => fgd::best_gpus(hall, at, takes),
+                Placement::First => free.first_with(class, request, takes),
+                Placement::Spread => free.emptiest(class, request, takes),
+                _ => free.tightest(class, request, takes),
             };
-            gpu.and_then(|position| class.gpu(position)).into_iter().collect()
+            chosen.sort_unstable();
+            chosen.into_iter().filter_map(|position| class.gpu(position)).collect()
         };
         (cpus::choose(class, &free.cpus, takes.cpus.max(Cpus(1)), &gpus), gpus)
     };

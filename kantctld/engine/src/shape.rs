@@ -70,7 +70,8 @@ impl<'a> Shape<'a> {
         let only = (!request.only_nodes.is_empty()).then(|| found(&request.only_nodes));
         let mut shape = Self {
             queue,
-            demand: Demand::new(request, queue),
+            demand: Demand::new(request, queue)
+                .among(floor.class_sizes().iter().map(|(class, _)| &**class)),
             service,
             typical,
             of_queue: floor.of_queue(&queue.name),

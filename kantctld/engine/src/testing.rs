@@ -7,6 +7,7 @@ pub(crate) use rounds::*;
 use crate::snapshot::{NodeSnapshot, RunningJob, Snapshot, WaitingJob};
 use common::cpuset::CpuSet;
 use common::gpu::{Gpu, GpuKind, GpuMatrix, GpuPath};
+use common::gpu_parts::GpuParts;
 use common::id::{
     Attempt, GpuIndex, JobId, JobKey, NodeName, QueueName, SwitchName, Uid, ZoneName,
 };
@@ -221,7 +222,10 @@ pub(crate) fn gpu_request(gpus: u32) -> Request {
 
 /// One task, one CPU, a share of one GPU.
 pub(crate) fn share_request(milli: u32) -> Request {
-    Request { gpus: Some(GpuRequest::Fraction(GpuMilli(milli))), ..Request::default() }
+    Request {
+        gpus: Some(GpuRequest::Parts(GpuParts::of_one(GpuMilli(milli)))),
+        ..Request::default()
+    }
 }
 
 /// A job of queue `q`, submitted at second `job`, limited to so many minutes.

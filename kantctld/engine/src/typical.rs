@@ -5,6 +5,7 @@
 //! make up 95 % of the jobs.
 
 use common::gpu::GpuKind;
+use common::gpu_parts::{GpuParts, PartSize};
 use common::resource::{GpuRequest, MemoryRequest, Request};
 use common::unit::{Bytes, Cpus};
 use std::collections::BTreeMap;
@@ -79,7 +80,11 @@ fn shape(request: &Request) -> Shape {
         Some(GpuRequest::PerNode(gpus)) => (gpus.0, 1000),
         Some(GpuRequest::PerTask(gpus)) => (gpus.times(tasks).0, 1000),
         Some(GpuRequest::Total(gpus)) => (gpus.0.div_ceil(nodes), 1000),
-        Some(GpuRequest::Fraction(share)) => (1, u16::try_from(share.0).unwrap_or(1000)),
+        // By memory: what it comes to, the GPU says; as if half.
+        Some(GpuRequest::Parts(GpuParts { devices, each })) => match each {
+            PartSize::Milli(part) => (devices.0, u16::try_from(part.0).unwrap_or(1000)),
+            PartSize::Memory(_) => (devices.0, 500),
+        },
     };
     let memory = match request.memory {
         None => Bytes::ZERO,

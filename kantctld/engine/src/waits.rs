@@ -5,12 +5,16 @@ use crate::shape::ShapeIndex;
 use crate::snapshot::Snapshot;
 use common::id::JobKey;
 use common::reason::WaitReason;
+use common::time::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Why jobs wait, as the last round saw it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Waits {
+    /// When the round was: what time eases is told as it was then.
+    #[serde(default)]
+    at: Time,
     by_job: BTreeMap<JobKey, WaitReason>,
     by_class: BTreeMap<u32, WaitReason>,
     by_kind: BTreeMap<u32, WaitReason>,
@@ -27,6 +31,11 @@ pub(crate) struct Notes {
 }
 
 impl Waits {
+    /// Of a round at this time that has said nothing yet.
+    pub(crate) fn new(at: Time) -> Self {
+        Self { at, ..Self::default() }
+    }
+
     /// Why this job waits; `None`: it does not, or came after the round. A held job and one whose
     /// time has not come say so whatever the round was.
     #[must_use]
@@ -55,7 +64,7 @@ impl Waits {
         // this one goes first.
         let kind = snapshot.line.class(class)?.kind;
         let reason = self.by_kind.get(&kind.0)?;
-        Some(crate::desk::not_admitted(snapshot, job).unwrap_or_else(|| reason.clone()))
+        Some(crate::desk::not_admitted(snapshot, job, self.at).unwrap_or_else(|| reason.clone()))
     }
 
     /// Would [`Self::of`] say anything?

@@ -4,6 +4,7 @@
 
 use common::cpuset::CpuSet;
 use common::gpu::{Gpu, GpuKind, GpuMatrix};
+use common::gpu_parts::GpuParts;
 use common::id::{Gid, GpuIndex, JobId, NodeName, QueueName, RequestKey, SwitchName, Uid};
 use common::job::{Ask, Outcome, Owner};
 use common::node::{Inventory, Numa};
@@ -148,7 +149,7 @@ fn a_day() -> House {
     house.at_minute(11);
     house.submit(gpus(2, 4), (30, 40));
     house.at_minute(12);
-    let part = GpuRequest::Fraction(GpuMilli(500));
+    let part = GpuRequest::Parts(GpuParts::of_one(GpuMilli(500)));
     let memory = Some(MemoryRequest::PerNode(Bytes(3_000_000_001)));
     house.submit(Request { gpus: Some(part), memory, ..Request::default() }, (20, 25));
     house.at_minute(13);

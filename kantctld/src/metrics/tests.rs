@@ -4,6 +4,7 @@
 use super::*;
 use common::cpuset::CpuSet;
 use common::gpu::{Gpu, GpuKind, GpuMatrix};
+use common::gpu_parts::GpuParts;
 use common::id::{AttemptId, Gid, GpuIndex, JobKey, QueueName, RequestKey, Uid};
 use common::job::{Ask, EndCause, ExitStatus, Owner, StepEnd, Usage};
 use common::node::{Inventory, Numa};
@@ -267,7 +268,7 @@ fn a_part_of_a_gpu_has_a_size_of_its_own() {
     settings.queues[0].share_gpus = true;
     house.apply(Command::Configure(settings));
     let mut ask = gpus(1, 1);
-    ask.request.gpus = Some(GpuRequest::Fraction(GpuMilli(250)));
+    ask.request.gpus = Some(GpuRequest::Parts(GpuParts::of_one(GpuMilli(250))));
     let key = house.job_of(ask.clone());
     house.job_of(ask);
     house.job_of(Ask::default());

@@ -258,9 +258,9 @@ impl Holdings {
     }
 }
 
-/// A part of a GPU is some of it, and of one GPU; a share without one has its GPUs whole.
+/// A part of GPUs is some of each, and of one at least; a share without one has its GPUs whole.
 fn is_part(share: &Share) -> bool {
     share
         .gpu_milli
-        .is_none_or(|part| (1..=GpuMilli::WHOLE.0).contains(&part.0) && share.gpus.len() == 1)
+        .is_none_or(|part| (1..=GpuMilli::WHOLE.0).contains(&part.0) && !share.gpus.is_empty())
 }

@@ -169,8 +169,11 @@ pub enum AskError {
          write a whole number"
     )]
     GpuShare(u32),
+    /// A share of no memory.
+    #[error("--gpus: a share by memory is of some (--gpus=20G)")]
+    GpuShareMemory,
     /// A share of a GPU with what only whole GPUs can have.
-    #[error("a share of one GPU (--gpus=0.5) goes with one task on one node, not with {0}")]
+    #[error("a share of a GPU (--gpus=0.5) goes with one task on one node, not with {0}")]
     GpuShareWith(&'static str),
     /// No signal of that number.
     #[error("--resize-signal: write a signal by its name (USR1) or number, from 1 to 31")]

@@ -1,8 +1,9 @@
-//! Kinds of GPU to choose from, and shares of one GPU. Never looks at which GPUs there are.
+//! Kinds of GPU to choose from, and shares of GPUs. Never looks at which GPUs there are.
 
-use super::AskError;
-use crate::resource::{GpuRequest, MemoryRequest, Request};
-use crate::unit::GpuMilli;
+use super::{AskError, COUNT_MAX};
+use crate::gpu_parts::PartSize;
+use crate::resource::{MemoryRequest, Request};
+use crate::unit::{Bytes, GpuMilli};
 
 /// Are kinds of GPU each named once, and is a share of a GPU asked for alone?
 pub(super) fn check(request: &Request) -> Result<(), AskError> {
@@ -12,9 +13,16 @@ pub(super) fn check(request: &Request) -> Result<(), AskError> {
     if !others.is_empty() && (repeated || !rising) {
         return Err(AskError::GpuKinds);
     }
-    let Some(GpuRequest::Fraction(share)) = request.gpus else { return Ok(()) };
-    if share.0 == 0 || share >= GpuMilli::WHOLE {
-        return Err(AskError::GpuShare(share.0));
+    let Some(parts) = request.gpu_parts() else { return Ok(()) };
+    match parts.each {
+        PartSize::Milli(share) if share.0 == 0 || share >= GpuMilli::WHOLE => {
+            return Err(AskError::GpuShare(share.0));
+        }
+        PartSize::Memory(Bytes::ZERO) => return Err(AskError::GpuShareMemory),
+        PartSize::Milli(_) | PartSize::Memory(_) => {}
+    }
+    if !(1..=COUNT_MAX).contains(&parts.devices.0) {
+        return Err(AskError::Count { what: "--gpus", count: parts.devices.0, min: 1 });
     }
     let clashes = [
         (request.tasks.0 > 1, "several tasks (--ntasks)"),
@@ -32,7 +40,9 @@ pub(super) fn check(request: &Request) -> Result<(), AskError> {
 mod tests {
     use super::*;
     use crate::gpu::GpuKind;
-    use crate::unit::{Bytes, Gpus, Nodes, Tasks};
+    use crate::gpu_parts::GpuParts;
+    use crate::resource::GpuRequest;
+    use crate::unit::{Gpus, Nodes, Tasks};
 
     fn kinds(first: Option<&str>, others: &[&str]) -> Result<(), AskError> {
         let kind = |kind: &str| GpuKind(kind.to_owned());
@@ -60,7 +70,7 @@ mod tests {
     #[test]
     fn a_share_is_less_than_a_gpu_and_more_than_nothing() {
         let share = |share| {
-            let gpus = Some(GpuRequest::Fraction(GpuMilli(share)));
+            let gpus = Some(GpuRequest::Parts(GpuParts::of_one(GpuMilli(share))));
             check(&Request { gpus, ..Request::default() })
         };
         assert_eq!((share(1), share(500), share(999)), (Ok(()), Ok(()), Ok(())));
@@ -70,8 +80,20 @@ mod tests {
     }
 
     #[test]
+    fn a_share_by_memory_is_of_some_and_of_at_least_one_gpu() {
+        let of = |devices, bytes| {
+            let each = PartSize::Memory(Bytes(bytes));
+            let gpus = Some(GpuRequest::Parts(GpuParts { devices: Gpus(devices), each }));
+            check(&Request { gpus, ..Request::default() })
+        };
+        assert_eq!((of(1, 1 << 30), of(8, 1)), (Ok(()), Ok(())));
+        assert_eq!(of(1, 0), Err(AskError::GpuShareMemory));
+        assert!(matches!(of(0, 1), Err(AskError::Count { count: 0, .. })));
+    }
+
+    #[test]
     fn a_share_is_asked_for_by_one_task_on_one_node() {
-        let gpus = Some(GpuRequest::Fraction(GpuMilli(500)));
+        let gpus = Some(GpuRequest::Parts(GpuParts::of_one(GpuMilli(500))));
         let half = Request { gpus, ..Request::default() };
         let memory = Some(MemoryRequest::PerGpu(Bytes(1)));
         for (request, word) in [

@@ -52,7 +52,7 @@ impl Patch {
             Replaced::With(GpuRequest::Total(all)) => format!("--gpus={all}"),
             Replaced::With(GpuRequest::PerNode(each)) => format!("--gpus-per-node={each}"),
             Replaced::With(GpuRequest::PerTask(each)) => format!("--gpus-per-task={each}"),
-            Replaced::With(GpuRequest::Fraction(part)) => format!("--gpus=0.{:03}", part.0),
+            Replaced::With(GpuRequest::Parts(parts)) => format!("--gpus={parts}"),
         };
         let memory = |memory| match memory {
             MemoryRequest::PerNode(size) => format!("--mem={size}"),

@@ -2,6 +2,7 @@
 
 use super::*;
 use common::cpuset::CpuSet;
+use common::gpu_parts::GpuParts;
 use common::id::{GpuIndex, JobKey, NodeName, QosName, QueueName, ReservationName};
 use common::job::{Ask, ExitStatus, Owner, Usage};
 use common::reason::WaitReason;
@@ -268,7 +269,7 @@ fn the_files_of_a_job_are_named_as_far_as_they_are_known() {
 fn a_share_of_a_gpu_is_shown_as_that_share() {
     let mut job = waiting("44");
     job.gpus = Gpus(1);
-    job.ask.request.gpus = Some(GpuRequest::Fraction(GpuMilli(500)));
+    job.ask.request.gpus = Some(GpuRequest::Parts(GpuParts::of_one(GpuMilli(500))));
     let shown =
         |job: &JobView| table(std::slice::from_ref(job), NOW, &TimeZone::UTC).render(None, false);
     assert!(shown(&job).contains("  0.5  "), "{}", shown(&job));

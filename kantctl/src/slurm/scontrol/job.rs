@@ -189,7 +189,7 @@ fn places(record: &mut Record, line: &Line<'_>) {
         Some(GpuRequest::PerNode(each)) => Some(("TresPerNode", each.0)),
         Some(GpuRequest::PerTask(each)) => Some(("TresPerTask", each.0)),
         Some(GpuRequest::Total(all)) => Some(("TresPerJob", all.0)),
-        Some(GpuRequest::Fraction(_)) | None => None,
+        Some(GpuRequest::Parts(_)) | None => None,
     };
     if let Some((field, count)) = gpus {
         record.line(vec![(field, format!("gres:gpu:{kind}{count}"))]);

@@ -56,7 +56,7 @@ struct Need {
 impl Need {
     fn of(takes: Takes) -> Self {
         // A share takes a whole GPU where none is used in part.
-        let gpus = takes.gpus.0.max(takes.milli.0.div_ceil(GpuMilli::WHOLE.0));
+        let gpus = takes.gpus.0.max(takes.shared.0);
         Self {
             // Nothing has less than nothing: who asks for none finds room where too much is kept.
             memory: if takes.memory.0 == 0 { i64::MIN } else { memory(takes.memory.0) },

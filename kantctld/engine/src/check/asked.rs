@@ -126,10 +126,9 @@ impl Judge<'_> {
             of_kind == count || request.exclusive && of_kind >= count
         };
         rule(asked_gpus(job, tasks).is_none_or(right), "not the GPUs it asked for");
-        let part = match request.gpus {
-            Some(GpuRequest::Fraction(part)) => Some(part),
-            _ => None,
-        };
+        let smallest = has.gpus.iter().filter(|gpu| request.accepts(&gpu.kind));
+        let smallest = smallest.map(|gpu| gpu.memory).min().unwrap_or_default();
+        let part = request.gpu_parts().map(|parts| parts.each.of(smallest));
         rule(share.gpu_milli == part, "not the part of a GPU it asked for");
 
         let product = |each: u64, count: u64| u128::from(each) * u128::from(count);
@@ -154,7 +153,7 @@ fn asked_gpus(job: &WaitingJob, tasks: u64) -> Option<u64> {
         None => Some(0),
         Some(GpuRequest::PerNode(count)) => Some(count.0.into()),
         Some(GpuRequest::PerTask(count)) => Some(tasks * u64::from(count.0)),
-        Some(GpuRequest::Fraction(_)) => Some(1),
+        Some(GpuRequest::Parts(parts)) => Some(parts.devices.0.into()),
         Some(GpuRequest::Total(_)) => None,
     }
 }

@@ -3,11 +3,12 @@
 
 use super::Judge;
 use crate::snapshot::WaitingJob;
+use common::gpu_parts::{GpuParts, PartSize};
 use common::id::QueueName;
 use common::policy::{Amounts, QuotaMode};
 use common::queue::Queue;
 use common::resource::{Request, Share};
-use common::unit::{Nodes, Tasks};
+use common::unit::{GpuMilli, Nodes, Tasks};
 use std::collections::BTreeMap;
 
 /// Thousandths of GPUs, or of CPUs.
@@ -99,8 +100,26 @@ impl Judge<'_> {
         if request.exclusive {
             return self.asks_whole(job, tasks);
         }
+        if let Some(parts) = request.gpu_parts() {
+            return self.asks_parts(request, parts);
+        }
         let nodes = request.nodes.unwrap_or(Nodes(tasks.0));
         Milli::from(request.gpus_in_all(nodes, tasks).0)
+    }
+
+    /// Parts by memory: what they come to at most, on the smallest GPU that holds one.
+    fn asks_parts(&self, request: &Request, parts: GpuParts) -> Milli {
+        let mut most = None;
+        for node in self.snapshot.nodes() {
+            let accepted = node.inventory.gpus.iter().filter(|gpu| request.accepts(&gpu.kind));
+            let Some(smallest) = accepted.map(|gpu| gpu.memory).min() else { continue };
+            most = most.max(Some(parts.each.of(smallest)).filter(|part| *part <= GpuMilli::WHOLE));
+        }
+        let each = match (most, parts.each) {
+            (_, PartSize::Milli(part)) | (Some(part), _) => part,
+            (None, PartSize::Memory(_)) => GpuMilli::WHOLE,
+        };
+        Milli::from(each.0) * Milli::from(parts.devices.0)
     }
 
     /// Whole nodes: all GPUs of the smallest that are up, as often as the largest would be needed.

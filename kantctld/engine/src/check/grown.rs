@@ -201,7 +201,7 @@ impl<'a> Judge<'a> {
             (None, _) => 0,
             (Some(GpuRequest::PerNode(count)), _) => u64::from(count.0),
             (Some(GpuRequest::PerTask(count)), _) => u64::from(count.0) * tasks,
-            (Some(GpuRequest::Fraction(_)), _) => 1,
+            (Some(GpuRequest::Parts(parts)), _) => u64::from(parts.devices.0),
             (Some(GpuRequest::Total(count)), Some(nodes)) => u64::from(count.0).div_ceil(nodes),
             // On how many nodes depends on what there is.
             (Some(GpuRequest::Total(_)), None) => return false,

@@ -76,7 +76,7 @@ fn wholly(job: &WaitingJob) -> Option<Held> {
         GpuRequest::PerNode(count) => u64::from(count.0) * u64::from(request.nodes?.0),
         GpuRequest::PerTask(count) => u64::from(count.0) * u64::from(request.tasks.0),
         GpuRequest::Total(count) => u64::from(count.0),
-        GpuRequest::Fraction(_) => return None,
+        GpuRequest::Parts(_) => return None,
     };
     let amounts = [(Column::Gpus, gpus * 1000)].into();
     let time = job.time_limit.map_or(0, |limit| limit.0);

@@ -8,7 +8,7 @@ use crate::claims::of_asking;
 use crate::shape::{Shape, ShapeIndex};
 use crate::snapshot::{Snapshot, WaitingJob};
 use common::reason::{WaitReason, What};
-use common::time::Span;
+use common::time::{Span, Time};
 use std::rc::Rc;
 
 impl Desk<'_> {
@@ -42,8 +42,9 @@ impl Desk<'_> {
     }
 }
 
-/// Why a job is not admitted by limits or quota, beside the jobs that run; `None`: it is.
-pub(crate) fn not_admitted(snapshot: &Snapshot, job: &WaitingJob) -> Option<WaitReason> {
+/// Why a job is not admitted by limits or quota at this time, beside the jobs that run; `None`: it
+/// is.
+pub(crate) fn not_admitted(snapshot: &Snapshot, job: &WaitingJob, now: Time) -> Option<WaitReason> {
     if !snapshot.has_bounds {
         return None;
     }
@@ -53,7 +54,6 @@ pub(crate) fn not_admitted(snapshot: &Snapshot, job: &WaitingJob) -> Option<Wait
     let (books, account) = (&snapshot.books, job.account.as_ref());
     let party = books.known_party(&job.queue, job.owner, account, job.qos.as_ref());
     let claim = of_asking(&shape, party, books);
-    let now = snapshot.ranked_at.unwrap_or_default();
     books
         .check_limits(&claim, job.time_limit, now)
         .and_then(|()| books.admit(&claim).map(drop))

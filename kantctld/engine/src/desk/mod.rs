@@ -130,7 +130,7 @@ impl<'a> Desk<'a> {
             parts: snapshot.parts().map(|(key, part)| (key, part.clone())).collect(),
             awaiting: BTreeMap::new(),
             yielders: BTreeMap::new(),
-            waits: Waits::default(),
+            waits: Waits::new(now),
             decisions: Vec::new(),
             next_look: None,
             searches: Searches::new(snapshot, now),

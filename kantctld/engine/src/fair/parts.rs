@@ -36,9 +36,10 @@ impl<'a> View<'a> {
                     0 => GpuAsk::None,
                     all => GpuAsk::Whole(all),
                 },
-                Some(GpuRequest::Fraction(milli)) => {
-                    GpuAsk::Part { milli: i64::from(milli.0), devices: 1 }
-                }
+                Some(GpuRequest::Parts(_)) => demand.parts.map_or(GpuAsk::None, |parts| {
+                    let milli = i64::from(parts.most.0);
+                    GpuAsk::Part { milli, devices: parts.devices.0 }
+                }),
                 _ if part.gpus.0 == 0 => GpuAsk::None,
                 _ => GpuAsk::Whole(part.gpus.0),
             };

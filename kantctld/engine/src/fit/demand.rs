@@ -7,6 +7,7 @@
 
 use crate::floor::class::Class;
 use crate::floor::tally::Takes;
+use common::gpu_parts::{GpuParts, PartSize};
 use common::queue::Queue;
 use common::resource::{GpuRequest, MemoryRequest, Request};
 use common::unit::{Bytes, Cpus, GpuMilli, Gpus, Nodes, Tasks};
@@ -17,7 +18,17 @@ pub(crate) struct Demand<'a> {
     pub request: &'a Request,
     /// How many tasks: all it asks for, or fewer of an elastic job.
     pub tasks: Tasks,
+    /// What its parts of GPUs come to.
+    pub parts: Option<Parts>,
     memory: MemoryDemand,
+}
+
+/// Parts of so many GPUs of a node, each of this size or, by memory, between these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Parts {
+    pub devices: Gpus,
+    pub least: GpuMilli,
+    pub most: GpuMilli,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +65,30 @@ impl<'a> Demand<'a> {
             None if request.exclusive => MemoryDemand::WholeNode,
             None => MemoryDemand::PerCpu(queue.memory_per_cpu),
         };
-        Self { request, tasks: request.tasks, memory }
+        let parts = request.gpu_parts().map(|GpuParts { devices, each }| {
+            let (least, most) = match each {
+                PartSize::Milli(part) => (part, part),
+                PartSize::Memory(_) => (GpuMilli(1), GpuMilli::WHOLE),
+            };
+            Parts { devices, least, most }
+        });
+        Self { request, tasks: request.tasks, parts, memory }
+    }
+
+    /// The same where these are all GPUs that there are.
+    #[must_use]
+    pub fn among<'c>(mut self, classes: impl Iterator<Item = &'c Class>) -> Self {
+        if let Some(parts) = &mut self.parts {
+            let each = classes.filter_map(|class| self.request.gpu_part_on(&class.inventory.gpus));
+            let fits = |part: &GpuMilli| *part <= GpuMilli::WHOLE;
+            let (least, most) = each.filter(fits).fold((None, None), |(least, most), part| {
+                let least: Option<GpuMilli> = least;
+                (Some(least.map_or(part, |least| least.min(part))), most.max(Some(part)))
+            });
+            parts.least = least.unwrap_or(parts.least);
+            parts.most = most.unwrap_or(parts.most);
+        }
+        self
     }
 
     /// The same with fewer tasks.
@@ -78,7 +112,7 @@ impl<'a> Demand<'a> {
             Some(GpuRequest::PerNode(gpus)) => gpus,
             Some(GpuRequest::PerTask(gpus)) => gpus.times(tasks.0),
             Some(GpuRequest::Total(gpus)) => gpus,
-            Some(GpuRequest::Fraction(_)) => Gpus(1),
+            Some(GpuRequest::Parts(parts)) => parts.devices,
             None => Gpus::ZERO,
         };
         Part { tasks, gpus }
@@ -104,13 +138,13 @@ impl<'a> Demand<'a> {
     /// What a part takes of a node.
     pub fn takes(&self, part: Part, class: &Class) -> Takes {
         let amounts = self.amounts_of(part, class.inventory.memory);
-        let (gpus, milli) = match self.request.gpus {
-            Some(GpuRequest::Fraction(share)) => (Gpus::ZERO, share),
-            _ => (part.gpus, GpuMilli::ZERO),
+        let (gpus, milli, shared) = match self.parts {
+            Some(parts) => (Gpus::ZERO, class.part(self.request), parts.devices),
+            None => (part.gpus, GpuMilli::ZERO, Gpus::ZERO),
         };
         let whole_node = self.request.exclusive;
         let (cpus, memory, accepted) = (amounts.cpus, amounts.memory, class.accepted(self.request));
-        Takes { cpus, memory, gpus, accepted, milli, whole_node }
+        Takes { cpus, memory, gpus, accepted, milli, shared, whole_node }
     }
 
     /// What a part needs on a node with this much memory.

@@ -118,8 +118,8 @@ impl<'a> Hall<'a> {
             whole_node: demand.request.exclusive,
             ..Takes::default()
         };
-        if let Some(common::resource::GpuRequest::Fraction(share)) = demand.request.gpus {
-            (takes.gpus, takes.milli) = (Gpus::ZERO, share);
+        if let Some(parts) = demand.parts {
+            (takes.gpus, takes.milli, takes.shared) = (Gpus::ZERO, parts.least, parts.devices);
         }
         takes.cpus = takes.cpus.max(Cpus(1));
         takes

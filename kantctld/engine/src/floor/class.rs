@@ -5,7 +5,7 @@ use common::gpu::GpuKind;
 use common::id::GpuIndex;
 use common::node::Inventory;
 use common::resource::Request;
-use common::unit::{Bytes, Cpus, Gpus};
+use common::unit::{Bytes, Cpus, GpuMilli, Gpus};
 use std::sync::Arc;
 
 /// One kind of node.
@@ -27,7 +27,7 @@ pub(crate) struct Class {
 }
 
 /// What tells classes apart for placement.
-pub(crate) type ClassKey = (Cpus, Bytes, Vec<(GpuKind, u128)>);
+pub(crate) type ClassKey = (Cpus, Bytes, Vec<(GpuKind, u128)>, Vec<Bytes>);
 
 impl Class {
     pub fn of(inventory: &Arc<Inventory>) -> Self {
@@ -57,7 +57,8 @@ impl Class {
     }
 
     pub fn key(&self) -> ClassKey {
-        (self.core_cpus, self.inventory.memory, self.kinds.clone())
+        let of_gpus = self.inventory.gpus.iter().map(|gpu| gpu.memory);
+        (self.core_cpus, self.inventory.memory, self.kinds.clone(), of_gpus.collect())
     }
 
     /// Where a GPU is in the masks.
@@ -86,6 +87,11 @@ impl Class {
             return u128::MAX;
         }
         self.kinds.iter().filter(|(kind, _)| request.accepts(kind)).fold(0, |all, (_, m)| all | m)
+    }
+
+    /// How much of each GPU a request for parts gets here; more than whole where it accepts none.
+    pub fn part(&self, request: &Request) -> GpuMilli {
+        request.gpu_part_on(&self.inventory.gpus).unwrap_or(GpuMilli(u32::MAX))
     }
 
     /// The kind of the GPU at a position.

@@ -64,19 +64,23 @@ impl Free {
         (0..128).filter(|at| mask >> at & 1 == 1).filter_map(|at| class.gpu(at)).collect()
     }
 
-    /// The tightest GPU with room for a share, by position.
-    pub fn tightest(&self, class: &Class, request: &Request, share: GpuMilli) -> Option<usize> {
-        self.with_room(class, request, share).min_by_key(|at| self.milli[*at])
+    /// The tightest GPUs with room for a share each, so many, by position; fewer if there are not.
+    pub fn tightest(&self, class: &Class, request: &Request, takes: Takes) -> Vec<usize> {
+        let mut all: Vec<usize> = self.with_room(class, request, takes.milli).collect();
+        all.sort_by_key(|at| self.milli[*at]);
+        first(all, takes.shared)
     }
 
-    /// The first GPU with room for a share, by position.
-    pub fn first_with(&self, class: &Class, request: &Request, share: GpuMilli) -> Option<usize> {
-        self.with_room(class, request, share).next()
+    /// The first ones with room for a share each.
+    pub fn first_with(&self, class: &Class, request: &Request, takes: Takes) -> Vec<usize> {
+        first(self.with_room(class, request, takes.milli).collect(), takes.shared)
     }
 
-    /// The emptiest GPU with room for a share, by position.
-    pub fn emptiest(&self, class: &Class, request: &Request, share: GpuMilli) -> Option<usize> {
-        self.with_room(class, request, share).max_by_key(|at| (self.milli[*at], usize::MAX - at))
+    /// The emptiest ones with room for a share each.
+    pub fn emptiest(&self, class: &Class, request: &Request, takes: Takes) -> Vec<usize> {
+        let mut all: Vec<usize> = self.with_room(class, request, takes.milli).collect();
+        all.sort_by_key(|at| std::cmp::Reverse(self.milli[*at]));
+        first(all, takes.shared)
     }
 
     fn with_room<'a>(
@@ -100,7 +104,7 @@ impl Free {
             && (takes.gpus == Gpus::ZERO
                 || self.gpus_for(class, request).count_ones() >= takes.gpus.0)
             && (takes.milli == GpuMilli::ZERO
-                || self.tightest(class, request, takes.milli).is_some())
+                || self.with_room(class, request, takes.milli).count() >= takes.shared.0 as usize)
     }
 
     /// Gives a share away.
@@ -139,6 +143,11 @@ impl Free {
             }
         }
     }
+}
+
+fn first(mut all: Vec<usize>, count: Gpus) -> Vec<usize> {
+    all.truncate(count.0 as usize);
+    all
 }
 
 /// How many of these CPUs lie on cores that are in the set as a whole.

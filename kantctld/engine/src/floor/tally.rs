@@ -16,8 +16,10 @@ pub(crate) struct Takes {
     pub gpus: Gpus,
     /// The positions of GPUs that it may have.
     pub accepted: u128,
-    /// A share of one GPU.
+    /// So much of each of those it shares; of none: zero.
     pub milli: GpuMilli,
+    /// So many GPUs it has a part of.
+    pub shared: Gpus,
     /// The whole node, idle.
     pub whole_node: bool,
 }
@@ -104,18 +106,23 @@ impl Tally {
             let own = self.gpus & takes.accepted;
             self.gpus &= !(own & own.wrapping_neg());
         }
-        if takes.milli.0 > 0 {
-            self.take_share(u16::try_from(takes.milli.0).unwrap_or(u16::MAX), takes.accepted);
+        let (share, mut others) =
+            (u16::try_from(takes.milli.0).unwrap_or(u16::MAX), takes.accepted);
+        for _ in 0..takes.shared.0 {
+            let Some(at) = self.take_share(share, others) else { return };
+            others &= !(1 << at);
         }
     }
 
-    /// A share of the tightest GPU that has room for it.
-    fn take_share(&mut self, share: u16, accepted: u128) {
+    /// A share of the tightest GPU that has room for it: its position.
+    fn take_share(&mut self, share: u16, accepted: u128) -> Option<u8> {
         let is_own = |at: u8| accepted >> at & 1 == 1;
         let enough = self.shared.iter_mut().filter(|(at, milli)| is_own(*at) && *milli >= share);
         if let Some(tightest) = enough.min_by_key(|(_, milli)| *milli) {
+            let at = tightest.0;
             tightest.1 -= share;
             self.shared.retain(|(_, milli)| *milli > 0);
+            Some(at)
         } else if self.gpus & accepted != 0 && share <= WHOLE {
             let position = (self.gpus & accepted).trailing_zeros();
             self.gpus &= !(1 << position);
@@ -124,6 +131,9 @@ impl Tally {
             if share < WHOLE {
                 self.shared.insert(place, (at, WHOLE - share));
             }
+            Some(at)
+        } else {
+            None
         }
     }
 
@@ -144,8 +154,10 @@ impl Tally {
             let has_room = |(at, milli): &(u8, u16)| {
                 accepted >> at & 1 == 1 && u32::from(*milli) >= takes.milli.0
             };
-            return (whole != 0 && takes.milli <= GpuMilli::WHOLE)
-                || self.shared.iter().any(has_room);
+            let whole = if takes.milli <= GpuMilli::WHOLE { whole.count_ones() } else { 0 };
+            let in_part = self.shared.iter().filter(|one| has_room(one)).count();
+            return u32::try_from(in_part).unwrap_or(u32::MAX)
+                >= takes.shared.0.saturating_sub(whole);
         }
         whole.count_ones() >= takes.gpus.0
     }

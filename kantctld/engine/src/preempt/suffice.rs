@@ -80,7 +80,7 @@ impl Freed {
     pub fn could_suffice(&self, desk: &Desk<'_>, asker: &Asker<'_>) -> Could {
         let shape = &asker.shape;
         let Some(nodes) = shape.nodes().filter(|nodes| nodes.0 > 0) else { return Could::Yes };
-        if matches!(shape.demand.request.gpus, None | Some(GpuRequest::Fraction(_))) {
+        if matches!(shape.demand.request.gpus, None | Some(GpuRequest::Parts(_))) {
             return Could::Yes;
         }
         let part = shape.demand.even_part(nodes, nodes.0 - 1);

@@ -19,6 +19,7 @@ mod backfill;
 mod first;
 mod halfway;
 mod holes;
+mod parts;
 mod pledges;
 
 const NOW: Time = Time(1_700_000_000_000);

@@ -22,7 +22,7 @@ pub(crate) fn key(scorer: &Scorer<'_>, at: NodeIndex, takes: Takes) -> Key {
     let free = scorer.hall.trial.free(at);
     let leaf = scorer.leafs.of_group(scorer.hall, scorer.hall.floor().node(at).group);
     let opens = free.is_idle();
-    let takes_milli = GpuMilli::WHOLE.times(takes.gpus.0) + takes.milli;
+    let takes_milli = GpuMilli::WHOLE.times(takes.gpus.0) + takes.milli.times(takes.shared.0);
     let left = free.milli_sum.saturating_sub(takes_milli.0);
     let cpus_left = free.core_cpus - takes.cpus;
     [

@@ -30,13 +30,14 @@ pub(crate) fn key(hall: &Hall<'_>, at: NodeIndex, takes: Takes) -> Key {
     [100 - squeezed as u64, 0, 0, 0, 0]
 }
 
-/// The GPU (by position) to take a share of, where the request is for a share.
-pub(crate) fn best_gpu(hall: &Hall<'_>, at: NodeIndex, takes: Takes) -> Option<usize> {
+/// The GPUs (by position) to take a share of each of, where the request is for shares.
+pub(crate) fn best_gpus(hall: &Hall<'_>, at: NodeIndex, takes: Takes) -> Vec<usize> {
     best(hall, at, takes).0
 }
 
-/// The best way to take this much of the node, and by how much fragmentation drops.
-fn best(hall: &Hall<'_>, at: NodeIndex, takes: Takes) -> (Option<usize>, f64) {
+/// The best way to take this much of the node, one share after the other, and by how much
+/// fragmentation drops.
+fn best(hall: &Hall<'_>, at: NodeIndex, takes: Takes) -> (Vec<usize>, f64) {
     let class = &hall.floor().node(at).class;
     let free = hall.trial.free(at);
     let mut slots = Slots::free(class, free, &hall.shape.typical);
@@ -52,22 +53,29 @@ fn best(hall: &Hall<'_>, at: NodeIndex, takes: Takes) -> (Option<usize>, f64) {
                 left -= 1;
             }
         }
-        return (None, before - slots.fragmentation());
+        return (Vec::new(), before - slots.fragmentation());
     }
     let share = u16::try_from(takes.milli.0).unwrap_or(u16::MAX);
-    let mut best: Option<(usize, f64)> = None;
-    for position in 0..slots.milli.len() {
-        if accepted >> position & 1 == 0 || slots.milli[position] < share {
-            continue;
+    let (mut chosen, mut drop) = (Vec::new(), 0.0);
+    for _ in 0..takes.shared.0 {
+        let may = |at: &usize| accepted >> at & 1 == 1 && !chosen.contains(at);
+        let mut best: Option<(usize, f64)> = None;
+        for position in (0..slots.milli.len()).filter(may) {
+            if slots.milli[position] < share {
+                continue;
+            }
+            slots.milli[position] -= share;
+            let drop = before - slots.fragmentation();
+            slots.milli[position] += share;
+            if best.is_none_or(|(_, largest)| drop > largest) {
+                best = Some((position, drop));
+            }
         }
+        let Some((position, by)) = best else { return (Vec::new(), f64::NEG_INFINITY) };
         slots.milli[position] -= share;
-        let drop = before - slots.fragmentation();
-        slots.milli[position] += share;
-        if best.is_none_or(|(_, largest)| drop > largest) {
-            best = Some((position, drop));
-        }
+        (drop, chosen) = (by, [chosen, vec![position]].concat());
     }
-    best.map_or((None, f64::NEG_INFINITY), |(position, drop)| (Some(position), drop))
+    (chosen, drop)
 }
 
 /// A node as it is, or as it would be.

@@ -3,7 +3,6 @@
 
 use crate::fit::demand::{Demand, Part};
 use crate::shape::Shape;
-use common::resource::GpuRequest;
 use common::unit::{Bytes, Tasks};
 
 /// Thousandths of GPUs, the same of wholly free ones, CPUs, bytes.
@@ -53,9 +52,9 @@ impl Parts {
 
 fn least(demand: &Demand<'_>, part: Part) -> Amounts {
     let amounts = demand.amounts_of(part, Bytes::ZERO);
-    let (milli, whole) = match demand.request.gpus {
-        Some(GpuRequest::Fraction(share)) => (i64::from(share.0), 0),
-        _ => (i64::from(part.gpus.0) * 1000, i64::from(part.gpus.0) * 1000),
+    let (milli, whole) = match demand.parts {
+        Some(parts) => (i64::from(parts.least.times(parts.devices.0).0), 0),
+        None => (i64::from(part.gpus.0) * 1000, i64::from(part.gpus.0) * 1000),
     };
     let cpus = i64::from(amounts.cpus.0.max(1));
     [milli, whole, cpus, i64::try_from(amounts.memory.0).unwrap_or(i64::MAX / 4)]

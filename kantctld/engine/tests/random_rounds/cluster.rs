@@ -40,7 +40,7 @@ pub fn node(draw: &mut Draw, number: u32) -> NodeSnapshot {
         uuid: format!("GPU-{number}-{index}"),
         model: String::new(),
         kind: GpuKind(if mixed && index >= 2 { "v100" } else { kind }.to_owned()),
-        memory: Bytes(80 << 30),
+        memory: Bytes(if kind == "h100" { 80 } else { 40 } << 30),
         minor: index.into(),
         pci_bus_id: String::new(),
         numa: Some(index % sides),

@@ -4,6 +4,7 @@ use super::cluster::name;
 use super::draw::Draw;
 use super::policies::queue_name;
 use common::gpu::GpuKind;
+use common::gpu_parts::{GpuParts, PartSize};
 use common::id::{AccountName, ArrayIndex, Attempt, JobId, JobKey, QosName, Uid};
 use common::resource::{GpuRequest, MemoryRequest, PerNodeMax, Request};
 use common::time::{Span, Time};
@@ -11,6 +12,15 @@ use common::topology::{Level, Nearness};
 use common::unit::{Bytes, Cpus, GpuMilli, Gpus, Nodes, Tasks};
 use engine::WaitingJob;
 use std::sync::Arc;
+
+/// Parts of GPUs, by thousandths or by memory.
+fn parts(draw: &mut Draw) -> GpuParts {
+    let each = match draw.once_in(3) {
+        true => PartSize::Memory(Bytes(draw.one(&[5, 20, 45, 90]) << 30)),
+        false => PartSize::Milli(GpuMilli(draw.one(&[100, 250, 500, 700]))),
+    };
+    GpuParts { devices: Gpus(draw.one(&[1, 1, 2, 3])), each }
+}
 
 pub fn request(draw: &mut Draw) -> Request {
     let nodes = draw.maybe(3, |draw| draw.within(1, 3));
@@ -23,10 +33,10 @@ pub fn request(draw: &mut Draw) -> Request {
         0 | 1 => Some(GpuRequest::PerNode(Gpus(draw.one(&[1, 2, 4])))),
         2 => Some(GpuRequest::PerTask(Gpus(draw.one(&[1, 1, 2])))),
         3 => Some(GpuRequest::Total(Gpus(draw.within(1, 4) * nodes.unwrap_or(1)))),
-        4 => Some(GpuRequest::Fraction(GpuMilli(draw.one(&[100, 250, 500, 700])))),
+        4 => Some(GpuRequest::Parts(parts(draw))),
         _ => None,
     };
-    let is_share = matches!(gpus, Some(GpuRequest::Fraction(_)));
+    let is_share = matches!(gpus, Some(GpuRequest::Parts(_)));
     let nodes = if is_share { None } else { nodes };
     if is_share {
         tasks = 1;

@@ -8,6 +8,7 @@
 use super::cluster::{CpuScale, kind_of};
 use crate::trace::Job;
 use common::gpu::GpuKind;
+use common::gpu_parts::GpuParts;
 use common::id::{AccountName, QosName, QueueName, Uid};
 use common::policy::Policy;
 use common::resource::{GpuRequest, MemoryRequest, PerNodeMax, Request};
@@ -93,7 +94,7 @@ pub(crate) fn request(job: &Job, scale: CpuScale) -> Request {
     let gpus = match (job.gpus_per_node, job.gpu_fraction) {
         (Gpus::ZERO, _) | (_, GpuMilli::ZERO) => None,
         (gpus, GpuMilli::WHOLE) => Some(GpuRequest::PerNode(gpus)),
-        (_, share) => Some(GpuRequest::Fraction(share)),
+        (_, share) => Some(GpuRequest::Parts(GpuParts::of_one(share))),
     };
     let memory = job.mem_mib.filter(|mib| *mib > 0).map_or(MEMORY_UNKNOWN, Bytes::from_mib);
     let per_node_max = job.max_per_node();
@@ -132,7 +133,7 @@ mod tests {
         assert_eq!((gang.nodes, gang.tasks), (Some(Nodes(3)), Tasks(3)));
         assert_eq!(gang.gpus, Some(GpuRequest::PerNode(Gpus(8))));
         let share = request(&jobs[1], scale);
-        assert_eq!(share.gpus, Some(GpuRequest::Fraction(GpuMilli(250))));
+        assert_eq!(share.gpus, Some(GpuRequest::Parts(GpuParts::of_one(GpuMilli(250)))));
         let kinds = [GpuKind("a10".to_owned()), GpuKind("v100m16".to_owned())];
         assert!(kinds.iter().all(|kind| share.accepts(kind)));
         let group = "b".to_owned();

@@ -173,7 +173,7 @@ fn check_account(state: &State, who: &Applicant<'_>, ask: &Ask) -> Result<(), Re
 /// Parts of GPUs are for queues that say so: nothing keeps their jobs apart in a GPU's memory.
 fn check_shared_gpus(queue: &Queue, request: &Request) -> Result<(), Refusal> {
     match request.gpus {
-        Some(GpuRequest::Fraction(_)) if !queue.share_gpus => {
+        Some(GpuRequest::Parts(_)) if !queue.share_gpus => {
             Err(Refusal::WholeGpusOnly { queue: queue.name.clone() })
         }
         _ => Ok(()),

@@ -11,7 +11,6 @@ use crate::ledger::StartRefusal;
 use crate::remembered::State;
 use common::id::{AttemptId, JobKey, NodeName};
 use common::job::Phase;
-use common::resource::GpuRequest;
 use common::unit::Tasks;
 
 /// The longest word of a node that is kept of why it did not join.
@@ -57,10 +56,6 @@ fn check(state: &State, entry: &RoundGrow) -> Result<bool, StartRefusal> {
     if shares.is_empty() || given > most {
         return Err(StartRefusal::OtherTasks { least: has + Tasks(1), most, given });
     }
-    let part = match ask.request.gpus {
-        Some(GpuRequest::Fraction(part)) => Some(part),
-        _ => None,
-    };
     for (at, share) in shares.iter().enumerate() {
         let node = || share.node.clone();
         let is_twice = shares[..at].iter().any(|other| other.node == share.node);
@@ -71,9 +66,7 @@ fn check(state: &State, entry: &RoundGrow) -> Result<bool, StartRefusal> {
         if !known.is_usable() {
             return Err(StartRefusal::NodeUnusable(node()));
         }
-        if share.gpu_milli != part {
-            return Err(StartRefusal::OtherPart(node()));
-        }
+        super::start::check_parts(&ask.request, share, &known.inventory)?;
         state.ledger.check(share, ask.request.exclusive, &known.inventory)?;
     }
     Ok(ask.request.exclusive)

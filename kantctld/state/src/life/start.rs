@@ -10,7 +10,8 @@ use crate::remembered::State;
 use common::id::{JobId, JobKey};
 use common::job::state::Change;
 use common::job::{Ask, Phase};
-use common::resource::{Allocation, GpuRequest};
+use common::node::Inventory;
+use common::resource::{Allocation, Request, Share};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -143,7 +144,7 @@ fn check_start(state: &State, start: &RoundStart) -> Result<bool, StartRefusal> 
     if ask.deadline.is_some_and(|deadline| deadline <= state.now) {
         return Err(StartRefusal::DeadlineOver);
     }
-    check_asked(ask, &start.allocation)?;
+    check_tasks(ask, &start.allocation)?;
     let exclusive = ask.request.exclusive;
     for share in start.allocation.shares() {
         let unknown = || StartRefusal::UnknownNode(share.node.clone());
@@ -151,25 +152,37 @@ fn check_start(state: &State, start: &RoundStart) -> Result<bool, StartRefusal> 
         if !node.is_usable() {
             return Err(StartRefusal::NodeUnusable(share.node.clone()));
         }
+        check_parts(&ask.request, share, &node.inventory)?;
         state.ledger.check(share, exclusive, &node.inventory)?;
     }
     Ok(exclusive)
 }
 
-/// Does it get as many tasks as it is content with, and the part of a GPU it asked for? How tasks,
-/// CPUs and memory are laid out is the engine's business.
-fn check_asked(ask: &Ask, allocation: &Allocation) -> Result<(), StartRefusal> {
+/// Does it get as many tasks as it is content with? How tasks, CPUs and memory are laid out is the
+/// engine's business.
+fn check_tasks(ask: &Ask, allocation: &Allocation) -> Result<(), StartRefusal> {
     let (most, given) = (ask.request.tasks, allocation.tasks());
     let least = ask.request.tasks_min.unwrap_or(most);
     if given < least || given > most {
         return Err(StartRefusal::OtherTasks { least, most, given });
     }
-    let part = match ask.request.gpus {
-        Some(GpuRequest::Fraction(part)) => Some(part),
-        _ => None,
+    Ok(())
+}
+
+/// Does it get the part that it asked for, of as many GPUs, or whole ones?
+pub(super) fn check_parts(
+    request: &Request,
+    share: &Share,
+    inventory: &Inventory,
+) -> Result<(), StartRefusal> {
+    let is_right = match request.gpu_parts() {
+        None => share.gpu_milli.is_none(),
+        Some(parts) => {
+            let part = request.gpu_part_on(&inventory.gpus);
+            part.is_some()
+                && share.gpu_milli == part
+                && share.gpus.len() == parts.devices.0 as usize
+        }
     };
-    match allocation.shares().iter().find(|share| share.gpu_milli != part) {
-        Some(share) => Err(StartRefusal::OtherPart(share.node.clone())),
-        None => Ok(()),
-    }
+    if is_right { Ok(()) } else { Err(StartRefusal::OtherPart(share.node.clone())) }
 }

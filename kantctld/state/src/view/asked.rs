@@ -26,8 +26,10 @@ pub(super) fn asked(state: &State, record: &Record) -> Amounts {
     let nodes = request.nodes.map_or(1, |nodes| nodes.0);
     let cpus = request.cpus_per_task.times(request.tasks.0);
     // A share is one of a GPU.
-    let milli = request.gpus_in_all(Nodes(nodes), request.tasks);
-    let gpus = Gpus(milli.0.div_ceil(GpuMilli::WHOLE.0));
+    let gpus = request.gpu_parts().map_or_else(
+        || Gpus(request.gpus_in_all(Nodes(nodes), request.tasks).0 / GpuMilli::WHOLE.0),
+        |parts| parts.devices,
+    );
     let memory = match request.memory {
         Some(MemoryRequest::PerNode(memory)) => memory.times(nodes),
         Some(MemoryRequest::PerCpu(memory)) => memory.times(cpus.0),

@@ -1,11 +1,12 @@
 //! GPUs that are shared, starts with fewer tasks, and starts of several jobs together.
 
 use crate::house::{House, attempt, exited, name, queue, settings, share, tasks_of};
+use common::gpu_parts::{GpuParts, PartSize};
 use common::id::{GpuIndex, JobKey};
 use common::job::{Ask, Phase};
 use common::reason::Refusal;
 use common::resource::{Allocation, GpuRequest, Request, Share};
-use common::unit::{GpuMilli, Gpus, Tasks};
+use common::unit::{Bytes, GpuMilli, Gpus, Tasks};
 use state::ledger::StartRefusal;
 use state::{Command, Event, RoundStart, Settings};
 
@@ -39,7 +40,7 @@ fn refusal(events: &[Event]) -> StartRefusal {
 fn jobs_share_a_gpu_as_long_as_there_is_some_of_it_left() {
     let mut house = house();
     let mut job = |milli| {
-        let ask = asks(GpuRequest::Fraction(GpuMilli(milli)));
+        let ask = asks(GpuRequest::Parts(GpuParts::of_one(GpuMilli(milli))));
         JobKey::single(house.submit(ask))
     };
     let (half, third, most) = (job(500), job(300), job(700));
@@ -62,19 +63,58 @@ fn jobs_share_a_gpu_as_long_as_there_is_some_of_it_left() {
 #[test]
 fn a_job_gets_the_part_it_asked_for_and_of_one_gpu() {
     let mut house = house();
-    let half = JobKey::single(house.submit(asks(GpuRequest::Fraction(GpuMilli(500)))));
+    let half =
+        JobKey::single(house.submit(asks(GpuRequest::Parts(GpuParts::of_one(GpuMilli(500))))));
     let id = attempt(half, 1);
     let other = StartRefusal::OtherPart(name("g1"));
     assert_eq!(refusal(&house.enact(id, vec![part(0, 400)])), other);
     assert_eq!(refusal(&house.enact(id, vec![share("g1", 0, 1, &[1])])), other);
     let two = Share { gpus: vec![GpuIndex(0), GpuIndex(1)], ..part(0, 500) };
-    assert_eq!(refusal(&house.enact(id, vec![two])), StartRefusal::Malformed(name("g1")));
+    assert_eq!(refusal(&house.enact(id, vec![two])), other);
+}
+
+#[test]
+fn a_job_gets_parts_of_as_many_gpus_as_it_asked_for() {
+    let mut house = house();
+    let parts = GpuParts { devices: Gpus(2), each: PartSize::Milli(GpuMilli(500)) };
+    let ask = asks(GpuRequest::Parts(parts));
+    let (job, next) =
+        (JobKey::single(house.submit(ask.clone())), JobKey::single(house.submit(ask)));
+    let of = |cpu, gpus: &[u16]| {
+        let gpus = gpus.iter().copied().map(GpuIndex).collect();
+        vec![Share { gpus, ..part(cpu, 500) }]
+    };
+    let other = StartRefusal::OtherPart(name("g1"));
+    assert_eq!(refusal(&house.enact(attempt(job, 1), of(0, &[0]))), other);
+    house.start(job, of(0, &[0, 1]));
+    house.start(next, of(1, &[0, 1]));
+    let held = house.state.ledger().on(&name("g1")).unwrap();
+    assert_eq!(held.shared_gpus()[&GpuIndex(1)], GpuMilli(1000));
+}
+
+#[test]
+fn a_part_by_memory_is_what_the_nodes_gpu_makes_of_it() {
+    let mut house = house();
+    let gpu = house.state.node(&name("g1")).unwrap().inventory.gpus[0].memory;
+    let ask = |memory| {
+        let each = PartSize::Memory(memory);
+        asks(GpuRequest::Parts(GpuParts { devices: Gpus(1), each }))
+    };
+    let quarter = JobKey::single(house.submit(ask(Bytes(gpu.0 / 4))));
+    let other = StartRefusal::OtherPart(name("g1"));
+    assert_eq!(refusal(&house.enact(attempt(quarter, 1), vec![part(0, 500)])), other);
+    house.start(quarter, vec![part(0, 250)]);
+    let twice = JobKey::single(house.submit(ask(Bytes(gpu.0 * 2))));
+    let malformed = StartRefusal::Malformed(name("g1"));
+    assert_eq!(refusal(&house.enact(attempt(twice, 1), vec![part(1, 2000)])), malformed);
+    let command = house.submission(ask(Bytes(0)));
+    assert!(matches!(house.refused(command), Refusal::BadAsk { .. }));
 }
 
 #[test]
 fn parts_of_gpus_are_for_queues_that_share_and_for_one_task() {
     let mut house = house();
-    let half = || asks(GpuRequest::Fraction(GpuMilli(500)));
+    let half = || asks(GpuRequest::Parts(GpuParts::of_one(GpuMilli(500))));
     let whole = Ask { queue: "whole".parse().ok(), ..half() };
     let command = house.submission(whole);
     let refused = house.refused(command);
@@ -84,7 +124,7 @@ fn parts_of_gpus_are_for_queues_that_share_and_for_one_task() {
     two.request.tasks = Tasks(2);
     let command = house.submission(two);
     assert!(matches!(house.refused(command), Refusal::BadAsk { .. }));
-    let command = house.submission(asks(GpuRequest::Fraction(GpuMilli(1000))));
+    let command = house.submission(asks(GpuRequest::Parts(GpuParts::of_one(GpuMilli(1000)))));
     assert!(matches!(house.refused(command), Refusal::BadAsk { .. }));
 }
 

@@ -187,7 +187,7 @@ impl<'a> Desk<'a> {
                 | WaitReason::Priority { .. }
                 | WaitReason::Resources { .. }
                 | WaitReason::NodesUnavailable { .. },
-            ) => match not_admitted(self.snapshot, job) {
+            ) => match not_admitted(self.snapshot, job, self.now) {
                 // Nobody had asked, since others of its kind have no room.
                 Some(_) => Keeps::Both,
                 None => Keeps::Room,

@@ -161,8 +161,10 @@ impl World {
                 there.gpus.iter().map(|gpu| gpu.index).filter(fits).collect::<Vec<_>>()
             };
             let (gpus, gpu_milli) = match request.gpus {
-                Some(GpuRequest::Fraction(part)) => {
-                    (room(part).into_iter().take(1).collect(), (how < 250).then_some(part))
+                Some(GpuRequest::Parts(parts)) => {
+                    let part = request.gpu_part_on(&there.gpus)?;
+                    let devices = parts.devices.0 as usize;
+                    (room(part).into_iter().take(devices).collect(), (how < 250).then_some(part))
                 }
                 Some(GpuRequest::PerNode(gpus)) => {
                     (room(GpuMilli::WHOLE).into_iter().take(gpus.0 as usize).collect(), None)

@@ -4,6 +4,7 @@
 use common::account::Account;
 use common::cpuset::CpuSet;
 use common::gpu::{Gpu, GpuKind, GpuMatrix};
+use common::gpu_parts::{GpuParts, PartSize};
 use common::id::{AccountName, Gid, GpuIndex, NodeName, QueueName, ReservationName, Uid};
 use common::job::{Ask, EndCause, ExitStatus, Launch, StepEnd, Usage};
 use common::node::{Inventory, Numa};
@@ -117,7 +118,12 @@ pub fn ask(shape: u8, now: Time) -> Ask {
         8 => ask.hold = true,
         9..=11 => {
             let part = [300, 500, 700][usize::from(shape % 3)];
-            request.gpus = Some(GpuRequest::Fraction(GpuMilli(part)));
+            let each = match shape / 16 % 3 {
+                2 => PartSize::Memory(Bytes::from_mib(u64::from(part) * 20)),
+                _ => PartSize::Milli(GpuMilli(part)),
+            };
+            let devices = Gpus(1 + u32::from(shape / 16 % 4 == 3));
+            request.gpus = Some(GpuRequest::Parts(GpuParts { devices, each }));
         }
         12 => {
             (request.tasks, request.tasks_min) = (Tasks(4), Some(Tasks(2)));

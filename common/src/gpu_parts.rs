@@ -1,0 +1,93 @@
+//! Parts of GPUs: so many GPUs of one node, of each the same part, which others may have the rest
+//! of. Never keeps two jobs apart on a GPU; nothing does (docs/operating/nodes.md).
+
+use crate::unit::{Bytes, GpuMilli, Gpus};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// How much of a GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PartSize {
+    /// So many thousandths of it.
+    Milli(GpuMilli),
+    /// So much of its memory: of a larger GPU a smaller part.
+    Memory(Bytes),
+}
+
+/// A part of each of so many GPUs of one node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct GpuParts {
+    /// How many GPUs.
+    pub devices: Gpus,
+    /// How much of each.
+    pub each: PartSize,
+}
+
+impl PartSize {
+    /// What it comes to on a GPU with so much memory, rounded up to thousandths. More than
+    /// [`GpuMilli::WHOLE`] where the GPU has less.
+    #[must_use]
+    pub fn of(self, memory: Bytes) -> GpuMilli {
+        match self {
+            Self::Milli(milli) => milli,
+            Self::Memory(part) => {
+                let whole = u128::from(GpuMilli::WHOLE.0);
+                let milli = (u128::from(part.0) * whole).div_ceil(u128::from(memory.0).max(1));
+                GpuMilli(u32::try_from(milli).unwrap_or(u32::MAX))
+            }
+        }
+    }
+}
+
+impl GpuParts {
+    /// A part of one GPU.
+    #[must_use]
+    pub const fn of_one(part: GpuMilli) -> Self {
+        Self { devices: Gpus(1), each: PartSize::Milli(part) }
+    }
+}
+
+/// As `--gpus` takes it: `0.5`, `2x0.5`, `20G`, `2x20G`.
+impl fmt::Display for GpuParts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.devices != Gpus(1) {
+            write!(f, "{}x", self.devices)?;
+        }
+        match self.each {
+            PartSize::Milli(GpuMilli(milli)) => {
+                let text = format!("{}.{:03}", milli / 1000, milli % 1000);
+                f.write_str(text.trim_end_matches('0'))
+            }
+            PartSize::Memory(bytes) => write!(f, "{bytes}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GIB: u64 = 1 << 30;
+
+    #[test]
+    fn memory_comes_to_a_smaller_part_of_a_larger_gpu_never_to_too_little() {
+        let part = PartSize::Memory(Bytes(20 * GIB));
+        assert_eq!(part.of(Bytes(80 * GIB)), GpuMilli(250));
+        assert_eq!(part.of(Bytes(40 * GIB)), GpuMilli(500));
+        assert_eq!(part.of(Bytes(80 * GIB - 1)), GpuMilli(251), "rounded up");
+        assert_eq!(part.of(Bytes(16 * GIB)), GpuMilli(1250), "it does not fit");
+        assert_eq!(part.of(Bytes(0)), GpuMilli(u32::MAX), "a GPU that does not say");
+        assert_eq!(PartSize::Milli(GpuMilli(300)).of(Bytes(GIB)), GpuMilli(300));
+    }
+
+    #[test]
+    fn parts_are_written_as_they_are_asked_for() {
+        let memory = PartSize::Memory(Bytes(20 * GIB));
+        let text = |devices, each| GpuParts { devices: Gpus(devices), each }.to_string();
+        assert_eq!(text(1, PartSize::Milli(GpuMilli(500))), "0.5");
+        assert_eq!(text(2, PartSize::Milli(GpuMilli(125))), "2x0.125");
+        assert_eq!(text(1, memory), "20G");
+        assert_eq!(text(4, memory), "4x20G");
+    }
+}
