@@ -144,7 +144,9 @@ async fn directives_ask_for_what_the_engine_knows() {
 async fn what_cannot_be_meant_is_refused_before_anybody_is_asked() {
     let house = controller();
     for (words, said) in [
-        (&["--gpus=1.5"][..], "share of one GPU"),
+        (&["--gpus=1.5"][..], "share of a GPU"),
+        (&["--gpus=2x0.5", "-N", "2"], "one node"),
+        (&["--gpus=0G"], "by memory is of some"),
         (&["--gpus=0.5", "-n", "2"], "one task"),
         (&["--gpus-per-node=0.5"], "--gpus=0.5"),
         (&["--near=rack"], "nvlink-domain"),

@@ -4,6 +4,7 @@ use clap::{Parser, Subcommand};
 use common::config::ControllerConfig;
 use kantctld::cases;
 use kantctld::membership;
+use kantctld::session::NodeThreads;
 use kantctld::settings::{self, ConfigFile};
 use kantctld::simulate;
 use std::path::{Path, PathBuf};
@@ -129,7 +130,13 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
     let file = ConfigFile::read(arguments.config.as_deref())?;
     start_log(&file.config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(kantctld::run::run(file))?;
+    let nodes =
+        tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("nodes").build()?;
+    let threads = NodeThreads(nodes.handle().clone());
+    let ended = runtime.block_on(kantctld::run::run(file, threads));
+    // Sessions that are left end with the process.
+    nodes.shutdown_background();
+    ended?;
     Ok(())
 }
 

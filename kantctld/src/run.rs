@@ -14,7 +14,7 @@ use crate::opening::{self, Opened, OpeningError};
 use crate::peers::{self, Peers};
 use crate::raft::{LogError, LogHandle, Status};
 use crate::room::Room;
-use crate::session::Make;
+use crate::session::{Make, NodeThreads};
 use crate::settings::{self, ConfigFile, Reloader, SettingsError};
 use axum::Extension;
 use common::config::ControllerConfig;
@@ -81,11 +81,11 @@ pub enum RunError {
     Serve(#[from] io::Error),
 }
 
-/// Runs until SIGTERM or SIGINT.
+/// Runs until SIGTERM or SIGINT; `nodes` are the threads for sessions with nodes.
 ///
 /// # Errors
 /// [`RunError`].
-pub async fn run(file: ConfigFile) -> Result<(), RunError> {
+pub async fn run(file: ConfigFile, nodes: NodeThreads) -> Result<(), RunError> {
     files::allow_all();
     // First: a signal that nobody listens to would end the process.
     let hangup = signal(SignalKind::hangup())?;
@@ -124,7 +124,7 @@ pub async fn run(file: ConfigFile) -> Result<(), RunError> {
     });
     let reloader = Reloader::new(core.clone(), file.clone(), settings);
     let served = tokio::select! {
-        served = serve(&file.config, &core, reloader, peers, applied_events, hangup) => served,
+        served = serve(&file.config, &core, reloader, peers, applied_events, (hangup, nodes)) => served,
         ended = &mut log_end => return ended.unwrap_or(Err(RunError::LogPanicked)),
     };
     // The log last: what was acknowledged is on disk already, what was asked is still answered.
@@ -180,7 +180,7 @@ async fn serve(
     reloader: Arc<Reloader>,
     peers: Arc<Peers<StateMachine>>,
     events: mpsc::UnboundedReceiver<Vec<state::Event>>,
-    hangup: Signal,
+    (hangup, nodes): (Signal, NodeThreads),
 ) -> Result<(), RunError> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -191,7 +191,7 @@ async fn serve(
         }
     });
     let (stop, stopping) = watch::channel(false);
-    let servers = listen(config, core, reloader.clone(), &peers, &stopping).await?;
+    let servers = listen(config, core, reloader.clone(), &peers, (&stopping, nodes)).await?;
     let tasks = [
         tokio::spawn(peers::keep(peers.clone())),
         tokio::spawn(leader::pass_on(core.clone(), events)),
@@ -273,7 +273,7 @@ async fn listen(
     core: &Arc<Core>,
     reloader: Arc<Reloader>,
     peers: &Arc<Peers<StateMachine>>,
-    stopping: &watch::Receiver<bool>,
+    (stopping, nodes): (&watch::Receiver<bool>, NodeThreads),
 ) -> Result<Vec<JoinHandle<io::Result<()>>>, RunError> {
     let stopped = || {
         let mut stopping = stopping.clone();
@@ -289,7 +289,7 @@ async fn listen(
     tracing::info!("listening on {}", config.socket);
     let router = api::router(core.clone(), peers.clone()).layer(Extension(reloader));
     let router = router.layer(Extension(Arc::new(Room::new(config))));
-    let router = router.layer(Extension(Make::wanted(config.emulated)));
+    let router = router.layer(Extension(Make::wanted(config.emulated))).layer(Extension(nodes));
     let mut servers = vec![tokio::spawn(net::serve(local, router.clone(), stopped()))];
     if !config.listen.is_empty() {
         let tls = TlsListener::bind(&config.listen, &peers.identity).await?;

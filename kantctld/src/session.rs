@@ -14,6 +14,7 @@ use net::{Channel, ChannelError, ChannelReceiver, ChannelSender};
 use state::Command;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 
 pub use questions::Question;
@@ -44,6 +45,11 @@ impl From<ChannelError> for End {
         Self::Because(error.to_string())
     }
 }
+
+/// Threads for sessions with nodes alone: what thousands of nodes have to say at once keeps nobody
+/// waiting who asks something, since the kernel gives each of both sorts of threads its turn.
+#[derive(Debug, Clone)]
+pub struct NodeThreads(pub Handle);
 
 /// Which nodes this controller takes: all of a cluster are real, or none is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

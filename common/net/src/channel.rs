@@ -15,6 +15,7 @@ use hyper_util::rt::TokioIo;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::{client::generate_key, derive_accept_key};
@@ -182,10 +183,12 @@ impl<In: DeserializeOwned> ChannelReceiver<In> {
     }
 }
 
-/// Accepts a channel in an axum handler; `serve` gets it once the response is out.
+/// Accepts a channel in an axum handler; `serve` gets it once the response is out. What goes through
+/// it is worked on by the threads of `on`.
 pub fn accept_channel<Out, In, F, Fut>(
     upgrade: WebSocketUpgrade,
     keepalive: Keepalive,
+    on: Handle,
     serve: F,
 ) -> Response
 where
@@ -201,8 +204,9 @@ where
         .max_frame_size(MESSAGE_BYTES_MAX)
         .on_upgrade(move |socket| {
             let (channel, ends) = pair();
-            tokio::spawn(pump(socket, ends.outgoing, ends.incoming, (keepalive, Pings::InSilence)));
-            serve(channel)
+            on.spawn(pump(socket, ends.outgoing, ends.incoming, (keepalive, Pings::InSilence)));
+            on.spawn(serve(channel));
+            std::future::ready(())
         })
 }
 

@@ -19,6 +19,7 @@ use net::{
 };
 use serde::{Deserialize, Serialize};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio_tungstenite::{WebSocketStream, tungstenite};
 
@@ -58,7 +59,9 @@ fn daemon(keepalive: Keepalive) -> Router {
                 Err(Refusal::new(StatusCode::FORBIDDEN, "not-a-node", "only nodes have channels"))
             }
             Caller::Peer(role) => {
-                Ok(accept_channel(upgrade, keepalive, move |channel| echo(role, channel)))
+                Ok(accept_channel(upgrade, keepalive, Handle::current(), move |channel| {
+                    echo(role, channel)
+                }))
             }
         }
     };
@@ -183,10 +186,15 @@ async fn a_peer_gone_silent_is_noticed_by_both_ends() {
     let strict = Router::new().route(
         "/channel",
         get(move |upgrade: WebSocketUpgrade| async move {
-            accept_channel(upgrade, HASTY, move |mut channel: Channel<Order, Report>| async move {
-                let end = channel.recv().await;
-                tell.lock().unwrap().take().unwrap().send(end).unwrap();
-            })
+            accept_channel(
+                upgrade,
+                HASTY,
+                Handle::current(),
+                move |mut channel: Channel<Order, Report>| async move {
+                    let end = channel.recv().await;
+                    tell.lock().unwrap().take().unwrap().send(end).unwrap();
+                },
+            )
         }),
     );
     let (server, addr) = serve_tls("127.0.0.1:0", &controller(&key), strict).await;
@@ -208,9 +216,14 @@ async fn pings_of_server(asks: bool) -> (usize, bool) {
     let router = Router::new().route(
         "/channel",
         get(|upgrade: WebSocketUpgrade| async {
-            accept_channel(upgrade, CALM, |mut channel: Channel<Order, Report>| async move {
-                while channel.recv().await.is_some() {}
-            })
+            accept_channel(
+                upgrade,
+                CALM,
+                Handle::current(),
+                |mut channel: Channel<Order, Report>| async move {
+                    while channel.recv().await.is_some() {}
+                },
+            )
         }),
     );
     let (server, addr) = serve_tls("127.0.0.1:0", &controller(&key), router).await;
@@ -298,11 +311,16 @@ async fn a_message_of_another_version_is_reported_and_the_channel_goes_on() {
     let router = Router::new().route(
         "/channel",
         get(move |upgrade: WebSocketUpgrade| async move {
-            accept_channel(upgrade, HASTY, move |mut channel: Channel<Order, Report>| async move {
-                while let Some(report) = channel.recv().await {
-                    tell.send(report).await.unwrap();
-                }
-            })
+            accept_channel(
+                upgrade,
+                HASTY,
+                Handle::current(),
+                move |mut channel: Channel<Order, Report>| async move {
+                    while let Some(report) = channel.recv().await {
+                        tell.send(report).await.unwrap();
+                    }
+                },
+            )
         }),
     );
     let (server, addr) = serve_tls("127.0.0.1:0", &controller(&key), router).await;
@@ -355,11 +373,16 @@ async fn queued_messages_arrive_before_a_good_bye() {
     let router = Router::new().route(
         "/channel",
         get(move |upgrade: WebSocketUpgrade| async move {
-            accept_channel(upgrade, HASTY, move |mut channel: Channel<Order, Report>| async move {
-                while let Some(report) = channel.recv().await {
-                    tell.send(report).await.unwrap();
-                }
-            })
+            accept_channel(
+                upgrade,
+                HASTY,
+                Handle::current(),
+                move |mut channel: Channel<Order, Report>| async move {
+                    while let Some(report) = channel.recv().await {
+                        tell.send(report).await.unwrap();
+                    }
+                },
+            )
         }),
     );
     let (server, addr) = serve_tls("127.0.0.1:0", &controller(&key), router).await;

@@ -57,7 +57,9 @@ impl FromStr for GpuAsk {
 }
 
 fn read_amount(text: &str) -> Result<GpuAmount, ValueError> {
-    let Some((devices, part)) = text.split_once('x') else { return read_part(text) };
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let of_several = text.split_once('x').filter(|(devices, _)| is_number(devices));
+    let Some((devices, part)) = of_several else { return read_part(text) };
     let devices = Gpus(read_count(devices).map_err(|_| ValueError::Gpus)?);
     match read_part(part)? {
         GpuAmount::Parts(GpuParts { each, .. }) => Ok(GpuAmount::Parts(GpuParts { devices, each })),
@@ -201,10 +203,10 @@ mod tests {
         assert_eq!(read("2x0.5"), parts(2, PartSize::Milli(GpuMilli(500))));
         assert_eq!((read("20G"), read("a100:20GiB")), (parts(1, memory), parts(1, memory)));
         assert_eq!(read("h100|a100:4x20480M"), parts(4, memory));
-        for text in ["2x4", "2x1.5", "2x20Q", "20Q"] {
+        for text in ["2x4", "2x1.5", "2x20Q", "20Q", "x0.5"] {
             assert_eq!(read(text), Err(ValueError::GpuShare), "{text}");
         }
-        for text in ["0x0.5", "x0.5", "2x", "2xx20G", "G", "-20G"] {
+        for text in ["0x0.5", "2x", "2xx20G", "G", "-20G"] {
             assert_eq!(read(text), Err(ValueError::Gpus), "{text}");
         }
         assert_eq!("20G".parse::<GpuCount>(), Err(ValueError::GpuShareHere));

@@ -83,7 +83,7 @@ pub struct Options {
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true, help_heading = SIZE)]
     pub mem_per_gpu: Option<Bytes>,
     /// GPUs in the whole job: any (8), of a kind (h100:8), of one of several kinds
-    /// ('h100|a100:8'), or a share of one GPU (0.5)
+    /// ('h100|a100:8'), or a share of a GPU (0.5), of its memory (20G), or of several (2x0.5)
     #[arg(short = 'G', long, value_name = "[KIND:]COUNT", allow_negative_numbers = true,
           conflicts_with_all = ["gpus_per_node", "gpus_per_task", "gres"], help_heading = SIZE)]
     pub gpus: Option<GpuAsk>,

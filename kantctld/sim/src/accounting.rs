@@ -89,7 +89,7 @@ fn job(
         gpus_per_node: Gpus(gpus),
         gpu_fraction: match (gpus, nodes) {
             (0, _) => GpuMilli::ZERO,
-            (1, 1) => part,
+            (_, 1) => part,
             _ => GpuMilli::WHOLE,
         },
         gpu_models: if gpus > 0 { models(&ask.request) } else { Vec::new() },

@@ -4,7 +4,7 @@
 use super::error::ApiFailure;
 use super::look;
 use crate::core::Core;
-use crate::session::{self, Make};
+use crate::session::{self, Make, NodeThreads};
 use axum::extract::rejection::JsonRejection;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{Path, State};
@@ -91,6 +91,7 @@ pub async fn status(State(core): State<Arc<Core>>, _user: net::User) -> Json<Sta
 pub async fn channel(
     State(core): State<Arc<Core>>,
     Extension(make): Extension<Make>,
+    Extension(NodeThreads(on)): Extension<NodeThreads>,
     caller: Caller,
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
@@ -105,7 +106,7 @@ pub async fn channel(
         Ok(name) => name,
         Err(error) => return ApiFailure::BadId(error).into_response(),
     };
-    net::accept_channel(upgrade, Keepalive::default(), move |channel| {
+    net::accept_channel(upgrade, Keepalive::default(), on, move |channel| {
         session::serve(core, certified, make, channel)
     })
 }

@@ -11,6 +11,7 @@ use common::wire::peer::{FromPeer, LetterHead, PeerHello, ToPeer};
 use net::{Channel, ChannelReceiver, ChannelSender, accept_channel};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::runtime::Handle;
 use tokio::time::timeout;
 
 /// A controller that connects must say who it is within this time.
@@ -21,7 +22,13 @@ type Up = ChannelReceiver<ToPeer>;
 
 /// Answers the request of a controller, as its certificate proved it, for the channel.
 pub fn serve<M: Driven>(peers: Arc<Peers<M>>, upgrade: WebSocketUpgrade) -> Response {
-    accept_channel(upgrade, KEEPALIVE, move |channel| async move { answer(peers, channel).await })
+    let on = Handle::current();
+    accept_channel(
+        upgrade,
+        KEEPALIVE,
+        on,
+        move |channel| async move { answer(peers, channel).await },
+    )
 }
 
 async fn answer<M: Driven>(peers: Arc<Peers<M>>, channel: Channel<FromPeer, ToPeer>) {

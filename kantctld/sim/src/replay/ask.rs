@@ -8,7 +8,7 @@
 use super::cluster::{CpuScale, kind_of};
 use crate::trace::Job;
 use common::gpu::GpuKind;
-use common::gpu_parts::GpuParts;
+use common::gpu_parts::{GpuParts, PartSize};
 use common::id::{AccountName, QosName, QueueName, Uid};
 use common::policy::Policy;
 use common::resource::{GpuRequest, MemoryRequest, PerNodeMax, Request};
@@ -94,7 +94,9 @@ pub(crate) fn request(job: &Job, scale: CpuScale) -> Request {
     let gpus = match (job.gpus_per_node, job.gpu_fraction) {
         (Gpus::ZERO, _) | (_, GpuMilli::ZERO) => None,
         (gpus, GpuMilli::WHOLE) => Some(GpuRequest::PerNode(gpus)),
-        (_, share) => Some(GpuRequest::Parts(GpuParts::of_one(share))),
+        (devices, share) => {
+            Some(GpuRequest::Parts(GpuParts { devices, each: PartSize::Milli(share) }))
+        }
     };
     let memory = job.mem_mib.filter(|mib| *mib > 0).map_or(MEMORY_UNKNOWN, Bytes::from_mib);
     let per_node_max = job.max_per_node();

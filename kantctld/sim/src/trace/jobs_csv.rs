@@ -114,11 +114,11 @@ fn fraction(text: &str, nodes: Nodes, gpus_per_node: Gpus) -> Result<GpuMilli, P
         (0, 1..) => Err("is a share of no GPU: write 0, or gpus_per_node above 0".to_owned()),
         (1.., 0) => Err("is nothing of its GPUs: write 1 to 1000, or gpus_per_node 0".to_owned()),
         (_, 1001..) => Err("is more than a whole GPU: 1000 is all of one".to_owned()),
-        (1.., 1..=999) if nodes.0 > 1 || gpus_per_node.0 > 1 => {
-            Err("is a shared GPU on a job of several: only one GPU on one node is shared; write \
-                 1000, or nodes 1 and gpus_per_node 1"
-                .to_owned())
-        }
+        (1.., 1..=999) if nodes.0 > 1 => Err(
+            "is a share of GPUs on several nodes: those of one node are shared; write 1000, or \
+                 nodes 1"
+                .to_owned(),
+        ),
         _ => Ok(GpuMilli(milli)),
     }
 }
@@ -250,8 +250,7 @@ mod tests {
             ("", "1,0,1,0,1", "column nodes: `0` is no node"),
             ("", "1,0,1,1,1\n1,0,1,1,1", "line 3, column job_id: `1` is the number of line 2 too"),
             (",gpus_total", "1,0,1,2,8,8", "`8` is not nodes x gpus_per_node = 16"),
-            (",gpu_fraction_milli", "1,0,1,2,1,500", "`500` is a shared GPU on a job of several"),
-            (",gpu_fraction_milli", "1,0,1,1,2,500", "`500` is a shared GPU on a job of several"),
+            (",gpu_fraction_milli", "1,0,1,2,1,500", "`500` is a share of GPUs on several nodes"),
             (",gpu_fraction_milli", "1,0,1,1,0,500", "`500` is a share of no GPU"),
             (",gpu_fraction_milli", "1,0,1,1,1,0", "`0` is nothing of its GPUs"),
             (",gpu_fraction_milli", "1,0,1,1,1,1001", "`1001` is more than a whole GPU"),
