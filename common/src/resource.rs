@@ -1,5 +1,9 @@
 //! What a job asks for and what it was given. Never decides anything.
 
+mod gpus;
+
+pub use gpus::GpuRequest;
+
 use crate::cpuset::CpuSet;
 use crate::gpu::{Gpu, GpuKind};
 use crate::gpu_parts::{GpuParts, PartSize};
@@ -24,57 +28,6 @@ pub enum MemoryRequest {
     PerCpu(Bytes),
     /// For each GPU (`--mem-per-gpu`).
     PerGpu(Bytes),
-}
-
-/// GPUs asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(from = "WrittenGpus", into = "WrittenGpus")]
-pub enum GpuRequest {
-    /// On each node (`--gpus-per-node`, `--gres=gpu:N`).
-    PerNode(Gpus),
-    /// For each task (`--gpus-per-task`).
-    PerTask(Gpus),
-    /// In the whole job (`--gpus`): on as few nodes as hold them.
-    Total(Gpus),
-    /// Parts of GPUs (`--gpus=0.5`, `--gpus=2x20G`), shared with other jobs; one task only.
-    Parts(GpuParts),
-}
-
-/// The same as it is written down: a part of one GPU as it was before there were others.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum WrittenGpus {
-    PerNode(Gpus),
-    PerTask(Gpus),
-    Total(Gpus),
-    Fraction(GpuMilli),
-    Parts(GpuParts),
-}
-
-impl From<WrittenGpus> for GpuRequest {
-    fn from(written: WrittenGpus) -> Self {
-        match written {
-            WrittenGpus::PerNode(gpus) => Self::PerNode(gpus),
-            WrittenGpus::PerTask(gpus) => Self::PerTask(gpus),
-            WrittenGpus::Total(gpus) => Self::Total(gpus),
-            WrittenGpus::Fraction(part) => Self::Parts(GpuParts::of_one(part)),
-            WrittenGpus::Parts(parts) => Self::Parts(parts),
-        }
-    }
-}
-
-impl From<GpuRequest> for WrittenGpus {
-    fn from(request: GpuRequest) -> Self {
-        match request {
-            GpuRequest::PerNode(gpus) => Self::PerNode(gpus),
-            GpuRequest::PerTask(gpus) => Self::PerTask(gpus),
-            GpuRequest::Total(gpus) => Self::Total(gpus),
-            GpuRequest::Parts(GpuParts { devices: Gpus(1), each: PartSize::Milli(part) }) => {
-                Self::Fraction(part)
-            }
-            GpuRequest::Parts(parts) => Self::Parts(parts),
-        }
-    }
 }
 
 /// At most so many jobs of a group on one node.

@@ -97,12 +97,12 @@ pub async fn run(file: ConfigFile, nodes: NodeThreads) -> Result<(), RunError> {
     let start = membership::at_start(config, ClusterId(fastrand::u64(1..)))?;
     let identity = identity(config)?;
 
-    let (events, applied_events) = mpsc::unbounded_channel();
+    let (applied_events, events) = mpsc::unbounded_channel();
     let (applied, applied_seen) = watch::channel(LogIndex(0));
     let (leading, leading_seen) = watch::channel(false);
     let clock = Arc::new(SteadyClock::new(wall_clock));
     let ((history, inbox), mail) = (history::feed(), mail::open(settings::mailer(config)?));
-    let outlets = Outlets { events, applied, leading, history, mail: mail.clone() };
+    let outlets = Outlets { events: applied_events, applied, leading, history, mail: mail.clone() };
     let (machine, state) = StateMachine::new(clock.clone(), outlets);
     let membership_file = start.file.clone();
     let Opened { peers, thread } = opening::open(config, start, identity, machine)?;
@@ -124,7 +124,7 @@ pub async fn run(file: ConfigFile, nodes: NodeThreads) -> Result<(), RunError> {
     });
     let reloader = Reloader::new(core.clone(), file.clone(), settings);
     let served = tokio::select! {
-        served = serve(&file.config, &core, reloader, peers, applied_events, (hangup, nodes)) => served,
+        served = serve(&file.config, &core, reloader, peers, events, (hangup, nodes)) => served,
         ended = &mut log_end => return ended.unwrap_or(Err(RunError::LogPanicked)),
     };
     // The log last: what was acknowledged is on disk already, what was asked is still answered.

@@ -322,7 +322,8 @@ async fn a_job_that_fills_the_disk_it_works_on_is_told_so_itself() {
 }
 
 /// 10 GB in small: nothing of kant's is in the way of the output, so what 64 MB do not cost, 10 GB
-/// do not cost either. On a /tmp in memory they are the job's own, which may have 256 MB. The limit that users set themselves (`ulimit -f`) holds.
+/// do not cost either. On a /tmp in memory they are the job's own, which may have 256 MB. The limit
+/// that users set themselves (`ulimit -f`) holds.
 #[tokio::test]
 async fn a_job_that_writes_without_end_writes_to_its_file_and_not_through_kant() {
     needs_root!();

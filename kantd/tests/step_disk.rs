@@ -12,7 +12,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Does nobody write to an immutable file here, not even through a file that is open? In memory they
+/// Does nobody write to an immutable file here, not even through one that is open? In memory they
 /// do; other file systems have no such thing.
 fn has_immutable_files(dir: &Path) -> bool {
     let probe = dir.join("probe");

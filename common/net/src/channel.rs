@@ -183,8 +183,8 @@ impl<In: DeserializeOwned> ChannelReceiver<In> {
     }
 }
 
-/// Accepts a channel in an axum handler; `serve` gets it once the response is out. What goes through
-/// it is worked on by the threads of `on`.
+/// Accepts a channel in an axum handler; `serve` gets it once the response is out. What goes
+/// through it is worked on by the threads of `on`.
 pub fn accept_channel<Out, In, F, Fut>(
     upgrade: WebSocketUpgrade,
     keepalive: Keepalive,

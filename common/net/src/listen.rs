@@ -3,6 +3,7 @@
 //! Each listener proves who calls before the router sees a request. Nothing here reads a request.
 
 mod places;
+mod roaming;
 mod tls;
 mod unix;
 

@@ -230,7 +230,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l cpus-per-gpu -d 
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l mem -d 'Memory on each node, in MiB or with K, M, G, T; 0 is all of it' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l mem-per-cpu -d 'Memory for each CPU' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l mem-per-gpu -d 'Memory for each GPU' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s G -l gpus -d 'GPUs in the whole job: any (8), of a kind (h100:8), of one of several kinds (\'h100|a100:8\'), or a share of one GPU (0.5)' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s G -l gpus -d 'GPUs in the whole job: any (8), of a kind (h100:8), of one of several kinds (\'h100|a100:8\'), or a share of a GPU (0.5), of its memory (20G), or of several (2x0.5)' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l gpus-per-node -d 'GPUs on each node' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l gpus-per-task -d 'GPUs for each task' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l gres -d 'GPUs on each node, as Slurm writes it (gpu:2, gpu:h100:2)' -r
@@ -324,7 +324,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l cpus-per-gpu -
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l mem -d 'Memory on each node, in MiB or with K, M, G, T; 0 is all of it' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l mem-per-cpu -d 'Memory for each CPU' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l mem-per-gpu -d 'Memory for each GPU' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s G -l gpus -d 'GPUs in the whole job: any (8), of a kind (h100:8), of one of several kinds (\'h100|a100:8\'), or a share of one GPU (0.5)' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s G -l gpus -d 'GPUs in the whole job: any (8), of a kind (h100:8), of one of several kinds (\'h100|a100:8\'), or a share of a GPU (0.5), of its memory (20G), or of several (2x0.5)' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l gpus-per-node -d 'GPUs on each node' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l gpus-per-task -d 'GPUs for each task' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l gres -d 'GPUs on each node, as Slurm writes it (gpu:2, gpu:h100:2)' -r
@@ -680,7 +680,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l cpus-per-gpu 
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l mem -d 'Memory on each node, in MiB or with K, M, G, T; 0 is all of it' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l mem-per-cpu -d 'Memory for each CPU' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l mem-per-gpu -d 'Memory for each GPU' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s G -l gpus -d 'GPUs in the whole job: any (8), of a kind (h100:8), of one of several kinds (\'h100|a100:8\'), or a share of one GPU (0.5)' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s G -l gpus -d 'GPUs in the whole job: any (8), of a kind (h100:8), of one of several kinds (\'h100|a100:8\'), or a share of a GPU (0.5), of its memory (20G), or of several (2x0.5)' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l gpus-per-node -d 'GPUs on each node' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l gpus-per-task -d 'GPUs for each task' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l gres -d 'GPUs on each node, as Slurm writes it (gpu:2, gpu:h100:2)' -r

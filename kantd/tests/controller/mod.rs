@@ -29,6 +29,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
 /// No test waits longer than this for anything.
@@ -59,9 +60,14 @@ impl Controller {
     pub async fn start_at(key: &ClusterKey, addr: &str) -> Self {
         let (found, nodes) = mpsc::unbounded_channel();
         let channel = move |upgrade: WebSocketUpgrade| async move {
-            accept_channel(upgrade, hasty().keepalive, |channel: NodeChannel| async move {
-                let _ = found.send(channel);
-            })
+            accept_channel(
+                upgrade,
+                hasty().keepalive,
+                Handle::current(),
+                |channel: NodeChannel| async move {
+                    let _ = found.send(channel);
+                },
+            )
         };
         let who = |user: User, request: axum::extract::Request| async move {
             format!(

@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
+use super::roaming::Roaming;
 use super::{ListenError, no_address, survive};
 use crate::caller::Caller;
 use crate::identity::{Identity, Role};
@@ -29,7 +30,7 @@ pub struct TlsListener {
     listener: TcpListener,
     addr: SocketAddr,
     acceptor: TlsAcceptor,
-    handshakes: JoinSet<Option<(TlsStream<TcpStream>, Caller)>>,
+    handshakes: JoinSet<Option<(TlsStream<Roaming>, Caller)>>,
 }
 
 impl TlsListener {
@@ -52,10 +53,10 @@ impl TlsListener {
 }
 
 impl Listener for TlsListener {
-    type Io = TlsStream<TcpStream>;
+    type Io = TlsStream<Roaming>;
     type Addr = Caller;
 
-    async fn accept(&mut self) -> (TlsStream<TcpStream>, Caller) {
+    async fn accept(&mut self) -> (TlsStream<Roaming>, Caller) {
         loop {
             tokio::select! {
                 Some(done) = self.handshakes.join_next(), if !self.handshakes.is_empty() => {
@@ -91,21 +92,22 @@ async fn shake_hands(
     acceptor: TlsAcceptor,
     stream: TcpStream,
     from: SocketAddr,
-) -> Option<(TlsStream<TcpStream>, Caller)> {
+) -> Option<(TlsStream<Roaming>, Caller)> {
     if let Err(error) = tcp::tune(&stream) {
         tracing::debug!(%from, %error, "failed to tune a connection");
     }
-    let stream = match tokio::time::timeout(HANDSHAKE_LIMIT, acceptor.accept(stream)).await {
-        Ok(Ok(stream)) => stream,
-        Ok(Err(error)) => {
-            tracing::debug!(%from, %error, "a handshake failed");
-            return None;
-        }
-        Err(_) => {
-            tracing::debug!(%from, "a handshake took too long");
-            return None;
-        }
-    };
+    let stream =
+        match tokio::time::timeout(HANDSHAKE_LIMIT, acceptor.accept(Roaming::new(stream))).await {
+            Ok(Ok(stream)) => stream,
+            Ok(Err(error)) => {
+                tracing::debug!(%from, %error, "a handshake failed");
+                return None;
+            }
+            Err(_) => {
+                tracing::debug!(%from, "a handshake took too long");
+                return None;
+            }
+        };
     match Role::of_verified(stream.get_ref().1.peer_certificates()) {
         Ok(role) => Some((stream, Caller::Peer(role))),
         Err(error) => {

@@ -1,0 +1,119 @@
+//! A connection that goes where it is worked on: the runtime whose task reads or writes it hears of
+//! its events, so that nothing of it wakes the threads of another. Never changes what goes through.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::runtime::{Handle, Id};
+
+/// A TCP connection of whichever runtime polls it.
+#[derive(Debug)]
+pub struct Roaming {
+    /// `None` only while it moves, and after a move that failed.
+    stream: Option<TcpStream>,
+    home: Id,
+}
+
+impl Roaming {
+    /// Of the runtime that this is called in.
+    pub(super) fn new(stream: TcpStream) -> Self {
+        Self { stream: Some(stream), home: Handle::current().id() }
+    }
+
+    /// The connection, registered where it is polled.
+    fn here(&mut self) -> io::Result<Pin<&mut TcpStream>> {
+        let here = Handle::current().id();
+        if self.home != here
+            && let Some(stream) = self.stream.take()
+        {
+            self.stream = Some(TcpStream::from_std(stream.into_std()?)?);
+            self.home = here;
+        }
+        let stream = self.stream.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+        Ok(Pin::new(stream))
+    }
+}
+
+impl AsyncRead for Roaming {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.here()?.poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Roaming {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.here()?.poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.here()?.poll_write_vectored(context, parts)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.as_ref().is_some_and(AsyncWrite::is_write_vectored)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.here()?.poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.here()?.poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+    use tokio::runtime::{Builder, Runtime};
+
+    fn runtime() -> Runtime {
+        Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
+    }
+
+    #[test]
+    fn a_connection_goes_on_in_another_runtime_when_its_first_one_is_gone() {
+        let (first, second, peers) = (runtime(), runtime(), runtime());
+        let listener = peers.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+        let address = listener.local_addr().unwrap();
+        let peer = peers.spawn(async move {
+            let (mut peer, _) = listener.accept().await.unwrap();
+            let mut byte = [0];
+            while peer.read_exact(&mut byte).await.is_ok() {
+                peer.write_all(&[byte[0] + 1]).await.unwrap();
+            }
+        });
+        let mut roaming = first.block_on(async move {
+            let mut roaming = Roaming::new(TcpStream::connect(address).await.unwrap());
+            roaming.write_all(&[1]).await.unwrap();
+            assert_eq!(roaming.read_u8().await.unwrap(), 2);
+            // Its answer may be there before it moves.
+            roaming.write_all(&[3]).await.unwrap();
+            roaming
+        });
+        second.block_on(async move {
+            assert_eq!(roaming.read_u8().await.unwrap(), 4);
+            drop(tokio::task::spawn_blocking(move || drop(first)).await);
+            roaming.write_all(&[5]).await.unwrap();
+            assert_eq!(roaming.read_u8().await.unwrap(), 6);
+        });
+        peers.block_on(peer).unwrap();
+    }
+}
