@@ -59,7 +59,13 @@ impl fmt::Display for GpuParts {
                 let text = format!("{}.{:03}", milli / 1000, milli % 1000);
                 f.write_str(text.trim_end_matches('0'))
             }
-            PartSize::Memory(bytes) => write!(f, "{bytes}"),
+            // Exactly, whatever unit that takes.
+            PartSize::Memory(Bytes(bytes)) => {
+                let units = [(1 << 40, "T"), (1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")];
+                let unit = units.into_iter().find(|(size, _)| bytes.is_multiple_of(*size));
+                let (size, name) = unit.unwrap_or((1, "B"));
+                write!(f, "{}{name}", bytes / size)
+            }
         }
     }
 }
@@ -89,5 +95,8 @@ mod tests {
         assert_eq!(text(2, PartSize::Milli(GpuMilli(125))), "2x0.125");
         assert_eq!(text(1, memory), "20G");
         assert_eq!(text(4, memory), "4x20G");
+        assert_eq!(text(1, PartSize::Memory(Bytes(1536 << 20))), "1536M");
+        assert_eq!(text(1, PartSize::Memory(Bytes(20_479 << 20))), "20479M");
+        assert_eq!(text(1, PartSize::Memory(Bytes(7))), "7B");
     }
 }

@@ -121,7 +121,7 @@ impl Request {
     }
 
     /// GPUs asked for in all by so many tasks on so many nodes, in thousandths; one node at least.
-    /// Parts by memory count as whole: what they come to, the GPU says.
+    /// Parts by memory count as a little less than whole: what they come to, the GPU says.
     #[must_use]
     pub fn gpus_in_all(&self, nodes: Nodes, tasks: Tasks) -> GpuMilli {
         let whole = |gpus: Gpus| GpuMilli::WHOLE.times(gpus.0);
@@ -132,7 +132,7 @@ impl Request {
             Some(GpuRequest::Total(all)) => whole(all),
             Some(GpuRequest::Parts(GpuParts { devices, each })) => match each {
                 PartSize::Milli(part) => part.times(devices.0),
-                PartSize::Memory(_) => whole(devices),
+                PartSize::Memory(_) => GpuMilli(whole(devices).0.saturating_sub(1)),
             },
         }
     }

@@ -7,6 +7,7 @@ use kantctld::membership;
 use kantctld::session::NodeThreads;
 use kantctld::settings::{self, ConfigFile};
 use kantctld::simulate;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -130,8 +131,13 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
     let file = ConfigFile::read(arguments.config.as_deref())?;
     start_log(&file.config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let nodes =
-        tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("nodes").build()?;
+    // Half of the cores: fewer threads that look for work in vain while there is little of it.
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let nodes = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(cores.div_ceil(2))
+        .thread_name("nodes")
+        .enable_all()
+        .build()?;
     let threads = NodeThreads(nodes.handle().clone());
     let ended = runtime.block_on(kantctld::run::run(file, threads));
     // Sessions that are left end with the process.

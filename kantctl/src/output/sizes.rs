@@ -51,7 +51,10 @@ pub fn request(request: &Request) -> String {
 fn parts_of(parts: GpuParts, gpu: &str) -> String {
     let each = match parts.each {
         PartSize::Milli(part) => format!("{} of", milli(part)),
-        PartSize::Memory(bytes) => format!("{bytes} of the memory of"),
+        PartSize::Memory(_) => {
+            let one = GpuParts { devices: Gpus(1), ..parts };
+            format!("{one} of the memory of")
+        }
     };
     match parts.devices {
         Gpus(1) => format!("{each} one {gpu}"),

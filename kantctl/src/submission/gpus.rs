@@ -203,6 +203,10 @@ mod tests {
         assert_eq!(read("2x0.5"), parts(2, PartSize::Milli(GpuMilli(500))));
         assert_eq!((read("20G"), read("a100:20GiB")), (parts(1, memory), parts(1, memory)));
         assert_eq!(read("h100|a100:4x20480M"), parts(4, memory));
+        for text in ["0.5", "2x0.125", "20G", "3x1536M", "20479M", "7B"] {
+            let Ok(GpuAmount::Parts(parts)) = read(text) else { panic!("{text}") };
+            assert_eq!(parts.to_string(), text);
+        }
         for text in ["2x4", "2x1.5", "2x20Q", "20Q", "x0.5"] {
             assert_eq!(read(text), Err(ValueError::GpuShare), "{text}");
         }

@@ -9,6 +9,7 @@ use crate::floor::free::Free;
 use crate::floor::{Floor, NodeIndex};
 pub(crate) use crate::shapes::{ShapeIndex, Shapes};
 use crate::typical::Typical;
+use common::gpu_parts::PartSize;
 use common::id::NodeName;
 use common::policy::{Placement, Policy};
 use common::queue::Queue;
@@ -70,8 +71,7 @@ impl<'a> Shape<'a> {
         let only = (!request.only_nodes.is_empty()).then(|| found(&request.only_nodes));
         let mut shape = Self {
             queue,
-            demand: Demand::new(request, queue)
-                .among(floor.class_sizes().iter().map(|(class, _)| &**class)),
+            demand: Demand::new(request, queue),
             service,
             typical,
             of_queue: floor.of_queue(&queue.name),
@@ -82,6 +82,10 @@ impl<'a> Shape<'a> {
             spread: Nodes(1),
             no_fit_from: None,
         };
+        if request.gpu_parts().is_some_and(|parts| matches!(parts.each, PartSize::Memory(_))) {
+            let sizes = shape.sizes(floor);
+            shape.demand = shape.demand.among(sizes.iter().map(|(class, _)| &**class));
+        }
         if let (None, Some(gpus)) = (request.nodes, shape.demand.gpus_total()) {
             shape.spread = shape.spread_over(floor, gpus);
         }

@@ -1,5 +1,6 @@
 //! What a round decided, in parts that go into the log one after the other: while one is applied
-//! nobody can look at the state, and a round may start thousands. Never puts those who start
+//! nobody can look at the state, and a round may start thousands. Of all others there are few, and
+//! they are not divided. Never puts those who start
 //! together into two parts, nor somebody who starts before those who make room.
 
 use common::id::JobKey;

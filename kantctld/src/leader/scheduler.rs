@@ -61,13 +61,16 @@ async fn round(core: &Arc<Core>, term: Term) -> Result<(), RoundError> {
         );
     }
     let mut is_refused = false;
-    for part in lead::in_parts(command, lead::parts::STARTS_MAX) {
+    let mut parts = lead::in_parts(command, lead::parts::STARTS_MAX);
+    while let Some(part) = parts.pop_front() {
         let events = core.command(part).await?;
         is_refused |= events.iter().any(|event| matches!(event, Event::RoundEntryRefused { .. }));
-        // What thousands of starts led to is not taken up at once either.
-        let looker = core.clone();
-        tokio::task::spawn_blocking(move || looker.lookout.follow(term, &looker.state, now))
-            .await?;
+        if !parts.is_empty() {
+            // What thousands of starts led to is not taken up at once either.
+            let (now, looker) = (core.now(), core.clone());
+            let follow = move || looker.lookout.follow(term, &looker.state, now);
+            tokio::task::spawn_blocking(follow).await?;
+        }
     }
     drop(between_rounds);
     if is_refused {

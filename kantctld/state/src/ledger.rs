@@ -98,8 +98,8 @@ pub enum StartRefusal {
         /// It would get so many.
         given: Tasks,
     },
-    /// Another part of a GPU than it asked for.
-    #[error("it asked for another part of a GPU than it would get on node {0}")]
+    /// Another part than it asked for, or parts of another number of GPUs.
+    #[error("it asked for other parts of GPUs than it would get on node {0}")]
     OtherPart(NodeName),
     /// Its deadline is over.
     #[error("its deadline is over")]

@@ -29,6 +29,8 @@ pub struct Lead {
     watch: Watch,
     seats: Seats<LinkId>,
     sessions: BTreeMap<LinkId, Session>,
+    /// When its term began, in milliseconds: tells it from others of the same controller.
+    since_ms: u64,
     is_round_under_way: bool,
     /// What the round under way decided and has not proposed yet.
     parts: VecDeque<Command>,
@@ -61,6 +63,7 @@ impl Lead {
             watch: Watch::new(Limits { node_lost_after }),
             seats: Seats::default(),
             sessions: BTreeMap::new(),
+            since_ms: now_ms,
             is_round_under_way: false,
             parts: VecDeque::new(),
             round_at_ms: now_ms,

@@ -69,7 +69,7 @@ pub enum Ticket {
     /// A user who looks at a job.
     Show(AskId, JobId),
     /// The scheduler.
-    Round,
+    Round(u64),
     /// A session that begins.
     Register(LinkId),
     /// A session's report.

@@ -9,28 +9,29 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::runtime::{Handle, Id};
 
-/// A TCP connection of whichever runtime polls it.
+/// A TCP connection that moves to another runtime once a task of that polls it.
 #[derive(Debug)]
 pub struct Roaming {
     /// `None` only while it moves, and after a move that failed.
     stream: Option<TcpStream>,
-    home: Id,
+    /// Where it was accepted; `None` once it moved, which it does once at most.
+    home: Option<Id>,
 }
 
 impl Roaming {
     /// Of the runtime that this is called in.
     pub(super) fn new(stream: TcpStream) -> Self {
-        Self { stream: Some(stream), home: Handle::current().id() }
+        Self { stream: Some(stream), home: Some(Handle::current().id()) }
     }
 
     /// The connection, registered where it is polled.
     fn here(&mut self) -> io::Result<Pin<&mut TcpStream>> {
-        let here = Handle::current().id();
-        if self.home != here
+        if let Some(home) = self.home
+            && Handle::try_current().map_err(io::Error::other)?.id() != home
             && let Some(stream) = self.stream.take()
         {
             self.stream = Some(TcpStream::from_std(stream.into_std()?)?);
-            self.home = here;
+            self.home = None;
         }
         let stream = self.stream.as_mut().ok_or(io::ErrorKind::NotConnected)?;
         Ok(Pin::new(stream))

@@ -127,13 +127,11 @@ impl Bookings {
     }
 }
 
-/// Has a node any GPU that the job accepts, if it wants one?
+/// Has a node any GPU that the job accepts, and one large enough for a part of it, if it wants one?
 fn has_kind(hall: &Hall<'_>, at: NodeIndex, takes: Takes) -> bool {
     let class = &hall.floor().node(at).class;
     let wants = takes.gpus > Gpus::ZERO || takes.milli > GpuMilli::ZERO;
-    !wants
-        || class
-            .kinds()
-            .iter()
-            .any(|(_, mask)| mask & class.accepted(hall.shape.demand.request) != 0)
+    let accepted = || class.accepted(hall.shape.demand.request);
+    let has_one = || class.kinds().iter().any(|(_, mask)| mask & accepted() != 0);
+    !wants || (takes.milli <= GpuMilli::WHOLE && has_one())
 }

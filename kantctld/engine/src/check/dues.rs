@@ -2,7 +2,7 @@
 //! quotas and weights, in whole numbers. Never by the code that it judges.
 
 use super::Judge;
-use crate::snapshot::WaitingJob;
+use crate::snapshot::{NodeSnapshot, WaitingJob};
 use common::gpu_parts::{GpuParts, PartSize};
 use common::id::QueueName;
 use common::policy::{Amounts, QuotaMode};
@@ -101,17 +101,24 @@ impl Judge<'_> {
             return self.asks_whole(job, tasks);
         }
         if let Some(parts) = request.gpu_parts() {
-            return self.asks_parts(request, parts);
+            return self.asks_parts(job, parts);
         }
         let nodes = request.nodes.unwrap_or(Nodes(tasks.0));
         Milli::from(request.gpus_in_all(nodes, tasks).0)
     }
 
-    /// Parts by memory: what they come to at most, on the smallest GPU that holds one.
-    fn asks_parts(&self, request: &Request, parts: GpuParts) -> Milli {
+    /// Parts by memory: what they come to at most, on the smallest GPU that holds one of the nodes
+    /// that it may have, up or down.
+    fn asks_parts(&self, job: &WaitingJob, parts: GpuParts) -> Milli {
+        let queue = self.queues.get(&job.queue).copied();
+        let may = |node: &NodeSnapshot| {
+            let up = NodeSnapshot { unusable: None, ..node.clone() };
+            queue.is_some_and(|queue| self.forbids(job, queue, &up).is_empty())
+        };
         let mut most = None;
-        for node in self.snapshot.nodes() {
-            let accepted = node.inventory.gpus.iter().filter(|gpu| request.accepts(&gpu.kind));
+        for node in self.snapshot.nodes().into_iter().filter(|node| may(node)) {
+            let gpus = node.inventory.gpus.iter();
+            let accepted = gpus.filter(|gpu| job.request.accepts(&gpu.kind));
             let Some(smallest) = accepted.map(|gpu| gpu.memory).min() else { continue };
             most = most.max(Some(parts.each.of(smallest)).filter(|part| *part <= GpuMilli::WHOLE));
         }

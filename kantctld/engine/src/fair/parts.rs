@@ -9,7 +9,7 @@ use crate::floor::NodeIndex;
 use crate::shape::ShapeIndex;
 use crate::snapshot::WaitingJob;
 use common::resource::GpuRequest;
-use common::unit::{Nodes, Tasks};
+use common::unit::{GpuMilli, Nodes, Tasks};
 use std::sync::Arc;
 
 impl<'a> View<'a> {
@@ -78,12 +78,14 @@ impl<'a> View<'a> {
         }
         let (shape, floor) = (desk.shapes.get(index), &desk.snapshot.floor);
         let request = shape.demand.request;
-        let list = if shape.may_have_all() && request.gpu_kind.is_none() {
+        let is_of_any = request.gpu_kind.is_none() && request.gpu_parts().is_none();
+        let list = if shape.may_have_all() && is_of_any {
             None
         } else {
             let may = |at: NodeIndex| {
-                let accepted = floor.node(at).class.accepted(request);
-                shape.may_have(floor, at) && accepted != 0
+                let class = &floor.node(at).class;
+                let holds = request.gpu_parts().is_none() || class.part(request) <= GpuMilli::WHOLE;
+                shape.may_have(floor, at) && class.accepted(request) != 0 && holds
             };
             let nodes = floor.nodes().map(|(at, _)| at).filter(|at| may(*at));
             Some(Arc::new(nodes.map(|at| NodeAt(at.at())).collect()))

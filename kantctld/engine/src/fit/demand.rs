@@ -75,7 +75,7 @@ impl<'a> Demand<'a> {
         Self { request, tasks: request.tasks, parts, memory }
     }
 
-    /// The same where these are all GPUs that there are.
+    /// The same where these are all nodes that it may have.
     #[must_use]
     pub fn among<'c>(mut self, classes: impl Iterator<Item = &'c Class>) -> Self {
         if let Some(parts) = &mut self.parts {

@@ -56,26 +56,27 @@ fn best(hall: &Hall<'_>, at: NodeIndex, takes: Takes) -> (Vec<usize>, f64) {
         return (Vec::new(), before - slots.fragmentation());
     }
     let share = u16::try_from(takes.milli.0).unwrap_or(u16::MAX);
-    let (mut chosen, mut drop) = (Vec::new(), 0.0);
+    let (mut chosen, mut others, mut dropped) = (Vec::new(), accepted, 0.0);
     for _ in 0..takes.shared.0 {
-        let may = |at: &usize| accepted >> at & 1 == 1 && !chosen.contains(at);
-        let mut best: Option<(usize, f64)> = None;
-        for position in (0..slots.milli.len()).filter(may) {
-            if slots.milli[position] < share {
+        let mut next: Option<(usize, f64)> = None;
+        for position in 0..slots.milli.len() {
+            if others >> position & 1 == 0 || slots.milli[position] < share {
                 continue;
             }
             slots.milli[position] -= share;
-            let drop = before - slots.fragmentation();
+            let by = before - slots.fragmentation();
             slots.milli[position] += share;
-            if best.is_none_or(|(_, largest)| drop > largest) {
-                best = Some((position, drop));
+            if next.is_none_or(|(_, largest)| by > largest) {
+                next = Some((position, by));
             }
         }
-        let Some((position, by)) = best else { return (Vec::new(), f64::NEG_INFINITY) };
+        let Some((position, by)) = next else { return (Vec::new(), f64::NEG_INFINITY) };
         slots.milli[position] -= share;
-        (drop, chosen) = (by, [chosen, vec![position]].concat());
+        others &= !(1 << position);
+        chosen.push(position);
+        dropped = by;
     }
-    (chosen, drop)
+    (chosen, dropped)
 }
 
 /// A node as it is, or as it would be.

@@ -7,6 +7,7 @@ use crate::event::Event;
 use crate::job::Run;
 use crate::ledger::StartRefusal;
 use crate::remembered::State;
+use common::gpu_parts::PartSize;
 use common::id::{JobId, JobKey};
 use common::job::state::Change;
 use common::job::{Ask, Phase};
@@ -178,7 +179,10 @@ pub(super) fn check_parts(
     let is_right = match request.gpu_parts() {
         None => share.gpu_milli.is_none(),
         Some(parts) => {
-            let part = request.gpu_part_on(&inventory.gpus);
+            let part = match parts.each {
+                PartSize::Milli(part) => Some(part),
+                PartSize::Memory(_) => request.gpu_part_on(&inventory.gpus),
+            };
             part.is_some()
                 && share.gpu_milli == part
                 && share.gpus.len() == parts.devices.0 as usize

@@ -25,7 +25,7 @@ pub(super) fn asked(state: &State, record: &Record) -> Amounts {
     let request = &ask.request;
     let nodes = request.nodes.map_or(1, |nodes| nodes.0);
     let cpus = request.cpus_per_task.times(request.tasks.0);
-    // A share is one of a GPU.
+    // A part counts as the GPU that it is of.
     let gpus = request.gpu_parts().map_or_else(
         || Gpus(request.gpus_in_all(Nodes(nodes), request.tasks).0 / GpuMilli::WHOLE.0),
         |parts| parts.devices,

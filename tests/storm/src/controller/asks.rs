@@ -75,7 +75,7 @@ impl Process {
                 };
                 self.outputs.push(Output::Reply(id, reply));
             }
-            (Ticket::Round, Some(lead)) => lead.enacted(now_ms, events, wishes),
+            (Ticket::Round(since), Some(lead)) => lead.enacted(now_ms, since, events, wishes),
             (Ticket::Register(link), Some(lead)) => lead.registered(link, events, state, wishes),
             (Ticket::Report(link), Some(lead)) => lead.reported(link, events.is_some(), wishes),
             _ => {}

@@ -10,6 +10,7 @@ use state::{Event, State};
 
 /// So many starts by one entry of the log; a controller's are more, and its rounds larger.
 const PART_STARTS: usize = 2;
+
 impl Lead {
     pub(super) fn round(&mut self, now_ms: u64, now: Time, state: &State, wishes: &mut Wishes) {
         let untold = self.untold.replace(Vec::new());
@@ -40,7 +41,8 @@ impl Lead {
     fn propose_part(&mut self, wishes: &mut Wishes) {
         let part = self.parts.pop_front();
         self.is_round_under_way = part.is_some();
-        wishes.commands.extend(part.map(|part| (part, Ticket::Round)));
+        let since_ms = self.since_ms;
+        wishes.commands.extend(part.map(|part| (part, Ticket::Round(since_ms))));
     }
 
     /// What its rounds last saw and said, and when.
@@ -49,7 +51,17 @@ impl Lead {
     }
 
     /// A part of what a round decided was taken, or came to nothing.
-    pub fn enacted(&mut self, now_ms: u64, events: Option<&[Event]>, wishes: &mut Wishes) {
+    pub fn enacted(
+        &mut self,
+        now_ms: u64,
+        since_ms: u64,
+        events: Option<&[Event]>,
+        wishes: &mut Wishes,
+    ) {
+        if since_ms != self.since_ms {
+            // Of a round of its own in an earlier term.
+            return;
+        }
         let refused = |event: &Event| matches!(event, Event::RoundEntryRefused { .. });
         match events {
             Some(events) if !events.iter().any(refused) => {}

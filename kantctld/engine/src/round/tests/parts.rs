@@ -3,6 +3,7 @@
 use super::*;
 use crate::testing::{change_policy, share_request, use_share};
 use common::gpu_parts::{GpuParts, PartSize};
+use common::id::GpuIndex;
 use common::node::Inventory;
 use common::policy::Placement;
 use common::unit::GpuMilli;
@@ -108,4 +109,34 @@ fn of_gpus_of_several_sizes_on_one_node_the_smallest_counts() {
     let seen = judged(&snapshot);
     assert_eq!(part_of(&seen, 1), [Some(GpuMilli(500))]);
     assert_eq!(part_of(&seen, 2), []);
+}
+
+#[test]
+fn nobody_is_promised_a_part_of_a_gpu_that_is_too_small_for_it() {
+    let mut snapshot = snapshot(vec![node_of("small", &[40]), node_of("large", &[80])]);
+    change_policy(&mut snapshot, |policy| policy.queues[0].backfill.depth = 0);
+    let busy = Share { gpus: vec![GpuIndex(0)], ..share("large", "0") };
+    run(&mut snapshot, 9, busy, Some(in_minutes(30)));
+    let both = Request { nodes: Some(Nodes(2)), tasks: Tasks(2), ..gpu_request(1) };
+    wait(&mut snapshot, [waiting(1, both, 60), waiting(2, memory(1, 60), 10)]);
+    let seen = judged(&snapshot);
+    assert_eq!((seen.given(1), seen.given(2)), (vec![], vec![]));
+    let promised = |job| seen.round.promises.get(&key(job)).map(|promise| promise.at);
+    assert_eq!(promised(1), Some(in_minutes(30)));
+    assert_eq!(promised(2), Some(in_minutes(90)), "behind it, on the large one");
+}
+
+#[test]
+fn by_limits_it_counts_as_on_the_smallest_gpu_that_it_may_have() {
+    let mut snapshot = snapshot(vec![node_of("small", &[24]), node_of("large", &[80])]);
+    change_policy(&mut snapshot, |policy| {
+        policy.queues[0].nodes = vec![name("large")];
+        policy.queues[0].limits_per_user.gpus = Some(Gpus(1));
+    });
+    wait(&mut snapshot, (1..=5).map(|job| waiting(job, memory(1, 20), 10)));
+    let seen = judged(&snapshot);
+    for job in 1..=4 {
+        assert_eq!(part_of(&seen, job), [Some(GpuMilli(250))], "job {job}");
+    }
+    assert!(seen.reason(5).contains("may have 1 GPU at once"), "{}", seen.reason(5));
 }
