@@ -134,8 +134,11 @@ impl Lookout {
             seen.rounds.adopt(begun);
             seen.outline = None;
         }
+        // Whoever has the turn alone writes; others look on while this one reads the state, and
+        // entries are applied while it keeps what it read.
+        let told = state.tell(|state, events| self.read().rounds.told(state, events, now));
         let mut seen = self.write();
-        state.tell(|state, events| seen.rounds.catch_up(state, events, now));
+        seen.rounds.take_up(told, now);
         seen
     }
 

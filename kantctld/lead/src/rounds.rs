@@ -5,7 +5,7 @@ use common::id::JobKey;
 use common::time::{Span, Time};
 use engine::check::Violation;
 use engine::{Decision, Round, Snapshot};
-use state::snapshot::{Keeper, enactment};
+use state::snapshot::{self, Keeper, UsedSoFar, enactment};
 use state::view::{self, Waits};
 use state::{Command, Event, State};
 use std::collections::BTreeSet;
@@ -29,6 +29,21 @@ pub struct Thought {
     violations: Vec<Violation>,
 }
 
+/// What happened, read from the state.
+#[derive(Debug)]
+pub struct Told {
+    /// `None`: nothing.
+    news: Option<News>,
+    /// Said anew, where that is due.
+    usage: Option<UsedSoFar>,
+}
+
+#[derive(Debug)]
+enum News {
+    Some(snapshot::News),
+    All(Keeper),
+}
+
 /// What is seen, and what was said of it.
 #[derive(Debug, Default)]
 pub struct Rounds {
@@ -50,19 +65,35 @@ impl Rounds {
     /// one; `None` if not all of them are known, and then everything is looked at again. To be
     /// called before each [`Self::round`] and [`Self::fresh`].
     pub fn catch_up(&mut self, state: &State, events: Option<&[Event]>, now: Time) {
-        match events.filter(|_| self.is_begun) {
+        let told = self.told(state, events, now);
+        self.take_up(told, now);
+    }
+
+    /// The first half of [`Self::catch_up`], which needs the state and changes nothing. It holds
+    /// until something else is taken up.
+    #[must_use]
+    pub fn told(&self, state: &State, events: Option<&[Event]>, now: Time) -> Told {
+        let known = events.filter(|_| self.is_begun);
+        let news = match known {
             Some(events) => {
-                self.keeper.update(state, events);
-                self.is_stale |= !events.is_empty();
+                (!events.is_empty()).then(|| News::Some(self.keeper.news(state, events)))
             }
-            None => {
-                self.keeper = Keeper::new(state);
-                (self.is_begun, self.is_stale) = (true, true);
-                self.usage_at = Time::default();
-            }
+            None => Some(News::All(Keeper::new(state))),
+        };
+        let is_due = known.is_none() || self.usage_at + USAGE_EVERY <= now;
+        Told { news, usage: is_due.then(|| UsedSoFar::by(state, now)) }
+    }
+
+    /// The second half, which needs the state no more.
+    pub fn take_up(&mut self, told: Told, now: Time) {
+        self.is_stale |= told.news.is_some();
+        match told.news {
+            Some(News::Some(news)) => self.keeper.keep(news),
+            Some(News::All(keeper)) => (self.keeper, self.is_begun) = (keeper, true),
+            None => {}
         }
-        if self.usage_at + USAGE_EVERY <= now {
-            self.keeper.set_usage(state, now);
+        if let Some(usage) = told.usage {
+            self.keeper.set_usage(usage);
             self.usage_at = now;
         }
     }

@@ -10,7 +10,7 @@ use common::id::{AttemptId, JobId, JobKey, NodeName};
 use common::time::{Span, Time};
 use state::desired::{desired_for, launch_order};
 use state::invariant::Judge;
-use state::snapshot::{Keeper, enactment};
+use state::snapshot::{Keeper, UsedSoFar, enactment};
 use state::view::Waits;
 use state::{Command, Event, Settings, Stamped, State, effect};
 use std::collections::{BTreeMap, BTreeSet};
@@ -235,7 +235,7 @@ impl Cluster {
 
     fn round(&mut self) -> Result<(), SimError> {
         self.last_round = self.now;
-        self.keeper.set_usage(&self.state, self.now);
+        self.keeper.set_usage(UsedSoFar::by(&self.state, self.now));
         self.keeper.snapshot_mut().settle(self.now);
         let seen = self.keeper.snapshot();
         let round = engine::schedule(seen, self.now);

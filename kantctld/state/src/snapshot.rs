@@ -5,7 +5,7 @@ mod jobs;
 mod keeper;
 mod never;
 
-pub use keeper::Keeper;
+pub use keeper::{Keeper, News};
 pub use never::{never_fit_together, never_fits};
 
 use crate::command::{Command, RoundGrow, RoundPreempt, RoundShrink, RoundStart};
@@ -48,6 +48,21 @@ pub fn again(state: &State, snapshot: &Snapshot) -> Vec<Arc<WaitingJob>> {
         jobs::waiting(job.key, record, element, request, verdict).filter(|_| is_free)
     });
     again.map(Arc::new).collect()
+}
+
+/// What everybody used so far, as rounds see it.
+#[derive(Debug)]
+pub struct UsedSoFar {
+    usage: Usage,
+    of_queues: Vec<QueueUse>,
+}
+
+impl UsedSoFar {
+    /// By this time.
+    #[must_use]
+    pub fn by(state: &State, now: Time) -> Self {
+        Self { usage: usage(state, now), of_queues: queue_use(state, now) }
+    }
 }
 
 /// The command that carries a round out; `None`: there is nothing to do. Kinds of decisions this

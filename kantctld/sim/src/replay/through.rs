@@ -13,7 +13,7 @@ use common::policy::{Access, Order, Policy};
 use common::time::{Span, Time};
 use common::wire::node::{StepPhase, StepStatus};
 use engine::{Decision, Round, WaitingJob};
-use state::snapshot::{Keeper, enactment, never_fits};
+use state::snapshot::{Keeper, UsedSoFar, enactment, never_fits};
 use state::usage::Hour;
 use state::{Command, Event, Settings, Stamped, State};
 
@@ -160,7 +160,7 @@ impl Stage for Through {
 
     fn decide(&mut self, now: Time) -> Round {
         if self.weighs_use && self.usage_at.is_none_or(|at| at + USAGE_EVERY <= now) {
-            self.keeper.set_usage(&self.state, now);
+            self.keeper.set_usage(UsedSoFar::by(&self.state, now));
             self.usage_at = Some(now);
         }
         let snapshot = self.keeper.snapshot_mut();

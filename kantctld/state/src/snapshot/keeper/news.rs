@@ -1,0 +1,254 @@
+//! What a batch of events came to, read from the state in one go, to be kept once the state is let
+//! go: whoever applies entries waits for the reading alone. Never changes a snapshot.
+
+use super::Keeper;
+use crate::dependency::{Judge, Verdict};
+use crate::event::{Event, ShareNews};
+use crate::job::{Element, Record, may_grow};
+use crate::remembered::State;
+use crate::snapshot::jobs;
+use common::id::{JobId, JobKey, NodeName};
+use common::job::{Moving, Phase, PreemptReason};
+use common::policy::Policy;
+use common::reservation::Reservation;
+use common::resource::Request;
+use common::time::Time;
+use engine::{Growing, NodeSnapshot, RunningJob, WaitingJob};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// What a batch of events is about.
+#[derive(Debug, Default)]
+pub(super) struct Touched {
+    pub policy: bool,
+    pub reservations: bool,
+    pub moves: bool,
+    pub nodes: BTreeSet<NodeName>,
+    pub jobs: BTreeSet<JobKey>,
+    /// These ask for something else than before.
+    pub asking: BTreeSet<JobId>,
+}
+
+/// What is to be kept.
+#[derive(Debug, Default)]
+pub struct News {
+    pub(super) policy: Option<Arc<Policy>>,
+    pub(super) nodes: Vec<(NodeName, Option<NodeSnapshot>)>,
+    /// What was kept for a job as it was is not kept for what it asks now.
+    pub(super) asking: Vec<JobKey>,
+    pub(super) jobs: Vec<JobNews>,
+    /// Of arrays that are met for the first time.
+    pub(super) requests: BTreeMap<JobId, Arc<Request>>,
+    /// Of these nothing lives any more.
+    pub(super) done: Vec<JobId>,
+    pub(super) moves: Option<Vec<Time>>,
+    pub(super) reservations: Option<Vec<Reservation>>,
+}
+
+/// What a job, or a task of an array, is now.
+#[derive(Debug)]
+pub(super) struct JobNews {
+    pub key: JobKey,
+    pub is: Is,
+    /// `None`: it is forgotten.
+    pub aside: Option<Aside>,
+}
+
+/// As a round sees it.
+#[derive(Debug)]
+pub(super) enum Is {
+    Waiting(WaitingJob),
+    Running(RunningJob),
+    Gone,
+}
+
+/// What else a round asks of those that run.
+#[derive(Debug, Default)]
+pub(super) struct Aside {
+    /// Is it moved?
+    pub moving: Option<Moving>,
+    /// May it be?
+    pub movable: Option<Arc<WaitingJob>>,
+    /// Does it take more nodes?
+    pub growing: Option<Arc<Growing>>,
+}
+
+/// Reads what was touched.
+pub(super) fn read(keeper: &Keeper, state: &State, mut touched: Touched) -> News {
+    let mut news = News::default();
+    if touched.policy {
+        let policy = state.settings().map(|settings| settings.policy()).unwrap_or_default();
+        news.policy = Some(Arc::new(policy));
+        // Who may be made to yield is the queue's and the QoS's to say.
+        touched.jobs.extend(keeper.snapshot.all_running().map(|job| job.key));
+    }
+    let node = |name: NodeName| {
+        let node = state.node(&name).map(|node| jobs::node(&name, node));
+        (name, node)
+    };
+    news.nodes = touched.nodes.into_iter().map(node).collect();
+    let asks_anew = |key: &&JobKey| touched.asking.contains(&key.job);
+    news.asking = touched.jobs.iter().filter(asks_anew).copied().collect();
+    news.moves = touched.moves.then(|| state.moves().to_vec());
+    news.reservations = touched.reservations.then(|| state.reservations().cloned().collect());
+    let mut reader =
+        Reader { keeper, state, asking: &touched.asking, judge: None, requests: BTreeMap::new() };
+    let mut found = Vec::with_capacity(touched.jobs.len());
+    for key in &touched.jobs {
+        found.push(reader.job(*key, news.policy.as_deref()));
+        if state.is_all_done(key.job) && news.done.last() != Some(&key.job) {
+            news.done.push(key.job);
+        }
+    }
+    (news.jobs, news.requests) = (found, reader.requests);
+    news
+}
+
+struct Reader<'a> {
+    keeper: &'a Keeper,
+    state: &'a State,
+    asking: &'a BTreeSet<JobId>,
+    /// Keys of one job follow each other.
+    judge: Option<(JobId, Judge<'a>)>,
+    requests: BTreeMap<JobId, Arc<Request>>,
+}
+
+impl<'a> Reader<'a> {
+    fn job(&mut self, key: JobKey, policy: Option<&Policy>) -> JobNews {
+        let state = self.state;
+        let Some((record, element)) = state.element(key) else {
+            return JobNews { key, is: Is::Gone, aside: None };
+        };
+        let running = jobs::running(state, key, record, element);
+        let is = match running.filter(|_| is_live(element.phase)) {
+            Some(job) => Is::Running(job),
+            None => self.waiting(key, record, element).map_or(Is::Gone, Is::Waiting),
+        };
+        let may_move = policy.unwrap_or_else(|| self.keeper.snapshot.policy()).may_move();
+        let holds = matches!(&is, Is::Running(job) if job.preemptible);
+        let is_moving = element.moving.is_some();
+        let may = is_moving || element.phase == Phase::Running;
+        let movable = (may && may_move && holds && record.spec.ask.requeue)
+            .then(|| self.request(record))
+            .and_then(|request| jobs::waiting(key, record, element, request, Verdict::Free(None)));
+        let moving = element.moving.as_deref().filter(|_| element.phase != Phase::Done).cloned();
+        let growing = self.growing(key, record, element);
+        let movable = movable.map(Arc::new);
+        JobNews { key, is, aside: Some(Aside { moving, movable, growing }) }
+    }
+
+    /// Does it take more nodes?
+    fn growing(&mut self, key: JobKey, record: &Record, element: &Element) -> Option<Arc<Growing>> {
+        let asked = &record.spec.ask.request;
+        let run = element.run.as_deref().filter(|run| {
+            let most = run.grows_to(asked.tasks);
+            asked.grow && may_grow(element.phase, run) && run.allocation.tasks() < most
+        })?;
+        let mut request = self.request(record);
+        let most = run.grows_to(request.tasks);
+        if most < request.tasks {
+            request = Arc::new(Request { tasks: most, ..Request::clone(&request) });
+        }
+        let asked = jobs::waiting(key, record, element, request, Verdict::Free(None))?;
+        Some(Arc::new(Growing { asked, had: run.had.clone(), not_before: run.grows_after }))
+    }
+
+    fn waiting(
+        &mut self,
+        key: JobKey,
+        record: &'a Record,
+        element: &Element,
+    ) -> Option<WaitingJob> {
+        if element.phase != Phase::Pending {
+            return None;
+        }
+        let request = self.request(record);
+        let (_, judge) = match self.judge.take().filter(|(job, _)| *job == key.job) {
+            Some(known) => self.judge.insert(known),
+            None => self.judge.insert((key.job, Judge::new(self.state, record))),
+        };
+        jobs::waiting(key, record, element, request, judge.of(key.index))
+    }
+
+    /// The tasks of an array share one.
+    fn request(&mut self, record: &Record) -> Arc<Request> {
+        let ask = &record.spec.ask;
+        let fresh = || Arc::new(ask.request.clone());
+        if ask.array.is_none() {
+            return fresh();
+        }
+        let known = self.keeper.requests.get(&record.id);
+        match known.filter(|_| !self.asking.contains(&record.id)) {
+            Some(known) => known.clone(),
+            None => self.requests.entry(record.id).or_insert_with(fresh).clone(),
+        }
+    }
+}
+
+/// Does a job of this phase hold resources, as far as its nodes say so?
+const fn is_live(phase: Phase) -> bool {
+    !matches!(phase, Phase::Pending | Phase::Done)
+}
+
+impl Touched {
+    /// All but jobs.
+    pub fn outline(state: &State) -> Self {
+        let nodes = state.nodes().map(|(name, _)| name.clone()).collect();
+        Self { policy: true, reservations: true, moves: true, nodes, ..Self::default() }
+    }
+
+    pub fn add(&mut self, state: &State, event: &Event) {
+        match event {
+            Event::Configured => self.policy = true,
+            Event::JobSubmitted { job, repeated: false, .. } => {
+                let record = state.job(*job);
+                let keys = record.into_iter().flat_map(|r| r.elements.keys().map(|i| r.key(*i)));
+                self.jobs.extend(keys);
+            }
+            Event::NodeRegistered { name }
+            | Event::NodeSilent { name }
+            | Event::NodeLost { name }
+            | Event::NodeDrained { name, .. }
+            | Event::NodeResumed { name, .. } => {
+                self.nodes.insert(name.clone());
+            }
+            Event::ReservationCreated { .. }
+            | Event::ReservationDeleted { .. }
+            | Event::ReservationExpired { .. } => self.reservations = true,
+            // Until its end, what a share does changes nothing of what it holds.
+            Event::StepReported { news, .. } if !matches!(news, ShareNews::Ended(..)) => {}
+            Event::JobPreempts { why, .. } => self.moves |= *why == PreemptReason::Move,
+            Event::JobStepsEnded { .. }
+            | Event::JobReady { .. }
+            | Event::RoundEntryRefused { .. }
+            | Event::JobSubmitted { repeated: true, .. }
+            | Event::JobForgotten { .. }
+            | Event::SubmitRefused { .. }
+            | Event::CommandRefused(_) => {}
+            Event::JobUpdated { key, .. } => {
+                self.jobs.insert(*key);
+                self.asking.insert(key.job);
+            }
+            // What is over is told by its own end.
+            Event::DependencyMoved { key } => match key.index {
+                Some(_) => self.jobs.extend([*key]),
+                None => self.jobs.extend(state.living.of(key.job)),
+            },
+            Event::JobHeld { .. }
+            | Event::JobReleased { .. }
+            | Event::JobStarted { .. }
+            | Event::StepReported { .. }
+            | Event::JobRunning { .. }
+            | Event::JobSuspended { .. }
+            | Event::JobResumed { .. }
+            | Event::JobResized { .. }
+            | Event::JobGrowth { .. }
+            | Event::JobEnded { .. }
+            | Event::JobEndChanged { .. }
+            | Event::JobDone { .. }
+            | Event::JobRequeued { .. }
+            | Event::JobDelayed { .. }
+            | Event::JobHeldForFaults { .. } => self.jobs.extend(event.key()),
+        }
+    }
+}
