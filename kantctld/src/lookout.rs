@@ -134,11 +134,17 @@ impl Lookout {
             seen.rounds.adopt(begun);
             seen.outline = None;
         }
-        // Whoever has the turn alone writes; others look on while this one reads the state, and
-        // entries are applied while it keeps what it read.
-        let told = state.tell(|state, events| self.read().rounds.told(state, events, now));
+        // Whoever has the turn alone writes: others look on while this one reads the state, and
+        // entries are applied while it keeps what it read. The state is locked second, as always.
+        let seen = self.read();
+        let told = state.tell_but_settings(|state, events| seen.rounds.told(state, events, now));
+        drop(seen);
         let mut seen = self.write();
-        seen.rounds.take_up(told, now);
+        match told {
+            Some(told) => seen.rounds.take_up(told, now),
+            // Nobody glances at the old ones from the moment that they are told.
+            None => state.tell(|state, events| seen.rounds.catch_up(state, events, now)),
+        }
         seen
     }
 

@@ -53,9 +53,24 @@ impl SharedState {
     /// the first was told.
     pub fn tell<T>(&self, listener: impl FnOnce(&State, Option<&[Event]>) -> T) -> T {
         let state = self.read();
-        let told = Untold { events: Some(Vec::new()), configured: false };
-        let untold = std::mem::replace(&mut *self.untold(), told);
-        listener(&state, untold.events.as_deref())
+        let told = std::mem::replace(&mut *self.untold(), Untold::nothing());
+        listener(&state, told.events.as_deref())
+    }
+
+    /// The same where settings did not change; `None` where they did, and then nothing is told.
+    pub fn tell_but_settings<T>(
+        &self,
+        listener: impl FnOnce(&State, Option<&[Event]>) -> T,
+    ) -> Option<T> {
+        let state = self.read();
+        let told = {
+            let mut untold = self.untold();
+            if !untold.knows_settings() {
+                return None;
+            }
+            std::mem::replace(&mut *untold, Untold::nothing())
+        };
+        Some(listener(&state, told.events.as_deref()))
     }
 
     /// Can the scheduler be told all that happened since it was last told?
@@ -65,8 +80,7 @@ impl SharedState {
 
     /// Does the scheduler know the settings in force?
     pub fn knows_settings(&self) -> bool {
-        let untold = self.untold();
-        untold.events.is_some() && !untold.configured
+        self.untold().knows_settings()
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, State> {
@@ -79,6 +93,15 @@ impl SharedState {
 }
 
 impl Untold {
+    const fn nothing() -> Self {
+        Self { events: Some(Vec::new()), configured: false }
+    }
+
+    /// Are the settings in force those that were told?
+    const fn knows_settings(&self) -> bool {
+        self.events.is_some() && !self.configured
+    }
+
     /// Nobody listens to a follower: what it does not tell must not fill its memory.
     fn add(&mut self, answers: &[Vec<Event>]) {
         let Some(events) = &mut self.events else { return };

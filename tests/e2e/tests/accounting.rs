@@ -77,7 +77,6 @@ fn who_has_more_of_a_shared_gpus_memory_than_its_share_is_ended_and_told() -> an
     };
     let greedy = submit("greedy", "--gpus=0.5")?;
     let modest = submit("modest", "--gpus=20G")?;
-    let wide = submit("wide", "--gpus=2x2G")?;
     let file = kantctl.dir().join("greedy");
     let pid: u32 =
         wait_for("its pid", || Ok(std::fs::read_to_string(&file).ok()))?.trim().parse()?;
@@ -87,17 +86,6 @@ fn who_has_more_of_a_shared_gpus_memory_than_its_share_is_ended_and_told() -> an
     };
     wait_for("both to run", || Ok((job(&modest)?.phase == Phase::Running).then_some(())))?;
     assert_eq!(gpu_of(&greedy)?, gpu_of(&modest)?, "they share one");
-    wait_for("the third to run", || Ok((job(&wide)?.phase == Phase::Running).then_some(())))?;
-    assert_eq!(gpu_of(&wide)?, [GpuIndex(0), GpuIndex(1)], "parts of two");
-    // 20480 of 46068 MiB, and twice 2048.
-    let shown = [&modest, &wide].map(|id| kantctl.ok(&["show", id]));
-    for (shown, said) in shown.into_iter().zip([
-        &["20G of the memory of one GPU", "0.445 of GPU 0"][..],
-        &["2G of the memory of each of 2 GPUs", "0.045 of each of GPUs 0,1"],
-    ]) {
-        let shown = shown?;
-        assert!(said.iter().all(|said| shown.contains(said)), "{shown}");
-    }
     // Half of this machine's GPUs: 23034 MiB.
     show_of(&cluster, pid, 10, 23_034, 0)?;
     let tally = cluster.dir().join(format!("spool-g1/steps/{greedy}.1/gpus"));
@@ -111,6 +99,17 @@ fn who_has_more_of_a_shared_gpus_memory_than_its_share_is_ended_and_told() -> an
     let shown = kantctl.ok(&["explain", &greedy])?;
     assert!(shown.contains("ask for a larger share with --gpus"), "{shown}");
     assert!(!shown.contains("--mem"), "{shown}");
+    // Now that there is a CPU for it: twice 2048 of 46068 MiB, and beside it 20480.
+    let wide = submit("wide", "--gpus=2x2G")?;
+    wait_for("parts of both GPUs", || Ok((job(&wide)?.phase == Phase::Running).then_some(())))?;
+    assert_eq!(gpu_of(&wide)?, [GpuIndex(0), GpuIndex(1)]);
+    for (id, said) in [
+        (&modest, ["20G of the memory of one GPU", "0.445 of GPU 0"]),
+        (&wide, ["2G of the memory of each of 2 GPUs", "0.045 of each of GPUs 0,1"]),
+    ] {
+        let shown = kantctl.ok(&["show", id])?;
+        assert!(said.iter().all(|said| shown.contains(said)), "{shown}");
+    }
     std::fs::write(kantctl.dir().join("over"), "")?;
     assert_eq!(kantctl.finished(&modest)?.outcome, Some(Outcome::Completed));
     assert_eq!(kantctl.finished(&wide)?.outcome, Some(Outcome::Completed));
