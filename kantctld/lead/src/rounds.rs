@@ -41,7 +41,7 @@ pub struct Told {
 #[derive(Debug)]
 enum News {
     Some(snapshot::News),
-    All(Keeper),
+    All(Box<Keeper>),
 }
 
 /// What is seen, and what was said of it.
@@ -78,7 +78,7 @@ impl Rounds {
             Some(events) => {
                 (!events.is_empty()).then(|| News::Some(self.keeper.news(state, events)))
             }
-            None => Some(News::All(Keeper::new(state))),
+            None => Some(News::All(Box::new(Keeper::new(state)))),
         };
         let is_due = known.is_none() || self.usage_at + USAGE_EVERY <= now;
         Told { news, usage: is_due.then(|| UsedSoFar::by(state, now)) }
@@ -89,7 +89,7 @@ impl Rounds {
         self.is_stale |= told.news.is_some();
         match told.news {
             Some(News::Some(news)) => self.keeper.keep(news),
-            Some(News::All(keeper)) => (self.keeper, self.is_begun) = (keeper, true),
+            Some(News::All(keeper)) => (self.keeper, self.is_begun) = (*keeper, true),
             None => {}
         }
         if let Some(usage) = told.usage {
