@@ -193,7 +193,7 @@ async fn a_job_in_a_container_is_warned_once_all_of_it_or_its_script() {
         let (mut stand, image) = node(&runtime).await;
         // Long enough for a script to be up before its warning on a slow machine.
         for warning in ["USR1@6", "B:USR1@6"] {
-            // The last sleep may be one that the signal ended, and a loop is what its last command was.
+            // The last sleep may be one that the signal ended: a loop ends as its last command did.
             let script = "trap 'echo warned >>told' USR1; echo up >up
                  while [ ! -e done ]; do sleep 0.02; done; exit 0";
             let mut order = in_container(stand.order(script), &image);
