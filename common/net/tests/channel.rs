@@ -311,16 +311,12 @@ async fn a_message_of_another_version_is_reported_and_the_channel_goes_on() {
     let router = Router::new().route(
         "/channel",
         get(move |upgrade: WebSocketUpgrade| async move {
-            accept_channel(
-                upgrade,
-                HASTY,
-                Handle::current(),
-                move |mut channel: Channel<Order, Report>| async move {
-                    while let Some(report) = channel.recv().await {
-                        tell.send(report).await.unwrap();
-                    }
-                },
-            )
+            let pass_on = move |mut channel: Channel<Order, Report>| async move {
+                while let Some(report) = channel.recv().await {
+                    tell.send(report).await.unwrap();
+                }
+            };
+            accept_channel(upgrade, HASTY, Handle::current(), pass_on)
         }),
     );
     let (server, addr) = serve_tls("127.0.0.1:0", &controller(&key), router).await;
@@ -373,16 +369,12 @@ async fn queued_messages_arrive_before_a_good_bye() {
     let router = Router::new().route(
         "/channel",
         get(move |upgrade: WebSocketUpgrade| async move {
-            accept_channel(
-                upgrade,
-                HASTY,
-                Handle::current(),
-                move |mut channel: Channel<Order, Report>| async move {
-                    while let Some(report) = channel.recv().await {
-                        tell.send(report).await.unwrap();
-                    }
-                },
-            )
+            let pass_on = move |mut channel: Channel<Order, Report>| async move {
+                while let Some(report) = channel.recv().await {
+                    tell.send(report).await.unwrap();
+                }
+            };
+            accept_channel(upgrade, HASTY, Handle::current(), pass_on)
         }),
     );
     let (server, addr) = serve_tls("127.0.0.1:0", &controller(&key), router).await;

@@ -68,7 +68,7 @@ pub enum Ticket {
     Ask(AskId),
     /// A user who looks at a job.
     Show(AskId, JobId),
-    /// The scheduler.
+    /// The scheduler, in the term that began then, in milliseconds.
     Round(u64),
     /// A session that begins.
     Register(LinkId),
