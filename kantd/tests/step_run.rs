@@ -63,11 +63,12 @@ async fn code_and_signal_of_the_script_are_reported() {
     let mut stand = Stand::new().await;
     let order = stand.order("exit 7");
     let end = stand.run(order).await;
-    assert_eq!((end.cause, end.exit), (EndCause::Exited, ExitStatus { code: 7, signal: None }));
+    let code = ExitStatus { code: 7, signal: None };
+    assert_eq!((end.cause, end.exit), (EndCause::Exited, code), "{end:?}");
     let order = stand.order("kill -SEGV $$");
     let end = stand.run(order).await;
-    assert_eq!(end.exit, ExitStatus { code: 0, signal: Some(11) });
-    assert!(end.started_at.is_some_and(|at| at > Time(0) && at <= end.ended_at));
+    assert_eq!(end.exit, ExitStatus { code: 0, signal: Some(11) }, "{end:?}");
+    assert!(end.started_at.is_some_and(|at| at > Time(0) && at <= end.ended_at), "{end:?}");
 }
 
 #[tokio::test]

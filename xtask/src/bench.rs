@@ -7,6 +7,7 @@ mod growth;
 mod optimised;
 mod targets;
 
+use anyhow::Context as _;
 use clap::ValueEnum as _;
 use figures::Figures;
 use std::path::PathBuf;
@@ -35,6 +36,9 @@ pub struct Args {
     /// For engine: only these rows (plain, 1000x1000, teams:10000x100000)
     #[arg(long, value_name = "ROW", value_delimiter = ',')]
     only: Vec<String>,
+    /// For all: go on at this one, as after a run that was cut off; what came before stays as it is
+    #[arg(long, value_enum, value_name = "NAME")]
+    from: Option<Name>,
 }
 
 /// Whom kant is compared with.
@@ -44,7 +48,7 @@ enum Other {
     Slurm,
 }
 
-#[derive(Clone, Copy, clap::ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Name {
     /// All of docs/performance.md, beside Slurm, one after the other (as root; about an hour)
     All,
@@ -73,6 +77,8 @@ enum Name {
 /// # Errors
 /// When a daemon cannot be built or does not answer.
 pub fn run(args: Args) -> anyhow::Result<()> {
+    let alone = args.from.is_none() || args.name == Name::All;
+    anyhow::ensure!(alone, "--from goes with `cargo xtask bench all` only");
     match args.name {
         Name::All => all(&args),
         Name::E2e if matches!(args.compare, Some(Other::Slurm)) => {
@@ -121,22 +127,39 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     }
 }
 
-/// The quick ones first. One that fails does not keep the others from being measured.
-fn all(args: &Args) -> anyhow::Result<()> {
+/// What `all` is, the quick ones first.
+const ALL: [Name; 7] = {
     use Name::{Cli, E2e, Engine, Growth, Node, Raft, Scale};
+    [Node, Cli, Scale, Raft, Growth, E2e, Engine]
+};
+
+/// One that fails does not keep the others from being measured.
+fn all(args: &Args) -> anyhow::Result<()> {
     let mut failed = Vec::new();
-    for name in [Node, Cli, Scale, Raft, Growth, E2e, Engine] {
-        let compare = matches!(name, E2e).then_some(Other::Slurm);
-        let value = name.to_possible_value();
-        let called = value.as_ref().map_or("?", |value| value.get_name()).to_owned();
-        eprintln!("bench: {called}");
-        if let Err(error) = run(Args { name, compare, ..args.clone() }) {
+    for name in since(args.from)? {
+        let compare = matches!(name, Name::E2e).then_some(Other::Slurm);
+        let called = called(*name);
+        eprintln!("bench: {called} (cut off? go on with `cargo xtask bench all --from {called}`)");
+        if let Err(error) = run(Args { name: *name, compare, from: None, ..args.clone() }) {
             eprintln!("bench: {called} failed: {error:#}");
             failed.push(called);
         }
     }
     anyhow::ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
     Ok(())
+}
+
+/// Those that are left from one on.
+fn since(from: Option<Name>) -> anyhow::Result<&'static [Name]> {
+    let Some(from) = from else { return Ok(&ALL) };
+    let names = || ALL.map(called).join(", ");
+    let at = ALL.iter().position(|name| *name == from);
+    let at = at.with_context(|| format!("`{}` is not of `all`: {}", called(from), names()))?;
+    Ok(&ALL[at..])
+}
+
+fn called(name: Name) -> String {
+    name.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
 /// A benchmark that prints samples, shown as a table.
@@ -152,4 +175,24 @@ fn sampled(name: &str, args: &Args) -> anyhow::Result<()> {
 
 fn write_if(asked: bool, page: &str, name: &str, text: &str) -> anyhow::Result<()> {
     if asked { optimised::write_into(page, name, text) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_goes_on_where_it_was_cut_off() {
+        assert_eq!(since(None).unwrap().len(), ALL.len());
+        let left = since(Some(Name::Growth)).unwrap();
+        assert_eq!(left.iter().map(|name| called(*name)).collect::<Vec<_>>(), [
+            "growth", "e2e", "engine"
+        ]);
+    }
+
+    #[test]
+    fn what_is_not_of_all_is_named_with_what_is() {
+        let error = since(Some(Name::Share)).err().unwrap().to_string();
+        assert!(error.contains("`share`") && error.contains("node, cli"), "{error}");
+    }
 }

@@ -39,6 +39,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     bar.set_style(ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} {elapsed}")?);
     bar.enable_steady_tick(Duration::from_secs(1));
     bar.set_message("building the daemons");
+    // Before the first cluster is: how long its nodes take to join is measured.
+    e2e::Binaries::build(e2e::Build::Quiet)?;
     let mut figures = Figures::default();
     for _ in 0..args.rounds {
         for nodes in &args.nodes {

@@ -51,29 +51,49 @@ pub fn growth() -> anyhow::Result<Vec<serde_json::Value>> {
 
 /// Runs the engine's example `share`, and answers with its table.
 pub fn share() -> anyhow::Result<String> {
-    cargo_run(&["-p", "engine", "--example", "share"], &[])
+    built(&["-p", "engine", "--example", "share"])?;
+    printed(&target_dir()?.join("measure/examples/share"), &[])
 }
 
 fn bench(arguments: &[String]) -> anyhow::Result<String> {
-    cargo_run(&["-p", "bench"], arguments)
+    // In one go: each selection of packages has features of its own, and what one has built the
+    // next would build again, within what is measured.
+    let daemons = ["-p", "kantctld", "-p", "kantd", "-p", "kantctl", "-p", "nvml-standin"];
+    built(&[&["-p", "bench"], &daemons[..]].concat())?;
+    printed(&target_dir()?.join("measure/bench"), arguments)
 }
 
-fn cargo_run(what: &[&str], arguments: &[String]) -> anyhow::Result<String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let run = Command::new(cargo)
-        .args(["run", "--quiet", "--profile", "measure"])
-        .args(what)
-        .arg("--")
+fn built(what: &[&str]) -> anyhow::Result<()> {
+    let mut cargo = crate::ci::cargo();
+    cargo.args(["build", "--profile", "measure", "--locked"]).args(what);
+    let cargo = cargo.arg("--target-dir").arg(target_dir()?).current_dir(e2e::workspace());
+    let status = cargo.status().context("failed to start cargo")?;
+    ensure!(status.success(), "failed to build what measures: cargo ended with {status}");
+    Ok(())
+}
+
+fn printed(program: &Path, arguments: &[String]) -> anyhow::Result<String> {
+    let mut command = Command::new(program);
+    e2e::forget_the_outer_cargo(&mut command);
+    let run = command
         .args(arguments)
         // What the stand-in for the GPU library shows to who loads it there.
         .env("KANT_NVML_STANDIN", e2e::workspace().join(STANDIN))
+        .env(e2e::PREBUILT, "1")
         .stderr(Stdio::inherit())
         .output()
-        .context("failed to start cargo")?;
+        .with_context(|| format!("failed to start {}", program.display()))?;
     if !run.status.success() {
-        bail!("failed to measure: cargo run ended with {}", run.status);
+        bail!("failed to measure: {} ended with {}", program.display(), run.status);
     }
     String::from_utf8(run.stdout).context("failed to read what the benchmark printed")
+}
+
+/// Cargo's: this program lies in a profile's directory below it.
+fn target_dir() -> anyhow::Result<PathBuf> {
+    let program = std::env::current_exe().context("failed to find this program")?;
+    let dir = program.parent().and_then(Path::parent);
+    Ok(dir.context("this program lies in no target directory")?.to_owned())
 }
 
 /// The engine's rows as a Markdown table.
