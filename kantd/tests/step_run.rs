@@ -101,16 +101,16 @@ async fn a_first_attempt_empties_its_output_and_a_second_adds_to_it() {
     fs::write(stand.work_dir().join("out"), "old\n").unwrap();
     stand::open_to_all(&stand.work_dir().join("out"), 0o666);
     let mut order = stand.order("echo first");
-    stand.run(order.clone()).await;
-    assert_eq!(stand.written("out"), "first\n");
+    let end = stand.run(order.clone()).await;
+    assert_eq!(stand.written("out"), "first\n", "{end:?}");
     order.id.attempt = Attempt(2);
     order.script = "#!/bin/sh\necho second $SLURM_RESTART_COUNT\n".into();
-    stand.run(order).await;
-    assert_eq!(stand.written("out"), "first\nsecond 1\n");
+    let end = stand.run(order).await;
+    assert_eq!(stand.written("out"), "first\nsecond 1\n", "{end:?}");
     let mut appending = stand.order("echo third");
     appending.open_mode = OpenMode::Append;
-    stand.run(appending).await;
-    assert_eq!(stand.written("out"), "first\nsecond 1\nthird\n");
+    let end = stand.run(appending).await;
+    assert_eq!(stand.written("out"), "first\nsecond 1\nthird\n", "{end:?}");
 }
 
 #[tokio::test]
