@@ -2,6 +2,7 @@
 
 use crate::cpuset::CpuSet;
 use crate::id::GpuIndex;
+use crate::mig::MigDevice;
 use crate::unit::Bytes;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -64,6 +65,9 @@ pub struct Gpu {
     pub numa: Option<u16>,
     /// The CPUs near it; empty where unknown.
     pub cpus: CpuSet,
+    /// What it is a part of; `None`: it is whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mig: Option<MigDevice>,
 }
 
 impl Gpu {

@@ -15,6 +15,7 @@ pub mod health;
 pub mod hostlist;
 pub mod id;
 pub mod job;
+pub mod mig;
 pub mod node;
 pub mod policy;
 pub mod qos;

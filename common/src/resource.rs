@@ -96,11 +96,14 @@ pub struct Request {
 }
 
 impl Request {
-    /// Does it accept GPUs of this kind?
+    /// Does it accept GPUs of this kind? One that names no kind gets whole GPUs, never parts that
+    /// one was cut into ([`crate::mig`]): it would find a seventh of what it was written for.
     #[must_use]
     pub fn accepts(&self, kind: &GpuKind) -> bool {
-        self.gpu_kind.as_ref().is_none_or(|wanted| wanted == kind)
-            || self.gpu_kinds_or.contains(kind)
+        match &self.gpu_kind {
+            None => !kind.is_part(),
+            Some(wanted) => wanted == kind || self.gpu_kinds_or.contains(kind),
+        }
     }
 
     /// The parts of GPUs asked for; `None`: whole ones, or none.

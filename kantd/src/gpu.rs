@@ -116,6 +116,7 @@ mod tests {
             pci_bus_id: String::new(),
             numa: None,
             cpus: CpuSet::new(),
+            mig: None,
         };
         let paths = vec![vec![GpuPath::Own, link], vec![link, GpuPath::Own]];
         let (gpus, matrix) = (vec![gpu(0), gpu(1)], GpuMatrix { paths });

@@ -120,6 +120,7 @@ fn gpu(index: u16, minor: u32, numa: u16, list: &str) -> Gpu {
         pci_bus_id: format!("0000:{index}b:00.0"),
         numa: Some(numa),
         cpus: cpus(list),
+        mig: None,
     }
 }
 

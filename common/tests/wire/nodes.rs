@@ -53,6 +53,7 @@ pub fn inventory() -> Inventory {
             pci_bus_id: "0000:01:00.0".to_owned(),
             numa: Some(0),
             cpus: CpuSet::first(2),
+            mig: None,
         }],
         gpu_matrix: GpuMatrix { paths: vec![vec![GpuPath::Own]] },
         boot_id: "b".to_owned(),

@@ -51,6 +51,7 @@ fn node(
         pci_bus_id: format!("0000:{i:02x}:00.0"),
         numa: Some(*on),
         cpus: CpuSet::new(),
+        mig: None,
     });
     let each = || 0..gpu_numa.len();
     let paths = each()

@@ -61,6 +61,7 @@ fn machine(name: &str) -> Machine {
         pci_bus_id: format!("0000:{index:02x}:00.0"),
         numa: Some(0),
         cpus: cpus.clone(),
+        mig: None,
     };
     Machine::new(
         node(name),

@@ -121,6 +121,7 @@ fn inventory() -> Inventory {
         pci_bus_id: format!("0000:{index:02x}:00.0"),
         numa: Some(0),
         cpus: CpuSet::first(8),
+        mig: None,
     };
     let memory = Bytes::from_mib(65_536);
     Inventory {

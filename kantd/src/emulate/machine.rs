@@ -159,6 +159,7 @@ fn inventory(words: &Words) -> Result<Inventory, MachineError> {
         pci_bus_id: format!("0000:{index:02x}:00.0"),
         numa: u16::try_from(socket_of(index)).ok(),
         cpus: cpus_of(socket_of(index)),
+        mig: None,
     };
     let far = if words.nvlinks == 0 { GpuPath::Sys } else { GpuPath::NvLink(words.nvlinks) };
     let path = |a: u16, b: u16| if a == b { GpuPath::Own } else { far };

@@ -98,6 +98,7 @@ fn describe(root: &Path, index: GpuIndex, node: &Node) -> Gpu {
             .and_then(|cpus| cpus.parse().ok())
             .unwrap_or_default(),
         pci_bus_id,
+        mig: None,
     }
 }
 

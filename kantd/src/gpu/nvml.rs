@@ -130,6 +130,7 @@ fn describe(device: &Device, index: GpuIndex, pci_devices: &Path) -> Result<Gpu,
         numa: numa_in(pci_devices, &pci_bus_id).or_else(|| numa_by_memory(device)),
         pci_bus_id,
         cpus: near_cpus(device),
+        mig: None,
     })
 }
 

@@ -144,6 +144,7 @@ mod tests {
             pci_bus_id: address.to_owned(),
             numa,
             cpus: CpuSet::new(),
+            mig: None,
         }
     }
 

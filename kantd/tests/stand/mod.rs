@@ -327,6 +327,7 @@ fn gpu(index: u16, minor: u32) -> Gpu {
         pci_bus_id: String::new(),
         numa: None,
         cpus: CpuSet::new(),
+        mig: None,
     }
 }
 

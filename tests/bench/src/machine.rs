@@ -41,6 +41,7 @@ pub fn inventory() -> Inventory {
         pci_bus_id: format!("0000:{index:02x}:00.0"),
         numa: Some(index / 4),
         cpus: CpuSet::new(),
+        mig: None,
     };
     let path = |a: u16, b: u16| if a == b { GpuPath::Own } else { GpuPath::NvLink(18) };
     let half = |from: u32| (from..from + CPUS / 2).collect::<CpuSet>();

@@ -164,6 +164,7 @@ fn inventory(name: &NodeName, cpu_count: u32, gpu_count: u16) -> Inventory {
         pci_bus_id: format!("0000:{index:02x}:00.0"),
         numa: Some(0),
         cpus: CpuSet::new(),
+        mig: None,
     });
     let path = |a, b| if a == b { GpuPath::Own } else { GpuPath::Sys };
     let row = |a| (0..gpu_count).map(|b| path(a, b)).collect();

@@ -20,6 +20,7 @@ fn node(name: &str, gpus: u16) -> NodeView {
         pci_bus_id: "0000:1b:00.0".to_owned(),
         numa: Some(0),
         cpus: CpuSet::first(8),
+        mig: None,
     };
     NodeView {
         name: NodeName::new(name).unwrap(),

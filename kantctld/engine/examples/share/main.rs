@@ -39,6 +39,7 @@ fn inventory() -> Arc<Inventory> {
         pci_bus_id: format!("0000:{index:02x}:00.0"),
         numa: Some(index / (GPUS / 2)),
         cpus: CpuSet::new(),
+        mig: None,
     };
     let path = |a: u16, b: u16| if a == b { GpuPath::Own } else { GpuPath::NvLink(18) };
     let paths = (0..GPUS).map(|a| (0..GPUS).map(|b| path(a, b)).collect()).collect();

@@ -45,6 +45,7 @@ pub fn node(draw: &mut Draw, number: u32) -> NodeSnapshot {
         pci_bus_id: String::new(),
         numa: Some(index % sides),
         cpus: CpuSet::new(),
+        mig: None,
     };
     let path = |a: u16, b: u16| match (a == b, a / 2 == b / 2) {
         (true, _) => GpuPath::Own,

@@ -205,6 +205,7 @@ impl Equipment {
             pci_bus_id: String::new(),
             numa: Some(0),
             cpus: CpuSet::new(),
+            mig: None,
         }
     }
 }

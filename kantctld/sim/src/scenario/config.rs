@@ -149,6 +149,7 @@ fn gpu(index: u16, kind: &str) -> Gpu {
         pci_bus_id: format!("0000:{index:02x}:00.0"),
         numa: Some(0),
         cpus: CpuSet::new(),
+        mig: None,
     }
 }
 

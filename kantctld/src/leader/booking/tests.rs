@@ -61,6 +61,7 @@ fn cluster() -> State {
             pci_bus_id: String::new(),
             numa: None,
             cpus: CpuSet::new(),
+            mig: None,
         };
         let inventory = Inventory {
             sockets: 1,

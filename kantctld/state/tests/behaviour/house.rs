@@ -69,6 +69,7 @@ pub fn inventory(cpus: u32, gib: u64, gpus: u16) -> Inventory {
         pci_bus_id: format!("0000:{index:02x}:00.0"),
         numa: Some(0),
         cpus: CpuSet::first(cpus),
+        mig: None,
     };
     let memory = Bytes::from_mib(gib * 1024);
     Inventory {

@@ -61,6 +61,7 @@ mod tests {
             pci_bus_id: String::new(),
             numa: None,
             cpus: CpuSet::new(),
+            mig: None,
         };
         let gpus = [gpu];
         assert_eq!(look(root.path(), &gpus)[0].check, Check::GpuLost);

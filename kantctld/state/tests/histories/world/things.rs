@@ -75,6 +75,7 @@ pub fn inventory(cpus: u32, gpus: u16, boot: u8) -> Inventory {
         pci_bus_id: format!("0000:{index:02x}:00.0"),
         numa: None,
         cpus: CpuSet::new(),
+        mig: None,
     };
     Inventory {
         sockets: 1,

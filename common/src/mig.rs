@@ -1,0 +1,78 @@
+//! Parts that a GPU is cut into by its driver (NVIDIA's MIG): each is handed out as a GPU of a kind of
+//! its own. Never cuts one; that is the operator's, with `nvidia-smi mig`.
+
+use crate::gpu::{Gpu, GpuKind};
+use serde::{Deserialize, Serialize};
+
+/// A character device of the kernel's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct DeviceNumber {
+    /// Whose it is.
+    pub major: u32,
+    /// Which of those.
+    pub minor: u32,
+}
+
+/// What makes a GPU a part of another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MigDevice {
+    /// The id of the whole GPU (`GPU-...`). Its device is the part's too.
+    pub of: String,
+    /// What its processes must be able to open besides: the /dev/nvidia-caps devices of its GPU
+    /// instance and its compute instance (NVIDIA's MIG user guide, "Device Nodes and Capabilities").
+    pub capabilities: [DeviceNumber; 2],
+}
+
+impl GpuKind {
+    /// The kind of a part of such a GPU, by the name of its profile: an `h100` cut by `1g.10gb+me`
+    /// gives `h100-1g.10gb+me`.
+    #[must_use]
+    pub fn part(&self, profile: &str) -> Self {
+        Self(format!("{}-{}", self.0, profile.to_ascii_lowercase()))
+    }
+
+    /// Is it the kind of parts, as [`part`](Self::part) makes it? So many slices of the
+    /// processors, and so much memory: `-3g.40gb`, and maybe more behind it.
+    #[must_use]
+    pub fn is_part(&self) -> bool {
+        let profile = self.0.rsplit_once('-').map_or("", |(_, profile)| profile);
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        let memory = |rest: &str| rest.split_once("gb").is_some_and(|(size, _)| is_number(size));
+        // `1c.3g.40gb`: a compute instance that is not all of its GPU instance.
+        let profile = match profile.split_once("c.") {
+            Some((slices, rest)) if is_number(slices) => rest,
+            _ => profile,
+        };
+        let parts = profile.split_once("g.");
+        parts.is_some_and(|(slices, rest)| is_number(slices) && memory(rest))
+    }
+}
+
+impl Gpu {
+    /// The id of the whole GPU: its own, or that of the one it is a part of.
+    #[must_use]
+    pub fn whole(&self) -> &str {
+        self.mig.as_ref().map_or(&self.uuid, |part| &part.of)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_has_a_kind_of_its_own_that_is_known_as_a_parts() {
+        let whole = GpuKind("h100".to_owned());
+        assert_eq!(whole.part("3g.40gb").0, "h100-3g.40gb");
+        for profile in ["1g.10gb", "1g.10gb+me", "7g.80gb", "1c.3g.40gb", "1G.5GB"] {
+            assert!(whole.part(profile).is_part(), "{profile}");
+        }
+    }
+
+    #[test]
+    fn no_kind_of_a_whole_gpu_is_a_parts() {
+        for kind in ["h100", "gfx90a", "a100-80gb", "a100-sxm4-40gb", "h100-g.10gb", "-", ""] {
+            assert!(!GpuKind(kind.to_owned()).is_part(), "{kind}");
+        }
+    }
+}
