@@ -70,6 +70,22 @@ mod tests {
     }
 
     #[test]
+    fn a_part_is_read_as_it_was_written_and_a_gpu_of_before_is_whole() {
+        let part = MigDevice {
+            of: "GPU-0".to_owned(),
+            capabilities: [21, 22].map(|minor| DeviceNumber { major: 511, minor }),
+        };
+        let text = r#"{"index":3,"uuid":"MIG-1","model":"NVIDIA H100","kind":"h100-1g.10gb",
+            "memory":1,"minor":0,"pci_bus_id":"0000:01:00.0","numa":null,"cpus":"0-1"}"#;
+        let gpu: Gpu = serde_json::from_str(text).unwrap();
+        assert_eq!((&gpu.mig, gpu.whole()), (&None, "MIG-1"));
+        let gpu = Gpu { mig: Some(part), ..gpu };
+        assert_eq!(gpu.whole(), "GPU-0");
+        let packed = rmp_serde::to_vec_named(&gpu).unwrap();
+        assert_eq!(rmp_serde::from_slice::<Gpu>(&packed).unwrap(), gpu);
+    }
+
+    #[test]
     fn no_kind_of_a_whole_gpu_is_a_parts() {
         for kind in ["h100", "gfx90a", "a100-80gb", "a100-sxm4-40gb", "h100-g.10gb", "-", ""] {
             assert!(!GpuKind(kind.to_owned()).is_part(), "{kind}");

@@ -6,6 +6,7 @@ mod detect;
 mod device_program;
 mod error;
 mod files;
+mod limits;
 mod mounts;
 mod process;
 mod tree;
@@ -14,14 +15,12 @@ mod v2;
 
 pub use detect::{Detected, detect};
 pub use error::CgroupError;
+pub use limits::Limits;
 pub(crate) use process::{Handle, catches, children_of, families, kill_descendants};
 pub(crate) use tree::MARK;
 
-use common::cpuset::CpuSet;
-use common::gpu::RENDER_MINOR_MIN;
 use common::id::Uid;
 use common::job::Usage;
-use common::unit::Bytes;
 use nix::mount::{MntFlags, umount2};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -64,37 +63,6 @@ pub struct Place {
     pub kind: Kind,
     /// The group above all steps, below the mount (`cgroup_root` of kantd.toml).
     pub root: String,
-}
-
-/// What the processes of a step may use.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Limits {
-    /// Exactly these CPUs; empty: not limited.
-    pub cpus: CpuSet,
-    /// Memory, swap included; `None`: not limited.
-    pub memory: Option<Bytes>,
-    /// Processes and threads; `None`: not limited.
-    pub pids: Option<u32>,
-    /// Minors of the GPUs it may open; every other one is denied.
-    pub gpu_minors: BTreeSet<u32>,
-    /// Minors of all GPUs known on this node, beyond those that are denied anyway.
-    pub known_gpu_minors: BTreeSet<u32>,
-}
-
-impl Limits {
-    /// The devices to deny one by one, as major and minor: NVIDIA's of minors 0 to 31 and the known
-    /// ones, and render devices that are known GPUs, less the allowed ones.
-    fn denied_devices(&self) -> BTreeSet<(u32, u32)> {
-        let nvidia = self.known_gpu_minors.iter().copied().filter(|m| *m < RENDER_MINOR_MIN);
-        let nvidia = (0..32).chain(nvidia).map(|minor| (NVIDIA_MAJOR, minor));
-        let denied = nvidia.filter(|(_, minor)| !self.gpu_minors.contains(minor));
-        denied.chain(self.denied_render_minors().map(|minor| (DRM_MAJOR, minor))).collect()
-    }
-
-    fn denied_render_minors(&self) -> impl Iterator<Item = u32> + '_ {
-        let render = self.known_gpu_minors.difference(&self.gpu_minors).copied();
-        render.filter(|minor| *minor >= RENDER_MINOR_MIN)
-    }
 }
 
 /// The group of one step's processes. Nothing happens to the system before `create`.

@@ -5,6 +5,7 @@
 
 use common::cpuset::CpuSet;
 use common::id::Uid;
+use common::mig::DeviceNumber;
 use common::unit::Bytes;
 use kantd::cgroup::{self, Cgroup, Kind, Limits, Place};
 use nix::sys::stat::{Mode, SFlag, makedev, mknod};
@@ -143,6 +144,34 @@ fn only_given_gpus_of_amd_can_be_opened_and_other_render_devices_by_all() {
     let out = String::from_utf8(shell.wait_with_output().unwrap().stdout).unwrap();
     let denied: Vec<bool> = out.lines().map(|line| line.contains("not permitted")).collect();
     assert_eq!(denied, [true, false, false], "{out}");
+}
+
+#[test]
+fn only_given_parts_of_gpus_can_be_opened_also_of_those_nobody_knows() {
+    let Some(trial) = Trial::new("parts") else { return };
+    let nodes = tempfile::tempdir().unwrap();
+    // Majors that no driver has: what is not denied says that there is no such device.
+    for (major, minor) in [(3000, 1), (3000, 12), (3000, 13), (3000, 21), (3000, 99), (3001, 12)] {
+        let path = nodes.path().join(format!("{major}-{minor}"));
+        mknod(&path, SFlag::S_IFCHR, Mode::S_IRUSR, makedev(major, minor)).unwrap();
+    }
+    let parts = |minors: &[u32]| -> BTreeSet<DeviceNumber> {
+        minors.iter().map(|minor| DeviceNumber { major: 3000, minor: *minor }).collect()
+    };
+    let limits = Limits {
+        mig_parts: parts(&[12, 13]),
+        known_mig_parts: parts(&[12, 13, 21, 22]),
+        ..Limits::default()
+    };
+    trial.group.create(&limits).unwrap();
+    let dir = nodes.path().display();
+    let shell = trial.shell(&format!(
+        "for n in 3000-1 3000-12 3000-13 3000-21 3000-99 3001-12; do cat {dir}/$n 2>&1; done"
+    ));
+    let out = String::from_utf8(shell.wait_with_output().unwrap().stdout).unwrap();
+    let denied: Vec<bool> = out.lines().map(|line| line.contains("not permitted")).collect();
+    assert_eq!(denied, [true, false, false, true, true, false], "{out}");
+    assert_eq!(out.matches("No such device").count(), 3, "{out}");
 }
 
 #[test]

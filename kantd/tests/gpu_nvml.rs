@@ -7,6 +7,7 @@ mod standin;
 
 use common::gpu::GpuMatrix;
 use common::id::GpuIndex;
+use common::mig::{DeviceNumber, MigDevice};
 use kantd::gpu::numbers::GpuNumbers;
 use kantd::gpu::nvml::{discover, discover_with};
 use kantd::gpu::{GpuError, GpuInventory};
@@ -17,13 +18,13 @@ use tempfile::TempDir;
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// Discovers the machine in a file, below a list of PCI devices.
-fn look(file: &Path, pci_devices: &Path) -> Result<Option<GpuInventory>, GpuError> {
+/// Discovers the machine in a file, with the kernel's files below a root.
+fn look(file: &Path, root: &Path) -> Result<Option<GpuInventory>, GpuError> {
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     // SAFETY: tests reach this one at a time, and nothing else in this program touches the
     // environment beside the library's init below.
     unsafe { env::set_var(standin::VARIABLE, file) };
-    discover_with(Some(&standin::library()), pci_devices)
+    discover_with(Some(&standin::library()), root)
 }
 
 /// Discovers one of the stand-in's machines on a kernel that knows none of its PCI devices.
@@ -124,8 +125,9 @@ fn a_link_that_is_down_is_not_counted() {
 fn the_kernels_numa_node_goes_before_nvmls() {
     let folder = TempDir::new().unwrap();
     for (address, node) in [("0000:01:00.0", "7\n"), ("0000:02:00.0", "-1\n")] {
-        fs::create_dir(folder.path().join(address)).unwrap();
-        fs::write(folder.path().join(address).join("numa_node"), node).unwrap();
+        let device = folder.path().join("sys/bus/pci/devices").join(address);
+        fs::create_dir_all(&device).unwrap();
+        fs::write(device.join("numa_node"), node).unwrap();
     }
     let found = look(&standin::machine("pcie-4"), folder.path()).unwrap().unwrap();
     let numa: Vec<Option<u16>> = found.gpus.iter().map(|gpu| gpu.numa).collect();
@@ -149,30 +151,85 @@ fn a_lost_gpu_is_skipped_and_the_others_stay() {
 }
 
 #[test]
-fn a_gpu_in_mig_mode_is_skipped() {
+fn a_gpu_in_mig_mode_without_parts_is_skipped() {
     let folder = TempDir::new().unwrap();
     let file = changed(&folder, "dgx-h100", "minor = 2", "minor = 2\nmig = []");
     let found = look(&file, folder.path()).unwrap().unwrap();
     assert_eq!(found.gpus.len(), 7);
     assert_eq!(found.skipped[0].driver_index, 0);
-    assert!(found.skipped[0].reason.contains("-i 0 -mig 0"), "{}", found.skipped[0].reason);
-    assert!(found.skipped[0].reason.contains("cut into no devices"), "{found:?}");
+    assert!(found.skipped[0].uuid.is_some(), "{found:?}");
+    let reason = &found.skipped[0].reason;
+    assert!(reason.contains("nvidia-smi mig -i 0 -cgi PROFILES -C"), "{reason}");
+    assert!(reason.contains("nvidia-smi -i 0 -mig 0"), "{reason}");
+}
+
+/// A DGX H100 whose first GPU (minor 2) is cut in two, with a hole between the parts.
+fn cut(folder: &TempDir) -> PathBuf {
+    let parts = r#"minor = 2
+mig = [
+    { slot = 0, profile = "3g.40gb", gpu_instance = 1, compute_instance = 0,
+      memory_mib = 40448, slices = 3, multiprocessors = 60 },
+    { slot = 2, profile = "1g.10gb", gpu_instance = 9, compute_instance = 0,
+      memory_mib = 9984, slices = 1, multiprocessors = 16 },
+]"#;
+    changed(folder, "dgx-h100", "minor = 2", parts)
+}
+
+/// What the kernel and the driver tell of what a part is opened by: the minors of its GPU instance
+/// and of its compute instance.
+fn tell_capabilities(root: &Path, gpu_instance: u32, minors: [u32; 2]) {
+    let devices = "Character devices:\n  1 mem\n195 nvidia\n509 nvidia-caps\n\nBlock devices:\n";
+    let instance = root.join(format!("proc/driver/nvidia/capabilities/gpu2/mig/gi{gpu_instance}"));
+    let text = |minor: u32| format!("DeviceFileMinor: {minor}\nDeviceFileMode: 292\n");
+    fs::create_dir_all(instance.join("ci0")).unwrap();
+    fs::write(root.join("proc/devices"), devices).unwrap();
+    fs::write(instance.join("access"), text(minors[0])).unwrap();
+    fs::write(instance.join("ci0/access"), text(minors[1])).unwrap();
 }
 
 #[test]
-fn the_parts_of_a_gpu_in_mig_mode_are_named() {
+fn the_parts_of_a_gpu_are_gpus_of_their_own_kinds() {
     let folder = TempDir::new().unwrap();
-    let part = |slot: u32, profile: &str| {
-        format!(
-            "{{ slot = {slot}, profile = \"{profile}\", gpu_instance = {slot}, slices = 1, \
-             compute_instance = 0, memory_mib = 9984, multiprocessors = 16 }}"
-        )
-    };
-    let parts = format!("minor = 2\nmig = [{}, {}]", part(0, "3g.40gb"), part(2, "1g.10gb"));
-    let file = changed(&folder, "dgx-h100", "minor = 2", &parts);
+    let file = cut(&folder);
+    tell_capabilities(folder.path(), 1, [12, 13]);
+    tell_capabilities(folder.path(), 9, [84, 85]);
     let found = look(&file, folder.path()).unwrap().unwrap();
-    let reason = &found.skipped[0].reason;
-    assert!(reason.contains("cut into 3g.40gb, 1g.10gb, which kant does not hand out"), "{reason}");
+    assert_eq!(found.skipped, []);
+    let kinds: Vec<&str> = found.gpus.iter().map(|gpu| gpu.kind.0.as_str()).collect();
+    assert_eq!(kinds[..3], ["h100-3g.40gb", "h100-1g.10gb", "h100"]);
+    let indices: Vec<u16> = found.gpus.iter().map(|gpu| gpu.index.0).collect();
+    assert_eq!(indices, [0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    let whole = &find("dgx-h100").gpus[0];
+    let part = &found.gpus[1];
+    assert!(part.uuid.starts_with("MIG-"), "{}", part.uuid);
+    assert_eq!(part.memory.0, 9984 << 20);
+    assert_eq!((part.minor, part.numa), (whole.minor, whole.numa));
+    assert_eq!((&part.cpus, &part.pci_bus_id), (&whole.cpus, &whole.pci_bus_id));
+    let capabilities = [84, 85].map(|minor| DeviceNumber { major: 509, minor });
+    assert_eq!(part.mig, Some(MigDevice { of: whole.uuid.clone(), capabilities }));
+    assert_eq!(found.gpus[2].mig, None);
+    let rows = rows(&found.matrix);
+    assert_eq!(rows[0], "X NODE NODE NODE NODE SYS SYS SYS SYS", "a part has no NVLink");
+    assert_eq!(rows[2], "NODE NODE X NV18 NV18 NV18 NV18 NV18 NV18");
+}
+
+#[test]
+fn a_part_that_the_kernel_says_nothing_of_is_left_out_with_the_reason() {
+    let folder = TempDir::new().unwrap();
+    let file = cut(&folder);
+    let none = look(&file, folder.path()).unwrap().unwrap();
+    assert_eq!(none.gpus.len(), 7);
+    let reason = &none.skipped[0].reason;
+    assert!(reason.contains("none of its parts (MIG) is: part 0 (3g.40gb): failed"), "{reason}");
+    assert!(reason.contains("proc/devices"), "{reason}");
+    tell_capabilities(folder.path(), 1, [12, 13]);
+    let one = look(&file, folder.path()).unwrap().unwrap();
+    assert_eq!(one.gpus.len(), 8);
+    assert_eq!(one.gpus[0].kind.0, "h100-3g.40gb");
+    assert_eq!(one.skipped[0].uuid, one.gpus[0].mig.as_ref().map(|part| part.of.clone()));
+    let reason = &one.skipped[0].reason;
+    assert!(reason.contains("part 2 (1g.10gb): failed to read"), "{reason}");
+    assert!(reason.contains("capabilities/gpu2/mig/gi9/access"), "{reason}");
 }
 
 #[test]

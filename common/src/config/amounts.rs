@@ -87,7 +87,10 @@ fn kind(key: &str) -> Result<GpuKind, String> {
     if let Some((_, meant)) = NO_KINDS.iter().find(|(word, _)| *word == key) {
         return Err(format!("`{key}` is no kind of GPU: write `{meant}`"));
     }
-    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    // As parts of a GPU are called: `"h100-1g.10gb+me" = 2`.
+    let plain = |c: char| {
+        c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_' | '.' | '+')
+    };
     if key.is_empty() || !key.chars().all(plain) {
         return Err(format!(
             "`{key}` is no kind of GPU: write `gpus`, `cpus`, `memory`, or a kind as \
@@ -142,6 +145,12 @@ mod tests {
             let text = toml::to_string(&Holder { quota: AmountsTable(amounts.clone()) }).unwrap();
             assert_eq!(read(&text), Ok(amounts), "{text}");
         }
+    }
+
+    #[test]
+    fn parts_of_a_gpu_are_a_kind_in_quotes() {
+        let amounts = read("quota = { h100 = 8, \"h100-1g.10gb+me\" = 2 }").unwrap();
+        assert_eq!(amounts.gpus[&GpuKind("h100-1g.10gb+me".to_owned())], Gpus(2));
     }
 
     #[test]

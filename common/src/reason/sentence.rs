@@ -217,7 +217,7 @@ impl WaitReason {
                     _ if nodes_fit.0 > 1 => write!(f, "only {nodes_fit} nodes are large enough"),
                     Some(n) if n.gpus.0 == 0 && need.gpus.0 > 0 => match &need.gpu_kind {
                         Some(kind) => write!(f, "no node it may use has {kind} GPUs"),
-                        None => write!(f, "no node it may use has GPUs"),
+                        None => write!(f, "no node it may use has GPUs for it"),
                     },
                     Some(n) => show_nearest(f, need, n, "has at most"),
                     None => write!(f, "no node is left by what was asked"),

@@ -120,7 +120,8 @@ pub fn read_kinds(text: &str) -> Result<Vec<GpuKind>, ValueError> {
 }
 
 fn read_kind(text: &str) -> Result<GpuKind, ValueError> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    // As parts of a GPU are called: `h100-1g.10gb+me`.
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '+');
     if text.is_empty() || !text.chars().all(plain) {
         return Err(ValueError::Gpus);
     }
@@ -173,6 +174,7 @@ mod tests {
         assert_eq!("2".parse(), Ok(gpus(&[], 2)));
         assert_eq!("H100:8".parse(), Ok(gpus(&["h100"], 8)));
         assert_eq!("h100|A100|h100:8".parse(), Ok(gpus(&["a100", "h100"], 8)));
+        assert_eq!("h100-1g.10gb+me:2".parse(), Ok(gpus(&["h100-1g.10gb+me"], 2)));
         for text in ["", "0", "-1", "h100:", ":2", "h100:x", "a b:1", "h100:2:3", "a|:1", "|:1"] {
             assert!(text.parse::<GpuCount>().is_err(), "{text}");
         }

@@ -144,7 +144,10 @@ fn gpus_of(state: &State, node: &NodeName, asked: &ReservationRequest) -> Gpus {
 }
 
 fn of_kind(inventory: &Inventory, asked: &ReservationRequest) -> Gpus {
-    let of_kind = |kind: &GpuKind| asked.gpu_kind.as_ref().is_none_or(|wanted| wanted == kind);
+    let of_kind = |kind: &GpuKind| match &asked.gpu_kind {
+        Some(wanted) => wanted == kind,
+        None => !kind.is_part(),
+    };
     let count = inventory.gpus.iter().filter(|gpu| of_kind(&gpu.kind)).count();
     Gpus(u32::try_from(count).unwrap_or(u32::MAX))
 }

@@ -1,11 +1,10 @@
 //! The program that guards a v2 group's GPUs: a few instructions of BPF, assembled here by hand
 //! and attached to the group, where it stays until the group is removed.
-//! It denies nothing but /dev/nvidiaN, and the render devices of AMD's GPUs. Never needs a
-//! compiler or a library.
+//! It denies nothing but /dev/nvidiaN, the devices of GPUs' parts (/dev/nvidia-caps), and the
+//! render devices of AMD's GPUs. Never needs a compiler or a library.
 
 use super::{CgroupError, DRM_MAJOR, Limits, NVIDIA_CONTROL_MINOR_MIN, NVIDIA_MAJOR};
 use common::gpu::RENDER_MINOR_MIN;
-use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -25,11 +24,19 @@ struct Instruction {
 // Opcodes: class, size and operation or'ed together.
 const LOAD_WORD: u8 = 0x61; // dst = *(u32 *)(src + offset)
 const AND: u8 = 0x57; // dst &= immediate
+const JUMP: u8 = 0x05; // skip `offset` instructions
 const JUMP_EQUAL: u8 = 0x15; // if dst == immediate, skip `offset` instructions
 const JUMP_NOT_EQUAL: u8 = 0x55;
 const JUMP_NOT_LESS: u8 = 0x35; // unsigned
 const MOVE: u8 = 0xb7; // dst = immediate
 const EXIT: u8 = 0x95; // the answer is in r0: 1 allows, 0 denies
+
+// Registers. The kernel calls a program with what it asks about behind the second.
+const ANSWER: u8 = 0;
+const QUESTION: u8 = 1;
+const ACCESS: u8 = 2;
+const MAJOR: u8 = 3;
+const MINOR: u8 = 4;
 
 // From linux/bpf.h.
 const BPF_PROG_LOAD: i32 = 5;
@@ -38,7 +45,10 @@ const BPF_PROG_TYPE_CGROUP_DEVICE: u32 = 15;
 const BPF_CGROUP_DEVICE: u32 = 6;
 const BPF_F_ALLOW_MULTI: u32 = 2;
 /// The low half of `access_type`, for a character device.
-const BPF_DEVCG_DEV_CHAR: i32 = 2;
+const BPF_DEVCG_DEV_CHAR: u32 = 2;
+
+/// How often to load a program: the kernel gives up when a signal comes (libbpf tries as often).
+const LOAD_TRIES: u32 = 5;
 
 /// Denies a group every GPU but those it may have, in addition to what groups above it deny.
 pub fn guard(group: &Path, limits: &Limits) -> Result<(), CgroupError> {
@@ -46,48 +56,114 @@ pub fn guard(group: &Path, limits: &Limits) -> Result<(), CgroupError> {
         let path = group.to_owned();
         move |source| CgroupError::Program { what, path, source }
     };
-    let render = limits.denied_render_minors().collect();
-    let program = load(&assemble(&limits.gpu_minors, &render)).map_err(failed("load"))?;
+    let program = load(&assemble(limits)).map_err(failed("load"))?;
     let dir = File::open(group).map_err(failed("attach"))?;
     attach(&program, &dir).map_err(failed("attach"))
 }
 
-/// The context holds access_type, major and minor, each a u32. Of NVIDIA's devices all are denied
-/// but those allowed, of render devices those that are named: others are no GPUs of jobs.
-fn assemble(allowed: &BTreeSet<u32>, denied_render: &BTreeSet<u32>) -> Vec<Instruction> {
-    let op =
-        |code, registers, offset, immediate| Instruction { code, registers, offset, immediate };
-    let number = |n: u32| i32::try_from(n).unwrap_or(i32::MAX);
-    let is_gpu = |minor: &u32| *minor < RENDER_MINOR_MIN;
-    let minors: Vec<u32> = allowed.iter().copied().filter(is_gpu).collect();
-    // Where each part begins. At most 128 and 64 minors, so the jumps fit.
-    let render = 10 + minors.len();
-    let allow = render + 1 + denied_render.len();
-    let deny = allow + 2;
-    let jump = |at: usize, to: usize| i16::try_from(to - at - 1).unwrap_or(i16::MAX);
-    let mut program = vec![
-        op(LOAD_WORD, 0x12, 0, 0),
-        op(AND, 0x02, 0, 0xffff),
-        op(JUMP_NOT_EQUAL, 0x02, jump(2, allow), BPF_DEVCG_DEV_CHAR),
-        op(LOAD_WORD, 0x13, 4, 0),
-        op(JUMP_EQUAL, 0x03, jump(4, render), number(DRM_MAJOR)),
-        op(JUMP_NOT_EQUAL, 0x03, jump(5, allow), number(NVIDIA_MAJOR)),
-        op(LOAD_WORD, 0x14, 8, 0),
-        op(JUMP_NOT_LESS, 0x04, jump(7, allow), number(NVIDIA_CONTROL_MINOR_MIN)),
-    ];
-    for (at, minor) in (8..).zip(&minors) {
-        program.push(op(JUMP_EQUAL, 0x04, jump(at, allow), number(*minor)));
+/// Where a jump leads.
+#[derive(Debug, Clone, Copy)]
+enum To {
+    /// To the end that allows.
+    Allow,
+    /// To the end that denies.
+    Deny,
+    /// Past so many instructions.
+    Past(usize),
+}
+
+/// A program that is being written. Its jumps get their lengths when all of it is there.
+#[derive(Default)]
+struct Draft(Vec<(Instruction, Option<To>)>);
+
+impl Draft {
+    fn push(&mut self, code: u8, registers: u8, offset: i16, immediate: u32) {
+        // The kernel reads the bits of a number that has no sign.
+        let immediate = immediate.cast_signed();
+        self.0.push((Instruction { code, registers, offset, immediate }, None));
     }
-    program.extend([op(MOVE, 0, 0, 0), op(EXIT, 0, 0, 0), op(LOAD_WORD, 0x14, 8, 0)]);
-    for (at, minor) in (render + 1..).zip(denied_render) {
-        program.push(op(JUMP_EQUAL, 0x04, jump(at, deny), number(*minor)));
+
+    /// Reads a number of the question, so many bytes from its beginning.
+    fn load(&mut self, register: u8, offset: i16) {
+        self.push(LOAD_WORD, QUESTION << 4 | register, offset, 0);
     }
-    program.extend([op(MOVE, 0, 0, 1), op(EXIT, 0, 0, 0)]);
-    // The kernel takes no program with a part that is never reached.
-    if !denied_render.is_empty() {
-        program.extend([op(MOVE, 0, 0, 0), op(EXIT, 0, 0, 0)]);
+
+    fn jump(&mut self, code: u8, register: u8, number: u32, to: To) {
+        self.push(code, register, 0, number);
+        if let Some((_, jump)) = self.0.last_mut() {
+            *jump = Some(to);
+        }
     }
-    program
+
+    /// Jumps if the minor is one of these.
+    fn jump_if_one_of(&mut self, minors: impl Iterator<Item = u32>, to: To) {
+        minors.for_each(|minor| self.jump(JUMP_EQUAL, MINOR, minor, to));
+    }
+
+    /// What is asked of the devices of one major; all others go past it.
+    fn of_major(&mut self, major: u32, asked: Self) {
+        self.jump(JUMP_NOT_EQUAL, MAJOR, major, To::Past(asked.0.len()));
+        self.0.extend(asked.0);
+    }
+
+    /// With both ends. Each has to be reached: the kernel takes no program with a part that never
+    /// is.
+    fn end(mut self) -> Vec<Instruction> {
+        let allow = self.0.len();
+        let deny = allow + 2;
+        for answer in [1, 0] {
+            self.push(MOVE, ANSWER, 0, answer);
+            self.push(EXIT, 0, 0, 0);
+        }
+        let resolved = self.0.into_iter().enumerate().map(|(at, (instruction, jump))| {
+            let behind = at + 1;
+            let target = match jump {
+                None => return instruction,
+                Some(To::Allow) => allow,
+                Some(To::Deny) => deny,
+                Some(To::Past(count)) => behind + count,
+            };
+            // At most 128 and 64 minors, and two for each of some dozens of parts: it fits.
+            let offset = i16::try_from(target - behind).unwrap_or(i16::MAX);
+            Instruction { offset, ..instruction }
+        });
+        resolved.collect()
+    }
+}
+
+/// The question holds access_type, major and minor, each a u32. Of NVIDIA's devices all are denied
+/// but those allowed, and so with those of parts: also such as are made later, and the two by which
+/// GPUs are cut and all of their parts looked at, which root alone needs. Of render devices those
+/// are denied that are named: others are no GPUs of jobs.
+fn assemble(limits: &Limits) -> Vec<Instruction> {
+    let mut program = Draft::default();
+    program.load(ACCESS, 0);
+    program.push(AND, ACCESS, 0, 0xffff);
+    program.jump(JUMP_NOT_EQUAL, ACCESS, BPF_DEVCG_DEV_CHAR, To::Allow);
+    program.load(MAJOR, 4);
+    program.load(MINOR, 8);
+
+    let is_nvidia = |minor: &u32| *minor < RENDER_MINOR_MIN;
+    let mut gpus = Draft::default();
+    gpus.jump(JUMP_NOT_LESS, MINOR, NVIDIA_CONTROL_MINOR_MIN, To::Allow);
+    gpus.jump_if_one_of(limits.gpu_minors.iter().copied().filter(is_nvidia), To::Allow);
+    gpus.jump(JUMP, 0, 0, To::Deny);
+    program.of_major(NVIDIA_MAJOR, gpus);
+
+    for major in limits.mig_majors() {
+        let own = limits.mig_parts.iter().filter(|device| device.major == major);
+        let mut parts = Draft::default();
+        parts.jump_if_one_of(own.map(|device| device.minor), To::Allow);
+        parts.jump(JUMP, 0, 0, To::Deny);
+        program.of_major(major, parts);
+    }
+
+    let mut render = Draft::default();
+    render.jump_if_one_of(limits.denied_render_minors(), To::Deny);
+    if !render.0.is_empty() {
+        program.of_major(DRM_MAJOR, render);
+    }
+    program.end()
 }
 
 /// The first fields of `union bpf_attr` for loading; the kernel takes the rest as zero.
@@ -121,7 +197,15 @@ fn load(program: &[Instruction]) -> io::Result<OwnedFd> {
         log_size: 0,
         log_buffer: 0,
     };
-    let fd = bpf(BPF_PROG_LOAD, &attributes)?;
+    let mut tries = 1;
+    let fd = loop {
+        match bpf(BPF_PROG_LOAD, &attributes) {
+            Err(error) if error.raw_os_error() == Some(libc::EAGAIN) && tries < LOAD_TRIES => {
+                tries += 1;
+            }
+            answer => break answer?,
+        }
+    };
     // SAFETY: the kernel just gave us this descriptor; nobody else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
@@ -152,6 +236,11 @@ fn bpf<T>(command: i32, attributes: &T) -> io::Result<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use common::mig::DeviceNumber;
+    use std::collections::BTreeSet;
+
+    const CHAR_READ: u32 = 0x2_0002;
+    const BLOCK_READ: u32 = 0x2_0001;
 
     /// Runs a program as the kernel would: is this access allowed?
     fn allows(program: &[Instruction], context: [u32; 3]) -> bool {
@@ -173,6 +262,7 @@ mod tests {
                     registers[dst] = immediate;
                     false
                 }
+                JUMP => true,
                 JUMP_EQUAL => registers[dst] == immediate,
                 JUMP_NOT_EQUAL => registers[dst] != immediate,
                 JUMP_NOT_LESS => registers[dst] >= immediate,
@@ -185,44 +275,95 @@ mod tests {
         }
     }
 
+    /// No part of it is out of reach, as the kernel demands, and no jump leads out of it.
+    fn assert_taken(program: &[Instruction]) {
+        let (mut reached, mut ahead) = (vec![false; program.len()], vec![0]);
+        while let Some(at) = ahead.pop() {
+            if std::mem::replace(&mut reached[at], true) {
+                continue;
+            }
+            let i = program[at];
+            let target = at + 1 + usize::try_from(i.offset).unwrap();
+            match i.code {
+                EXIT => {}
+                JUMP => ahead.push(target),
+                JUMP_EQUAL | JUMP_NOT_EQUAL | JUMP_NOT_LESS => ahead.extend([at + 1, target]),
+                _ => ahead.push(at + 1),
+            }
+        }
+        assert!(reached.iter().all(|is| *is), "{program:?}");
+    }
+
+    fn parts(devices: &[(u32, u32)]) -> BTreeSet<DeviceNumber> {
+        devices.iter().map(|(major, minor)| DeviceNumber { major: *major, minor: *minor }).collect()
+    }
+
     #[test]
     fn only_gpus_that_were_not_given_are_denied() {
-        let (char_read, block_read) = (0x2_0002, 0x2_0001);
         for allowed in [vec![], vec![1], vec![0, 3, 7]] {
-            let program = assemble(&allowed.iter().copied().collect(), &BTreeSet::from([129, 131]));
+            let program = assemble(&Limits {
+                gpu_minors: allowed.iter().copied().collect(),
+                known_gpu_minors: BTreeSet::from([0, 1, 129, 131]),
+                ..Limits::default()
+            });
+            assert_taken(&program);
             for minor in 0..40 {
                 let given = allowed.contains(&minor);
-                assert_eq!(allows(&program, [char_read, 195, minor]), given, "{allowed:?} {minor}");
+                assert_eq!(allows(&program, [CHAR_READ, 195, minor]), given, "{allowed:?} {minor}");
             }
             for context in [
-                [char_read, 195, 254],
-                [char_read, 195, 255],
-                [char_read, 1, 3],
-                [block_read, 195, 5],
-                [char_read, 510, 5],
-                [char_read, 226, 128],
-                [char_read, 226, 130],
-                [char_read, 226, 0],
-                [block_read, 226, 129],
+                [CHAR_READ, 195, 254],
+                [CHAR_READ, 195, 255],
+                [CHAR_READ, 1, 3],
+                [BLOCK_READ, 195, 5],
+                [CHAR_READ, 510, 5],
+                [CHAR_READ, 226, 128],
+                [CHAR_READ, 226, 130],
+                [CHAR_READ, 226, 0],
+                [BLOCK_READ, 226, 129],
             ] {
                 assert!(allows(&program, context), "{allowed:?} {context:?}");
             }
             for minor in [129, 131] {
-                assert!(!allows(&program, [char_read, 226, minor]), "{allowed:?} {minor}");
+                assert!(!allows(&program, [CHAR_READ, 226, minor]), "{allowed:?} {minor}");
             }
         }
     }
 
     #[test]
-    fn one_by_one_the_same_is_denied() {
-        let gpu_minors = BTreeSet::from([3, 128]);
-        let known_gpu_minors = BTreeSet::from([3, 40, 128, 129]);
-        let denied = Limits { gpu_minors, known_gpu_minors, ..Limits::default() }.denied_devices();
-        for device in [(195, 0), (195, 31), (195, 40), (226, 129)] {
-            assert!(denied.contains(&device), "{device:?}");
+    fn of_the_devices_of_parts_only_its_own_open_also_when_others_are_made_later() {
+        for render in [None, Some(129)] {
+            let program = assemble(&Limits {
+                gpu_minors: BTreeSet::from([3]),
+                known_gpu_minors: render.into_iter().collect(),
+                mig_parts: parts(&[(509, 12), (509, 13)]),
+                known_mig_parts: parts(&[(509, 12), (509, 13), (509, 21), (509, 22)]),
+                ..Limits::default()
+            });
+            assert_taken(&program);
+            for minor in 0..300 {
+                let own = [12, 13].contains(&minor);
+                assert_eq!(allows(&program, [CHAR_READ, 509, minor]), own, "{minor}");
+            }
+            assert!(allows(&program, [CHAR_READ, 195, 3]));
+            assert!(!allows(&program, [CHAR_READ, 195, 2]));
+            for context in [[BLOCK_READ, 509, 21], [CHAR_READ, 508, 21], [CHAR_READ, 510, 12]] {
+                assert!(allows(&program, context), "{context:?}");
+            }
+            assert_eq!(allows(&program, [CHAR_READ, 226, 129]), render.is_none());
         }
-        for device in [(195, 3), (195, 128), (195, 129), (226, 128), (226, 0)] {
-            assert!(!denied.contains(&device), "{device:?}");
+    }
+
+    #[test]
+    fn who_has_no_part_opens_none_and_without_parts_nothing_is_denied_for_them() {
+        let known_mig_parts = parts(&[(509, 12), (509, 13)]);
+        let without = assemble(&Limits { known_mig_parts, ..Limits::default() });
+        let nowhere = assemble(&Limits::default());
+        assert_taken(&without);
+        assert_taken(&nowhere);
+        for minor in [1, 2, 12, 13, 40] {
+            assert!(!allows(&without, [CHAR_READ, 509, minor]), "{minor}");
+            assert!(allows(&nowhere, [CHAR_READ, 509, minor]), "{minor}");
         }
     }
 }

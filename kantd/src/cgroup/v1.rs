@@ -5,6 +5,7 @@
 use super::mounts::Mounts;
 use super::{Cgroup, CgroupError, FREEZE_WAIT, Limits, files};
 use common::job::Usage;
+use common::mig::DeviceNumber;
 use common::time::Span;
 use common::unit::Bytes;
 use nix::sys::signal::Signal;
@@ -73,7 +74,7 @@ impl Group {
             files::write(&dir.join("pids.max"), &pids.to_string())?;
         }
         if let Some(dir) = self.dir("devices") {
-            for (major, minor) in limits.denied_devices() {
+            for DeviceNumber { major, minor } in limits.denied_devices() {
                 files::write(&dir.join("devices.deny"), &format!("c {major}:{minor} rwm"))?;
             }
         }

@@ -1,23 +1,29 @@
 //! Which GPU has which number on this node, kept in the spool. The controller gives GPUs to jobs by
 //! number, so a number is one GPU's for ever: a GPU that falls off the bus leaves a hole, and a new
-//! one gets a number that no GPU had. Never asks a driver.
+//! one gets a number that no GPU had. A part of a GPU (MIG) has a number as GPUs have, and has it
+//! again when it is cut as before. Never asks a driver.
 
 use super::GpuInventory;
 use crate::spool::write_durably;
-use common::gpu::{GpuMatrix, GpuPath};
+use common::gpu::{Gpu, GpuMatrix, GpuPath};
 use common::id::GpuIndex;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// In the spool: a line for each GPU that was ever offered here, `NUMBER UUID`, numbers from 0.
+/// In the spool: a line for each GPU that was ever offered here, `NUMBER UUID`, numbers from 0; of
+/// a part `NUMBER UUID of UUID`, the second the whole GPU's.
 const FILE: &str = "gpus";
+
+/// What stands between the two ids of a part.
+const OF: &str = " of ";
 
 /// The numbers of all GPUs that were ever offered on this node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GpuNumbers {
     path: PathBuf,
-    /// By number.
+    /// By number, as in the file.
     uuids: Vec<String>,
     /// How many of them are in the file.
     kept: usize,
@@ -78,7 +84,7 @@ impl GpuNumbers {
         let old = std::mem::take(&mut found.matrix);
         let positions: Vec<GpuIndex> = found.gpus.iter().map(|gpu| gpu.index).collect();
         for gpu in &mut found.gpus {
-            gpu.index = self.of(&gpu.uuid);
+            gpu.index = self.of(&id(gpu));
         }
         let numbered: Vec<(GpuIndex, GpuIndex)> =
             found.gpus.iter().map(|gpu| gpu.index).zip(positions).collect();
@@ -86,17 +92,19 @@ impl GpuNumbers {
         found.gpus.sort_by_key(|gpu| gpu.index);
     }
 
-    /// The GPUs that were offered before and are not among these, nor left out though well.
+    /// The GPUs that were offered before and are not among these, nor left out though well. Parts
+    /// are there as long as their GPU is: it may have been cut anew. If that is gone, it is told
+    /// once, by the first number that it or a part of it had.
     #[must_use]
     pub fn lost(&self, found: Option<&GpuInventory>) -> Vec<(GpuIndex, String)> {
-        let there = |uuid: &str| {
-            let mut offered = found.iter().flat_map(|found| &found.gpus);
-            let mut well = found.iter().flat_map(|found| &found.skipped);
-            offered.any(|gpu| gpu.uuid == uuid) || well.any(|gpu| gpu.uuid.as_deref() == Some(uuid))
-        };
+        let offered = found.iter().flat_map(|found| &found.gpus).map(Gpu::whole);
+        let well = found.iter().flat_map(|found| &found.skipped);
+        let well = well.filter_map(|gpu| gpu.uuid.as_deref());
+        let mut told: BTreeSet<&str> = offered.chain(well).collect();
         let numbered = (0..).map(GpuIndex).zip(self.uuids.iter().take(self.kept));
-        let lost = numbered.filter(|(_, uuid)| !there(uuid));
-        lost.map(|(number, uuid)| (number, uuid.clone())).collect()
+        let wholes = numbered.map(|(number, id)| (number, whole(id)));
+        let lost = wholes.filter(|lost| told.insert(lost.1));
+        lost.map(|(number, whole)| (number, whole.to_owned())).collect()
     }
 
     fn of(&mut self, uuid: &str) -> GpuIndex {
@@ -105,7 +113,8 @@ impl GpuNumbers {
             self.uuids.push(uuid.to_owned());
             self.uuids.len() - 1
         });
-        // A node sees some dozens of GPUs in its life.
+        // A node sees some dozens of GPUs in its life, and a GPU's parts have the same ids again
+        // when they are cut again.
         GpuIndex(u16::try_from(number).unwrap_or(u16::MAX))
     }
 
@@ -128,6 +137,19 @@ impl GpuNumbers {
         self.kept = self.uuids.len();
         Ok(())
     }
+}
+
+/// A GPU's id in the file. A part's says whose it is, to be known when both are gone.
+fn id(gpu: &Gpu) -> String {
+    match &gpu.mig {
+        None => gpu.uuid.clone(),
+        Some(part) => format!("{}{OF}{}", gpu.uuid, part.of),
+    }
+}
+
+/// The whole GPU's id, of an id in the file.
+fn whole(id: &str) -> &str {
+    id.split_once(OF).map_or(id, |(_, whole)| whole)
 }
 
 /// The ids by number; `None` for anything but what [`GpuNumbers::keep`] writes.
@@ -162,6 +184,11 @@ fn renumbered(old: &GpuMatrix, numbered: &[(GpuIndex, GpuIndex)]) -> GpuMatrix {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gpu::SkippedGpu;
+    use common::cpuset::CpuSet;
+    use common::gpu::GpuKind;
+    use common::mig::{DeviceNumber, MigDevice};
+    use common::unit::Bytes;
 
     #[test]
     fn what_was_kept_is_read_and_a_number_is_never_given_twice() {
@@ -176,6 +203,69 @@ mod tests {
         again.keep().unwrap();
         let text = fs::read_to_string(spool.path().join(FILE)).unwrap();
         assert_eq!(text, "0 GPU-a\n1 GPU-b\n2 GPU-c\n");
+    }
+
+    /// What was found on a node: GPUs that are whole, and parts, each with its GPU's id.
+    fn found(gpus: &[(&str, Option<&str>)]) -> GpuInventory {
+        let devices = [0, 1].map(|minor| DeviceNumber { major: 509, minor });
+        let part = |of: &str| MigDevice { of: of.to_owned(), capabilities: devices };
+        let gpu = |(place, (uuid, of)): (u16, &(&str, Option<&str>))| Gpu {
+            index: GpuIndex(place),
+            uuid: (*uuid).to_owned(),
+            model: String::new(),
+            kind: GpuKind("h100".to_owned()),
+            memory: Bytes(1),
+            minor: 0,
+            pci_bus_id: String::new(),
+            numa: None,
+            cpus: CpuSet::new(),
+            mig: of.map(part),
+        };
+        let paths = vec![vec![GpuPath::Sys; gpus.len()]; gpus.len()];
+        GpuInventory {
+            driver: String::new(),
+            gpus: (0..).zip(gpus).map(gpu).collect(),
+            matrix: GpuMatrix { paths },
+            skipped: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_part_keeps_its_own_id_and_the_file_says_whose_it_is() {
+        let spool = tempfile::tempdir().unwrap();
+        let mut numbers = GpuNumbers::read(spool.path()).unwrap();
+        let mut both = found(&[("GPU-a", None), ("MIG-1", Some("GPU-b"))]);
+        numbers.number(&mut both);
+        numbers.keep().unwrap();
+        assert_eq!(both.gpus[1].uuid, "MIG-1");
+        let text = fs::read_to_string(spool.path().join(FILE)).unwrap();
+        assert_eq!(text, "0 GPU-a\n1 MIG-1 of GPU-b\n");
+        assert_eq!(GpuNumbers::read(spool.path()).unwrap(), numbers);
+        // Cut anew, and then as before.
+        let mut other = found(&[("MIG-2", Some("GPU-b"))]);
+        numbers.number(&mut other);
+        let mut again = found(&[("MIG-1", Some("GPU-b"))]);
+        numbers.number(&mut again);
+        assert_eq!([other.gpus[0].index, again.gpus[0].index], [GpuIndex(2), GpuIndex(1)]);
+    }
+
+    #[test]
+    fn parts_are_lost_with_their_gpu_and_not_when_it_is_cut_anew() {
+        let spool = tempfile::tempdir().unwrap();
+        let text = "0 GPU-a\n1 MIG-1 of GPU-b\n2 MIG-2 of GPU-b\n3 GPU-b\n4 GPU-c\n";
+        fs::write(spool.path().join(FILE), text).unwrap();
+        let numbers = GpuNumbers::read(spool.path()).unwrap();
+        let whole = found(&[("GPU-a", None), ("GPU-b", None), ("GPU-c", None)]);
+        assert_eq!(numbers.lost(Some(&whole)), []);
+        let cut = found(&[("MIG-1", Some("GPU-a")), ("MIG-9", Some("GPU-b")), ("GPU-c", None)]);
+        assert_eq!(numbers.lost(Some(&cut)), []);
+        let skipped = SkippedGpu { driver_index: 1, uuid: Some("GPU-b".into()), reason: "".into() };
+        let left_out =
+            GpuInventory { skipped: vec![skipped], ..found(&[("GPU-a", None), ("GPU-c", None)]) };
+        assert_eq!(numbers.lost(Some(&left_out)), []);
+        let gone = found(&[("GPU-a", None)]);
+        let lost = [(GpuIndex(1), "GPU-b".to_owned()), (GpuIndex(4), "GPU-c".to_owned())];
+        assert_eq!(numbers.lost(Some(&gone)), lost);
     }
 
     #[test]

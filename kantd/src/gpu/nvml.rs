@@ -3,6 +3,7 @@
 //! with its reason and costs the node nothing else.
 
 mod load;
+mod mig;
 mod path;
 
 pub use load::open;
@@ -20,8 +21,8 @@ use std::ffi::c_ulong;
 use std::fs;
 use std::path::Path;
 
-/// Where the kernel tells about PCI devices.
-const PCI_DEVICES: &str = "/sys/bus/pci/devices";
+/// Where the kernel tells about PCI devices, below its root.
+const PCI_DEVICES: &str = "sys/bus/pci/devices";
 
 /// Lists the machine's GPUs with the library at `library`, by default the system's
 /// `libnvidia-ml.so.1`. `None` when there is no such library: a CPU node. Takes up to some seconds
@@ -30,80 +31,69 @@ const PCI_DEVICES: &str = "/sys/bus/pci/devices";
 /// # Errors
 /// When the library is there and does not load, start or count.
 pub fn discover(library: Option<&Path>) -> Result<Option<GpuInventory>, GpuError> {
-    discover_with(library, Path::new(PCI_DEVICES))
+    discover_with(library, Path::new("/"))
 }
 
-/// As [`discover`], with the kernel's list of PCI devices at another place.
+/// As [`discover`], with the kernel's files (/proc, /sys) below another root.
 ///
 /// # Errors
 /// As [`discover`].
 pub fn discover_with(
     library: Option<&Path>,
-    pci_devices: &Path,
+    root: &Path,
 ) -> Result<Option<GpuInventory>, GpuError> {
     match open(library)? {
         None => Ok(None),
-        Some(nvml) => inventory(&nvml, pci_devices).map(Some),
+        Some(nvml) => inventory(&nvml, root).map(Some),
     }
 }
 
-fn inventory(nvml: &Nvml, pci_devices: &Path) -> Result<GpuInventory, GpuError> {
+/// GPUs that jobs can have, each with its device.
+type Offered<'nvml> = Vec<(Gpu, Device<'nvml>)>;
+
+fn inventory(nvml: &Nvml, root: &Path) -> Result<GpuInventory, GpuError> {
     let ask = |what| move |source| GpuError::Ask { what, source };
     let driver = nvml.sys_driver_version().map_err(ask("its version"))?;
     let count = nvml.device_count().map_err(ask("the number of GPUs"))?;
     let (mut gpus, mut devices, mut skipped) = (Vec::new(), Vec::new(), Vec::new());
     for driver_index in 0..count {
-        let index = GpuIndex(u16::try_from(gpus.len()).unwrap_or(u16::MAX));
-        match look_at(nvml, driver_index, index, pci_devices) {
-            Ok((gpu, device)) => {
-                gpus.push(gpu);
-                devices.push(device);
-            }
-            Err(Skip { uuid, reason }) => skipped.push(SkippedGpu { driver_index, uuid, reason }),
+        let (offered, skip) = look_at(nvml, driver_index, root);
+        for (gpu, device) in offered {
+            let index = GpuIndex(u16::try_from(gpus.len()).unwrap_or(u16::MAX));
+            gpus.push(Gpu { index, ..gpu });
+            devices.push(device);
         }
+        let skip = skip.map(|Skip { uuid, reason }| SkippedGpu { driver_index, uuid, reason });
+        skipped.extend(skip);
     }
     let matrix = path::matrix(nvml, &devices, &gpus);
     Ok(GpuInventory { driver, gpus, matrix, skipped })
 }
 
-/// A GPU that is not offered.
+/// A GPU that is not offered, or not with all of its parts.
 struct Skip {
     uuid: Option<String>,
     reason: String,
 }
 
-/// The devices that a GPU in MIG mode is cut into, by their profiles: `3g.40gb, 1g.10gb`.
-fn mig_parts(device: &Device) -> String {
-    let places = 0..device.mig_device_count().unwrap_or(0);
-    let parts = places.filter_map(|place| device.mig_device_by_index(place).ok());
-    // A part is named as its GPU is, `MIG` and its profile.
-    let profile = |part: Device| part.name().ok()?.rsplit(' ').next().map(str::to_owned);
-    let profiles: Vec<String> = parts.filter_map(profile).collect();
-    if profiles.is_empty() { "no devices".to_owned() } else { profiles.join(", ") }
-}
-
-/// One GPU, or why jobs cannot have it.
+/// What jobs can have of one of the driver's GPUs: all of it, or its parts; and why not more.
 fn look_at<'nvml>(
     nvml: &'nvml Nvml,
     driver_index: u32,
-    index: GpuIndex,
-    pci_devices: &Path,
-) -> Result<(Gpu, Device<'nvml>), Skip> {
-    let sick = |error| Skip { uuid: None, reason: sick(&error) };
-    let device = nvml.device_by_index(driver_index).map_err(sick)?;
-    let gpu = describe(&device, index, pci_devices).map_err(sick)?;
+    root: &Path,
+) -> (Offered<'nvml>, Option<Skip>) {
+    let device = nvml.device_by_index(driver_index);
+    let (gpu, device) = match device.and_then(|device| Ok((describe(&device, root)?, device))) {
+        Ok(described) => described,
+        Err(error) => return (Vec::new(), Some(Skip { uuid: None, reason: sick(&error) })),
+    };
     // A GPU without MIG answers that it does not support it.
-    if device.mig_mode().is_ok_and(|mode| mode.current != 0) {
-        let parts = mig_parts(&device);
-        return Err(Skip {
-            uuid: Some(gpu.uuid),
-            reason: format!(
-                "it is in MIG mode, cut into {parts}, which kant does not hand out; \
-                 `nvidia-smi -i {driver_index} -mig 0` and a restart of kantd make it whole again"
-            ),
-        });
+    let in_parts = device.mig_mode().is_ok_and(|mode| mode.current != 0);
+    if !in_parts {
+        return (vec![(gpu, device)], None);
     }
-    Ok((gpu, device))
+    let (parts, reason) = mig::parts(&gpu, &device, driver_index, root);
+    (parts, reason.map(|reason| Skip { uuid: Some(gpu.uuid), reason }))
 }
 
 fn sick(error: &NvmlError) -> String {
@@ -117,17 +107,18 @@ fn sick(error: &NvmlError) -> String {
     format!("the driver cannot tell what it is: {error}; {advice}")
 }
 
-fn describe(device: &Device, index: GpuIndex, pci_devices: &Path) -> Result<Gpu, NvmlError> {
+/// A whole GPU; which place it has among those that are offered is not known yet.
+fn describe(device: &Device, root: &Path) -> Result<Gpu, NvmlError> {
     let model = device.name()?;
     let pci_bus_id = kernel_address(&device.pci_info()?);
     Ok(Gpu {
-        index,
+        index: GpuIndex(0),
         uuid: device.uuid()?,
         kind: GpuKind::from_model(&model),
         model,
         memory: Bytes(device.memory_info()?.total),
         minor: device.minor_number()?,
-        numa: numa_in(pci_devices, &pci_bus_id).or_else(|| numa_by_memory(device)),
+        numa: numa_in(root, &pci_bus_id).or_else(|| numa_by_memory(device)),
         pci_bus_id,
         cpus: near_cpus(device),
         mig: None,
@@ -142,8 +133,9 @@ fn kernel_address(pci: &PciInfo) -> String {
 
 /// The kernel's word on where a PCI device hangs; it writes -1 where it does not know. (NVML's
 /// "NUMA node id" is another thing: the node that a GPU's own memory makes, as on Grace Hopper.)
-fn numa_in(pci_devices: &Path, address: &str) -> Option<u16> {
-    let text = fs::read_to_string(pci_devices.join(address).join("numa_node")).ok()?;
+fn numa_in(root: &Path, address: &str) -> Option<u16> {
+    let device = root.join(PCI_DEVICES).join(address);
+    let text = fs::read_to_string(device.join("numa_node")).ok()?;
     text.trim().parse().ok()
 }
 

@@ -36,7 +36,9 @@ pub fn attend(library: Option<PathBuf>, gpus: &[Gpu], asked: &Asked) {
 
 /// Answers what was asked before, then whatever is asked.
 fn attend_with(nvml: &Nvml, gpus: &[Gpu], asked: &Asked) {
-    let mut patients: Vec<Patient<'_>> = gpus.iter().map(|gpu| Patient::new(nvml, gpu)).collect();
+    let wholes = wholes(gpus).into_iter();
+    let mut patients: Vec<Patient<'_>> =
+        wholes.map(|(uuid, name)| Patient::new(nvml, uuid, name)).collect();
     loop {
         asked.answer(patients.iter_mut().flat_map(|patient| patient.look(nvml)).collect());
         if !asked.next() {
@@ -45,7 +47,29 @@ fn attend_with(nvml: &Nvml, gpus: &[Gpu], asked: &Asked) {
     }
 }
 
-/// One GPU.
+/// The whole GPUs of these, by their ids, and as people know them. One that is cut into parts is
+/// looked at once: what breaks breaks for all of them.
+fn wholes(gpus: &[Gpu]) -> Vec<(&str, String)> {
+    let mut wholes: Vec<&str> = Vec::new();
+    for gpu in gpus {
+        if !wholes.contains(&gpu.whole()) {
+            wholes.push(gpu.whole());
+        }
+    }
+    let named = wholes.into_iter().map(|uuid| {
+        let of_it = gpus.iter().filter(|gpu| gpu.whole() == uuid);
+        let numbers: Vec<String> = of_it.clone().map(|gpu| gpu.index.to_string()).collect();
+        let name = match (of_it.clone().any(|gpu| gpu.mig.is_some()), numbers.as_slice()) {
+            (true, [number]) => format!("GPU {number} (a part of {uuid})"),
+            (true, _) => format!("GPUs {} (parts of {uuid})", numbers.join(",")),
+            (false, _) => format!("GPU {} ({uuid})", numbers.join(",")),
+        };
+        (uuid, name)
+    });
+    named.collect()
+}
+
+/// One whole GPU.
 struct Patient<'nvml> {
     /// As people know it.
     name: String,
@@ -61,9 +85,8 @@ struct Patient<'nvml> {
 }
 
 impl<'nvml> Patient<'nvml> {
-    fn new(nvml: &'nvml Nvml, gpu: &Gpu) -> Self {
-        let name = format!("GPU {} ({})", gpu.index, gpu.uuid);
-        let device = nvml.device_by_uuid(gpu.uuid.as_str());
+    fn new(nvml: &'nvml Nvml, uuid: &str, name: String) -> Self {
+        let device = nvml.device_by_uuid(uuid);
         let xids = device.as_ref().ok().and_then(|device| {
             let set = nvml.create_event_set().ok()?;
             device.register_events(EventTypes::CRITICAL_XID_ERROR, set).ok()
@@ -183,5 +206,47 @@ fn rows(nvml: &Nvml, device: &Device<'_>) -> Option<&'static str> {
         (true, _, 1..) => Some("a row of memory could not be replaced: it needs repair"),
         (true, 1.., _) => Some("a row of memory waits to be replaced: reset the GPU or reboot"),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use common::cpuset::CpuSet;
+    use common::gpu::GpuKind;
+    use common::id::GpuIndex;
+    use common::mig::{DeviceNumber, MigDevice};
+    use common::unit::Bytes;
+
+    #[test]
+    fn a_gpu_in_parts_is_looked_at_once_and_named_by_the_numbers_of_its_parts() {
+        let gpu = |(index, (uuid, of)): (u16, (&str, Option<&str>))| Gpu {
+            index: GpuIndex(index),
+            uuid: uuid.to_owned(),
+            model: String::new(),
+            kind: GpuKind("h100".to_owned()),
+            memory: Bytes(1),
+            minor: 0,
+            pci_bus_id: String::new(),
+            numa: None,
+            cpus: CpuSet::new(),
+            mig: of.map(|of| MigDevice {
+                of: of.to_owned(),
+                capabilities: [1, 2].map(|minor| DeviceNumber { major: 509, minor }),
+            }),
+        };
+        let found = [
+            ("MIG-1", Some("GPU-a")),
+            ("GPU-b", None),
+            ("MIG-2", Some("GPU-a")),
+            ("MIG-3", Some("GPU-c")),
+        ];
+        let gpus: Vec<Gpu> = (0..).zip(found).map(gpu).collect();
+        let expected = [
+            ("GPU-a", "GPUs 0,2 (parts of GPU-a)".to_owned()),
+            ("GPU-b", "GPU 1 (GPU-b)".to_owned()),
+            ("GPU-c", "GPU 3 (a part of GPU-c)".to_owned()),
+        ];
+        assert_eq!(wholes(&gpus), expected);
     }
 }

@@ -6,12 +6,12 @@
 //! and `SLURM_ARRAY_JOB_ID` the number of the array.
 
 mod components;
+mod gpus;
 mod mpi;
 mod size;
 
 use super::account::Account;
 use super::order::{StepOrder, TaskPlace};
-use common::gpu::RENDER_MINOR_MIN;
 use common::job::{Launch, rendezvous};
 use common::task_prolog;
 use common::time::Time;
@@ -229,34 +229,6 @@ impl Variables {
         if let Some(address) = first {
             self.set("KANT_NODE_FIRST_ADDRESS", address);
         }
-    }
-
-    /// CUDA sees no GPU at all in an empty list; without the variable it would see every one. AMD's
-    /// programs read CUDA's variable too, and take it for numbers among those that ROCR shows.
-    fn gpus(&mut self, order: &StepOrder) {
-        let gpus = &order.gpus;
-        let is_amd = |minor: &u32| *minor >= RENDER_MINOR_MIN;
-        if order.gpu_minors.iter().any(is_amd) {
-            let is_known = gpus.iter().all(|gpu| gpu.uuid.starts_with("GPU-"));
-            let shown = match is_known {
-                true => join(gpus.iter().map(|gpu| &gpu.uuid)),
-                false => join(0..gpus.len()),
-            };
-            self.set("ROCR_VISIBLE_DEVICES", shown);
-            self.0.remove("HIP_VISIBLE_DEVICES");
-        }
-        if gpus.iter().any(|gpu| is_amd(&gpu.minor)) {
-            self.0.remove("CUDA_VISIBLE_DEVICES");
-        } else {
-            self.set("CUDA_VISIBLE_DEVICES", join(gpus.iter().map(|gpu| &gpu.uuid)));
-        }
-        self.set("GPU_DEVICE_ORDINAL", join(0..gpus.len()));
-        self.set_all(&["SLURM_GPUS_ON_NODE", "KANT_NODE_GPUS"], gpus.len());
-        if gpus.is_empty() {
-            return;
-        }
-        self.set("SLURM_JOB_GPUS", join(gpus.iter().map(|gpu| gpu.index)));
-        self.set("SLURM_GPUS", order.launch.allocation.gpus());
     }
 
     /// What of the job is the step's too.

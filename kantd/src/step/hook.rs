@@ -148,7 +148,8 @@ impl Hook {
     }
 }
 
-/// The group, without limits: what a hook looks at may be any of the node's GPUs.
+/// The group, without limits: what a hook looks at may be any of the node's GPUs, and of their
+/// parts, of which none is denied to a group that is told of none.
 fn make(group: &dyn Cgroup, order: &StepOrder) -> Result<Vec<OwnedFd>, CgroupError> {
     let gpu_minors = (0..32).chain(order.gpu_minors.iter().copied()).collect();
     group.create(&Limits { gpu_minors, ..Limits::default() })?;

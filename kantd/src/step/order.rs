@@ -6,6 +6,7 @@ use crate::container::Offer;
 use common::gpu::Gpu;
 use common::id::{AttemptId, GpuIndex, NodeName};
 use common::job::Launch;
+use common::mig::{DeviceNumber, MigDevice};
 use common::resource::Share;
 use common::time::Span;
 use common::unit::Bytes;
@@ -21,11 +22,14 @@ pub struct GpuGrant {
     pub index: GpuIndex,
     /// The vendor's unique id.
     pub uuid: String,
-    /// The N of /dev/nvidiaN.
+    /// The N of /dev/nvidiaN; of a part that of the whole GPU.
     pub minor: u32,
     /// Its memory; zero in orders of earlier releases.
     #[serde(default)]
     pub memory: Bytes,
+    /// What it is a part of; `None`: it is whole, as all are in orders of earlier releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mig: Option<MigDevice>,
 }
 
 /// What the node's configuration says of every step here.
@@ -67,6 +71,9 @@ pub struct StepOrder {
     pub gpus: Vec<GpuGrant>,
     /// The minors of all GPUs of this node.
     pub gpu_minors: BTreeSet<u32>,
+    /// The devices of all parts of GPUs of this node. An order of an earlier release has none.
+    #[serde(default)]
+    pub mig_parts: BTreeSet<DeviceNumber>,
     /// Where its cgroup is made.
     pub cgroup: Place,
     /// May it run as root?
@@ -128,17 +135,25 @@ impl StepOrder {
             None => return Err(OrderError::NotOurs { id, node: node.clone() }),
         };
         let grant = |index: &GpuIndex| match gpus.iter().find(|gpu| gpu.index == *index) {
-            Some(Gpu { uuid, minor, memory, .. }) => {
-                let (uuid, minor, memory) = (uuid.clone(), *minor, *memory);
-                Ok(GpuGrant { index: *index, uuid, minor, memory })
+            Some(Gpu { uuid, minor, memory, mig, .. }) => {
+                let (uuid, minor, memory, mig) = (uuid.clone(), *minor, *memory, mig.clone());
+                Ok(GpuGrant { index: *index, uuid, minor, memory, mig })
             }
             None => Err(OrderError::NoSuchGpu { id, node: node.clone(), index: *index }),
         };
         let grants = share.gpus.iter().map(grant).collect::<Result<_, _>>()?;
-        let gpu_minors = gpus.iter().map(|gpu| gpu.minor).collect();
-        let node = node.clone();
-        let rules = StepRules::default();
-        Ok(Self { launch, node, rank, share, gpus: grants, gpu_minors, cgroup, allow_root, rules })
+        Ok(Self {
+            launch,
+            node: node.clone(),
+            rank,
+            share,
+            gpus: grants,
+            gpu_minors: gpus.iter().map(|gpu| gpu.minor).collect(),
+            mig_parts: capabilities(gpus.iter().map(|gpu| &gpu.mig)),
+            cgroup,
+            allow_root,
+            rules: StepRules::default(),
+        })
     }
 
     /// The processes this node runs.
@@ -179,6 +194,8 @@ impl StepOrder {
             pids: pids_max,
             gpu_minors: self.gpus.iter().map(|gpu| gpu.minor).collect(),
             known_gpu_minors: self.gpu_minors.clone(),
+            mig_parts: capabilities(self.gpus.iter().map(|gpu| &gpu.mig)),
+            known_mig_parts: self.mig_parts.clone(),
         }
     }
 
@@ -187,6 +204,13 @@ impl StepOrder {
     pub fn user(&self) -> String {
         format!("{} (uid {})", self.launch.owner.name, self.launch.owner.uid)
     }
+}
+
+/// What the parts among these GPUs are opened by.
+fn capabilities<'gpu>(
+    gpus: impl Iterator<Item = &'gpu Option<MigDevice>>,
+) -> BTreeSet<DeviceNumber> {
+    gpus.flatten().flat_map(|part| part.capabilities).collect()
 }
 
 #[cfg(test)]

@@ -74,6 +74,16 @@ impl Columns {
         bounds
     }
 
+    /// The kind of all whole GPUs there are, where a quota speaks of it.
+    pub fn only_kind(&self, capacity: &Amounts) -> Option<KindIndex> {
+        let (parts, whole): (Vec<_>, Vec<_>) =
+            capacity.gpus.iter().partition(|(kind, _)| kind.is_part());
+        let sum = |of: &[(&GpuKind, &Gpus)]| of.iter().map(|(_, gpus)| milli(**gpus)).sum::<u64>();
+        let all = capacity.gpus_any.map_or_else(|| sum(&whole), |all| milli(all).saturating_sub(sum(&parts)));
+        let is_all = |(_, gpus): &&(&GpuKind, &Gpus)| gpus.0 > 0 && milli(**gpus) == all;
+        whole.iter().find(is_all).and_then(|(kind, _)| self.kind(kind))
+    }
+
     /// The numbers of a bound on a column.
     pub fn counted(&self, column: Column, limit: u64, used: u64, asked: u64) -> Counted {
         let gpu_kind = column.0.checked_sub(KINDS_FROM).map(|kind| self.kinds[kind].clone());
@@ -110,6 +120,22 @@ mod tests {
     use super::*;
     use common::unit::{Bytes, Cpus};
     use std::collections::BTreeMap;
+
+    #[test]
+    fn the_only_kind_is_that_of_all_whole_gpus() {
+        let kinds = ["a100", "h100", "h100-1g.10gb"].map(|kind| GpuKind(kind.to_owned()));
+        let columns = Columns { kinds: kinds.to_vec() };
+        let only = |counts: [u32; 3], gpus_any: Option<u32>| {
+            let gpus = kinds.iter().cloned().zip(counts.map(Gpus)).collect();
+            let gpus_any = gpus_any.map(Gpus);
+            columns.only_kind(&Amounts { gpus, gpus_any, ..Amounts::default() })
+        };
+        assert_eq!(only([0, 8, 0], None), Some(KindIndex(1)));
+        assert_eq!(only([0, 8, 4], Some(12)), Some(KindIndex(1)), "parts are of no concern");
+        assert_eq!(only([0, 8, 4], Some(14)), None, "two are of a kind that is not named");
+        assert_eq!(only([2, 8, 0], None), None);
+        assert_eq!(only([0, 0, 4], None), None, "there is no whole one");
+    }
 
     #[test]
     fn capacity_has_none_of_a_kind_it_does_not_name_and_bounds_say_nothing_of_it() {

@@ -141,10 +141,10 @@ impl Books {
         self.columns.kind(kind)
     }
 
-    /// The kind that any GPU asked for is of: all there are are of this one. `None`: there are
+    /// The kind that any GPU asked for is of: all whole ones are of this one. `None`: there are
     /// others, or no quota names it.
     #[must_use]
-    pub fn only_kind(&self) -> Option<KindIndex> {
+    pub const fn only_kind(&self) -> Option<KindIndex> {
         self.quotas.only_kind()
     }
 

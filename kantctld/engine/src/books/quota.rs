@@ -68,6 +68,8 @@ pub(super) struct QuotaBook {
     pub jobs: Vec<u64>,
     pub used: Vec<Vec<u64>>,
     capacity: Bounds,
+    /// The kind of all whole GPUs there are, where a quota speaks of it.
+    only_kind: Option<KindIndex>,
     used_by_all: Vec<u64>,
     /// What isolated queues right below this one (or deeper, with none between) may still take.
     kept_in: Vec<Vec<u64>>,
@@ -92,6 +94,7 @@ impl QuotaBook {
             jobs: vec![0; tree.len()],
             used: vec![nothing.clone(); tree.len()],
             capacity: columns.capacity(capacity),
+            only_kind: columns.only_kind(capacity),
             used_by_all: nothing.clone(),
             kept_in: vec![nothing.clone(); tree.len()],
             kept_in_cluster: nothing,
@@ -107,6 +110,7 @@ impl QuotaBook {
 
     pub fn set_capacity(&mut self, columns: &Columns, capacity: &Amounts) {
         self.capacity = columns.capacity(capacity);
+        self.only_kind = columns.only_kind(capacity);
     }
 
     pub fn add(&mut self, tree: &Tree, claim: &Claim) {
@@ -222,11 +226,9 @@ impl QuotaBook {
         (kept > 0).then_some(left)
     }
 
-    /// The kind of all GPUs there are, where a quota speaks of it.
-    pub fn only_kind(&self) -> Option<KindIndex> {
-        let all = self.capacity[GPUS.0].filter(|gpus| *gpus > 0)?;
-        let kinds = self.capacity.iter().skip(super::columns::MEMORY.0 + 1);
-        kinds.into_iter().position(|kind| *kind == Some(all)).map(KindIndex)
+    /// The kind of all whole GPUs there are, where a quota speaks of it.
+    pub const fn only_kind(&self) -> Option<KindIndex> {
+        self.only_kind
     }
 
     /// Has the queue more of something than its quota says?

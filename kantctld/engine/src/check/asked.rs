@@ -114,10 +114,7 @@ impl Judge<'_> {
         rule(share.gpus.windows(2).all(|pair| pair[0] < pair[1]), "GPUs not rising");
         let is_kind = |index: &&GpuIndex| {
             let gpu = has.gpus.iter().find(|gpu| gpu.index == **index);
-            gpu.is_some_and(|gpu| match &request.gpu_kind {
-                Some(kind) => gpu.kind == *kind || request.gpu_kinds_or.contains(&gpu.kind),
-                None => true,
-            })
+            gpu.is_some_and(|gpu| request.accepts(&gpu.kind))
         };
         let (gpus, of_kind) = (share.gpus.len(), share.gpus.iter().filter(is_kind).count());
         rule(request.exclusive || of_kind == gpus, "a GPU of another kind");

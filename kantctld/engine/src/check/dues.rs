@@ -134,8 +134,10 @@ impl Judge<'_> {
         let request: &Request = &job.request;
         let Some(queue) = self.queues.get(&job.queue).copied() else { return 0 };
         let has_kind = |node: &crate::snapshot::NodeSnapshot| {
-            let mut gpus = node.inventory.gpus.iter();
-            request.gpu_kind.is_none() || gpus.any(|gpu| request.accepts(&gpu.kind))
+            let gpus = &node.inventory.gpus;
+            request.gpus.is_none()
+                || (request.gpu_kind.is_none() && gpus.is_empty())
+                || gpus.iter().any(|gpu| request.accepts(&gpu.kind))
         };
         let may = self
             .snapshot

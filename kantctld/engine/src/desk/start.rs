@@ -190,7 +190,10 @@ impl<'a> Desk<'a> {
         let is_open = request.gpu_kind.is_none() || !request.gpu_kinds_or.is_empty();
         counted.gpu_kind.as_ref().filter(|_| is_open)?;
         let floor = self.trial.floor;
-        let kinds = |at: NodeIndex| floor.node(at).class.kinds().iter().map(|(kind, _)| kind);
+        let kinds = |at: NodeIndex| {
+            let all = floor.node(at).class.kinds().iter().map(|(kind, _)| kind);
+            all.filter(|kind| request.accepts(kind))
+        };
         let refused: BTreeSet<_> = nodes.iter().flat_map(|at| kinds(*at)).collect();
         let is_off = |at: NodeIndex| {
             fence.get(at.at()).copied().unwrap_or(false)

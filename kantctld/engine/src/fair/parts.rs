@@ -78,14 +78,18 @@ impl<'a> View<'a> {
         }
         let (shape, floor) = (desk.shapes.get(index), &desk.snapshot.floor);
         let request = shape.demand.request;
-        let is_of_any = request.gpu_kind.is_none() && request.gpu_parts().is_none();
+        let asks_whole = request.gpu_kind.is_none() && request.gpu_parts().is_none();
+        let has_parts = || floor.class_sizes().iter().any(|(class, _)| class.has_parts());
+        let asks_none = request.gpus.is_none();
+        let is_of_any = asks_whole && (asks_none || !has_parts());
         let list = if shape.may_have_all() && is_of_any {
             None
         } else {
             let may = |at: NodeIndex| {
                 let class = &floor.node(at).class;
                 let holds = request.gpu_parts().is_none() || class.part(request) <= GpuMilli::WHOLE;
-                shape.may_have(floor, at) && class.accepted(request) != 0 && holds
+                let accepts = asks_none || class.accepted(request) != 0;
+                shape.may_have(floor, at) && accepts && holds
             };
             let nodes = floor.nodes().map(|(at, _)| at).filter(|at| may(*at));
             Some(Arc::new(nodes.map(|at| NodeAt(at.at())).collect()))

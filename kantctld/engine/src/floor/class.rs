@@ -16,6 +16,8 @@ pub(crate) struct Class {
     gpus: Vec<GpuIndex>,
     /// Which positions each kind has.
     kinds: Vec<(GpuKind, u128)>,
+    /// The positions of GPUs that are whole; all bits where none is a part of one.
+    whole: u128,
     /// CPUs on whole cores.
     pub core_cpus: Cpus,
     /// Every core is one thread: any free CPU can be given.
@@ -43,6 +45,8 @@ impl Class {
             }
         }
         kinds.sort();
+        let parts = kinds.iter().filter(|(kind, _)| kind.is_part());
+        let whole = !parts.fold(0, |all, (_, mask)| all | mask);
         let core_cpus = inventory.cores.iter().map(common::cpuset::CpuSet::len).sum();
         let single_threads = inventory.cores.iter().all(|core| core.len() == 1);
         Self {
@@ -51,6 +55,7 @@ impl Class {
             inventory: inventory.clone(),
             gpus,
             kinds,
+            whole,
             core_cpus: Cpus(core_cpus),
             single_threads,
         }
@@ -81,10 +86,26 @@ impl Class {
         &self.kinds
     }
 
+    /// Is any of its GPUs a part that one was cut into (MIG)?
+    pub const fn has_parts(&self) -> bool {
+        self.whole != u128::MAX
+    }
+
+    /// The positions of GPUs that somebody who names no kind may get.
+    pub const fn of_no_kind(&self) -> u128 {
+        self.whole
+    }
+
+    /// The positions of GPUs of these kinds.
+    pub fn positions(&self, kinds: &[GpuKind]) -> u128 {
+        let of = self.kinds.iter().filter(|(kind, _)| kinds.contains(kind));
+        of.fold(0, |all, (_, mask)| all | mask)
+    }
+
     /// The positions of the GPUs a request accepts.
     pub fn accepted(&self, request: &Request) -> u128 {
         if request.gpu_kind.is_none() {
-            return u128::MAX;
+            return self.whole;
         }
         self.kinds.iter().filter(|(kind, _)| request.accepts(kind)).fold(0, |all, (_, m)| all | m)
     }

@@ -54,6 +54,11 @@ impl Free {
         Gpus(self.gpus.count_ones())
     }
 
+    /// Wholly free GPUs that are no parts of one.
+    pub const fn whole_count(&self, class: &Class) -> Gpus {
+        Gpus((self.gpus & class.of_no_kind()).count_ones())
+    }
+
     /// The wholly free GPUs a request accepts.
     pub fn gpus_for(&self, class: &Class, request: &Request) -> u128 {
         self.gpus & class.accepted(request)

@@ -93,7 +93,11 @@ impl ClusterMeasure {
         if node.is_usable() {
             self.nodes_free.0 += u32::from(free.is_idle());
             self.free += GpuMilli(free.milli_sum);
-            self.useless_to_8 += useless_to(EIGHT, GpuMilli(free.milli_sum), free.gpu_count());
+            self.useless_to_8 += useless_to(
+                EIGHT,
+                GpuMilli(free.milli_sum),
+                free.whole_count(&node.class),
+            );
         }
         for (kind, mask) in node.class.kinds() {
             let of_kind = |(at, _): &(usize, &u16)| mask >> *at & 1 == 1;
@@ -117,6 +121,9 @@ impl ClusterMeasure {
     /// have one kind of GPU and are all idle and alike, or wholly in use. Else says false.
     fn add_sums(&mut self, class: &Class, count: u32, sums: &Sums) -> bool {
         let [(kind, _)] = class.kinds() else { return false };
+        if class.has_parts() {
+            return false;
+        }
         let is_idle = sums.idle_nodes == count && sums.idle.is_power_of_two();
         let is_full = sums.milli_used == sums.milli;
         if sums.usable != count || !(is_idle || is_full) {
@@ -197,7 +204,7 @@ pub fn fr_of(snapshot: &Snapshot, gpus: Gpus) -> f64 {
     let (mut useless, mut all) = (GpuMilli::ZERO, GpuMilli::ZERO);
     for node in open_nodes(&floor) {
         let free = GpuMilli(node.free.milli_sum);
-        useless += useless_to(gpus, free, node.free.gpu_count());
+        useless += useless_to(gpus, free, node.free.whole_count(&node.class));
         all += free;
     }
     fr(useless, all)

@@ -19,6 +19,7 @@ mod backfill;
 mod first;
 mod halfway;
 mod holes;
+mod mig;
 mod parts;
 mod pledges;
 

@@ -107,20 +107,27 @@ impl<'a> Slots<'a> {
             if !self.fits(typical) {
                 return f64::from(all);
             }
-            let scraps = self.milli.iter().filter(|milli| **milli < typical.milli);
-            scraps.map(|milli| f64::from(*milli)).sum()
+            let accepted = self.accepted(typical);
+            let is_scrap = |(at, milli): &(usize, &u16)| {
+                accepted >> at & 1 == 0 || **milli < typical.milli
+            };
+            let scraps = self.milli.iter().enumerate().filter(is_scrap);
+            scraps.map(|(_, milli)| f64::from(*milli)).sum()
         };
         self.typical.iter().map(|typical| typical.weight * unusable(typical)).sum()
+    }
+
+    /// The positions of GPUs that the typical job accepts.
+    fn accepted(&self, typical: &Typical) -> u128 {
+        let kinds = typical.kinds.as_ref();
+        kinds.map_or_else(|| self.class.of_no_kind(), |kinds| self.class.positions(kinds))
     }
 
     fn fits(&self, typical: &Typical) -> bool {
         if typical.gpus == 0 || typical.cpus > self.cpus || typical.memory > self.memory {
             return false;
         }
-        let accepted = typical.kinds.as_ref().map_or(u128::MAX, |kinds| {
-            let of = self.class.kinds().iter().filter(|(kind, _)| kinds.contains(kind));
-            of.fold(0, |all, (_, mask)| all | mask)
-        });
+        let accepted = self.accepted(typical);
         let enough = self.milli.iter().enumerate();
         let enough =
             enough.filter(|(at, milli)| accepted >> at & 1 == 1 && **milli >= typical.milli);

@@ -22,6 +22,8 @@ pub fn node(draw: &mut Draw, number: u32) -> NodeSnapshot {
     let gpus: u16 = draw.one(&[0, 0, 2, 4, 4]);
     let kind = draw.one(&["h100", "h100", "a100"]);
     let mixed = draw.once_in(6);
+    // From here on its GPUs are parts (MIG).
+    let cut_from = draw.maybe(8, |draw| u16::try_from(draw.below(4)).unwrap());
     let cores: Vec<CpuSet> =
         (0..cores).map(|core| (0..threads).map(|t| core + t * cores).collect()).collect();
     let half = cores.len() / 2;
@@ -35,12 +37,21 @@ pub fn node(draw: &mut Draw, number: u32) -> NodeSnapshot {
         .collect();
     let lost = draw.maybe(8, |draw| u16::try_from(draw.below(4)).unwrap());
     let present: Vec<u16> = (0..gpus).filter(|index| Some(*index) != lost).collect();
+    let is_part = |index: u16| cut_from.is_some_and(|from| index >= from);
     let gpu = |index: u16| Gpu {
         index: GpuIndex(index),
         uuid: format!("GPU-{number}-{index}"),
         model: String::new(),
-        kind: GpuKind(if mixed && index >= 2 { "v100" } else { kind }.to_owned()),
-        memory: Bytes(if kind == "h100" { 80 } else { 40 } << 30),
+        kind: match (is_part(index), mixed && index >= 2) {
+            (true, _) => GpuKind("h100-1g.10gb".to_owned()),
+            (_, true) => GpuKind("v100".to_owned()),
+            _ => GpuKind(kind.to_owned()),
+        },
+        memory: match (is_part(index), kind) {
+            (true, _) => Bytes(10 << 30),
+            (_, "h100") => Bytes(80 << 30),
+            _ => Bytes(40 << 30),
+        },
         minor: index.into(),
         pci_bus_id: String::new(),
         numa: Some(index % sides),

@@ -32,6 +32,10 @@ fn apply(state: &mut State, command: Command) {
     assert_eq!(refused, None);
 }
 
+/// Its nodes, each with a GPU of that kind; m1's is a part of one.
+const CLUSTER: [(&str, &str); 5] =
+    [("a1", "a40"), ("a2", "a40"), ("h1", "h100"), ("c1", ""), ("m1", "h100-1g.10gb")];
+
 /// Nodes a1, a2 with a40 GPUs, h1 with an h100, c1 without.
 fn cluster() -> State {
     let mut state = State::default();
@@ -50,7 +54,7 @@ fn cluster() -> State {
         topology: Topology::default(),
     };
     apply(&mut state, Command::Configure(settings));
-    for (node, kind) in [("a1", "a40"), ("a2", "a40"), ("h1", "h100"), ("c1", "")] {
+    for (node, kind) in CLUSTER {
         let gpu = Gpu {
             index: GpuIndex(0),
             uuid: "GPU-0".to_owned(),
@@ -206,6 +210,9 @@ fn gpus_are_booked_by_whole_nodes_until_they_are_enough() {
     };
     assert_eq!(chosen(&state, &gpus(2, "a40")), ("a[1-2]".to_owned(), 0));
     assert_eq!(chosen(&state, &gpus(3, "")), ("a[1-2],h1".to_owned(), 0), "never c1");
+    let refusal = choose(&state, &gpus(4, ""), NOW).unwrap_err().to_string();
+    assert!(refusal.contains("and 3 are up"), "parts are none: {refusal}");
+    assert_eq!(chosen(&state, &gpus(1, "h100-1g.10gb")), ("m1".to_owned(), 0));
     run(&mut state, "a1", 5);
     assert_eq!(chosen(&state, &gpus(1, "")), ("a2".to_owned(), 0), "the one that is free");
     let soon = ReservationRequest { flexible_until: Some(minutes(60)), ..gpus(2, "a40") };

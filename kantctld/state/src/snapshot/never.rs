@@ -145,7 +145,12 @@ fn mend(
     if kinds.is_empty() && need.gpus > Gpus(0) {
         return Some("leave --gpus out, or ".to_owned());
     }
-    if need.gpu_kind.as_ref().is_some_and(|kind| !kinds.contains(kind)) {
+    let is_missing = match &need.gpu_kind {
+        Some(kind) => !kinds.contains(kind),
+        // Parts go to those who name their kind.
+        None => need.gpus > Gpus(0) && kinds.iter().all(|kind| kind.is_part()),
+    };
+    if is_missing {
         let all: Vec<&str> = kinds.iter().map(|kind| kind.0.as_str()).collect();
         return (!all.is_empty()).then(|| format!("ask for {} GPUs, or ", all.join(" or ")));
     }

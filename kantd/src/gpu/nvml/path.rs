@@ -1,5 +1,5 @@
 //! The path between every two GPUs: NVLink where it is up, else what PCIe has above both. Never
-//! counts a link that is down.
+//! counts a link that is down, nor one of a GPU that is cut into parts: those have none.
 
 use common::gpu::{Gpu, GpuMatrix, GpuPath};
 use nvml_wrapper::enum_wrappers::device::TopologyLevel;
@@ -27,12 +27,19 @@ struct Other {
 
 /// The paths between these devices; `gpus` describes them in the same order.
 pub(super) fn matrix(nvml: &Nvml, devices: &[Device], gpus: &[Gpu]) -> GpuMatrix {
-    let links: Vec<Links> = devices.iter().map(|device| Links::of(nvml, device)).collect();
+    let links_of = |(device, gpu): (&Device, &Gpu)| match &gpu.mig {
+        None => Links::of(nvml, device),
+        Some(_) => Links::default(),
+    };
+    let links: Vec<Links> = devices.iter().zip(gpus).map(links_of).collect();
     let addresses: Vec<String> = devices.iter().map(|device| address(device)).collect();
     let mut paths = vec![vec![GpuPath::Own; gpus.len()]; gpus.len()];
     for a in 0..gpus.len() {
         for b in a + 1..gpus.len() {
+            let has_part = gpus[a].mig.is_some() || gpus[b].mig.is_some();
             let path = match links[a].to(&addresses[b]) + links[a].through_switches(&links[b]) {
+                // Parts of one GPU, too, reach each other through the machine's memory alone.
+                _ if has_part => by_numa(&gpus[a], &gpus[b]),
                 0 => pcie(nvml, &devices[a], &gpus[a], &gpus[b]),
                 links => GpuPath::NvLink(links),
             };
@@ -101,7 +108,11 @@ fn pcie(nvml: &Nvml, device: &Device, a: &Gpu, b: &Gpu) -> GpuPath {
         Ok(TopologyLevel::HostBridge) => GpuPath::Phb,
         Ok(TopologyLevel::Node) => GpuPath::Node,
         Ok(TopologyLevel::System) => GpuPath::Sys,
-        Err(_) if a.numa.is_some() && a.numa == b.numa => GpuPath::Node,
-        Err(_) => GpuPath::Sys,
+        Err(_) => by_numa(a, b),
     }
+}
+
+/// By what is known of their NUMA nodes alone.
+fn by_numa(a: &Gpu, b: &Gpu) -> GpuPath {
+    if a.numa.is_some() && a.numa == b.numa { GpuPath::Node } else { GpuPath::Sys }
 }

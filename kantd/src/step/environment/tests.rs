@@ -1,8 +1,10 @@
 //! Environments of the example order: job 42 on g1 (two tasks) and g2 (one), one GPU each.
 
 use super::*;
+use crate::step::order::GpuGrant;
 use crate::step::order::tests::{example, example_launch};
 use common::id::{ArrayIndex, Attempt, Gid, JobId, JobKey, NodeName, Uid};
+use common::mig::{DeviceNumber, MigDevice};
 use common::resource::{Allocation, Share};
 use common::time::Span;
 use common::unit::{Bytes, Tasks};
@@ -262,4 +264,41 @@ fn amds_gpus_are_named_to_rocr_and_cuda_is_not_asked() {
     assert!(!amd.contains_key("CUDA_VISIBLE_DEVICES") && !amd.contains_key("HIP_VISIBLE_DEVICES"));
     let unnamed = of(129, "AMD-0000:05:00.0");
     assert_has(&unnamed, &[("ROCR_VISIBLE_DEVICES", "0")]);
+}
+
+/// What a job finds that was given these GPUs; a part's id begins with `MIG-`.
+fn with_gpus(uuids: &[&str]) -> BTreeMap<String, String> {
+    let mut order = example(example_launch(), "g1").unwrap();
+    let first = order.gpus[0].clone();
+    let part = |uuid: &str| {
+        let capabilities = [12, 13].map(|minor| DeviceNumber { major: 509, minor });
+        uuid.starts_with("MIG-").then(|| MigDevice { of: "GPU-a".to_owned(), capabilities })
+    };
+    let grant =
+        |uuid: &&str| GpuGrant { uuid: (*uuid).to_owned(), mig: part(uuid), ..first.clone() };
+    order.gpus = uuids.iter().map(grant).collect();
+    let task = order.tasks()[0];
+    build(&order, &ada(), task, Time(1_000_000))
+}
+
+#[test]
+fn parts_are_named_to_cuda_where_a_job_has_no_whole_gpu() {
+    let parts = with_gpus(&["MIG-1", "MIG-2"]);
+    assert_has(&parts, &[("CUDA_VISIBLE_DEVICES", "MIG-1,MIG-2"), ("KANT_NODE_GPUS", "2")]);
+    let both = with_gpus(&["MIG-1", "GPU-b", "GPU-c"]);
+    assert_has(&both, &[("CUDA_VISIBLE_DEVICES", "GPU-b,GPU-c"), ("KANT_NODE_GPUS", "3")]);
+    assert_has(&both, &[("GPU_DEVICE_ORDINAL", "0,1,2"), ("SLURM_GPUS_ON_NODE", "3")]);
+    assert!(!parts.contains_key("ROCR_VISIBLE_DEVICES"));
+}
+
+#[test]
+fn a_part_on_a_node_with_amds_gpus_is_no_number_to_rocr() {
+    let mut order = example(example_launch(), "g1").unwrap();
+    order.gpu_minors = [3, 128].into();
+    let capabilities = [12, 13].map(|minor| DeviceNumber { major: 509, minor });
+    order.gpus[0].uuid = "MIG-1".to_owned();
+    order.gpus[0].mig = Some(MigDevice { of: "GPU-a".to_owned(), capabilities });
+    let environment = build(&order, &ada(), order.tasks()[0], Time(1_000_000));
+    let expected = [("ROCR_VISIBLE_DEVICES", "MIG-1"), ("CUDA_VISIBLE_DEVICES", "MIG-1")];
+    assert_has(&environment, &expected);
 }

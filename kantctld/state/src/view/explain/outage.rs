@@ -3,7 +3,6 @@
 
 use super::waiting::Waiting;
 use crate::node::NodeRecord;
-use common::gpu::GpuKind;
 use common::hostlist;
 use common::id::NodeName;
 use common::node::Contact;
@@ -111,17 +110,13 @@ fn able<'a>(waiting: &Waiting<'a>, need: &Need) -> impl Iterator<Item = &'a Node
             && (request.only_nodes.is_empty() || request.only_nodes.contains(name))
             && !request.not_nodes.contains(name)
     };
-    let kinds = |kind: &GpuKind| {
-        let or = &ask.request.gpu_kinds_or;
-        ask.request.gpu_kind.as_ref().is_none_or(|asked| asked == kind || or.contains(kind))
-    };
     let holds = |node: &NodeRecord| {
         let has = &node.inventory;
         let asked = waiting.job.ask.request.constraint.as_ref();
         if !asked.is_none_or(|asked| asked.holds(&has.features)) {
             return false;
         }
-        let gpus = has.gpus.iter().filter(|gpu| kinds(&gpu.kind)).count();
+        let gpus = has.gpus.iter().filter(|gpu| ask.request.accepts(&gpu.kind)).count();
         gpus >= need.gpus.0 as usize && has.cpu_count() >= need.cpus && has.memory >= need.memory
     };
     let all = waiting.state.nodes().map(|(_, node)| node);

@@ -1,0 +1,76 @@
+//! GPUs that their driver has cut (MIG): a part goes to who names its kind, and to nobody else.
+
+use super::*;
+use crate::testing::{cpu_node, share_request, with_placement};
+use common::gpu::GpuKind;
+use common::node::Inventory;
+use common::policy::Placement;
+use std::sync::Arc;
+
+const PART: &str = "h100-1g.10gb";
+
+/// So many whole GPUs, and as many parts behind them.
+fn node_of(text: &str, whole: u16, parts: u16) -> NodeSnapshot {
+    let node = gpu_node(text, whole + parts);
+    let mut inventory = Inventory::clone(&node.inventory);
+    for gpu in &mut inventory.gpus[usize::from(whole)..] {
+        (gpu.kind, gpu.memory) = (GpuKind(PART.to_owned()), Bytes(10 << 30));
+    }
+    NodeSnapshot::usable(node.name, Arc::new(inventory))
+}
+
+fn of_kind(gpus: u32, kind: &str) -> Request {
+    Request { gpu_kind: Some(GpuKind(kind.to_owned())), ..gpu_request(gpus) }
+}
+
+#[test]
+fn who_names_no_kind_gets_whole_gpus_in_every_way_to_place() {
+    use Placement::{Binpack, EBinpack, ESpread, Fgd, First, Spread};
+    for placement in [First, Binpack, EBinpack, Spread, ESpread, Fgd] {
+        let mut snapshot = snapshot(vec![node_of("a", 2, 4), node_of("b", 0, 8)]);
+        with_placement(&mut snapshot, placement);
+        wait(
+            &mut snapshot,
+            [
+                waiting(1, gpu_request(2), 10),
+                waiting(2, gpu_request(1), 10),
+                waiting(3, share_request(500), 10),
+            ],
+        );
+        let seen = judged(&snapshot);
+        assert_eq!(crate::testing::placed(&snapshot), ["1 a:0-1"], "{placement:?}");
+        assert!(seen.given(2).is_empty() && seen.given(3).is_empty(), "{placement:?}");
+    }
+}
+
+#[test]
+fn who_names_a_part_gets_parts_of_it_and_nothing_else() {
+    let mut snapshot = snapshot(vec![node_of("a", 4, 2)]);
+    wait(
+        &mut snapshot,
+        [waiting(1, of_kind(2, PART), 10), waiting(2, of_kind(1, PART), 10)]
+            .into_iter()
+            .chain([waiting(3, of_kind(3, "h100"), 10)]),
+    );
+    judged(&snapshot);
+    assert_eq!(crate::testing::placed(&snapshot), ["1 a:4-5", "3 a:0-2"]);
+}
+
+#[test]
+fn a_cluster_that_is_all_cut_says_that_it_has_no_gpus_for_others() {
+    let mut snapshot = snapshot(vec![node_of("a", 0, 8), cpu_node("b", 8)]);
+    wait(&mut snapshot, [waiting(1, gpu_request(1), 10), waiting(2, request(1, 1), 10)]);
+    let seen = judged(&snapshot);
+    assert_eq!(seen.given(2).len(), 1, "who wants no GPU may be there");
+    let says = seen.reason(1).to_string();
+    assert!(says.contains("no node it may use has GPUs for it"), "{says}");
+}
+
+#[test]
+fn a_whole_node_comes_with_its_parts() {
+    let mut snapshot = snapshot(vec![node_of("a", 1, 2)]);
+    let whole = Request { exclusive: true, ..gpu_request(1) };
+    wait(&mut snapshot, [waiting(1, whole, 10)]);
+    judged(&snapshot);
+    assert_eq!(crate::testing::placed(&snapshot), ["1 a:0-2"]);
+}

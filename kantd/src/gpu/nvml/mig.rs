@@ -1,0 +1,206 @@
+//! The parts that a GPU in MIG mode is cut into, as GPUs of kinds of their own. Asks the driver for
+//! them, and the kernel's files for what they are opened by. Never cuts a GPU.
+//! Source: NVIDIA's MIG user guide, "Device Nodes and Capabilities".
+
+use super::{Offered, sick};
+use common::gpu::Gpu;
+use common::mig::{DeviceNumber, MigDevice};
+use common::unit::Bytes;
+use nvml_wrapper::Device;
+use nvml_wrapper::error::{NvmlError, nvml_sym, nvml_try};
+use nvml_wrapper_sys::bindings::{nvmlDevice_t, nvmlReturn_t};
+use std::ffi::c_uint;
+use std::fs;
+use std::path::Path;
+
+/// Where the kernel tells which major each driver has, below its root.
+const MAJORS: &str = "proc/devices";
+
+/// The name of the driver's devices for parts there.
+const DRIVER: &str = "nvidia-caps";
+
+/// Where the driver tells what each part is opened by, below the kernel's root.
+const CAPABILITIES: &str = "proc/driver/nvidia/capabilities";
+
+/// The driver's questions for a number of a device.
+type Ask = unsafe extern "C" fn(nvmlDevice_t, *mut c_uint) -> nvmlReturn_t;
+
+/// The parts of a GPU that is in MIG mode, and why there are none, or not all of them.
+pub(super) fn parts<'nvml>(
+    whole: &Gpu,
+    device: &Device<'nvml>,
+    driver_index: u32,
+    root: &Path,
+) -> (Offered<'nvml>, Option<String>) {
+    // The most that there can be: their places may be empty.
+    let places = match device.mig_device_count() {
+        Ok(count) => 0..count,
+        Err(error) => return (Vec::new(), Some(format!("its parts (MIG): {}", sick(&error)))),
+    };
+    let (mut found, mut faults) = (Vec::new(), Vec::new());
+    for place in places {
+        match device.mig_device_by_index(place) {
+            Err(NvmlError::NotFound) => {}
+            Err(error) => faults.push(format!("part {place}: {}", sick(&error))),
+            Ok(part) => match describe(whole, &part, root) {
+                Ok(gpu) => found.push((gpu, part)),
+                Err(fault) => faults.push(format!("part {place} ({}): {fault}", called(&part))),
+            },
+        }
+    }
+    let reason = match (found.is_empty(), faults.is_empty()) {
+        (true, true) => Some(format!(
+            "it is in MIG mode and not cut into parts: cut it (`nvidia-smi mig -i {driver_index} \
+             -cgi PROFILES -C`), or make it whole again (`nvidia-smi -i {driver_index} -mig 0`), \
+             and restart kantd"
+        )),
+        (true, false) => Some(format!("none of its parts (MIG) is: {}", faults.join("; "))),
+        (false, true) => None,
+        (false, false) => Some(format!("not all of its parts (MIG) are: {}", faults.join("; "))),
+    };
+    (found, reason)
+}
+
+/// A part's profile, for messages.
+fn called(part: &Device) -> String {
+    part.name().map_or_else(|_| "of no name".to_owned(), |name| profile(&name).to_owned())
+}
+
+/// A part is named as its GPU is, `MIG` and its profile: `NVIDIA H100 80GB HBM3 MIG 1g.10gb`.
+fn profile(name: &str) -> &str {
+    name.rsplit(' ').next().unwrap_or(name)
+}
+
+/// One part; its device, place and CPUs are those of its GPU.
+fn describe(whole: &Gpu, part: &Device, root: &Path) -> Result<Gpu, String> {
+    let untold = |error: NvmlError| sick(&error);
+    let model = part.name().map_err(untold)?;
+    let kind = whole.kind.part(profile(&model));
+    if !kind.is_part() {
+        return Err(format!(
+            "the driver names it `{model}`, which ends in no profile that kant knows: does a later \
+             release of kant?"
+        ));
+    }
+    let (gpu_instance, compute_instance) = instances(part).map_err(untold)?;
+    let capabilities = capabilities(root, whole.minor, gpu_instance, compute_instance)?;
+    Ok(Gpu {
+        uuid: part.uuid().map_err(untold)?,
+        kind,
+        model,
+        memory: Bytes(part.memory_info().map_err(untold)?.total),
+        mig: Some(MigDevice { of: whole.uuid.clone(), capabilities }),
+        ..whole.clone()
+    })
+}
+
+/// The numbers of a part's GPU instance and compute instance. Asked of the library itself: the
+/// wrapper (0.13) has no methods for it.
+fn instances(part: &Device) -> Result<(u32, u32), NvmlError> {
+    let lib = part.nvml().lib();
+    let number = |ask: &Ask| {
+        let mut number = 0;
+        // SAFETY: the handle comes from this library, which stays loaded while the device lives,
+        // and `number` outlives the call.
+        nvml_try(unsafe { ask(part.handle(), &raw mut number) }).map(|()| number)
+    };
+    let gpu_instance = nvml_sym(lib.nvmlDeviceGetGpuInstanceId.as_ref()).and_then(number)?;
+    let compute_instance =
+        nvml_sym(lib.nvmlDeviceGetComputeInstanceId.as_ref()).and_then(number)?;
+    Ok((gpu_instance, compute_instance))
+}
+
+/// The devices of a part's GPU instance and compute instance, on a GPU of this minor.
+fn capabilities(
+    root: &Path,
+    gpu_minor: u32,
+    gpu_instance: u32,
+    compute_instance: u32,
+) -> Result<[DeviceNumber; 2], String> {
+    let major = major(root)?;
+    let parts = root.join(CAPABILITIES).join(format!("gpu{gpu_minor}/mig"));
+    let gpu_instance = parts.join(format!("gi{gpu_instance}"));
+    let compute_instance = gpu_instance.join(format!("ci{compute_instance}"));
+    let device = |dir: &Path| minor(&dir.join("access")).map(|minor| DeviceNumber { major, minor });
+    Ok([device(&gpu_instance)?, device(&compute_instance)?])
+}
+
+/// The major of the driver's devices for parts.
+fn major(root: &Path) -> Result<u32, String> {
+    let file = root.join(MAJORS);
+    let text = read(&file)?;
+    // Block devices follow, which have majors of their own.
+    let lines = text.lines().take_while(|line| !line.starts_with("Block"));
+    let mut drivers = lines.filter_map(|line| line.trim().split_once(' '));
+    let major = drivers.find(|(_, driver)| driver.trim() == DRIVER);
+    major.and_then(|(major, _)| major.parse().ok()).ok_or_else(|| {
+        format!(
+            "{} has no {DRIVER}: the NVIDIA driver must be 450 or later, and loaded",
+            file.display()
+        )
+    })
+}
+
+/// The minor that an access file of the driver's tells, which has lines such as
+/// `DeviceFileMinor: 21`.
+fn minor(file: &Path) -> Result<u32, String> {
+    let text = read(file)?;
+    let mut words = text.lines().filter_map(|line| line.split_once(':'));
+    let minor = words.find(|(word, _)| word.trim() == "DeviceFileMinor");
+    minor.and_then(|(_, minor)| minor.trim().parse().ok()).ok_or_else(|| {
+        format!(
+            "{} has no DeviceFileMinor: kant does not know this version of the driver",
+            file.display()
+        )
+    })
+}
+
+fn read(file: &Path) -> Result<String, String> {
+    fs::read_to_string(file).map_err(|error| {
+        format!(
+            "failed to read {}: {error}; restart kantd if the GPU was cut anew meanwhile, and let \
+             it see the machine's own /proc",
+            file.display()
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn root(devices: &str, access: &str) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        let instance = root.path().join(CAPABILITIES).join("gpu2/mig/gi1");
+        fs::create_dir_all(instance.join("ci0")).unwrap();
+        fs::write(root.path().join(MAJORS), devices).unwrap();
+        fs::write(instance.join("access"), access).unwrap();
+        fs::write(instance.join("ci0/access"), access.replace("12", "13")).unwrap();
+        root
+    }
+
+    const DEVICES: &str = "Character devices:\n  1 mem\n195 nvidia\n234 nvidia-caps-imex-channels\n\
+                           509 nvidia-caps\n\nBlock devices:\n  7 loop\n";
+    const ACCESS: &str = "DeviceFileMinor: 12\nDeviceFileMode: 292\nDeviceFileModify: 1\n";
+
+    #[test]
+    fn a_part_is_opened_by_the_devices_of_both_of_its_instances() {
+        let root = root(DEVICES, ACCESS);
+        let expected = [12, 13].map(|minor| DeviceNumber { major: 509, minor });
+        assert_eq!(capabilities(root.path(), 2, 1, 0), Ok(expected));
+        let missing = capabilities(root.path(), 2, 1, 1).unwrap_err();
+        assert!(missing.contains("gpu2/mig/gi1/ci1/access"), "{missing}");
+        assert!(missing.contains("restart kantd"), "{missing}");
+    }
+
+    #[test]
+    fn what_the_kernel_tells_in_other_words_is_refused_by_the_name_of_its_file() {
+        let other_access = root(DEVICES, "Minor 12\n");
+        let error = capabilities(other_access.path(), 2, 1, 0).unwrap_err();
+        assert!(error.contains("gi1/access has no DeviceFileMinor"), "{error}");
+        let block = "Character devices:\n234 nvidia-caps-imex\n\nBlock devices:\n509 nvidia-caps\n";
+        let no_driver = root(block, ACCESS);
+        let error = capabilities(no_driver.path(), 2, 1, 0).unwrap_err();
+        assert!(error.contains("proc/devices has no nvidia-caps"), "{error}");
+    }
+}
