@@ -1,5 +1,5 @@
-//! Parts that a GPU is cut into by its driver (NVIDIA's MIG): each is handed out as a GPU of a kind of
-//! its own. Never cuts one; that is the operator's, with `nvidia-smi mig`.
+//! Parts that a GPU is cut into by its driver (NVIDIA's MIG): each is handed out as a GPU of a kind
+//! of its own. Never cuts one; that is the operator's, with `nvidia-smi mig`.
 
 use crate::gpu::{Gpu, GpuKind};
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,8 @@ pub struct MigDevice {
     /// The id of the whole GPU (`GPU-...`). Its device is the part's too.
     pub of: String,
     /// What its processes must be able to open besides: the /dev/nvidia-caps devices of its GPU
-    /// instance and its compute instance (NVIDIA's MIG user guide, "Device Nodes and Capabilities").
+    /// instance and its compute instance (NVIDIA's MIG user guide, "Device Nodes and
+    /// Capabilities").
     pub capabilities: [DeviceNumber; 2],
 }
 

@@ -185,9 +185,10 @@ mod tests {
     fn all_goes_on_where_it_was_cut_off() {
         assert_eq!(since(None).unwrap().len(), ALL.len());
         let left = since(Some(Name::Growth)).unwrap();
-        assert_eq!(left.iter().map(|name| called(*name)).collect::<Vec<_>>(), [
-            "growth", "e2e", "engine"
-        ]);
+        assert_eq!(
+            left.iter().map(|name| called(*name)).collect::<Vec<_>>(),
+            ["growth", "e2e", "engine"]
+        );
     }
 
     #[test]

@@ -49,11 +49,6 @@ impl Free {
         self.holders == 0
     }
 
-    /// Wholly free GPUs.
-    pub const fn gpu_count(&self) -> Gpus {
-        Gpus(self.gpus.count_ones())
-    }
-
     /// Wholly free GPUs that are no parts of one.
     pub const fn whole_count(&self, class: &Class) -> Gpus {
         Gpus((self.gpus & class.of_no_kind()).count_ones())

@@ -93,11 +93,8 @@ impl ClusterMeasure {
         if node.is_usable() {
             self.nodes_free.0 += u32::from(free.is_idle());
             self.free += GpuMilli(free.milli_sum);
-            self.useless_to_8 += useless_to(
-                EIGHT,
-                GpuMilli(free.milli_sum),
-                free.whole_count(&node.class),
-            );
+            self.useless_to_8 +=
+                useless_to(EIGHT, GpuMilli(free.milli_sum), free.whole_count(&node.class));
         }
         for (kind, mask) in node.class.kinds() {
             let of_kind = |(at, _): &(usize, &u16)| mask >> *at & 1 == 1;

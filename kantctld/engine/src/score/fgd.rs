@@ -108,9 +108,8 @@ impl<'a> Slots<'a> {
                 return f64::from(all);
             }
             let accepted = self.accepted(typical);
-            let is_scrap = |(at, milli): &(usize, &u16)| {
-                accepted >> at & 1 == 0 || **milli < typical.milli
-            };
+            let is_scrap =
+                |(at, milli): &(usize, &u16)| accepted >> at & 1 == 0 || **milli < typical.milli;
             let scraps = self.milli.iter().enumerate().filter(is_scrap);
             scraps.map(|(_, milli)| f64::from(*milli)).sum()
         };

@@ -22,8 +22,6 @@ pub fn node(draw: &mut Draw, number: u32) -> NodeSnapshot {
     let gpus: u16 = draw.one(&[0, 0, 2, 4, 4]);
     let kind = draw.one(&["h100", "h100", "a100"]);
     let mixed = draw.once_in(6);
-    // From here on its GPUs are parts (MIG).
-    let cut_from = draw.maybe(8, |draw| u16::try_from(draw.below(4)).unwrap());
     let cores: Vec<CpuSet> =
         (0..cores).map(|core| (0..threads).map(|t| core + t * cores).collect()).collect();
     let half = cores.len() / 2;
@@ -37,21 +35,12 @@ pub fn node(draw: &mut Draw, number: u32) -> NodeSnapshot {
         .collect();
     let lost = draw.maybe(8, |draw| u16::try_from(draw.below(4)).unwrap());
     let present: Vec<u16> = (0..gpus).filter(|index| Some(*index) != lost).collect();
-    let is_part = |index: u16| cut_from.is_some_and(|from| index >= from);
     let gpu = |index: u16| Gpu {
         index: GpuIndex(index),
         uuid: format!("GPU-{number}-{index}"),
         model: String::new(),
-        kind: match (is_part(index), mixed && index >= 2) {
-            (true, _) => GpuKind("h100-1g.10gb".to_owned()),
-            (_, true) => GpuKind("v100".to_owned()),
-            _ => GpuKind(kind.to_owned()),
-        },
-        memory: match (is_part(index), kind) {
-            (true, _) => Bytes(10 << 30),
-            (_, "h100") => Bytes(80 << 30),
-            _ => Bytes(40 << 30),
-        },
+        kind: GpuKind(if mixed && index >= 2 { "v100" } else { kind }.to_owned()),
+        memory: Bytes(if kind == "h100" { 80 } else { 40 } << 30),
         minor: index.into(),
         pci_bus_id: String::new(),
         numa: Some(index % sides),
@@ -84,6 +73,23 @@ pub fn node(draw: &mut Draw, number: u32) -> NodeSnapshot {
         limits_missing: Vec::new(),
     };
     NodeSnapshot::usable(name(number), Arc::new(inventory))
+}
+
+/// The kind of parts in a cut cluster.
+pub const PART: &str = "h100-1g.10gb";
+
+/// The same node with some of its GPUs cut (MIG): by its number all, all but one, or all but two.
+/// Of every fourth none is.
+pub fn cut(node: NodeSnapshot) -> NodeSnapshot {
+    let number: u16 = node.name.as_str()[1..].parse().unwrap();
+    if number % 4 == 3 {
+        return node;
+    }
+    let mut inventory = Inventory::clone(&node.inventory);
+    for gpu in inventory.gpus.iter_mut().filter(|gpu| gpu.index.0 >= number % 4) {
+        (gpu.kind, gpu.memory) = (GpuKind(PART.to_owned()), Bytes(10 << 30));
+    }
+    NodeSnapshot { inventory: Arc::new(inventory), ..node }
 }
 
 /// Nodes, some of them with a twin.

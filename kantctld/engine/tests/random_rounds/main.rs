@@ -87,6 +87,29 @@ fn histories_that_went_wrong_once_go_right() {
     }
 }
 
+/// So many histories of clusters whose GPUs are cut; in every third queues share fairly.
+const CUT_HISTORIES: u64 = 1_500;
+
+#[test]
+fn the_judge_is_content_where_gpus_are_cut_into_parts() {
+    #[allow(clippy::disallowed_methods)] // how a person asks for one history
+    let only = std::env::var("KANT_SEED").ok().map(|text| text.parse::<u64>().unwrap());
+    let mut starts = 0;
+    for seed in only.unwrap_or(1)..=only.unwrap_or(CUT_HISTORIES) {
+        let mut world = World::new(seed).cut();
+        if seed.is_multiple_of(3) {
+            world.fair = Some(seed as u32);
+            world.set_policy(world.policy.clone());
+        }
+        let world = to_its_end(world).unwrap_or_else(|wrong| {
+            panic!("seed {seed}: {wrong}\nreplay it alone with KANT_SEED={seed}")
+        });
+        starts += world.starts;
+    }
+    println!("{CUT_HISTORIES} histories of cut GPUs, {starts} starts");
+    assert!(starts > 0, "nothing started");
+}
+
 /// So many histories of trees that share fairly.
 const FAIR_HISTORIES: u64 = 3_000;
 

@@ -53,6 +53,7 @@ impl World {
             8 if self.nodes.len() < 8 => {
                 let number = u32::try_from(self.nodes.len()).unwrap();
                 let node = cluster::node(&mut self.draw, number);
+                let node = if self.is_cut { cluster::cut(node) } else { node };
                 self.snapshot.set_node(&node);
                 self.nodes.push(node);
             }

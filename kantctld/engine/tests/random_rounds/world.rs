@@ -4,6 +4,7 @@
 use super::draw::Draw;
 use super::{cluster, jobs, policies};
 use common::cpuset::CpuSet;
+use common::gpu::GpuKind;
 use common::id::{Attempt, GpuIndex, JobKey, NodeName};
 use common::job::{Moving, PreemptReason};
 use common::policy::{MOVE_KEPT, Policy, VictimMode};
@@ -52,6 +53,8 @@ pub struct World {
     pub grows: bool,
     pub grown: u32,
     pub had: BTreeMap<JobKey, BTreeSet<NodeName>>,
+    /// Are GPUs cut into parts? Half of those who would name a kind name that of parts.
+    pub is_cut: bool,
     /// Jobs that moved, and when lately.
     pub moves: u32,
     pub moved_at: Vec<Time>,
@@ -90,9 +93,18 @@ impl World {
             grows: false,
             grown: 0,
             had: BTreeMap::new(),
+            is_cut: false,
             moves: 0,
             moved_at: Vec::new(),
         }
+    }
+
+    /// The same with GPUs that are cut into parts.
+    pub fn cut(mut self) -> Self {
+        self.is_cut = true;
+        self.nodes = self.nodes.into_iter().map(cluster::cut).collect();
+        self.nodes.iter().for_each(|node| self.snapshot.set_node(node));
+        self
     }
 
     /// Jobs come.
@@ -107,6 +119,11 @@ impl World {
                 let grows = self.grows && has_range && asked.nodes.is_none();
                 if grows && asked.segment.is_none() {
                     Arc::make_mut(&mut job.request).grow = true;
+                }
+                let names_one = job.request.gpu_kind.as_ref().is_some_and(|kind| kind.0 == "a100");
+                if self.is_cut && names_one {
+                    let request = Arc::make_mut(&mut job.request);
+                    request.gpu_kind = Some(GpuKind(cluster::PART.to_owned()));
                 }
                 job.reservation = booking.as_ref().map(|booking| booking.name.clone());
                 self.snapshot.set_waiting(job);
