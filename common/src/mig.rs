@@ -36,17 +36,41 @@ impl GpuKind {
     /// processors, and so much memory: `-3g.40gb`, and maybe more behind it.
     #[must_use]
     pub fn is_part(&self) -> bool {
-        let profile = self.0.rsplit_once('-').map_or("", |(_, profile)| profile);
-        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-        let memory = |rest: &str| rest.split_once("gb").is_some_and(|(size, _)| is_number(size));
-        // `1c.3g.40gb`: a compute instance that is not all of its GPU instance.
-        let profile = match profile.split_once("c.") {
-            Some((slices, rest)) if is_number(slices) => rest,
-            _ => profile,
-        };
-        let parts = profile.split_once("g.");
-        parts.is_some_and(|(slices, rest)| is_number(slices) && memory(rest))
+        // A profile may have such a sign of its own: `1g.24gb-me`.
+        self.0.match_indices('-').any(|(at, _)| is_profile(&self.0[at + 1..]))
     }
+}
+
+fn is_profile(text: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let memory = |rest: &str| rest.split_once("gb").is_some_and(|(size, _)| is_number(size));
+    // `1c.3g.40gb`: a compute instance that is not all of its GPU instance.
+    let of_gpu = match text.split_once("c.") {
+        Some((slices, rest)) if is_number(slices) => rest,
+        _ => text,
+    };
+    let parts = of_gpu.split_once("g.");
+    parts.is_some_and(|(slices, rest)| is_number(slices) && memory(rest))
+}
+
+/// Is a GPU of this kind for somebody who named these kinds? Who named none gets whole GPUs, never
+/// parts: they would find a seventh of what they wrote for.
+#[must_use]
+pub fn accepts<'k>(mut named: impl Iterator<Item = &'k GpuKind>, kind: &GpuKind) -> bool {
+    match named.next() {
+        None => !kind.is_part(),
+        Some(first) => first == kind || named.any(|other| other == kind),
+    }
+}
+
+/// Of a job's GPUs on a node, by their ids, those that CUDA is told. A process of CUDA's uses
+/// several whole GPUs, but of parts only the first that is listed, and none of the whole ones
+/// behind it: where there are both, the whole ones are told.
+#[must_use]
+pub fn told_to_cuda<'id>(ids: &[&'id str]) -> Vec<&'id str> {
+    let is_part = |id: &str| id.starts_with("MIG-");
+    let has_whole = ids.iter().any(|id| !is_part(id));
+    ids.iter().copied().filter(|id| !(has_whole && is_part(id))).collect()
 }
 
 impl Gpu {
@@ -65,7 +89,7 @@ mod tests {
     fn a_part_has_a_kind_of_its_own_that_is_known_as_a_parts() {
         let whole = GpuKind("h100".to_owned());
         assert_eq!(whole.part("3g.40gb").0, "h100-3g.40gb");
-        for profile in ["1g.10gb", "1g.10gb+me", "7g.80gb", "1c.3g.40gb", "1G.5GB"] {
+        for profile in ["1g.10gb", "1g.10gb+me", "7g.80gb", "1c.3g.40gb", "1G.5GB", "1g.24gb-me"] {
             assert!(whole.part(profile).is_part(), "{profile}");
         }
     }
@@ -84,6 +108,13 @@ mod tests {
         assert_eq!(gpu.whole(), "GPU-0");
         let packed = rmp_serde::to_vec_named(&gpu).unwrap();
         assert_eq!(rmp_serde::from_slice::<Gpu>(&packed).unwrap(), gpu);
+    }
+
+    #[test]
+    fn cuda_is_told_the_whole_ones_where_there_are_any() {
+        assert_eq!(told_to_cuda(&["MIG-1", "GPU-b", "MIG-2", "GPU-c"]), ["GPU-b", "GPU-c"]);
+        assert_eq!(told_to_cuda(&["MIG-1", "MIG-2"]), ["MIG-1", "MIG-2"]);
+        assert!(told_to_cuda(&[]).is_empty());
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::gpu::{Gpu, GpuKind};
 use crate::gpu_parts::{GpuParts, PartSize};
 use crate::id::{GpuIndex, NodeName};
 use crate::job::Constraint;
+use crate::mig;
 use crate::topology::Nearness;
 use crate::unit::{Bytes, Cpus, GpuMilli, Gpus, Nodes, Tasks};
 use serde::{Deserialize, Serialize};
@@ -96,14 +97,10 @@ pub struct Request {
 }
 
 impl Request {
-    /// Does it accept GPUs of this kind? One that names no kind gets whole GPUs, never parts that
-    /// one was cut into ([`crate::mig`]): it would find a seventh of what it was written for.
+    /// Does it accept GPUs of this kind? See [`mig::accepts`].
     #[must_use]
     pub fn accepts(&self, kind: &GpuKind) -> bool {
-        match &self.gpu_kind {
-            None => !kind.is_part(),
-            Some(wanted) => wanted == kind || self.gpu_kinds_or.contains(kind),
-        }
+        mig::accepts(self.gpu_kind.iter().chain(&self.gpu_kinds_or), kind)
     }
 
     /// The parts of GPUs asked for; `None`: whole ones, or none.

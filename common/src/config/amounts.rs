@@ -87,17 +87,18 @@ fn kind(key: &str) -> Result<GpuKind, String> {
     if let Some((_, meant)) = NO_KINDS.iter().find(|(word, _)| *word == key) {
         return Err(format!("`{key}` is no kind of GPU: write `{meant}`"));
     }
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     // As parts of a GPU are called: `"h100-1g.10gb+me" = 2`.
-    let plain = |c: char| {
-        c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_' | '.' | '+')
-    };
-    if key.is_empty() || !key.chars().all(plain) {
+    let in_part = |c: char| plain(c) || matches!(c, '-' | '.' | '+');
+    let kind = GpuKind(key.to_owned());
+    let is_kind = key.chars().all(plain) || (kind.is_part() && key.chars().all(in_part));
+    if key.is_empty() || !is_kind {
         return Err(format!(
             "`{key}` is no kind of GPU: write `gpus`, `cpus`, `memory`, or a kind as \
              `kantctl nodes` shows it, like `h100`"
         ));
     }
-    Ok(GpuKind(key.to_owned()))
+    Ok(kind)
 }
 
 /// Memory with its unit, `"4T"`.
@@ -159,6 +160,8 @@ mod tests {
             ("quota = { cpu = 4 }", "write `cpus`"),
             ("quota = { mem = \"4T\" }", "write `memory`"),
             ("quota = { H100 = 4 }", "`H100` is no kind"),
+            ("quota = { gpu_minutes = 4 }", "`gpu_minutes` is no kind"),
+            ("quota = { \"h100-sxm\" = 4 }", "`h100-sxm` is no kind"),
             ("quota = { h100 = -4 }", "-4"),
             ("quota = { memory = \"lots\" }", "`lots` is not an amount of memory"),
             ("quota = 64", "a table like"),

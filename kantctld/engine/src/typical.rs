@@ -24,7 +24,7 @@ pub struct Typical {
     pub gpus: u32,
     /// Thousandths of each.
     pub milli: u16,
-    /// The kinds it accepts; `None`: any.
+    /// The kinds it accepts; `None`: any whole GPUs.
     pub kinds: Option<Vec<GpuKind>>,
     /// How frequent it is; all weights together are 1.
     pub weight: f64,

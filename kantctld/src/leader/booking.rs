@@ -4,8 +4,9 @@
 //!
 //! Here and not in `apply`: a later release may choose otherwise, and replicas must agree.
 
-use common::gpu::GpuKind;
+use common::gpu::Gpu;
 use common::id::NodeName;
+use common::mig;
 use common::node::Inventory;
 use common::reason::Refusal;
 use common::time::Time;
@@ -138,17 +139,14 @@ impl Wanted {
     }
 }
 
-/// How many GPUs of the kind asked for, or of any, a node has.
+/// How many GPUs of the kind asked for, or whole ones of any, a node has.
 fn gpus_of(state: &State, node: &NodeName, asked: &ReservationRequest) -> Gpus {
     state.node(node).map_or(Gpus(0), |node| of_kind(&node.inventory, asked))
 }
 
 fn of_kind(inventory: &Inventory, asked: &ReservationRequest) -> Gpus {
-    let of_kind = |kind: &GpuKind| match &asked.gpu_kind {
-        Some(wanted) => wanted == kind,
-        None => !kind.is_part(),
-    };
-    let count = inventory.gpus.iter().filter(|gpu| of_kind(&gpu.kind)).count();
+    let of_kind = |gpu: &&Gpu| mig::accepts(asked.gpu_kind.iter(), &gpu.kind);
+    let count = inventory.gpus.iter().filter(of_kind).count();
     Gpus(u32::try_from(count).unwrap_or(u32::MAX))
 }
 

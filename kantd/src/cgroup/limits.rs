@@ -23,7 +23,8 @@ pub struct Limits {
     pub known_gpu_minors: BTreeSet<u32>,
     /// Devices of the parts of GPUs (MIG) it may open; every other one of their majors is denied.
     pub mig_parts: BTreeSet<DeviceNumber>,
-    /// Devices of all parts known on this node; none: nothing is denied for the sake of parts.
+    /// Devices of all parts known on this node; none here and above: nothing is denied for the sake
+    /// of parts.
     pub known_mig_parts: BTreeSet<DeviceNumber>,
 }
 

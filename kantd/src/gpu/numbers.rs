@@ -113,8 +113,8 @@ impl GpuNumbers {
             self.uuids.push(uuid.to_owned());
             self.uuids.len() - 1
         });
-        // A node sees some dozens of GPUs in its life, and a GPU's parts have the same ids again
-        // when they are cut again.
+        // A node sees some dozens of GPUs in its life, and some hundreds of parts: whether one that
+        // is cut as before has its id again is the driver's.
         GpuIndex(u16::try_from(number).unwrap_or(u16::MAX))
     }
 

@@ -15,9 +15,9 @@ use kantd::cgroup::{self, Kind, Place};
 use kantd::step::{StartLimits, StepChanges, StepRules, Steps, StepsSettings};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -313,7 +313,13 @@ pub fn groups_below(path: &Path) -> Vec<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
     let cgroups = mounts.lines().filter(|line| line.contains(" - cgroup"));
     let points = cgroups.filter_map(|line| line.split(' ').nth(4));
-    points.map(|point| Path::new(point).join(path)).filter(|dir| dir.is_dir()).collect()
+    let groups = points.map(|point| Path::new(point).join(path)).filter(|dir| dir.is_dir());
+    // A hierarchy may be mounted twice.
+    let mut known = BTreeSet::new();
+    let is_new = |dir: &PathBuf| {
+        fs::metadata(dir).is_ok_and(|group| known.insert((group.dev(), group.ino())))
+    };
+    groups.filter(is_new).collect()
 }
 
 fn gpu(index: u16, minor: u32) -> Gpu {

@@ -13,6 +13,12 @@ fn is_there(kantctl: &Kantctl, name: &str) -> bool {
     kantctl.dir().join(name).exists()
 }
 
+/// It does what this file tells, and the controller, who signals what runs, has heard that it runs.
+fn is_up(kantctl: &Kantctl, id: &str, name: &str) -> anyhow::Result<()> {
+    there(kantctl, name)?;
+    wait_for("it to run", || Ok((kantctl.job(id)?.phase == Phase::Running).then_some(())))
+}
+
 /// Runs until there is a file `enough`.
 fn waits(trap: &str, up: &str) -> String {
     format!("{trap}; touch {up}; while [ ! -e enough ]; do sleep 0.05; done")
@@ -35,7 +41,7 @@ fn a_signal_is_for_the_work_or_the_script_and_ends_no_job() -> anyhow::Result<()
     let script =
         format!("#!/bin/sh\n(\n{}\n)\necho on >after\n", waits("trap 'touch hit' USR1", "up"));
     let id = kantctl.submit(&["--mem=16M"], &script)?;
-    there(&kantctl, "up")?;
+    is_up(&kantctl, &id, "up")?;
     let said = kantctl.ok(&["cancel", "--signal", "usr1", &id])?;
     assert_eq!(said.trim(), format!("Signalled {id}"));
     there(&kantctl, "hit")?;
@@ -86,7 +92,7 @@ fn steps_get_it_before_the_script_and_tasks_of_an_array_each() -> anyhow::Result
         waits(":", "up")
     );
     let id = kantctl.submit(&["-N2", "--ntasks-per-node=1", "--mem=16M"], &script)?;
-    there(&kantctl, "up")?;
+    is_up(&kantctl, &id, "up")?;
     there(&kantctl, "step-up")?;
     let done = scancel(&cluster, &kantctl, &["-s", "USR1", &id])?;
     assert!(done.status.success() && done.stderr.is_empty(), "{done:?}");
@@ -110,7 +116,7 @@ fn steps_get_it_before_the_script_and_tasks_of_an_array_each() -> anyhow::Result
     let trap = format!("trap 'touch task-{index}' USR2");
     let script = format!("#!/bin/sh\n{}\n", waits(&trap, &format!("up-{index}")));
     let id = kantctl.submit(&["--array=0-2", "--mem=16M"], &script)?;
-    (0..3).try_for_each(|task| there(&kantctl, &format!("up-{task}")))?;
+    (0..3).try_for_each(|task| is_up(&kantctl, &format!("{id}_{task}"), &format!("up-{task}")))?;
     assert!(scancel(&cluster, &kantctl, &["-s", "USR2", &format!("{id}_1")])?.status.success());
     there(&kantctl, "task-1")?;
     assert!(!is_there(&kantctl, "task-0") && !is_there(&kantctl, "task-2"));

@@ -16,7 +16,8 @@ pub(crate) struct Class {
     gpus: Vec<GpuIndex>,
     /// Which positions each kind has.
     kinds: Vec<(GpuKind, u128)>,
-    /// The positions of GPUs that are whole; all bits where none is a part of one.
+    /// The positions of GPUs that are whole; all bits where none is a part of one, no bit where
+    /// each is.
     whole: u128,
     /// CPUs on whole cores.
     pub core_cpus: Cpus,
@@ -45,8 +46,9 @@ impl Class {
             }
         }
         kinds.sort();
-        let parts = kinds.iter().filter(|(kind, _)| kind.is_part());
-        let whole = !parts.fold(0, |all, (_, mask)| all | mask);
+        let masks = |parts: bool| kinds.iter().filter(move |(kind, _)| kind.is_part() == parts);
+        let all = |parts: bool| masks(parts).fold(0, |all, (_, mask)| all | mask);
+        let whole = if all(true) == 0 { u128::MAX } else { all(false) };
         let core_cpus = inventory.cores.iter().map(common::cpuset::CpuSet::len).sum();
         let single_threads = inventory.cores.iter().all(|core| core.len() == 1);
         Self {

@@ -121,9 +121,15 @@ impl World {
                     Arc::make_mut(&mut job.request).grow = true;
                 }
                 let names_one = job.request.gpu_kind.as_ref().is_some_and(|kind| kind.0 == "a100");
+                let has_choice = !job.request.gpu_kinds_or.is_empty();
+                if self.is_cut && has_choice && !names_one {
+                    // Whole ones or parts of them.
+                    Arc::make_mut(&mut job.request).gpu_kinds_or =
+                        vec![GpuKind(cluster::PART.to_owned())];
+                }
                 if self.is_cut && names_one {
-                    let request = Arc::make_mut(&mut job.request);
-                    request.gpu_kind = Some(GpuKind(cluster::PART.to_owned()));
+                    Arc::make_mut(&mut job.request).gpu_kind =
+                        Some(GpuKind(cluster::PART.to_owned()));
                 }
                 job.reservation = booking.as_ref().map(|booking| booking.name.clone());
                 self.snapshot.set_waiting(job);

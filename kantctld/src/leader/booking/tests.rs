@@ -36,7 +36,7 @@ fn apply(state: &mut State, command: Command) {
 const CLUSTER: [(&str, &str); 5] =
     [("a1", "a40"), ("a2", "a40"), ("h1", "h100"), ("c1", ""), ("m1", "h100-1g.10gb")];
 
-/// Nodes a1, a2 with a40 GPUs, h1 with an h100, c1 without.
+/// These nodes, up and idle.
 fn cluster() -> State {
     let mut state = State::default();
     let queue = Queue { default: true, ..Queue::plain(QueueName::new("main").unwrap()) };

@@ -7,6 +7,7 @@ use crate::remembered::State;
 use common::gpu::GpuKind;
 use common::id::{Attempt, FeatureName, JobId, JobKey, QueueName, Uid};
 use common::job::Ask;
+use common::mig;
 use common::queue::Queue;
 use common::reason::{Refusal, WaitReason};
 use common::resource::{GpuRequest, Request};
@@ -145,12 +146,8 @@ fn mend(
     if kinds.is_empty() && need.gpus > Gpus(0) {
         return Some("leave --gpus out, or ".to_owned());
     }
-    let is_missing = match &need.gpu_kind {
-        Some(kind) => !kinds.contains(kind),
-        // Parts go to those who name their kind.
-        None => need.gpus > Gpus(0) && kinds.iter().all(|kind| kind.is_part()),
-    };
-    if is_missing {
+    let asks_some = need.gpu_kind.is_some() || need.gpus > Gpus(0);
+    if asks_some && !kinds.iter().any(|kind| mig::accepts(need.gpu_kind.iter(), kind)) {
         let all: Vec<&str> = kinds.iter().map(|kind| kind.0.as_str()).collect();
         return (!all.is_empty()).then(|| format!("ask for {} GPUs, or ", all.join(" or ")));
     }

@@ -4,16 +4,19 @@
 use super::{Variables, join};
 use crate::step::order::StepOrder;
 use common::gpu::RENDER_MINOR_MIN;
+use common::mig::told_to_cuda;
 
 impl Variables {
     /// CUDA sees no GPU at all in an empty list; without the variable it would see every one. AMD's
     /// programs read CUDA's variable too, and take it for numbers among those that ROCR shows.
-    ///
-    /// A process of CUDA's uses several whole GPUs, but of parts (MIG) only the first that is
-    /// listed, and none of the whole ones behind it: where a job has both, the whole ones are told.
+    /// CUDA is not told of all where a job has whole ones and parts ([`told_to_cuda`]); the list of
+    /// all is what the starter of a step's tasks chooses from.
     pub(super) fn gpus(&mut self, order: &StepOrder) {
         let gpus = &order.gpus;
         let is_amd = |minor: &u32| *minor >= RENDER_MINOR_MIN;
+        let ids: Vec<&str> = gpus.iter().map(|gpu| gpu.uuid.as_str()).collect();
+        let told = told_to_cuda(&ids);
+        let count = told.len();
         if order.gpu_minors.iter().any(is_amd) {
             // The kernel's driver does not know the id of each of AMD's.
             let is_known = gpus.iter().all(|gpu| !gpu.uuid.starts_with("AMD-"));
@@ -27,11 +30,10 @@ impl Variables {
         if gpus.iter().any(|gpu| is_amd(&gpu.minor)) {
             self.0.remove("CUDA_VISIBLE_DEVICES");
         } else {
-            let has_whole = gpus.iter().any(|gpu| gpu.mig.is_none());
-            let shown = gpus.iter().filter(|gpu| gpu.mig.is_none() == has_whole);
-            self.set("CUDA_VISIBLE_DEVICES", join(shown.map(|gpu| &gpu.uuid)));
+            self.set("CUDA_VISIBLE_DEVICES", join(told));
+            self.set("KANT_GPUS", join(&ids));
         }
-        self.set("GPU_DEVICE_ORDINAL", join(0..gpus.len()));
+        self.set("GPU_DEVICE_ORDINAL", join(0..count));
         self.set_all(&["SLURM_GPUS_ON_NODE", "KANT_NODE_GPUS"], gpus.len());
         if gpus.is_empty() {
             return;

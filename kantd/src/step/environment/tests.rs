@@ -287,7 +287,8 @@ fn parts_are_named_to_cuda_where_a_job_has_no_whole_gpu() {
     assert_has(&parts, &[("CUDA_VISIBLE_DEVICES", "MIG-1,MIG-2"), ("KANT_NODE_GPUS", "2")]);
     let both = with_gpus(&["MIG-1", "GPU-b", "GPU-c"]);
     assert_has(&both, &[("CUDA_VISIBLE_DEVICES", "GPU-b,GPU-c"), ("KANT_NODE_GPUS", "3")]);
-    assert_has(&both, &[("GPU_DEVICE_ORDINAL", "0,1,2"), ("SLURM_GPUS_ON_NODE", "3")]);
+    assert_has(&both, &[("GPU_DEVICE_ORDINAL", "0,1"), ("SLURM_GPUS_ON_NODE", "3")]);
+    assert_has(&both, &[("KANT_GPUS", "MIG-1,GPU-b,GPU-c")]);
     assert!(!parts.contains_key("ROCR_VISIBLE_DEVICES"));
 }
 

@@ -57,6 +57,16 @@ fn who_names_a_part_gets_parts_of_it_and_nothing_else() {
 }
 
 #[test]
+fn who_takes_whole_ones_or_parts_gets_one_of_both_kinds_where_one_has_enough() {
+    let mut snapshot = snapshot(vec![node_of("a", 2, 3)]);
+    let gpu_kinds_or = vec![GpuKind(PART.to_owned())];
+    let either = |gpus| Request { gpu_kinds_or: gpu_kinds_or.clone(), ..of_kind(gpus, "h100") };
+    wait(&mut snapshot, [waiting(1, either(3), 10), waiting(2, gpu_request(2), 10)]);
+    judged(&snapshot);
+    assert_eq!(crate::testing::placed(&snapshot), ["1 a:2-4", "2 a:0-1"]);
+}
+
+#[test]
 fn a_cluster_that_is_all_cut_says_that_it_has_no_gpus_for_others() {
     let mut snapshot = snapshot(vec![node_of("a", 0, 8), cpu_node("b", 8)]);
     wait(&mut snapshot, [waiting(1, gpu_request(1), 10), waiting(2, request(1, 1), 10)]);
