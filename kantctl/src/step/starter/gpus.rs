@@ -61,8 +61,9 @@ mod tests {
 
     #[test]
     fn a_task_of_a_job_with_whole_gpus_and_parts_sees_those_it_was_booked_for() {
-        let lists = [(IDS, "MIG-1,GPU-b,GPU-c"), (CUDA, "GPU-b,GPU-c"), ("SLURM_JOB_GPUS", "0,4,5")]
-            .map(|(name, list)| (name, list.to_owned()));
+        let lists =
+            [(IDS, "MIG-1,GPU-b,GPU-c"), (CUDA, "GPU-b,GPU-c"), ("SLURM_JOB_GPUS", "0,4,5")]
+                .map(|(name, list)| (name, list.to_owned()));
         let seen = |places: &[u32]| {
             let set = of_places(&lists, places);
             let of = |name: &str| set.iter().find(|(known, _)| *known == name).unwrap().1.clone();

@@ -30,8 +30,8 @@ impl Variables {
         if gpus.iter().any(|gpu| is_amd(&gpu.minor)) {
             self.0.remove("CUDA_VISIBLE_DEVICES");
         } else {
-            self.set("CUDA_VISIBLE_DEVICES", join(told));
-            self.set("KANT_GPUS", join(&ids));
+            self.set("CUDA_VISIBLE_DEVICES", join(told.iter()));
+            self.set("KANT_GPUS", join(ids.iter()));
         }
         self.set("GPU_DEVICE_ORDINAL", join(0..count));
         self.set_all(&["SLURM_GPUS_ON_NODE", "KANT_NODE_GPUS"], gpus.len());
