@@ -48,7 +48,8 @@ pub struct Gpu {
     /// Its number on the node, for ever: no other GPU there gets it. The numbers of a node's list
     /// rise, and have holes where a GPU is lost.
     pub index: GpuIndex,
-    /// The vendor's unique id (`GPU-...`, of a part `MIG-...`), given to jobs in CUDA_VISIBLE_DEVICES.
+    /// The vendor's unique id (`GPU-...`, of a part `MIG-...`), given to jobs in
+    /// CUDA_VISIBLE_DEVICES.
     pub uuid: String,
     /// The vendor's model name.
     pub model: String,
