@@ -70,10 +70,11 @@ mod tests {
     async fn whoever_listens_where_a_controller_was_lives_and_a_closed_port_is_silent() {
         let dir = tempfile::tempdir().unwrap();
         let open = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let at = |listener: &std::net::TcpListener| listener.local_addr().unwrap().to_string();
-        let (open_at, closed_at) = (at(&open), at(&closed));
-        drop(closed);
+        // Its own to the end of the test, and deaf: nobody else gets the port meanwhile.
+        let closed = tokio::net::TcpSocket::new_v4().unwrap();
+        closed.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let open_at = open.local_addr().unwrap().to_string();
+        let closed_at = closed.local_addr().unwrap().to_string();
         let mut config = ControllerConfig {
             cluster_key: dir.path().join("key").display().to_string(),
             listen: closed_at.clone(),
