@@ -104,10 +104,10 @@ impl<'a> Slots<'a> {
     pub(crate) fn fragmentation(&self) -> f64 {
         let all: u32 = self.milli.iter().map(|milli| u32::from(*milli)).sum();
         let unusable = |typical: &Typical| -> f64 {
-            if !self.fits(typical) {
+            let accepted = self.accepted(typical);
+            if !self.fits(typical, accepted) {
                 return f64::from(all);
             }
-            let accepted = self.accepted(typical);
             let is_scrap =
                 |(at, milli): &(usize, &u16)| accepted >> at & 1 == 0 || **milli < typical.milli;
             let scraps = self.milli.iter().enumerate().filter(is_scrap);
@@ -122,11 +122,10 @@ impl<'a> Slots<'a> {
         kinds.map_or_else(|| self.class.of_no_kind(), |kinds| self.class.positions(kinds))
     }
 
-    fn fits(&self, typical: &Typical) -> bool {
+    fn fits(&self, typical: &Typical, accepted: u128) -> bool {
         if typical.gpus == 0 || typical.cpus > self.cpus || typical.memory > self.memory {
             return false;
         }
-        let accepted = self.accepted(typical);
         let enough = self.milli.iter().enumerate();
         let enough =
             enough.filter(|(at, milli)| accepted >> at & 1 == 1 && **milli >= typical.milli);
