@@ -73,6 +73,7 @@ fn add(world: &mut World, queue: usize, tasks: usize, gpus: u32, on: Option<usiz
         may_start: true,
         may_reclaim: true,
         may_preempt: true,
+        may_move_others: true,
         is_apart: false,
         alike: None,
         turn: None,

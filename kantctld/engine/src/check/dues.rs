@@ -107,6 +107,16 @@ impl Judge<'_> {
         Milli::from(request.gpus_in_all(nodes, tasks).0)
     }
 
+    /// The components that ask together with this one; a job that is no component asks by itself.
+    /// None: those of several queues, and those of which one is not to start, have no share.
+    pub(super) fn asks_with<'j>(&'j self, job: &'j WaitingJob) -> Vec<&'j WaitingJob> {
+        let Some(first) = job.together else { return vec![job] };
+        let all: Vec<&WaitingJob> = self.snapshot.line.together(first).map(|one| &**one).collect();
+        let may =
+            |one: &&WaitingJob| one.queue == job.queue && self.snapshot.class_of(one.key).is_some();
+        if all.iter().all(may) { all } else { Vec::new() }
+    }
+
     /// Parts by memory: what they come to at most, on the smallest GPU that holds one of the nodes
     /// that it may have, up or down.
     fn asks_parts(&self, job: &WaitingJob, parts: GpuParts) -> Milli {
@@ -223,7 +233,7 @@ impl Judge<'_> {
             }
         }
         for job in self.snapshot.all_waiting() {
-            if self.snapshot.class_of(job.key).is_none() || job.together.is_some() {
+            if self.snapshot.class_of(job.key).is_none() || self.asks_with(job).is_empty() {
                 continue;
             }
             let is_kept = self.has_room_kept(job.key);

@@ -39,19 +39,25 @@ impl<'a> Judge<'a> {
     /// for was judged when others yielded to it.
     pub(super) fn starts_fairly(&mut self, job: &WaitingJob, allocation: &Allocation) {
         let is_fair = self.snapshot.policy().fair_sharing;
-        if !is_fair || job.together.is_some() || self.has_room_kept(job.key) {
+        let beside = self.asks_with(job);
+        if !is_fair || beside.is_empty() || self.has_room_kept(job.key) {
             return;
         }
         let Some(queue) = self.queues.get(&job.queue).copied() else { return };
-        let qos = self.snapshot.policy().qos.iter().find(|qos| Some(&qos.name) == job.qos.as_ref());
-        let says = job.preemptible.or_else(|| qos.and_then(|qos| qos.preemptible));
+        let yields = |one: &WaitingJob| {
+            let policy = self.snapshot.policy();
+            let qos = policy.qos.iter().find(|qos| Some(&qos.name) == one.qos.as_ref());
+            let says = one.preemptible.or_else(|| qos.and_then(|qos| qos.preemptible));
+            says.unwrap_or(queue.preemption.preemptible)
+        };
+        let all_yield = beside.into_iter().all(yields);
         // Which whole nodes it gets is not known before it has them.
         let gpus = if job.request.exclusive {
             self.asks(Of::Gpus, job, true)
         } else {
             Of::Gpus.held(allocation.shares())
         };
-        if says.unwrap_or(queue.preemption.preemptible) || gpus == 0 {
+        if all_yield || gpus == 0 {
             return;
         }
         let mut firm = self.dues_mut().firm.take().unwrap_or_else(|| self.all_firm());
@@ -103,7 +109,9 @@ impl<'a> Judge<'a> {
         }
         if dues.claim.as_ref().is_none_or(|claim| claim.key != by.key) {
             self.claim_is_met(&mut dues);
-            let asks = dues.sums.iter().map(|sums| self.asks(sums.of, by, true)).collect();
+            let all = self.asks_with(by);
+            let of = |of: Of| all.iter().map(|one| self.asks(of, one, true)).sum();
+            let asks = dues.sums.iter().map(|sums| of(sums.of)).collect();
             let (losers, lost) = (BTreeSet::new(), vec![0; dues.sums.len()]);
             let is_reclaim = why == PreemptReason::Reclaim;
             dues.claim = Some(Claim { key: by.key, asks, is_reclaim, losers, lost });

@@ -21,15 +21,24 @@ use common::policy::Behind;
 use common::queue::Queue;
 use common::reason::WaitReason;
 use common::time::Time;
+use common::unit::Tasks;
 use std::sync::Arc;
 
 /// One component, and its shape.
 type Part<'a> = (&'a Arc<WaitingJob>, ShapeIndex);
 
+/// Which component did not start, its shape if its queue is there, and why.
+pub(super) type Failed<'a> = (&'a Arc<WaitingJob>, Option<ShapeIndex>, Obstacle);
+
 impl<'a> Desk<'a> {
     /// Starts all components, or none; every one of them has had its turn afterwards.
     /// `is_known`: as far as this one goes, nothing has changed since that was tried.
-    pub(super) fn start_together(&mut self, first: JobKey, is_known: bool) -> Next {
+    /// `with_fewest`: elastic ones with no more tasks than they need.
+    pub(super) fn start_together(
+        &mut self,
+        first: JobKey,
+        (is_known, with_fewest): (bool, bool),
+    ) -> Next {
         let components: Vec<_> = self.snapshot.line.together(first).collect();
         let is_parked = |one: &&&Arc<WaitingJob>| self.snapshot.class_of(one.key).is_none();
         if let Some(parked) = components.iter().find(is_parked) {
@@ -41,16 +50,40 @@ impl<'a> Desk<'a> {
         if self.tell_if_never(&components) || is_known && self.repeat_together(&components) {
             return Next::MayTry;
         }
+        if components.iter().any(|one| self.awaiting.contains_key(&one.key)) {
+            // Others make room for them: whether they fit by now was tried before all turns.
+            self.have_no_room(&components);
+            return Next::MayTry;
+        }
+        let most = |one: &&Arc<WaitingJob>| one.request.tasks_min.filter(|_| with_fewest);
+        let anywhere: Vec<_> = components.iter().map(|one| (Vec::new(), most(one))).collect();
+        if let Err(failed) = self.start_all(&components, &anywhere) {
+            let (component, shape, obstacle) = *failed;
+            self.tell_all(&components, component, shape, obstacle);
+        }
+        Next::MayTry
+    }
+
+    /// Starts all of them, each off the nodes behind its fence and with no more tasks than that; or
+    /// none.
+    ///
+    /// # Errors
+    /// Which of them could not, and why.
+    pub(super) fn start_all(
+        &mut self,
+        components: &[&'a Arc<WaitingJob>],
+        places: &[(Vec<bool>, Option<Tasks>)],
+    ) -> Result<(), Box<Failed<'a>>> {
         let checkpoint = self.trial.checkpoint();
         let (books, arrays) = (self.books.clone(), self.arrays.clone());
         let (pledges, started) = (self.pledges.clone(), self.started.len());
         let decided = self.decisions.len();
         let kept: Vec<_> = components.iter().filter_map(|one| self.kept_for(one.key)).collect();
-        for component in &components {
+        for component in components {
             self.unmet.remove(&component.key);
         }
-        for component in components.iter().copied() {
-            if let Err(failed) = self.start_component(component) {
+        for (component, place) in components.iter().copied().zip(places) {
+            if let Err(failed) = self.start_component(component, place) {
                 let (shape, obstacle) = *failed;
                 // What the others got is what they would have to be within their bounds with.
                 let got = components.iter().zip(&self.started[started..]);
@@ -65,12 +98,20 @@ impl<'a> Desk<'a> {
                 self.look(&self.nodes_of(&undone), NEVER);
                 self.waits.forget_starts(components.iter().map(|component| component.key));
                 kept.into_iter().for_each(|kept| self.keep_once_more(kept));
-                self.tell_all(&components, component, shape, obstacle);
-                return Next::MayTry;
+                return Err(Box::new((component, shape, obstacle)));
             }
         }
         self.trial.keep(checkpoint);
-        Next::MayTry
+        Ok(())
+    }
+
+    /// All of them hear that there is no room.
+    fn have_no_room(&mut self, components: &[&'a Arc<WaitingJob>]) {
+        for component in components.iter().copied() {
+            let Some(queue) = self.queues.get(&component.queue).copied() else { continue };
+            let shape = self.shape_of(queue, component);
+            self.has_no_room(component, shape);
+        }
     }
 
     /// Where one of them could never have room, all hear of it, and keep nobody waiting.
@@ -100,6 +141,7 @@ impl<'a> Desk<'a> {
     fn start_component(
         &mut self,
         job: &'a Arc<WaitingJob>,
+        (fence, most): &(Vec<bool>, Option<Tasks>),
     ) -> Result<(), Box<(Option<ShapeIndex>, Obstacle)>> {
         let Some(queue) = self.queues.get(&job.queue).copied() else {
             let reason = WaitReason::QueueGone { queue: job.queue.clone() };
@@ -113,7 +155,8 @@ impl<'a> Desk<'a> {
             return Err(Box::new((Some(shape), obstacle)));
         }
         self.searches.count();
-        self.try_start(job, shape, &[]).map_err(|obstacle| Box::new((Some(shape), obstacle)))
+        self.try_start_with(job, shape, fence, *most)
+            .map_err(|obstacle| Box::new((Some(shape), obstacle)))
     }
 
     fn tell_all(

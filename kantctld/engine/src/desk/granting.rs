@@ -139,9 +139,10 @@ impl<'a> Desk<'a> {
         nodes.filter(|at| !self.bookings.on(*at).is_empty()).collect()
     }
 
-    /// All components of a job, or none of them.
-    pub(crate) fn start_components(&mut self, first: JobKey) {
-        _ = self.start_together(first, false);
+    /// All components of a job, or none of them. `with_fewest`: elastic ones with no more tasks
+    /// than they need.
+    pub(crate) fn start_components(&mut self, first: JobKey, with_fewest: bool) {
+        _ = self.start_together(first, (false, with_fewest));
     }
 
     /// Makes these yield, and keeps the room for the job. Nobody yields if it would not have room

@@ -13,6 +13,7 @@ mod reserve;
 mod settle;
 mod sooner;
 mod start;
+mod together;
 mod turn;
 mod yielding;
 
@@ -44,6 +45,7 @@ use pledge::Pledge;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
+pub(crate) use together::Component;
 use yielding::Awaiting;
 pub(crate) use yielding::Version;
 

@@ -67,9 +67,7 @@ impl<'a> Desk<'a> {
         self.let_all_go();
         let kept: Vec<_> = firm.into_iter().filter_map(|(key, at)| self.room_of(key, at)).collect();
         self.trial.roll_back(checkpoint);
-        for (job, awaiting) in kept {
-            self.start_or_await(job, awaiting);
-        }
+        self.start_or_await_each(kept);
     }
 
     /// The room that is kept for a job, if it is still there when those are gone that go.
@@ -115,7 +113,7 @@ impl<'a> Desk<'a> {
         booked.into_iter().for_each(|(at, booking)| self.bookings.add(at, booking));
     }
 
-    fn start_or_await(&mut self, job: &'a Arc<WaitingJob>, awaiting: Awaiting) {
+    pub(super) fn start_or_await(&mut self, job: &'a Arc<WaitingJob>, awaiting: Awaiting) {
         if self.snapshot.running(job.key).is_some() {
             // It goes on there, and is not gone yet from where it was.
             return self.await_others(job.key, awaiting);
@@ -130,10 +128,7 @@ impl<'a> Desk<'a> {
         if started.is_ok() {
             return;
         }
-        let goes = |at: &NodeIndex| {
-            self.trial.holders(*at).iter().any(|holder| self.goes_from(holder.key, *at))
-        };
-        if self.yielders.contains_key(&job.key) || awaiting.nodes.iter().any(goes) {
+        if self.yielders.contains_key(&job.key) || self.somebody_goes_from(&awaiting.nodes) {
             self.books.add(&awaiting.claim, awaiting.ends_by);
             self.count_kept(job);
             self.awaiting.insert(job.key, awaiting);
@@ -261,7 +256,10 @@ impl<'a> Desk<'a> {
         for (key, (victims, example)) in &self.yielders {
             if self.snapshot.class_of(*key).is_some() && !started.contains(key) {
                 let (victims, example) = (*victims, *example);
-                waits.tell(*key, WaitReason::Preempting { victims, example });
+                let reason = WaitReason::Preempting { victims, example };
+                let components = self.snapshot.line.together(*key).map(|one| one.key);
+                components.for_each(|one| waits.tell(one, reason.clone()));
+                waits.tell(*key, reason);
             }
         }
     }

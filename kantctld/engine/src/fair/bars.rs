@@ -107,6 +107,11 @@ impl Bars {
                 lists.insert(*at, nodes.into_iter().map(|node| NodeAt(node.at())).collect());
             }
         }
+        for (at, set) in &view.sets {
+            if let Some(nodes) = self.nodes.get(&set.first) {
+                lists.insert(*at, nodes.iter().map(|node| NodeAt(node.at())).collect());
+            }
+        }
         for (at, nodes) in lists {
             let nodes = Arc::new(nodes);
             for task in view.world.jobs[at.0].tasks.clone() {

@@ -36,15 +36,16 @@ pub(super) fn choose(board: &Board<'_>, task: TaskAt, nodes: &[NodeAt]) -> Optio
     found.filter(|one| is_allowed(board, task, one.place.node)).min_by_key(rank)
 }
 
-/// Where other tasks of its job sit, if no two may share a node; rising.
+/// Where other tasks of its group sit, if no two of its job may share a node; rising.
 fn taken(board: &Board<'_>, task: TaskAt) -> Vec<NodeAt> {
     let job = &board.world.jobs[board.world.job_of[task.0].0];
     if !job.is_apart {
         return Vec::new();
     }
+    let group = board.world.tasks[task.0].group;
+    let beside = job.tasks.iter().filter(|other| board.world.tasks[other.0].group == group);
     let place = |task: &TaskAt| board.seats[task.0].place.as_ref();
-    let mut nodes: Vec<NodeAt> =
-        job.tasks.iter().filter_map(place).map(|place| place.node).collect();
+    let mut nodes: Vec<NodeAt> = beside.filter_map(place).map(|place| place.node).collect();
     nodes.sort_unstable();
     nodes
 }

@@ -36,6 +36,7 @@ mod rooms;
 mod round;
 pub mod runtime;
 mod seat;
+mod sets;
 mod settings;
 mod standing;
 pub mod taking;

@@ -224,7 +224,7 @@ impl Round<'_> {
             return false;
         }
         match why {
-            Why::Consolidate => known.is_preemptible,
+            Why::Consolidate => known.is_preemptible && known.may_move_others,
             Why::Stale => true,
             Why::Preempt => known.may_preempt,
             Why::Reclaim if !known.may_reclaim => false,

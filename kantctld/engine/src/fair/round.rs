@@ -2,8 +2,7 @@
 //! holds in every detail. Never changes the plan: what does not hold is left out, and the plan is
 //! made anew without it.
 //!
-//! Not in it: for components of one job others do not yield. Others move for a job within the
-//! budget of moves alone; who yields for another reason is not given another place.
+//! Not in it: another place for who yields, but within the budget of moves.
 
 use super::amount::Amount;
 use super::bars::Bars;
@@ -23,7 +22,6 @@ use crate::floor::NodeIndex;
 use crate::round::Round;
 use crate::shape::ShapeIndex;
 use crate::snapshot::{RunningJob, Snapshot};
-use common::id::JobKey;
 use common::job::PreemptReason;
 use common::time::{Span, Time};
 use common::unit::{Nodes, Tasks};
@@ -72,9 +70,14 @@ fn carry_out<'a>(desk: &mut Desk<'a>, view: &View<'a>, plan: &Plan, bars: &mut B
     let victims = victims(desk, view, plan);
     let movers = movers(desk, view, plan);
     let (mut failed, mut is_without_room) = (Vec::new(), false);
-    let mut board = None;
-    let mut seen = BTreeSet::new();
+    let (mut board, mut seen) = (None, BTreeSet::new());
     for at in plan.turns.iter().filter(|at| seen.insert(**at)) {
+        let victims = victims.get(at).map_or(&[][..], Vec::as_slice);
+        if let Some(set) = view.sets.get(at) {
+            let is_done = set.carry_out((desk, view), (plan, *at), victims, bars);
+            failed.extend((!is_done).then_some(*at));
+            continue;
+        }
         let Some((job, shape)) = view.waiting.get(at) else { continue };
         let acts: Vec<&Act> =
             view.world.jobs[at.0].tasks.iter().filter_map(|task| plan.acts.get(task)).collect();
@@ -113,7 +116,6 @@ fn carry_out<'a>(desk: &mut Desk<'a>, view: &View<'a>, plan: &Plan, bars: &mut B
         if view.may_need_less(*at) && desk.start_anywhere(job, *shape, None).is_ok() {
             continue;
         }
-        let victims = victims.get(at).map_or(&[][..], Vec::as_slice);
         let is_done = match movers.get(at) {
             Some(movers) => desk.move_for((*job, *shape), &nodes, movers),
             None => desk.take_for(job, *shape, victims, &nodes),
@@ -192,9 +194,7 @@ fn finish<'a>(
             None => desk.has_no_room(job, *shape),
         }
     }
-    let firsts: BTreeSet<JobKey> =
-        desk.snapshot.all_waiting().filter_map(|job| job.together).collect();
-    firsts.into_iter().for_each(|first| desk.start_components(first));
+    super::sets::try_the_rest(&mut desk, &view, (plan, &books));
     desk.look_again(next_unsafe(&desk, &view.world));
     if !view.waiting.is_empty() {
         desk.look_again(desk.snapshot.more_moves_at(desk.now));

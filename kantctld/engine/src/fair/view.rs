@@ -4,6 +4,7 @@
 use super::amount::UNLIMITED;
 use super::bars::Bars;
 use super::owed::{Kinds, terms};
+use super::sets::{Sets, is_apart};
 use super::tree::QueueAt;
 use super::turns::turns;
 use super::world::{
@@ -19,7 +20,6 @@ use common::queue::Queue;
 use common::reason::WaitReason;
 use common::resource::{Allocation, GpuRequest};
 use common::time::{Span, Time};
-use common::unit::Tasks;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -31,6 +31,8 @@ pub(crate) struct View<'a> {
     pub world: World,
     /// Waiting jobs that may start, by their place.
     pub waiting: BTreeMap<JobAt, (&'a Arc<WaitingJob>, ShapeIndex)>,
+    /// Waiting jobs of several components.
+    pub(super) sets: Sets<'a>,
     /// Running jobs, by their place.
     pub running: BTreeMap<JobAt, JobKey>,
     /// Why others do not start, whatever is free.
@@ -40,7 +42,7 @@ pub(crate) struct View<'a> {
     /// Numbers for jobs of one shape that end at the same time.
     alike: BTreeMap<(ShapeIndex, Time), u64>,
     /// The turns of jobs in queues whose order is more than priority and submission.
-    turns: BTreeMap<JobKey, i64>,
+    pub(super) turns: BTreeMap<JobKey, i64>,
 }
 
 impl<'a> View<'a> {
@@ -71,10 +73,10 @@ impl<'a> View<'a> {
                 .collect(),
             ..World::default()
         };
-        let (waiting, running) = (BTreeMap::new(), BTreeMap::new());
+        let (waiting, sets, running) = (BTreeMap::new(), Sets::new(), BTreeMap::new());
         let (refused, lists, alike) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
         let turns = turns(snapshot, desk.now);
-        let mut view = Self { world, waiting, running, refused, lists, alike, turns };
+        let mut view = Self { world, waiting, sets, running, refused, lists, alike, turns };
         for job in snapshot.all_running() {
             view.runs(desk, job);
             if let Some(again) = desk.mover(job.key) {
@@ -92,7 +94,11 @@ impl<'a> View<'a> {
         for job in snapshot.all_waiting() {
             if let Some((_, allocation)) = started.iter().find(|(key, _)| *key == job.key) {
                 view.starts(desk, job, allocation);
-            } else if snapshot.class_of(job.key).is_some() && job.together.is_none() {
+            } else if let Some(first) = job.together {
+                if first == job.key {
+                    view.wait_together(desk, first, bars.is_out(first));
+                }
+            } else if snapshot.class_of(job.key).is_some() {
                 view.waits(desk, job, bars.is_out(job.key));
             }
         }
@@ -117,7 +123,7 @@ impl<'a> View<'a> {
     /// Is what a waiting job asks for counted task by task, not node by node?
     pub fn is_by_task(&self, at: JobAt) -> bool {
         let tasks = self.world.jobs[at.0].tasks.len();
-        self.waiting.get(&at).is_some_and(|(job, _)| job.request.tasks.0 as usize == tasks)
+        self.waiting.get(&at).is_some_and(|(job, _)| is_by_task(job, tasks))
     }
 
     pub(super) fn push(&mut self, job: Job, tasks: Vec<Task>) -> JobAt {
@@ -144,8 +150,9 @@ impl<'a> View<'a> {
             priority: priority(desk, job.qos.as_ref(), job.nice),
             may_reclaim: queue.preemption.reclaim,
             may_preempt: queue.preemption.by_priority,
+            may_move_others: true,
             may_start: admitted.is_ok() && !is_barred,
-            is_apart: job.request.nodes.is_some() || job.request.tasks_per_node == Some(Tasks(1)),
+            is_apart: is_apart(job),
             turn: self.turns.get(&job.key).copied(),
             was_tried: desk.snapshot.halfway.tried.contains(&job.key),
             alike: promised.is_empty().then(|| self.alike(shape, desk.ends_by(job.time_limit))),
@@ -189,6 +196,7 @@ impl<'a> View<'a> {
             may_start: false,
             may_reclaim: false,
             may_preempt: false,
+            may_move_others: false,
             is_apart: false,
             alike: None,
             turn: None,
@@ -204,6 +212,11 @@ impl<'a> View<'a> {
             tasks: Vec::new(),
         }
     }
+}
+
+/// Is what it asks for counted task by task, if it is counted as so many tasks?
+pub(super) fn is_by_task(job: &WaitingJob, tasks: usize) -> bool {
+    job.request.tasks.0 as usize == tasks
 }
 
 pub(super) fn amount(of: u64) -> i64 {

@@ -215,6 +215,8 @@ pub struct Job {
     pub may_reclaim: bool,
     /// May it take from lower priorities of its queue?
     pub may_preempt: bool,
+    /// May others be moved to make room for it?
+    pub may_move_others: bool,
     /// No two of its tasks share a node.
     pub is_apart: bool,
     /// Jobs of one queue with the same number ask for the same, and may have the same nodes.

@@ -125,7 +125,8 @@ const ONCE_UNFAIR: [(u64, &str); 4] = [
 fn the_judge_is_content_where_queues_share_fairly_and_everybody_has_their_turn() {
     #[allow(clippy::disallowed_methods)] // how a person asks for one history
     let only = std::env::var("KANT_SEED").ok().map(|text| text.parse::<u64>().unwrap());
-    let (mut preempts, mut moves, mut shrunk, mut grown) = ([0_u64; 3], 0, 0, 0);
+    let (mut preempts, mut for_sets) = ([0_u64; 3], 0);
+    let (mut moves, mut shrunk, mut grown) = (0, 0, 0);
     for seed in only.unwrap_or(1)..=only.unwrap_or(FAIR_HISTORIES) {
         let world = fair_history(seed, seed.is_multiple_of(2)).unwrap_or_else(|wrong| {
             panic!("seed {seed}: {wrong}\nreplay it alone with KANT_SEED={seed}")
@@ -133,14 +134,16 @@ fn the_judge_is_content_where_queues_share_fairly_and_everybody_has_their_turn()
         for (sum, more) in preempts.iter_mut().zip(world.preempts) {
             *sum += u64::from(more);
         }
+        for_sets += world.for_sets;
         moves += world.moves;
         grown += world.grown;
         shrunk += world.shrunk;
     }
     println!(
-        "{FAIR_HISTORIES} fair histories, {preempts:?} preemptions, {moves} moves, {shrunk} gave \
-         nodes up, {grown} grew"
+        "{FAIR_HISTORIES} fair histories, {preempts:?} preemptions, {for_sets} for components, \
+         {moves} moves, {shrunk} gave nodes up, {grown} grew"
     );
+    assert!(only.is_some() || for_sets > 0, "nobody yielded to components");
     assert!(only.is_some() || preempts.iter().sum::<u64>() > 0, "nobody yielded: {preempts:?}");
     assert!(only.is_some() || moves > 0, "nobody moved");
     assert!(only.is_some() || shrunk > 0, "nobody gave nodes up");

@@ -45,6 +45,8 @@ pub struct World {
     pub starts: u32,
     /// By reason: priority, reclaim, head timeout.
     pub preempts: [u32; 3],
+    /// Of those, so many for the components of a job.
+    pub for_sets: u32,
     /// Jobs that gave some of their nodes up, and those that do, until when.
     pub shrunk: u32,
     pub shrinking: BTreeMap<JobKey, Time>,
@@ -88,6 +90,7 @@ impl World {
             rounds: 0,
             starts: 0,
             preempts: [0; 3],
+            for_sets: 0,
             shrunk: 0,
             shrinking: BTreeMap::new(),
             grows: false,
@@ -237,6 +240,8 @@ impl World {
                     PreemptReason::HeadTimeout => Some(2),
                     PreemptReason::Move => None,
                 };
+                let is_set = |job: &Arc<WaitingJob>| job.together.is_some();
+                self.for_sets += u32::from(self.snapshot.waiting(*by).is_some_and(is_set));
                 match reason {
                     Some(reason) => self.preempts[reason] += 1,
                     None => self.moves += 1,

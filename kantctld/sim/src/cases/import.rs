@@ -171,6 +171,7 @@ fn job(case: &Case, text: &JobText, world: &mut World) -> Result<Job, ImportErro
         may_start: true,
         may_reclaim: true,
         may_preempt: true,
+        may_move_others: true,
         is_apart: false,
         alike: None,
         turn: None,

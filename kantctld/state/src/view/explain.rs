@@ -56,7 +56,7 @@ pub fn explain(
         Phase::Pending => {
             let told = waiting::Waiting::new(state, &job, snapshot, now);
             expected_at = told.expected_at();
-            set::told(&job, told.told())
+            set::told(state, &job, snapshot, told.told())
         }
         Phase::Done => living::over(&job),
         _ => living::living(state, &job, snapshot, now),

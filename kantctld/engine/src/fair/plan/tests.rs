@@ -58,6 +58,7 @@ pub(in crate::fair) fn push(
         may_start: true,
         may_reclaim: true,
         may_preempt: true,
+        may_move_others: true,
         is_apart: false,
         alike: None,
         turn: None,

@@ -1,11 +1,20 @@
 //! Of a component of a set that waits: with whom it starts, and what it can be told to do, which no
 //! component is by itself. Never says why it waits.
 
+use super::shared::is_fair;
+use crate::life::set::components;
+use crate::remembered::State;
+use common::id::QueueName;
+use common::reason::WaitReason;
 use common::wire::api::JobView;
+use engine::Snapshot;
+use std::collections::BTreeSet;
 
 /// What is said of a job that waits, where it is a component of a set.
 pub(super) fn told(
+    state: &State,
     job: &JobView,
+    snapshot: &Snapshot,
     (mut lines, advice): (Vec<String>, Option<String>),
 ) -> (Vec<String>, Option<String>) {
     let Some(set) = job.set else { return (lines, advice) };
@@ -16,6 +25,12 @@ pub(super) fn told(
         set.name(),
         set.size
     ));
+    let reason = job.reason.as_ref().map(|reason| &reason.detail);
+    if matches!(reason, Some(WaitReason::Preempting { .. })) {
+        return (lines, advice);
+    }
+    let lacks_room = matches!(reason, Some(WaitReason::Resources { .. }));
+    lines.extend(apart(state, job, snapshot).filter(|_| lacks_room));
     let advice = match job.held {
         true => format!("`kantctl release {first}` lets all of it go"),
         false => format!(
@@ -24,4 +39,18 @@ pub(super) fn told(
         ),
     };
     (lines, Some(advice))
+}
+
+/// Where queues share fairly: that its components are in several of them.
+fn apart(state: &State, job: &JobView, snapshot: &Snapshot) -> Option<String> {
+    let components = components(state, job.key).into_iter();
+    let waiting = components.filter_map(|key| snapshot.waiting(key));
+    let queues: BTreeSet<&QueueName> = waiting.map(|job| &job.queue).collect();
+    let names: Vec<&str> = queues.into_iter().map(QueueName::as_str).collect();
+    let told = format!(
+        "its components are in different queues ({}): other jobs make way for components of one \
+         queue alone",
+        names.join(", ")
+    );
+    (is_fair(state) && names.len() > 1).then_some(told)
 }

@@ -1,0 +1,205 @@
+//! Components of one job (a set) in a fair round: one job of the plan with a group for each of
+//! them, so that others yield to all of it or to none. Never places a component without the others.
+//!
+//! Source: KAI Scheduler, subgroups: a job is served once each of its groups has its least.
+//! Only components of one queue ask together; those of several have no queue whose share they
+//! could take, and are tried after all others. Nobody is moved for a set.
+//!
+//! Example, three nodes of 8 GPUs; queues a and b are due 12 each. Jobs 1, 2 and 3 of b run with 8
+//! each. Job 4 of a has two components, 4 of 8 GPUs and 5 of 4: jobs 3 and 2 yield, their nodes are
+//! kept for 4 and 5, and both start once both nodes are free.
+
+use super::amount::Amount;
+use super::bars::Bars;
+use super::bounds::{Excess, within_quotas};
+use super::counted::amount;
+use super::line::sum;
+use super::plan::{Act, Plan};
+use super::tree::Tree;
+use super::view::{View, is_by_task, may_be_preempted, priority};
+use super::world::{Group, GroupAt, Job, JobAt, Least, NodeAt, TaskState, World};
+use crate::desk::{Component, Desk, Victim};
+use crate::floor::NodeIndex;
+use crate::shape::ShapeIndex;
+use crate::snapshot::WaitingJob;
+use common::id::JobKey;
+use common::queue::Queue;
+use common::unit::Tasks;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// A set that asks as one job.
+pub(super) struct Set<'a> {
+    /// Its first component.
+    pub first: JobKey,
+    /// All of them, each with its group.
+    components: Vec<(&'a Arc<WaitingJob>, ShapeIndex, GroupAt)>,
+}
+
+/// Sets by their place in the world.
+pub(super) type Sets<'a> = BTreeMap<JobAt, Set<'a>>;
+
+impl<'a> View<'a> {
+    /// The components that start together with this one. Those that are not asked for as one are
+    /// left out.
+    pub(super) fn wait_together(&mut self, desk: &mut Desk<'a>, first: JobKey, is_barred: bool) {
+        let components: Vec<&Arc<WaitingJob>> = desk.snapshot.line.together(first).collect();
+        let Some(queue) = one_queue(desk, &components) else { return };
+        let mut job = self.plain(first, queue, 0, 0);
+        job.is_preemptible = components.iter().all(|one| may_be_preempted(desk, one, queue));
+        let ranks = components.iter().map(|one| priority(desk, one.qos.as_ref(), one.nice));
+        job.priority = ranks.min().unwrap_or_default();
+        let since = components.iter().map(|one| one.since()).max();
+        job.submitted = super::view::amount(since.unwrap_or_default().0);
+        job.may_reclaim = queue.preemption.reclaim;
+        job.may_preempt = queue.preemption.by_priority;
+        job.is_apart = components.iter().any(|one| is_apart(one));
+        job.turn = components.iter().filter_map(|one| self.turns.get(&one.key)).max().copied();
+        job.was_tried = desk.snapshot.halfway.tried.contains(&first);
+        job.groups[0].least = Least::Groups(components.len());
+        job.may_start = !is_barred;
+        let mut set = Set { first, components: Vec::new() };
+        let mut tasks = Vec::new();
+        for one in components {
+            let shape = desk.shape_for(queue, one);
+            job.may_start &= desk.may_start_at_all(one, shape).is_ok();
+            let (mut own, least) = self.parts(desk, one, shape);
+            let group = GroupAt(job.groups.len());
+            own.iter_mut().for_each(|task| task.group = Some(group));
+            let kept = desk.seats_kept_for(one.key);
+            // Room is kept for it: it waits for those on their way out, and for nobody else.
+            job.may_start &= kept.is_empty();
+            for (task, node) in own.iter_mut().zip(kept) {
+                (task.state, task.node) = (TaskState::Promised, Some(NodeAt(node.at())));
+            }
+            let (name, parent) = (String::new(), Some(GroupAt(0)));
+            job.groups.push(Group { name, parent, least: Least::Tasks(least), near: None });
+            set.components.push((one, shape, group));
+            tasks.extend(own);
+        }
+        let at = self.push(job, tasks);
+        self.sets.insert(at, set);
+    }
+}
+
+/// May no two of its tasks share a node?
+pub(super) fn is_apart(job: &WaitingJob) -> bool {
+    job.request.nodes.is_some() || job.request.tasks_per_node == Some(Tasks(1))
+}
+
+/// The queue of all of them; `None`: they are in several, in none, or one of them is not to start.
+fn one_queue<'a>(desk: &Desk<'a>, components: &[&Arc<WaitingJob>]) -> Option<&'a Queue> {
+    let first = components.first()?;
+    let is_ready = |one: &&Arc<WaitingJob>| desk.snapshot.class_of(one.key).is_some();
+    let is_beside = |one: &&Arc<WaitingJob>| one.queue == first.queue;
+    let is_one = components.iter().all(|one| is_ready(one) && is_beside(one));
+    desk.queues.get(&first.queue).copied().filter(|_| is_one)
+}
+
+impl<'a> Set<'a> {
+    /// Does what a plan says of it. Says whether that held, and notes it where it did not.
+    pub fn carry_out(
+        &self,
+        (desk, view): (&mut Desk<'a>, &View<'a>),
+        (plan, at): (&Plan, JobAt),
+        victims: &[Victim<'a>],
+        bars: &mut Bars,
+    ) -> bool {
+        let places = self.places(view, plan, at);
+        let acts = || view.world.jobs[at.0].tasks.iter().filter_map(|task| plan.acts.get(task));
+        if acts().next().is_none() {
+            return true;
+        }
+        let is_done = if acts().all(|act| matches!(act, Act::Start(..))) {
+            desk.start_all_there(self.first, &places)
+        } else {
+            desk.take_for_all(&places, victims)
+        };
+        if !is_done {
+            let nodes: BTreeSet<NodeIndex> =
+                places.iter().flat_map(|one| &one.nodes).copied().collect();
+            bars.no_room(self.first, &nodes.into_iter().collect::<Vec<_>>());
+        }
+        is_done
+    }
+
+    /// Where each component goes, and with how many tasks at most.
+    fn places(&self, view: &View<'_>, plan: &Plan, at: JobAt) -> Vec<Component<'a>> {
+        let place = |(job, shape, group): &(&'a Arc<WaitingJob>, ShapeIndex, GroupAt)| {
+            let tasks = &view.world.jobs[at.0].tasks;
+            let of_group =
+                |task: &&super::world::TaskAt| view.world.tasks[task.0].group == Some(*group);
+            let own = tasks.iter().filter(of_group);
+            let (mut nodes, mut most, mut all) = (BTreeSet::new(), 0, 0);
+            for task in own {
+                all += 1;
+                if let Some(Act::Start(node, _) | Act::Reserve(node, _)) = plan.acts.get(task) {
+                    nodes.insert(View::node(*node));
+                    most += 1;
+                }
+            }
+            let most = is_by_task(job, all).then_some(Tasks(most));
+            Component { job, shape: *shape, nodes: nodes.into_iter().collect(), most }
+        };
+        self.components.iter().map(place).collect()
+    }
+
+    /// What it holds at least, once it has started.
+    fn least(&self, world: &World, at: JobAt) -> Amount {
+        let job = &world.jobs[at.0];
+        let of = |(_, _, group): &(_, _, GroupAt)| {
+            let Least::Tasks(least) = job.groups[group.0].least else { return Amount::default() };
+            let own = job.tasks.iter().filter(|task| world.tasks[task.0].group == Some(*group));
+            sum(own.take(least).map(|task| amount(&world.tasks[task.0], 0)))
+        };
+        sum(self.components.iter().map(of))
+    }
+
+    /// What it would exceed if it started; it yields to nobody.
+    pub fn excess(&self, books: &Tree, world: &World, at: JobAt) -> Option<Excess> {
+        let job = &world.jobs[at.0];
+        let asks = self.least(world, at);
+        within_quotas(books, job.queue, &asks).err().filter(|_| !job.is_preemptible)
+    }
+
+    /// Its components.
+    pub fn keys(&self) -> impl Iterator<Item = JobKey> + '_ {
+        self.components.iter().map(|(job, ..)| job.key)
+    }
+}
+
+/// Tries the components of jobs that the plan found no room for where they really are: links, zones
+/// and other queues are no part of a plan. What a quota forbids is not tried.
+pub(super) fn try_the_rest<'a>(
+    desk: &mut Desk<'a>,
+    view: &View<'a>,
+    (plan, books): (&Plan, &Tree),
+) {
+    let firsts: BTreeSet<JobKey> =
+        desk.snapshot.all_waiting().filter_map(|job| job.together).collect();
+    let mut books = books.clone();
+    let by_first: BTreeMap<JobKey, (JobAt, &Set<'a>)> =
+        view.sets.iter().map(|(at, set)| (set.first, (*at, set))).collect();
+    for first in firsts {
+        let Some((at, set)) = by_first.get(&first) else {
+            desk.start_components(first, false);
+            continue;
+        };
+        if desk.starts(first) {
+            continue;
+        }
+        if let Some(excess) = set.excess(&books, &view.world, *at) {
+            let reason = super::refusal::view_of(&view.world, &plan.accounts, *at, excess);
+            for key in set.keys() {
+                reason.iter().for_each(|reason| desk.is_refused(key, reason.clone()));
+            }
+            continue;
+        }
+        let job: &Job = &view.world.jobs[at.0];
+        desk.start_components(first, !job.is_preemptible);
+        if desk.starts(first) {
+            let least = set.least(&view.world, *at);
+            books.charge(job.queue, &least, !job.is_preemptible, true);
+        }
+    }
+}
