@@ -117,6 +117,12 @@ impl Class {
         request.gpu_part_on(&self.inventory.gpus).unwrap_or(GpuMilli(u32::MAX))
     }
 
+    /// The memory of the smallest GPU that a request accepts.
+    pub fn smallest_accepted(&self, request: &Request) -> Option<Bytes> {
+        let accepted = self.inventory.gpus.iter().filter(|gpu| request.accepts(&gpu.kind));
+        accepted.map(|gpu| gpu.memory).min()
+    }
+
     /// The kind of the GPU at a position.
     pub fn kind_at(&self, at: usize) -> Option<&GpuKind> {
         self.kinds.iter().find(|(_, mask)| mask >> at & 1 == 1).map(|(kind, _)| kind)

@@ -83,7 +83,8 @@ impl Free {
         first(all, takes.shared)
     }
 
-    fn with_room<'a>(
+    /// Those with room for a share, by position, rising.
+    pub fn with_room<'a>(
         &'a self,
         class: &Class,
         request: &Request,
