@@ -49,7 +49,7 @@ impl Free {
         self.holders == 0
     }
 
-    /// Wholly free GPUs that are no parts of one.
+    /// Wholly free GPUs that are no MIG devices.
     pub const fn whole_count(&self, class: &Class) -> Gpus {
         Gpus((self.gpus & class.of_no_kind()).count_ones())
     }

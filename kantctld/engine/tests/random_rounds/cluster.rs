@@ -75,8 +75,8 @@ pub fn node(draw: &mut Draw, number: u32) -> NodeSnapshot {
     NodeSnapshot::usable(name(number), Arc::new(inventory))
 }
 
-/// The kind of parts in a cut cluster.
-pub const PART: &str = "h100-1g.10gb";
+/// The kind of MIG devices in a cut cluster.
+pub const MIG: &str = "h100-1g.10gb";
 
 /// The same node with some of its GPUs cut (MIG): by its number all, all but one, or all but two.
 /// Of every fourth none is.
@@ -87,7 +87,7 @@ pub fn cut(node: NodeSnapshot) -> NodeSnapshot {
     }
     let mut inventory = Inventory::clone(&node.inventory);
     for gpu in inventory.gpus.iter_mut().filter(|gpu| gpu.index.0 >= number % 4) {
-        (gpu.kind, gpu.memory) = (GpuKind(PART.to_owned()), Bytes(10 << 30));
+        (gpu.kind, gpu.memory) = (GpuKind(MIG.to_owned()), Bytes(10 << 30));
     }
     NodeSnapshot { inventory: Arc::new(inventory), ..node }
 }
