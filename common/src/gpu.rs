@@ -48,7 +48,7 @@ pub struct Gpu {
     /// Its number on the node, for ever: no other GPU there gets it. The numbers of a node's list
     /// rise, and have holes where a GPU is lost.
     pub index: GpuIndex,
-    /// The vendor's unique id (`GPU-...`, of a part `MIG-...`), given to jobs in
+    /// The vendor's unique id (`GPU-...`, of a MIG device `MIG-...`), given to jobs in
     /// CUDA_VISIBLE_DEVICES.
     pub uuid: String,
     /// The vendor's model name.
@@ -66,7 +66,7 @@ pub struct Gpu {
     pub numa: Option<u16>,
     /// The CPUs near it; empty where unknown.
     pub cpus: CpuSet,
-    /// What it is a part of; `None`: it is whole.
+    /// What it is a MIG device of; `None`: it is whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mig: Option<MigDevice>,
 }

@@ -38,6 +38,45 @@ impl PartSize {
             }
         }
     }
+
+    /// So many thousandths of a GPU with so much memory, in the unit of this size: never more than
+    /// there is, and memory in whole mebibytes, so that it can be asked for.
+    #[must_use]
+    pub fn as_much_as(self, free: GpuMilli, memory: Bytes) -> Self {
+        match self {
+            Self::Milli(_) => Self::Milli(free),
+            Self::Memory(_) => {
+                let bytes = u128::from(memory.0) * u128::from(free.0);
+                let bytes = bytes / u128::from(GpuMilli::WHOLE.0);
+                Self::Memory(Bytes::from_mib(u64::try_from(bytes >> 20).unwrap_or(u64::MAX)))
+            }
+        }
+    }
+
+    /// Is it nothing of a GPU?
+    #[must_use]
+    pub const fn is_zero(self) -> bool {
+        matches!(self, Self::Milli(GpuMilli::ZERO) | Self::Memory(Bytes::ZERO))
+    }
+}
+
+/// As it is asked for: `0.5`, `20G`.
+impl fmt::Display for PartSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Milli(GpuMilli(milli)) => {
+                let text = format!("{}.{:03}", milli / 1000, milli % 1000);
+                f.write_str(text.trim_end_matches('0').trim_end_matches('.'))
+            }
+            // Exactly, whatever unit that takes.
+            Self::Memory(Bytes(bytes)) => {
+                let units = [(1 << 40, "T"), (1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")];
+                let unit = units.into_iter().find(|(size, _)| bytes.is_multiple_of(*size));
+                let (size, name) = unit.unwrap_or((1, "B"));
+                write!(f, "{}{name}", bytes / size)
+            }
+        }
+    }
 }
 
 impl GpuParts {
@@ -54,19 +93,7 @@ impl fmt::Display for GpuParts {
         if self.devices != Gpus(1) {
             write!(f, "{}x", self.devices)?;
         }
-        match self.each {
-            PartSize::Milli(GpuMilli(milli)) => {
-                let text = format!("{}.{:03}", milli / 1000, milli % 1000);
-                f.write_str(text.trim_end_matches('0'))
-            }
-            // Exactly, whatever unit that takes.
-            PartSize::Memory(Bytes(bytes)) => {
-                let units = [(1 << 40, "T"), (1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")];
-                let unit = units.into_iter().find(|(size, _)| bytes.is_multiple_of(*size));
-                let (size, name) = unit.unwrap_or((1, "B"));
-                write!(f, "{}{name}", bytes / size)
-            }
-        }
+        self.each.fmt(f)
     }
 }
 
@@ -88,11 +115,27 @@ mod tests {
     }
 
     #[test]
+    fn what_is_left_of_a_gpu_is_told_as_it_may_be_asked_for() {
+        let (half, some) = (PartSize::Milli(GpuMilli(500)), PartSize::Memory(Bytes(GIB)));
+        let gpu = Bytes(81_559 << 20);
+        assert_eq!(half.as_much_as(GpuMilli(250), gpu), PartSize::Milli(GpuMilli(250)));
+        assert_eq!(some.as_much_as(GpuMilli(1000), gpu), PartSize::Memory(gpu));
+        for free in [1, 250, 333, 999, 1000].map(GpuMilli) {
+            let left = some.as_much_as(free, gpu);
+            assert!(left.of(gpu) <= free, "{left} is more than {free} of {gpu}");
+        }
+        assert!(some.as_much_as(GpuMilli(0), gpu).is_zero());
+        assert!(half.as_much_as(GpuMilli(0), gpu).is_zero());
+        assert!(!half.is_zero() && !some.is_zero());
+    }
+
+    #[test]
     fn parts_are_written_as_they_are_asked_for() {
         let memory = PartSize::Memory(Bytes(20 * GIB));
         let text = |devices, each| GpuParts { devices: Gpus(devices), each }.to_string();
         assert_eq!(text(1, PartSize::Milli(GpuMilli(500))), "0.5");
         assert_eq!(text(2, PartSize::Milli(GpuMilli(125))), "2x0.125");
+        assert_eq!(PartSize::Milli(GpuMilli(1000)).to_string(), "1");
         assert_eq!(text(1, memory), "20G");
         assert_eq!(text(4, memory), "4x20G");
         assert_eq!(text(1, PartSize::Memory(Bytes(1536 << 20))), "1536M");

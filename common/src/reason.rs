@@ -4,6 +4,7 @@
 mod awaited;
 mod bound;
 mod near;
+mod need;
 mod refusal;
 mod sentence;
 mod wait;

@@ -25,7 +25,7 @@ pub struct GpuInventory {
     pub gpus: Vec<Gpu>,
     /// How they are linked; its indices are those of `gpus`.
     pub matrix: GpuMatrix,
-    /// The GPUs that the driver counts and jobs cannot have, or not all parts of.
+    /// The GPUs that the driver counts and jobs cannot have, or not all MIG devices of.
     pub skipped: Vec<SkippedGpu>,
 }
 
@@ -53,7 +53,7 @@ fn index(place: usize) -> GpuIndex {
     GpuIndex(u16::try_from(place).unwrap_or(u16::MAX))
 }
 
-/// A GPU that is there and cannot be offered, or not with all of its parts.
+/// A GPU that is there and cannot be offered, or not with all of its MIG devices.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkippedGpu {
     /// Its index in the driver's count, as in `nvidia-smi -i`.

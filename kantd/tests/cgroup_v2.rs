@@ -147,20 +147,20 @@ fn only_given_gpus_of_amd_can_be_opened_and_other_render_devices_by_all() {
 }
 
 #[test]
-fn only_given_parts_of_gpus_can_be_opened_also_of_those_nobody_knows() {
-    let Some(trial) = Trial::new("parts") else { return };
+fn only_given_mig_devices_can_be_opened_also_of_those_nobody_knows() {
+    let Some(trial) = Trial::new("mig") else { return };
     let nodes = tempfile::tempdir().unwrap();
     // Majors that no driver has: what is not denied says that there is no such device.
     for (major, minor) in [(3000, 1), (3000, 12), (3000, 13), (3000, 21), (3000, 99), (3001, 12)] {
         let path = nodes.path().join(format!("{major}-{minor}"));
         mknod(&path, SFlag::S_IFCHR, Mode::S_IRUSR, makedev(major, minor)).unwrap();
     }
-    let parts = |minors: &[u32]| -> BTreeSet<DeviceNumber> {
+    let numbers = |minors: &[u32]| -> BTreeSet<DeviceNumber> {
         minors.iter().map(|minor| DeviceNumber { major: 3000, minor: *minor }).collect()
     };
     let limits = Limits {
-        mig_parts: parts(&[12, 13]),
-        known_mig_parts: parts(&[12, 13, 21, 22]),
+        mig_devices: numbers(&[12, 13]),
+        known_mig_devices: numbers(&[12, 13, 21, 22]),
         ..Limits::default()
     };
     trial.group.create(&limits).unwrap();

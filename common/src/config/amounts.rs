@@ -88,10 +88,10 @@ fn kind(key: &str) -> Result<GpuKind, String> {
         return Err(format!("`{key}` is no kind of GPU: write `{meant}`"));
     }
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    // As parts of a GPU are called: `"h100-1g.10gb+me" = 2`.
-    let in_part = |c: char| plain(c) || matches!(c, '-' | '.' | '+');
+    // As MIG devices are called: `"h100-1g.10gb+me" = 2`.
+    let in_mig = |c: char| plain(c) || matches!(c, '-' | '.' | '+');
     let kind = GpuKind(key.to_owned());
-    let is_kind = key.chars().all(plain) || (kind.is_part() && key.chars().all(in_part));
+    let is_kind = key.chars().all(plain) || (kind.is_mig() && key.chars().all(in_mig));
     if key.is_empty() || !is_kind {
         return Err(format!(
             "`{key}` is no kind of GPU: write `gpus`, `cpus`, `memory`, or a kind as \

@@ -2,32 +2,11 @@
 //! to do where that takes more than the reason: `explain` does.
 
 use super::bound::{Counted, QuotaBound};
-use super::wait::{Nearest, Need, WaitReason};
+use super::need::show_nearest;
+use super::wait::{Need, WaitReason};
 use crate::id::QueueName;
 use crate::topology::Level;
 use std::fmt;
-
-/// With `#`, the memory is marked as the default that it is.
-impl fmt::Display for Need {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut parts = Vec::new();
-        if self.gpus.0 > 0 {
-            let kind = self.gpu_kind.as_ref().map(|k| format!("{k} ")).unwrap_or_default();
-            parts.push(format!("{} {kind}GPU{}", self.gpus, plural(self.gpus.0)));
-        }
-        let cpus = format!("{} CPU{}", self.cpus, plural(self.cpus.0));
-        parts.push(cpus);
-        match f.alternate() {
-            true => parts.push(format!("and by default {} memory", self.memory)),
-            false => parts.push(format!("{} memory", self.memory)),
-        }
-        let on = match self.nodes.0 {
-            1 => "on one node".to_owned(),
-            n => format!("on each of {n} nodes"),
-        };
-        write!(f, "{} {on}", parts.join(", "))
-    }
-}
 
 pub(super) const fn level_text(level: Level) -> &'static str {
     match level {
@@ -44,18 +23,6 @@ const fn gpus_too(need: &Need) -> &'static str {
 
 pub(super) const fn plural(count: u32) -> &'static str {
     if count == 1 { "" } else { "s" }
-}
-
-fn show_nearest(f: &mut fmt::Formatter<'_>, need: &Need, n: &Nearest, verb: &str) -> fmt::Result {
-    if need.gpus.0 > 0 && n.gpus < need.gpus {
-        write!(f, "{} {verb} {} GPU{}", n.node, n.gpus, plural(n.gpus.0))
-    } else if n.cpus < need.cpus {
-        write!(f, "{} {verb} {} CPU{}", n.node, n.cpus, plural(n.cpus.0))
-    } else if n.memory < need.memory {
-        write!(f, "{} {verb} {} memory", n.node, n.memory)
-    } else {
-        write!(f, "{} {verb} enough", n.node)
-    }
 }
 
 /// What a quota lets a queue hold, and why not more.
@@ -183,15 +150,20 @@ impl WaitReason {
             Self::Resources { need, nodes_free, nearest, expected_at } => {
                 write!(f, "needs {need}")?;
                 match nearest {
-                    Some(n) if need.nodes.0 == 1 && need.gpus.0 > 0 && n.gpus.0 == 0 => {
-                        write!(f, "; no node it may use has a free GPU")?;
+                    Some(n) if need.nodes.0 == 1 && need.gpus.0 > 0 && n.has_no_gpu() => {
+                        match need.gpu_part {
+                            None => write!(f, "; no node it may use has a free GPU")?,
+                            Some(_) => {
+                                write!(f, "; no node it may use has any part of a GPU free")?;
+                            }
+                        }
                     }
                     Some(n) if need.nodes.0 == 1 && n.gpus >= need.gpus && n.cpus.0 == 0 => {
                         write!(f, "; no node it may use has a free CPU{}", gpus_too(need))?;
                     }
                     Some(n) if need.nodes.0 == 1 => {
                         write!(f, "; best is ")?;
-                        show_nearest(f, need, n, "with")?;
+                        show_nearest(f, need, n, true)?;
                         write!(f, " free")?;
                     }
                     _ if nodes_free.0 == 1 => write!(f, "; 1 node has that free now")?,
@@ -215,11 +187,11 @@ impl WaitReason {
                 match largest {
                     _ if nodes_fit.0 == 1 => write!(f, "only 1 node is large enough"),
                     _ if nodes_fit.0 > 1 => write!(f, "only {nodes_fit} nodes are large enough"),
-                    Some(n) if n.gpus.0 == 0 && need.gpus.0 > 0 => match &need.gpu_kind {
+                    Some(n) if n.has_no_gpu() && need.gpus.0 > 0 => match &need.gpu_kind {
                         Some(kind) => write!(f, "no node it may use has {kind} GPUs"),
                         None => write!(f, "no node it may use has GPUs for it"),
                     },
-                    Some(n) => show_nearest(f, need, n, "has at most"),
+                    Some(n) => show_nearest(f, need, n, false),
                     None => write!(f, "no node is left by what was asked"),
                 }
             }
@@ -230,6 +202,7 @@ impl WaitReason {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Nearest;
     use super::*;
     use crate::id::NodeName;
     use crate::time::Time;
@@ -242,6 +215,7 @@ mod tests {
             memory: Bytes::from_mib(1024),
             gpus: Gpus(8),
             gpu_kind: None,
+            gpu_part: None,
         }
     }
 
@@ -250,12 +224,13 @@ mod tests {
         let reason = WaitReason::Resources {
             need: need(1),
             nodes_free: Nodes(0),
-            nearest: Some(Nearest {
+            nearest: Some(Box::new(Nearest {
                 node: NodeName::new("g-012").unwrap(),
                 cpus: Cpus(64),
                 memory: Bytes::from_mib(4096),
                 gpus: Gpus(6),
-            }),
+                gpu_part: None,
+            })),
             expected_at: Some(Time(1_700_000_000_000)),
         };
         assert_eq!(

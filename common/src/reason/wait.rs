@@ -3,6 +3,7 @@
 use super::awaited::Awaited;
 use super::bound::{Bound, Counted, QuotaBound};
 use crate::gpu::GpuKind;
+use crate::gpu_parts::PartSize;
 use crate::id::{JobKey, NodeName, QueueName, ReservationName, SwitchName};
 use crate::time::Time;
 use crate::topology::Level;
@@ -22,6 +23,9 @@ pub struct Need {
     pub gpus: Gpus,
     /// Of this kind.
     pub gpu_kind: Option<GpuKind>,
+    /// Only so much of each of them; `None`: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpu_part: Option<PartSize>,
 }
 
 /// The node that comes nearest to a need.
@@ -33,8 +37,11 @@ pub struct Nearest {
     pub cpus: Cpus,
     /// Memory free there.
     pub memory: Bytes,
-    /// GPUs free there.
+    /// GPUs free there; where parts are needed, those with room for one.
     pub gpus: Gpus,
+    /// Where parts are needed: the most of one GPU that is free there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpu_part: Option<PartSize>,
 }
 
 /// Why a job waits. One for each waiting job and round; never in the log.
@@ -161,7 +168,7 @@ pub enum WaitReason {
         /// How many nodes have that free now.
         nodes_free: Nodes,
         /// The nearest miss.
-        nearest: Option<Nearest>,
+        nearest: Option<Box<Nearest>>,
         /// When running jobs will have made room, by their time limits.
         expected_at: Option<Time>,
     },
@@ -190,7 +197,7 @@ pub enum WaitReason {
         /// What it needs.
         need: Need,
         /// The most any node (of the kind, in the queue) has.
-        largest: Option<Nearest>,
+        largest: Option<Box<Nearest>>,
         /// How many nodes are large enough.
         nodes_fit: Nodes,
     },

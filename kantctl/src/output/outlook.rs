@@ -143,6 +143,7 @@ What to do: `kantctl update 42 --time=2h --gpus=4` saves 01:00:00 of waiting.
             memory: Bytes(0),
             gpus: Gpus(400),
             gpu_kind: None,
+            gpu_part: None,
         };
         let detail = WaitReason::NeverFits { need, largest: None, nodes_fit: Nodes(0) };
         let reason = Some(ReasonView { code: "x".into(), sentence: "full".into(), detail });

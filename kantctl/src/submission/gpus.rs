@@ -120,7 +120,7 @@ pub fn read_kinds(text: &str) -> Result<Vec<GpuKind>, ValueError> {
 }
 
 fn read_kind(text: &str) -> Result<GpuKind, ValueError> {
-    // As parts of a GPU are called: `h100-1g.10gb+me`.
+    // As MIG devices are called: `h100-1g.10gb+me`.
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '+');
     if text.is_empty() || !text.chars().all(plain) {
         return Err(ValueError::Gpus);

@@ -2,24 +2,26 @@
 
 mod apart;
 mod kept;
+mod nearest;
 mod promised;
 
 use crate::desk::Desk;
 use crate::fit::demand::Part;
 use crate::fit::hall::Hall;
 use crate::floor::class::Class;
-use crate::floor::group::GroupIndex;
+use crate::floor::free::Free;
 use crate::floor::{Floor, NodeIndex};
 use crate::shape::{Shape, ShapeIndex};
 use crate::snapshot::WaitingJob;
 use crate::waits::Waits;
 use common::id::JobKey;
-use common::reason::{Nearest, Need, WaitReason};
-use common::unit::{Bytes, Cpus, Gpus, Nodes, Tasks};
+use common::reason::{Need, WaitReason};
+use common::unit::{Cpus, Nodes, Tasks};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub(crate) use apart::could_be_near;
+use nearest::Has;
 use promised::undated;
 
 /// Puts in words what was noted.
@@ -100,7 +102,7 @@ impl<'a> Sight<'a> {
         }
         WaitReason::Resources {
             nodes_free: count(fitting.len()),
-            nearest: self.nearest(&need),
+            nearest: self.nearest(&need).map(Box::new),
             expected_at: None,
             need,
         }
@@ -165,48 +167,6 @@ impl<'a> Sight<'a> {
         });
         WaitReason::Topology { level, need, best, expected_at: None }
     }
-
-    /// The node that has most of what is needed: GPUs first, then CPUs, then memory.
-    fn nearest(&self, need: &Need) -> Option<Nearest> {
-        let request = self.shape.demand.request;
-        let has = |at: NodeIndex| -> (Gpus, Cpus, Bytes) {
-            let free = self.hall.trial.free(at);
-            if free.closed {
-                return Default::default();
-            }
-            let gpus = free.gpus_for(&self.hall.floor().node(at).class, request).count_ones();
-            (Gpus(gpus), free.core_cpus, free.memory)
-        };
-        let useful = |at: NodeIndex| {
-            let (gpus, cpus, memory) = has(at);
-            (gpus.min(need.gpus), cpus.min(need.cpus), memory.min(need.memory))
-        };
-        // No node of a group has more than the most of each.
-        let bound = |group: GroupIndex| {
-            let sums = self.hall.sums(group);
-            let gpus = Gpus(sums.gpus_max().unwrap_or(0)).min(need.gpus);
-            (gpus, sums.cpus_max.min(need.cpus), sums.memory_max.min(need.memory))
-        };
-        let mut groups: Vec<_> = self.hall.groups().map(|group| (bound(group), group)).collect();
-        groups.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
-        let mut best: Option<((Gpus, Cpus, Bytes), NodeIndex)> = None;
-        for (bound, group) in groups {
-            if best.is_some_and(|(known, _)| known >= bound) {
-                break;
-            }
-            let nodes = self.hall.nodes_of(group).iter().copied();
-            for at in nodes.filter(|at| self.hall.allows(*at)) {
-                let found = useful(at);
-                if best.is_none_or(|(known, _)| found > known) {
-                    best = Some((found, at));
-                }
-            }
-        }
-        let best = best?.1;
-        let (gpus, cpus, memory) = has(best);
-        let node = self.hall.floor().node(best).name.clone();
-        Some(Nearest { node, cpus, memory, gpus })
-    }
 }
 
 /// Could these nodes hold a job of this shape if all were up and idle?
@@ -246,22 +206,12 @@ pub(crate) fn could_fit(
         return Err(WaitReason::NoNodes);
     }
     let (need, part) = need(&shape, sizes);
-    let useful = |class: &Class| {
-        let kind = class.accepted(shape.demand.request);
-        let gpus = class.kinds().iter().map(|(_, mask)| (mask & kind).count_ones()).sum();
-        (
-            Gpus(gpus).min(need.gpus),
-            class.core_cpus.min(need.cpus),
-            class.inventory.memory.min(need.memory),
-        )
-    };
+    let has = |class: &Class| Has::of(class, shape.demand.request, &Free::whole(class));
+    let useful = |class: &Class| has(class).useful(&need);
     let largest = sizes.iter().max_by_key(|(class, _)| useful(class)).and_then(|(class, _)| {
         let mut nodes = floor.nodes().map(|(_, node)| node);
-        let node = nodes.find(|node| node.class.key() == class.key())?.name.clone();
-        let kind = class.accepted(shape.demand.request);
-        let gpus = class.kinds().iter().map(|(_, mask)| (mask & kind).count_ones()).sum();
-        let (cpus, memory) = (class.core_cpus, class.inventory.memory);
-        Some(Nearest { node, cpus, memory, gpus: Gpus(gpus) })
+        let node = nodes.find(|node| node.class.key() == class.key())?;
+        Some(Box::new(has(class).on(node)))
     });
     Err(WaitReason::NeverFits { nodes_fit: Nodes(holding(part)), largest, need })
 }
@@ -284,6 +234,7 @@ fn need(shape: &Shape<'_>, sizes: &[(Arc<Class>, u32)]) -> (Need, Part) {
         memory: amounts.memory,
         gpus: amounts.gpus,
         gpu_kind: request.gpu_kind.clone(),
+        gpu_part: request.gpu_parts().map(|parts| parts.each),
     };
     (need, part)
 }

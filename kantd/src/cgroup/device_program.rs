@@ -1,6 +1,6 @@
 //! The program that guards a v2 group's GPUs: a few instructions of BPF, assembled here by hand
 //! and attached to the group, where it stays until the group is removed.
-//! It denies nothing but /dev/nvidiaN, the devices of GPUs' parts (/dev/nvidia-caps), and the
+//! It denies nothing but /dev/nvidiaN, what MIG devices are opened by (/dev/nvidia-caps), and the
 //! render devices of AMD's GPUs. Never needs a compiler or a library.
 
 use super::{CgroupError, DRM_MAJOR, Limits, NVIDIA_CONTROL_MINOR_MIN, NVIDIA_MAJOR};
@@ -123,7 +123,7 @@ impl Draft {
                 Some(To::Deny) => deny,
                 Some(To::Past(count)) => behind + count,
             };
-            // At most 128 and 64 minors, and two for each of some dozens of parts: it fits.
+            // At most 128 and 64 minors, and two for each of some dozens of MIG devices: it fits.
             let offset = i16::try_from(target - behind).unwrap_or(i16::MAX);
             Instruction { offset, ..instruction }
         });
@@ -132,8 +132,8 @@ impl Draft {
 }
 
 /// The question holds access_type, major and minor, each a u32. Of NVIDIA's devices all are denied
-/// but those allowed, and so with those of parts: also such as are made later, and the two by which
-/// GPUs are cut and all of their parts looked at, which root alone needs. Of render devices those
+/// but those allowed, and so with those of MIG: also such as are made later, and the two by which
+/// GPUs are cut and all MIG devices looked at, which root alone needs. Of render devices those
 /// are denied that are named: others are no GPUs of jobs.
 fn assemble(limits: &Limits) -> Vec<Instruction> {
     let mut program = Draft::default();
@@ -151,11 +151,11 @@ fn assemble(limits: &Limits) -> Vec<Instruction> {
     program.of_major(NVIDIA_MAJOR, gpus);
 
     for major in limits.mig_majors() {
-        let own = limits.mig_parts.iter().filter(|device| device.major == major);
-        let mut parts = Draft::default();
-        parts.jump_if_one_of(own.map(|device| device.minor), To::Allow);
-        parts.jump(JUMP, 0, 0, To::Deny);
-        program.of_major(major, parts);
+        let own = limits.mig_devices.iter().filter(|device| device.major == major);
+        let mut mig = Draft::default();
+        mig.jump_if_one_of(own.map(|device| device.minor), To::Allow);
+        mig.jump(JUMP, 0, 0, To::Deny);
+        program.of_major(major, mig);
     }
 
     let mut render = Draft::default();
@@ -294,7 +294,7 @@ mod tests {
         assert!(reached.iter().all(|is| *is), "{program:?}");
     }
 
-    fn parts(devices: &[(u32, u32)]) -> BTreeSet<DeviceNumber> {
+    fn numbers(devices: &[(u32, u32)]) -> BTreeSet<DeviceNumber> {
         devices.iter().map(|(major, minor)| DeviceNumber { major: *major, minor: *minor }).collect()
     }
 
@@ -331,13 +331,13 @@ mod tests {
     }
 
     #[test]
-    fn of_the_devices_of_parts_only_its_own_open_also_when_others_are_made_later() {
+    fn of_the_devices_of_mig_only_its_own_open_also_when_others_are_made_later() {
         for render in [None, Some(129)] {
             let program = assemble(&Limits {
                 gpu_minors: BTreeSet::from([3]),
                 known_gpu_minors: render.into_iter().collect(),
-                mig_parts: parts(&[(509, 12), (509, 13)]),
-                known_mig_parts: parts(&[(509, 12), (509, 13), (509, 21), (509, 22)]),
+                mig_devices: numbers(&[(509, 12), (509, 13)]),
+                known_mig_devices: numbers(&[(509, 12), (509, 13), (509, 21), (509, 22)]),
                 ..Limits::default()
             });
             assert_taken(&program);
@@ -355,9 +355,9 @@ mod tests {
     }
 
     #[test]
-    fn who_has_no_part_opens_none_and_without_parts_nothing_is_denied_for_them() {
-        let known_mig_parts = parts(&[(509, 12), (509, 13)]);
-        let without = assemble(&Limits { known_mig_parts, ..Limits::default() });
+    fn who_has_no_mig_device_opens_none_and_without_any_nothing_is_denied_for_them() {
+        let known_mig_devices = numbers(&[(509, 12), (509, 13)]);
+        let without = assemble(&Limits { known_mig_devices, ..Limits::default() });
         let nowhere = assemble(&Limits::default());
         assert_taken(&without);
         assert_taken(&nowhere);

@@ -21,24 +21,24 @@ pub struct Limits {
     pub gpu_minors: BTreeSet<u32>,
     /// Minors of all GPUs known on this node, beyond those that are denied anyway.
     pub known_gpu_minors: BTreeSet<u32>,
-    /// Devices of the parts of GPUs (MIG) it may open; every other one of their majors is denied.
-    pub mig_parts: BTreeSet<DeviceNumber>,
-    /// Devices of all parts known on this node; none here and above: nothing is denied for the sake
-    /// of parts.
-    pub known_mig_parts: BTreeSet<DeviceNumber>,
+    /// What the MIG devices it may use are opened by; every other one of their majors is denied.
+    pub mig_devices: BTreeSet<DeviceNumber>,
+    /// What all MIG devices of this node are opened by; none here and above: nothing is denied for
+    /// the sake of them.
+    pub known_mig_devices: BTreeSet<DeviceNumber>,
 }
 
 impl Limits {
     /// The devices to deny one by one: NVIDIA's of minors 0 to 31 and the known ones, render
-    /// devices that are known GPUs, and what the known parts have, less the allowed ones.
+    /// devices that are known GPUs, and what the known MIG devices have, less the allowed ones.
     pub(super) fn denied_devices(&self) -> BTreeSet<DeviceNumber> {
         let nvidia = self.known_gpu_minors.iter().copied().filter(|m| *m < RENDER_MINOR_MIN);
         let nvidia = (0..32).chain(nvidia).filter(|minor| !self.gpu_minors.contains(minor));
         let nvidia = nvidia.map(|minor| DeviceNumber { major: NVIDIA_MAJOR, minor });
         let render = self.denied_render_minors();
         let render = render.map(|minor| DeviceNumber { major: DRM_MAJOR, minor });
-        let parts = self.known_mig_parts.difference(&self.mig_parts).copied();
-        nvidia.chain(render).chain(parts).collect()
+        let mig = self.known_mig_devices.difference(&self.mig_devices).copied();
+        nvidia.chain(render).chain(mig).collect()
     }
 
     /// Render devices that are known GPUs and not its own.
@@ -47,9 +47,9 @@ impl Limits {
         render.filter(|minor| *minor >= RENDER_MINOR_MIN)
     }
 
-    /// The majors that the devices of parts have: one, where there are parts.
+    /// The majors of what MIG devices are opened by: one, where there are any.
     pub(super) fn mig_majors(&self) -> BTreeSet<u32> {
-        self.mig_parts.iter().chain(&self.known_mig_parts).map(|device| device.major).collect()
+        self.mig_devices.iter().chain(&self.known_mig_devices).map(|device| device.major).collect()
     }
 }
 
@@ -76,16 +76,16 @@ mod tests {
     }
 
     #[test]
-    fn one_by_one_the_known_parts_are_denied_but_its_own() {
+    fn one_by_one_the_known_mig_devices_are_denied_but_its_own() {
         let known = [12, 13, 21, 22].map(|minor| device(509, minor));
         let limits = Limits {
-            mig_parts: known[..2].iter().copied().collect(),
-            known_mig_parts: known.into(),
+            mig_devices: known[..2].iter().copied().collect(),
+            known_mig_devices: known.into(),
             ..Limits::default()
         };
         let denied = limits.denied_devices();
-        let parts: Vec<DeviceNumber> = denied.into_iter().filter(|d| d.major == 509).collect();
-        assert_eq!(parts, known[2..]);
+        let mig: Vec<DeviceNumber> = denied.into_iter().filter(|d| d.major == 509).collect();
+        assert_eq!(mig, known[2..]);
         assert_eq!(limits.mig_majors(), BTreeSet::from([509]));
         assert_eq!(Limits::default().mig_majors(), BTreeSet::new());
     }

@@ -1,7 +1,7 @@
 //! Which GPU has which number on this node, kept in the spool. The controller gives GPUs to jobs by
 //! number, so a number is one GPU's for ever: a GPU that falls off the bus leaves a hole, and a new
-//! one gets a number that no GPU had. A part of a GPU (MIG) has a number as GPUs have, and has it
-//! again when it is cut as before. Never asks a driver.
+//! one gets a number that no GPU had. A MIG device has a number as GPUs have, and has it again when
+//! its GPU is cut as before. Never asks a driver.
 
 use super::GpuInventory;
 use crate::spool::write_durably;
@@ -13,10 +13,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// In the spool: a line for each GPU that was ever offered here, `NUMBER UUID`, numbers from 0; of
-/// a part `NUMBER UUID of UUID`, the second the whole GPU's.
+/// a MIG device `NUMBER UUID of UUID`, the second the whole GPU's.
 const FILE: &str = "gpus";
 
-/// What stands between the two ids of a part.
+/// What stands between the two ids of a MIG device.
 const OF: &str = " of ";
 
 /// The numbers of all GPUs that were ever offered on this node.
@@ -92,9 +92,9 @@ impl GpuNumbers {
         found.gpus.sort_by_key(|gpu| gpu.index);
     }
 
-    /// The GPUs that were offered before and are not among these, nor left out though well. Parts
-    /// are there as long as their GPU is: it may have been cut anew. If that is gone, it is told
-    /// once, by the first number that it or a part of it had.
+    /// The GPUs that were offered before and are not among these, nor left out though well. MIG
+    /// devices are there as long as their GPU is: it may have been cut anew. If that is gone, it is
+    /// told once, by the first number that it or a MIG device of it had.
     #[must_use]
     pub fn lost(&self, found: Option<&GpuInventory>) -> Vec<(GpuIndex, String)> {
         let offered = found.iter().flat_map(|found| &found.gpus).map(Gpu::whole);
@@ -113,8 +113,8 @@ impl GpuNumbers {
             self.uuids.push(uuid.to_owned());
             self.uuids.len() - 1
         });
-        // A node sees some dozens of GPUs in its life, and some hundreds of parts: whether one that
-        // is cut as before has its id again is the driver's.
+        // A node sees some dozens of GPUs in its life, and some hundreds of MIG devices: whether
+        // one that is cut as before has its id again is the driver's.
         GpuIndex(u16::try_from(number).unwrap_or(u16::MAX))
     }
 
@@ -139,11 +139,11 @@ impl GpuNumbers {
     }
 }
 
-/// A GPU's id in the file. A part's says whose it is, to be known when both are gone.
+/// A GPU's id in the file. A MIG device's says whose it is, to be known when both are gone.
 fn id(gpu: &Gpu) -> String {
     match &gpu.mig {
         None => gpu.uuid.clone(),
-        Some(part) => format!("{}{OF}{}", gpu.uuid, part.of),
+        Some(mig) => format!("{}{OF}{}", gpu.uuid, mig.of),
     }
 }
 
@@ -205,10 +205,10 @@ mod tests {
         assert_eq!(text, "0 GPU-a\n1 GPU-b\n2 GPU-c\n");
     }
 
-    /// What was found on a node: GPUs that are whole, and parts, each with its GPU's id.
+    /// What was found on a node: GPUs that are whole, and MIG devices, each with its GPU's id.
     fn found(gpus: &[(&str, Option<&str>)]) -> GpuInventory {
         let devices = [0, 1].map(|minor| DeviceNumber { major: 509, minor });
-        let part = |of: &str| MigDevice { of: of.to_owned(), capabilities: devices };
+        let mig = |of: &str| MigDevice { of: of.to_owned(), capabilities: devices };
         let gpu = |(place, (uuid, of)): (u16, &(&str, Option<&str>))| Gpu {
             index: GpuIndex(place),
             uuid: (*uuid).to_owned(),
@@ -219,7 +219,7 @@ mod tests {
             pci_bus_id: String::new(),
             numa: None,
             cpus: CpuSet::new(),
-            mig: of.map(part),
+            mig: of.map(mig),
         };
         let paths = vec![vec![GpuPath::Sys; gpus.len()]; gpus.len()];
         GpuInventory {
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_keeps_its_own_id_and_the_file_says_whose_it_is() {
+    fn a_mig_device_keeps_its_own_id_and_the_file_says_whose_it_is() {
         let spool = tempfile::tempdir().unwrap();
         let mut numbers = GpuNumbers::read(spool.path()).unwrap();
         let mut both = found(&[("GPU-a", None), ("MIG-1", Some("GPU-b"))]);
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_lost_with_their_gpu_and_not_when_it_is_cut_anew() {
+    fn mig_devices_are_lost_with_their_gpu_and_not_when_it_is_cut_anew() {
         let spool = tempfile::tempdir().unwrap();
         let text = "0 GPU-a\n1 MIG-1 of GPU-b\n2 MIG-2 of GPU-b\n3 GPU-b\n4 GPU-c\n";
         fs::write(spool.path().join(FILE), text).unwrap();

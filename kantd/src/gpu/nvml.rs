@@ -70,13 +70,13 @@ fn inventory(nvml: &Nvml, root: &Path) -> Result<GpuInventory, GpuError> {
     Ok(GpuInventory { driver, gpus, matrix, skipped })
 }
 
-/// A GPU that is not offered, or not with all of its parts.
+/// A GPU that is not offered, or not with all of its MIG devices.
 struct Skip {
     uuid: Option<String>,
     reason: String,
 }
 
-/// What jobs can have of one of the driver's GPUs: all of it, or its parts; and why not more.
+/// What jobs can have of one of the driver's GPUs: all of it, or its MIG devices; and why not more.
 fn look_at<'nvml>(
     nvml: &'nvml Nvml,
     driver_index: u32,
@@ -88,12 +88,12 @@ fn look_at<'nvml>(
         Err(error) => return (Vec::new(), Some(Skip { uuid: None, reason: sick(&error) })),
     };
     // A GPU without MIG answers that it does not support it.
-    let in_parts = device.mig_mode().is_ok_and(|mode| mode.current != 0);
-    if !in_parts {
+    let is_cut = device.mig_mode().is_ok_and(|mode| mode.current != 0);
+    if !is_cut {
         return (vec![(gpu, device)], None);
     }
-    let (parts, reason) = mig::parts(&gpu, &device, driver_index, root);
-    (parts, reason.map(|reason| Skip { uuid: Some(gpu.uuid), reason }))
+    let (devices, reason) = mig::devices(&gpu, &device, driver_index, root);
+    (devices, reason.map(|reason| Skip { uuid: Some(gpu.uuid), reason }))
 }
 
 fn sick(error: &NvmlError) -> String {

@@ -47,8 +47,8 @@ fn attend_with(nvml: &Nvml, gpus: &[Gpu], asked: &Asked) {
     }
 }
 
-/// The whole GPUs of these, by their ids, and as people know them. One that is cut into parts is
-/// looked at once: what breaks breaks for all of them.
+/// The whole GPUs of these, by their ids, and as people know them. One that is cut into MIG devices
+/// is looked at once: what breaks breaks for all of them.
 fn wholes(gpus: &[Gpu]) -> Vec<(&str, String)> {
     let mut wholes: Vec<&str> = Vec::new();
     for gpu in gpus {
@@ -219,7 +219,7 @@ mod tests {
     use common::unit::Bytes;
 
     #[test]
-    fn a_gpu_in_parts_is_looked_at_once_and_named_by_the_numbers_of_its_parts() {
+    fn a_gpu_that_is_cut_is_looked_at_once_and_named_by_the_numbers_of_its_mig_devices() {
         let gpu = |(index, (uuid, of)): (u16, (&str, Option<&str>))| Gpu {
             index: GpuIndex(index),
             uuid: uuid.to_owned(),

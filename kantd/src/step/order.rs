@@ -22,12 +22,12 @@ pub struct GpuGrant {
     pub index: GpuIndex,
     /// The vendor's unique id.
     pub uuid: String,
-    /// The N of /dev/nvidiaN; of a part that of the whole GPU.
+    /// The N of /dev/nvidiaN; of a MIG device that of the whole GPU.
     pub minor: u32,
     /// Its memory; zero in orders of earlier releases.
     #[serde(default)]
     pub memory: Bytes,
-    /// What it is a part of; `None`: it is whole, as all are in orders of earlier releases.
+    /// What it is a MIG device of; `None`: it is whole, as all are in orders of earlier releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mig: Option<MigDevice>,
 }
@@ -71,9 +71,10 @@ pub struct StepOrder {
     pub gpus: Vec<GpuGrant>,
     /// The minors of all GPUs of this node.
     pub gpu_minors: BTreeSet<u32>,
-    /// The devices of all parts of GPUs of this node. An order of an earlier release has none.
-    #[serde(default)]
-    pub mig_parts: BTreeSet<DeviceNumber>,
+    /// What all MIG devices of this node are opened by, under the name that orders have always had
+    /// for it. An order of an earlier release has none.
+    #[serde(default, rename = "mig_parts")]
+    pub mig_devices: BTreeSet<DeviceNumber>,
     /// Where its cgroup is made.
     pub cgroup: Place,
     /// May it run as root?
@@ -149,7 +150,7 @@ impl StepOrder {
             share,
             gpus: grants,
             gpu_minors: gpus.iter().map(|gpu| gpu.minor).collect(),
-            mig_parts: capabilities(gpus.iter().map(|gpu| &gpu.mig)),
+            mig_devices: capabilities(gpus.iter().map(|gpu| &gpu.mig)),
             cgroup,
             allow_root,
             rules: StepRules::default(),
@@ -194,8 +195,8 @@ impl StepOrder {
             pids: pids_max,
             gpu_minors: self.gpus.iter().map(|gpu| gpu.minor).collect(),
             known_gpu_minors: self.gpu_minors.clone(),
-            mig_parts: capabilities(self.gpus.iter().map(|gpu| &gpu.mig)),
-            known_mig_parts: self.mig_parts.clone(),
+            mig_devices: capabilities(self.gpus.iter().map(|gpu| &gpu.mig)),
+            known_mig_devices: self.mig_devices.clone(),
         }
     }
 
@@ -206,11 +207,11 @@ impl StepOrder {
     }
 }
 
-/// What the parts among these GPUs are opened by.
+/// What the MIG devices among these GPUs are opened by.
 fn capabilities<'gpu>(
     gpus: impl Iterator<Item = &'gpu Option<MigDevice>>,
 ) -> BTreeSet<DeviceNumber> {
-    gpus.flatten().flat_map(|part| part.capabilities).collect()
+    gpus.flatten().flat_map(|mig| mig.capabilities).collect()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use common::mig::told_to_cuda;
 
-/// What CUDA is told; not one entry for each GPU where a job has whole ones and parts.
+/// What CUDA is told; not one entry for each GPU where a job has whole ones and MIG devices.
 const CUDA: &str = "CUDA_VISIBLE_DEVICES";
 
 /// The ids of all of the job's NVIDIA GPUs. A kantd of an earlier release does not say them.
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_of_a_job_with_whole_gpus_and_parts_sees_those_it_was_booked_for() {
+    fn a_task_of_a_job_with_whole_gpus_and_mig_devices_sees_those_it_was_booked_for() {
         let lists =
             [(IDS, "MIG-1,GPU-b,GPU-c"), (CUDA, "GPU-b,GPU-c"), ("SLURM_JOB_GPUS", "0,4,5")]
                 .map(|(name, list)| (name, list.to_owned()));

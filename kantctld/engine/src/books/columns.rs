@@ -76,12 +76,12 @@ impl Columns {
 
     /// The kind of all whole GPUs there are, where a quota speaks of it.
     pub fn only_kind(&self, capacity: &Amounts) -> Option<KindIndex> {
-        let (parts, whole): (Vec<_>, Vec<_>) =
-            capacity.gpus.iter().partition(|(kind, _)| kind.is_part());
+        let (mig, whole): (Vec<_>, Vec<_>) =
+            capacity.gpus.iter().partition(|(kind, _)| kind.is_mig());
         let sum = |of: &[(&GpuKind, &Gpus)]| of.iter().map(|(_, gpus)| milli(**gpus)).sum::<u64>();
         let all = capacity
             .gpus_any
-            .map_or_else(|| sum(&whole), |all| milli(all).saturating_sub(sum(&parts)));
+            .map_or_else(|| sum(&whole), |all| milli(all).saturating_sub(sum(&mig)));
         let is_all = |(_, gpus): &&(&GpuKind, &Gpus)| gpus.0 > 0 && milli(**gpus) == all;
         whole.iter().find(is_all).and_then(|(kind, _)| self.kind(kind))
     }

@@ -12,6 +12,7 @@ use common::id::{JobKey, NodeName, QueueName};
 use common::reason::{Bound, WaitReason};
 use common::resource::{Allocation, GpuRequest, MemoryRequest, Share};
 use common::time::{Span, Time};
+use common::unit::GpuMilli;
 use std::sync::Arc;
 
 /// Nobody is given nodes who is over so soon.
@@ -195,6 +196,10 @@ impl<'a> Judge<'a> {
         }
         let nodes = request.nodes.map(|nodes| u64::from(nodes.0.max(1)));
         let tasks = nodes.map_or(1, |nodes| u64::from(request.tasks.0).div_ceil(nodes));
+        // Each of its GPUs may be too small for a part by memory.
+        if request.gpu_part_on(&has.gpus).is_some_and(|part| part > GpuMilli::WHOLE) {
+            return false;
+        }
         let is_kind = |kind: &common::gpu::GpuKind| request.accepts(kind);
         let gpus = has.gpus.iter().filter(|gpu| is_kind(&gpu.kind)).count() as u64;
         let wanted = match (request.gpus, nodes) {

@@ -257,8 +257,10 @@ fn layout_then(hall: &Hall<'_>, found: &Earliest) -> Layout {
         }
         let tally = hall.bookings.tally(hall.trial, *at, found.at, hall.now);
         let class = &hall.floor().node(*at).class;
-        let fits =
-            |tasks: Tasks| tally.holds(class, demand.request, hall.takes(*at, demand.part(tasks)));
+        let fits = |tasks: Tasks| {
+            demand.request.tasks_per_node.is_none_or(|most| tasks <= most)
+                && tally.holds(class, demand.request, hall.takes(*at, demand.part(tasks)))
+        };
         let part: Part = demand.part(most_tasks(missing, fits));
         if part.tasks > Tasks::ZERO {
             missing -= part.tasks;

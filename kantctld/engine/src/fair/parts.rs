@@ -79,9 +79,9 @@ impl<'a> View<'a> {
         let (shape, floor) = (desk.shapes.get(index), &desk.snapshot.floor);
         let request = shape.demand.request;
         let asks_whole = request.gpu_kind.is_none() && request.gpu_parts().is_none();
-        let has_parts = || floor.class_sizes().iter().any(|(class, _)| class.has_parts());
+        let has_mig = || floor.class_sizes().iter().any(|(class, _)| class.has_mig());
         let asks_none = request.gpus.is_none();
-        let is_of_any = asks_whole && (asks_none || !has_parts());
+        let is_of_any = asks_whole && (asks_none || !has_mig());
         let list = if shape.may_have_all() && is_of_any {
             None
         } else {

@@ -16,7 +16,7 @@ pub(crate) struct Class {
     gpus: Vec<GpuIndex>,
     /// Which positions each kind has.
     kinds: Vec<(GpuKind, u128)>,
-    /// The positions of GPUs that are whole; all bits where none is a part of one, no bit where
+    /// The positions of GPUs that are whole; all bits where none is a MIG device, no bit where
     /// each is.
     whole: u128,
     /// CPUs on whole cores.
@@ -46,8 +46,8 @@ impl Class {
             }
         }
         kinds.sort();
-        let masks = |parts: bool| kinds.iter().filter(move |(kind, _)| kind.is_part() == parts);
-        let all = |parts: bool| masks(parts).fold(0, |all, (_, mask)| all | mask);
+        let masks = |mig: bool| kinds.iter().filter(move |(kind, _)| kind.is_mig() == mig);
+        let all = |mig: bool| masks(mig).fold(0, |all, (_, mask)| all | mask);
         let whole = if all(true) == 0 { u128::MAX } else { all(false) };
         let core_cpus = inventory.cores.iter().map(common::cpuset::CpuSet::len).sum();
         let single_threads = inventory.cores.iter().all(|core| core.len() == 1);
@@ -88,8 +88,8 @@ impl Class {
         &self.kinds
     }
 
-    /// Is any of its GPUs a part that one was cut into (MIG)?
-    pub const fn has_parts(&self) -> bool {
+    /// Is any of its GPUs a MIG device?
+    pub const fn has_mig(&self) -> bool {
         self.whole != u128::MAX
     }
 
@@ -115,6 +115,12 @@ impl Class {
     /// How much of each GPU a request for parts gets here; more than whole where it accepts none.
     pub fn part(&self, request: &Request) -> GpuMilli {
         request.gpu_part_on(&self.inventory.gpus).unwrap_or(GpuMilli(u32::MAX))
+    }
+
+    /// The memory of the smallest GPU that a request accepts.
+    pub fn smallest_accepted(&self, request: &Request) -> Option<Bytes> {
+        let accepted = self.inventory.gpus.iter().filter(|gpu| request.accepts(&gpu.kind));
+        accepted.map(|gpu| gpu.memory).min()
     }
 
     /// The kind of the GPU at a position.

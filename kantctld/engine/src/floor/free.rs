@@ -49,7 +49,7 @@ impl Free {
         self.holders == 0
     }
 
-    /// Wholly free GPUs that are no parts of one.
+    /// Wholly free GPUs that are no MIG devices.
     pub const fn whole_count(&self, class: &Class) -> Gpus {
         Gpus((self.gpus & class.of_no_kind()).count_ones())
     }
@@ -83,7 +83,8 @@ impl Free {
         first(all, takes.shared)
     }
 
-    fn with_room<'a>(
+    /// Those with room for a share, by position, rising.
+    pub fn with_room<'a>(
         &'a self,
         class: &Class,
         request: &Request,

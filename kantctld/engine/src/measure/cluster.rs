@@ -118,7 +118,7 @@ impl ClusterMeasure {
     /// have one kind of GPU and are all idle and alike, or wholly in use. Else says false.
     fn add_sums(&mut self, class: &Class, count: u32, sums: &Sums) -> bool {
         let [(kind, _)] = class.kinds() else { return false };
-        if class.has_parts() {
+        if class.has_mig() {
             return false;
         }
         let is_idle = sums.idle_nodes == count && sums.idle.is_power_of_two();

@@ -42,7 +42,7 @@ fn add(gpus: &mut u32, count: u32, whole_nodes: bool) {
 
 /// What nodes have once certain jobs are gone.
 pub(super) struct Freed {
-    /// GPUs of each that nobody else is on, parts (MIG) too: no fewer than any job finds there.
+    /// GPUs of each that nobody else is on, MIG devices too: no fewer than any job finds there.
     gpus: Vec<u32>,
     /// How many have so many, or more.
     nodes: [u32; GPUS_MAX + 1],

@@ -22,6 +22,7 @@ pub fn node(draw: &mut Draw, number: u32) -> NodeSnapshot {
     let gpus: u16 = draw.one(&[0, 0, 2, 4, 4]);
     let kind = draw.one(&["h100", "h100", "a100"]);
     let mixed = draw.once_in(6);
+    let third = draw.maybe(8, |draw| u16::try_from(draw.below(4)).unwrap());
     let cores: Vec<CpuSet> =
         (0..cores).map(|core| (0..threads).map(|t| core + t * cores).collect()).collect();
     let half = cores.len() / 2;
@@ -35,11 +36,16 @@ pub fn node(draw: &mut Draw, number: u32) -> NodeSnapshot {
         .collect();
     let lost = draw.maybe(8, |draw| u16::try_from(draw.below(4)).unwrap());
     let present: Vec<u16> = (0..gpus).filter(|index| Some(*index) != lost).collect();
+    let kind_of = |index: u16| match third.is_some_and(|from| index >= from) {
+        true => "t4",
+        false if mixed && index >= 2 => "v100",
+        false => kind,
+    };
     let gpu = |index: u16| Gpu {
         index: GpuIndex(index),
         uuid: format!("GPU-{number}-{index}"),
         model: String::new(),
-        kind: GpuKind(if mixed && index >= 2 { "v100" } else { kind }.to_owned()),
+        kind: GpuKind(kind_of(index).to_owned()),
         memory: Bytes(if kind == "h100" { 80 } else { 40 } << 30),
         minor: index.into(),
         pci_bus_id: String::new(),
@@ -75,8 +81,8 @@ pub fn node(draw: &mut Draw, number: u32) -> NodeSnapshot {
     NodeSnapshot::usable(name(number), Arc::new(inventory))
 }
 
-/// The kind of parts in a cut cluster.
-pub const PART: &str = "h100-1g.10gb";
+/// The kind of MIG devices in a cut cluster.
+pub const MIG: &str = "h100-1g.10gb";
 
 /// The same node with some of its GPUs cut (MIG): by its number all, all but one, or all but two.
 /// Of every fourth none is.
@@ -87,7 +93,7 @@ pub fn cut(node: NodeSnapshot) -> NodeSnapshot {
     }
     let mut inventory = Inventory::clone(&node.inventory);
     for gpu in inventory.gpus.iter_mut().filter(|gpu| gpu.index.0 >= number % 4) {
-        (gpu.kind, gpu.memory) = (GpuKind(PART.to_owned()), Bytes(10 << 30));
+        (gpu.kind, gpu.memory) = (GpuKind(MIG.to_owned()), Bytes(10 << 30));
     }
     NodeSnapshot { inventory: Arc::new(inventory), ..node }
 }

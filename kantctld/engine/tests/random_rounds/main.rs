@@ -91,7 +91,7 @@ fn histories_that_went_wrong_once_go_right() {
 const CUT_HISTORIES: u64 = 1_500;
 
 #[test]
-fn the_judge_is_content_where_gpus_are_cut_into_parts() {
+fn the_judge_is_content_where_gpus_are_cut_into_mig_devices() {
     #[allow(clippy::disallowed_methods)] // how a person asks for one history
     let only = std::env::var("KANT_SEED").ok().map(|text| text.parse::<u64>().unwrap());
     let mut starts = 0;

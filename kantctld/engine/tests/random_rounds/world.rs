@@ -55,7 +55,7 @@ pub struct World {
     pub grows: bool,
     pub grown: u32,
     pub had: BTreeMap<JobKey, BTreeSet<NodeName>>,
-    /// Are GPUs cut into parts? Half of those who would name a kind name that of parts.
+    /// Are GPUs cut (MIG)? Half of those who would name a kind name that of MIG devices.
     pub is_cut: bool,
     /// Jobs that moved, and when lately.
     pub moves: u32,
@@ -102,7 +102,7 @@ impl World {
         }
     }
 
-    /// The same with GPUs that are cut into parts.
+    /// The same with GPUs that are cut into MIG devices.
     pub fn cut(mut self) -> Self {
         self.is_cut = true;
         self.nodes = self.nodes.into_iter().map(cluster::cut).collect();
@@ -126,13 +126,13 @@ impl World {
                 let names_one = job.request.gpu_kind.as_ref().is_some_and(|kind| kind.0 == "a100");
                 let has_choice = !job.request.gpu_kinds_or.is_empty();
                 if self.is_cut && has_choice && !names_one {
-                    // Whole ones or parts of them.
+                    // Whole ones or MIG devices.
                     Arc::make_mut(&mut job.request).gpu_kinds_or =
-                        vec![GpuKind(cluster::PART.to_owned())];
+                        vec![GpuKind(cluster::MIG.to_owned())];
                 }
                 if self.is_cut && names_one {
                     Arc::make_mut(&mut job.request).gpu_kind =
-                        Some(GpuKind(cluster::PART.to_owned()));
+                        Some(GpuKind(cluster::MIG.to_owned()));
                 }
                 job.reservation = booking.as_ref().map(|booking| booking.name.clone());
                 self.snapshot.set_waiting(job);

@@ -4,13 +4,14 @@
 use super::words::Words;
 use crate::behaviour::Behaviour;
 use common::gpu::GpuKind;
+use common::gpu_parts::{GpuParts, PartSize};
 use common::hostlist;
 use common::id::NodeName;
 use common::job::{Ask, EndCause, JobSize, Launch, Patch, Replaced};
 use common::resource::{GpuRequest, MemoryRequest, Request};
 use common::time::{Span, Time};
 use common::topology::{Level, Nearness};
-use common::unit::{Cpus, Gpus, Nodes, Tasks};
+use common::unit::{Cpus, GpuMilli, Gpus, Nodes, Tasks};
 use state::{Actor, Command, Target};
 
 /// What is asked.
@@ -70,7 +71,7 @@ fn patch(words: &mut Words) -> Result<Patch, String> {
     let (gpus, _) = gpus(words, "gpus")?;
     Ok(Patch {
         time_limit: words.value("time")?,
-        gpus: gpus.map(|gpus| Replaced::With(GpuRequest::Total(gpus))),
+        gpus: gpus.map(Replaced::With),
         queue: words.value("queue")?,
         deadline: words.value::<Span>("deadline")?.map(|span| Replaced::With(Time(span.0))),
         dependency: words.value("dependency")?.map(Replaced::With),
@@ -98,7 +99,7 @@ fn request(words: &mut Words) -> Result<Request, String> {
         tasks_per_node: words.value("tasks-per-node")?.map(Tasks),
         cpus_per_task: Cpus(words.value("cpus")?.unwrap_or(1)),
         memory: words.value("mem")?.map(MemoryRequest::PerNode),
-        gpus: total.map(GpuRequest::Total).or(per_node.map(GpuRequest::PerNode)),
+        gpus: total.or(per_node),
         gpu_kind: kind.or(kind_per_node),
         exclusive: words.flag("exclusive"),
         grow: words.flag("grow"),
@@ -119,14 +120,35 @@ fn tasks(words: &mut Words) -> Result<(Option<Tasks>, Option<Tasks>), String> {
     }
 }
 
-fn gpus(words: &mut Words, name: &str) -> Result<(Option<Gpus>, Option<GpuKind>), String> {
+/// `4` or `h100:4`; as `gpus=`, also parts of some.
+fn gpus(words: &mut Words, name: &str) -> Result<(Option<GpuRequest>, Option<GpuKind>), String> {
     let Some(text) = words.value::<String>(name)? else { return Ok((None, None)) };
-    let (kind, count) = match text.split_once(':') {
-        Some((kind, count)) => (Some(GpuKind(kind.to_owned())), count),
+    let (kind, amount) = match text.split_once(':') {
+        Some((kind, amount)) => (Some(GpuKind(kind.to_owned())), amount),
         None => (None, text.as_str()),
     };
-    let count = count.parse().map_err(|_| format!("{name}: `{text}` is not KIND:COUNT"))?;
-    Ok((Some(Gpus(count)), kind))
+    let gpus = match (name, amount.parse().map(Gpus)) {
+        ("gpus", Ok(count)) => Some(GpuRequest::Total(count)),
+        ("gpus", Err(_)) => parts(amount).map(GpuRequest::Parts),
+        (_, count) => count.ok().map(GpuRequest::PerNode),
+    };
+    gpus.map_or_else(
+        || Err(format!("{name}: `{text}` is not KIND:COUNT")),
+        |gpus| Ok((Some(gpus), kind)),
+    )
+}
+
+/// `0.5`, `2x0.5`, `20G`, `2x20G`.
+fn parts(text: &str) -> Option<GpuParts> {
+    let (devices, each) = match text.split_once('x') {
+        Some((devices, each)) => (devices.parse().ok()?, each),
+        None => (1, text),
+    };
+    let each = match each.strip_prefix("0.") {
+        Some(decimals) => PartSize::Milli(GpuMilli(format!("{decimals:0<3}").parse().ok()?)),
+        None => PartSize::Memory(each.parse().ok()?),
+    };
+    Some(GpuParts { devices: Gpus(devices), each })
 }
 
 /// `near=leaf`: rather waits than be further apart.

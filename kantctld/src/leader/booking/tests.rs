@@ -32,7 +32,7 @@ fn apply(state: &mut State, command: Command) {
     assert_eq!(refused, None);
 }
 
-/// Its nodes, each with a GPU of that kind; m1's is a part of one.
+/// Its nodes, each with a GPU of that kind; m1's is a MIG device.
 const CLUSTER: [(&str, &str); 5] =
     [("a1", "a40"), ("a2", "a40"), ("h1", "h100"), ("c1", ""), ("m1", "h100-1g.10gb")];
 

@@ -9,6 +9,7 @@ mod deadline;
 mod elastic;
 mod held;
 mod length;
+mod less;
 mod living;
 mod outage;
 mod sentence;

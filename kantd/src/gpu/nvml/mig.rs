@@ -1,5 +1,5 @@
-//! The parts that a GPU in MIG mode is cut into, as GPUs of kinds of their own. Asks the driver for
-//! them, and the kernel's files for what they are opened by. Never cuts a GPU.
+//! The MIG devices that a GPU is cut into, as GPUs of kinds of their own. Asks the driver for them,
+//! and the kernel's files for what they are opened by. Never cuts a GPU.
 //! Source: NVIDIA's MIG user guide, "Device Nodes and Capabilities".
 
 use super::{Offered, sick};
@@ -16,17 +16,17 @@ use std::path::Path;
 /// Where the kernel tells which major each driver has, below its root.
 const MAJORS: &str = "proc/devices";
 
-/// The name of the driver's devices for parts there.
+/// The name of the driver's devices for MIG there.
 const DRIVER: &str = "nvidia-caps";
 
-/// Where the driver tells what each part is opened by, below the kernel's root.
+/// Where the driver tells what each MIG device is opened by, below the kernel's root.
 const CAPABILITIES: &str = "proc/driver/nvidia/capabilities";
 
 /// The driver's questions for a number of a device.
 type Ask = unsafe extern "C" fn(nvmlDevice_t, *mut c_uint) -> nvmlReturn_t;
 
-/// The parts of a GPU that is in MIG mode, and why there are none, or not all of them.
-pub(super) fn parts<'nvml>(
+/// The MIG devices of a GPU that is in MIG mode, and why there are none, or not all of them.
+pub(super) fn devices<'nvml>(
     whole: &Gpu,
     device: &Device<'nvml>,
     driver_index: u32,
@@ -42,9 +42,9 @@ pub(super) fn parts<'nvml>(
         match device.mig_device_by_index(place) {
             Err(NvmlError::NotFound) => {}
             Err(error) => faults.push(format!("part {place}: {}", sick(&error))),
-            Ok(part) => match describe(whole, &part, root) {
-                Ok(gpu) => found.push((gpu, part)),
-                Err(fault) => faults.push(format!("part {place} ({}): {fault}", called(&part))),
+            Ok(mig) => match describe(whole, &mig, root) {
+                Ok(gpu) => found.push((gpu, mig)),
+                Err(fault) => faults.push(format!("part {place} ({}): {fault}", called(&mig))),
             },
         }
     }
@@ -61,48 +61,48 @@ pub(super) fn parts<'nvml>(
     (found, reason)
 }
 
-/// A part's profile, for messages.
-fn called(part: &Device) -> String {
-    part.name().map_or_else(|_| "of no name".to_owned(), |name| profile(&name).to_owned())
+/// A MIG device's profile, for messages.
+fn called(mig: &Device) -> String {
+    mig.name().map_or_else(|_| "of no name".to_owned(), |name| profile(&name).to_owned())
 }
 
-/// A part is named as its GPU is, `MIG` and its profile: `NVIDIA H100 80GB HBM3 MIG 1g.10gb`.
+/// It is named as its GPU is, `MIG` and its profile: `NVIDIA H100 80GB HBM3 MIG 1g.10gb`.
 fn profile(name: &str) -> &str {
     name.rsplit(' ').next().unwrap_or(name)
 }
 
-/// One part; its device, place and CPUs are those of its GPU.
-fn describe(whole: &Gpu, part: &Device, root: &Path) -> Result<Gpu, String> {
+/// One MIG device; its device node, place and CPUs are those of its GPU.
+fn describe(whole: &Gpu, mig: &Device, root: &Path) -> Result<Gpu, String> {
     let untold = |error: NvmlError| sick(&error);
-    let model = part.name().map_err(untold)?;
-    let kind = whole.kind.part(profile(&model));
-    if !kind.is_part() {
+    let model = mig.name().map_err(untold)?;
+    let kind = whole.kind.mig(profile(&model));
+    if !kind.is_mig() {
         return Err(format!(
             "the driver names it `{model}`, which ends in no profile that kant knows: does a later \
              release of kant?"
         ));
     }
-    let (gpu_instance, compute_instance) = instances(part).map_err(untold)?;
+    let (gpu_instance, compute_instance) = instances(mig).map_err(untold)?;
     let capabilities = capabilities(root, whole.minor, gpu_instance, compute_instance)?;
     Ok(Gpu {
-        uuid: part.uuid().map_err(untold)?,
+        uuid: mig.uuid().map_err(untold)?,
         kind,
         model,
-        memory: Bytes(part.memory_info().map_err(untold)?.total),
+        memory: Bytes(mig.memory_info().map_err(untold)?.total),
         mig: Some(MigDevice { of: whole.uuid.clone(), capabilities }),
         ..whole.clone()
     })
 }
 
-/// The numbers of a part's GPU instance and compute instance. Asked of the library itself: the
-/// wrapper (0.13) has no methods for it.
-fn instances(part: &Device) -> Result<(u32, u32), NvmlError> {
-    let lib = part.nvml().lib();
+/// The numbers of a MIG device's GPU instance and compute instance. Asked of the library itself:
+/// the wrapper (0.13) has no methods for it.
+fn instances(mig: &Device) -> Result<(u32, u32), NvmlError> {
+    let lib = mig.nvml().lib();
     let number = |ask: &Ask| {
         let mut number = 0;
         // SAFETY: the handle comes from this library, which stays loaded while the device lives,
         // and `number` outlives the call.
-        nvml_try(unsafe { ask(part.handle(), &raw mut number) }).map(|()| number)
+        nvml_try(unsafe { ask(mig.handle(), &raw mut number) }).map(|()| number)
     };
     let gpu_instance = nvml_sym(lib.nvmlDeviceGetGpuInstanceId.as_ref()).and_then(number)?;
     let compute_instance =
@@ -110,7 +110,7 @@ fn instances(part: &Device) -> Result<(u32, u32), NvmlError> {
     Ok((gpu_instance, compute_instance))
 }
 
-/// The devices of a part's GPU instance and compute instance, on a GPU of this minor.
+/// What a MIG device's GPU instance and compute instance are opened by, on a GPU of this minor.
 fn capabilities(
     root: &Path,
     gpu_minor: u32,
@@ -118,14 +118,14 @@ fn capabilities(
     compute_instance: u32,
 ) -> Result<[DeviceNumber; 2], String> {
     let major = major(root)?;
-    let parts = root.join(CAPABILITIES).join(format!("gpu{gpu_minor}/mig"));
-    let gpu_instance = parts.join(format!("gi{gpu_instance}"));
+    let instances = root.join(CAPABILITIES).join(format!("gpu{gpu_minor}/mig"));
+    let gpu_instance = instances.join(format!("gi{gpu_instance}"));
     let compute_instance = gpu_instance.join(format!("ci{compute_instance}"));
     let device = |dir: &Path| minor(&dir.join("access")).map(|minor| DeviceNumber { major, minor });
     Ok([device(&gpu_instance)?, device(&compute_instance)?])
 }
 
-/// The major of the driver's devices for parts.
+/// The major of the driver's devices for MIG.
 fn major(root: &Path) -> Result<u32, String> {
     let file = root.join(MAJORS);
     let text = read(&file)?;
@@ -184,7 +184,7 @@ mod tests {
     const ACCESS: &str = "DeviceFileMinor: 12\nDeviceFileMode: 292\nDeviceFileModify: 1\n";
 
     #[test]
-    fn a_part_is_opened_by_the_devices_of_both_of_its_instances() {
+    fn a_mig_device_is_opened_by_the_devices_of_both_of_its_instances() {
         let root = root(DEVICES, ACCESS);
         let expected = [12, 13].map(|minor| DeviceNumber { major: 509, minor });
         assert_eq!(capabilities(root.path(), 2, 1, 0), Ok(expected));

@@ -1,5 +1,5 @@
 //! The path between every two GPUs: NVLink where it is up, else what PCIe has above both. Never
-//! counts a link that is down, nor one of a GPU that is cut into parts: those have none.
+//! counts a link that is down, nor one of a GPU that is cut into MIG devices: those have none.
 
 use common::gpu::{Gpu, GpuMatrix, GpuPath};
 use nvml_wrapper::enum_wrappers::device::TopologyLevel;
@@ -36,10 +36,10 @@ pub(super) fn matrix(nvml: &Nvml, devices: &[Device], gpus: &[Gpu]) -> GpuMatrix
     let mut paths = vec![vec![GpuPath::Own; gpus.len()]; gpus.len()];
     for a in 0..gpus.len() {
         for b in a + 1..gpus.len() {
-            let has_part = gpus[a].mig.is_some() || gpus[b].mig.is_some();
+            let has_mig = gpus[a].mig.is_some() || gpus[b].mig.is_some();
             let path = match links[a].to(&addresses[b]) + links[a].through_switches(&links[b]) {
-                // Parts of one GPU, too, reach each other through the machine's memory alone.
-                _ if has_part => by_numa(&gpus[a], &gpus[b]),
+                // MIG devices of one GPU, too, reach each other through the machine's memory alone.
+                _ if has_mig => by_numa(&gpus[a], &gpus[b]),
                 0 => pcie(nvml, &devices[a], &gpus[a], &gpus[b]),
                 links => GpuPath::NvLink(links),
             };

@@ -1,5 +1,5 @@
 //! What a job's processes find of the GPUs that it was given on their node. Never names others.
-//! Source of what CUDA does with parts: NVIDIA's MIG user guide, "CUDA_VISIBLE_DEVICES".
+//! Source of what CUDA does with MIG devices: NVIDIA's MIG user guide, "CUDA_VISIBLE_DEVICES".
 
 use super::{Variables, join};
 use crate::step::order::StepOrder;
@@ -9,8 +9,8 @@ use common::mig::told_to_cuda;
 impl Variables {
     /// CUDA sees no GPU at all in an empty list; without the variable it would see every one. AMD's
     /// programs read CUDA's variable too, and take it for numbers among those that ROCR shows.
-    /// CUDA is not told of all where a job has whole ones and parts ([`told_to_cuda`]); the list of
-    /// all is what the starter of a step's tasks chooses from.
+    /// CUDA is not told of all where a job has whole ones and MIG devices ([`told_to_cuda`]); the
+    /// list of all is what the starter of a step's tasks chooses from.
     pub(super) fn gpus(&mut self, order: &StepOrder) {
         let gpus = &order.gpus;
         let is_amd = |minor: &u32| *minor >= RENDER_MINOR_MIN;

@@ -266,34 +266,34 @@ fn amds_gpus_are_named_to_rocr_and_cuda_is_not_asked() {
     assert_has(&unnamed, &[("ROCR_VISIBLE_DEVICES", "0")]);
 }
 
-/// What a job finds that was given these GPUs; a part's id begins with `MIG-`.
+/// What a job finds that was given these GPUs; a MIG device's id begins with `MIG-`.
 fn with_gpus(uuids: &[&str]) -> BTreeMap<String, String> {
     let mut order = example(example_launch(), "g1").unwrap();
     let first = order.gpus[0].clone();
-    let part = |uuid: &str| {
+    let mig = |uuid: &str| {
         let capabilities = [12, 13].map(|minor| DeviceNumber { major: 509, minor });
         uuid.starts_with("MIG-").then(|| MigDevice { of: "GPU-a".to_owned(), capabilities })
     };
     let grant =
-        |uuid: &&str| GpuGrant { uuid: (*uuid).to_owned(), mig: part(uuid), ..first.clone() };
+        |uuid: &&str| GpuGrant { uuid: (*uuid).to_owned(), mig: mig(uuid), ..first.clone() };
     order.gpus = uuids.iter().map(grant).collect();
     let task = order.tasks()[0];
     build(&order, &ada(), task, Time(1_000_000))
 }
 
 #[test]
-fn parts_are_named_to_cuda_where_a_job_has_no_whole_gpu() {
-    let parts = with_gpus(&["MIG-1", "MIG-2"]);
-    assert_has(&parts, &[("CUDA_VISIBLE_DEVICES", "MIG-1,MIG-2"), ("KANT_NODE_GPUS", "2")]);
+fn mig_devices_are_named_to_cuda_where_a_job_has_no_whole_gpu() {
+    let cut = with_gpus(&["MIG-1", "MIG-2"]);
+    assert_has(&cut, &[("CUDA_VISIBLE_DEVICES", "MIG-1,MIG-2"), ("KANT_NODE_GPUS", "2")]);
     let both = with_gpus(&["MIG-1", "GPU-b", "GPU-c"]);
     assert_has(&both, &[("CUDA_VISIBLE_DEVICES", "GPU-b,GPU-c"), ("KANT_NODE_GPUS", "3")]);
     assert_has(&both, &[("GPU_DEVICE_ORDINAL", "0,1"), ("SLURM_GPUS_ON_NODE", "3")]);
     assert_has(&both, &[("KANT_GPUS", "MIG-1,GPU-b,GPU-c")]);
-    assert!(!parts.contains_key("ROCR_VISIBLE_DEVICES"));
+    assert!(!cut.contains_key("ROCR_VISIBLE_DEVICES"));
 }
 
 #[test]
-fn a_part_on_a_node_with_amds_gpus_is_no_number_to_rocr() {
+fn a_mig_device_on_a_node_with_amds_gpus_is_no_number_to_rocr() {
     let mut order = example(example_launch(), "g1").unwrap();
     order.gpu_minors = [3, 128].into();
     let capabilities = [12, 13].map(|minor| DeviceNumber { major: 509, minor });

@@ -112,35 +112,35 @@ fn each_way_to_launch_places_its_tasks() {
     assert_eq!(ranks(Launch::PerTask, "g2"), [(2, 0)]);
 }
 
-/// A node with a GPU in two parts, of numbers 0 and 1, and a whole one.
+/// A node with a GPU cut into two MIG devices, of numbers 0 and 1, and a whole one.
 fn cut_gpus() -> [Gpu; 3] {
-    let part = |index: u16, minors: [u32; 2]| {
+    let mig = |index: u16, minors: [u32; 2]| {
         let capabilities = minors.map(|minor| DeviceNumber { major: 509, minor });
         let mig = Some(MigDevice { of: "GPU-a".to_owned(), capabilities });
         Gpu { uuid: format!("MIG-{index}"), mig, ..gpu(index, 7) }
     };
-    [part(0, [12, 13]), part(1, [21, 22]), gpu(2, 3)]
+    [mig(0, [12, 13]), mig(1, [21, 22]), gpu(2, 3)]
 }
 
 #[test]
-fn who_has_a_part_may_open_what_it_is_opened_by_and_nothing_of_the_others() {
+fn who_has_a_mig_device_may_open_what_it_is_opened_by_and_nothing_of_the_others() {
     let place = Place { kind: Kind::None, root: "kant".into() };
     let node = NodeName::new("g1").unwrap();
     let order = StepOrder::new(example_launch(), &node, &cut_gpus(), place, false).unwrap();
     assert_eq!(order.gpus[0].uuid, "MIG-1");
     let limits = order.limits(None);
-    assert_eq!(limits.gpu_minors, BTreeSet::from([7]), "its parts have the whole GPU's device");
+    assert_eq!(limits.gpu_minors, BTreeSet::from([7]), "they have the whole GPU's device");
     let devices = |minors: &[u32]| -> BTreeSet<DeviceNumber> {
         minors.iter().map(|minor| DeviceNumber { major: 509, minor: *minor }).collect()
     };
-    assert_eq!(limits.mig_parts, devices(&[21, 22]));
-    assert_eq!(limits.known_mig_parts, devices(&[12, 13, 21, 22]));
+    assert_eq!(limits.mig_devices, devices(&[21, 22]));
+    assert_eq!(limits.known_mig_devices, devices(&[12, 13, 21, 22]));
     let text = serde_json::to_vec(&order).unwrap();
     assert_eq!(serde_json::from_slice::<StepOrder>(&text).unwrap(), order);
 }
 
 #[test]
-fn an_order_of_a_release_that_knew_no_parts_reads() {
+fn an_order_of_a_release_that_knew_no_mig_reads() {
     let order = example(example_launch(), "g1").unwrap();
     let mut old = serde_json::to_value(&order).unwrap();
     assert!(old.as_object_mut().unwrap().remove("mig_parts").is_some());

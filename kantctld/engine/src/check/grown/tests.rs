@@ -5,16 +5,18 @@ use crate::check::{check, check_decisions};
 use crate::round::Round;
 use crate::snapshot::{Growing, Promise, RunningJob, Snapshot, WaitingJob};
 use crate::testing::{
-    booking, change_policy, cpu_node, key, name, request, run, snapshot, waiting, with_leafs,
+    booking, change_policy, cpu_node, gpu_node, key, name, request, run, snapshot, waiting,
+    with_leafs,
 };
+use common::gpu_parts::{GpuParts, PartSize};
 use common::id::Attempt;
 use common::job::PreemptReason;
 use common::policy::{Limits, VictimMode};
 use common::reason::WaitReason;
-use common::resource::{Request, Share};
+use common::resource::{GpuRequest, Request, Share};
 use common::time::Time;
 use common::topology::{Level, Nearness};
-use common::unit::{Bytes, Cpus, Nodes, Tasks};
+use common::unit::{Bytes, Cpus, Gpus, Nodes, Tasks};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -200,6 +202,22 @@ fn nobody_grows_onto_what_one_who_waits_could_use() {
     assert_eq!(beside(larger, no_room(), None), "", "b is too small for it");
     let never = WaitReason::ArrayLimit { limit: 1 };
     assert_eq!(beside(|_| (), never, None), "", "no node would help it");
+}
+
+#[test]
+fn a_node_whose_gpus_are_too_small_for_a_part_is_of_no_use() {
+    let with_part = |gib: u64| {
+        let mut snapshot = growing(|_| ());
+        snapshot.set_node(&gpu_node("b", 2));
+        let parts = GpuParts { devices: Gpus(2), each: PartSize::Memory(Bytes(gib << 30)) };
+        let asked = Request { gpus: Some(GpuRequest::Parts(parts)), ..request(1, 1) };
+        let owner = common::id::Uid(4242);
+        snapshot.set_waiting(WaitingJob { owner, ..waiting(1, asked, 10) });
+        snapshot.settle(NOW);
+        said(&snapshot, no_room(), None)
+    };
+    assert_eq!(with_part(80), "job 9 grows onto b, which job 1 could use");
+    assert_eq!(with_part(81), "", "a GPU there has 80G");
 }
 
 #[test]

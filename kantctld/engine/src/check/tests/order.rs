@@ -5,8 +5,14 @@ use common::policy::Behind;
 use common::reason::{Need, WaitReason};
 
 fn no_room() -> WaitReason {
-    let need =
-        Need { nodes: Nodes(1), cpus: Cpus(1), memory: Bytes(1), gpus: Gpus(0), gpu_kind: None };
+    let need = Need {
+        nodes: Nodes(1),
+        cpus: Cpus(1),
+        memory: Bytes(1),
+        gpus: Gpus(0),
+        gpu_kind: None,
+        gpu_part: None,
+    };
     WaitReason::Resources { need, nodes_free: Nodes(0), nearest: None, expected_at: None }
 }
 

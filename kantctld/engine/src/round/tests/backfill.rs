@@ -185,3 +185,19 @@ fn the_first_job_of_another_queue_is_promised_what_the_first_promise_leaves() {
     assert!(seen.reason(1).ends_with("expected by 2023-11-14T22:43:20Z"), "c, in 30 minutes");
     assert!(seen.reason(2).ends_with("expected by 2023-11-14T23:13:20Z"), "{}", seen.reason(2));
 }
+
+#[test]
+fn a_promise_names_as_many_nodes_as_the_most_tasks_on_one_want() {
+    let mut snapshot = snapshot(["a", "b"].map(|text| cpu_node(text, 8)).to_vec());
+    for (job, node) in [(8, "a"), (9, "b")] {
+        run(&mut snapshot, job, share(node, "0-7"), Some(in_minutes(30)));
+    }
+    // It does not say how many nodes: each is filled in turn.
+    let three = Request { tasks_per_node: Some(Tasks(3)), ..request(6, 1) };
+    wait(&mut snapshot, [waiting(1, three, 60)]);
+    let seen = judged(&snapshot);
+    let promise = seen.round.promises.get(&key(1)).cloned();
+    let nodes = promise.as_ref().map(|promise| promise.nodes.clone()).unwrap_or_default();
+    assert_eq!(promise.map(|promise| promise.at), Some(in_minutes(30)));
+    assert_eq!(nodes, [name("a"), name("b")], "a would hold all six");
+}

@@ -1,4 +1,5 @@
-//! GPUs that their driver has cut (MIG): a part goes to who names its kind, and to nobody else.
+//! GPUs that their driver has cut (MIG): what it is cut into goes to who names its kind, and to
+//! nobody else.
 
 use super::*;
 use crate::testing::{cpu_node, share_request, with_placement};
@@ -7,14 +8,14 @@ use common::node::Inventory;
 use common::policy::Placement;
 use std::sync::Arc;
 
-const PART: &str = "h100-1g.10gb";
+const MIG: &str = "h100-1g.10gb";
 
-/// So many whole GPUs, and as many parts behind them.
-fn node_of(text: &str, whole: u16, parts: u16) -> NodeSnapshot {
-    let node = gpu_node(text, whole + parts);
+/// So many whole GPUs, and so many MIG devices behind them.
+fn node_of(text: &str, whole: u16, mig: u16) -> NodeSnapshot {
+    let node = gpu_node(text, whole + mig);
     let mut inventory = Inventory::clone(&node.inventory);
     for gpu in &mut inventory.gpus[usize::from(whole)..] {
-        (gpu.kind, gpu.memory) = (GpuKind(PART.to_owned()), Bytes(10 << 30));
+        (gpu.kind, gpu.memory) = (GpuKind(MIG.to_owned()), Bytes(10 << 30));
     }
     NodeSnapshot::usable(node.name, Arc::new(inventory))
 }
@@ -44,11 +45,11 @@ fn who_names_no_kind_gets_whole_gpus_in_every_way_to_place() {
 }
 
 #[test]
-fn who_names_a_part_gets_parts_of_it_and_nothing_else() {
+fn who_names_mig_devices_gets_those_and_nothing_else() {
     let mut snapshot = snapshot(vec![node_of("a", 4, 2)]);
     wait(
         &mut snapshot,
-        [waiting(1, of_kind(2, PART), 10), waiting(2, of_kind(1, PART), 10)]
+        [waiting(1, of_kind(2, MIG), 10), waiting(2, of_kind(1, MIG), 10)]
             .into_iter()
             .chain([waiting(3, of_kind(3, "h100"), 10)]),
     );
@@ -57,9 +58,9 @@ fn who_names_a_part_gets_parts_of_it_and_nothing_else() {
 }
 
 #[test]
-fn who_takes_whole_ones_or_parts_gets_one_of_both_kinds_where_one_has_enough() {
+fn who_takes_whole_ones_or_mig_devices_gets_one_of_both_kinds_where_one_has_enough() {
     let mut snapshot = snapshot(vec![node_of("a", 2, 3)]);
-    let gpu_kinds_or = vec![GpuKind(PART.to_owned())];
+    let gpu_kinds_or = vec![GpuKind(MIG.to_owned())];
     let either = |gpus| Request { gpu_kinds_or: gpu_kinds_or.clone(), ..of_kind(gpus, "h100") };
     wait(&mut snapshot, [waiting(1, either(3), 10), waiting(2, gpu_request(2), 10)]);
     judged(&snapshot);
@@ -77,7 +78,7 @@ fn a_cluster_that_is_all_cut_says_that_it_has_no_gpus_for_others() {
 }
 
 #[test]
-fn a_whole_node_comes_with_its_parts() {
+fn a_whole_node_comes_with_its_mig_devices() {
     let mut snapshot = snapshot(vec![node_of("a", 1, 2)]);
     let whole = Request { exclusive: true, ..gpu_request(1) };
     wait(&mut snapshot, [waiting(1, whole, 10)]);

@@ -2,7 +2,7 @@
 //! command that would not help.
 
 use super::waiting::Waiting;
-use super::{awaited, bounded, change, deadline, held, length, outage, shared};
+use super::{awaited, bounded, change, deadline, held, length, less, outage, shared};
 use common::hostlist;
 use common::id::{NodeName, ReservationName};
 use common::job::Ask;
@@ -67,7 +67,7 @@ pub(super) fn advice(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
         }
         WaitReason::Priority { next, .. } => behind(waiting, *next),
         WaitReason::Resources { need, nearest, nodes_free, .. } => {
-            room(waiting, need, nearest.as_ref(), nodes_free.0)
+            room(waiting, need, nearest.as_deref(), nodes_free.0)
         }
         WaitReason::NodesUnavailable { need, .. } => outage::advice(waiting, need),
         WaitReason::NeverFits { .. } => {
@@ -178,8 +178,8 @@ fn is_shorter(ask: &Ask, gap: Option<Span>) -> bool {
 fn room(waiting: &Waiting<'_>, need: &Need, nearest: Option<&Nearest>, nodes_free: u32) -> String {
     let key = waiting.job.key;
     let smaller = match nearest {
-        Some(near) if need.nodes.0 == 1 && need.gpus > near.gpus && near.gpus.0 > 0 => {
-            Some(format!("gpus={}", near.gpus))
+        Some(near) if need.nodes.0 == 1 && need.gpus > near.gpus => {
+            less::gpus(need, near).map(|gpus| format!("gpus={gpus}"))
         }
         Some(near) if need.nodes.0 == 1 && need.gpus <= near.gpus && need.cpus > near.cpus => {
             let tasks = waiting.job.ask.request.tasks.0.max(1);

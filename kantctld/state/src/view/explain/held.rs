@@ -1,8 +1,8 @@
 //! What to do about a job that is held, or that nothing can hold. Never a command that would not
 //! help.
 
-use super::change;
 use super::waiting::Waiting;
+use super::{change, less};
 use common::reason::WaitReason;
 use common::resource::GpuRequest;
 
@@ -41,10 +41,11 @@ pub(super) fn for_less(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
     let option = match waiting.job.ask.request.gpus {
         Some(GpuRequest::PerNode(_)) => "--gpus-per-node",
         Some(GpuRequest::Total(_)) if need.nodes.0 == 1 => "--gpus",
+        Some(GpuRequest::Parts(_)) => "--gpus",
         _ => "",
     };
-    if most.gpus.0 > 0 && most.gpus < need.gpus && !option.is_empty() {
-        let change = change::to(waiting, &format!("{option}={}", most.gpus));
+    if let Some(gpus) = less::gpus(need, most).filter(|_| !option.is_empty()) {
+        let change = change::to(waiting, &format!("{option}={gpus}"));
         return format!("{shows}; if less is enough, {change}");
     }
     format!("{shows}; ask for less (`kantctl update --help`)")

@@ -7,6 +7,7 @@ use common::hostlist;
 use common::id::NodeName;
 use common::node::Contact;
 use common::reason::Need;
+use common::unit::GpuMilli;
 
 /// So many nodes are spoken of one by one.
 const TOLD_MAX: usize = 4;
@@ -114,6 +115,9 @@ fn able<'a>(waiting: &Waiting<'a>, need: &Need) -> impl Iterator<Item = &'a Node
         let has = &node.inventory;
         let asked = waiting.job.ask.request.constraint.as_ref();
         if !asked.is_none_or(|asked| asked.holds(&has.features)) {
+            return false;
+        }
+        if ask.request.gpu_part_on(&has.gpus).is_some_and(|part| part > GpuMilli::WHOLE) {
             return false;
         }
         let gpus = has.gpus.iter().filter(|gpu| ask.request.accepts(&gpu.kind)).count();
