@@ -98,7 +98,8 @@ struct Judge<'a> {
     /// Zones that some queue keeps for its services.
     zones: BTreeSet<&'a ZoneName>,
     started: BTreeSet<JobKey>,
-    /// What those get.
+    /// Of those, who does after somebody has yielded.
+    starts_behind: BTreeSet<JobKey>,
     granted: BTreeMap<JobKey, &'a Allocation>,
     arrays: BTreeMap<JobId, u32>,
     /// What is left on the nodes met so far.
@@ -124,6 +125,7 @@ impl<'a> Judge<'a> {
             zones: policy.queues.iter().filter_map(|queue| queue.zone.as_ref()).collect(),
             queues,
             started: BTreeSet::new(),
+            starts_behind: BTreeSet::new(),
             granted: BTreeMap::new(),
             arrays: BTreeMap::new(),
             left: BTreeMap::new(),

@@ -198,7 +198,7 @@ impl Judge<'_> {
         }
     }
 
-    /// As the snapshot has it, with what starts in this round.
+    /// As the snapshot has it, with what starts in this round before anybody yields.
     pub(super) fn sums(&self, of: Of) -> Sums {
         let none = BTreeMap::new;
         let policy = self.snapshot.policy();
@@ -245,7 +245,8 @@ impl Judge<'_> {
                 continue;
             }
             self.add(&mut sums.wants, &job.queue, self.asks(of, job, false));
-            if is_kept || self.started.contains(&job.key) {
+            let starts = || self.started.contains(&job.key);
+            if is_kept || starts() && !self.starts_behind.contains(&job.key) {
                 self.add(&mut sums.held, &job.queue, self.asks(of, job, true));
             }
         }

@@ -136,6 +136,20 @@ impl<'a> Judge<'a> {
         self.dues = Some(dues);
     }
 
+    /// Who starts after others have yielded counts from then on.
+    pub(super) fn starts_behind_claims(&mut self, key: JobKey) {
+        let Some(mut dues) = self.dues.take() else { return };
+        self.claim_is_met(&mut dues);
+        if let Some(job) = self.snapshot.waiting(key).filter(|_| self.starts_behind.contains(&key))
+        {
+            for sums in &mut dues.sums {
+                let asks = self.asks(sums.of, job, true);
+                self.add(&mut sums.held, &job.queue, asks);
+            }
+        }
+        self.dues = Some(dues);
+    }
+
     /// All have yielded that do: the last claim is met.
     pub(super) fn all_have_yielded(&mut self) {
         if let Some(mut dues) = self.dues.take() {

@@ -14,9 +14,14 @@ use std::collections::BTreeSet;
 impl<'a> Judge<'a> {
     pub(super) fn yields(&mut self, decisions: &'a [Decision]) {
         let mut victims: BTreeSet<JobKey> = BTreeSet::new();
+        self.starts_behind = behind_who_yields(decisions);
         for decision in decisions {
             let (key, attempt, by, reason) = match decision {
-                Decision::Start { .. } | Decision::Grow { .. } => continue,
+                Decision::Start { key, .. } => {
+                    self.starts_behind_claims(*key);
+                    continue;
+                }
+                Decision::Grow { .. } => continue,
                 Decision::Preempt { key, attempt, by, reason, .. }
                 | Decision::Shrink { key, attempt, by, reason, .. } => (key, attempt, by, reason),
             };
@@ -137,4 +142,15 @@ impl<'a> Judge<'a> {
         let any = held.amounts.keys().any(|column| is_lent(column) || !names(column));
         self.expect(any, "yields what is its queue's by right");
     }
+}
+
+/// Who starts after somebody has yielded: whether that was right went by shares without them.
+fn behind_who_yields(decisions: &[Decision]) -> BTreeSet<JobKey> {
+    let yields =
+        |one: &&Decision| !matches!(one, Decision::Preempt { .. } | Decision::Shrink { .. });
+    let key = |one: &Decision| match one {
+        Decision::Start { key, .. } => Some(*key),
+        _ => None,
+    };
+    decisions.iter().skip_while(yields).filter_map(key).collect()
 }

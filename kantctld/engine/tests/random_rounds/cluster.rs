@@ -22,7 +22,6 @@ pub fn node(draw: &mut Draw, number: u32) -> NodeSnapshot {
     let gpus: u16 = draw.one(&[0, 0, 2, 4, 4]);
     let kind = draw.one(&["h100", "h100", "a100"]);
     let mixed = draw.once_in(6);
-    let third = draw.maybe(8, |draw| u16::try_from(draw.below(4)).unwrap());
     let cores: Vec<CpuSet> =
         (0..cores).map(|core| (0..threads).map(|t| core + t * cores).collect()).collect();
     let half = cores.len() / 2;
@@ -36,16 +35,11 @@ pub fn node(draw: &mut Draw, number: u32) -> NodeSnapshot {
         .collect();
     let lost = draw.maybe(8, |draw| u16::try_from(draw.below(4)).unwrap());
     let present: Vec<u16> = (0..gpus).filter(|index| Some(*index) != lost).collect();
-    let kind_of = |index: u16| match third.is_some_and(|from| index >= from) {
-        true => "t4",
-        false if mixed && index >= 2 => "v100",
-        false => kind,
-    };
     let gpu = |index: u16| Gpu {
         index: GpuIndex(index),
         uuid: format!("GPU-{number}-{index}"),
         model: String::new(),
-        kind: GpuKind(kind_of(index).to_owned()),
+        kind: GpuKind(if mixed && index >= 2 { "v100" } else { kind }.to_owned()),
         memory: Bytes(if kind == "h100" { 80 } else { 40 } << 30),
         minor: index.into(),
         pci_bus_id: String::new(),
@@ -136,4 +130,20 @@ pub fn topology(draw: &mut Draw, nodes: u32) -> Topology {
         topology.0.insert(name(number), position);
     }
     topology
+}
+
+/// A kind that is rare.
+pub const THIRD: &str = "t4";
+
+/// The same node, every third with some GPUs of a rare kind: by its number the last, or the last
+/// two.
+pub fn third(node: NodeSnapshot) -> NodeSnapshot {
+    let number: usize = node.name.as_str()[1..].parse().unwrap();
+    if !number.is_multiple_of(3) {
+        return node;
+    }
+    let mut inventory = Inventory::clone(&node.inventory);
+    let from = inventory.gpus.len().saturating_sub(1 + number % 2);
+    inventory.gpus[from..].iter_mut().for_each(|gpu| gpu.kind = GpuKind(THIRD.to_owned()));
+    NodeSnapshot { inventory: Arc::new(inventory), ..node }
 }

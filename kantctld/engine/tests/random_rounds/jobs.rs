@@ -42,8 +42,7 @@ pub fn request(draw: &mut Draw) -> Request {
         tasks = 1;
     }
     let kind = |text: &str| GpuKind(text.to_owned());
-    let kinds = ["a100", "h100", "t4"];
-    let gpu_kind = gpus.and_then(|_| draw.maybe(4, |draw| kind(draw.one(&kinds))));
+    let gpu_kind = gpus.and_then(|_| draw.maybe(4, |draw| kind(draw.one(&["a100", "h100"]))));
     let or = gpu_kind.as_ref().and_then(|_| draw.maybe(3, |_| vec![kind("v100")]));
     let memory = match draw.below(6) {
         0 => Some(MemoryRequest::PerNode(Bytes(draw.one(&[0, 1, 4, 12]) << 30))),

@@ -2,8 +2,8 @@
 //! may be started, what is promised is kept, nobody is forgotten, and when no new jobs come
 //! everybody has their turn. Never flaky: a seed gives the same history on any machine.
 //!
-//! `KANT_SEED=N cargo test -p engine --test random_rounds` replays one history alone, and
-//! `KANT_ROUNDS=N` runs more rounds than usual.
+//! `KANT_SEED=N cargo test -p engine --test random_rounds` replays one history alone;
+//! `KANT_ROUNDS=N` runs more rounds than usual, `KANT_HISTORIES=N` more histories of fair trees.
 #![allow(clippy::unwrap_used)] // a test, all of it
 
 mod cluster;
@@ -43,6 +43,9 @@ fn the_judge_is_content_with_every_round_and_everybody_has_their_turn() {
         let mut world = World::new(seed);
         // In every other one jobs grow.
         world.grows = seed.is_multiple_of(2);
+        if seed % 5 == 1 {
+            world = world.with_third();
+        }
         let world = to_its_end(world).unwrap_or_else(|wrong| {
             panic!("seed {seed}: {wrong}\nreplay it alone with KANT_SEED={seed}")
         });
@@ -123,11 +126,12 @@ const ONCE_UNFAIR: [(u64, &str); 4] = [
 
 #[test]
 fn the_judge_is_content_where_queues_share_fairly_and_everybody_has_their_turn() {
-    #[allow(clippy::disallowed_methods)] // how a person asks for one history
-    let only = std::env::var("KANT_SEED").ok().map(|text| text.parse::<u64>().unwrap());
+    #[allow(clippy::disallowed_methods)] // how a person asks for one history, or for more
+    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
+    let (only, wanted) = (number("KANT_SEED"), number("KANT_HISTORIES").unwrap_or(FAIR_HISTORIES));
     let (mut preempts, mut for_sets) = ([0_u64; 3], 0);
     let (mut moves, mut shrunk, mut grown) = (0, 0, 0);
-    for seed in only.unwrap_or(1)..=only.unwrap_or(FAIR_HISTORIES) {
+    for seed in only.unwrap_or(1)..=only.unwrap_or(wanted) {
         let world = fair_history(seed, seed.is_multiple_of(2)).unwrap_or_else(|wrong| {
             panic!("seed {seed}: {wrong}\nreplay it alone with KANT_SEED={seed}")
         });
@@ -140,7 +144,7 @@ fn the_judge_is_content_where_queues_share_fairly_and_everybody_has_their_turn()
         shrunk += world.shrunk;
     }
     println!(
-        "{FAIR_HISTORIES} fair histories, {preempts:?} preemptions, {for_sets} for components, \
+        "{wanted} fair histories, {preempts:?} preemptions, {for_sets} for components, \
          {moves} moves, {shrunk} gave nodes up, {grown} grew"
     );
     assert!(only.is_some() || for_sets > 0, "nobody yielded to components");
@@ -166,6 +170,9 @@ fn history(seed: u64) -> Result<World, String> {
 /// One of a tree that shares fairly.
 fn fair_history(seed: u64, grows: bool) -> Result<World, String> {
     let mut world = World::new(seed);
+    if seed % 5 == 1 {
+        world = world.with_third();
+    }
     world.grows = grows;
     world.fair = Some(seed as u32);
     world.set_policy(world.policy.clone());

@@ -57,6 +57,8 @@ pub struct World {
     pub had: BTreeMap<JobKey, BTreeSet<NodeName>>,
     /// Are GPUs cut (MIG)? Half of those who would name a kind name that of MIG devices.
     pub is_cut: bool,
+    /// Is there a rare kind of GPU, which those name who would name the other?
+    pub has_third: bool,
     /// Jobs that moved, and when lately.
     pub moves: u32,
     pub moved_at: Vec<Time>,
@@ -97,9 +99,18 @@ impl World {
             grown: 0,
             had: BTreeMap::new(),
             is_cut: false,
+            has_third: false,
             moves: 0,
             moved_at: Vec::new(),
         }
+    }
+
+    /// The same with GPUs of a rare kind.
+    pub fn with_third(mut self) -> Self {
+        self.has_third = true;
+        self.nodes = self.nodes.into_iter().map(cluster::third).collect();
+        self.nodes.iter().for_each(|node| self.snapshot.set_node(node));
+        self
     }
 
     /// The same with GPUs that are cut into MIG devices.
@@ -129,6 +140,10 @@ impl World {
                     // Whole ones or MIG devices.
                     Arc::make_mut(&mut job.request).gpu_kinds_or =
                         vec![GpuKind(cluster::MIG.to_owned())];
+                }
+                if self.has_third && names_one {
+                    Arc::make_mut(&mut job.request).gpu_kind =
+                        Some(GpuKind(cluster::THIRD.to_owned()));
                 }
                 if self.is_cut && names_one {
                     Arc::make_mut(&mut job.request).gpu_kind =
