@@ -52,11 +52,8 @@ impl<'a> Judge<'a> {
         };
         let all_yield = beside.into_iter().all(yields);
         // Which whole nodes it gets is not known before it has them.
-        let gpus = if job.request.exclusive {
-            self.asks(Of::Gpus, job, true)
-        } else {
-            Of::Gpus.held(allocation.shares())
-        };
+        let (asks, gets) = (self.asks(Of::Gpus, job, true), Of::Gpus.held(allocation.shares()));
+        let gpus = if job.request.exclusive { asks.min(gets) } else { gets };
         if all_yield || gpus == 0 {
             return;
         }

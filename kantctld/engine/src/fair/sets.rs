@@ -181,13 +181,13 @@ pub(super) fn try_the_rest<'a>(
     let by_first: BTreeMap<JobKey, (JobAt, &Set<'a>)> =
         view.sets.iter().map(|(at, set)| (set.first, (*at, set))).collect();
     for first in firsts {
+        if desk.starts(first) {
+            continue;
+        }
         let Some((at, set)) = by_first.get(&first) else {
             desk.start_components(first, false);
             continue;
         };
-        if desk.starts(first) {
-            continue;
-        }
         if let Some(excess) = set.excess(&books, &view.world, *at) {
             let reason = super::refusal::view_of(&view.world, &plan.accounts, *at, excess);
             for key in set.keys() {
