@@ -207,8 +207,7 @@ fn finish<'a>(
     let mut tried = BTreeSet::new();
     if plan.is_unfinished {
         desk.look_again(Some(desk.now));
-        let key = |at: &JobAt| view.waiting.get(at).map(|(job, _)| job.key);
-        tried.extend(plan.in_vain.iter().filter_map(key));
+        tried.extend(plan.in_vain.iter().filter_map(|at| view.asker(*at)));
         tried.extend(&desk.snapshot.halfway.tried);
     }
     desk.grow();

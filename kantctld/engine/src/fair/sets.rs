@@ -30,7 +30,7 @@ use std::sync::Arc;
 
 /// A set that asks as one job.
 pub(super) struct Set<'a> {
-    /// Its first component.
+    /// What its components start together with: the first of them, which may be gone.
     pub first: JobKey,
     /// All of them, each with its group.
     components: Vec<(&'a Arc<WaitingJob>, ShapeIndex, GroupAt)>,
@@ -181,7 +181,7 @@ pub(super) fn try_the_rest<'a>(
     let by_first: BTreeMap<JobKey, (JobAt, &Set<'a>)> =
         view.sets.iter().map(|(at, set)| (set.first, (*at, set))).collect();
     for first in firsts {
-        if desk.starts(first) {
+        if has_started(desk, first) {
             continue;
         }
         let Some((at, set)) = by_first.get(&first) else {
@@ -197,9 +197,14 @@ pub(super) fn try_the_rest<'a>(
         }
         let job: &Job = &view.world.jobs[at.0];
         desk.start_components(first, !job.is_preemptible);
-        if desk.starts(first) {
+        if has_started(desk, first) {
             let least = set.least(&view.world, *at);
             books.charge(job.queue, &least, !job.is_preemptible, true);
         }
     }
+}
+
+/// Do its components start in this round?
+fn has_started(desk: &Desk<'_>, first: JobKey) -> bool {
+    desk.snapshot.line.together(first).next().is_some_and(|one| desk.starts(one.key))
 }

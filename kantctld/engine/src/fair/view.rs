@@ -95,7 +95,8 @@ impl<'a> View<'a> {
             if let Some((_, allocation)) = started.iter().find(|(key, _)| *key == job.key) {
                 view.starts(desk, job, allocation);
             } else if let Some(first) = job.together {
-                if first == job.key {
+                // Once, for the first of them that is left.
+                if snapshot.line.together(first).next().is_some_and(|one| one.key == job.key) {
                     view.wait_together(desk, first, bars.is_out(first));
                 }
             } else if snapshot.class_of(job.key).is_some() {
@@ -109,6 +110,12 @@ impl<'a> View<'a> {
     /// The nodes of a plan, as the floor calls them.
     pub const fn node(at: NodeAt) -> NodeIndex {
         NodeIndex(at.0 as u32)
+    }
+
+    /// The job, or the first component of the set, that waits.
+    pub fn asker(&self, at: JobAt) -> Option<JobKey> {
+        let set = || self.sets.get(&at).map(|set| set.first);
+        self.waiting.get(&at).map(|(job, _)| job.key).or_else(set)
     }
 
     /// Does it ask for GPUs by the node, and may all its tasks come to share one?
