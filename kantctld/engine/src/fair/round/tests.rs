@@ -5,6 +5,7 @@ mod counted;
 mod later;
 mod moves;
 mod refused;
+mod sight;
 
 use crate::preempt::tests::{World, low, of, owed, queue};
 use crate::testing::{change_policy, gpu_node, gpu_request};
