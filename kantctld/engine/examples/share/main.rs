@@ -179,13 +179,24 @@ fn used_ms() -> f64 {
     used.expect("Linux says how long a thread has run") / 1e6
 }
 
-/// The median of up to five, the last result, and how many there were.
+/// The clock may move in steps of some milliseconds: what is short is run until it has taken so
+/// long, and divided.
+const LEAST_MS: f64 = 100.0;
+
+/// The median of up to five, and the last result.
 fn measured<T>(mut run: impl FnMut() -> T) -> (f64, T) {
     let mut times: Vec<f64> = Vec::new();
     loop {
-        let begin = used_ms();
-        let result = run();
-        times.push(used_ms() - begin);
+        let (begin, mut count) = (used_ms(), 0.0);
+        let (used, result) = loop {
+            let result = run();
+            count += 1.0;
+            let used = used_ms() - begin;
+            if used >= LEAST_MS {
+                break (used, result);
+            }
+        };
+        times.push(used / count);
         // What takes long is not asked for again and again.
         if times.len() == 5 || times.iter().sum::<f64>() > 10_000.0 {
             times.sort_by(f64::total_cmp);

@@ -7,7 +7,7 @@ use super::gang::{Gang, Standing};
 use super::runtime::{always_min, is_safe, preempt_min, reclaim_min};
 use super::taking::{Claimant, may_lose};
 use super::tree::QueueAt;
-use super::victims::Asked;
+use super::victims::{Asked, Who};
 use super::world::JobAt;
 use super::yielding::Why;
 use common::time::Span;
@@ -22,14 +22,20 @@ pub(super) fn may_lose_to(
     why != Why::Reclaim || queue != claimant.queue && may_lose(&board.tree, claimant, queue)
 }
 
-/// May a job be asked to yield to this one?
+/// May somebody be asked to yield to this job?
 pub(super) fn asked(
     board: &Board<'_>,
     own: JobAt,
     why: Why,
-    other: JobAt,
+    who: Who,
     may_lose: impl FnOnce() -> bool,
 ) -> Asked {
+    let other = match who {
+        Who::Job(other) => other,
+        Who::Unseen(queue, priority) => {
+            return asked_unseen(board, own, why, (queue, priority), may_lose);
+        }
+    };
     let (by, victim) = (&board.world.jobs[own.0], &board.world.jobs[other.0]);
     let has_moved = || board.world.settings.moves_once && board.has_moved(other);
     if other == own || has_moved() {
@@ -48,6 +54,24 @@ pub(super) fn asked(
     }
     let is_rigid = || Gang::of(board, other).standing() != Standing::Above;
     if is_protected(board, own, why, other) && is_rigid() { Asked::No } else { Asked::Yes }
+}
+
+/// May anybody be asked of those of a queue that are not named, with that priority and higher ones?
+fn asked_unseen(
+    board: &Board<'_>,
+    own: JobAt,
+    why: Why,
+    (queue, priority): (QueueAt, i64),
+    may_lose: impl FnOnce() -> bool,
+) -> Asked {
+    let by = &board.world.jobs[own.0];
+    let may = match why {
+        Why::Consolidate => board.world.unseen.may_move,
+        Why::Stale => false,
+        Why::Preempt => queue == by.queue && priority < by.priority,
+        Why::Reclaim => may_lose(),
+    };
+    if may { Asked::Yes } else { Asked::NobodyElse }
 }
 
 /// Is a job still within its least run time?

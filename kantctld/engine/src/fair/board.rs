@@ -3,45 +3,10 @@
 
 use super::amount::Amount;
 use super::counted::{amount, in_hundreds};
+use super::ground::{Load, NodeLoad};
 use super::tree::Tree;
 use super::world::{GpuAsk, NodeAt, Task, TaskAt, TaskState, World};
 use std::collections::BTreeMap;
-
-/// How much of something is held, of that will be let go, and beside that is promised.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Load {
-    pub room: i64,
-    pub held: i64,
-    pub leaving: i64,
-    pub promised: i64,
-}
-
-impl Load {
-    const fn of(room: i64) -> Self {
-        Self { room, held: 0, leaving: 0, promised: 0 }
-    }
-
-    /// Free when all are gone that go, and all have come that are promised.
-    pub const fn later(&self) -> i64 {
-        self.room - self.held + self.leaving - self.promised
-    }
-
-    /// Free now, and promised to nobody.
-    pub fn now(&self) -> i64 {
-        (self.room - self.held).min(self.later())
-    }
-}
-
-/// A node as it is on the board.
-#[derive(Debug, Clone)]
-pub(super) struct NodeLoad {
-    pub cpu: Load,
-    pub memory: Load,
-    pub tasks: Load,
-    /// Thousandths of each.
-    pub devices: Vec<Load>,
-    pub slices: BTreeMap<String, Load>,
-}
 
 /// Where a task is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,6 +53,11 @@ pub(super) struct Board<'a> {
     /// What there is in all.
     pub total: Amount,
     pub nodes: Vec<NodeLoad>,
+    /// Of all nodes, thousandths of each.
+    pub(super) devices: Vec<Load>,
+    /// Of all nodes.
+    pub spare: Amount,
+    pub(super) has_spare: bool,
     pub seats: Vec<Seat>,
     log: Vec<(TaskAt, Seat)>,
     /// Memory of the smallest and of the largest GPU.
@@ -108,7 +78,10 @@ impl<'a> Board<'a> {
                 .iter()
                 .filter(|node| !node.is_closed)
                 .fold(Amount::default(), |sum, node| sum.plus(&super::seat::capacity(node))),
-            nodes: world.nodes.iter().map(of_node).collect(),
+            nodes: Vec::new(),
+            devices: Vec::new(),
+            spare: Amount::default(),
+            has_spare: false,
             seats: vec![Seat { state: State::Out, place: None, old: None }; world.tasks.len()],
             log: Vec::new(),
             memory_mib,
@@ -116,6 +89,7 @@ impl<'a> Board<'a> {
         for (account, usage) in board.tree.accounts.iter_mut().zip(&world.usage) {
             account.usage = *usage;
         }
+        board.lay_out();
         let mut shared = BTreeMap::new();
         // Whose devices are known first, then parts: whole devices are what is left.
         let turn = |task: &Task| match (&task.devices, &task.gpus) {
@@ -131,6 +105,7 @@ impl<'a> Board<'a> {
                 }
             }
         }
+        board.count_spare();
         board.ask();
         board.keep_promises();
         board
@@ -231,24 +206,6 @@ impl<'a> Board<'a> {
         }
     }
 
-    fn load(&mut self, task: TaskAt, place: &Place, change: impl Fn(&mut Load, i64)) {
-        let asks = &self.world.tasks[task.0];
-        let node = &mut self.nodes[place.node.0];
-        change(&mut node.cpu, asks.cpu_milli);
-        change(&mut node.memory, asks.memory_bytes);
-        change(&mut node.tasks, asks.slots.max(1));
-        for device in &place.devices {
-            if let Some(device) = node.devices.get_mut(*device) {
-                change(device, place.milli);
-            }
-        }
-        if let GpuAsk::Slices(slices) = &asks.gpus {
-            for (profile, count) in slices {
-                change(node.slices.entry(profile.clone()).or_default(), *count);
-            }
-        }
-    }
-
     /// Marks a point to go back to.
     pub fn mark(&self) -> Mark {
         Mark(self.log.len())
@@ -284,15 +241,5 @@ impl<'a> Board<'a> {
             _ => Seat { state: State::Waiting, place: None, old: None },
         };
         self.set(task, seat);
-    }
-}
-
-fn of_node(node: &super::world::Node) -> NodeLoad {
-    NodeLoad {
-        cpu: Load::of(node.cpu_milli),
-        memory: Load::of(node.memory_bytes),
-        tasks: Load::of(node.tasks_max),
-        devices: vec![Load::of(1000); node.gpus as usize],
-        slices: node.slices.iter().map(|(name, count)| (name.clone(), Load::of(*count))).collect(),
     }
 }

@@ -7,7 +7,7 @@
 //! for 2: both have room, b is fuller, so b.
 
 use super::board::{Board, State};
-use super::seat::{Found, look};
+use super::seat::{Found, glance, look};
 use super::world::{Affinity, GpuAsk, NodeAt, TaskAt};
 
 /// The best node of these for a task. `may_start`: else a place that is free now counts as little
@@ -20,20 +20,20 @@ pub(super) fn choose(board: &Board<'_>, task: TaskAt, nodes: &[NodeAt]) -> Optio
         if !wants_gpus {
             load.cpu.later()
         } else if matches!(board.world.tasks[task.0].gpus, GpuAsk::Slices(_)) {
-            load.slices.values().map(super::board::Load::later).sum()
+            load.slices.values().map(super::ground::Load::later).sum()
         } else {
-            load.devices.iter().map(super::board::Load::later).sum()
+            board.devices(node).iter().map(super::ground::Load::later).sum()
         }
     };
     // Best first: joins others, free now, for CPU jobs a node without GPUs, the fullest, the name.
-    let rank = |one: &Found| {
-        let node = one.place.node;
+    let rank = |((is_now, joins), node): &((bool, bool), NodeAt)| {
         let wastes = !wants_gpus && board.world.nodes[node.0].gpus > 0;
-        (!one.joins, !one.is_now, wastes, free(node), node)
+        (!joins, !is_now, wastes, free(*node), *node)
     };
     let open = nodes.iter().filter(|node| taken.binary_search(node).is_err());
-    let found = open.filter_map(|node| look(board, task, *node));
-    found.filter(|one| is_allowed(board, task, one.place.node)).min_by_key(rank)
+    let found = open.filter_map(|node| Some((glance(board, task, *node)?, *node)));
+    let (_, best) = found.filter(|(_, node)| is_allowed(board, task, *node)).min_by_key(rank)?;
+    look(board, task, best)
 }
 
 /// Where other tasks of its group sit, if no two of its job may share a node; rising.

@@ -26,3 +26,16 @@ pub(super) fn amount(task: &Task, memory_mib: u64) -> Amount {
     };
     Amount { cpu_milli: task.cpu_milli, memory_bytes: task.memory_bytes, gpu_milli }
 }
+
+/// Thousandths of each device, and of how many, on a node with such GPUs; `None`: it cannot be had
+/// there.
+pub(super) fn part_on(task: &Task, memory_mib: Option<u64>) -> Option<(i64, usize)> {
+    match &task.gpus {
+        GpuAsk::None | GpuAsk::Slices(_) => Some((0, 0)),
+        GpuAsk::Whole(gpus) => Some((if *gpus > 0 { 1000 } else { 0 }, *gpus as usize)),
+        GpuAsk::Part { milli, devices } => Some((*milli, *devices as usize)),
+        GpuAsk::Memory { mib, devices } => {
+            Some((part_of(*mib, in_hundreds(memory_mib?)), *devices as usize))
+        }
+    }
+}

@@ -10,6 +10,7 @@
 
 use super::board::{Board, State};
 use super::world::{GroupAt, Job, JobAt, Least, TaskAt};
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 /// How a job stands against what it needs; the smaller goes first.
@@ -21,6 +22,17 @@ pub(super) enum Standing {
     At,
     /// It has more.
     Above,
+}
+
+impl Standing {
+    /// Of a job of one group.
+    pub fn of(has: usize, least: usize) -> Self {
+        match has.cmp(&least) {
+            Ordering::Less => Self::Below,
+            Ordering::Equal => Self::At,
+            Ordering::Greater => Self::Above,
+        }
+    }
 }
 
 /// A job with what of it is there.
@@ -149,7 +161,7 @@ impl<'b, 'a> Gang<'b, 'a> {
     }
 
     /// The fewest-served first, then the name.
-    fn by_served(&self, a: GroupAt, b: GroupAt) -> std::cmp::Ordering {
+    fn by_served(&self, a: GroupAt, b: GroupAt) -> Ordering {
         let (left, right) = (self.served(a), self.served(b));
         let lacks = |(has, least): (usize, usize)| has >= least;
         let name = |at: GroupAt| &self.job.groups[at.0].name;

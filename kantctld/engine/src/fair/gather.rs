@@ -226,9 +226,8 @@ fn named(board: &Board<'_>, levels: &[String], nodes: &[NodeAt]) -> Tiers {
 
 /// GPUs, else CPUs, that come free in a domain.
 fn free(board: &Board<'_>, domain: &[NodeAt]) -> (i64, i64) {
-    let loads = domain.iter().map(|node| &board.nodes[node.0]);
-    loads.fold((0, 0), |(gpus, cpus), load| {
-        let devices: i64 = load.devices.iter().map(super::board::Load::later).sum();
-        (gpus + devices, cpus + load.cpu.later())
+    domain.iter().fold((0, 0), |(gpus, cpus), node| {
+        let devices: i64 = board.devices(*node).iter().map(super::ground::Load::later).sum();
+        (gpus + devices, cpus + board.nodes[node.0].cpu.later())
     })
 }

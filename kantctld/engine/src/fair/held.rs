@@ -4,6 +4,7 @@
 use super::view::{View, amount, may_be_preempted, priority};
 use super::world::{GpuAsk, Job, NodeAt, Task, TaskState};
 use crate::desk::Desk;
+use crate::floor::Floor;
 use crate::snapshot::{RunningJob, WaitingJob};
 use common::resource::{Allocation, Share};
 
@@ -17,60 +18,66 @@ impl<'a> View<'a> {
             // Its queue is gone: it is in nobody's share, and holds what it holds.
             (false, None) => TaskState::Stuck,
         };
-        let mut tasks = self.seated(desk, &job.allocation, state);
-        let all = job.allocation.shares().len();
-        let gone = all - job.staying().len();
+        let mut tasks = seated(&desk.snapshot.floor, &job.allocation, state);
+        let gone = job.given_up().len();
         if state == TaskState::Running {
             tasks.iter_mut().rev().take(gone).for_each(|task| task.state = TaskState::Leaving);
         }
-        // Nodes that are not known have no task here, and then all that are known are needed.
-        let least = job.nodes_min.filter(|_| tasks.len() == all).map(|least| least.0 as usize);
-        let least = least.unwrap_or(tasks.len() - gone.min(tasks.len()));
+        let least = least_of(job, tasks.len());
         let Some(queue) = queue.or_else(|| desk.snapshot.policy.queues.first()) else { return };
         let known = Job {
             is_preemptible: job.preemptible && state != TaskState::Stuck,
-            priority: priority(desk, job.qos.as_ref(), job.nice),
+            priority: priority(&desk.snapshot.policy, job.qos.as_ref(), job.nice),
             runs_for: Some(desk.now.since(job.started_at)),
             may_move: super::movers::may_move(desk, job),
             stays: job.leaving > 0,
             ..self.plain(job.key, queue, job.submitted_at.0, least)
         };
         let at = self.push(known, tasks);
+        self.world.sees(at, state == TaskState::Running && job.may_be_asked());
         self.running.insert(at, job.key);
     }
 
     /// A job that starts in this round, before anything is planned.
     pub(super) fn starts(&mut self, desk: &Desk<'a>, job: &WaitingJob, allocation: &Allocation) {
         let Some(queue) = desk.queues.get(&job.queue) else { return };
-        let tasks = self.seated(desk, allocation, TaskState::Running);
+        let tasks = seated(&desk.snapshot.floor, allocation, TaskState::Running);
         let is_preemptible = may_be_preempted(desk, job, queue);
         let plain = self.plain(job.key, queue, job.since().0, tasks.len());
         self.push(Job { is_preemptible, stays: true, ..plain }, tasks);
     }
+}
 
-    fn seated(&self, desk: &Desk<'a>, allocation: &Allocation, state: TaskState) -> Vec<Task> {
-        let floor = &desk.snapshot.floor;
-        let seat = |share: &Share| {
-            let at = floor.find(&share.node)?;
-            let class = &floor.node(at).class;
-            let devices: Vec<usize> =
-                share.gpus.iter().filter_map(|gpu| class.position(*gpu)).collect();
-            let count = u32::try_from(devices.len()).unwrap_or(u32::MAX);
-            let gpus = match share.gpu_milli {
-                _ if devices.is_empty() => GpuAsk::None,
-                Some(milli) => GpuAsk::Part { milli: i64::from(milli.0), devices: count },
-                None => GpuAsk::Whole(count),
-            };
-            Some(Task {
-                cpu_milli: i64::from(share.cpus.len()) * 1000,
-                memory_bytes: amount(share.memory.0),
-                gpus,
-                state,
-                node: Some(NodeAt(at.at())),
-                devices: Some(devices),
-                ..Task::default()
-            })
-        };
-        allocation.shares().iter().filter_map(seat).collect()
-    }
+/// How many of its tasks a running job needs of so many that are on nodes which are known. If they
+/// are not all, it needs all of them, but for those it gives up.
+pub(super) fn least_of(job: &RunningJob, tasks: usize) -> usize {
+    let is_known = tasks == job.allocation.shares().len();
+    let least = job.nodes_min.filter(|_| is_known).map(|least| least.0 as usize);
+    least.unwrap_or_else(|| tasks.saturating_sub(job.given_up().len()))
+}
+
+fn seated(floor: &Floor, allocation: &Allocation, state: TaskState) -> Vec<Task> {
+    let tasks = allocation.shares().iter().filter_map(|share| task_of(floor, share));
+    tasks.map(|task| Task { state, ..task }).collect()
+}
+
+/// What a job holds on one node; `None`: the node is not known.
+pub(super) fn task_of(floor: &Floor, share: &Share) -> Option<Task> {
+    let at = floor.find(&share.node)?;
+    let class = &floor.node(at).class;
+    let devices: Vec<usize> = share.gpus.iter().filter_map(|gpu| class.position(*gpu)).collect();
+    let count = u32::try_from(devices.len()).unwrap_or(u32::MAX);
+    let gpus = match share.gpu_milli {
+        _ if devices.is_empty() => GpuAsk::None,
+        Some(milli) => GpuAsk::Part { milli: i64::from(milli.0), devices: count },
+        None => GpuAsk::Whole(count),
+    };
+    Some(Task {
+        cpu_milli: i64::from(share.cpus.len()) * 1000,
+        memory_bytes: amount(share.memory.0),
+        gpus,
+        node: Some(NodeAt(at.at())),
+        devices: Some(devices),
+        ..Task::default()
+    })
 }

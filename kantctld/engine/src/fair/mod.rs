@@ -9,6 +9,7 @@
 //!
 //! Source: KAI Scheduler's documentation and behaviour, clean-room.
 
+mod acts;
 mod amount;
 mod asking;
 mod bars;
@@ -17,13 +18,17 @@ pub mod bounds;
 mod choice;
 mod counted;
 pub mod divide;
+mod exposed;
 mod gang;
 mod gather;
+mod ground;
 mod held;
 mod later;
 mod lending;
 mod line;
+mod loads;
 mod movers;
+mod muster;
 mod named;
 pub mod order;
 mod owed;
@@ -38,10 +43,12 @@ pub mod runtime;
 mod seat;
 mod sets;
 mod settings;
+mod sight;
 mod standing;
 pub mod taking;
 pub mod tree;
 mod turns;
+mod unseen;
 mod victims;
 mod view;
 pub mod world;
@@ -49,6 +56,7 @@ mod yielding;
 
 pub use amount::{Amount, Resource, UNLIMITED};
 pub(crate) use movers::may_move;
+pub(crate) use muster::{Member, Muster};
 pub use past::QueueUse;
 pub(crate) use past::used_ppm;
 pub use plan::{Act, Plan, Step, accounts, plan};

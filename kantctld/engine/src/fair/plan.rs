@@ -4,6 +4,7 @@
 //! Job 3 of a asks for 8. Allocate finds no room; consolidate moves nobody, for nobody has
 //! another place; reclaim makes job 2, the younger, leave, and promises job 3 its node.
 
+pub use super::acts::{Act, Step};
 use super::amount::Amount;
 use super::board::{Board, Place, State};
 use super::bounds::Excess;
@@ -17,40 +18,6 @@ use super::world::{Grace, JobAt, NodeAt, TaskAt, TaskState, World};
 use super::yielding::{Quest, Why};
 use common::time::Span;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// A step of a round.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
-    /// What has room starts.
-    Allocate,
-    /// Running jobs move.
-    Consolidate,
-    /// Other queues yield.
-    Reclaim,
-    /// Lower priorities yield.
-    Preempt,
-    /// Gangs short of tasks end.
-    Stale,
-}
-
-impl Step {
-    /// All, in the order in which they are taken.
-    pub const ALL: [Self; 5] =
-        [Self::Allocate, Self::Consolidate, Self::Reclaim, Self::Preempt, Self::Stale];
-}
-
-/// What a round does with a task.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Act {
-    /// It starts there, on these devices.
-    Start(NodeAt, Vec<usize>),
-    /// It is promised this place: others are on their way out there.
-    Reserve(NodeAt, Vec<usize>),
-    /// It is stopped, for this job.
-    Evict(Option<JobAt>, Why),
-    /// It is stopped, and promised another place.
-    Move(NodeAt, Vec<usize>, Option<JobAt>, Why),
-}
 
 /// What a round comes to.
 #[derive(Debug, Clone, Default)]
@@ -71,6 +38,8 @@ pub struct Plan {
     pub is_unfinished: bool,
     /// Did they run out at all?
     pub ran_out: bool,
+    /// Would jobs have had to be asked that the world does not name? Then nothing of it holds.
+    pub is_short: bool,
     /// Where every task that runs or starts is, and on which devices.
     pub seated: BTreeMap<TaskAt, (NodeAt, Vec<usize>)>,
     /// What every queue has, with what this round decides.
@@ -91,8 +60,12 @@ pub fn plan(world: &World, steps: &[Step]) -> Plan {
         in_vain: BTreeSet::new(),
         is_unfinished: false,
         ran_out: false,
+        is_short: false,
     };
     for step in steps {
+        if round.is_short {
+            break;
+        }
         match step {
             Step::Allocate => round.allocate(),
             Step::Consolidate => round.others_yield(Why::Consolidate),
@@ -120,6 +93,7 @@ struct Round<'a> {
     in_vain: BTreeSet<JobAt>,
     is_unfinished: bool,
     ran_out: bool,
+    is_short: bool,
 }
 
 impl Round<'_> {
@@ -164,17 +138,18 @@ impl Round<'_> {
 
     /// Those first whom no earlier round has looked at.
     fn others_yield(&mut self, why: Why) {
-        let lists = Lists::new(&self.board);
+        let mut lists = Lists::new(&self.board);
         self.trials_left = self.board.world.settings.trials_max;
         let was_tried = |job: &JobAt| self.board.world.jobs[job.0].was_tried;
         let (again, new): (Vec<JobAt>, Vec<JobAt>) =
             startable(&self.board).into_iter().partition(was_tried);
-        self.is_unfinished |= !self.all_ask(why, &lists, new);
-        self.all_ask(why, &lists, again);
+        self.is_unfinished |= !self.all_ask(why, &mut lists, new);
+        self.all_ask(why, &mut lists, again);
+        self.is_short |= lists.is_short();
     }
 
     /// Says whether all of them had their turn.
-    fn all_ask(&mut self, why: Why, lists: &Lists, jobs: Vec<JobAt>) -> bool {
+    fn all_ask(&mut self, why: Why, lists: &mut Lists, jobs: Vec<JobAt>) -> bool {
         let mut line = Line::new(&self.board, jobs);
         // Nobody makes room for those, as everybody stands.
         let mut in_vain = BTreeSet::new();
@@ -191,6 +166,9 @@ impl Round<'_> {
                 self.ran_out = true;
                 return false;
             }
+            if lists.is_short() {
+                return false;
+            }
             let mark = self.board.mark();
             let (trials_left, moves_left) = (&mut self.trials_left, &mut self.moves_left);
             let quest = Quest { board: &mut self.board, job, why, lists, trials_left, moves_left };
@@ -201,6 +179,7 @@ impl Round<'_> {
                 self.gone.extend(gone);
                 self.turns.push(job);
                 line.push(&self.board, job);
+                lists.shorten(&self.board);
                 in_vain.clear();
             } else {
                 self.in_vain.insert(job);
@@ -285,9 +264,20 @@ impl Round<'_> {
             };
             acts.insert(task, act);
         }
+        let (is_short, accounts) = (self.is_short, self.board.tree.accounts);
         let Self { refused, turns, gone, in_vain, is_unfinished, ran_out, .. } = self;
-        let accounts = self.board.tree.accounts;
-        Plan { acts, refused, turns, gone, in_vain, is_unfinished, ran_out, seated, accounts }
+        Plan {
+            acts,
+            refused,
+            turns,
+            gone,
+            in_vain,
+            is_unfinished,
+            ran_out,
+            is_short,
+            seated,
+            accounts,
+        }
     }
 }
 

@@ -77,7 +77,8 @@ impl<'a> Protections<'a> {
     }
 }
 
-fn spans(tree: &Tree, at: QueueAt) -> Vec<Span> {
+/// For how long its jobs are left alone by other queues, from the nearest that could ask.
+pub(super) fn spans(tree: &Tree, at: QueueAt) -> Vec<Span> {
     let path = tree.path(at);
     let says = |at: QueueAt| tree.terms[at.0].protection;
     // A queue beside one of them is asked about with what is above both.

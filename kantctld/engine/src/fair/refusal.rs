@@ -6,6 +6,7 @@ use super::bars::Bars;
 use super::board::Board;
 use super::bounds::Excess;
 use super::round::within_firm;
+use super::sight::Sight;
 use super::tree::Account;
 use super::view::View;
 use super::world::{GpuAsk, JobAt, Task, World};
@@ -23,7 +24,7 @@ pub fn over_quota(snapshot: &Snapshot, now: Time, key: JobKey) -> Option<WaitRea
         return None;
     }
     let mut desk = Desk::new(snapshot, now);
-    let view = View::of(&mut desk, &Bars::default());
+    let view = View::of(&mut desk, &Bars::default(), Sight::sums());
     let (at, _) = view.waiting.iter().find(|(_, (job, _))| job.key == key)?;
     let board = Board::new(&view.world);
     let excess = within_firm(&board.tree, &view.world, *at).err()?;

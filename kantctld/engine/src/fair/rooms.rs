@@ -4,7 +4,9 @@
 //! Source: ours. A search for victims tries many sets that free a bit of a node here and there; to
 //! add up what those nodes would hold costs a thousandth of trying.
 
-use super::board::{Board, NodeLoad};
+use super::board::{Board, Seat, State};
+use super::ground::{Load, NodeLoad};
+use super::tree::QueueAt;
 use super::world::{GpuAsk, JobAt, NodeAt, TaskAt};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -38,37 +40,77 @@ impl Rooms {
         if !is_plain || !tasks.iter().all(is_like) {
             return None;
         }
-        let is_apart = board.world.jobs[job.0].is_apart;
+        // Those of different groups may share a node.
+        let is_one = tasks.iter().all(|task| known[task.0].group == first.group);
+        let is_apart = is_one && board.world.jobs[job.0].is_apart;
         let mut rooms = Self { like: tasks[0], is_apart, by_node: Vec::new(), all: 0 };
         let nodes = (0..board.nodes.len()).map(NodeAt);
-        rooms.by_node = nodes.map(|at| rooms.on(board, at, &board.nodes[at.0])).collect();
+        let as_is = |at: NodeAt| (&board.nodes[at.0], board.devices(at));
+        rooms.by_node = nodes.map(|at| rooms.on(board, at, as_is(at))).collect();
         rooms.all = rooms.by_node.iter().sum();
         Some(rooms)
     }
 
     /// For how many there would be room at most if these left, who are where they were.
     pub fn without<'t>(&self, board: &Board<'_>, gone: impl Iterator<Item = &'t TaskAt>) -> usize {
-        let mut nodes: BTreeMap<NodeAt, NodeLoad> = BTreeMap::new();
+        let mut nodes: BTreeMap<NodeAt, (NodeLoad, Vec<Load>)> = BTreeMap::new();
         for task in gone {
             let Some(place) = &board.seats[task.0].place else { continue };
-            let load = nodes.entry(place.node).or_insert_with(|| board.nodes[place.node.0].clone());
+            let as_is = || (board.nodes[place.node.0].clone(), board.devices(place.node).to_vec());
+            let (load, devices) = nodes.entry(place.node).or_insert_with(as_is);
             let held = &board.world.tasks[task.0];
             load.cpu.leaving += held.cpu_milli;
             load.memory.leaving += held.memory_bytes;
             load.tasks.leaving += held.slots.max(1);
             for device in &place.devices {
-                if let Some(device) = load.devices.get_mut(*device) {
+                if let Some(device) = devices.get_mut(*device) {
                     device.leaving += place.milli;
                 }
             }
         }
-        let more = |(at, load): (&NodeAt, &NodeLoad)| {
-            self.on(board, *at, load).saturating_sub(self.by_node[at.0])
+        let more = |(at, (load, devices)): (&NodeAt, &(NodeLoad, Vec<Load>))| {
+            self.on(board, *at, (load, devices)).saturating_sub(self.by_node[at.0])
         };
         self.all + nodes.iter().map(more).sum::<usize>()
     }
 
-    fn on(&self, board: &Board<'_>, at: NodeAt, load: &NodeLoad) -> usize {
+    /// Would there be no room for so many even if all yielded of these queues who ever do, named or
+    /// not, and whoever has its place promised? `false` as well where all are named.
+    pub fn are_too_few(
+        &self,
+        board: &Board<'_>,
+        many: usize,
+        may: impl Fn(QueueAt) -> bool,
+    ) -> bool {
+        let rests = &board.world.unseen.queues;
+        let rests = rests.iter().enumerate().filter(|(at, _)| may(QueueAt(*at)));
+        let mut nodes: BTreeMap<NodeAt, (NodeLoad, Vec<Load>)> = BTreeMap::new();
+        let as_is = |at: NodeAt| (board.nodes[at.0].clone(), board.devices(at).to_vec());
+        for (at, held, devices) in rests.flat_map(|(_, rest)| rest.spots.each()) {
+            let (load, on_devices) = nodes.entry(at).or_insert_with(|| as_is(at));
+            load.cpu.leaving += held.cpu_milli;
+            load.memory.leaving += held.memory_bytes;
+            load.tasks.leaving += held.slots;
+            for (device, milli) in on_devices.iter_mut().zip(devices) {
+                device.leaving += milli;
+            }
+        }
+        let is_promised = |seat: &&Seat| seat.state == State::Promised;
+        let promised =
+            board.seats.iter().filter(is_promised).filter_map(|seat| seat.place.as_ref());
+        for at in promised.map(|place| place.node) {
+            let (load, devices) = nodes.entry(at).or_insert_with(|| as_is(at));
+            let all = [&mut load.cpu, &mut load.memory, &mut load.tasks];
+            all.into_iter().chain(devices).for_each(|load| load.promised = 0);
+        }
+        let more = |(at, (load, devices)): (&NodeAt, &(NodeLoad, Vec<Load>))| {
+            self.on(board, *at, (load, devices)).saturating_sub(self.by_node[at.0])
+        };
+        !board.world.unseen.queues.is_empty()
+            && self.all + nodes.iter().map(more).sum::<usize>() < many
+    }
+
+    fn on(&self, board: &Board<'_>, at: NodeAt, (load, devices): (&NodeLoad, &[Load])) -> usize {
         let task = &board.world.tasks[self.like.0];
         let is_in = |list: &Arc<Vec<NodeAt>>| list.binary_search(&at).is_ok();
         if board.world.nodes[at.0].is_closed
@@ -83,7 +125,7 @@ impl Rooms {
         };
         let by_gpus = match task.gpus {
             GpuAsk::Whole(gpus) if gpus > 0 => {
-                load.devices.iter().filter(|device| device.later() >= 1000).count() / gpus as usize
+                devices.iter().filter(|device| device.later() >= 1000).count() / gpus as usize
             }
             _ => usize::MAX,
         };

@@ -13,7 +13,8 @@ use super::line::sum;
 use super::movers::movers;
 use super::plan::{Act, Plan, Step, plan};
 use super::refusal::view_of;
-use super::tree::{QueueAt, Tree};
+use super::sight::Sight;
+use super::tree::Tree;
 use super::view::View;
 use super::world::{JobAt, Least, TaskAt, World};
 use super::yielding::Why;
@@ -39,6 +40,11 @@ const WITH_MOVES: [Step; 4] = [Step::Allocate, Step::Consolidate, Step::Reclaim,
 
 /// Decides a round.
 pub(crate) fn round(snapshot: &Snapshot, now: Time) -> Round {
+    seeing(snapshot, now, Sight::first())
+}
+
+/// Decides a round that begins with so few in sight: that changes nothing but how long it takes.
+fn seeing(snapshot: &Snapshot, now: Time, mut sight: Sight) -> Round {
     if snapshot.all_waiting().next().is_none() {
         // Nobody asks for anything: what runs need not be looked at.
         let mut desk = Desk::new(snapshot, now);
@@ -51,9 +57,13 @@ pub(crate) fn round(snapshot: &Snapshot, now: Time) -> Round {
         let mut desk = Desk::new(snapshot, now);
         desk.stand_by_promises();
         let bars = bars.get_or_insert_with(|| Bars::with_suspects(desk.booked_nodes()));
-        let view = View::of(&mut desk, bars);
+        let view = View::of(&mut desk, bars, sight);
         let steps = if view.world.settings.moves_max > 0 { &WITH_MOVES[..] } else { &STEPS };
         let plan = plan(&view.world, steps);
+        if plan.is_short {
+            sight = sight.wider(snapshot.all_running().len(), view.world.tasks.len());
+            continue;
+        }
         // In the last plan as well: they are still tried elsewhere, and hear what is against them.
         let failed = carry_out(&mut desk, &view, &plan, bars);
         plans += 1;
@@ -195,11 +205,11 @@ fn finish<'a>(
         }
     }
     super::sets::try_the_rest(&mut desk, &view, (plan, &books));
-    desk.look_again(next_unsafe(&desk, &view.world));
-    if !view.waiting.is_empty() {
+    desk.look_again(super::exposed::next(&desk, &view.world));
+    if view.somebody_waits() {
         desk.look_again(desk.snapshot.more_moves_at(desk.now));
     }
-    if desk.snapshot.policy.factors.past_use_percent > 0 && !view.waiting.is_empty() {
+    if desk.snapshot.policy.factors.past_use_percent > 0 && view.somebody_waits() {
         // What was used fades, and with it shares, though nothing happens.
         desk.look_again(Some(desk.now + FADES_EVERY));
     }
@@ -273,28 +283,6 @@ pub(super) fn within_firm(books: &Tree, world: &World, at: JobAt) -> Result<Task
         most = Tasks(count);
     }
     Ok(most)
-}
-
-/// When the next running job is no longer safe from somebody. Which of the minima on its path hold
-/// depends on who asks, so there is a look at the end of each.
-fn next_unsafe(desk: &Desk<'_>, world: &World) -> Option<Time> {
-    let running = desk.snapshot.all_running().filter(|job| job.preemptible && job.may_be_asked());
-    let minima: BTreeMap<&str, Vec<Span>> = minima(world);
-    let ends = running.flat_map(|job| {
-        let minima = minima.get(job.queue.as_str()).map_or(&[][..], Vec::as_slice);
-        minima.iter().map(|least| job.started_at + *least)
-    });
-    ends.filter(|until| *until > desk.now).min()
-}
-
-/// What every queue and those above it say about safety.
-fn minima(world: &World) -> BTreeMap<&str, Vec<Span>> {
-    let tree = Tree::new(world.queues.clone());
-    let of = |at: usize| {
-        let path = tree.path(QueueAt(at)).iter();
-        path.flat_map(|at| world.queues[at.0].protection.all()).collect()
-    };
-    world.queues.iter().enumerate().map(|(at, queue)| (queue.name.as_str(), of(at))).collect()
 }
 
 #[cfg(test)]

@@ -6,8 +6,9 @@
 //! slices keep to nodes that are cut for them.
 
 use super::amount::Amount;
-use super::board::{Board, Load, Place};
-use super::counted::{in_hundreds, part_of};
+use super::board::{Board, Place};
+use super::counted::part_on;
+use super::ground::Load;
 use super::world::{Cut, GpuAsk, Node, NodeAt, Task, TaskAt};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -45,7 +46,7 @@ pub(super) fn found(
     node: NodeAt,
     shared: &mut BTreeMap<(NodeAt, String), usize>,
 ) -> Place {
-    let devices = &board.nodes[node.0].devices;
+    let devices = board.devices(node);
     let (milli, count) = part(board, task, node).unwrap_or((0, 0));
     if let Some(known) = &task.devices {
         return Place { node, devices: known.clone(), milli };
@@ -72,15 +73,7 @@ pub(super) fn found(
 
 /// Thousandths of each device, and of how many, on this node; `None`: it cannot be had there.
 fn part(board: &Board<'_>, task: &Task, node: NodeAt) -> Option<(i64, usize)> {
-    match &task.gpus {
-        GpuAsk::None | GpuAsk::Slices(_) => Some((0, 0)),
-        GpuAsk::Whole(gpus) => Some((if *gpus > 0 { WHOLE } else { 0 }, *gpus as usize)),
-        GpuAsk::Part { milli, devices } => Some((*milli, *devices as usize)),
-        GpuAsk::Memory { mib, devices } => {
-            let of = board.world.nodes[node.0].gpu_memory_mib?;
-            Some((part_of(*mib, in_hundreds(of)), *devices as usize))
-        }
-    }
+    part_on(task, board.world.nodes[node.0].gpu_memory_mib)
 }
 
 /// May the task go to this node at all?
@@ -96,7 +89,47 @@ fn is_for(node: &Node, task: &Task) -> bool {
 
 /// Has the node room for the task? `None`: not even when all are gone that go.
 pub(super) fn look(board: &Board<'_>, at: TaskAt, node: NodeAt) -> Option<Found> {
+    let (is_now, (milli, count)) = beside_devices(board, at, node)?;
+    let (devices, all_now, joins) = devices(board.devices(node), milli, count)?;
+    let place = Place { node, devices, milli };
+    Some(Found { place, is_now: is_now && all_now, joins })
+}
+
+/// The same without the devices: whether there is room now, and whether it joins others.
+pub(super) fn glance(board: &Board<'_>, at: TaskAt, node: NodeAt) -> Option<(bool, bool)> {
+    let (is_now, (milli, count)) = beside_devices(board, at, node)?;
+    let mut fits = [[0, 0], [0, 0]];
+    for load in board.devices(node).iter().filter(|device| device.later() >= milli) {
+        let (is_now, is_shared) = (load.now() >= milli, load.later() < WHOLE);
+        fits[usize::from(is_now)][usize::from(is_shared)] += 1;
+    }
+    let [later, now] = fits.map(|[free, shared]| free + shared);
+    if count == 0 {
+        return Some((is_now, false));
+    }
+    let all_now = now >= count;
+    // Those that are free now come first, and of these, as of the others, those that are shared.
+    let is_joined = fits[1][1] > 0 || !all_now && fits[0][1] > 0;
+    (now + later >= count).then_some((is_now && all_now, milli < WHOLE && is_joined))
+}
+
+/// Whether it is free now, and of how many devices what it needs, if there is room in all but
+/// devices.
+fn beside_devices(board: &Board<'_>, at: TaskAt, node: NodeAt) -> Option<(bool, (i64, usize))> {
     let task = &board.world.tasks[at.0];
+    let load = &board.nodes[node.0];
+    // Most nodes are full, and looked at no further.
+    let asks = match &task.gpus {
+        GpuAsk::Whole(gpus) => i64::from(*gpus) * WHOLE,
+        GpuAsk::Part { milli, devices } => milli.saturating_mul(i64::from(*devices)),
+        GpuAsk::None | GpuAsk::Memory { .. } | GpuAsk::Slices(_) => 0,
+    };
+    if load.spare.gpu_milli < asks
+        || load.spare.cpu_milli < task.cpu_milli
+        || load.spare.memory_bytes < task.memory_bytes
+    {
+        return None;
+    }
     if board.world.nodes[node.0].is_closed
         || !is_for(&board.world.nodes[node.0], task)
         || task.only_nodes.as_ref().is_some_and(|only| only.binary_search(&node).is_err())
@@ -104,7 +137,6 @@ pub(super) fn look(board: &Board<'_>, at: TaskAt, node: NodeAt) -> Option<Found>
     {
         return None;
     }
-    let load = &board.nodes[node.0];
     let mut is_now = true;
     let mut needs = |of: &Load, amount: i64| {
         is_now &= amount == 0 || of.now() >= amount;
@@ -123,13 +155,7 @@ pub(super) fn look(board: &Board<'_>, at: TaskAt, node: NodeAt) -> Option<Found>
             return None;
         }
     }
-    let (milli, count) = part(board, task, node)?;
-    if load.devices.iter().filter(|device| device.later() >= milli).count() < count {
-        return None;
-    }
-    let (devices, all_now, joins) = devices(&load.devices, milli, count)?;
-    let place = Place { node, devices, milli };
-    Some(Found { place, is_now: is_now && all_now, joins })
+    Some((is_now, part(board, task, node)?))
 }
 
 /// The devices that a task would get: now if it can be.
@@ -151,4 +177,55 @@ fn devices(loads: &[Load], milli: i64, count: usize) -> Option<(Vec<usize>, bool
     let all_now = fits.iter().all(|at| loads[*at].now() >= milli);
     let joins = milli < WHOLE && fits.iter().any(|at| loads[*at].later() < WHOLE);
     Some((fits, all_now, joins))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fair::plan::tests::{push, queue};
+    use crate::fair::world::{TaskState, World};
+
+    /// Every device of three is free, or held or about to be left, half or whole.
+    fn worlds() -> impl Iterator<Item = World> {
+        (0..125).map(|of| {
+            let node = Node { gpus: 3, cpu_milli: 9000, tasks_max: 9, ..Node::default() };
+            let queues = vec![queue("a")];
+            let mut world = World { nodes: vec![node], queues, ..World::default() };
+            for (at, state) in [of % 5, of / 5 % 5, of / 25].into_iter().enumerate() {
+                let milli = if state % 2 == 1 { 500 } else { 1000 };
+                let is_there = if state > 2 { TaskState::Leaving } else { TaskState::Running };
+                let task = Task {
+                    gpus: GpuAsk::Part { milli, devices: 1 },
+                    state: is_there,
+                    node: Some(NodeAt(0)),
+                    devices: Some(vec![at]),
+                    ..Task::default()
+                };
+                let tasks = if state == 0 { Vec::new() } else { vec![task] };
+                push(&mut world, 0, tasks, true);
+            }
+            world
+        })
+    }
+
+    #[test]
+    fn a_glance_tells_as_much_as_a_look() {
+        let part = |milli, devices| GpuAsk::Part { milli, devices };
+        let asks = [GpuAsk::None, GpuAsk::Whole(1), GpuAsk::Whole(2), GpuAsk::Whole(3)];
+        let parts = [part(300, 1), part(500, 1), part(500, 2), part(500, 3), part(700, 2)];
+        let (mut found, mut none) = (0, 0);
+        for mut world in worlds() {
+            for gpus in asks.iter().chain(&parts) {
+                let at = TaskAt(world.tasks.len());
+                push(&mut world, 0, vec![Task { gpus: gpus.clone(), ..Task::default() }], true);
+                let board = Board::new(&world);
+                let look = look(&board, at, NodeAt(0));
+                let told = look.map(|found| (found.is_now, found.joins));
+                assert_eq!(glance(&board, at, NodeAt(0)), told, "{world:?}");
+                found += u32::from(told.is_some());
+                none += u32::from(told.is_none());
+            }
+        }
+        assert!(found > 100 && none > 100);
+    }
 }

@@ -47,7 +47,9 @@ impl<'a> View<'a> {
         let Some(queue) = one_queue(desk, &components) else { return };
         let mut job = self.plain(first, queue, 0, 0);
         job.is_preemptible = components.iter().all(|one| may_be_preempted(desk, one, queue));
-        let ranks = components.iter().map(|one| priority(desk, one.qos.as_ref(), one.nice));
+        let ranks = components
+            .iter()
+            .map(|one| priority(&desk.snapshot.policy, one.qos.as_ref(), one.nice));
         job.priority = ranks.min().unwrap_or_default();
         let since = components.iter().map(|one| one.since()).max();
         job.submitted = super::view::amount(since.unwrap_or_default().0);

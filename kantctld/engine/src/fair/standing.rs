@@ -8,6 +8,7 @@ use super::board::Board;
 use super::lending::{Debt, Stand, debts};
 use super::owed::{Kinds, terms};
 use super::past::used_ppm;
+use super::sight::Sight;
 use super::tree::{QueueAt, Tree};
 use super::view::View;
 use crate::books::{Books, Claim};
@@ -63,7 +64,7 @@ pub fn standings(snapshot: &Snapshot, now: Time) -> Vec<ShareView> {
     let mut capacity: Vec<u64> =
         columns.iter().map(|one| one.of(&snapshot.capacity).unwrap_or(0)).collect();
     if policy.fair_sharing {
-        let view = View::of(&mut desk, &Bars::default());
+        let view = View::of(&mut desk, &Bars::default(), Sight::sums());
         let board = Board::new(&view.world);
         for (column, capacity) in columns.iter().zip(&mut capacity) {
             if let Some(resource) = column.resource() {

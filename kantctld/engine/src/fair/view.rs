@@ -5,6 +5,7 @@ use super::amount::UNLIMITED;
 use super::bars::Bars;
 use super::owed::{Kinds, terms};
 use super::sets::{Sets, is_apart};
+use super::sight::{Sight, seen};
 use super::tree::QueueAt;
 use super::turns::turns;
 use super::world::{
@@ -16,6 +17,7 @@ use crate::floor::{Floor, NodeIndex};
 use crate::shape::ShapeIndex;
 use crate::snapshot::WaitingJob;
 use common::id::{JobKey, QosName};
+use common::policy::Policy;
 use common::queue::Queue;
 use common::reason::WaitReason;
 use common::resource::{Allocation, GpuRequest};
@@ -47,7 +49,7 @@ pub(crate) struct View<'a> {
 
 impl<'a> View<'a> {
     /// Of the snapshot on a desk, without what was refused before in this round.
-    pub fn of(desk: &mut Desk<'a>, bars: &Bars) -> Self {
+    pub fn of(desk: &mut Desk<'a>, bars: &Bars, sight: Sight) -> Self {
         let snapshot = desk.snapshot;
         let queues = &snapshot.policy.queues;
         let kinds = kinds(&snapshot.floor);
@@ -77,7 +79,9 @@ impl<'a> View<'a> {
         let (refused, lists, alike) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
         let turns = turns(snapshot, desk.now);
         let mut view = Self { world, waiting, sets, running, refused, lists, alike, turns };
-        for job in snapshot.all_running() {
+        let (seen, unseen) = seen(desk, &view.world.queues, sight);
+        view.world.unseen = unseen;
+        for job in seen {
             view.runs(desk, job);
             if let Some(again) = desk.mover(job.key) {
                 view.goes_on(desk, again);
@@ -110,6 +114,11 @@ impl<'a> View<'a> {
     /// The nodes of a plan, as the floor calls them.
     pub const fn node(at: NodeAt) -> NodeIndex {
         NodeIndex(at.0 as u32)
+    }
+
+    /// Does anybody wait that may start?
+    pub fn somebody_waits(&self) -> bool {
+        !self.waiting.is_empty() || !self.sets.is_empty()
     }
 
     /// The job, or the first component of the set, that waits.
@@ -154,7 +163,7 @@ impl<'a> View<'a> {
         let (tasks, least) = self.parts(desk, job, shape);
         let mut known = Job {
             is_preemptible: may_be_preempted(desk, job, queue),
-            priority: priority(desk, job.qos.as_ref(), job.nice),
+            priority: priority(&desk.snapshot.policy, job.qos.as_ref(), job.nice),
             may_reclaim: queue.preemption.reclaim,
             may_preempt: queue.preemption.by_priority,
             may_move_others: true,
@@ -190,7 +199,7 @@ impl<'a> View<'a> {
     pub(super) fn plain(&self, key: JobKey, queue: &Queue, since: u64, least: usize) -> Job {
         let at = self.world.queues.iter().position(|terms| terms.name == queue.name.as_str());
         Job {
-            name: format!("{:010} {:010?}", key.job.0, key.index.map(|index| index.0)),
+            name: name_of(key),
             queue: QueueAt(at.unwrap_or_default()),
             priority: 0,
             is_preemptible: false,
@@ -226,6 +235,11 @@ pub(super) fn is_by_task(job: &WaitingJob, tasks: usize) -> bool {
     job.request.tasks.0 as usize == tasks
 }
 
+/// What a job is called: names stand in the order of keys.
+pub(super) fn name_of(key: JobKey) -> String {
+    format!("{:010} {:010?}", key.job.0, key.index.map(|index| index.0))
+}
+
 pub(super) fn amount(of: u64) -> i64 {
     i64::try_from(of).unwrap_or(UNLIMITED)
 }
@@ -233,9 +247,10 @@ pub(super) fn amount(of: u64) -> i64 {
 /// GPUs by kind, on nodes that are up or not.
 fn kinds(floor: &Floor) -> Kinds {
     let mut kinds = Kinds::new();
-    for (_, node) in floor.nodes() {
-        for (kind, mask) in node.class.kinds() {
-            *kinds.entry(kind.clone()).or_default() += i64::from(mask.count_ones());
+    for (class, nodes) in floor.class_sizes() {
+        for (kind, mask) in class.kinds() {
+            let gpus = i64::from(mask.count_ones()) * i64::from(*nodes);
+            *kinds.entry(kind.clone()).or_default() += gpus;
         }
     }
     kinds
@@ -243,7 +258,6 @@ fn kinds(floor: &Floor) -> Kinds {
 
 fn of_node(node: &crate::floor::node::Node) -> Node {
     Node {
-        name: node.name.to_string(),
         gpus: node.class.gpu_count().0,
         cpu_milli: i64::from(node.class.core_cpus.0) * 1000,
         memory_bytes: amount(node.class.inventory.memory.0),
@@ -260,8 +274,8 @@ pub(super) fn may_be_preempted(desk: &Desk<'_>, job: &WaitingJob, queue: &Queue)
 }
 
 /// QoS before nice.
-pub(super) fn priority(desk: &Desk<'_>, qos: Option<&QosName>, nice: i32) -> i64 {
-    let found = desk.snapshot.policy.qos.iter().find(|known| Some(&known.name) == qos);
+pub(super) fn priority(policy: &Policy, qos: Option<&QosName>, nice: i32) -> i64 {
+    let found = policy.qos.iter().find(|known| Some(&known.name) == qos);
     let qos = found.map_or(0, |qos| qos.priority);
     (i64::from(qos) << 32) - i64::from(nice)
 }

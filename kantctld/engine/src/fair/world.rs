@@ -2,6 +2,7 @@
 
 pub use super::settings::Settings;
 use super::tree::{QueueAt, Terms};
+pub use super::unseen::Unseen;
 use common::time::Span;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,7 +38,7 @@ pub enum Cut {
 /// A node.
 #[derive(Debug, Clone, Default)]
 pub struct Node {
-    /// Its name.
+    /// Its name, for who reads it; a plan does not.
     pub name: String,
     /// Devices.
     pub gpus: u32,
@@ -259,6 +260,8 @@ pub struct World {
     pub tasks: Vec<Task>,
     /// Of each task, its job.
     pub job_of: Vec<JobAt>,
+    /// What runs beside them.
+    pub unseen: Unseen,
     /// Lists of node labels, widest first.
     pub topologies: Vec<Vec<String>>,
     /// What holds for all.

@@ -20,7 +20,7 @@ use super::named::Named;
 use super::rooms::Rooms;
 use super::taking::{Claimant, may_take};
 use super::tree::{QueueAt, Tree};
-use super::victims::{Asked, Lists, Walk};
+use super::victims::{Asked, Lists, Walk, Who};
 use super::world::{JobAt, TaskAt};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -106,19 +106,7 @@ impl<'a> Quest<'_, 'a> {
             Why::Preempt => self.lists.at_most(board, |queue| queue == own),
             Why::Reclaim => self.lists.at_most(board, |queue| queue != own),
         };
-        let free = board.nodes.iter().fold(Amount::default(), |sum, node| {
-            let devices = node.devices.iter().map(|device| device.later().max(0)).sum::<i64>();
-            let slices = node.slices.iter();
-            let slices: i64 = slices
-                .map(|(name, load)| super::seat::slice_gpus(name) * load.later().max(0))
-                .sum();
-            sum.plus(&Amount {
-                cpu_milli: node.cpu.later().max(0),
-                memory_bytes: node.memory.later().max(0),
-                gpu_milli: devices.max(slices),
-            })
-        });
-        asks.is_within(&free.plus(&freed))
+        asks.is_within(&board.spare.plus(&freed))
     }
 
     /// Room for the first so many of these tasks: the bundles of victims with which there is, those
@@ -133,13 +121,16 @@ impl<'a> Quest<'_, 'a> {
         let (own, why, tasks) = (self.job, self.why, &wanted[..many]);
         let claimant = self.claimant(wanted);
         let may_lose = RefCell::new(vec![None; self.board.tree.accounts.len()]);
-        let asked = |board: &Board<'a>, job: JobAt| {
-            let queue = board.world.jobs[job.0].queue;
+        let asked = |board: &Board<'a>, who: Who| {
+            let queue = match who {
+                Who::Job(job) => board.world.jobs[job.0].queue,
+                Who::Unseen(queue, _) => queue,
+            };
             let may = || {
                 let mut known = may_lose.borrow_mut();
                 *known[queue.0].get_or_insert_with(|| may_lose_to(board, &claimant, queue, why))
             };
-            asked(board, own, why, job, may)
+            asked(board, own, why, who, may)
         };
         let taken: BTreeSet<TaskAt> = known.iter().flatten().copied().collect();
         let mut walk = Walk::new(self.lists, taken.clone(), &asked);
@@ -152,7 +143,7 @@ impl<'a> Quest<'_, 'a> {
         }
         let mut named = Named::default();
         let mut tried = 0;
-        while let Some(bundle) = next {
+        while let Some(bundle) = next.filter(|_| !self.lists.is_short()) {
             for set in named.add(self.board, bundle) {
                 let asked: Vec<Vec<TaskAt>> = known.iter().cloned().chain(named.on(&set)).collect();
                 tried += 1;
@@ -167,6 +158,16 @@ impl<'a> Quest<'_, 'a> {
             }
             if tried >= TRIALS_BEFORE_PROOF && !proof.is_made {
                 proof.is_made = true;
+                let rooms = &mut proof.rooms;
+                let rooms = rooms.get_or_insert_with(|| Rooms::of(self.board, own, wanted));
+                let may = |queue| {
+                    let is_asked = why != Why::Preempt || queue == claimant.queue;
+                    is_asked && may_lose_to(self.board, &claimant, queue, why)
+                };
+                let too_few = |rooms: &Rooms| rooms.are_too_few(self.board, wanted.len(), may);
+                if rooms.as_ref().is_some_and(too_few) {
+                    return None;
+                }
                 let all = Walk::new(self.lists, taken.clone(), &asked);
                 if !self.would_all_do(wanted, known, all) {
                     return None;
@@ -193,7 +194,7 @@ impl<'a> Quest<'_, 'a> {
     }
 
     /// Would there be a place if everybody went who may be asked? If not, no set of them makes one.
-    fn would_all_do<F: Fn(&Board<'a>, JobAt) -> Asked>(
+    fn would_all_do<F: Fn(&Board<'a>, Who) -> Asked>(
         &mut self,
         tasks: &[TaskAt],
         known: &[Vec<TaskAt>],

@@ -68,6 +68,11 @@ impl Class {
         (self.core_cpus, self.inventory.memory, self.kinds.clone(), of_gpus.collect())
     }
 
+    /// Have the GPUs of both the same numbers? Positions mean the same then.
+    pub fn is_numbered_as(&self, other: &Self) -> bool {
+        self.gpus == other.gpus
+    }
+
     /// Where a GPU is in the masks.
     pub fn position(&self, index: GpuIndex) -> Option<usize> {
         self.gpus.binary_search(&index).ok()

@@ -58,7 +58,7 @@ impl Floor {
         let class = self.class(node);
         if let Some(at) = self.by_name.get(&node.name).copied() {
             let known = &mut self.nodes[at.at()];
-            let same_class = known.class.key() == class.key();
+            let same_class = known.class.key() == class.key() && known.class.is_numbered_as(&class);
             known.change(node, class);
             if same_class {
                 self.count(at);

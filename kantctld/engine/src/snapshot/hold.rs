@@ -4,6 +4,7 @@
 use super::{RunningJob, Snapshot};
 use crate::books::{Books, Claim};
 use crate::check::Ledger;
+use crate::fair::{Member, Muster};
 use crate::floor::NodeIndex;
 use crate::preempt::Crowd;
 use common::id::JobKey;
@@ -23,6 +24,8 @@ pub(crate) struct Hold {
     pub part: Option<Arc<GivenUp>>,
     /// The most that it could give up and go on, where jobs are asked one by one.
     pub surplus: Option<GivenUp>,
+    /// What it counts for where queues share fairly.
+    pub member: Option<Member>,
 }
 
 /// Some of what a job holds, on its last nodes.
@@ -45,6 +48,7 @@ impl Snapshot {
         self.holds.clear();
         self.ends.clear();
         self.crowd = Crowd::default();
+        self.muster = Muster::none(&self.policy, &self.floor);
         self.ledger = Ledger::default();
         self.ledger.set_capacity(&self.floor);
         let running: Vec<Arc<RunningJob>> = self.running.values().cloned().collect();
@@ -60,7 +64,8 @@ impl Snapshot {
         let part =
             (job.leaving > 0 && !job.ending).then(|| Arc::new(self.part(job, job.staying().len())));
         let surplus = self.surplus(job);
-        let hold = Arc::new(Hold { claim, nodes, part, surplus });
+        let member = self.muster.add(&self.policy, &self.floor, job);
+        let hold = Arc::new(Hold { claim, nodes, part, surplus, member });
         self.crowd.add(&self.policy, job, &hold);
         self.ledger.run(&self.policy, &self.floor, job);
         if let Some(end) = job.ends_by.filter(|_| self.has_bounds && !job.ending) {
@@ -76,6 +81,9 @@ impl Snapshot {
                 self.ends.remove(&(end, job.key));
             }
             self.crowd.remove(&self.policy, job, &hold);
+            if let Some(member) = &hold.member {
+                self.muster.remove(&self.floor, job, member);
+            }
             self.ledger.stop(&self.policy, &self.floor, job);
         }
     }

@@ -21,7 +21,7 @@ pub use promised::Promise;
 use crate::backfill::freed::Freed;
 use crate::books::Books;
 use crate::check::Ledger;
-use crate::fair::QueueUse;
+use crate::fair::{Muster, QueueUse};
 use crate::floor::Floor;
 use crate::halfway::Halfway;
 use crate::line::Line;
@@ -57,6 +57,8 @@ pub struct Snapshot {
     pub(crate) ends: BTreeMap<(Time, JobKey), Arc<Hold>>,
     /// Who may be asked to yield.
     pub(crate) crowd: Crowd,
+    /// What a fair round knows of what runs.
+    pub(crate) muster: Muster,
     /// What the judge adds up of what runs.
     pub(crate) ledger: Ledger,
     /// Running jobs that are on their way out, and whom they yield to.

@@ -39,7 +39,7 @@ impl Snapshot {
     }
 
     /// All jobs that hold something, by key.
-    pub fn all_running(&self) -> impl Iterator<Item = &Arc<RunningJob>> {
+    pub fn all_running(&self) -> impl ExactSizeIterator<Item = &Arc<RunningJob>> {
         self.running.values()
     }
 

@@ -6,6 +6,7 @@ mod later;
 mod moves;
 mod refused;
 mod sets;
+mod sight;
 
 use crate::preempt::tests::{World, low, of, owed, queue};
 use crate::testing::{change_policy, gpu_node, gpu_request};

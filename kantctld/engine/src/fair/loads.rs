@@ -1,0 +1,95 @@
+//! What is held on each node, and on each device of it, in sums. Never by whom, and never what
+//! there is.
+
+use super::counted::part_on;
+use super::world::{NodeAt, Task};
+use std::collections::BTreeMap;
+
+/// What is held on one node, beside devices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Held {
+    pub cpu_milli: i64,
+    pub memory_bytes: i64,
+    /// Of its places for tasks.
+    pub slots: i64,
+}
+
+/// What is held on all nodes; empty: nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Loads {
+    nodes: Vec<Held>,
+    /// Where the devices of each node begin.
+    from: Vec<usize>,
+    /// Thousandths of each device, node by node.
+    devices: Vec<i64>,
+}
+
+impl Loads {
+    /// Nothing is held, on nodes of so many devices each.
+    pub(super) fn none(devices: impl Iterator<Item = u32>) -> Self {
+        let mut loads = Self::default();
+        for count in devices {
+            loads.nodes.push(Held::default());
+            loads.from.push(loads.devices.len());
+            loads.devices.resize(loads.devices.len() + count as usize, 0);
+        }
+        loads
+    }
+
+    /// A task that has its place holds it, or (-1) lets go of it. Nodes and devices that are not
+    /// known here are left out.
+    pub(super) fn change(&mut self, task: &Task, sign: i64) {
+        let Some(at) = task.node.map(|node| node.0) else { return };
+        let Some((node, from)) = self.nodes.get_mut(at).zip(self.from.get(at)) else { return };
+        node.cpu_milli += sign * task.cpu_milli;
+        node.memory_bytes += sign * task.memory_bytes;
+        node.slots += sign * task.slots.max(1);
+        let milli = part_on(task, None).map_or(0, |(milli, _)| milli);
+        for device in task.devices.iter().flatten() {
+            if let Some(held) = self.devices.get_mut(from + device) {
+                *held += sign * milli;
+            }
+        }
+    }
+
+    /// What is held on a node.
+    pub(super) fn on(&self, node: usize) -> Held {
+        self.nodes.get(node).copied().unwrap_or_default()
+    }
+
+    /// Thousandths that are held of its devices; none: of no device anything.
+    pub(super) fn devices_on(&self, node: usize) -> &[i64] {
+        let Some(from) = self.from.get(node) else { return &[] };
+        let to = self.from.get(node + 1).copied().unwrap_or(self.devices.len());
+        self.devices.get(*from..to).unwrap_or_default()
+    }
+}
+
+/// What some hold, on the nodes where they hold anything.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Spots(BTreeMap<NodeAt, (Held, Vec<i64>)>);
+
+impl Spots {
+    /// As of [`Loads`], on a node of so many devices.
+    pub fn change(&mut self, task: &Task, sign: i64, count: usize) {
+        let Some(node) = task.node else { return };
+        let known = self.0.entry(node).or_insert_with(|| (Held::default(), vec![0; count]));
+        known.0.cpu_milli += sign * task.cpu_milli;
+        known.0.memory_bytes += sign * task.memory_bytes;
+        known.0.slots += sign * task.slots.max(1);
+        let milli = part_on(task, None).map_or(0, |(milli, _)| milli);
+        for device in task.devices.iter().flatten() {
+            if let Some(held) = known.1.get_mut(*device) {
+                *held += sign * milli;
+            }
+        }
+        if known.0.slots == 0 {
+            self.0.remove(&node);
+        }
+    }
+
+    /// Node by node.
+    pub fn each(&self) -> impl Iterator<Item = (NodeAt, &Held, &[i64])> {
+        self.0.iter().map(|(node, (held, devices))| (*node, held, &devices[..]))
+    }
+}

@@ -1,0 +1,209 @@
+//! Who runs where queues share fairly, kept up to date as jobs start and end: what the jobs of each
+//! queue hold, who of them yields first, and what is held on each node. So a plan need not read all
+//! that runs. Never who waits, and never who yields to whom.
+//!
+//! Source: ours; it gives the same sums, and the same order, as reading all that run.
+
+use super::amount::Amount;
+use super::counted::amount;
+use super::gang::Standing;
+use super::held::{least_of, task_of};
+use super::line::sum;
+use super::loads::{Loads, Spots};
+use super::unseen::Next;
+use super::view::{amount as as_amount, name_of, priority};
+use super::world::Task;
+use crate::floor::Floor;
+use crate::snapshot::RunningJob;
+use common::id::{JobKey, QueueName};
+use common::policy::Policy;
+use common::time::{Span, Time};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// A running job's place in its queue, as in [`super::victims`]: who stands last yields first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    priority: Reverse<i64>,
+    standing: Standing,
+    submitted: i64,
+    key: JobKey,
+}
+
+/// What one running job was counted for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Member {
+    held: Amount,
+    /// `None`: there is nothing to ask it for.
+    place: Option<Place>,
+}
+
+/// Those of one queue that are not on their way out, in whole or in part.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Row {
+    jobs: usize,
+    /// What they hold.
+    pub(super) held: Amount,
+    /// That part of it that is held by jobs that yield to nobody.
+    pub(super) firm: Amount,
+    /// Those that yield, and when they started.
+    yielding: BTreeMap<Place, Time>,
+    /// Where they are.
+    spots: Arc<Spots>,
+    /// When those that yield started, and how many did then.
+    starts: BTreeMap<Time, u32>,
+}
+
+/// All that run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Muster {
+    rows: BTreeMap<QueueName, Row>,
+    /// With those that are on their way out.
+    loads: Loads,
+}
+
+impl Muster {
+    /// Nobody runs.
+    pub fn none(policy: &Policy, floor: &Floor) -> Self {
+        let devices = floor.nodes().map(|(_, node)| node.class.gpu_count().0);
+        let loads = if policy.fair_sharing { Loads::none(devices) } else { Loads::default() };
+        Self { rows: BTreeMap::new(), loads }
+    }
+
+    /// A job runs. `None`: queues do not share fairly.
+    pub fn add(&mut self, policy: &Policy, floor: &Floor, job: &RunningJob) -> Option<Member> {
+        if !policy.fair_sharing {
+            return None;
+        }
+        let tasks = tasks_of(floor, job);
+        tasks.iter().for_each(|task| self.loads.change(task, 1));
+        let held = sum(tasks.iter().map(|task| amount(task, 0)));
+        let may_be_asked = job.preemptible && !tasks.is_empty();
+        let least = least_of(job, tasks.len());
+        let place = may_be_asked.then(|| Place {
+            priority: Reverse(priority(policy, job.qos.as_ref(), job.nice)),
+            standing: Standing::of(tasks.len(), least),
+            submitted: as_amount(job.submitted_at.0),
+            key: job.key,
+        });
+        let member = Member { held, place };
+        if job.may_be_asked() {
+            let row = self.rows.entry(job.queue.clone()).or_default();
+            row.add(job, &member);
+            row.change_spots(&member, &tasks, 1, &self.loads);
+        }
+        Some(member)
+    }
+
+    /// It no longer does. `member`: what it was counted for.
+    pub fn remove(&mut self, floor: &Floor, job: &RunningJob, member: &Member) {
+        let tasks = tasks_of(floor, job);
+        tasks.iter().for_each(|task| self.loads.change(task, -1));
+        if job.may_be_asked()
+            && let Some(row) = self.rows.get_mut(&job.queue)
+        {
+            row.remove(job, member);
+            row.change_spots(member, &tasks, -1, &self.loads);
+            if row.jobs == 0 {
+                self.rows.remove(&job.queue);
+            }
+        }
+    }
+
+    pub(super) const fn rows(&self) -> &BTreeMap<QueueName, Row> {
+        &self.rows
+    }
+
+    pub(super) const fn loads(&self) -> &Loads {
+        &self.loads
+    }
+}
+
+impl Row {
+    fn add(&mut self, job: &RunningJob, member: &Member) {
+        self.jobs += 1;
+        self.held = self.held.plus(&member.held);
+        if job.preemptible {
+            *self.starts.entry(job.started_at).or_default() += 1;
+        } else {
+            self.firm = self.firm.plus(&member.held);
+        }
+        self.yielding.extend(member.place.map(|place| (place, job.started_at)));
+    }
+
+    fn remove(&mut self, job: &RunningJob, member: &Member) {
+        self.jobs -= 1;
+        self.held = self.held.minus(&member.held);
+        if !job.preemptible {
+            self.firm = self.firm.minus(&member.held);
+        } else if let Some(count) = self.starts.get_mut(&job.started_at) {
+            *count -= 1;
+            if *count == 0 {
+                self.starts.remove(&job.started_at);
+            }
+        }
+        member.place.iter().for_each(|place| _ = self.yielding.remove(place));
+    }
+
+    fn change_spots(&mut self, member: &Member, tasks: &[Task], sign: i64, loads: &Loads) {
+        if member.place.is_some() {
+            let spots = Arc::make_mut(&mut self.spots);
+            let devices = |task: &Task| task.node.map_or(0, |at| loads.devices_on(at.0).len());
+            tasks.iter().for_each(|task| spots.change(task, sign, devices(task)));
+        }
+    }
+
+    /// What those hold that yield, node by node.
+    pub(super) const fn spots(&self) -> &Arc<Spots> {
+        &self.spots
+    }
+
+    /// Those that yield, who yields first first, and when each started.
+    pub(super) fn yielding(&self) -> impl Iterator<Item = (&Place, Time)> {
+        self.yielding.iter().rev().map(|(place, started)| (place, *started))
+    }
+
+    /// How many yield.
+    pub(super) fn yielding_count(&self) -> usize {
+        self.yielding.len()
+    }
+
+    /// When the next of those that yield has run for so long.
+    pub(super) fn next_to_run_for(&self, least: Span, now: Time) -> Option<Time> {
+        let oldest = now.0.checked_sub(least.0).map(Time);
+        let from = oldest.map_or(Bound::Unbounded, Bound::Excluded);
+        let (started, _) = self.starts.range((from, Bound::Unbounded)).next()?;
+        Some(*started + least)
+    }
+}
+
+impl Place {
+    pub(super) const fn key(&self) -> JobKey {
+        self.key
+    }
+
+    pub(super) const fn priority(&self) -> i64 {
+        self.priority.0
+    }
+
+    /// Does it run on with less?
+    pub(super) fn has_more(&self) -> bool {
+        self.standing == Standing::Above
+    }
+
+    /// As one of those that a world does not name.
+    pub(super) fn unseen(&self) -> Next {
+        Next {
+            priority: self.priority.0,
+            standing: self.standing,
+            submitted: self.submitted,
+            name: name_of(self.key),
+        }
+    }
+}
+
+fn tasks_of(floor: &Floor, job: &RunningJob) -> Vec<Task> {
+    job.allocation.shares().iter().filter_map(|share| task_of(floor, share)).collect()
+}

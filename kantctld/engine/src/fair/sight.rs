@@ -1,0 +1,166 @@
+//! Whom of those who run a view names: who is on the way out, and of each queue those who would
+//! yield first. Of all others it says what they hold. Never changes what a plan comes to: one that
+//! has to know more of them says so, and is made anew.
+//!
+//! Source: ours. Nearly always a few of those who yield first are enough; to read all that run
+//! takes a hundred times as long.
+//!
+//! Example: ten jobs of queue a run, job 11 of b waits and is owed room. Of a the last two are
+//! named; if neither of them is enough for job 11, the plan is made again with all ten.
+
+use super::muster::{Muster, Place, Row};
+use super::prospect::spans;
+use super::runtime::always_min;
+use super::tree::{QueueAt, Terms, Tree};
+use super::unseen::{Rest, Unseen};
+use super::view::priority;
+use crate::desk::Desk;
+use crate::snapshot::RunningJob;
+use common::id::{JobKey, QueueName};
+use common::time::{Span, Time};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Nearly always enough.
+const FIRST: usize = 64;
+/// Where it is not, so many times as many.
+const MORE: usize = 16;
+
+/// How many who may be asked to yield are named of each queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sight {
+    /// All, and everybody else who runs.
+    All,
+    /// So many.
+    First(usize),
+}
+
+impl Sight {
+    /// What a round begins with.
+    pub const fn first() -> Self {
+        Self::First(FIRST)
+    }
+
+    /// For what does not depend on who yields: what queues hold and are due, and what is free.
+    pub const fn sums() -> Self {
+        Self::First(0)
+    }
+
+    /// Where that was too few, of so many who run and for so many tasks that ask.
+    pub fn wider(self, running: usize, asking: usize) -> Self {
+        match self {
+            // To name a quarter of them costs little less than to name all.
+            Self::First(few) if few.saturating_mul(4 * MORE) < running => {
+                Self::First((few.max(1) * MORE).max(2 * asking))
+            }
+            _ => Self::All,
+        }
+    }
+}
+
+/// Those of the running who are named, by key, and what all others hold, with those who are named:
+/// a view takes off what these hold as it names them.
+pub(super) fn seen<'a>(
+    desk: &Desk<'a>,
+    queues: &[Terms],
+    sight: Sight,
+) -> (Vec<&'a Arc<RunningJob>>, Unseen) {
+    let snapshot = desk.snapshot;
+    let most = match sight {
+        Sight::First(most) if !queues.is_empty() => most,
+        _ => return (snapshot.all_running().collect(), Unseen::default()),
+    };
+    let mut keys: BTreeSet<JobKey> = snapshot.ending.keys().copied().collect();
+    keys.extend(snapshot.giving_up.keys());
+    let tree = Tree::new(queues.to_vec());
+    let muster: &Muster = &snapshot.muster;
+    let mut unseen = Unseen {
+        loads: muster.loads().clone(),
+        queues: vec![Rest::default(); queues.len()],
+        may_move: !snapshot.movable.is_empty(),
+    };
+    let asking = asking(desk);
+    let mut is_any_gone = false;
+    let places = queues.iter().enumerate().rev();
+    let places: BTreeMap<&str, usize> = places.map(|(at, of)| (&*of.name, at)).collect();
+    for (name, row) in muster.rows() {
+        let Some(at) = places.get(name.as_str()).copied() else {
+            is_any_gone = true;
+            continue;
+        };
+        let safe = Safe::of(desk, (&tree, QueueAt(at)), asking.get(name).copied());
+        unseen.queues[at] = named(row, most, &safe, &mut keys);
+    }
+    if is_any_gone {
+        // Whose queue is gone is in nobody's sum.
+        let is_gone = |job: &&Arc<RunningJob>| !places.contains_key(job.queue.as_str());
+        keys.extend(snapshot.all_running().filter(is_gone).map(|job| job.key));
+    }
+    (keys.iter().filter_map(|key| snapshot.running(*key)).collect(), unseen)
+}
+
+/// Names the first of a queue that somebody might ask; what there is of the others, and of these.
+fn named(row: &Row, most: usize, safe: &Safe, keys: &mut BTreeSet<JobKey>) -> Rest {
+    let mut asked = row.yielding().filter(|(place, started)| !safe.is(place, *started));
+    let before = keys.len();
+    keys.extend(asked.by_ref().take(most).map(|(place, _)| place.key()));
+    let named = keys.len() - before;
+    Rest {
+        held: row.held,
+        firm: row.firm,
+        yields: row.yielding_count() > named,
+        spots: row.spots().clone(),
+        next: asked.next().map(|(place, _)| place.unseen()),
+    }
+}
+
+/// The highest priority that waits in each queue whose jobs yield to higher ones.
+fn asking<'a>(desk: &Desk<'a>) -> BTreeMap<&'a QueueName, i64> {
+    let snapshot = desk.snapshot;
+    let mut highest = BTreeMap::new();
+    for job in snapshot.all_waiting() {
+        let Some(queue) = desk.queues.get(&job.queue) else { continue };
+        if queue.preemption.by_priority {
+            let own = priority(&snapshot.policy, job.qos.as_ref(), job.nice);
+            let known = highest.entry(&queue.name).or_insert(own);
+            *known = own.max(*known);
+        }
+    }
+    highest
+}
+
+/// Which jobs of a queue nobody may ask, whoever waits.
+struct Safe {
+    now: Time,
+    /// Safe from everybody for so long.
+    always: Span,
+    /// From other queues; `None`: there are none that could ask.
+    from_others: Option<Span>,
+    /// Its own queue asks those below this.
+    below: Option<i64>,
+    /// Others could be moved instead, and that is not asked here.
+    may_move: bool,
+}
+
+impl Safe {
+    fn of(desk: &Desk<'_>, (tree, queue): (&Tree, QueueAt), below: Option<i64>) -> Self {
+        let says = |at: QueueAt| tree.terms[at.0].protection;
+        Self {
+            now: desk.now,
+            always: always_min(tree.path(queue), says),
+            from_others: spans(tree, queue).into_iter().min(),
+            below,
+            may_move: desk.snapshot.moves_left(desk.now) > 0,
+        }
+    }
+
+    /// Who runs on with less may be asked for what it has beyond that.
+    fn is(&self, place: &Place, started: Time) -> bool {
+        let ran = self.now.since(started);
+        let is_asked_inside = || self.below.is_some_and(|below| place.priority() < below);
+        let is_safe_from_others = || self.from_others.is_none_or(|least| ran < least);
+        let is_safe =
+            ran < self.always || !self.may_move && !is_asked_inside() && is_safe_from_others();
+        !place.has_more() && is_safe
+    }
+}
