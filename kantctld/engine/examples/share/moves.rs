@@ -79,6 +79,7 @@ fn add(world: &mut World, queue: usize, tasks: usize, gpus: u32, on: Option<usiz
         turn: None,
         was_tried: false,
         stays: false,
+        unsaved_since: None,
         may_move: true,
         groups: vec![Group {
             name: String::new(),

@@ -9,7 +9,7 @@ use crate::snapshot::{RunningJob, WaitingJob};
 use common::id::{JobKey, NodeName};
 use common::job::PreemptReason;
 use common::policy::VictimMode;
-use common::resource::{Allocation, GpuRequest, Share};
+use common::resource::{Allocation, GpuRequest, MemoryRequest, Share};
 use common::time::Span;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -111,9 +111,11 @@ impl<'a> Judge<'a> {
             self.key = key;
             let Some(job) = self.snapshot.running(key) else { continue };
             let is_loose = self.is_loose(key);
-            for share in job.allocation.shares() {
+            for (at, share) in job.allocation.shares().iter().enumerate() {
                 let wants = Counts::of(share);
-                all = all.plus(wants, -1);
+                // On fewer nodes what it asks for by the node is asked for as often less.
+                let counted = if at < to.len() { wants } else { self.without_by_node(key, wants) };
+                all = all.plus(counted, -1);
                 let fits =
                     |node: &NodeName| free.get(node).is_some_and(|free| wants.is_within(*free));
                 let has_place = is_loose || to.iter().any(fits);
@@ -128,6 +130,20 @@ impl<'a> Judge<'a> {
             }
         }
         self.expect(Counts::default().is_within(all), "moves with others to one place");
+    }
+
+    /// What of this is not asked for by the node.
+    fn without_by_node(&self, key: JobKey, wants: Counts) -> Counts {
+        let Some(again) = self.snapshot.movable.get(&key) else { return wants };
+        let request = &again.request;
+        let by_node = |is: bool, of: i128| if is { 0 } else { of };
+        let gpus = matches!(request.gpus, Some(GpuRequest::PerNode(_)));
+        let memory = matches!(request.memory, Some(MemoryRequest::PerNode(_)));
+        Counts {
+            gpu_milli: by_node(gpus, wants.gpu_milli),
+            memory_bytes: by_node(memory, wants.memory_bytes),
+            ..wants
+        }
     }
 
     /// May its tasks be dealt out anew? Those that have their GPUs by the task, and no number of

@@ -29,6 +29,7 @@ impl<'a> View<'a> {
             is_preemptible: job.preemptible && state != TaskState::Stuck,
             priority: priority(&desk.snapshot.policy, job.qos.as_ref(), job.nice),
             runs_for: Some(desk.now.since(job.started_at)),
+            unsaved_since: Some(amount(job.loses_since().0)),
             may_move: super::movers::may_move(desk, job),
             stays: job.leaving > 0,
             ..self.plain(job.key, queue, job.submitted_at.0, least)

@@ -28,7 +28,7 @@ use std::sync::Arc;
 pub(crate) struct Place {
     priority: Reverse<i64>,
     standing: Standing,
-    submitted: i64,
+    since: i64,
     key: JobKey,
 }
 
@@ -85,7 +85,7 @@ impl Muster {
         let place = may_be_asked.then(|| Place {
             priority: Reverse(priority(policy, job.qos.as_ref(), job.nice)),
             standing: Standing::of(tasks.len(), least),
-            submitted: as_amount(job.submitted_at.0),
+            since: as_amount(job.loses_since().0),
             key: job.key,
         });
         let member = Member { held, place };
@@ -198,7 +198,7 @@ impl Place {
         Next {
             priority: self.priority.0,
             standing: self.standing,
-            submitted: self.submitted,
+            since: self.since,
             name: name_of(self.key),
         }
     }

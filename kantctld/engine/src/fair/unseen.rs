@@ -42,13 +42,13 @@ pub(super) struct Rest {
 pub(super) struct Next {
     pub priority: i64,
     pub standing: Standing,
-    pub submitted: i64,
+    pub since: i64,
     pub name: String,
 }
 
 impl Next {
     pub fn rank(&self) -> Rank<'_> {
-        (Reverse(self.priority), self.standing, self.submitted, &self.name)
+        (Reverse(self.priority), self.standing, self.since, &self.name)
     }
 }
 

@@ -40,7 +40,7 @@ pub(super) fn holds(board: &Board<'_>, job: JobAt) -> bool {
 
 fn place<'n>(board: &Board<'n>, job: JobAt, standing: Standing) -> Place<'n> {
     let known = &board.world.jobs[job.0];
-    (Reverse(known.priority), standing, known.submitted, &known.name, job)
+    (Reverse(known.priority), standing, known.loses_since(), &known.name, job)
 }
 
 impl Lists {

@@ -218,6 +218,7 @@ impl<'a> View<'a> {
             turn: None,
             was_tried: false,
             stays: false,
+            unsaved_since: None,
             may_move: false,
             groups: vec![Group {
                 name: String::new(),

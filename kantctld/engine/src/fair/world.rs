@@ -228,12 +228,21 @@ pub struct Job {
     pub was_tried: bool,
     /// Nobody asks it to yield in this round.
     pub stays: bool,
+    /// What it did since would be lost: who did least yields first. `None`: who was submitted last.
+    pub unsaved_since: Option<i64>,
     /// May it be moved so that another has room, though nobody is owed it?
     pub may_move: bool,
     /// What it consists of: the job first, each group behind the one above it.
     pub groups: Vec<Group>,
     /// Its tasks.
     pub tasks: Vec<TaskAt>,
+}
+
+impl Job {
+    /// Of two alike, the one for which this is later yields first.
+    pub(super) fn loses_since(&self) -> i64 {
+        self.unsaved_since.unwrap_or(self.submitted)
+    }
 }
 
 /// How long a gang may be short of tasks.

@@ -144,6 +144,12 @@ pub struct RunningJob {
 }
 
 impl RunningJob {
+    /// What it did since then is lost if it is stopped.
+    #[must_use]
+    pub fn loses_since(&self) -> Time {
+        self.started_at
+    }
+
     /// What it goes on with. Of one that is on its way out: what it has.
     #[must_use]
     pub fn staying(&self) -> &[Share] {

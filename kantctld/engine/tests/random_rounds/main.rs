@@ -117,7 +117,7 @@ fn the_judge_is_content_where_gpus_are_cut_into_mig_devices() {
 const FAIR_HISTORIES: u64 = 3_000;
 
 /// Beyond those, histories that went wrong once, and what did.
-const ONCE_UNFAIR: [(u64, &str); 7] = [
+const ONCE_UNFAIR: [(u64, &str); 8] = [
     (3391, "components that started in the room kept for them started once more"),
     (5407, "GPUs by the node, and no number of nodes, were counted once by the judge"),
     (5538, "who failed in the last plan of a round was told there was no room, whatever it was"),
@@ -125,6 +125,7 @@ const ONCE_UNFAIR: [(u64, &str); 7] = [
     (7347, "an elastic job that got less than it might was held to what it might have got"),
     (6850, "who yields did not stand in the order in which their queue was above its share"),
     (9462, "components whose first was gone had no share, and were held to none"),
+    (15189, "who moves to fewer nodes was held to what it asks for on each of the old ones"),
 ];
 
 #[test]

@@ -177,6 +177,7 @@ fn job(case: &Case, text: &JobText, world: &mut World) -> Result<Job, ImportErro
         turn: None,
         was_tried: false,
         stays: false,
+        unsaved_since: None,
         may_move: true,
         groups,
         tasks,

@@ -64,6 +64,7 @@ pub(in crate::fair) fn push(
         turn: None,
         was_tried: false,
         stays: false,
+        unsaved_since: None,
         may_move: true,
         groups: vec![Group { name: String::new(), parent: None, least, near: None }],
         tasks: places,

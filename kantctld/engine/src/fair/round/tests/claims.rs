@@ -2,7 +2,7 @@
 
 use super::{borrowed, fair, queue, world};
 use crate::preempt::tests::{World, of, owed};
-use crate::testing::{change_policy, gpu_request, request};
+use crate::testing::{change_policy, gpu_request, key, request};
 use common::queue::Queue;
 use common::resource::Request;
 use common::time::Span;
@@ -118,4 +118,14 @@ fn each_of_two_least_run_times_has_its_look() {
     assert_eq!(world.round.next_look, Some(world.minute(31)));
     assert_eq!(world.at(31).round(), [""; 0], "an hour against everybody");
     assert_eq!(world.at(61).round(), ["1 for 3"]);
+}
+
+#[test]
+fn of_those_alike_who_loses_least_yields_first() {
+    let mut world = borrowed(world(|_| {}));
+    // Job 1 was stopped once, and started again after job 2 had.
+    let later = world.minute(5);
+    world.change(key(1), |job| job.started_at = later);
+    world.submit(of(3, gpu_request(8), "a", "low"));
+    assert_eq!(world.round(), ["1 for 3"]);
 }
