@@ -105,6 +105,7 @@ pub fn settings(file: &ConfigFile) -> Result<Settings, SettingsError> {
         qos: policy.qos,
         accounts: policy.accounts,
         fair_sharing: policy.fair_sharing,
+        yields_first: policy.yields_first,
         factors: policy.factors,
         moves: policy.moves,
         topology: policy.topology,

@@ -7,6 +7,7 @@ use super::qos::QosTable;
 use super::queue::QueueTable;
 use super::table::config_table;
 use super::topology::{LeafTable, NvlinkDomainTable, ZoneTable};
+use crate::policy::YieldsFirst;
 
 config_table! {
     /// The controller, kantctld.
@@ -76,6 +77,10 @@ config_table! {
         /// and weight; who holds more than that gives it back (docs/fairness.md). Without it each
         /// queue has its quota, and lends what it does not use.
         fair_sharing: bool = false,
+        /// With `fair_sharing`: who of those alike is stopped first, `submitted-last` or
+        /// `loses-least` (who started last). Who told that its work is saved (`kantctl checkpoint`)
+        /// loses only what it did since.
+        yields_first: YieldsFirst = YieldsFirst::default(),
         /// The queues, each a [[queue]] table. None: one queue named `default`.
         queue: Vec<QueueTable> = Vec::new(),
         /// The qualities of service, each a [[qos]] table.

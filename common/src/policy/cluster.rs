@@ -1,7 +1,7 @@
 //! All policy of a cluster in one place: what the engine reads beside nodes and jobs. Never
 //! changes by itself; a new one comes with new settings.
 
-use super::{Factors, Moves};
+use super::{Factors, Moves, YieldsFirst};
 use crate::account::Account;
 use crate::qos::Qos;
 use crate::queue::Queue;
@@ -20,6 +20,9 @@ pub struct Policy {
     pub accounts: Vec<Account>,
     /// The queues share what there is fairly, down their tree, instead of each by its quota alone.
     pub fair_sharing: bool,
+    /// Who of those alike yields first then.
+    #[serde(skip_serializing_if = "YieldsFirst::is_usual")]
+    pub yields_first: YieldsFirst,
     /// The weights of multifactor priority.
     pub factors: Factors,
     /// How often running jobs move.

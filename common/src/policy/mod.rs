@@ -12,6 +12,7 @@ mod order;
 mod placement;
 mod preemption;
 mod quota;
+mod yields_first;
 
 pub use access::Access;
 pub use backfill::{Backfill, Candidates, ReservationKind};
@@ -22,3 +23,4 @@ pub use order::{Behind, Factors, Order};
 pub use placement::{Placement, ZoneOverflow};
 pub use preemption::{Preemption, VictimMode};
 pub use quota::{Amounts, Quota, QuotaMode};
+pub use yields_first::YieldsFirst;

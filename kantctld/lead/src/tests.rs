@@ -79,6 +79,7 @@ impl House {
             qos: Vec::new(),
             accounts: Vec::new(),
             fair_sharing: false,
+            yields_first: common::policy::YieldsFirst::default(),
             factors: common::policy::Factors::default(),
             moves: common::policy::Moves::default(),
             topology: common::topology::Topology::default(),

@@ -42,6 +42,7 @@ fn settings() -> Settings {
         qos: Vec::new(),
         accounts: Vec::new(),
         fair_sharing: false,
+        yields_first: common::policy::YieldsFirst::default(),
         factors: Factors::default(),
         moves: common::policy::Moves::default(),
         topology: Topology([(node("g1"), position)].into()),

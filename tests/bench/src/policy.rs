@@ -67,6 +67,7 @@ impl Rules {
             qos: if teams { vec![qos_urgent()] } else { Vec::new() },
             accounts: if teams { accounts() } else { Vec::new() },
             fair_sharing: false,
+            yields_first: common::policy::YieldsFirst::default(),
             factors: Factors { size: 500, ..Factors::default() },
             moves: common::policy::Moves::default(),
             topology: common::topology::Topology::default(),

@@ -76,6 +76,7 @@ fn convert(
         qos: queues::qos(&config.qos, names)?,
         accounts: queues::accounts(&config.account, names)?,
         fair_sharing: config.fair_sharing,
+        yields_first: config.yields_first,
         factors: config.priority.factors(),
         moves: config.moves.moves(),
         topology: positions::topology(config, topology)?,

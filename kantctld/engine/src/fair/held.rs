@@ -6,6 +6,7 @@ use super::world::{GpuAsk, Job, NodeAt, Task, TaskState};
 use crate::desk::Desk;
 use crate::floor::Floor;
 use crate::snapshot::{RunningJob, WaitingJob};
+use common::policy::{Policy, YieldsFirst};
 use common::resource::{Allocation, Share};
 
 impl<'a> View<'a> {
@@ -29,7 +30,7 @@ impl<'a> View<'a> {
             is_preemptible: job.preemptible && state != TaskState::Stuck,
             priority: priority(&desk.snapshot.policy, job.qos.as_ref(), job.nice),
             runs_for: Some(desk.now.since(job.started_at)),
-            unsaved_since: Some(amount(job.loses_since().0)),
+            unsaved_since: Some(unsaved_since(&desk.snapshot.policy, job)),
             may_move: super::movers::may_move(desk, job),
             stays: job.leaving > 0,
             ..self.plain(job.key, queue, job.submitted_at.0, least)
@@ -81,4 +82,13 @@ pub(super) fn task_of(floor: &Floor, share: &Share) -> Option<Task> {
         devices: Some(devices),
         ..Task::default()
     })
+}
+
+/// Of two alike, the one for which this is later yields first.
+pub(super) fn unsaved_since(policy: &Policy, job: &RunningJob) -> i64 {
+    let since = match policy.yields_first {
+        YieldsFirst::SubmittedLast => job.submitted_at,
+        YieldsFirst::LosesLeast => job.loses_since(),
+    };
+    amount(since.0)
 }

@@ -7,11 +7,11 @@
 use super::amount::Amount;
 use super::counted::amount;
 use super::gang::Standing;
-use super::held::{least_of, task_of};
+use super::held::{least_of, task_of, unsaved_since};
 use super::line::sum;
 use super::loads::{Loads, Spots};
 use super::unseen::Next;
-use super::view::{amount as as_amount, name_of, priority};
+use super::view::{name_of, priority};
 use super::world::Task;
 use crate::floor::Floor;
 use crate::snapshot::RunningJob;
@@ -85,7 +85,7 @@ impl Muster {
         let place = may_be_asked.then(|| Place {
             priority: Reverse(priority(policy, job.qos.as_ref(), job.nice)),
             standing: Standing::of(tasks.len(), least),
-            since: as_amount(job.loses_since().0),
+            since: unsaved_since(policy, job),
             key: job.key,
         });
         let member = Member { held, place };

@@ -228,7 +228,8 @@ pub struct Job {
     pub was_tried: bool,
     /// Nobody asks it to yield in this round.
     pub stays: bool,
-    /// What it did since would be lost: who did least yields first. `None`: who was submitted last.
+    /// What it did since would be lost: of those alike the last yields first. `None`: who was
+    /// submitted last.
     pub unsaved_since: Option<i64>,
     /// May it be moved so that another has room, though nobody is owed it?
     pub may_move: bool,

@@ -226,7 +226,8 @@ fn settings(mut policy: Policy) -> Settings {
     policy.queues.iter_mut().for_each(|queue| queue.access = Access::default());
     policy.qos.iter_mut().for_each(|qos| qos.access = Access::default());
     policy.accounts.iter_mut().for_each(|account| account.access = Access::default());
-    let Policy { queues, qos, accounts, fair_sharing, factors, moves, topology } = policy;
+    let Policy { queues, qos, accounts, fair_sharing, yields_first, factors, moves, topology } =
+        policy;
     Settings {
         cluster: "replay".to_owned(),
         queues,
@@ -236,6 +237,7 @@ fn settings(mut policy: Policy) -> Settings {
         qos,
         accounts,
         fair_sharing,
+        yields_first,
         factors,
         moves,
         topology,

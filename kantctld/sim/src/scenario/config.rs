@@ -11,7 +11,7 @@ use common::gpu::{Gpu, GpuKind, GpuMatrix, GpuPath};
 use common::id::{Gid, GpuIndex, NodeName, Uid};
 use common::job::Owner;
 use common::node::{Inventory, Numa};
-use common::policy::{Factors, Moves};
+use common::policy::{Factors, Moves, YieldsFirst};
 use common::qos::Qos;
 use common::queue::Queue;
 use common::time::Span;
@@ -85,6 +85,7 @@ impl Config {
             qos: self.qos.clone(),
             accounts: self.accounts.clone(),
             fair_sharing: self.fair_sharing,
+            yields_first: YieldsFirst::default(),
             factors: self.factors,
             moves: self.moves,
             topology: self.topology.clone(),

@@ -49,6 +49,7 @@ fn cluster() -> State {
         qos: Vec::new(),
         accounts: Vec::new(),
         fair_sharing: false,
+        yields_first: common::policy::YieldsFirst::default(),
         factors: Factors::default(),
         moves: common::policy::Moves::default(),
         topology: Topology::default(),

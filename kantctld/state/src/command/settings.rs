@@ -1,7 +1,7 @@
 //! The settings that all replicas share. Never what only one controller goes by.
 
 use common::account::Account;
-use common::policy::{Factors, Moves, Policy};
+use common::policy::{Factors, Moves, Policy, YieldsFirst};
 use common::qos::Qos;
 use common::queue::Queue;
 use common::time::Span;
@@ -30,6 +30,9 @@ pub struct Settings {
     /// The queues share what there is fairly.
     #[serde(default)]
     pub fair_sharing: bool,
+    /// Who of those alike yields first then.
+    #[serde(default, skip_serializing_if = "YieldsFirst::is_usual")]
+    pub yields_first: YieldsFirst,
     /// The weights of multifactor priority.
     #[serde(default)]
     pub factors: Factors,
@@ -50,6 +53,7 @@ impl Settings {
             qos: self.qos.clone(),
             accounts: self.accounts.clone(),
             fair_sharing: self.fair_sharing,
+            yields_first: self.yields_first,
             factors: self.factors,
             moves: self.moves,
             topology: self.topology.clone(),

@@ -57,6 +57,7 @@ pub fn settings(more_queues: bool) -> Settings {
         qos: Vec::new(),
         accounts: vec![account("vision"), account("speech")],
         fair_sharing: false,
+        yields_first: common::policy::YieldsFirst::default(),
         factors: Factors::default(),
         moves: common::policy::Moves::default(),
         topology: Topology::default(),

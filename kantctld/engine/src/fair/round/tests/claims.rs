@@ -3,6 +3,7 @@
 use super::{borrowed, fair, queue, world};
 use crate::preempt::tests::{World, of, owed};
 use crate::testing::{change_policy, gpu_request, key, request};
+use common::policy::YieldsFirst;
 use common::queue::Queue;
 use common::resource::Request;
 use common::time::Span;
@@ -121,11 +122,16 @@ fn each_of_two_least_run_times_has_its_look() {
 }
 
 #[test]
-fn of_those_alike_who_loses_least_yields_first() {
-    let mut world = borrowed(world(|_| {}));
-    // Job 1 was stopped once, and started again after job 2 had.
-    let later = world.minute(5);
-    world.change(key(1), |job| job.started_at = later);
-    world.submit(of(3, gpu_request(8), "a", "low"));
-    assert_eq!(world.round(), ["1 for 3"]);
+fn of_those_alike_who_was_submitted_last_or_loses_least_yields_first() {
+    for (first, told) in
+        [(YieldsFirst::SubmittedLast, "2 for 3"), (YieldsFirst::LosesLeast, "1 for 3")]
+    {
+        let mut world = borrowed(world(|_| {}));
+        change_policy(&mut world.snapshot, |policy| policy.yields_first = first);
+        // Job 1 was stopped once, and started again after job 2 had.
+        let later = world.minute(5);
+        world.change(key(1), |job| job.started_at = later);
+        world.submit(of(3, gpu_request(8), "a", "low"));
+        assert_eq!(world.round(), [told]);
+    }
 }
