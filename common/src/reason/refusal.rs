@@ -55,6 +55,14 @@ pub enum Refusal {
         /// The phase it is in.
         phase: Phase,
     },
+    /// It does not run, and its work was said to be saved.
+    #[error("cannot checkpoint job {key}: it is {phase}; {}", saves_when(*phase))]
+    NothingToSave {
+        /// The job.
+        key: JobKey,
+        /// The phase it is in.
+        phase: Phase,
+    },
     /// The job is over.
     #[error("cannot {verb} job {key}: it is over ({outcome})")]
     AlreadyDone {
@@ -289,6 +297,14 @@ pub enum Refusal {
         /// In full.
         message: String,
     },
+}
+
+/// When a job that does not run can say that its work is saved.
+const fn saves_when(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Pending => "let its script call `kantctl checkpoint` after each save, once it runs",
+        _ => "it is on its way out, and what it saved now need not be told",
+    }
 }
 
 impl From<AskError> for Refusal {

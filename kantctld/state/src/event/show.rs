@@ -90,6 +90,7 @@ impl fmt::Display for Event {
             | Self::JobRunning { .. }
             | Self::JobSuspended { .. }
             | Self::JobResumed { .. }
+            | Self::JobSaved { .. }
             | Self::JobResized { .. }
             | Self::JobGrowth { .. }
             | Self::JobEnded { .. }
