@@ -2,10 +2,10 @@
 //! Never does anything; `lib.rs` runs the verb.
 
 use crate::verb::{
-    admin, alloc, attach, batch, cancel, completions, drain, explain, export, help, history, hold,
-    install_slurm_names, launch, logs, man, metrics, nodes, priority, queue, queues, release,
-    reload, report, requeue, reservations, resize, resume, run, share, show, status, suspend, top,
-    update, wait, watch,
+    admin, alloc, attach, batch, cancel, checkpoint, completions, drain, explain, export, help,
+    history, hold, install_slurm_names, launch, logs, man, metrics, nodes, priority, queue, queues,
+    release, reload, report, requeue, reservations, resize, resume, run, share, show, status,
+    suspend, top, update, wait, watch,
 };
 use clap::{Args, Parser, Subcommand};
 use common::time::Span;
@@ -111,6 +111,8 @@ pub enum Verb {
     Update(Box<update::Args>),
     /// Start jobs again from the top
     Requeue(requeue::Args),
+    /// Say that a job's work so far is saved
+    Checkpoint(checkpoint::Args),
     /// Let running jobs give nodes up
     Resize(resize::Args),
     /// Let running jobs stand still

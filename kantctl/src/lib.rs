@@ -162,6 +162,7 @@ async fn ask(verb: &Verb, server: &Server, screen: &Screen) -> Result<u8, Failur
         Verb::Release(args) => verb::release::run(args, server, screen).await,
         Verb::Update(args) => verb::update::run(args, server, screen).await,
         Verb::Requeue(args) => verb::requeue::run(args, server, screen).await,
+        Verb::Checkpoint(args) => verb::checkpoint::run(args, server, screen).await,
         Verb::Resize(args) => verb::resize::run(args, server, screen).await,
         Verb::Suspend(args) => verb::suspend::run(args, server, screen).await,
         Verb::Nodes(args) => verb::nodes::run(args, server, screen).await,

@@ -76,6 +76,7 @@ fn of_leader() -> Router<Arc<Core>> {
         .route("/v1/jobs/{key}/requeue", post(jobs::requeue))
         .route("/v1/jobs/{key}/suspend", post(jobs::suspend))
         .route("/v1/jobs/{key}/resume", post(jobs::resume))
+        .route("/v1/jobs/{key}/checkpoint", post(jobs::checkpoint))
         .route("/v1/jobs/{key}/resize", post(jobs::resize))
         .route("/v1/jobs/{key}/update", post(update::update))
         .route("/v1/jobs/{key}/wait", get(jobs::wait))

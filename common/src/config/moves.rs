@@ -9,8 +9,9 @@ config_table! {
     pub struct MovesTable {
         /// So many jobs are moved in any hour, at most; 0: none.
         per_hour: u32 = Moves::default().per_hour,
-        /// A job that has used more GPU time than this since it started is left where it is, in
-        /// minutes of one GPU: it would begin anew.
+        /// A job that has used more GPU time than this since it started, or since it last said that
+        /// its work is saved (`kantctl checkpoint`), is left where it is, in minutes of one GPU: it
+        /// would begin anew from there.
         lost_gpu_minutes_max: u64 = Moves::default().lost_gpu_minutes_max,
     }
 }

@@ -17,7 +17,8 @@ pub const MOVE_KEPT: Span = Span::from_minutes(15);
 pub struct Moves {
     /// So many in any hour; 0: none.
     pub per_hour: u32,
-    /// A job that has used more GPU time than this since it started stays, in minutes of one GPU.
+    /// A job that has used more GPU time than this since it started, or said that its work is
+    /// saved, stays: in minutes of one GPU.
     pub lost_gpu_minutes_max: u64,
 }
 

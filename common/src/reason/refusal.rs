@@ -2,6 +2,7 @@
 //! to do. Never decides; the state does.
 
 mod code;
+mod saving;
 
 use super::WaitReason;
 use super::sentence::level_text;
@@ -52,6 +53,14 @@ pub enum Refusal {
         key: JobKey,
         /// What was asked.
         verb: String,
+        /// The phase it is in.
+        phase: Phase,
+    },
+    /// It does not run, and its work was said to be saved.
+    #[error("cannot checkpoint job {key}: it is {phase}; {}", saving::when(*phase))]
+    NothingToSave {
+        /// The job.
+        key: JobKey,
         /// The phase it is in.
         phase: Phase,
     },

@@ -8,6 +8,7 @@
 //! | GET /v1/jobs?`JobQuery` | -> `JobList`; with `lines` a `Looked`, then a `JobView` a line |
 //! | GET /v1/jobs/{key} | -> `JobList`: one job, or the tasks of an array; with events |
 //! | POST /v1/jobs/{key}/{cancel,hold,release,requeue,suspend,resume} | `()` -> `Changed` |
+//! | POST /v1/jobs/{key}/checkpoint | `()` -> `CheckpointAnswer`: its work so far is saved |
 //! | POST /v1/jobs/{key}/update | `UpdateRequest` -> `Changed` |
 //! | GET /v1/jobs/{key}/wait?seconds=&until=started | -> `JobList`, once Done (or runs), or late |
 //! | GET /v1/jobs/{key}/explain | -> `Explanation` |
@@ -39,6 +40,7 @@
 //! | POST /v1/controllers/{id}/promote, /remove, /transfer | -> `ControllerList` |
 
 mod accounts;
+mod changed;
 mod controllers;
 mod explanation;
 mod history;
@@ -67,6 +69,7 @@ use crate::unit::{Bytes, Cpus, Gpus};
 use serde::{Deserialize, Serialize};
 
 pub use accounts::AccountList;
+pub use changed::{Changed, CheckpointAnswer};
 pub use controllers::{ControllerList, ControllerRole, ControllerView, JoinAnswer, JoinRequest};
 pub use explanation::Explanation;
 pub use history::{
@@ -90,14 +93,6 @@ pub use task::{
 };
 pub use watch::{Happened, WatchQuery};
 pub use what_if::{StartOutlook, TrialView, UpdateRequest, WhatIfRequest, WhatIfView};
-
-/// What a command changed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Changed {
-    /// The jobs or array tasks it changed.
-    #[serde(default)]
-    pub jobs: Vec<JobKey>,
-}
 
 /// Why a job waits, twice: a word for programs and Slurm's users, a sentence for people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -177,6 +172,9 @@ pub struct JobView {
     /// How long its attempt was suspended before: no time of its own.
     #[serde(default, skip_serializing_if = "Span::is_zero")]
     pub suspended: Span,
+    /// When it last said that all its work so far is saved, in its current attempt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint_at: Option<Time>,
     /// What it was given; kept after its end for the record.
     pub allocation: Option<Allocation>,
     /// Nodes that it gave up while it ran, and that have not let go of it yet.

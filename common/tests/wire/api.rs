@@ -90,6 +90,7 @@ fn jobs_look_as_in_the_kept_files() {
         ended_at: None,
         suspended_at: None,
         suspended: Span(0),
+        checkpoint_at: None,
         allocation: None,
         leaving: Vec::new(),
         joining: Vec::new(),

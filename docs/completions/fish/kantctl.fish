@@ -49,6 +49,7 @@ complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "hold" -d 'Keep wait
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "release" -d 'Let held jobs go'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "update" -d 'Change what waiting jobs ask for'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "requeue" -d 'Start jobs again from the top'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "checkpoint" -d 'Say that a job\'s work so far is saved'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "resize" -d 'Let running jobs give nodes up'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "suspend" -d 'Let running jobs stand still'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "nodes" -d 'List nodes'
@@ -501,6 +502,11 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -l config -d 'T
 complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand checkpoint" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand checkpoint" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand checkpoint" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand checkpoint" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
+complete -c kantctl -n "__fish_kantctl_using_subcommand checkpoint" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand resize" -s n -l tasks -l ntasks -d 'It keeps so many tasks: those of its first nodes' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand resize" -s N -l nodes -d 'It keeps so many nodes' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand resize" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
@@ -774,6 +780,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand hold" -f -a "(kantctl co
 complete -c kantctl -n "__fish_kantctl_using_subcommand release" -f -a "(kantctl completions --live jobs 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -f -a "(kantctl completions --live jobs 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand requeue" -f -a "(kantctl completions --live jobs 2>/dev/null)"
+complete -c kantctl -n "__fish_kantctl_using_subcommand checkpoint" -f -a "(kantctl completions --live jobs 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand resize" -f -a "(kantctl completions --live jobs 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand suspend" -f -a "(kantctl completions --live jobs 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand nodes" -f -a "(kantctl completions --live nodes 2>/dev/null)"

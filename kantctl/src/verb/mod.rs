@@ -8,6 +8,7 @@ pub mod ask;
 pub mod attach;
 pub mod batch;
 pub mod cancel;
+pub mod checkpoint;
 pub mod completions;
 pub mod drain;
 pub mod explain;

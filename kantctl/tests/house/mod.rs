@@ -237,6 +237,7 @@ pub fn job(key: &str, phase: Phase, outcome: Option<Outcome>) -> JobView {
         ended_at: outcome.map(|_| NOW),
         suspended_at: None,
         suspended: Default::default(),
+        checkpoint_at: None,
         allocation: None,
         leaving: Vec::new(),
         joining: Vec::new(),

@@ -279,6 +279,7 @@ pub(crate) fn run_on_all(
         nice: 0,
         submitted_at: Time(0),
         started_at: Time(0),
+        saved_at: None,
         whole_nodes: false,
         group: None,
         preemptible: false,

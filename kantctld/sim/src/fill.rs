@@ -171,6 +171,7 @@ fn started(snapshot: &mut Snapshot, key: JobKey, queue: &QueueName) -> Option<Ru
         nice: 0,
         submitted_at: Time(0),
         started_at: Time(0),
+        saved_at: None,
         whole_nodes: false,
         group: None,
         preemptible: false,

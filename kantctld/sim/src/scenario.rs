@@ -28,6 +28,7 @@
 //! | ` ... : [nodes=] ...` | a component more: a set |
 //! | ` ... [reservation=] [preemptible] [dependency=] [run=5m] [exit=1] [oom] [fails-on=]` | |
 //! | `cancel`, `hold`, `release`, `requeue`, `update`, `resize` `LABEL[_INDEX] [as=USER]` | |
+//! | `checkpoint LABEL[_INDEX] [as=USER]` | its work is saved |
 //! | `drain NODE REASON`, `resume NODE` | |
 //! | `reserve NAME nodes=g1 from=1h to=2h [maintenance]`, `unreserve NAME` | bookings |
 //! | `cut NODE`, `return NODE`, `reboot NODE` | the network, the power |

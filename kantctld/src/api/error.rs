@@ -109,6 +109,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::HeldByOperator { .. }
         | Refusal::NiceNegative => StatusCode::FORBIDDEN,
         Refusal::WrongPhase { .. }
+        | Refusal::NothingToSave { .. }
         | Refusal::PartOfSet(_)
         | Refusal::AlreadyDone { .. }
         | Refusal::ReservationExists { .. }

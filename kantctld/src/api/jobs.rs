@@ -11,7 +11,9 @@ use axum::response::Response;
 use common::id::{JobKey, Uid};
 use common::job::Phase;
 use common::reason::Refusal;
-use common::wire::api::{Changed, Explanation, JobList, JobQuery, Looked, ResizeRequest};
+use common::wire::api::{
+    Changed, CheckpointAnswer, Explanation, JobList, JobQuery, Looked, ResizeRequest,
+};
 use serde::Deserialize;
 use state::view;
 use state::{Actor, Command, Target};
@@ -138,6 +140,20 @@ pub async fn resume(
     Path(key): Path<String>,
 ) -> Result<Json<Changed>, ApiFailure> {
     steer(&core, &user, &key, |actor, target| Command::ResumeJob { actor, target }).await
+}
+
+/// POST /v1/jobs/{key}/checkpoint
+pub async fn checkpoint(
+    State(core): State<Arc<Core>>,
+    user: net::User,
+    Path(key): Path<String>,
+) -> Result<Json<CheckpointAnswer>, ApiFailure> {
+    let (actor, target) = (core.actor(Uid(user.uid)), core.target(&key)?);
+    let events = core.command(Command::CheckpointJob { actor, target }).await?;
+    let jobs = state::event::changed(&events)?;
+    // What was granted told when.
+    let checkpoint_at = state::event::saved(&events).unwrap_or_else(|| core.now());
+    Ok(Json(CheckpointAnswer { jobs, checkpoint_at }))
 }
 
 /// POST /v1/jobs/{key}/resize

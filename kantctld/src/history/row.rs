@@ -203,6 +203,7 @@ impl Reader {
             ended_at: maybe(8)?,
             suspended_at: None,
             suspended: Span(time(9)?.0),
+            checkpoint_at: None,
             allocation: detail.allocation,
             leaving: Vec::new(),
             joining: Vec::new(),

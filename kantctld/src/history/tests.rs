@@ -53,6 +53,7 @@ fn run(job: u32, from: u64, to: u64) -> HistoryRun {
         ended_at: Some(Time(to * HOUR)),
         suspended_at: None,
         suspended: Span(7),
+        checkpoint_at: None,
         allocation: None,
         leaving: Vec::new(),
         joining: Vec::new(),

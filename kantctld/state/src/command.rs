@@ -140,6 +140,13 @@ pub enum Command {
         /// Which; of an array: its tasks that are suspended.
         target: Target,
     },
+    /// All work of a job so far is saved: it loses only what it does from now on.
+    CheckpointJob {
+        /// Who says so.
+        actor: Actor,
+        /// Which; of a set: all components, of an array: its tasks that run.
+        target: Target,
+    },
     /// Gives a job that runs another size: it gives nodes up, the last ones, and runs on.
     ResizeJob {
         /// Who asks.

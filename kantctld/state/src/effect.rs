@@ -46,6 +46,7 @@ pub fn wakes_scheduler(events: &[Event]) -> bool {
         | Event::DependencyMoved { .. }
         | Event::JobSuspended { .. }
         | Event::JobResumed { .. }
+        | Event::JobSaved { .. }
         | Event::JobResized { .. }
         | Event::JobDone { .. }
         | Event::JobRequeued { .. }

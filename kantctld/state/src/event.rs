@@ -8,7 +8,7 @@ mod growth;
 mod news;
 mod show;
 
-pub use changed::changed;
+pub use changed::{changed, saved};
 pub use growth::Growth;
 pub use news::ShareNews;
 
@@ -112,6 +112,15 @@ pub enum Event {
         by: Uid,
         /// The nodes that hold it.
         nodes: Vec<NodeName>,
+    },
+    /// All work of a running job so far is saved.
+    JobSaved {
+        /// The attempt.
+        id: AttemptId,
+        /// Who said so.
+        by: Uid,
+        /// When.
+        at: Time,
     },
     /// A running job was given another size.
     JobResized {

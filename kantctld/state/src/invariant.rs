@@ -129,6 +129,8 @@ fn faults(element: &Element, launch: Launch, in_set: bool) -> Vec<&'static str> 
     demand(gives, "it gives up nothing, and that for a job");
     let still = element.phase == Phase::Suspended;
     demand(run.suspended_at.is_some() == still, "a stillness goes with Suspended and nothing else");
+    let saved = run.saved_at.is_none_or(|at| at >= run.allocated_at);
+    demand(saved, "it saved its work before it was given nodes");
     let mut rest = run.shares[..begun].iter().chain(&run.shares[first..]);
     let all_run = rest.all(|share| *share >= SharePhase::Running);
     demand(runs_on || in_set || !all_run, "all shares run, and it does not");

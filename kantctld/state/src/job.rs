@@ -113,6 +113,9 @@ pub struct Run {
     /// How long it was suspended before.
     #[serde(default, skip_serializing_if = "Span::is_zero")]
     pub suspended: Span,
+    /// When somebody last said that all its work so far is saved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved_at: Option<Time>,
     /// Rises whenever it is given another size while it runs.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub resized: u32,
@@ -264,6 +267,7 @@ impl Run {
             running_at: None,
             suspended_at: None,
             suspended: Span(0),
+            saved_at: None,
             resized: 0,
             gives_to: None,
             grown: Vec::new(),

@@ -3,6 +3,7 @@
 //! Told in full in docs/decisions/0001-job-states-and-events.md. Never checks who may ask for what.
 
 mod advance;
+mod checkpoint;
 mod decide;
 mod fault;
 mod grow;
@@ -23,6 +24,7 @@ use common::time::Time;
 use common::wire::node::{StepPhase, StepStatus};
 
 use advance::settle;
+pub(crate) use checkpoint::checkpoint;
 pub(crate) use grow::{grow, keep_off};
 pub(crate) use preempt::preempt;
 pub(crate) use resize::{shrink, yield_some};

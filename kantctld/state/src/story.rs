@@ -65,6 +65,8 @@ pub enum StoryEvent {
     Suspended(Uid),
     /// Somebody let it go on.
     Resumed(Uid),
+    /// Somebody said that all its work so far is saved. Of several in a row the last stands.
+    Saved(Uid),
     /// Somebody gave it another size.
     Resized {
         /// Who.
@@ -224,6 +226,7 @@ impl fmt::Display for StoryEvent {
             Self::Running => write!(f, "running"),
             Self::Suspended(by) => write!(f, "suspended by {}", who(*by)),
             Self::Resumed(by) => write!(f, "resumed by {}", who(*by)),
+            Self::Saved(by) => write!(f, "its work so far is saved, says {}", who(*by)),
             Self::Resized { by, tasks, stays, leaves } => {
                 let size = JobSize::Tasks(*tasks);
                 write!(f, "resized by {} to {size} on {stays}: {leaves} given up", who(*by))
@@ -240,10 +243,7 @@ impl fmt::Display for StoryEvent {
             }
             Self::Ended { outcome, exit, by, requeue } => {
                 end(f, *outcome, *by, *requeue)?;
-                match exit {
-                    Some(exit) => write!(f, " (exit {exit})"),
-                    None => Ok(()),
-                }
+                exit.map_or(Ok(()), |exit| write!(f, " (exit {exit})"))
             }
             Self::EndChanged { outcome, by, requeue } => {
                 write!(f, "its end was changed: ")?;
@@ -283,8 +283,13 @@ impl fmt::Display for StoryEvent {
     }
 }
 
-/// Adds a line; the oldest gives way when there are too many.
+/// Adds a line; the oldest gives way when there are too many. A job may save its work a thousand
+/// times: that leaves no more than the last, or nobody could read how it began.
 pub(crate) fn add(story: &mut Vec<StoryLine>, at: Time, what: StoryEvent) {
+    let saves = matches!(what, StoryEvent::Saved(_));
+    if saves && story.last().is_some_and(|last| matches!(last.what, StoryEvent::Saved(_))) {
+        story.pop();
+    }
     if story.len() >= STORY_LINES_MAX {
         story.remove(0);
     }

@@ -131,6 +131,7 @@ pub(crate) fn element_view(
         ended_at: element.done_at,
         suspended_at: run.and_then(|run| run.suspended_at),
         suspended: run.map_or(Span(0), |run| run.suspended),
+        checkpoint_at: run.and_then(|run| run.saved_at),
         allocation,
         joining: run.map(|run| run.joining().cloned().collect()).unwrap_or_default(),
         leaving: run.map(|run| run.leaving().cloned().collect()).unwrap_or_default(),

@@ -12,7 +12,7 @@ impl Refusal {
             Self::NotYours { .. } => "not_yours",
             Self::OperatorsOnly { .. } => "operators_only",
             Self::RootJob => "root_job",
-            Self::WrongPhase { .. } => "wrong_phase",
+            Self::WrongPhase { .. } | Self::NothingToSave { .. } => "wrong_phase",
             Self::AlreadyDone { .. } => "already_done",
             Self::UnknownQueue { .. } => "unknown_queue",
             Self::TimeLimitTooLong { .. } => "time_limit_too_long",

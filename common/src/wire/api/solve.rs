@@ -36,7 +36,8 @@ pub struct MoveView {
     pub from: Vec<NodeName>,
     /// Where it would have its place.
     pub to: Vec<NodeName>,
-    /// What it has used since it started, in minutes of one GPU: lost unless it saved its work.
+    /// What it has used since it started, or said that its work is saved, in minutes of one GPU:
+    /// lost unless it saved that, too.
     pub lost_gpu_minutes: u64,
 }
 

@@ -98,6 +98,7 @@ fn times(record: &mut Record, job: &JobView, as_of: Time, zone: &TimeZone) {
             (None, before) => before.map(|before| format!("for {before}")),
         },
     );
+    record.maybe("work saved", job.checkpoint_at.map(|at| local(at, zone)));
     let time = job.started_at.map_or_else(|| "none yet".to_owned(), |_| ran(job, as_of));
     let limit = job
         .ask

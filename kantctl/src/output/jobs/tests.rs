@@ -54,6 +54,7 @@ fn sample(key: &str, name: &str) -> JobView {
         ended_at: None,
         suspended_at: None,
         suspended: Span(0),
+        checkpoint_at: None,
         allocation: None,
         leaving: Vec::new(),
         joining: Vec::new(),

@@ -89,7 +89,8 @@ impl<'a> Judge<'a> {
         self.expect(has_run >= least, "is moved before it has run for long enough");
         let held = sum(&victim.allocation);
         self.expect(held.gpu_milli > 0, "moves though it holds no GPU");
-        let lost_minutes = held.gpu_milli * i128::from(has_run.0) / 1000 / 60_000;
+        let unsaved = victim.saved_at.map_or(has_run, |at| has_run.min(self.now.since(at)));
+        let lost_minutes = held.gpu_milli * i128::from(unsaved.0) / 1000 / 60_000;
         let is_cheap = lost_minutes <= i128::from(moves.lost_gpu_minutes_max);
         self.expect(is_cheap, "moves and loses more than the policy lets go");
         self.moved += 1;

@@ -87,7 +87,9 @@ pub(super) fn task_of(floor: &Floor, share: &Share) -> Option<Task> {
 /// Of two alike, the one for which this is later yields first.
 pub(super) fn unsaved_since(policy: &Policy, job: &RunningJob) -> i64 {
     let since = match policy.yields_first {
-        YieldsFirst::SubmittedLast => job.submitted_at,
+        YieldsFirst::SubmittedLast => {
+            job.saved_at.map_or(job.submitted_at, |saved| saved.max(job.submitted_at))
+        }
         YieldsFirst::LosesLeast => job.loses_since(),
     };
     amount(since.0)

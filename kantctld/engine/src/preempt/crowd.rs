@@ -1,7 +1,8 @@
 //! Who runs and may be asked to yield, alike jobs together, kept up to date as jobs start and end.
-//! Of alike jobs who has lost less is who started later, whatever the time is; so they stand in the
-//! order in which they would be asked, and whoever asks merges a few rows. Never says who yields to
-//! whom.
+//! Of alike jobs who would lose less is who started later, or saved its work later, whatever the
+//! time is; so they stand in the order in which they would be asked, and whoever asks merges a few
+//! rows. Who has saved its work has a row of its own: there the order is not that of the starts,
+//! from which the least run time counts. Never says who yields to whom.
 //!
 //! Source: ours; it gives the same candidates as asking and sorting all that run.
 
@@ -24,8 +25,8 @@ pub(crate) struct Member {
     pub hold: Arc<Hold>,
 }
 
-/// Who started last first.
-type Place = (Reverse<Time>, Reverse<JobKey>);
+/// Who would lose least first, of those who started last.
+type Place = (Reverse<Time>, Reverse<Time>, Reverse<JobKey>);
 
 /// Jobs that stand in an order that does not change with time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,32 +34,55 @@ pub(crate) struct RowKey {
     pub tier: Tier,
     pub preemptible: bool,
     gpu_milli: u64,
+    /// It saved its work since it started. Who holds no GPU loses none, whatever it saved.
+    has_saved: bool,
 }
 
-/// Those jobs, who has lost least first.
+/// Those jobs, who would lose least first.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Row(BTreeMap<Place, Member>);
+pub(crate) struct Row {
+    members: BTreeMap<Place, Member>,
+    /// They do not stand in the order of their starts.
+    has_saved: bool,
+}
 
 impl Row {
     /// All of them.
     pub fn members(&self) -> impl Iterator<Item = &Member> {
-        self.0.values()
+        self.members.values()
     }
 
     /// Those that have run for so long.
     pub fn ran_for(&self, now: Time, least: Span) -> impl Iterator<Item = &Member> {
-        let oldest = now.0.checked_sub(least.0);
-        let from = (Reverse(Time(oldest.unwrap_or(0))), Reverse(LAST));
-        self.0.range(from..).filter(move |_| oldest.is_some()).map(|(_, member)| member)
+        let latest = now.0.checked_sub(least.0).map(Time);
+        // Where they stand by their starts nobody is looked at who has not.
+        let from = latest.filter(|_| !self.has_saved);
+        let from = from.map_or(Bound::Unbounded, |latest| Bound::Included(first_of(latest)));
+        let ran = move |member: &&Member| latest.is_some_and(|at| member.job.started_at <= at);
+        self.members.range((from, Bound::Unbounded)).map(|(_, member)| member).filter(ran)
     }
 
-    /// Those that have not, who will have first first.
-    pub fn safe(&self, now: Time, least: Span) -> impl Iterator<Item = &Member> {
-        let oldest = now.0.checked_sub(least.0).map(Time);
-        let end = oldest
-            .map_or(Bound::Unbounded, |oldest| Bound::Excluded((Reverse(oldest), Reverse(LAST))));
-        self.0.range((Bound::Unbounded, end)).rev().map(|(_, member)| member)
+    /// Of those that have not, and that `may`, who will have first.
+    pub fn safe<'a>(
+        &'a self,
+        now: Time,
+        least: Span,
+        may: impl Fn(&&'a Member) -> bool,
+    ) -> Option<&'a Member> {
+        let latest = now.0.checked_sub(least.0).map(Time);
+        if self.has_saved {
+            let safe = |member: &&Member| latest.is_none_or(|at| member.job.started_at > at);
+            let safe = self.members.values().filter(safe).filter(may);
+            return safe.min_by_key(|member| member.job.started_at);
+        }
+        let end = latest.map_or(Bound::Unbounded, |latest| Bound::Excluded(first_of(latest)));
+        self.members.range((Bound::Unbounded, end)).rev().map(|(_, member)| member).find(may)
     }
+}
+
+/// Before all that started then or earlier, and saved nothing.
+const fn first_of(started_at: Time) -> Place {
+    (Reverse(started_at), Reverse(started_at), Reverse(LAST))
 }
 
 /// After all other keys.
@@ -106,8 +130,11 @@ impl Crowd {
             claim: hold.claim.clone(),
             rows: BTreeMap::new(),
         });
-        let row = group.rows.entry(row_key(policy, job, &hold.claim)).or_default();
-        row.0.insert(place(job), Member { job: job.clone(), hold: hold.clone() });
+        let row_key = row_key(policy, job, &hold.claim);
+        let has_saved = row_key.has_saved;
+        let row = group.rows.entry(row_key).or_insert_with(|| Row { has_saved, ..Row::default() });
+        let member = Member { job: job.clone(), hold: hold.clone() };
+        row.members.insert(place(job, has_saved), member);
     }
 
     /// It no longer does; under the policy under which it was added.
@@ -116,8 +143,8 @@ impl Crowd {
         let Some(group) = self.0.get_mut(&key) else { return };
         let row_key = row_key(policy, job, &hold.claim);
         if let Some(row) = group.rows.get_mut(&row_key) {
-            row.0.remove(&place(job));
-            if row.0.is_empty() {
+            row.members.remove(&place(job, row_key.has_saved));
+            if row.members.is_empty() {
                 group.rows.remove(&row_key);
             }
         }
@@ -131,14 +158,17 @@ impl Crowd {
     }
 }
 
-const fn place(job: &RunningJob) -> Place {
-    (Reverse(job.started_at), Reverse(job.key))
+fn place(job: &RunningJob, has_saved: bool) -> Place {
+    let since = if has_saved { job.loses_since() } else { job.started_at };
+    (Reverse(since), Reverse(job.started_at), Reverse(job.key))
 }
 
 fn row_key(policy: &Policy, job: &RunningJob, claim: &Claim) -> RowKey {
     let queue = policy.queues.iter().find(|queue| queue.name == job.queue);
     let tier = Tier::new(policy, queue, job.qos.as_ref(), job.nice);
-    RowKey { tier, preemptible: job.preemptible, gpu_milli: claim.gpu_milli() }
+    let gpu_milli = claim.gpu_milli();
+    let has_saved = gpu_milli > 0 && job.loses_since() > job.started_at;
+    RowKey { tier, preemptible: job.preemptible, gpu_milli, has_saved }
 }
 
 fn key(job: &RunningJob, claim: &Claim) -> Key {

@@ -9,7 +9,7 @@
 //! Example. Nodes a and b have 8 GPUs each, a is in use; the head timeout is 30 minutes. Job 1 asks
 //! for both nodes at minute 0. Jobs 2 and 3, both preemptible, come later and pass it on b, with 4
 //! GPUs each. At minute 20 a comes free, and job 1 still waits. At minute 30 both yield, job 3
-//! first, which has lost less.
+//! first, which would lose less.
 
 use super::{Asker, Tier};
 use crate::snapshot::RunningJob;

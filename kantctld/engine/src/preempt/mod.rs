@@ -94,7 +94,8 @@ pub(crate) struct Candidate<'a> {
     pub reason: PreemptReason,
     /// Where it holds something, and how many GPUs there.
     pub nodes: &'a [(NodeIndex, u32)],
-    /// Thousandths of GPUs times milliseconds that it has run for, and would lose.
+    /// Thousandths of GPUs times milliseconds since it started or saved its work: it would lose
+    /// that.
     lost: u128,
     tier: Tier,
     /// On so many of its first nodes it runs on; `None`: all of it goes. Claim and nodes are those

@@ -154,7 +154,7 @@ impl<'s, 'a> Listing<'s, 'a> {
                             && self.is_in_the_way(member)
                             && !self.desk.was_asked(member.job.key)
                     };
-                    let safe = row.safe(self.desk.now, least).find(may);
+                    let safe = row.safe(self.desk.now, least, may);
                     let safe = safe.map(|member| member.job.started_at + least);
                     safe_until = safe_until.into_iter().chain(safe).min();
                     let candidate = move |member| self.candidate(key.tier, member, reason);
@@ -192,8 +192,8 @@ impl<'s, 'a> Listing<'s, 'a> {
     fn candidate(&self, tier: Tier, member: &'a Member, reason: PreemptReason) -> Candidate<'a> {
         let (job, claim, nodes) = (&member.job, &member.hold.claim, &member.hold.nodes[..]);
         let surplus = member.hold.surplus.as_ref();
-        let ran = u128::from(self.desk.now.since(job.started_at).0);
-        let lost = u128::from(claim.gpu_milli()) * ran;
+        let unsaved = u128::from(self.desk.now.since(job.loses_since()).0);
+        let lost = u128::from(claim.gpu_milli()) * unsaved;
         Candidate { job, claim, reason, nodes, lost, tier, keeps: None, surplus }
     }
 

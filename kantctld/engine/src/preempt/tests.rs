@@ -2,6 +2,7 @@
 
 mod histories;
 mod room;
+mod saved;
 mod shrink;
 
 use crate::snapshot::{NodeSnapshot, RunningJob, Snapshot, WaitingJob};

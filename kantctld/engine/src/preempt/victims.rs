@@ -10,7 +10,8 @@
 //! are within their quotas. Else what one takes by priority another queue takes back, and so on for
 //! ever (Kueue allows it only where borrowWithinCohort is asked for).
 //!
-//! Order: who borrowed, then lowest priority, then fewest GPU-seconds lost, then started last.
+//! Order: who borrowed, then lowest priority, then fewest GPU-seconds lost (since it started, or
+//! said that its work is saved), then started last.
 //! Who can run on with less (`--nodes=1-4`) gives up its last nodes: that is tried before anybody
 //! is stopped, then together with stopping others, and last is stopped who could have stayed so.
 //! Leaving out is exact for up to 64 victims as long as trials last; of more, they are left out in

@@ -35,6 +35,7 @@ impl Snapshot {
             nice: job.nice,
             submitted_at: job.submitted_at,
             started_at: now,
+            saved_at: None,
             whole_nodes: job.request.exclusive,
             group,
             preemptible: says.unwrap_or(preemption.preemptible),

@@ -116,6 +116,9 @@ pub struct RunningJob {
     pub submitted_at: Time,
     /// When it was given its nodes.
     pub started_at: Time,
+    /// When it last said that all its work so far is saved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved_at: Option<Time>,
     /// It has its nodes whole.
     #[serde(default)]
     pub whole_nodes: bool,
@@ -147,7 +150,7 @@ impl RunningJob {
     /// What it did since then is lost if it is stopped.
     #[must_use]
     pub fn loses_since(&self) -> Time {
-        self.started_at
+        self.saved_at.map_or(self.started_at, |saved| saved.max(self.started_at))
     }
 
     /// What it goes on with. Of one that is on its way out: what it has.

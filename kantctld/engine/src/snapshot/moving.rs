@@ -3,7 +3,7 @@
 //!
 //! A job that moves is stopped, and starts again elsewhere from what it saved itself. So only those
 //! move that may be made to yield and wait again then, hold GPUs, and have no time or booking to
-//! meet; and none that has used more than the policy lets go.
+//! meet; and none that would lose more than the policy lets go.
 
 use super::{RunningJob, Snapshot, WaitingJob};
 use common::id::JobKey;
@@ -77,7 +77,7 @@ impl Snapshot {
             each.saturating_mul(share.gpus.len() as u64)
         });
         let gpu_milli: u64 = gpus.sum();
-        let lost = gpu_milli.saturating_mul(now.since(job.started_at).0) / 1000 / MS_PER_MINUTE;
+        let lost = gpu_milli.saturating_mul(now.since(job.loses_since()).0) / 1000 / MS_PER_MINUTE;
         let is_cheap = gpu_milli > 0 && lost <= self.policy.moves.lost_gpu_minutes_max;
         let may = is_cheap
             && job.preemptible

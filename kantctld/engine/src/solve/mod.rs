@@ -84,7 +84,8 @@ pub struct Move {
     pub from: Vec<NodeName>,
     /// Where it would go on.
     pub to: Vec<NodeName>,
-    /// What it has used since it started, which is lost unless it saved it: minutes of one GPU.
+    /// What it has used since it started, or said that its work is saved, which is lost unless it
+    /// saved it all the same: minutes of one GPU.
     pub lost_gpu_minutes: u64,
 }
 

@@ -48,7 +48,7 @@ pub(super) struct Job {
     pub has_whole_nodes: bool,
     /// Jobs of one type can stand in for each other.
     pub kind: usize,
-    /// What it has used since it started, in minutes of one GPU.
+    /// What it would lose, in minutes of one GPU.
     pub lost_gpu_minutes: u64,
 }
 
@@ -160,11 +160,11 @@ fn seat(desk: &Desk<'_>, nodes: &mut [Node], jobs: &[Job]) {
     }
 }
 
-/// What a job has used since it started, in minutes of one GPU.
+/// What a job has used since it started, or saved its work, in minutes of one GPU.
 pub(super) fn lost_gpu_minutes(job: &RunningJob, desk: &Desk<'_>) -> u64 {
     let shares = job.allocation.shares().iter();
     let milli: u64 = shares.map(|share| u64::try_from(milli(share)).unwrap_or(0)).sum();
-    milli.saturating_mul(desk.now.since(job.started_at).0) / 1000 / 60_000
+    milli.saturating_mul(desk.now.since(job.loses_since()).0) / 1000 / 60_000
 }
 
 fn milli(share: &Share) -> i64 {

@@ -37,14 +37,17 @@ fn the_judge_is_content_with_every_round_and_everybody_has_their_turn() {
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
     let (only, wanted) = (number("KANT_SEED"), number("KANT_ROUNDS").unwrap_or(ROUNDS));
     let (mut rounds, mut starts, mut preempts, mut shrunk) = (0, 0, [0_u64; 3], 0);
-    let mut grown = 0;
+    let (mut grown, mut saves) = (0, 0);
     let mut seed = only.unwrap_or(1);
     while rounds < wanted {
         let mut world = World::new(seed);
-        // In every other one jobs grow.
+        // In every other one jobs grow, in every third they save their work.
         world.grows = seed.is_multiple_of(2);
         if seed % 5 == 1 {
             world = world.with_third();
+        }
+        if seed.is_multiple_of(3) {
+            world = world.saving(seed);
         }
         let world = to_its_end(world).unwrap_or_else(|wrong| {
             panic!("seed {seed}: {wrong}\nreplay it alone with KANT_SEED={seed}")
@@ -53,6 +56,7 @@ fn the_judge_is_content_with_every_round_and_everybody_has_their_turn() {
         rounds += u64::from(world.rounds);
         starts += u64::from(world.starts);
         shrunk += u64::from(world.shrunk);
+        saves += u64::from(world.saves);
         for (sum, more) in preempts.iter_mut().zip(world.preempts) {
             *sum += u64::from(more);
         }
@@ -63,11 +67,12 @@ fn the_judge_is_content_with_every_round_and_everybody_has_their_turn() {
     }
     println!(
         "{rounds} rounds of {seed} histories, {starts} starts, {preempts:?} preemptions, {shrunk} \
-         gave nodes up, {grown} grew"
+         gave nodes up, {grown} grew, {saves} times a job saved its work"
     );
     assert!(starts > 0, "nothing started");
     assert!(only.is_some() || wanted < ROUNDS || shrunk > 0, "nobody gave nodes up");
     assert!(only.is_some() || wanted < ROUNDS || grown > 0, "nobody grew");
+    assert!(only.is_some() || wanted < ROUNDS || saves > 0, "nobody saved its work");
     // Too few rounds need not come to every reason.
     let is_all = only.is_some() || wanted < ROUNDS || preempts.iter().all(|count| *count > 0);
     assert!(is_all, "nobody yielded for one of the reasons: {preempts:?}");
@@ -134,9 +139,10 @@ fn the_judge_is_content_where_queues_share_fairly_and_everybody_has_their_turn()
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
     let (only, wanted) = (number("KANT_SEED"), number("KANT_HISTORIES").unwrap_or(FAIR_HISTORIES));
     let (mut preempts, mut for_sets) = ([0_u64; 3], 0);
-    let (mut moves, mut shrunk, mut grown) = (0, 0, 0);
+    let (mut moves, mut shrunk, mut grown, mut saved_moves) = (0, 0, 0, 0);
     for seed in only.unwrap_or(1)..=only.unwrap_or(wanted) {
-        let world = fair_history(seed, seed.is_multiple_of(2)).unwrap_or_else(|wrong| {
+        let (grows, saves) = (seed.is_multiple_of(2), seed.is_multiple_of(3));
+        let world = fair_history(seed, grows, saves).unwrap_or_else(|wrong| {
             panic!("seed {seed}: {wrong}\nreplay it alone with KANT_SEED={seed}")
         });
         for (sum, more) in preempts.iter_mut().zip(world.preempts) {
@@ -144,16 +150,18 @@ fn the_judge_is_content_where_queues_share_fairly_and_everybody_has_their_turn()
         }
         for_sets += world.for_sets;
         moves += world.moves;
+        saved_moves += world.saved_moves;
         grown += world.grown;
         shrunk += world.shrunk;
     }
     println!(
         "{wanted} fair histories, {preempts:?} preemptions, {for_sets} for components, \
-         {moves} moves, {shrunk} gave nodes up, {grown} grew"
+         {moves} moves ({saved_moves} after a save), {shrunk} gave nodes up, {grown} grew"
     );
     assert!(only.is_some() || for_sets > 0, "nobody yielded to components");
     assert!(only.is_some() || preempts.iter().sum::<u64>() > 0, "nobody yielded: {preempts:?}");
     assert!(only.is_some() || moves > 0, "nobody moved");
+    assert!(only.is_some() || saved_moves > 0, "nobody moved that had saved its work");
     assert!(only.is_some() || shrunk > 0, "nobody gave nodes up");
     assert!(only.is_some() || grown > 0, "nobody grew");
 }
@@ -161,7 +169,7 @@ fn the_judge_is_content_where_queues_share_fairly_and_everybody_has_their_turn()
 #[test]
 fn fair_histories_that_went_wrong_once_go_right() {
     for (seed, what) in ONCE_UNFAIR {
-        let gone = fair_history(seed, false).map(|_| ());
+        let gone = fair_history(seed, false, false).map(|_| ());
         assert_eq!(gone, Ok(()), "seed {seed}: {what}");
     }
 }
@@ -172,12 +180,15 @@ fn history(seed: u64) -> Result<World, String> {
 }
 
 /// One of a tree that shares fairly.
-fn fair_history(seed: u64, grows: bool) -> Result<World, String> {
+fn fair_history(seed: u64, grows: bool, saves: bool) -> Result<World, String> {
     let mut world = World::new(seed);
     if seed % 5 == 1 {
         world = world.with_third();
     }
     world.grows = grows;
+    if saves {
+        world = world.saving(seed);
+    }
     world.fair = Some(seed as u32);
     world.set_policy(world.policy.clone());
     to_its_end(world)
@@ -211,6 +222,7 @@ fn live(world: &mut World) -> Result<(), String> {
         if world.draw.once_in(4) {
             world.surprise();
         }
+        world.save();
         world.tidy();
     }
     Ok(())

@@ -9,7 +9,7 @@ use common::reservation::Reservation;
 use common::time::Span;
 use engine::fair::QueueUse;
 use engine::order::fair_share::Bucket;
-use engine::{Unusable, WaitingJob};
+use engine::{RunningJob, Unusable, WaitingJob};
 use std::sync::Arc;
 
 impl World {
@@ -59,6 +59,21 @@ impl World {
             }
             _ => {}
         }
+    }
+
+    /// Some of those that run say that their work so far is saved.
+    pub fn save(&mut self) {
+        let Some(mut draw) = self.saver.clone() else { return };
+        let saved = self.snapshot.all_running().filter(|_| draw.once_in(4));
+        let saved: Vec<Arc<RunningJob>> = saved.filter(|job| !job.ending).cloned().collect();
+        for job in saved {
+            let growing = self.snapshot.growing(job.key).cloned();
+            let saved_at = Some(self.now);
+            self.set_again(RunningJob { saved_at, ..RunningJob::clone(&job) });
+            self.snapshot.set_growing(job.key, growing);
+            self.saves += 1;
+        }
+        self.saver = Some(draw);
     }
 
     fn fail_to_launch(&mut self, keys: Vec<JobKey>) {

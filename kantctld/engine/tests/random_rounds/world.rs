@@ -55,6 +55,11 @@ pub struct World {
     pub grows: bool,
     pub grown: u32,
     pub had: BTreeMap<JobKey, BTreeSet<NodeName>>,
+    /// Running jobs save their work, by draws of their own, so that all else stays by chance as it
+    /// is; and how often they did.
+    pub saver: Option<Draw>,
+    pub saves: u32,
+    pub saved_moves: u32,
     /// Are GPUs cut (MIG)? Half of those who would name a kind name that of MIG devices.
     pub is_cut: bool,
     /// Is there a rare kind of GPU, which those name who would name the other?
@@ -98,6 +103,9 @@ impl World {
             grows: false,
             grown: 0,
             had: BTreeMap::new(),
+            saver: None,
+            saves: 0,
+            saved_moves: 0,
             is_cut: false,
             has_third: false,
             moves: 0,
@@ -118,6 +126,12 @@ impl World {
         self.is_cut = true;
         self.nodes = self.nodes.into_iter().map(cluster::cut).collect();
         self.nodes.iter().for_each(|node| self.snapshot.set_node(node));
+        self
+    }
+
+    /// The same with jobs that save their work.
+    pub fn saving(mut self, seed: u64) -> Self {
+        self.saver = Some(Draw::new(seed + 1_000_000));
         self
     }
 
@@ -263,6 +277,8 @@ impl World {
                 }
                 let running = self.snapshot.running(*key).map(|job| RunningJob::clone(job));
                 let Some(mut running) = running else { return };
+                let has_saved = reason.is_none() && running.saved_at.is_some();
+                self.saved_moves += u32::from(has_saved);
                 running.ending = true;
                 running.yields_to = Some(*by);
                 let over = self.now + Span::from_seconds(self.draw.within(1, 90).into());
@@ -302,7 +318,7 @@ impl World {
     }
 
     /// A running job is as this says, and could still be moved.
-    fn set_again(&mut self, running: RunningJob) {
+    pub fn set_again(&mut self, running: RunningJob) {
         let (key, attempt) = (running.key, Attempt(running.attempt.0 + 1));
         let again = WaitingJob { attempt, ..self.real[&key].job.clone() };
         self.snapshot.set_running(running);
@@ -331,6 +347,7 @@ impl World {
             nice: job.nice,
             submitted_at: job.submitted_at,
             started_at: self.now,
+            saved_at: None,
             whole_nodes: job.request.exclusive,
             group: job.request.per_node_max.as_ref().map(|most| most.group.as_str().into()),
             preemptible: job.preemptible.unwrap_or(preemption.preemptible),

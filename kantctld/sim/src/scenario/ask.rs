@@ -44,7 +44,8 @@ pub(super) fn ask(words: &mut Words) -> Result<Ask, String> {
 }
 
 /// What is done to a job.
-pub(super) const CHANGES: [&str; 6] = ["cancel", "hold", "release", "requeue", "update", "resize"];
+pub(super) const CHANGES: [&str; 7] =
+    ["cancel", "hold", "release", "requeue", "update", "resize", "checkpoint"];
 
 /// What one of [`CHANGES`] asks for.
 pub(super) fn change(
@@ -60,6 +61,7 @@ pub(super) fn change(
         }
         "resize" => Command::ResizeJob { actor, target, size: size(words)? },
         "cancel" => Command::CancelJob { actor, target },
+        "checkpoint" => Command::CheckpointJob { actor, target },
         "hold" => Command::HoldJob { actor, target },
         "release" => Command::ReleaseJob { actor, target },
         _ => Command::RequeueJob { actor, target },

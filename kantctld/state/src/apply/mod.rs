@@ -5,6 +5,7 @@
 
 mod admission;
 mod cancel_job;
+mod checkpoint_job;
 mod configure;
 mod create_reservation;
 mod deadline_over;
@@ -62,6 +63,9 @@ pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
         Command::RequeueJob { actor, target } => requeue_job::apply(state, out, actor, *target),
         Command::SuspendJob { actor, target } => suspend_job::apply(state, out, actor, *target),
         Command::ResumeJob { actor, target } => resume_job::apply(state, out, actor, *target),
+        Command::CheckpointJob { actor, target } => {
+            checkpoint_job::apply(state, out, actor, *target)
+        }
         Command::ResizeJob { actor, target, size } => {
             resize_job::apply(state, out, actor, *target, *size)
         }

@@ -57,6 +57,18 @@ pub(super) fn of_one(state: &State, actor: &Actor, target: Target) -> Result<Vec
     }
 }
 
+/// The same, where what is said of one component of a set holds for all of it.
+///
+/// # Errors
+/// There is no such job, or the actor may not change it.
+pub(super) fn whole(state: &State, actor: &Actor, target: Target) -> Result<Vec<JobKey>, Refusal> {
+    let key = one(state, actor, target)?;
+    match state.job(key.job).and_then(|record| record.set) {
+        None => keys(state, actor, target),
+        Some(place) => Ok(place.keys().filter(|key| state.element(*key).is_some()).collect()),
+    }
+}
+
 /// The job meant, which may be one component of a set; of an array whatever was named.
 ///
 /// # Errors

@@ -25,6 +25,7 @@ impl Event {
             | Self::JobRunning { id }
             | Self::JobSuspended { id, .. }
             | Self::JobResumed { id, .. }
+            | Self::JobSaved { id, .. }
             | Self::JobResized { id, .. }
             | Self::JobGrowth { id, .. }
             | Self::JobEnded { id, .. }
@@ -48,6 +49,7 @@ impl Event {
             Self::JobRunning { .. } => StoryEvent::Running,
             Self::JobSuspended { by, .. } => StoryEvent::Suspended(*by),
             Self::JobResumed { by, .. } => StoryEvent::Resumed(*by),
+            Self::JobSaved { by, .. } => StoryEvent::Saved(*by),
             Self::JobResized { preempted: Some(preempted), tasks, stays, leaves, .. } => {
                 StoryEvent::GaveUp {
                     preempted: *preempted,

@@ -64,12 +64,8 @@ impl fmt::Display for Event {
             Self::NodeRegistered { name } => write!(f, "node {name}: connected"),
             Self::NodeSilent { name } => write!(f, "node {name}: silent"),
             Self::NodeLost { name } => write!(f, "node {name}: lost"),
-            // Root stands for the controller too, whose reason says what it saw.
-            Self::NodeDrained { name, by: Uid(0), reason } => {
-                write!(f, "node {name}: drained: {reason}")
-            }
             Self::NodeDrained { name, by, reason } => {
-                write!(f, "node {name}: drained by {}: {reason}", who(*by))
+                write!(f, "node {name}: drained{}: {reason}", drained_by(*by))
             }
             Self::NodeResumed { name, by } => write!(f, "node {name}: resumed by {}", who(*by)),
             Self::ReservationCreated { name } => write!(f, "reservation {name}: created"),
@@ -90,6 +86,7 @@ impl fmt::Display for Event {
             | Self::JobRunning { .. }
             | Self::JobSuspended { .. }
             | Self::JobResumed { .. }
+            | Self::JobSaved { .. }
             | Self::JobResized { .. }
             | Self::JobGrowth { .. }
             | Self::JobEnded { .. }
@@ -101,4 +98,9 @@ impl fmt::Display for Event {
             | Self::JobHeldForFaults { .. } => Ok(()),
         }
     }
+}
+
+/// Root stands for the controller too, whose reason says what it saw.
+fn drained_by(by: Uid) -> String {
+    if by == Uid(0) { String::new() } else { format!(" by {}", who(by)) }
 }

@@ -97,6 +97,7 @@ pub(super) fn running(
         nice: ask.nice,
         submitted_at: record.submitted_at,
         started_at: run.allocated_at,
+        saved_at: run.saved_at,
         whole_nodes: ask.request.exclusive,
         group: per_node_max.map(|max| Arc::from(max.group.as_str())),
         preemptible: is_preemptible(state, record),

@@ -96,18 +96,21 @@ impl Teller<'_> {
     }
 
     fn moves(&self, moves: &[Move], room: &str, fewest: bool) -> Vec<String> {
-        let jobs = jobs(moves.len());
         let proof = match fewest {
             true => "fewer moves would not do, which is proved",
             false => "whether fewer would do is not known",
         };
-        let first = format!("it has room on {room} if {jobs} moved; {proof}");
+        let first = format!("it has room on {room} if {} moved; {proof}", jobs(moves.len()));
         let each = moves.iter().map(|one| {
             let Move { key, from, to, lost_gpu_minutes: lost } = one;
             let (from, to) = (hostlist::fold(from), hostlist::fold(to));
+            let since = match self.snapshot.running(*key).and_then(|job| job.saved_at) {
+                None => "since it started, which are lost unless it saved its work",
+                Some(_) => "since it said that its work is saved, which are lost",
+            };
             format!(
                 "job {key} ({}) would go from {from} to {to}; it has used {lost} GPU-minutes \
-                 since it started, which are lost unless it saved its work",
+                 {since}",
                 self.name(*key)
             )
         });

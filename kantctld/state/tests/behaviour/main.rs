@@ -5,6 +5,7 @@ mod accounts;
 mod admission;
 mod bookings;
 mod cancel_and_requeue;
+mod checkpoint;
 mod deadlines;
 mod dependencies;
 mod dependency_bounds;

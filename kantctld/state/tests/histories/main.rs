@@ -74,6 +74,8 @@ fn histories_reach_every_corner() {
         "JobRunning",
         "JobSuspended",
         "JobResumed",
+        "JobSaved",
+        "NothingToSave",
         "JobEnded",
         "JobEndChanged",
         "JobRequeued",

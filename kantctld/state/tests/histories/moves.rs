@@ -20,6 +20,8 @@ pub enum Move {
     Requeue(u8, u8),
     Suspend(u8, u8),
     ResumeJob(u8, u8),
+    /// A job that runs says that its work is saved; now and then one that does not.
+    Checkpoint(u8, u8),
     /// A job that runs is to be smaller, or for once larger.
     Resize(u8, u8, u8),
     /// The engine decides, and it is enacted at once.
@@ -75,6 +77,7 @@ pub fn moves() -> impl Strategy<Value = Vec<Move>> {
         2 => (some(), some()).prop_map(|(job, user)| Move::Requeue(job, user)),
         2 => (some(), some()).prop_map(|(job, user)| Move::Suspend(job, user)),
         2 => (some(), some()).prop_map(|(job, user)| Move::ResumeJob(job, user)),
+        1 => (some(), some()).prop_map(|(job, user)| Move::Checkpoint(job, user)),
         2 => (some(), some(), some()).prop_map(|(job, user, size)| Move::Resize(job, user, size)),
         6 => Just(Move::Round),
         2 => Just(Move::Decide),

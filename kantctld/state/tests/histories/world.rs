@@ -114,6 +114,10 @@ impl World {
                 let command = |actor, target| Command::ResumeJob { actor, target };
                 self.steer(Phase::Suspended, *job, *user, command)
             }
+            Move::Checkpoint(job, user) => {
+                let command = |actor, target| Command::CheckpointJob { actor, target };
+                self.steer(Phase::Running, *job, *user, command)
+            }
             Move::Resize(job, user, size) => {
                 let size = match size % 4 {
                     0 => JobSize::Tasks(Tasks(u32::from(size / 64))),

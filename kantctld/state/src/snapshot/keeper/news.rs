@@ -241,6 +241,7 @@ impl Touched {
             | Event::JobRunning { .. }
             | Event::JobSuspended { .. }
             | Event::JobResumed { .. }
+            | Event::JobSaved { .. }
             | Event::JobResized { .. }
             | Event::JobGrowth { .. }
             | Event::JobEnded { .. }

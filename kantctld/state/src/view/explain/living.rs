@@ -61,7 +61,7 @@ pub(super) fn living(
     let gives_to = element.and_then(|element| element.run.as_ref()?.gives_to);
     lines.extend(elastic::joining(job));
     lines.extend(elastic::leaving(job, gives_to));
-    lines.extend(ends(job));
+    lines.extend(ends(job).into_iter().chain(saved(job, now)));
     let mut advice = match job.phase {
         Phase::Starting => Some("nothing: it runs as soon as that is done".to_owned()),
         Phase::Completing => Some("nothing: it is over as soon as that is done".to_owned()),
@@ -150,6 +150,17 @@ fn ends(job: &JobView) -> Option<String> {
         }
         (limit, _) => limit.map(|limit| format!("its time limit ends it at {limit}")),
     }
+}
+
+/// What it would lose, where it said when its work was saved.
+fn saved(job: &JobView, now: Time) -> Option<String> {
+    let lives = matches!(job.phase, Phase::Starting | Phase::Running | Phase::Suspended);
+    let at = job.checkpoint_at.filter(|_| lives)?;
+    let since = length::words(now.since(at));
+    Some(format!(
+        "it said at {at} that its work is saved: what it did since then ({since}) is lost if it \
+         has to make way"
+    ))
 }
 
 /// How the script ended, for people who do not know Slurm's `code:signal`.

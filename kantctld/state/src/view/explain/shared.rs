@@ -53,9 +53,13 @@ pub(super) fn running(
         true => "it gives nodes up before it is stopped; ",
         false => "",
     };
+    let says = match job.saved_at {
+        Some(_) => "",
+        None => " and say so with `kantctl checkpoint`",
+    };
     let advice = format!(
-        "{first}let its script save its work as it goes: told to make way it gets SIGTERM, has \
-         {grace}, {after}; `kantctl share` shows who is owed what"
+        "{first}let its script save its work as it goes{says}: told to make way it gets SIGTERM, \
+         has {grace}, {after}; `kantctl share` shows who is owed what"
     );
     (lines, is_borrowing.then_some(advice))
 }

@@ -1,0 +1,94 @@
+//! `kantctl checkpoint` on real daemons, called by the job itself: that it is known, and stays
+//! known, when the job last saved its work. Never who yields for that: scenarios have it.
+
+use common::job::{Outcome, Phase};
+use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, wait_for};
+
+/// Saves its work in its first attempt, and waits to be let go.
+const SAVES: &str = "#!/bin/sh\n\
+    if [ $KANT_JOB_ATTEMPT = 1 ]; then\n\
+      KANTCTL checkpoint >said.$KANT_JOB_ID 2>&1 || exit 9\n\
+      touch saved.$KANT_JOB_ID\n\
+    fi\n\
+    while [ ! -e enough ]; do sleep 0.05; done\n";
+
+fn script(cluster: &Cluster) -> String {
+    SAVES.replace("KANTCTL", &cluster.dir().join("kantctl").to_string_lossy())
+}
+
+/// What the job was told when it had saved its work.
+fn said(kantctl: &Kantctl, key: &str) -> anyhow::Result<String> {
+    wait_for(&format!("job {key} to save its work"), || {
+        let is_over = kantctl.job(key)?.outcome.is_some();
+        let is_saved = kantctl.dir().join(format!("saved.{key}")).exists();
+        anyhow::ensure!(is_saved || !is_over, "it was refused: {:?}", told(kantctl, key));
+        Ok(is_saved.then_some(()))
+    })?;
+    told(kantctl, key)
+}
+
+fn told(kantctl: &Kantctl, key: &str) -> anyhow::Result<String> {
+    Ok(std::fs::read_to_string(kantctl.dir().join(format!("said.{key}")))?)
+}
+
+#[test]
+fn a_job_says_itself_that_its_work_is_saved_and_that_outlasts_the_controller() -> anyhow::Result<()>
+{
+    let nodes = vec![("n1", Machine::cpu())];
+    let mut cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let operator = cluster.kantctl(Person::me())?;
+    let id = kantctl.submit(&["--mem=16M", "--time=10"], &script(&cluster))?;
+    let answer = said(&kantctl, &id)?;
+    assert!(answer.starts_with(&format!("job {id}: work up to 20")), "{answer}");
+    let job = kantctl.job(&id)?;
+    let saved = job.checkpoint_at;
+    assert!(saved.is_some_and(|at| at >= job.submitted_at), "{job:?}");
+    let shown = kantctl.ok(&["show", "job", &id])?;
+    assert!(shown.contains("work saved  20"), "{shown}");
+    assert!(shown.contains("its work so far is saved"), "{shown}");
+    let explained = kantctl.ok(&["explain", &id])?;
+    assert!(explained.contains("that its work is saved"), "{explained}");
+    if let Some(other) = Person::other() {
+        let refused = cluster.kantctl(other)?.run(&["checkpoint", &id])?;
+        assert!(refused.code == 1 && refused.stderr.contains("belongs to"), "{refused:?}");
+    }
+    cluster.kill_controller()?;
+    cluster.start_controller()?;
+    cluster.wait_for_nodes()?;
+    assert_eq!(kantctl.job(&id)?.checkpoint_at, saved, "it was written down");
+
+    // From outside, and once more.
+    operator.ok(&["checkpoint", &id])?;
+    assert!(kantctl.job(&id)?.checkpoint_at > saved);
+    kantctl.ok(&["requeue", &id])?;
+    let again = wait_for("the next attempt", || {
+        let job = kantctl.job(&id)?;
+        Ok((job.attempt == 2 && job.phase == Phase::Running).then_some(job))
+    })?;
+    assert_eq!(again.checkpoint_at, None, "it begins anew");
+    std::fs::write(kantctl.dir().join("enough"), "")?;
+    assert_eq!(kantctl.finished(&id)?.outcome, Some(Outcome::Completed));
+    let refused = kantctl.run(&["checkpoint", &id])?;
+    assert!(refused.code == 1 && refused.stderr.contains("it is over"), "{refused:?}");
+    Ok(())
+}
+
+#[test]
+fn a_task_of_an_array_speaks_for_itself() -> anyhow::Result<()> {
+    let nodes = vec![("n1", Machine::cpu())];
+    let cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let one = script(&cluster).replace("= 1 ]", "= 1 ] && [ $KANT_ARRAY_INDEX = 1 ]");
+    let id = kantctl.submit(&["--mem=16M", "--time=10", "--array=0-1"], &one)?;
+    let (first, second) = (format!("{id}_0"), format!("{id}_1"));
+    let answer = said(&kantctl, &second)?;
+    assert!(answer.starts_with(&format!("job {second}: work up to 20")), "{answer}");
+    assert!(kantctl.job(&second)?.checkpoint_at.is_some());
+    assert_eq!(kantctl.job(&first)?.checkpoint_at, None);
+    std::fs::write(kantctl.dir().join("enough"), "")?;
+    for key in [first, second] {
+        assert_eq!(kantctl.finished(&key)?.outcome, Some(Outcome::Completed));
+    }
+    Ok(())
+}
