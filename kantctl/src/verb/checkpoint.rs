@@ -10,7 +10,7 @@ use serde_json::Value;
 
 const EXAMPLES: &str = "\
 Examples:
-  python save.py && kantctl checkpoint     in a job's script, after each save
+  python save.py && kantctl checkpoint     in a script, after each save
   kantctl checkpoint 42_7                  from outside, by its owner or an operator
 
 The script saves its work itself, and goes on from it when it is started again; kant only takes note

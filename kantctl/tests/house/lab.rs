@@ -90,6 +90,9 @@ fn posted(path: &str, asked: &Asked) -> Response {
         (Some("jobs"), Some("44"), _) => {
             refused_as("not_owner", 403, "job 44 belongs to bob, and you are ada")
         }
+        (Some("jobs"), Some("41"), Some("checkpoint")) => {
+            json(value!({ "jobs": ["41"], "checkpoint_at": NOW }))
+        }
         (Some("jobs"), Some(key @ ("40" | "41" | "42" | "43")), _) => {
             json(value!({ "jobs": [key] }))
         }
