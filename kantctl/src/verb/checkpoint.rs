@@ -10,8 +10,11 @@ use serde_json::Value;
 
 const EXAMPLES: &str = "\
 Examples:
-  python save.py && kantctl checkpoint     in a script, after each save
-  kantctl checkpoint 42_7                  from outside, by its owner or an operator
+  kantctl checkpoint
+  kantctl checkpoint 42_7
+
+The first is for a job's script, after each save: `python save.py && kantctl checkpoint`. The second
+is for its owner or an operator, from outside.
 
 The script saves its work itself, and goes on from it when it is started again; kant only takes note
 of when that was. Who is stopped for another job, and who may be moved, is told by what would be
