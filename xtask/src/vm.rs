@@ -4,6 +4,7 @@
 
 mod given;
 
+use crate::ci::packages;
 use crate::tree;
 use anyhow::{Context, Result, bail, ensure};
 use given::Given;
@@ -23,18 +24,6 @@ pub struct Args {
     required: bool,
 }
 
-/// Programs that must be found, and the package of each (Debian and its children).
-const PROGRAMS: [(&str, &str); 8] = [
-    ("qemu-system-x86_64", "qemu-system-x86"),
-    ("mmdebstrap", "mmdebstrap"),
-    ("busybox", "busybox-static"),
-    ("cpio", "cpio"),
-    ("depmod", "kmod"),
-    ("mke2fs", "e2fsprogs"),
-    ("strip", "binutils"),
-    ("timeout", "coreutils"),
-];
-
 /// What makes the disk, the kernel and what starts it.
 const RECIPE: &str = "tests/vm/image.sh";
 
@@ -51,17 +40,7 @@ pub fn missing() -> Option<String> {
     if !nix::unistd::geteuid().is_root() {
         return Some("not root, who alone can make its disk".to_owned());
     }
-    let search = std::env::var_os("PATH").unwrap_or_default();
-    let is_there = |name: &str| std::env::split_paths(&search).any(|dir| dir.join(name).exists());
-    let packages: Vec<&str> = PROGRAMS
-        .iter()
-        .filter(|(program, _)| !is_there(program))
-        .map(|(_, package)| *package)
-        .collect();
-    (!packages.is_empty()).then(|| {
-        let packages = packages.join(" ");
-        format!("no {packages} (`apt-get install --no-install-recommends {packages}`)")
-    })
+    packages::missing(packages::VM)
 }
 
 /// Runs the verb.

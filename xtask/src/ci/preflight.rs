@@ -31,7 +31,7 @@ pub fn check() -> Result<()> {
 }
 
 /// Does the PATH find this program?
-pub fn has_program(name: &str) -> bool {
+fn has_program(name: &str) -> bool {
     let search = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&search).any(|folder| is_program(&folder.join(name)))
 }
@@ -50,7 +50,8 @@ fn missing(
     programs.chain(components).collect()
 }
 
-fn is_program(path: &Path) -> bool {
+/// Is there a file that may be executed?
+pub fn is_program(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     path.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
 }

@@ -13,8 +13,6 @@ pub struct Step {
     /// What the summary calls it.
     pub name: &'static str,
     arguments: &'static [&'static str],
-    /// For a step that needs a tool cargo does not bring: its name, and how to install it.
-    needs: Option<(&'static str, &'static str)>,
     /// Why it cannot be done here, if it cannot.
     hindered: fn() -> Option<String>,
 }
@@ -26,7 +24,7 @@ pub enum Outcome {
     Passed,
     /// Badly; how the command ended.
     Failed(String),
-    /// Not begun, because its tool is missing; what and how to install it.
+    /// Not begun, because this machine lacks something; what, and how to get it.
     Skipped(String),
     /// Not begun, because an earlier step failed.
     NotRun,
@@ -46,7 +44,7 @@ impl fmt::Display for Outcome {
 impl Step {
     /// A step that always runs.
     pub const fn cargo(name: &'static str, arguments: &'static [&'static str]) -> Step {
-        Step { name, arguments, needs: None, hindered: || None }
+        Step { name, arguments, hindered: || None }
     }
 
     /// A step that is skipped where something hinders it, which is said.
@@ -55,17 +53,7 @@ impl Step {
         name: &'static str,
         arguments: &'static [&'static str],
     ) -> Step {
-        Step { name, arguments, needs: None, hindered }
-    }
-
-    /// A step that is skipped, and says so, where its cargo subcommand is not installed.
-    pub const fn if_installed(
-        name: &'static str,
-        arguments: &'static [&'static str],
-        tool: &'static str,
-        install: &'static str,
-    ) -> Step {
-        Step { name, arguments, needs: Some((tool, install)), hindered: || None }
+        Step { name, arguments, hindered }
     }
 
     /// The command as one would type it.
@@ -78,11 +66,6 @@ impl Step {
     /// # Errors
     /// When cargo cannot be started at all; a command that fails is an [`Outcome`].
     pub fn run(&self, root: &Path, totals: &mut Totals) -> Result<Outcome> {
-        if let Some((tool, install)) = self.needs
-            && !has_subcommand(self.arguments[0])
-        {
-            return Ok(Outcome::Skipped(format!("{tool} is not installed (`{install}`)")));
-        }
         if let Some(why) = (self.hindered)() {
             return Ok(Outcome::Skipped(why));
         }
@@ -151,12 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_tool_is_said_plainly() {
-        let step =
-            Step::if_installed("x", &["no-such-command"], "cargo-x", "cargo install cargo-x");
-        let outcome = step.run(&crate::tree::root(), &mut Totals::default()).unwrap();
-        let shown = "skipped: cargo-x is not installed (`cargo install cargo-x`)";
-        assert_eq!(outcome.to_string(), shown);
+    fn a_hindered_step_is_skipped_with_its_reason() {
         let step = Step::unless(|| Some("no machine".to_owned()), "x", &["--version"]);
         let outcome = step.run(&crate::tree::root(), &mut Totals::default()).unwrap();
         assert_eq!(outcome.to_string(), "skipped: no machine");
