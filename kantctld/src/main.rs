@@ -3,6 +3,7 @@
 use clap::{Parser, Subcommand};
 use common::config::ControllerConfig;
 use kantctld::cases;
+use kantctld::files;
 use kantctld::membership;
 use kantctld::session::NodeThreads;
 use kantctld::settings::{self, ConfigFile};
@@ -128,6 +129,7 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
             return Ok(cases::play(&verb, &mut std::io::stdout().lock())?);
         }
     }
+    files::keep_private();
     let file = ConfigFile::read(arguments.config.as_deref())?;
     start_log(&file.config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -146,9 +148,11 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A configuration that a controller could start with.
+/// A configuration that a controller could start with, for a verb that makes files of its own.
 fn checked(file: Option<&Path>) -> anyhow::Result<ControllerConfig> {
+    files::keep_private();
     let file = ConfigFile::read(file)?;
+    file.check_trusted()?;
     settings::check(&file.config)?;
     Ok(file.config)
 }
@@ -165,7 +169,9 @@ fn check_config(file: Option<&Path>) -> anyhow::Result<()> {
     settings::check(&file.config)?;
     let settings = settings::settings(&file)?;
     settings::operators(&file.config)?;
-    for warning in settings::warnings(&settings) {
+    // It may be a draft that is to be put in its place later.
+    let loose = file.check_trusted().err().map(|error| error.to_string());
+    for warning in settings::warnings(&settings).into_iter().chain(loose) {
         eprintln!("kantctld: warning: {warning}");
     }
     if file.found {

@@ -22,7 +22,7 @@ pub use verbs::{run_found, run_join, run_rebuild, run_restore};
 
 use common::config::ControllerConfig;
 use common::id::{ClusterId, ControllerId, Uid};
-use net::{ClientError, Identity, IdentityError, KeyError};
+use net::{ClientError, Identity, IdentityError, KeyError, TrustError};
 use std::io;
 use std::path::Path;
 
@@ -134,6 +134,9 @@ pub enum MembershipError {
         /// Where it should be.
         path: String,
     },
+    /// Others may change what is in the state directory.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
     /// The key.
     #[error(transparent)]
     Key(#[from] KeyError),

@@ -237,7 +237,7 @@ fn find_kantctl() -> Option<PathBuf> {
 
 fn listen(path: &Path) -> Result<LocalListener, DaemonError> {
     if let Some(directory) = path.parent() {
-        std::fs::create_dir_all(directory)
+        net::make_passable_dir(directory)
             .map_err(|source| DaemonError::Io { verb: "make the socket's directory", source })?;
     }
     Ok(LocalListener::bind(path)?)

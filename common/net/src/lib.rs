@@ -17,9 +17,11 @@ mod forward;
 mod identity;
 mod key;
 mod listen;
+mod passable;
 mod pump;
 mod refusal;
 mod tcp;
+mod trusted;
 
 pub use backoff::Backoff;
 pub use caller::{Caller, CallerError, USER_HEADER, User, Via, caller_identity};
@@ -33,4 +35,6 @@ pub use forward::forward;
 pub use identity::{Identity, IdentityError, Role};
 pub use key::{ClusterKey, KeyError};
 pub use listen::{ListenError, LocalListener, TlsListener, serve};
+pub use passable::make_passable_dir;
 pub use refusal::{ApiError, Refusal};
+pub use trusted::{TrustError, check_trusted, check_trusted_way};

@@ -21,6 +21,9 @@ pub enum ReloadError {
     /// A file does not read.
     #[error(transparent)]
     File(#[from] FileError),
+    /// Others may change it.
+    #[error(transparent)]
+    Trust(#[from] net::TrustError),
     /// It makes no sense.
     #[error(transparent)]
     Settings(#[from] SettingsError),
@@ -180,6 +183,7 @@ type Read = (ConfigFile, Settings, BTreeSet<Uid>);
 
 fn read(named: Option<PathBuf>) -> Result<Read, ReloadError> {
     let file = ConfigFile::read(named.as_deref())?;
+    file.check_trusted()?;
     super::check(&file.config)?;
     let (settings, operators) = (settings(&file)?, operators(&file.config)?);
     Ok((file, settings, operators))
