@@ -29,6 +29,7 @@ mod submit_set;
 mod tasks;
 mod trial;
 mod update;
+mod vouched;
 mod watch;
 mod what_if;
 
@@ -58,6 +59,7 @@ pub fn router(core: Arc<Core>, peers: Arc<Peers<StateMachine>>) -> Router {
         .layer(Extension(peers))
         .layer(from_fn_with_state(core.clone(), large::in_turn))
         .layer(DefaultBodyLimit::max(large::BODY_BYTES_MAX))
+        .layer(from_fn_with_state(core.clone(), vouched::check))
         .with_state(core)
 }
 

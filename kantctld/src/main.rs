@@ -2,6 +2,7 @@
 
 use clap::{Parser, Subcommand};
 use common::config::ControllerConfig;
+use kantctld::access::Access;
 use kantctld::cases;
 use kantctld::files;
 use kantctld::membership;
@@ -168,7 +169,7 @@ fn check_config(file: Option<&Path>) -> anyhow::Result<()> {
     let file = ConfigFile::read(file)?;
     settings::check(&file.config)?;
     let settings = settings::settings(&file)?;
-    settings::operators(&file.config)?;
+    Access::configured(&file.config)?;
     // It may be a draft that is to be put in its place later.
     let loose = file.check_trusted().err().map(|error| error.to_string());
     for warning in settings::warnings(&settings).into_iter().chain(loose) {

@@ -1,6 +1,7 @@
 //! Puts a controller together and runs it until it is told to stop, or cannot go on.
 //! Wiring only: never decides anything.
 
+use crate::access::Access;
 use crate::api;
 use crate::clock::{SteadyClock, wall_clock};
 use crate::core::Core;
@@ -93,7 +94,7 @@ pub async fn run(file: ConfigFile, nodes: NodeThreads) -> Result<(), RunError> {
     let hangup = signal(SignalKind::hangup())?;
     let config = &file.config;
     let settings = settings::settings(&file)?;
-    let operators = settings::operators(config)?;
+    let access = Access::configured(config)?;
     file.check_trusted()?;
     // Before the key: one is made only where a cluster begins.
     let start = membership::at_start(config, ClusterId(fastrand::u64(1..)))?;
@@ -111,7 +112,7 @@ pub async fn run(file: ConfigFile, nodes: NodeThreads) -> Result<(), RunError> {
     let (cluster, id) = (peers.me.cluster, peers.me.id);
     let (history, keeper) = history::start(inbox, accounting(config, cluster, &state))?;
     let log = peers.log.clone();
-    let core = Core::new(state, log, applied_seen, leading_seen, operators, clock, (history, mail));
+    let core = Core::new(state, log, applied_seen, leading_seen, access, clock, (history, mail));
 
     let whose = Membership { cluster, id, log: LogStage::Began };
     let mut log_end = tokio::task::spawn_blocking(move || match thread.join() {

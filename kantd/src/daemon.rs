@@ -148,6 +148,7 @@ fn rules(settings: &Settings, private_dirs: Vec<PathBuf>, containers: Offer) -> 
     StepRules {
         private_dirs,
         containers,
+        owners: settings.owners,
         processes_max: settings.processes_max,
         prolog: settings.prolog.clone(),
         epilog: settings.epilog.clone(),

@@ -22,6 +22,7 @@ mod pump;
 mod refusal;
 mod tcp;
 mod trusted;
+mod users;
 
 pub use backoff::Backoff;
 pub use caller::{Caller, CallerError, USER_HEADER, User, Via, caller_identity};
@@ -37,4 +38,5 @@ pub use key::{ClusterKey, KeyError};
 pub use listen::{ListenError, LocalListener, TlsListener, serve};
 pub use passable::make_passable_dir;
 pub use refusal::{ApiError, Refusal};
+pub use users::{OwnerRefusal, OwnerRules, UserRecord};
 pub use trusted::{TrustError, check_trusted, check_trusted_way};

@@ -10,7 +10,7 @@ use crate::kantctl::{Answer, Kantctl};
 use crate::network::Network;
 use crate::wait::wait_for;
 use anyhow::{Context as _, ensure};
-use common::config::{CgroupMode, ControllerConfig, NodeConfig};
+use common::config::{CgroupMode, ControllerConfig, NodeConfig, VouchedFor};
 use common::id::ControllerId;
 use common::wire::api::{ControllerList, ControllerRole};
 use std::collections::BTreeMap;
@@ -80,6 +80,7 @@ impl Controllers {
             kill_grace_seconds: 1,
             // Tests run as whoever runs them.
             allow_root_jobs: true,
+            nodes_may_vouch_for: VouchedFor::Operators,
             log: "debug".to_owned(),
             ..ControllerConfig::default()
         };

@@ -136,6 +136,10 @@ fn a_rank_that_aborts_ends_the_job_with_its_code() -> anyhow::Result<()> {
     Ok(())
 }
 
+fn nodes_speak_for_operators(config: &mut ControllerConfig) {
+    config.nodes_may_vouch_for = VouchedFor::Operators;
+}
+
 /// Where something is mounted, but for the networks of other tests.
 fn mounts() -> anyhow::Result<Vec<String>> {
     let all = std::fs::read_to_string("/proc/self/mounts")?;
@@ -232,7 +236,9 @@ fn nobody_but_its_owner_starts_programs_in_a_job() -> anyhow::Result<()> {
         say("skipped: only root can play two people");
         return Ok(());
     };
-    let cluster = Cluster::start(two_nodes())?;
+    // An operator is let through, and may not either.
+    let controller = Some(nodes_speak_for_operators as fn(&mut ControllerConfig));
+    let cluster = Cluster::start(ClusterOptions { controller, ..two_nodes() })?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let id = staying(&kantctl)?.key.to_string();
     // A stranger, and an operator.
