@@ -3,6 +3,7 @@
 //! missing is named.
 
 use anyhow::{Context as _, ensure};
+use common::config::{ControllerConfig, VouchedFor};
 use common::job::Outcome;
 use common::wire::api::JobView;
 use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Network, Person, wait_for, workspace};
@@ -58,7 +59,13 @@ fn house() -> anyhow::Result<Option<(Cluster, Vec<&'static Mpi>)>> {
         return Ok(None);
     };
     let nodes = vec![("g1", Machine::cpu()), ("g2", Machine::cpu())];
-    let options = ClusterOptions { nodes, ..ClusterOptions::default() };
+    // For `NOBODY`.
+    let options = ClusterOptions {
+        nodes,
+        controller: Some(|config| config.uid_min = 0),
+        node: Some(|config| config.uid_min = 0),
+        ..ClusterOptions::default()
+    };
     Ok(Some((Cluster::start_on(network, options)?, kinds)))
 }
 
