@@ -33,6 +33,7 @@ mod tests {
     fn what_is_missing_is_made_passable_and_what_is_there_stays() {
         let home = tempfile::tempdir().unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        fs::set_permissions(home.path(), Permissions::from_mode(0o700)).unwrap();
         let below = home.path().join("a/b");
         make_passable_dir(&below).unwrap();
         make_passable_dir(&below).unwrap();
