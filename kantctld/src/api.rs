@@ -126,6 +126,7 @@ fn of_anyone() -> Router<Arc<Core>> {
         .route("/v1/status", get(nodes::status))
         .route(KEPT_PATH, get(history::kept))
         .route("/v1/controllers", get(controllers::list).post(controllers::join))
+        .route("/v1/controllers/invite", post(controllers::invite))
         .route(PEER_PATH, get(controllers::channel))
         .route(NODE_PATH, get(nodes::channel))
 }

@@ -64,11 +64,14 @@ struct Joining {
     /// Keep a copy without ever voting
     #[arg(long)]
     learner: bool,
+    /// What `kantctl admin controller invite` printed, on the host of the controller that leads
+    #[arg(long, value_name = "SECRET", env = "KANT_INVITATION", hide_env_values = true)]
+    invitation: Option<String>,
 }
 
 impl From<Joining> for membership::How {
-    fn from(Joining { to, learner }: Joining) -> Self {
-        Self { to, learner }
+    fn from(Joining { to, learner, invitation }: Joining) -> Self {
+        Self { to, learner, invitation }
     }
 }
 

@@ -73,7 +73,8 @@ pub enum MembershipError {
     /// Nobody said what an empty directory is to become.
     #[error(
         "{path} is empty, and the configuration names other controllers in `peers`: on the first \
-         of them run `kantctld found`; on each other `kantctld join`"
+         of them run `kantctld found`; on each other `kantctld join`, with an invitation of `kantctl \
+         admin controller invite`"
     )]
     Unsaid {
         /// The state directory.
@@ -123,6 +124,12 @@ pub enum MembershipError {
         /// As configured.
         address: String,
     },
+    /// Whoever has the cluster's key is not let in for that alone.
+    #[error(
+        "an operator has to invite this controller: `kantctl admin controller invite` on the host of \
+         the controller that leads prints what to give here as --invitation"
+    )]
+    NotInvited,
     /// No address to ask.
     #[error("say which controller to ask: --to HOST:PORT, or `peers` in the configuration")]
     NobodyToAsk,
