@@ -29,6 +29,7 @@ mod submit_set;
 mod tasks;
 mod trial;
 mod update;
+mod vouched;
 mod watch;
 mod what_if;
 
@@ -58,6 +59,7 @@ pub fn router(core: Arc<Core>, peers: Arc<Peers<StateMachine>>) -> Router {
         .layer(Extension(peers))
         .layer(from_fn_with_state(core.clone(), large::in_turn))
         .layer(DefaultBodyLimit::max(large::BODY_BYTES_MAX))
+        .layer(from_fn_with_state(core.clone(), vouched::check))
         .with_state(core)
 }
 
@@ -124,6 +126,7 @@ fn of_anyone() -> Router<Arc<Core>> {
         .route("/v1/status", get(nodes::status))
         .route(KEPT_PATH, get(history::kept))
         .route("/v1/controllers", get(controllers::list).post(controllers::join))
+        .route("/v1/controllers/invite", post(controllers::invite))
         .route(PEER_PATH, get(controllers::channel))
         .route(NODE_PATH, get(nodes::channel))
 }

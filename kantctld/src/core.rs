@@ -1,6 +1,7 @@
 //! What all parts of the controller share: the state to read, the log to write, the sessions to
 //! reach nodes by, and what the last round said. Never decides anything.
 
+use crate::access::Access;
 use crate::api::Watched;
 use crate::clock::SteadyClock;
 use crate::history::History;
@@ -60,8 +61,8 @@ pub struct Core {
     pub standing: watch::Receiver<Status>,
     /// Leading, and with settings in force.
     serving: watch::Sender<bool>,
-    /// Who may do everything; a reload may change it.
-    operators: RwLock<BTreeSet<Uid>>,
+    /// Who operates the cluster, and more of that kind; a reload may change it.
+    access: RwLock<Arc<Access>>,
     /// The clock.
     pub clock: Arc<SteadyClock>,
     /// What the scheduler sees, and what the last round said.
@@ -104,7 +105,7 @@ impl Core {
         log: LogHandle<StateMachine>,
         applied: watch::Receiver<LogIndex>,
         leading: watch::Receiver<bool>,
-        operators: BTreeSet<Uid>,
+        access: Access,
         clock: Arc<SteadyClock>,
         (history, mail): (History, Postbox),
     ) -> Arc<Self> {
@@ -118,7 +119,7 @@ impl Core {
             applied,
             leading,
             serving: watch::channel(false).0,
-            operators: RwLock::new(operators),
+            access: RwLock::new(Arc::new(access)),
             clock,
             lookout: Lookout::default(),
             places: Places::default(),
@@ -185,13 +186,17 @@ impl Core {
 
     /// Who asks, and what they may do.
     pub fn actor(&self, uid: Uid) -> Actor {
-        let operators = self.operators.read().unwrap_or_else(PoisonError::into_inner);
-        Actor { uid, operator: operators.contains(&uid) }
+        Actor { uid, operator: self.access().is_operator(uid) }
     }
 
-    /// Says anew who may do everything.
-    pub fn set_operators(&self, operators: BTreeSet<Uid>) {
-        *self.operators.write().unwrap_or_else(PoisonError::into_inner) = operators;
+    /// Who operates the cluster, and whose jobs are taken.
+    pub fn access(&self) -> Arc<Access> {
+        self.access.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// From now on as this says.
+    pub fn set_access(&self, access: Access) {
+        *self.access.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(access);
     }
 
     /// The cluster's name; empty until the first settings are applied.

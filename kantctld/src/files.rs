@@ -1,6 +1,7 @@
-//! How many files kantctld may have open. Never lowers a limit.
+//! How many files kantctld may have open, and that what it makes is its own. Never lowers a limit.
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use nix::sys::stat::{Mode, umask};
 
 /// More than any cluster has nodes and clients.
 const FILES_MAX: u64 = 1 << 20;
@@ -17,4 +18,9 @@ pub fn allow_all() {
     if let Err(error) = setrlimit(Resource::RLIMIT_NOFILE, wanted, hard) {
         tracing::warn!("failed to raise the limit of open files from {soft} to {wanted}: {error}");
     }
+}
+
+/// What this process makes from now on is for its user alone, where no mode says otherwise.
+pub fn keep_private() {
+    umask(Mode::from_bits_truncate(0o077));
 }

@@ -2,6 +2,7 @@
 //! nodes. A shell: it never decides anything itself (that is `engine`), never changes the state but
 //! through the log (that is `state`), and never trusts a client about who they are.
 
+pub mod access;
 pub mod api;
 pub mod backup;
 pub mod cases;

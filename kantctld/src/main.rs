@@ -2,7 +2,9 @@
 
 use clap::{Parser, Subcommand};
 use common::config::ControllerConfig;
+use kantctld::access::Access;
 use kantctld::cases;
+use kantctld::files;
 use kantctld::membership;
 use kantctld::session::NodeThreads;
 use kantctld::settings::{self, ConfigFile};
@@ -62,11 +64,14 @@ struct Joining {
     /// Keep a copy without ever voting
     #[arg(long)]
     learner: bool,
+    /// What `kantctl admin controller invite` printed, on the host of the controller that leads
+    #[arg(long, value_name = "SECRET", env = "KANT_INVITATION", hide_env_values = true)]
+    invitation: Option<String>,
 }
 
 impl From<Joining> for membership::How {
-    fn from(Joining { to, learner }: Joining) -> Self {
-        Self { to, learner }
+    fn from(Joining { to, learner, invitation }: Joining) -> Self {
+        Self { to, learner, invitation }
     }
 }
 
@@ -128,6 +133,7 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
             return Ok(cases::play(&verb, &mut std::io::stdout().lock())?);
         }
     }
+    files::keep_private();
     let file = ConfigFile::read(arguments.config.as_deref())?;
     start_log(&file.config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -146,9 +152,11 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A configuration that a controller could start with.
+/// A configuration that a controller could start with, for a verb that makes files of its own.
 fn checked(file: Option<&Path>) -> anyhow::Result<ControllerConfig> {
+    files::keep_private();
     let file = ConfigFile::read(file)?;
+    file.check_trusted()?;
     settings::check(&file.config)?;
     Ok(file.config)
 }
@@ -164,8 +172,10 @@ fn check_config(file: Option<&Path>) -> anyhow::Result<()> {
     let file = ConfigFile::read(file)?;
     settings::check(&file.config)?;
     let settings = settings::settings(&file)?;
-    settings::operators(&file.config)?;
-    for warning in settings::warnings(&settings) {
+    Access::configured(&file.config)?;
+    // It may be a draft that is to be put in its place later.
+    let loose = file.check_trusted().err().map(|error| error.to_string());
+    for warning in settings::warnings(&settings).into_iter().chain(loose) {
         eprintln!("kantctld: warning: {warning}");
     }
     if file.found {

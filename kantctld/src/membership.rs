@@ -22,7 +22,7 @@ pub use verbs::{run_found, run_join, run_rebuild, run_restore};
 
 use common::config::ControllerConfig;
 use common::id::{ClusterId, ControllerId, Uid};
-use net::{ClientError, Identity, IdentityError, KeyError};
+use net::{ClientError, Identity, IdentityError, KeyError, TrustError};
 use std::io;
 use std::path::Path;
 
@@ -73,7 +73,8 @@ pub enum MembershipError {
     /// Nobody said what an empty directory is to become.
     #[error(
         "{path} is empty, and the configuration names other controllers in `peers`: on the first \
-         of them run `kantctld found`; on each other `kantctld join`"
+         of them run `kantctld found`; on each other `kantctld join`, with an invitation of `kantctl \
+         admin controller invite`"
     )]
     Unsaid {
         /// The state directory.
@@ -123,6 +124,12 @@ pub enum MembershipError {
         /// As configured.
         address: String,
     },
+    /// Whoever has the cluster's key is not let in for that alone.
+    #[error(
+        "an operator has to invite this controller: `kantctl admin controller invite` on the host of \
+         the controller that leads prints what to give here as --invitation"
+    )]
+    NotInvited,
     /// No address to ask.
     #[error("say which controller to ask: --to HOST:PORT, or `peers` in the configuration")]
     NobodyToAsk,
@@ -134,6 +141,9 @@ pub enum MembershipError {
         /// Where it should be.
         path: String,
     },
+    /// Others may change what is in the state directory.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
     /// The key.
     #[error(transparent)]
     Key(#[from] KeyError),

@@ -1,6 +1,7 @@
 //! Puts a controller together and runs it until it is told to stop, or cannot go on.
 //! Wiring only: never decides anything.
 
+use crate::access::Access;
 use crate::api;
 use crate::clock::{SteadyClock, wall_clock};
 use crate::core::Core;
@@ -21,9 +22,8 @@ use common::config::ControllerConfig;
 use common::id::{ClusterId, LogIndex};
 use common::reason::Refusal;
 use common::time::Span;
-use net::{ClusterKey, Identity, KeyError, ListenError, LocalListener, Role, TlsListener};
+use net::{ClusterKey, Identity, KeyError, ListenError, LocalListener, Role, TlsListener, TrustError};
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,6 +40,9 @@ const LEAD_NOTICE: Duration = Duration::from_secs(10);
 /// Why a controller did not start, or ended.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
+    /// Others may change the configuration, or what it names.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
     /// The configuration makes no sense.
     #[error("failed to use the configuration")]
     Settings(#[from] SettingsError),
@@ -91,8 +94,8 @@ pub async fn run(file: ConfigFile, nodes: NodeThreads) -> Result<(), RunError> {
     let hangup = signal(SignalKind::hangup())?;
     let config = &file.config;
     let settings = settings::settings(&file)?;
-    let operators = settings::operators(config)?;
-    make_dir(&config.state_dir, 0o700)?;
+    let access = Access::configured(config)?;
+    file.check_trusted()?;
     // Before the key: one is made only where a cluster begins.
     let start = membership::at_start(config, ClusterId(fastrand::u64(1..)))?;
     let identity = identity(config)?;
@@ -109,7 +112,7 @@ pub async fn run(file: ConfigFile, nodes: NodeThreads) -> Result<(), RunError> {
     let (cluster, id) = (peers.me.cluster, peers.me.id);
     let (history, keeper) = history::start(inbox, accounting(config, cluster, &state))?;
     let log = peers.log.clone();
-    let core = Core::new(state, log, applied_seen, leading_seen, operators, clock, (history, mail));
+    let core = Core::new(state, log, applied_seen, leading_seen, access, clock, (history, mail));
 
     let whose = Membership { cluster, id, log: LogStage::Began };
     let mut log_end = tokio::task::spawn_blocking(move || match thread.join() {
@@ -158,7 +161,7 @@ pub fn identity(config: &ControllerConfig) -> Result<Identity, RunError> {
     let path = Path::new(&config.cluster_key);
     if !path.exists() {
         if let Some(parent) = path.parent() {
-            make_dir(&parent.display().to_string(), 0o755)?;
+            make_dir(parent)?;
         }
         ClusterKey::generate()?.save(path)?;
         tracing::info!("made a new cluster key, {}: copy it to every node", path.display());
@@ -168,9 +171,10 @@ pub fn identity(config: &ControllerConfig) -> Result<Identity, RunError> {
     Ok(Identity::new(&key, Role::Controller)?)
 }
 
-fn make_dir(path: &str, mode: u32) -> Result<(), RunError> {
-    let made = std::fs::DirBuilder::new().recursive(true).mode(mode).create(path);
-    made.map_err(|source| RunError::Directory { path: path.to_owned(), source })
+/// For the socket and the key, which others look for there: passable, whatever the umask.
+fn make_dir(path: &Path) -> Result<(), RunError> {
+    let failed = |source| RunError::Directory { path: path.display().to_string(), source };
+    net::make_passable_dir(path).map_err(failed)
 }
 
 /// Listens, leads whenever the log says so, and ends with a signal.
@@ -283,7 +287,7 @@ async fn listen(
         }
     };
     if let Some(parent) = Path::new(&config.socket).parent() {
-        make_dir(&parent.display().to_string(), 0o755)?;
+        make_dir(parent)?;
     }
     let local = LocalListener::bind(Path::new(&config.socket))?;
     tracing::info!("listening on {}", config.socket);

@@ -13,14 +13,12 @@ pub use reload::{ReloadError, Reloader, with_causes};
 
 use crate::mail::Mailer;
 use common::config::policy::{
-    Capacity, Names, PolicySource, no_locks, policy, warnings as policy_warnings,
+    Capacity, PolicySource, no_locks, policy, warnings as policy_warnings,
 };
 use common::config::{ConfigError, ControllerConfig};
-use common::id::Uid;
 use common::job::mail::addresses;
 use common::time::Span;
 use state::Settings;
-use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::ParseError;
@@ -110,19 +108,6 @@ pub fn settings(file: &ConfigFile) -> Result<Settings, SettingsError> {
         moves: policy.moves,
         topology: policy.topology,
     })
-}
-
-/// Who may do everything: root, the user this process runs as, and those named in `admins`.
-///
-/// # Errors
-/// [`SettingsError::UnknownAdmin`].
-pub fn operators(config: &ControllerConfig) -> Result<BTreeSet<Uid>, SettingsError> {
-    let mut operators = BTreeSet::from([Uid(0), Uid(nix::unistd::geteuid().as_raw())]);
-    for admin in &config.admins {
-        let uid = admin.parse().map(Uid).ok().or_else(|| HostNames.user(admin));
-        operators.insert(uid.ok_or_else(|| SettingsError::UnknownAdmin(admin.clone()))?);
-    }
-    Ok(operators)
 }
 
 /// All that can be said of the other keys without using them.

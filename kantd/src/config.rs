@@ -14,6 +14,7 @@ use common::cpuset::{CpuSet, CpuSetError};
 use common::id::{FeatureName, IdError, NodeName};
 use common::time::Span;
 use common::unit::{Bytes, BytesError};
+use net::OwnerRules;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
@@ -72,6 +73,8 @@ pub struct Settings {
     pub health: HealthSettings,
     /// Run jobs of root where the controller allows them.
     pub allow_root_jobs: bool,
+    /// Whose jobs run here.
+    pub owners: OwnerRules,
     /// What to log, as in RUST_LOG.
     pub log: String,
 }
@@ -222,6 +225,10 @@ pub fn check(config: NodeConfig) -> Result<Settings, SettingsError> {
         hold_gpu_memory: config.hold_gpu_memory,
         health,
         allow_root_jobs: config.allow_root_jobs,
+        owners: OwnerRules {
+            uid_min: config.uid_min,
+            allow_unknown_users: config.allow_unknown_users,
+        },
         log: config.log,
     })
 }

@@ -148,6 +148,7 @@ fn rules(settings: &Settings, private_dirs: Vec<PathBuf>, containers: Offer) -> 
     StepRules {
         private_dirs,
         containers,
+        owners: settings.owners,
         processes_max: settings.processes_max,
         prolog: settings.prolog.clone(),
         epilog: settings.epilog.clone(),
@@ -237,7 +238,7 @@ fn find_kantctl() -> Option<PathBuf> {
 
 fn listen(path: &Path) -> Result<LocalListener, DaemonError> {
     if let Some(directory) = path.parent() {
-        std::fs::create_dir_all(directory)
+        net::make_passable_dir(directory)
             .map_err(|source| DaemonError::Io { verb: "make the socket's directory", source })?;
     }
     Ok(LocalListener::bind(path)?)

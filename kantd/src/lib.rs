@@ -26,4 +26,5 @@ pub mod session;
 pub mod spool;
 pub mod step;
 pub mod survey;
+pub mod trust;
 pub mod user;

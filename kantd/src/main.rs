@@ -4,7 +4,8 @@ use anyhow::Context;
 use clap::{Parser, Subcommand};
 use kantd::config::{self, DEFAULT_FILE, Settings};
 use kantd::doubts::doubts;
-use kantd::{daemon, emulate, inventory, logging, step, survey};
+use kantd::{daemon, emulate, inventory, logging, step, survey, trust};
+use nix::sys::stat::{Mode, umask};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -65,7 +66,11 @@ fn main() -> ExitCode {
 }
 
 fn serve(file: Option<&Path>) -> anyhow::Result<()> {
+    // What kantd makes is for root alone, where no mode says otherwise. Jobs have the umask that
+    // they were submitted with.
+    umask(Mode::from_bits_truncate(0o077));
     let (settings, file_found) = config::load(file)?;
+    trust::check(file, &settings)?;
     logging::init(&settings.log)?;
     if !file_found {
         tracing::info!("{DEFAULT_FILE} does not exist: the defaults are in force");
@@ -119,6 +124,10 @@ fn check_config(file: Option<&Path>) -> anyhow::Result<()> {
         false => format!("{DEFAULT_FILE} does not exist, the defaults are in force"),
     };
     complain(&settings);
+    // It may be a draft that is to be put in its place later.
+    if let Err(error) = trust::check(file, &settings) {
+        eprintln!("warning: {error}");
+    }
     print(&format!("{what}; this node is {}\n", settings.name))
 }
 

@@ -1,9 +1,10 @@
 //! The spool directory: one kantd at a time has it, and it knows which installation it belongs to.
 //! Steps live below it; this file never looks at them.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use net::TrustError;
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Others may pass through to their step's directory and see nothing else.
@@ -44,6 +45,9 @@ pub enum SpoolError {
         #[source]
         source: io::Error,
     },
+    /// Others may change what is in it.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
     /// The identity file holds something else.
     #[error(
         "failed to understand {}: remove it, and this node gets a new identity",
@@ -61,11 +65,8 @@ impl Spool {
     /// # Errors
     /// [`SpoolError::InUse`] while another kantd has it; others as the system says.
     pub fn open(path: &Path) -> Result<Self, SpoolError> {
-        DirBuilder::new()
-            .recursive(true)
-            .mode(SPOOL_MODE)
-            .create(path)
-            .map_err(failed("make spool", path))?;
+        make(path).map_err(failed("make spool", path))?;
+        net::check_trusted("spool_dir", path)?;
         let lock = lock(path)?;
         Ok(Self { identity: identity(path)?, _lock: lock })
     }
@@ -75,6 +76,16 @@ impl Spool {
     pub fn identity(&self) -> &str {
         &self.identity
     }
+}
+
+/// Passable to its end, whatever the umask is.
+fn make(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    path.parent().map_or(Ok(()), net::make_passable_dir)?;
+    DirBuilder::new().mode(SPOOL_MODE).create(path)?;
+    fs::set_permissions(path, Permissions::from_mode(SPOOL_MODE))
 }
 
 fn failed<'a>(verb: &'static str, path: &'a Path) -> impl Fn(io::Error) -> SpoolError + 'a {

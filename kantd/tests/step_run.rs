@@ -45,6 +45,9 @@ async fn a_job_runs_as_its_user_and_nobody_else() {
 async fn a_known_user_keeps_groups_home_and_shell() {
     needs_root!();
     let mut stand = Stand::new().await;
+    // The one account that every system has and that is not root.
+    stand.rules.owners.uid_min = 0;
+    stand.open().await;
     let mut order = stand.order("id -un; echo $HOME $SHELL $USER $PATH");
     order.owner.uid.0 = 65534;
     order.owner.gid.0 = 65534;

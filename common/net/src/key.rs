@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
+use crate::trusted::{TrustError, check_trusted_way};
+
 const HEADER: &str = "kant cluster key v1 (secret: mode 0600, the same file on every host)";
 /// What the first line must begin with; the rest of it is a note to the reader.
 const HEADER_START: &str = "kant cluster key v1";
@@ -64,6 +66,9 @@ pub enum KeyError {
         /// The uid that owns it.
         owner: u32,
     },
+    /// Others could put another file in its place.
+    #[error(transparent)]
+    Way(#[from] TrustError),
     /// The file is not what [`ClusterKey::save`] writes.
     #[error(
         "failed to understand cluster key {}: expected a line `{HEADER_START}` \
@@ -120,6 +125,7 @@ impl ClusterKey {
         if !may_own(owner, nix::unistd::geteuid().as_raw()) {
             return Err(KeyError::ForeignOwner { path: path.to_owned(), owner });
         }
+        check_trusted_way("cluster key", path)?;
         let mut text = String::new();
         match file.take(FILE_BYTES_MAX).read_to_string(&mut text) {
             Ok(_) => {}

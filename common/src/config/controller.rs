@@ -8,6 +8,18 @@ use super::queue::QueueTable;
 use super::table::config_table;
 use super::topology::{LeafTable, NvlinkDomainTable, ZoneTable};
 use crate::policy::YieldsFirst;
+use serde::{Deserialize, Serialize};
+
+/// For whom a node may speak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum VouchedFor {
+    /// For its users.
+    #[default]
+    Users,
+    /// For its users, operators and root among them.
+    Operators,
+}
 
 config_table! {
     /// The controller, kantctld.
@@ -35,8 +47,17 @@ config_table! {
         cluster_key: String = "/etc/kant/cluster.key".to_owned(),
         /// Users (names or uids) who may do everything, besides root and the user kantctld runs as.
         admins: Vec<String> = Vec::new(),
+        /// For whom a node may speak that passes on what its users ask: `users`, who operate
+        /// nothing, or `operators` and root as well. With the latter root on any node operates the
+        /// cluster; without, operators ask on a controller's host.
+        nodes_may_vouch_for: VouchedFor = VouchedFor::Users,
         /// Accept jobs submitted by root, to run as root.
         allow_root_jobs: bool = false,
+        /// Users below this uid, root aside, are the system's: their jobs are refused.
+        uid_min: u32 = 1000,
+        /// Accept jobs of users whom this host's user database does not know. They have one group,
+        /// which no entry of the database may have.
+        allow_unknown_users: bool = false,
         /// A node silent for so long is lost, and its jobs end as NodeLost or are requeued.
         node_lost_after_seconds: u64 = 300,
         /// Between SIGTERM and SIGKILL when a job is cancelled or reaches its time limit.

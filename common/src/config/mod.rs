@@ -19,7 +19,7 @@ mod topology;
 pub use account::AccountTable;
 pub use amounts::AmountsTable;
 pub use client::ClientConfig;
-pub use controller::ControllerConfig;
+pub use controller::{ControllerConfig, VouchedFor};
 pub use limits::LimitsTable;
 pub use moves::MovesTable;
 pub use node::{CgroupMode, NodeConfig};

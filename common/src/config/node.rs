@@ -108,6 +108,10 @@ config_table! {
         health_drain_now: Vec<String> = Vec::new(),
         /// Run jobs of root where the controller allows them.
         allow_root_jobs: bool = false,
+        /// Users below this uid, root aside, are the system's: their jobs do not run here.
+        uid_min: u32 = 1000,
+        /// Run jobs of users whom this node's user database does not know.
+        allow_unknown_users: bool = false,
         /// What to log, as in RUST_LOG.
         log: String = "info".to_owned(),
     }

@@ -292,6 +292,27 @@ pub enum Refusal {
         /// The most there may be.
         limit: u32,
     },
+    /// No such invitation to controllers, or its time is over.
+    #[error(
+        "there is no such invitation, or its time is over: an operator makes one with `kantctl \
+         admin controller invite` on the host of the controller that leads"
+    )]
+    NoInvitation,
+    /// An invitation to controllers is good once.
+    #[error(
+        "this invitation was used already, by the controller at {address}: an operator makes \
+         another with `kantctl admin controller invite` on the host of the controller that leads"
+    )]
+    InvitationUsed {
+        /// Who used it.
+        address: String,
+    },
+    /// Too many invitations to controllers.
+    #[error("there are {limit} invitations already: wait until the time of some is over")]
+    TooManyInvitations {
+        /// The most there may be.
+        limit: usize,
+    },
     /// Wrong in itself.
     #[error("{message}")]
     BadAsk {

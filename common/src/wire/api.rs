@@ -37,6 +37,7 @@
 //! | GET /v1/status | -> `Status` |
 //! | GET /v1/controllers | -> `ControllerList` |
 //! | POST /v1/controllers | `JoinRequest` -> `JoinAnswer`; from controllers only |
+//! | POST /v1/controllers/invite | `InviteRequest` -> `InviteAnswer`; on the leader's own socket |
 //! | POST /v1/controllers/{id}/promote, /remove, /transfer | -> `ControllerList` |
 
 mod accounts;
@@ -70,7 +71,10 @@ use serde::{Deserialize, Serialize};
 
 pub use accounts::AccountList;
 pub use changed::{Changed, CheckpointAnswer};
-pub use controllers::{ControllerList, ControllerRole, ControllerView, JoinAnswer, JoinRequest};
+pub use controllers::{
+    ControllerList, ControllerRole, ControllerView, InviteAnswer, InviteRequest, JoinAnswer,
+    JoinRequest,
+};
 pub use explanation::Explanation;
 pub use history::{
     HistoryList, HistoryQuery, HistoryRun, NodeStretch, NodeUse, ReportQuery, ReportRow, ReportView,

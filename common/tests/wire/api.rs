@@ -12,7 +12,7 @@ use common::time::{Span, Time};
 use common::unit::{Bytes, Cpus, Gpus};
 use common::wire::api::{
     BatchAnswer, BatchJob, BatchOutcome, BatchRequest, ControllerList, ControllerRole,
-    ControllerView, JobList, JobView, JoinAnswer, JoinRequest, LaunchAnswer, LaunchRequest,
+    ControllerView, InviteAnswer, InviteRequest, JobList, JobView, JoinAnswer, JoinRequest, LaunchAnswer, LaunchRequest,
     NodeList, NodeView, ReasonView, StoryLine, SubmitAnswer, SubmitRequest,
 };
 use common::wire::peer::PEER_PROTOCOL;
@@ -171,6 +171,7 @@ fn controllers_look_as_in_the_kept_files() {
         name: "ctl2".to_owned(),
         address: "ctl2:7600".to_owned(),
         learner: false,
+        invitation: "kant-invitation-00".to_owned(),
         replaces: Some(ControllerId(2)),
         cluster: Some(ClusterId(0xcafe)),
         now: Time(1_700_000_000_000),
@@ -179,6 +180,13 @@ fn controllers_look_as_in_the_kept_files() {
     let answer =
         JoinAnswer { cluster: ClusterId(0xcafe), id: ControllerId(3), release: "0.1.0".to_owned() };
     check(&Form::JSON, "join-answer.json", &answer);
+    check(&Form::JSON, "invite-request.json", &InviteRequest { lasts: Span(3_600_000) });
+    let answer = InviteAnswer {
+        invitation: "kant-invitation-00".to_owned(),
+        until: Time(1_700_000_000_000),
+        address: "ctl1:7600".to_owned(),
+    };
+    check(&Form::JSON, "invite-answer.json", &answer);
 }
 
 #[test]

@@ -3,11 +3,13 @@
 use super::ask::Answer;
 use crate::failure::{Failure, OK};
 use crate::output::screen::note;
+use crate::output::time::local;
 use crate::output::{Screen, controllers};
 use crate::server::{Again, PATIENCE, Server};
 use anyhow::Context;
 use clap::Subcommand;
-use common::wire::api::ControllerList;
+use common::time::Span;
+use common::wire::api::{ControllerList, InviteAnswer, InviteRequest};
 use serde_json::{Value, json};
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write as _};
@@ -18,11 +20,13 @@ use std::time::Duration;
 const EXAMPLES: &str = "\
 Examples:
   kantctl admin controller status
+  kantctl admin controller invite
   kantctl admin controller transfer 2
   kantctl admin controller remove 3
   kantctl admin backup /var/backups/kant-monday
 
-A controller is added on its own host: `kantctld join --to HOST:PORT`. Operators only.";
+A controller is added on its own host, by an invitation: `kantctld join --to HOST:PORT --invitation
+SECRET`. Operators only.";
 
 const CONTROLLER_EXAMPLES: &str = "\
 Examples:
@@ -34,6 +38,15 @@ Examples:
   kantctl admin controller status
   kantctl admin controller status --wait          # after a restart, before the next one
   kantctl --json admin controller status";
+
+const INVITE_EXAMPLES: &str = "\
+Examples:
+  kantctl admin controller invite
+  kantctl admin controller invite --expires 10m
+  kantctl --json admin controller invite
+
+On the host of the controller that leads, by its own socket. What is printed lets one controller in,
+once: hand it over as a password. To be given to `kantctld join` or `kantctld rebuild`.";
 
 const PROMOTE_EXAMPLES: &str = "\
 Examples:
@@ -56,6 +69,7 @@ Examples:
   kantctl --json admin backup /var/backups/kant-monday";
 
 const CONTROLLERS: &str = "/v1/controllers";
+const INVITE: &str = "/v1/controllers/invite";
 /// How long a controller that reads a long log may be away.
 const WAIT_PATIENCE: Duration = Duration::from_secs(600);
 const WAIT_PAUSE: Duration = Duration::from_millis(500);
@@ -96,6 +110,9 @@ pub enum Controller {
     /// List the controllers: who leads, who is behind
     #[command(after_help = STATUS_EXAMPLES)]
     Status(Status),
+    /// Let one more controller join
+    #[command(after_help = INVITE_EXAMPLES)]
+    Invite(Invite),
     /// Give a learner a vote
     #[command(after_help = PROMOTE_EXAMPLES)]
     Promote(One),
@@ -114,6 +131,15 @@ pub struct Status {
     /// Only once one leads, hears all the others, and none of them is behind or still joins
     #[arg(long)]
     pub wait: bool,
+}
+
+/// For how long to invite.
+#[derive(clap::Args, Debug)]
+#[allow(missing_docs)] // its comment is its help
+pub struct Invite {
+    /// How long the invitation is good, at most a week: minutes, h:m:s, 90m, 2h
+    #[arg(long, value_name = "TIME", default_value = "1h")]
+    pub expires: Span,
 }
 
 /// Which controller.
@@ -137,6 +163,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let raw: Value = match controller {
         Controller::Status(Status { wait: true }) => settled(server).await?,
         Controller::Status(_) => server.get(CONTROLLERS).await?,
+        Controller::Invite(Invite { expires }) => return invite(*expires, server, screen).await,
         Controller::Promote(one) => ask(server, one, "promote").await?,
         Controller::Remove(one) => ask(server, one, "remove").await?,
         Controller::Transfer(one) => ask(server, one, "transfer").await?,
@@ -165,6 +192,23 @@ async fn settled(server: &Server) -> Result<Value, Failure> {
         }
         tokio::time::sleep(WAIT_PAUSE).await;
     }
+}
+
+/// Has one more controller invited, and shows what to type on its host.
+async fn invite(lasts: Span, server: &Server, screen: &Screen) -> Result<u8, Failure> {
+    let request = InviteRequest { lasts };
+    let raw: Value = server.post(INVITE, &request, Again::IfUnsent).await?;
+    let answer: Answer<InviteAnswer> = raw.try_into()?;
+    if screen.json {
+        screen.answer(&answer.raw)?;
+        return Ok(OK);
+    }
+    let InviteAnswer { invitation, until, address } = &answer.typed;
+    let to = if address.is_empty() { "HOST:PORT" } else { address };
+    let until = local(*until, &screen.zone);
+    note(&format!("one controller joins by this, once, before {until}, on its own host:"));
+    screen.line(&format!("kantctld join --to {to} --invitation {invitation}"))?;
+    Ok(OK)
 }
 
 async fn ask(server: &Server, One { id }: &One, verb: &str) -> Result<Value, Failure> {

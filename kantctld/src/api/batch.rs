@@ -44,7 +44,7 @@ pub async fn submit(
     check_size(&request.jobs, &texts)?;
     let known = known(&core, Uid(user.uid), &request.request_key, request.jobs.len());
     let mut judged = judge(&core, request.jobs, &known, &texts).await;
-    let (owner, groups) = owner(user.uid, user.gid).await;
+    let (owner, groups) = owner(&core, &user).await?;
     let operator = core.actor(owner.uid).operator;
     let mut outcomes = Vec::with_capacity(judged.len());
     while !judged.is_empty() {

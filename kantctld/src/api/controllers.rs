@@ -1,6 +1,7 @@
 //! The controllers: how they stand, taking one in, and changing their parts; and the door for the
 //! others. Never lets anybody but an operator, or a controller by its certificate, in.
 
+mod invite;
 mod join;
 mod view;
 
@@ -17,6 +18,7 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use common::id::{ControllerId, Uid};
 use common::wire::api::{ControllerList, ControllerView, JoinAnswer, JoinRequest};
+pub use invite::invite;
 use join::{check_join, take_in};
 use net::{Caller, Client, Endpoint, Role, User};
 use serde::Deserialize;
@@ -91,6 +93,7 @@ async fn as_led(peers: &Peers<StateMachine>, status: &Status) -> ControllerList 
 
 /// POST /v1/controllers: another controller wants to be one of this cluster.
 pub async fn join(
+    State(core): State<Arc<Core>>,
     Extension(peers): Extension<OurPeers>,
     caller: Caller,
     headers: HeaderMap,
@@ -109,7 +112,7 @@ pub async fn join(
         return answer.map(Json).map_err(|error| passed_back(error).into_response());
     }
     check_join(&peers, &request).map_err(IntoResponse::into_response)?;
-    let id = take_in(&peers, request).await.map_err(IntoResponse::into_response)?;
+    let id = take_in(&core, &peers, request).await.map_err(IntoResponse::into_response)?;
     let release = env!("CARGO_PKG_VERSION").to_owned();
     Ok(Json(JoinAnswer { cluster: peers.me.cluster, id, release }))
 }

@@ -107,6 +107,8 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::AccountClosed { .. }
         | Refusal::ReservationClosed { .. }
         | Refusal::HeldByOperator { .. }
+        | Refusal::NoInvitation
+        | Refusal::InvitationUsed { .. }
         | Refusal::NiceNegative => StatusCode::FORBIDDEN,
         Refusal::WrongPhase { .. }
         | Refusal::NothingToSave { .. }
@@ -129,6 +131,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::NoSuchLevel { .. }
         | Refusal::TooManyJobs { .. }
         | Refusal::ClusterFull { .. }
+        | Refusal::TooManyInvitations { .. }
         | Refusal::BadAsk { .. } => StatusCode::UNPROCESSABLE_ENTITY,
     }
 }

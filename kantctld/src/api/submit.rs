@@ -2,7 +2,8 @@
 //! owner from the body.
 
 use super::error::ApiFailure;
-use crate::core::Core;
+use crate::core::{CommandError, Core};
+use crate::raft::ProposeError;
 use crate::room::Room;
 use axum::extract::rejection::JsonRejection;
 use axum::{Extension, Json, extract};
@@ -33,7 +34,7 @@ pub async fn submit(
         room.check()?;
         refuse_what_never_fits(&core, &request.ask).await?;
     }
-    let (owner, groups) = owner(user.uid, user.gid).await;
+    let (owner, groups) = owner(&core, &user).await?;
     let operator = core.actor(owner.uid).operator;
     let note = core.mail.note(&request.ask);
     let command = Command::SubmitJob {
@@ -153,26 +154,16 @@ async fn refuse(
     judged.await.ok().flatten().map_or(Ok(()), |refusal| Err(refusal.into()))
 }
 
-/// Whose job it is, by the kernel's numbers; the name is for people. And all groups of that user
-/// as this host knows them: queues and QoS may be open to a group.
-pub(super) async fn owner(uid: u32, gid: u32) -> (Owner, Vec<Gid>) {
-    let known = tokio::task::spawn_blocking(move || {
-        let name = super::jobs::user_name(uid);
-        let groups = groups(&name, gid);
-        (name, groups)
-    });
-    let (name, groups) = known.await.unwrap_or_else(|_| (uid.to_string(), vec![Gid(gid)]));
-    (Owner { uid: Uid(uid), gid: Gid(gid), name }, groups)
-}
-
-/// At least the one they submit with, also where this host does not know the user.
-fn groups(name: &str, gid: u32) -> Vec<Gid> {
-    let known = std::ffi::CString::new(name)
-        .ok()
-        .and_then(|name| nix::unistd::getgrouplist(&name, gid.into()).ok());
-    let groups = known.into_iter().flatten().map(|group| Gid(group.as_raw()));
-    let mut groups: Vec<Gid> = groups.chain([Gid(gid)]).collect();
-    groups.sort_unstable();
-    groups.dedup();
-    groups
+/// Whose job it is, with all groups of that user as this host knows them.
+///
+/// # Errors
+/// Why this user may have no jobs.
+pub(super) async fn owner(
+    core: &Core,
+    user: &net::User,
+) -> Result<(Owner, Vec<Gid>), ApiFailure> {
+    let (access, uid, gid) = (core.access(), user.uid, user.gid);
+    let found = tokio::task::spawn_blocking(move || access.owner(uid, gid)).await;
+    let stopping = |_| CommandError::NotTaken(ProposeError::Stopped);
+    found.map_err(stopping)?.map_err(ApiFailure::Said)
 }

@@ -32,7 +32,7 @@ pub async fn submit(
         room.check()?;
         refuse_a_set_that_never_fits(&core, &request.asks).await?;
     }
-    let (owner, groups) = owner(user.uid, user.gid).await;
+    let (owner, groups) = owner(&core, &user).await?;
     let operator = core.actor(owner.uid).operator;
     let note = request.asks.first().and_then(|ask| core.mail.note(ask));
     let command = Command::SubmitSet {

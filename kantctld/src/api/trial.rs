@@ -32,7 +32,7 @@ pub async fn try_out(
     let environment = join_environment(&request.environment)?;
     room.check()?;
     refuse_what_never_fits(&core, &request.ask).await?;
-    let (owner, groups) = owner(user.uid, user.gid).await;
+    let (owner, groups) = owner(&core, &user).await?;
     let operator = core.actor(owner.uid).operator;
     let now = core.now();
     let command = Command::SubmitJob {

@@ -3,6 +3,9 @@
 
 use common::id::ClusterId;
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
+use std::fs::{OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -46,7 +49,16 @@ pub enum HistoryError {
         path: PathBuf,
         /// Why.
         #[source]
-        source: std::io::Error,
+        source: io::Error,
+    },
+    /// It could not be kept from other users.
+    #[error("failed to make the accounting file {path} readable by kantctld's user only: {source}")]
+    Private {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
     },
     /// A row that cannot be read.
     #[error("failed to read the accounting of job {job}: {why}")]
@@ -163,6 +175,7 @@ enum Unfit {
 }
 
 fn open_whole(path: &Path, cluster: ClusterId) -> Result<Connection, Unfit> {
+    keep_private(path).map_err(Unfit::Failed)?;
     let failed = |source| Unfit::Failed(HistoryError::at(path, source));
     let mut connection = Connection::open(path).map_err(failed)?;
     connection.busy_timeout(BUSY_LIMIT).map_err(failed)?;
@@ -184,6 +197,25 @@ fn open_whole(path: &Path, cluster: ClusterId) -> Result<Connection, Unfit> {
     made.map_err(failed)?;
     let whose: String = meta(&connection, "cluster").map_err(failed)?.unwrap_or_default();
     if whose == cluster.to_string() { Ok(connection) } else { Err(Unfit::Other(whose)) }
+}
+
+/// Every user's jobs are in it: only this process's user reads it. SQLite gives what it makes beside
+/// it the same mode.
+fn keep_private(path: &Path) -> Result<(), HistoryError> {
+    let failed = |source| HistoryError::Private { path: path.to_owned(), source };
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .open(path)
+        .map_err(failed)?;
+    for beside in ["", "-wal", "-shm"] {
+        match std::fs::set_permissions(with(path, beside), Permissions::from_mode(0o600)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            set => set.map_err(failed)?,
+        }
+    }
+    Ok(())
 }
 
 /// A cluster that goes on from a backup keeps the runs that this controller wrote for the one
@@ -221,11 +253,6 @@ fn is_damaged(error: &rusqlite::Error) -> bool {
 /// With what SQLite keeps beside it. Nobody may have it open to write.
 pub(super) fn move_aside(path: &Path, why: &str) -> Result<(), HistoryError> {
     for beside in ["", "-wal", "-shm"] {
-        let with = |path: &Path, more: &str| {
-            let mut name = path.as_os_str().to_owned();
-            name.push(more);
-            PathBuf::from(name)
-        };
         let from = with(path, beside);
         let to = with(&with(path, &format!(".{why}")), beside);
         match std::fs::rename(&from, &to) {
@@ -233,11 +260,18 @@ pub(super) fn move_aside(path: &Path, why: &str) -> Result<(), HistoryError> {
                 tracing::warn!("{} is now {}", from.display(), to.display());
             }
             Ok(()) => {}
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(source) => return Err(HistoryError::Move { path: from, source }),
         }
     }
     Ok(())
+}
+
+/// The name with more behind it.
+fn with(path: &Path, more: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(more);
+    PathBuf::from(name)
 }
 
 /// Something about the file itself.
@@ -296,6 +330,19 @@ mod tests {
             0,
             "nothing is moved aside"
         );
+    }
+
+    #[test]
+    fn only_the_controllers_user_reads_the_file_and_what_lies_beside_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(FILE);
+        std::fs::write(&path, "").unwrap();
+        std::fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+        let _file = open(&path, ClusterId(1)).unwrap();
+        for beside in ["", "-wal", "-shm"] {
+            let found = std::fs::metadata(with(&path, beside)).unwrap().permissions().mode();
+            assert_eq!(found & 0o777, 0o600, "{beside}");
+        }
     }
 
     #[test]

@@ -54,11 +54,12 @@ impl MembershipFile {
     /// In this state directory, which is made if it is not there.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// When it cannot be made, or others may change what is in it.
     pub fn in_dir(dir: &str) -> Result<Self, MembershipError> {
         let dir = PathBuf::from(dir);
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&dir);
         made.map_err(MembershipError::io("make", &dir))?;
+        net::check_trusted("state_dir", &dir)?;
         Ok(Self { dir })
     }
 

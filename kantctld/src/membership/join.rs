@@ -27,6 +27,8 @@ pub struct How {
     pub to: Option<String>,
     /// Without a vote.
     pub learner: bool,
+    /// The secret of an operator's invitation.
+    pub invitation: Option<String>,
 }
 
 /// Asks the cluster to take this controller in, and writes down what it is from now on.
@@ -51,6 +53,7 @@ pub(super) async fn ask(
     if !is_reachable(address) {
         return Err(MembershipError::Unreachable { address: address.to_owned() });
     }
+    let invitation = how.invitation.clone().ok_or(MembershipError::NotInvited)?;
     let identity = identity(config)?;
     let request = JoinRequest {
         protocol: PEER_PROTOCOL,
@@ -58,6 +61,7 @@ pub(super) async fn ask(
         name: name(config),
         address: address.to_owned(),
         learner: how.learner,
+        invitation,
         replaces: before.map(|(_, id)| id),
         cluster: before.map(|(cluster, _)| cluster),
         now: wall_clock(),

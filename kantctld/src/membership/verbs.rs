@@ -20,7 +20,10 @@ pub fn run_found(config: &ControllerConfig) -> Result<String, MembershipError> {
     let Membership { cluster, .. } = found(&file, ClusterId(fastrand::u64(1..)))?;
     let address = advertised(config);
     let others = match is_reachable(address) {
-        true => format!("then, on each other host, `kantctld join --to {address}`"),
+        true => format!(
+            "then, for each other controller, `kantctl admin controller invite` here, and on its \
+             host `kantctld join --to {address} --invitation` with what that prints"
+        ),
         false => format!(
             "before others join, write where they reach it in `advertise` in the \
              configuration: `{address}` is nowhere"

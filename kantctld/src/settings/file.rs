@@ -3,6 +3,7 @@
 
 use common::config::policy::{TopologyError, TopologyFile};
 use common::config::{self, ConfigError, ControllerConfig};
+use net::TrustError;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -78,6 +79,28 @@ impl ConfigFile {
         Ok(Self { path, named: named.is_some(), found, text, config, topology })
     }
 
+    /// Refuses a configuration that users other than root and this process's may change: itself, or
+    /// what is read or run because it names it.
+    ///
+    /// # Errors
+    /// [`TrustError`].
+    pub fn check_trusted(&self) -> Result<(), TrustError> {
+        if self.found {
+            net::check_trusted("configuration", &self.path)?;
+        }
+        if let Some(topology) = topology_path(&self.path, &self.config) {
+            net::check_trusted("topology_file", &topology)?;
+        }
+        if self.config.mailer.is_empty() {
+            return Ok(());
+        }
+        match net::check_trusted("mailer", Path::new(&self.config.mailer)) {
+            // It may come with a mount; a letter that finds none is told in the log.
+            Err(error) if error.is_missing() => Ok(()),
+            checked => checked,
+        }
+    }
+
     /// The file's name, for messages.
     #[must_use]
     pub fn name(&self) -> String {
@@ -85,12 +108,14 @@ impl ConfigFile {
     }
 }
 
-/// The topology file; a relative name is one beside the configuration.
+/// Where the topology file is; a relative name is one beside the configuration.
+fn topology_path(path: &Path, config: &ControllerConfig) -> Option<PathBuf> {
+    let beside = || path.parent().unwrap_or(Path::new("")).join(&config.topology_file);
+    (!config.topology_file.is_empty()).then(beside)
+}
+
 fn topology(path: &Path, config: &ControllerConfig) -> Result<Option<TopologyFile>, FileError> {
-    if config.topology_file.is_empty() {
-        return Ok(None);
-    }
-    let beside = path.parent().unwrap_or(Path::new("")).join(&config.topology_file);
+    let Some(beside) = topology_path(path, config) else { return Ok(None) };
     let name = beside.display().to_string();
     let text = std::fs::read_to_string(&beside).map_err(|source| FileError::ReadTopology {
         path: name.clone(),

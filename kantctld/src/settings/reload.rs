@@ -1,15 +1,14 @@
 //! Reading the configuration again while the controller runs. A bad one changes nothing.
 //! Never takes up a key that is read at start only; it says which those are.
 
-use super::{ConfigFile, FileError, SettingsError, changes, needing_restart, operators, settings};
+use super::{ConfigFile, FileError, SettingsError, changes, needing_restart, settings};
+use crate::access::Access;
 use crate::core::{CommandError, Core};
 use common::config::ControllerConfig;
 use common::config::policy::{Capacity, no_locks, warnings};
-use common::id::Uid;
 use common::queue::Queue;
 use common::wire::api::{QueueHeld, QueueList, ReloadAnswer};
 use state::{Command, Settings, State, view};
-use std::collections::BTreeSet;
 use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,6 +20,9 @@ pub enum ReloadError {
     /// A file does not read.
     #[error(transparent)]
     File(#[from] FileError),
+    /// Others may change it.
+    #[error(transparent)]
+    Trust(#[from] net::TrustError),
     /// It makes no sense.
     #[error(transparent)]
     Settings(#[from] SettingsError),
@@ -124,14 +126,14 @@ impl Reloader {
         let named = self.named.clone();
         // Files and the host's user database may block.
         let read = tokio::task::spawn_blocking(move || read(named)).await??;
-        let (file, settings, operators) = read;
+        let (file, settings, access) = read;
         if in_force.file.found && !file.found {
             return Err(ReloadError::Gone(file.name()));
         }
         if puts_in_force {
             self.core.command(Command::Configure(settings.clone())).await?;
         }
-        self.core.set_operators(operators);
+        self.core.set_access(access);
         self.core.wake.notify_one();
         let mut changed = changes(&in_force.file.config, &file.config);
         if in_force.file.topology != file.topology {
@@ -176,13 +178,14 @@ fn closing(state: &State) -> Vec<String> {
     closing.filter(|(_, held)| held.closing).map(told).collect()
 }
 
-type Read = (ConfigFile, Settings, BTreeSet<Uid>);
+type Read = (ConfigFile, Settings, Access);
 
 fn read(named: Option<PathBuf>) -> Result<Read, ReloadError> {
     let file = ConfigFile::read(named.as_deref())?;
+    file.check_trusted()?;
     super::check(&file.config)?;
-    let (settings, operators) = (settings(&file)?, operators(&file.config)?);
-    Ok((file, settings, operators))
+    let (settings, access) = (settings(&file)?, Access::configured(&file.config)?);
+    Ok((file, settings, access))
 }
 
 /// An error with its causes, in one line.

@@ -15,7 +15,7 @@ use common::id::{AttemptId, Gid, JobKey, NodeName, RequestKey, ReservationName};
 use common::job::{Ask, ExitStatus, JobSize, Owner, Patch};
 use common::node::Inventory;
 use common::reservation::Reservation;
-use common::time::Time;
+use common::time::{Span, Time};
 use common::wire::node::StepStatus;
 use serde::{Deserialize, Serialize};
 
@@ -238,6 +238,22 @@ pub enum Command {
         actor: Actor,
         /// Which.
         name: ReservationName,
+    },
+    /// One more controller may join the cluster.
+    InviteController {
+        /// Who asks.
+        actor: Actor,
+        /// Of the secret that it has to know: SHA-256, in hex.
+        hash: String,
+        /// For how long.
+        lasts: Span,
+    },
+    /// A controller joins by an invitation.
+    UseInvitation {
+        /// Of the secret that it knows.
+        hash: String,
+        /// Where it is reached.
+        address: String,
     },
     /// A job's deadline is over ([`crate::missed`]).
     DeadlineOver {

@@ -69,6 +69,8 @@ pub fn wakes_scheduler(events: &[Event]) -> bool {
         | Event::JobPreempts { .. }
         | Event::JobEndChanged { .. }
         | Event::JobForgotten { .. }
+        | Event::ControllerInvited { .. }
+        | Event::InvitationUsed { .. }
         | Event::SubmitRefused { .. }
         | Event::CommandRefused(_) => false,
     })

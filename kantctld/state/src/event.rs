@@ -281,6 +281,20 @@ pub enum Event {
         /// Which.
         name: ReservationName,
     },
+    /// One more controller may join.
+    ControllerInvited {
+        /// Who asked.
+        by: Uid,
+        /// Before this time.
+        until: Time,
+    },
+    /// A controller joins by an invitation.
+    InvitationUsed {
+        /// Who made the invitation.
+        by: Uid,
+        /// Where the controller is reached.
+        address: String,
+    },
     /// An entry of a round was overtaken by something else. The next round decides anew.
     RoundEntryRefused {
         /// The attempt it would have been, or was to yield.

@@ -14,6 +14,7 @@ pub mod event;
 pub mod fault;
 pub mod history;
 pub mod invariant;
+pub mod invitation;
 pub mod job;
 pub mod ledger;
 pub mod living;

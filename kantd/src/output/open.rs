@@ -63,8 +63,8 @@ pub(super) fn open_as(owner: &Owner, path: &Path) -> Result<File, OpenError> {
 }
 
 fn take_rights_of(owner: &Owner) -> io::Result<()> {
-    let found = user::look_up(owner)?;
-    let groups: Vec<libc::gid_t> = found.groups.iter().map(|gid| gid.0).collect();
+    let (_, groups) = user::look_up(owner)?;
+    let groups: Vec<libc::gid_t> = groups.iter().map(|gid| gid.0).collect();
     // The raw calls act on this thread alone; libc's setgroups would act on all of them.
     // SAFETY: the pointer and the length are those of a live vector.
     let result = unsafe { libc::syscall(libc::SYS_setgroups, groups.len(), groups.as_ptr()) };

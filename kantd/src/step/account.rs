@@ -1,9 +1,10 @@
 //! Who the job's user is on this node: name, home, shell, groups; and becoming that user.
 //! Never trusts a name over a number.
 
-use crate::user::{self, UserRecord};
+use crate::user;
 use common::id::{Gid, Uid};
 use common::job::Owner;
+use net::{OwnerRefusal, OwnerRules};
 use nix::unistd;
 use serde::{Deserialize, Serialize};
 
@@ -24,14 +25,27 @@ pub struct Account {
     pub shell: Option<String>,
 }
 
+/// Why a job does not run as its owner here.
+#[derive(Debug, thiserror::Error)]
+pub enum AccountError {
+    /// The user database does not answer.
+    #[error("failed to read the user database: {0}")]
+    Silent(#[from] nix::Error),
+    /// The node runs none of theirs.
+    #[error(transparent)]
+    Refused(#[from] OwnerRefusal),
+}
+
 impl Account {
     /// Looks a job's owner up. May take long where users come from the network.
     /// A uid the node does not know runs with its one group.
     ///
     /// # Errors
-    /// When the user database does not answer.
-    pub fn look_up(owner: &Owner) -> nix::Result<Self> {
-        let UserRecord { entry, groups } = user::look_up(owner)?;
+    /// [`AccountError`].
+    pub fn look_up(owner: &Owner, rules: &OwnerRules) -> Result<Self, AccountError> {
+        let (record, groups) = user::look_up(owner)?;
+        rules.check(owner.uid.0, owner.gid.0, &record)?;
+        let entry = record.entry;
         let home = entry.as_ref().and_then(|user| user.dir.to_str()).map(str::to_owned);
         let shell = entry.as_ref().and_then(|user| user.shell.to_str()).map(str::to_owned);
         Ok(Self {
@@ -72,17 +86,23 @@ mod tests {
     #[test]
     fn an_unknown_uid_keeps_its_number_and_its_one_group() {
         let owner = Owner { uid: Uid(3_999_999_999), gid: Gid(77), name: "3999999999".into() };
-        let account = Account::look_up(&owner).unwrap();
+        let refused = Account::look_up(&owner, &OwnerRules::default()).unwrap_err();
+        assert!(matches!(refused, AccountError::Refused(OwnerRefusal::Unknown { .. })));
+        let open = OwnerRules { allow_unknown_users: true, ..OwnerRules::default() };
+        let account = Account::look_up(&owner, &open).unwrap();
         assert_eq!((account.uid, account.groups), (owner.uid, vec![Gid(77)]));
         assert_eq!(account.home, None);
     }
 
     #[test]
-    fn a_known_user_has_a_home_and_the_group_of_submission() {
-        let owner = Owner { uid: Uid(0), gid: Gid(4711), name: "toor".into() };
-        let account = Account::look_up(&owner).unwrap();
+    fn a_known_user_has_a_home_and_no_group_of_others() {
+        let mut owner = Owner { uid: Uid(0), gid: Gid(0), name: "toor".into() };
+        let account = Account::look_up(&owner, &OwnerRules::default()).unwrap();
         assert_eq!(account.name, "root");
         assert_eq!(account.home.as_deref(), Some("/root"));
-        assert!(account.groups.contains(&Gid(4711)) && account.groups.contains(&Gid(0)));
+        assert!(account.groups.contains(&Gid(0)));
+        owner.gid = Gid(4711);
+        let refused = Account::look_up(&owner, &OwnerRules::default()).unwrap_err().to_string();
+        assert!(refused.contains("group 4711"), "{refused}");
     }
 }

@@ -11,6 +11,7 @@ use common::resource::Share;
 use common::time::Span;
 use common::unit::Bytes;
 use common::wire::node::LaunchOrder;
+use net::OwnerRules;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -40,6 +41,8 @@ pub struct StepRules {
     pub private_dirs: Vec<PathBuf>,
     /// Whether it may run in a container, and how.
     pub containers: Offer,
+    /// Whose it may be.
+    pub owners: OwnerRules,
     /// Processes and threads; `None`: half of what the machine can hold.
     pub processes_max: Option<u32>,
     /// Run as root before a step.

@@ -3,7 +3,7 @@
 //! for them, and the supervisor must stay able to stop the job.
 //! Never runs anything of the job's.
 
-use super::account::Account;
+use super::account::{Account, AccountError};
 use super::container::{self, Image};
 use super::courier::{self, Parcel};
 use super::fault::LaunchFault;
@@ -169,7 +169,7 @@ fn prepare(
     script: &Path,
     end: BorrowedFd<'_>,
 ) -> Result<(), LaunchFault> {
-    become_user(order, end).map_err(LaunchFault::of_node)?;
+    become_user(order, end)?;
     // An open that hangs (a FIFO nobody reads) must not outlive the supervisor.
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(|error| {
         LaunchFault::of_node(format!("failed to stay with the supervisor: {error}"))
@@ -207,17 +207,20 @@ fn prepare(
 }
 
 /// Looks the user up, tells the supervisor, and is the user from here on.
-fn become_user(order: &StepOrder, end: BorrowedFd<'_>) -> Result<(), String> {
-    let account = Account::look_up(&order.launch.owner).map_err(|error| {
-        format!(
-            "failed to look up user {} in the user database of node {}: {error}",
-            order.user(),
-            order.node
-        )
-    })?;
+fn become_user(order: &StepOrder, end: BorrowedFd<'_>) -> Result<(), LaunchFault> {
+    let (user, node) = (order.user(), &order.node);
+    let account =
+        Account::look_up(&order.launch.owner, &order.rules.owners).map_err(|error| match error {
+            AccountError::Silent(error) => LaunchFault::of_node(format!(
+                "failed to look up user {user} in the user database of node {node}: {error}"
+            )),
+            AccountError::Refused(why) => {
+                LaunchFault::of_job(format!("failed to run as user {user} on node {node}: {why}"))
+            }
+        })?;
     send(end, &Report::Account(account.clone()), None);
     account.become_it().map_err(|error| {
-        format!("failed to become user {} on node {}: {error}", order.user(), order.node)
+        LaunchFault::of_node(format!("failed to become user {user} on node {node}: {error}"))
     })
 }
 

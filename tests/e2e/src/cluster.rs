@@ -6,10 +6,10 @@ use crate::daemon::Daemon;
 use crate::kantctl::Kantctl;
 use crate::machine::{Gpus, Machine};
 use crate::network::Network;
-use crate::person::Person;
+use crate::person::{Person, is_root};
 use crate::wait::wait_for;
 use anyhow::{Context as _, bail, ensure};
-use common::config::{CgroupMode, ControllerConfig, NodeConfig};
+use common::config::{CgroupMode, ControllerConfig, NodeConfig, VouchedFor};
 use common::node::Contact;
 use std::collections::BTreeMap;
 use std::fs;
@@ -170,6 +170,13 @@ impl Cluster {
             listen,
             cluster_key: self.path("cluster.key"),
             kill_grace_seconds: 1,
+            // Its people are numbers that no account has.
+            allow_unknown_users: true,
+            // Without root there is one person, who operates the cluster and has jobs.
+            nodes_may_vouch_for: match is_root() {
+                true => VouchedFor::Users,
+                false => VouchedFor::Operators,
+            },
             log: "debug".to_owned(),
             ..ControllerConfig::default()
         };
@@ -255,6 +262,7 @@ impl Cluster {
             cgroup,
             cgroup_root: self.cgroup_root(name),
             nvml_library: nvml,
+            allow_unknown_users: true,
             log: "debug".to_owned(),
             // Everything of these tests is in /tmp, and their jobs look at it.
             private_dirs: vec!["/dev/shm".to_owned()],

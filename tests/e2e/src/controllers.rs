@@ -10,9 +10,9 @@ use crate::kantctl::{Answer, Kantctl};
 use crate::network::Network;
 use crate::wait::wait_for;
 use anyhow::{Context as _, ensure};
-use common::config::{CgroupMode, ControllerConfig, NodeConfig};
+use common::config::{CgroupMode, ControllerConfig, NodeConfig, VouchedFor};
 use common::id::ControllerId;
-use common::wire::api::{ControllerList, ControllerRole};
+use common::wire::api::{ControllerList, ControllerRole, InviteAnswer};
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::TcpListener;
@@ -80,6 +80,7 @@ impl Controllers {
             kill_grace_seconds: 1,
             // Tests run as whoever runs them.
             allow_root_jobs: true,
+            nodes_may_vouch_for: VouchedFor::Operators,
             log: "debug".to_owned(),
             ..ControllerConfig::default()
         };
@@ -146,6 +147,29 @@ impl Controllers {
         let answer = self.try_verb(name, verb)?;
         ensure!(answer.code == 0, "kantctld {verb:?} of {name}: {}", answer.stderr);
         Ok(answer.stdout)
+    }
+
+    /// An operator's invitation, of the leader that a controller knows.
+    ///
+    /// # Errors
+    /// When none leads.
+    pub fn invite(&self, asked: &str) -> anyhow::Result<String> {
+        wait_for("an invitation", || {
+            let Ok(list) = self.list(asked) else { return Ok(None) };
+            let leader = list.controllers.iter().find(|one| Some(one.id) == list.leader);
+            let Some(leader) = leader else { return Ok(None) };
+            let made = self.kantctl(&leader.name)?.json(&["admin", "controller", "invite"]);
+            Ok(made.ok().map(|InviteAnswer { invitation, .. }| invitation))
+        })
+    }
+
+    /// Runs `join` or `rebuild` of a controller, invited, by way of another.
+    ///
+    /// # Errors
+    /// When it fails, with what it said.
+    pub fn admit(&self, name: &str, verb: &str, by: &str) -> anyhow::Result<String> {
+        let (to, invitation) = (self.address(by), self.invite(by)?);
+        self.verb(name, &[verb, "--to", &to, "--invitation", &invitation])
     }
 
     /// Starts a controller and waits until it answers.

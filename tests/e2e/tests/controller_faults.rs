@@ -111,7 +111,7 @@ fn a_cluster_grows_to_five_and_shrinks_to_three_under_load() -> anyhow::Result<(
     house.wait_for_nodes("a")?;
     let ((), record) = under_load(&mut house, &["n1"], |house, load| {
         for (name, voters) in [("b", 2), ("c", 3), ("d", 4), ("e", 5)] {
-            house.verb(name, &["join", "--to", &house.address("a")])?;
+            house.admit(name, "join", "a")?;
             house.start(name)?;
             house.wait_for_voters("a", voters)?;
             load.wait_for_more(3)?;
@@ -163,7 +163,7 @@ fn a_lost_machine_is_replaced_and_caught_up_by_snapshot() -> anyhow::Result<()> 
         let old = house.number(&leader, lost)?;
         let kantctl = house.kantctl(&leader)?;
         kantctl.ok(&["admin", "controller", "remove", &old.to_string()])?;
-        house.verb(lost, &["join", "--to", &house.address(&leader)])?;
+        house.admit(lost, "join", &leader)?;
         house.start(lost)?;
         house.wait_for_voters(&leader, 3)?;
         assert!(house.number(&leader, lost)? > old, "a number is never given again");
@@ -217,7 +217,7 @@ fn what_a_backup_holds_is_there_after_everything_else_is_lost() -> anyhow::Resul
     house.verb("a", &["restore", &saved])?;
     house.start("a")?;
     for name in ["b", "c"] {
-        house.verb(name, &["join", "--to", &house.address("a")])?;
+        house.admit(name, "join", "a")?;
         house.start(name)?;
     }
     let list = house.wait_for_voters("a", 3)?;
@@ -241,7 +241,7 @@ fn a_leader_whose_disk_is_full_gives_way_and_catches_up_later() -> anyhow::Resul
     house.start("a")?;
     for name in ["b", "c"] {
         house.add(name)?;
-        house.verb(name, &["join", "--to", &house.address("a")])?;
+        house.admit(name, "join", "a")?;
         house.start(name)?;
     }
     house.wait_for_voters("a", 3)?;

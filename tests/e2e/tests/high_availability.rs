@@ -80,7 +80,7 @@ fn a_controller_whose_log_is_lost_is_refused_and_rebuilt_from_the_others() -> an
     assert_ne!(answer.code, 0);
     assert!(answer.stderr.contains("kantctld rebuild"), "{}", answer.stderr);
 
-    let told = house.verb(lost, &["rebuild", "--to", &house.address(&leader)])?;
+    let told = house.admit(lost, "rebuild", &leader)?;
     assert!(told.contains("from now on"), "{told}");
     house.start(lost)?;
     let list = house.wait_for_voters(&leader, 3)?;
@@ -109,7 +109,8 @@ fn what_makes_no_cluster_is_refused_and_harms_nothing() -> anyhow::Result<()> {
     let other = house.dir().join("other.key").display().to_string();
     house.reconfigure("b", |config| config.cluster_key.clone_from(&other))?;
     let to_a = house.address("a");
-    let join = ["join", "--to", to_a.as_str()];
+    let invitation = house.invite("a")?;
+    let join = ["join", "--to", to_a.as_str(), "--invitation", &invitation];
     let answer = house.try_verb("b", &join)?;
     assert!(answer.code != 0 && answer.stderr.contains("no cluster key"), "{}", answer.stderr);
     house.verb("b", &["found"])?;
@@ -156,7 +157,7 @@ fn a_cluster_grows_online_and_an_address_belongs_to_one() -> anyhow::Result<()> 
     let job = early.ok(&["submit", "--parsable", "--hold", "--wrap", "true"])?.trim().to_owned();
     house.add("b")?;
     // By way of its `peers`.
-    house.verb("b", &["join", "--learner"])?;
+    house.verb("b", &["join", "--learner", "--invitation", &house.invite("a")?])?;
     house.start("b")?;
     let learner = wait_for("the learner", || {
         let list = house.list("a")?;
@@ -175,7 +176,8 @@ fn a_cluster_grows_online_and_an_address_belongs_to_one() -> anyhow::Result<()> 
     house.add("c")?;
     let taken = house.address("b");
     house.reconfigure("c", |config| config.advertise = taken)?;
-    let answer = house.try_verb("c", &["join", "--to", &house.address("a")])?;
+    let (to, invitation) = (house.address("a"), house.invite("a")?);
+    let answer = house.try_verb("c", &["join", "--to", &to, "--invitation", &invitation])?;
     assert!(answer.code != 0 && answer.stderr.contains("already"), "{answer:?}");
     Ok(())
 }

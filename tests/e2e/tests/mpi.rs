@@ -3,6 +3,7 @@
 //! missing is named.
 
 use anyhow::{Context as _, ensure};
+use common::config::{ControllerConfig, VouchedFor};
 use common::job::Outcome;
 use common::wire::api::JobView;
 use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Network, Person, wait_for, workspace};
@@ -58,7 +59,13 @@ fn house() -> anyhow::Result<Option<(Cluster, Vec<&'static Mpi>)>> {
         return Ok(None);
     };
     let nodes = vec![("g1", Machine::cpu()), ("g2", Machine::cpu())];
-    let options = ClusterOptions { nodes, ..ClusterOptions::default() };
+    // For `NOBODY`.
+    let options = ClusterOptions {
+        nodes,
+        controller: Some(|config| config.uid_min = 0),
+        node: Some(|config| config.uid_min = 0),
+        ..ClusterOptions::default()
+    };
     Ok(Some((Cluster::start_on(network, options)?, kinds)))
 }
 
@@ -134,6 +141,10 @@ fn a_rank_that_aborts_ends_the_job_with_its_code() -> anyhow::Result<()> {
         assert_eq!(job.exit.map(|exit| exit.code), Some(9), "{}", mpi.starter);
     }
     Ok(())
+}
+
+fn nodes_speak_for_operators(config: &mut ControllerConfig) {
+    config.nodes_may_vouch_for = VouchedFor::Operators;
 }
 
 /// Where something is mounted, but for the networks of other tests.
@@ -232,7 +243,9 @@ fn nobody_but_its_owner_starts_programs_in_a_job() -> anyhow::Result<()> {
         say("skipped: only root can play two people");
         return Ok(());
     };
-    let cluster = Cluster::start(two_nodes())?;
+    // An operator is let through, and may not either.
+    let controller = Some(nodes_speak_for_operators as fn(&mut ControllerConfig));
+    let cluster = Cluster::start(ClusterOptions { controller, ..two_nodes() })?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let id = staying(&kantctl)?.key.to_string();
     // A stranger, and an operator.

@@ -78,7 +78,8 @@ fn each_restoring_of_one_backup_is_a_cluster_of_its_own_with_new_job_numbers() -
     // One of the first restoring does not slip into the second.
     house.add("b")?;
     std::fs::rename(house.dir().join("old-2"), &house.config("b")?.state_dir)?;
-    let answer = house.try_verb("b", &["rebuild", "--to", &house.address("a")])?;
+    let (to, invitation) = (house.address("a"), house.invite("a")?);
+    let answer = house.try_verb("b", &["rebuild", "--to", &to, "--invitation", &invitation])?;
     assert!(answer.code != 0 && answer.stderr.contains("it was of cluster"), "{answer:?}");
     assert_eq!(house.list("a")?.controllers.len(), 1);
     Ok(())
@@ -92,7 +93,9 @@ fn a_rebuild_removes_nobody_but_its_own_silent_number_and_may_come_again() -> an
     let (lost, other) = (others.next().context("b")?, others.next().context("c")?);
     let (old, before) = (house.number(&leader, lost)?, numbers(&house, &leader)?);
     let to = house.address(&leader);
-    let rebuild = ["rebuild", "--to", &to];
+    // One for all: what is refused does not use it up.
+    let invitation = house.invite(&leader)?;
+    let rebuild = ["rebuild", "--to", &to, "--invitation", &invitation];
 
     // A state directory copied from one that lives.
     house.add("d")?;

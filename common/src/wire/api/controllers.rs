@@ -1,7 +1,7 @@
 //! Controllers: how they stand, and joining them. Never holds logic.
 
 use crate::id::{ClusterId, ControllerId, LogIndex};
-use crate::time::Time;
+use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 
 /// How the controllers stand, as one of them sees it.
@@ -75,6 +75,8 @@ pub struct JoinRequest {
     pub address: String,
     /// It stays without a vote.
     pub learner: bool,
+    /// The secret of an invitation.
+    pub invitation: String,
     /// It takes the place of this one, whose log is lost.
     #[serde(default)]
     pub replaces: Option<ControllerId>,
@@ -94,4 +96,22 @@ pub struct JoinAnswer {
     pub id: ControllerId,
     /// The leader's release.
     pub release: String,
+}
+
+/// Asks for an invitation, by which one more controller may join.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InviteRequest {
+    /// How long it is good.
+    pub lasts: Span,
+}
+
+/// An invitation. It is shown this once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InviteAnswer {
+    /// The secret, for `kantctld join --invitation`.
+    pub invitation: String,
+    /// Good before this time.
+    pub until: Time,
+    /// Where the new controller is to ask; empty where no other host reaches this one.
+    pub address: String,
 }

@@ -4,7 +4,7 @@
 use super::{CHANGE_LIMIT, change, refused};
 use crate::api::error::ApiFailure;
 use crate::clock::wall_clock;
-use crate::core::CommandError;
+use crate::core::{CommandError, Core};
 use crate::machine::StateMachine;
 use crate::membership::is_reachable;
 use crate::peers::{Peers, clocks_agree};
@@ -13,6 +13,7 @@ use axum::http::StatusCode;
 use common::id::{ControllerId, LogIndex};
 use common::wire::api::JoinRequest;
 use common::wire::peer::PEER_PROTOCOL;
+use state::Command;
 
 /// May it join this cluster at all?
 ///
@@ -67,12 +68,14 @@ pub fn check_join(peers: &Peers<StateMachine>, request: &JoinRequest) -> Result<
     }
 }
 
-/// Makes it a member, and takes the one it replaces out, in one change or not at all. Gives its
-/// number.
+/// Makes it a member by its invitation, which is used up then, and takes the one it replaces out, in
+/// one change or not at all. Gives its number.
 ///
 /// # Errors
-/// [`ApiFailure`] when the members do not change so; then they are as they were.
+/// [`ApiFailure`] when it is not invited, or the members do not change so; then they are as they
+/// were.
 pub async fn take_in(
+    core: &Core,
     peers: &Peers<StateMachine>,
     request: JoinRequest,
 ) -> Result<ControllerId, ApiFailure> {
@@ -81,6 +84,10 @@ pub async fn take_in(
     if let Some(old) = replaced {
         check_silent(peers, old).await?;
     }
+    let hash = net::invitation_hash(&request.invitation);
+    let is_used_here = core.state.read().invitation(&hash).is_some_and(|invitation| {
+        invitation.used_by.as_deref() == Some(request.address.as_str())
+    });
     // An answer that was lost is given again, as long as nobody has lived under that number.
     let waits = status.followers.iter().find(|follower| {
         let member = status.members.known.get(&follower.id);
@@ -88,9 +95,16 @@ pub async fn take_in(
             && status.members.learns(follower.id)
             && member.is_some_and(|member| member.address == request.address)
     });
-    if let Some(waits) = waits.filter(|_| replaced.is_none()) {
+    if let Some(waits) = waits.filter(|_| is_used_here && replaced.is_none()) {
         return Ok(waits.id);
     }
+    let address = request.address.clone();
+    let mut stay = status.members.known.iter().filter(|(id, _)| Some(**id) != replaced);
+    if let Some((id, _)) = stay.find(|(_, member)| member.address == address) {
+        // Before the invitation is used up for nothing.
+        return Err(refused(ChangeRefusal::AddressTaken { id: *id, address }));
+    }
+    core.command(Command::UseInvitation { hash, address }).await?;
     let JoinRequest { name, address, learner, .. } = request;
     let said = format!("{name} at {address}");
     let member = Member { name, address, becomes_voter: !learner };

@@ -1,9 +1,9 @@
 //! `ForgetDone`: drops what is over for longer than `done_jobs_kept`: whole submissions, their
-//! texts, and request keys of that age; queues that were kept for jobs now over; bookings whose
-//! time is over, and usage that is too old to count. Accounting has them. Never forgets a job of
-//! which one task lives, nor one whose request key is remembered.
+//! texts, and request keys of that age; queues that were kept for jobs now over; bookings and
+//! invitations whose time is over, and usage that is too old to count. Accounting has them. Never
+//! forgets a job of which one task lives, nor one whose request key is remembered.
 
-use super::{configure, delete_reservation};
+use super::{configure, delete_reservation, invite_controller};
 use crate::event::Event;
 use crate::remembered::State;
 use common::id::JobId;
@@ -12,6 +12,7 @@ use common::time::Span;
 
 pub(super) fn apply(state: &mut State, events: &mut Vec<Event>) -> Result<(), Refusal> {
     delete_reservation::drop_expired(state, events);
+    invite_controller::drop_expired(state);
     state.usage.forget(state.now);
     let counts = crate::queue_usage::counts(state);
     state.queue_usage.forget(state.now, counts);

@@ -15,6 +15,7 @@ mod enact_round;
 mod finish_job;
 mod forget_done;
 mod hold_job;
+mod invite_controller;
 mod lease_over;
 mod node_lost;
 mod node_silent;
@@ -33,6 +34,7 @@ mod submit_set;
 mod suspend_job;
 mod target;
 mod update_job;
+mod use_invitation;
 
 pub use admission::may_wait;
 pub use update_job::updated;
@@ -92,6 +94,12 @@ pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
         }
         Command::DeleteReservation { actor, name } => {
             delete_reservation::apply(state, out, actor, name)
+        }
+        Command::InviteController { actor, hash, lasts } => {
+            invite_controller::apply(state, out, actor, (hash, *lasts))
+        }
+        Command::UseInvitation { hash, address } => {
+            use_invitation::apply(state, out, hash, address)
         }
         Command::DeadlineOver { key } => deadline_over::apply(state, out, *key),
         Command::LeaseOver { key } => lease_over::apply(state, out, *key),

@@ -73,6 +73,12 @@ impl fmt::Display for Event {
                 write!(f, "reservation {name}: deleted by {}", who(*by))
             }
             Self::ReservationExpired { name } => write!(f, "reservation {name}: over"),
+            Self::ControllerInvited { by, until } => {
+                write!(f, "a controller may join until {until}: invited by {}", who(*by))
+            }
+            Self::InvitationUsed { by, address } => {
+                write!(f, "the controller at {address} joins, invited by {}", who(*by))
+            }
             Self::SubmitRefused { place, refusal } => {
                 write!(f, "job {} of many refused: {refusal}", place + 1)
             }

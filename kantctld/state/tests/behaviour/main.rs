@@ -17,6 +17,7 @@ mod health;
 mod held;
 mod history;
 mod house;
+mod invitations;
 mod life;
 mod nodes;
 mod queue_tree;

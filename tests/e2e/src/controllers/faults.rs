@@ -34,12 +34,11 @@ impl Controllers {
             let listen = format!("{}:7600", network.address(name)?);
             house.reconfigure(name, |config| config.listen = listen)?;
         }
-        let first = house.address("a");
         house.network = Some(network);
         house.reconfigure("a", |config| config.peers.clear())?;
         house.start("a")?;
         for name in ["b", "c"] {
-            house.verb(name, &["join", "--to", &first])?;
+            house.admit(name, "join", "a")?;
             house.start(name)?;
         }
         house.wait_for_voters("a", 3)?;

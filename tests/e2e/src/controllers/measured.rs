@@ -19,7 +19,7 @@ impl Controllers {
         for name in others {
             house.add(name)?;
             house.reconfigure(name, change)?;
-            house.verb(name, &["join", "--to", &house.address(first)])?;
+            house.admit(name, "join", first)?;
             house.start(name)?;
         }
         house.wait_for_voters(first, names.len())?;

@@ -223,6 +223,8 @@ impl Touched {
             | Event::RoundEntryRefused { .. }
             | Event::JobSubmitted { repeated: true, .. }
             | Event::JobForgotten { .. }
+            | Event::ControllerInvited { .. }
+            | Event::InvitationUsed { .. }
             | Event::SubmitRefused { .. }
             | Event::CommandRefused(_) => {}
             Event::JobUpdated { key, .. } => {

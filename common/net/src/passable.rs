@@ -1,0 +1,45 @@
+//! Directories that every user may pass through, made by a daemon whose umask keeps others out.
+//! Never changes one that is there.
+
+use std::fs::{self, DirBuilder, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::Path;
+
+const MODE: u32 = 0o755;
+
+/// Makes a directory with those above it that are missing, all of mode 0755 whatever the umask is.
+///
+/// # Errors
+/// The system's.
+pub fn make_passable_dir(path: &Path) -> io::Result<()> {
+    if path.as_os_str().is_empty() || path.is_dir() {
+        return Ok(());
+    }
+    path.parent().map_or(Ok(()), make_passable_dir)?;
+    match DirBuilder::new().mode(0o700).create(path) {
+        Ok(()) => fs::set_permissions(path, Permissions::from_mode(MODE)),
+        // Another process was faster.
+        Err(_) if path.is_dir() => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_made_passable_and_what_is_there_stays() {
+        let home = tempfile::tempdir().unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        fs::set_permissions(home.path(), Permissions::from_mode(0o700)).unwrap();
+        let below = home.path().join("a/b");
+        make_passable_dir(&below).unwrap();
+        make_passable_dir(&below).unwrap();
+        assert_eq!((mode(&below), mode(&home.path().join("a"))), (0o755, 0o755));
+        assert_eq!(mode(home.path()), 0o700);
+        fs::write(home.path().join("file"), "").unwrap();
+        assert!(make_passable_dir(&home.path().join("file")).is_err());
+    }
+}

@@ -1,0 +1,129 @@
+//! Who operates the cluster, whose jobs are taken, and for whom a node speaks: by this controller's
+//! configuration and its host's user database. Never replicated: each controller has its own.
+
+use crate::settings::{HostNames, SettingsError};
+use axum::http::StatusCode;
+use common::config::policy::Names as _;
+use common::config::{ControllerConfig, VouchedFor};
+use common::id::{Gid, Uid};
+use common::job::Owner;
+use net::{OwnerRules, Refusal, User, UserRecord, Via};
+use std::collections::BTreeSet;
+
+/// As configured; a reload may change it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Access {
+    operators: BTreeSet<Uid>,
+    owners: OwnerRules,
+    vouched_for: VouchedFor,
+}
+
+impl Access {
+    /// As configured. Operators are root, the user this process runs as, and those in `admins`.
+    ///
+    /// # Errors
+    /// [`SettingsError::UnknownAdmin`].
+    pub fn configured(config: &ControllerConfig) -> Result<Self, SettingsError> {
+        let mut operators = BTreeSet::from([Uid(0), Uid(nix::unistd::geteuid().as_raw())]);
+        for admin in &config.admins {
+            let uid = admin.parse().map(Uid).ok().or_else(|| HostNames.user(admin));
+            operators.insert(uid.ok_or_else(|| SettingsError::UnknownAdmin(admin.clone()))?);
+        }
+        let owners = OwnerRules {
+            uid_min: config.uid_min,
+            allow_unknown_users: config.allow_unknown_users,
+        };
+        Ok(Self { operators, owners, vouched_for: config.nodes_may_vouch_for })
+    }
+
+    /// May this user do everything?
+    #[must_use]
+    pub fn is_operator(&self, uid: Uid) -> bool {
+        self.operators.contains(&uid)
+    }
+
+    /// Whose a job of this user is, by the kernel's numbers; the name is for people. And all groups
+    /// of theirs: queues and QoS may be open to a group. May block.
+    ///
+    /// # Errors
+    /// Why this user may have no jobs.
+    pub fn owner(&self, uid: u32, gid: u32) -> Result<(Owner, Vec<Gid>), Refusal> {
+        let record = UserRecord::look_up(uid, gid).map_err(|error| {
+            let message = format!("failed to look up uid {uid} in the user database: {error}");
+            Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "no_user_database", message)
+                .hint("try again; if it lasts, an operator must look at the controller's host")
+        })?;
+        self.owners.check(uid, gid, &record).map_err(|error| {
+            Refusal::new(StatusCode::FORBIDDEN, "owner_refused", error.to_string())
+        })?;
+        let name = record.entry.map_or_else(|| uid.to_string(), |user| user.name);
+        let groups: BTreeSet<Gid> = record.groups.iter().copied().chain([gid]).map(Gid).collect();
+        Ok((Owner { uid: Uid(uid), gid: Gid(gid), name }, groups.into_iter().collect()))
+    }
+
+    /// Is the user one whom a node may speak for? Whoever is root on a node can make it say
+    /// anything, and is by that no operator of the cluster.
+    ///
+    /// # Errors
+    /// Who must ask elsewhere, and where.
+    pub fn check_voucher(&self, user: &User) -> Result<(), Refusal> {
+        let Via::Node(node) = &user.via else { return Ok(()) };
+        if self.vouched_for == VouchedFor::Operators || !self.is_operator(Uid(user.uid)) {
+            return Ok(());
+        }
+        let (whom, uid) = (if user.uid == 0 { "root" } else { "operators" }, user.uid);
+        let message =
+            format!("node {node} may not speak for {whom} (uid {uid}): ask on a controller's host");
+        let hint = "there kantctl finds kantctld's own socket (`socket` in kantctld.toml); to let \
+                    nodes speak for operators, set `nodes_may_vouch_for = \"operators\"` in \
+                    kantctld.toml of each controller: then root on any node operates the cluster";
+        Err(Refusal::new(StatusCode::FORBIDDEN, "voucher_refused", message).hint(hint))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn access(config: ControllerConfig) -> Access {
+        Access::configured(&config).unwrap()
+    }
+
+    fn via(uid: u32, via: Via) -> User {
+        User { uid, gid: uid, via }
+    }
+
+    #[test]
+    fn a_node_speaks_for_users_and_for_operators_only_where_that_is_configured() {
+        let admins = vec!["4711".to_owned()];
+        let strict = access(ControllerConfig { admins: admins.clone(), ..Default::default() });
+        let on = |uid| via(uid, Via::Node("n1".to_owned()));
+        for uid in [0, 4711] {
+            let refusal = strict.check_voucher(&on(uid)).unwrap_err();
+            assert!(refusal.error.message.contains("node n1 may not speak for"), "{refusal:?}");
+            assert!(refusal.error.hint.unwrap().contains("nodes_may_vouch_for"));
+            for direct in [Via::Socket, Via::Controller] {
+                assert!(strict.check_voucher(&via(uid, direct)).is_ok());
+            }
+        }
+        assert!(strict.check_voucher(&on(4712)).is_ok());
+        let nodes_may_vouch_for = VouchedFor::Operators;
+        let open = access(ControllerConfig { admins, nodes_may_vouch_for, ..Default::default() });
+        assert!(open.check_voucher(&on(0)).is_ok() && open.check_voucher(&on(4711)).is_ok());
+    }
+
+    #[test]
+    fn jobs_are_taken_of_known_users_with_groups_of_their_own() {
+        let strict = access(ControllerConfig::default());
+        let refused = strict.owner(3_999_999_999, 3_999_999_999).unwrap_err();
+        assert!(refused.error.message.contains("allow_unknown_users"), "{refused:?}");
+        let refused = strict.owner(0, 3_999_999_999).unwrap_err();
+        assert!(refused.error.message.contains("group 3999999999"), "{refused:?}");
+        assert!(strict.owner(1, 1).unwrap_err().error.message.contains("uid_min"));
+        let (owner, groups) = strict.owner(0, 0).unwrap();
+        assert!(owner.name == "root" && groups.contains(&Gid(0)));
+        let open = access(ControllerConfig { allow_unknown_users: true, ..Default::default() });
+        let (owner, groups) = open.owner(3_999_999_999, 3_999_999_999).unwrap();
+        assert_eq!((owner.name.as_str(), groups), ("3999999999", vec![Gid(3_999_999_999)]));
+    }
+}

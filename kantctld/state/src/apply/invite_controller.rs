@@ -1,0 +1,37 @@
+//! `InviteController`: one more controller may join, once and before a time. Operators only. Never
+//! sees the secret, only its hash.
+
+use super::target;
+use crate::command::Actor;
+use crate::event::Event;
+use crate::invitation::{Invitation, LASTS_MAX, OPEN_MAX};
+use crate::remembered::State;
+use common::reason::Refusal;
+use common::time::Span;
+
+pub(super) fn apply(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    actor: &Actor,
+    (hash, lasts): (&str, Span),
+) -> Result<(), Refusal> {
+    target::operators_only(actor)?;
+    drop_expired(state);
+    if lasts == Span(0) || lasts > LASTS_MAX {
+        let message = format!("an invitation is good for 1 s to {LASTS_MAX}: change --expires");
+        return Err(Refusal::BadAsk { message });
+    }
+    if state.invitations.len() >= OPEN_MAX {
+        return Err(Refusal::TooManyInvitations { limit: OPEN_MAX });
+    }
+    let (by, until) = (actor.uid, state.now + lasts);
+    state.invitations.insert(hash.to_owned(), Invitation { by, until, used_by: None });
+    events.push(Event::ControllerInvited { by, until });
+    Ok(())
+}
+
+/// Drops the invitations whose time is over.
+pub(super) fn drop_expired(state: &mut State) {
+    let now = state.now;
+    state.invitations.retain(|_, invitation| invitation.until > now);
+}

@@ -1,0 +1,23 @@
+//! `UseInvitation`: a controller joins by an invitation, which lets no other one in. Never twice:
+//! not even for the same controller.
+
+use crate::event::Event;
+use crate::remembered::State;
+use common::reason::Refusal;
+
+pub(super) fn apply(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    hash: &str,
+    address: &str,
+) -> Result<(), Refusal> {
+    let now = state.now;
+    let invitation = state.invitations.get_mut(hash).filter(|invitation| invitation.until > now);
+    let invitation = invitation.ok_or(Refusal::NoInvitation)?;
+    if let Some(address) = &invitation.used_by {
+        return Err(Refusal::InvitationUsed { address: address.clone() });
+    }
+    invitation.used_by = Some(address.to_owned());
+    events.push(Event::InvitationUsed { by: invitation.by, address: address.to_owned() });
+    Ok(())
+}

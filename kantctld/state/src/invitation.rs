@@ -1,0 +1,24 @@
+//! What lets one controller in: made by an operator, for a while and for one use. Kept as the hash
+//! of the secret: who reads a state or a backup cannot join by it.
+
+use common::id::Uid;
+use common::time::{Span, Time};
+use serde::{Deserialize, Serialize};
+
+/// So many may be open at once: each was meant for a controller, and no cluster has as many.
+pub const OPEN_MAX: usize = 64;
+/// No invitation is good for longer.
+pub const LASTS_MAX: Span = Span::from_seconds(7 * 86_400);
+
+/// One invitation, by the hash of its secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Invitation {
+    /// Who made it.
+    pub by: Uid,
+    /// Good before this time.
+    pub until: Time,
+    /// The address of the controller that used it; kept until its time is over, so that an answer
+    /// that was lost can be given again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used_by: Option<String>,
+}
