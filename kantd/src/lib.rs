@@ -19,6 +19,7 @@ pub mod inventory;
 pub mod local;
 pub mod logging;
 pub mod notify;
+mod opening;
 pub mod output;
 pub mod parts;
 pub mod runner;

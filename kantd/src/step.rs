@@ -19,11 +19,15 @@ mod gpu_tally;
 mod guest;
 mod handle;
 mod hook;
+mod ipc;
 mod journal;
 mod keeper;
+mod keyring;
 mod leases;
+mod login;
 mod order;
 mod overuse;
+mod patience;
 mod prepare;
 mod private;
 mod removal;
@@ -44,6 +48,13 @@ pub use overuse::GpuOveruse;
 pub(crate) use private::usable as usable_private_dirs;
 pub use supervisor::run_supervisor;
 pub(crate) use tasks::tend_leases;
+
+/// Tries what each step has for itself without being asked; a sentence for each that it cannot have.
+pub(crate) fn try_out(missing: &mut Vec<String>) {
+    keyring::try_out(missing);
+    login::try_out(missing);
+    ipc::try_out(missing);
+}
 
 /// The example order's part on a node, which has one GPU of id `GPU-1`.
 #[cfg(test)]

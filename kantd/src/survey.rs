@@ -59,6 +59,7 @@ pub fn survey(settings: &Settings) -> Result<Survey, SurveyError> {
         missing.push("jobs of other users: kantd does not run as root".to_owned());
     }
     let private_dirs = step::usable_private_dirs(&settings.private_dirs, &mut missing);
+    step::try_out(&mut missing);
     let containers = container::look(&settings.containers);
     if let Offer::Refused(why) = &containers {
         missing.push(format!("jobs with --container: {why}"));

@@ -223,7 +223,11 @@ fn end(cause: EndCause, code: u8, started_at: Option<Time>, ended_at: Time) -> S
     let signal = match cause {
         EndCause::OutOfMemory => Some(9),
         EndCause::TimedOut | EndCause::Stopped => started_at.map(|_| 15),
-        EndCause::Exited | EndCause::LaunchFailed | EndCause::NodeFault | EndCause::Lost => None,
+        EndCause::Exited
+        | EndCause::LaunchFailed
+        | EndCause::NodeFault
+        | EndCause::UnclearFault
+        | EndCause::Lost => None,
     };
     let exit = ExitStatus { code, signal };
     let (usage, steps) = (Usage::default(), Vec::new());

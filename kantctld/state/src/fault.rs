@@ -1,6 +1,7 @@
 //! Attempts that failed for no fault of their job's: how many in a row, when the next one may
 //! start, and when to stop trying. Never says whose fault it was; `life` does.
 
+use common::id::Uid;
 use common::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +16,9 @@ pub const FAULTS_MAX: u32 = 5;
 
 /// After so many faults in a row, without a start that went well between them, a node is drained.
 pub const NODE_FAULTS_MAX: u32 = 2;
+
+/// Faults that a user may have had a part in count against a node once so many users met one.
+const USERS_MIN: usize = 2;
 
 /// An attempt is to be running so long after it was given its allocation.
 pub const START_MAX: Span = Span::from_minutes(5);
@@ -45,6 +49,35 @@ impl Faults {
     #[must_use]
     pub const fn is_enough(&self) -> bool {
         self.in_a_row >= FAULTS_MAX
+    }
+}
+
+/// The starts on a node that failed by its fault, since one went well there.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct NodeFaults {
+    /// How many in a row.
+    pub in_a_row: u32,
+    /// No user had a part in one of them.
+    pub is_clear: bool,
+    /// Whose jobs met them: the first of them, each once.
+    pub users: Vec<Uid>,
+}
+
+impl NodeFaults {
+    /// One more, which a job of this user met.
+    pub(crate) fn note(&mut self, user: Uid, is_clear: bool) {
+        self.in_a_row = self.in_a_row.saturating_add(1);
+        self.is_clear |= is_clear;
+        if self.users.len() < USERS_MIN && !self.users.contains(&user) {
+            self.users.push(user);
+        }
+    }
+
+    /// Is that enough to drain the node? One user alone must not be able to take nodes out.
+    #[must_use]
+    pub fn are_enough(&self) -> bool {
+        let is_nodes_own = self.is_clear || self.users.len() >= USERS_MIN;
+        self.in_a_row >= NODE_FAULTS_MAX && is_nodes_own
     }
 }
 

@@ -133,7 +133,7 @@ pub(crate) fn share_ended(
         true => decide::without_those_that_leave(state, events, id),
         false => decide::decide(state, events, id, rank, end),
     }
-    fault::judge_node(state, events, node, end);
+    fault::judge_node(state, events, node, id, end);
     advance::advance(state, events, id, from);
     grow::join(state, events, id);
     settle(state, events, id.key);

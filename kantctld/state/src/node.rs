@@ -1,5 +1,6 @@
 //! What the state keeps of a node. Never what runs there; that is the ledger's.
 
+use crate::fault::NodeFaults;
 use common::health::Finding;
 use common::id::NodeName;
 use common::node::{Contact, Drain, Inventory, NodeStatus};
@@ -28,7 +29,7 @@ pub struct NodeRecord {
     pub drain: Option<Drain>,
     /// Starts in a row that failed here by a fault of the node.
     #[serde(default)]
-    pub faults: u32,
+    pub faults: NodeFaults,
     /// All that it finds wrong with itself, by its last word.
     #[serde(default)]
     pub findings: Vec<Finding>,

@@ -2,14 +2,15 @@
 //! system ids (man 2 setfsuid) and must end afterwards. Never changes the process's identity.
 
 use super::OutputError;
+use crate::opening::Found;
 use crate::user;
 use common::job::Owner;
 use nix::errno::Errno;
+use nix::fcntl::OFlag;
 use nix::sys::statfs::{PROC_SUPER_MAGIC, fstatfs};
 use nix::unistd::geteuid;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Why a file could not be opened.
@@ -51,15 +52,15 @@ pub(super) fn open_as(owner: &Owner, path: &Path) -> Result<File, OpenError> {
     } else if geteuid().as_raw() != owner.uid.0 {
         return Err(OpenError::NotAllowed(owner.uid));
     }
-    // Neither a pipe without a writer nor a terminal may catch this thread.
-    let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let found = Found::at(path).map_err(io::Error::from)?;
     // Files of /proc look regular, and some show this daemon to whoever reads them inside it.
-    let is_of_proc = fstatfs(&file).map_err(io::Error::from)?.filesystem_type() == PROC_SUPER_MAGIC;
-    if is_of_proc || !file.metadata()?.is_file() {
+    let system = fstatfs(found.as_fd()).map_err(io::Error::from)?.filesystem_type();
+    if system == PROC_SUPER_MAGIC || !found.is_file() {
         return Err(OpenError::NotRegular);
     }
-    Ok(file)
+    // A lease on the file may not catch this thread.
+    let file = found.open(OFlag::O_RDONLY | OFlag::O_NONBLOCK).map_err(io::Error::from)?;
+    Ok(file.into())
 }
 
 fn take_rights_of(owner: &Owner) -> io::Result<()> {

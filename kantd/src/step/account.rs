@@ -1,4 +1,4 @@
-//! Who the job's user is on this node: name, home, shell, groups; and becoming that user.
+//! Who the job's user is on this node: name, home, shell, groups; and acting as that user.
 //! Never trusts a name over a number.
 
 use crate::user;
@@ -63,19 +63,21 @@ impl Account {
         unistd::geteuid().is_root() || unistd::geteuid().as_raw() != self.uid.0
     }
 
-    /// Becomes the user, for good.
+    /// Has the user's rights and no others from here on, as to files and all else. The real and the
+    /// saved user id stay root's, so that no process of the user's can signal or trace this one
+    /// (man 2 kill, man 2 ptrace). All capabilities that are in force go (man 7 capabilities).
     ///
     /// # Errors
     /// When the kernel refuses.
-    pub fn become_it(&self) -> nix::Result<()> {
+    pub fn act_as_it(&self) -> nix::Result<()> {
         if !self.is_other() {
             return Ok(());
         }
         let groups: Vec<_> = self.groups.iter().map(|g| unistd::Gid::from_raw(g.0)).collect();
-        let (uid, gid) = (unistd::Uid::from_raw(self.uid.0), unistd::Gid::from_raw(self.gid.0));
+        let gid = unistd::Gid::from_raw(self.gid.0);
         unistd::setgroups(&groups)?;
         unistd::setresgid(gid, gid, gid)?;
-        unistd::setresuid(uid, uid, uid)
+        unistd::seteuid(unistd::Uid::from_raw(self.uid.0))
     }
 }
 

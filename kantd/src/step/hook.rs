@@ -3,6 +3,7 @@
 //! its limits nor its user hold for them.
 
 use super::dir::StepDir;
+use super::keyring;
 use super::order::StepOrder;
 use super::task::{exit_words, reset_signals};
 use crate::cgroup::{self, Cgroup, CgroupError, Limits};
@@ -196,6 +197,9 @@ fn spawn(
             }
             reset_signals();
             libc::setsid();
+            // The supervisor's is the job's, and what its user puts there is not for root. Where
+            // there are no keyrings there is nothing to leave.
+            let _ = keyring::join_new();
             Ok(())
         });
     }

@@ -101,8 +101,8 @@ impl Keeper {
             Beginning::Refused => return self.forgotten().await,
             Beginning::Order(order) => match self.write(order).await {
                 Ok(is_new) => self.launched = !is_new,
-                Err(why) => {
-                    self.ended(settle::failed_launch(LaunchFault::of_node(why))).await;
+                Err(fault) => {
+                    self.ended(settle::failed_launch(fault)).await;
                     return self.forgotten().await;
                 }
             },
@@ -157,7 +157,7 @@ impl Keeper {
     }
 
     /// Makes the directory and writes the order; false if the step is there already.
-    async fn write(&self, order: Box<StepOrder>) -> Result<bool, String> {
+    async fn write(&self, order: Box<StepOrder>) -> Result<bool, LaunchFault> {
         let (id, dir) = (self.id, self.dir.clone());
         let shown = dir.path().display().to_string();
         let written = blocking(move || {
@@ -169,7 +169,10 @@ impl Keeper {
             }
             Ok(is_new)
         });
-        written.await.map_err(|e| format!("failed to write the order of {id} to {shown}: {e}"))
+        written.await.map_err(|error: io::Error| {
+            let message = format!("failed to write the order of {id} to {shown}: {error}");
+            LaunchFault::of_node_or_want(&error, message)
+        })
     }
 
     async fn settle(&self) -> Result<Found, settle::SettleError> {

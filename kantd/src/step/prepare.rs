@@ -1,6 +1,6 @@
 //! Looking the user up, checking the working directory and opening the job's files, as the user:
 //! in a child of the supervisor, because home directories on dead file servers hang whoever asks
-//! for them, and the supervisor must stay able to stop the job.
+//! for them, and the supervisor must stay able to stop the job. The user cannot signal it.
 //! Never runs anything of the job's.
 
 use super::account::{Account, AccountError};
@@ -9,13 +9,15 @@ use super::courier::{self, Parcel};
 use super::fault::LaunchFault;
 use super::files::{FilePlan, Opening, Use};
 use super::order::StepOrder;
+use super::patience::{Patience, WAIT_MAX};
 use super::private;
 use crate::cgroup::Handle;
-use nix::fcntl::{OFlag, open};
+use crate::opening::{self, Found};
+use nix::fcntl::{AT_FDCWD, AtFlags, FcntlArg, OFlag, fcntl, open};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
-use nix::sys::stat::{Mode, umask};
-use nix::unistd::{AccessFlags, ForkResult, Pid, access, chdir, fork};
+use nix::sys::stat::{Mode, fstat, stat, umask};
+use nix::unistd::{AccessFlags, ForkResult, Pid, chdir, faccessat, fork};
 use serde::{Deserialize, Serialize};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -69,12 +71,11 @@ impl Preparation {
     /// Begins to prepare.
     ///
     /// # Errors
-    /// A sentence, when no child could be made.
-    pub fn begin(order: &StepOrder, plan: &FilePlan, script: &Path) -> Result<Self, String> {
-        let failed = |error| format!("failed to prepare {}: {error}", order.launch.id);
-        let (ours, theirs) = courier::pair().map_err(failed)?;
+    /// When no child could be made.
+    pub fn begin(order: &StepOrder, plan: &FilePlan, script: &Path) -> nix::Result<Self> {
+        let (ours, theirs) = courier::pair()?;
         // SAFETY: the supervisor has one thread, so the child may do anything.
-        match unsafe { fork() }.map_err(failed)? {
+        match unsafe { fork() }? {
             ForkResult::Parent { child } => {
                 let (pid, child, files) = (child, Handle::of(child), Vec::new());
                 let (account, image, work_dir) = (None, None, None);
@@ -122,13 +123,20 @@ impl Preparation {
                 Ok(Report::Done) => {
                     let (files, work_dir) = (std::mem::take(&mut self.files), self.work_dir.take());
                     let image = self.image.take();
-                    let account = self.account.take().ok_or_else(|| LaunchFault::of_node(GONE));
-                    let prepared = |account| Prepared { account, files, image, work_dir };
-                    return Some(account.map(prepared));
+                    let Some(account) = self.account.take() else { return Some(Err(self.gone())) };
+                    return Some(Ok(Prepared { account, files, image, work_dir }));
                 }
                 Ok(Report::Failed(fault)) => return Some(Err(fault)),
-                Err(_) => return Some(Err(LaunchFault::of_node(GONE))),
+                Err(_) => return Some(Err(self.gone())),
             }
+        }
+    }
+
+    /// Killed: while it looked the user up by the node's libraries, else over the job's own files.
+    fn gone(&self) -> LaunchFault {
+        match self.account {
+            None => LaunchFault::of_node(GONE),
+            Some(_) => LaunchFault::of_job(GONE),
         }
     }
 }
@@ -169,10 +177,10 @@ fn prepare(
     script: &Path,
     end: BorrowedFd<'_>,
 ) -> Result<(), LaunchFault> {
-    become_user(order, end)?;
-    // An open that hangs (a FIFO nobody reads) must not outlive the supervisor.
+    act_as_user(order, end)?;
+    // An open that hangs must not outlive the supervisor.
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(|error| {
-        LaunchFault::of_node(format!("failed to stay with the supervisor: {error}"))
+        LaunchFault::unclear(format!("failed to stay with the supervisor: {error}"))
     })?;
     look_at_container(order, end)?;
     if plan.tasks.is_empty() {
@@ -189,37 +197,50 @@ fn prepare(
             order.node
         ))
     })?;
-    access(script, AccessFlags::X_OK).map_err(|error| {
-        LaunchFault::of_node(format!(
-            "failed to reach the script {} as user {} on node {}: {error}; the spool directory and \
-             all above it must be open to users (mode 0711), and not mounted noexec",
-            script.display(),
-            order.user(),
-            order.node
-        ))
-    })?;
+    check_script(order, script)?;
     tell_hidden(order, end);
+    let mut patience = Patience::new();
     for opening in &plan.openings {
-        let file = open_file(opening).map_err(|error| explain(order, opening, error))?;
+        let file =
+            open_file(opening, &mut patience).map_err(|error| explain(order, opening, error))?;
         send(end, &Report::Opened, Some(file.as_fd()));
     }
     Ok(())
 }
 
-/// Looks the user up, tells the supervisor, and is the user from here on.
-fn become_user(order: &StepOrder, end: BorrowedFd<'_>) -> Result<(), LaunchFault> {
+/// Can the user run it? The file is the user's, and so is its mode; the way to it is the node's.
+fn check_script(order: &StepOrder, script: &Path) -> Result<(), LaunchFault> {
+    let checked = faccessat(AT_FDCWD, script, AccessFlags::X_OK, AtFlags::AT_EACCESS);
+    let Err(error) = checked else { return Ok(()) };
+    let (shown, user, node) = (script.display(), order.user(), &order.node);
+    let failed = format!("failed to reach the script {shown} as user {user} on node {node}");
+    if stat(script).is_ok_and(|found| found.st_mode & 0o100 == 0) {
+        return Err(LaunchFault::of_job(format!(
+            "{failed}: {error}; its mode was changed: submit the job again, and let the file be"
+        )));
+    }
+    Err(LaunchFault::of_node(format!(
+        "{failed}: {error}; the spool directory and all above it must be open to users (mode \
+         0711), and not mounted noexec"
+    )))
+}
+
+/// Looks the user up, tells the supervisor, and acts as the user from here on.
+fn act_as_user(order: &StepOrder, end: BorrowedFd<'_>) -> Result<(), LaunchFault> {
     let (user, node) = (order.user(), &order.node);
     let account =
-        Account::look_up(&order.launch.owner, &order.rules.owners).map_err(|error| match error {
-            AccountError::Silent(error) => LaunchFault::of_node(format!(
-                "failed to look up user {user} in the user database of node {node}: {error}"
-            )),
-            AccountError::Refused(why) => {
-                LaunchFault::of_job(format!("failed to run as user {user} on node {node}: {why}"))
-            }
-        })?;
+        Account::look_up(&order.launch.owner, &order.rules.owners).map_err(
+            |error| match error {
+                AccountError::Silent(error) => LaunchFault::of_node(format!(
+                    "failed to look up user {user} in the user database of node {node}: {error}"
+                )),
+                AccountError::Refused(why) => LaunchFault::of_job(format!(
+                    "failed to run as user {user} on node {node}: {why}"
+                )),
+            },
+        )?;
     send(end, &Report::Account(account.clone()), None);
-    account.become_it().map_err(|error| {
+    account.act_as_it().map_err(|error| {
         LaunchFault::of_node(format!("failed to become user {user} on node {node}: {error}"))
     })
 }
@@ -264,15 +285,46 @@ fn hidden_work_dir(order: &StepOrder) -> Option<(PathBuf, OwnedFd)> {
     Some((path, open(".", flags, Mode::empty()).ok()?))
 }
 
-fn open_file(opening: &Opening) -> nix::Result<OwnedFd> {
+fn open_file(opening: &Opening, patience: &mut Patience) -> nix::Result<OwnedFd> {
     let writing = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_APPEND;
-    let how = match opening.how {
+    let flags = match opening.how {
         Use::Read => OFlag::O_RDONLY,
         Use::Append => writing,
         Use::Truncate => writing | OFlag::O_TRUNC,
     };
-    let flags = how | OFlag::O_CLOEXEC | OFlag::O_NOCTTY;
-    open(opening.path.as_str(), flags, Mode::from_bits_truncate(0o666))
+    let path = Path::new(&opening.path);
+    let is_pipe = match Found::at(path) {
+        Err(nix::Error::ENOENT) if opening.how != Use::Read => false,
+        found => {
+            let found = found?;
+            found.check()?;
+            found.is_pipe()
+        }
+    };
+    if is_pipe {
+        return patience.open(|| open_checked(path, flags));
+    }
+    match open_checked(path, flags | OFlag::O_NONBLOCK) {
+        // Somebody has a lease on it.
+        Err(nix::Error::EWOULDBLOCK) => patience.open(|| open_checked(path, flags)),
+        file => may_wait(file?),
+    }
+}
+
+/// By its name, so that what the kernel protects in directories that all may write to stays so (man
+/// 5 proc, protected_regular). Who puts a device there meanwhile has it opened for a moment.
+fn open_checked(path: &Path, flags: OFlag) -> nix::Result<OwnedFd> {
+    let flags = flags | OFlag::O_CLOEXEC | OFlag::O_NOCTTY;
+    let file = open(path, flags, Mode::from_bits_truncate(0o666))?;
+    opening::check(&fstat(&file)?)?;
+    Ok(file)
+}
+
+/// The job reads and writes it as it would any.
+fn may_wait(file: OwnedFd) -> nix::Result<OwnedFd> {
+    let flags = OFlag::from_bits_retain(fcntl(&file, FcntlArg::F_GETFL)?);
+    fcntl(&file, FcntlArg::F_SETFL(flags - OFlag::O_NONBLOCK))?;
+    Ok(file)
 }
 
 fn explain(order: &StepOrder, opening: &Opening, error: nix::Error) -> LaunchFault {
@@ -280,8 +332,18 @@ fn explain(order: &StepOrder, opening: &Opening, error: nix::Error) -> LaunchFau
         Use::Read => ("reading", "--input"),
         Use::Append | Use::Truncate => ("writing", "--output and --error"),
     };
+    let why = match error {
+        nix::Error::ENODEV => "it is a device, and of those only null, zero, full, random, \
+             urandom and terminals are opened: let the job open it by itself"
+            .to_owned(),
+        nix::Error::ETIMEDOUT => {
+            let wait = WAIT_MAX.as_secs();
+            format!("the other side did not open it, or let go of it, within {wait} seconds")
+        }
+        error => error.to_string(),
+    };
     LaunchFault::of_job(format!(
-        "failed to open {} for {purpose} as user {} on node {}: {error}; see {option}",
+        "failed to open {} for {purpose} as user {} on node {}: {why}; see {option}",
         opening.path,
         order.user(),
         order.node

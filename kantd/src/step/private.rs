@@ -7,6 +7,7 @@
 //! directory inside of such a directory stays where it is, seen through a mount.
 
 use super::dir::StepDir;
+use super::ipc;
 use super::removal;
 use common::unit::Bytes;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
@@ -127,13 +128,16 @@ pub fn enter(
     step: &StepDir,
     memory: Option<Bytes>,
     mut kept: Vec<Kept>,
-    needs_mounts: bool,
+    needs: Needs,
 ) -> io::Result<Entered> {
+    let shows_queues = needs.queues && ipc::shows_queues();
+    let queues = if shows_queues { vec![PathBuf::from(ipc::QUEUES)] } else { Vec::new() };
     if dirs.is_empty() {
-        if needs_mounts {
+        if needs.mounts || shows_queues {
             leave_the_machines_mounts()?;
         }
-        return Ok(Entered(Vec::new()));
+        queues.iter().try_for_each(|_| ipc::mount_queues())?;
+        return Ok(Entered(queues));
     }
     let own = fs::canonicalize(step.path())?;
     if is_below(&own, dirs) {
@@ -151,7 +155,17 @@ pub fn enter(
             kept.place(above)?;
         }
     }
-    Ok(Entered(dirs.to_vec()))
+    queues.iter().try_for_each(|_| ipc::mount_queues())?;
+    Ok(Entered([&queues, dirs].concat()))
+}
+
+/// What a step needs mounts of its own for, beside its directories.
+#[derive(Debug, Clone, Copy)]
+pub struct Needs {
+    /// Its container.
+    pub mounts: bool,
+    /// Its message queues, which are not the machine's.
+    pub queues: bool,
 }
 
 /// Proof that this process has left the machine's mounts.

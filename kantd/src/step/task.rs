@@ -46,6 +46,8 @@ pub struct TaskStart {
     gates: Vec<RawFd>,
     /// Whom to become; `None` if we are them already.
     account: Option<Account>,
+    /// The user's number, for the audit log.
+    login: Vec<u8>,
     groups: Vec<libc::gid_t>,
     umask: libc::mode_t,
     /// Our own pid.
@@ -186,6 +188,7 @@ impl TaskStart {
             streams: [-1; 3],
             gates: Vec::new(),
             account: account.is_other().then(|| account.clone()),
+            login: account.uid.to_string().into_bytes(),
             groups: account.groups.iter().map(|gid| gid.0).collect(),
             umask: order.launch.umask & 0o777,
             supervisor: Pid::this().as_raw(),

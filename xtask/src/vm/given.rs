@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The test programs of kantd that are about steps and groups; the others look at fixtures.
-const TESTS: [&str; 15] = [
+const TESTS: [&str; 16] = [
     "cgroup_v2",
     "hostile",
+    "hostile_users",
     "orphans",
     "output",
     "step_container",

@@ -6,6 +6,7 @@
 //! Never frees what the node still has.
 
 use crate::event::Event;
+use crate::fault::NodeFaults;
 use crate::job::SharePhase;
 use crate::life;
 use crate::node::NodeRecord;
@@ -52,7 +53,9 @@ pub(super) fn apply(
         inventory,
         contact: Contact::Connected,
         drain: known.and_then(|node| node.drain.clone()),
-        faults: known.filter(|_| !replaced).map_or(0, |node| node.faults),
+        faults: known
+            .filter(|_| !replaced)
+            .map_or_else(NodeFaults::default, |node| node.faults.clone()),
         findings: known.filter(|_| !replaced).map_or_else(Vec::new, |node| node.findings.clone()),
         answered: known.filter(|_| !replaced).map_or_else(Vec::new, |node| node.answered.clone()),
         health_drains: known.map_or_else(Vec::new, |node| node.health_drains.clone()),

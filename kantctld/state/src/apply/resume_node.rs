@@ -3,6 +3,7 @@
 use super::target;
 use crate::command::Actor;
 use crate::event::Event;
+use crate::fault::NodeFaults;
 use crate::remembered::State;
 use common::id::NodeName;
 use common::reason::Refusal;
@@ -16,7 +17,7 @@ pub(super) fn apply(
     target::operators_only(actor)?;
     let unknown = || Refusal::UnknownNode { name: name.clone() };
     let node = state.nodes.get_mut(name).ok_or_else(unknown)?;
-    node.faults = 0;
+    node.faults = NodeFaults::default();
     node.health_drains.clear();
     if node.drain.take().is_some() {
         events.push(Event::NodeResumed { name: name.clone(), by: actor.uid });

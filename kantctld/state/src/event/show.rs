@@ -25,6 +25,7 @@ const fn word(cause: EndCause) -> &'static str {
         EndCause::OutOfMemory => "out of memory",
         EndCause::LaunchFailed => "launch failed",
         EndCause::NodeFault => "node fault",
+        EndCause::UnclearFault => "unclear fault",
         EndCause::Lost => "lost",
     }
 }

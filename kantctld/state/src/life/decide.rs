@@ -41,11 +41,14 @@ pub(super) fn decide(
         EndCause::TimedOut => Outcome::TimedOut,
         EndCause::OutOfMemory => Outcome::OutOfMemory,
         // The job's own doing or not, it did not launch.
-        EndCause::LaunchFailed | EndCause::NodeFault => Outcome::LaunchFailed,
+        EndCause::LaunchFailed | EndCause::NodeFault | EndCause::UnclearFault => {
+            Outcome::LaunchFailed
+        }
         // Nobody asked for a stop: the node lost it in its own way.
         EndCause::Lost | EndCause::Stopped => Outcome::NodeLost,
     };
-    let fault = end.cause == EndCause::NodeFault || outcome == Outcome::NodeLost;
+    let is_of_node = matches!(end.cause, EndCause::NodeFault | EndCause::UnclearFault);
+    let fault = is_of_node || outcome == Outcome::NodeLost;
     let requeue = requeue && fault;
     let message = short(end.message.as_deref());
     let ending = Ending { requeue, exit, message, fault, ..Ending::new(outcome) };

@@ -2,11 +2,11 @@
 //! more jobs if it goes on. Never decides how an attempt ends.
 
 use crate::event::Event;
-use crate::fault::{Faults, NODE_FAULTS_MAX, short};
+use crate::fault::{Faults, NodeFaults, short};
 use crate::job::End;
 use crate::remembered::State;
 use common::health::DrainCause;
-use common::id::{JobKey, NodeName, Uid};
+use common::id::{AttemptId, JobKey, NodeName, Uid};
 use common::job::{EndCause, StepEnd};
 use common::node::Drain;
 
@@ -33,7 +33,7 @@ pub(super) fn delay(state: &mut State, events: &mut Vec<Event>, key: JobKey, end
 /// A share began to run: its node can start jobs.
 pub(super) fn node_works(state: &mut State, node: &NodeName) {
     if let Some(node) = state.nodes.get_mut(node) {
-        node.faults = 0;
+        node.faults = NodeFaults::default();
     }
 }
 
@@ -42,23 +42,31 @@ pub(super) fn judge_node(
     state: &mut State,
     events: &mut Vec<Event>,
     name: &NodeName,
+    id: AttemptId,
     end: &StepEnd,
 ) {
-    if end.cause != EndCause::NodeFault {
-        if end.started_at.is_some() {
-            node_works(state, name);
+    let is_clear = match end.cause {
+        EndCause::NodeFault => true,
+        EndCause::UnclearFault => false,
+        _ => {
+            if end.started_at.is_some() {
+                node_works(state, name);
+            }
+            return;
         }
-        return;
-    }
+    };
     let since = state.now;
+    let Some(user) = state.job(id.key.job).map(|record| record.spec.owner.uid) else { return };
     let Some(node) = state.nodes.get_mut(name) else { return };
-    node.faults = node.faults.saturating_add(1);
-    if node.faults < NODE_FAULTS_MAX || node.drain.is_some() {
+    node.faults.note(user, is_clear);
+    if !node.faults.are_enough() || node.drain.is_some() {
         return;
     }
     let why = end.message.as_deref().map_or_else(|| "it did not say why".to_owned(), short);
-    let reason =
-        format!("{} starts in a row failed here by a fault of the node: {why}", node.faults);
+    let reason = format!(
+        "{} starts in a row failed here by a fault of the node: {why}",
+        node.faults.in_a_row
+    );
     node.drain =
         Some(Drain { reason: reason.clone(), by: SYSTEM, since, cause: DrainCause::FailedStarts });
     events.push(Event::NodeDrained { name: name.clone(), by: SYSTEM, reason });

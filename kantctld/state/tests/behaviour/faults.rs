@@ -1,12 +1,12 @@
 //! Attempts that end for no fault of their job's: back-off, hold, and nodes that are taken out.
 
-use crate::house::{House, OPERATOR, USER, end, exited, name, running, share};
-use common::id::{AttemptId, JobKey};
+use crate::house::{House, OPERATOR, OTHER, USER, end, exited, name, running, share};
+use common::id::{AttemptId, JobKey, Uid};
 use common::job::{Ask, EndCause, Launch, Outcome, Phase};
 use common::time::{Span, Time};
 use common::unit::{Nodes, Tasks};
 use common::wire::node::{StepPhase, Want};
-use state::fault::{FAULTS_MAX, START_MAX};
+use state::fault::{FAULTS_MAX, NodeFaults, START_MAX};
 use state::view::{self, Waits};
 use state::{Command, Event, Target, overdue};
 
@@ -149,6 +149,54 @@ fn two_faults_in_a_row_drain_the_node_and_a_start_between_them_does_not() {
     assert_eq!(house.state.node(&name("g1")).unwrap().drain, None);
 }
 
+/// Starts a job of this user on g1, where it meets a fault that the user may have had a part in.
+fn meet_unclear_fault(house: &mut House, user: Uid) -> Vec<Event> {
+    let command = house.submission(Ask::default());
+    let Command::SubmitJob { mut owner, request_key, ask, script, environment, .. } = command
+    else {
+        unreachable!()
+    };
+    owner.uid = user;
+    let (groups, operator) = (Vec::new(), false);
+    let events = house.apply(Command::SubmitJob {
+        request_key,
+        owner,
+        groups,
+        operator,
+        ask,
+        script,
+        environment,
+    });
+    let [Event::JobSubmitted { job, .. }] = events.as_slice() else { panic!("{events:?}") };
+    let id = house.start(JobKey::single(*job), vec![share("g1", 0, 2, &[])]);
+    let StepPhase::Ended(mut end) = end(EndCause::UnclearFault, 0) else { unreachable!() };
+    (end.started_at, end.message) = (None, Some("the disk is full".to_owned()));
+    let events = house.report("g1", id, StepPhase::Ended(end));
+    assert_eq!(house.phase(id.key), Phase::Pending, "it is tried again");
+    events
+}
+
+#[test]
+fn faults_that_one_user_may_have_made_drain_no_node_and_those_of_two_users_do() {
+    let mut house = House::new();
+    let drain = |house: &House| house.state.node(&name("g1")).unwrap().drain.clone();
+    for _ in 0..4 {
+        meet_unclear_fault(&mut house, USER.uid);
+        assert_eq!(drain(&house), None);
+    }
+    meet_unclear_fault(&mut house, OTHER.uid);
+    let reason = drain(&house).unwrap().reason;
+    assert!(reason.contains("5 starts in a row") && reason.contains("disk is full"), "{reason}");
+
+    // With one that no user had a part in, those of one user are enough.
+    house.apply(Command::ResumeNode { actor: OPERATOR, name: name("g1") });
+    meet_unclear_fault(&mut house, USER.uid);
+    assert_eq!(drain(&house), None);
+    let key = house.job();
+    meet_fault(&mut house, key, "g1");
+    assert!(drain(&house).is_some());
+}
+
 #[test]
 fn an_attempt_that_never_gets_off_the_ground_is_stopped_and_tried_again() {
     let mut house = House::new();
@@ -171,7 +219,7 @@ fn an_attempt_that_never_gets_off_the_ground_is_stopped_and_tried_again() {
     assert_eq!(house.apply(Command::StartOverdue { id }), []);
     for node in ["g1", "g2"] {
         house.report(node, id, end(EndCause::Stopped, 0));
-        assert_eq!(house.state.node(&name(node)).unwrap().faults, 0);
+        assert_eq!(house.state.node(&name(node)).unwrap().faults, NodeFaults::default());
     }
     assert_eq!(house.phase(id.key), Phase::Pending);
     assert!(not_before(&house, id.key).is_some());

@@ -4,13 +4,12 @@
 //! it runs as, what it runs and what it may do are never the bundle's to say.
 
 use super::Bind;
+use crate::opening;
 use nix::fcntl::{OFlag, open};
 use nix::sys::stat::Mode;
 use serde::{Deserialize, Serialize};
-use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// The largest `config.json` that is read, in bytes.
@@ -89,16 +88,12 @@ pub fn look(dir: &Path) -> Result<(Image, OwnedFd), String> {
 
 /// `None`: it is no bundle.
 fn read_config(dir: &Path) -> io::Result<Option<Config>> {
-    // A pipe of that name is waited for by nobody.
-    let flags = OFlag::O_NONBLOCK.bits();
-    let opened = File::options().read(true).custom_flags(flags).open(dir.join("config.json"));
-    let file = match opened {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        file => file?,
+    let file = match opening::read_regular(&dir.join("config.json")) {
+        Err(nix::Error::ENOENT) => return Ok(None),
+        Ok(None) => return Err(io::Error::other("it is no file")),
+        Ok(Some(file)) => file,
+        Err(error) => return Err(error.into()),
     };
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is no file"));
-    }
     let mut text = Vec::new();
     file.take(CONFIG_BYTES_MAX).read_to_end(&mut text)?;
     Ok(Some(serde_json::from_slice(&text)?))

@@ -15,6 +15,7 @@ use crate::step::fault::LaunchFault;
 use crate::step::files::FilePlan;
 use crate::step::hook::{self, Hook, HookKind};
 use crate::step::journal::{self, Event, Journal};
+use crate::step::keyring;
 use crate::step::order::StepOrder;
 use crate::step::prepare::Preparation;
 use crate::step::{boot, daemon, environment, task};
@@ -129,6 +130,7 @@ fn supervise(
         preparer: None,
         hook: None,
         private: None,
+        ipc: None,
         account: None,
         container: None,
         farewell: Farewell::default(),
@@ -147,7 +149,8 @@ impl Supervisor {
     fn set_up(&mut self) -> Result<Stage, LaunchFault> {
         self.check_owner().map_err(LaunchFault::of_job)?;
         container::offered(&self.order).map_err(LaunchFault::of_job)?;
-        self.make_place().map_err(LaunchFault::of_node)?;
+        self.join_keyring()?;
+        self.make_place()?;
         let started = Hook::start(HookKind::Prolog, &self.order, &self.dir);
         self.hook = started.map_err(|says| self.hook_failed(says))?;
         match self.hook {
@@ -156,10 +159,29 @@ impl Supervisor {
         }
     }
 
+    /// Away from kantd's, before anything of the job's is looked at.
+    fn join_keyring(&self) -> Result<(), LaunchFault> {
+        match keyring::join_for(&self.order) {
+            Err(error) if keyring::are_refused(error) => {
+                log(&format!("the job shares the keyring that kantd was started with: {error}"));
+                Ok(())
+            }
+            joined => joined.map_err(|error| {
+                let (id, node) = (self.order.launch.id, &self.order.node);
+                LaunchFault::unclear(format!(
+                    "failed to make a keyring for {id} on node {node}: {error}"
+                ))
+            }),
+        }
+    }
+
     /// A child goes on as the user.
     pub(super) fn prepare(&mut self) -> Result<Stage, LaunchFault> {
         let begun = Preparation::begin(&self.order, &self.plan, &self.dir.script());
-        let preparation = begun.map_err(LaunchFault::of_node)?;
+        let preparation = begun.map_err(|error| {
+            let id = self.order.launch.id;
+            LaunchFault::of_node_or_want(&error.into(), format!("failed to prepare {id}: {error}"))
+        })?;
         self.preparer = Some(preparation.pid());
         Ok(Stage::Preparing(preparation))
     }
@@ -177,21 +199,21 @@ impl Supervisor {
     }
 
     /// The cgroup and the script.
-    fn make_place(&self) -> Result<(), String> {
+    fn make_place(&self) -> Result<(), LaunchFault> {
         let limits = self.order.limits(self.order.rules.processes_max.or_else(pids_max));
         self.group.create(&limits).map_err(|error| {
-            format!(
+            LaunchFault::of_node(format!(
                 "failed to confine {} on node {}: {error}",
                 self.order.launch.id, self.order.node
-            )
+            ))
         })?;
-        self.write_hosts().map_err(|error| {
-            format!("failed to write to {}: {error}", self.dir.path().display())
-        })?;
+        let failed = |path: &Path, error: io::Error| {
+            let message = format!("failed to write {}: {error}", path.display());
+            LaunchFault::of_node_or_want(&error, message)
+        };
+        self.write_hosts().map_err(|error| failed(self.dir.path(), error))?;
         if !self.plan.tasks.is_empty() {
-            self.write_script().map_err(|error| {
-                format!("failed to write {}: {error}", self.dir.script().display())
-            })?;
+            self.write_script().map_err(|error| failed(&self.dir.script(), error))?;
         }
         Ok(())
     }

@@ -8,10 +8,11 @@ use crate::step::account::Account;
 use crate::step::container::{self, Container, Image};
 use crate::step::fault::LaunchFault;
 use crate::step::hook::{Hook, HookState};
+use crate::step::ipc;
 use crate::step::journal::Event;
 use crate::step::order::TaskPlace;
 use crate::step::prepare::{Preparation, Prepared};
-use crate::step::private::{self, Kept};
+use crate::step::private::{self, Kept, Needs};
 use crate::step::task::{self, StartReport, StepFacts, TaskStart};
 use common::job::{EndCause, ExitStatus};
 use common::unit::Bytes;
@@ -56,7 +57,8 @@ impl Supervisor {
                 Err(error) => {
                     let (id, node) = (self.order.launch.id, &self.order.node);
                     let why = format!("failed to write the journal of {id} on {node}: {error}");
-                    Stage::clean(Verdict::launch_failed(LaunchFault::of_node(why)))
+                    let fault = LaunchFault::of_node_or_want(&error, why);
+                    Stage::clean(Verdict::launch_failed(fault))
                 }
             },
             Some(Err(fault)) => Stage::clean(Verdict::launch_failed(fault)),
@@ -87,22 +89,39 @@ impl Supervisor {
     /// Goes where /tmp and the like are the step's own; all that it starts comes along.
     fn make_private(&mut self, prepared: &mut Prepared) -> Result<(), LaunchFault> {
         let dirs = &self.order.rules.private_dirs;
+        let (id, node) = (self.order.launch.id, &self.order.node);
         let kept = prepared.work_dir.take().map(|(path, dir)| Kept::open(path, dir.as_fd()));
+        // It was there a moment ago, and is the user's.
+        let kept = kept.transpose().map_err(|error| {
+            let dir = &self.order.launch.work_dir;
+            LaunchFault::of_job(format!(
+                "failed to keep working directory {dir} of {id} in sight on node {node}: {error}"
+            ))
+        })?;
+        self.ipc = ipc::enter().map_err(|error| {
+            let what = "shared memory and message queues of its own";
+            let message = format!("failed to give {id} {what} on node {node}: {error}");
+            LaunchFault::of_node_or_want(&error, message)
+        })?;
+        if self.ipc.is_none() {
+            log("the job's shared memory and message queues are the machine's");
+        }
         // While it is in sight.
         let image = prepared.image.take().map(|(image, root)| {
             let lower = Kept::open(container::lower(&self.dir), root.as_fd());
             lower.map(|lower| (image, lower))
         });
-        let entered = kept.transpose().and_then(|kept| {
-            let memory = Some(self.order.share.memory).filter(|memory| *memory > Bytes::ZERO);
-            let kept = kept.into_iter().collect();
-            private::enter(dirs, &self.dir, memory, kept, image.is_some())
-        });
+        let memory = Some(self.order.share.memory).filter(|memory| *memory > Bytes::ZERO);
+        let needs = Needs { mounts: image.is_some(), queues: self.ipc.is_some() };
+        let entered = private::enter(dirs, &self.dir, memory, kept.into_iter().collect(), needs);
         self.private = Some(entered.map_err(|error| {
-            let (id, node) = (self.order.launch.id, &self.order.node);
-            LaunchFault::of_node(format!(
-                "failed to give {id} private directories (see private_dirs) on node {node}: {error}"
-            ))
+            LaunchFault::of_node_or_want(
+                &error,
+                format!(
+                    "failed to give {id} private directories (see private_dirs) on node {node}: \
+                     {error}"
+                ),
+            )
         })?);
         self.make_container(&prepared.account, image.transpose())
     }
@@ -136,7 +155,7 @@ impl Supervisor {
     fn start(&mut self, prepared: &Prepared) -> Result<(), LaunchFault> {
         let id = self.order.launch.id;
         let failed = |error: &dyn std::fmt::Display| {
-            LaunchFault::of_node(format!("failed to start {id}: {error}"))
+            LaunchFault::unclear(format!("failed to start {id}: {error}"))
         };
         let gates = self.group.gates().map_err(|error| failed(&error))?;
         let start = clock::now();

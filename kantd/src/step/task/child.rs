@@ -2,6 +2,7 @@
 //! panics: everything it needs lies ready. Never returns.
 
 use super::{ELSEWHERE, StartFailure, TaskStart, rlimit};
+use crate::step::login;
 use std::os::fd::RawFd;
 use std::ptr;
 
@@ -36,9 +37,10 @@ impl Step {
         }
     }
 
-    /// Does it hang on the job's own directory and script? All else is the node's.
+    /// Does it hang on the job's own directory, script and limits? Three descriptors have no place
+    /// only under a limit of open files that is smaller.
     pub const fn is_of_job(self) -> bool {
-        matches!(self, Self::WorkDir | Self::Exec)
+        matches!(self, Self::WorkDir | Self::Streams | Self::Exec)
     }
 }
 
@@ -106,6 +108,7 @@ fn prepare(start: &TaskStart) -> Result<(), Step> {
         }
     }
     write_oom_score();
+    login::set(&start.login);
     reset_signals();
     // SAFETY: takes no memory. It fails only for a group leader, which a new child never is.
     unsafe { libc::setsid() };

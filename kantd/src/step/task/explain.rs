@@ -34,13 +34,17 @@ pub fn explain(failure: StartFailure, order: &StepOrder, script: &Path) -> Launc
         (child::Step::WorkDir, _) => {
             format!("directory {}, user {}", order.launch.work_dir, order.user())
         }
+        (child::Step::Streams, _) => {
+            "its limit of open files leaves no room for them: submit with a larger `ulimit -n`"
+                .to_owned()
+        }
         _ => format!("user {}", order.user()),
     };
     let message = format!("failed to start {id} on node {node}: failed to {what}: {error}; {hint}");
     if failure.step.is_of_job() {
         LaunchFault::of_job(message)
     } else {
-        LaunchFault::of_node(message)
+        LaunchFault::unclear(message)
     }
 }
 

@@ -1,0 +1,392 @@
+//! Jobs whose users reach for what is not theirs: keys, devices, signals to kantd's processes; or
+//! hold and leave behind what is everybody's. As `hostile`, whose table has a line for each test.
+
+#![allow(clippy::unwrap_used)] // a test fails by panicking
+
+mod leftovers;
+mod stand;
+
+use common::id::{AttemptId, TaskNumber};
+use common::job::{EndCause, Launch, Rlimit, StepEnd};
+use common::time::Span;
+use common::unit::Tasks;
+use common::wire::node::{LaunchOrder, Manner, StartTask, StepPhase, TaskState, WatchTask};
+use kantd::step::StepRules;
+use leftovers::Before;
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sys::stat::{Mode, SFlag, makedev, mknod};
+use nix::unistd::mkfifo;
+use stand::{Stand, assert_failed_with, with_share};
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// A node as it is by default: /tmp and /dev/shm are each job's own.
+async fn node() -> Stand {
+    let mut stand = Stand::new().await;
+    stand.close();
+    let private_dirs = vec!["/tmp".into(), "/dev/shm".into()];
+    stand.rules = StepRules { private_dirs, ..StepRules::default() };
+    stand.open().await;
+    stand
+}
+
+/// Runs it, and finds nothing left of it.
+async fn run_and_check(stand: &mut Stand, order: LaunchOrder) -> StepEnd {
+    let before = Before::of(stand);
+    let order = before.own(order);
+    let id = order.id;
+    let end = stand.run(order).await;
+    before.assert_nothing_left(stand, id).await;
+    end
+}
+
+/// Runs a program in a job, and returns what it wrote.
+async fn run_in(stand: &Stand, id: AttemptId, text: &str) -> String {
+    let task = TaskNumber(7);
+    let start = StartTask {
+        question: 1,
+        id,
+        task,
+        program: ["/bin/sh", "-c", text].map(str::to_owned).to_vec(),
+        environment: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
+        work_dir: "/".into(),
+        manner: Manner::default(),
+    };
+    stand.steps().start_task(start).await;
+    let deadline = Instant::now() + stand::PATIENCE;
+    let mut out = Vec::new();
+    loop {
+        let watch = WatchTask {
+            question: 2,
+            id,
+            task,
+            stdout_from: out.len() as u64,
+            stderr_from: 0,
+            wait: Span::from_seconds(1),
+            lease: None,
+        };
+        let news = stand.steps().watch_task(watch).await;
+        out.extend(&news.stdout);
+        assert!(!matches!(news.state, TaskState::Failed(_)), "{:?}", news.state);
+        assert!(Instant::now() < deadline, "the program goes on: {news:?}");
+        if news.stdout.is_empty() && news.state != TaskState::Running {
+            return String::from_utf8(out).unwrap();
+        }
+    }
+}
+
+/// A call of perl's that prints what the kernel answers to a system call.
+fn call(number: libc::c_long, arguments: &str) -> String {
+    let ask = format!("@words = ({arguments}); $! = 0; $answer = syscall({number}, @words)");
+    format!("perl -e '{ask}; print \"$answer $!\\n\"'")
+}
+
+/// The answer to it: a number that is no refusal.
+fn is_granted(answer: &str) -> bool {
+    let number: Option<i64> = answer.split(' ').next().and_then(|word| word.parse().ok());
+    number.unwrap_or_else(|| panic!("no answer: {answer}")) >= 0
+}
+
+/// Looks for a key in the session's keyring.
+fn search(name: &str) -> String {
+    call(libc::SYS_keyctl, &format!("10, -3, \"user\", \"{name}\", 0"))
+}
+
+/// Adds a key to it.
+fn add_own() -> String {
+    call(libc::SYS_add_key, "\"user\", \"kant-own\", \"x\", 1, -3")
+}
+
+/// A key of root's, in the keyring that all that this thread starts is in.
+struct RootsKey(libc::c_long);
+
+impl RootsKey {
+    /// `None`, and it says so: the kernel has no keyrings.
+    fn add() -> Option<Self> {
+        let (kind, name, secret) = (c"user".as_ptr(), c"kant-roots-key".as_ptr(), c"secret");
+        // SAFETY: null-ended texts and a length go in; no memory of ours is written.
+        let key = unsafe {
+            libc::syscall(libc::SYS_keyctl, 1_u64, std::ptr::null::<libc::c_char>());
+            libc::syscall(libc::SYS_add_key, kind, name, secret.as_ptr(), 6_usize, -3_i64)
+        };
+        let error = std::io::Error::last_os_error();
+        if key < 0 && error.raw_os_error() == Some(libc::ENOSYS) {
+            println!("skipped: the kernel has no keyrings");
+            return None;
+        }
+        assert!(key > 0, "no key: {error}");
+        Some(Self(key))
+    }
+}
+
+#[tokio::test]
+async fn a_job_finds_no_key_but_its_own_and_all_of_it_shares_those() {
+    needs_root!();
+    let Some(RootsKey(key)) = RootsKey::add() else { return };
+    let mut stand = node().await;
+    let before = Before::of(&stand);
+    let read = call(libc::SYS_keyctl, &format!("11, {key}, 0, 0"));
+    let order = stand.order(&format!(
+        "{}; {read}; cat /proc/self/loginuid 2>/dev/null || id -u | tr -d '\\n'; echo\n\
+         {}\n\
+         echo up > up; while [ ! -e done ]; do sleep 0.02; done",
+        search("kant-roots-key"),
+        add_own()
+    ));
+    let id = stand.start(before.own(order)).await;
+    stand.line("up").await;
+    let found = stand.written("out");
+    let [roots, read, login, added] = found.lines().collect::<Vec<_>>()[..] else {
+        panic!("{found}")
+    };
+    assert!(!is_granted(roots), "it found root's key: {roots}");
+    assert!(!is_granted(read), "it read root's key: {read}");
+    assert!(is_granted(added), "{added}");
+    assert_eq!(login, before.uid().to_string());
+    // A program in the job finds the job's; another job of the same user does not.
+    let shared = run_in(&stand, id, &search("kant-own")).await;
+    assert!(is_granted(&shared), "the job's key is not shared: {shared}");
+    let mut other = before.own(stand.order(&search("kant-own")));
+    other.stdout = "other".into();
+    stand.run(other).await;
+    assert!(!is_granted(&stand.written("other")), "{}", stand.written("other"));
+    fs::write(stand.work_dir().join("done"), "").unwrap();
+    assert!(stand.end(id).await.exit.is_success());
+    before.assert_nothing_left(&stand, id).await;
+}
+
+#[tokio::test]
+async fn a_prolog_and_an_epilog_find_no_key_of_the_jobs() {
+    needs_root!();
+    let Some(_) = RootsKey::add() else { return };
+    let mut stand = node().await;
+    stand.close();
+    let said = stand.home().join("said");
+    let lines =
+        format!("({}; {}) >> {}", search("kant-own"), search("kant-roots-key"), said.display());
+    let hook = stand.program_of("hook", &lines);
+    (stand.rules.prolog, stand.rules.epilog) = (Some(hook.clone()), Some(hook));
+    stand.rules.hook_limit = Span::from_minutes(5);
+    stand.open().await;
+    let order = stand.order(&add_own());
+    assert!(run_and_check(&mut stand, order).await.exit.is_success());
+    let said = fs::read_to_string(said).unwrap();
+    assert_eq!(said.lines().filter(|line| !is_granted(line)).count(), 4, "{said}");
+}
+
+/// A device that all may open, by number: it need not be there.
+fn device(path: &Path, kind: SFlag, major: u64, minor: u64) -> PathBuf {
+    mknod(path, kind, Mode::from_bits_truncate(0o666), makedev(major, minor)).unwrap();
+    stand::open_to_all(path, 0o666);
+    path.to_owned()
+}
+
+#[tokio::test]
+async fn a_job_that_names_a_device_as_its_input_or_output_is_refused() {
+    needs_root!();
+    let mut stand = node().await;
+    // /dev/fuse: there on any machine, and nothing happens to who opens it.
+    let fuse = device(&stand.work_dir().join("fuse"), SFlag::S_IFCHR, 10, 229);
+    let disk = device(&stand.work_dir().join("disk"), SFlag::S_IFBLK, 7, 0);
+    symlink(&fuse, stand.work_dir().join("link")).unwrap();
+    let named = |path: &Path| path.display().to_string();
+    type Change = fn(&mut LaunchOrder, String);
+    let into: [(Change, &str); 3] = [
+        (|order, path| order.stdin = Some(path), "--input"),
+        (|order, path| order.stdout = path, "--output"),
+        (|order, path| order.stderr = Some(path), "--error"),
+    ];
+    for (change, option) in into {
+        for path in [named(&fuse), named(&disk), "link".to_owned()] {
+            let mut order = stand.order("true");
+            order.stdout = "/dev/null".into();
+            change(&mut order, path);
+            let end = run_and_check(&mut stand, order).await;
+            assert_failed_with(&end, &["it is a device", option]);
+        }
+    }
+    let mut order = stand.order("head -c 3 | od -An -tx1");
+    order.stdin = Some("/dev/zero".into());
+    assert!(run_and_check(&mut stand, order).await.exit.is_success());
+    assert_eq!(stand.written("out").trim(), "00 00 00");
+    let mut order = stand.order("echo x");
+    order.stdout = "/dev/full".into();
+    assert!(!run_and_check(&mut stand, order).await.exit.is_success(), "it is full");
+}
+
+#[tokio::test]
+async fn a_user_cannot_signal_what_opens_the_files_nor_drain_the_node_by_its_death() {
+    needs_root!();
+    let mut stand = node().await;
+    let before = Before::of(&stand);
+    let fifo = stand.work_dir().join("out");
+    mkfifo(&fifo, Mode::from_bits_truncate(0o600)).unwrap();
+    stand::open_to_all(&fifo, 0o666);
+    let order = before.own(stand.order("true"));
+    let (id, uid) = (order.id, before.uid());
+    stand.steps().launch(order, &stand.gpus);
+    let preparer = preparer(&mut stand, id, uid).await;
+    for signal in ["KILL", "STOP", "TERM"] {
+        let mut kill = Command::new("/bin/sh");
+        let said = kill.args(["-c", &format!("kill -{signal} {preparer}")]).uid(uid).gid(uid);
+        let said = said.output().unwrap();
+        let words = String::from_utf8_lossy(&said.stderr).into_owned();
+        assert!(!said.status.success() && words.contains("not permitted"), "{signal}: {words}");
+    }
+    // Its rights are the user's all the same.
+    let status = fs::read_to_string(format!("/proc/{preparer}/status")).unwrap();
+    assert!(status.contains(&format!("\nUid:\t0\t{uid}\t0\t{uid}\n")), "{status}");
+    assert!(status.contains("\nCapEff:\t0000000000000000\n"), "{status}");
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(preparer), nix::sys::signal::SIGKILL)
+        .unwrap();
+    let end = stand.end(id).await;
+    assert_failed_with(&end, &["the process that opens its files was killed"]);
+    before.assert_nothing_left(&stand, id).await;
+}
+
+/// The child of the supervisor's that opens the files, once it acts as the user.
+async fn preparer(stand: &mut Stand, id: AttemptId, uid: u32) -> i32 {
+    stand.until(id, |phase| *phase == StepPhase::Preparing).await;
+    let dir = stand.step_dir(id);
+    stand::until("the script is written", || dir.join("script").exists()).await;
+    let supervisor = stand.supervisor(id);
+    let children = format!("/proc/{supervisor}/task/{supervisor}/children");
+    let child = || -> Option<i32> {
+        let pid = fs::read_to_string(&children).ok()?.split_whitespace().next()?.parse().ok()?;
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        let ids = status.lines().find_map(|line| line.strip_prefix("Uid:\t"))?;
+        ids.split('\t').any(|id| *id == uid.to_string()).then_some(pid)
+    };
+    stand::until("it acts as the user", || child().is_some()).await;
+    child().unwrap()
+}
+
+#[tokio::test]
+async fn a_job_that_spoils_its_own_start_fails_by_its_own_fault() {
+    needs_root!();
+    let mut stand = node().await;
+    let mut order = stand.order("true");
+    order.rlimits = vec![Rlimit { name: "nofile".into(), soft: Some(2) }];
+    let end = run_and_check(&mut stand, order).await;
+    assert_failed_with(&end, &["limit of open files", "ulimit -n"]);
+    // As a user does who is quicker than the node.
+    stand.close();
+    let scripts = stand.spool().join("steps/*/script");
+    stand.rules.prolog = Some(stand.program_of("quick", &format!("chmod 0 {}", scripts.display())));
+    stand.rules.hook_limit = Span::from_minutes(5);
+    stand.open().await;
+    let order = stand.order("true");
+    let end = run_and_check(&mut stand, order).await;
+    assert_failed_with(&end, &["failed to reach the script", "its mode was changed"]);
+}
+
+#[tokio::test]
+async fn a_pipe_that_nobody_opens_ends_its_job_in_seconds() {
+    needs_root!();
+    let mut stand = node().await;
+    for name in ["in", "out"] {
+        let fifo = stand.work_dir().join(name);
+        mkfifo(&fifo, Mode::from_bits_truncate(0o600)).unwrap();
+        stand::open_to_all(&fifo, 0o666);
+    }
+    let before = Before::of(&stand);
+    let writes = before.own(stand.order("true"));
+    let reads =
+        LaunchOrder { stdin: Some("in".into()), stdout: "/dev/null".into(), ..writes.clone() };
+    let reads = LaunchOrder { id: stand.order("").id, ..reads };
+    let (begun, ids) = (Instant::now(), [(writes.id, "--output"), (reads.id, "--input")]);
+    for order in [writes, reads] {
+        stand.steps().launch(order, &stand.gpus);
+    }
+    for (id, option) in ids {
+        let end = stand.end(id).await;
+        assert_failed_with(&end, &["the other side did not open it", "within 10 seconds", option]);
+    }
+    assert!(begun.elapsed() >= Duration::from_secs(10), "{:?}", begun.elapsed());
+    for (id, _) in ids {
+        before.assert_nothing_left(&stand, id).await;
+    }
+}
+
+/// The machine's own message queues, as files.
+struct Queues(PathBuf);
+
+impl Queues {
+    fn mount(path: &Path) -> Self {
+        fs::create_dir_all(path).unwrap();
+        let none = None::<&str>;
+        mount(Some("mqueue"), path, Some("mqueue"), MsFlags::empty(), none).unwrap();
+        Self(path.to_owned())
+    }
+}
+
+impl Drop for Queues {
+    fn drop(&mut self) {
+        let _ = umount2(&self.0, MntFlags::MNT_DETACH);
+    }
+}
+
+#[tokio::test]
+async fn shared_memory_semaphores_and_message_queues_go_with_their_job() {
+    needs_root!();
+    let mut stand = node().await;
+    let _queues = Queues::mount(&stand.home().join("queues"));
+    let before = Before::of(&stand);
+    let flags = libc::O_CREAT | libc::O_RDWR;
+    let open = call(libc::SYS_mq_open, &format!("\"kant\", {flags}, 0600, 0"));
+    let order = stand.order(&format!(
+        "ipcmk -M 65536 -Q -S 3 | grep -c id\n\
+         {open}\n\
+         [ ! -d /dev/mqueue ] || : > /dev/mqueue/by-name\n\
+         echo up > up; while [ ! -e done ]; do sleep 0.02; done"
+    ));
+    let id = stand.start(before.own(order)).await;
+    stand.line("up").await;
+    let made = stand.written("out");
+    assert!(made.strip_prefix("3\n").is_some_and(is_granted), "{made}");
+    // A program in the job sees them; another job of the same user does not.
+    let count = "awk 'FNR > 1' /proc/sysvipc/shm /proc/sysvipc/msg /proc/sysvipc/sem | wc -l";
+    assert_eq!(run_in(&stand, id, count).await.trim(), "3");
+    let mut other = before.own(stand.order(count));
+    other.stdout = "other".into();
+    stand.run(other).await;
+    assert_eq!(stand.written("other").trim(), "0");
+    fs::write(stand.work_dir().join("done"), "").unwrap();
+    assert!(stand.end(id).await.exit.is_success());
+    let left: Vec<_> = fs::read_dir(stand.home().join("queues")).unwrap().flatten().collect();
+    assert!(left.is_empty(), "{left:?}");
+    before.assert_nothing_left(&stand, id).await;
+}
+
+#[tokio::test]
+async fn tasks_of_a_job_share_memory_under_the_machines_limits() {
+    needs_root!();
+    let mut stand = node().await;
+    let set = fs::read_to_string("/proc/sys/kernel/shmmni").unwrap();
+    let script = "#!/usr/bin/perl\n\
+        $size = 64;\n\
+        if ($ENV{SLURM_PROCID} == 0) {\n\
+            $id = shmget(4711, $size, 0600 | 01000) // die \"shmget: $!\";\n\
+            shmwrite($id, \"from task 0\", 0, $size) or die \"shmwrite: $!\";\n\
+        }\n\
+        until (defined($id = shmget(4711, $size, 0600))) { select(undef, undef, undef, 0.02) }\n\
+        do {\n\
+            shmread($id, $text, 0, $size) or die \"shmread: $!\";\n\
+            $text =~ s/\\0.*//s;\n\
+        } until $text ne \"\";\n\
+        open($most, \"<\", \"/proc/sys/kernel/shmmni\");\n\
+        print \"$text, \", <$most>;\n";
+    let order = LaunchOrder { script: script.into(), stdout: "%t".into(), ..stand.order("") };
+    let order = with_share(order, |share| share.tasks = Tasks(2));
+    let order = LaunchOrder { launch: Launch::PerTask, ..order };
+    let end = run_and_check(&mut stand, order).await;
+    assert_eq!((end.cause, end.exit.code), (EndCause::Exited, 0), "{end:?}");
+    for task in ["0", "1"] {
+        assert_eq!(stand.written(task), format!("from task 0, {set}"));
+    }
+}
