@@ -29,10 +29,8 @@ impl Access {
             let uid = admin.parse().map(Uid).ok().or_else(|| HostNames.user(admin));
             operators.insert(uid.ok_or_else(|| SettingsError::UnknownAdmin(admin.clone()))?);
         }
-        let owners = OwnerRules {
-            uid_min: config.uid_min,
-            allow_unknown_users: config.allow_unknown_users,
-        };
+        let owners =
+            OwnerRules { uid_min: config.uid_min, allow_unknown_users: config.allow_unknown_users };
         Ok(Self { operators, owners, vouched_for: config.nodes_may_vouch_for })
     }
 

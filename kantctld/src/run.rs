@@ -22,7 +22,9 @@ use common::config::ControllerConfig;
 use common::id::{ClusterId, LogIndex};
 use common::reason::Refusal;
 use common::time::Span;
-use net::{ClusterKey, Identity, KeyError, ListenError, LocalListener, Role, TlsListener, TrustError};
+use net::{
+    ClusterKey, Identity, KeyError, ListenError, LocalListener, Role, TlsListener, TrustError,
+};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;

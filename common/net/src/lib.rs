@@ -40,5 +40,5 @@ pub use key::{ClusterKey, KeyError};
 pub use listen::{ListenError, LocalListener, TlsListener, serve};
 pub use passable::make_passable_dir;
 pub use refusal::{ApiError, Refusal};
-pub use users::{OwnerRefusal, OwnerRules, UserRecord};
 pub use trusted::{TrustError, check_trusted, check_trusted_way};
+pub use users::{OwnerRefusal, OwnerRules, UserRecord};

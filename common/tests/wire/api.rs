@@ -12,8 +12,9 @@ use common::time::{Span, Time};
 use common::unit::{Bytes, Cpus, Gpus};
 use common::wire::api::{
     BatchAnswer, BatchJob, BatchOutcome, BatchRequest, ControllerList, ControllerRole,
-    ControllerView, InviteAnswer, InviteRequest, JobList, JobView, JoinAnswer, JoinRequest, LaunchAnswer, LaunchRequest,
-    NodeList, NodeView, ReasonView, StoryLine, SubmitAnswer, SubmitRequest,
+    ControllerView, InviteAnswer, InviteRequest, JobList, JobView, JoinAnswer, JoinRequest,
+    LaunchAnswer, LaunchRequest, NodeList, NodeView, ReasonView, StoryLine, SubmitAnswer,
+    SubmitRequest,
 };
 use common::wire::peer::PEER_PROTOCOL;
 use std::collections::BTreeMap;

@@ -158,10 +158,7 @@ async fn refuse(
 ///
 /// # Errors
 /// Why this user may have no jobs.
-pub(super) async fn owner(
-    core: &Core,
-    user: &net::User,
-) -> Result<(Owner, Vec<Gid>), ApiFailure> {
+pub(super) async fn owner(core: &Core, user: &net::User) -> Result<(Owner, Vec<Gid>), ApiFailure> {
     let (access, uid, gid) = (core.access(), user.uid, user.gid);
     let found = tokio::task::spawn_blocking(move || access.owner(uid, gid)).await;
     let stopping = |_| CommandError::NotTaken(ProposeError::Stopped);

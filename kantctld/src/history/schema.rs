@@ -203,12 +203,7 @@ fn open_whole(path: &Path, cluster: ClusterId) -> Result<Connection, Unfit> {
 /// it the same mode.
 fn keep_private(path: &Path) -> Result<(), HistoryError> {
     let failed = |source| HistoryError::Private { path: path.to_owned(), source };
-    OpenOptions::new()
-        .append(true)
-        .create(true)
-        .mode(0o600)
-        .open(path)
-        .map_err(failed)?;
+    OpenOptions::new().append(true).create(true).mode(0o600).open(path).map_err(failed)?;
     for beside in ["", "-wal", "-shm"] {
         match std::fs::set_permissions(with(path, beside), Permissions::from_mode(0o600)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}

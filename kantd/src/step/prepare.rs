@@ -210,14 +210,16 @@ fn prepare(
 fn become_user(order: &StepOrder, end: BorrowedFd<'_>) -> Result<(), LaunchFault> {
     let (user, node) = (order.user(), &order.node);
     let account =
-        Account::look_up(&order.launch.owner, &order.rules.owners).map_err(|error| match error {
-            AccountError::Silent(error) => LaunchFault::of_node(format!(
-                "failed to look up user {user} in the user database of node {node}: {error}"
-            )),
-            AccountError::Refused(why) => {
-                LaunchFault::of_job(format!("failed to run as user {user} on node {node}: {why}"))
-            }
-        })?;
+        Account::look_up(&order.launch.owner, &order.rules.owners).map_err(
+            |error| match error {
+                AccountError::Silent(error) => LaunchFault::of_node(format!(
+                    "failed to look up user {user} in the user database of node {node}: {error}"
+                )),
+                AccountError::Refused(why) => LaunchFault::of_job(format!(
+                    "failed to run as user {user} on node {node}: {why}"
+                )),
+            },
+        )?;
     send(end, &Report::Account(account.clone()), None);
     account.become_it().map_err(|error| {
         LaunchFault::of_node(format!("failed to become user {user} on node {node}: {error}"))

@@ -26,10 +26,14 @@ fn a_node_speaks_for_no_root_and_no_operator() -> anyhow::Result<()> {
     let node = cluster.node_socket("n1");
     // Who runs this operates the cluster: root, or the user of its daemons.
     for operator in [Some(Person::me()), Person::other()].into_iter().flatten() {
-        for words in [&["drain", "n1", "--reason", "x"][..], &["queue"], &["submit", "--wrap", "id"]] {
+        for words in
+            [&["drain", "n1", "--reason", "x"][..], &["queue"], &["submit", "--wrap", "id"]]
+        {
             let answer = cluster.kantctl(operator)?.on(&node).run(words)?;
             assert_eq!(answer.code, 1, "{words:?}: {answer:?}");
-            for part in ["node n1 may not speak for", "kantctld's own socket", "nodes_may_vouch_for"] {
+            for part in
+                ["node n1 may not speak for", "kantctld's own socket", "nodes_may_vouch_for"]
+            {
                 assert!(answer.stderr.contains(part), "{words:?}: {}", answer.stderr);
             }
         }

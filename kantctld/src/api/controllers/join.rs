@@ -85,9 +85,10 @@ pub async fn take_in(
         check_silent(peers, old).await?;
     }
     let hash = net::invitation_hash(&request.invitation);
-    let is_used_here = core.state.read().invitation(&hash).is_some_and(|invitation| {
-        invitation.used_by.as_deref() == Some(request.address.as_str())
-    });
+    let is_used_here =
+        core.state.read().invitation(&hash).is_some_and(|invitation| {
+            invitation.used_by.as_deref() == Some(request.address.as_str())
+        });
     // An answer that was lost is given again, as long as nobody has lived under that number.
     let waits = status.followers.iter().find(|follower| {
         let member = status.members.known.get(&follower.id);
