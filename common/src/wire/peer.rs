@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
 
 /// The version of this protocol; controllers of two versions do not talk.
-pub const PEER_PROTOCOL: u32 = 2;
+pub const PEER_PROTOCOL: u32 = 1;
 
 /// The path of the WebSocket.
 pub const PEER_PATH: &str = "/v1/peer-channel";

@@ -172,7 +172,7 @@ fn controllers_look_as_in_the_kept_files() {
         name: "ctl2".to_owned(),
         address: "ctl2:7600".to_owned(),
         learner: false,
-        invitation: "kant-invitation-00".to_owned(),
+        invitation: String::new(),
         replaces: Some(ControllerId(2)),
         cluster: Some(ClusterId(0xcafe)),
         now: Time(1_700_000_000_000),

@@ -1,6 +1,8 @@
 //! What a configuration file says of itself before anything is started. Never opens a socket.
 
 use super::*;
+use common::id::Uid;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 fn read(dir: &Path, text: &str) -> Result<Settings, String> {

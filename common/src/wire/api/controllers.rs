@@ -75,7 +75,8 @@ pub struct JoinRequest {
     pub address: String,
     /// It stays without a vote.
     pub learner: bool,
-    /// The secret of an invitation.
+    /// The secret of an invitation; empty: none.
+    #[serde(default)]
     pub invitation: String,
     /// It takes the place of this one, whose log is lost.
     #[serde(default)]
