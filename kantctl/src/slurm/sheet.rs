@@ -1,6 +1,8 @@
 //! Fixed columns as sprio, sshare, sreport and sacctmgr lay them out: padded, or with a sign
 //! between them for programs. Never knows what is in a column.
 
+use common::text::shown;
+
 /// A column: its title, how many letters it takes, and whether it stands right.
 pub type Column = (&'static str, usize, bool);
 
@@ -52,17 +54,14 @@ pub fn lines(
 }
 
 fn line(columns: &[Column], row: &[String], apart: &Apart) -> String {
-    let clean = |text: &String| -> String {
-        text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
-    };
     match apart {
         Apart::Signed { sign, last } => {
-            let joined = row.iter().map(clean).collect::<Vec<_>>().join(sign);
+            let joined = row.iter().map(|text| shown(text)).collect::<Vec<_>>().join(sign);
             if *last { joined + sign } else { joined }
         }
         Apart::Padded => {
             let cells = columns.iter().zip(row).map(|((_, letters, right), text)| {
-                let cut = cut(&clean(text), *letters);
+                let cut = cut(&shown(text), *letters);
                 if *right { format!("{cut:>letters$} ") } else { format!("{cut:<letters$} ") }
             });
             cells.collect()

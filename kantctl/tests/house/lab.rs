@@ -25,7 +25,8 @@ pub fn lab() -> House {
     House::answering(|asked, _| answer(asked))
 }
 
-fn answer(asked: &Asked) -> Response {
+/// What the lab's controller says to a question.
+pub fn answer(asked: &Asked) -> Response {
     let what = asked.what.split('?').next().unwrap_or_default();
     match what.split_once(' ') {
         Some(("GET", path)) => got(path, &asked.what),
