@@ -101,8 +101,8 @@ mod tests {
 
     #[test]
     fn control_and_format_characters_are_not_shown_and_letters_of_all_scripts_are() {
-        for c in "\0\u{7}\n\t\u{1b}\u{7f}\u{85}\u{9b}\u{ad}\u{61c}\u{200b}\u{200e}\u{200f}\u{2028}\u{2029}\
-                  \u{202a}\u{202e}\u{2066}\u{2069}\u{206f}\u{feff}\u{3164}\u{e0001}\u{e0041}\u{e007f}"
+        for c in "\0\u{7}\n\t\u{1b}\u{7f}\u{85}\u{9b}\u{ad}\u{61c}\u{200b}\u{200e}\u{200f}\u{2028}\
+                  \u{2029}\u{202a}\u{202e}\u{2066}\u{2069}\u{206f}\u{feff}\u{3164}\u{e0001}\u{e0041}\u{e007f}"
             .chars()
         {
             assert!(!is_shown(c), "{c:?}");
@@ -129,7 +129,10 @@ mod tests {
         }
 
         #[test]
-        fn json_says_the_same_after_it(text in any::<String>(), also in "[\u{202e}\u{e0041}\u{9b}a]{0,9}") {
+        fn json_says_the_same_after_it(
+            text in any::<String>(),
+            also in "[\u{202e}\u{e0041}\u{9b}a]{0,9}",
+        ) {
             let text = text + &also;
             let json = serde_json::to_string(&text).unwrap();
             let shown = shown_json(&json);

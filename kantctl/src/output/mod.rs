@@ -9,6 +9,7 @@ pub mod live;
 pub mod metrics;
 pub mod nodes;
 pub mod outlook;
+pub mod people;
 pub mod priority;
 pub mod queues;
 pub mod record;

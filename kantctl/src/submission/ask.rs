@@ -145,7 +145,8 @@ fn request(options: &Options) -> Result<Request, Failure> {
 }
 
 /// Without `--ntasks`: one on each node, or as many as fill every node.
-fn tasks_of(options: &Options) -> u32 {
+#[must_use]
+pub fn tasks_of(options: &Options) -> u32 {
     let nodes = options.nodes.map_or(1, |nodes| nodes.most);
     let each = options.ntasks_per_node.unwrap_or(1);
     options.ntasks.map_or_else(|| nodes.saturating_mul(each), |tasks| tasks.most.0)
