@@ -24,6 +24,7 @@ pub mod reason;
 pub mod reservation;
 pub mod resource;
 pub mod task_prolog;
+pub mod text;
 pub mod time;
 pub mod topology;
 pub mod unit;

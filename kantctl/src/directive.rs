@@ -13,6 +13,10 @@ const MARKERS: [&str; 2] = ["#SBATCH", "#KANT"];
 /// Stands alone on a line between the components of a set: Slurm's word, and its older one.
 const BETWEEN: [&str; 2] = ["hetjob", "packjob"];
 
+/// What lines begin with that ask Slurm's plug-ins for burst buffers (man sbatch,
+/// `burst_buffer.conf`).
+const BURST_BUFFERS: [&str; 3] = ["#BB", "#BB_LUA", "#DW"];
+
 /// What a script asks for.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Directives {
@@ -21,6 +25,8 @@ pub struct Directives {
     pub components: Vec<Options>,
     /// Lines (from 1) of directives after the first command, which are not read.
     pub too_late: Vec<usize>,
+    /// Lines that ask for burst buffers, with what they begin with.
+    pub burst_buffers: Vec<(usize, &'static str)>,
 }
 
 /// Reads a script's directives. `origin` names the script in messages.
@@ -38,6 +44,13 @@ pub fn read(origin: &str, script: &str) -> Result<Directives, Failure> {
         .skip(head)
         .filter(|(_, line)| MARKERS.iter().any(|marker| after_marker(line, marker).is_some()))
         .map(|(number, _)| number)
+        .collect();
+    directives.burst_buffers = lines
+        .iter()
+        .filter_map(|(number, line)| {
+            let marker = BURST_BUFFERS.iter().find(|word| after_marker(line, word).is_some());
+            Some((*number, *marker?))
+        })
         .collect();
     Ok(directives)
 }

@@ -14,6 +14,7 @@ pub mod json;
 pub mod json_account;
 pub mod json_node;
 mod living;
+mod membership;
 pub mod name;
 pub mod node_field;
 pub mod past;

@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
 mod house;
+#[path = "house/linked.rs"]
+mod linked;
 
 use common::cpuset::CpuSet;
 use common::id::{GpuIndex, NodeName};
@@ -12,39 +14,12 @@ use common::resource::{Allocation, GpuRequest, Share};
 use common::time::Span;
 use common::unit::{Bytes, Gpus, Nodes, Tasks};
 use common::wire::api::JobView;
-use house::{Done, House, NOW, finish, job, jobs, json, refusal, refused_as};
+use house::{House, NOW, finish, job, jobs, json, refusal, refused_as};
+use linked::{slurm, slurm_with, started};
 use serde_json::json as value;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::mpsc::channel;
-use tokio::process::Child;
-
-/// Runs it as if by a link of this name.
-async fn slurm(house: &House, words: &[&str]) -> Done {
-    slurm_with(house, words, &[]).await
-}
-
-async fn slurm_with(house: &House, words: &[&str], environment: &[(&str, &str)]) -> Done {
-    finish(started(house, words, environment).await).await
-}
-
-async fn started(house: &House, words: &[&str], environment: &[(&str, &str)]) -> Child {
-    let link = house.dir.path().join("bin").join(words[0]);
-    if !link.exists() {
-        let bin = link.parent().unwrap().to_str().unwrap().to_owned();
-        house.kantctl(&["install-slurm-names", &bin]).await.good();
-    }
-    let mut command = house.command(&words[1..]);
-    let mut linked = tokio::process::Command::new(&link);
-    linked.args(&words[1..]).current_dir(house.dir.path()).env_clear();
-    for (name, text) in command.as_std_mut().get_envs() {
-        linked.env(name, text.unwrap());
-    }
-    linked.envs(environment.iter().copied()).env("TZ", "UTC");
-    linked.stdin(std::process::Stdio::null());
-    linked.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-    linked.spawn().unwrap()
-}
 
 fn running() -> JobView {
     let share = |node: &str| Share {
@@ -327,7 +302,10 @@ async fn sbatch_speaks_as_clients_expect() {
 async fn scancel_is_silent_and_names_what_it_could_not_do() {
     let house = House::answering(|asked, _| match asked.what.as_str() {
         "POST /v1/jobs/40/cancel" => refused_as("already_done", 409, "job 40 is over"),
-        "POST /v1/jobs/7/cancel" => refusal(404, "there is no job 7"),
+        "POST /v1/jobs/6/cancel" => refused_as("wrong_phase", 409, "job 6 is COMPLETING"),
+        "POST /v1/jobs/6/signal" => refused_as("wrong_phase", 409, "job 6 is COMPLETING"),
+        "POST /v1/jobs/8/cancel" => refused_as("unknown_job", 404, "there is no job 8"),
+        "POST /v1/jobs/7/cancel" => refusal(403, "job 7 belongs to bob"),
         what if what.starts_with("POST") => json(value!({ "jobs": [] })),
         _ => json(jobs(vec![running(), waiting("42_0")])),
     });
@@ -338,6 +316,18 @@ async fn scancel_is_silent_and_names_what_it_could_not_do() {
     slurm(&house, &["scancel", "-u", "4001,1000"]).await.good();
     let last: Vec<String> = house.questions().into_iter().rev().take(2).collect();
     assert_eq!(last, ["POST /v1/jobs/41/cancel", "POST /v1/jobs/42_0/cancel"]);
+    // What is over, ends, or is not known needs no ending: scripts go on, and -v says so.
+    for gone in ["40", "6", "8"] {
+        let done = slurm(&house, &["scancel", gone]).await;
+        assert_eq!((done.good(), done.err.as_str()), ("", ""), "{gone}");
+    }
+    let done = slurm(&house, &["scancel", "-v", "8", "6", "41"]).await;
+    let expected = "scancel: error: Kill job error on job id 8: Invalid job id specified
+scancel: error: Kill job error on job id 6: Job/step already completing or completed
+scancel: Terminating job 41
+";
+    assert_eq!((done.good(), done.err.as_str()), ("", expected));
+    slurm(&house, &["scancel", "-s", "USR1", "6"]).await.refused(1, &["job id 6"]);
     slurm(&house, &["scancel"]).await.refused(1, &["No job identification provided"]);
     // Of many, those that run get a signal; KILL ends as no signal does.
     slurm(&house, &["scancel", "-s", "USR1", "-u", "4001,1000"]).await.good();

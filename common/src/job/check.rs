@@ -15,7 +15,7 @@ use crate::unit::{Gpus, Tasks};
 
 pub use bounds::{
     ARGS_BYTES_MAX, ARGS_MAX, ARRAY_PARTS_MAX, COMMAND_BYTES_MAX, GPU_KINDS_MAX, NODE_NAMES_MAX,
-    RLIMIT_NAME_BYTES_MAX, RLIMITS_MAX,
+    RLIMIT_NAME_BYTES_MAX, RLIMITS_MAX, STEP_NAME_BYTES_MAX, check_step_name,
 };
 pub use error::AskError;
 

@@ -6,6 +6,7 @@ mod drawing;
 pub use drawing::{csv, fitting, quoted, table};
 
 use super::jobs::where_or_why;
+use super::people;
 use crate::failure::Failure;
 use common::hostlist::fold;
 use common::resource::Share;
@@ -79,7 +80,7 @@ pub const FIELDS: &[Field] = &[
     field("dependency", "DEPENDENCY", |l| maybe(l.job.dependency.as_ref())),
     number("run", "RUN", |l| Value::Number(l.run.map_or(l.job.attempt, |run| run.run).into())),
     field("name", "NAME", |l| words(&l.job.ask.name)),
-    field("user", "USER", |l| words(&l.job.owner.name)),
+    field("user", "USER", |l| words(people::owner(&l.job.owner))),
     field("uid", "UID", |l| words(l.job.owner.uid)),
     field("account", "ACCOUNT", |l| maybe(l.job.ask.account.as_ref())),
     field("queue", "QUEUE", |l| maybe(l.job.ask.queue.as_ref())),

@@ -2,9 +2,9 @@
 
 mod facts;
 
-use super::sizes;
 use super::table::{Cell, Column, Table, Tint};
 use super::time::{elapsed, limit, localized};
+use super::{people, sizes};
 use common::gpu_parts::PartSize;
 use common::hostlist::fold;
 use common::id::ArrayIndex;
@@ -78,7 +78,7 @@ fn add_row(table: &mut Table, alike: &[JobView], as_of: Time, zone: &TimeZone) {
     table.row(vec![
         Cell::from(keys(alike)),
         Cell::from(&job.ask.name),
-        Cell::from(&job.owner.name),
+        Cell::from(people::owner(&job.owner)),
         Cell::from(job.ask.queue.as_ref().map_or("-", |queue| queue.as_str())),
         Cell::from(&job.state).short(&job.state_code).tint(tint(job)),
         Cell::from(ran(job, as_of)),

@@ -1,11 +1,12 @@
 //! What `kantctl top` draws: a frame of the cluster and its jobs, no wider and no higher than the
 //! terminal. Never asks for anything, and never knows what a terminal is.
 
+use super::Screen;
 use super::columns::{self, Line};
 use super::sizes::milli;
 use super::time::local;
-use super::{Screen, plain};
 use common::job::Phase;
+use common::text::shown;
 use common::time::Time;
 use common::wire::api::{JobView, MetricsView, Status};
 
@@ -88,7 +89,7 @@ fn head(seen: &Seen, width: usize, screen: &Screen) -> Vec<String> {
     let Seen { status, metrics, as_of, trouble, .. } = seen;
     let first = format!(
         "{}  {}  {} of {} nodes  {} running, {} waiting",
-        plain(&status.cluster),
+        shown(&status.cluster),
         local(*as_of, &screen.zone),
         status.nodes_connected,
         status.nodes,
@@ -99,13 +100,13 @@ fn head(seen: &Seen, width: usize, screen: &Screen) -> Vec<String> {
     let kinds: Vec<String> = metrics
         .kinds
         .iter()
-        .map(|kind| format!("{} {}/{}", plain(&kind.kind.0), milli(kind.used_milli), kind.gpus))
+        .map(|kind| format!("{} {}/{}", shown(&kind.kind.0), milli(kind.used_milli), kind.gpus))
         .collect();
     let label = format!("GPUs {used}/{} ", metrics.gpus);
     let bar = bar(metrics.gar, width.saturating_sub(label.chars().count()).min(40));
     let second = format!("{label}{bar}");
     let third = match trouble {
-        Some(trouble) => plain(trouble.lines().next().unwrap_or_default()),
+        Some(trouble) => shown(trouble.lines().next().unwrap_or_default()).into_owned(),
         None => kinds.join("  "),
     };
     [first, second, third, String::new()].map(|line| cut(&line, width)).to_vec()

@@ -3,12 +3,13 @@
 
 pub mod columns;
 pub mod controllers;
+mod harmless;
 pub mod jobs;
 pub mod live;
 pub mod metrics;
 pub mod nodes;
 pub mod outlook;
-pub mod plain;
+pub mod people;
 pub mod priority;
 pub mod queues;
 pub mod record;
@@ -23,5 +24,4 @@ pub mod time;
 pub mod wrap;
 pub mod zone;
 
-pub use plain::plain;
 pub use screen::Screen;

@@ -1,5 +1,6 @@
 //! Nodes as a table and as a record. Never asks for them.
 
+use super::people;
 use super::record::Record;
 use super::sizes;
 use super::table::{Cell, Column, Table, Tint};
@@ -84,7 +85,7 @@ pub fn record(node: &NodeView, zone: &TimeZone) -> String {
         node.drain.as_ref().map(|drain| match drain.by {
             // The controller drains as root, too: its reason says so.
             Uid(0) => local(drain.since, zone),
-            by => format!("{} by uid {by}", local(drain.since, zone)),
+            Uid(by) => format!("{} by {}", local(drain.since, zone), people::user(by)),
         }),
     );
     record.fact("address", &node.address);

@@ -1,21 +1,22 @@
 //! What a changed request would bring, beside the request as it is. Never asks for it.
 
-use super::plain;
 use super::time::{local, localized};
 use common::hostlist::fold;
+use common::text::shown;
 use common::wire::api::{StartOutlook, WhatIfView};
 use jiff::tz::TimeZone;
 
 /// Two sentences: with the change (`what`), and as it is.
 #[must_use]
 pub fn told(view: &WhatIfView, what: &str, zone: &TimeZone) -> String {
-    let with = plain(&outlook(&view.changed, zone));
-    let without = plain(&outlook(&view.compared_with, zone));
+    let with = outlook(&view.changed, zone);
+    let without = outlook(&view.compared_with, zone);
     let verdict = match verdict(view, what) {
         Some(verdict) => format!("{verdict}\n"),
         None => String::new(),
     };
-    format!("With {}, job {} {with}.\nAs it is, it {without}.\n{verdict}", plain(what), view.key)
+    let (what, with, without) = (shown(what), shown(&with), shown(&without));
+    format!("With {what}, job {} {with}.\nAs it is, it {without}.\n{verdict}", view.key)
 }
 
 /// Is it worth it? Nothing where nobody can say.

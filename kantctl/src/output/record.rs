@@ -1,6 +1,6 @@
 //! A full record: one labelled line a fact. Never a fact that is not there.
 
-use super::plain;
+use common::text::shown;
 use owo_colors::OwoColorize;
 
 const LABEL_LETTERS: usize = 11;
@@ -16,7 +16,7 @@ impl Record {
     /// terminal somebody else's.
     pub fn fact(&mut self, label: &str, value: impl ToString) {
         let padded = format!("{label:<LABEL_LETTERS$}");
-        let line = format!("{} {}", padded.bold(), plain(&value.to_string()));
+        let line = format!("{} {}", padded.bold(), shown(&value.to_string()));
         self.text.push_str(line.trim_end());
         self.text.push('\n');
     }
@@ -35,7 +35,7 @@ impl Record {
             self.text.push_str(&format!("{}\n", title.bold()));
         }
         for line in lines {
-            self.text.push_str(&format!("  {}\n", plain(&line)));
+            self.text.push_str(&format!("  {}\n", shown(&line)));
         }
     }
 

@@ -3,6 +3,7 @@
 use super::table::{Cell, Column, Table, Tint};
 use super::time::local;
 use common::hostlist::fold;
+use common::text::shown;
 use common::time::Time;
 use common::wire::api::ReservationView;
 use jiff::tz::TimeZone;
@@ -57,12 +58,8 @@ fn whom(one: &ReservationView) -> String {
 #[must_use]
 pub fn told(one: &ReservationView, zone: &TimeZone) -> String {
     let (from, to) = (local(one.from, zone), local(one.to, zone));
-    super::plain(&format!(
-        "{}: {} from {from} to {to} for {}",
-        one.name,
-        fold(&one.nodes),
-        whom(one)
-    ))
+    let text = format!("{}: {} from {from} to {to} for {}", one.name, fold(&one.nodes), whom(one));
+    shown(&text).into_owned()
 }
 
 #[cfg(test)]

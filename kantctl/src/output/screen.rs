@@ -1,6 +1,7 @@
 //! Where output goes: how wide it may be, in which colours and time zone, as text or as JSON.
 //! Never panics when a reader is gone or a disk is full; it says so.
 
+use super::harmless::harmless;
 use super::table::Table;
 use super::time::localized;
 use super::wrap::{FACT, PROSE, wrapped};
@@ -9,6 +10,7 @@ use crate::failure::{Failure, Kind};
 use anstream::adapter::strip_str;
 use anstream::{AutoStream, ColorChoice};
 use anyhow::Context;
+use common::text::{shown_json, shown_lines};
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -40,13 +42,13 @@ impl Screen {
         }
     }
 
-    /// Writes text as it is.
+    /// Writes text, with colours of ours and no other character that is not seen.
     ///
     /// # Errors
     /// [`Failure`] when stdout does not take it.
     pub fn print(&self, text: &str) -> Result<(), Failure> {
         let mut stdout = anstream::stdout().lock();
-        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(unwritten)
+        stdout.write_all(harmless(text).as_bytes()).and_then(|()| stdout.flush()).map_err(unwritten)
     }
 
     /// Writes a record, its long facts broken where the terminal is narrow.
@@ -82,13 +84,21 @@ impl Screen {
         stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(unwritten)
     }
 
+    /// Writes CSV: as it is for a program, and as any text on a terminal.
+    ///
+    /// # Errors
+    /// [`Failure`] when stdout does not take it.
+    pub fn csv(&self, text: &str) -> Result<(), Failure> {
+        if io::stdout().is_terminal() { self.print(text) } else { self.bytes(text.as_bytes()) }
+    }
+
     /// Writes an answer as JSON.
     ///
     /// # Errors
     /// [`Failure`] when stdout does not take it.
     pub fn answer(&self, answer: &impl Serialize) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(answer).context("failed to write JSON")?;
-        self.line(&text)
+        self.line(&shown_json(&text))
     }
 
     /// Writes a failure as JSON, where answers are: a program that reads stdout learns what failed,
@@ -164,6 +174,10 @@ pub fn lend(voice: impl Fn(Vec<u8>) + Send + 'static) -> Lent {
 
 /// Says something on stderr.
 pub fn note(text: &str) {
+    say(&shown_lines(text));
+}
+
+fn say(text: &str) {
     if let Some(voice) = &*VOICE.lock().unwrap_or_else(PoisonError::into_inner) {
         let plain = strip_str(&folded(&noted(text))).to_string();
         return voice(plain.into_bytes());
@@ -188,7 +202,7 @@ pub fn noted(text: &str) -> String {
 /// Says on stderr that something may not be as meant.
 pub fn warn(text: &str) {
     use owo_colors::OwoColorize;
-    note(&format!("{} {text}", "warning:".yellow()));
+    say(&format!("{} {}", "warning:".yellow(), shown_lines(text)));
 }
 
 /// Says on stderr what failed, why, and what to do; nothing when it is only that nobody reads.
@@ -197,7 +211,7 @@ pub fn complain(failure: &Failure) {
         return;
     }
     use owo_colors::OwoColorize;
-    let text = localized(&failure.to_string(), &Zone::system());
+    let text = localized(&shown_lines(&failure.to_string()), &Zone::system());
     let (what, hint) = match text.rsplit_once("\nhint: ") {
         Some((what, hint)) => (what, Some(hint)),
         None => (text.as_str(), None),

@@ -1,5 +1,6 @@
 //! Times and spans as people read them: local time, to the second. Never reads a clock.
 
+use super::people;
 use common::time::{Span, Time};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -18,7 +19,7 @@ pub fn local(at: Time, zone: &TimeZone) -> String {
 const UTC_LETTERS: usize = 20;
 
 /// A sentence of the controller, which knows nobody's zone and writes times in UTC (RFC 3339), with
-/// these times in the given zone.
+/// these times in the given zone, and users by their names.
 #[must_use]
 pub fn localized(sentence: &str, zone: &TimeZone) -> String {
     let mut told = String::with_capacity(sentence.len());
@@ -40,7 +41,7 @@ pub fn localized(sentence: &str, zone: &TimeZone) -> String {
         };
         rest = &rest[letters..];
     }
-    told
+    people::named(&told)
 }
 
 /// How long since `start`: until `end`, or until now. `-` before the start.

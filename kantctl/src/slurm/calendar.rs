@@ -102,11 +102,20 @@ fn clock(text: &str) -> Option<Clock> {
     format!("{:02}:{minutes}", hour % 12 + add).parse().ok()
 }
 
+/// Letters of `2026-11-20`.
+const DATE_LETTERS: usize = 10;
+
 /// `2026-11-20T08:00`; in the order of month, day and year `11/20/26`, `11.20.26`, `112026`, and
 /// without a year of this one, each with a clock or without.
 fn day_and_clock(text: &str, today: Date) -> Option<DateTime> {
     if let Ok(known) = text.to_ascii_uppercase().parse() {
         return Some(known);
+    }
+    // `1970-01-01-00:00:01`.
+    if let Some((day, time)) = text.split_at_checked(DATE_LETTERS)
+        && let (Ok(day), Some(time)) = (day.parse::<Date>(), time.strip_prefix('-'))
+    {
+        return Some(day.to_datetime(clock(time)?));
     }
     let (day, time) = match text.split_once(['t', '-']) {
         Some((day, time)) => (day, clock(time)?),

@@ -22,7 +22,6 @@ const IDLE: &[(&str, &str)] = &[
     ("", "clusters"),
     ("", "verbose"),
     ("sacct", "all_clusters"),
-    ("sacctmgr", "associations"),
     ("sacctmgr", "immediate"),
     ("scontrol", "all"),
     ("sdiag", "all"),
@@ -30,6 +29,7 @@ const IDLE: &[(&str, &str)] = &[
     ("sdiag", "by_time"),
     ("sinfo", "all"),
     ("sinfo", "exact"),
+    ("sinfo", "no_convert"),
     ("sinfo", "sort"),
     ("squeue", "all"),
     ("squeue", "priority"),
@@ -140,7 +140,9 @@ fn row(name: Name, arg: &Arg) -> Row {
     let passed = PASSED_OVER.iter().any(|(passed, _)| arg.get_id() == *passed);
     let accepted = arg.get_help_heading().is_some_and(|heading| heading.starts_with("Accepted"));
     let idle = IDLE.iter().any(|(of, id)| *of == name.word() && arg.get_id() == *id);
-    let idle = idle || IDLE.iter().any(|(of, id)| of.is_empty() && arg.get_id() == *id);
+    let speaks = name == Name::Scancel && arg.get_id() == "verbose";
+    let of_all = IDLE.iter().any(|(of, id)| of.is_empty() && arg.get_id() == *id);
+    let idle = idle || of_all && !speaks;
     let taken = matches!(name, Name::Sbatch | Name::Salloc) && passed
         || accepted
         || idle

@@ -2,6 +2,8 @@
 //! `jobid,state%20` of sacct; and lines laid out by them. Never knows what a field means.
 //! Source: man squeue, sinfo (--format, --Format), sacct (--format).
 
+use common::text::shown;
+
 /// How one field is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cell<F> {
@@ -164,7 +166,7 @@ pub fn lines<F, R>(
     let fields = |row: &dyn Fn(&F) -> String| -> Vec<String> {
         let show = |piece: &Piece<F>| match piece {
             Piece::Text(text) => text.clone(),
-            Piece::Cell(cell) => row(&cell.field),
+            Piece::Cell(cell) => shown(&row(&cell.field)).into_owned(),
         };
         pieces.iter().map(show).collect()
     };
@@ -210,14 +212,14 @@ fn shown_in<F>(text: &str, letters: Option<usize>, piece: &Piece<F>) -> String {
     }
 }
 
-/// A text in so many letters, cut or filled. Control characters are somebody's joke.
+/// A text in so many letters, cut or filled.
 #[must_use]
 pub fn fit(text: &str, letters: Option<usize>, right: bool) -> String {
-    let clean = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let clean = shown(text);
     match letters {
-        None => clean.collect(),
+        None => clean.into_owned(),
         Some(letters) => {
-            let kept: String = clean.take(letters).collect();
+            let kept: String = clean.chars().take(letters).collect();
             if right { format!("{kept:>letters$}") } else { format!("{kept:<letters$}") }
         }
     }
@@ -273,6 +275,6 @@ mod tests {
 
     #[test]
     fn a_jobs_name_cannot_break_the_line() {
-        assert_eq!(fit("a\nb\u{1b}[1m", Some(20), false).trim_end(), "a b [1m");
+        assert_eq!(fit("a\nb\u{1b}[1m", Some(20), false).trim_end(), "a\\nb\\u{1b}[1m");
     }
 }

@@ -3,6 +3,7 @@
 //! Source: man squeue (--format, --Format), man sacct (--format).
 
 use super::job_field::{Line, Part, Value, measured, size};
+use crate::output::people;
 use common::job::Phase;
 use common::resource::{GpuRequest, MemoryRequest};
 use common::time::Span;
@@ -55,7 +56,7 @@ pub const FIELDS: &[JobField] = &[
     field('a', "account", "Account", "ACCOUNT", |l| Value::set(l.job.ask.account.as_ref())),
     field('q', "qos", "QOS", "QOS", |l| Value::set(l.job.ask.qos.as_ref())),
     field('u', "username", "User", "USER", |l| {
-        if l.is_below() { Value::Unset } else { Value::of(&l.job.owner.name) }
+        if l.is_below() { Value::Unset } else { Value::of(people::owner(&l.job.owner)) }
     }),
     field('U', "userid", "UID", "UID", |l| Value::of(l.job.owner.uid)),
     field('g', "groupname", "Group", "GROUP", |l| Value::of(group(l))),
@@ -249,9 +250,7 @@ fn where_or_why(line: &Line<'_>) -> Value {
 }
 
 fn group(line: &Line<'_>) -> String {
-    let gid = line.job.owner.gid;
-    let known = nix::unistd::Group::from_gid(nix::unistd::Gid::from_raw(gid.0)).ok().flatten();
-    known.map_or_else(|| gid.to_string(), |group| group.name)
+    people::group(line.job.owner.gid.0)
 }
 
 fn memory(line: &Line<'_>) -> String {

@@ -3,8 +3,9 @@
 //! Source: the answers of Slurm's openapi/v0.0.38 (release 22.05).
 
 use super::json::{joined, seconds, sized};
-use super::node_field::{gres, state, user, why};
+use super::node_field::{gres, state, why};
 use super::sinfo::{holds, partitions};
+use crate::output::people::user;
 use common::hostlist::fold;
 use common::node::{Contact, NodeStatus};
 use common::queue::Queue;

@@ -32,7 +32,7 @@ pub struct Common {
     /// Which clusters: there is one, whatever is said
     #[arg(short = 'M', long = "clusters", visible_alias = "cluster", value_name = "CLUSTER")]
     pub clusters: Option<String>,
-    /// Say more (there is no more to say)
+    /// Say more, where there is more to say
     #[arg(short = 'v', long, action = clap::ArgAction::Count)]
     pub verbose: u8,
     /// Print the version

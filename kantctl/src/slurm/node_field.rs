@@ -2,6 +2,7 @@
 //! Source: man sinfo (--format, --Format).
 
 use super::calendar::{moment, short_span};
+use crate::output::people::{self, user};
 use common::gpu::Gpu;
 use common::hostlist::fold;
 use common::node::{Contact, NodeStatus};
@@ -10,15 +11,26 @@ use common::wire::api::NodeView;
 use jiff::tz::TimeZone;
 use std::collections::BTreeMap;
 
-/// A line of sinfo: the nodes of a partition that are alike in what is shown.
+/// A line of sinfo: the nodes that are equal in what is shown, each of them once.
 #[derive(Debug, Clone)]
 pub struct Line<'a> {
-    /// The partition; `None` where lines are of nodes alone.
+    /// The partition, the first of several that are equal; `None` where lines are of nodes alone.
     pub queue: Option<&'a Queue>,
     /// The nodes; none, of a partition without any.
     pub nodes: Vec<&'a NodeView>,
     /// The zone that times are shown in.
     pub zone: &'a TimeZone,
+}
+
+/// What a field is of: a line has those together that are equal in all fields of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Of {
+    /// Each node.
+    Node,
+    /// The partition.
+    Partition,
+    /// All nodes of the line together.
+    Line,
 }
 
 /// One field.
@@ -30,8 +42,8 @@ pub struct NodeField {
     pub name: &'static str,
     /// Its title.
     pub title: &'static str,
-    /// Do nodes that differ in it have lines of their own?
-    pub splits: bool,
+    /// What has lines of its own where it differs in it.
+    pub of: Of,
     /// What it shows.
     pub value: fn(&Line<'_>) -> String,
 }
@@ -42,7 +54,7 @@ const fn one(
     title: &'static str,
     value: fn(&Line<'_>) -> String,
 ) -> NodeField {
-    NodeField { letter, name, title, splits: true, value }
+    NodeField { letter, name, title, of: Of::Node, value }
 }
 
 const fn sum(
@@ -51,19 +63,28 @@ const fn sum(
     title: &'static str,
     value: fn(&Line<'_>) -> String,
 ) -> NodeField {
-    NodeField { letter, name, title, splits: false, value }
+    NodeField { letter, name, title, of: Of::Line, value }
+}
+
+const fn part(
+    letter: char,
+    name: &'static str,
+    title: &'static str,
+    value: fn(&Line<'_>) -> String,
+) -> NodeField {
+    NodeField { letter, name, title, of: Of::Partition, value }
 }
 
 /// All of them.
 pub const FIELDS: &[NodeField] = &[
-    sum('P', "partition", "PARTITION", |l| partition(l, "*")),
-    sum('R', "partitionname", "PARTITION", |l| partition(l, "")),
-    sum('a', "available", "AVAIL", |_| "up".to_owned()),
-    sum('l', "time", "TIMELIMIT", |l| {
+    part('P', "partition", "PARTITION", |l| partition(l, "*")),
+    part('R', "partitionname", "PARTITION", |l| partition(l, "")),
+    part('a', "available", "AVAIL", |_| "up".to_owned()),
+    part('l', "time", "TIMELIMIT", |l| {
         let longest = l.queue.and_then(|queue| queue.time_limit_max);
         longest.map_or_else(|| "infinite".to_owned(), short_span)
     }),
-    sum('L', "defaulttime", "DEFAULTTIME", |l| {
+    part('L', "defaulttime", "DEFAULTTIME", |l| {
         let usual = l.queue.and_then(|queue| queue.time_limit_default);
         usual.map_or_else(|| "n/a".to_owned(), short_span)
     }),
@@ -128,16 +149,16 @@ pub const FIELDS: &[NodeField] = &[
     }),
     one('w', "weight", "WEIGHT", |_| "1".to_owned()),
     one('d', "disk", "TMP_DISK", |_| "0".to_owned()),
-    sum('p', "prioritytier", "PRIO_TIER", |l| {
+    part('p', "prioritytier", "PRIO_TIER", |l| {
         l.queue.map_or_else(|| "0".to_owned(), |queue| queue.priority.to_string())
     }),
     one('v', "version", "VERSION", |l| first(l, |node| node.version.clone())),
-    sum('s', "size", "JOB_SIZE", |_| "1-infinite".to_owned()),
-    sum('r', "root", "ROOT", |_| "no".to_owned()),
-    sum('h', "oversubscribe", "OVERSUBSCRIBE", |_| "NO".to_owned()),
-    sum('g', "groups", "GROUPS", |l| match l.queue.map(|queue| &queue.access.groups) {
+    part('s', "size", "JOB_SIZE", |_| "1-infinite".to_owned()),
+    part('r', "root", "ROOT", |_| "no".to_owned()),
+    part('h', "oversubscribe", "OVERSUBSCRIBE", |_| "NO".to_owned()),
+    part('g', "groups", "GROUPS", |l| match l.queue.map(|queue| &queue.access.groups) {
         Some(groups) if !groups.is_empty() => {
-            groups.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+            groups.iter().map(|gid| people::group(gid.0)).collect::<Vec<_>>().join(",")
         }
         _ => "all".to_owned(),
     }),
@@ -204,13 +225,6 @@ fn since(node: &NodeView) -> Option<common::time::Time> {
         (None, Contact::Silent { since } | Contact::Lost { since }) => Some(since),
         (None, Contact::Connected) => None,
     }
-}
-
-/// A user's name, or their number.
-#[must_use]
-pub fn user(uid: u32) -> String {
-    let known = nix::unistd::User::from_uid(nix::unistd::Uid::from_raw(uid)).ok().flatten();
-    known.map_or_else(|| uid.to_string(), |user| user.name)
 }
 
 /// Whole MiB, in which sinfo shows memory.

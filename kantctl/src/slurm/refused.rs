@@ -53,7 +53,6 @@ const SINFO: &[(&str, &str)] = &[
     ("--cluster-nodes", "there is one cluster: leave it out"),
     ("--future", "nodes are there once they have registered"),
     ("--hide", "queues are never hidden"),
-    ("--noconvert", "sizes are in MiB, as they are, already"),
     ("--reservation", "`scontrol show reservation`"),
     ("--yaml", LATER),
 ];
@@ -62,7 +61,6 @@ const SQUEUE: &[(&str, &str)] = &[
     ("--hide", "queues are never hidden"),
     ("--licenses", "licences are not counted"),
     ("-L", "licences are not counted"),
-    ("--noconvert", "sizes are exact already: 1500M is never shown as 1G"),
     ("--only-job-state", "use -o '%i %T'"),
     ("--sibling", "there are no federations"),
     ("--yaml", LATER),
@@ -76,11 +74,8 @@ const SPRIO: &[(&str, &str)] = &[
 const SREPORT: &[(&str, &str)] =
     &[("--all_clusters", "there is one"), ("--quiet", "there is nothing said besides the report")];
 
-const SSHARE: &[(&str, &str)] = &[
-    ("--format", "`kantctl report --csv`"),
-    ("--parent", "accounts are a flat list"),
-    ("--partition", "shares are accounts'"),
-];
+const SSHARE: &[(&str, &str)] =
+    &[("--parent", "accounts are a flat list"), ("--partition", "shares are accounts'")];
 
 const SRUN: &[(&str, &str)] = &[
     ("--bcast", "a shared file system holds programs"),

@@ -207,8 +207,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let (found, window) = past::found(args, server, screen).await?;
     let unit = match (&args.units, args.no_convert) {
         (Some(unit), _) => unit.chars().next().map_or(Unit::Fitting, Unit::In),
-        (None, true) => Unit::Own,
-        (None, false) => Unit::Fitting,
+        (None, no_convert) => Unit::of(no_convert),
     };
     let page = Page {
         cluster: name::cluster(server).await?,

@@ -2,18 +2,22 @@
 //! Never changes any: they stand in kantctld.toml, and `kantctl reload` puts them in force.
 //! Source: man sacctmgr.
 
+mod people;
+mod wish;
+
 use super::name::{self, Common};
 use super::sheet::{self, Apart, Column};
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::server::Server;
-use common::policy::{Access, Limits};
+use common::policy::Limits;
 use common::wire::api::AccountList;
+use wish::Wish;
 
 const AFTER: &str = "\
 Commands:
   show account | association | cluster | qos | user        (list is the same)
-Words after it: names=A,B  format=NAMES (of the columns shown)
+Words after it: names=A,B  users=A,B  accounts=A,B  withassoc  format=NAMES (Account%20,User)
 Accounts, QoS and limits stand in the controller's configuration, which `kantctl reload` reads.";
 
 /// Show accounts, QoS and limits, as Slurm's sacctmgr does
@@ -36,7 +40,7 @@ pub struct Args {
     /// Fields with | between them
     #[arg(short = 'P', long, overrides_with = "parsable")]
     pub parsable2: bool,
-    /// Associations with what they are of (always)
+    /// Associations with what they are of, as `withassoc`
     #[arg(short = 's', long = "associations")]
     pub associations: bool,
     /// The command and its words
@@ -64,19 +68,21 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         ));
     }
     let [what, words @ ..] = rest else { return Err(unknown("show")) };
+    let mut wish = Wish::read(words)?;
+    wish.with_associations |= args.associations;
     let known: AccountList = server.get("/v1/accounts").await?;
     let cluster = name::cluster(server).await?;
     let sheet = match what.to_ascii_lowercase().as_str() {
-        "account" | "accounts" | "acct" => accounts(&known),
-        "association" | "associations" | "assoc" => associations(&known, &cluster),
+        "account" | "accounts" | "acct" => accounts(&known, &wish),
+        "association" | "associations" | "assoc" => people::associations(&known, &cluster, &wish),
         "cluster" | "clusters" => clusters(&cluster),
-        "qos" => qos(&known),
-        "user" | "users" => users(&known),
+        "qos" => qos(&known, &wish),
+        "user" | "users" => people::users(&known, &cluster, &wish),
         other => return Err(unknown(other)),
     };
-    let sheet = chosen(sheet, words)?;
+    let Sheet { columns, rows } = wish.chosen(sheet)?;
     let apart = Apart::of(args.parsable, args.parsable2, None);
-    for line in sheet::lines(&sheet.columns, &sheet.rows, &apart, !args.no_header, true) {
+    for line in sheet::lines(&columns, &rows, &apart, !args.no_header, true) {
         screen.line(&line)?;
     }
     Ok(OK)
@@ -86,41 +92,12 @@ fn unknown(what: &str) -> Failure {
     Failure::usage(anyhow::anyhow!("`{what}` is not known here")).hint("see `sacctmgr --help`")
 }
 
-/// The columns and names that the words ask for.
-fn chosen(sheet: Sheet, words: &[String]) -> Result<Sheet, Failure> {
-    let Sheet { mut columns, mut rows } = sheet;
-    for word in words {
-        let (key, value) = word.split_once('=').unwrap_or(("names", word));
-        let list: Vec<&str> = value.split(',').filter(|one| !one.is_empty()).collect();
-        match key.to_ascii_lowercase().as_str() {
-            "names" | "name" | "account" | "accounts" | "user" | "users" | "where" => {
-                rows.retain(|row| {
-                    list.is_empty() || row.iter().any(|c| list.contains(&c.as_str()))
-                });
-            }
-            "format" => {
-                let place = |name: &&str| {
-                    let name = name.split('%').next().unwrap_or_default();
-                    let found = columns.iter().position(|c| c.0.eq_ignore_ascii_case(name));
-                    found.ok_or_else(|| unknown(name))
-                };
-                let places: Vec<usize> = list.iter().map(place).collect::<Result<_, _>>()?;
-                columns = places.iter().map(|place| columns[*place]).collect();
-                let pick = |row: Vec<String>| places.iter().map(|p| row[*p].clone()).collect();
-                rows = rows.into_iter().map(pick).collect();
-            }
-            // Deleted ones are not kept; associations are always shown.
-            "withassoc" | "withdeleted" | "cluster" | "clusters" | "tree" => {}
-            other => return Err(unknown(other)),
-        }
-    }
-    Ok(Sheet { columns, rows })
-}
-
-fn accounts(known: &AccountList) -> Sheet {
+fn accounts(known: &AccountList, wish: &Wish) -> Sheet {
     let columns = vec![("Account", 10, true), ("Descr", 20, true), ("Org", 20, true)];
     let row = |name: String| vec![name.clone(), name.clone(), name];
-    Sheet { columns, rows: known.accounts.iter().map(|one| row(one.name.to_string())).collect() }
+    let names = known.accounts.iter().map(|one| one.name.to_string());
+    let asked = |name: &String| Wish::takes(&wish.names, name) && Wish::takes(&wish.accounts, name);
+    Sheet { columns, rows: names.filter(asked).map(row).collect() }
 }
 
 /// `cpu=100,gres/gpu=8`.
@@ -136,52 +113,12 @@ fn number(number: Option<u32>) -> String {
     number.map(|number| number.to_string()).unwrap_or_default()
 }
 
-fn associations(known: &AccountList, cluster: &str) -> Sheet {
-    let columns = vec![
-        ("Cluster", 10, true),
-        ("Account", 10, true),
-        ("User", 10, true),
-        ("Share", 9, true),
-        ("GrpJobs", 7, true),
-        ("GrpTRES", 13, true),
-        ("MaxJobs", 7, true),
-        ("QOS", 20, true),
-    ];
-    let qos: Vec<String> = known.qos.iter().map(|qos| qos.name.to_string()).collect();
-    let qos = qos.join(",");
-    let mut rows = Vec::new();
-    for account in &known.accounts {
-        let line = |user: String, share: String, all: &Limits, each: &Limits| {
-            let (jobs, most) = (number(all.jobs), number(each.jobs));
-            let (cluster, name) = (cluster.to_owned(), account.name.to_string());
-            vec![cluster, name, user, share, jobs, tres(all), most, qos.clone()]
-        };
-        let (all, each) = (&account.limits, &account.limits_per_user);
-        rows.push(line(String::new(), account.shares.to_string(), all, each));
-        for user in members(&account.access) {
-            rows.push(line(user, String::new(), each, each));
-        }
-    }
-    Sheet { columns, rows }
-}
-
-/// Users by name, groups with an `@`.
-fn members(access: &Access) -> Vec<String> {
-    let users = access.users.iter().map(|uid| {
-        let id = nix::unistd::Uid::from_raw(uid.0);
-        let user = nix::unistd::User::from_uid(id).ok().flatten();
-        user.map_or_else(|| uid.to_string(), |user| user.name)
-    });
-    let groups = access.groups.iter().map(|gid| format!("@{gid}"));
-    users.chain(groups).collect()
-}
-
 fn clusters(cluster: &str) -> Sheet {
     let columns = vec![("Cluster", 10, true), ("RPC", 5, true), ("Share", 9, true)];
     Sheet { columns, rows: vec![vec![cluster.to_owned(), "0".to_owned(), "1".to_owned()]] }
 }
 
-fn qos(known: &AccountList) -> Sheet {
+fn qos(known: &AccountList, wish: &Wish) -> Sheet {
     let columns = vec![
         ("Name", 10, true),
         ("Priority", 10, true),
@@ -208,19 +145,6 @@ fn qos(known: &AccountList) -> Sheet {
             number(qos.limits_per_user.jobs),
         ]
     };
-    Sheet { columns, rows: known.qos.iter().map(row).collect() }
-}
-
-fn users(known: &AccountList) -> Sheet {
-    let columns = vec![("User", 10, true), ("Def Acct", 10, true), ("Admin", 9, true)];
-    let mut rows: Vec<Vec<String>> = Vec::new();
-    for account in &known.accounts {
-        for user in members(&account.access) {
-            // The first that names one is charged where a job names none.
-            if !rows.iter().any(|row| row[0] == user) {
-                rows.push(vec![user, account.name.to_string(), "None".to_owned()]);
-            }
-        }
-    }
-    Sheet { columns, rows }
+    let asked = |qos: &&common::qos::Qos| Wish::takes(&wish.names, qos.name.as_str());
+    Sheet { columns, rows: known.qos.iter().filter(asked).map(row).collect() }
 }

@@ -91,6 +91,13 @@ pub struct Args {
 }
 
 impl Args {
+    /// With `-v`, says what is done, and to what.
+    fn speak(&self, what: &str, to: &str) {
+        if self.common.verbose > 0 && !self.quiet {
+            screen::note(&format!("{what} {to}"));
+        }
+    }
+
     fn filters(&self) -> bool {
         !self.filter().is_empty()
             || self.account.is_some()
@@ -148,6 +155,8 @@ pub async fn run(args: &Args, server: &Server, _: &Screen) -> Result<u8, Failure
     let mut code = OK;
     for (key, number) in target::steps(&args.jobs) {
         let signal = target::signal(args.signal.as_deref())?;
+        let words = signal_words(args.signal.is_some().then_some(signal.0));
+        args.speak(&words, &format!("step {key}.{number}"));
         if let Err(failure) = booking::signal(server, key, number, signal).await {
             let told = format!("error: Kill job error on job step id {key}.{number}: {failure}");
             screen::complain(&Failure::message(told));
@@ -167,14 +176,19 @@ pub async fn run(args: &Args, server: &Server, _: &Screen) -> Result<u8, Failure
         true => args.found(server, &named, wish.is_some()).await?,
         false => [named, Vec::new()],
     };
+    let words = signal_words(wish.as_ref().and(signal).map(|signal| signal.0));
     let (stop, mut lost) = (Cell::new(false), None);
     for lot in &lots {
         let mut answers = pin!(steer::answers(lot, &stop, |key| end(server, *key, wish)));
         while let Some((key, answered)) = answers.next().await {
             match answered {
-                Ok(()) => {}
-                // It is over: as was wished.
-                Err(failure) if wish.is_none() && failure.code() == Some("already_done") => {}
+                Ok(()) => args.speak(&words, &format!("job {key}")),
+                // It ends, or there is none: as was wished.
+                Err(failure) if wish.is_none() && is_gone(&failure) => {
+                    if args.common.verbose > 0 {
+                        complain(*key, &failure);
+                    }
+                }
                 // The others that were on their way are told as refused.
                 Err(failure) if failure.kind == Kind::Unreachable && lost.is_none() => {
                     stop.set(true);
@@ -188,6 +202,16 @@ pub async fn run(args: &Args, server: &Server, _: &Screen) -> Result<u8, Failure
         }
     }
     lost.map_or(Ok(code), Err)
+}
+
+/// Is the job over, about to be, or none that the controller knows?
+fn is_gone(failure: &Failure) -> bool {
+    matches!(failure.code(), Some("already_done" | "wrong_phase" | "unknown_job"))
+}
+
+/// What `-v` says is done, before what it is done to.
+fn signal_words(signal: Option<u8>) -> String {
+    signal.map_or_else(|| "Terminating".to_owned(), |number| format!("Signal {number} to"))
 }
 
 /// Ends a job, or sends it a signal.
@@ -207,6 +231,9 @@ async fn end(server: &Server, key: JobKey, wish: Option<JobSignalRequest>) -> Re
 fn complain(key: JobKey, failure: &Failure) {
     let why = match failure.code() {
         Some("unknown_job") => "Invalid job id specified".to_owned(),
+        Some("already_done" | "wrong_phase") => {
+            "Job/step already completing or completed".to_owned()
+        }
         _ => failure.to_string(),
     };
     let told = format!("error: Kill job error on job id {key}: {why}");

@@ -15,6 +15,7 @@ use crate::output::Screen;
 use crate::server::{Again, Server};
 use common::hostlist::{expand, fold};
 use common::id::{JobKey, NodeName};
+use common::text::shown;
 use serde_json::Value;
 
 const AFTER: &str = "\
@@ -68,11 +69,8 @@ impl Record {
     /// As text: indented lines, or all in one.
     #[must_use]
     pub fn text(&self, oneliner: bool) -> String {
-        let clean = |text: &str| -> String {
-            text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
-        };
         let show = |line: &Vec<(&'static str, String)>| {
-            let fields = line.iter().map(|(name, value)| format!("{name}={}", clean(value)));
+            let fields = line.iter().map(|(name, value)| format!("{name}={}", shown(value)));
             fields.collect::<Vec<_>>().join(" ")
         };
         let lines: Vec<String> = self.lines.iter().map(show).collect();

@@ -1,6 +1,8 @@
 //! `sinfo`: partitions and nodes, as Slurm's users list them. Never changes any.
 //! Source: man sinfo.
 
+mod rows;
+
 use super::calendar;
 use super::format::{self, Piece};
 use super::name::{Common, Repeat};
@@ -14,7 +16,8 @@ use common::id::QueueName;
 use common::node::{Contact, NodeStatus};
 use common::queue::Queue;
 use common::wire::api::{NodeList, NodeView, QueueList};
-use std::collections::BTreeMap;
+use jiff::tz::TimeZone;
+use rows::Part;
 
 const USUAL: &str = "%#P %.5a %.10l %.6D %.6t %N";
 const LONG: &str = "%#P %.5a %.10l %.10s %.4r %.8h %.10g %.6D %.11T %N";
@@ -48,6 +51,9 @@ pub struct Args {
     /// More columns
     #[arg(short = 'l', long)]
     pub long: bool,
+    /// Sizes as they are, in MiB (always)
+    #[arg(long = "noconvert")]
+    pub no_convert: bool,
     /// Only these nodes
     #[arg(short = 'n', long = "nodes", value_name = "NODES")]
     pub nodes: Option<Hosts>,
@@ -196,19 +202,19 @@ async fn list(
         let shown = known.iter().filter(named).map(|node| json_node::node(node, &queues));
         return json::print(screen, "nodes", shown.collect());
     }
-    let mut lines = Vec::new();
-    if args.reasons {
-        lines.extend(split(pieces, Line { queue: None, nodes: known, zone: &screen.zone }));
-    } else {
-        for queue in partitions(&queues) {
-            if !args.partitions.is_empty() && !args.partitions.contains(&queue.name) {
-                continue;
-            }
-            let of_queue = |node: &&&NodeView| holds(queue, node);
-            let nodes: Vec<&NodeView> = known.iter().filter(of_queue).copied().collect();
-            lines.extend(lines_of(args, pieces, queue, nodes, screen));
-        }
-    }
+    let zone: &TimeZone = &screen.zone;
+    let is_shown =
+        |queue: &&Queue| args.partitions.is_empty() || args.partitions.contains(&queue.name);
+    let parts: Vec<Part<'_>> = match args.reasons {
+        true => vec![Part { queue: None, nodes: known }],
+        false => partitions(&queues).filter(is_shown).map(|queue| part(queue, &known)).collect(),
+    };
+    // A partition without nodes of that kind is worth a line where nothing was asked for.
+    let all = args.nodes.is_none() && args.states.is_empty() && !args.dead && !args.responding;
+    let mut lines = match args.by_node {
+        true => each(&parts, zone),
+        false => rows::grouped(pieces, &parts, zone, all && !args.reasons),
+    };
     if args.by_node {
         lines.sort_by_key(|line| line.nodes.first().map(|node| &node.name));
     }
@@ -234,51 +240,16 @@ pub fn holds(queue: &Queue, node: &NodeView) -> bool {
     queue.nodes.is_empty() || queue.nodes.contains(&node.name)
 }
 
-fn lines_of<'a>(
-    args: &Args,
-    pieces: &[Piece<&'static NodeField>],
-    queue: &'a Queue,
-    nodes: Vec<&'a NodeView>,
-    screen: &'a Screen,
-) -> Vec<Line<'a>> {
-    let line = |nodes| Line { queue: Some(queue), nodes, zone: &screen.zone };
-    if args.by_node {
-        return nodes.into_iter().map(|node| line(vec![node])).collect();
-    }
-    if nodes.is_empty() {
-        // A partition without nodes of that kind is worth a line where nothing was asked for.
-        let all = args.nodes.is_none() && args.states.is_empty() && !args.dead && !args.responding;
-        return if all { vec![line(nodes)] } else { Vec::new() };
-    }
-    split(pieces, line(nodes))
+/// The nodes of a partition.
+fn part<'a>(queue: &'a Queue, known: &[&'a NodeView]) -> Part<'a> {
+    let nodes = known.iter().filter(|node| holds(queue, node)).copied();
+    Part { queue: Some(queue), nodes: nodes.collect() }
 }
 
-/// A line for each group of nodes that show the same.
-fn split<'a>(pieces: &[Piece<&'static NodeField>], line: Line<'a>) -> Vec<Line<'a>> {
-    let splitting = pieces.iter().filter_map(|piece| match piece {
-        Piece::Cell(cell) if cell.field.splits => Some(cell.field),
-        _ => None,
+/// A line for each node and partition.
+fn each<'a>(parts: &[Part<'a>], zone: &'a TimeZone) -> Vec<Line<'a>> {
+    let lines = parts.iter().flat_map(|Part { queue, nodes }| {
+        nodes.iter().map(|node| Line { queue: *queue, nodes: vec![*node], zone })
     });
-    let splitting: Vec<&NodeField> = splitting.collect();
-    let mut groups: BTreeMap<Vec<String>, Vec<&'a NodeView>> = BTreeMap::new();
-    for node in &line.nodes {
-        let alone = Line { queue: line.queue, nodes: vec![node], zone: line.zone };
-        let shown = splitting.iter().map(|field| (field.value)(&alone)).collect();
-        groups.entry(shown).or_default().push(node);
-    }
-    let mut groups: Vec<Vec<&NodeView>> = groups.into_values().collect();
-    groups.sort_by_key(|nodes| nodes.first().map(|node| rank(node)));
-    groups.into_iter().map(|nodes| Line { nodes, ..line.clone() }).collect()
-}
-
-/// Where a state stands among others, as in Slurm's lists (`--sort=-t`, its default).
-fn rank(node: &NodeView) -> u8 {
-    match node.status {
-        _ if node.contact != Contact::Connected => 0,
-        NodeStatus::Draining | NodeStatus::Drained => 1,
-        NodeStatus::Mixed => 2,
-        NodeStatus::Allocated => 3,
-        NodeStatus::Idle => 4,
-        NodeStatus::Down => 5,
-    }
+    lines.collect()
 }

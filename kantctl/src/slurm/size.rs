@@ -15,6 +15,14 @@ pub enum Unit {
     Own,
 }
 
+impl Unit {
+    /// As `--noconvert` says.
+    #[must_use]
+    pub const fn of(no_convert: bool) -> Self {
+        if no_convert { Self::Own } else { Self::Fitting }
+    }
+}
+
 /// `8G`, `1500M`, as Slurm writes sizes.
 #[must_use]
 pub fn size(bytes: Bytes, unit: Unit) -> String {

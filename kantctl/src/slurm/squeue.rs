@@ -4,12 +4,11 @@
 mod brief;
 mod order;
 
-use super::calendar;
-use super::format::{self, Piece};
-use super::job_field::{Line, Page, Part, gather};
+use super::format::{self, Cell, Piece};
+use super::job_field::{Line, Page, Part, Unit, gather};
 use super::job_fields::{self, JobField};
 use super::name::{self, Common, Repeat};
-use super::{json, living};
+use super::{calendar, json, living};
 use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys};
 use crate::output::Screen;
@@ -60,6 +59,9 @@ pub struct Args {
     /// Only with these names
     #[arg(short = 'n', long = "name", value_delimiter = ',', value_name = "NAME")]
     pub names: Vec<String>,
+    /// Sizes in MiB, whatever they are
+    #[arg(long = "noconvert")]
+    pub no_convert: bool,
     /// What is shown: %[[.]size]letter
     #[arg(short = 'o', long, value_name = "FORMAT", conflicts_with = "long_format")]
     pub format: Option<String>,
@@ -280,11 +282,11 @@ async fn page(
     found: &JobList,
     server: &Server,
 ) -> Result<Page, Failure> {
-    let mut page = Page { as_of: found.as_of, ..Page::default() };
+    let (as_of, unit) = (found.as_of, Unit::of(args.no_convert));
+    let mut page = Page { as_of, unit, ..Page::default() };
     let shows = |letters: [char; 2]| {
-        pieces
-            .iter()
-            .any(|piece| matches!(piece, Piece::Cell(cell) if letters.contains(&cell.field.letter)))
+        let is = |cell: &Cell<&JobField>| letters.contains(&cell.field.letter);
+        pieces.iter().any(|piece| matches!(piece, Piece::Cell(cell) if is(cell)))
     };
     let waits = found.jobs.iter().any(|job| job.phase == Phase::Pending);
     if waits && (args.json || shows(['p', 'Q'])) {

@@ -7,6 +7,7 @@ mod group;
 mod narrowed;
 mod of_job;
 pub mod parts;
+mod singletons;
 
 use super::name::Common;
 use crate::failure::Failure;
@@ -15,7 +16,9 @@ use crate::server::Server;
 use crate::step::allocate::{Voice, Wanted};
 use crate::step::binding::{CpuBind, GpuBind};
 use crate::step::ground::Ground;
+use crate::step::place::Place;
 use crate::step::wish::Wish;
+use crate::submission::ask::tasks_of;
 use crate::submission::components;
 use crate::submission::environment::{self, Whose};
 use crate::submission::export::Export;
@@ -24,6 +27,7 @@ use crate::verb::{run, trial};
 use accepted::Accepted;
 use common::id::JobKey;
 use of_job::OfJob;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -168,6 +172,16 @@ impl Args {
         })
     }
 
+    /// Says that tasks of MPI's would not know of each other, unless that is meant.
+    fn warn_of_singletons(&self, tasks: u32, around: &BTreeMap<String, String>) {
+        if self.quiet || self.mpi.is_some() || self.of_job.test_only {
+            return;
+        }
+        let search = around.get("PATH").map(String::as_str).unwrap_or_default();
+        let program = self.program.first().map(String::as_str).unwrap_or_default();
+        singletons::warn_of(program, tasks, search);
+    }
+
     /// So many tasks for a GPU share one.
     fn gpu_bind(&self) -> Result<GpuBind, Failure> {
         let shared = self.ntasks_per_gpu.map(GpuBind::Single).unwrap_or_default();
@@ -241,9 +255,12 @@ pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
         if !args.quiet {
             args.of_job.idle_in_a_job().iter().for_each(|idle| note(idle));
         }
+        let place = Place::choose(&wish, &ground, 0);
+        args.warn_of_singletons(place.map_or(0, |place| place.count()), &around);
         return run::in_job(&wish, &ground, around, server).await;
     }
     let options = args.options()?.over(environment::read_slurms_options(&around, Whose::Srun)?);
+    args.warn_of_singletons(tasks_of(&options), &around);
     let (program, voice, stays) = (&args.program, Voice::Srun, false);
     let immediate = args.immediate.map(Duration::from_secs);
     let wanted = Wanted { options: &options, program, voice, immediate, stays };

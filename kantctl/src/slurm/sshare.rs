@@ -4,7 +4,8 @@
 //! Never what a user of an account is owed: shares are accounts'.
 //! Source: man sshare.
 
-use super::name::Common;
+use super::membership::{self, Member};
+use super::name::{self, Common};
 use super::sheet::{self, Apart, Column};
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
@@ -14,6 +15,7 @@ use common::account::Account;
 use common::id::AccountName;
 use common::time::Span;
 use common::wire::api::{AccountList, ReportRow};
+use std::collections::BTreeSet;
 
 /// So far back usage counts.
 const BACK: Span = Span::from_minutes(14 * 24 * 60);
@@ -31,6 +33,9 @@ pub struct Args {
     /// Of all users
     #[arg(short = 'a', long)]
     pub all: bool,
+    /// What is shown: account,user,rawusage%20
+    #[arg(short = 'o', long, value_name = "NAMES")]
+    pub format: Option<String>,
     /// No titles
     #[arg(short = 'n', long = "noheader", visible_short_alias = 'h')]
     pub no_header: bool,
@@ -51,7 +56,20 @@ pub struct Args {
     pub users_only: bool,
 }
 
-const COLUMNS: [Column; 7] = [
+/// The columns where none are asked for, the last with `-l` alone.
+const USUAL: [&str; 8] = [
+    "Account",
+    "User",
+    "RawShares",
+    "NormShares",
+    "RawUsage",
+    "EffectvUsage",
+    "FairShare",
+    "CPUSeconds",
+];
+
+/// All columns. An account has one cluster, and no partition of its own.
+const COLUMNS: [Column; 12] = [
     ("Account", 20, false),
     ("User", 10, true),
     ("RawShares", 10, true),
@@ -59,8 +77,12 @@ const COLUMNS: [Column; 7] = [
     ("RawUsage", 11, true),
     ("EffectvUsage", 13, true),
     ("FairShare", 10, true),
+    ("CPUSeconds", 11, true),
+    ("NormUsage", 11, true),
+    ("LevelFS", 10, true),
+    ("Cluster", 10, true),
+    ("Partition", 12, true),
 ];
-const CPUS: Column = ("CPUSeconds", 11, true);
 
 /// Shows shares and usage.
 ///
@@ -70,11 +92,19 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let known: AccountList = server.get("/v1/accounts").await?;
     let lists = [("users", &[][..]), ("accounts", &[][..]), ("queues", &[][..])];
     let used = ask(server, "account,user", (known.as_of - BACK, None), lists).await?.typed.rows;
-    let rows = rows(args, &known, &used);
-    let mut columns = COLUMNS.to_vec();
-    if args.long {
-        columns.push(CPUS);
-    }
+    let cluster = match &args.format {
+        Some(_) => name::cluster(server).await?,
+        None => String::new(),
+    };
+    let asked = asked(args);
+    let rows = rows(args, &asked, &known, &used, &cluster);
+    let usual = if args.long { USUAL.len() } else { USUAL.len() - 1 };
+    let format = args.format.clone().unwrap_or_else(|| USUAL[..usual].join(","));
+    let chosen = sheet::chosen(&COLUMNS, &rows, &format, &[]);
+    let (columns, rows) = chosen.map_err(|error| {
+        let titles: Vec<&str> = COLUMNS.iter().map(|(title, ..)| *title).collect();
+        Failure::usage(error).hint(format!("there are {}", titles.join(", ")))
+    })?;
     let apart = Apart::of(args.parsable, args.parsable2, None);
     for line in sheet::lines(&columns, &rows, &apart, !args.no_header, true) {
         screen.line(&line)?;
@@ -96,7 +126,43 @@ fn sum<'a>(rows: impl Iterator<Item = &'a ReportRow>) -> Used {
     })
 }
 
-fn rows(args: &Args, known: &AccountList, used: &[ReportRow]) -> Vec<Vec<String>> {
+/// Users of which lines are asked for by name; one's own, where nothing else is said.
+fn asked(args: &Args) -> Vec<Member> {
+    match (args.users.is_empty(), args.all) {
+        (false, _) => args.users.iter().map(|name| Member::of(name)).collect(),
+        (true, false) => vec![Member::own()],
+        (true, true) => Vec::new(),
+    }
+}
+
+/// The users of an account that are shown, those without usage too.
+fn users_of(
+    args: &Args,
+    asked: &[Member],
+    account: Option<&Account>,
+    used: &[&ReportRow],
+) -> BTreeSet<String> {
+    let names = |row: &&&ReportRow| is_users(args, row);
+    let rows = used.iter().filter(names).filter_map(|row| row.user.clone());
+    let mut users: BTreeSet<String> = rows.collect();
+    if let Some(account) = account {
+        let may = asked.iter().filter(|member| member.may(&account.access));
+        users.extend(may.map(|member| member.name.clone()));
+        if args.all {
+            let named = membership::named(&account.access);
+            users.extend(named.into_iter().filter(|name| !name.starts_with('@')));
+        }
+    }
+    users
+}
+
+fn rows(
+    args: &Args,
+    asked: &[Member],
+    known: &AccountList,
+    used: &[ReportRow],
+    cluster: &str,
+) -> Vec<Vec<String>> {
     let all = sum(used.iter());
     let shares: u64 = known.accounts.iter().map(|account| u64::from(account.shares)).sum();
     let is_listed = |row: &ReportRow| {
@@ -107,7 +173,7 @@ fn rows(args: &Args, known: &AccountList, used: &[ReportRow]) -> Vec<Vec<String>
     let shares = shares + u64::from(others);
     let mut rows = Vec::new();
     if args.accounts.is_empty() && !args.users_only {
-        rows.push(row(args, "root", "", None, (all, all), shares));
+        rows.push(row(("root", ""), None, (all, all), shares, cluster));
     }
     let named = used.iter().filter_map(|row| row.account.clone());
     let mut names: Vec<String> = known.accounts.iter().map(|one| one.name.to_string()).collect();
@@ -119,12 +185,13 @@ fn rows(args: &Args, known: &AccountList, used: &[ReportRow]) -> Vec<Vec<String>
         let account = known.accounts.iter().find(|account| account.name.as_str() == name);
         let shown = if name.is_empty() { "(none)" } else { name };
         if !args.users_only {
-            rows.push(row(args, &format!(" {shown}"), "", account, (sum(own()), all), shares));
+            let used = (sum(own()), all);
+            rows.push(row((&format!(" {shown}"), ""), account, used, shares, cluster));
         }
-        for one in own().filter(|row| is_users(args, row)) {
-            let user = one.user.as_deref().unwrap_or_default();
-            let used = (sum(std::iter::once(one)), all);
-            rows.push(row(args, &format!("  {shown}"), user, account, used, shares));
+        for user in users_of(args, asked, account, &own().collect::<Vec<_>>()) {
+            let of_user = own().filter(|row| row.user.as_ref() == Some(&user));
+            let used = (sum(of_user), all);
+            rows.push(row((&format!("  {shown}"), &user), account, used, shares, cluster));
         }
     }
     rows
@@ -144,12 +211,11 @@ fn is_users(args: &Args, row: &ReportRow) -> bool {
 }
 
 fn row(
-    args: &Args,
-    name: &str,
-    user: &str,
+    (name, user): (&str, &str),
     account: Option<&Account>,
     (used, all): (Used, Used),
     shares: u64,
+    cluster: &str,
 ) -> Vec<String> {
     let of = |part: u64, all: u64| if all == 0 { 0.0 } else { part as f64 / all as f64 };
     let raw = account.map(|account| u64::from(account.shares));
@@ -159,7 +225,12 @@ fn row(
     let fair = norm.filter(|norm| *norm > 0.0 && user.is_empty());
     let fair = fair.map(|norm| (-effective / norm).exp2());
     let six = |value: f64| format!("{value:.6}");
-    let mut cells = vec![
+    // Above 1 an account has had less than it is owed.
+    let level = norm.filter(|_| user.is_empty()).map(|norm| match effective > 0.0 {
+        true => six(norm / effective),
+        false => "inf".to_owned(),
+    });
+    vec![
         name.to_owned(),
         user.to_owned(),
         match raw {
@@ -170,9 +241,10 @@ fn row(
         (used.gpu / 1000).to_string(),
         six(effective),
         fair.map(six).unwrap_or_default(),
-    ];
-    if args.long {
-        cells.push((used.cpu / 1000).to_string());
-    }
-    cells
+        (used.cpu / 1000).to_string(),
+        six(effective),
+        level.unwrap_or_default(),
+        cluster.to_owned(),
+        String::new(),
+    ]
 }

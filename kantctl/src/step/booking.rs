@@ -11,6 +11,7 @@ use crate::output::screen::note;
 use crate::server::{Again, POLL_SECONDS, Server};
 use anyhow::Context;
 use common::id::{JobKey, TaskNumber};
+use common::job::check::check_step_name;
 use common::job::{ExitStatus, SignalNumber};
 use common::time::Span;
 use common::wire::node::{
@@ -35,9 +36,11 @@ pub async fn open(
     cpus_each: u32,
     server: &Server,
 ) -> Result<Option<StepView>, Failure> {
+    let name = wish.name();
+    check_step_name(&name).map_err(Failure::usage)?;
     let ask = StepAsk {
         nonce: random_number()?,
-        name: wish.name(),
+        name,
         tasks: place.nodes.clone(),
         others: place.others.iter().map(|(name, _)| name.clone()).collect(),
         cpus_each,

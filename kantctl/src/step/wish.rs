@@ -3,6 +3,7 @@
 
 use super::binding::{CpuBind, GpuBind};
 use crate::submission::export::Export;
+use common::text::shown;
 use common::time::Span;
 use common::wire::node::StepGpus;
 use std::path::PathBuf;
@@ -65,7 +66,7 @@ impl Wish {
     #[must_use]
     pub fn name(&self) -> String {
         let program = self.program.first().map(PathBuf::from).unwrap_or_default();
-        let program = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        self.name.clone().unwrap_or(program)
+        let program = program.file_name().unwrap_or_default().to_string_lossy();
+        self.name.clone().unwrap_or_else(|| shown(&program).into_owned())
     }
 }

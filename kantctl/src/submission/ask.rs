@@ -14,6 +14,7 @@ use common::gpu::GpuKind;
 use common::job::check::COMMAND_BYTES_MAX;
 use common::job::{Ask, Mail};
 use common::resource::{GpuRequest, MemoryRequest, PerNodeMax, Request};
+use common::text::shown;
 use common::topology::{Level, Nearness};
 use common::unit::{Cpus, Nodes, Tasks};
 use std::path::Path;
@@ -84,7 +85,7 @@ pub fn ask(
 fn line(command: &str, args: &[String]) -> String {
     let words = std::iter::once(command).chain(args.iter().map(String::as_str));
     let line = words.collect::<Vec<_>>().join(" ");
-    let line = line.replace(char::is_control, " ");
+    let line = shown(&line).into_owned();
     if line.len() <= COMMAND_BYTES_MAX {
         return line;
     }
@@ -144,7 +145,8 @@ fn request(options: &Options) -> Result<Request, Failure> {
 }
 
 /// Without `--ntasks`: one on each node, or as many as fill every node.
-fn tasks_of(options: &Options) -> u32 {
+#[must_use]
+pub fn tasks_of(options: &Options) -> u32 {
     let nodes = options.nodes.map_or(1, |nodes| nodes.most);
     let each = options.ntasks_per_node.unwrap_or(1);
     options.ntasks.map_or_else(|| nodes.saturating_mul(each), |tasks| tasks.most.0)
@@ -211,7 +213,7 @@ mod tests {
     fn the_command_line_is_kept_in_one_line_that_is_not_endless() {
         let args = |args: &[&str]| args.iter().map(|&arg| arg.to_owned()).collect::<Vec<_>>();
         assert_eq!(line("/a/train.sh", &[]), "/a/train.sh");
-        assert_eq!(line("/a/train.sh", &args(&["--lr", "1\n2"])), "/a/train.sh --lr 1 2");
+        assert_eq!(line("/a/train.sh", &args(&["--lr", "1\n2"])), "/a/train.sh --lr 1\\n2");
         let long = line("/a/train.sh", &args(&[&"ü".repeat(9999)]));
         assert!(long.ends_with("ü...") && long.len() > COMMAND_BYTES_MAX - 4, "{long}");
         let ask = Ask { command: Some(long), ..Ask::default() };

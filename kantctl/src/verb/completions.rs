@@ -6,9 +6,10 @@ mod shells;
 
 use super::ask;
 use crate::failure::{Failure, OK};
-use crate::output::{Screen, plain};
+use crate::output::Screen;
 use crate::server::Server;
 use clap_complete::Shell;
+use common::text::shown;
 use common::wire::api::JobList;
 use serde_json::Value;
 use std::time::Duration;
@@ -66,7 +67,7 @@ pub async fn live(args: &Args, server: &Server, screen: &Screen) -> Result<u8, F
     let Ok(Ok(choices)) = found else { return Ok(OK) };
     let lines = choices.iter().take(CHOICES_MAX);
     screen.print(
-        &lines.map(|(word, what)| format!("{word}\t{}\n", plain(what))).collect::<String>(),
+        &lines.map(|(word, what)| format!("{word}\t{}\n", shown(what))).collect::<String>(),
     )?;
     Ok(OK)
 }

@@ -4,10 +4,11 @@ use super::ask::{self, Answer};
 use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys};
 use crate::output::time::localized;
-use crate::output::{Screen, jobs, outlook, plain};
+use crate::output::{Screen, jobs, outlook};
 use crate::server::{Again, Server};
 use crate::submission::what_if::WhatIf;
 use common::id::JobKey;
+use common::text::shown;
 use common::wire::api::{Explanation, SolveRequest, SolveView, WhatIfRequest, WhatIfView};
 use jiff::tz::TimeZone;
 use serde_json::Value;
@@ -116,9 +117,9 @@ async fn solve(
     let Answer { raw, typed }: Answer<SolveView> = raw.try_into()?;
     let SolveView { key, lines, advice, .. } = typed;
     let mut text = format!("Job {key}, if others moved:\n");
-    lines.iter().for_each(|line| text.push_str(&format!("  {}\n", plain(line))));
+    lines.iter().for_each(|line| text.push_str(&format!("  {}\n", shown(line))));
     if let Some(advice) = advice {
-        text.push_str(&format!("What to do: {}\n", plain(&advice)));
+        text.push_str(&format!("What to do: {}\n", shown(&advice)));
     }
     Ok((raw, text))
 }
@@ -126,8 +127,8 @@ async fn solve(
 /// The controller says when it starts in a line of its own; `expected_at` is for programs.
 fn told(asked: JobKey, explanation: &Explanation, zone: &TimeZone) -> String {
     let Explanation { job, lines, advice, .. } = explanation;
-    let shown = |text: &str| plain(&localized(text, zone));
-    let name = plain(&job.ask.name);
+    let told = |text: &str| shown(&localized(text, zone)).into_owned();
+    let name = shown(&job.ask.name);
     // Of an array the lines say themselves which task they are about.
     let mut text = match asked == job.key || job.set.is_some() {
         true => format!("Job {} ({name}) is {}.\n", job.name(), job.state),
@@ -135,10 +136,10 @@ fn told(asked: JobKey, explanation: &Explanation, zone: &TimeZone) -> String {
     };
     let own = if lines.is_empty() { Some(jobs::where_or_why(job)) } else { None };
     for line in lines.iter().cloned().chain(own.filter(|own| !own.is_empty())) {
-        text.push_str(&format!("  {}\n", shown(&line)));
+        text.push_str(&format!("  {}\n", told(&line)));
     }
     if let Some(advice) = advice {
-        text.push_str(&format!("What to do: {}\n", shown(advice)));
+        text.push_str(&format!("What to do: {}\n", told(advice)));
     }
     text
 }

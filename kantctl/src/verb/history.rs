@@ -141,7 +141,7 @@ fn show(
         .collect();
     lines.sort_by(|one, other| columns::compare(order, one, other));
     if args.csv {
-        return screen.print(&columns::csv(fields, &lines));
+        return screen.csv(&columns::csv(fields, &lines));
     }
     if lines.is_empty() {
         screen::note("nothing that is over matches: --since looks further back");

@@ -5,6 +5,7 @@ use crate::failure::{Failure, OK};
 use crate::output::{Screen, nodes};
 use crate::server::Server;
 use crate::submission::value::Hosts;
+use common::id::NodeName;
 use common::wire::api::{NodeList, NodeView};
 use serde_json::Value;
 
@@ -46,6 +47,13 @@ impl Args {
 /// [`Failure`] when the controller does not answer.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let mut answer: Answer<NodeList> = ask::get(server, "/v1/nodes").await?;
+    let known = &answer.typed.nodes;
+    let is_known = |name: &&NodeName| known.iter().any(|node| node.name == **name);
+    let mut named = args.nodes.iter().flat_map(|hosts| &hosts.0);
+    if let Some(name) = named.find(|name| !is_known(name)) {
+        let unknown = Failure::message(format!("there is no node {name}"));
+        return Err(unknown.hint("`kantctl nodes` lists them"));
+    }
     let keep: Vec<bool> = answer.typed.nodes.iter().map(|node| args.takes(node)).collect();
     if screen.json {
         if let Some(nodes) = answer.raw.get_mut("nodes").and_then(Value::as_array_mut) {

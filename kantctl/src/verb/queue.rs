@@ -91,7 +91,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     }
     lines.sort_by(|one, other| columns::compare(&order, one, other));
     if args.csv {
-        screen.print(&columns::csv(&fields, &lines))?;
+        screen.csv(&columns::csv(&fields, &lines))?;
     } else {
         screen.table(&columns::table(&fields, &lines, &screen.zone))?;
     }

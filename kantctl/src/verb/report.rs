@@ -76,7 +76,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     if screen.json {
         screen.answer(&answer.raw)?;
     } else if args.csv {
-        screen.print(&report::csv(&args.by, &answer.typed))?;
+        screen.csv(&report::csv(&args.by, &answer.typed))?;
     } else {
         screen.record(&report::cluster(&answer.typed, &screen.zone))?;
         screen.line("")?;

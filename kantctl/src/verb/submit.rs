@@ -198,10 +198,18 @@ pub fn directives(script: &Script) -> Result<Vec<Options>, Failure> {
     if !script.has_directives {
         return Ok(vec![Options::default()]);
     }
-    let Directives { components, too_late } = directive::read(&script.origin, &script.text)?;
+    let Directives { components, too_late, burst_buffers } =
+        directive::read(&script.origin, &script.text)?;
     for line in too_late {
         warn(&format!(
             "{}, line {line}: directives after the first command are not read",
+            script.origin
+        ));
+    }
+    for (line, marker) in burst_buffers {
+        warn(&format!(
+            "{}, line {line}: {marker} does nothing here, there are no burst buffers: copy files \
+             in the script",
             script.origin
         ));
     }

@@ -6,10 +6,11 @@ use super::ask::Answer;
 use crate::failure::{Failure, OK};
 use crate::output::screen::{note, warn};
 use crate::output::zone::Zone;
-use crate::output::{Screen, outlook, plain};
+use crate::output::{Screen, outlook};
 use crate::server::{Again, Server};
 use crate::slurm::calendar::moment;
 use common::hostlist::fold;
+use common::text::shown;
 use common::wire::api::{SubmitRequest, TrialView};
 use jiff::tz::TimeZone;
 use serde_json::Value;
@@ -56,7 +57,8 @@ fn in_our_words(view: &TrialView, zone: &TimeZone) -> String {
         0 => "It".to_owned(),
         tasks => format!("The first of {tasks} tasks"),
     };
-    let outlook = plain(&outlook::outlook(&view.outlook, zone));
+    let outlook = outlook::outlook(&view.outlook, zone);
+    let outlook = shown(&outlook);
     format!("{what} {outlook}. Nothing was submitted.")
 }
 
@@ -64,7 +66,7 @@ fn in_our_words(view: &TrialView, zone: &TimeZone) -> String {
 /// and why not now. Nodes are chosen when it starts: those of a later start are a forecast.
 fn in_slurms_words(view: &TrialView, zone: &TimeZone) -> Vec<String> {
     let TrialView { job, cpus, queue, outlook, as_of, .. } = view;
-    let why = outlook.reason.as_ref().map(|reason| plain(&reason.sentence));
+    let why = outlook.reason.as_ref().map(|reason| shown(&reason.sentence).into_owned());
     let at = outlook.starts_now.as_ref().map(|_| *as_of).or(outlook.expected_at);
     let Some(at) = at else {
         let why = why.unwrap_or_else(|| "it waits".to_owned());

@@ -3,12 +3,13 @@
 use super::ask::{self, Answer};
 use crate::failure::Failure;
 use crate::keys::{self, Keys};
+use crate::output::Screen;
 use crate::output::jobs::{ending, where_or_why};
 use crate::output::screen::note;
-use crate::output::{Screen, plain};
 use crate::server::{POLL_SECONDS, Server};
 use common::id::JobKey;
 use common::job::{Outcome, Phase};
+use common::text::shown;
 use common::wire::api::{JobList, JobView};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
@@ -128,7 +129,7 @@ fn farewell(job: &JobView) -> String {
         _ => ending(job),
     };
     let gap = if how.is_empty() { "" } else { ": " };
-    format!("job {} is over: {}{gap}{}", job.key, job.state, plain(&how))
+    format!("job {} is over: {}{gap}{}", job.key, job.state, shown(&how))
 }
 
 /// The largest exit code of all these jobs.

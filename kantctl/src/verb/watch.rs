@@ -3,12 +3,13 @@
 
 use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys};
+use crate::output::Screen;
 use crate::output::screen::note;
 use crate::output::time::{local, localized};
-use crate::output::{Screen, plain};
 use crate::server::{PATIENCE, Server, encoded};
 use anyhow::Context;
 use axum::body::HttpBody;
+use common::text::{shown, shown_json};
 use serde::de::IgnoredAny;
 use std::pin::Pin;
 
@@ -98,9 +99,9 @@ async fn follow(body: axum::body::Body, left: &mut u64, screen: &Screen) -> Resu
 
 fn tell(line: &[u8], happened: &Happened, screen: &Screen) -> Result<(), Failure> {
     if screen.json {
-        return screen.bytes(line);
+        return screen.print(&shown_json(&String::from_utf8_lossy(line)));
     }
-    let text = localized(&plain(&happened.text), &screen.zone);
+    let text = localized(&shown(&happened.text), &screen.zone);
     if happened.event == "Watching" {
         note("watching; interrupt it to end");
         return Ok(());

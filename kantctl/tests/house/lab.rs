@@ -25,7 +25,8 @@ pub fn lab() -> House {
     House::answering(|asked, _| answer(asked))
 }
 
-fn answer(asked: &Asked) -> Response {
+/// What the lab's controller says to a question.
+pub fn answer(asked: &Asked) -> Response {
     let what = asked.what.split('?').next().unwrap_or_default();
     match what.split_once(' ') {
         Some(("GET", path)) => got(path, &asked.what),
@@ -85,7 +86,7 @@ fn posted(path: &str, asked: &Asked) -> Response {
             "compared_with": { "expected_at": NOW + Span::from_minutes(60) }, "as_of": NOW
         })),
         (Some("jobs"), Some("40"), Some("cancel" | "hold")) => {
-            refused_as("is_over", 409, "job 40 is over: it is FAILED")
+            refused_as("already_done", 409, "job 40 is over: it is FAILED")
         }
         (Some("jobs"), Some("44"), _) => {
             refused_as("not_owner", 403, "job 44 belongs to bob, and you are ada")
@@ -114,11 +115,11 @@ fn posted(path: &str, asked: &Asked) -> Response {
 }
 
 fn no_job(key: &str) -> Response {
-    refused_as("no_such_job", 404, &format!("there is no job {key}"))
+    refused_as("unknown_job", 404, &format!("there is no job {key}"))
 }
 
 fn no_node() -> Response {
-    refused_as("no_such_node", 404, "there is no node g-009")
+    refused_as("unknown_node", 404, "there is no node g-009")
 }
 
 /// One that asks for GPUs waits for them.

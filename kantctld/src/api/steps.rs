@@ -4,13 +4,14 @@
 //! Never written to the log: a step is no state.
 
 use super::error::ApiFailure;
-use super::tasks::{ANSWER_LIMIT, STEP_NAME_BYTES_MAX, check_owner, refused, silent};
+use super::tasks::{ANSWER_LIMIT, check_owner, refused, silent};
 use crate::core::Core;
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use common::id::{Attempt, AttemptId, JobKey, NodeName, Uid};
 use common::job::Phase;
+use common::job::check::check_step_name;
 use common::reason::Refusal;
 use common::wire::api::StepList;
 use common::wire::node::{AskSteps, StepAnswer, StepWish};
@@ -58,12 +59,7 @@ pub async fn wish(
 fn check_size(core: &Core, key: JobKey, wish: &StepWish) -> Result<(), ApiFailure> {
     let StepWish::Open(ask) = wish else { return Ok(()) };
     let refuse = |message: String| Err(Refusal::BadAsk { message }.into());
-    if ask.name.len() > STEP_NAME_BYTES_MAX {
-        let bytes = ask.name.len();
-        return refuse(format!(
-            "the step's name has {bytes} bytes, and may have {STEP_NAME_BYTES_MAX}"
-        ));
-    }
+    check_step_name(&ask.name).map_err(Refusal::from)?;
     let state = core.state.read();
     let (_, element) = state.element(key).ok_or(Refusal::UnknownJob { key })?;
     let Some(run) = element.run.as_deref() else { return Ok(()) };

@@ -13,7 +13,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use common::id::{Attempt, AttemptId, JobKey, NodeName, TaskNumber};
 use common::job::Phase;
-use common::job::check::ENVIRONMENT_BYTES_MAX;
+use common::job::check::{ENVIRONMENT_BYTES_MAX, check_step_name};
 use common::reason::Refusal;
 use common::time::Span;
 use common::wire::api::{
@@ -30,8 +30,6 @@ const WAIT_SECONDS_MAX: u64 = 30;
 const START_LIMIT: Duration = Duration::from_secs(40);
 /// Bytes of a path: PATH_MAX (man limits.h), less its end.
 const PATH_BYTES_MAX: usize = 4095;
-/// Bytes of the name of a step: far above any that a person chooses.
-pub(super) const STEP_NAME_BYTES_MAX: usize = 4096;
 /// What is fed to a program at once; kantctl sends a sixteenth of it.
 pub const FEED_BYTES_MAX: usize = 4 << 20;
 /// How much longer a node may take than it was asked to wait.
@@ -192,11 +190,8 @@ fn check_size(request: &LaunchRequest) -> Result<(), Refusal> {
     let words: usize = request.program.iter().map(|word| word.len() + 1).sum();
     let variables = request.environment.iter();
     let variables: usize = variables.map(|(name, value)| name.len() + value.len() + 2).sum();
-    let step = request.manner.step.as_ref().map_or(0, |step| step.name.len());
-    if step > STEP_NAME_BYTES_MAX {
-        return refuse(format!(
-            "the step's name has {step} bytes, and may have {STEP_NAME_BYTES_MAX}"
-        ));
+    if let Some(step) = &request.manner.step {
+        check_step_name(&step.name)?;
     }
     if words + variables > ENVIRONMENT_BYTES_MAX {
         return refuse(format!(

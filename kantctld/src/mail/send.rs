@@ -4,6 +4,7 @@
 
 use super::{Mailbag, Tally};
 use common::config::ControllerConfig;
+use common::text::shown;
 use lead::Letter;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{Pid, User, geteuid};
@@ -176,7 +177,7 @@ async fn talk(child: &mut Child, body: &str) -> io::Result<(ExitStatus, String)>
             () = &mut hearing => child.wait().await?,
         }
     };
-    let said: String = String::from_utf8_lossy(&said).trim().replace(char::is_control, " ");
+    let said: String = shown(String::from_utf8_lossy(&said).trim()).into_owned();
     Ok((status, said))
 }
 

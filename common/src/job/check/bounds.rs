@@ -5,6 +5,7 @@ use super::{Ask, AskError};
 use crate::id::{ArrayIndex, SET_SIZE_MAX};
 use crate::job::array::ArraySpec;
 use crate::job::mail;
+use crate::text::is_shown;
 
 /// The largest arguments of a script, in bytes, each with the NUL that ends it.
 pub const ARGS_BYTES_MAX: usize = 128 << 10;
@@ -20,6 +21,9 @@ pub const RLIMITS_MAX: usize = 32;
 
 /// The longest name of a limit, in bytes.
 pub const RLIMIT_NAME_BYTES_MAX: usize = 32;
+
+/// The longest name of a step, in bytes.
+pub const STEP_NAME_BYTES_MAX: usize = 4096;
 
 /// The most node names in `--nodelist` or `--exclude`.
 pub const NODE_NAMES_MAX: usize = 10_000;
@@ -58,17 +62,16 @@ pub(super) fn check(ask: &Ask) -> Result<(), AskError> {
     to.map(mail::addresses).transpose()?;
     ask.rlimits
         .iter()
-        .try_for_each(|limit| text("a limit's name", &limit.name, RLIMIT_NAME_BYTES_MAX))
+        .try_for_each(|limit| name("a limit's name", &limit.name, RLIMIT_NAME_BYTES_MAX))
 }
 
 fn check_texts(ask: &Ask) -> Result<(), AskError> {
     let request = &ask.request;
     for kind in request.gpu_kind.iter().chain(&request.gpu_kinds_or) {
-        text("the kind of GPU in --gpus", &kind.0, 64)?;
+        name("the kind of GPU in --gpus", &kind.0, 64)?;
     }
     let group = request.per_node_max.as_ref().map(|most| &most.group);
     let texts = [
-        ("--job-name", Some(&ask.name), 255),
         ("--chdir", Some(&ask.work_dir), 4096),
         ("--container", ask.container.as_ref(), 4096),
         ("--input", ask.stdin.as_ref(), 4096),
@@ -76,13 +79,24 @@ fn check_texts(ask: &Ask) -> Result<(), AskError> {
         ("--error", ask.stderr.as_ref(), 4096),
         ("the command line", ask.command.as_ref(), COMMAND_BYTES_MAX),
         ("--comment", ask.comment.as_ref(), 1024),
+    ];
+    let names = [
+        ("--job-name", Some(&ask.name), 255),
         ("the group of --max-per-node", group, 320),
         ("the name of the submitting host", Some(&ask.submit_host), 255),
     ];
-    texts.into_iter().try_for_each(|(what, found, max)| match found {
-        Some(found) => text(what, found, max),
-        None => Ok(()),
-    })
+    let mut texts = texts.into_iter().filter_map(|(what, text, max)| Some((what, text?, max)));
+    texts.try_for_each(|(what, found, max)| text(what, found, max))?;
+    let mut names = names.into_iter().filter_map(|(what, name, max)| Some((what, name?, max)));
+    names.try_for_each(|(what, found, max)| name(what, found, max))
+}
+
+/// Checks the name of a step.
+///
+/// # Errors
+/// [`AskError`] when it is too long, or holds a character that is not seen.
+pub fn check_step_name(step: &str) -> Result<(), AskError> {
+    name("the step's name", step, STEP_NAME_BYTES_MAX)
 }
 
 /// Arguments may hold anything a program can be given, line breaks too.
@@ -98,6 +112,16 @@ fn check_args(args: &[String]) -> Result<(), AskError> {
 fn text(what: &'static str, text: &str, max: usize) -> Result<(), AskError> {
     let fits = text.len() <= max && !text.chars().any(char::is_control);
     if fits { Ok(()) } else { Err(AskError::Text { what, max }) }
+}
+
+/// A text that tells one thing from another is refused where two could look the same; a path or a
+/// comment is shown with such characters escaped.
+fn name(what: &'static str, name: &str, max: usize) -> Result<(), AskError> {
+    text(what, name, max)?;
+    match name.chars().find(|c| !is_shown(*c)) {
+        Some(character) => Err(AskError::Unseen { what, character: u32::from(character) }),
+        None => Ok(()),
+    }
 }
 
 const fn few(what: &'static str, count: usize, max: usize) -> Result<(), AskError> {
@@ -131,6 +155,30 @@ mod tests {
         assert!(many.unwrap_err().to_string().contains("10001 of them, more than 10000"));
         assert_eq!(checked(|a| a.args = vec!["a\0b".into()]), Err(AskError::ArgNul));
         assert_eq!(checked(|a| a.args = vec!["two\nlines".into()]), Ok(()));
+    }
+
+    #[test]
+    fn no_name_holds_a_character_that_is_not_seen() {
+        for bad in ["\u{202e}", "\u{2066}", "\u{200b}", "\u{feff}", "\u{2028}", "\u{e0041}"] {
+            let named = format!("a{bad}b");
+            let group = Some(PerNodeMax { group: named.clone(), jobs: 1 });
+            let limit = Rlimit { name: named.clone(), soft: None };
+            for (what, result) in [
+                ("--job-name", checked(|a| a.name = named.clone())),
+                ("--max-per-node", checked(|a| a.request.per_node_max = group)),
+                ("submitting host", checked(|a| a.submit_host = named.clone())),
+                ("a limit's name", checked(|a| a.rlimits = [limit].into())),
+                ("the step's name", check_step_name(&named)),
+            ] {
+                let error = result.unwrap_err().to_string();
+                let number = format!("U+{:04X}", u32::from(bad.chars().next().unwrap()));
+                assert!(error.contains(what) && error.contains(&number), "{error}");
+                assert!(!error.contains(bad), "the message holds it itself: {error:?}");
+            }
+        }
+        assert_eq!(checked(|a| a.name = "Größe-日本-🦘".to_owned()), Ok(()));
+        assert_eq!(checked(|a| a.comment = Some("shown escaped \u{202e}".to_owned())), Ok(()));
+        assert!(check_step_name("two\nlines").is_err() && check_step_name("train").is_ok());
     }
 
     #[test]

@@ -125,6 +125,17 @@ pub enum AskError {
         /// The longest allowed, in bytes.
         max: usize,
     },
+    /// A name with a character that is not seen, or turns others around.
+    #[error(
+        "{what} holds the character U+{character:04X}, which is not seen or turns others around: \
+         leave it out"
+    )]
+    Unseen {
+        /// The option.
+        what: &'static str,
+        /// The character's number.
+        character: u32,
+    },
     /// Arguments larger than [`ARGS_BYTES_MAX`] in all, each with the NUL that ends it.
     #[error(
         "the script's arguments have {0} bytes, more than {ARGS_BYTES_MAX}: \

@@ -2,8 +2,8 @@
 
 use super::{ending, ran, why};
 use crate::output::record::Record;
-use crate::output::sizes;
 use crate::output::time::{limit, local, localized};
+use crate::output::{people, sizes};
 use common::hostlist::fold;
 use common::id::NodeName;
 use common::job::pattern::{PatternFacts, absolute, fill};
@@ -32,7 +32,7 @@ pub fn record(job: &JobView, as_of: Time, zone: &TimeZone) -> String {
     record.maybe("place", job.position.map(|place| format!("{place} among those that wait")));
     record.fact(
         "owner",
-        format!("{} (uid {}, gid {})", job.owner.name, job.owner.uid, job.owner.gid),
+        format!("{} (uid {}, gid {})", people::owner(&job.owner), job.owner.uid, job.owner.gid),
     );
     record.maybe("queue", ask.queue.as_ref());
     record.maybe("account", ask.account.as_ref());

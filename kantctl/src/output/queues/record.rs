@@ -1,5 +1,6 @@
 //! Everything about one queue, in words. Never a table, and never asks for it.
 
+use super::super::people;
 use super::super::record::Record;
 use super::super::sizes::{count, milli};
 use super::super::time::limit;
@@ -67,8 +68,8 @@ fn access(access: &Access) -> String {
     if access.is_open() {
         return "everybody".to_owned();
     }
-    let users = access.users.iter().map(|uid| format!("uid {uid}"));
-    let groups = access.groups.iter().map(|gid| format!("gid {gid}"));
+    let users = access.users.iter().map(|uid| format!("user {}", people::user(uid.0)));
+    let groups = access.groups.iter().map(|gid| format!("group {}", people::group(gid.0)));
     let accounts = access.accounts.iter().map(|account| format!("account {account}"));
     users.chain(groups).chain(accounts).collect::<Vec<_>>().join(", ")
 }

@@ -1,5 +1,6 @@
 //! What stands in one place of a table, on one line. Never where.
 
+use common::text::{is_all_shown, shown};
 use owo_colors::AnsiColors;
 
 /// How a cell is coloured.
@@ -57,12 +58,7 @@ impl<T: ToString> From<T> for Cell {
     }
 }
 
-/// Control characters would break the table, or worse: a job's name is its user's, the terminal
-/// somebody else's.
+/// Characters that are not seen as what they are would break the table, or have it say otherwise.
 fn one_line(text: String) -> String {
-    let is_plain = |byte: u8| matches!(byte, b' '..=b'~');
-    if text.bytes().all(is_plain) || !text.chars().any(char::is_control) {
-        return text;
-    }
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    if is_all_shown(&text) { text } else { shown(&text).into_owned() }
 }

@@ -32,7 +32,7 @@ fn table() -> Table {
 fn without_a_terminal_everything_is_shown() {
     let expected = "  ID  NAME          STATE    LIMIT     WHY
    7  training-run  RUNNING  02:00:00  needs eight GPUs
-1234  x y           PENDING  -
+1234  x\\ny          PENDING  -
 ";
     assert_eq!(table().render(None, false), expected);
 }
@@ -41,22 +41,22 @@ fn without_a_terminal_everything_is_shown() {
 fn what_matters_least_gives_way_first() {
     let why_cut = "  ID  NAME          STATE    LIMIT     WHY
    7  training-run  RUNNING  02:00:00  needs eig…
-1234  x y           PENDING  -
+1234  x\\ny          PENDING  -
 ";
     assert_eq!(table().render(Some(49), false), why_cut);
     let name_cut = "  ID  NAME    STATE    LIMIT     WHY
    7  train…  RUNNING  02:00:00  needs e…
-1234  x y     PENDING  -
+1234  x\\ny    PENDING  -
 ";
     assert_eq!(table().render(Some(41), false), name_cut);
     let short = "  ID  NAME      ST  LIMIT     WHY
    7  trainin…  R   02:00:00  needs e…
-1234  x y       PD  -
+1234  x\\ny      PD  -
 ";
     assert_eq!(table().render(Some(38), false), short);
     let dropped = "  ID  NAME      ST  WHY
    7  trainin…  R   needs e…
-1234  x y       PD
+1234  x\\ny      PD
 ";
     assert_eq!(table().render(Some(28), false), dropped);
 }

@@ -6,7 +6,7 @@ use super::super::job_field::{Line, Page, Part, size};
 use super::super::{json, name};
 use super::{Args, Record, jobs};
 use crate::failure::{Failure, OK};
-use crate::output::Screen;
+use crate::output::{Screen, people};
 use crate::server::Server;
 use common::id::{JobKey, NodeName};
 use common::job::Launch;
@@ -97,10 +97,9 @@ fn record(line: &Line<'_>, details: bool, screen: &Screen) -> Record {
     }
     first.push(("JobName", ask.name.clone()));
     record.line(first);
-    let group = nix::unistd::Group::from_gid(nix::unistd::Gid::from_raw(owner.gid.0));
-    let group = group.ok().flatten().map_or_else(|| owner.gid.to_string(), |group| group.name);
+    let group = people::group(owner.gid.0);
     record.line(vec![
-        ("UserId", format!("{}({})", owner.name, owner.uid)),
+        ("UserId", format!("{}({})", people::owner(owner), owner.uid)),
         ("GroupId", format!("{group}({})", owner.gid)),
     ]);
     let priority = line.page.priorities.get(&job.key).copied().unwrap_or(0);

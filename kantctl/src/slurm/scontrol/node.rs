@@ -1,12 +1,12 @@
 //! `scontrol show node`: a node's record in Slurm's fields. Never shows a measure that nobody took.
 
 use super::super::calendar::moment;
-use super::super::node_field::{features, gres, state, user, why};
+use super::super::node_field::{features, gres, state, why};
 use super::super::sinfo::{holds, partitions};
 use super::super::{json, json_node};
 use super::{Args, Record};
 use crate::failure::{Failure, OK};
-use crate::output::Screen;
+use crate::output::{Screen, people::user};
 use crate::server::Server;
 use common::hostlist::expand;
 use common::id::NodeName;

@@ -8,6 +8,7 @@ use common::job::mail::addresses;
 use common::job::pattern::{PatternFacts, absolute, fill};
 use common::job::state::slurm_state;
 use common::job::{ExitStatus, Outcome, Phase};
+use common::text::shown;
 use common::time::Span;
 use common::wire::api::JobView;
 use state::State;
@@ -34,7 +35,7 @@ pub(super) fn letter(
     let facts = Facts { state, record, job, is_whole, occasion };
     Letter {
         to: to.into_iter().map(str::to_owned).collect(),
-        subject: one_line(&facts.subject()),
+        subject: shown(&facts.subject()).into_owned(),
         body: facts.body(&cluster),
         variables: facts.variables(cluster),
     }
@@ -225,7 +226,7 @@ struct Lines(String);
 
 impl Lines {
     fn line(&mut self, word: &str, value: &str) {
-        let mut value = one_line(value);
+        let mut value = shown(value).into_owned();
         value.truncate(value.floor_char_boundary(VALUE_BYTES_MAX));
         // To a string, which takes everything.
         let _ = writeln!(self.0, "{:<12}{value}", format!("{word}:"));
@@ -236,11 +237,6 @@ impl Lines {
             self.line(word, value);
         }
     }
-}
-
-/// A node's own words may hold anything.
-fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// `00:10:00`, as Slurm's letters have it.

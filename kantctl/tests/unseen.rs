@@ -1,0 +1,131 @@
+//! Every text field of every answer of the controller with characters that are not seen: what
+//! kantctl prints, under its own name and under Slurm's, has none of them. Never a cluster:
+//! `house/lab.rs` answers.
+
+#![allow(clippy::unwrap_used)] // a test fails by panicking
+
+mod house;
+#[path = "house/lab.rs"]
+#[allow(dead_code)] // its answers are taken, not its house
+mod lab;
+#[path = "house/lab_cluster.rs"]
+mod lab_cluster;
+
+use axum::body::{Body, to_bytes};
+use axum::response::Response;
+use common::text::is_shown;
+use common::wire::api;
+use futures_util::FutureExt as _;
+use house::{Asked, House, finish};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::path::Path;
+use std::process::Stdio;
+
+/// Right to left from here on, a command of the terminal, a tag, and no break.
+const UNSEEN: &str = "\u{202e}\u{1b}[2J\u{9b}31m\u{e0041}\u{2028}\u{200b}";
+
+fn reads_as<T: DeserializeOwned>(value: &Value) -> bool {
+    T::deserialize(value).is_ok()
+}
+
+/// Is this still an answer to that question, for kantctl?
+fn is_answer(what: &str, value: &Value) -> bool {
+    let path = what.split(['?', ' ']).nth(1).unwrap_or_default();
+    match path.trim_start_matches("/v1/").split('/').collect::<Vec<_>>()[..] {
+        ["status"] => reads_as::<api::Status>(value),
+        ["metrics"] => reads_as::<api::MetricsView>(value),
+        ["history"] => reads_as::<api::HistoryList>(value),
+        ["report"] => reads_as::<api::ReportView>(value),
+        ["share"] => reads_as::<api::ShareList>(value),
+        ["priority"] => reads_as::<api::PriorityList>(value),
+        ["accounts"] => reads_as::<api::AccountList>(value),
+        ["nodes"] | ["nodes", _] => reads_as::<api::NodeList>(value),
+        ["queues"] => reads_as::<api::QueueList>(value),
+        ["reservations"] => reads_as::<api::ReservationList>(value),
+        ["controllers", ..] => reads_as::<api::ControllerList>(value),
+        ["reload"] => reads_as::<api::ReloadAnswer>(value),
+        ["jobs", "trial"] => reads_as::<api::TrialView>(value),
+        ["jobs", _, "explain"] => reads_as::<api::Explanation>(value),
+        ["jobs", _, "steps"] => reads_as::<api::StepList>(value),
+        ["jobs", _, "what-if"] => reads_as::<api::WhatIfView>(value),
+        ["jobs"] if what.starts_with("POST") => reads_as::<api::SubmitAnswer>(value),
+        ["jobs"] | ["jobs", _] => reads_as::<api::JobList>(value),
+        _ => true,
+    }
+}
+
+/// Puts them at the end of every text below `path` that may hold any text.
+fn spoil(whole: &mut Value, path: &str, is_good: &impl Fn(&Value) -> bool) {
+    let below: Vec<String> = match whole.pointer(path) {
+        Some(Value::Object(fields)) => fields.keys().cloned().collect(),
+        Some(Value::Array(list)) => (0..list.len()).map(|place| place.to_string()).collect(),
+        Some(Value::String(text)) => {
+            let (before, spoiled) = (text.clone(), format!("{text}{UNSEEN}"));
+            *whole.pointer_mut(path).unwrap() = Value::from(spoiled);
+            if !is_good(whole) {
+                *whole.pointer_mut(path).unwrap() = Value::from(before);
+            }
+            return;
+        }
+        _ => return,
+    };
+    for name in below {
+        spoil(whole, &format!("{path}/{}", name.replace('/', "~1")), is_good);
+    }
+}
+
+fn spoiled(asked: &Asked) -> Response {
+    let (mut head, body) = lab::answer(asked).into_parts();
+    let is_refusal = !head.status.is_success();
+    head.headers.remove("content-length");
+    let bytes = to_bytes(body, usize::MAX).now_or_never().unwrap().unwrap();
+    let lines = bytes.split_inclusive(|byte| *byte == b'\n');
+    let lines = lines.map(|line| match serde_json::from_slice::<Value>(line) {
+        Ok(mut value) => {
+            let is_good = |value: &Value| is_refusal || is_answer(&asked.what, value);
+            spoil(&mut value, "", &is_good);
+            let end = if line.ends_with(b"\n") { "\n" } else { "" };
+            format!("{value}{end}").into_bytes()
+        }
+        Err(_) => line.to_vec(),
+    });
+    Response::from_parts(head, Body::from(lines.collect::<Vec<_>>().concat()))
+}
+
+async fn said(house: &House, bin: &Path, command: &str) -> String {
+    let mut shell = tokio::process::Command::new("sh");
+    shell.args(["-c", command]).env_clear().current_dir(house.dir.path());
+    for (name, value) in house.command(&[]).as_std().get_envs() {
+        shell.env(name, value.unwrap());
+    }
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
+    shell.env("PATH", path).env("TZ", "UTC").stdin(Stdio::null());
+    shell.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let done = finish(shell.spawn().unwrap()).await;
+    done.out + &done.err
+}
+
+#[tokio::test]
+async fn no_text_of_the_controllers_reaches_a_terminal_with_characters_that_are_not_seen() {
+    let house = House::answering(|asked, _| spoiled(asked));
+    house.file("train.sh", "#!/bin/sh\n#SBATCH --gpus=2 --time=1:00:00\ntrue\n");
+    house.file("typo.sh", "#!/bin/sh\n#SBATCH --gpu=2\ntrue\n");
+    let bin = house.dir.path().join("bin");
+    house.kantctl(&["install-slurm-names", bin.to_str().unwrap()]).await.good();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_kantctl"), bin.join("kantctl")).unwrap();
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let mut escaped = 0;
+    for entry in std::fs::read_dir(kept).unwrap() {
+        let session = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        let commands = session.lines().filter_map(|line| line.strip_prefix("$ "));
+        // CSV for a program is data.
+        for command in commands.filter(|command| !command.contains("csv")) {
+            let said = said(&house, &bin, command).await;
+            let unseen = said.chars().find(|c| !is_shown(*c) && !matches!(c, '\n' | '\t'));
+            assert_eq!(unseen, None, "$ {command}\n{said}");
+            escaped += u32::from(said.contains("\\u{202e}") || said.contains("\\u202e"));
+        }
+    }
+    assert!(escaped > 100, "no more than {escaped} commands show any of those texts");
+}
