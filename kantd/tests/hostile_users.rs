@@ -19,10 +19,11 @@ use nix::unistd::mkfifo;
 use stand::{Stand, assert_failed_with, with_share};
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A node as it is by default: /tmp and /dev/shm are each job's own.
@@ -285,6 +286,29 @@ async fn a_job_that_spoils_its_own_start_fails_by_its_own_fault() {
     assert_failed_with(&end, &["failed to reach the script", "its mode was changed"]);
 }
 
+/// A process of a user's that lets nobody open a file of its own.
+struct Lease(Child);
+
+impl Lease {
+    fn take(path: &Path, uid: u32) -> Self {
+        let script = "$SIG{IO} = \"IGNORE\"; open($file, \">>\", $ARGV[0]) or die $!;\n\
+             fcntl($file, 1024, 1) or die $!; $| = 1; print \"held\\n\"; sleep 600";
+        let mut perl = Command::new("/usr/bin/perl");
+        let mut held =
+            perl.args(["-e", script]).arg(path).uid(uid).stdout(Stdio::piped()).spawn().unwrap();
+        let mut said = String::new();
+        BufReader::new(held.stdout.take().unwrap()).read_line(&mut said).unwrap();
+        assert_eq!(said, "held\n");
+        Self(held)
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let _ = self.0.kill().and_then(|()| self.0.wait());
+    }
+}
+
 #[tokio::test]
 async fn a_pipe_that_nobody_opens_ends_its_job_in_seconds() {
     needs_root!();
@@ -295,12 +319,15 @@ async fn a_pipe_that_nobody_opens_ends_its_job_in_seconds() {
         stand::open_to_all(&fifo, 0o666);
     }
     let before = Before::of(&stand);
+    let leased = Lease::take(&stand.work_dir().join("leased"), before.uid());
     let writes = before.own(stand.order("true"));
     let reads =
         LaunchOrder { stdin: Some("in".into()), stdout: "/dev/null".into(), ..writes.clone() };
     let reads = LaunchOrder { id: stand.order("").id, ..reads };
-    let (begun, ids) = (Instant::now(), [(writes.id, "--output"), (reads.id, "--input")]);
-    for order in [writes, reads] {
+    let held = LaunchOrder { id: stand.order("").id, stdout: "leased".into(), ..writes.clone() };
+    let ids = [(writes.id, "--output"), (reads.id, "--input"), (held.id, "--output")];
+    let begun = Instant::now();
+    for order in [writes, reads, held] {
         stand.steps().launch(order, &stand.gpus);
     }
     for (id, option) in ids {
@@ -308,6 +335,7 @@ async fn a_pipe_that_nobody_opens_ends_its_job_in_seconds() {
         assert_failed_with(&end, &["the other side did not open it", "within 10 seconds", option]);
     }
     assert!(begun.elapsed() >= Duration::from_secs(10), "{:?}", begun.elapsed());
+    drop(leased);
     for (id, _) in ids {
         before.assert_nothing_left(&stand, id).await;
     }

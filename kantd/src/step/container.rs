@@ -4,8 +4,8 @@
 //!
 //! The runtime is started as a task is, by the job's user and in the job's group, and makes a user
 //! namespace in which only that user exists: neither the image nor the bundle can make anybody
-//! root. Processes, network and what is shared in memory stay the node's, so that signals, ranks
-//! and GPUs that talk to each other work as without a container.
+//! root. Processes and network stay the node's, and what is shared in memory the job's, so that
+//! signals, ranks and GPUs that talk to each other work as without a container.
 //! Never pulls or unpacks an image.
 
 mod binds;

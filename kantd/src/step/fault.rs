@@ -50,11 +50,11 @@ mod tests {
 
     #[test]
     fn what_jobs_may_have_used_up_is_not_the_nodes_fault_for_certain() {
-        let cause = |errno: nix::Error| {
+        let cause = |errno: nix::errno::Errno| {
             let error = io::Error::from(errno);
             LaunchFault::of_node_or_want(&error, "failed to write").cause
         };
-        use nix::Error::{EAGAIN, EDQUOT, EIO, ENOMEM, ENOSPC, ENOTDIR};
+        use nix::errno::Errno::{EAGAIN, EDQUOT, EIO, ENOMEM, ENOSPC, ENOTDIR};
         for errno in [EAGAIN, EDQUOT, ENOMEM, ENOSPC] {
             assert_eq!(cause(errno), EndCause::UnclearFault, "{errno}");
         }
