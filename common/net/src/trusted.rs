@@ -96,7 +96,8 @@ fn on_the_way(what: &'static str, path: &Path, with_file: bool) -> Result<(), Tr
     let whole = std::path::absolute(path).map_err(look)?;
     let mut left = names(&whole);
     let (mut at, mut links) = (PathBuf::from("/"), 0);
-    check(what, path, &at, &fs::symlink_metadata(&at).map_err(look)?)?;
+    let root = fs::symlink_metadata(&at).map_err(look)?;
+    check(what, path, (&at, left.is_empty()), &root)?;
     while let Some(name) = left.pop_front() {
         if name == ".." {
             at.pop();
@@ -120,7 +121,7 @@ fn on_the_way(what: &'static str, path: &Path, with_file: bool) -> Result<(), Tr
             continue;
         }
         if with_file || !left.is_empty() {
-            check(what, path, &next, &found)?;
+            check(what, path, (&next, left.is_empty()), &found)?;
         }
         at = next;
     }
@@ -138,13 +139,14 @@ fn names(path: &Path) -> VecDeque<OsString> {
 fn check(
     what: &'static str,
     path: &Path,
-    culprit: &Path,
+    (culprit, is_last): (&Path, bool),
     found: &Metadata,
 ) -> Result<(), TrustError> {
     check_owner(what, path, culprit, found)?;
     let mode = found.permissions().mode() & 0o7777;
-    // As in /tmp: others may add names there, and replace none of root's or ours.
-    let is_shared = found.is_dir() && mode & 0o1000 != 0;
+    // As /tmp on the way: others may add names there, and replace none of root's or ours. Where
+    // we keep files of our own they may not even add some.
+    let is_shared = !is_last && found.is_dir() && mode & 0o1000 != 0;
     let by_others = mode & 0o002 != 0;
     let by_group = mode & 0o020 != 0 && !is_private_group(found.uid(), found.gid());
     if !is_shared && (by_others || by_group) {
@@ -226,6 +228,7 @@ mod tests {
             assert!(check_trusted_way("key", &file).is_err());
             set_mode(at, 0o1777);
             check_trusted("prolog", &file).unwrap();
+            assert!(check_trusted("state_dir", at).is_err(), "others may add files to it");
             set_mode(at, 0o755);
         }
     }

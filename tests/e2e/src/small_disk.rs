@@ -16,7 +16,7 @@ impl SmallDisk {
     /// Without the right to.
     pub fn mount(dir: &Path, size: &str) -> anyhow::Result<Self> {
         std::fs::create_dir_all(dir)?;
-        let options = format!("size={size}");
+        let options = format!("size={size},mode=700");
         let mut command = Command::new("mount");
         let status =
             command.args(["-t", "tmpfs", "-o", &options, "kant-small"]).arg(dir).status()?;
