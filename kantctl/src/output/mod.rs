@@ -20,6 +20,7 @@ pub mod sizes;
 pub mod steps;
 pub mod table;
 pub mod time;
+pub mod user;
 pub mod wrap;
 pub mod zone;
 

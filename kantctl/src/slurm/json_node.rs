@@ -3,8 +3,9 @@
 //! Source: the answers of Slurm's openapi/v0.0.38 (release 22.05).
 
 use super::json::{joined, seconds, sized};
-use super::node_field::{gres, state, user, why};
+use super::node_field::{gres, state, why};
 use super::sinfo::{holds, partitions};
+use crate::output::user;
 use common::hostlist::fold;
 use common::node::{Contact, NodeStatus};
 use common::queue::Queue;
@@ -63,7 +64,7 @@ pub fn node(node: &NodeView, queues: &QueueList) -> Value {
         "real_memory": has.memory.0 >> 20,
         "reason": reason,
         "reason_changed_at": seconds(node.drain.as_ref().map(|drain| drain.since)),
-        "reason_set_by_user": node.drain.as_ref().map(|drain| user(drain.by.0)),
+        "reason_set_by_user": node.drain.as_ref().map(|drain| user::name(drain.by)),
         "slurmd_start_time": 0,
         "sockets": sockets,
         "threads": has.threads_per_core,

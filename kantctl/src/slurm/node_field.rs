@@ -2,6 +2,7 @@
 //! Source: man sinfo (--format, --Format).
 
 use super::calendar::{moment, short_span};
+use crate::output::user;
 use common::gpu::Gpu;
 use common::hostlist::fold;
 use common::node::{Contact, NodeStatus};
@@ -105,7 +106,7 @@ pub const FIELDS: &[NodeField] = &[
     }),
     one('u', "user", "USER", |l| {
         first(l, |node| {
-            node.drain.as_ref().map_or_else(|| "Unknown".to_owned(), |drain| user(drain.by.0))
+            node.drain.as_ref().map_or_else(|| "Unknown".to_owned(), |drain| user::name(drain.by))
         })
     }),
     one('O', "cpusload", "CPU_LOAD", |_| "N/A".to_owned()),
@@ -204,13 +205,6 @@ fn since(node: &NodeView) -> Option<common::time::Time> {
         (None, Contact::Silent { since } | Contact::Lost { since }) => Some(since),
         (None, Contact::Connected) => None,
     }
-}
-
-/// A user's name, or their number.
-#[must_use]
-pub fn user(uid: u32) -> String {
-    let known = nix::unistd::User::from_uid(nix::unistd::Uid::from_raw(uid)).ok().flatten();
-    known.map_or_else(|| uid.to_string(), |user| user.name)
 }
 
 /// Whole MiB, in which sinfo shows memory.

@@ -1,12 +1,12 @@
 //! `scontrol show node`: a node's record in Slurm's fields. Never shows a measure that nobody took.
 
 use super::super::calendar::moment;
-use super::super::node_field::{features, gres, state, user, why};
+use super::super::node_field::{features, gres, state, why};
 use super::super::sinfo::{holds, partitions};
 use super::super::{json, json_node};
 use super::{Args, Record};
 use crate::failure::{Failure, OK};
-use crate::output::Screen;
+use crate::output::{Screen, user};
 use crate::server::Server;
 use common::hostlist::expand;
 use common::id::NodeName;
@@ -96,10 +96,9 @@ fn record(node: &NodeView, queues: &QueueList, screen: &Screen) -> Record {
     record.line(vec![("CfgTRES", tres(has.cpu_count().0, has.memory.0, has.gpu_count().0))]);
     record.line(vec![("AllocTRES", tres(node.cpus_used.0, node.memory_used.0, node.gpus_used.0))]);
     if why(node) != "none" {
-        let since = node
-            .drain
-            .as_ref()
-            .map(|drain| format!(" [{}@{}]", user(drain.by.0), moment(drain.since, &screen.zone)));
+        let since = node.drain.as_ref().map(|drain| {
+            format!(" [{}@{}]", user::name(drain.by), moment(drain.since, &screen.zone))
+        });
         record.line(vec![("Reason", format!("{}{}", why(node), since.unwrap_or_default()))]);
     }
     record

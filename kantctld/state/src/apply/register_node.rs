@@ -52,6 +52,7 @@ pub(super) fn apply(
         inventory,
         contact: Contact::Connected,
         drain: known.and_then(|node| node.drain.clone()),
+        resumed: known.and_then(|node| node.resumed.clone()),
         faults: known.filter(|_| !replaced).map_or(0, |node| node.faults),
         findings: known.filter(|_| !replaced).map_or_else(Vec::new, |node| node.findings.clone()),
         answered: known.filter(|_| !replaced).map_or_else(Vec::new, |node| node.answered.clone()),

@@ -5,6 +5,7 @@ use crate::command::Actor;
 use crate::event::Event;
 use crate::remembered::State;
 use common::id::NodeName;
+use common::node::Resumed;
 use common::reason::Refusal;
 
 pub(super) fn apply(
@@ -14,11 +15,13 @@ pub(super) fn apply(
     name: &NodeName,
 ) -> Result<(), Refusal> {
     target::operators_only(actor)?;
+    let now = state.now;
     let unknown = || Refusal::UnknownNode { name: name.clone() };
     let node = state.nodes.get_mut(name).ok_or_else(unknown)?;
     node.faults = 0;
     node.health_drains.clear();
     if node.drain.take().is_some() {
+        node.resumed = Some(Resumed { by: actor.uid, at: now });
         events.push(Event::NodeResumed { name: name.clone(), by: actor.uid });
     }
     Ok(())
