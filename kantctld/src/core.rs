@@ -2,6 +2,7 @@
 //! reach nodes by, and what the last round said. Never decides anything.
 
 use crate::api::Watched;
+use crate::audit::Audit;
 use crate::clock::SteadyClock;
 use crate::history::History;
 use crate::hub::Hub;
@@ -74,6 +75,8 @@ pub struct Core {
     pub history: History,
     /// Letters to users.
     pub mail: Postbox,
+    /// Who changed what, in a file.
+    pub audit: Audit,
     /// What happens, for those who watch.
     pub watched: Watched,
 }
@@ -106,7 +109,7 @@ impl Core {
         leading: watch::Receiver<bool>,
         operators: BTreeSet<Uid>,
         clock: Arc<SteadyClock>,
-        (history, mail): (History, Postbox),
+        (history, mail, audit): (History, Postbox, Audit),
     ) -> Arc<Self> {
         Arc::new(Self {
             state,
@@ -125,6 +128,7 @@ impl Core {
             spoken_for: Mutex::default(),
             history,
             mail,
+            audit,
             watched: Watched::default(),
         })
     }

@@ -3,6 +3,7 @@
 //! through the log (that is `state`), and never trusts a client about who they are.
 
 pub mod api;
+pub mod audit;
 pub mod backup;
 pub mod cases;
 pub mod clock;

@@ -33,4 +33,4 @@ pub use forward::forward;
 pub use identity::{Identity, IdentityError, Role};
 pub use key::{ClusterKey, KeyError};
 pub use listen::{ListenError, LocalListener, TlsListener, serve};
-pub use refusal::{ApiError, Refusal};
+pub use refusal::{ApiError, Refusal, RefusalCode};

@@ -1,7 +1,9 @@
 //! POST /v1/jobs: checks, resolves, proposes, and answers once the job is on disk. Never takes the
 //! owner from the body.
 
+use super::audited::Remark;
 use super::error::ApiFailure;
+use super::origin::Origin;
 use crate::core::Core;
 use crate::room::Room;
 use axum::extract::rejection::JsonRejection;
@@ -22,6 +24,8 @@ pub async fn submit(
     extract::State(core): extract::State<Arc<Core>>,
     Extension(room): Extension<Arc<Room>>,
     user: net::User,
+    origin: Origin,
+    Extension(remark): Extension<Remark>,
     body: Result<Json<SubmitRequest>, JsonRejection>,
 ) -> Result<Json<SubmitAnswer>, ApiFailure> {
     let Json(request) = body?;
@@ -41,6 +45,7 @@ pub async fn submit(
         owner,
         groups,
         operator,
+        via: origin.node(),
         ask: Box::new(request.ask),
         script: request.script,
         environment,
@@ -57,6 +62,7 @@ pub async fn submit(
     let answer = accepted.ok_or(Refusal::BadAsk {
         message: "the controller did not say what became of it: see `kantctl queue`".to_owned(),
     })?;
+    remark.target(answer.job);
     Ok(Json(answer))
 }
 

@@ -1,7 +1,6 @@
 //! What a configuration file says of itself before anything is started. Never opens a socket.
 
 use super::*;
-use std::path::Path;
 
 fn read(dir: &Path, text: &str) -> Result<Settings, String> {
     let path = dir.join("kantctld.toml");
@@ -47,6 +46,17 @@ fn a_mailer_is_a_path_and_its_domain_and_user_make_sense() {
             let told = complaint(&format!("mailer = \"/m\"\nmailer_user = \"{user}\"")).unwrap();
             assert!(told.contains(user) && told.contains("mailer_user"), "{told}");
         }
+    }
+}
+
+#[test]
+fn the_audit_log_is_a_file_of_the_state_directory_or_a_full_path() {
+    for name in ["", "audit.log", "/var/log/kant/audit.log"] {
+        assert_eq!(complaint(&format!("audit_log = {name:?}")), None, "{name}");
+    }
+    for name in [".", "..", "/", "logs/audit.log", "../audit.log", "/var/log/"] {
+        let told = complaint(&format!("audit_log = {name:?}")).unwrap();
+        assert!(told.contains("`audit_log`") && told.contains(name), "{told}");
     }
 }
 
