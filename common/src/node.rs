@@ -114,6 +114,15 @@ pub struct Drain {
     pub cause: DrainCause,
 }
 
+/// An operator put a drained node in use again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resumed {
+    /// Who asked.
+    pub by: Uid,
+    /// When.
+    pub at: Time,
+}
+
 /// Whether the controller hears from a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Contact {

@@ -3,6 +3,7 @@
 //! by a command in the log; never believes a name in a body.
 
 mod accounting;
+mod audited;
 mod backup;
 mod batch;
 mod controllers;
@@ -15,6 +16,7 @@ mod leader;
 mod look;
 mod metrics;
 mod nodes;
+mod origin;
 mod output;
 mod priority;
 mod reload;
@@ -33,12 +35,14 @@ mod vouched;
 mod watch;
 mod what_if;
 
+pub use jobs::user_name;
 pub use watch::Watched;
 
 use crate::core::Core;
 use crate::history::KEPT_PATH;
 use crate::machine::StateMachine;
 use crate::peers::Peers;
+use audited::Auditor;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
@@ -51,6 +55,7 @@ use std::sync::Arc;
 /// All routes, for the local socket and the TLS port alike. `peers` are the other controllers: what
 /// only the leader can answer is passed on to that one.
 pub fn router(core: Arc<Core>, peers: Arc<Peers<StateMachine>>) -> Router {
+    let auditor = Auditor { audit: core.audit.clone(), clock: core.clock.clone() };
     let relay = Arc::new(Relay::new(core.clone(), peers.identity.clone()));
     Router::new()
         .merge(of_leader().route_layer(from_fn_with_state(relay, leader::answers_or_passes_on)))
@@ -58,6 +63,7 @@ pub fn router(core: Arc<Core>, peers: Arc<Peers<StateMachine>>) -> Router {
         .fallback(error::no_such_path)
         .layer(Extension(peers))
         .layer(from_fn_with_state(core.clone(), large::in_turn))
+        .layer(from_fn_with_state(auditor, audited::audited))
         .layer(DefaultBodyLimit::max(large::BODY_BYTES_MAX))
         .layer(from_fn_with_state(core.clone(), vouched::check))
         .with_state(core)

@@ -3,6 +3,7 @@
 
 use crate::access::Access;
 use crate::api::Watched;
+use crate::audit::Audit;
 use crate::clock::SteadyClock;
 use crate::history::History;
 use crate::hub::Hub;
@@ -75,6 +76,8 @@ pub struct Core {
     pub history: History,
     /// Letters to users.
     pub mail: Postbox,
+    /// Who changed what, in a file.
+    pub audit: Audit,
     /// What happens, for those who watch.
     pub watched: Watched,
 }
@@ -107,7 +110,7 @@ impl Core {
         leading: watch::Receiver<bool>,
         access: Access,
         clock: Arc<SteadyClock>,
-        (history, mail): (History, Postbox),
+        (history, mail, audit): (History, Postbox, Audit),
     ) -> Arc<Self> {
         Arc::new(Self {
             state,
@@ -126,6 +129,7 @@ impl Core {
             spoken_for: Mutex::default(),
             history,
             mail,
+            audit,
             watched: Watched::default(),
         })
     }

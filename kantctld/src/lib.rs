@@ -4,6 +4,7 @@
 
 pub mod access;
 pub mod api;
+pub mod audit;
 pub mod backup;
 pub mod cases;
 pub mod clock;

@@ -1,8 +1,11 @@
 //! Puts a controller together and runs it until it is told to stop, or cannot go on.
 //! Wiring only: never decides anything.
 
+mod hand_over;
+
 use crate::access::Access;
 use crate::api;
+use crate::audit::{self, AuditLine, AuditResult};
 use crate::clock::{SteadyClock, wall_clock};
 use crate::core::Core;
 use crate::files;
@@ -13,7 +16,7 @@ use crate::mail;
 use crate::membership::{self, LogStage, Membership, MembershipError};
 use crate::opening::{self, Opened, OpeningError};
 use crate::peers::{self, Peers};
-use crate::raft::{LogError, LogHandle, Status};
+use crate::raft::LogError;
 use crate::room::Room;
 use crate::session::{Make, NodeThreads};
 use crate::settings::{self, ConfigFile, Reloader, SettingsError};
@@ -22,6 +25,7 @@ use common::config::ControllerConfig;
 use common::id::{ClusterId, LogIndex};
 use common::reason::Refusal;
 use common::time::Span;
+use hand_over::hand_over;
 use net::{
     ClusterKey, Identity, KeyError, ListenError, LocalListener, Role, TlsListener, TrustError,
 };
@@ -33,9 +37,6 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
-/// How long the lead may take to change hands before this controller stops.
-const HAND_OVER_LIMIT: Duration = Duration::from_secs(1);
-const HAND_OVER_PAUSE: Duration = Duration::from_millis(20);
 /// How long a lone voter may take to replay its log and lead, before it says so.
 const LEAD_NOTICE: Duration = Duration::from_secs(10);
 
@@ -114,7 +115,10 @@ pub async fn run(file: ConfigFile, nodes: NodeThreads) -> Result<(), RunError> {
     let (cluster, id) = (peers.me.cluster, peers.me.id);
     let (history, keeper) = history::start(inbox, accounting(config, cluster, &state))?;
     let log = peers.log.clone();
-    let core = Core::new(state, log, applied_seen, leading_seen, access, clock, (history, mail));
+    let (audit, audit_keeper) = audit::start(config)?;
+    let core =
+        Core::new(state, log, applied_seen, leading_seen, access, clock, (history, mail, audit));
+    note(&core, "kantctld", "start", AuditResult::Done);
 
     let whose = Membership { cluster, id, log: LogStage::Began };
     let mut log_end = tokio::task::spawn_blocking(move || match thread.join() {
@@ -135,9 +139,16 @@ pub async fn run(file: ConfigFile, nodes: NodeThreads) -> Result<(), RunError> {
     // The log last: what was acknowledged is on disk already, what was asked is still answered.
     core.log.stop();
     log_end.await.unwrap_or(Err(RunError::LogPanicked))?;
+    note(&core, "kantctld", "stop", AuditResult::Done);
     // Nothing is applied any more; an error is a panic, of which it tells itself.
-    let _ = tokio::task::spawn_blocking(|| keeper.stop()).await;
+    let stopped = tokio::task::spawn_blocking(|| (keeper.stop(), audit_keeper.stop()));
+    let _ = stopped.await;
     served
+}
+
+/// What is no request has its line in the audit log, too.
+fn note(core: &Core, via: &str, verb: &str, result: AuditResult) {
+    core.audit.note(AuditLine::own(core.now(), via, verb, result));
 }
 
 /// What accounting is to know.
@@ -228,28 +239,6 @@ async fn serve(
     ended
 }
 
-/// While others vote, one of them leads on at once; waiting for an election takes a second.
-async fn hand_over(log: &LogHandle<StateMachine>) {
-    let mut status = log.status();
-    let leads = |status: &Status| status.leader == Some(status.id);
-    let others_vote = status.borrow().members.voters.len() > 1;
-    if !others_vote || !leads(&status.borrow()) {
-        return;
-    }
-    let handed_over = async {
-        // Nobody may have been heard just now.
-        while !log.transfer(None).await {
-            tokio::time::sleep(HAND_OVER_PAUSE).await;
-        }
-        // An error means that the log has ended.
-        let _ = status.wait_for(|status| status.leader.is_some() && !leads(status)).await;
-    };
-    match tokio::time::timeout(HAND_OVER_LIMIT, handed_over).await {
-        Ok(()) => tracing::info!("another controller leads"),
-        Err(_) => tracing::warn!("no other controller took the lead: one will be elected"),
-    }
-}
-
 /// Tells systemd when this controller is of use: alone once it serves; among several at once, since
 /// it votes, and the others may wait for that.
 async fn say_ready(core: Arc<Core>) {
@@ -267,10 +256,12 @@ async fn say_ready(core: Arc<Core>) {
 async fn reload_on_hangup(core: Arc<Core>, reloader: Arc<Reloader>, mut hangup: Signal) {
     while hangup.recv().await.is_some() {
         // What came of it stands in the log.
-        match core.serves() {
-            true => drop(reloader.reload().await),
+        let is_taken_up = match core.serves() {
+            true => reloader.reload().await.is_ok(),
             false => reloader.reread().await,
-        }
+        };
+        let result = if is_taken_up { AuditResult::Done } else { AuditResult::Refused };
+        note(&core, "signal", "reload", result);
     }
 }
 

@@ -20,6 +20,7 @@ use common::job::mail::addresses;
 use common::time::Span;
 use state::Settings;
 use std::net::SocketAddr;
+use std::path::Path;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::ParseError;
 
@@ -55,6 +56,12 @@ pub enum SettingsError {
     /// Not what follows an address's @.
     #[error("failed to use `mail_domain`: `{0}` is no domain, like example.org")]
     MailDomain(String),
+    /// Not the name of a file.
+    #[error(
+        "failed to use `audit_log`: `{0}` is neither a plain name, like audit.log, nor an absolute \
+         path, like /var/log/kant/audit.log"
+    )]
+    AuditLog(String),
     /// A length of time in which nothing can be done.
     #[error("failed to use `{key}`: it is 0, and {why}; write 1 or more")]
     Zero {
@@ -122,6 +129,13 @@ pub fn check(config: &ControllerConfig) -> Result<(), SettingsError> {
         return Err(SettingsError::Address { key, address: address.clone() });
     }
     mailer(config)?;
+    let audit_log = Path::new(&config.audit_log);
+    let is_plain = audit_log.file_name() == Some(audit_log.as_os_str());
+    let is_named = audit_log.file_name().is_some() && !config.audit_log.ends_with('/');
+    let is_full = audit_log.is_absolute() && is_named;
+    if !config.audit_log.is_empty() && !is_plain && !is_full {
+        return Err(SettingsError::AuditLog(config.audit_log.clone()));
+    }
     for (key, seconds, why) in [
         (
             "node_lost_after_seconds",

@@ -42,6 +42,7 @@ fn commands() -> Vec<Command> {
             owner,
             groups: vec![Gid(100)],
             operator: false,
+            via: None,
             ask: Box::new(Ask::default()),
             script: "#!/bin/sh\ntrue\n".to_owned(),
             environment: "HOME=/home/ada\0".to_owned(),

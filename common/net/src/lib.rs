@@ -39,6 +39,6 @@ pub use invitation::{invitation_hash, new_invitation};
 pub use key::{ClusterKey, KeyError};
 pub use listen::{ListenError, LocalListener, TlsListener, serve};
 pub use passable::make_passable_dir;
-pub use refusal::{ApiError, Refusal};
+pub use refusal::{ApiError, Refusal, RefusalCode};
 pub use trusted::{TrustError, check_trusted, check_trusted_way};
 pub use users::{OwnerRefusal, OwnerRules, UserRecord};

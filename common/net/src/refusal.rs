@@ -5,9 +5,9 @@
 
 use std::fmt;
 
-use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use serde::{Deserialize, Serialize};
 
 /// Why the server said no.
@@ -51,9 +51,14 @@ impl Refusal {
     }
 }
 
+/// The code of a refusal, as an extension of its response: for what stands around the handlers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefusalCode(pub String);
+
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        (self.status, Json(ErrorBody { error: self.error })).into_response()
+        let code = Extension(RefusalCode(self.error.code.clone()));
+        (self.status, code, Json(ErrorBody { error: self.error })).into_response()
     }
 }
 

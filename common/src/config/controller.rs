@@ -69,6 +69,13 @@ config_table! {
         /// What is over stays in each controller's accounting for so many days: `kantctl history`,
         /// sacct, reports. 0: for ever.
         accounting_kept_days: u64 = 0,
+        /// Where this controller writes a line for whatever changes something, and for each refusal
+        /// of that: who asked, by which way, what, with what result. A plain name is one in
+        /// state_dir. Empty: nowhere.
+        audit_log: String = "audit.log".to_owned(),
+        /// At this size, in MiB, it is moved aside, to the same name with `.1`, in place of the one
+        /// before. 0: never; it may be moved or cut by another program at any time.
+        audit_log_mib: u64 = 256,
         /// A snapshot of the state is taken, and the log cut, after so many log entries; or once
         /// they hold more bytes than the last snapshot, and than 32 MiB.
         snapshot_every_entries: u64 = 50_000,

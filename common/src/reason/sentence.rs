@@ -41,7 +41,10 @@ fn quota(
     let borrowed = counted.limit.saturating_sub(owed);
     write!(f, "queue {queue} may hold ")?;
     match (owed, borrowed) {
-        (0, 0) => write!(f, "{limit}{now}: it has no quota, and nothing is left to borrow"),
+        (0, 0) if is_lent => {
+            write!(f, "{limit} now: it has no quota, and nothing is left to borrow")
+        }
+        (0, 0) => write!(f, "{limit}: it has no quota and may borrow nothing"),
         (_, 0) if is_lent => {
             write!(f, "{limit} now, its own quota: nothing is left to borrow")
         }

@@ -54,15 +54,16 @@ mod reservation;
 mod resize;
 mod share;
 mod solve;
+mod status;
 mod submit;
 mod task;
 mod watch;
 mod what_if;
 
 use crate::health::Finding;
-use crate::id::{ControllerId, JobId, JobKey, NodeName, QueueName, Uid};
+use crate::id::{JobId, JobKey, NodeName, QueueName, Uid};
 use crate::job::{Ask, ExitStatus, Outcome, Owner, Phase, SetPlace, Usage};
-use crate::node::{Contact, Drain, Inventory, NodeStatus};
+use crate::node::{Contact, Drain, Inventory, NodeStatus, Resumed};
 use crate::reason::WaitReason;
 use crate::resource::Allocation;
 use crate::time::{Span, Time};
@@ -87,6 +88,7 @@ pub use reservation::{ReservationList, ReservationRequest, ReservationView};
 pub use resize::ResizeRequest;
 pub use share::{Lender, ShareList, ShareOf, ShareView};
 pub use solve::{MoveView, SolveAnswer, SolveRequest, SolveView};
+pub use status::Status;
 pub use submit::{
     BATCH_BYTES_MAX, BATCH_JOBS_MAX, BatchAnswer, BatchJob, BatchOutcome, BatchRequest, SetRequest,
     SubmitAnswer, SubmitRequest,
@@ -231,6 +233,9 @@ pub struct NodeView {
     pub contact: Contact,
     /// Why and by whom it is drained.
     pub drain: Option<Drain>,
+    /// By whom it was put in use again last.
+    #[serde(default)]
+    pub resumed: Option<Resumed>,
     /// What it has.
     pub inventory: Inventory,
     /// In use.
@@ -281,30 +286,4 @@ pub struct JobQuery {
 pub struct DrainRequest {
     /// Why; shown in `kantctl nodes`.
     pub reason: String,
-}
-
-/// How the controller is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Status {
-    /// The cluster's name.
-    pub cluster: String,
-    /// kantctld's version.
-    pub version: String,
-    /// Is this controller the leader?
-    pub leader: bool,
-    /// Who leads, as far as it knows.
-    #[serde(default)]
-    pub led_by: Option<ControllerId>,
-    /// The last log index applied.
-    pub applied: u64,
-    /// Jobs waiting, running, finished and still kept.
-    pub jobs_pending: u32,
-    /// Starting to Completing.
-    pub jobs_running: u32,
-    /// Kept for the record.
-    pub jobs_done: u32,
-    /// Nodes connected, of all that are known.
-    pub nodes_connected: u32,
-    /// Nodes that are known.
-    pub nodes: u32,
 }

@@ -131,6 +131,7 @@ fn nodes_look_as_in_the_kept_files() {
         name: name(),
         status: NodeStatus::Idle,
         contact: Contact::Connected,
+        resumed: None,
         drain: None,
         inventory: inventory(),
         cpus_used: Cpus(2),

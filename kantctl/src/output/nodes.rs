@@ -5,8 +5,10 @@ use super::record::Record;
 use super::sizes;
 use super::table::{Cell, Column, Table, Tint};
 use super::time::local;
+use common::health::DrainCause;
 use common::id::Uid;
-use common::node::{Contact, Inventory, NodeStatus};
+use common::node::{Contact, Drain, Inventory, NodeStatus};
+use common::time::Time;
 use common::wire::api::NodeView;
 use jiff::tz::TimeZone;
 
@@ -60,6 +62,19 @@ const fn tint(status: NodeStatus) -> Tint {
     }
 }
 
+/// Since when, and by whom; of the controller's own doing the reason says why.
+fn drained(drain: &Drain, zone: &TimeZone) -> String {
+    match drain.cause {
+        DrainCause::Operator => at_by(drain.since, drain.by, zone),
+        _ => local(drain.since, zone),
+    }
+}
+
+/// When, and by which operator.
+fn at_by(at: Time, by: Uid, zone: &TimeZone) -> String {
+    format!("{} by {}", local(at, zone), people::user(by.0))
+}
+
 /// Why nothing starts there.
 fn reason(node: &NodeView, zone: &TimeZone) -> String {
     let contact = match node.contact {
@@ -80,14 +95,8 @@ pub fn record(node: &NodeView, zone: &TimeZone) -> String {
     record.fact("node", &node.name);
     record.fact("state", state(node));
     record.maybe("reason", Some(reason(node, zone)).filter(|reason| !reason.is_empty()));
-    record.maybe(
-        "drained",
-        node.drain.as_ref().map(|drain| match drain.by {
-            // The controller drains as root, too: its reason says so.
-            Uid(0) => local(drain.since, zone),
-            Uid(by) => format!("{} by {}", local(drain.since, zone), people::user(by)),
-        }),
-    );
+    record.maybe("drained", node.drain.as_ref().map(|drain| drained(drain, zone)));
+    record.maybe("resumed", node.resumed.as_ref().map(|it| at_by(it.at, it.by, zone)));
     record.fact("address", &node.address);
     record.fact("kantd", &node.version);
     record.fact("cpus", format!("{} of {} in use: {}", node.cpus_used, has.cpu_count(), has.cpus));

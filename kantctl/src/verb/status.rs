@@ -54,6 +54,7 @@ fn told(status: &Status) -> String {
         false => format!("{nodes} known, connected to whoever leads next"),
     };
     record.fact("nodes", nodes);
+    record.maybe("audit", status.audit_trouble.as_ref());
     record.text()
 }
 
@@ -75,9 +76,13 @@ mod tests {
             jobs_done: 0,
             nodes_connected: 1,
             nodes: 1,
+            audit_trouble: None,
         };
         let said = |status: &Status| anstream::adapter::strip_str(&told(status)).to_string();
         assert!(said(&status).contains("leads\n"), "{}", said(&status));
+        assert!(!said(&status).contains("audit"), "{}", said(&status));
+        status.audit_trouble = Some("the disk is full; 3 lines wait".to_owned());
+        assert!(said(&status).contains("the disk is full; 3 lines wait"), "{}", said(&status));
         status.leader = false;
         assert!(said(&status).contains("follows controller 1"), "{}", said(&status));
         status.led_by = None;

@@ -117,6 +117,7 @@ impl House {
             owner: Owner { uid: Uid(1000), gid: Gid(1000), name: "ada".to_owned() },
             groups: Vec::new(),
             operator: false,
+            via: None,
             ask: Box::new(ask),
             script,
             environment: "PATH=/bin\0".to_owned(),

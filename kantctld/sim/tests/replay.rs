@@ -107,3 +107,30 @@ fn a_job_too_large_for_the_cluster_is_named_and_the_others_run() {
     assert_eq!(few.never_fit, too_large);
     assert!(!too_large.is_empty() && few.jobs.len() + too_large.len() == jobs.len());
 }
+
+#[test]
+fn jobs_without_length_memory_or_limit_follow_the_convention_of_the_traces() {
+    let head = "job_id,submit_s,runtime_s,walltime_request_s,nodes,gpus_per_node,cpus,mem_mib";
+    // Job 1 takes all memory; 2 and 3 ask for none; 4 has no length and waits for a CPU; 5 asks
+    // for no time limit; 6 asks for more memory than there is.
+    let rows = "1,0,100,100,1,0,1,1000\n2,0,50,50,1,0,1,\n3,0,60,60,1,0,1,0\n4,1,0,,1,0,1,0\n\
+                5,51,20,0,1,0,1,\n6,60,20,,1,0,1,1001\n";
+    let jobs = read_jobs("jobs", format!("{head}\n{rows}").as_bytes()).unwrap();
+    let nodes = read_nodes("nodes", b"name,gpus,cpus,mem_mib\na,0,3,1000\n").unwrap();
+    for named in Named::ALL {
+        let outcome = played(named, &jobs, &nodes, Estimates::Request);
+        let times: Vec<(u64, u64, u64)> = outcome
+            .jobs
+            .iter()
+            .map(|job| (job.id, job.start.unwrap().0, job.end.unwrap().0))
+            .collect();
+        let expected = [(1, 0, 100_000), (2, 0, 50_000), (3, 0, 60_000), (4, 50_000, 50_001)];
+        assert_eq!(times[..4], expected, "{}", named.name());
+        assert_eq!(times[4].2 - times[4].1, 20_000, "{}", named.name());
+        assert_eq!(outcome.never_fit, [6], "{}", named.name());
+    }
+    // Nodes that record no memory have as much as jobs ask for.
+    let nodes = read_nodes("nodes", b"name,gpus,cpus,mem_mib\na,0,3,0\n").unwrap();
+    let outcome = played(Named::Fifo, &jobs, &nodes, Estimates::Exact);
+    assert_eq!((outcome.jobs.len(), outcome.never_fit.len()), (6, 0));
+}

@@ -8,6 +8,7 @@ use common::policy::{Access, Factors, Limits, Order, Policy, VictimMode};
 use common::qos::Qos;
 use common::queue::Queue;
 use common::time::Span;
+use common::unit::Gpus;
 use sim::replay::{Named, Plan, ReplayError, Unwatched, Watcher, replay, replay_engine_alone};
 use sim::report::{Outcome, jobs_csv};
 use sim::trace::{Estimates, Job, Node, read_jobs, read_nodes};
@@ -136,4 +137,23 @@ fn what_the_policy_refuses_is_refused_with_its_reason_and_who_is_open_to_whom_pl
     let [refused] = outcome.refused.as_slice() else { panic!("{:?}", outcome.refused) };
     let why = "queue main allows at most 20:00 (asked: 02:00:00): lower --time";
     assert_eq!((refused.id, refused.why.as_str()), (1, why));
+}
+
+#[test]
+fn jobs_of_a_queue_that_may_hold_nothing_fit_the_nodes_and_are_told_of_its_quota() {
+    for fair_sharing in [false, true] {
+        let mut policy = by_fair_share();
+        policy.fair_sharing = fair_sharing;
+        let quota = &mut policy.queues[0].quota;
+        quota.amounts.gpus_any = Some(Gpus(0));
+        quota.at_most.gpus_any = Some(Gpus(0));
+        let jobs = jobs("1,0,9,9,1,1,ann,red\n2,10,9,9,2,1,bob,blue\n");
+        let outcome = played(replay, &policy, &jobs, &one_node());
+        assert_eq!(outcome.never_fit, [2], "it alone asks for more than the nodes have");
+        let [refused] = outcome.refused.as_slice() else { panic!("{:?}", outcome.refused) };
+        let why = "queue main may hold 0 GPUs: it has no quota and may borrow nothing, and this \
+                   job alone asks for 1 GPU: it never starts; ask for less, name another queue \
+                   (`kantctl queues`), or submit with --hold to keep it until the bound is raised";
+        assert_eq!((refused.id, refused.why.as_str()), (1, why));
+    }
 }

@@ -4,7 +4,9 @@
 
 mod fitting;
 
+use super::audited::Remark;
 use super::error::ApiFailure;
+use super::origin::Origin;
 use super::submit::{both, doubt, join_environment, owner};
 use crate::core::{CommandError, Core};
 use crate::room::Room;
@@ -35,6 +37,8 @@ pub async fn submit(
     State(core): State<Arc<Core>>,
     Extension(room): Extension<Arc<Room>>,
     user: net::User,
+    origin: Origin,
+    Extension(remark): Extension<Remark>,
     body: Result<Json<BatchRequest>, JsonRejection>,
 ) -> Result<Json<BatchAnswer>, ApiFailure> {
     let Json(request) = body?;
@@ -70,6 +74,7 @@ pub async fn submit(
             owner: owner.clone(),
             groups: groups.clone(),
             operator,
+            via: origin.node(),
             jobs: now.into_iter().map(one).collect(),
             scripts: scripts.texts,
             environments: environments.texts,
@@ -77,7 +82,21 @@ pub async fn submit(
         let accepted = propose(&core, command, notes).await?;
         outcomes.extend(in_order(accepted, failures));
     }
+    say(&remark, &outcomes);
     Ok(Json(BatchAnswer { jobs: outcomes }))
+}
+
+/// Which were accepted: their numbers mostly follow each other.
+fn say(remark: &Remark, outcomes: &[BatchOutcome]) {
+    let accepted = outcomes.iter().filter_map(|outcome| match outcome {
+        BatchOutcome::Accepted(answer) => Some(answer.job),
+        BatchOutcome::Refused { .. } => None,
+    });
+    let (first, last) = (accepted.clone().min(), accepted.clone().max());
+    if let (Some(first), Some(last)) = (first, last) {
+        remark.target(format!("{first}-{last}"));
+    }
+    remark.detail(format!("{} of {} accepted", accepted.count(), outcomes.len()));
 }
 
 /// What jobs of a request share.

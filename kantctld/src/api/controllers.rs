@@ -5,6 +5,7 @@ mod invite;
 mod join;
 mod view;
 
+use super::audited::Remark;
 use super::error::ApiFailure;
 use crate::core::{CommandError, Core};
 use crate::machine::StateMachine;
@@ -98,12 +99,14 @@ pub async fn join(
     caller: Caller,
     headers: HeaderMap,
     Query(asked): Query<Where>,
+    Extension(remark): Extension<Remark>,
     body: Result<Json<JoinRequest>, JsonRejection>,
 ) -> Result<Json<JoinAnswer>, Response> {
     if !is_controller(&caller, &headers) {
         return Err(not_a_controller().into_response());
     }
     let Json(request) = body.map_err(|error| ApiFailure::from(error).into_response())?;
+    remark.target(&request.address);
     let status = peers.log.status().borrow().clone();
     if !status.leads {
         let leader = leader(&peers, &status, CHANGE_LIMIT * 4).filter(|_| !asked.here);

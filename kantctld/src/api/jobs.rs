@@ -1,13 +1,14 @@
 //! Looking at jobs and steering them. Never shows what the state does not hold; never waits for a
 //! node.
 
+use super::audited::Remark;
 use super::error::ApiFailure;
 use super::look;
 use crate::core::Core;
-use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
+use axum::{Extension, Json};
 use common::id::{JobKey, Uid};
 use common::job::Phase;
 use common::reason::Refusal;
@@ -161,9 +162,11 @@ pub async fn resize(
     State(core): State<Arc<Core>>,
     user: net::User,
     Path(key): Path<String>,
+    Extension(remark): Extension<Remark>,
     body: Result<Json<ResizeRequest>, JsonRejection>,
 ) -> Result<Json<Changed>, ApiFailure> {
     let Json(ResizeRequest { size }) = body?;
+    remark.detail(size);
     steer(&core, &user, &key, |actor, target| Command::ResizeJob { actor, target, size }).await
 }
 

@@ -2,17 +2,19 @@
 //! the name of the user whom it knows. Never answers for the leader, and never passes on what was
 //! passed on already: two controllers that take each other for the leader must not play ball.
 
+use super::audited::WrittenElsewhere;
+use super::origin::{Origin, PASSED_ON};
 use crate::core::Core;
+use axum::Extension;
 use axum::extract::{FromRequestParts, Request, State};
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use common::id::ControllerId;
 use net::{Client, Endpoint, Identity, User};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Says that a controller passed this request on.
-const PASSED_ON: &str = "x-kant-passed-on";
 /// The code of a refusal for want of a leader. Nothing was done: whatever it was may be asked
 /// again.
 pub const NO_LEADER: &str = "no-leader";
@@ -33,6 +35,8 @@ pub enum Duty {
 
 /// The way to the leader.
 pub struct Relay {
+    /// This controller's number.
+    id: ControllerId,
     duty: Box<dyn Fn() -> Duty + Send + Sync>,
     identity: Identity,
     /// Of the last leader, with its connections.
@@ -42,14 +46,19 @@ pub struct Relay {
 impl Relay {
     /// For a controller that proves itself like this.
     pub fn new(core: Arc<Core>, identity: Identity) -> Self {
-        Self::by(identity, move || match core.serves() {
+        let id = core.standing.borrow().id;
+        Self::by(id, identity, move || match core.serves() {
             true => Duty::Answer,
             false => core.leader().map_or(Duty::Refuse, |leader| Duty::PassOn(leader.address)),
         })
     }
 
-    fn by(identity: Identity, duty: impl Fn() -> Duty + Send + Sync + 'static) -> Self {
-        Self { duty: Box::new(duty), identity, last: Mutex::default() }
+    fn by(
+        id: ControllerId,
+        identity: Identity,
+        duty: impl Fn() -> Duty + Send + Sync + 'static,
+    ) -> Self {
+        Self { id, duty: Box::new(duty), identity, last: Mutex::default() }
     }
 
     /// Who asks the controller at this address.
@@ -86,8 +95,10 @@ pub async fn answers_or_passes_on(
         Ok(user) => user,
         Err(error) => return error.into_response(),
     };
-    parts.headers.insert(PASSED_ON, HeaderValue::from_static("1"));
-    net::forward(Request::from_parts(parts, body), &leader, &user).await
+    let origin = Origin::of(&parts.extensions, &parts.headers);
+    parts.headers.insert(PASSED_ON, origin.header(relay.id));
+    let answer = net::forward(Request::from_parts(parts, body), &leader, &user).await;
+    (Extension(WrittenElsewhere), answer).into_response()
 }
 
 /// Nobody leads, as far as this controller knows.

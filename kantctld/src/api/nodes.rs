@@ -1,6 +1,7 @@
 //! Looking at nodes, queues and the controller; draining; and the door for node daemons.
 //! Never opens the node channel to anything but a certificate of a node.
 
+use super::audited::Remark;
 use super::error::ApiFailure;
 use super::look;
 use crate::core::Core;
@@ -42,9 +43,11 @@ pub async fn drain(
     State(core): State<Arc<Core>>,
     user: net::User,
     Path(name): Path<String>,
+    Extension(remark): Extension<Remark>,
     body: Result<Json<DrainRequest>, JsonRejection>,
 ) -> Result<Json<Changed>, ApiFailure> {
     let Json(request) = body?;
+    remark.detail(&request.reason);
     let (actor, name) = (core.actor(Uid(user.uid)), name.parse()?);
     core.command(Command::DrainNode { actor, name, reason: request.reason }).await?;
     Ok(Json(Changed { jobs: Vec::new() }))
@@ -83,6 +86,7 @@ pub async fn status(State(core): State<Arc<Core>>, _user: net::User) -> Json<Sta
         jobs_done: counts.jobs_done,
         nodes_connected: counts.nodes_connected,
         nodes: counts.nodes,
+        audit_trouble: core.audit.trouble(),
     })
 }
 

@@ -1,15 +1,16 @@
 //! Bookings: what there is, making one, giving one up. Never chooses nodes or times itself
 //! (`leader::choose_booking` does) and never decides who may book; the state does.
 
+use super::audited::Remark;
 use super::error::ApiFailure;
 use super::jobs::user_name;
 use super::look;
 use crate::core::Core;
 use crate::leader::choose_booking;
 use crate::settings::HostNames;
-use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
+use axum::{Extension, Json};
 use common::config::policy::{Names, no_locks};
 use common::id::{Gid, JobKey, ReservationName, Uid};
 use common::policy::{Access, Policy};
@@ -32,9 +33,11 @@ pub async fn list(
 pub async fn create(
     State(core): State<Arc<Core>>,
     user: net::User,
+    Extension(remark): Extension<Remark>,
     body: Result<Json<ReservationRequest>, JsonRejection>,
 ) -> Result<Json<ReservationList>, ApiFailure> {
     let Json(request) = body?;
+    remark.target(&request.name);
     let actor = core.actor(Uid(user.uid));
     if !actor.operator {
         return Err(Refusal::OperatorsOnly { uid: actor.uid }.into());

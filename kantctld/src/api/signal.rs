@@ -2,12 +2,13 @@
 //! one of them could not be reached. Never written to the log, and never sent by itself again: a
 //! program may count them.
 
+use super::audited::Remark;
 use super::error::ApiFailure;
 use super::tasks::{ANSWER_LIMIT, refused, silent};
 use crate::core::Core;
-use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
+use axum::{Extension, Json};
 use common::id::{AttemptId, JobKey, NodeName, Uid};
 use common::job::{Launch, Phase, SignalNumber};
 use common::reason::Refusal;
@@ -28,9 +29,11 @@ pub async fn signal(
     State(core): State<Arc<Core>>,
     user: net::User,
     Path(key): Path<String>,
+    Extension(remark): Extension<Remark>,
     body: Result<Json<JobSignalRequest>, JsonRejection>,
 ) -> Result<Json<Changed>, ApiFailure> {
     let Json(JobSignalRequest { signal, whom }) = body?;
+    remark.detail(signal);
     if signal.name().is_none() {
         return Err(Refusal::BadAsk { message: format!("there is no signal {signal}") }.into());
     }

@@ -3,12 +3,13 @@
 //! one and see what it writes, as with a job's output.
 //! Never written to the log: a step is no state.
 
+use super::audited::Remark;
 use super::error::ApiFailure;
 use super::tasks::{ANSWER_LIMIT, check_owner, refused, silent};
 use crate::core::Core;
-use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
+use axum::{Extension, Json};
 use common::id::{Attempt, AttemptId, JobKey, NodeName, Uid};
 use common::job::Phase;
 use common::job::check::check_step_name;
@@ -40,9 +41,11 @@ pub async fn wish(
     State(core): State<Arc<Core>>,
     user: net::User,
     Path(key): Path<String>,
+    Extension(remark): Extension<Remark>,
     body: Result<Json<StepWish>, JsonRejection>,
 ) -> Result<Json<StepAnswer>, ApiFailure> {
     let Json(wish) = body?;
+    say(&remark, &wish);
     let key = core.key(&key)?;
     let of_operators = matches!(wish, StepWish::Signal { .. } | StepWish::Listen { .. });
     let may = of_operators && core.actor(Uid(user.uid)).operator;
@@ -52,6 +55,20 @@ pub async fn wish(
     let (id, node) = first_node(&core, key, "start a program in")?;
     check_size(&core, key, &wish)?;
     Ok(Json(ask(&core, id, &node, wish).await?))
+}
+
+/// Only the beginning and the end of a step, and signals, change anything.
+fn say(remark: &Remark, wish: &StepWish) {
+    match wish {
+        StepWish::Open(ask) => remark.detail(format!("open {}", ask.name)),
+        StepWish::Close { number, exit } => remark.detail(format!("close {number}: {exit}")),
+        StepWish::Signal { number, signal } => remark.detail(format!("{signal} to {number}")),
+        StepWish::Hold { .. }
+        | StepWish::Say { .. }
+        | StepWish::Listen { .. }
+        | StepWish::Speak { .. }
+        | StepWish::List => remark.continues(),
+    }
 }
 
 /// A step stands on nodes of its job, each named once: what is kept of it on the first of them is

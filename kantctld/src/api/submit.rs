@@ -1,7 +1,9 @@
 //! POST /v1/jobs: checks, resolves, proposes, and answers once the job is on disk. Never takes the
 //! owner from the body.
 
+use super::audited::Remark;
 use super::error::ApiFailure;
+use super::origin::Origin;
 use crate::core::{CommandError, Core};
 use crate::raft::ProposeError;
 use crate::room::Room;
@@ -23,6 +25,8 @@ pub async fn submit(
     extract::State(core): extract::State<Arc<Core>>,
     Extension(room): Extension<Arc<Room>>,
     user: net::User,
+    origin: Origin,
+    Extension(remark): Extension<Remark>,
     body: Result<Json<SubmitRequest>, JsonRejection>,
 ) -> Result<Json<SubmitAnswer>, ApiFailure> {
     let Json(request) = body?;
@@ -42,6 +46,7 @@ pub async fn submit(
         owner,
         groups,
         operator,
+        via: origin.node(),
         ask: Box::new(request.ask),
         script: request.script,
         environment,
@@ -58,6 +63,7 @@ pub async fn submit(
     let answer = accepted.ok_or(Refusal::BadAsk {
         message: "the controller did not say what became of it: see `kantctl queue`".to_owned(),
     })?;
+    remark.target(answer.job);
     Ok(Json(answer))
 }
 

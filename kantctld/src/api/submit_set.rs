@@ -1,7 +1,9 @@
 //! POST /v1/jobs/set: a set of jobs that start and end together. Checked, resolved and proposed as
 //! one job is, and answered once all of it is on disk. Never takes a part of a set.
 
+use super::audited::Remark;
 use super::error::ApiFailure;
+use super::origin::Origin;
 use super::submit::{both, doubt, join_environment, owner, refuse_a_set_that_never_fits};
 use crate::core::Core;
 use crate::room::Room;
@@ -20,6 +22,8 @@ pub async fn submit(
     extract::State(core): extract::State<Arc<Core>>,
     Extension(room): Extension<Arc<Room>>,
     user: net::User,
+    origin: Origin,
+    Extension(remark): Extension<Remark>,
     body: Result<Json<SetRequest>, JsonRejection>,
 ) -> Result<Json<SubmitAnswer>, ApiFailure> {
     let Json(request) = body?;
@@ -40,6 +44,7 @@ pub async fn submit(
         owner,
         groups,
         operator,
+        via: origin.node(),
         asks: request.asks,
         script: request.script,
         environment,
@@ -57,5 +62,7 @@ pub async fn submit(
     let unsaid = || Refusal::BadAsk {
         message: "the controller did not say what became of it: see `kantctl queue`".to_owned(),
     };
-    Ok(Json(accepted.ok_or_else(unsaid)?))
+    let answer = accepted.ok_or_else(unsaid)?;
+    remark.target(answer.job);
+    Ok(Json(answer))
 }

@@ -3,14 +3,15 @@
 //! Never for anybody but the owner, operators included: that would be to act as them. Never written
 //! to the log: such a program is no state.
 
+use super::audited::Remark;
 use super::error::ApiFailure;
 use crate::core::Core;
-use axum::Json;
 use axum::body::Bytes;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use common::id::{Attempt, AttemptId, JobKey, NodeName, TaskNumber};
 use common::job::Phase;
 use common::job::check::{ENVIRONMENT_BYTES_MAX, check_step_name};
@@ -40,9 +41,11 @@ pub async fn start(
     State(core): State<Arc<Core>>,
     user: net::User,
     Path(key): Path<String>,
+    Extension(remark): Extension<Remark>,
     body: Result<Json<LaunchRequest>, JsonRejection>,
 ) -> Result<Json<LaunchAnswer>, ApiFailure> {
     let Json(request) = body?;
+    remark.detail(format!("on node {}: {}", request.node, request.program.join(" ")));
     let key = core.key(&key)?;
     check_owner(&core, key, &user)?;
     check_size(&request)?;
@@ -86,9 +89,11 @@ pub async fn signal(
     State(core): State<Arc<Core>>,
     user: net::User,
     Path((key, task)): Path<(String, u64)>,
+    Extension(remark): Extension<Remark>,
     body: Result<Json<SignalRequest>, JsonRejection>,
 ) -> Result<Json<LaunchAnswer>, ApiFailure> {
     let Json(SignalRequest { place, signal }) = body?;
+    remark.detail(signal);
     let key = core.key(&key)?;
     check_owner(&core, key, &user)?;
     check_there(&core, key, place.attempt, &place.node)?;

@@ -41,6 +41,7 @@ pub async fn try_out(
         owner,
         groups,
         operator,
+        via: None,
         ask: Box::new(request.ask),
         script: request.script,
         environment,

@@ -1,12 +1,13 @@
 //! Changes what a job asks for. Never answers before that is on disk, and never lets a
 //! round start the job with what it asked for before.
 
+use super::audited::Remark;
 use super::error::ApiFailure;
 use super::submit::{refuse_a_set_that_never_fits, refuse_what_never_fits};
 use crate::core::Core;
-use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
+use axum::{Extension, Json};
 use common::id::{JobKey, Uid};
 use common::job::{Ask, Phase};
 use common::wire::api::{Changed, UpdateRequest};
@@ -18,9 +19,11 @@ pub async fn update(
     State(core): State<Arc<Core>>,
     user: net::User,
     Path(key): Path<String>,
+    Extension(remark): Extension<Remark>,
     body: Result<Json<UpdateRequest>, JsonRejection>,
 ) -> Result<Json<Changed>, ApiFailure> {
     let (Json(UpdateRequest { patch }), target, key) = (body?, core.target(&key)?, core.key(&key)?);
+    remark.detail(patch.told());
     let actor = core.actor(Uid(user.uid));
     let (asked, set, is_known_to_fit) = {
         let state = core.state.read();

@@ -58,6 +58,7 @@ impl House {
             owner: Owner { uid: Uid(1000), gid: Gid(1000), name: "ada".to_owned() },
             groups: Vec::new(),
             operator: false,
+            via: None,
             ask: Box::new(ask),
             script: "#!/bin/sh\n".to_owned(),
             environment: String::new(),

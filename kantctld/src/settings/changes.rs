@@ -17,6 +17,8 @@ const AT_START_ONLY: &[&str] = &[
     "node_lost_after_seconds",
     "round_period_seconds",
     "accounting_kept_days",
+    "audit_log",
+    "audit_log_mib",
     "snapshot_every_entries",
     "disk_reserve_mib",
     "mailer",

@@ -79,18 +79,20 @@ impl Reloader {
     }
 
     /// The same for a controller that does not lead: it takes its file for its own, with who its
-    /// operators are, and the settings in the log stay. How that went is in the log.
-    pub async fn reread(&self) {
-        match self.take_up(false).await {
+    /// operators are, and the settings in the log stay. How that went is in the log; true: well.
+    pub async fn reread(&self) -> bool {
+        let answer = self.take_up(false).await;
+        match &answer {
             Ok(answer) => {
-                log(&answer);
+                log(answer);
                 tracing::warn!(
                     "this controller does not lead, the settings in force stay: `kantctl reload` \
                      puts the leader's file in force"
                 );
             }
-            Err(error) => log_failure(&error),
+            Err(error) => log_failure(error),
         }
+        answer.is_ok()
     }
 
     /// This controller begins to lead. Alone, it puts its file in force if the log holds other

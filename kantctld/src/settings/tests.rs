@@ -53,6 +53,17 @@ fn a_mailer_is_a_path_and_its_domain_and_user_make_sense() {
 }
 
 #[test]
+fn the_audit_log_is_a_file_of_the_state_directory_or_a_full_path() {
+    for name in ["", "audit.log", "/var/log/kant/audit.log"] {
+        assert_eq!(complaint(&format!("audit_log = {name:?}")), None, "{name}");
+    }
+    for name in [".", "..", "/", "logs/audit.log", "../audit.log", "/var/log/"] {
+        let told = complaint(&format!("audit_log = {name:?}")).unwrap();
+        assert!(told.contains("`audit_log`") && told.contains(name), "{told}");
+    }
+}
+
+#[test]
 fn what_can_only_go_wrong_is_found_before_the_start() {
     for key in ["node_lost_after_seconds", "round_period_seconds", "snapshot_every_entries"] {
         let told = complaint(&format!("{key} = 0")).unwrap();

@@ -58,6 +58,9 @@ pub enum Command {
         groups: Vec<Gid>,
         /// Are they an operator (negative nice)?
         operator: bool,
+        /// The node that vouched for the user; `None`: they asked on a controller's own socket.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        via: Option<NodeName>,
         /// What is asked.
         ask: Box<Ask>,
         /// The script's text.
@@ -76,6 +79,9 @@ pub enum Command {
         groups: Vec<Gid>,
         /// Are they an operator (negative nice)?
         operator: bool,
+        /// The node that vouched for the user; `None`: they asked on a controller's own socket.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        via: Option<NodeName>,
         /// What each component asks for; 2 to [`common::id::SET_SIZE_MAX`].
         asks: Vec<Ask>,
         /// The script's text.

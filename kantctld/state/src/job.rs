@@ -34,8 +34,7 @@ use std::sync::Arc;
 pub struct Record {
     /// Its id.
     pub id: JobId,
-    /// How many ids after its own are those of its tasks; 0 of a job that is no array, and of an
-    /// array of before tasks had numbers.
+    /// How many ids after its own are those of its tasks; 0 of a job that is no array.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub numbers: u32,
     /// Which component of a set it is; `None`: of none. Never of an array.
@@ -46,6 +45,9 @@ pub struct Record {
     /// All groups of its owner when it was accepted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<Gid>,
+    /// The node that vouched for its owner, if the request came from one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<NodeName>,
     /// When it was accepted.
     pub submitted_at: Time,
     /// How far each term of its dependency is, in its order; none without one.

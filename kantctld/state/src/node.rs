@@ -3,7 +3,7 @@
 use crate::fault::NodeFaults;
 use common::health::Finding;
 use common::id::NodeName;
-use common::node::{Contact, Drain, Inventory, NodeStatus};
+use common::node::{Contact, Drain, Inventory, NodeStatus, Resumed};
 use common::time::Time;
 use common::unit::{Cpus, Gpus};
 use serde::{Deserialize, Serialize};
@@ -27,6 +27,9 @@ pub struct NodeRecord {
     /// No new jobs, by an operator's wish or after too many faults. Survives reconnects and
     /// replacement.
     pub drain: Option<Drain>,
+    /// The last time that an operator put it in use again.
+    #[serde(default)]
+    pub resumed: Option<Resumed>,
     /// Starts in a row that failed here by a fault of the node.
     #[serde(default)]
     pub faults: NodeFaults,

@@ -4,7 +4,7 @@
 
 mod growth;
 
-use common::id::{Attempt, AttemptId, JobKey, Uid};
+use common::id::{Attempt, AttemptId, JobKey, NodeName, Uid};
 use common::job::{ExitStatus, JobSize, Outcome, Patch, PreemptReason, Preempted};
 use common::time::Time;
 use common::unit::Tasks;
@@ -26,8 +26,9 @@ pub struct StoryLine {
 /// What can stand in a story.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StoryEvent {
-    /// It was accepted. Stands in no story; shown from the record's own time.
-    Submitted,
+    /// It was accepted from this user, for whom this node vouched, if one did. Stands in no story;
+    /// shown from the record's own fields.
+    Submitted(String, Option<NodeName>),
     /// Somebody holds it.
     Held(Uid),
     /// Somebody let it go.
@@ -215,7 +216,8 @@ fn end(
 impl fmt::Display for StoryEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Submitted => write!(f, "submitted"),
+            Self::Submitted(by, None) => write!(f, "submitted by {by}"),
+            Self::Submitted(by, Some(node)) => write!(f, "submitted by {by} via {node}"),
             Self::Held(by) => write!(f, "held by {}", who(*by)),
             Self::Released(by) => write!(f, "released by {}", who(*by)),
             Self::Updated(by) => write!(f, "what it asks for was changed by {}", who(*by)),

@@ -227,7 +227,9 @@ pub fn job_detail(state: &State, key: JobKey, waits: &Waits) -> Option<JobList> 
 }
 
 fn story(record: &Record, element: &Element) -> Vec<StoryLine> {
-    let submitted = StoryLine { at: record.submitted_at, text: StoryEvent::Submitted.to_string() };
+    let (by, via) = (record.spec.owner.name.clone(), record.via.clone());
+    let text = StoryEvent::Submitted(by, via).to_string();
+    let submitted = StoryLine { at: record.submitted_at, text };
     let lines = element.story.iter().map(|l| StoryLine { at: l.at, text: l.what.to_string() });
     std::iter::once(submitted).chain(lines).collect()
 }
@@ -260,6 +262,7 @@ pub fn node_view(state: &State, name: &NodeName) -> Option<NodeView> {
         address: node.address.clone(),
         version: node.version.clone(),
         findings: node.findings.clone(),
+        resumed: node.resumed.clone(),
     })
 }
 

@@ -131,6 +131,7 @@ impl Cluster {
             owner: Owner { uid: Uid(1000 + user), gid: Gid(100), name: format!("u{user}") },
             groups: Vec::new(),
             operator: false,
+            via: None,
             ask: Box::new(ask),
             script: "#!/bin/sh\n".to_owned(),
             environment: String::new(),

@@ -5,7 +5,7 @@ use common::cpuset::CpuSet;
 use common::gpu::{Gpu, GpuKind, GpuMatrix};
 use common::health::DrainCause;
 use common::id::{GpuIndex, NodeName, Uid};
-use common::node::{Drain, Inventory};
+use common::node::{Inventory, Resumed};
 use common::time::Time;
 use common::unit::{Bytes, Cpus, Gpus};
 
@@ -27,6 +27,7 @@ fn node(name: &str, gpus: u16) -> NodeView {
         status: NodeStatus::Mixed,
         contact: Contact::Connected,
         drain: None,
+        resumed: None,
         inventory: Inventory {
             sockets: 1,
             threads_per_core: 2,
@@ -87,4 +88,18 @@ fn a_nodes_record_lists_its_gpus() {
     let text = anstream::adapter::strip_str(&text).to_string();
     assert!(text.contains("\ncpus        4 of 16 in use: 0-15\n"), "{text}");
     assert!(text.contains("0: h100, NVIDIA H100 80GB HBM3, 80G memory, GPU-0, NUMA node 0"));
+}
+
+#[test]
+fn a_nodes_record_says_who_drained_it_and_who_put_it_in_use_again() {
+    let told =
+        |node: &NodeView| anstream::adapter::strip_str(&record(node, &TimeZone::UTC)).to_string();
+    let mut node = drained();
+    assert!(told(&node).contains("drained     2023-11-14 22:13:20 by root\n"), "{}", told(&node));
+    node.resumed = Some(Resumed { by: Uid(4_000_000_123), at: Time(1_700_000_060_000) });
+    let resumed = "resumed     2023-11-14 22:14:20 by 4000000123\n";
+    assert!(told(&node).contains(resumed), "{}", told(&node));
+    // The controller's own doing is no user's.
+    node.drain.as_mut().unwrap().cause = DrainCause::FailedStarts;
+    assert!(told(&node).contains("drained     2023-11-14 22:13:20\n"), "{}", told(&node));
 }

@@ -6,7 +6,7 @@ use super::format::Case;
 use super::rounds::{Became, Did, Playing, is_one_round};
 use engine::fair::World;
 use engine::fair::world::TaskAt;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How a case came out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -181,7 +181,7 @@ fn nodes(case: &Case, world: &World, became: &[Became]) -> Option<String> {
         };
         let there: Vec<usize> = (0..world.tasks.len()).filter(on).collect();
         let devices = |status: &[&str]| {
-            let mut seen: Vec<String> = Vec::new();
+            let mut seen: BTreeSet<String> = BTreeSet::new();
             for at in there.iter().filter(|at| status.contains(&became[**at].status)) {
                 let task = &world.tasks[*at];
                 match (&task.gpus, task.device_names.is_empty()) {
@@ -189,18 +189,18 @@ fn nodes(case: &Case, world: &World, became: &[Became]) -> Option<String> {
                         seen.extend((0..*gpus).map(|which| format!("{at} {which}")));
                     }
                     (engine::fair::world::GpuAsk::None, _) => {}
-                    (_, true) => seen.push(format!("{at}")),
+                    (_, true) => _ = seen.insert(format!("{at}")),
                     (_, false) => seen.extend(task.device_names.iter().cloned()),
                 }
             }
-            seen.sort();
-            seen.dedup();
-            seen.len() as i64
+            seen
         };
         let gpus = world.nodes.iter().find(|node| node.name == *name);
         let gpus = i64::from(gpus.map_or(0, |node| node.gpus));
         let (leaving, held) = (devices(&["releasing"]), devices(&["running", "binding"]));
-        let idle = gpus - leaving - held;
+        let idle = gpus - leaving.union(&held).count() as i64;
+        // One that a running task shares does not come free.
+        let leaving = leaving.difference(&held).count() as i64;
         for (what, expected, is) in
             [("idle", fate.idle_gpus, idle), ("releasing", fate.releasing_gpus, leaving)]
         {

@@ -239,7 +239,11 @@ fn task(case: &Case, text: &TaskText, groups: &[Group]) -> Result<Task, ImportEr
         level: Some(text.level.clone()).filter(|level| level != "node"),
         labels: text.labels.clone(),
     };
-    let only = text.allowed_nodes.as_ref();
+    // A node that does not exist may come yet: until then its task waits.
+    let allowed = |names: &Vec<String>| -> BTreeSet<NodeAt> {
+        names.iter().filter_map(|name| node_at(name).ok()).collect()
+    };
+    let only = text.allowed_nodes.as_ref().map(allowed);
     Ok(Task {
         name: text.id.clone(),
         cpu_milli: text.cpu_milli,
@@ -250,10 +254,7 @@ fn task(case: &Case, text: &TaskText, groups: &[Group]) -> Result<Task, ImportEr
         device_names: text.gpu_groups.clone(),
         devices: None,
         group,
-        only_nodes: only
-            .map(|names| names.iter().map(node_at).collect::<Result<BTreeSet<_>, _>>())
-            .transpose()?
-            .map(|nodes| Arc::new(nodes.into_iter().collect())),
+        only_nodes: only.map(|nodes| Arc::new(nodes.into_iter().collect())),
         not_nodes: None,
         labels: text.labels.clone(),
         near: text.near.as_ref().map(affinity),

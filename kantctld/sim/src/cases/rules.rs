@@ -4,7 +4,7 @@ mod reading;
 mod runtime;
 
 use super::Verdict;
-use engine::fair::bounds::{exceeded, within_bounds, within_limits, within_quotas};
+use engine::fair::bounds::{Excess, exceeded, within_bounds, within_limits, within_quotas};
 use engine::fair::divide::{Share, divide, divide_surplus};
 use engine::fair::order::{Next, first};
 use engine::fair::taking::{Claimant, may_lose, may_take, may_try};
@@ -27,8 +27,10 @@ pub(super) fn judge(case: &Value) -> Verdict {
         "queue_order" => queue_order(given),
         "queue_limit_exceeded" => one_queue(given, false),
         "queue_non_preemptible_quota_exceeded" => one_queue(given, true),
-        "request_within_limit" => within(given, within_limits),
-        "request_within_non_preemptible_quota" => within(given, within_quotas),
+        "request_within_limit" => {
+            within(given, |tree, at, asked, _| within_limits(tree, at, asked))
+        }
+        "request_within_non_preemptible_quota" => within(given, within_quotas_if_firm),
         "job_within_limit_and_quota" => job_within(given),
         "may_try_reclaim" => reclaim(given, |tree, claimant, _| may_try(tree, claimant)),
         "victim_queue_candidate" => candidate(given),
@@ -187,13 +189,29 @@ fn is_allowed(allowed: bool) -> Says {
     Says::from([("allowed".to_owned(), Value::from(allowed))])
 }
 
-fn within<E>(
+/// A rule on a job that may be preempted or not.
+fn within(
     given: &Value,
-    rule: impl Fn(&Tree, QueueAt, &Amount) -> Result<(), E>,
+    rule: impl Fn(&Tree, QueueAt, &Amount, bool) -> Result<(), Excess>,
 ) -> Result<Says, Missing> {
-    let tree = tree(&given["queues"])?;
-    let at = queue_at(&tree, &name(&given["job"], "queue"))?;
-    Ok(is_allowed(rule(&tree, at, &amount(&given["request"])).is_ok()))
+    let (tree, job) = (tree(&given["queues"])?, &given["job"]);
+    let at = queue_at(&tree, &name(job, "queue"))?;
+    Ok(is_allowed(rule(&tree, at, &amount(&given["request"]), is_preemptible(job)).is_ok()))
+}
+
+/// A quota bounds jobs that yield to nobody; the others may borrow.
+fn within_quotas_if_firm(
+    tree: &Tree,
+    at: QueueAt,
+    asked: &Amount,
+    is_preemptible: bool,
+) -> Result<(), Excess> {
+    if is_preemptible { Ok(()) } else { within_quotas(tree, at, asked) }
+}
+
+/// A job is, unless its case says otherwise.
+fn is_preemptible(job: &Value) -> bool {
+    job["preemptible"].as_bool().unwrap_or(true)
 }
 
 fn job_within(given: &Value) -> Result<Says, Missing> {
@@ -207,8 +225,7 @@ fn job_within(given: &Value) -> Result<Says, Missing> {
         let part = (number(task, "gpu_memory_mib") / of_gpu * 100.0).ceil() * 10.0;
         asks.gpu_milli += (part * number(task, "gpu_devices")) as i64;
     }
-    let is_preemptible = job["preemptible"].as_bool().unwrap_or(true);
-    Ok(is_allowed(within_bounds(&tree, at, &asks, is_preemptible).is_ok()))
+    Ok(is_allowed(within_bounds(&tree, at, &asks, is_preemptible(job)).is_ok()))
 }
 
 fn claimant(given: &Value, tree: &Tree) -> Result<Claimant, Missing> {
@@ -216,7 +233,7 @@ fn claimant(given: &Value, tree: &Tree) -> Result<Claimant, Missing> {
     Ok(Claimant {
         queue: queue_at(tree, &name(text, "queue"))?,
         asks: amount(&text["request"]),
-        is_preemptible: text["preemptible"].as_bool().unwrap_or(true),
+        is_preemptible: is_preemptible(text),
     })
 }
 

@@ -3,7 +3,7 @@
 //!
 //! A job goes to the queue that is called like its group, else to the default queue; it has its
 //! QoS and its account, else its group's, where the policy lists them. What a trace does not
-//! record costs next to nothing: one CPU, one MiB.
+//! record costs next to nothing: one CPU, one byte.
 
 use super::cluster::{CpuScale, kind_of};
 use crate::trace::Job;
@@ -16,8 +16,9 @@ use common::unit::{Bytes, Cpus, GpuMilli, Gpus, Tasks};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Memory of a job that does not say; zero would mean all of a node.
-const MEMORY_UNKNOWN: Bytes = Bytes::from_mib(1);
+/// Memory of a job that does not say; zero would mean all of a node. Nodes have as much more than
+/// is recorded for each job that finds a CPU there ([`super::cluster`]): it never decides anything.
+pub(super) const MEMORY_UNKNOWN: Bytes = Bytes(1);
 
 /// The first user of a trace; below are the system's.
 const FIRST_UID: u32 = 1000;

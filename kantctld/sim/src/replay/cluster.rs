@@ -6,7 +6,7 @@
 //! many parts to a CPU as round the jobs least, at most [`PARTS_MAX`] on a node; a job's CPUs are
 //! rounded up, a node's down.
 
-use super::ReplayError;
+use super::{ReplayError, ask};
 use crate::trace::{CpuMilli, Job, Node};
 use common::cpuset::CpuSet;
 use common::gpu::{Gpu, GpuKind, GpuMatrix, GpuPath};
@@ -164,11 +164,15 @@ struct Equipment {
 impl Equipment {
     fn of(node: &Node, scale: CpuScale, unknown: Cpus) -> Self {
         let kind = node.gpu_model.as_deref().unwrap_or("gpu");
+        let cpus = node.cpus.map_or(unknown, |cpus| scale.offered(cpus));
+        // Far below a MiB, in which jobs ask: nobody else gets any of it.
+        let for_who_asks_none = u64::from(cpus.0) * ask::MEMORY_UNKNOWN.0;
+        let memory = node.mem_mib.map_or(MEMORY_UNKNOWN, Bytes::from_mib);
         Self {
             gpus: u16::try_from(node.gpus.0).unwrap_or(u16::MAX),
             kind: kind_of(kind),
-            cpus: node.cpus.map_or(unknown, |cpus| scale.offered(cpus)),
-            memory: node.mem_mib.map_or(MEMORY_UNKNOWN, Bytes::from_mib),
+            cpus,
+            memory: Bytes(memory.0.saturating_add(for_who_asks_none)),
         }
     }
 

@@ -10,6 +10,7 @@ use super::{Cluster, ReplayError};
 use common::id::{AttemptId, Gid, JobKey, NodeName, RequestKey};
 use common::job::{Ask, EndCause, ExitStatus, Owner, Phase, StepEnd, Usage};
 use common::policy::{Access, Order, Policy};
+use common::reason::Refusal;
 use common::time::{Span, Time};
 use common::wire::node::{StepPhase, StepStatus};
 use engine::{Decision, Round, WaitingJob};
@@ -137,8 +138,11 @@ impl Through {
 impl Stage for Through {
     fn submit(&mut self, job: &WaitingJob, now: Time) -> Result<Entry, ReplayError> {
         let ask = ask(job);
-        if never_fits(&self.state, self.keeper.snapshot(), &ask).is_some() {
-            return Ok(Entry::NeverFits);
+        match never_fits(&self.state, self.keeper.snapshot(), &ask) {
+            None => {}
+            Some(Refusal::NeverFits { .. }) => return Ok(Entry::NeverFits),
+            // A quota or a limit, of which the nodes know nothing.
+            Some(refusal) => return Ok(Entry::Refused(Box::new(refusal))),
         }
         let name = job.owner.to_string();
         let command = Command::SubmitJob {
@@ -146,6 +150,7 @@ impl Stage for Through {
             owner: Owner { uid: job.owner, gid: Gid(job.owner.0), name },
             groups: Vec::new(),
             operator: false,
+            via: None,
             ask: Box::new(ask),
             script: "#!/bin/sh\n".to_owned(),
             environment: String::new(),

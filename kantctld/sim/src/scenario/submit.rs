@@ -32,7 +32,7 @@ impl Stage {
         }
         let request_key = RequestKey(format!("{label}-{number}"));
         let (script, environment) = ("#!/bin/sh\n".to_owned(), String::new());
-        let (groups, operator) = (Vec::new(), false);
+        let (groups, operator, via) = (Vec::new(), false, None);
         let events = cluster.command(match <[Ask; 1]>::try_from(asks) {
             Ok([ask]) => {
                 let ask = Box::new(ask);
@@ -41,6 +41,7 @@ impl Stage {
                     owner,
                     groups,
                     operator,
+                    via,
                     ask,
                     script,
                     environment,
@@ -51,6 +52,7 @@ impl Stage {
                 owner,
                 groups,
                 operator,
+                via,
                 asks,
                 script,
                 environment,

@@ -60,6 +60,7 @@ fn read_job(row: &Row<'_>) -> Result<Job, TraceError> {
     let submit = row.read("submit_s", field::seconds)?;
     let runtime = row.read("runtime_s", field::seconds)?;
     let walltime = row.read("walltime_request_s", |text| field::optional(text, field::seconds))?;
+    let walltime = walltime.filter(|walltime| !walltime.rounded.is_zero());
     let nodes = row.read("nodes", positive_nodes)?;
     let gpus_per_node = row.read("gpus_per_node", |text| field::count(text, "GPUs").map(Gpus))?;
     let wanted = u64::from(nodes.0) * u64::from(gpus_per_node.0);

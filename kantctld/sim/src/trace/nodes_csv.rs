@@ -51,7 +51,8 @@ fn read_node(row: &Row<'_>) -> Result<Node, TraceError> {
         gpu_model: word("gpu_model"),
         cpus: row.read("cpus", |text| field::optional(text, field::cpus))?,
         mem_mib: row
-            .read("mem_mib", |text| field::optional(text, |text| field::count(text, "MiB")))?,
+            .read("mem_mib", |text| field::optional(text, |text| field::count(text, "MiB")))?
+            .filter(|mib: &u64| *mib > 0),
         leaf: word("leaf"),
         spine: word("spine"),
         core: word("core"),

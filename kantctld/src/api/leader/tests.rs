@@ -10,8 +10,8 @@ use std::future::pending;
 
 /// A controller's answer: who asked, and whether another controller passed it on.
 async fn who(user: User, headers: HeaderMap) -> axum::Json<String> {
-    let passed_on = if headers.contains_key(PASSED_ON) { " passed on" } else { "" };
-    axum::Json(format!("{} {:?}{passed_on}", user.uid, user.via))
+    let way = headers.get(PASSED_ON).map(|way| format!(" passed on by {}", way.to_str().unwrap()));
+    axum::Json(format!("{} {:?}{}", user.uid, user.via, way.unwrap_or_default()))
 }
 
 fn identity(key: &ClusterKey) -> Identity {
@@ -19,7 +19,7 @@ fn identity(key: &ClusterKey) -> Identity {
 }
 
 fn router(key: &ClusterKey, duty: impl Fn() -> Duty + Send + Sync + 'static) -> Router {
-    let relay = Arc::new(Relay::by(identity(key), duty));
+    let relay = Arc::new(Relay::by(ControllerId(2), identity(key), duty));
     Router::new()
         .route("/v1/jobs", get(who))
         .route_layer(from_fn_with_state(relay, answers_or_passes_on))
@@ -65,7 +65,7 @@ async fn another_controller_passes_on_in_the_users_name() {
     let key = ClusterKey::generate().unwrap();
     let leader = controller(&key, || Duty::Answer).await;
     let answer = ask(&key, move || Duty::PassOn(leader.clone())).await;
-    assert_eq!(answer, Ok(format!("{} Controller passed on", me())));
+    assert_eq!(answer, Ok(format!("{} Controller passed on by 2 socket", me())));
 }
 
 #[tokio::test]

@@ -108,6 +108,7 @@ fn run(state: &mut State, node: &str, limit: u64) {
             owner: Owner { uid: Uid(1), gid: Gid(1), name: "ada".to_owned() },
             groups: vec![],
             operator: false,
+            via: None,
             ask: Box::new(Ask { time_limit, ..Ask::default() }),
             script: "#!/bin/sh\n".to_owned(),
             environment: String::new(),

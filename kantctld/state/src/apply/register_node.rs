@@ -53,6 +53,7 @@ pub(super) fn apply(
         inventory,
         contact: Contact::Connected,
         drain: known.and_then(|node| node.drain.clone()),
+        resumed: known.and_then(|node| node.resumed.clone()),
         faults: known
             .filter(|_| !replaced)
             .map_or_else(NodeFaults::default, |node| node.faults.clone()),

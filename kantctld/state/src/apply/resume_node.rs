@@ -6,6 +6,7 @@ use crate::event::Event;
 use crate::fault::NodeFaults;
 use crate::remembered::State;
 use common::id::NodeName;
+use common::node::Resumed;
 use common::reason::Refusal;
 
 pub(super) fn apply(
@@ -15,11 +16,13 @@ pub(super) fn apply(
     name: &NodeName,
 ) -> Result<(), Refusal> {
     target::operators_only(actor)?;
+    let now = state.now;
     let unknown = || Refusal::UnknownNode { name: name.clone() };
     let node = state.nodes.get_mut(name).ok_or_else(unknown)?;
     node.faults = NodeFaults::default();
     node.health_drains.clear();
     if node.drain.take().is_some() {
+        node.resumed = Some(Resumed { by: actor.uid, at: now });
         events.push(Event::NodeResumed { name: name.clone(), by: actor.uid });
     }
     Ok(())

@@ -13,7 +13,7 @@ use crate::job::{Element, Record};
 use crate::living::Bounds;
 use crate::remembered::{KnownRequest, State};
 use common::blob::BlobHash;
-use common::id::{ArrayIndex, Gid, JobId, RequestKey};
+use common::id::{ArrayIndex, Gid, JobId, NodeName, RequestKey};
 use common::job::check::{self, AskError, ENVIRONMENT_BYTES_MAX};
 use common::job::{Ask, Owner, Rlimit, SetPlace, Spec};
 use common::reason::Refusal;
@@ -31,6 +31,7 @@ pub(super) struct Submission<'a> {
     pub(super) owner: &'a Owner,
     pub(super) groups: &'a [Gid],
     pub(super) operator: bool,
+    pub(super) via: Option<&'a NodeName>,
     pub(super) asks: Vec<Ask>,
     pub(super) script: Text<'a>,
     pub(super) environment: Text<'a>,
@@ -88,8 +89,9 @@ pub(super) fn apply(
         let environment = submission.environment.keep(&mut state.blobs);
         let spec = Spec { owner: submission.owner.clone(), script, environment, ask };
         let (set, groups) = (Some(set).filter(|_| size > 1), submission.groups.to_vec());
-        let submitted_at = state.now;
-        let record = Record { id, numbers, set, spec, groups, submitted_at, standing, elements };
+        let (via, submitted_at) = (submission.via.cloned(), state.now);
+        let record =
+            Record { id, numbers, set, spec, groups, via, submitted_at, standing, elements };
         take_up(state, events, record);
     }
     state.last_job = ids.last;

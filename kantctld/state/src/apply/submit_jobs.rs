@@ -39,6 +39,7 @@ fn accept(
         owner: &many.owner,
         groups: &many.groups,
         operator: many.operator,
+        via: many.via.as_ref(),
         asks: vec![job.ask.clone()],
         script: *script,
         environment: *environment,

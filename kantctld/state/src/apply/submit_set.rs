@@ -14,18 +14,37 @@ use common::reason::Refusal;
 /// # Errors
 /// As of [`components`].
 pub(super) fn submission(command: &Command) -> Result<Submission<'_>, Refusal> {
-    let (request_key, owner, groups, operator, asks, script, environment) = match command {
-        Command::SubmitJob { request_key, owner, groups, operator, ask, script, environment } => {
-            let asks = vec![ask.as_ref().clone()];
-            (request_key, owner, groups, operator, asks, script, environment)
+    match command {
+        Command::SubmitJob {
+            request_key,
+            owner,
+            groups,
+            operator,
+            via,
+            ask,
+            script,
+            environment,
+        } => {
+            let (operator, via, asks) = (*operator, via.as_ref(), vec![ask.as_ref().clone()]);
+            let (script, environment) = (Text::new(script), Text::new(environment));
+            Ok(Submission { request_key, owner, groups, operator, via, asks, script, environment })
         }
-        Command::SubmitSet { request_key, owner, groups, operator, asks, script, environment } => {
-            (request_key, owner, groups, operator, components(asks)?, script, environment)
+        Command::SubmitSet {
+            request_key,
+            owner,
+            groups,
+            operator,
+            via,
+            asks,
+            script,
+            environment,
+        } => {
+            let (operator, via, asks) = (*operator, via.as_ref(), components(asks)?);
+            let (script, environment) = (Text::new(script), Text::new(environment));
+            Ok(Submission { request_key, owner, groups, operator, via, asks, script, environment })
         }
-        _ => return Err(Refusal::BadAsk { message: "nothing is submitted by that".to_owned() }),
-    };
-    let (operator, script, environment) = (*operator, Text::new(script), Text::new(environment));
-    Ok(Submission { request_key, owner, groups, operator, asks, script, environment })
+        _ => Err(Refusal::BadAsk { message: "nothing is submitted by that".to_owned() }),
+    }
 }
 
 /// What a component asks for itself though it is the set's, and the first does not.

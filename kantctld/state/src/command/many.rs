@@ -1,6 +1,6 @@
 //! Many jobs in one command. What they share stands in the log once.
 
-use common::id::{Gid, RequestKey};
+use common::id::{Gid, NodeName, RequestKey};
 use common::job::{Ask, Owner};
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,9 @@ pub struct ManyJobs {
     pub groups: Vec<Gid>,
     /// Are they an operator?
     pub operator: bool,
+    /// The node that vouched for the user; `None`: they asked on a controller's own socket.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<NodeName>,
     /// What they bring, named by their places.
     pub scripts: Vec<String>,
     /// Each `NAME=value`, each ended by NUL; named by their places.

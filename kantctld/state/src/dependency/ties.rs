@@ -179,6 +179,7 @@ mod tests {
             set: None,
             spec: Spec { owner, script, environment, ask },
             groups: Vec::new(),
+            via: None,
             submitted_at: Time(0),
             standing: Vec::new(),
             elements: Elements::one(Element::new(false)),

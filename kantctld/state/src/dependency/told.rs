@@ -96,6 +96,7 @@ mod tests {
             set: None,
             spec: Spec { owner, script, environment, ask },
             groups: Vec::new(),
+            via: None,
             submitted_at: Time(0),
             standing: Vec::new(),
             elements: (0..).map(|index| Some(ArrayIndex(index))).zip(elements).collect(),

@@ -148,6 +148,7 @@ fn of_a_set_any_component_speaks_for_all() {
         owner: Owner { uid: USER.uid, gid: Gid(1000), name: "ada".to_owned() },
         groups: Vec::new(),
         operator: false,
+        via: None,
         asks: vec![Ask::default(), tasks_of(1)],
         script: "#!/bin/sh\ntrue\n".to_owned(),
         environment: String::new(),

@@ -193,6 +193,7 @@ impl House {
             owner: Owner { uid: USER.uid, gid: Gid(1000), name: "ada".to_owned() },
             groups: Vec::new(),
             operator: false,
+            via: None,
             ask: Box::new(ask),
             script: "#!/bin/sh\ntrue\n".to_owned(),
             environment: "PATH=/bin\0HOME=/home/ada\0".to_owned(),

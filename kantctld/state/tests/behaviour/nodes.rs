@@ -3,7 +3,7 @@
 use crate::house::{House, OPERATOR, USER, attempt, end, exited, inventory, name, running, share};
 use common::id::{AttemptId, JobKey};
 use common::job::{Ask, EndCause, Launch, Outcome, Phase};
-use common::node::{Contact, NodeStatus};
+use common::node::{Contact, NodeStatus, Resumed};
 use common::unit::{Nodes, Tasks};
 use common::wire::node::{StepPhase, StepStatus, Want};
 use state::{Command, Event};
@@ -183,4 +183,27 @@ fn contact_is_remembered_with_its_time() {
     house.apply(Command::NodeLost { name: name("g1") });
     let since = house.now;
     assert_eq!(house.state.node(&name("g1")).unwrap().contact, Contact::Lost { since });
+}
+
+#[test]
+fn a_node_says_who_drained_it_and_who_put_it_in_use_again() {
+    let mut house = House::new();
+    let of = |house: &House| {
+        let node = state::view::node_view(&house.state, &name("g1")).unwrap();
+        (node.drain.map(|drain| (drain.by, drain.since)), node.resumed)
+    };
+    let drained_at = house.now;
+    let (actor, reason) = (OPERATOR, "new fans".to_owned());
+    house.apply(Command::DrainNode { actor: actor.clone(), name: name("g1"), reason });
+    assert_eq!(of(&house), (Some((OPERATOR.uid, drained_at)), None));
+    house.wait(60);
+    house.apply(Command::ResumeNode { actor: actor.clone(), name: name("g1") });
+    let resumed = Some(Resumed { by: OPERATOR.uid, at: house.now });
+    assert_eq!(of(&house), (None, resumed.clone()));
+    house.wait(60);
+    // It is in use already, and comes back.
+    house.apply(Command::ResumeNode { actor, name: name("g1") });
+    house.silence("g1");
+    house.register("g1", &[]);
+    assert_eq!(of(&house), (None, resumed));
 }

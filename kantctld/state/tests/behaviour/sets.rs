@@ -20,6 +20,7 @@ fn submission(asks: Vec<Ask>) -> Command {
         owner: Owner { uid: USER.uid, gid: Gid(1000), name: "ada".to_owned() },
         groups: Vec::new(),
         operator: false,
+        via: None,
         asks,
         script: "#!/bin/sh\ntrue\n".to_owned(),
         environment: String::new(),

@@ -319,7 +319,15 @@ fn together(commands: &[Command]) -> Command {
     }
     let ((scripts, environments, jobs), owner) = (all, whose.unwrap());
     let groups = vec![];
-    Command::SubmitJobs(ManyJobs { owner, groups, operator: false, scripts, environments, jobs })
+    Command::SubmitJobs(ManyJobs {
+        owner,
+        groups,
+        operator: false,
+        via: None,
+        scripts,
+        environments,
+        jobs,
+    })
 }
 
 #[test]

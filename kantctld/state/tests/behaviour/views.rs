@@ -8,7 +8,7 @@ use common::resource::{Request, Share};
 use common::unit::{Cpus, Gpus, Tasks};
 use common::wire::api::{JobQuery, JobView, ReasonView};
 use state::view::{Wait, Waits};
-use state::{desired, effect, snapshot, view};
+use state::{Command, Event, desired, effect, snapshot, view};
 
 #[test]
 fn a_launch_order_holds_all_a_node_needs() {
@@ -84,7 +84,7 @@ fn a_job_shows_why_it_waits_what_it_asks_for_and_its_story() {
     assert_eq!(
         story,
         [
-            "submitted",
+            "submitted by ada",
             "attempt 1 started on g1",
             "running",
             "ended as FAILED (exit 1:0)",
@@ -253,4 +253,20 @@ fn a_queue_shows_what_its_jobs_and_those_below_it_have() {
     };
     assert_eq!(of("short"), (1, 1, 3, 2000));
     assert_eq!(of("main"), (2, 1, 5, 3000));
+}
+
+#[test]
+fn a_story_says_which_node_vouched_for_who_submitted() {
+    let mut house = House::new();
+    let begins = |house: &House, job| {
+        let list = view::job_detail(&house.state, JobKey::single(job), &Waits::default()).unwrap();
+        list.jobs[0].story[0].text.clone()
+    };
+    let mut command = house.submission(Ask::default());
+    let Command::SubmitJob { via, .. } = &mut command else { unreachable!() };
+    *via = Some(name("g-012"));
+    let [Event::JobSubmitted { job, .. }] = house.apply(command)[..] else { panic!() };
+    assert_eq!(begins(&house, job), "submitted by ada via g-012");
+    let at_a_controller = house.submit(Ask::default());
+    assert_eq!(begins(&house, at_a_controller), "submitted by ada");
 }

@@ -95,6 +95,7 @@ impl World {
                 owner: Owner { uid, gid: Gid(uid.0), name: format!("u{uid}") },
                 groups: Vec::new(),
                 operator: false,
+                via: None,
                 ask: Box::new(self.tied(work, ask)),
                 script: format!("#!/bin/sh\necho {}\n", work % 4),
                 environment: "PATH=/bin\0".to_owned(),

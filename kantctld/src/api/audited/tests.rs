@@ -1,0 +1,147 @@
+//! The audit log of a whole controller on its own socket, asked for everything that the API's table
+//! of routes has; and requests whose client leaves.
+
+use super::*;
+use crate::audit;
+use crate::clock::wall_clock;
+use crate::session::NodeThreads;
+use crate::settings::ConfigFile;
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use axum::routing::post;
+use common::config::ControllerConfig;
+use net::{Client, ClientError, Endpoint, LocalListener};
+use serde_json::Value;
+use std::future::pending;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+const DEADLINE: Duration = Duration::from_secs(30);
+
+fn lines(path: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    // The last line may be under way.
+    let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
+    whole.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+async fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(begun.elapsed() < DEADLINE, "{what} did not come");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// The paths in the API's table that are posted to.
+fn posted() -> Vec<&'static str> {
+    let source = include_str!("../../api.rs");
+    let routes = source.split(".route(").skip(1);
+    let posted = routes.filter(|route| {
+        let end = route.find(".route(").unwrap_or(route.len());
+        route[..end].contains("post(")
+    });
+    let paths: Vec<&str> = posted.map(|route| route.split('"').nth(1).unwrap()).collect();
+    assert_eq!(paths.len(), source.matches("post(").count(), "a route is written otherwise");
+    paths
+}
+
+fn filled(path: &str) -> String {
+    path.replace("{key}", "1").replace("{task}", "1").replace("{name}", "n1").replace("{id}", "7")
+}
+
+/// A controller in this directory.
+fn controller(dir: &Path) -> Client {
+    let at = |name: &str| dir.join(name).display().to_string();
+    let config = ControllerConfig {
+        state_dir: at("state"),
+        socket: at("kantctld.sock"),
+        cluster_key: at("cluster.key"),
+        listen: String::new(),
+        disk_reserve_mib: 0,
+        ..ControllerConfig::default()
+    };
+    let path = dir.join("kantctld.toml");
+    std::fs::write(&path, "").unwrap();
+    let text = String::new();
+    let file = ConfigFile { path, named: true, found: true, text, config, topology: None };
+    let threads = NodeThreads(tokio::runtime::Handle::current());
+    tokio::spawn(crate::run::run(file, threads));
+    Client::new(Endpoint::Unix(dir.join("kantctld.sock")))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_route_that_changes_something_has_a_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let client = controller(dir.path());
+    let begun = Instant::now();
+    while client.get::<Value>("/v1/jobs").await.is_err() {
+        assert!(begun.elapsed() < DEADLINE, "no controller");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let log = dir.path().join("state/audit.log");
+    let of_requests = || -> Vec<Value> {
+        lines(&log).into_iter().filter(|line| line["via"] == "socket").collect()
+    };
+    let mut expected = 0;
+    for path in posted() {
+        let answer: Result<Value, ClientError> =
+            client.post(&filled(path), &serde_json::json!({})).await;
+        if QUESTIONS.contains(&path) || (CONTINUED.contains(&path) && answer.is_ok()) {
+            continue;
+        }
+        expected += 1;
+        let line = wait_for(path, || of_requests().get(expected - 1).cloned()).await;
+        assert_eq!(line["verb"], verb(path), "{path}: {line}");
+        let result = if answer.is_ok() { "done" } else { "refused" };
+        assert_eq!(line["result"], result, "{path}: {line}, {answer:?}");
+        assert_eq!(line["code"].is_null(), answer.is_ok(), "{path}: {line}");
+        assert_eq!(line["uid"], nix::unistd::geteuid().as_raw(), "{path}: {line}");
+    }
+    assert!(expected > 30, "{expected}");
+    client.get::<Value>("/v1/status").await.unwrap();
+    // A controller's channel is not for users.
+    assert!(client.get::<Value>(PEER_PATH).await.is_err());
+    let line = wait_for("a door", || of_requests().get(expected).cloned()).await;
+    assert_eq!((&line["verb"], &line["result"]), (&verb(PEER_PATH).into(), &"refused".into()));
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_has_its_line_all_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    let state_dir = dir.path().display().to_string();
+    let config = ControllerConfig { state_dir, ..ControllerConfig::default() };
+    let (audit, keeper) = audit::start(&config).unwrap();
+    let clock = Arc::new(SteadyClock::new(wall_clock));
+    let asked = Arc::new(tokio::sync::Notify::new());
+    let handler = {
+        let asked = asked.clone();
+        move |axum::Extension(remark): axum::Extension<Remark>| async move {
+            remark.detail("said before it was done");
+            asked.notify_one();
+            pending::<()>().await;
+        }
+    };
+    let router = Router::new()
+        .route("/v1/jobs/{key}/cancel", post(handler))
+        .layer(from_fn_with_state(Auditor { audit, clock }, audited));
+    let socket = dir.path().join("s");
+    let listener = LocalListener::bind(&socket).unwrap();
+    let server = tokio::spawn(net::serve(listener, router, pending()));
+    let client = Client::new(Endpoint::Unix(socket));
+    tokio::select! {
+        answer = client.post::<_, Value>("/v1/jobs/42_7/cancel", &()) => panic!("{answer:?}"),
+        () = asked.notified() => {}
+    }
+    drop(client);
+    let log = dir.path().join("audit.log");
+    let line = wait_for("its line", || lines(&log).pop()).await;
+    assert_eq!((&line["verb"], &line["target"]), (&"jobs/cancel".into(), &"42_7".into()));
+    assert_eq!(line["result"], "unknown");
+    assert_eq!(line["detail"], "said before it was done");
+    server.abort();
+    keeper.stop();
+}

@@ -1,0 +1,62 @@
+//! The file of the audit log: appended to, opened for each write, so that it may be moved or cut
+//! by another program, and moved aside at its bound. Never leaves a part of a line.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+/// Where lines are written.
+pub(super) struct AuditFile {
+    path: PathBuf,
+    /// 0: none.
+    bytes_max: u64,
+}
+
+impl AuditFile {
+    pub(super) fn new(path: PathBuf, bytes_max: u64) -> Self {
+        Self { path, bytes_max }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Adds whole lines, all or none.
+    pub(super) fn append(&self, text: &str) -> io::Result<()> {
+        let mut file = self.open()?;
+        let mut length = file.metadata()?.len();
+        let added = text.len() as u64;
+        if self.bytes_max > 0 && length > 0 && length.saturating_add(added) > self.bytes_max {
+            std::fs::rename(&self.path, self.aside())?;
+            file = self.open()?;
+            length = file.metadata()?.len();
+        }
+        // A machine that lost power may have left a part of a line.
+        let mut last = [b'\n'];
+        if length > 0 {
+            file.read_exact_at(&mut last, length - 1)?;
+        }
+        let begin = if last == *b"\n" { "" } else { "\n" };
+        let written =
+            file.write_all(begin.as_bytes()).and_then(|()| file.write_all(text.as_bytes()));
+        if written.is_err() {
+            // The disk is full: what fitted is no line. An error says the same as the first.
+            let _ = file.set_len(length);
+        }
+        written
+    }
+
+    fn open(&self) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create(true).mode(0o600);
+        options.custom_flags(libc::O_NOFOLLOW).open(&self.path)
+    }
+
+    /// The one before.
+    fn aside(&self) -> PathBuf {
+        let mut name = self.path.clone().into_os_string();
+        name.push(".1");
+        name.into()
+    }
+}
