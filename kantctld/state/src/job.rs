@@ -34,8 +34,7 @@ use std::sync::Arc;
 pub struct Record {
     /// Its id.
     pub id: JobId,
-    /// How many ids after its own are those of its tasks; 0 of a job that is no array, and of an
-    /// array of before tasks had numbers.
+    /// How many ids after its own are those of its tasks; 0 of a job that is no array.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub numbers: u32,
     /// Which component of a set it is; `None`: of none. Never of an array.
@@ -51,6 +50,9 @@ pub struct Record {
     /// How far each term of its dependency is, in its order; none without one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub standing: Vec<TermState>,
+    /// What happened to all of an array at once: its tasks share what was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub story: Vec<StoryLine>,
     /// The job itself under `None`, or the tasks of the array. Never empty.
     pub elements: Elements,
 }

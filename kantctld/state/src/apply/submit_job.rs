@@ -79,6 +79,7 @@ pub(super) fn apply(
     let standing = asks.iter().map(standing).collect::<Result<Vec<_>, _>>()?;
     let known = KnownRequest { job: ids.first, at: state.now };
     state.requests.entry(uid).or_default().insert(request_key.clone(), known);
+    state.asked.insert(ids.first, (uid, request_key.clone()));
     let size = count(asks.len());
     for (offset, (ask, standing)) in (0..).zip(asks.into_iter().zip(standing)) {
         let set = SetPlace { first: ids.first, offset, size };
@@ -88,8 +89,9 @@ pub(super) fn apply(
         let environment = submission.environment.keep(&mut state.blobs);
         let spec = Spec { owner: submission.owner.clone(), script, environment, ask };
         let (set, groups) = (Some(set).filter(|_| size > 1), submission.groups.to_vec());
-        let submitted_at = state.now;
-        let record = Record { id, numbers, set, spec, groups, submitted_at, standing, elements };
+        let (submitted_at, story) = (state.now, Vec::new());
+        let record =
+            Record { id, numbers, set, spec, groups, submitted_at, standing, story, elements };
         take_up(state, events, record);
     }
     state.last_job = ids.last;

@@ -181,6 +181,7 @@ mod tests {
             groups: Vec::new(),
             submitted_at: Time(0),
             standing: Vec::new(),
+            story: Vec::new(),
             elements: Elements::one(Element::new(false)),
         }
     }

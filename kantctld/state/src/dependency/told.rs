@@ -98,6 +98,7 @@ mod tests {
             groups: Vec::new(),
             submitted_at: Time(0),
             standing: Vec::new(),
+            story: Vec::new(),
             elements: (0..).map(|index| Some(ArrayIndex(index))).zip(elements).collect(),
         }
     }
