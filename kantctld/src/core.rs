@@ -15,6 +15,7 @@ use crate::raft::{LogHandle, ProposeError, Status};
 use common::id::{ControllerId, IdError, JobKey, LogIndex, Uid};
 use common::reason::Refusal;
 use common::time::Time;
+use lead::Parts;
 use state::view::Waits;
 use state::{Actor, Command, Event, Target};
 use std::collections::BTreeSet;
@@ -54,6 +55,9 @@ pub struct Core {
     /// Held by a round until what it decided is carried out, and by whoever changes what a round
     /// decides on and must not be overtaken by one.
     pub between_rounds: tokio::sync::Mutex<()>,
+    /// Held while a part of what is asked of a large array is on its way: one at a time, so that
+    /// no other command waits behind more than one.
+    one_part: tokio::sync::Mutex<()>,
     /// The last applied index.
     pub applied: watch::Receiver<LogIndex>,
     /// Do we lead?
@@ -119,6 +123,7 @@ impl Core {
             hub: Hub::default(),
             wake: Notify::new(),
             between_rounds: tokio::sync::Mutex::new(()),
+            one_part: tokio::sync::Mutex::new(()),
             applied,
             leading,
             serving: watch::channel(false).0,
@@ -146,6 +151,35 @@ impl Core {
             }
         }
         Ok(events)
+    }
+
+    /// Proposes what is asked of a job, of a large array in parts, and returns what it changed once
+    /// all of that is durable and applied. Goes on to its end, whoever asked.
+    ///
+    /// # Errors
+    /// [`CommandError`]; of one that came to nothing halfway too: then it is to be asked again.
+    pub async fn steer(self: &Arc<Self>, command: Command) -> Result<Vec<JobKey>, CommandError> {
+        let parts = Parts::new(&self.state.read(), command, lead::steering::TASKS_MAX);
+        let core = self.clone();
+        let steered = tokio::spawn(async move { core.carry_out(parts).await });
+        // It does not panic; the runtime ends with the process.
+        steered.await.unwrap_or(Err(CommandError::NotTaken(ProposeError::Stopped)))
+    }
+
+    async fn carry_out(&self, mut parts: Parts) -> Result<Vec<JobKey>, CommandError> {
+        while let Some(part) = parts.next_part() {
+            let _turn = match parts.is_whole() {
+                true => None,
+                false => Some(self.one_part.lock().await),
+            };
+            let outcome = match self.command(part).await {
+                Ok(events) => state::event::changed(&events),
+                Err(CommandError::Refused(refusal)) => Err(refusal),
+                Err(error) => return Err(error),
+            };
+            parts.note(outcome);
+        }
+        Ok(parts.outcome()?)
     }
 
     /// Waits until a look at the state shows all that was acknowledged before, by any controller.

@@ -7,6 +7,8 @@ use crate::mail::Postbox;
 use crate::raft::Machine;
 use common::id::LogIndex;
 use lead::Letters;
+use state::job::Record;
+use state::snapshot::Keeper;
 use state::{Command, Event, Stamped, State};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tokio::sync::{mpsc, watch};
@@ -16,6 +18,12 @@ pub const ENTRY_FORMAT: u8 = 1;
 
 /// So many events are kept for the scheduler; after more it looks at everything again.
 const UNTOLD_MAX: usize = 1 << 16;
+
+/// So many elements are let go of in passing.
+const CLEARED_AT_ONCE: usize = 100;
+
+/// So many jobs and tasks are read while nobody can write; for more the state is copied.
+const READ_AT_ONCE: usize = 1000;
 
 /// The state, for readers; and what the scheduler was not told yet.
 #[derive(Clone, Default)]
@@ -54,7 +62,7 @@ impl SharedState {
     pub fn tell<T>(&self, listener: impl FnOnce(&State, Option<&[Event]>) -> T) -> T {
         let state = self.read();
         let told = std::mem::replace(&mut *self.untold(), Untold::nothing());
-        listener(&state, told.events.as_deref())
+        listen(state, told, listener)
     }
 
     /// The same where settings did not change; `None` where they did, and then nothing is told.
@@ -70,7 +78,7 @@ impl SharedState {
             }
             std::mem::replace(&mut *untold, Untold::nothing())
         };
-        Some(listener(&state, told.events.as_deref()))
+        Some(listen(state, told, listener))
     }
 
     /// Can the scheduler be told all that happened since it was last told?
@@ -90,6 +98,21 @@ impl SharedState {
     fn untold(&self) -> MutexGuard<'_, Untold> {
         self.untold.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Has the listener look at the state; at a copy, where it looks for long.
+fn listen<T>(
+    state: RwLockReadGuard<'_, State>,
+    told: Untold,
+    listener: impl FnOnce(&State, Option<&[Event]>) -> T,
+) -> T {
+    let events = told.events.as_deref();
+    if events.is_none_or(|events| Keeper::reads(&state, events) <= READ_AT_ONCE) {
+        return listener(&state, events);
+    }
+    let copy = state.clone();
+    drop(state);
+    listener(&copy, events)
 }
 
 impl Untold {
@@ -167,6 +190,8 @@ impl Machine for StateMachine {
                 Command::EnactRound { preempts, shrinks, starts, grows } => {
                     SMALL * (preempts.len() + shrinks.len() + starts.len() + grows.len())
                 }
+                // One to an entry: it takes about as long as an entry may.
+                Command::SteerTasks { .. } => SMALL << 13,
                 _ => 0,
             }
     }
@@ -186,8 +211,12 @@ impl Machine for StateMachine {
         let (mut news, mut letters) = (News::default(), Vec::new());
         // Entries of other leaders, and those read again at the start, are old news.
         let writes = self.outlets.mail.is_open() && *self.outlets.leading.borrow();
+        let mut forgotten = Vec::new();
         let answers: Vec<Vec<Event>> = {
             let mut state = self.state.write();
+            if let Some(forget) = batch.iter().find(|one| one.command == Command::ForgetDone) {
+                forgotten = state.old(forget.at).0;
+            }
             let answers = batch.iter().map(|stamped| {
                 let events = state::apply(&mut state, stamped);
                 news.add(&state, &events);
@@ -200,6 +229,7 @@ impl Machine for StateMachine {
             self.state.untold().add(&answers);
             answers
         };
+        clear_away(forgotten);
         for events in &answers {
             // Nobody listens while the controller stops.
             let _ = self.outlets.events.send(events.clone());
@@ -232,6 +262,16 @@ impl Machine for StateMachine {
 
     fn lead(&mut self, leading: bool) {
         self.outlets.leading.send_replace(leading);
+    }
+}
+
+/// Lets go of what was forgotten: of a large array that takes longer than others should wait.
+fn clear_away(forgotten: Vec<Arc<Record>>) {
+    let elements: usize = forgotten.iter().map(|record| record.elements.len()).sum();
+    if elements > CLEARED_AT_ONCE {
+        // Where there is no thread it is dropped here and now.
+        let _ =
+            std::thread::Builder::new().name("forget".to_owned()).spawn(move || drop(forgotten));
     }
 }
 

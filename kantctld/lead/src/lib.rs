@@ -12,6 +12,7 @@ pub mod parts;
 pub mod rounds;
 pub mod seats;
 pub mod session;
+pub mod steering;
 pub mod timers;
 
 pub use letters::{Letter, Letters, Marks};
@@ -19,6 +20,7 @@ pub use parts::in_parts;
 pub use rounds::{Outcome, Rounds};
 pub use seats::{Seats, SessionId, Standing};
 pub use session::{NodeSession, check_hello, register};
+pub use steering::Parts;
 pub use timers::{Due, Limits, Watch};
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// Between two looks.
 pub const LOOK_PERIOD: Span = Span::from_seconds(1);
-/// Between two clean-ups of finished jobs.
+/// Between two clean-ups of finished jobs, unless one leaves some over.
 pub const FORGET_EVERY: Span = Span::from_minutes(1);
 /// A new leader looks for attempts that do not start only after so long: until its nodes have said
 /// hello, the state does not know what runs by now.
@@ -115,7 +115,8 @@ impl Watch {
             let overdue = state::overdue(state, now).into_iter();
             due.extend(overdue.map(|id| Due::Propose(Command::StartOverdue { id })));
         }
-        if self.has_passed(self.forgot_at, FORGET_EVERY) {
+        let (_, is_much) = state.old(now);
+        if is_much || self.has_passed(self.forgot_at, FORGET_EVERY) {
             self.forgot_at = self.watched;
             due.push(Due::Propose(Command::ForgetDone));
         }

@@ -79,14 +79,14 @@ pub async fn show(
 
 /// Proposes a command on a job and gathers what it changed.
 async fn steer(
-    core: &Core,
+    core: &Arc<Core>,
     user: &net::User,
     key: &str,
     command: impl FnOnce(Actor, Target) -> Command,
 ) -> Result<Json<Changed>, ApiFailure> {
     let target = core.target(key)?;
-    let events = core.command(command(core.actor(Uid(user.uid)), target)).await?;
-    Ok(Json(Changed { jobs: state::event::changed(&events)? }))
+    let jobs = core.steer(command(core.actor(Uid(user.uid)), target)).await?;
+    Ok(Json(Changed { jobs }))
 }
 
 /// POST /v1/jobs/{key}/cancel

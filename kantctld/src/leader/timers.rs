@@ -12,14 +12,21 @@ use std::convert::Infallible;
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
+/// So many wait for the log at once.
+const TOGETHER_MAX: usize = 256;
+
 /// Runs for one term of leading; ends when it is dropped.
 pub async fn run(core: &Core, limits: Limits) -> Infallible {
     let mut watch = Watch::new(limits);
     let begun = Instant::now();
     loop {
         let due = look(core, &mut watch, begun.elapsed());
-        // At once, so that they share entries; one by one would take an fsync each.
-        join_all(due.into_iter().map(|due| act(core, due))).await;
+        let mut due = due.into_iter().peekable();
+        while due.peek().is_some() {
+            // Together, so that they share an entry; one by one would take an fsync each. No more
+            // than that, or others would wait behind all tasks of an array whose time is over.
+            join_all(due.by_ref().take(TOGETHER_MAX).map(|due| act(core, due))).await;
+        }
         tokio::time::sleep(Duration::from_millis(LOOK_PERIOD.0)).await;
     }
 }

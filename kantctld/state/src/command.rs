@@ -9,6 +9,7 @@ mod actor;
 mod many;
 mod round;
 mod settings;
+mod steer;
 
 use common::health::Finding;
 use common::id::{AttemptId, Gid, JobKey, NodeName, RequestKey, ReservationName};
@@ -23,6 +24,7 @@ pub use actor::Actor;
 pub use many::{ManyJobs, OneOfMany};
 pub use round::{RoundGrow, RoundPreempt, RoundShrink, RoundStart};
 pub use settings::Settings;
+pub use steer::{SomeTasks, Steering};
 
 /// A command with the leader's time. Stamps never go back: the leader sees to it, and `apply`
 /// uses the later of this and the last one.
@@ -131,6 +133,15 @@ pub enum Command {
         actor: Actor,
         /// Which.
         target: Target,
+    },
+    /// A part of what is asked of all tasks of an array.
+    SteerTasks {
+        /// Who asks.
+        actor: Actor,
+        /// Which.
+        tasks: SomeTasks,
+        /// What.
+        how: Steering,
     },
     /// Lets the processes of a running job stand still. It keeps all that it holds.
     SuspendJob {
@@ -285,6 +296,7 @@ pub enum Command {
         /// How they ended, as one.
         exit: ExitStatus,
     },
-    /// Forgets finished jobs, request keys, bookings and usage that are old enough.
+    /// Forgets finished jobs, request keys, bookings and usage that are old enough; some of the
+    /// jobs, where they are many.
     ForgetDone,
 }

@@ -53,6 +53,9 @@ pub struct Record {
     /// How far each term of its dependency is, in its order; none without one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub standing: Vec<TermState>,
+    /// What happened to all of an array at once: its tasks share what was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub story: Vec<StoryLine>,
     /// The job itself under `None`, or the tasks of the array. Never empty.
     pub elements: Elements,
 }

@@ -31,13 +31,14 @@ mod deadline;
 mod dependency;
 mod lease;
 mod life;
+mod over;
 mod overdue;
 mod remembered;
 
 pub use apply::{apply, may_wait, updated};
 pub use command::{
     Actor, Command, ManyJobs, OneOfMany, RoundGrow, RoundPreempt, RoundShrink, RoundStart,
-    Settings, Stamped, Target,
+    Settings, SomeTasks, Stamped, Steering, Target,
 };
 pub use deadline::missed;
 pub use dependency::{TermState, Verdict, verdict};

@@ -39,10 +39,11 @@ pub(crate) struct Living {
     keys: BTreeSet<JobKey>,
     /// Users without any are not named.
     of_user: BTreeMap<Uid, u32>,
-    /// By deadline; those without one are not named.
-    deadlines: BTreeSet<(Time, JobKey)>,
-    /// Those with a lease.
-    leased: BTreeSet<JobKey>,
+    /// Jobs of which something lives, by their deadlines; those without one are not named. All
+    /// tasks of an array have the same, and a change of it costs the same for one as for many.
+    deadlines: BTreeSet<(Time, JobId)>,
+    /// Those with a lease of which something lives.
+    leased: BTreeSet<JobId>,
     /// How many of them hold nodes.
     active: u32,
     /// How many elements there are, those that are done among them.
@@ -81,12 +82,13 @@ impl Living {
 
     /// Those whose deadline is not after this, the earliest first.
     pub(crate) fn due(&self, now: Time) -> impl Iterator<Item = JobKey> + '_ {
-        self.deadlines.iter().take_while(move |(deadline, _)| *deadline <= now).map(|(_, key)| *key)
+        let due = self.deadlines.iter().take_while(move |(deadline, _)| *deadline <= now);
+        due.flat_map(|(_, job)| self.of(*job))
     }
 
     /// Those with a lease.
     pub(crate) fn leased(&self) -> impl Iterator<Item = JobKey> + '_ {
-        self.leased.iter().copied()
+        self.leased.iter().flat_map(|job| self.of(*job))
     }
 
     /// So many elements more, or with `false` less, whatever they do.
@@ -112,8 +114,7 @@ impl Living {
     /// One more, unless it is known.
     pub(crate) fn insert(&mut self, key: JobKey, owner: Uid, bounds: Bounds) {
         if self.keys.insert(key) {
-            self.deadlines.extend(bounds.deadline.map(|deadline| (deadline, key)));
-            self.leased.extend(bounds.is_leased.then_some(key));
+            self.bind(key.job, bounds);
             *self.of_user.entry(owner).or_insert(0) += 1;
         }
     }
@@ -123,14 +124,33 @@ impl Living {
         if !self.keys.remove(&key) {
             return;
         }
-        bounds.deadline.map(|deadline| self.deadlines.remove(&(deadline, key)));
-        self.leased.remove(&key);
+        if self.has_none_of(key.job) {
+            self.unbind(key.job, bounds);
+        }
         if let Some(count) = self.of_user.get_mut(&owner) {
             *count -= 1;
             if *count == 0 {
                 self.of_user.remove(&owner);
             }
         }
+    }
+
+    /// A job is bounded otherwise than before; nothing, where none of it lives.
+    pub(crate) fn rebind(&mut self, job: JobId, before: Bounds, now: Bounds) {
+        if !self.has_none_of(job) {
+            self.unbind(job, before);
+            self.bind(job, now);
+        }
+    }
+
+    fn bind(&mut self, job: JobId, bounds: Bounds) {
+        self.deadlines.extend(bounds.deadline.map(|deadline| (deadline, job)));
+        self.leased.extend(bounds.is_leased.then_some(job));
+    }
+
+    fn unbind(&mut self, job: JobId, bounds: Bounds) {
+        bounds.deadline.map(|deadline| self.deadlines.remove(&(deadline, job)));
+        self.leased.remove(&job);
     }
 
     /// May this user have so many more?

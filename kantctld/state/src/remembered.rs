@@ -1,6 +1,8 @@
 //! The state itself: everything the cluster remembers. Read by anybody, changed by `apply` alone.
 //! Never holds a handle, a clock, a reason to wait, or anything that follows from the rest (but
-//! for one index, which is not stored).
+//! for indexes, which are not stored).
+
+mod indexes;
 
 use crate::blobs::Blobs;
 use crate::command::Settings;
@@ -9,13 +11,13 @@ use crate::event::Event;
 use crate::invitation::Invitation;
 use crate::job::{Element, Record};
 use crate::ledger::Ledger;
-use crate::living::{Bounds, Living};
+use crate::living::Living;
 use crate::node::NodeRecord;
+use crate::over::Over;
 use crate::queue_usage::QueueUsages;
-use crate::story;
+use crate::story::{self, StoryLine};
 use crate::usage::Usages;
 use common::id::{JobId, JobKey, NodeName, QosName, QueueName, RequestKey, ReservationName, Uid};
-use common::job::{Phase, Rlimit};
 use common::qos::Qos;
 use common::queue::Queue;
 use common::reservation::Reservation;
@@ -60,6 +62,12 @@ pub struct State {
     /// Who waits for whom. Follows from `jobs`.
     #[serde(skip)]
     pub(crate) ties: Ties,
+    /// What is over, by when. Follows from `jobs`.
+    #[serde(skip)]
+    pub(crate) over: Over,
+    /// The requests by the jobs they became. Follows from `requests`.
+    #[serde(skip)]
+    pub(crate) asked: BTreeMap<JobId, (Uid, RequestKey)>,
 }
 
 /// A request that was answered, so that it is answered the same when it comes again.
@@ -258,55 +266,23 @@ impl State {
         record.elements.get_mut(&key.index)
     }
 
-    /// Notes that a job or array task is now alive, or is not any more.
-    pub(crate) fn set_alive(&mut self, key: JobKey, alive: bool) {
-        let Some(record) = self.jobs.get(&key.job) else { return };
-        let (owner, bounds) = (record.spec.owner.uid, Bounds::of(&record.spec.ask));
-        if alive {
-            self.living.insert(key, owner, bounds);
-            self.ties.live(record);
-        } else {
-            self.living.remove(key, owner, bounds);
-            if self.living.has_none_of(key.job) {
-                self.ties.rest(record);
-            }
-        }
-    }
-
     /// Puts an event on record: in the story of its job, and in the answer.
     pub(crate) fn tell(&mut self, events: &mut Vec<Event>, event: Event) {
         let now = self.now;
         if let (Some(key), Some(line)) = (event.key(), event.story())
-            && let Some(element) = self.element_mut(key)
+            && let Some(story) = self.story_mut(key)
         {
-            story::add(&mut element.story, now, line);
+            story::add(story, now, line);
         }
         events.push(event);
     }
 
-    /// Makes what is not stored, and has jobs that were read one by one share what is the same.
-    pub(crate) fn index(&mut self) {
-        let mut last: Arc<[Rlimit]> = Arc::default();
-        for record in self.jobs.values_mut().filter_map(Arc::get_mut) {
-            let own = &mut record.spec.ask.rlimits;
-            if *own == last {
-                *own = last.clone();
-            }
-            last = own.clone();
+    /// Of a job or task its own; of an array the one that its tasks share.
+    fn story_mut(&mut self, key: JobKey) -> Option<&mut Vec<StoryLine>> {
+        let record = Arc::make_mut(self.jobs.get_mut(&key.job)?);
+        match record.elements.get_mut(&key.index) {
+            Some(element) => Some(&mut element.story),
+            None => key.index.is_none().then_some(&mut record.story),
         }
-        let (mut living, mut ties) = (Living::default(), Ties::default());
-        for record in self.jobs.values() {
-            ties.bind(record, |job| self.jobs.contains_key(&job));
-            if record.elements.values().any(|element| element.phase != Phase::Done) {
-                ties.live(record);
-            }
-            living.note_elements(u32::try_from(record.elements.len()).unwrap_or(u32::MAX), true);
-            let active = record.elements.values().filter(|e| e.phase.holds_resources());
-            active.for_each(|_| living.note_active(true));
-            let alive = record.elements.iter().filter(|(_, e)| e.phase != Phase::Done);
-            let (owner, bounds) = (record.spec.owner.uid, Bounds::of(&record.spec.ask));
-            alive.for_each(|(index, _)| living.insert(record.key(*index), owner, bounds));
-        }
-        (self.living, self.ties) = (living, ties);
     }
 }

@@ -11,7 +11,7 @@ mod told;
 use crate::dependency;
 use crate::job::{Element, Record};
 use crate::remembered::State;
-use crate::story::StoryEvent;
+use crate::story::{self, StoryEvent};
 use common::id::{JobId, JobKey, NodeName};
 use common::job::state::slurm_state;
 use common::job::{Ask, Phase};
@@ -226,11 +226,16 @@ pub fn job_detail(state: &State, key: JobKey, waits: &Waits) -> Option<JobList> 
     Some(JobList { jobs: indices.into_iter().filter_map(view).collect(), as_of: state.now() })
 }
 
+/// What happened to it, and to all of its array while it lived.
 fn story(record: &Record, element: &Element) -> Vec<StoryLine> {
     let (by, via) = (record.spec.owner.name.clone(), record.via.clone());
     let text = StoryEvent::Submitted(by, via).to_string();
     let submitted = StoryLine { at: record.submitted_at, text };
-    let lines = element.story.iter().map(|l| StoryLine { at: l.at, text: l.what.to_string() });
+    let is_its = |line: &&story::StoryLine| element.done_at.is_none_or(|done| line.at <= done);
+    let mut lines: Vec<&story::StoryLine> =
+        element.story.iter().chain(record.story.iter().filter(is_its)).collect();
+    lines.sort_by_key(|line| line.at);
+    let lines = lines.iter().map(|l| StoryLine { at: l.at, text: l.what.to_string() });
     std::iter::once(submitted).chain(lines).collect()
 }
 

@@ -10,7 +10,7 @@ use crate::judge::log::LogJudge;
 use crate::leader::Lead;
 use crate::machine::SimMachine;
 use crate::mail;
-use crate::message::{Input, LinkId, Output, Ticket};
+use crate::message::{AskId, Input, LinkId, Output, Ticket};
 use crate::sabotage::Sabotage;
 use crate::wishes::Wishes;
 use common::id::{ClusterId, ControllerId};
@@ -19,6 +19,7 @@ use common::wire::node::{FromNode, ToNode};
 use replica::{Beginning, LogError, Opening, Replica, Role, Saved, Settled};
 use state::Settings;
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// Segments are this small, so that a short history has many.
@@ -55,6 +56,8 @@ pub struct Process {
     outputs: Vec<Output>,
     again: Vec<Input>,
     watch: Option<lead::Watch>,
+    /// What users asked of large arrays, on its way into the log part by part.
+    parts: BTreeMap<AskId, lead::Parts>,
 }
 
 /// What the clocks of its machine show.
@@ -94,7 +97,8 @@ impl Process {
         let machine = SimMachine::new(id, house.judge.clone(), house.sabotage);
         let replica = Replica::open(disk, &opening, machine)?;
         let (outputs, again) = (Vec::new(), Vec::new());
-        Ok(Self { replica, lead: None, saved: None, is_stuck: false, outputs, again, watch: None })
+        let (lead, saved, watch, parts) = (None, None, None, BTreeMap::new());
+        Ok(Self { replica, lead, saved, is_stuck: false, outputs, again, watch, parts })
     }
 
     /// The replica, to look at.

@@ -6,6 +6,7 @@ use crate::command::{Actor, Target};
 use crate::event::Event;
 use crate::life::{self, Ending};
 use crate::remembered::State;
+use common::id::JobKey;
 use common::job::{Outcome, Phase};
 use common::reason::Refusal;
 
@@ -16,6 +17,16 @@ pub(super) fn apply(
     target: Target,
 ) -> Result<(), Refusal> {
     let keys = target::keys(state, actor, target)?;
+    each(state, events, actor, keys)
+}
+
+/// The same for these.
+pub(super) fn each(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    actor: &Actor,
+    keys: Vec<JobKey>,
+) -> Result<(), Refusal> {
     target::each(keys, |key| {
         match state.element(key).map(|(_, element)| element.phase) {
             Some(Phase::Pending) => {

@@ -28,6 +28,7 @@ mod resize_job;
 mod resume_job;
 mod resume_node;
 mod start_overdue;
+mod steer_tasks;
 mod submit_job;
 mod submit_jobs;
 mod submit_set;
@@ -63,6 +64,9 @@ pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
             update_job::apply(state, out, actor, *target, (patch, *living))
         }
         Command::RequeueJob { actor, target } => requeue_job::apply(state, out, actor, *target),
+        Command::SteerTasks { actor, tasks, how } => {
+            steer_tasks::apply(state, out, actor, *tasks, *how)
+        }
         Command::SuspendJob { actor, target } => suspend_job::apply(state, out, actor, *target),
         Command::ResumeJob { actor, target } => resume_job::apply(state, out, actor, *target),
         Command::CheckpointJob { actor, target } => {

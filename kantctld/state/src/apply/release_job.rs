@@ -5,6 +5,7 @@ use super::target::{self, Did};
 use crate::command::{Actor, Target};
 use crate::event::Event;
 use crate::remembered::State;
+use common::id::JobKey;
 use common::job::Phase;
 use common::reason::Refusal;
 
@@ -15,6 +16,16 @@ pub(super) fn apply(
     target: Target,
 ) -> Result<(), Refusal> {
     let keys = target::keys(state, actor, target)?;
+    each(state, events, actor, keys)
+}
+
+/// The same for these.
+pub(super) fn each(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    actor: &Actor,
+    keys: Vec<JobKey>,
+) -> Result<(), Refusal> {
     target::each(keys, |key| {
         let Some((_, element)) = state.element(key).filter(|(_, e)| e.phase == Phase::Pending)
         else {

@@ -23,6 +23,16 @@ pub(super) fn apply(
         Some(keys) => keys,
         None => return Ok(()),
     };
+    each(state, events, actor, keys)
+}
+
+/// The same for these.
+pub(super) fn each(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    actor: &Actor,
+    keys: Vec<JobKey>,
+) -> Result<(), Refusal> {
     target::each(keys, |key| {
         match state.element(key).map(|(_, element)| element.phase) {
             Some(Phase::Done) => {

@@ -80,6 +80,7 @@ pub(super) fn apply(
     let standing = asks.iter().map(standing).collect::<Result<Vec<_>, _>>()?;
     let known = KnownRequest { job: ids.first, at: state.now };
     state.requests.entry(uid).or_default().insert(request_key.clone(), known);
+    state.asked.insert(ids.first, (uid, request_key.clone()));
     let size = count(asks.len());
     for (offset, (ask, standing)) in (0..).zip(asks.into_iter().zip(standing)) {
         let set = SetPlace { first: ids.first, offset, size };
@@ -89,9 +90,9 @@ pub(super) fn apply(
         let environment = submission.environment.keep(&mut state.blobs);
         let spec = Spec { owner: submission.owner.clone(), script, environment, ask };
         let (set, groups) = (Some(set).filter(|_| size > 1), submission.groups.to_vec());
-        let (via, submitted_at) = (submission.via.cloned(), state.now);
+        let (via, submitted_at, story) = (submission.via.cloned(), state.now, Vec::new());
         let record =
-            Record { id, numbers, set, spec, groups, via, submitted_at, standing, elements };
+            Record { id, numbers, set, spec, groups, via, submitted_at, standing, story, elements };
         take_up(state, events, record);
     }
     state.last_job = ids.last;

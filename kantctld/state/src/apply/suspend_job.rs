@@ -7,6 +7,7 @@ use crate::command::{Actor, Target};
 use crate::event::Event;
 use crate::life;
 use crate::remembered::State;
+use common::id::JobKey;
 use common::job::Phase;
 use common::reason::Refusal;
 
@@ -18,6 +19,17 @@ pub(super) fn apply(
 ) -> Result<(), Refusal> {
     target::operators_only(actor)?;
     let keys = target::keys(state, actor, target)?;
+    each(state, events, actor, keys)
+}
+
+/// The same for these.
+pub(super) fn each(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    actor: &Actor,
+    keys: Vec<JobKey>,
+) -> Result<(), Refusal> {
+    target::operators_only(actor)?;
     if !target::all_are(state, &keys, Phase::Running)
         && !target::all_are(state, &keys, Phase::Suspended)
     {

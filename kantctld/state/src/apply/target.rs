@@ -1,6 +1,6 @@
 //! Which jobs a command means, and who may change them. Never changes one.
 
-use crate::command::{Actor, Target};
+use crate::command::{Actor, SomeTasks, Target};
 use crate::remembered::State;
 use common::id::JobKey;
 use common::job::Phase;
@@ -35,6 +35,21 @@ pub(super) fn keys(state: &State, actor: &Actor, target: Target) -> Result<Vec<J
         return Err(Refusal::PartOfSet(place));
     }
     Ok(place.keys().filter(|key| state.element(*key).is_some()).collect())
+}
+
+/// The tasks of an array that are meant.
+///
+/// # Errors
+/// There is no such array, none of its tasks is meant, or the actor may not change it.
+pub(super) fn some(state: &State, actor: &Actor, tasks: SomeTasks) -> Result<Vec<JobKey>, Refusal> {
+    let named = one(state, actor, Target { key: JobKey::single(tasks.job) })?;
+    let record = state.job(named.job).ok_or(Refusal::UnknownJob { key: named })?;
+    let indices = record.elements.within(tasks.first, tasks.last);
+    let keys: Vec<JobKey> = indices.map(|index| record.key(index)).collect();
+    match keys.is_empty() {
+        true => Err(Refusal::UnknownJob { key: named }),
+        false => Ok(keys),
+    }
 }
 
 /// The same, where one component of a set is changed and not all of it.

@@ -13,11 +13,13 @@ use crate::command::{Actor, Target};
 use crate::dependency::{self, TermState};
 use crate::event::Event;
 use crate::job::{Element, Record};
+use crate::living::Bounds;
 use crate::remembered::State;
-use common::id::{JobId, JobKey};
+use common::id::{JobId, JobKey, NodeName};
 use common::job::check::check_ask;
 use common::job::{Ask, Patch, Phase, SetPlace};
 use common::reason::Refusal;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Said in logs of builds that changed nothing else of arrays that have begun.
@@ -34,14 +36,9 @@ pub(super) fn apply(
     (patch, living): (&Patch, bool),
 ) -> Result<(), Refusal> {
     // Whether it is theirs, and whether there is one, comes before all else.
-    let named = target::of_one(state, actor, target)?;
+    target::of_one(state, actor, target)?;
     let target = Target { key: state.meant(target.key) };
     let ask = updated(state, target.key, patch, (actor.operator, living))?;
-    let all = JobKey { index: None, ..target.key };
-    let keys = match state.job(all.job).and_then(|record| record.set) {
-        None => target::keys(state, actor, Target { key: all }).unwrap_or(named),
-        Some(_) => named,
-    };
     if patch.name.is_some() {
         dependency::check_circle(state, target.key.job, &ask)?;
     }
@@ -49,46 +46,61 @@ pub(super) fn apply(
         Some(_) => Some(standing(state, target.key.job, &ask)?),
         None => None,
     };
-    let alive = |key: &JobKey| state.element(*key).is_some_and(|(_, e)| e.phase != Phase::Done);
-    let followers: Vec<JobKey> = followers(state, target.key.job, patch).filter(alive).collect();
-    let alive: Vec<JobKey> = keys.into_iter().filter(alive).collect();
-    let times = (ask.begin_at, ask.deadline);
-    // The living are known by their deadlines, which the ask holds.
-    alive.iter().for_each(|key| state.set_alive(*key, false));
     let before = state.job(target.key.job).map(|record| record.spec.ask.name.clone());
-    if let Some(record) = state.jobs.get(&target.key.job) {
-        state.ties.unbind(record);
-    }
-    if let Some(record) = state.jobs.get_mut(&target.key.job) {
-        let record = Arc::make_mut(record);
+    let times = (ask.begin_at, ask.deadline);
+    change(state, target.key.job, |record| {
         record.spec.ask = ask;
         if let Some(standing) = standing {
             record.standing = standing;
         }
-    }
-    if let Some(record) = state.jobs.get(&target.key.job) {
-        state.ties.bind(record, |job| state.jobs.contains_key(&job));
-    }
-    alive.iter().for_each(|key| state.set_alive(*key, true));
+    });
+    let alive = |key: &JobKey| state.element(*key).is_some_and(|(_, e)| e.phase != Phase::Done);
+    let followers: Vec<JobKey> = followers(state, target.key.job, patch).filter(alive).collect();
     for key in &followers {
-        state.set_alive(*key, false);
-        if let Some(record) = state.jobs.get_mut(&key.job) {
-            let ask = &mut Arc::make_mut(record).spec.ask;
+        change(state, key.job, |record| {
+            let ask = &mut record.spec.ask;
             (ask.begin_at, ask.deadline) = times;
-        }
-        state.set_alive(*key, true);
+        });
     }
+    // Of an array once, however many its tasks: they share it.
+    let whole = JobKey { index: None, ..target.key };
     let what = patch.told();
-    for key in alive.into_iter().chain(followers) {
-        let run = state.element(key).and_then(|(_, element)| element.run.as_ref());
-        let nodes = run.map(|run| run.holding()).unwrap_or_default();
-        let what = what.clone();
+    for key in std::iter::once(whole).chain(followers) {
+        let (nodes, what) = (nodes_of(state, key.job), what.clone());
         state.tell(events, Event::JobUpdated { key, by: actor.uid, what, nodes });
     }
     if let Some(before) = before.filter(|_| patch.name.is_some()) {
         dependency::renamed(state, events, target.key.job, &before);
     }
     Ok(())
+}
+
+/// Changes what a job asks for, and all that goes by it.
+fn change(state: &mut State, job: JobId, act: impl FnOnce(&mut Record)) {
+    let lives = !state.is_all_done(job);
+    let Some(record) = state.jobs.get_mut(&job) else { return };
+    let before = Bounds::of(&record.spec.ask);
+    state.ties.unbind(record);
+    if lives {
+        state.ties.rest(record);
+    }
+    act(Arc::make_mut(record));
+    let now = Bounds::of(&record.spec.ask);
+    if let Some(record) = state.jobs.get(&job) {
+        state.ties.bind(record, |job| state.jobs.contains_key(&job));
+        if lives {
+            state.ties.live(record);
+        }
+    }
+    state.living.rebind(job, before, now);
+}
+
+/// The nodes that run any of a job.
+fn nodes_of(state: &State, job: JobId) -> Vec<NodeName> {
+    let elements = state.job(job).into_iter().flat_map(|record| record.elements.values());
+    let runs = elements.filter(|element| element.phase != Phase::Done);
+    let nodes = runs.filter_map(|element| element.run.as_ref()).flat_map(|run| run.holding());
+    nodes.collect::<BTreeSet<NodeName>>().into_iter().collect()
 }
 
 /// The components besides the first, where what is changed of that one holds for all: when they may

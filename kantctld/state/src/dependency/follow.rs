@@ -48,11 +48,8 @@ pub(crate) fn follow(state: &mut State, events: &mut Vec<Event>) {
                 stir(state, events, key, counts);
                 end_hopeless(state, events, key);
             }
-            Event::JobUpdated { key, .. } => {
-                let key = *key;
-                end_hopeless(state, events, key);
-            }
-            Event::JobSubmitted { job, repeated: false, .. } => {
+            Event::JobUpdated { key: JobKey { job, .. }, .. }
+            | Event::JobSubmitted { job, repeated: false, .. } => {
                 let job = *job;
                 end_all_hopeless(state, events, job);
             }

@@ -182,6 +182,7 @@ mod tests {
             via: None,
             submitted_at: Time(0),
             standing: Vec::new(),
+            story: Vec::new(),
             elements: Elements::one(Element::new(false)),
         }
     }

@@ -99,6 +99,7 @@ mod tests {
             via: None,
             submitted_at: Time(0),
             standing: Vec::new(),
+            story: Vec::new(),
             elements: (0..).map(|index| Some(ArrayIndex(index))).zip(elements).collect(),
         }
     }

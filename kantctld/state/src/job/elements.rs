@@ -1,41 +1,54 @@
-//! The elements of a record, by their index: the job itself in place, tasks of an array in a map.
-//! Most records have one element, and a map of one takes the room of eleven.
+//! The elements of a record, by their index: the job itself in place, tasks of an array in chunks
+//! that copies of the state share. Most records have one element, and a map of one takes the room
+//! of eleven; an array of a hundred thousand must not be copied because one task of it changed.
 
 use super::Element;
 use common::id::ArrayIndex;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::collections::{BTreeMap, btree_map};
+use std::collections::BTreeMap;
 use std::fmt;
-use std::iter::Chain;
-use std::option;
+use std::slice;
+use std::sync::Arc;
 
 type Index = Option<ArrayIndex>;
+type Task = (Index, Element);
 
 const JOB: &Index = &None;
+
+/// So many tasks share a chunk: where a copy of the state is kept, the first change of one of them
+/// copies these, and not the whole array.
+const CHUNK_TASKS: usize = 256;
 
 /// A job under `None`, or the tasks of an array. Reads and is written down as a map of them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Elements {
     job: Option<Element>,
-    tasks: BTreeMap<Index, Element>,
+    /// Rising; all chunks are full but the last. None is ever added or removed.
+    tasks: Vec<Arc<Vec<Task>>>,
 }
 
 /// Of elements with their indices, in the indices' order.
-pub type Iter<'a> =
-    Chain<option::IntoIter<(&'a Index, &'a Element)>, btree_map::Iter<'a, Index, Element>>;
+#[derive(Debug, Clone)]
+pub struct Iter<'a> {
+    job: Option<&'a Element>,
+    chunk: slice::Iter<'a, Task>,
+    chunks: slice::Iter<'a, Arc<Vec<Task>>>,
+    left: usize,
+}
 
 impl Elements {
     /// The only one of a job that is no array.
     #[must_use]
     pub const fn one(element: Element) -> Self {
-        Self { job: Some(element), tasks: BTreeMap::new() }
+        Self { job: Some(element), tasks: Vec::new() }
     }
 
     /// How many.
     #[must_use]
     pub fn len(&self) -> usize {
-        usize::from(self.job.is_some()) + self.tasks.len()
+        let full = self.tasks.len().saturating_sub(1) * CHUNK_TASKS;
+        usize::from(self.job.is_some()) + full + self.tasks.last().map_or(0, |last| last.len())
     }
 
     /// None at all, which no record has.
@@ -47,12 +60,33 @@ impl Elements {
     /// The one of this index.
     #[must_use]
     pub fn get(&self, index: &Index) -> Option<&Element> {
-        if index.is_none() { self.job.as_ref() } else { self.tasks.get(index) }
+        if index.is_none() {
+            return self.job.as_ref();
+        }
+        let (chunk, place) = self.place(index)?;
+        Some(&self.tasks[chunk][place].1)
     }
 
     /// The one of this index, to be changed.
     pub fn get_mut(&mut self, index: &Index) -> Option<&mut Element> {
-        if index.is_none() { self.job.as_mut() } else { self.tasks.get_mut(index) }
+        if index.is_none() {
+            return self.job.as_mut();
+        }
+        let (chunk, place) = self.place(index)?;
+        Some(&mut Arc::make_mut(&mut self.tasks[chunk])[place].1)
+    }
+
+    /// The chunk of a task, and its place there.
+    fn place(&self, index: &Index) -> Option<(usize, usize)> {
+        let chunk = self.chunk_of(index);
+        let tasks = self.tasks.get(chunk)?;
+        let place = tasks.binary_search_by(|(other, _)| other.cmp(index)).ok()?;
+        Some((chunk, place))
+    }
+
+    /// The first chunk that holds this index or one after it.
+    fn chunk_of(&self, index: &Index) -> usize {
+        self.tasks.partition_point(|chunk| chunk.last().is_some_and(|(last, _)| last < index))
     }
 
     /// Is there one of this index?
@@ -62,13 +96,23 @@ impl Elements {
     }
 
     /// All, with their indices.
+    #[must_use]
     pub fn iter(&self) -> Iter<'_> {
-        self.job.as_ref().map(|job| (JOB, job)).into_iter().chain(&self.tasks)
+        let (job, chunk) = (self.job.as_ref(), [].iter());
+        Iter { job, chunk, chunks: self.tasks.iter(), left: self.len() }
     }
 
     /// Their indices, in order.
     pub fn keys(&self) -> impl Iterator<Item = &Index> + Clone {
         self.iter().map(|(index, _)| index)
+    }
+
+    /// The indices of the tasks from this one to that one, in order. Costs no more than they are.
+    pub fn within(&self, first: ArrayIndex, last: ArrayIndex) -> impl Iterator<Item = Index> + '_ {
+        let (first, last) = (Some(first), Some(last));
+        let chunks = self.tasks[self.chunk_of(&first)..].iter();
+        let indices = chunks.flat_map(|chunk| chunk.iter()).map(|(index, _)| *index);
+        indices.skip_while(move |index| *index < first).take_while(move |index| *index <= last)
     }
 
     /// All, in order of their indices.
@@ -85,8 +129,29 @@ impl Elements {
     /// The last, with its index.
     #[must_use]
     pub fn last_key_value(&self) -> Option<(&Index, &Element)> {
-        let last = self.tasks.last_key_value();
-        last.or_else(|| self.job.as_ref().map(|job| (JOB, job)))
+        let last = self.tasks.last().and_then(|chunk| chunk.last());
+        last.map(|(index, task)| (index, task)).or_else(|| self.job.as_ref().map(|job| (JOB, job)))
+    }
+}
+
+impl<'a> Iterator for Iter<'a> {
+    type Item = (&'a Index, &'a Element);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        if let Some(job) = self.job.take() {
+            return Some((JOB, job));
+        }
+        loop {
+            match self.chunk.next() {
+                Some((index, task)) => return Some((index, task)),
+                None => self.chunk = self.chunks.next()?.iter(),
+            }
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
     }
 }
 
@@ -101,16 +166,14 @@ impl<'a> IntoIterator for &'a Elements {
 
 impl FromIterator<(Index, Element)> for Elements {
     fn from_iter<T: IntoIterator<Item = (Index, Element)>>(all: T) -> Self {
-        let mut job = None;
-        // Never in the map, not even for a moment: one that was emptied keeps its room.
-        let task = |(index, element): (Index, Element)| match index {
-            Some(_) => Some((index, element)),
-            None => {
-                job = Some(element);
-                None
-            }
+        let mut tasks: BTreeMap<Index, Element> = all.into_iter().collect();
+        let job = tasks.remove(JOB);
+        let mut tasks = tasks.into_iter();
+        let chunk = || {
+            let chunk: Vec<Task> = tasks.by_ref().take(CHUNK_TASKS).collect();
+            (!chunk.is_empty()).then(|| Arc::new(chunk))
         };
-        let tasks = all.into_iter().filter_map(task).collect();
+        let tasks = std::iter::from_fn(chunk).collect();
         Self { job, tasks }
     }
 }
@@ -157,7 +220,9 @@ mod tests {
     #[test]
     fn elements_read_and_are_written_as_a_map_of_them() {
         let task = |index| (Some(ArrayIndex(index)), Element::new(index == 3));
-        for all in [vec![(None, Element::new(true))], vec![task(3), task(1)], vec![]] {
+        let many = (0..CHUNK_TASKS as u32 * 2 + 1).map(|place| task(place * 2)).collect();
+        let one = vec![(None, Element::new(true))];
+        for all in [one, vec![task(3), task(1)], many, vec![]] {
             let (elements, map): (Elements, BTreeMap<_, _>) =
                 (all.iter().cloned().collect(), all.into_iter().collect());
             let bytes = rmp_serde::to_vec_named(&map).unwrap();
@@ -170,5 +235,30 @@ mod tests {
             assert!(map.iter().all(|(index, element)| elements.get(index) == Some(element)));
             assert_eq!(elements.get(&Some(ArrayIndex(7))), None);
         }
+    }
+
+    #[test]
+    fn the_tasks_within_two_indices_are_those_of_a_map() {
+        let indices = (0..CHUNK_TASKS as u32 * 3).map(|place| Some(ArrayIndex(place * 2)));
+        let map: BTreeMap<Index, Element> =
+            indices.map(|index| (index, Element::new(false))).collect();
+        let elements: Elements = map.clone().into_iter().collect();
+        for (first, last) in [(0, 0), (1, 1), (3, 511), (510, 514), (1000, 9999), (9999, 9999)] {
+            let (first, last) = (ArrayIndex(first), ArrayIndex(last));
+            let expected = map.range(Some(first)..=Some(last)).map(|(index, _)| *index);
+            assert!(elements.within(first, last).eq(expected), "{first} to {last}");
+        }
+    }
+
+    #[test]
+    fn one_task_of_many_is_changed_and_the_copy_shares_all_but_its_chunk() {
+        let tasks = (0..CHUNK_TASKS as u32 * 4).map(|i| (Some(ArrayIndex(i)), Element::new(false)));
+        let mut elements: Elements = tasks.collect();
+        let copy = elements.clone();
+        let index = Some(ArrayIndex(CHUNK_TASKS as u32 + 1));
+        elements.get_mut(&index).unwrap().held = true;
+        assert!(!copy[&index].held, "the copy is as it was");
+        let shared = elements.tasks.iter().zip(&copy.tasks).filter(|(a, b)| Arc::ptr_eq(a, b));
+        assert_eq!(shared.count(), 3);
     }
 }

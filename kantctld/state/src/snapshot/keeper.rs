@@ -60,6 +60,13 @@ impl Keeper {
         news::read(self, state, touched)
     }
 
+    /// About how many jobs and tasks [`Self::news`] reads for these: of many, read a copy of the
+    /// state.
+    #[must_use]
+    pub fn reads(state: &State, events: &[Event]) -> usize {
+        news::count(state, events)
+    }
+
     /// The second half, which needs the state no more.
     pub fn keep(&mut self, news: News) {
         let News { policy, nodes, asking, jobs, requests, done, moves, reservations } = news;

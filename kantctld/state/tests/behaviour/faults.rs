@@ -163,6 +163,7 @@ fn meet_unclear_fault(house: &mut House, user: Uid) -> Vec<Event> {
         owner,
         groups,
         operator,
+        via: None,
         ask,
         script,
         environment,

@@ -3,6 +3,7 @@
 
 mod accounts;
 mod admission;
+mod big_arrays;
 mod bookings;
 mod cancel_and_requeue;
 mod checkpoint;

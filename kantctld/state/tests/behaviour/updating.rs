@@ -152,14 +152,16 @@ fn the_tasks_of_an_array_are_changed_together_and_before_the_first_starts() {
     let (all, task) = (JobKey::single(job), |i| JobKey { job, index: Some(ArrayIndex(i)) });
     let refusal = house.refused(update(USER, task(1), minutes(5))).to_string();
     assert!(refusal.contains("cannot change one task"), "{refusal}");
-    assert_eq!(house.apply(update(USER, all, minutes(5))).len(), 3);
+    assert_eq!(house.apply(update(USER, all, minutes(5))).len(), 1, "told of the whole array");
+    assert_eq!(ask(&house, task(2)).time_limit, Some(Span::from_minutes(5)));
     house.start(task(0), vec![share("g1", 0, 2, &[])]);
     let refusal = house.refused(update(USER, all, minutes(6))).to_string();
     assert!(refusal.contains("operators raise it"), "{refusal}");
     let more = Patch { cpus_per_task: Some(common::unit::Cpus(2)), ..Patch::default() };
     let refusal = house.refused(update(USER, all, more)).to_string();
     assert!(refusal.contains("some have started"), "{refusal}");
-    assert_eq!(house.apply(update(USER, all, minutes(4))).len(), 3);
+    assert_eq!(house.apply(update(USER, all, minutes(4))).len(), 1);
+    assert_eq!(ask(&house, task(0)).time_limit, Some(Span::from_minutes(4)));
     house.apply(update(USER, all, at_once(2)));
     assert_eq!(ask(&house, all).array.as_ref().unwrap().limit(), Some(2));
 }
@@ -174,7 +176,7 @@ fn what_a_change_of_an_array_leaves_in_its_tasks_is_short_whatever_was_changed()
     let patch = Patch { not_nodes, ..Patch::default() };
     let events = house.apply(update(USER, key, patch.clone()));
     assert_eq!(ask(&house, key).request.not_nodes, patch.not_nodes.unwrap());
-    assert_eq!(events.len(), 10);
+    assert_eq!(events.len(), 1);
     for event in &events {
         let line = event.story().expect("a change is told").to_string();
         assert!(line.contains("--exclude=rack0-") && line.len() < 250, "{line}");

@@ -6,8 +6,12 @@ use crate::answer::{limit, reply};
 use crate::message::{AskId, Body, Output, Reply, Ticket};
 use crate::sabotage::Sabotage;
 use crate::wishes::Wishes;
+use lead::Parts;
 use replica::{ProposeError, Told};
 use state::Event;
+
+/// So many tasks are steered by one entry; a controller's are more, and its arrays larger.
+const PART_TASKS: usize = 2;
 
 impl Process {
     pub(super) fn ask(
@@ -36,7 +40,10 @@ impl Process {
                 {
                     self.outputs.push(Output::Reply(id, Reply::Changed(vec![target.key])));
                 }
-                wishes.commands.push((*command, Ticket::Ask(id)));
+                let mut parts = Parts::new(state, *command, PART_TASKS);
+                let first = parts.next_part();
+                wishes.commands.extend(first.map(|first| (first, Ticket::Ask(id))));
+                self.parts.insert(id, parts);
             }
             Body::Look if house.sabotage == Some(Sabotage::StaleRead) => {
                 self.outputs.push(Output::Reply(id, Reply::Last(state.last_job())));
@@ -56,18 +63,13 @@ impl Process {
         told: Result<Told<Vec<Event>>, ProposeError>,
         wishes: &mut Wishes,
     ) {
-        let events = match &told {
-            Ok(Told::Applied(events)) => Some(events.as_slice()),
-            _ => None,
-        };
+        if let Ticket::Ask(id) = ticket {
+            return self.answer_user(id, &told, wishes);
+        }
+        let events = applied(&told);
         let state = &self.replica.machine().state;
         match (ticket, &mut self.lead) {
             (Ticket::Operator, _) => self.outputs.push(Output::Changed(told)),
-            (Ticket::Ask(id), _) => {
-                let leader = self.replica.leader();
-                let reply = reply(&told, state.last_job(), leader);
-                self.outputs.push(Output::Reply(id, reply));
-            }
             (Ticket::Show(id, job), _) => {
                 let reply = match &told {
                     Ok(Told::Fresh) => Reply::Limit(limit(state, job)),
@@ -80,5 +82,37 @@ impl Process {
             (Ticket::Report(link), Some(lead)) => lead.reported(link, events.is_some(), wishes),
             _ => {}
         }
+    }
+
+    /// A part of what a user asked was carried out, or came to nothing.
+    fn answer_user(
+        &mut self,
+        id: AskId,
+        told: &Result<Told<Vec<Event>>, ProposeError>,
+        wishes: &mut Wishes,
+    ) {
+        let parts = self.parts.remove(&id).filter(|parts| !parts.is_whole());
+        let Some((mut parts, events)) = parts.zip(applied(told)) else {
+            let (last, leader) = (self.replica.machine().state.last_job(), self.replica.leader());
+            return self.outputs.push(Output::Reply(id, reply(told, last, leader)));
+        };
+        parts.note(state::event::changed(events));
+        if let Some(part) = parts.next_part() {
+            wishes.commands.push((part, Ticket::Ask(id)));
+            self.parts.insert(id, parts);
+            return;
+        }
+        let reply = match parts.outcome() {
+            Ok(keys) => Reply::Changed(keys),
+            Err(refusal) => Reply::Refused(refusal.to_string()),
+        };
+        self.outputs.push(Output::Reply(id, reply));
+    }
+}
+
+fn applied(told: &Result<Told<Vec<Event>>, ProposeError>) -> Option<&[Event]> {
+    match told {
+        Ok(Told::Applied(events)) => Some(events),
+        _ => None,
     }
 }

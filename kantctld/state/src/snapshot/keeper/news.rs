@@ -190,6 +190,18 @@ const fn is_live(phase: Phase) -> bool {
     !matches!(phase, Phase::Pending | Phase::Done)
 }
 
+/// About how many jobs and tasks are read for events: for some it takes a while.
+pub(super) fn count(state: &State, events: &[Event]) -> usize {
+    let tasks = |job: &JobId| state.job(*job).map_or(0, |record| record.elements.len());
+    let of = |event: &Event| match event {
+        Event::JobSubmitted { job, repeated: false, .. }
+        | Event::JobUpdated { key: JobKey { job, .. }, .. }
+        | Event::DependencyMoved { key: JobKey { job, index: None } } => tasks(job),
+        _ => 1,
+    };
+    events.iter().map(of).sum()
+}
+
 impl Touched {
     /// All but jobs.
     pub fn outline(state: &State) -> Self {
@@ -227,8 +239,9 @@ impl Touched {
             | Event::InvitationUsed { .. }
             | Event::SubmitRefused { .. }
             | Event::CommandRefused(_) => {}
+            // All that lives of it.
             Event::JobUpdated { key, .. } => {
-                self.jobs.insert(*key);
+                self.jobs.extend(state.living.of(key.job));
                 self.asking.insert(key.job);
             }
             // What is over is told by its own end.

@@ -1,0 +1,37 @@
+//! What is asked of some tasks of an array: a part of what was asked of all of them, so that no
+//! entry of the log takes long. Never of another job than an array.
+
+use common::id::{ArrayIndex, JobId};
+use common::time::Time;
+use serde::{Deserialize, Serialize};
+
+/// Some tasks of an array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SomeTasks {
+    /// The array.
+    pub job: JobId,
+    /// From this one.
+    pub first: ArrayIndex,
+    /// To this one.
+    pub last: ArrayIndex,
+    /// The last stamp of the log when it was asked of all. What has started since is not requeued:
+    /// an earlier part may have made it start.
+    pub asked_at: Time,
+}
+
+/// What is to become of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Steering {
+    /// As [`crate::Command::CancelJob`].
+    Cancel,
+    /// As [`crate::Command::HoldJob`].
+    Hold,
+    /// As [`crate::Command::ReleaseJob`].
+    Release,
+    /// As [`crate::Command::RequeueJob`].
+    Requeue,
+    /// As [`crate::Command::SuspendJob`].
+    Suspend,
+    /// As [`crate::Command::ResumeJob`].
+    Resume,
+}

@@ -1,0 +1,60 @@
+//! What follows from the jobs and is kept beside them so that it is found at once. Made anew where
+//! a state is read, kept up where a job moves. Never stored.
+
+use super::State;
+use crate::dependency::Ties;
+use crate::living::{Bounds, Living};
+use crate::over::Over;
+use common::id::JobKey;
+use common::job::{Phase, Rlimit};
+use std::sync::Arc;
+
+impl State {
+    /// Notes that a job or array task is now alive, or is not any more.
+    pub(crate) fn set_alive(&mut self, key: JobKey, alive: bool) {
+        let Some(record) = self.jobs.get(&key.job) else { return };
+        let (owner, bounds) = (record.spec.owner.uid, Bounds::of(&record.spec.ask));
+        if alive {
+            self.living.insert(key, owner, bounds);
+            self.ties.live(record);
+            self.over.remove(key.job);
+        } else {
+            self.living.remove(key, owner, bounds);
+            if self.living.has_none_of(key.job) {
+                self.ties.rest(record);
+                self.over.insert(key.job, self.now);
+            }
+        }
+    }
+
+    /// Makes what is not stored, and has jobs that were read one by one share what is the same.
+    pub(crate) fn index(&mut self) {
+        let mut last: Arc<[Rlimit]> = Arc::default();
+        for record in self.jobs.values_mut().filter_map(Arc::get_mut) {
+            let own = &mut record.spec.ask.rlimits;
+            if *own == last {
+                *own = last.clone();
+            }
+            last = own.clone();
+        }
+        let (mut living, mut ties, mut over) =
+            (Living::default(), Ties::default(), Over::default());
+        for record in self.jobs.values() {
+            ties.bind(record, |job| self.jobs.contains_key(&job));
+            if record.elements.values().any(|element| element.phase != Phase::Done) {
+                ties.live(record);
+            } else if let Some(last) = record.elements.values().filter_map(|e| e.done_at).max() {
+                over.insert(record.id, last);
+            }
+            living.note_elements(u32::try_from(record.elements.len()).unwrap_or(u32::MAX), true);
+            let active = record.elements.values().filter(|e| e.phase.holds_resources());
+            active.for_each(|_| living.note_active(true));
+            let alive = record.elements.iter().filter(|(_, e)| e.phase != Phase::Done);
+            let (owner, bounds) = (record.spec.owner.uid, Bounds::of(&record.spec.ask));
+            alive.for_each(|(index, _)| living.insert(record.key(*index), owner, bounds));
+        }
+        (self.living, self.ties, self.over) = (living, ties, over);
+        let asked = self.requests().map(|(uid, key, known)| (known.job, (uid, key.clone())));
+        self.asked = asked.collect();
+    }
+}

@@ -1,0 +1,150 @@
+//! Arrays of very many tasks: what is asked of all of them costs little at a time, and what is over
+//! is forgotten little by little.
+
+use crate::house::{House, USER, share};
+use common::id::{ArrayIndex, JobId, JobKey};
+use common::job::{Ask, Patch, Replaced};
+use common::time::{Span, Time};
+use state::{Command, Event, Stamped, Target};
+
+fn array(tasks: u32) -> Ask {
+    Ask { array: Some(format!("0-{}", tasks - 1).parse().unwrap()), ..Ask::default() }
+}
+
+fn update(key: JobKey, patch: Patch) -> Command {
+    Command::UpdateJob { actor: USER, target: Target { key }, patch: Box::new(patch), living: true }
+}
+
+fn story(house: &House, key: JobKey) -> Vec<String> {
+    let list = state::view::job_detail(&house.state, key, &Default::default()).unwrap();
+    list.jobs[0].story.iter().map(|line| line.text.clone()).collect()
+}
+
+#[test]
+fn an_update_of_an_array_is_one_event_and_stands_in_the_story_of_each_task_that_lived() {
+    let mut house = House::new();
+    let key = JobKey::single(house.submit(array(1000)));
+    let task = |index| JobKey { index: Some(ArrayIndex(index)), ..key };
+    let cancel = house.cancel(task(0));
+    house.apply(cancel);
+    house.wait(1);
+    let few = Patch { array_limit: Some(Replaced::With(3)), ..Patch::default() };
+    let events = house.apply(update(key, few));
+    assert!(matches!(&events[..], [Event::JobUpdated { key: told, .. }] if *told == key));
+    assert_eq!(state::event::changed(&events), Ok(vec![key]));
+    house.wait(1);
+    house.apply(Command::HoldJob { actor: USER, target: Target { key: task(7) } });
+    let told = story(&house, task(7));
+    assert!(told[1].contains("--array-limit"), "{told:?}");
+    assert!(told[2].contains("held"), "in their order: {told:?}");
+    assert_eq!(story(&house, task(8)).len(), 2);
+    assert_eq!(story(&house, task(0)).len(), 2, "submitted, cancelled: it was over by then");
+}
+
+#[test]
+fn an_update_of_an_array_reaches_the_nodes_of_its_tasks_and_the_eyes_of_the_scheduler() {
+    let mut house = House::new();
+    let limit = Some(Span::from_minutes(60));
+    let key = JobKey::single(house.submit(Ask { time_limit: limit, ..array(10) }));
+    let task = |index| JobKey { index: Some(ArrayIndex(index)), ..key };
+    let mut keeper = state::snapshot::Keeper::new(&house.state);
+    for (index, node) in [(0, "g1"), (1, "g2"), (2, "g2")] {
+        let first = index * 2;
+        let allocation = vec![share(node, first, 2, &[])];
+        let id = house.attempt_of(task(index));
+        let events = house.enact(id, allocation);
+        keeper.update(&house.state, &events);
+    }
+    let less = Patch { time_limit: Some(Span::from_minutes(5)), ..Patch::default() };
+    let events = house.apply(update(key, less));
+    assert_eq!(state::effect::touched_nodes(&events).len(), 2);
+    keeper.update(&house.state, &events);
+    let fresh = state::snapshot::Keeper::new(&house.state);
+    let waiting = |keeper: &state::snapshot::Keeper| keeper.snapshot().waiting(task(5)).cloned();
+    assert_eq!(waiting(&keeper), waiting(&fresh));
+    assert_eq!(waiting(&keeper).unwrap().time_limit, Some(Span::from_minutes(5)));
+}
+
+#[test]
+fn the_deadline_of_an_array_is_that_of_all_its_tasks_and_moves_with_them() {
+    let mut house = House::new();
+    let deadline = |minutes| Some(house_time(minutes));
+    let key = JobKey::single(house.submit(Ask { deadline: deadline(10), ..array(100) }));
+    assert_eq!(state::missed(&house.state, house_time(9)), []);
+    assert_eq!(state::missed(&house.state, house_time(10)).len(), 100);
+    let later = Patch { deadline: Some(Replaced::With(house_time(20))), ..Patch::default() };
+    house.apply(update(key, later));
+    assert_eq!(state::missed(&house.state, house_time(19)), []);
+    assert_eq!(state::missed(&house.state, house_time(20)).len(), 100);
+    let cancel = house.cancel(key);
+    house.apply(cancel);
+    assert_eq!(state::missed(&house.state, house_time(20)), []);
+}
+
+/// So many minutes after a house begins.
+fn house_time(minutes: u64) -> Time {
+    Time(1_000_000) + Span::from_minutes(minutes)
+}
+
+/// Applies without a judge: of many.
+fn quietly(house: &mut House, command: Command) -> Vec<Event> {
+    state::apply(&mut house.state, &Stamped { at: house.now, command })
+}
+
+fn forgotten(events: &[Event]) -> Vec<u32> {
+    let of = |event: &Event| match event {
+        Event::JobForgotten { job } => Some(job.0),
+        _ => None,
+    };
+    events.iter().filter_map(of).collect()
+}
+
+#[test]
+fn what_is_over_is_forgotten_in_bounded_parts_what_was_over_first_before_all_else() {
+    let mut house = House::empty();
+    let jobs: Vec<JobId> = (0..2500).map(|_| house.quietly_submit(Ask::default())).collect();
+    let lives = house.quietly_submit(Ask::default());
+    // The last that was submitted is over first.
+    for job in jobs.iter().rev() {
+        let cancel = house.cancel(JobKey::single(*job));
+        quietly(&mut house, cancel);
+        house.now = house.now + Span(1);
+    }
+    assert!(!house.state.old(house.now).1, "nothing is old");
+    house.wait(2 * 60 * 60);
+    let mut all = Vec::new();
+    for (count, is_more) in [(1000, true), (1000, true), (500, false), (0, false)] {
+        assert_eq!(house.state.old(house.now).1, is_more);
+        let events = quietly(&mut house, Command::ForgetDone);
+        let told = forgotten(&events);
+        assert_eq!(told.len(), count);
+        all.extend(told);
+        assert_eq!(state::invariant::check(&house.state), Vec::<String>::new());
+    }
+    assert!(all.iter().copied().eq(jobs.iter().rev().map(|job| job.0)));
+    assert!(house.state.job(lives).is_some());
+    assert_eq!(house.state.requests().count(), 0, "nobody asks again after so long");
+}
+
+#[test]
+fn a_job_that_waits_again_is_not_forgotten_before_its_time_has_passed_anew() {
+    let mut house = House::empty();
+    let (large, small) = (house.submit(array(1500)), house.submit(Ask::default()));
+    for job in [large, small] {
+        let cancel = house.cancel(JobKey::single(job));
+        quietly(&mut house, cancel);
+    }
+    house.wait(59 * 60);
+    let again = JobKey { job: large, index: Some(ArrayIndex(7)) };
+    let requeue = house.requeue(again);
+    quietly(&mut house, requeue);
+    house.wait(60);
+    assert_eq!(forgotten(&quietly(&mut house, Command::ForgetDone)), [small.0]);
+    let cancel = house.cancel(again);
+    quietly(&mut house, cancel);
+    house.wait(59 * 60);
+    assert_eq!(forgotten(&quietly(&mut house, Command::ForgetDone)), []);
+    house.wait(60);
+    let events = quietly(&mut house, Command::ForgetDone);
+    assert_eq!(forgotten(&events), [large.0], "whole, however many tasks it has");
+}
