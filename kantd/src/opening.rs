@@ -1,6 +1,6 @@
 //! Opening a file that a user named, by a process that is not confined as the user's jobs are. A
-//! device is refused before it is opened, but for those that are for everybody: the rules of a job's
-//! group do not hold here, and to open one may already do something. Never decides as whom.
+//! device is refused before it is opened, but for those that are for all users: the rules of a
+//! job's group do not hold here, and to open one may already do something. Never decides as whom.
 
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, open};
@@ -16,12 +16,12 @@ pub struct Found {
     status: FileStat,
 }
 
-/// The devices of memory that are for everybody: null, zero, full, random, urandom (Linux,
+/// The devices of memory that are for all users: null, zero, full, random, urandom (Linux,
 /// Documentation/admin-guide/devices.txt).
 const MEMORY_MAJOR: u64 = 1;
 const MEMORY_MINORS: [u64; 5] = [3, 5, 7, 8, 9];
 
-/// /dev/tty: the terminal of whoever opens it.
+/// /dev/tty: the terminal of the process that opens it.
 const TTY: (u64, u64) = (5, 0);
 
 /// Of /dev/pts.
@@ -48,7 +48,7 @@ impl Found {
         kind(&self.status) == SFlag::S_IFIFO
     }
 
-    /// Refuses a device that is not for everybody.
+    /// Refuses a device that is not for all users.
     ///
     /// # Errors
     /// [`Errno::ENODEV`].
@@ -59,7 +59,7 @@ impl Found {
     /// Opens the very thing that was found.
     ///
     /// # Errors
-    /// [`Errno::ENODEV`] for a device that is not for everybody, else the system's.
+    /// [`Errno::ENODEV`] for a device that is not for all users, else the system's.
     pub fn open(&self, flags: OFlag) -> nix::Result<OwnedFd> {
         self.check()?;
         let path = format!("/proc/self/fd/{}", self.place.as_raw_fd());
@@ -84,7 +84,7 @@ pub fn read_regular(path: &Path) -> nix::Result<Option<File>> {
     }
 }
 
-/// Refuses a device that is not for everybody.
+/// Refuses a device that is not for all users.
 ///
 /// # Errors
 /// [`Errno::ENODEV`].
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn devices_for_everybody_are_opened_and_others_are_not() {
+    fn devices_for_all_users_are_opened_and_others_are_not() {
         for path in ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"] {
             Found::at(Path::new(path)).unwrap().open(OFlag::O_RDONLY).unwrap();
         }

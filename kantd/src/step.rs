@@ -27,7 +27,6 @@ mod leases;
 mod login;
 mod order;
 mod overuse;
-mod patience;
 mod prepare;
 mod private;
 mod removal;
@@ -49,7 +48,7 @@ pub(crate) use private::usable as usable_private_dirs;
 pub use supervisor::run_supervisor;
 pub(crate) use tasks::tend_leases;
 
-/// Tries what each step has for itself without being asked; a sentence for each that it cannot have.
+/// Tries what each step has for itself without a setting; a sentence for each that it cannot have.
 pub(crate) fn try_out(missing: &mut Vec<String>) {
     keyring::try_out(missing);
     login::try_out(missing);

@@ -1,5 +1,6 @@
 //! Jobs whose users reach for what is not theirs: keys, devices, signals to kantd's processes; or
-//! hold and leave behind what is everybody's. As `hostile`, whose table has a line for each test.
+//! hold and leave behind what the machine has once. As `hostile`, whose table has a line for each
+//! test.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
@@ -180,7 +181,7 @@ async fn a_prolog_and_an_epilog_find_no_key_of_the_jobs() {
     assert_eq!(said.lines().filter(|line| !is_granted(line)).count(), 4, "{said}");
 }
 
-/// A device that all may open, by number: it need not be there.
+/// A device that all may open, by its number.
 fn device(path: &Path, kind: SFlag, major: u64, minor: u64) -> PathBuf {
     mknod(path, kind, Mode::from_bits_truncate(0o666), makedev(major, minor)).unwrap();
     stand::open_to_all(path, 0o666);
@@ -191,7 +192,7 @@ fn device(path: &Path, kind: SFlag, major: u64, minor: u64) -> PathBuf {
 async fn a_job_that_names_a_device_as_its_input_or_output_is_refused() {
     needs_root!();
     let mut stand = node().await;
-    // /dev/fuse: there on any machine, and nothing happens to who opens it.
+    // /dev/fuse: there on any machine, and to open it does nothing.
     let fuse = device(&stand.work_dir().join("fuse"), SFlag::S_IFCHR, 10, 229);
     let disk = device(&stand.work_dir().join("disk"), SFlag::S_IFBLK, 7, 0);
     symlink(&fuse, stand.work_dir().join("link")).unwrap();
@@ -286,7 +287,7 @@ async fn a_job_that_spoils_its_own_start_fails_by_its_own_fault() {
     assert_failed_with(&end, &["failed to reach the script", "its mode was changed"]);
 }
 
-/// A process of a user's that lets nobody open a file of its own.
+/// A process of a user's that keeps others from opening a file of its own.
 struct Lease(Child);
 
 impl Lease {
@@ -310,7 +311,7 @@ impl Drop for Lease {
 }
 
 #[tokio::test]
-async fn a_pipe_that_nobody_opens_ends_its_job_in_seconds() {
+async fn a_pipe_without_its_other_side_ends_its_job_in_seconds() {
     needs_root!();
     let mut stand = node().await;
     for name in ["in", "out"] {

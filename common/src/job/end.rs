@@ -58,8 +58,8 @@ pub enum EndCause {
     /// It never ran, for a reason of the node's (spool, cgroup, fork); the message says which. It
     /// may run elsewhere.
     NodeFault,
-    /// It never ran, and the node may be why, or what its user's jobs used up there (room on a disk,
-    /// process numbers); the message says what failed. It may run elsewhere.
+    /// It never ran, and the node may be why, or what jobs used up there (room on a disk, process
+    /// numbers); the message says what failed. It may run elsewhere.
     UnclearFault,
     /// The node lost it: the machine rebooted, or its supervisor was killed.
     Lost,

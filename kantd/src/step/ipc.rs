@@ -91,8 +91,7 @@ pub fn mount_queues() -> nix::Result<()> {
 pub fn try_out(missing: &mut Vec<String>) {
     let tried = std::thread::spawn(|| unshare(CloneFlags::CLONE_NEWIPC)).join();
     if let Ok(Err(error)) = tried {
-        missing.push(format!(
-            "jobs share and leave behind shared memory and message queues: no IPC namespace: {error}"
-        ));
+        let what = "shared memory and message queues";
+        missing.push(format!("jobs share and leave behind {what}: no IPC namespace: {error}"));
     }
 }

@@ -1,6 +1,7 @@
 //! Session keyrings (man 7 session-keyring): a step's processes share one, and each hook has one of
-//! its own. None has a key of kantd's, of another user's or of another job's in it: what finds a
-//! keyring in its session may read it, whoever it is. Never links a user's other keyrings.
+//! its own. None has a key of kantd's, of another user's or of another job's in it: a process may
+//! read what is in its session's keyring, whichever user's it is. Never links a user's other
+//! keyrings.
 
 use super::order::StepOrder;
 use libc::{c_long, c_ulong};

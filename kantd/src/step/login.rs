@@ -6,7 +6,7 @@ use std::fs;
 /// Where a thread finds and sets its own.
 const FILE: &str = "/proc/thread-self/loginuid";
 
-/// As a file of /proc shows it: none was set, and anyone may set it.
+/// As a file of /proc shows it: none was set, and any process may set its own.
 const UNSET: &str = "4294967295";
 
 /// Tries on a thread that ends afterwards whether another can be set; a sentence if not. Where
@@ -17,7 +17,7 @@ pub fn try_out(missing: &mut Vec<String>) {
         _ => Ok(()),
     });
     if let Ok(Err(error)) = tried.join() {
-        missing.push(format!("the audit log names whoever started kantd for jobs: {error}"));
+        missing.push(format!("the audit log names the user who started kantd for jobs: {error}"));
     }
 }
 

@@ -3,21 +3,23 @@
 //! for them, and the supervisor must stay able to stop the job. The user cannot signal it.
 //! Never runs anything of the job's.
 
+mod open;
+mod patience;
+
 use super::account::{Account, AccountError};
 use super::container::{self, Image};
 use super::courier::{self, Parcel};
 use super::fault::LaunchFault;
-use super::files::{FilePlan, Opening, Use};
+use super::files::FilePlan;
 use super::order::StepOrder;
-use super::patience::{Patience, WAIT_MAX};
 use super::private;
 use crate::cgroup::Handle;
-use crate::opening::{self, Found};
-use nix::fcntl::{AT_FDCWD, AtFlags, FcntlArg, OFlag, fcntl, open};
+use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, open};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
-use nix::sys::stat::{Mode, fstat, stat, umask};
+use nix::sys::stat::{Mode, stat, umask};
 use nix::unistd::{AccessFlags, ForkResult, Pid, chdir, faccessat, fork};
+use patience::Patience;
 use serde::{Deserialize, Serialize};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -201,8 +203,8 @@ fn prepare(
     tell_hidden(order, end);
     let mut patience = Patience::new();
     for opening in &plan.openings {
-        let file =
-            open_file(opening, &mut patience).map_err(|error| explain(order, opening, error))?;
+        let file = open::open_file(opening, &mut patience)
+            .map_err(|error| open::explain(order, opening, error))?;
         send(end, &Report::Opened, Some(file.as_fd()));
     }
     Ok(())
@@ -283,69 +285,4 @@ fn hidden_work_dir(order: &StepOrder) -> Option<(PathBuf, OwnedFd)> {
     }
     let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
     Some((path, open(".", flags, Mode::empty()).ok()?))
-}
-
-fn open_file(opening: &Opening, patience: &mut Patience) -> nix::Result<OwnedFd> {
-    let writing = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_APPEND;
-    let flags = match opening.how {
-        Use::Read => OFlag::O_RDONLY,
-        Use::Append => writing,
-        Use::Truncate => writing | OFlag::O_TRUNC,
-    };
-    let path = Path::new(&opening.path);
-    let is_pipe = match Found::at(path) {
-        Err(nix::Error::ENOENT) if opening.how != Use::Read => false,
-        found => {
-            let found = found?;
-            found.check()?;
-            found.is_pipe()
-        }
-    };
-    if is_pipe {
-        return patience.open(|| open_checked(path, flags));
-    }
-    match open_checked(path, flags | OFlag::O_NONBLOCK) {
-        // Somebody has a lease on it.
-        Err(nix::Error::EWOULDBLOCK) => patience.open(|| open_checked(path, flags)),
-        file => may_wait(file?),
-    }
-}
-
-/// By its name, so that what the kernel protects in directories that all may write to stays so (man
-/// 5 proc, protected_regular). Who puts a device there meanwhile has it opened for a moment.
-fn open_checked(path: &Path, flags: OFlag) -> nix::Result<OwnedFd> {
-    let flags = flags | OFlag::O_CLOEXEC | OFlag::O_NOCTTY;
-    let file = open(path, flags, Mode::from_bits_truncate(0o666))?;
-    opening::check(&fstat(&file)?)?;
-    Ok(file)
-}
-
-/// The job reads and writes it as it would any.
-fn may_wait(file: OwnedFd) -> nix::Result<OwnedFd> {
-    let flags = OFlag::from_bits_retain(fcntl(&file, FcntlArg::F_GETFL)?);
-    fcntl(&file, FcntlArg::F_SETFL(flags - OFlag::O_NONBLOCK))?;
-    Ok(file)
-}
-
-fn explain(order: &StepOrder, opening: &Opening, error: nix::Error) -> LaunchFault {
-    let (purpose, option) = match opening.how {
-        Use::Read => ("reading", "--input"),
-        Use::Append | Use::Truncate => ("writing", "--output and --error"),
-    };
-    let why = match error {
-        nix::Error::ENODEV => "it is a device, and of those only null, zero, full, random, \
-             urandom and terminals are opened: let the job open it by itself"
-            .to_owned(),
-        nix::Error::ETIMEDOUT => {
-            let wait = WAIT_MAX.as_secs();
-            format!("the other side did not open it, or let go of it, within {wait} seconds")
-        }
-        error => error.to_string(),
-    };
-    LaunchFault::of_job(format!(
-        "failed to open {} for {purpose} as user {} on node {}: {why}; see {option}",
-        opening.path,
-        order.user(),
-        order.node
-    ))
 }

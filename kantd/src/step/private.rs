@@ -117,7 +117,8 @@ impl Kept {
     }
 }
 
-/// Makes the directories private for this process and its children. `kept` stays visible, and so
+/// Makes the directories private for this process and its children, and with them its shared memory
+/// and message queues, where the kernel lets it. `kept` stays visible, and so
 /// does the step's own directory, which holds the script. A tmpfs holds at most `memory`.
 /// Only in a process of one thread.
 ///
@@ -127,18 +128,33 @@ pub fn enter(
     dirs: &[PathBuf],
     step: &StepDir,
     memory: Option<Bytes>,
-    mut kept: Vec<Kept>,
-    needs: Needs,
+    kept: Vec<Kept>,
+    needs_mounts: bool,
 ) -> io::Result<Entered> {
-    let shows_queues = needs.queues && ipc::shows_queues();
-    let queues = if shows_queues { vec![PathBuf::from(ipc::QUEUES)] } else { Vec::new() };
-    if dirs.is_empty() {
-        if needs.mounts || shows_queues {
-            leave_the_machines_mounts()?;
-        }
-        queues.iter().try_for_each(|_| ipc::mount_queues())?;
-        return Ok(Entered(queues));
+    let ipc = ipc::enter().map_err(|error| {
+        io::Error::new(error.kind(), format!("shared memory of its own: {error}"))
+    })?;
+    let shows_queues = ipc.is_some() && ipc::shows_queues();
+    let mut entered = Entered { mounts: Vec::new(), ipc };
+    if !dirs.is_empty() {
+        enter_dirs(dirs, step, memory, kept)?;
+        entered.mounts = dirs.to_vec();
+    } else if needs_mounts || shows_queues {
+        leave_the_machines_mounts()?;
     }
+    if shows_queues {
+        ipc::mount_queues()?;
+        entered.add(Path::new(ipc::QUEUES));
+    }
+    Ok(entered)
+}
+
+fn enter_dirs(
+    dirs: &[PathBuf],
+    step: &StepDir,
+    memory: Option<Bytes>,
+    mut kept: Vec<Kept>,
+) -> io::Result<()> {
     let own = fs::canonicalize(step.path())?;
     if is_below(&own, dirs) {
         kept.push(Kept::open(own.clone(), File::open(&own)?.as_fd())?);
@@ -155,34 +171,29 @@ pub fn enter(
             kept.place(above)?;
         }
     }
-    queues.iter().try_for_each(|_| ipc::mount_queues())?;
-    Ok(Entered([&queues, dirs].concat()))
+    Ok(())
 }
 
-/// What a step needs mounts of its own for, beside its directories.
-#[derive(Debug, Clone, Copy)]
-pub struct Needs {
-    /// Its container.
-    pub mounts: bool,
-    /// Its message queues, which are not the machine's.
-    pub queues: bool,
+/// Proof that this process has left the machine's mounts, and its shared memory where it may.
+pub struct Entered {
+    mounts: Vec<PathBuf>,
+    ipc: Option<ipc::Entered>,
 }
-
-/// Proof that this process has left the machine's mounts.
-pub struct Entered(Vec<PathBuf>);
 
 impl Entered {
     /// Something else that is to be mounted, and let go of before the directories if it was.
     pub fn add(&mut self, mount: &Path) {
-        self.0.insert(0, mount.to_owned());
+        self.mounts.insert(0, mount.to_owned());
     }
 
-    /// Lets go of the directories; of a tmpfs, when the last process inside is gone.
+    /// Leaves all of it, which goes with the last process inside.
     pub fn leave(&mut self) {
-        for dir in self.0.drain(..) {
+        for dir in self.mounts.drain(..) {
             // They go with this process anyhow.
             let _ = umount2(&dir, MntFlags::MNT_DETACH);
         }
+        // So does that.
+        let _ = self.ipc.take().map(|ipc| ipc.leave());
     }
 }
 

@@ -22,7 +22,6 @@ use super::daemon;
 use super::dir::StepDir;
 use super::files::FilePlan;
 use super::hook::Hook;
-use super::ipc;
 use super::journal::{Event, Journal};
 use super::order::{StepOrder, TaskPlace};
 use super::overuse::GpuOveruse;
@@ -138,8 +137,6 @@ struct Supervisor {
     hook: Option<Hook>,
     /// Once the step's private directories are there.
     private: Option<Entered>,
-    /// Once its shared memory and message queues are its own.
-    ipc: Option<ipc::Entered>,
     /// Whom it runs as, once that was looked up.
     account: Option<Account>,
     /// What it runs in, once that stands.

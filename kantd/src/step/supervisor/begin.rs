@@ -130,7 +130,6 @@ fn supervise(
         preparer: None,
         hook: None,
         private: None,
-        ipc: None,
         account: None,
         container: None,
         farewell: Farewell::default(),

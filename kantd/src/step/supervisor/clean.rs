@@ -172,11 +172,6 @@ impl Supervisor {
         // Before the group: what is in a tmpfs is the group's memory. Before the journal: what is
         // on the disk may be all the room there is.
         self.private.iter_mut().for_each(Entered::leave);
-        if let Some(ipc) = self.ipc.take()
-            && let Err(error) = ipc.leave()
-        {
-            log(&format!("failed to leave the job's shared memory before its end: {error}"));
-        }
         match private::remove(&self.dir) {
             // Nothing can be removed from such a disk, and nobody is served by waiting for it.
             Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => {}

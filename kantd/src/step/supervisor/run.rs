@@ -8,11 +8,10 @@ use crate::step::account::Account;
 use crate::step::container::{self, Container, Image};
 use crate::step::fault::LaunchFault;
 use crate::step::hook::{Hook, HookState};
-use crate::step::ipc;
 use crate::step::journal::Event;
 use crate::step::order::TaskPlace;
 use crate::step::prepare::{Preparation, Prepared};
-use crate::step::private::{self, Kept, Needs};
+use crate::step::private::{self, Kept};
 use crate::step::task::{self, StartReport, StepFacts, TaskStart};
 use common::job::{EndCause, ExitStatus};
 use common::unit::Bytes;
@@ -91,29 +90,21 @@ impl Supervisor {
         let dirs = &self.order.rules.private_dirs;
         let (id, node) = (self.order.launch.id, &self.order.node);
         let kept = prepared.work_dir.take().map(|(path, dir)| Kept::open(path, dir.as_fd()));
-        // It was there a moment ago, and is the user's.
+        // It is the user's, who may have removed it since.
         let kept = kept.transpose().map_err(|error| {
             let dir = &self.order.launch.work_dir;
-            LaunchFault::of_job(format!(
+            LaunchFault::unclear(format!(
                 "failed to keep working directory {dir} of {id} in sight on node {node}: {error}"
             ))
         })?;
-        self.ipc = ipc::enter().map_err(|error| {
-            let what = "shared memory and message queues of its own";
-            let message = format!("failed to give {id} {what} on node {node}: {error}");
-            LaunchFault::of_node_or_want(&error, message)
-        })?;
-        if self.ipc.is_none() {
-            log("the job's shared memory and message queues are the machine's");
-        }
         // While it is in sight.
         let image = prepared.image.take().map(|(image, root)| {
             let lower = Kept::open(container::lower(&self.dir), root.as_fd());
             lower.map(|lower| (image, lower))
         });
         let memory = Some(self.order.share.memory).filter(|memory| *memory > Bytes::ZERO);
-        let needs = Needs { mounts: image.is_some(), queues: self.ipc.is_some() };
-        let entered = private::enter(dirs, &self.dir, memory, kept.into_iter().collect(), needs);
+        let entered =
+            private::enter(dirs, &self.dir, memory, kept.into_iter().collect(), image.is_some());
         self.private = Some(entered.map_err(|error| {
             LaunchFault::of_node_or_want(
                 &error,

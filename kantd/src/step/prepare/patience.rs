@@ -1,6 +1,6 @@
-//! A bound on calls that the kernel may let wait: for the other side of a pipe, or for whoever holds
-//! a lease on a file. A timer interrupts them. Only for a process of one thread that has no other
-//! use for SIGALRM; what hangs on a dead file server is interrupted by nothing.
+//! A bound on calls that the kernel may let wait: for the other side of a pipe, or for the end of a
+//! lease on a file. A timer interrupts them. Only for a process of one thread that has no other use
+//! for SIGALRM; what hangs on a dead file server is interrupted by nothing.
 
 use nix::errno::Errno;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};

@@ -1,0 +1,83 @@
+//! The files of a job's `--input`, `--output` and `--error`: opened for good, with a bound on what
+//! is waited for, and no devices but those for all users. Never decides as whom.
+
+use super::patience::{Patience, WAIT_MAX};
+use crate::opening::{self, Found};
+use crate::step::fault::LaunchFault;
+use crate::step::files::{Opening, Use};
+use crate::step::order::StepOrder;
+use nix::fcntl::{FcntlArg, OFlag, fcntl, open};
+use nix::sys::stat::{Mode, fstat};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+/// Opens one, as whom this process acts.
+///
+/// # Errors
+/// `ENODEV` for a device that is not for all users, `ETIMEDOUT` once the patience is used up, else
+/// the system's.
+pub fn open_file(opening: &Opening, patience: &mut Patience) -> nix::Result<OwnedFd> {
+    let writing = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_APPEND;
+    let flags = match opening.how {
+        Use::Read => OFlag::O_RDONLY,
+        Use::Append => writing,
+        Use::Truncate => writing | OFlag::O_TRUNC,
+    };
+    let path = Path::new(&opening.path);
+    let is_pipe = match Found::at(path) {
+        Err(nix::Error::ENOENT) if opening.how != Use::Read => false,
+        found => {
+            let found = found?;
+            found.check()?;
+            found.is_pipe()
+        }
+    };
+    if is_pipe {
+        return patience.open(|| open_checked(path, flags));
+    }
+    match open_checked(path, flags | OFlag::O_NONBLOCK) {
+        // A process has a lease on it.
+        Err(nix::Error::EWOULDBLOCK) => patience.open(|| open_checked(path, flags)),
+        file => may_wait(file?),
+    }
+}
+
+/// By its name, so that what the kernel protects in directories that all may write to stays so (man
+/// 5 proc, protected_regular). Who puts a device there meanwhile has it opened for a moment.
+fn open_checked(path: &Path, flags: OFlag) -> nix::Result<OwnedFd> {
+    let flags = flags | OFlag::O_CLOEXEC | OFlag::O_NOCTTY;
+    let file = open(path, flags, Mode::from_bits_truncate(0o666))?;
+    opening::check(&fstat(&file)?)?;
+    Ok(file)
+}
+
+/// The job reads and writes it as it would any.
+fn may_wait(file: OwnedFd) -> nix::Result<OwnedFd> {
+    let flags = OFlag::from_bits_retain(fcntl(&file, FcntlArg::F_GETFL)?);
+    fcntl(&file, FcntlArg::F_SETFL(flags - OFlag::O_NONBLOCK))?;
+    Ok(file)
+}
+
+/// Why one could not be opened, in a sentence.
+pub fn explain(order: &StepOrder, opening: &Opening, error: nix::Error) -> LaunchFault {
+    let (purpose, option) = match opening.how {
+        Use::Read => ("reading", "--input"),
+        Use::Append | Use::Truncate => ("writing", "--output and --error"),
+    };
+    let why = match error {
+        nix::Error::ENODEV => "it is a device, and of those only null, zero, full, random, \
+             urandom and terminals are opened: let the job open it by itself"
+            .to_owned(),
+        nix::Error::ETIMEDOUT => {
+            let wait = WAIT_MAX.as_secs();
+            format!("the other side did not open it, or let go of it, within {wait} seconds")
+        }
+        error => error.to_string(),
+    };
+    LaunchFault::of_job(format!(
+        "failed to open {} for {purpose} as user {} on node {}: {why}; see {option}",
+        opening.path,
+        order.user(),
+        order.node
+    ))
+}
