@@ -126,8 +126,8 @@ pub enum MembershipError {
     },
     /// Whoever has the cluster's key is not let in for that alone.
     #[error(
-        "an operator has to invite this controller: `kantctl admin controller invite` on the host of \
-         the controller that leads prints what to give here as --invitation"
+        "an operator has to invite this controller: `kantctl admin controller invite` on the host \
+         of the controller that leads prints what to give here as --invitation"
     )]
     NotInvited,
     /// No address to ask.

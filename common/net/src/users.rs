@@ -36,8 +36,8 @@ pub struct OwnerRules {
 pub enum OwnerRefusal {
     /// A system user's.
     #[error(
-        "jobs of uid {uid} are refused, for it is no person's (below {uid_min}, or {OVERFLOW_UID}): \
-         submit as a user of your own; operators set `uid_min` in kantctld.toml and each kantd.toml"
+        "jobs of uid {uid} are refused, for it is no person's (below {uid_min}, or \
+         {OVERFLOW_UID}): submit as a user of your own; operators set `uid_min` in kantctld.toml and each kantd.toml"
     )]
     System {
         /// Whose.

@@ -641,6 +641,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and __fish_seen_s
 complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and __fish_seen_subcommand_from controller" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and __fish_seen_subcommand_from controller" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and __fish_seen_subcommand_from controller" -f -a "status" -d 'List the controllers: who leads, who is behind'
+complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and __fish_seen_subcommand_from controller" -f -a "invite" -d 'Let one more controller join'
 complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and __fish_seen_subcommand_from controller" -f -a "promote" -d 'Give a learner a vote'
 complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and __fish_seen_subcommand_from controller" -f -a "remove" -d 'Take a controller out for good; its number is never given again'
 complete -c kantctl -n "__fish_kantctl_using_subcommand admin; and __fish_seen_subcommand_from controller" -f -a "transfer" -d 'Let another controller lead'

@@ -68,8 +68,8 @@ pub fn check_join(peers: &Peers<StateMachine>, request: &JoinRequest) -> Result<
     }
 }
 
-/// Makes it a member by its invitation, which is used up then, and takes the one it replaces out, in
-/// one change or not at all. Gives its number.
+/// Makes it a member by its invitation, which is used up then, and takes the one it replaces out,
+/// in one change or not at all. Gives its number.
 ///
 /// # Errors
 /// [`ApiFailure`] when it is not invited, or the members do not change so; then they are as they
