@@ -15,7 +15,7 @@
 //! | GET /v1/jobs/{key}/script | -> text |
 //! | GET /v1/jobs/{key}/output?stream=&offset=&wait_seconds= | -> bytes; `x-kant-ended: 1` at end |
 //! | POST /v1/jobs/{key}/tasks | `LaunchRequest` -> `LaunchAnswer` (the job's owner) |
-//! | POST /v1/jobs/{key}/tasks/{task}/signal, /input?.. | `SignalRequest`, bytes -> `LaunchAnswer` |
+//! | POST /v1/jobs/{key}/tasks/{task}/signal, /input | `SignalRequest`, bytes -> `LaunchAnswer` |
 //! | GET /v1/jobs/{key}/tasks/{task}?`TaskQuery` | -> its output and errors; headers say more |
 //! | GET, POST /v1/jobs/{key}/steps | -, `StepWish` (its owner) -> `StepList`, `StepAnswer` |
 //! | POST /v1/jobs/{key}/attend | `()` -> `AttendAnswer`: somebody waits for it |
@@ -33,7 +33,7 @@
 //! | GET /v1/queues, /v1/accounts | -> `QueueList`, `AccountList`, with the qualities of service |
 //! | POST /v1/reload | `()` -> `ReloadAnswer` (operators) |
 //! | GET /v1/status, /v1/controllers | -> `Status`, `ControllerList` |
-//! | POST /v1/controllers, /v1/controllers/invite | `JoinRequest`, `InviteRequest` -> their answers |
+//! | POST /v1/controllers, /v1/controllers/invite | `JoinRequest`, `InviteRequest` -> answers |
 //! | POST /v1/controllers/{id}/promote, /remove, /transfer | -> `ControllerList` |
 
 mod accounts;
