@@ -124,7 +124,7 @@ pub enum MembershipError {
         /// As configured.
         address: String,
     },
-    /// Whoever has the cluster's key is not let in for that alone.
+    /// The cluster's key alone lets no controller in.
     #[error(
         "an operator has to invite this controller: `kantctl admin controller invite` on the host \
          of the controller that leads prints what to give here as --invitation"

@@ -95,7 +95,7 @@ impl ConfigFile {
             return Ok(());
         }
         match net::check_trusted("mailer", Path::new(&self.config.mailer)) {
-            // It may come with a mount; a letter that finds none is told in the log.
+            // It may come with a mount; a letter that finds none is in the log.
             Err(error) if error.is_missing() => Ok(()),
             checked => Ok(checked?),
         }

@@ -6,7 +6,7 @@ use common::id::Uid;
 use common::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 
-/// So many may be open at once: each was meant for a controller, and no cluster has as many.
+/// At most this number may be open at once: no cluster has as many controllers.
 pub const OPEN_MAX: usize = 64;
 /// No invitation is good for longer.
 pub const LASTS_MAX: Span = Span::from_seconds(7 * 86_400);

@@ -113,7 +113,7 @@ pub async fn take_in(
         tracing::info!("controller {old} gave its number up: its log is lost");
     }
     tracing::info!("controller {id} joins: {said}");
-    // Whoever asks again at once is to be known. It is a member all the same.
+    // One that asks again at once is to be known. It is a member all the same.
     let mut status = peers.log.status();
     let shows = status.wait_for(|status| waiting(status, &address) == Some(id));
     let _ = tokio::time::timeout(CHANGE_LIMIT, shows).await;
