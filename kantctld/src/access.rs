@@ -1,5 +1,6 @@
 //! Who operates the cluster, whose jobs are taken, and which users a node speaks for: by this
-//! controller's configuration and its host's user database. Never replicated: each controller has its own.
+//! controller's configuration and its host's user database. Never replicated: each controller has
+//! its own.
 
 use crate::settings::{HostNames, SettingsError};
 use axum::http::StatusCode;
