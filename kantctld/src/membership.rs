@@ -73,8 +73,8 @@ pub enum MembershipError {
     /// Nobody said what an empty directory is to become.
     #[error(
         "{path} is empty, and the configuration names other controllers in `peers`: on the first \
-         of them run `kantctld found`; on each other `kantctld join`, with an invitation of `kantctl \
-         admin controller invite`"
+         of them run `kantctld found`; on each other `kantctld join`, with an invitation of \
+         `kantctl admin controller invite`"
     )]
     Unsaid {
         /// The state directory.

@@ -37,7 +37,8 @@ pub enum OwnerRefusal {
     /// A system user's.
     #[error(
         "jobs of uid {uid} are refused, for that is a system user (below {uid_min}, or \
-         {OVERFLOW_UID}): submit as a user of your own; operators set `uid_min` in kantctld.toml and each kantd.toml"
+         {OVERFLOW_UID}): submit as a user of your own; operators set `uid_min` in kantctld.toml \
+         and each kantd.toml"
     )]
     System {
         /// Whose.

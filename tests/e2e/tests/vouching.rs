@@ -1,5 +1,5 @@
-//! Which users a node speaks for: for the users who ask there, and not for those who operate the cluster,
-//! unless the configuration says so.
+//! Which users a node speaks for: for those who ask there, and not for those who operate the
+//! cluster, unless the configuration says so.
 
 use common::config::{ControllerConfig, VouchedFor};
 use e2e::{Cluster, ClusterOptions, Machine, Person, is_root};
