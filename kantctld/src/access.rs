@@ -1,5 +1,6 @@
-//! Who operates the cluster, whose jobs are taken, and for whom a node speaks: by this controller's
-//! configuration and its host's user database. Never replicated: each controller has its own.
+//! Who operates the cluster, whose jobs are taken, and which users a node speaks for: by this
+//! controller's configuration and its host's user database. Never replicated: each controller has
+//! its own.
 
 use crate::settings::{HostNames, SettingsError};
 use axum::http::StatusCode;
@@ -59,8 +60,8 @@ impl Access {
         Ok((Owner { uid: Uid(uid), gid: Gid(gid), name }, groups.into_iter().collect()))
     }
 
-    /// Is the user one whom a node may speak for? Whoever is root on a node can make it say
-    /// anything, and is by that no operator of the cluster.
+    /// May the node speak for this user? Root on a node can make it say anything, and is by that
+    /// no operator of the cluster.
     ///
     /// # Errors
     /// Who must ask elsewhere, and where.
@@ -69,9 +70,9 @@ impl Access {
         if self.vouched_for == VouchedFor::Operators || !self.is_operator(Uid(user.uid)) {
             return Ok(());
         }
-        let (whom, uid) = (if user.uid == 0 { "root" } else { "operators" }, user.uid);
+        let (kind, uid) = (if user.uid == 0 { "root" } else { "operators" }, user.uid);
         let message =
-            format!("node {node} may not speak for {whom} (uid {uid}): ask on a controller's host");
+            format!("node {node} may not speak for {kind} (uid {uid}): ask on a controller's host");
         let hint = "there kantctl finds kantctld's own socket (`socket` in kantctld.toml); to let \
                     nodes speak for operators, set `nodes_may_vouch_for = \"operators\"` in \
                     kantctld.toml of each controller: then root on any node operates the cluster";

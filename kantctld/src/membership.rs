@@ -73,8 +73,8 @@ pub enum MembershipError {
     /// Nobody said what an empty directory is to become.
     #[error(
         "{path} is empty, and the configuration names other controllers in `peers`: on the first \
-         of them run `kantctld found`; on each other `kantctld join`, with an invitation of `kantctl \
-         admin controller invite`"
+         of them run `kantctld found`; on each other `kantctld join`, with an invitation of \
+         `kantctl admin controller invite`"
     )]
     Unsaid {
         /// The state directory.
@@ -124,10 +124,10 @@ pub enum MembershipError {
         /// As configured.
         address: String,
     },
-    /// Whoever has the cluster's key is not let in for that alone.
+    /// The cluster's key alone lets no controller in.
     #[error(
-        "an operator has to invite this controller: `kantctl admin controller invite` on the host of \
-         the controller that leads prints what to give here as --invitation"
+        "an operator has to invite this controller: `kantctl admin controller invite` on the host \
+         of the controller that leads prints what to give here as --invitation"
     )]
     NotInvited,
     /// No address to ask.

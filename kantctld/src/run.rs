@@ -26,9 +26,7 @@ use common::id::{ClusterId, LogIndex};
 use common::reason::Refusal;
 use common::time::Span;
 use hand_over::hand_over;
-use net::{
-    ClusterKey, Identity, KeyError, ListenError, LocalListener, Role, TlsListener, TrustError,
-};
+use net::{ClusterKey, Identity, KeyError, ListenError, LocalListener, Role, TlsListener};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -43,9 +41,6 @@ const LEAD_NOTICE: Duration = Duration::from_secs(10);
 /// Why a controller did not start, or ended.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// Others may change the configuration, or what it names.
-    #[error(transparent)]
-    Trust(#[from] TrustError),
     /// The configuration makes no sense.
     #[error("failed to use the configuration")]
     Settings(#[from] SettingsError),
@@ -184,7 +179,6 @@ pub fn identity(config: &ControllerConfig) -> Result<Identity, RunError> {
     Ok(Identity::new(&key, Role::Controller)?)
 }
 
-/// For the socket and the key, which others look for there: passable, whatever the umask.
 fn make_dir(path: &Path) -> Result<(), RunError> {
     let failed = |source| RunError::Directory { path: path.display().to_string(), source };
     net::make_passable_dir(path).map_err(failed)

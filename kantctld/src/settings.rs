@@ -33,6 +33,9 @@ pub enum SettingsError {
     /// In the tables of queues, QoS, accounts, priority or topology.
     #[error(transparent)]
     Policy(#[from] ConfigError),
+    /// Others may change the configuration, or what it names.
+    #[error(transparent)]
+    Trust(#[from] net::TrustError),
     /// An operator nobody knows.
     #[error("admins: there is no user `{0}` on this host: write a user's name or uid")]
     UnknownAdmin(String),

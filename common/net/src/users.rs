@@ -8,7 +8,7 @@ use nix::unistd::{Gid, Group, Uid, User, getgrouplist};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// What the kernel says of a user for whom it has no number (/proc/sys/kernel/overflowuid).
+/// What the kernel says of a user that has no number here (/proc/sys/kernel/overflowuid).
 const OVERFLOW_UID: u32 = 65_534;
 
 /// What the database says of a user and a group of theirs.
@@ -36,13 +36,14 @@ pub struct OwnerRules {
 pub enum OwnerRefusal {
     /// A system user's.
     #[error(
-        "jobs of uid {uid} are refused, for it is no person's (below {uid_min}, or {OVERFLOW_UID}): \
-         submit as a user of your own; operators set `uid_min` in kantctld.toml and each kantd.toml"
+        "jobs of uid {uid} are refused, for that is a system user (below {uid_min}, or \
+         {OVERFLOW_UID}): submit as a user of your own; operators set `uid_min` in kantctld.toml \
+         and each kantd.toml"
     )]
     System {
         /// Whose.
         uid: u32,
-        /// The lowest of a person's.
+        /// The lowest uid of a user that is none.
         uid_min: u32,
     },
     /// The database does not know the user.
@@ -74,7 +75,7 @@ impl UserRecord {
     /// from the network.
     ///
     /// # Errors
-    /// When the database does not answer: that is not the same as a user whom it does not know.
+    /// When the database does not answer: that is not the same as an unknown user.
     pub fn look_up(uid: u32, gid: u32) -> nix::Result<Self> {
         Self::of_answer(gid, User::from_uid(Uid::from_raw(uid)))
     }

@@ -10,7 +10,7 @@ use super::topology::{LeafTable, NvlinkDomainTable, ZoneTable};
 use crate::policy::YieldsFirst;
 use serde::{Deserialize, Serialize};
 
-/// For whom a node may speak.
+/// Which users a node may speak for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum VouchedFor {
@@ -47,16 +47,16 @@ config_table! {
         cluster_key: String = "/etc/kant/cluster.key".to_owned(),
         /// Users (names or uids) who may do everything, besides root and the user kantctld runs as.
         admins: Vec<String> = Vec::new(),
-        /// For whom a node may speak that passes on what its users ask: `users`, who operate
-        /// nothing, or `operators` and root as well. With the latter root on any node operates the
-        /// cluster; without, operators ask on a controller's host.
+        /// Which users a node may speak for, when it passes on what they ask: `users` (those who
+        /// operate nothing) or `operators` (these and root as well). With the latter root on any
+        /// node operates the cluster; without, operators ask on a controller's host.
         nodes_may_vouch_for: VouchedFor = VouchedFor::Users,
         /// Accept jobs submitted by root, to run as root.
         allow_root_jobs: bool = false,
         /// Users below this uid, root aside, are the system's: their jobs are refused.
         uid_min: u32 = 1000,
-        /// Accept jobs of users whom this host's user database does not know. They have one group,
-        /// which no entry of the database may have.
+        /// Accept jobs of users that are not in this host's user database. They have one group,
+        /// which must not be in it either.
         allow_unknown_users: bool = false,
         /// A node silent for so long is lost, and its jobs end as NodeLost or are requeued.
         node_lost_after_seconds: u64 = 300,

@@ -110,7 +110,7 @@ config_table! {
         allow_root_jobs: bool = false,
         /// Users below this uid, root aside, are the system's: their jobs do not run here.
         uid_min: u32 = 1000,
-        /// Run jobs of users whom this node's user database does not know.
+        /// Run jobs of users that are not in this node's user database.
         allow_unknown_users: bool = false,
         /// What to log, as in RUST_LOG.
         log: String = "info".to_owned(),

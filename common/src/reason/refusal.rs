@@ -2,12 +2,14 @@
 //! to do. Never decides; the state does.
 
 mod code;
+mod invitation;
 mod saving;
+
+pub use invitation::InvitationRefusal;
 
 use super::WaitReason;
 use super::sentence::level_text;
 use crate::id::{AccountName, JobId, JobKey, NodeName, QosName, QueueName, ReservationName, Uid};
-use crate::job::check::AskError;
 use crate::job::{Outcome, Phase, SetPlace};
 use crate::time::{Span, Time};
 use crate::topology::Level;
@@ -292,37 +294,13 @@ pub enum Refusal {
         /// The most there may be.
         limit: u32,
     },
-    /// No such invitation to controllers, or its time is over.
-    #[error(
-        "there is no such invitation, or its time is over: an operator makes one with `kantctl \
-         admin controller invite` on the host of the controller that leads"
-    )]
-    NoInvitation,
-    /// An invitation to controllers is good once.
-    #[error(
-        "this invitation was used already, by the controller at {address}: an operator makes \
-         another with `kantctl admin controller invite` on the host of the controller that leads"
-    )]
-    InvitationUsed {
-        /// Who used it.
-        address: String,
-    },
-    /// Too many invitations to controllers.
-    #[error("there are {limit} invitations already: wait until the time of some is over")]
-    TooManyInvitations {
-        /// The most there may be.
-        limit: usize,
-    },
+    /// Of an invitation to controllers.
+    #[error(transparent)]
+    Invitation(#[from] InvitationRefusal),
     /// Wrong in itself.
     #[error("{message}")]
     BadAsk {
         /// In full.
         message: String,
     },
-}
-
-impl From<AskError> for Refusal {
-    fn from(error: AskError) -> Self {
-        Self::BadAsk { message: error.to_string() }
-    }
 }

@@ -15,8 +15,7 @@
 //! | GET /v1/jobs/{key}/script | -> text |
 //! | GET /v1/jobs/{key}/output?stream=&offset=&wait_seconds= | -> bytes; `x-kant-ended: 1` at end |
 //! | POST /v1/jobs/{key}/tasks | `LaunchRequest` -> `LaunchAnswer` (the job's owner) |
-//! | POST /v1/jobs/{key}/tasks/{task}/signal | `SignalRequest` -> `LaunchAnswer` |
-//! | POST /v1/jobs/{key}/tasks/{task}/input?`FeedQuery` | bytes -> `LaunchAnswer` |
+//! | POST /v1/jobs/{key}/tasks/{task}/signal, /input | `SignalRequest`, bytes -> `LaunchAnswer` |
 //! | GET /v1/jobs/{key}/tasks/{task}?`TaskQuery` | -> its output and errors; headers say more |
 //! | GET, POST /v1/jobs/{key}/steps | -, `StepWish` (its owner) -> `StepList`, `StepAnswer` |
 //! | POST /v1/jobs/{key}/attend | `()` -> `AttendAnswer`: somebody waits for it |
@@ -27,17 +26,14 @@
 //! | POST /v1/jobs/{key}/what-if, /solve | `WhatIfRequest` -> `WhatIfView`, `SolveRequest` -> .. |
 //! | GET /v1/priority?job=, /v1/share, /v1/metrics | `PriorityList`, `ShareList`, `MetricsView` |
 //! | GET /v1/accounting/jobs?since=, /v1/accounting/nodes | -> CSV, as `simulate` reads it |
-//! | GET /v1/history?`HistoryQuery` | -> `HistoryList`: runs that are over, a page of them |
-//! | GET /v1/report?`ReportQuery` | -> `ReportView`: who used how much, and how much there was |
+//! | GET /v1/history?`HistoryQuery`, /v1/report?`ReportQuery` | -> `HistoryList`, `ReportView` |
 //! | GET /v1/watch?`WatchQuery` | -> a `Happened` a line, without an end |
 //! | GET, POST /v1/reservations | -, `ReservationRequest` -> `ReservationList` |
 //! | POST /v1/reservations/{name}/delete | `()` -> `Changed` |
 //! | GET /v1/queues, /v1/accounts | -> `QueueList`, `AccountList`, with the qualities of service |
 //! | POST /v1/reload | `()` -> `ReloadAnswer` (operators) |
-//! | GET /v1/status | -> `Status` |
-//! | GET /v1/controllers | -> `ControllerList` |
-//! | POST /v1/controllers | `JoinRequest` -> `JoinAnswer`; from controllers only |
-//! | POST /v1/controllers/invite | `InviteRequest` -> `InviteAnswer`; on the leader's own socket |
+//! | GET /v1/status, /v1/controllers | -> `Status`, `ControllerList` |
+//! | POST /v1/controllers, /v1/controllers/invite | `JoinRequest`, `InviteRequest` -> answers |
 //! | POST /v1/controllers/{id}/promote, /remove, /transfer | -> `ControllerList` |
 
 mod accounts;

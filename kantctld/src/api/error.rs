@@ -107,8 +107,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::AccountClosed { .. }
         | Refusal::ReservationClosed { .. }
         | Refusal::HeldByOperator { .. }
-        | Refusal::NoInvitation
-        | Refusal::InvitationUsed { .. }
+        | Refusal::Invitation(_)
         | Refusal::NiceNegative => StatusCode::FORBIDDEN,
         Refusal::WrongPhase { .. }
         | Refusal::NothingToSave { .. }
@@ -131,7 +130,6 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::NoSuchLevel { .. }
         | Refusal::TooManyJobs { .. }
         | Refusal::ClusterFull { .. }
-        | Refusal::TooManyInvitations { .. }
         | Refusal::BadAsk { .. } => StatusCode::UNPROCESSABLE_ENTITY,
     }
 }

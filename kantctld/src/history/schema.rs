@@ -199,8 +199,8 @@ fn open_whole(path: &Path, cluster: ClusterId) -> Result<Connection, Unfit> {
     if whose == cluster.to_string() { Ok(connection) } else { Err(Unfit::Other(whose)) }
 }
 
-/// Every user's jobs are in it: only this process's user reads it. SQLite gives what it makes beside
-/// it the same mode.
+/// Every user's jobs are in it: only this process's user reads it. SQLite gives what it makes
+/// beside it the same mode.
 fn keep_private(path: &Path) -> Result<(), HistoryError> {
     let failed = |source| HistoryError::Private { path: path.to_owned(), source };
     OpenOptions::new().append(true).create(true).mode(0o600).open(path).map_err(failed)?;

@@ -1,9 +1,9 @@
 //! The configuration file and the topology file it names, read and not yet judged.
 //! Never writes either.
 
+use super::SettingsError;
 use common::config::policy::{TopologyError, TopologyFile};
 use common::config::{self, ConfigError, ControllerConfig};
-use net::TrustError;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -83,8 +83,8 @@ impl ConfigFile {
     /// what is read or run because it names it.
     ///
     /// # Errors
-    /// [`TrustError`].
-    pub fn check_trusted(&self) -> Result<(), TrustError> {
+    /// [`SettingsError::Trust`].
+    pub fn check_trusted(&self) -> Result<(), SettingsError> {
         if self.found {
             net::check_trusted("configuration", &self.path)?;
         }
@@ -95,9 +95,9 @@ impl ConfigFile {
             return Ok(());
         }
         match net::check_trusted("mailer", Path::new(&self.config.mailer)) {
-            // It may come with a mount; a letter that finds none is told in the log.
+            // It may come with a mount; a letter that finds none is in the log.
             Err(error) if error.is_missing() => Ok(()),
-            checked => checked,
+            checked => Ok(checked?),
         }
     }
 

@@ -20,9 +20,6 @@ pub enum ReloadError {
     /// A file does not read.
     #[error(transparent)]
     File(#[from] FileError),
-    /// Others may change it.
-    #[error(transparent)]
-    Trust(#[from] net::TrustError),
     /// It makes no sense.
     #[error(transparent)]
     Settings(#[from] SettingsError),

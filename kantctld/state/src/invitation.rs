@@ -1,11 +1,12 @@
 //! What lets one controller in: made by an operator, for a while and for one use. Kept as the hash
 //! of the secret: who reads a state or a backup cannot join by it.
 
+use crate::remembered::State;
 use common::id::Uid;
 use common::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 
-/// So many may be open at once: each was meant for a controller, and no cluster has as many.
+/// At most this number may be open at once: no cluster has as many controllers.
 pub const OPEN_MAX: usize = 64;
 /// No invitation is good for longer.
 pub const LASTS_MAX: Span = Span::from_seconds(7 * 86_400);
@@ -21,4 +22,17 @@ pub struct Invitation {
     /// that was lost can be given again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used_by: Option<String>,
+}
+
+impl State {
+    /// An invitation by the hash of its secret; none whose time is over.
+    #[must_use]
+    pub fn invitation(&self, hash: &str) -> Option<&Invitation> {
+        self.invitations.get(hash).filter(|invitation| invitation.until > self.now)
+    }
+
+    /// All invitations; one that is over stays for up to a minute.
+    pub fn invitations(&self) -> impl Iterator<Item = &Invitation> {
+        self.invitations.values()
+    }
 }

@@ -43,7 +43,6 @@ pub struct State {
     pub(crate) blobs: Blobs,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) reservations: BTreeMap<ReservationName, Reservation>,
-    /// By the hash of the secret.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) invitations: BTreeMap<String, Invitation>,
     #[serde(default, skip_serializing_if = "Usages::is_empty")]
@@ -223,17 +222,6 @@ impl State {
     /// All bookings, by name; one that is over stays for up to a minute.
     pub fn reservations(&self) -> impl Iterator<Item = &Reservation> {
         self.reservations.values()
-    }
-
-    /// An invitation by the hash of its secret; none whose time is over.
-    #[must_use]
-    pub fn invitation(&self, hash: &str) -> Option<&Invitation> {
-        self.invitations.get(hash).filter(|invitation| invitation.until > self.now)
-    }
-
-    /// All invitations; one that is over stays for up to a minute.
-    pub fn invitations(&self) -> impl Iterator<Item = &Invitation> {
-        self.invitations.values()
     }
 
     /// What was charged, for what is freed. What living jobs have used so far comes on top:

@@ -160,7 +160,7 @@ fn who_has_only_the_clusters_key_joins_once_by_an_operators_invitation() -> anyh
         assert_refused(ask(join(2, &secret)?).await, "invitation_used");
         anyhow::Ok(())
     })?;
-    // Of one that is to vote, too, and not before it is asked whom to join.
+    // Of one that is to vote, too, and without asking a cluster at all.
     house.add("b")?;
     let answer = house.try_verb("b", &["join"])?;
     assert!(answer.code != 0 && answer.stderr.contains("controller invite"), "{answer:?}");

@@ -1,4 +1,4 @@
-//! Whose jobs are taken: of users whom the host's user database knows, with groups that it gives
+//! Whose jobs are taken: of users that are in the host's user database, with groups that it gives
 //! them, on the controller and again on the node.
 
 use common::config::{ControllerConfig, NodeConfig};
@@ -25,7 +25,7 @@ fn refused(kantctl: &Kantctl, gid: u32) -> anyhow::Result<String> {
 }
 
 #[test]
-fn a_controller_refuses_users_that_nobody_has_and_groups_of_others() -> anyhow::Result<()> {
+fn a_controller_refuses_unknown_and_system_users_and_groups_of_others() -> anyhow::Result<()> {
     if !is_root() {
         eprintln!("skipped: only root can submit as another user");
         return Ok(());

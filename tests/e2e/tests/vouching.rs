@@ -1,10 +1,10 @@
-//! For whom a node speaks: for the users who ask there, and not for those who operate the cluster,
-//! unless the configuration says so.
+//! Which users a node speaks for: for those who ask there, and not for those who operate the
+//! cluster, unless the configuration says so.
 
 use common::config::{ControllerConfig, VouchedFor};
 use e2e::{Cluster, ClusterOptions, Machine, Person, is_root};
 
-/// As it is by default, whoever runs this.
+/// As it is by default, also where this is not root.
 fn users(config: &mut ControllerConfig) {
     config.nodes_may_vouch_for = VouchedFor::Users;
     config.admins = vec!["23002".to_owned()];

@@ -39,9 +39,7 @@ impl Refusal {
             Self::NiceNegative => "nice_negative",
             Self::TooManyJobs { .. } => "too_many_jobs",
             Self::ClusterFull { .. } => "cluster_full",
-            Self::NoInvitation => "no_invitation",
-            Self::InvitationUsed { .. } => "invitation_used",
-            Self::TooManyInvitations { .. } => "too_many_invitations",
+            Self::Invitation(refusal) => refusal.code(),
             Self::BadAsk { .. } => "bad_ask",
         }
     }

@@ -1,6 +1,6 @@
 //! Inviting one more controller: only on the own socket of the controller that leads. Over the
-//! network whoever has the cluster's key can speak as a controller, and for any operator: that must
-//! not be enough to get a vote.
+//! network a program that has the cluster's key can speak as a controller, and for any operator:
+//! that must not be enough to get a vote.
 
 use super::{OurPeers, check_operator};
 use crate::api::error::ApiFailure;

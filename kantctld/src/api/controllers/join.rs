@@ -8,7 +8,7 @@ use crate::core::{CommandError, Core};
 use crate::machine::StateMachine;
 use crate::membership::is_reachable;
 use crate::peers::{Peers, clocks_agree};
-use crate::raft::{Change, ChangeRefusal, Member, ProposeError};
+use crate::raft::{Change, ChangeRefusal, Follower, Member, ProposeError, Status};
 use axum::http::StatusCode;
 use common::id::{ControllerId, LogIndex};
 use common::wire::api::JoinRequest;
@@ -68,8 +68,8 @@ pub fn check_join(peers: &Peers<StateMachine>, request: &JoinRequest) -> Result<
     }
 }
 
-/// Makes it a member by its invitation, which is used up then, and takes the one it replaces out, in
-/// one change or not at all. Gives its number.
+/// Makes it a member by its invitation, which is used up then, and takes the one it replaces out,
+/// in one change or not at all. Gives its number.
 ///
 /// # Errors
 /// [`ApiFailure`] when it is not invited, or the members do not change so; then they are as they
@@ -90,14 +90,9 @@ pub async fn take_in(
             invitation.used_by.as_deref() == Some(request.address.as_str())
         });
     // An answer that was lost is given again, as long as nobody has lived under that number.
-    let waits = status.followers.iter().find(|follower| {
-        let member = status.members.known.get(&follower.id);
-        follower.holds == LogIndex(0)
-            && status.members.learns(follower.id)
-            && member.is_some_and(|member| member.address == request.address)
-    });
-    if let Some(waits) = waits.filter(|_| is_used_here && replaced.is_none()) {
-        return Ok(waits.id);
+    let waits = waiting(&status, &request.address).filter(|_| is_used_here && replaced.is_none());
+    if let Some(id) = waits {
+        return Ok(id);
     }
     let address = request.address.clone();
     let mut stay = status.members.known.iter().filter(|(id, _)| Some(**id) != replaced);
@@ -105,10 +100,11 @@ pub async fn take_in(
         // Before the invitation is used up for nothing.
         return Err(refused(ChangeRefusal::AddressTaken { id: *id, address }));
     }
-    core.command(Command::UseInvitation { hash, address }).await?;
-    let JoinRequest { name, address, learner, .. } = request;
+    let used_by = address.clone();
+    core.command(Command::UseInvitation { hash, address: used_by }).await?;
+    let JoinRequest { name, learner, .. } = request;
     let said = format!("{name} at {address}");
-    let member = Member { name, address, becomes_voter: !learner };
+    let member = Member { name, address: address.clone(), becomes_voter: !learner };
     let mut changes: Vec<Change> = replaced.map(Change::Remove).into_iter().collect();
     changes.push(Change::Add(member));
     let given = change(peers, changes).await?;
@@ -117,7 +113,22 @@ pub async fn take_in(
         tracing::info!("controller {old} gave its number up: its log is lost");
     }
     tracing::info!("controller {id} joins: {said}");
+    // One that asks again at once is to be known. It is a member all the same.
+    let mut status = peers.log.status();
+    let shows = status.wait_for(|status| waiting(status, &address) == Some(id));
+    let _ = tokio::time::timeout(CHANGE_LIMIT, shows).await;
     Ok(id)
+}
+
+/// The controller of this address that was taken in and has not been heard of yet.
+fn waiting(status: &Status, address: &str) -> Option<ControllerId> {
+    let waits = |follower: &&Follower| {
+        let member = status.members.known.get(&follower.id);
+        follower.holds == LogIndex(0)
+            && status.members.learns(follower.id)
+            && member.is_some_and(|member| member.address == address)
+    };
+    status.followers.iter().find(waits).map(|follower| follower.id)
 }
 
 /// Whoever is to be replaced says nothing any more: it may have been heard a moment ago, if it just

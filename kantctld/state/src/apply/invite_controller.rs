@@ -6,7 +6,7 @@ use crate::command::Actor;
 use crate::event::Event;
 use crate::invitation::{Invitation, LASTS_MAX, OPEN_MAX};
 use crate::remembered::State;
-use common::reason::Refusal;
+use common::reason::{InvitationRefusal, Refusal};
 use common::time::Span;
 
 pub(super) fn apply(
@@ -16,14 +16,15 @@ pub(super) fn apply(
     (hash, lasts): (&str, Span),
 ) -> Result<(), Refusal> {
     target::operators_only(actor)?;
-    drop_expired(state);
     if lasts == Span(0) || lasts > LASTS_MAX {
         let message = format!("an invitation is good for 1 s to {LASTS_MAX}: change --expires");
         return Err(Refusal::BadAsk { message });
     }
-    if state.invitations.len() >= OPEN_MAX {
-        return Err(Refusal::TooManyInvitations { limit: OPEN_MAX });
+    let open = state.invitations.values().filter(|invitation| invitation.until > state.now);
+    if open.count() >= OPEN_MAX {
+        return Err(InvitationRefusal::TooMany { limit: OPEN_MAX }.into());
     }
+    drop_expired(state);
     let (by, until) = (actor.uid, state.now + lasts);
     state.invitations.insert(hash.to_owned(), Invitation { by, until, used_by: None });
     events.push(Event::ControllerInvited { by, until });

@@ -3,7 +3,7 @@
 
 use crate::event::Event;
 use crate::remembered::State;
-use common::reason::Refusal;
+use common::reason::{InvitationRefusal, Refusal};
 
 pub(super) fn apply(
     state: &mut State,
@@ -13,9 +13,9 @@ pub(super) fn apply(
 ) -> Result<(), Refusal> {
     let now = state.now;
     let invitation = state.invitations.get_mut(hash).filter(|invitation| invitation.until > now);
-    let invitation = invitation.ok_or(Refusal::NoInvitation)?;
+    let invitation = invitation.ok_or(InvitationRefusal::Unknown)?;
     if let Some(address) = &invitation.used_by {
-        return Err(Refusal::InvitationUsed { address: address.clone() });
+        return Err(InvitationRefusal::Used { address: address.clone() }.into());
     }
     invitation.used_by = Some(address.to_owned());
     events.push(Event::InvitationUsed { by: invitation.by, address: address.to_owned() });

@@ -4,6 +4,7 @@ use super::{Event, Growth, ShareNews};
 use crate::story::who;
 use common::id::Uid;
 use common::job::EndCause;
+use common::time::Time;
 use std::fmt;
 
 impl fmt::Display for ShareNews {
@@ -74,12 +75,8 @@ impl fmt::Display for Event {
                 write!(f, "reservation {name}: deleted by {}", who(*by))
             }
             Self::ReservationExpired { name } => write!(f, "reservation {name}: over"),
-            Self::ControllerInvited { by, until } => {
-                write!(f, "a controller may join until {until}: invited by {}", who(*by))
-            }
-            Self::InvitationUsed { by, address } => {
-                write!(f, "the controller at {address} joins, invited by {}", who(*by))
-            }
+            Self::ControllerInvited { by, until } => invited(f, *by, *until),
+            Self::InvitationUsed { by, address } => joins(f, *by, address),
             Self::SubmitRefused { place, refusal } => {
                 write!(f, "job {} of many refused: {refusal}", place + 1)
             }
@@ -110,4 +107,12 @@ impl fmt::Display for Event {
 /// Root stands for the controller too, whose reason says what it saw.
 fn drained_by(by: Uid) -> String {
     if by == Uid(0) { String::new() } else { format!(" by {}", who(by)) }
+}
+
+fn invited(f: &mut fmt::Formatter<'_>, by: Uid, until: Time) -> fmt::Result {
+    write!(f, "a controller may join until {until}: invited by {}", who(by))
+}
+
+fn joins(f: &mut fmt::Formatter<'_>, by: Uid, address: &str) -> fmt::Result {
+    write!(f, "the controller at {address} joins, invited by {}", who(by))
 }

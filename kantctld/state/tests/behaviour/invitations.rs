@@ -1,10 +1,11 @@
 //! Invitations to controllers: made by operators, good once and for a while.
 
 use crate::house::{House, OPERATOR, USER};
-use common::reason::Refusal;
+use common::reason::{InvitationRefusal, Refusal};
 use common::time::Span;
 use state::{Command, Event};
 
+const NO_INVITATION: Refusal = Refusal::Invitation(InvitationRefusal::Unknown);
 const HOUR: Span = Span::from_minutes(60);
 
 fn invite(hash: &str, lasts: Span) -> Command {
@@ -18,15 +19,16 @@ fn join(hash: &str) -> Command {
 #[test]
 fn an_invitation_of_an_operator_lets_one_controller_in_once() {
     let mut house = House::new();
-    assert_eq!(house.refused(join("x")), Refusal::NoInvitation);
+    assert_eq!(house.refused(join("x")), NO_INVITATION);
     let until = house.now + HOUR;
     let by = OPERATOR.uid;
     assert_eq!(house.apply(invite("x", HOUR)), [Event::ControllerInvited { by, until }]);
-    assert_eq!(house.refused(join("y")), Refusal::NoInvitation);
+    assert_eq!(house.refused(join("y")), NO_INVITATION);
     let address = "b:7600".to_owned();
     let used = Event::InvitationUsed { by, address: address.clone() };
     assert_eq!(house.apply(join("x")), [used]);
-    assert_eq!(house.refused(join("x")), Refusal::InvitationUsed { address: address.clone() });
+    let again = InvitationRefusal::Used { address: address.clone() };
+    assert_eq!(house.refused(join("x")), Refusal::Invitation(again));
     assert_eq!(house.state.invitation("x").unwrap().used_by, Some(address));
 }
 
@@ -35,7 +37,8 @@ fn an_invitation_ends_with_its_time_by_the_clock_of_the_log() {
     let mut house = House::new();
     house.apply(invite("x", HOUR));
     house.now = house.now + HOUR;
-    assert_eq!(house.refused(join("x")), Refusal::NoInvitation);
+    let over = Event::CommandRefused(NO_INVITATION);
+    assert_eq!(house.apply(join("x")), [over]);
     assert!(house.state.invitation("x").is_none(), "also before it is forgotten");
     house.apply(Command::ForgetDone);
     assert_eq!(house.state.invitations().count(), 0);
@@ -52,7 +55,10 @@ fn users_invite_no_controller_and_operators_not_without_end() {
     for number in 0..64 {
         house.apply(invite(&number.to_string(), HOUR));
     }
-    assert!(matches!(house.refused(invite("x", HOUR)), Refusal::TooManyInvitations { .. }));
+    assert!(matches!(
+        house.refused(invite("x", HOUR)),
+        Refusal::Invitation(InvitationRefusal::TooMany { .. })
+    ));
     house.now = house.now + HOUR;
     house.apply(invite("x", HOUR));
     assert_eq!(house.state.invitations().count(), 1, "those before are over");
