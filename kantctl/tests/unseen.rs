@@ -42,7 +42,7 @@ fn is_answer(what: &str, value: &Value) -> bool {
         ["accounts"] => reads_as::<api::AccountList>(value),
         ["nodes"] | ["nodes", _] => reads_as::<api::NodeList>(value),
         ["queues"] => reads_as::<api::QueueList>(value),
-        ["reservations"] => reads_as::<api::ReservationList>(value),
+        ["reservations"] | ["reservations", _, "update"] => reads_as::<api::ReservationList>(value),
         ["controllers", ..] => reads_as::<api::ControllerList>(value),
         ["reload"] => reads_as::<api::ReloadAnswer>(value),
         ["jobs", "trial"] => reads_as::<api::TrialView>(value),

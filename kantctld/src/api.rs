@@ -108,6 +108,7 @@ fn of_leader() -> Router<Arc<Core>> {
         .route("/v1/nodes/{name}/drain", post(nodes::drain))
         .route("/v1/nodes/{name}/resume", post(nodes::resume))
         .route("/v1/reservations", get(reservations::list).post(reservations::create))
+        .route("/v1/reservations/{name}/update", post(reservations::update))
         .route("/v1/reservations/{name}/delete", post(reservations::delete))
         .route("/v1/queues", get(nodes::queues))
         .route("/v1/accounts", get(history::accounts))

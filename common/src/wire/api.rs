@@ -29,6 +29,7 @@
 //! | GET /v1/history?`HistoryQuery`, /v1/report?`ReportQuery` | -> `HistoryList`, `ReportView` |
 //! | GET /v1/watch?`WatchQuery` | -> a `Happened` a line, without an end |
 //! | GET, POST /v1/reservations | -, `ReservationRequest` -> `ReservationList` |
+//! | POST /v1/reservations/{name}/update | `ReservationPatch` -> `ReservationList` |
 //! | POST /v1/reservations/{name}/delete | `()` -> `Changed` |
 //! | GET /v1/queues, /v1/accounts | -> `QueueList`, `AccountList`, with the qualities of service |
 //! | POST /v1/reload | `()` -> `ReloadAnswer` (operators) |
@@ -80,7 +81,7 @@ pub use metrics::{KindUse, MetricsView, SpanBucket, WaitBucket};
 pub use priority::{FactorView, PriorityList, PriorityQuery, PriorityView};
 pub use queues::{QueueHeld, QueueList};
 pub use reload::ReloadAnswer;
-pub use reservation::{ReservationList, ReservationRequest, ReservationView};
+pub use reservation::{ReservationList, ReservationPatch, ReservationRequest, ReservationView};
 pub use resize::ResizeRequest;
 pub use share::{Lender, ShareList, ShareOf, ShareView};
 pub use solve::{MoveView, SolveAnswer, SolveRequest, SolveView};

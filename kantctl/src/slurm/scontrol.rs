@@ -5,6 +5,7 @@
 mod job;
 mod node;
 mod partition;
+mod reservation;
 mod settings;
 mod update;
 
@@ -24,6 +25,8 @@ Commands:
        | reservation [NAME]
   hold JOB...   release JOB...   uhold JOB...   requeue JOB...   suspend JOB...   resume JOB...
   update JobId=JOB NAME=VALUE...   update NodeName=NODES State=DRAIN|RESUME Reason=TEXT
+  create reservation NAME=VALUE...   update ReservationName=NAME NAME=VALUE...
+  delete ReservationName=NAME
   reconfigure   ping   version";
 
 /// Show and steer jobs and nodes, as Slurm's scontrol does
@@ -94,7 +97,9 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         "requeue" => steer(rest, "requeue", server).await,
         "suspend" => steer(rest, "suspend", server).await,
         "resume" => steer(rest, "resume", server).await,
-        "update" => update::run(rest, server).await,
+        "update" => update::run(args, rest, server, screen).await,
+        "create" => reservation::create(args, rest, server, screen).await,
+        "delete" => reservation::delete(rest, server).await,
         "reconfigure" | "reconfig" => {
             server.post::<Value, Value>("/v1/reload", &Value::Null, Again::IfUnanswered).await?;
             Ok(OK)

@@ -1,11 +1,11 @@
 //! `kantctl reservations`: operators' bookings of nodes, for somebody or for maintenance.
 
 mod busy;
+pub mod update;
 
 use super::ask::{self, Answer};
 use super::steer;
 use crate::failure::{Failure, OK};
-use crate::output::screen::warn;
 use crate::output::{Screen, reservations};
 use crate::server::{Again, Server};
 use crate::submission::begin::{read_begin, read_deadline};
@@ -18,11 +18,13 @@ use common::time::{Span, Time};
 use common::unit::Nodes;
 use common::wire::api::{ReservationList, ReservationRequest};
 use serde_json::Value;
+use update::Update;
 
 const EXAMPLES: &str = "\
 Examples:
   kantctl reservations
   kantctl reservations create exam --count 4 --gpu-kind h100 --from 9:00 --for 2h --user ada,bob
+  kantctl reservations update exam --for 3h
   kantctl reservations delete exam";
 
 const CREATE_EXAMPLES: &str = "\
@@ -43,6 +45,13 @@ const LIST_EXAMPLES: &str = "\
 Examples:
   kantctl reservations list
   kantctl reservations list --json";
+
+const UPDATE_EXAMPLES: &str = "\
+Examples:
+  kantctl reservations update exam --for 3h
+  kantctl reservations update exam --nodes g-[001-006] --user ada,bob,eve
+
+What is not given stays as it is. Refused, the booking stays as it was. Operators only.";
 
 const DELETE_EXAMPLES: &str = "\
 Examples:
@@ -70,6 +79,9 @@ pub enum What {
     /// Book nodes
     #[command(after_help = CREATE_EXAMPLES)]
     Create(Box<Create>),
+    /// Change a booking: its time, its nodes, who may use it
+    #[command(after_help = UPDATE_EXAMPLES)]
+    Update(Box<Update>),
     /// Give nodes back before their time
     #[command(after_help = DELETE_EXAMPLES)]
     Delete {
@@ -186,15 +198,14 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
             if screen.json {
                 screen.answer(&raw)?;
             } else {
-                typed.warnings.iter().for_each(|warning| warn(warning));
                 typed.reservations.iter().try_for_each(|made| {
                     screen.line(&format!("Reserved {}", reservations::told(made, &screen.zone)))
                 })?;
-                let begun = typed.reservations.iter().filter(|made| made.from <= typed.as_of);
-                busy::warn_of_jobs(server, &begun.flat_map(|made| &made.nodes).collect()).await;
+                update::warn_of(&typed, server).await;
             }
             Ok(OK)
         }
+        Some(What::Update(args)) => update::run(args, server, screen).await,
         Some(What::Delete { names }) => {
             let path = |name: &str| format!("/v1/reservations/{name}/delete");
             let wish = (&Value::Null, Again::IfUnsent);

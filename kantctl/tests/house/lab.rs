@@ -100,7 +100,7 @@ fn posted(path: &str, asked: &Asked) -> Response {
         (Some("jobs"), Some(key), _) => no_job(key),
         (Some("nodes"), Some("g-009"), _) => no_node(),
         (Some("nodes"), ..) => json(value!({ "jobs": [] })),
-        (Some("reservations"), None, _) => {
+        (Some("reservations"), None, _) | (Some("reservations"), _, Some("update")) => {
             json(value!({ "reservations": [booking()], "as_of": NOW }))
         }
         (Some("reservations"), ..) => json(value!({ "jobs": [] })),

@@ -12,11 +12,13 @@ use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use axum::{Extension, Json};
 use common::config::policy::{Names, no_locks};
-use common::id::{Gid, JobKey, ReservationName, Uid};
+use common::id::{AccountName, Gid, JobKey, ReservationName, Uid};
 use common::policy::{Access, Policy};
 use common::reason::Refusal;
 use common::reservation::Reservation;
-use common::wire::api::{Changed, ReservationList, ReservationRequest, ReservationView};
+use common::wire::api::{
+    Changed, ReservationList, ReservationPatch, ReservationRequest, ReservationView,
+};
 use state::Command;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -49,7 +51,7 @@ pub async fn create(
         nodes: choice.nodes,
         from: choice.from,
         to: choice.to,
-        access: access(&request).await?,
+        access: access(request.users, request.groups, request.accounts).await?,
         maintenance: request.maintenance,
         by: actor.uid,
         comment: request.comment,
@@ -62,6 +64,46 @@ pub async fn create(
     }
     let made = views(&core, user.uid, move |made| *made == name).await?;
     Ok(Json(ReservationList { warnings, ..made }))
+}
+
+/// POST /v1/reservations/{name}/update
+pub async fn update(
+    State(core): State<Arc<Core>>,
+    user: net::User,
+    Path(name): Path<String>,
+    body: Result<Json<ReservationPatch>, JsonRejection>,
+) -> Result<Json<ReservationList>, ApiFailure> {
+    let Json(patch) = body?;
+    let (actor, name): (_, ReservationName) = (core.actor(Uid(user.uid)), name.parse()?);
+    if !actor.operator {
+        return Err(Refusal::OperatorsOnly { uid: actor.uid }.into());
+    }
+    let there_is = core.state.read().reservation(&name).cloned();
+    let old = there_is.ok_or_else(|| Refusal::UnknownReservation { name: name.clone() })?;
+    let (has_users, has_groups) = (patch.users.is_some(), patch.groups.is_some());
+    let accounts = patch.accounts.clone();
+    let asked =
+        access(patch.users.unwrap_or_default(), patch.groups.unwrap_or_default(), Vec::new());
+    let asked = asked.await?;
+    let access = Access {
+        users: if has_users { asked.users } else { old.access.users },
+        groups: if has_groups { asked.groups } else { old.access.groups },
+        accounts: accounts.map_or(old.access.accounts, |names| names.into_iter().collect()),
+    };
+    let reservation = Box::new(Reservation {
+        name: name.clone(),
+        nodes: patch.nodes.map_or(old.nodes, |names| names.into_iter().collect()),
+        from: patch.from.unwrap_or(old.from),
+        to: patch.to.unwrap_or(old.to),
+        access,
+        maintenance: patch.maintenance.unwrap_or(old.maintenance),
+        by: old.by,
+        comment: patch.comment.unwrap_or(old.comment),
+    });
+    core.command(Command::UpdateReservation { actor, reservation }).await?;
+    let warnings = warnings(&core.state.read(), &name);
+    let changed = views(&core, user.uid, move |changed| *changed == name).await?;
+    Ok(Json(ReservationList { warnings, ..changed }))
 }
 
 /// POST /v1/reservations/{name}/delete
@@ -85,9 +127,12 @@ fn warnings(state: &state::State, name: &ReservationName) -> Vec<String> {
 }
 
 /// Who may use it. Asks the host's user database.
-async fn access(request: &ReservationRequest) -> Result<Access, Refusal> {
-    let (users, groups) = (request.users.clone(), request.groups.clone());
-    let accounts = request.accounts.iter().cloned().collect();
+async fn access(
+    users: Vec<String>,
+    groups: Vec<String>,
+    accounts: Vec<AccountName>,
+) -> Result<Access, Refusal> {
+    let accounts = accounts.into_iter().collect();
     let look = tokio::task::spawn_blocking(move || {
         let unknown = |what: &str, name: &str| Refusal::BadAsk {
             message: format!("there is no {what} `{name}` on the controller's host: give a number"),

@@ -249,6 +249,13 @@ pub enum Command {
         /// With its nodes and times. Who made it is the actor, whatever it says.
         reservation: Box<Reservation>,
     },
+    /// Puts a booking in the place of the one of its name.
+    UpdateReservation {
+        /// Who asks.
+        actor: Actor,
+        /// All of it. Who made it stays, whatever it says.
+        reservation: Box<Reservation>,
+    },
     /// Gives a booking up. Jobs that asked for it wait.
     DeleteReservation {
         /// Who asks.

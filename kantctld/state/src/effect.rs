@@ -58,6 +58,7 @@ pub fn wakes_scheduler(events: &[Event]) -> bool {
         | Event::NodeDrained { .. }
         | Event::NodeResumed { .. }
         | Event::ReservationCreated { .. }
+        | Event::ReservationChanged { .. }
         | Event::ReservationDeleted { .. }
         | Event::ReservationExpired { .. }
         | Event::RoundEntryRefused { .. } => true,

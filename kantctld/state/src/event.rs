@@ -269,6 +269,13 @@ pub enum Event {
         /// Which booking.
         name: ReservationName,
     },
+    /// A booking is another: its nodes, its time, or who may use it.
+    ReservationChanged {
+        /// Which.
+        name: ReservationName,
+        /// Who asked.
+        by: Uid,
+    },
     /// A booking was given up.
     ReservationDeleted {
         /// Which.

@@ -48,6 +48,36 @@ pub struct ReservationRequest {
     pub comment: String,
 }
 
+/// Changes a booking (POST /v1/reservations/{name}/update); what is not there stays. Operators only.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ReservationPatch {
+    /// These nodes instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<Vec<NodeName>>,
+    /// From.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<Time>,
+    /// To.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<Time>,
+    /// Names or numbers of users instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub users: Option<Vec<String>>,
+    /// Names or numbers of groups instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub groups: Option<Vec<String>>,
+    /// Accounts instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accounts: Option<Vec<AccountName>>,
+    /// A maintenance window, or none any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub maintenance: Option<bool>,
+    /// Another word about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comment: Option<String>,
+}
+
 /// A reservation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReservationView {

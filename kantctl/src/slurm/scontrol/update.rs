@@ -1,8 +1,9 @@
 //! `scontrol update`: changes jobs, drains and resumes nodes. Never passes over a field in
 //! silence: one that cannot be changed is named.
 
-use super::jobs;
+use super::{Args, jobs, reservation};
 use crate::failure::{Failure, OK};
+use crate::output::Screen;
 use crate::server::{Again, Server};
 use crate::submission::value::read_count;
 use crate::submission::what_if::patch_of;
@@ -19,7 +20,12 @@ use serde_json::Value;
 ///
 /// # Errors
 /// [`Failure`] when a field is not known, or the controller refuses.
-pub async fn run(words: &[&str], server: &Server) -> Result<u8, Failure> {
+pub(super) async fn run(
+    args: &Args,
+    words: &[&str],
+    server: &Server,
+    screen: &Screen,
+) -> Result<u8, Failure> {
     let mut fields: Vec<(String, &str)> = Vec::new();
     for word in words {
         // `scontrol update job 42 TimeLimit=60` is written as well.
@@ -42,9 +48,13 @@ pub async fn run(words: &[&str], server: &Server) -> Result<u8, Failure> {
     match what.as_str() {
         "jobid" | "job" => job(which, rest, server).await,
         "nodename" | "node" => node(which, rest, server).await,
+        "reservationname" | "reservation" | "res" => {
+            let named = if which.is_empty() { rest } else { fields.as_slice() };
+            reservation::update(args, named, server, screen).await
+        }
         other => Err(Failure::usage(anyhow::anyhow!(
-            "`scontrol update {other}` is not supported in this release: jobs (JobId=) and nodes \
-             (NodeName=) can be updated"
+            "`scontrol update {other}` is not supported in this release: jobs (JobId=), nodes \
+             (NodeName=) and reservations (ReservationName=) can be updated"
         ))),
     }
 }

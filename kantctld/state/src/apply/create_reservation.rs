@@ -22,23 +22,28 @@ pub(super) fn apply(
     asked: &Reservation,
 ) -> Result<(), Refusal> {
     target::operators_only(actor)?;
-    check_sense(state, asked)?;
     if state.reservations.contains_key(&asked.name) {
         return Err(Refusal::ReservationExists { name: asked.name.clone() });
     }
+    let from = asked.from.max(state.now);
+    check(state, &Reservation { from, ..asked.clone() })?;
+    let name = asked.name.clone();
+    let reservation = Reservation { from, by: actor.uid, ..asked.clone() };
+    state.reservations.insert(name.clone(), reservation);
+    events.push(Event::ReservationCreated { name });
+    Ok(())
+}
+
+/// May there be this booking, beside those that there are?
+pub(super) fn check(state: &State, asked: &Reservation) -> Result<(), Refusal> {
+    check_sense(state, asked)?;
     if let Some(unknown) = asked.nodes.iter().find(|name| state.node(name).is_none()) {
         return Err(Refusal::UnknownNode { name: unknown.clone() });
     }
     for account in &asked.access.accounts {
         admission::find_account(state, account)?;
     }
-    let from = asked.from.max(state.now);
-    check_overlap(state, &Reservation { from, ..asked.clone() })?;
-    let name = asked.name.clone();
-    let reservation = Reservation { from, by: actor.uid, ..asked.clone() };
-    state.reservations.insert(name.clone(), reservation);
-    events.push(Event::ReservationCreated { name });
-    Ok(())
+    check_overlap(state, asked)
 }
 
 /// Is it one at all?

@@ -35,6 +35,7 @@ mod submit_set;
 mod suspend_job;
 mod target;
 mod update_job;
+mod update_reservation;
 mod use_invitation;
 
 pub use admission::may_wait;
@@ -95,6 +96,9 @@ pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
         Command::ResumeNode { actor, name } => resume_node::apply(state, out, actor, name),
         Command::CreateReservation { actor, reservation } => {
             create_reservation::apply(state, out, actor, reservation)
+        }
+        Command::UpdateReservation { actor, reservation } => {
+            update_reservation::apply(state, out, actor, reservation)
         }
         Command::DeleteReservation { actor, name } => {
             delete_reservation::apply(state, out, actor, name)

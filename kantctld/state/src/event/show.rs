@@ -71,6 +71,9 @@ impl fmt::Display for Event {
             }
             Self::NodeResumed { name, by } => write!(f, "node {name}: resumed by {}", who(*by)),
             Self::ReservationCreated { name } => write!(f, "reservation {name}: created"),
+            Self::ReservationChanged { name, by } => {
+                write!(f, "reservation {name}: changed by {}", who(*by))
+            }
             Self::ReservationDeleted { name, by } => {
                 write!(f, "reservation {name}: deleted by {}", who(*by))
             }

@@ -77,6 +77,38 @@ fn a_booking_that_makes_no_sense_is_refused() {
 }
 
 #[test]
+fn a_booking_is_changed_at_once_and_stays_as_it_is_where_that_is_refused() {
+    let mut house = House::new();
+    book(&mut house, "r", &["g1"], 0, 10);
+    book(&mut house, "s", &["g2"], 5, 30);
+    let begun = house.state.reservation(&called("r")).unwrap().from;
+    let update = |actor, reservation: Reservation| Command::UpdateReservation {
+        actor,
+        reservation: Box::new(reservation),
+    };
+    let longer = Reservation { from: begun, ..booking(&house, "r", &["g1"], 0, 20) };
+    assert!(matches!(house.refused(update(USER, longer.clone())), Refusal::OperatorsOnly { .. }));
+    let changed = Event::ReservationChanged { name: called("r"), by: OPERATOR.uid };
+    assert_eq!(house.apply(update(OPERATOR, longer.clone())), [changed]);
+    let kept = Reservation { by: OPERATOR.uid, ..longer };
+    assert_eq!(house.state.reservation(&called("r")), Some(&kept));
+    for (nodes, to, word) in [
+        (&["g1", "g2"][..], 20, "node g2 is booked by reservation s"),
+        (&["g9"], 20, "there is no node g9"),
+        (&[], 20, "has no node"),
+        (&["g1"], 0, "before it begins"),
+    ] {
+        let wrong = Reservation { from: begun, ..booking(&house, "r", nodes, 0, to) };
+        let refusal = house.refused(update(OPERATOR, wrong)).to_string();
+        assert!(refusal.contains(word), "{refusal}");
+        assert_eq!(house.state.reservation(&called("r")), Some(&kept), "the old one stays");
+    }
+    let unknown = booking(&house, "t", &["g1"], 0, 5);
+    let refusal = house.refused(update(OPERATOR, unknown));
+    assert!(matches!(refusal, Refusal::UnknownReservation { .. }));
+}
+
+#[test]
 fn a_booking_goes_when_its_time_is_over() {
     let mut house = House::new();
     book(&mut house, "r", &["g1"], 0, 10);

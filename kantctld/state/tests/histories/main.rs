@@ -113,6 +113,7 @@ fn histories_reach_every_corner() {
         "outcome: Preempted",
         "outcome: DeadlineMissed",
         "ReservationCreated",
+        "ReservationChanged",
         "ReservationDeleted",
         "ReservationExpired",
         "ReservationOverlaps",

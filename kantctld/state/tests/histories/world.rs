@@ -271,7 +271,11 @@ impl World {
             comment: "a word".to_owned(),
         });
         let actor = actor(if which < 200 { 0 } else { 1 });
-        self.apply(Command::CreateReservation { actor, reservation })
+        let is_there = self.state.reservation(&reservation.name).is_some();
+        self.apply(match is_there && nodes.is_multiple_of(2) {
+            true => Command::UpdateReservation { actor, reservation },
+            false => Command::CreateReservation { actor, reservation },
+        })
     }
 
     fn deadlines(&mut self, which: u8) -> Result<(), TestCaseError> {

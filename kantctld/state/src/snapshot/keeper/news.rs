@@ -225,6 +225,7 @@ impl Touched {
                 self.nodes.insert(name.clone());
             }
             Event::ReservationCreated { .. }
+            | Event::ReservationChanged { .. }
             | Event::ReservationDeleted { .. }
             | Event::ReservationExpired { .. } => self.reservations = true,
             // Until its end, what a share does changes nothing of what it holds.

@@ -1,0 +1,32 @@
+//! `UpdateReservation`: puts a booking in the place of the one of its name, at once, so that no job
+//! gets between the two. Operators only. Jobs that run there go on. Refused, the old one stays.
+
+use super::{create_reservation, target};
+use crate::command::Actor;
+use crate::event::Event;
+use crate::remembered::State;
+use common::reason::Refusal;
+use common::reservation::Reservation;
+
+pub(super) fn apply(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    actor: &Actor,
+    asked: &Reservation,
+) -> Result<(), Refusal> {
+    target::operators_only(actor)?;
+    let name = asked.name.clone();
+    let Some(old) = state.reservations.remove(&name) else {
+        return Err(Refusal::UnknownReservation { name });
+    };
+    // One that has begun keeps its begin; no other begins in the past.
+    let from = if asked.from == old.from { old.from } else { asked.from.max(state.now) };
+    let new = Reservation { from, by: old.by, ..asked.clone() };
+    if let Err(refusal) = create_reservation::check(state, &new) {
+        state.reservations.insert(name, old);
+        return Err(refusal);
+    }
+    state.reservations.insert(name.clone(), new);
+    events.push(Event::ReservationChanged { name, by: actor.uid });
+    Ok(())
+}
